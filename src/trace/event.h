@@ -1,0 +1,55 @@
+// What replay consumes: events decoded, their stacks and sizes interned, in the order they happened.
+#pragma once
+
+#include <cstdint>
+
+#include "trace/api.h"
+#include "trace/ids.h"
+
+namespace tare::trace {
+
+enum class EventKind : std::uint8_t {
+  Alloc = 1,
+  Free = 2,
+  ReallocEnd = 3,    // the old block of a realloc leaves (stamp before the call) ...
+  ReallocStart = 4,  // ... and the new one enters (stamp after it), same thread, next event of that thread
+  Map = 5,
+  Unmap = 6,
+  ThreadStart = 8,
+  ThreadEnd = 9,
+  Fork = 10,         // address = child's pid
+  Exec = 11,
+  Dropped = 12,      // address = number of events lost
+  Mark = 13,
+};
+
+// 24 bytes, trivially copyable. For Free and ReallocEnd `shape` is kNoShape, or with recorded free stacks the StackId.
+struct Event {
+  std::uint64_t stamp;    // ticks, the order key across threads
+  std::uint64_t address;
+  ShapeId shape;
+  std::uint16_t thread;   // low 16 bits of ThreadId
+  EventKind kind;
+  std::uint8_t api;       // FreeApi for Free; else 0 (a shape knows its own)
+};
+static_assert(sizeof(Event) == 24);
+
+// One kind of allocation: all events with the same stack, entry point and sizes share it. The key of table `site_sizes`.
+struct Shape {
+  StackId stack;
+  AllocApi api;             // or MapApi where is_map
+  std::uint8_t align_log2;  // 0: none asked for
+  std::uint8_t is_map;
+  std::uint8_t reserved;
+  std::uint64_t requested_bytes;
+  std::uint64_t usable_bytes;
+  double weight;            // 1 unless sampled
+};
+
+// A stack is its innermost frame and the stack of its caller. StackId 0 is empty; a node's parent always has a smaller id.
+struct StackNode {
+  StackId caller;
+  RowId row;
+};
+
+}  // namespace tare::trace
