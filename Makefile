@@ -1,0 +1,116 @@
+# One command a developer's act; CI runs the same. `make help` lists them.
+# Each target installs what it lacks (tools/bootstrap.sh); nothing but git, make and a Python need be there beforehand.
+
+JOBS ?= $(shell nproc)
+VENV := .venv
+BIN := $(VENV)/bin
+CCACHE := $(shell command -v ccache 2>/dev/null)
+export TARE_COMPILER_LAUNCHER := $(CCACHE)
+ifneq ($(CCACHE),)
+export CMAKE_CXX_COMPILER_LAUNCHER := $(CCACHE)
+export CMAKE_C_COMPILER_LAUNCHER := $(CCACHE)
+endif
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+
+PACKAGE_SOURCES := pyproject.toml CMakeLists.txt $(shell find src include python cmake -type f ! -name '*.pyc' ! -path '*/.*')
+CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.c' | grep -v '^fuzz/corpus/')
+PYTHON_SOURCES := python bench tools demo tests
+TYPED_PYTHON := python/tare bench/harness bench/spine.py tools demo
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help build demo test test-cpp test-asan test-tsan test-fuzz test-python lint lint-format lint-tidy lint-python \
+        format bench dev clean distclean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---- build
+
+build: $(VENV)/.built ## the `tare` command in .venv/bin, recorder and core inside
+
+$(VENV)/.tools: pyproject.toml tools/requirements-dev.txt tools/venv.sh tools/find-python.sh tools/bootstrap.sh
+	tools/bootstrap.sh build
+	tools/venv.sh $(VENV)
+	@touch $@
+
+# A persistent build folder makes a rebuild incremental; --no-deps because venv.sh has installed them.
+$(VENV)/.built: $(VENV)/.tools $(PACKAGE_SOURCES)
+	$(BIN)/pip install --quiet --no-build-isolation --no-deps --force-reinstall \
+	  --config-settings=build-dir=build/wheel .
+	@touch $@
+
+dev: ## the C++ alone, with tests (build/dev)
+	@tools/bootstrap.sh test
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev
+
+# ---- demo
+
+demo: build ## record a real Python program's heap and explain it
+	@tools/bootstrap.sh demo
+	@demo/run.sh
+
+# ---- test
+
+test: ## everything: C++, sanitizers, fuzz targets, end to end (under 25 minutes on two cores)
+	@tools/timed.sh test-cpp test-asan test-tsan test-fuzz test-python
+
+test-cpp: dev ## C++ tests
+	ctest --preset dev -j $(JOBS)
+
+test-asan test-tsan: test-%: ## C++ tests under address+undefined or thread sanitizers
+	@tools/bootstrap.sh test
+	cmake --preset $* >/dev/null
+	cmake --build --preset $*
+	ctest --preset $* -j $(JOBS)
+
+test-fuzz: ## each fuzz target over its corpus and for some seconds more (FUZZ_SECONDS=5)
+	@tools/bootstrap.sh test
+	cmake --preset fuzz >/dev/null
+	cmake --build --preset fuzz
+	tools/fuzz.sh build/fuzz/fuzz
+
+test-python: build ## end to end, through the installed command
+	@tools/bootstrap.sh test
+	$(BIN)/python -m pytest -q tests/python
+
+# ---- lint
+
+lint: lint-format lint-python lint-tidy ## formatters, linters and types, as CI demands them
+
+lint-format: $(VENV)/.tools ## clang-format
+	@echo $(CPP_SOURCES) | xargs -n 40 $(BIN)/clang-format --dry-run --Werror
+
+lint-python: build ## ruff and mypy --strict
+	$(BIN)/ruff check $(wildcard $(PYTHON_SOURCES))
+	$(BIN)/ruff format --check $(wildcard $(PYTHON_SOURCES))
+	$(BIN)/mypy --strict $(wildcard $(TYPED_PYTHON))
+
+lint-tidy: ## clang-tidy on every file changed since it last passed
+	@tools/bootstrap.sh lint
+	cmake --preset dev >/dev/null
+	$(BIN)/python tools/tidy.py --build build/dev --jobs $(JOBS)
+
+format: $(VENV)/.tools ## rewrite the sources as lint-format and lint-python want them
+	@echo $(CPP_SOURCES) | xargs -n 40 $(BIN)/clang-format -i
+	$(BIN)/ruff format $(wildcard $(PYTHON_SOURCES))
+	$(BIN)/ruff check --fix-only $(wildcard $(PYTHON_SOURCES))
+
+# ---- bench
+
+bench: bench-spine ## every bench, and bench/RESULTS.md from their results
+
+bench-%: build ## one bench; bench-spine: tare beside heaptrack and memray (BENCH_ARGS="--runs 3 --case git")
+	@tools/bootstrap.sh bench
+	cmake --preset release >/dev/null
+	cmake --build --preset release
+	$(BIN)/python bench/$*.py $(BENCH_ARGS)
+
+# ---- clean
+
+clean: ## remove what was built, keep the virtual environment's packages
+	rm -rf build bench/results $(VENV)/.built
+
+distclean: clean ## remove the virtual environment too
+	rm -rf $(VENV)

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Installs the Debian packages that a purpose needs, or says exactly what to install: tools/bootstrap.sh build test lint bench demo
+#
+# One list a purpose, nothing else in the project names packages. With everything there it costs one dpkg-query.
+# As root it installs; otherwise by sudo where that asks no password or somebody sits at a terminal; else it prints the
+# command and fails. TARE_NO_BOOTSTRAP=1 trusts that what is needed is there (other distributions).
+set -eu
+
+packages_build="g++ cmake ninja-build pkg-config libdw-dev libzstd-dev ca-certificates"
+packages_test="$packages_build libgtest-dev libunwind-dev clang-19 libclang-rt-19-dev binutils procps
+  libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 python3.11 python3.11-dbg"
+packages_lint="$packages_test clang-tidy-19"
+packages_bench="$packages_build libbenchmark-dev heaptrack sqlite3 git python3.11 python3.11-dbg python3.11-venv"
+packages_demo="$packages_build python3.11 python3.11-dbg"
+# only where the Python that is used is Debian's own and lacks them
+packages_python="python3.11-venv python3.11-dev"
+
+wanted=""
+for purpose in "$@"; do
+  case $purpose in
+    build) wanted="$wanted $packages_build" ;;
+    test) wanted="$wanted $packages_test" ;;
+    lint) wanted="$wanted $packages_lint" ;;
+    bench) wanted="$wanted $packages_bench" ;;
+    demo) wanted="$wanted $packages_demo" ;;
+    python) wanted="$wanted $packages_python" ;;
+    *) echo "bootstrap.sh: unknown purpose '$purpose' (build, test, lint, bench, demo, python)" >&2; exit 2 ;;
+  esac
+done
+[ "${TARE_NO_BOOTSTRAP:-}" = 1 ] && exit 0
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+  echo "This isn't Debian: install the equivalents of" $wanted >&2
+  echo "and run the same command again with TARE_NO_BOOTSTRAP=1." >&2
+  exit 1
+fi
+# shellcheck disable=SC2086  # a list of words
+installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $wanted 2>/dev/null | sed -n 's/ installed$//p') || true
+missing=""
+for package in $wanted; do
+  case "
+$installed
+" in *"
+$package
+"*) continue ;; esac
+  case " $missing " in *" $package "*) ;; *) missing="$missing $package" ;; esac
+done
+[ -z "$missing" ] && exit 0
+
+if [ "$(id -u)" = 0 ]; then
+  as_root=""
+elif command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+  as_root="sudo"
+else
+  echo "Needed and not installed. As root, run:" >&2
+  echo "  apt-get update && apt-get install --no-install-recommends$missing" >&2
+  exit 1
+fi
+echo "installing:$missing" >&2
+export DEBIAN_FRONTEND=noninteractive
+# shellcheck disable=SC2086
+{
+  $as_root apt-get update -qq
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
