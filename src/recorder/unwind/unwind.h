@@ -1,0 +1,89 @@
+// The stack capture of the recorder: .eh_frame rules, cached per return address, with the outer frames reused after
+// verification. No malloc, no exceptions, no loader lock; callable from inside any allocation hook.
+//
+// Behind this interface other sources of frames (frame pointers, a hardware shadow stack) may join: they'd fill the same
+// Capture from the same StartState.
+#pragma once
+
+#include <cstdint>
+
+#include "trace/spool_layout.h"
+
+namespace tare::recorder {
+
+// The hook's caller right after the call returns: return_address = __builtin_return_address(0) in the hook, sp =
+// __builtin_dwarf_cfa(), rbp = the caller's (in a hook compiled with -fno-omit-frame-pointer: *(uint64_t*)__builtin_frame_address(0)).
+struct StartState {
+  std::uint64_t return_address;
+  std::uint64_t sp;
+  std::uint64_t rbp;
+};
+
+// The stack is `rows[0..fresh)` and then the `kept` outermost frames of the stack captured before. Valid until the next call.
+struct Capture {
+  std::uint32_t kept;
+  std::uint32_t fresh;
+  const std::uint32_t* rows;  // fresh rows, innermost first: trace::RowId values
+  std::uint32_t depth;        // kept + fresh, at most trace::kMaxFrames
+  bool truncated;             // outermost frames are missing: the stack is deeper than the limit
+  bool complete;              // the walk reached the outermost frame (or the limit)
+};
+
+// The stack of one thread. Lives in a zero-initialised mmap'd block (zero is its valid initial state, nothing to construct
+// or destroy); some 560 KiB of address space, of which only as much is touched as the stacks are deep.
+// Not reentrant: a signal handler that interrupts capture() must not call it on the same Unwinder. A longjmp out of one is fine.
+class Unwinder {
+ public:
+  Capture capture(const StartState& start);
+
+  // The next capture emits every frame (kept = 0): at a new chunk, and whenever the last capture wasn't written out.
+  void forget() { emitted_ = 0; }
+
+  struct State;  // unwinder.cc
+
+ private:
+  friend struct State;
+  std::uint32_t emitted_;  // 1: the reader knows the stored stack
+  std::uint32_t reserved_;
+  alignas(64) std::uint64_t storage_[72 * 1024];
+};
+
+// The tables that rows and modules are published in: the spool's, or private memory in a checker. Row 0 is made by
+// attach_tables() and means "a return address that found no room".
+struct Tables {
+  enum class Region : std::uint8_t { Rows, Modules, Strings };
+
+  trace::Row* rows;
+  std::atomic<std::uint32_t>* row_count;
+  trace::ModuleEntry* modules;
+  std::atomic<std::uint32_t>* module_count;
+  char* strings;
+  std::atomic<std::uint32_t>* string_bytes;
+  // Makes the first `bytes` of the region writable; false: no room (disk full). Called with a lock held: it must not
+  // allocate or call into the loader. It's called with rising sizes, once a page or so.
+  bool (*ensure)(void* context, Region region, std::uint64_t bytes);
+  void* context;
+};
+
+// Once before the first capture. Again in a forked child when it has its own spool: the child must first have copied the
+// parent's strings, modules and rows (the first `count` of each, same offsets) into it, so that every id stays valid; this
+// call also frees our locks, which another thread of the parent may have held.
+void attach_tables(const Tables& tables);
+
+// After dlclose returned: rows of objects that are gone are retired, so that the same addresses get new rows later.
+void modules_changed();
+// The same for objects that went without our noticing (libc closes some itself): a few ns a loaded object; at a chunk switch.
+void revalidate_modules();
+// After munmap, mprotect or mremap by the program: what was known to be readable stack may not be any more.
+void mappings_changed();
+
+struct UnwindCounters {
+  std::uint64_t unknown_pcs;    // frames without unwind table, stepped by frame pointer
+  std::uint64_t failures;       // stacks that ended before the outermost frame
+  std::uint64_t full_walks;     // frames that needed registers beyond rsp and rbp
+  std::uint64_t rows_lost;      // frames recorded as row 0
+  std::uint64_t rows_retired;   // by dlclose
+};
+UnwindCounters unwind_counters();
+
+}  // namespace tare::recorder
