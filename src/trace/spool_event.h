@@ -6,7 +6,7 @@
 //   Alloc     w0 | w1 | requested | [usable] | [weight] | [stamp] | frames
 //   Realloc   w0 | w1 | requested | [usable] | [weight] | [stamp before, stamp after] | old | frames
 //   Free      f0 | [stamp] | [k0 | frames, with kSpoolFreeStacks]
-//   Map       w0 | w1 | length | [stamp] | old address | old length | frames     (api is a MapApi; see MapFields)
+//   Map       w0 | w1 | length | [stamp] | old address | old length | frames     (api is a MapApi)
 //   others    n0 | n1 | [stamp]                                                  (a note: two words and a stamp)
 //
 // Bracketed words are there when their flag in word 0 says so. Stamp is always the last word before `old`/frames.
@@ -16,6 +16,10 @@
 // Stamps: TSC ticks. Alloc: taken after the real call returned. Free: before the real call. Realloc: both. While a thread has
 // seen no second thread (`__libc_single_threaded`), an event is stamped only when >= 0.25 ms have passed since the last stamp
 // written in this chunk; an unstamped event has the time of the stamp before it (for the first: ChunkControl::open_stamp).
+//
+// Map, all four calls alike: [w1.address, + length) became mapped and [old address, + old length) became unmapped; a length
+// of 0 says that nothing did. mmap: only the first. munmap: only the old. mremap: both. brk: the bytes between the old and the
+// new break, as mapped when it grew and as unmapped when it shrank.
 #pragma once
 
 #include <cstdint>
