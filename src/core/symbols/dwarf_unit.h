@@ -1,0 +1,51 @@
+// One compilation unit: its functions by address, and the chain of inlined calls inside one.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/symbols/line_program.h"
+
+namespace tare::core {
+
+// As DWARF has it: names point into the file's sections, file numbers into the unit's line program.
+struct DwarfFrame {
+  std::string_view linkage_name;
+  std::string_view name;
+  std::uint32_t file = 0;
+  std::uint32_t line = 0;  // 0: unknown
+};
+
+class DwarfUnit {
+ public:
+  DwarfUnit(Dwarf_Die unit_die, const LineSections& sections);
+
+  // frames[i] are those of addresses[i] (ascending), innermost first; the last is the function itself, or, where only
+  // the line table knows the address (assembly), a frame without names. Empty: the unit knows nothing.
+  std::vector<std::vector<DwarfFrame>> find(std::span<const std::uint64_t> addresses);
+
+  std::string path(std::uint32_t file) const { return lines_ ? lines_->path(file) : std::string(); }
+
+ private:
+  enum class Depth : std::uint8_t { NamespacesOnly, Everything };
+  struct Function {
+    std::uint64_t low;
+    std::uint64_t high;
+    Dwarf_Off die;
+  };
+  void index_functions(Depth depth);
+  const Function* function_at(std::uint64_t address) const;
+  std::vector<std::vector<DwarfFrame>> chains(const Function& function, std::span<const std::uint64_t> addresses);
+
+  Dwarf_Die die_;
+  std::optional<LineProgram> lines_;
+  std::vector<Function> functions_;  // by low; overlaps only where functions nest or were folded
+  std::optional<Depth> indexed_;
+};
+
+}  // namespace tare::core

@@ -1,0 +1,157 @@
+// Maps ELF files privately, so that section headers can be edited in memory before libdw sees them.
+#include "core/symbols/elf_file.h"
+
+#include <elf.h>
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace tare::core {
+namespace {
+
+constexpr std::array<std::string_view, 14> kUnusedDebugSections = {
+    ".debug_loc",          ".debug_loclists",     ".debug_macro",    ".debug_macinfo",  ".debug_pubnames",
+    ".debug_pubtypes",     ".debug_names",        ".debug_types",    ".debug_frame",    ".gdb_index",
+    ".debug_gnu_pubnames", ".debug_gnu_pubtypes", ".debug_cu_index", ".debug_tu_index",
+};
+
+bool is_unused(std::string_view name) {
+  for (const std::string_view unused : kUnusedDebugSections) {
+    if (name == unused) return true;
+    if (name.starts_with(".zdebug_") && name.substr(2) == unused.substr(1)) return true;
+  }
+  return false;
+}
+
+Error unreadable(const std::string& path, const std::string& what) {
+  return Error{ErrorKind::Io, "cannot read symbols of " + path + ": " + what};
+}
+
+}  // namespace
+
+std::string to_hex(const BuildId& id) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  hex.reserve(id.size() * 2);
+  for (const std::uint8_t byte : id) {
+    hex += kDigits[byte >> 4];
+    hex += kDigits[byte & 15];
+  }
+  return hex;
+}
+
+Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::filesystem::path& path) {
+  // O_NONBLOCK: a FIFO of that name must not hang us.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return unreadable(path, std::strerror(errno));
+  struct stat info;
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < static_cast<off_t>(sizeof(Elf64_Ehdr))) {
+    ::close(fd);
+    return unreadable(path, "not an ELF file");
+  }
+  const auto bytes = static_cast<std::size_t>(info.st_size);
+  void* mapping = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  ::close(fd);
+  if (mapping == MAP_FAILED) return unreadable(path, std::strerror(errno));
+
+  std::unique_ptr<ElfFile> file(new ElfFile);
+  file->image_ = static_cast<char*>(mapping);
+  file->image_bytes_ = bytes;
+  FileStamp stamp{path.string(), bytes, info.st_mtim.tv_sec * 1'000'000'000ll + info.st_mtim.tv_nsec};
+  if (Status attached = file->attach(std::move(stamp)); !attached) return attached.error();
+  return file;
+}
+
+Result<std::unique_ptr<ElfFile>> ElfFile::from_bytes(std::string bytes, std::string name) {
+  std::unique_ptr<ElfFile> file(new ElfFile);
+  file->owned_ = std::move(bytes);
+  file->image_ = file->owned_.data();
+  file->image_bytes_ = file->owned_.size();
+  FileStamp stamp{std::move(name), file->image_bytes_, 0};
+  if (Status attached = file->attach(std::move(stamp)); !attached) return attached.error();
+  return file;
+}
+
+ElfFile::~ElfFile() {
+  if (elf_ != nullptr) elf_end(elf_);
+  if (image_ != nullptr && image_ != owned_.data()) ::munmap(image_, image_bytes_);
+}
+
+Status ElfFile::attach(FileStamp stamp) {
+  stamp_ = std::move(stamp);
+  if (image_bytes_ < sizeof(Elf64_Ehdr) || std::memcmp(image_, ELFMAG, SELFMAG) != 0 ||
+      image_[EI_CLASS] != ELFCLASS64 || image_[EI_DATA] != ELFDATA2LSB) {
+    return unreadable(stamp_.path, "not a 64-bit little-endian ELF file");
+  }
+  elf_version(EV_CURRENT);
+  elf_ = elf_memory(image_, image_bytes_);
+  if (elf_ == nullptr || elf_kind(elf_) != ELF_K_ELF) return unreadable(stamp_.path, "damaged ELF header");
+  const void* id = nullptr;
+  const ssize_t id_bytes = dwelf_elf_gnu_build_id(elf_, &id);
+  if (id_bytes > 0) {
+    const auto* bytes = static_cast<const std::uint8_t*>(id);
+    build_id_.assign(bytes, bytes + id_bytes);
+  }
+  return ok();
+}
+
+namespace {
+
+Elf_Scn* find_section(Elf* elf, std::string_view wanted, GElf_Shdr* header) {
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return nullptr;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    if (gelf_getshdr(section, header) == nullptr) continue;
+    const char* name = elf_strptr(elf, names, header->sh_name);
+    if (name != nullptr && wanted == name) return section;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool ElfFile::has_section(std::string_view name) const {
+  GElf_Shdr header;
+  return find_section(elf_, name, &header) != nullptr && header.sh_type != SHT_NOBITS;
+}
+
+std::string_view ElfFile::section(std::string_view name) const {
+  GElf_Shdr header;
+  Elf_Scn* section = find_section(elf_, name, &header);
+  if (section == nullptr || header.sh_type == SHT_NOBITS) return {};
+  const Elf_Data* data = elf_rawdata(section, nullptr);
+  if (data == nullptr || data->d_buf == nullptr) return {};
+  return {static_cast<const char*>(data->d_buf), data->d_size};
+}
+
+void ElfFile::hide_unused_debug_sections() {
+  // libelf may have read the headers already; it must see the edited ones.
+  Elf64_Ehdr header;
+  std::memcpy(&header, image_, sizeof header);
+  if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff == 0) return;
+  bool edited = false;
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf_, &names) != 0) return;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
+    GElf_Shdr in_memory;
+    if (gelf_getshdr(section, &in_memory) == nullptr) continue;
+    const char* name = elf_strptr(elf_, names, in_memory.sh_name);
+    const std::uint64_t offset = header.e_shoff + elf_ndxscn(section) * sizeof(Elf64_Shdr);
+    if (name == nullptr || !is_unused(name) || offset > image_bytes_ - sizeof(Elf64_Shdr)) continue;
+    const std::uint32_t type = SHT_NOBITS;
+    std::memcpy(image_ + offset + offsetof(Elf64_Shdr, sh_type), &type, sizeof type);
+    edited = true;
+  }
+  if (!edited) return;
+  elf_end(elf_);
+  elf_ = elf_memory(image_, image_bytes_);
+}
+
+}  // namespace tare::core
