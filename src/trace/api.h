@@ -23,6 +23,20 @@ enum class MapApi : std::uint8_t {
 #include "trace/apis.def"
 };
 
+// Bit `code` is set for every code this version knows.
+inline constexpr std::uint32_t kKnownAllocApis = 0
+#define TARE_ALLOC_API(code, id, name) | 1u << code
+#include "trace/apis.def"
+    ;
+inline constexpr std::uint32_t kKnownFreeApis = 0
+#define TARE_FREE_API(code, id, name) | 1u << code
+#include "trace/apis.def"
+    ;
+inline constexpr std::uint32_t kKnownMapApis = 0
+#define TARE_MAP_API(code, id, name) | 1u << code
+#include "trace/apis.def"
+    ;
+
 // Display name, or "?" for a code this version doesn't know. Static storage.
 constexpr const char* name_of(AllocApi api) {
   switch (api) {

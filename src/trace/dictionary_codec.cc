@@ -1,0 +1,214 @@
+// Growth of the dictionary as records: see dictionary_codec.h; FORMAT.md has the grammar.
+#include "trace/dictionary_codec.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "trace/event_model.h"
+
+namespace tare::trace {
+
+namespace {
+
+constexpr int kZstdLevel = 1;
+constexpr std::uint64_t kMaxUnpackedBytes = 1u << 26;
+
+// first id, count, unpacked size, then the entries, packed where that makes them smaller.
+void put_packed(std::size_t first, std::size_t count, const std::vector<std::uint8_t>& entries, ByteWriter& out) {
+  out.varint(first);
+  out.varint(count);
+  out.varint(entries.size());
+  std::vector<std::uint8_t> packed(ZSTD_compressBound(entries.size()));
+  const std::size_t size = ZSTD_compress(packed.data(), packed.size(), entries.data(), entries.size(), kZstdLevel);
+  if (ZSTD_isError(size) != 0 || size >= entries.size()) {
+    out.append(entries);
+  } else {
+    out.append({packed.data(), size});
+  }
+}
+
+struct Entries {
+  std::vector<std::uint8_t> bytes;
+  ByteReader reader;
+  std::uint64_t count = 0;
+  const char* damage = nullptr;
+};
+
+// Every entry takes at least `least_bytes`: a count that doesn't fit the bytes is refused before anything is reserved for it.
+Entries take_packed(std::span<const std::uint8_t> payload, std::size_t expected_first, std::uint64_t least_bytes) {
+  Entries entries;
+  ByteReader reader(payload);
+  const std::uint64_t first = reader.varint();
+  entries.count = reader.varint();
+  const std::uint64_t size = reader.varint();
+  const std::span<const std::uint8_t> packed = reader.take(reader.remaining());
+  if (reader.failed() || first != expected_first) {
+    entries.damage = "dictionary entries don't follow the ones before";
+  } else if (size > kMaxUnpackedBytes || entries.count > size / least_bytes || entries.count > kMaxRecordEntries) {
+    entries.damage = "a dictionary record has an impossible size";
+  } else if (packed.size() == size) {
+    entries.bytes.assign(packed.begin(), packed.end());
+  } else {
+    // zstd's own record of the size must agree before memory is taken for it.
+    if (ZSTD_getFrameContentSize(packed.data(), packed.size()) != size) {
+      entries.damage = "a dictionary record doesn't unpack to its size";
+      return entries;
+    }
+    entries.bytes.resize(size);
+    const std::size_t unpacked = ZSTD_decompress(entries.bytes.data(), size, packed.data(), packed.size());
+    if (ZSTD_isError(unpacked) != 0 || unpacked != size) entries.damage = "a dictionary record doesn't unpack to its size";
+  }
+  entries.reader = ByteReader(entries.bytes);
+  return entries;
+}
+
+const char* finish(const Entries& entries) {
+  if (entries.reader.failed()) return "a dictionary record is shorter than its count";
+  return entries.reader.at_end() ? nullptr : "a dictionary record is longer than its count";
+}
+
+constexpr std::uint64_t kShapeWeighted = 1;
+constexpr std::uint64_t kShapeMap = 2;
+
+}  // namespace
+
+void encode_modules(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out) {
+  ByteWriter entries;
+  for (std::size_t id = first; id < last; ++id) {
+    const Module& module = dictionary.modules[id];
+    entries.varint(module.load_bias);
+    entries.varint(module.start);
+    entries.varint(module.end - module.start);
+    entries.varint(module.generation);
+    entries.text(module.path);
+    entries.varint(module.build_id.size());
+    entries.append(module.build_id);
+  }
+  put_packed(first, last - first, entries.bytes(), out);
+}
+
+const char* decode_modules(std::span<const std::uint8_t> payload, Dictionary& dictionary) {
+  Entries entries = take_packed(payload, dictionary.modules.size(), 6);
+  if (entries.damage != nullptr) return entries.damage;
+  ByteReader& reader = entries.reader;
+  for (std::uint64_t i = 0; i < entries.count; ++i) {
+    Module module;
+    module.load_bias = reader.varint();
+    module.start = reader.varint();
+    module.end = module.start + reader.varint();
+    module.generation = static_cast<std::uint32_t>(reader.varint());
+    module.path = reader.text();
+    const std::span<const std::uint8_t> build_id = reader.take(reader.varint());
+    module.build_id.assign(build_id.begin(), build_id.end());
+    if (reader.failed()) break;
+    dictionary.modules.push_back(std::move(module));
+  }
+  return finish(entries);
+}
+
+void encode_rows(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out) {
+  ByteWriter entries;
+  std::uint64_t last_address = 0;
+  for (std::size_t id = first; id < last; ++id) {
+    const std::uint64_t bits = dictionary.rows[id];
+    entries.varint(index(row_module(bits)));
+    entries.varint(zigzag(static_cast<std::int64_t>(row_address(bits) - last_address)));
+    last_address = row_address(bits);
+  }
+  put_packed(first, last - first, entries.bytes(), out);
+}
+
+const char* decode_rows(std::span<const std::uint8_t> payload, Dictionary& dictionary) {
+  Entries entries = take_packed(payload, dictionary.rows.size(), 2);
+  if (entries.damage != nullptr) return entries.damage;
+  std::uint64_t last = 0;
+  for (std::uint64_t i = 0; i < entries.count; ++i) {
+    const std::uint64_t module = entries.reader.varint();
+    last += static_cast<std::uint64_t>(unzigzag(entries.reader.varint()));
+    if (entries.reader.failed()) break;
+    if (module > index(kNoModule) || row_address(last) != last) return "a row has an impossible address or module";
+    dictionary.rows.push_back(last | module << 48);
+  }
+  return finish(entries);
+}
+
+void encode_stacks(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out) {
+  ByteWriter entries;
+  std::int64_t next_row = 0;
+  for (std::size_t id = first; id < last; ++id) {
+    const StackNode& node = dictionary.stacks[id];
+    entries.varint(id - index(node.caller) - 1);
+    entries.varint(zigzag(static_cast<std::int64_t>(index(node.row)) - next_row));
+    next_row = static_cast<std::int64_t>(index(node.row)) + 1;
+  }
+  put_packed(first, last - first, entries.bytes(), out);
+}
+
+const char* decode_stacks(std::span<const std::uint8_t> payload, Dictionary& dictionary) {
+  Entries entries = take_packed(payload, dictionary.stacks.size(), 2);
+  if (entries.damage != nullptr) return entries.damage;
+  std::uint64_t next_row = 0;
+  for (std::uint64_t i = 0; i < entries.count; ++i) {
+    const std::uint64_t id = dictionary.stacks.size();
+    const std::uint64_t distance = entries.reader.varint();
+    const std::uint64_t row = next_row + static_cast<std::uint64_t>(unzigzag(entries.reader.varint()));
+    if (entries.reader.failed()) break;
+    if (distance >= id || row >= dictionary.rows.size()) return "a stack refers to entries that don't exist";
+    dictionary.stacks.push_back(
+        {StackId{static_cast<std::uint32_t>(id - 1 - distance)}, RowId{static_cast<std::uint32_t>(row)}});
+    next_row = row + 1;
+  }
+  return finish(entries);
+}
+
+void encode_shapes(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out) {
+  ByteWriter entries;
+  std::int64_t last_stack = 0;
+  for (std::size_t id = first; id < last; ++id) {
+    const Shape& shape = dictionary.shapes[id];
+    const std::uint64_t flags = (shape.weight != 1 ? kShapeWeighted : 0) | (shape.is_map != 0 ? kShapeMap : 0);
+    entries.varint(flags | static_cast<std::uint64_t>(shape.api) << 2);
+    entries.byte(shape.align_log2);
+    entries.varint(zigzag(static_cast<std::int64_t>(index(shape.stack)) - last_stack));
+    entries.varint(shape.requested_bytes);
+    entries.varint(zigzag(static_cast<std::int64_t>(shape.usable_bytes - shape.requested_bytes)));
+    if ((flags & kShapeWeighted) != 0) entries.fixed64(std::bit_cast<std::uint64_t>(shape.weight));
+    last_stack = index(shape.stack);
+  }
+  put_packed(first, last - first, entries.bytes(), out);
+}
+
+const char* decode_shapes(std::span<const std::uint8_t> payload, Dictionary& dictionary) {
+  Entries entries = take_packed(payload, dictionary.shapes.size(), 5);
+  if (entries.damage != nullptr) return entries.damage;
+  if (dictionary.shapes.size() + entries.count > kMaxShapes) return "there are more shapes than the format allows";
+  ByteReader& reader = entries.reader;
+  std::uint64_t last_stack = 0;
+  for (std::uint64_t i = 0; i < entries.count; ++i) {
+    Shape shape{};
+    const std::uint64_t flags = reader.varint();
+    shape.align_log2 = reader.byte();
+    last_stack += static_cast<std::uint64_t>(unzigzag(reader.varint()));
+    shape.requested_bytes = reader.varint();
+    shape.usable_bytes = shape.requested_bytes + static_cast<std::uint64_t>(unzigzag(reader.varint()));
+    shape.weight = (flags & kShapeWeighted) != 0 ? std::bit_cast<double>(reader.fixed64()) : 1;
+    shape.is_map = (flags & kShapeMap) != 0 ? 1 : 0;
+    shape.api = static_cast<AllocApi>(flags >> 2);
+    if (reader.failed()) break;
+    const bool known_api = flags >> 2 < 32 && ((shape.is_map != 0 ? kKnownMapApis : kKnownAllocApis) >> (flags >> 2) & 1) != 0;
+    if (last_stack >= dictionary.stacks.size()) {
+      return "a shape refers to a stack that doesn't exist";
+    }
+    if (!known_api || !(shape.weight >= 1 && shape.weight <= 1e18) || shape.align_log2 > 63) {
+      return "a shape has impossible facts";
+    }
+    shape.stack = StackId{static_cast<std::uint32_t>(last_stack)};
+    dictionary.shapes.push_back(shape);
+  }
+  return finish(entries);
+}
+
+}  // namespace tare::trace

@@ -1,0 +1,262 @@
+// Reads event blocks: the mirror of event_block_encoder.cc, except that it believes nothing.
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "trace/byte_stream.h"
+#include "trace/event_block.h"
+#include "trace/event_columns.h"
+#include "trace/event_model.h"
+
+namespace tare::trace {
+
+struct EventBlockDecoder::State {
+  std::array<std::vector<std::uint8_t>, kColumns> unpacked;
+  std::array<ByteReader, kColumns> columns;
+  SymbolModel symbols;
+  AddressModel addresses;
+  std::vector<std::uint32_t> free_stacks;
+  std::uint64_t next_new_shape = 0;
+  std::uint64_t last_map = 0;
+  ZSTD_DCtx* zstd = ZSTD_createDCtx();
+  ~State() { ZSTD_freeDCtx(zstd); }
+
+  ByteReader& column(Column which) { return columns[static_cast<std::size_t>(which)]; }
+
+  const char* unpack(ByteReader& payload, std::uint32_t event_count);
+  bool take_symbol(std::uint8_t code, const BlockHeader& header, Symbol& symbol);
+  bool take_alloc(ShapeId shape, const Dictionary& dictionary, std::uint64_t& address);
+  bool take_release(Symbol symbol, std::uint64_t& address, std::uint32_t& token);
+  bool take_event(const BlockHeader& header, std::uint64_t flags, const Dictionary& dictionary, std::uint64_t& stamp,
+                  std::vector<Event>& out);
+};
+
+EventBlockDecoder::EventBlockDecoder() : state_(std::make_unique<State>()) {}
+EventBlockDecoder::~EventBlockDecoder() = default;
+
+namespace {
+
+std::uint64_t take_distance(ByteReader& column, std::uint64_t from) {
+  const std::uint64_t key = column.varint();
+  const std::uint64_t low = (key & 1) != 0 ? column.byte() & 15 : 0;
+  return from + (static_cast<std::uint64_t>(unzigzag(key >> 1)) << 4) + low;
+}
+
+bool read_block_header(ByteReader& payload, BlockHeader& header, std::uint64_t& flags, std::uint64_t& next_new_shape) {
+  flags = payload.varint();
+  const std::uint64_t thread = payload.varint();
+  header.first_event = payload.varint();
+  header.spool_events = payload.varint();
+  header.first_chunk = payload.varint();
+  header.last_chunk = header.first_chunk + payload.varint();
+  const std::uint64_t event_count = payload.varint();
+  header.first_stamp = payload.varint();
+  header.last_stamp = header.first_stamp + payload.varint();
+  header.shape_count = payload.varint();
+  header.stack_count = payload.varint();
+  next_new_shape = payload.varint();
+  if (payload.failed() || thread > 0xffffffffu || event_count > kMaxBlockEvents) return false;
+  if (header.shape_count > kMaxShapes || header.stack_count > 0xffffffffu || next_new_shape > header.shape_count) return false;
+  if (header.last_stamp < header.first_stamp || header.last_chunk < header.first_chunk) return false;
+  header.thread = static_cast<std::uint32_t>(thread);
+  header.event_count = static_cast<std::uint32_t>(event_count);
+  return true;
+}
+
+}  // namespace
+
+bool EventBlockDecoder::read_header(std::span<const std::uint8_t> payload, BlockHeader& header) {
+  ByteReader reader(payload);
+  std::uint64_t flags, next_new_shape;
+  return read_block_header(reader, header, flags, next_new_shape);
+}
+
+const char* EventBlockDecoder::State::unpack(ByteReader& payload, std::uint32_t event_count) {
+  if (payload.varint() != kColumns) return "an event block has an unknown number of columns";
+  std::array<std::uint64_t, kColumns> raw_sizes, packed_sizes;
+  // What an event can add to a column at most; more is a lie that would only cost memory.
+  const std::uint64_t most_bytes = (std::uint64_t{event_count} + 1) * 24;
+  for (int i = 0; i < kColumns; ++i) {
+    raw_sizes[i] = payload.varint();
+    packed_sizes[i] = payload.varint();
+    if (raw_sizes[i] > most_bytes || packed_sizes[i] > raw_sizes[i]) return "a column has an impossible size";
+  }
+  for (int i = 0; i < kColumns; ++i) {
+    const std::span<const std::uint8_t> packed = payload.take(packed_sizes[i]);
+    if (payload.failed()) return "a column runs past the end of its block";
+    if (packed.size() == raw_sizes[i]) {
+      columns[i] = ByteReader(packed);
+      continue;
+    }
+    if (unpacked[i].size() < raw_sizes[i]) unpacked[i].resize(raw_sizes[i]);
+    const std::size_t size =
+        ZSTD_decompressDCtx(zstd, unpacked[i].data(), raw_sizes[i], packed.data(), packed.size());
+    if (ZSTD_isError(size) != 0 || size != raw_sizes[i]) return "a column doesn't unpack to its size";
+    columns[i] = ByteReader({unpacked[i].data(), size});
+  }
+  return payload.at_end() ? nullptr : "an event block is followed by bytes that belong to nothing";
+}
+
+bool EventBlockDecoder::State::take_symbol(std::uint8_t code, const BlockHeader& header, Symbol& symbol) {
+  if (code < SymbolModel::kGuesses) {
+    symbol = symbols.guess(code);
+    if (symbol == 0) return false;
+  } else if (code == kSymbolNewAlloc) {
+    if (next_new_shape >= header.shape_count) return false;
+    symbol = shape_symbol(ShapeId{static_cast<std::uint32_t>(next_new_shape)}, ShapeUse::Alloc);
+  } else if (code == kSymbolShape) {
+    const std::uint64_t value = column(Column::SymbolValues).varint();
+    const std::uint64_t shape = next_new_shape - static_cast<std::uint64_t>(unzigzag(value / 4));
+    if (shape >= header.shape_count) return false;
+    symbol = shape_symbol(ShapeId{static_cast<std::uint32_t>(shape)}, static_cast<ShapeUse>(value % 4));
+  } else if (code == kSymbolFree) {
+    symbol = static_cast<Symbol>(FreeApi::Free);
+  } else if (code == kSymbolOtherFree) {
+    const std::uint64_t api = column(Column::SymbolValues).varint();
+    if (api == 0 || api >= kFirstShapeSymbol) return false;
+    symbol = static_cast<Symbol>(api);
+  } else {
+    return false;
+  }
+  if (symbol >= kFirstShapeSymbol) next_new_shape = std::max<std::uint64_t>(next_new_shape, index(shape_of(symbol)) + 1);
+  symbols.saw(symbol);
+  return true;
+}
+
+bool EventBlockDecoder::State::take_alloc(ShapeId shape, const Dictionary& dictionary, std::uint64_t& address) {
+  const std::uint64_t usable = dictionary.shapes[index(shape)].usable_bytes;
+  std::array<std::uint64_t, AddressModel::kAllocGuesses> guesses;
+  addresses.guess_alloc(usable, guesses);
+  const std::uint8_t code = column(Column::AllocCodes).byte();
+  if (code > kAllocOther) return false;
+  address = code < kAllocOther ? guesses[code] : take_distance(column(Column::AllocValues), addresses.alloc_base());
+  addresses.allocated(address, shape, usable);
+  return true;
+}
+
+bool EventBlockDecoder::State::take_release(Symbol symbol, std::uint64_t& address, std::uint32_t& token) {
+  const std::uint8_t code = column(Column::FreeCodes).byte();
+  if (code == kFreeForeign) {
+    address = take_distance(column(Column::FreeValues), addresses.foreign_base());
+    addresses.freed_foreign(address);
+    token = symbol;
+    return true;
+  }
+  const std::size_t context = symbols.context();
+  std::uint64_t block;
+  if (code == kFreeByAge) {
+    block = addresses.block_count() - column(Column::FreeValues).varint();
+  } else if (code < AddressModel::kFreeGuesses) {
+    std::array<std::uint32_t, AddressModel::kFreeGuesses> guesses;
+    addresses.guess_free(context, guesses);
+    block = guesses[code];
+  } else {
+    return false;
+  }
+  if (block >= addresses.block_count() || !addresses.live(static_cast<std::uint32_t>(block))) return false;
+  const std::uint32_t known = static_cast<std::uint32_t>(block);
+  address = addresses.address_of(known);
+  token = ~shape_symbol(addresses.shape_of(known), ShapeUse::Alloc);
+  addresses.freed(known, context);
+  return true;
+}
+
+bool EventBlockDecoder::State::take_event(const BlockHeader& header, std::uint64_t flags, const Dictionary& dictionary,
+                                          std::uint64_t& stamp, std::vector<Event>& out) {
+  const auto take_stamp = [&] {
+    const std::uint8_t step = column(Column::StampSteps).byte();
+    stamp += step;
+    if (step == kStampEscape) stamp += column(Column::StampRests).varint();
+  };
+  take_stamp();
+  Event event{stamp, 0, kNoShape, static_cast<std::uint16_t>(header.thread), EventKind::Alloc, 0};
+  const std::uint8_t code = column(Column::SymbolCodes).byte();
+  if (code == kSymbolNote) {
+    ByteReader& notes = column(Column::Notes);
+    event.kind = static_cast<EventKind>(notes.byte());
+    event.api = notes.byte();
+    event.address = notes.varint();
+    const std::uint64_t shape = notes.varint();
+    if (event.kind < EventKind::ThreadStart || shape != 0) return false;
+    out.push_back(event);
+    return true;
+  }
+  Symbol symbol;
+  std::uint32_t token;
+  if (!take_symbol(code, header, symbol)) return false;
+  if (symbol < kFirstShapeSymbol) {
+    event.kind = EventKind::Free;
+    event.api = static_cast<std::uint8_t>(symbol);
+    if ((flags & kBlockFreeStacks) != 0) {
+      std::uint32_t& guess = free_stacks[symbols.context()];
+      guess += static_cast<std::uint32_t>(unzigzag(column(Column::FreeStacks).varint()));
+      if (guess > header.stack_count) return false;
+      event.shape = ShapeId{guess - 1};
+    }
+    if (!take_release(symbol, event.address, token)) return false;
+    symbols.remember(token);
+    out.push_back(event);
+    return true;
+  }
+  const ShapeId shape = shape_of(symbol);
+  const ShapeUse use = use_of(symbol);
+  const bool is_map = dictionary.shapes[index(shape)].is_map != 0;
+  if (is_map != (use == ShapeUse::Map || use == ShapeUse::Unmap)) return false;
+  if (is_map) {
+    event.kind = use == ShapeUse::Map ? EventKind::Map : EventKind::Unmap;
+    event.shape = shape;
+    event.address = last_map = take_distance(column(Column::MapAddresses), last_map);
+    out.push_back(event);
+    return true;
+  }
+  if (use == ShapeUse::Realloc) {
+    event.kind = EventKind::ReallocEnd;
+    if (!take_release(symbol, event.address, token)) return false;
+    out.push_back(event);
+    take_stamp();
+    event.stamp = stamp;
+    event.kind = EventKind::ReallocStart;
+  }
+  event.shape = shape;
+  if (!take_alloc(shape, dictionary, event.address)) return false;
+  symbols.remember(symbol);
+  out.push_back(event);
+  return true;
+}
+
+const char* EventBlockDecoder::decode(std::span<const std::uint8_t> payload, const Dictionary& dictionary,
+                                      std::vector<Event>& out) {
+  State& state = *state_;
+  ByteReader reader(payload);
+  BlockHeader header;
+  std::uint64_t flags;
+  if (!read_block_header(reader, header, flags, state.next_new_shape)) return "an event block has a damaged header";
+  if (header.shape_count > dictionary.shapes.size() || header.stack_count > dictionary.stacks.size()) {
+    return "an event block refers to dictionary entries that don't exist";
+  }
+  if (const char* damage = state.unpack(reader, header.event_count)) return damage;
+  state.symbols.reset();
+  state.addresses.reset();
+  state.last_map = 0;
+  if ((flags & kBlockFreeStacks) != 0) state.free_stacks.assign(SymbolModel::kByThree, 0);
+
+  const std::size_t start = out.size();
+  out.reserve(start + header.event_count);
+  std::uint64_t stamp = header.first_stamp;
+  while (out.size() - start < header.event_count) {
+    if (!state.take_event(header, flags, dictionary, stamp, out)) {
+      out.resize(start);
+      return "an event block holds an impossible event";
+    }
+  }
+  bool intact = out.size() - start == header.event_count && stamp == (header.event_count == 0 ? 0 : header.last_stamp);
+  for (const ByteReader& column : state.columns) intact = intact && !column.failed() && column.at_end();
+  if (!intact) {
+    out.resize(start);
+    return "the columns of an event block don't fit each other";
+  }
+  return nullptr;
+}
+
+}  // namespace tare::trace

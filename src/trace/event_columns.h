@@ -1,0 +1,46 @@
+// The columns of an event block and the codes in them, for encoder and decoder. Part of the format: see FORMAT.md.
+#pragma once
+
+#include <cstdint>
+
+#include "trace/byte_stream.h"
+#include "trace/event_model.h"
+
+namespace tare::trace {
+
+enum class Column : std::uint8_t {
+  SymbolCodes = 0,   // a SymbolCode each
+  SymbolValues = 1,  // varints for the codes that need one
+  AllocCodes = 2,    // which guess gave the address, or kAllocOther
+  AllocValues = 3,   // varints
+  FreeCodes = 4,     // which guess gave the block, or kFreeByAge, kFreeForeign
+  FreeValues = 5,    // varints
+  StampSteps = 6,    // ticks since the stamp before; 255: a varint in StampRests adds to it
+  StampRests = 7,    // varints
+  MapAddresses = 8,  // varints, as AllocValues but counted from the mapping before
+  Notes = 9,         // kind, api, then varints: address, shape + 1
+  FreeStacks = 10,   // with BlockFlags::kFreeStacks: varints, zigzag of stack + 1 - the guess
+};
+inline constexpr int kColumns = 11;
+
+// SymbolCodes below SymbolModel::kGuesses say which guess was right.
+inline constexpr std::uint8_t kSymbolNewAlloc = 3;    // Alloc of the first shape that no event block had so far
+inline constexpr std::uint8_t kSymbolFree = 4;        // FreeApi::Free
+inline constexpr std::uint8_t kSymbolShape = 5;       // value: (newest shape - shape) * 4 + ShapeUse
+inline constexpr std::uint8_t kSymbolOtherFree = 6;   // value: FreeApi
+inline constexpr std::uint8_t kSymbolNote = 7;        // see Notes
+
+inline constexpr std::uint8_t kAllocOther = AddressModel::kAllocGuesses;     // value: distance from alloc_base()
+inline constexpr std::uint8_t kFreeByAge = AddressModel::kFreeGuesses;       // value: allocations since its birth
+inline constexpr std::uint8_t kFreeForeign = AddressModel::kFreeGuesses + 1; // value: distance from foreign_base()
+inline constexpr std::uint8_t kStampEscape = 255;
+
+enum BlockFlags : std::uint64_t { kBlockFreeStacks = 1 };
+
+// A distance between addresses as a varint: most are multiples of 16. Odd: the low four bits follow as a byte.
+constexpr std::uint64_t distance_key(std::uint64_t from, std::uint64_t to) {
+  const std::int64_t distance = static_cast<std::int64_t>(to - from);
+  return zigzag(distance >> 4) << 1 | static_cast<std::uint64_t>((distance & 15) != 0);
+}
+
+}  // namespace tare::trace

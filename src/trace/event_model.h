@@ -1,0 +1,127 @@
+// What encoder and decoder of event blocks both expect to come next. Whatever changes here changes the format: see FORMAT.md.
+//
+// Programs repeat themselves: the same few allocations follow each other, malloc hands out what was freed last, and what is
+// freed was mostly allocated a moment ago. Each guess that holds costs a byte that zstd then packs to a tenth.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "trace/event.h"
+#include "trace/mix_hash.h"
+
+namespace tare::trace {
+
+// Everything that can follow: frees by entry point, and allocations, reallocs and mappings by shape.
+using Symbol = std::uint32_t;
+enum class ShapeUse : std::uint32_t { Alloc = 0, Realloc = 1, Map = 2, Unmap = 3 };
+inline constexpr Symbol kFirstShapeSymbol = 32;
+inline constexpr std::uint32_t kMaxShapes = 1u << 29;
+constexpr Symbol shape_symbol(ShapeId shape, ShapeUse use) {
+  return kFirstShapeSymbol + index(shape) * 4 + static_cast<std::uint32_t>(use);
+}
+constexpr ShapeId shape_of(Symbol symbol) { return ShapeId{(symbol - kFirstShapeSymbol) / 4}; }
+constexpr ShapeUse use_of(Symbol symbol) { return static_cast<ShapeUse>((symbol - kFirstShapeSymbol) % 4); }
+
+// Symbols after the last ones: one guess by the last three, two by the last one.
+class SymbolModel {
+ public:
+  static constexpr int kGuesses = 3;
+
+  void reset();
+  Symbol guess(int which) const { return which == 0 ? *slow_ : fast_[which - 1]; }
+  // Tells what came. `token` stands for it in the history: the symbol, or for a free what kind of block it ended.
+  void saw(Symbol symbol) {
+    *slow_ = symbol;
+    if (fast_[0] != symbol) {
+      fast_[1] = fast_[0];
+      fast_[0] = symbol;
+    }
+  }
+  void remember(std::uint32_t token) {
+    history_ = history_ << 20 ^ (token * 0x9e3779b1u >> 12);  // 3 tokens of 20 bits
+    context_ = mix_hash(history_ & 0xfffffffffffffffull, 1) >> 40 & (kByThree - 1);
+    slow_ = &by_three_[context_];
+    fast_ = &by_one_[(history_ & 0xfffff) % kByOne * 2];
+  }
+  // Of the last three tokens; also what frees are guessed by.
+  std::size_t context() const { return context_; }
+
+  static constexpr std::size_t kByThree = 1 << 14;
+
+ private:
+  static constexpr std::size_t kByOne = 1 << 12;
+  std::vector<Symbol> by_three_;
+  std::vector<Symbol> by_one_;
+  Symbol* slow_ = nullptr;
+  Symbol* fast_ = nullptr;
+  std::uint64_t history_ = 0;
+  std::size_t context_ = 0;
+};
+
+// The blocks allocated since the event block began, and where the allocator will put the next one.
+class AddressModel {
+ public:
+  static constexpr int kAllocGuesses = 8;
+  static constexpr int kFreeGuesses = 10;
+  static constexpr std::uint32_t kNoBlock = 0xffffffffu;
+
+  void reset();
+
+  // Candidates for the address of the next allocation of `usable_bytes`; call before allocated().
+  void guess_alloc(std::uint64_t usable_bytes, std::array<std::uint64_t, kAllocGuesses>& guesses);
+  // Candidates for the next free, as numbers of blocks; kNoBlock where there is none. `context` as SymbolModel has it.
+  void guess_free(std::size_t context, std::array<std::uint32_t, kFreeGuesses>& guesses) const;
+  // What an address that nothing guessed is counted from.
+  std::uint64_t alloc_base() const { return last_alloc_; }
+  std::uint64_t foreign_base() const { return last_foreign_; }
+
+  void allocated(std::uint64_t address, ShapeId shape, std::uint64_t usable_bytes);
+  void freed(std::uint32_t block, std::size_t context);
+  // Freed, but allocated before this event block or by another thread.
+  void freed_foreign(std::uint64_t address);
+
+  std::uint32_t block_count() const { return static_cast<std::uint32_t>(blocks_.size()); }
+  std::uint64_t address_of(std::uint32_t block) const { return blocks_[block].address; }
+  ShapeId shape_of(std::uint32_t block) const { return blocks_[block].shape; }
+  bool live(std::uint32_t block) const { return blocks_[block].live; }
+
+ private:
+  static constexpr int kRing = 4;
+  static constexpr std::size_t kClasses = 256;
+  struct SizeClass {  // what was freed last of one usable size, newest first
+    std::uint64_t usable_bytes = 0;
+    std::uint64_t last_address = 0;
+    std::uint64_t step = 0;
+    std::array<std::uint64_t, kRing> freed{};
+  };
+  struct Block {
+    std::uint64_t address;
+    ShapeId shape;
+    std::uint32_t newer;  // neighbours in the list of live blocks, by age
+    std::uint32_t older;
+    std::uint8_t size_class;
+    bool live;
+  };
+  static std::size_t class_slot(std::uint64_t usable_bytes) { return mix_hash(usable_bytes, 2) >> 33 & (kClasses - 1); }
+  static void push(std::array<std::uint64_t, kRing>& ring, std::uint64_t address) {
+    for (int i = kRing - 1; i > 0; --i) ring[i] = ring[i - 1];
+    ring[0] = address;
+  }
+  static bool drop(std::array<std::uint64_t, kRing>& ring, std::uint64_t address);
+
+  std::vector<Block> blocks_;
+  std::vector<SizeClass> classes_;
+  std::vector<std::uint32_t> ages_;  // by context: allocations between birth and death, the last time
+  std::array<std::uint64_t, kRing> foreign_{};
+  std::uint32_t newest_live_ = kNoBlock;
+  std::uint32_t last_freed_ = 0;
+  std::uint32_t freed_step_ = 0;
+  std::uint64_t last_alloc_ = 0;
+  std::uint64_t last_alloc_end_ = 0;
+  std::uint64_t last_foreign_ = 0;
+};
+
+}  // namespace tare::trace

@@ -1,0 +1,57 @@
+// Open-addressing set of 32-bit ids whose keys live elsewhere: 8 bytes a slot, half of it hash, so that a probe rarely looks at a wrong key.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tare::trace {
+
+class IdTable {
+ public:
+  IdTable() : slots_(1024, kEmpty) {}
+
+  // `equals(id)` says whether the entry `id` has the key; `make()` adds it elsewhere and gives its id.
+  template <typename Equals, typename Make>
+  std::uint32_t find_or_make(std::uint64_t hash, Equals&& equals, Make&& make) {
+    const std::uint64_t tag = hash & kTagMask;
+    std::size_t at = position(hash);
+    while (slots_[at] != kEmpty) {
+      const std::uint64_t slot = slots_[at];
+      if ((slot & kTagMask) == tag && equals(static_cast<std::uint32_t>(slot))) return static_cast<std::uint32_t>(slot);
+      at = (at + 1) & (slots_.size() - 1);
+    }
+    const std::uint32_t id = make();
+    slots_[at] = tag | id;
+    if (++used_ * 2 > slots_.size()) grow();
+    return id;
+  }
+
+  std::size_t size() const { return used_; }
+
+ private:
+  // No id reaches 0xffffffff: dictionaries are bounded below it.
+  static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+  static constexpr std::uint64_t kTagMask = 0xffffffff00000000ull;
+
+  // The position uses the tag's own bits, so that growing needs no key.
+  std::size_t position(std::uint64_t hash) const {
+    return static_cast<std::size_t>((hash >> 32) * 0x9e3779b1u) & (slots_.size() - 1);
+  }
+
+  void grow() {
+    std::vector<std::uint64_t> old(slots_.size() * 2, kEmpty);
+    old.swap(slots_);
+    for (const std::uint64_t slot : old) {
+      if (slot == kEmpty) continue;
+      std::size_t at = position(slot);
+      while (slots_[at] != kEmpty) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = slot;
+    }
+  }
+
+  std::vector<std::uint64_t> slots_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace tare::trace

@@ -1,0 +1,154 @@
+// Fields of Process and End records. Numbers are part of the format: never reuse one.
+#include "trace/process_codec.h"
+
+namespace tare::trace {
+
+namespace {
+
+enum class Field : std::uint64_t {
+  Pid = 1,
+  ParentPid = 2,
+  ImageIndex = 3,
+  PageBytes = 4,
+  Allocator = 5,
+  AllocatorPath = 6,
+  Exe = 7,
+  Cwd = 8,
+  CommandLineWord = 9,   // repeated
+  EnvironmentWord = 10,  // repeated
+  Kernel = 11,
+  Host = 12,
+  StartRealtimeNs = 13,
+  SampleBytes = 14,
+  FreeStacks = 15,
+  ForkParentPid = 16,    // its presence says that the image was made by fork
+  ForkParentImage = 17,
+  ForkParentThread = 18,
+  ForkParentThreadEvents = 19,
+  ForkStamp = 20,
+  ForkParentTrace = 21,
+  EndedInOrder = 22,
+  WaitStatus = 23,
+  DroppedEvents = 24,
+  TruncatedStacks = 25,
+  UnwindFailures = 26,
+  NestedEvents = 27,
+  PeakRssBytes = 28,
+  SpoolPath = 29,
+  EventCount = 30,
+  SpoolEvents = 31,
+  ThreadCount = 32,
+};
+
+class FieldWriter {
+ public:
+  explicit FieldWriter(ByteWriter& out) : out_(out) {}
+  void number(Field field, std::uint64_t value) {
+    std::uint8_t bytes[kMaxVarintBytes];
+    const std::uint8_t* end = put_varint(bytes, value);
+    out_.varint(static_cast<std::uint64_t>(field));
+    out_.varint(static_cast<std::uint64_t>(end - bytes));
+    out_.append({bytes, end});
+  }
+  void text(Field field, const std::string& value) {
+    out_.varint(static_cast<std::uint64_t>(field));
+    out_.text(value);
+  }
+
+ private:
+  ByteWriter& out_;
+};
+
+}  // namespace
+
+void encode_process(const ProcessRecord& record, ByteWriter& out) {
+  const ProcessInfo& info = record.info;
+  FieldWriter fields(out);
+  fields.number(Field::Pid, info.pid);
+  fields.number(Field::ParentPid, info.parent_pid);
+  fields.number(Field::ImageIndex, info.image_index);
+  fields.number(Field::PageBytes, info.page_bytes);
+  fields.number(Field::Allocator, static_cast<std::uint64_t>(info.allocator));
+  fields.text(Field::AllocatorPath, info.allocator_path);
+  fields.text(Field::Exe, info.exe);
+  fields.text(Field::Cwd, info.cwd);
+  for (const std::string& word : info.command_line) fields.text(Field::CommandLineWord, word);
+  for (const std::string& word : info.environment) fields.text(Field::EnvironmentWord, word);
+  fields.text(Field::Kernel, info.kernel);
+  fields.text(Field::Host, info.host);
+  fields.number(Field::StartRealtimeNs, info.start_realtime_ns);
+  fields.number(Field::SampleBytes, info.sample_bytes);
+  fields.number(Field::FreeStacks, info.free_stacks ? 1 : 0);
+  if (info.fork) {
+    fields.number(Field::ForkParentPid, info.fork->parent_pid);
+    fields.number(Field::ForkParentImage, info.fork->parent_image);
+    fields.number(Field::ForkParentThread, info.fork->parent_thread);
+    fields.number(Field::ForkParentThreadEvents, info.fork->parent_thread_events);
+    fields.number(Field::ForkStamp, info.fork->stamp);
+    fields.text(Field::ForkParentTrace, info.fork->parent_trace);
+  }
+  fields.number(Field::EndedInOrder, info.ended_in_order ? 1 : 0);
+  if (info.wait_status) fields.number(Field::WaitStatus, static_cast<std::uint32_t>(*info.wait_status));
+  fields.number(Field::DroppedEvents, info.dropped_events);
+  fields.number(Field::TruncatedStacks, info.truncated_stacks);
+  fields.number(Field::UnwindFailures, info.unwind_failures);
+  fields.number(Field::NestedEvents, info.nested_events);
+  fields.number(Field::PeakRssBytes, info.peak_rss_bytes);
+  if (!record.spool_path.empty()) fields.text(Field::SpoolPath, record.spool_path);
+  fields.number(Field::EventCount, record.event_count);
+  fields.number(Field::SpoolEvents, record.spool_events);
+  fields.number(Field::ThreadCount, record.thread_count);
+}
+
+bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record) {
+  ByteReader reader(payload);
+  ProcessInfo& info = record.info;
+  info.command_line.clear();
+  info.environment.clear();
+  const auto fork = [&]() -> ForkOrigin& { return info.fork ? *info.fork : info.fork.emplace(); };
+  while (!reader.at_end()) {
+    const Field field = static_cast<Field>(reader.varint());
+    const std::span<const std::uint8_t> bytes = reader.take(reader.varint());
+    if (reader.failed()) return false;
+    const auto text = [&] { return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()); };
+    const auto number = [&] { return ByteReader(bytes).varint(); };
+    const auto number32 = [&] { return static_cast<std::uint32_t>(number()); };
+    switch (field) {
+      case Field::Pid: info.pid = number32(); break;
+      case Field::ParentPid: info.parent_pid = number32(); break;
+      case Field::ImageIndex: info.image_index = number32(); break;
+      case Field::PageBytes: info.page_bytes = number32(); break;
+      case Field::Allocator: info.allocator = static_cast<AllocatorKind>(number32()); break;
+      case Field::AllocatorPath: info.allocator_path = text(); break;
+      case Field::Exe: info.exe = text(); break;
+      case Field::Cwd: info.cwd = text(); break;
+      case Field::CommandLineWord: info.command_line.push_back(text()); break;
+      case Field::EnvironmentWord: info.environment.push_back(text()); break;
+      case Field::Kernel: info.kernel = text(); break;
+      case Field::Host: info.host = text(); break;
+      case Field::StartRealtimeNs: info.start_realtime_ns = number(); break;
+      case Field::SampleBytes: info.sample_bytes = number(); break;
+      case Field::FreeStacks: info.free_stacks = number() != 0; break;
+      case Field::ForkParentPid: fork().parent_pid = number32(); break;
+      case Field::ForkParentImage: fork().parent_image = number32(); break;
+      case Field::ForkParentThread: fork().parent_thread = number32(); break;
+      case Field::ForkParentThreadEvents: fork().parent_thread_events = number(); break;
+      case Field::ForkStamp: fork().stamp = number(); break;
+      case Field::ForkParentTrace: fork().parent_trace = text(); break;
+      case Field::EndedInOrder: info.ended_in_order = number() != 0; break;
+      case Field::WaitStatus: info.wait_status = static_cast<int>(number32()); break;
+      case Field::DroppedEvents: info.dropped_events = number(); break;
+      case Field::TruncatedStacks: info.truncated_stacks = number(); break;
+      case Field::UnwindFailures: info.unwind_failures = number(); break;
+      case Field::NestedEvents: info.nested_events = number(); break;
+      case Field::PeakRssBytes: info.peak_rss_bytes = number(); break;
+      case Field::SpoolPath: record.spool_path = text(); break;
+      case Field::EventCount: record.event_count = number(); break;
+      case Field::SpoolEvents: record.spool_events = number(); break;
+      case Field::ThreadCount: record.thread_count = number32(); break;
+    }
+  }
+  return true;
+}
+
+}  // namespace tare::trace

@@ -1,0 +1,59 @@
+// Raw words of a spool chunk to events with interned stacks and shapes. The words are untrusted: a recorded program can write over them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trace/event.h"
+#include "trace/interner.h"
+#include "trace/result.h"
+
+namespace tare::trace {
+
+// Where decoding of one thread's stream stands. Chunks must be given in thread_chunk order.
+struct ThreadDecodeState {
+  std::uint16_t thread = 0;           // as events carry it
+  std::uint64_t last_stamp = 0;       // stamps never go back within a thread
+  std::uint64_t words_done = 0;       // of the current chunk
+  std::uint64_t spool_events = 0;     // events as the spool counts them: a realloc is one
+  std::uint64_t truncated_stacks = 0;
+  std::vector<StackId> path;          // the stack before, outermost first: path[i] has i + 1 frames
+
+  void open_chunk(std::uint64_t open_stamp) {
+    words_done = 0;
+    path.clear();
+    if (open_stamp > last_stamp) last_stamp = open_stamp;
+  }
+};
+
+// What is wrong with a chunk, and at which word.
+struct ChunkDamage {
+  const char* what = nullptr;  // nullptr: nothing
+  std::uint64_t word = 0;
+  explicit operator bool() const { return what != nullptr; }
+};
+
+class SpoolDecoder {
+ public:
+  explicit SpoolDecoder(Dictionary& dictionary) : dictionary_(dictionary), interner_(dictionary) {}
+
+  // Decodes words [state.words_done, words.size()) of the chunk, where only whole events are expected, and appends to `out`.
+  // Rows up to the ones used must be in the dictionary. After damage, events before it were appended and the rest of the
+  // chunk can't be read: skip it.
+  ChunkDamage decode(ThreadDecodeState& state, std::span<const std::uint64_t> words, std::vector<Event>& out);
+
+ private:
+  struct Cursor;
+  ChunkDamage decode_alloc(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, std::vector<Event>& out);
+  ChunkDamage decode_map(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, std::vector<Event>& out);
+  ChunkDamage decode_free(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, std::vector<Event>& out);
+  // Reads frames as `counts` (laid out like word 0) says and leaves the stack on state.path.
+  ChunkDamage decode_frames(ThreadDecodeState& state, Cursor& at, std::uint64_t counts, StackId& stack);
+
+  Dictionary& dictionary_;
+  Interner interner_;
+};
+
+}  // namespace tare::trace

@@ -1,0 +1,62 @@
+// Reads a .tare file: one validating pass over all records, then event blocks on demand.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trace/dictionary.h"
+#include "trace/event_block.h"
+#include "trace/process_codec.h"
+#include "trace/process_info.h"
+#include "trace/result.h"
+
+namespace tare::trace {
+
+// Where an event block lies, and what its header says.
+struct BlockRef {
+  std::uint64_t offset = 0;  // of the record
+  std::uint32_t length = 0;  // of the payload
+  BlockHeader header;
+};
+
+// Everything of a trace but its events, which are left in the file.
+struct TraceIndex {
+  ProcessRecord process;
+  Dictionary dictionary;
+  std::vector<ClockPair> clock_pairs;
+  std::vector<BlockRef> blocks;        // in file order: each thread's in its order
+  bool ended = false;                  // an End record closes it
+  bool cut_off = false;                // the file ends inside a record
+  std::uint64_t readable_bytes = 0;    // up to the end of the last whole and intact record
+  std::optional<Error> damage;         // what stopped the reading, if not the end of the file
+};
+
+class TraceFile {
+ public:
+  // NotATrace, NewerVersion, or Io. Damage further on isn't an error here: index() tells.
+  static Result<TraceFile> open(const std::string& path);
+  TraceFile(TraceFile&& other) noexcept;
+  TraceFile& operator=(TraceFile&& other) noexcept;
+  ~TraceFile();
+
+  // Verifies every record and reads all but the events. NewerVersion where a record can neither be understood nor skipped;
+  // Io where the file can't be read.
+  Result<TraceIndex> index() const;
+
+  // Appends the events of a block to `out`. Corrupt says the offset.
+  Status read_block(const BlockRef& block, const Dictionary& dictionary, EventBlockDecoder& decoder,
+                    std::vector<Event>& out) const;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+  std::string path_;
+  int fd_ = -1;
+  mutable std::vector<std::uint8_t> buffer_;
+};
+
+}  // namespace tare::trace

@@ -1,0 +1,132 @@
+// Writes a .tare file: see trace_writer.h.
+#include "trace/trace_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace tare::trace {
+
+namespace {
+
+void append_fixed(std::vector<std::uint8_t>& out, std::uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) out.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+}
+
+Error io_error(const std::string& path, int error) {
+  std::string advice = "check the path and its permissions";
+  if (error == ENOSPC || error == EDQUOT) advice = "free some space or write elsewhere with -o";
+  if (error == EROFS || error == EACCES || error == EPERM) advice = "choose a writable place with -o";
+  return {ErrorKind::Io, "cannot write the trace " + path + ": " + std::strerror(error) + "; " + advice};
+}
+
+}  // namespace
+
+Result<TraceWriter> TraceWriter::create(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return io_error(path, errno);
+  TraceWriter writer(path, fd);
+  writer.pending_.assign(std::begin(kTraceMagic), std::end(kTraceMagic));
+  append_fixed(writer.pending_, kTraceVersion, 4);
+  append_fixed(writer.pending_, kFileHeaderBytes, 4);
+  if (Status status = writer.flush(); !status) return status.error();
+  return writer;
+}
+
+TraceWriter::TraceWriter(TraceWriter&& other) noexcept { *this = std::move(other); }
+
+TraceWriter& TraceWriter::operator=(TraceWriter&& other) noexcept {
+  if (this == &other) return *this;
+  if (fd_ >= 0) ::close(fd_);
+  path_ = std::move(other.path_);
+  fd_ = std::exchange(other.fd_, -1);
+  pending_ = std::move(other.pending_);
+  payload_ = std::move(other.payload_);
+  written_ = other.written_;
+  file_bytes_ = other.file_bytes_;
+  last_clock_stamp_ = other.last_clock_stamp_;
+  failure_ = std::move(other.failure_);
+  return *this;
+}
+
+TraceWriter::~TraceWriter() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void TraceWriter::put_record(RecordType type, std::span<const std::uint8_t> payload) {
+  if (!failure_.empty()) return;
+  const RecordHeader header{static_cast<std::uint16_t>(type), 0, static_cast<std::uint32_t>(payload.size()), 0};
+  append_fixed(pending_, header.type, 2);
+  append_fixed(pending_, header.flags, 2);
+  append_fixed(pending_, header.length, 4);
+  append_fixed(pending_, record_checksum(header, payload), 8);
+  pending_.insert(pending_.end(), payload.begin(), payload.end());
+}
+
+void TraceWriter::put_process(const ProcessRecord& record) {
+  payload_.clear();
+  encode_process(record, payload_);
+  put_record(RecordType::Process, payload_.bytes());
+}
+
+void TraceWriter::put_growth(const Dictionary& dictionary) {
+  const auto put = [&](RecordType type, std::size_t& written, std::size_t size, auto encode) {
+    while (written < size) {
+      const std::size_t last = std::min(size, written + kMaxRecordEntries);
+      payload_.clear();
+      encode(dictionary, written, last, payload_);
+      put_record(type, payload_.bytes());
+      written = last;
+    }
+  };
+  put(RecordType::Modules, written_.modules, dictionary.modules.size(), encode_modules);
+  put(RecordType::Rows, written_.rows, dictionary.rows.size(), encode_rows);
+  put(RecordType::Stacks, written_.stacks, dictionary.stacks.size(), encode_stacks);
+  put(RecordType::Shapes, written_.shapes, dictionary.shapes.size(), encode_shapes);
+}
+
+void TraceWriter::put_clock(std::span<const ClockPair> pairs) {
+  if (pairs.empty()) return;
+  payload_.clear();
+  payload_.varint(pairs.size());
+  ClockPair last{0, 0};
+  for (const ClockPair& pair : pairs) {
+    payload_.varint(zigzag(static_cast<std::int64_t>(pair.stamp - last.stamp)));
+    payload_.varint(zigzag(static_cast<std::int64_t>(pair.monotonic_ns - last.monotonic_ns)));
+    last = pair;
+  }
+  put_record(RecordType::Clock, payload_.bytes());
+}
+
+void TraceWriter::put_events(std::span<const std::uint8_t> payload) { put_record(RecordType::Events, payload); }
+
+void TraceWriter::put_end(const ProcessRecord& record) {
+  payload_.clear();
+  encode_process(record, payload_);
+  put_record(RecordType::End, payload_.bytes());
+}
+
+Status TraceWriter::flush() {
+  std::size_t done = 0;
+  while (failure_.empty() && done < pending_.size()) {
+    const ssize_t count = ::write(fd_, pending_.data() + done, pending_.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      failure_.push_back(io_error(path_, count < 0 ? errno : ENOSPC));
+      // Half a record would only make readers complain; where this fails too they cope with it.
+      if (::ftruncate(fd_, static_cast<off_t>(file_bytes_)) != 0) break;
+      break;
+    }
+    done += static_cast<std::size_t>(count);
+  }
+  if (failure_.empty()) file_bytes_ += done;
+  pending_.clear();
+  if (!failure_.empty()) return failure_.front();
+  return ok();
+}
+
+}  // namespace tare::trace

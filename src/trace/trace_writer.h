@@ -1,0 +1,57 @@
+// Writes a .tare file record by record; what was written stays readable whatever happens next.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trace/byte_stream.h"
+#include "trace/dictionary.h"
+#include "trace/dictionary_codec.h"
+#include "trace/event_block.h"
+#include "trace/process_codec.h"
+#include "trace/process_info.h"
+#include "trace/record.h"
+#include "trace/result.h"
+
+namespace tare::trace {
+
+// After its first failed write it stays failed: every later call gives that error and writes nothing.
+class TraceWriter {
+ public:
+  // Creates or overwrites `path` and writes the file header.
+  static Result<TraceWriter> create(const std::string& path);
+  TraceWriter(TraceWriter&& other) noexcept;
+  TraceWriter& operator=(TraceWriter&& other) noexcept;
+  ~TraceWriter();
+
+  void put_process(const ProcessRecord& record);
+  // What the dictionary gained since the last call. Must come before blocks that use it.
+  void put_growth(const Dictionary& dictionary);
+  void put_clock(std::span<const ClockPair> pairs);
+  // `payload` as EventBlockEncoder gives it.
+  void put_events(std::span<const std::uint8_t> payload);
+  void put_end(const ProcessRecord& record);
+
+  // Brings everything put so far into the file. Only after it returned ok may the source of the events be thrown away.
+  Status flush();
+
+  const std::string& path() const { return path_; }
+  std::uint64_t file_bytes() const { return file_bytes_; }
+
+ private:
+  TraceWriter(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  void put_record(RecordType type, std::span<const std::uint8_t> payload);
+
+  std::string path_;
+  int fd_ = -1;
+  std::vector<std::uint8_t> pending_;
+  ByteWriter payload_;
+  DictionaryCounts written_;
+  std::uint64_t file_bytes_ = 0;  // whole records in the file
+  std::uint64_t last_clock_stamp_ = 0;
+  std::vector<Error> failure_;    // empty or one
+};
+
+}  // namespace tare::trace
