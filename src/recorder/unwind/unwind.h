@@ -1,8 +1,8 @@
 // The stack capture of the recorder: .eh_frame rules, cached per return address, with the outer frames reused after
 // verification. No malloc, no exceptions, no loader lock; callable from inside any allocation hook.
 //
-// Behind this interface other sources of frames (frame pointers, a hardware shadow stack) may join: they'd fill the same
-// Capture from the same StartState.
+// Behind this interface other sources of frames (frame pointers, a hardware shadow stack) may join: they'd fill the
+// same Capture from the same StartState.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,16 @@
 namespace tare::recorder {
 
 // The hook's caller right after the call returns: return_address = __builtin_return_address(0) in the hook, sp =
-// __builtin_dwarf_cfa(), rbp = the caller's (in a hook compiled with -fno-omit-frame-pointer: *(uint64_t*)__builtin_frame_address(0)).
+// __builtin_dwarf_cfa(), rbp = the caller's (in a hook compiled with -fno-omit-frame-pointer:
+// *(uint64_t*)__builtin_frame_address(0)).
 struct StartState {
   std::uint64_t return_address;
   std::uint64_t sp;
   std::uint64_t rbp;
 };
 
-// The stack is `rows[0..fresh)` and then the `kept` outermost frames of the stack captured before. Valid until the next call.
+// The stack is `rows[0..fresh)` and then the `kept` outermost frames of the stack captured before. Valid until the next
+// call.
 struct Capture {
   std::uint32_t kept;
   std::uint32_t fresh;
@@ -29,9 +31,10 @@ struct Capture {
   bool complete;              // the walk reached the outermost frame (or the limit)
 };
 
-// The stack of one thread. Lives in a zero-initialised mmap'd block (zero is its valid initial state, nothing to construct
-// or destroy); some 560 KiB of address space, of which only as much is touched as the stacks are deep.
-// Not reentrant: a signal handler that interrupts capture() must not call it on the same Unwinder. A longjmp out of one is fine.
+// The stack of one thread. Lives in a zero-initialised mmap'd block (zero is its valid initial state, nothing to
+// construct or destroy); some 560 KiB of address space, of which only as much is touched as the stacks are deep. Not
+// reentrant: a signal handler that interrupts capture() must not call it on the same Unwinder. A longjmp out of one is
+// fine.
 class Unwinder {
  public:
   Capture capture(const StartState& start);
@@ -65,24 +68,25 @@ struct Tables {
   void* context;
 };
 
-// Once before the first capture. Again in a forked child when it has its own spool: the child must first have copied the
-// parent's strings, modules and rows (the first `count` of each, same offsets) into it, so that every id stays valid; this
-// call also frees our locks, which another thread of the parent may have held.
+// Once before the first capture. Again in a forked child when it has its own spool: the child must first have copied
+// the parent's strings, modules and rows (the first `count` of each, same offsets) into it, so that every id stays
+// valid; this call also frees our locks, which another thread of the parent may have held.
 void attach_tables(const Tables& tables);
 
 // After dlclose returned: rows of objects that are gone are retired, so that the same addresses get new rows later.
 void modules_changed();
-// The same for objects that went without our noticing (libc closes some itself): a few ns a loaded object; at a chunk switch.
+// The same for objects that went without our noticing (libc closes some itself): a few ns a loaded object; at a chunk
+// switch.
 void revalidate_modules();
 // After munmap, mprotect or mremap by the program: what was known to be readable stack may not be any more.
 void mappings_changed();
 
 struct UnwindCounters {
-  std::uint64_t unknown_pcs;    // frames without unwind table, stepped by frame pointer
-  std::uint64_t failures;       // stacks that ended before the outermost frame
-  std::uint64_t full_walks;     // frames that needed registers beyond rsp and rbp
-  std::uint64_t rows_lost;      // frames recorded as row 0
-  std::uint64_t rows_retired;   // by dlclose
+  std::uint64_t unknown_pcs;   // frames without unwind table, stepped by frame pointer
+  std::uint64_t failures;      // stacks that ended before the outermost frame
+  std::uint64_t full_walks;    // frames that needed registers beyond rsp and rbp
+  std::uint64_t rows_lost;     // frames recorded as row 0
+  std::uint64_t rows_retired;  // by dlclose
 };
 UnwindCounters unwind_counters();
 

@@ -1,0 +1,199 @@
+// Adding rows: the unwind table's full rule is reduced to the compact one, the row published, the slot filled in.
+#include "recorder/unwind/row_cache.h"
+
+#include "recorder/modules.h"
+#include "recorder/syscall.h"
+#include "recorder/unwind/expression.h"
+#include "recorder/unwind/reserve.h"
+#include "recorder/unwind/spin_lock.h"
+
+namespace tare::recorder {
+
+RowCache g_rows;
+std::atomic<std::uint64_t> g_generation{1};
+Counters g_counters;
+
+namespace {
+
+SpinLock g_rows_lock;
+
+constexpr std::uint32_t kFirstBits = 11;  // 2,048 slots, 32 KiB: enough for a small program
+
+// rbp's rule as an offset from `base`; false: neither unchanged nor saved there.
+bool rbp_at_cfa(const RegisterRule& rule, std::int64_t& offset, RuleKind& kind) {
+  switch (rule.kind) {
+    case RegisterRule::Kind::Same:
+    case RegisterRule::Kind::Undefined:
+      offset = 0;
+      return true;
+    case RegisterRule::Kind::AtCfa:
+      offset = rule.offset;
+      kind = static_cast<RuleKind>(static_cast<std::uint8_t>(kind) | 1);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_shape(const RegisterRule& rule, Shape::Kind kind, std::int64_t offset, std::uint64_t pc) {
+  if (rule.kind != RegisterRule::Kind::AtExpression) return false;
+  const Shape shape = shape_of(rule.expression, pc);
+  return shape.kind == kind && shape.offset == offset;
+}
+
+Rule compact(const CfiWork& work, std::uint64_t pc) {
+  const Rule full = Rule::make(RuleKind::Full, 0, 0);
+  const RegisterRule& rip = work.row.registers[kRip];
+  const RegisterRule& rsp = work.row.registers[kRsp];
+  const RegisterRule& rbp = work.row.registers[kRbp];
+  if (rip.kind == RegisterRule::Kind::Undefined) return Rule::make(RuleKind::End, 0, 0);
+
+  Shape cfa;
+  if (work.row.cfa.kind == CfaRule::Kind::Expression) {
+    cfa = shape_of(work.row.cfa.expression, pc);
+  } else if (work.row.cfa.reg == kRsp) {
+    cfa = {Shape::Kind::Sp, work.row.cfa.offset};
+  } else if (work.row.cfa.reg == kRbp) {
+    cfa = {Shape::Kind::Bp, work.row.cfa.offset};
+  }
+  if (work.signal_frame) {
+    const bool linux_frame = cfa.kind == Shape::Kind::AtSp && cfa.offset == kSignalRsp &&
+                             is_shape(rip, Shape::Kind::Sp, kSignalRip, pc) &&
+                             is_shape(rbp, Shape::Kind::Sp, kSignalRbp, pc);
+    return linux_frame ? Rule::make(RuleKind::Signal, 0, 0) : full;
+  }
+  if (rip.kind != RegisterRule::Kind::AtCfa || rip.offset != -8 || rsp.kind != RegisterRule::Kind::Same) return full;
+
+  std::int64_t rbp_offset = 0;
+  if (cfa.kind == Shape::Kind::AtBp) {
+    if (rbp.kind != RegisterRule::Kind::AtExpression) return full;
+    const Shape saved = shape_of(rbp.expression, pc);
+    if (saved.kind != Shape::Kind::Bp || !Rule::fits(cfa.offset, saved.offset)) return full;
+    return Rule::make(RuleKind::Deref, cfa.offset, saved.offset);
+  }
+  if (cfa.kind != Shape::Kind::Sp && cfa.kind != Shape::Kind::Bp) return full;
+  RuleKind kind = cfa.kind == Shape::Kind::Bp ? RuleKind::BpSame : RuleKind::SpSame;
+  if (!rbp_at_cfa(rbp, rbp_offset, kind) || !Rule::fits(cfa.offset, rbp_offset)) return full;
+  return Rule::make(kind, cfa.offset, rbp_offset);
+}
+
+Rule rule_of(std::uint64_t address, const ModuleInfo* module, CfiWork& work) {
+  if (module == nullptr) return Rule::make(RuleKind::NoObject, 0, 0);
+  if (find_cfi_row(module->unwind, address, work) != CfiResult::Found) return Rule::make(RuleKind::NoTable, 0, 0);
+  return compact(work, address - 1);
+}
+
+}  // namespace
+
+RowCache::Table* RowCache::make_table(std::uint32_t bits) {
+  auto* table = static_cast<Table*>(reserve_zeroed(sizeof(Table) + (sizeof(Slot) << bits)));
+  if (table == nullptr) return nullptr;
+  table->mask = (std::uint64_t{1} << bits) - 1;
+  table->shift = 64 - bits;
+  return table;
+}
+
+void RowCache::put(Table& table, std::uint64_t key, Rule rule) {
+  std::uint64_t i = home(table, key & kAddressMask & ~kRetired);
+  while (table.slots[i].key.load(std::memory_order_relaxed) != 0) i = (i + 1) & table.mask;
+  table.slots[i].rule.store(rule.bits(), std::memory_order_relaxed);
+  table.slots[i].key.store(key, std::memory_order_release);
+  ++table.used;
+}
+
+// The table with at least half of its slots empty. Old ones stay: other threads may be reading them, and all together
+// they are smaller than the one in use. Null: no memory.
+RowCache::Table* RowCache::with_room() {
+  Table* table = table_.load(std::memory_order_relaxed);
+  if (table != nullptr && table->used <= table->mask / 2) return table;
+  Table* larger = make_table(table == nullptr ? kFirstBits : 64 - table->shift + 1);
+  if (larger == nullptr) return nullptr;
+  for (std::uint64_t i = 0; table != nullptr && i <= table->mask; ++i) {
+    const std::uint64_t key = table->slots[i].key.load(std::memory_order_relaxed);
+    if (key != 0) put(*larger, key, Rule(table->slots[i].rule.load(std::memory_order_relaxed)));
+  }
+  table_.store(larger, std::memory_order_release);
+  return larger;
+}
+
+bool RowCache::publish(std::uint64_t key, std::uint32_t& row) {
+  row = tables_.row_count->load(std::memory_order_relaxed);
+  if (row >= trace::kMaxRows ||
+      !tables_.ensure(tables_.context, Tables::Region::Rows, (row + std::uint64_t{1}) * sizeof(trace::Row))) {
+    return false;
+  }
+  tables_.rows[row].bits = key;
+  tables_.row_count->store(row + 1, std::memory_order_release);
+  return true;
+}
+
+// An address outside the 47 bits of user space isn't entered: it's no return address.
+Rule RowCache::enter(std::uint64_t address, trace::ModuleId module, Rule rule) {
+  const std::uint64_t key = address | static_cast<std::uint64_t>(trace::index(module)) << 48;
+  const sys::SignalsBlocked blocked;  // a handler that leaves by longjmp must not leave the lock taken
+  if (address == 0 || address >= kRetired || !g_rows_lock.try_lock()) {
+    count(g_counters.rows_lost);
+    return rule;
+  }
+  Table* table = with_room();
+  std::uint32_t row = 0;
+  bool found = false;
+  for (std::uint64_t i = table == nullptr ? 0 : home(*table, address); table != nullptr; i = (i + 1) & table->mask) {
+    const std::uint64_t present = table->slots[i].key.load(std::memory_order_relaxed);
+    if (present == 0) break;
+    if ((present & ~kRetired) != key) continue;
+    // Another thread was faster, or the same object came back to where it had been: its rows live again.
+    table->slots[i].key.store(key, std::memory_order_release);
+    rule = Rule(table->slots[i].rule.load(std::memory_order_relaxed));
+    found = true;
+    break;
+  }
+  if (!found) {
+    if (table != nullptr && publish(key, row)) {
+      rule = rule.with_row(row);
+      put(*table, key, rule);
+    } else {
+      count(g_counters.rows_lost);
+    }
+  }
+  g_rows_lock.unlock();
+  return rule;
+}
+
+Rule RowCache::add(std::uint64_t address, CfiWork& work) {
+  const ModuleInfo* module = address == 0 ? nullptr : module_of(address - 1);
+  return enter(address, module == nullptr ? trace::kNoModule : module->id, rule_of(address, module, work));
+}
+
+bool RowCache::upgrade(std::uint64_t address, CfiWork& work, Rule& rule) {
+  const ModuleInfo* module = module_of(address - 1);
+  if (module == nullptr) return false;
+  retire(trace::kNoModule);
+  rule = enter(address, module->id, rule_of(address, module, work));
+  return true;
+}
+
+void RowCache::retire(trace::ModuleId module) {
+  const sys::SignalsBlocked blocked;
+  if (!g_rows_lock.try_lock()) return;
+  Table* table = table_.load(std::memory_order_relaxed);
+  for (std::uint64_t i = 0; table != nullptr && i <= table->mask; ++i) {
+    const std::uint64_t key = table->slots[i].key.load(std::memory_order_relaxed);
+    if (key == 0 || key >> 48 != trace::index(module) || (key & kRetired) != 0) continue;
+    table->slots[i].key.store(key | kRetired, std::memory_order_relaxed);
+    count(g_counters.rows_retired);
+  }
+  g_rows_lock.unlock();
+  g_generation.fetch_add(1, std::memory_order_release);
+}
+
+void RowCache::attach(const Tables& tables) {
+  g_rows_lock.reset();
+  tables_ = tables;
+  with_room();
+  if (tables_.row_count->load(std::memory_order_relaxed) != 0) return;
+  std::uint32_t row = 0;
+  publish(static_cast<std::uint64_t>(trace::index(trace::kNoModule)) << 48, row);
+}
+
+}  // namespace tare::recorder

@@ -1,0 +1,290 @@
+// The walk: from the inside outwards until it meets a frame of the stack before, then a check that everything outside
+// that frame still stands. Where the check fails the walk goes on, so that each frame is either walked or compared,
+// never both.
+//
+// A frame is the position (pc, sp, rbp) in one function. What lies outside of it is a function of that position and of
+// the stack words read on the way: return addresses, and saved rbps as far as an outer frame's CFA (or restored rbp)
+// comes from them. So a stored frame with the same position has the same outer frames if these words are the same.
+// Nothing else does: the innermost return addresses alone can't tell A -> B -> malloc from C -> B -> malloc.
+#include <atomic>
+#include <cstring>
+
+#include "recorder/modules.h"
+#include "recorder/unwind/full_walk.h"
+#include "recorder/unwind/load.h"
+#include "recorder/unwind/row_cache.h"
+#include "recorder/unwind/stack_memory.h"
+#include "recorder/unwind/unwind.h"
+
+namespace tare::recorder {
+namespace {
+
+// When the stack outgrows kMaxFrames this many innermost frames are kept: with room to grow, or deep recursion would
+// emit all its frames at each call.
+constexpr std::uint32_t kKeptWhenTruncated = 6144;
+static_assert(kKeptWhenTruncated >= 4096 && kKeptWhenTruncated < trace::kMaxFrames);
+
+struct Frame {
+  FramePosition position;
+  Rule rule;
+};
+
+enum class Base : std::uint8_t { Complete, Truncated, Failed };  // what is outside the outermost frame
+enum class Outcome : std::uint8_t { Caller, Complete, Failed };
+
+bool is_code(std::uint64_t address) { return address - 1 < RowCache::kRetired - 1; }
+
+// Does a call end here? Asked only of addresses found by frame pointer in no object: any stack word might be one.
+bool follows_call(std::uint64_t address) {
+  if (!is_code(address) || !probe_readable(address - 8) || !probe_readable(address)) return false;
+  std::uint8_t bytes[8];
+  const std::uint64_t word = load(address - 8);
+  std::memcpy(bytes, &word, sizeof(bytes));
+  if (bytes[3] == 0xe8) return true;  // call rel32
+  for (int at = 1; at <= 6; ++at) {   // call r/m64: ff /2, two to seven bytes
+    if (bytes[at] == 0xff && (bytes[at + 1] & 0x38) == 0x10) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+struct Unwinder::State {
+  std::uint64_t generation;
+  std::uint32_t count;  // frames stored
+  Base base;
+  StackMemory memory;
+  CfiWork work;
+  std::uint32_t rows[trace::kMaxFrames + 1];
+  Frame fresh[trace::kMaxFrames + 1];   // innermost first
+  Frame stored[trace::kMaxFrames + 1];  // outermost first
+
+  static State& of(Unwinder& unwinder) {
+    static_assert(sizeof(State) <= sizeof(unwinder.storage_));
+    return *reinterpret_cast<State*>(unwinder.storage_);
+  }
+
+  Rule rule_at(const RowCache::Table& table, std::uint64_t pc) {
+    Rule rule;
+    if (is_code(pc) && RowCache::find(table, pc, rule)) [[likely]] {
+      if (rule.kind() == RuleKind::NoObject) g_rows.upgrade(pc, work, rule);
+      return rule;
+    }
+    return g_rows.add(pc, work);
+  }
+
+  Outcome step(FramePosition& position, Rule rule) {
+    if (!rule.simple()) [[unlikely]]
+      return special_step(position, rule);
+    const std::uint64_t from = rule.cfa_from_rbp() ? position.rbp : position.sp;
+    const std::uint64_t cfa = from + static_cast<std::uint64_t>(rule.cfa_offset());
+    if (cfa <= position.sp || !memory.readable(cfa - 8)) [[unlikely]]
+      return Outcome::Failed;
+    if (rule.saves_rbp()) {
+      const std::uint64_t slot = cfa + static_cast<std::uint64_t>(rule.rbp_offset());
+      if (!memory.readable(slot)) [[unlikely]]
+        return Outcome::Failed;
+      position.rbp = load(slot);
+    }
+    position.sp = cfa;
+    position.pc = load(cfa - 8);
+    return position.pc == 0 ? Outcome::Complete : Outcome::Caller;
+  }
+
+  __attribute__((noinline)) Outcome special_step(FramePosition& position, Rule rule) {
+    const std::uint64_t sp = position.sp;
+    switch (rule.kind()) {
+      case RuleKind::End:
+        return Outcome::Complete;
+      case RuleKind::Deref: {
+        const std::uint64_t at = position.rbp + static_cast<std::uint64_t>(rule.cfa_offset());
+        const std::uint64_t saved = position.rbp + static_cast<std::uint64_t>(rule.rbp_offset());
+        if (!memory.readable(at) || !memory.readable(saved)) return Outcome::Failed;
+        const std::uint64_t cfa = load(at);
+        if (cfa <= sp || !memory.readable(cfa - 8)) return Outcome::Failed;
+        position = {load(cfa - 8), cfa, load(saved)};
+        return position.pc == 0 ? Outcome::Complete : Outcome::Caller;
+      }
+      case RuleKind::Signal:
+        if (!memory.readable(sp + kSignalRbp) || !memory.readable(sp + kSignalRip)) return Outcome::Failed;
+        position = {load(sp + kSignalRip) + 1, load(sp + kSignalRsp), load(sp + kSignalRbp)};
+        return memory.enter(position.sp) ? Outcome::Caller : Outcome::Failed;
+      case RuleKind::Full:
+        count_up(g_counters.full_walks);
+        if (!full_walk(position, memory, work)) return Outcome::Failed;
+        return position.pc == 0 ? Outcome::Complete : Outcome::Caller;
+      default: {
+        count_up(g_counters.unknown_pcs);
+        if (!frame_pointer_step(position, memory) || !is_code(position.pc)) return Outcome::Failed;
+        LoadedObject object;
+        if (!find_loaded_object(position.pc - 1, object) && !follows_call(position.pc)) return Outcome::Failed;
+        return Outcome::Caller;
+      }
+    }
+  }
+
+  static void count_up(std::atomic<std::uint64_t>& counter) { recorder::count(counter); }
+
+  static bool same(const Frame& frame, const FramePosition& position) {
+    return frame.position.sp == position.sp && frame.position.pc == position.pc &&
+           (!frame.rule.needs_rbp() || frame.position.rbp == position.rbp);
+  }
+
+  // Compares outwards from stored[top - 1], which holds. Returns the innermost index whose step outwards isn't proven:
+  // it changed, or it takes more than a comparison. 0 with nothing left to prove: see proven_base().
+  std::uint32_t verify(std::uint32_t top) const {
+    std::uint32_t i = top - 1;
+    for (; i > 0; --i) {
+      const Frame& inner = stored[i];
+      const Frame& outer = stored[i - 1];
+      if (!inner.rule.simple() || load(outer.position.sp - 8) != outer.position.pc) break;
+      if (outer.rule.needs_rbp() && inner.rule.saves_rbp() &&
+          load(outer.position.sp + static_cast<std::uint64_t>(inner.rule.rbp_offset())) != outer.position.rbp) {
+        break;
+      }
+    }
+    return i;
+  }
+
+  // Nothing outside the outermost frame needs another look: it's the end by its rule, or the rest was dropped before.
+  bool proven_base() const { return stored[0].rule.kind() == RuleKind::End || base == Base::Truncated; }
+
+  Capture walk(Unwinder& unwinder, const RowCache::Table& table, FramePosition position);
+  Capture finish(Unwinder& unwinder, std::uint32_t kept, std::uint32_t fresh_count, Base new_base);
+  std::uint32_t drop_outermost(std::uint32_t kept, std::uint32_t fresh_count);
+};
+
+Capture Unwinder::State::walk(Unwinder& unwinder, const RowCache::Table& table, FramePosition position) {
+  std::uint32_t n = 0;        // fresh frames
+  std::uint32_t top = count;  // stored[0, top) may still be met
+  std::uint32_t run_n = 0;    // since fresh[run_n] every frame was found as stored, from stored[run_top - 1] outwards;
+  std::uint32_t run_top = 0;  // 0: the last one wasn't
+  for (;;) {
+    const std::uint32_t next = top;
+    while (top > 0 && stored[top - 1].position.sp < position.sp) --top;
+    Rule rule;
+    if (top > 0 && same(stored[top - 1], position)) {
+      if (run_top == 0 || top != next) {
+        run_n = n;
+        run_top = top;
+      }
+      const std::uint32_t reached = verify(top);
+      if (reached == 0 && proven_base()) return finish(unwinder, run_top, run_n, base);
+      // Frames top - 1 to `reached` stand, but something outside them doesn't (or needs a real step): they become
+      // fresh, with the rbp that they have now; the stored one may be old where nobody needed it.
+      for (std::uint32_t i = top - 1; i > reached; --i) {
+        if (n == trace::kMaxFrames) return finish(unwinder, 0, n, Base::Truncated);
+        const Frame& outer = stored[i - 1];
+        fresh[n++] = {{stored[i].position.pc, stored[i].position.sp, position.rbp}, stored[i].rule};
+        if (stored[i].rule.saves_rbp()) {
+          position.rbp = load(outer.position.sp + static_cast<std::uint64_t>(stored[i].rule.rbp_offset()));
+        }
+      }
+      position.pc = stored[reached].position.pc;
+      position.sp = stored[reached].position.sp;
+      rule = stored[reached].rule;
+      top = reached;
+      if (rule.simple() && reached > 0) run_top = 0;
+    } else {
+      run_top = 0;
+      rule = rule_at(table, position.pc);
+    }
+    if (n == trace::kMaxFrames) return finish(unwinder, 0, n, Base::Truncated);
+    fresh[n++] = {position, rule};
+    const Outcome outcome = step(position, rule);
+    if (outcome == Outcome::Caller) [[likely]]
+      continue;
+    const Base end = outcome == Outcome::Complete ? Base::Complete : Base::Failed;
+    if (end == Base::Failed) count_up(g_counters.failures);
+    // The run reached the outermost stored frame and nothing is outside it, as before.
+    if (run_top != 0 && top == 0) return finish(unwinder, run_top, run_n, end);
+    return finish(unwinder, 0, n, end);
+  }
+}
+
+// Stores the new stack over the old one, outermost `kept` frames of which stay.
+Capture Unwinder::State::finish(Unwinder& unwinder, std::uint32_t kept, std::uint32_t fresh_count, Base new_base) {
+  std::uint32_t reported = unwinder.emitted_ != 0 ? kept : 0;
+  if (kept + fresh_count > trace::kMaxFrames || (new_base == Base::Truncated && kept == 0)) [[unlikely]] {
+    kept = drop_outermost(kept, fresh_count);
+    if (fresh_count > kKeptWhenTruncated) fresh_count = kKeptWhenTruncated;
+    reported = 0;
+    new_base = Base::Truncated;
+  }
+  count = 0;  // a longjmp out of a signal handler from here on leaves an empty, valid state
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  bool needs_rbp = kept > 0 && stored[kept - 1].rule.needs_rbp();
+  Frame* out = &stored[kept];
+  for (std::uint32_t i = fresh_count; i-- > 0;) {
+    const Rule rule = fresh[i].rule;
+    rows[i] = rule.row();
+    if (rule.simple()) {
+      needs_rbp = rule.cfa_from_rbp() || (needs_rbp && !rule.saves_rbp());
+    } else {
+      needs_rbp = rule.kind() != RuleKind::Signal && rule.kind() != RuleKind::End;
+    }
+    *out++ = {fresh[i].position, needs_rbp ? rule.with_needs_rbp() : rule.without_needs_rbp()};
+  }
+  const std::uint32_t depth = kept + fresh_count;
+  for (std::uint32_t i = kept, row = fresh_count; i > reported; --i) rows[row++] = stored[i - 1].rule.row();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  base = new_base;
+  count = depth;
+  unwinder.emitted_ = 1;
+  return {reported, depth - reported, rows, depth, new_base == Base::Truncated, new_base != Base::Failed};
+}
+
+// Leaves the innermost kKeptWhenTruncated frames of fresh[0, fresh_count) and stored[0, kept). Returns the new `kept`.
+std::uint32_t Unwinder::State::drop_outermost(std::uint32_t kept, std::uint32_t fresh_count) {
+  if (fresh_count >= kKeptWhenTruncated) return 0;
+  const std::uint32_t stay = kKeptWhenTruncated - fresh_count < kept ? kKeptWhenTruncated - fresh_count : kept;
+  count = 0;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::memmove(stored, stored + (kept - stay), stay * sizeof(Frame));
+  return stay;
+}
+
+Capture Unwinder::capture(const StartState& start) {
+  State& state = State::of(*this);
+  const std::uint64_t generation = g_generation.load(std::memory_order_acquire);
+  if (state.generation != generation) [[unlikely]] {
+    state.generation = generation;
+    state.memory.clear();
+    state.count = 0;
+  }
+  const RowCache::Table* table = g_rows.table();
+  if (table == nullptr || !state.memory.enter(start.sp)) [[unlikely]] {
+    state.count = 0;
+    return {0, 0, state.rows, 0, false, false};
+  }
+  return state.walk(*this, *table, {start.return_address, start.sp, start.rbp});
+}
+
+void attach_tables(const Tables& tables) {
+  attach_module_tables(tables);
+  g_rows.attach(tables);
+}
+
+namespace {
+void retire(trace::ModuleId module) { g_rows.retire(module); }
+}  // namespace
+
+void modules_changed() { sweep_modules(0, module_count(), retire); }
+
+void revalidate_modules() {
+  constexpr std::uint32_t kAtOnce = 16;  // some 60 ns each: a microsecond in the life of a chunk (150 us or more)
+  static std::atomic<std::uint32_t> turn{0};
+  const std::uint32_t known = module_count();
+  if (known == 0) return;
+  sweep_modules(turn.fetch_add(kAtOnce, std::memory_order_relaxed) % known, kAtOnce, retire);
+}
+
+void mappings_changed() { g_generation.fetch_add(1, std::memory_order_release); }
+
+UnwindCounters unwind_counters() {
+  const auto value = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
+  return {value(g_counters.unknown_pcs), value(g_counters.failures), value(g_counters.full_walks),
+          value(g_counters.rows_lost), value(g_counters.rows_retired)};
+}
+
+}  // namespace tare::recorder
