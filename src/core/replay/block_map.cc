@@ -1,0 +1,151 @@
+// The slow ways through the shadow map: making tables and leaves, and giving leaves back.
+#include "core/replay/block_map.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace tare::core {
+namespace {
+
+// Fewer full leaves than this (32 MiB of them) are never looked through for empty ones: an emptied page is mostly about
+// to be used again.
+constexpr std::uint64_t kLeastLeavesToShrink = 16384;
+
+template <typename T>
+T* zeroed() {
+  void* memory = std::calloc(1, sizeof(T));
+  if (!memory) throw std::bad_alloc();
+  return static_cast<T*>(memory);
+}
+
+}  // namespace
+
+template <typename Leaf>
+Leaf* BlockMap::Pool<Leaf>::take() {
+  if (free_.empty()) {
+    batches_.push_back(std::make_unique_for_overwrite<Leaf[]>(kBatch));
+    for (std::size_t i = kBatch; i-- > 0;) free_.push_back(&batches_.back()[i]);
+  }
+  Leaf* leaf = free_.back();
+  free_.pop_back();
+  std::memset(static_cast<void*>(leaf), 0, sizeof(Leaf));
+  return leaf;
+}
+
+BlockMap::BlockMap()
+    : top_(static_cast<Middle**>(std::calloc(std::size_t{1} << kTopBits, sizeof(Middle*))), std::free),
+      shrink_at_(kLeastLeavesToShrink) {
+  if (!top_) throw std::bad_alloc();
+}
+
+BlockMap::~BlockMap() {
+  for (std::uint32_t top : used_tops_) {
+    for (Region* region : top_[top]->regions) std::free(region);
+    std::free(top_[top]);
+  }
+}
+
+std::uint64_t BlockMap::memory_bytes() const {
+  return table_bytes_ + sparse_leaves_.bytes() + full_leaves_.bytes() + sizeof(*this);
+}
+
+BlockMap::PageEntry* BlockMap::entry(std::uint64_t page) const {
+  const Middle* middle = top_[page >> (kRegionBits + kMiddleBits)];
+  if (!middle) return nullptr;
+  Region* region = middle->regions[page >> kRegionBits & ((1u << kMiddleBits) - 1)];
+  return region ? &region->pages[page & ((1u << kRegionBits) - 1)] : nullptr;
+}
+
+BlockMap::PageEntry& BlockMap::make_entry(std::uint64_t page) {
+  const auto top = static_cast<std::uint32_t>(page >> (kRegionBits + kMiddleBits));
+  Middle*& middle = top_[top];
+  if (!middle) {
+    middle = zeroed<Middle>();
+    used_tops_.push_back(top);
+    table_bytes_ += sizeof(Middle);
+  }
+  Region*& region = middle->regions[page >> kRegionBits & ((1u << kMiddleBits) - 1)];
+  if (!region) {
+    region = zeroed<Region>();
+    table_bytes_ += sizeof(Region);
+  }
+  return region->pages[page & ((1u << kRegionBits) - 1)];
+}
+
+std::uint64_t* BlockMap::find_slowly(Place place) {
+  const PageEntry* found = entry(place.page);
+  if (!found || !*found) return nullptr;
+  if (*found & kSparse) {
+    SparseLeaf* leaf = sparse(*found);
+    for (std::uint8_t i = 0; i < leaf->used; ++i) {
+      if (leaf->slots[i] == place.slot) return &leaf->words[i];
+    }
+    return nullptr;
+  }
+  remember(place.page, full(*found));
+  return &full(*found)->words[place.slot];
+}
+
+std::uint64_t& BlockMap::claim_slowly(Place place) {
+  PageEntry& found = make_entry(place.page);
+  if (found == 0 || found & kSparse) return claim_sparse(found, place);
+  remember(place.page, full(found));
+  return full(found)->words[place.slot];
+}
+
+std::uint64_t& BlockMap::claim_sparse(PageEntry& page_entry, Place place) {
+  if (page_entry == 0) page_entry = reinterpret_cast<PageEntry>(sparse_leaves_.take()) | kSparse;
+  SparseLeaf* leaf = sparse(page_entry);
+  const auto slot = static_cast<std::uint8_t>(place.slot);
+  std::uint8_t dead = SparseLeaf::kCapacity;
+  for (std::uint8_t i = 0; i < leaf->used; ++i) {
+    if (leaf->slots[i] == slot) return leaf->words[i];
+    if (!is_live(leaf->words[i])) dead = i;
+  }
+  if (leaf->used < SparseLeaf::kCapacity) {
+    leaf->slots[leaf->used] = slot;
+    return leaf->words[leaf->used++];
+  }
+  if (dead < SparseLeaf::kCapacity) {
+    leaf->slots[dead] = slot;
+    return leaf->words[dead] = kNever;
+  }
+  if (full_count_ >= shrink_at_) shrink_leaves();
+  FullLeaf* grown = full_leaves_.take();
+  ++full_count_;
+  for (std::uint8_t i = 0; i < SparseLeaf::kCapacity; ++i) grown->words[leaf->slots[i]] = leaf->words[i];
+  sparse_leaves_.give(leaf);
+  page_entry = reinterpret_cast<PageEntry>(grown);
+  remember(place.page, grown);
+  return grown->words[slot];
+}
+
+// Full leaves that hold at most 7 live blocks become sparse again. Looks through all of them, and therefore only when
+// their number has doubled since the last time.
+void BlockMap::shrink_leaves() {
+  for_each_entry([&](std::uint64_t page, PageEntry entry_word) {
+    if (entry_word & kSparse) return;
+    FullLeaf* leaf = full(entry_word);
+    SparseLeaf kept{};
+    for (std::uint32_t slot = 0; slot < (1u << kSlotBits); ++slot) {
+      if (!is_live(leaf->words[slot])) continue;
+      if (kept.used == SparseLeaf::kCapacity) return;
+      kept.slots[kept.used] = static_cast<std::uint8_t>(slot);
+      kept.words[kept.used++] = leaf->words[slot];
+    }
+    PageEntry shrunk = 0;
+    if (kept.used > 0) {
+      SparseLeaf* leaf_for_few = sparse_leaves_.take();
+      *leaf_for_few = kept;
+      shrunk = reinterpret_cast<PageEntry>(leaf_for_few) | kSparse;
+    }
+    *entry(page) = shrunk;
+    full_leaves_.give(leaf);
+    --full_count_;
+  });
+  cache_.fill({});
+  shrink_at_ = full_count_ * 2 > kLeastLeavesToShrink ? full_count_ * 2 : kLeastLeavesToShrink;
+}
+
+}  // namespace tare::core

@@ -1,0 +1,172 @@
+// Live blocks by address: a shadow of the address space with one 64-bit word per 16 bytes, in leaves of a 4 KiB page.
+//
+// Allocators reuse addresses that lie close together, so the shadow has the cache behaviour of the program's own heap;
+// a hash table would miss the cache on every event. A leaf starts sparse (64 bytes, at most 7 addresses: pages of large
+// blocks) and becomes full (2 KiB) when an eighth address appears.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tare::core {
+
+class BlockMap {
+ public:
+  // What a slot holds belongs to the caller, apart from this: a word with any of these bits set is live, kNever says
+  // that no block ever began there, kGone that one did and has ended. Dead words may be forgotten, and then read as
+  // kNever.
+  static constexpr std::uint64_t kLiveBits = 0xc0000000;
+  static constexpr std::uint64_t kNever = 0;
+  static constexpr std::uint64_t kGone = 1;
+  static constexpr bool is_live(std::uint64_t word) { return (word & kLiveBits) != 0; }
+
+  BlockMap();
+  ~BlockMap();
+  BlockMap(const BlockMap&) = delete;
+  BlockMap& operator=(const BlockMap&) = delete;
+
+  // The slot of `address`, or null if it was never claimed (or forgotten since). Valid until the next claim().
+  std::uint64_t* find(std::uint64_t address) {
+    const Place place(address);
+    const Cached& cached = cache_[place.page % kCachedPages];
+    if (cached.page == place.page) [[likely]]
+      return cached.words + place.slot;
+    return find_slowly(place);
+  }
+
+  // The slot of `address`, made if need be (kNever). Valid until the next claim().
+  std::uint64_t& claim(std::uint64_t address) {
+    const Place place(address);
+    const Cached& cached = cache_[place.page % kCachedPages];
+    if (cached.page == place.page) [[likely]]
+      return cached.words[place.slot];
+    return claim_slowly(place);
+  }
+
+  std::uint64_t memory_bytes() const;
+
+  // Calls visit(address, word) for every live word, by ascending address within each alignment (see Place).
+  template <typename Visit>
+  void for_each_live(Visit&& visit) const;
+
+ private:
+  static constexpr int kSlotBits = 8;     // 256 slots of 16 bytes: a leaf covers 4 KiB
+  static constexpr int kRegionBits = 6;   // 64 pages: a region covers 256 KiB
+  static constexpr int kMiddleBits = 15;  // 32768 regions: a middle table covers 8 GiB
+  static constexpr int kTopBits = 19;
+  static constexpr std::size_t kCachedPages = 512;  // 8 KiB of cache covers 2 MiB of heap, about what a phase works on
+
+  // Addresses that aren't multiples of 16 (8-byte size classes, odd pools) get planes of their own: the low four bits
+  // become the topmost, so that two blocks in one 16-byte unit never share a slot.
+  struct Place {
+    std::uint64_t page;
+    std::uint32_t slot;
+    explicit Place(std::uint64_t address) {
+      const std::uint64_t low = address & 15;
+      const std::uint64_t key = (address << 16 >> 20) | low << 44;
+      page = key >> kSlotBits;
+      slot = key & ((1u << kSlotBits) - 1);
+    }
+    static std::uint64_t address(std::uint64_t page, std::uint32_t slot) {
+      const std::uint64_t key = page << kSlotBits | slot;
+      return (key & 0xfffffffffffull) << 4 | key >> 44;
+    }
+  };
+
+  struct alignas(64) SparseLeaf {
+    static constexpr std::uint8_t kCapacity = 7;
+    std::uint64_t words[kCapacity];
+    std::uint8_t slots[kCapacity];
+    std::uint8_t used;
+  };
+  static_assert(sizeof(SparseLeaf) == 64);
+
+  struct alignas(64) FullLeaf {
+    std::uint64_t words[1 << kSlotBits];
+  };
+
+  // A page is 0 (nothing), a FullLeaf*, or a SparseLeaf* with bit 0 set.
+  using PageEntry = std::uintptr_t;
+  static constexpr PageEntry kSparse = 1;
+  struct Region {
+    PageEntry pages[1 << kRegionBits];
+  };
+  struct Middle {
+    Region* regions[1 << kMiddleBits];
+  };
+  struct Cached {
+    std::uint64_t page = ~0ull;
+    std::uint64_t* words = nullptr;
+  };
+
+  // Leaves by the hundred, given back to a free list: no malloc a leaf.
+  template <typename Leaf>
+  class Pool {
+   public:
+    Leaf* take();
+    void give(Leaf* leaf) { free_.push_back(leaf); }
+    std::uint64_t bytes() const { return batches_.size() * kBatch * sizeof(Leaf) + free_.capacity() * sizeof(Leaf*); }
+
+   private:
+    static constexpr std::size_t kBatch = 256 * 1024 / sizeof(Leaf);
+    std::vector<std::unique_ptr<Leaf[]>> batches_;
+    std::vector<Leaf*> free_;
+  };
+
+  static SparseLeaf* sparse(PageEntry entry) { return reinterpret_cast<SparseLeaf*>(entry & ~kSparse); }
+  static FullLeaf* full(PageEntry entry) { return reinterpret_cast<FullLeaf*>(entry); }
+
+  PageEntry* entry(std::uint64_t page) const;  // null: no region there
+  PageEntry& make_entry(std::uint64_t page);
+  std::uint64_t* find_slowly(Place place);
+  std::uint64_t& claim_slowly(Place place);
+  std::uint64_t& claim_sparse(PageEntry& page_entry, Place place);
+  void remember(std::uint64_t page, FullLeaf* leaf) { cache_[page % kCachedPages] = {page, leaf->words}; }
+  void shrink_leaves();
+  template <typename Visit>
+  void for_each_entry(Visit&& visit) const;
+
+  std::unique_ptr<Middle*[], void (*)(void*)> top_;
+  std::array<Cached, kCachedPages> cache_;
+  std::vector<std::uint32_t> used_tops_;
+  Pool<SparseLeaf> sparse_leaves_;
+  Pool<FullLeaf> full_leaves_;
+  std::uint64_t full_count_ = 0;
+  std::uint64_t shrink_at_;
+  std::uint64_t table_bytes_ = 0;
+};
+
+template <typename Visit>
+void BlockMap::for_each_entry(Visit&& visit) const {
+  for (std::uint32_t top : used_tops_) {
+    const Middle* middle = top_[top];
+    for (std::uint64_t m = 0; m < (1u << kMiddleBits); ++m) {
+      Region* region = middle->regions[m];
+      if (!region) continue;
+      for (std::uint64_t p = 0; p < (1u << kRegionBits); ++p) {
+        if (region->pages[p]) visit((std::uint64_t{top} << kMiddleBits | m) << kRegionBits | p, region->pages[p]);
+      }
+    }
+  }
+}
+
+template <typename Visit>
+void BlockMap::for_each_live(Visit&& visit) const {
+  for_each_entry([&](std::uint64_t page, PageEntry entry) {
+    if (entry & kSparse) {
+      const SparseLeaf* leaf = sparse(entry);
+      for (std::uint8_t i = 0; i < leaf->used; ++i) {
+        if (is_live(leaf->words[i])) visit(Place::address(page, leaf->slots[i]), leaf->words[i]);
+      }
+      return;
+    }
+    const FullLeaf* leaf = full(entry);
+    for (std::uint32_t slot = 0; slot < (1u << kSlotBits); ++slot) {
+      if (is_live(leaf->words[slot])) visit(Place::address(page, slot), leaf->words[slot]);
+    }
+  });
+}
+
+}  // namespace tare::core

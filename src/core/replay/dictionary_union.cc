@@ -1,0 +1,64 @@
+// Finding the modules, rows and stacks that two dictionaries share.
+#include "core/replay/dictionary_union.h"
+
+#include <unordered_map>
+
+namespace tare::core {
+namespace {
+
+using trace::index;
+
+bool same(const trace::Module& a, const trace::Module& b) {
+  return a.load_bias == b.load_bias && a.start == b.start && a.end == b.end && a.path == b.path &&
+         a.build_id == b.build_id;
+}
+
+std::uint64_t key(trace::StackNode node) { return std::uint64_t{index(node.caller)} << 32 | index(node.row); }
+
+}  // namespace
+
+DictionaryUnion unite(const trace::Dictionary& own, const trace::Dictionary& other) {
+  DictionaryUnion result;
+  result.dictionary.modules = own.modules;
+  result.dictionary.rows = own.rows;
+  result.dictionary.stacks = own.stacks;
+  if (other.stacks.empty()) return result;
+
+  std::vector<std::uint32_t> module_of;
+  for (const trace::Module& module : other.modules) {
+    std::uint32_t at = 0;
+    while (at < result.dictionary.modules.size() && !same(result.dictionary.modules[at], module)) ++at;
+    if (at == result.dictionary.modules.size()) result.dictionary.modules.push_back(module);
+    module_of.push_back(at);
+  }
+
+  std::unordered_map<std::uint64_t, std::uint32_t> known_rows;
+  for (std::uint32_t row = 0; row < own.rows.size(); ++row) known_rows.try_emplace(own.rows[row], row);
+  std::vector<std::uint32_t> row_of;
+  for (std::uint64_t bits : other.rows) {
+    const std::uint32_t module = index(trace::row_module(bits));
+    const std::uint32_t now = module < module_of.size() ? module_of[module] : index(trace::kNoModule);
+    const std::uint64_t moved = trace::row_address(bits) | std::uint64_t{now} << 48;
+    const auto [it, fresh] = known_rows.try_emplace(moved, static_cast<std::uint32_t>(result.dictionary.rows.size()));
+    if (fresh) result.dictionary.rows.push_back(moved);
+    row_of.push_back(it->second);
+  }
+
+  auto& stacks = result.dictionary.stacks;
+  if (stacks.empty()) stacks.push_back({});
+  std::unordered_map<std::uint64_t, std::uint32_t> known_stacks;
+  for (std::uint32_t stack = 1; stack < own.stacks.size(); ++stack)
+    known_stacks.try_emplace(key(own.stacks[stack]), stack);
+  result.stack_of.push_back(trace::kEmptyStack);
+  for (std::uint32_t stack = 1; stack < other.stacks.size(); ++stack) {
+    const trace::StackNode node = other.stacks[stack];
+    const trace::StackNode moved{index(node.caller) < stack ? result.stack_of[index(node.caller)] : trace::kEmptyStack,
+                                 static_cast<trace::RowId>(row_of[index(node.row)])};
+    const auto [it, fresh] = known_stacks.try_emplace(key(moved), static_cast<std::uint32_t>(stacks.size()));
+    if (fresh) stacks.push_back(moved);
+    result.stack_of.push_back(static_cast<trace::StackId>(it->second));
+  }
+  return result;
+}
+
+}  // namespace tare::core

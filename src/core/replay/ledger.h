@@ -1,0 +1,191 @@
+// The rules of block life, once for everything that replays: what begins a block, what ends it, what continues another
+// one, and which events can't be true. What is kept about a block is up to `Books`.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/replay/block_map.h"
+#include "core/replay/growth_ring.h"
+#include "trace/event.h"
+
+namespace tare::core {
+
+enum class GrowthKind : std::uint8_t { Realloc = 0, MallocCopyFree = 1 };
+inline constexpr std::size_t kGrowthKinds = 2;
+enum class Move : std::uint8_t { InPlace, Copied };
+
+struct LedgerCounts {
+  std::uint64_t alloc_events = 0;
+  std::uint64_t free_events = 0;
+  std::uint64_t realloc_events = 0;
+  std::uint64_t dropped_events = 0;
+  std::uint64_t impossible_events = 0;      // began on a live block, or ended one that had already ended
+  std::uint64_t pre_existing_frees = 0;     // ended a block of which nothing is known: older than the recording
+  std::uint64_t unmatched_after_drops = 0;  // either of these, after events were lost: no verdict possible
+};
+
+// Books has:
+//   using Dead = ...;                           what is still needed of a block that just ended
+//   void tick(std::uint64_t stamp);             before every event
+//   bool admit(ShapeId);                        false: no such shape
+//   std::uint64_t born(const Event&);           the word of the new block: BlockMap::is_live, its birth in the high
+//   half Dead died(std::uint64_t word, const Event&); void continued(const Dead&, std::uint64_t& word, GrowthKind,
+//   Move);   the block of `word` took over from the dead one StackId stack(ShapeId), stack(const Dead&); std::uint64_t
+//   requested_bytes(ShapeId), requested_bytes(const Dead&); std::uint32_t birth(const Dead&), last_birth();   serials
+//   of allocations, modulo 2^32 void other(const Event&);                   maps, threads, marks
+template <typename Books>
+class Ledger {
+ public:
+  enum class Unknowns : std::uint8_t {
+    Judge,   // every allocation was recorded
+    Ignore,  // sampled: most blocks that end never began here
+  };
+
+  Ledger(Books& books, Unknowns unknowns) : books_(books), unknowns_(unknowns), threads_(std::size_t{1} << 16) {}
+
+  void consume(std::span<const trace::Event> events) {
+    using trace::EventKind;
+    for (const trace::Event& event : events) {
+      books_.tick(event.stamp);
+      switch (event.kind) {
+        case EventKind::Alloc:
+          ++counts_.alloc_events;
+          alloc(event);
+          break;
+        case EventKind::Free:
+          ++counts_.free_events;
+          free(event);
+          break;
+        case EventKind::ReallocEnd:
+          realloc_end(event);
+          break;
+        case EventKind::ReallocStart:
+          ++counts_.realloc_events;
+          realloc_start(event);
+          break;
+        case EventKind::Dropped:
+          counts_.dropped_events += event.address;
+          [[fallthrough]];
+        default:
+          thread(event.thread);
+          books_.other(event);
+      }
+    }
+  }
+
+  // A block that was there before the first event.
+  void place(std::uint64_t address, std::uint64_t word) { map_.claim(address) = word; }
+
+  // Threads that had an event of any kind.
+  std::uint64_t threads() const {
+    return static_cast<std::uint64_t>(std::count_if(threads_.begin(), threads_.end(), [](auto& t) { return !!t; }));
+  }
+  const LedgerCounts& counts() const { return counts_; }
+  const BlockMap& map() const { return map_; }
+
+ private:
+  struct Thread {
+    GrowthRing ring;
+    bool reallocating = false;
+    std::uint64_t old_address = 0;
+    typename Books::Dead old{};
+  };
+
+  static std::uint32_t birth_of(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
+
+  Thread& thread(std::uint16_t id) {
+    auto& found = threads_[id];
+    if (!found) [[unlikely]]
+      found = std::make_unique<Thread>();
+    return *found;
+  }
+
+  std::uint64_t* begin(const trace::Event& event, Thread& of) {
+    if (!books_.admit(event.shape)) [[unlikely]] {
+      ++counts_.impossible_events;
+      return nullptr;
+    }
+    std::uint64_t& word = map_.claim(event.address);
+    if (BlockMap::is_live(word)) [[unlikely]] {
+      ++(counts_.dropped_events ? counts_.unmatched_after_drops : counts_.impossible_events);
+      books_.died(word, event);
+    }
+    word = books_.born(event);
+    of.ring.allocated(books_.stack(event.shape), event.address, event.shape, birth_of(word));
+    return &word;
+  }
+
+  void alloc(const trace::Event& event) { begin(event, thread(event.thread)); }
+
+  // The slot if the block is known and live; counts what can't be if not.
+  std::uint64_t* end(const trace::Event& event) {
+    std::uint64_t* word = map_.find(event.address);
+    if (word && BlockMap::is_live(*word)) [[likely]]
+      return word;
+    if (unknowns_ == Unknowns::Ignore) return nullptr;
+    if (counts_.dropped_events) {
+      ++counts_.unmatched_after_drops;
+    } else if (word && *word == BlockMap::kGone) {
+      ++counts_.impossible_events;
+    } else {
+      ++counts_.pre_existing_frees;
+    }
+    return nullptr;
+  }
+
+  void free(const trace::Event& event) {
+    Thread& of = thread(event.thread);
+    of.ring.something_else();
+    std::uint64_t* word = end(event);
+    if (!word) [[unlikely]]
+      return;
+    const typename Books::Dead dead = books_.died(*word, event);
+    *word = BlockMap::kGone;
+    const trace::StackId stack = books_.stack(dead);
+    if (stack == trace::kEmptyStack) return;  // no stack is no evidence that two blocks belong together
+    GrowthRing::Entry* next = of.ring.successor(
+        stack, books_.birth(dead), books_.last_birth(),
+        [&](trace::ShapeId shape) { return books_.requested_bytes(shape) > books_.requested_bytes(dead); });
+    if (next) [[unlikely]]
+      take_over(dead, *next);
+  }
+
+  void take_over(const typename Books::Dead& dead, GrowthRing::Entry& next) {
+    std::uint64_t* word = map_.find(next.address);
+    const bool same_block = word && BlockMap::is_live(*word) && birth_of(*word) == next.birth;
+    if (same_block) books_.continued(dead, *word, GrowthKind::MallocCopyFree, Move::Copied);
+    next.shape = trace::kNoShape;  // a block continues one other at most
+  }
+
+  void realloc_end(const trace::Event& event) {
+    Thread& of = thread(event.thread);
+    std::uint64_t* word = end(event);
+    of.reallocating = word != nullptr;
+    if (!word) return;
+    of.old = books_.died(*word, event);
+    of.old_address = event.address;
+    *word = BlockMap::kGone;
+  }
+
+  void realloc_start(const trace::Event& event) {
+    Thread& of = thread(event.thread);
+    std::uint64_t* word = begin(event, of);
+    if (word && of.reallocating) {
+      books_.continued(of.old, *word, GrowthKind::Realloc,
+                       of.old_address == event.address ? Move::InPlace : Move::Copied);
+    }
+    of.reallocating = false;
+  }
+
+  Books& books_;
+  Unknowns unknowns_;
+  BlockMap map_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  LedgerCounts counts_;
+};
+
+}  // namespace tare::core

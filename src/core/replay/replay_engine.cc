@@ -1,0 +1,272 @@
+// Replay's inner loop and what it does rarely: new shapes, peaks, buckets, chains.
+#include "core/replay/replay_engine.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tare::core {
+namespace {
+
+constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+// A user-space address has 47 bits, so no block is larger; a damaged trace may claim one.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
+constexpr double kMostWeighted = 0x1p50;
+
+std::uint64_t weighted_q(std::uint64_t bytes, double weight) {
+  const double value = static_cast<double>(std::min(bytes, kMostBytes)) * weight;
+  return static_cast<std::uint64_t>(std::llround(std::min(value, kMostWeighted) * kFraction));
+}
+
+double sane_weight(double weight) { return weight >= 1.0 && weight <= kMostWeighted ? weight : 1.0; }
+
+}  // namespace
+
+ReplayEngine::ReplayEngine(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
+                           std::optional<std::uint64_t> at_stamp)
+    : dictionary_(dictionary),
+      info_(info),
+      sampled_(info.sample_bytes != 0),
+      asked_for_time_(at_stamp.has_value()),
+      at_stamp_(at_stamp),
+      ledger_(*this, sampled_ ? Ledger<ReplayEngine>::Unknowns::Ignore : Ledger<ReplayEngine>::Unknowns::Judge) {}
+
+void ReplayEngine::consume(std::span<const trace::Event> events) {
+  if (events.empty()) return;
+  if (!started_) {
+    started_ = true;
+    origin_ = last_stamp_ = last_rise_stamp_ = peak_stamp_ = events.front().stamp;
+    timeline_ = Timeline(origin_);
+    set_next_stop(origin_);
+  }
+  ledger_.consume(events);
+}
+
+inline std::uint64_t ReplayEngine::born(const trace::Event& event) {
+  const std::uint32_t shape = trace::index(event.shape);
+  save_if_older(recorded_, shape);
+  ShapeSums& sums = recorded_.sums[shape];
+  ++sums.live;
+  sums.age_sum -= (event.stamp - origin_) >> kAgeShift;
+  requested_q_ += sums.requested_q;
+  usable_q_ += sums.usable_q;
+  gross_q_ += sums.gross_q;
+  last_rise_stamp_ = event.stamp;
+  if (sampled_) [[unlikely]] {
+    blocks_q_ += weights_q_[shape];
+    births_ += static_cast<std::uint32_t>(weights_q_[shape] >> kFractionBits);
+  } else {
+    blocks_q_ += 1u << kFractionBits;
+    ++births_;
+  }
+  return word_of(births_, kPlain | shape);
+}
+
+inline ReplayEngine::Dead ReplayEngine::died(std::uint64_t word, const trace::Event& event) {
+  before_fall();
+  const auto low = static_cast<std::uint32_t>(word);
+  Dead dead;
+  if ((low & ~kIndexMask) == kPlain) [[likely]] {
+    dead.shape = low & kIndexMask;
+    dead.birth = static_cast<std::uint32_t>(word >> 32);
+    dead.inherited = false;
+    dead.in_chain = false;
+  } else {
+    dead = died_specially(word);
+    if (dead.inherited) return dead;
+  }
+  save_if_older(recorded_, dead.shape);
+  ShapeSums& sums = recorded_.sums[dead.shape];
+  dead.stack = sums.stack;
+  --sums.live;
+  sums.age_sum += (event.stamp - origin_) >> kAgeShift;
+  const std::size_t age = age_class(births_ - dead.birth);
+  if (++sums.ended[age] == 0) [[unlikely]]
+    ++carries_[std::uint64_t{dead.shape} * kAgeClasses + age];
+  remove_from_sums(sums);
+  blocks_q_ -= weight_q(weights_q_, dead.shape);
+  return dead;
+}
+
+ReplayEngine::Dead ReplayEngine::died_specially(std::uint64_t word) {
+  const auto low = static_cast<std::uint32_t>(word);
+  Dead dead{};
+  dead.birth = static_cast<std::uint32_t>(word >> 32);
+  if ((low & ~kIndexMask) == kInherited) {
+    dead.shape = low & kIndexMask;
+    dead.inherited = true;
+    save_if_older(inherited_, dead.shape);
+    ShapeSums& sums = inherited_.sums[dead.shape];
+    --sums.live;
+    remove_from_sums(sums);
+    blocks_q_ -= weight_q(inherited_weights_q_, dead.shape);
+    return dead;  // its stack is of another dictionary: linked by realloc only
+  }
+  const std::uint32_t at = low & kIndexMask;
+  const ChainBlock& block = chain_blocks_[at];
+  dead.shape = block.shape;
+  dead.in_chain = true;
+  dead.chain = block.state;
+  chains_.add_live(block.state.row, -weight(block.shape), epoch_);
+  free_chain_blocks_.push_back(at);
+  return dead;
+}
+
+void ReplayEngine::continued(const Dead& dead, std::uint64_t& word, GrowthKind kind, Move move) {
+  const auto low = static_cast<std::uint32_t>(word);
+  if ((low & ~kIndexMask) != kPlain) return;  // it grew out of another block already
+  const std::uint32_t shape = low & kIndexMask;
+  const std::uint64_t from = requested_bytes(dead);
+  const std::uint64_t to = dictionary_.shapes[shape].requested_bytes;
+  if (to < from || (to == from && !dead.in_chain)) return;  // shrinking ends a chain
+  ChainState state = dead.chain;
+  if (to > from) {
+    chains_.step(state, dead.in_chain ? ChainRows::Link::Later : ChainRows::Link::First, recorded_.sums[shape].stack,
+                 kind, move, from, to, weight(dead));
+  }
+  std::uint32_t at;
+  if (free_chain_blocks_.empty()) {
+    at = static_cast<std::uint32_t>(chain_blocks_.size());
+    chain_blocks_.push_back({shape, state});
+  } else {
+    at = free_chain_blocks_.back();
+    free_chain_blocks_.pop_back();
+    chain_blocks_[at] = {shape, state};
+  }
+  chains_.add_live(state.row, weight(shape), epoch_);
+  word = word_of(static_cast<std::uint32_t>(word >> 32), kInChain | at);
+}
+
+void ReplayEngine::other(const trace::Event& event) {
+  using trace::EventKind;
+  switch (event.kind) {
+    case EventKind::Map:
+    case EventKind::Unmap: {
+      if (!admit(event.shape)) return;
+      const trace::Shape& shape = dictionary_.shapes[trace::index(event.shape)];
+      ++map_events_;
+      std::uint64_t length = shape.requested_bytes;
+      if (shape.api != static_cast<trace::AllocApi>(trace::MapApi::Brk)) {  // the others work on whole pages
+        const std::uint64_t page = std::max<std::uint64_t>(info_.page_bytes, 1);
+        length = (std::min(length, kMostBytes) + page - 1) / page * page;
+      }
+      if (event.kind == EventKind::Map) {
+        mappings_.map(event.address, length);
+      } else {
+        mappings_.unmap(event.address, length);
+      }
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+ShapeSums ReplayEngine::sums_of(const trace::Shape& shape) const {
+  const double weight = sampled_ ? sane_weight(shape.weight) : 1.0;
+  const std::uint64_t usable = std::min(shape.usable_bytes, kMostBytes);
+  ShapeSums sums;
+  sums.requested_q = weighted_q(shape.requested_bytes, weight);
+  sums.usable_q = weighted_q(usable, weight);
+  sums.gross_q = weighted_q(usable + header_bytes(info_.allocator, usable), weight);
+  sums.stack = shape.stack;
+  return sums;
+}
+
+bool ReplayEngine::prepare_shapes(trace::ShapeId wanted) {
+  const std::size_t have = recorded_.sums.size();
+  const std::size_t now = std::min<std::size_t>(dictionary_.shapes.size(), kIndexMask);
+  if (trace::index(wanted) >= now) return false;
+  if (now > recorded_.sums.capacity()) recorded_.sums.reserve(std::max(now, have * 2));
+  for (std::size_t shape = have; shape < now; ++shape) {
+    recorded_.sums.push_back(sums_of(dictionary_.shapes[shape]));
+    if (sampled_) weights_q_.push_back(weighted_q(1, sane_weight(dictionary_.shapes[shape].weight)));
+  }
+  recorded_.live_at_peak.resize(now);
+  return true;
+}
+
+void ReplayEngine::inherit(const LiveSet& live) {
+  inherited_dictionary_ = live.dictionary;
+  for (const trace::Shape& shape : inherited_dictionary_.shapes) {
+    inherited_.sums.push_back(sums_of(shape));
+    inherited_weights_q_.push_back(weighted_q(1, sampled_ ? sane_weight(shape.weight) : 1.0));
+  }
+  inherited_.live_at_peak.resize(inherited_.sums.size());
+  inherited_blocks_.resize(inherited_.sums.size());
+  for (const LiveSet::Block& block : live.blocks) {
+    const std::uint32_t shape = trace::index(block.shape);
+    if (shape >= inherited_.sums.size()) continue;
+    ShapeSums& sums = inherited_.sums[shape];
+    ++sums.live;
+    ++inherited_blocks_[shape];
+    requested_q_ += sums.requested_q;
+    usable_q_ += sums.usable_q;
+    gross_q_ += sums.gross_q;
+    blocks_q_ += inherited_weights_q_[shape];
+    ledger_.place(block.address, word_of(0, kInherited | shape));
+  }
+}
+
+void ReplayEngine::rise() {
+  peak_q_ = gross_q_;
+  peak_stamp_ = last_rise_stamp_;
+  ++epoch_;
+}
+
+void ReplayEngine::stop(std::uint64_t stamp) {
+  if (at_stamp_ && stamp > *at_stamp_) {
+    for (Group* group : {&recorded_, &inherited_}) {
+      group->live_at.clear();
+      for (const ShapeSums& sums : group->sums) group->live_at.push_back(sums.live);
+    }
+    at_stamp_.reset();
+  }
+  if (timeline_.bucket_of(stamp) != timeline_.bucket_of(last_stamp_) || stamp == kNever) close_bucket();
+  set_next_stop(stamp);
+}
+
+void ReplayEngine::set_next_stop(std::uint64_t stamp) {
+  next_stop_ = timeline_.end_of_bucket(stamp);
+  if (at_stamp_) next_stop_ = std::min(next_stop_, *at_stamp_ + 1);
+}
+
+void ReplayEngine::close_bucket() {
+  before_fall();
+  TimelineRow row;
+  const auto& rows = timeline_.rows();
+  row.last_stamp = std::max(last_stamp_, rows.empty() ? origin_ : rows.back().last_stamp);
+  row.requested_q = requested_q_;
+  row.usable_q = usable_q_;
+  row.gross_q = gross_q_;
+  row.max_gross_q = bucket_max_q_;
+  row.blocks_q = blocks_q_;
+  row.mapped_bytes = mappings_.bytes();
+  row.alloc_events = counts().alloc_events + counts().realloc_events;
+  row.free_events = counts().free_events + counts().realloc_events;
+  timeline_.add(row);
+  bucket_max_q_ = gross_q_;
+}
+
+void ReplayEngine::finish() {
+  if (at_stamp_) stop(kNever);
+  before_fall();
+  if (started_) close_bucket();
+  for (Group* group : {&recorded_, &inherited_}) {
+    for (std::uint32_t shape = 0; shape < group->sums.size(); ++shape) save_if_older(*group, shape);
+  }
+  chains_.finish(epoch_);
+}
+
+std::uint64_t ReplayEngine::ended(std::uint32_t shape, std::size_t age) const {
+  const auto carries = carries_.find(std::uint64_t{shape} * kAgeClasses + age);
+  return recorded_.sums[shape].ended[age] + (carries == carries_.end() ? 0 : carries->second << 32);
+}
+
+std::uint64_t ReplayEngine::memory_bytes() const {
+  return ledger_.map().memory_bytes() + recorded_.sums.capacity() * sizeof(ShapeSums) +
+         recorded_.live_at_peak.capacity() * 4 + weights_q_.capacity() * 8 +
+         chain_blocks_.capacity() * sizeof(ChainBlock) + chains_.memory_bytes();
+}
+
+}  // namespace tare::core

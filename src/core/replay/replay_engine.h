@@ -1,0 +1,169 @@
+// The inner loop of replay: sums by shape, the exact peak, growth chains and the timeline, in a few adds an event.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/replay/chain_rows.h"
+#include "core/replay/ledger.h"
+#include "core/replay/live_set.h"
+#include "core/replay/mappings.h"
+#include "core/replay/shape_sums.h"
+#include "core/replay/timeline.h"
+#include "trace/dictionary.h"
+#include "trace/process_info.h"
+
+namespace tare::core {
+
+class ReplayEngine {
+ public:
+  ReplayEngine(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
+               std::optional<std::uint64_t> at_stamp);
+
+  void inherit(const LiveSet& live);
+  void consume(std::span<const trace::Event> events);
+  void finish();  // once, before what follows is read
+  std::uint64_t memory_bytes() const;
+  std::uint64_t live_gross_bytes() const { return gross_q_ >> kFractionBits; }
+
+  // Results, per shape of the dictionary, or per shape of the inherited set.
+  struct Group {
+    std::vector<ShapeSums> sums;
+    std::vector<std::uint32_t> live_at_peak;
+    std::vector<std::uint32_t> live_at;  // at `at_stamp`
+  };
+  const Group& recorded() const { return recorded_; }
+  const Group& inherited() const { return inherited_; }
+  const trace::Dictionary& inherited_dictionary() const { return inherited_dictionary_; }
+  std::uint64_t ended(std::uint32_t shape, std::size_t age) const;  // without the carries a 32-bit count loses
+  const ChainRows& chains() const { return chains_; }
+  const Timeline& timeline() const { return timeline_; }
+  const Mappings& mappings() const { return mappings_; }
+  const LedgerCounts& counts() const { return ledger_.counts(); }
+  std::uint64_t map_events() const { return map_events_; }
+  std::uint64_t threads() const { return ledger_.threads(); }
+  bool asked_for_time() const { return asked_for_time_; }
+  const std::vector<std::uint32_t>& inherited_blocks() const { return inherited_blocks_; }  // by inherited shape
+  std::uint64_t first_stamp() const { return origin_; }
+  std::uint64_t last_stamp() const { return last_stamp_; }
+  std::uint64_t peak_stamp() const { return peak_stamp_; }
+
+  // Ledger's view of the books; see there.
+  struct Dead {
+    std::uint32_t shape;  // index into `group`'s sums
+    std::uint32_t birth;
+    bool inherited;
+    bool in_chain;
+    trace::StackId stack;
+    ChainState chain;  // if in_chain
+  };
+  void tick(std::uint64_t stamp) {
+    if (stamp >= next_stop_) [[unlikely]]
+      stop(stamp);
+    last_stamp_ = stamp;
+  }
+  bool admit(trace::ShapeId shape) { return trace::index(shape) < recorded_.sums.size() || prepare_shapes(shape); }
+  std::uint64_t born(const trace::Event& event);
+  Dead died(std::uint64_t word, const trace::Event& event);
+  void continued(const Dead& dead, std::uint64_t& word, GrowthKind kind, Move move);
+  void other(const trace::Event& event);
+  trace::StackId stack(trace::ShapeId shape) const { return recorded_.sums[trace::index(shape)].stack; }
+  trace::StackId stack(const Dead& dead) const { return dead.stack; }
+  std::uint64_t requested_bytes(trace::ShapeId shape) const {
+    return dictionary_.shapes[trace::index(shape)].requested_bytes;
+  }
+  std::uint64_t requested_bytes(const Dead& dead) const {
+    return (dead.inherited ? inherited_dictionary_ : dictionary_).shapes[dead.shape].requested_bytes;
+  }
+  std::uint32_t birth(const Dead& dead) const { return dead.birth; }
+  std::uint32_t last_birth() const { return births_; }
+
+ private:
+  // A block's word: birth in the high half; below, two bits say what the lowest 30 are.
+  static constexpr std::uint32_t kPlain = 1u << 30;      // ShapeId
+  static constexpr std::uint32_t kInChain = 2u << 30;    // index into chain_blocks_
+  static constexpr std::uint32_t kInherited = 3u << 30;  // shape of the inherited set
+  static constexpr std::uint32_t kIndexMask = kPlain - 1;
+  struct ChainBlock {
+    std::uint32_t shape;
+    ChainState state;
+  };
+
+  static std::uint64_t word_of(std::uint32_t birth, std::uint32_t low) { return std::uint64_t{birth} << 32 | low; }
+
+  ShapeSums sums_of(const trace::Shape& shape) const;
+  bool prepare_shapes(trace::ShapeId wanted);
+  std::uint64_t weight_q(const std::vector<std::uint64_t>& weights, std::uint32_t shape) const {
+    return sampled_ ? weights[shape] : 1u << kFractionBits;
+  }
+  double weight(std::uint32_t shape) const { return static_cast<double>(weight_q(weights_q_, shape)) / kFraction; }
+  double weight(const Dead& dead) const {
+    const auto& weights = dead.inherited ? inherited_weights_q_ : weights_q_;
+    return static_cast<double>(weight_q(weights, dead.shape)) / kFraction;
+  }
+  void save_if_older(Group& group, std::uint32_t shape) {
+    ShapeSums& sums = group.sums[shape];
+    if (sums.epoch != epoch_) {
+      group.live_at_peak[shape] = sums.live;
+      sums.epoch = epoch_;
+    }
+  }
+  void before_fall() {
+    if (gross_q_ > bucket_max_q_) {
+      bucket_max_q_ = gross_q_;
+      if (gross_q_ > peak_q_) rise();
+    }
+  }
+  void rise();
+  void stop(std::uint64_t stamp);
+  void close_bucket();
+  void set_next_stop(std::uint64_t stamp);
+  void remove_from_sums(const ShapeSums& sums) {
+    requested_q_ -= sums.requested_q;
+    usable_q_ -= sums.usable_q;
+    gross_q_ -= sums.gross_q;
+  }
+  Dead died_specially(std::uint64_t word);
+
+  const trace::Dictionary& dictionary_;
+  const trace::ProcessInfo& info_;
+  bool sampled_;
+  bool asked_for_time_;
+  bool started_ = false;
+
+  Group recorded_;
+  std::uint64_t requested_q_ = 0;
+  std::uint64_t usable_q_ = 0;
+  std::uint64_t gross_q_ = 0;
+  std::uint64_t blocks_q_ = 0;
+  std::uint64_t peak_q_ = 0;
+  std::uint64_t bucket_max_q_ = 0;
+  std::uint32_t epoch_ = 0;
+  std::uint32_t births_ = 0;
+  std::uint64_t next_stop_ = 0;
+  std::uint64_t last_stamp_ = 0;
+  std::uint64_t last_rise_stamp_ = 0;
+  std::uint64_t origin_ = 0;
+  std::uint64_t peak_stamp_ = 0;
+  std::optional<std::uint64_t> at_stamp_;  // emptied when passed
+
+  std::vector<std::uint64_t> weights_q_;  // by shape, filled only where sampled
+  std::vector<std::uint64_t> inherited_weights_q_;
+  std::unordered_map<std::uint64_t, std::uint64_t> carries_;  // shape * kAgeClasses + class -> lost carries
+  Group inherited_;
+  std::vector<std::uint32_t> inherited_blocks_;
+  trace::Dictionary inherited_dictionary_;
+  std::vector<ChainBlock> chain_blocks_;
+  std::vector<std::uint32_t> free_chain_blocks_;
+  ChainRows chains_;
+  Timeline timeline_;
+  Mappings mappings_;
+  std::uint64_t map_events_ = 0;
+  Ledger<ReplayEngine> ledger_;
+};
+
+}  // namespace tare::core

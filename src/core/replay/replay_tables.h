@@ -1,0 +1,23 @@
+// The replay's results as the public tables.
+#pragma once
+
+#include <span>
+
+#include "core/replay/replay_engine.h"
+#include "core/replay/tables.h"
+#include "trace/process_info.h"
+
+namespace tare::core {
+
+// `engine` has finished.
+Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
+                   std::span<const trace::ClockPair> clock_pairs);
+
+// Tables `stacks`, `rows`, `modules` of a dictionary.
+Table stacks_table(const trace::Dictionary& dictionary);
+Table rows_table(const trace::Dictionary& dictionary);
+Table modules_table(const trace::Dictionary& dictionary);
+
+const char* name_of(trace::AllocatorKind allocator);
+
+}  // namespace tare::core
