@@ -34,11 +34,12 @@ std::string_view text_of(Dwarf_Attribute* attribute) {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-std::uint32_t number_of(Dwarf_Die* die, unsigned name) {
+std::optional<std::uint32_t> number_of(Dwarf_Die* die, unsigned name) {
   Dwarf_Attribute attribute;
   Dwarf_Word value = 0;
-  if (dwarf_attr(die, name, &attribute) == nullptr || dwarf_formudata(&attribute, &value) != 0) return 0;
-  return value > UINT32_MAX ? 0 : static_cast<std::uint32_t>(value);
+  if (dwarf_attr(die, name, &attribute) == nullptr || dwarf_formudata(&attribute, &value) != 0) return std::nullopt;
+  if (value > UINT32_MAX) return std::nullopt;
+  return static_cast<std::uint32_t>(value);
 }
 
 DwarfFrame names_of(Dwarf_Die* die) {
@@ -196,7 +197,7 @@ std::vector<std::vector<DwarfFrame>> DwarfUnit::chains(const Function& function,
       frame.line = call_site.line;
       frames[i].push_back(frame);
       call_site.file = number_of(inlined, DW_AT_call_file);
-      call_site.line = number_of(inlined, DW_AT_call_line);
+      call_site.line = number_of(inlined, DW_AT_call_line).value_or(0);
     }
     DwarfFrame frame = outermost;
     frame.file = call_site.file;

@@ -17,7 +17,7 @@ namespace tare::core {
 struct DwarfFrame {
   std::string_view linkage_name;
   std::string_view name;
-  std::uint32_t file = 0;
+  std::optional<std::uint32_t> file;
   std::uint32_t line = 0;  // 0: unknown
 };
 
@@ -29,7 +29,9 @@ class DwarfUnit {
   // the line table knows the address (assembly), a frame without names. Empty: the unit knows nothing.
   std::vector<std::vector<DwarfFrame>> find(std::span<const std::uint64_t> addresses);
 
-  std::string path(std::uint32_t file) const { return lines_ ? lines_->path(file) : std::string(); }
+  std::string path(const DwarfFrame& frame) const {
+    return lines_ && frame.file ? lines_->path(*frame.file) : std::string();
+  }
 
  private:
   enum class Depth : std::uint8_t { NamespacesOnly, Everything };

@@ -7,16 +7,20 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/symbols/demangle.h"
+
 namespace tare::core {
 namespace {
 
 // Aliases: `malloc` before `__libc_malloc`, then global before weak before local.
 std::uint8_t rank_of(std::string_view name, unsigned char binding) {
   const bool mangled = name.starts_with("_Z") || name.starts_with("_R");
-  const std::size_t underscores = mangled ? 0 : std::min<std::size_t>(name.find_first_not_of('_'), 7);
+  const std::size_t leading = mangled ? 0 : std::min<std::size_t>(name.find_first_not_of('_'), 7);
   const unsigned bind = binding == STB_GLOBAL || binding == STB_GNU_UNIQUE ? 0 : binding == STB_WEAK ? 1 : 2;
-  return static_cast<std::uint8_t>(underscores * 4 + bind);
+  return static_cast<std::uint8_t>(leading * 4 + bind);
 }
+
+unsigned underscores(std::uint8_t rank) { return rank / 4; }
 
 // The start nearest to the address is the most specific; the rest decides between aliases, so that two files of one
 // program, or two runs, can't disagree.
@@ -106,7 +110,7 @@ std::vector<ElfSymbol> ElfSymbols::find(std::span<const std::uint64_t> addresses
   std::vector<ElfSymbol> best(addresses.size());
   if (addresses.empty()) return best;
   if (++batches_ == 2) build_index();
-  if (batches_ == 1) {
+  if (!indexed_) {
     for_each_function([&](const Elf64_Sym& symbol, const Table& table) {
       const std::uint64_t end = symbol.st_value + symbol.st_size;
       auto hit = std::lower_bound(addresses.begin(), addresses.end(), symbol.st_value);
@@ -131,7 +135,19 @@ std::vector<ElfSymbol> ElfSymbols::find(std::span<const std::uint64_t> addresses
   return best;
 }
 
+bool ElfSymbols::has_alias(const ElfSymbol& symbol, std::string_view base) {
+  build_index();
+  auto at = std::lower_bound(index_.begin(), index_.end(), symbol.value,
+                             [](const ElfSymbol& s, std::uint64_t value) { return s.value < value; });
+  for (; at != index_.end() && at->value == symbol.value; ++at) {
+    if (underscores(at->rank) == underscores(symbol.rank) && split_clone_suffix(at->name).base == base) return true;
+  }
+  return false;
+}
+
 void ElfSymbols::build_index() {
+  if (indexed_) return;
+  indexed_ = true;
   for_each_function([&](const Elf64_Sym& symbol, const Table& table) {
     ElfSymbol made = make_symbol(symbol, table.names);
     if (!made.name.empty()) index_.push_back(made);

@@ -26,6 +26,10 @@ class ElfSymbols {
   // best[i] is the symbol that holds addresses[i] (ascending), or nullptr-like: an empty name.
   std::vector<ElfSymbol> find(std::span<const std::uint64_t> addresses);
 
+  // Whether another symbol starts where `symbol` does whose name without clone suffix is `base`, with as many
+  // underscores.
+  bool has_alias(const ElfSymbol& symbol, std::string_view base);
+
  private:
   struct Table {
     std::string_view symbols;
@@ -34,7 +38,7 @@ class ElfSymbols {
   };
   template <typename Visit>
   void for_each_function(Visit&& visit) const;
-  void build_index();
+  void build_index();  // once
 
   std::vector<Table> tables_;
   // A first batch scans the tables once (1 ms for 40,000 symbols) and keeps nothing; who asks again gets a sorted
@@ -42,6 +46,7 @@ class ElfSymbols {
   std::vector<ElfSymbol> index_;
   std::vector<std::uint64_t> reach_;  // greatest end of index_[0..i]: where a search backwards may stop
   std::uint32_t batches_ = 0;
+  bool indexed_ = false;
 };
 
 }  // namespace tare::core

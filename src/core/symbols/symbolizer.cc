@@ -121,9 +121,19 @@ struct Symbolizer::Impl {
 
   Frame frame_of(const DwarfFrame& from, const DwarfUnit& unit) {
     const FunctionName name = names.make(from.linkage_name.empty() ? from.name : from.linkage_name);
-    Frame frame{name.linkage_name, name.function, name.clone, unit.path(from.file), std::nullopt, FrameKind::Inlined};
+    Frame frame{name.linkage_name, name.function, name.clone, unit.path(from), std::nullopt, FrameKind::Inlined};
     if (from.line != 0) frame.line = from.line;
     return frame;
+  }
+
+  // True: `symbol` is another function of the same code as `physical`, which has a symbol of its own there.
+  // Constructors' variants (C1, C2) and names with more underscores (__libc_malloc for malloc) are the same function
+  // under another name.
+  bool is_folded(ModuleSymbols& module, const ElfSymbol& symbol, const Frame& physical) {
+    if (physical.linkage_name.empty()) return false;
+    const FunctionName name = names.make(symbol.name);
+    return name.linkage_name != physical.linkage_name && name.function != physical.function &&
+           module.elf_symbols().has_alias(symbol, physical.linkage_name);
   }
 
   void resolve_new(ModuleSymbols& module, std::span<const std::uint64_t> lookups) {
@@ -134,11 +144,12 @@ struct Symbolizer::Impl {
       std::vector<Frame> stack;
       for (const DwarfFrame& frame : found[i].frames) stack.push_back(frame_of(frame, *found[i].unit));
       if (stack.empty()) stack.emplace_back();
-      // The machine code's own name: the symbol's, because it is the linker's last word (one of folded functions,
-      // static C++ functions that DWARF gives no linkage name) and because the cheap tier knows nothing else.
+      // The machine code's own name: the symbol's, because DWARF gives static C++ functions no linkage name, and the
+      // cheap tier knows nothing else. Only where the compiler folded equal functions does DWARF say whose lines these
+      // are.
       Frame& physical = stack.back();
       physical.kind = FrameKind::Physical;
-      if (!symbols[i].name.empty()) {
+      if (!symbols[i].name.empty() && !is_folded(module, symbols[i], physical)) {
         FunctionName name = names.make(symbols[i].name);
         physical.linkage_name = std::move(name.linkage_name);
         physical.function = std::move(name.function);
