@@ -41,9 +41,9 @@ struct List {
   Tables tables{};
   std::atomic<ModuleInfo*> infos{nullptr};  // by ModuleId; address space for all of them, touched as they come
   std::atomic<std::uint32_t> count{0};      // infos [0, count) are complete
-  char path[kPathBytes];                    // scratch, under the lock
+  char path[kPathBytes] = {};               // scratch, under the lock
 };
-List g_list;
+constinit List g_list;  // hooks run before any constructor of ours
 
 bool readable(std::uint64_t address, std::uint64_t bytes) {
   if (bytes == 0 || address + bytes < address) return false;

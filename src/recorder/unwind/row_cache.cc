@@ -9,13 +9,13 @@
 
 namespace tare::recorder {
 
-RowCache g_rows;
-std::atomic<std::uint64_t> g_generation{1};
-Counters g_counters;
+constinit RowCache g_rows;
+constinit std::atomic<std::uint64_t> g_generation{1};
+constinit Counters g_counters;
 
 namespace {
 
-SpinLock g_rows_lock;
+constinit SpinLock g_rows_lock;
 
 constexpr std::uint32_t kFirstBits = 11;  // 2,048 slots, 32 KiB: enough for a small program
 

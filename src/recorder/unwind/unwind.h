@@ -42,6 +42,9 @@ class Unwinder {
   // The next capture emits every frame (kept = 0): at a new chunk, and whenever the last capture wasn't written out.
   void forget() { emitted_ = 0; }
 
+  // Everything stored is dropped: the block is given to another thread.
+  void reset();
+
   struct State;  // unwinder.cc
 
  private:

@@ -260,6 +260,13 @@ Capture Unwinder::capture(const StartState& start) {
   return state.walk(*this, *table, {start.return_address, start.sp, start.rbp});
 }
 
+void Unwinder::reset() {
+  State& state = State::of(*this);
+  emitted_ = 0;
+  state.count = 0;
+  state.memory.clear();
+}
+
 void attach_tables(const Tables& tables) {
   attach_module_tables(tables);
   g_rows.attach(tables);
