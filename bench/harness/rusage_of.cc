@@ -1,8 +1,8 @@
 // rusage-of OUT CMD...: runs CMD, waits for every process it leaves behind, and writes to OUT what they cost, as JSON.
 //
-// As a subreaper it also gets the processes whose parents ended first (a profiler's background compressor), so that no CPU
-// escapes. A small C++ program and not the harness itself, because ru_maxrss of a child starts at its parent's size.
-// Put between `tare run` and the program, it accounts the program alone: it runs it as its only child.
+// As a subreaper it also gets the processes whose parents ended first (a profiler's background compressor), so that no
+// CPU escapes. A small C++ program and not the harness itself, because ru_maxrss of a child starts at its parent's
+// size. Put between `tare run` and the program, it accounts the program alone: it runs it as its only child.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -18,7 +18,9 @@
 
 namespace {
 
-double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; }
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
 
 double monotonic_seconds() {
   timespec now;

@@ -1,5 +1,6 @@
-// Two threads that do little but malloc and free: 20 million calls from stacks some 15 frames deep that change all the time.
-// Sizes follow what programs ask (mostly small, a long tail); blocks live from a few to some tens of thousands of calls.
+// Two threads that do little but malloc and free: 20 million calls from stacks some 15 frames deep that change all the
+// time. Sizes follow what programs ask (mostly small, a long tail); blocks live from a few to some tens of thousands of
+// calls.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
