@@ -6,6 +6,7 @@
 #include <gelf.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace tare::core {
 namespace {
@@ -84,8 +85,8 @@ void DwarfFile::scan_units() {
       if (low != 0 && low < high) scanned_->push_back({low, high, dwarf_dieoffset(&die)});
     }
   }
-  std::stable_sort(scanned_->begin(), scanned_->end(),
-                   [](const UnitRange& a, const UnitRange& b) { return a.low < b.low; });
+  std::sort(scanned_->begin(), scanned_->end(),
+            [](const UnitRange& a, const UnitRange& b) { return std::tie(a.low, a.die) < std::tie(b.low, b.die); });
 }
 
 DwarfUnit* DwarfFile::unit(Dwarf_Off offset) {
@@ -107,7 +108,8 @@ std::vector<DwarfFile::Found> DwarfFile::find(std::span<const std::uint64_t> add
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     if (const std::optional<Dwarf_Off> die = unit_at(addresses[i])) asked.push_back({*die, i});
   }
-  std::stable_sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) { return a.unit < b.unit; });
+  std::sort(asked.begin(), asked.end(),
+            [](const Asked& a, const Asked& b) { return std::tie(a.unit, a.at) < std::tie(b.unit, b.at); });
   std::vector<Found> found(addresses.size());
   std::vector<std::uint64_t> in_unit;
   for (std::size_t begin = 0; begin < asked.size();) {

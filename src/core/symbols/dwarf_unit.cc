@@ -4,6 +4,7 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace tare::core {
 namespace {
@@ -100,8 +101,8 @@ void DwarfUnit::index_functions(Depth depth) {
     } while (next_sibling(&die));
   };
   walk(walk, die_, 0);
-  std::stable_sort(functions_.begin(), functions_.end(), [](const Function& a, const Function& b) {
-    return a.low != b.low ? a.low < b.low : a.high > b.high;
+  std::sort(functions_.begin(), functions_.end(), [](const Function& a, const Function& b) {
+    return std::tie(a.low, b.high, a.die) < std::tie(b.low, a.high, b.die);
   });
   indexed_ = depth;
 }
