@@ -12,7 +12,7 @@ export CMAKE_C_COMPILER_LAUNCHER := $(CCACHE)
 endif
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
-PACKAGE_SOURCES := pyproject.toml CMakeLists.txt $(shell find src include python cmake -type f ! -name '*.pyc' ! -path '*/.*')
+PACKAGE_SOURCES := pyproject.toml CMakeLists.txt $(shell find $(wildcard src include python cmake) -type f ! -name '*.pyc' ! -path '*/.*')
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.cpp' '*.h' '*.c' | grep -v '^fuzz/corpus/')
 PYTHON_SOURCES := python bench tools demo tests
 TYPED_PYTHON := python/tare bench tools demo

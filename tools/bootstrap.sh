@@ -54,6 +54,7 @@ elif command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || [ -t 0 ]; 
 else
   echo "Needed and not installed. As root, run:" >&2
   echo "  apt-get update && apt-get install --no-install-recommends$missing" >&2
+  echo "or, where other packages provide the same, run again with TARE_NO_BOOTSTRAP=1." >&2
   exit 1
 fi
 echo "installing:$missing" >&2
