@@ -58,7 +58,6 @@ else
   exit 1
 fi
 echo "installing:$missing" >&2
-export DEBIAN_FRONTEND=noninteractive
 # shellcheck disable=SC2086
 {
   $as_root apt-get update -qq
