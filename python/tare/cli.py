@@ -1,0 +1,105 @@
+"""The command `tare`: finds the verb, reads its options, turns failures into one line and an exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tare.commands import VERBS
+from tare.errors import USAGE, TareError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        status = _dispatch(arguments)
+        sys.stdout.flush()
+        return status
+    except TareError as error:
+        print(f"tare: {error.message}", file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # whoever read the report has seen enough; keep Python from complaining when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        name = f": {error.filename}" if error.filename else ""
+        print(f"tare: {error.strerror or error}{name}", file=sys.stderr)
+        return 4
+
+
+def _dispatch(arguments: list[str]) -> int:
+    verb = arguments[0] if arguments else "--help"
+    if verb in ("-h", "--help", "help"):
+        if len(arguments) > 1 and arguments[1] in VERBS:
+            return _dispatch([arguments[1], "--help"])
+        print(_overview())
+        return 0 if arguments else 125
+    if verb == "--version":
+        from tare import __version__
+
+        print(f"tare {__version__}")
+        return 0
+    if verb not in VERBS:
+        raise TareError(USAGE, f"there is no verb '{verb}': {', '.join(VERBS)} (`tare --help` says what they do)")
+    command = import_module(f"tare.commands.{verb}")
+    before, separator, after = _split_command(arguments[1:])
+    parser = build_parser(verb, command)
+    options = parser.parse_args(before)
+    options.after_dashes = after if separator else None
+    status: int = command.run(options)
+    return status
+
+
+def _split_command(arguments: list[str]) -> tuple[list[str], str, list[str]]:
+    """What stands before and after the first `--`: what follows belongs to the program."""
+    if "--" not in arguments:
+        return arguments, "", []
+    at = arguments.index("--")
+    return arguments[:at], "--", arguments[at + 1 :]
+
+
+def build_parser(verb: str, command: Any) -> argparse.ArgumentParser:
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise TareError(USAGE, f"{verb}: {message} (`tare {verb} --help` has examples)")
+
+    examples = "\n".join(f"  {line}" if line else "" for line in command.EXAMPLES.strip().splitlines())
+    parser = Parser(
+        prog=f"tare {verb}",
+        usage=command.SYNOPSIS,
+        description=command.HELP,
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_arguments(parser)
+    return parser
+
+
+def _overview() -> str:
+    lines = [
+        "tare: weighs a program's heap, names what of it is packaging and the line that bought it",
+        "",
+        "usage: tare VERB ...",
+        "",
+        *(f"  {name:<11} {what}" for name, what in VERBS.items()),
+        "",
+        "examples:",
+        "  tare run -- ./app --flag              record, and end with a one-screen summary",
+        "  tare report tare.app.4711.tare        the whole of it",
+        "  tare diff before.tare after.tare      what a change brought",
+        "",
+        "`tare VERB --help` has the options and examples of a verb.",
+    ]
+    return "\n".join(lines)

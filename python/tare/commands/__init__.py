@@ -1,0 +1,15 @@
+"""The verbs, listed once; each is a file here with SYNOPSIS, HELP, EXAMPLES, add_arguments() and run()."""
+
+from __future__ import annotations
+
+# name -> what it does, in a line; in the order in which a newcomer meets them
+VERBS = {
+    "run": "record a program and say where its heap's tare is",
+    "report": "explain a recording: balance, findings, records by site",
+    "counts": "which sizes are asked for, how often, and what the allocator makes of them",
+    "diff": "what changed between two recordings, by lens and by site",
+    "compare": "is the changed program faster: both unrecorded, side by side",
+    "sql": "ask a recording's tables yourself",
+    "schema": "the tables and columns there are to ask",
+    "completion": "a completion script for bash, zsh or fish",
+}

@@ -1,0 +1,204 @@
+"""`tare compare`: is the changed program faster? Both commands unrecorded, interleaved, as ratios with their spread."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tare.errors import IO, USAGE, TareError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+SYNOPSIS = "tare compare [-n RUNS] [--json] -- BEFORE [ARG ...] -- AFTER [ARG ...]"
+HELP = (
+    "Runs both commands in turn without the recorder and gives after / before for CPU, wall, peak RSS and page faults: the\n"
+    "median of the pairs, and their range. Malloc calls come from one recorded run of each. An optimization that costs\n"
+    "speed must be seen. The commands' output is thrown away; a failing command ends the comparison."
+)
+EXAMPLES = """
+tare compare -- ./app-old input -- ./app-new input
+tare compare -n 20 --json -- python3.11 job.py -- python3.12 job.py
+"""
+
+_RUNS = 7
+
+
+class Sample(NamedTuple):
+    """One unrecorded run."""
+
+    cpu: float
+    wall: float
+    rss: float
+    faults: float
+
+
+class Ratio(NamedTuple):
+    metric: str
+    unit: str
+    before: float  # medians
+    after: float
+    ratio: float | None  # median of the pairs' ratios; null where before is 0
+    low: float | None
+    high: float | None
+
+
+_METRICS = (("cpu", "s"), ("wall", "s"), ("rss", "bytes"), ("faults", ""))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-n", type=int, default=_RUNS, metavar="RUNS", help=f"pairs of runs (default: {_RUNS})")
+    parser.add_argument(
+        "--no-record", action="store_true", help="don't count malloc calls (saves a recorded run of each)"
+    )
+    parser.add_argument("--json", action="store_true", help="the same as JSON, with every run")
+
+
+def run(options: argparse.Namespace) -> int:
+    commands = split(options.after_dashes or [])
+    if options.n < 1:
+        raise TareError(USAGE, "compare: -n is at least 1")
+    samples = interleave(commands, options.n)
+    ratios = [
+        ratio_of(metric, unit, [getattr(s, metric) for s in samples[0]], [getattr(s, metric) for s in samples[1]])
+        for metric, unit in _METRICS
+    ]
+    if not options.no_record:
+        calls = [malloc_calls(command) for command in commands]
+        if None not in calls:
+            ratios.append(ratio_of("malloc calls", "", [float(calls[0] or 0)], [float(calls[1] or 0)]))
+    if options.json:
+        from tare.reports.json_report import dump
+
+        print(dump(as_json(commands, samples, ratios)))
+    else:
+        print("\n".join(lines(commands, ratios, options.n)))
+    return 0
+
+
+def split(words: list[str]) -> tuple[list[str], list[str]]:
+    if "--" in words:
+        at = words.index("--")
+        before, after = words[:at], words[at + 1 :]
+        if before and after:
+            return before, after
+    raise TareError(USAGE, "compare: wants two commands: tare compare -- BEFORE [ARG ...] -- AFTER [ARG ...]")
+
+
+def interleave(commands: tuple[list[str], list[str]], runs: int) -> tuple[list[Sample], list[Sample]]:
+    """before, after, after, before, ...: a drift of the machine hits both; the first pair only warms the caches."""
+    from tare.terminal import Progress
+
+    samples: tuple[list[Sample], list[Sample]] = ([], [])
+    with Progress("tare: comparing") as progress:
+        for number in range(-1, runs):
+            for which in (0, 1) if number % 2 else (1, 0):
+                sample = measure(commands[which])
+                if number >= 0:
+                    samples[which].append(sample)
+            progress.update((number + 2) / (runs + 1), f"run {number + 1} of {runs}")
+    return samples
+
+
+def measure(command: list[str]) -> Sample:
+    """Runs a command without recorder or output; rusage is of it and of the children it waited for."""
+    start = time.perf_counter()
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        actions = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
+        pid = os.posix_spawnp(command[0], command, os.environ, file_actions=actions)
+    except OSError as error:
+        raise TareError("CommandNotFound", f"compare: can't start {command[0]}: {error.strerror}") from None
+    finally:
+        os.close(null)
+    _, status, usage = os.wait4(pid, 0)
+    wall = time.perf_counter() - start
+    code = os.waitstatus_to_exitcode(status)
+    if code:
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
+        raise TareError(IO, f"compare: '{' '.join(command)}' {how}: nothing to compare (run it alone to see why)")
+    return Sample(
+        usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024.0, float(usage.ru_minflt + usage.ru_majflt)
+    )
+
+
+def ratio_of(metric: str, unit: str, before: list[float], after: list[float]) -> Ratio:
+    from statistics import median
+
+    pairs = [b / a for a, b in zip(before, after, strict=True) if a > 0]
+    spread = (median(pairs), min(pairs), max(pairs)) if pairs else (None, None, None)
+    return Ratio(metric, unit, median(before), median(after), *spread)
+
+
+def malloc_calls(command: list[str]) -> int | None:
+    """Successful allocations of one recorded run, all of its processes together; none where it can't be recorded."""
+    import tempfile
+
+    from tare import _core
+    from tare.commands.run import recorder_library
+    from tare.core_source import CoreSource
+    from tare.recording import Recording
+
+    with tempfile.TemporaryDirectory(prefix="tare-compare-") as folder:
+        null = os.open(os.devnull, os.O_RDWR)
+        kept = [os.dup(fd) for fd in (0, 1, 2)]
+        try:
+            for fd in (0, 1, 2):
+                os.dup2(null, fd)
+            outcome = _core.run(
+                command=command,
+                output=f"{folder}/run.tare",
+                recorder_library=recorder_library(),
+                sample_bytes=0,
+                wait_for_all=1,
+                record_environment=0,
+                record_free_stacks=0,
+                summarize=1,
+                progress=None,
+            )
+        except TareError:
+            return None
+        finally:
+            for fd, saved in zip((0, 1, 2), kept, strict=True):
+                os.dup2(saved, fd)
+                os.close(saved)
+            os.close(null)
+        processes = [Recording(CoreSource(image.path)).process for image in outcome.images]
+        calls: int = sum(process["alloc_events"] + process["realloc_events"] for process in processes)
+        return calls
+
+
+def lines(commands: tuple[list[str], list[str]], ratios: list[Ratio], runs: int) -> Iterator[str]:
+    yield f"before: {' '.join(commands[0])}"
+    yield f"after:  {' '.join(commands[1])}"
+    yield f"{runs} interleaved runs of each, unrecorded; ratio = after / before, median [range]"
+    yield f"{'':<14}{'before':>12}{'after':>12}  ratio"
+    for each in ratios:
+        yield f"{each.metric:<14}{_value(each.before, each.unit):>12}{_value(each.after, each.unit):>12}  {_spread(each)}"
+
+
+def _value(value: float, unit: str) -> str:
+    from tare.units import duration, human_bytes, human_count
+
+    return duration(value * 1e9) if unit == "s" else human_bytes(value) if unit == "bytes" else human_count(value)
+
+
+def _spread(ratio: Ratio) -> str:
+    if ratio.ratio is None or ratio.low is None or ratio.high is None:
+        return "-"
+    if ratio.low == ratio.high:
+        return f"{ratio.ratio:.3f}"
+    verdict = "less" if ratio.high < 1 else "more" if ratio.low > 1 else "no clear change"
+    return f"{ratio.ratio:.3f} [{ratio.low:.3f} .. {ratio.high:.3f}]  {verdict}"
+
+
+def as_json(
+    commands: tuple[list[str], list[str]], samples: tuple[list[Sample], list[Sample]], ratios: list[Ratio]
+) -> dict[str, Any]:
+    return {
+        "before": {"command": commands[0], "runs": [sample._asdict() for sample in samples[0]]},
+        "after": {"command": commands[1], "runs": [sample._asdict() for sample in samples[1]]},
+        "ratios": [ratio._asdict() for ratio in ratios],
+    }

@@ -1,0 +1,143 @@
+"""`tare counts`: the concordance of sizes: how often each is asked for, and what the allocator makes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tare.lenses.slop import CLOWNSHOE
+from tare.units import percent
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from tare.recording import Recording
+
+SYNOPSIS = "tare counts FILE [--model NAME] [-n N] [--json]"
+HELP = (
+    "How many allocations there were of each size, and what they took: ( n ) COUNT ( share, running share) CLASS:\n"
+    "REQUESTED -> USABLE ( SLOP ). A request just above a size class, so that much of the block is slop, is a clownshoe."
+)
+EXAMPLES = """
+tare counts app.tare
+tare counts app.tare -n 50
+tare counts app.tare --model jemalloc-2011     what another allocator would make of the same requests
+tare counts app.tare --model list              the models there are
+"""
+
+_LINES = 10
+
+
+class Count(NamedTuple):
+    blocks: float
+    kind: str
+    requested_bytes: int
+    usable_bytes: int
+    clownshoe: bool
+
+    @property
+    def slop_bytes(self) -> int:
+        return self.usable_bytes - self.requested_bytes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a trace")
+    parser.add_argument("--model", metavar="NAME", help="price the requests under another allocator; `list` names them")
+    parser.add_argument("-n", type=int, default=_LINES, metavar="N", help=f"at most N lines (default: {_LINES})")
+    parser.add_argument("--json", action="store_true", help="all of them as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    from tare.core_source import CoreSource
+    from tare.recording import Recording
+
+    if options.model == "list":
+        from tare import _core
+
+        print("\n".join(_core.size_class_models()))
+        return 0
+    recording = Recording(CoreSource(options.file, model=options.model))
+    counts = concordance(recording, modelled=options.model is not None)
+    if options.json:
+        from tare.reports.json_report import dump
+
+        print(dump(as_json(counts, options.model or recording.process["allocator"])))
+    else:
+        print("\n".join(lines(counts, options.n)))
+    return 0
+
+
+def concordance(recording: Recording, *, modelled: bool) -> list[Count]:
+    """Sizes by how often they were asked for. Measured usable sizes, unless another allocator's model is asked."""
+    database = recording.database
+    database.use("site_sizes", "size_classes")
+    usable = "coalesce(c.usable_bytes, z.usable_bytes)" if modelled else "z.usable_bytes"
+    rows = database.rows(
+        f"""
+        with sized as (
+          select coalesce(c.class, '?') as class, z.requested_bytes, {usable} as usable_bytes,
+                 coalesce(c.class_below_bytes, 0) as class_below_bytes, z.total_blocks
+          from site_sizes z left join size_classes c on c.requested_bytes = z.requested_bytes
+        )
+        select sum(total_blocks) as blocks, class, requested_bytes, usable_bytes, {CLOWNSHOE} as clownshoe
+        from sized where total_blocks > 0
+        group by class, requested_bytes, usable_bytes, class_below_bytes
+        order by blocks desc, requested_bytes, usable_bytes
+        """
+    )
+    return [Count(*row) for row in rows]
+
+
+def lines(counts: list[Count], limit: int) -> Iterator[str]:
+    """The seed's table: its columns, and its widths where the numbers fit them."""
+    total = sum(count.blocks for count in counts)
+    yield f"{round(total)} numbers:"
+    shown = counts[:limit]
+    wide = _Widths(shown)
+    running = 0.0
+    for number, count in enumerate(shown, start=1):
+        running += count.blocks
+        mark = "  clownshoe" if count.clownshoe else ""
+        yield (
+            f"({number:>{wide.number}} ) {round(count.blocks):>{wide.blocks}} ({percent(count.blocks, total):>5}, {percent(running, total):>5}) "
+            f"{count.kind + ':':<{wide.kind}} {count.requested_bytes:>{wide.bytes}} -> {count.usable_bytes:>{wide.bytes}} "
+            f"({count.slop_bytes:>{wide.bytes}} ){mark}"
+        )
+    if len(counts) > len(shown):
+        yield f"  ({len(counts) - len(shown)} more)"
+    slop = sum(count.slop_bytes * count.blocks for count in counts)
+    usable = sum(count.usable_bytes * count.blocks for count in counts)
+    yield f"slop: {round(slop)} of {round(usable)} usable bytes ({percent(slop, usable)})"
+    clownshoes = [count for count in counts if count.clownshoe]
+    if clownshoes:
+        wasted = sum(count.slop_bytes * count.blocks for count in clownshoes)
+        largest = sorted(clownshoes, key=lambda count: -count.slop_bytes * count.blocks)[:5]
+        named = ", ".join(f"{c.requested_bytes} -> {c.usable_bytes} x {round(c.blocks)}" for c in largest)
+        more = f", {len(clownshoes) - len(largest)} more" if len(clownshoes) > len(largest) else ""
+        yield f"clownshoes: {round(wasted)} bytes of it: {named}{more}"
+
+
+class _Widths:
+    def __init__(self, shown: list[Count]) -> None:
+        self.number = max(2, len(str(len(shown))))
+        self.blocks = max((len(str(round(count.blocks))) for count in shown), default=1)
+        self.kind = max((len(count.kind) + 1 for count in shown), default=1)
+        self.bytes = max(6, max((len(str(count.usable_bytes)) for count in shown), default=1))
+
+
+def as_json(counts: list[Count], model: str) -> dict[str, Any]:
+    return {
+        "model": model,
+        "count": round(sum(count.blocks for count in counts)),
+        "sizes": [
+            {
+                "count": round(count.blocks),
+                "class": count.kind,
+                "requested_bytes": count.requested_bytes,
+                "usable_bytes": count.usable_bytes,
+                "slop_bytes": count.slop_bytes,
+                "clownshoe": count.clownshoe,
+            }
+            for count in counts
+        ],
+    }

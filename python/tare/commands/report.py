@@ -1,0 +1,112 @@
+"""`tare report`: explains a recording, as text or as JSON."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from tare.errors import USAGE, TareError
+
+if TYPE_CHECKING:
+    import argparse
+
+SYNOPSIS = "tare report FILE [options]"
+HELP = (
+    "Explains a recording: gross = net + tare, what each lens found and what to do about it, and records: the heap at a\n"
+    "moment (live) or over the whole run (cumulative), a site each, with stack and sizes."
+)
+EXAMPLES = """
+tare report app.tare                          what stood at the peak
+tare report app.tare --at end                 what was never freed
+tare report app.tare --at 1.5s --sort blocks
+tare report app.tare --mode cumulative --sort byte-seconds -n 5
+tare report app.tare --lens growth            one lens, with its reasons
+tare report app.tare --filter parse --filter '!test'
+tare report app.tare --json | jq .peak
+"""
+
+_RECORDS = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from tare.recording import SITE_DEPTH
+    from tare.reports.records import SORTS
+
+    parser.add_argument("file", metavar="FILE", help="a trace, or the spool of a recording that died")
+    parser.add_argument(
+        "--mode", choices=("live", "cumulative"), default="live", help="what stands at a moment, or all that ever did"
+    )
+    parser.add_argument(
+        "--at", default="peak", metavar="peak|end|TIME", help="the moment of --mode live; TIME as in 1.5s or 300ms"
+    )
+    parser.add_argument(
+        "--sort", choices=SORTS, default="usable", help="records in this order, descending (default: usable)"
+    )
+    parser.add_argument("--lens", metavar="LENS", help="only this lens' findings, all of its words")
+    parser.add_argument(
+        "--depth",
+        type=int,
+        default=SITE_DEPTH,
+        metavar="N",
+        help=f"frames that tell sites apart (default: {SITE_DEPTH})",
+    )
+    parser.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="STR",
+        help="only records with STR in a frame; !STR: in none; repeatable",
+    )
+    parser.add_argument(
+        "-n", type=int, default=_RECORDS, metavar="N", help=f"at most N records or findings (default: {_RECORDS})"
+    )
+    parser.add_argument("--json", action="store_true", help="everything as one JSON object")
+
+
+def run(options: argparse.Namespace) -> int:
+    from tare import lenses
+    from tare.core_source import CoreSource
+    from tare.recording import Recording
+    from tare.reports import records
+
+    if options.depth < 1 or options.n < 0:
+        raise TareError(USAGE, "report: --depth is at least 1, -n at least 0")
+    lens = lenses.load(options.lens) if options.lens else None
+    at_ns = None if options.at in ("peak", "end") else records.parse_time(options.at)
+    recording = Recording(CoreSource(options.file, at_ns=at_ns, depth=options.depth))
+    counted, title = _moment(options.mode, options.at)
+    page = None
+    if lens is None:
+        page = records.query(recording, counted, options.sort, options.filter, None if options.json else options.n)
+    if options.json:
+        from tare.reports import json_report
+
+        selection = {
+            "mode": options.mode,
+            "at": options.at if options.mode == "live" else None,
+            "sort": options.sort,
+            "depth": options.depth,
+            "filters": options.filter,
+        }
+        print(json_report.dump(json_report.report(recording, page, options.lens, selection)))
+        return 0
+    from tare.reports import text_report
+    from tare.terminal import Style, width_of
+
+    style, width = Style(sys.stdout), width_of(sys.stdout)
+    for line in text_report.report(recording, page, lens, title, options.n, style, width):
+        print(line)
+    return 0
+
+
+def _moment(mode: str, at: str) -> tuple[str, str]:
+    """The column of site_sizes that counts the blocks meant, and what a record of them is called."""
+    if mode == "cumulative":
+        if at != "peak":
+            raise TareError(USAGE, "report: --at belongs to --mode live; cumulative is over the whole run")
+        return "total_blocks", "Cumulative"
+    if at == "peak":
+        return "peak_blocks", "Live at the peak"
+    if at == "end":
+        return "end_blocks", "Live at the end"
+    return "at_blocks", f"Live at {at}"

@@ -1,0 +1,112 @@
+"""`tare run`: records a program and its descendants, then shows one screen of what was found."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from tare.errors import INTERNAL, USAGE, TareError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tare import _core
+
+SYNOPSIS = "tare run [-o FILE] [options] -- CMD [ARG ...]"
+HELP = (
+    "Runs a program under the recorder. Its input, output and exit status stay its own; a summary goes to stderr.\n"
+    "Children are recorded too: FILE is the first process's last image, FILE.PID are the others."
+)
+EXAMPLES = """
+tare run -- ./app --flag
+tare run -o app.tare -- python3 script.py
+tare run --sample 512K -- ./server        long runs: one allocation in 512 KiB, figures scaled
+tare run -q -o app.tare -- make -j4       record a build, no summary
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", default="", help="the trace (default: tare.PROGRAM.PID.tare)")
+    parser.add_argument(
+        "--sample", metavar="BYTES", default="0", help="record one allocation in BYTES on average (512K, 4M)"
+    )
+    parser.add_argument("--no-wait", action="store_true", help="don't wait for processes that outlive the command")
+    parser.add_argument("--env", action="store_true", help="keep the environment in the trace (it may hold secrets)")
+    parser.add_argument("--free-stacks", action="store_true", help="record where blocks are freed, too")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no summary")
+    parser.add_argument("command", nargs="...", metavar="CMD", help="the program and its arguments")
+
+
+def run(options: argparse.Namespace) -> int:
+    command = options.command + (options.after_dashes or [])
+    if not command:
+        raise TareError(USAGE, "run: no program given: tare run -- CMD [ARG ...]")
+    outcome = launch(command, options)
+    for warning in outcome.warnings:
+        print(f"tare: {warning}", file=sys.stderr)
+    if outcome.failure:
+        print(f"tare: {outcome.failure}", file=sys.stderr)
+    if outcome.images and not options.quiet:
+        _summarize(outcome)
+    return end_like(outcome.wait_status)
+
+
+def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
+    from tare import _core
+    from tare.sizes import parse_bytes
+
+    return _core.run(
+        command=command,
+        output=options.output,
+        recorder_library=recorder_library(),
+        sample_bytes=parse_bytes(options.sample, "--sample"),
+        wait_for_all=not options.no_wait,
+        record_environment=options.env,
+        record_free_stacks=options.free_stacks,
+        summarize=not options.quiet,
+        progress=None,
+    )
+
+
+def recorder_library() -> str:
+    """The recorder beside the package's extension module."""
+    from tare import _core
+
+    path = os.path.join(os.path.dirname(os.path.abspath(_core.__file__)), "libtare-record.so")
+    if not os.path.exists(path):
+        raise TareError(INTERNAL, f"the recorder isn't where it was installed: {path}")
+    return path
+
+
+def _summarize(outcome: _core.Outcome) -> None:
+    from tare.core_source import CoreSource
+    from tare.recording import Recording
+    from tare.reports import run_summary
+    from tare.terminal import Style, width_of
+
+    images = [run_summary.Image(i.path, i.program, i.pid, i.events, i.file_bytes) for i in outcome.images]
+    try:
+        recording = Recording(CoreSource(images[0].path))
+        lines = list(run_summary.summary(recording, images, Style(sys.stderr), width_of(sys.stderr)))
+    except TareError as error:
+        lines = [f"tare: {error.message}"]
+    print("\n".join(lines), file=sys.stderr)
+
+
+def end_like(wait_status: int) -> int:
+    """The program's exit status; a signal that killed it is repeated, so that shells and scripts see the same end."""
+    if not os.WIFSIGNALED(wait_status):
+        return os.waitstatus_to_exitcode(wait_status)
+    import resource
+    import signal
+
+    number = os.WTERMSIG(wait_status)
+    resource.setrlimit(
+        resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1])
+    )  # the program's core is enough
+    sys.stderr.flush()
+    signal.signal(number, signal.SIG_DFL) if number not in (signal.SIGKILL, signal.SIGSTOP) else None
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+    os.kill(os.getpid(), number)
+    return 128 + number  # a signal that doesn't kill by default

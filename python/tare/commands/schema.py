@@ -1,0 +1,57 @@
+"""`tare schema`: explains every table and column that `tare sql` can ask."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from tare import schema
+from tare.errors import USAGE, TareError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+SYNOPSIS = "tare schema [TABLE ...] [--json]"
+HELP = "The tables of a recording and their columns, as `tare sql` sees them."
+EXAMPLES = """
+tare schema
+tare schema site_sizes chains
+tare schema --json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    unknown = [name for name in options.tables if name not in schema.BY_NAME]
+    if unknown:
+        raise TareError(USAGE, f"schema: no table is called '{unknown[0]}': there are {', '.join(schema.BY_NAME)}")
+    tables = [schema.BY_NAME[name] for name in options.tables] or list(schema.TABLES)
+    if options.json:
+        from tare.reports.json_report import dump
+
+        print(
+            dump([{**table._asdict(), "columns": [column._asdict() for column in table.columns]} for table in tables])
+        )
+        return 0
+    from tare.terminal import width_of
+
+    print("\n".join(lines(tables, width_of(sys.stdout))))
+    return 0
+
+
+def lines(tables: list[schema.Table], width: int) -> Iterator[str]:
+    import textwrap
+
+    for table in tables:
+        yield f"{table.name}: {table.row}"
+        if table.note:
+            yield f"  {table.note}"
+        for column in table.columns:
+            head = f"  {column.name:<24} {column.type.lower():<8} "
+            yield from textwrap.wrap(column.meaning, width, initial_indent=head, subsequent_indent=" " * len(head))
+        yield ""

@@ -1,0 +1,106 @@
+"""A trace file as a source of tables and names: the bridge from the core to the reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tare import _core, schema
+from tare.terminal import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tare.database import Database
+    from tare.names import FrameRow
+
+# Rows up to which text is the cheaper way into DuckDB. Its Arrow scan needs the whole `duckdb` package, 47 ms of imports
+# that the engine itself doesn't need; text costs 25 ns a value, so 100,000 rows of 21 columns come out even.
+_TEXT_ROWS = 100_000
+
+# Counts of site_sizes are of recorded blocks; the SQL table holds what they stand for, so that no query forgets to weigh.
+_WEIGHED = frozenset(
+    f"{name}_blocks" for name in ("total", "peak", "end", "at")
+) | {f"freed_within_{n}" for n in (16, 64, 256, 65536)} | {"freed_later", "lifetime_ns", "byte_ns"}  # fmt: skip
+
+
+class CoreSource:
+    """Opens a trace when the first table or name is asked for."""
+
+    def __init__(self, path: str, *, at_ns: int | None = None, depth: int = 8, model: str | None = None) -> None:
+        self.path = path
+        self.depth = depth
+        self._model = model
+        with Progress(f"tare: reading {path}") as progress:
+            self._recording = _core.open(path, at_ns, _progress(progress))
+        self.warnings: Sequence[str] = self._recording.warnings
+        self._sites_ready = False
+
+    def load(self, table: schema.Table, into: Database) -> None:
+        if table.name == "blocks":
+            with Progress("tare: listing blocks") as progress:
+                _load_stream(table, self._recording.blocks(_progress(progress)), into)
+            return
+        made = self._make(table.name)
+        if made.rows > _TEXT_ROWS:
+            _load_stream(table, made, into)
+        else:
+            _load_text(table, made, into)
+
+    def _make(self, name: str) -> _core.Table:
+        if name in ("sites", "stack_sites"):
+            self._make_sites()
+        if name == "frames":
+            with Progress("tare: looking up names"):
+                return self._recording.frames_table()
+        if name == "size_classes":
+            return self._recording.size_classes(self._model)
+        return self._recording.table(name)
+
+    def _make_sites(self) -> None:
+        if not self._sites_ready:
+            with Progress("tare: looking up names"):
+                self._recording.make_sites(self.depth)
+            self._sites_ready = True
+
+    def stack_rows(self, stack_id: int, depth: int) -> list[int]:
+        return self._recording.stack_rows(stack_id, depth)
+
+    def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
+        return self._recording.frames(list(row_ids))
+
+
+def _progress(progress: Progress) -> Callable[[int, int], None]:
+    return lambda done, total: progress.update(done / total if total else -1.0)
+
+
+def _selection(table: schema.Table) -> str:
+    """The schema's columns by name and type, weighed where they count recorded blocks."""
+    weighed = _WEIGHED if table.name == "site_sizes" else frozenset()
+    return ", ".join(
+        f"cast({c.name} * weight as {c.type}) as {c.name}"
+        if c.name in weighed
+        else f"cast({c.name} as {c.type}) as {c.name}"
+        for c in table.columns
+    )
+
+
+def _load_text(table: schema.Table, made: _core.Table, into: Database) -> None:
+    import os
+
+    columns = ", ".join(f"'{name}': '{kind}'" for name, kind in made.columns)
+    fd = made.write_text()
+    try:
+        into.run(
+            f"create table {table.name} as select {_selection(table)} from read_csv('/proc/self/fd/{fd}', auto_detect=false,"
+            f" header=false, delim=',', quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, columns={{{columns}}})"
+        )
+    finally:
+        os.close(fd)
+
+
+def _load_stream(table: schema.Table, stream: _core.Table | _core.BlockStream, into: Database) -> None:
+    into.connection.register("tare_stream", stream)
+    try:
+        into.run(f"create table {table.name} as select {_selection(table)} from tare_stream")
+    finally:
+        into.connection.unregister("tare_stream")

@@ -1,0 +1,27 @@
+"""What goes wrong, as one line for a person and an exit status for a script."""
+
+from __future__ import annotations
+
+# Where the core's list (src/trace/errors.def, see `_core.ERRORS`) has a kind, its status is used; this is for the front
+# end's own failures, so that an import of the core isn't needed to say that an option doesn't exist.
+USAGE = "Usage"
+QUERY = "Query"
+IO = "Io"
+NOT_A_TRACE = "NotATrace"
+INTERNAL = "Internal"
+
+
+class TareError(Exception):
+    """Says what happened, to which file, and what to do next, in one line."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+    @property
+    def exit_status(self) -> int:
+        from tare import _core
+
+        status, _ = _core.ERRORS.get(self.kind, (70, ""))
+        return status

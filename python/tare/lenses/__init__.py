@@ -1,0 +1,28 @@
+"""The lenses, in the order in which bytes are granted to them: a byte that two claim goes to the first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tare.errors import USAGE, TareError
+
+if TYPE_CHECKING:
+    from tare.lenses.lens import Lens
+
+# Adding a lens: one file with a LENS, one name here. Tare lenses first (slop, then what the allocator adds), then those
+# whose bytes are only potential.
+NAMES = ("slop", "headers", "growth", "churn", "live-at-exit")
+
+
+def load(name: str) -> Lens:
+    """The lens of that name; imports only its file."""
+    from importlib import import_module
+
+    if name not in NAMES:
+        raise TareError(USAGE, f"no lens is called '{name}': there are {', '.join(NAMES)}")
+    lens: Lens = import_module(f"tare.lenses.{name.replace('-', '_')}").LENS
+    return lens
+
+
+def load_all() -> list[Lens]:
+    return [load(name) for name in NAMES]

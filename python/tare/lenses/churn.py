@@ -1,0 +1,73 @@
+"""Churn: blocks that die at once, over and over at one site."""
+
+from __future__ import annotations
+
+from tare.lenses.lens import Advice, Evidence, Lens
+from tare.units import exact, human_count, percent
+
+# Sizes at which inline storage is usually drawn; 48 inside a 64-byte object is what TextStream has.
+_STEPS = (16, 32, 48, 64)
+
+_CLAIMS = f"""
+with young as (
+  select shape_id, stack_id, requested_bytes, usable_bytes + header_bytes as gross_bytes,
+         peak_blocks, end_blocks, total_blocks, byte_ns, freed_within_16, freed_within_16 + freed_within_64 as dead_young
+  from site_sizes
+)
+select shape_id, stack_id, peak_blocks as blocks,
+       gross_bytes * peak_blocks as bytes_peak, gross_bytes * end_blocks as bytes_end,
+       gross_bytes * dead_young as bytes_total, byte_ns, dead_young as calls,
+       requested_bytes, total_blocks, freed_within_16,
+       {", ".join(f"case when requested_bytes <= {n} then dead_young else 0 end as fit_{n}" for n in _STEPS)}
+from young
+where total_blocks > 0
+"""
+
+
+def _advise(evidence: Evidence) -> Advice:
+    calls, largest = evidence["calls"], round(evidence["largest_bytes"])
+    head = f"{human_count(calls)} blocks die within 64 allocations ({percent(evidence['freed_within_16'], calls, 0)} within 16): "
+    saving = f"saves {human_count(calls)} malloc and free calls"
+    for size in _STEPS:
+        if evidence[f"fit_{size}"] >= 0.9 * calls:
+            shares = ", ".join(f"{percent(evidence[f'fit_{n}'], calls, 0)} fit {n}" for n in _STEPS)
+            return Advice(
+                f"{head}{shares} bytes. Keep {size} bytes inline (tare::TextStream does for text); {saving}", "high"
+            )
+    if evidence["commonest_blocks"] >= 0.9 * evidence["total_blocks"]:
+        return Advice(
+            f"{head}nearly all of {exact(evidence['commonest_bytes'])} bytes. Keep one block and reuse it, or embed it in "
+            f"its owner; {saving}",
+            "high",
+        )
+    return Advice(
+        f"{head}up to {exact(largest)} bytes. Clear and reuse one buffer (tare::Buffer) instead of a new one each time; {saving}",
+        "medium",
+    )
+
+
+LENS = Lens(
+    name="churn",
+    question="Which sites make blocks that die at once?",
+    why="Each such block costs a malloc, a free and often a copy, for bytes that could have lain on the stack or been reused.",
+    threshold="at least 1,000 blocks and 1 % of all calls, 90 % of the site's blocks dead within 64 allocations: below, the "
+    "list is that of the hottest sites and says nothing to do",
+    false_positives="Allocations inside a library that offers no other way.",
+    remedy="Inline storage for small ones, one reused block for equal sizes, a reused buffer otherwise.",
+    weight="potential",
+    sampling="scaled",
+    tables=("site_sizes",),
+    claims=_CLAIMS,
+    evidence={f"fit_{n}": f"sum(fit_{n})" for n in _STEPS}
+    | {
+        "freed_within_16": "sum(freed_within_16)",
+        "total_blocks": "sum(total_blocks)",
+        "largest_bytes": "max(requested_bytes)",
+        "commonest_bytes": "max_by(requested_bytes, total_blocks)",
+        "commonest_blocks": "max(total_blocks)",
+    },
+    shown="calls >= 1000 and calls >= 0.01 * $calls_total and calls >= 0.9 * total_blocks",
+    order="calls, byte_ns",
+    unit="calls",
+    advise=_advise,
+)

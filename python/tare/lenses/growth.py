@@ -1,0 +1,76 @@
+"""Growth: buffers that grow in small steps, and copy themselves again and again."""
+
+from __future__ import annotations
+
+from tare.lenses.lens import Advice, Evidence, Lens
+from tare.units import exact, human_bytes, percent
+
+_CLAIMS = """
+with held as (
+  select stack_id, sum((usable_bytes + header_bytes) * peak_blocks) as bytes_peak,
+         sum((usable_bytes + header_bytes) * end_blocks) as bytes_end, sum(byte_ns) as byte_ns
+  from site_sizes group by stack_id
+)
+select cast(null as bigint) as shape_id, c.stack_id, c.peak_blocks as blocks,
+       h.bytes_peak, h.bytes_end, greatest(c.copied_bytes - c.doubling_copied_bytes, 0) as bytes_total,
+       h.byte_ns, c.steps as calls,
+       c.chains, c.steps, c.slow_steps, c.in_place_steps, c.copied_bytes, c.doubling_copied_bytes,
+       c.requested_bytes, c.rounded_4k_bytes, c.doubling_bytes, c.max_requested_bytes, c.kind
+from chains c left join held h on h.stack_id = c.stack_id
+"""
+
+
+def _advise(evidence: Evidence) -> Advice:
+    steps, chains = evidence["steps"], evidence["chains"]
+    how = "reallocs" if evidence["kind"] == "realloc" else "malloc, copy, free rounds"
+    text = (
+        f"{exact(chains)} {'buffer grows' if chains == 1 else 'buffers grow'} up to {exact(evidence['max_requested_bytes'])} bytes "
+        f"in {exact(steps)} {how}, {percent(evidence['slow_steps'], steps, 0)} of them by less than 1.2x: asks for "
+        f"{exact(evidence['requested_bytes'])} bytes in all ({exact(evidence['rounded_4k_bytes'])} rounded to 4 KiB), "
+        f"doubling {exact(evidence['doubling_bytes'])}. "
+    )
+    copied, ideal = evidence["copied_bytes"], evidence["doubling_copied_bytes"]
+    if copied > 4 * ideal:
+        text += f"Copies {human_bytes(copied)}, doubling {human_bytes(ideal)}. "
+        confidence = "high" if evidence["kind"] == "realloc" else "medium"
+    else:
+        text += (
+            f"{percent(evidence['in_place_steps'], steps, 0)} of the steps stay in place, so the cost is the calls. "
+        )
+        confidence = "medium" if evidence["kind"] == "realloc" else "low"
+    return Advice(text + "Double the capacity (tare::Buffer), or reserve the size where it is known", confidence)  # type: ignore[arg-type]
+
+
+LENS = Lens(
+    name="growth",
+    question="Which buffers grow by less than about 1.2x a step, and what does the copying cost?",
+    why="Growing by a constant copies n² bytes where doubling copies at most the final size; the heap is churned besides.",
+    threshold="more than half of the steps below 1.2x, and either more than 4 times the bytes copied that doubling would "
+    "copy, or more than 4 times its steps: with laxer limits the sites are those that grow twice and stop",
+    false_positives="Large blocks that realloc moves by remapping pages aren't copied, yet counted as moved.",
+    remedy="Grow by a factor (tare::Buffer), or reserve once where the final size is known.",
+    weight="potential",
+    sampling="scaled",
+    tables=("chains", "site_sizes"),
+    claims=_CLAIMS,
+    evidence={
+        name: f"sum({name})"
+        for name in (
+            "chains",
+            "steps",
+            "slow_steps",
+            "in_place_steps",
+            "copied_bytes",
+            "doubling_copied_bytes",
+            "requested_bytes",
+            "rounded_4k_bytes",
+            "doubling_bytes",
+        )
+    }
+    | {"max_requested_bytes": "max(max_requested_bytes)", "kind": "max(kind)"},
+    shown="slow_steps > 0.5 * steps and (copied_bytes > 4 * doubling_copied_bytes + 65536"
+    " or steps > 4 * chains * log2(2.0 + max_requested_bytes))",
+    order="bytes_total + 64 * calls, byte_ns",
+    unit="copied",
+    advise=_advise,
+)

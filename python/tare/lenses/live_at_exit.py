@@ -1,0 +1,45 @@
+"""Live at exit: what still stands when the recording ends."""
+
+from __future__ import annotations
+
+from tare.lenses.lens import Advice, Evidence, Lens
+from tare.units import exact, human_bytes, percent
+
+_CLAIMS = """
+select shape_id, stack_id, peak_blocks as blocks,
+       (usable_bytes + header_bytes) * peak_blocks as bytes_peak, (usable_bytes + header_bytes) * end_blocks as bytes_end,
+       (usable_bytes + header_bytes) * total_blocks as bytes_total, byte_ns, total_blocks as calls,
+       end_blocks, total_blocks
+from site_sizes
+where end_blocks > 0
+"""
+
+
+def _advise(evidence: Evidence) -> Advice:
+    blocks, calls = evidence["end_blocks"], evidence["total_blocks"]
+    share = percent(blocks, max(blocks, calls), 0)
+    return Advice(
+        f"{exact(blocks)} blocks, {human_bytes(evidence['bytes_end'])}, were never freed ({share} of those allocated here). "
+        "A leak if they grow with the work done: record twice the work and `tare diff`; harmless if made once",
+        "medium" if blocks > 100 and blocks >= 0.5 * calls else "low",
+    )
+
+
+LENS = Lens(
+    name="live-at-exit",
+    question="What is still allocated when the recording ends?",
+    why="A leak is among it. So is everything that the exit would have freed anyway.",
+    threshold="sites with at least 1 % of gross at the end",
+    false_positives="Caches, globals, and programs that rightly leave freeing to the kernel. This lens doesn't look whether "
+    "anything still points to a block.",
+    remedy="Compare two recordings of different length: what grows with the work is a leak.",
+    weight="potential",
+    sampling="scaled",
+    tables=("site_sizes",),
+    claims=_CLAIMS,
+    evidence={"end_blocks": "sum(end_blocks)", "total_blocks": "sum(total_blocks)"},
+    shown="bytes_end >= 0.01 * $gross_end",
+    order="bytes_end, byte_ns",
+    unit="end",
+    advise=_advise,
+)

@@ -1,0 +1,95 @@
+"""Names for addresses: which function, file and line a stack's frames are, asked of the core only for what is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Protocol
+
+    # (row_id, inline_depth, function, mangled, file, line, module path, module_offset); "" and None: unknown
+    FrameRow = tuple[int, int, str, str, str, int | None, str, int | None]
+
+    class NameSource(Protocol):
+        """Who knows stacks and names: the core for a trace, a test by hand."""
+
+        def stack_rows(self, stack_id: int, depth: int) -> list[int]:
+            """Row ids of a stack without its allocation wrappers, innermost first, at most `depth`."""
+
+        def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
+            """The frames at return addresses, innermost first of each."""
+
+
+class Frame(NamedTuple):
+    function: str  # empty: unknown
+    mangled: str
+    file: str  # empty: unknown
+    line: int | None
+    module: str
+    module_offset: int | None
+
+    @property
+    def name(self) -> str:
+        """The function, or where nothing better is certain the file of code and the offset in it."""
+        if self.function:
+            return self.function
+        if self.module:
+            base = self.module.rpartition("/")[2]
+            return f"{base}+{self.module_offset:#x}" if self.module_offset is not None else base
+        return "(unknown)"
+
+    @property
+    def place(self) -> str:
+        """`file.c:12`, with the file's last part only; empty where unknown."""
+        if not self.file:
+            return ""
+        base = self.file.rpartition("/")[2]
+        return f"{base}:{self.line}" if self.line else base
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.place})" if self.place else self.name
+
+
+UNKNOWN = Frame("", "", "", None, "", None)
+
+
+class Names:
+    """Remembers what was asked; asks in batches, because the symbolizer walks a compilation unit once a batch."""
+
+    def __init__(self, source: NameSource) -> None:
+        self._source = source
+        self._frames: dict[int, list[Frame]] = {}
+        self._stacks: dict[tuple[int, int], list[int]] = {}
+
+    def prepare(self, row_ids: Iterable[int]) -> None:
+        missing = sorted({row for row in row_ids if row not in self._frames})
+        if not missing:
+            return
+        for row in missing:
+            self._frames[row] = []
+        for row, _, function, mangled, file, line, module, offset in self._source.frames(missing):
+            self._frames[row].append(Frame(function, mangled, file, line, module, offset))
+        for row in missing:
+            if not self._frames[row]:
+                self._frames[row] = [UNKNOWN]
+
+    def prepare_stacks(self, stack_ids: Iterable[int], depth: int) -> None:
+        self.prepare(row for stack_id in stack_ids for row in self._rows(stack_id, depth))
+
+    def stack(self, stack_id: int, depth: int) -> list[Frame]:
+        """Innermost first; an inlined function is a frame of its own. At most `depth` return addresses."""
+        rows = self._rows(stack_id, depth)
+        self.prepare(rows)
+        return [frame for row in rows for frame in self._frames[row]]
+
+    def at(self, row_id: int) -> Frame:
+        """The innermost frame at a return address."""
+        self.prepare((row_id,))
+        return self._frames[row_id][0]
+
+    def _rows(self, stack_id: int, depth: int) -> list[int]:
+        key = (stack_id, depth)
+        if key not in self._stacks:
+            self._stacks[key] = self._source.stack_rows(stack_id, depth)
+        return self._stacks[key]

@@ -1,0 +1,95 @@
+"""One recording as the reports see it: its facts, its tables, its names, its ledger."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tare.database import Database
+from tare.names import Frame, Names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    from tare.database import TableSource
+    from tare.ledger import Finding, Ledger
+    from tare.names import NameSource
+
+    class Source(TableSource, NameSource, Protocol):
+        """What a recording is made of."""
+
+        path: str
+        depth: int  # frames of a site
+        warnings: Sequence[str]
+
+
+SITE_DEPTH = 8  # DMD's default: deep enough to tell callers apart, few enough to read
+
+
+class Moment:
+    """The heap at one instant, or over the whole run: exact sums, and what the lenses were granted of them."""
+
+    def __init__(self, process: dict[str, Any], name: str, tare_bytes: float | None) -> None:
+        self.name = name
+        self.blocks: float = process[f"{name}_blocks"]
+        self.requested_bytes: float = process[f"{name}_requested_bytes"]
+        self.usable_bytes: float = process[f"{name}_usable_bytes"]
+        self.gross_bytes: float = process[f"{name}_gross_bytes"]
+        self.tare_bytes = None if tare_bytes is None else float(round(tare_bytes))
+        self.net_bytes = None if self.tare_bytes is None else self.gross_bytes - self.tare_bytes
+
+
+class Recording:
+    def __init__(self, source: Source, lenses: Sequence[str] | None = None) -> None:
+        self.source = source
+        self.path = source.path
+        self.database = Database(source)
+        self.names = Names(source)
+        self._lens_names = lenses
+
+    @cached_property
+    def process(self) -> dict[str, Any]:
+        """The one row of table `process`."""
+        self.database.use("process")
+        return self.database.records("select * from process")[0]
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        from tare import lenses
+        from tare.ledger import Ledger
+
+        return Ledger(self.database, self._lens_names or lenses.NAMES)
+
+    @property
+    def sampled(self) -> bool:
+        return bool(self.process["sample_bytes"])
+
+    @cached_property
+    def moments(self) -> dict[str, Moment]:
+        peak_tare, end_tare = self.ledger.tare_bytes()
+        return {
+            "peak": Moment(self.process, "peak", peak_tare),
+            "end": Moment(self.process, "end", end_tare),
+            "total": Moment(self.process, "total", None),
+        }
+
+    @property
+    def title(self) -> str:
+        """`python3.11 (pid 4711)`."""
+        return f"{self.process['program']} (pid {self.process['pid']})"
+
+    def site_stacks(self, site_ids: Sequence[int]) -> dict[int, list[Frame]]:
+        """The frames of sites, innermost first."""
+        if not site_ids:
+            return {}
+        self.database.use("sites")
+        listed = ",".join(str(site_id) for site_id in site_ids)
+        stacks = dict(self.database.rows(f"select site_id, stack_id from sites where site_id in ({listed})"))
+        self.names.prepare_stacks(stacks.values(), self.source.depth)
+        return {site_id: self.names.stack(stack_id, self.source.depth) for site_id, stack_id in stacks.items()}
+
+    def finding_frames(self, findings: Sequence[Finding]) -> list[Frame]:
+        """The frame that names each finding's site; asked for in one batch."""
+        self.names.prepare(finding.site_row for finding in findings)
+        return [self.names.at(finding.site_row) for finding in findings]

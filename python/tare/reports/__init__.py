@@ -1,0 +1,1 @@
+"""Reports: the same facts as text for a terminal and as JSON for scripts."""

@@ -1,0 +1,136 @@
+"""The report as one JSON object, never truncated: the form that scripts rely on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tare.ledger import Finding
+    from tare.names import Frame
+    from tare.recording import Moment, Recording
+    from tare.reports.records import Page
+
+
+def number(value: float | None) -> int | float | None:
+    """Whole numbers as such; null stays null, never 0."""
+    return None if value is None else round(value)
+
+
+def _moment(moment: Moment) -> dict[str, Any]:
+    return {
+        "blocks": number(moment.blocks),
+        "requested_bytes": number(moment.requested_bytes),
+        "usable_bytes": number(moment.usable_bytes),
+        "gross_bytes": number(moment.gross_bytes),
+        "net_bytes": None if moment.tare_bytes is None else round(moment.gross_bytes) - round(moment.tare_bytes),
+        "tare_bytes": number(moment.tare_bytes),
+    }
+
+
+def frame(frame: Frame) -> dict[str, Any]:
+    return {
+        "function": frame.function or None,
+        "file": frame.file or None,
+        "line": frame.line,
+        "module": frame.module or None,
+        "module_offset": frame.module_offset,
+    }
+
+
+def finding(found: Finding, named: Frame, stack: list[Frame]) -> dict[str, Any]:
+    return {
+        "lens": found.lens,
+        "function": named.function or None,
+        "file": named.file or None,
+        "line": named.line,
+        "stack": [frame(f) for f in stack],
+        "blocks": number(found.blocks),
+        "bytes_peak": number(found.bytes_peak),
+        "bytes_end": number(found.bytes_end),
+        "bytes_total": number(found.bytes_total),
+        "byte_seconds": None if found.byte_ns is None else found.byte_ns / 1e9,
+        "calls": number(found.calls),
+        "confidence": found.confidence,
+        "mark": found.mark or None,
+        "remedy": found.remedy,
+    }
+
+
+def findings(recording: Recording, lens_name: str | None) -> list[dict[str, Any]]:
+    """Every finding above its lens' threshold, in the order of the lenses, best first."""
+    found = [
+        each
+        for lens in recording.ledger.lenses
+        if lens_name in (None, lens.name)
+        for each in recording.ledger.findings(lens)
+    ]
+    stacks = recording.site_stacks(sorted({each.site_id for each in found}))
+    frames = recording.finding_frames(found)
+    return [finding(each, named, stacks[each.site_id]) for each, named in zip(found, frames, strict=True)]
+
+
+def report(recording: Recording, page: Page | None, lens_name: str | None, selection: dict[str, Any]) -> dict[str, Any]:
+    process = recording.process
+    peak = _moment(recording.moments["peak"])
+    peak["time_ns"] = process["peak_time_ns"]
+    result: dict[str, Any] = {
+        "program": process["program"],
+        "pid": process["pid"],
+        "allocator": process["allocator"],
+        "command_line": process["command_line"],
+        "duration_ns": process["duration_ns"],
+        "complete": bool(process["complete"]),
+        "sample_bytes": process["sample_bytes"],
+        "events": process["events"],
+        "impossible_events": process["impossible_events"],
+        "dropped_events": process["dropped_events"],
+        "pre_existing_frees": process["pre_existing_frees"],
+        "warnings": list(recording.source.warnings),
+        "lenses_run": [lens.name for lens in recording.ledger.lenses],
+        "lenses": [
+            {
+                "lens": totals.lens,
+                "weight": totals.weight,
+                "bytes_peak": number(totals.bytes_peak),
+                "bytes_end": number(totals.bytes_end),
+                "bytes_total": number(totals.bytes_total),
+            }
+            for totals in recording.ledger.lens_totals()
+        ],
+        "peak": peak,
+        "end": _moment(recording.moments["end"]),
+        "total": _moment(recording.moments["total"]),
+        "findings": findings(recording, lens_name),
+    }
+    if page is not None:
+        result["records"] = {
+            **selection,
+            "gross_bytes": number(page.gross_bytes),
+            "list": [
+                {
+                    "blocks": number(record.blocks),
+                    "requested_bytes": number(record.requested_bytes),
+                    "slop_bytes": number(record.slop_bytes),
+                    "usable_bytes": number(record.usable_bytes),
+                    "gross_bytes": number(record.gross_bytes),
+                    "byte_seconds": record.byte_ns / 1e9,
+                    "calls": number(record.calls),
+                    "sizes": [
+                        {
+                            "usable_bytes": size.usable_bytes,
+                            "requested_bytes": size.requested_bytes,
+                            "blocks": number(size.blocks),
+                        }
+                        for size in record.sizes
+                    ],
+                    "stack": [frame(f) for f in record.stack],
+                }
+                for record in page.records
+            ],
+        }
+    return result
+
+
+def dump(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False)

@@ -1,0 +1,104 @@
+"""Pieces that the summary of a run and the full report share: who, how much, and findings with their remedies."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from tare.terminal import shorten
+from tare.units import duration, exact, human_bytes, human_count, percent, plural
+
+if TYPE_CHECKING:
+    from tare.ledger import Finding
+    from tare.lenses.lens import Lens
+    from tare.names import Frame
+    from tare.recording import Recording
+    from tare.terminal import Style
+
+
+def who(recording: Recording) -> str:
+    """`python3.11 (pid 4711), glibc, 14.4 M events in 3.20 s`."""
+    process = recording.process
+    sampled = f", sampled every {human_bytes(process['sample_bytes'])}: figures are scaled" if recording.sampled else ""
+    return (
+        f"{recording.title}, {process['allocator']}, {human_count(process['events'])} events in "
+        f"{duration(process['duration_ns'])}{sampled}"
+    )
+
+
+def caveats(recording: Recording) -> list[str]:
+    """What a reader must know before believing the figures; mostly nothing."""
+    process = recording.process
+    lines = list(recording.source.warnings)
+    if process["impossible_events"]:
+        lines.append(
+            f"{plural(process['impossible_events'], 'event contradicts', 'events contradict')} others: a bug in Tare"
+        )
+    if process["dropped_events"]:
+        lines.append(
+            f"{plural(process['dropped_events'], 'event was', 'events were')} dropped: sizes are too low from there on"
+        )
+    if process["truncated_stacks"]:
+        lines.append(f"{plural(process['truncated_stacks'], 'stack was', 'stacks were')} deeper than what is kept")
+    if process["inherited_blocks"]:
+        lines.append(
+            f"{plural(process['inherited_blocks'], 'block')}, {human_bytes(process['inherited_usable_bytes'])}, "
+            "inherited from the parent: in the live figures, not in the totals"
+        )
+    return lines
+
+
+def balance(recording: Recording, style: Style) -> list[str]:
+    """gross = net + tare, proved line by line, at the peak and at the end."""
+    peak, end = recording.moments["peak"], recording.moments["end"]
+    about = "~" if recording.sampled else ""
+    title = f"at the peak ({duration(recording.process['peak_time_ns'])})"
+    lines = [f"{'':<12}{title:>27}{'at the end':>27}"]
+
+    def row(label: str, at_peak: float, at_end: float, look: str = "") -> None:
+        cells = f"{label:<12}{about + exact(at_peak):>18} {percent(at_peak, peak.gross_bytes):>8}"
+        cells += f"{about + exact(at_end):>18} {percent(at_end, end.gross_bytes):>8}"
+        lines.append(style(cells, look) if look else cells)
+
+    row("gross", peak.gross_bytes, end.gross_bytes)
+    rounding_peak, rounding_end = peak.tare_bytes or 0.0, end.tare_bytes or 0.0
+    for totals in recording.ledger.lens_totals():
+        if totals.weight == "tare":
+            row(f"  {totals.lens}", totals.bytes_peak, totals.bytes_end)
+    row("- tare", rounding_peak, rounding_end, "yellow")
+    row("= net", peak.net_bytes or 0.0, end.net_bytes or 0.0, "bold")
+    total = recording.moments["total"]
+    lines.append(f"{'blocks':<12}{about + exact(peak.blocks):>18} {'':>8}{about + exact(end.blocks):>18}")
+    lines.append(
+        f"in all: {about}{human_count(total.blocks)} blocks, {about}{human_bytes(total.requested_bytes)} requested, "
+        f"{about}{human_bytes(total.usable_bytes)} usable, {human_count(recording.process['realloc_events'])} reallocs"
+    )
+    return lines
+
+
+def amount(finding: Finding, lens: Lens) -> str:
+    """What the lens counts, in its own unit: bytes at the peak, bytes copied in vain, calls, bytes at the end."""
+    if lens.unit == "copied":
+        return f"{human_bytes(finding.bytes_total or 0)} copied"
+    if lens.unit == "calls":
+        return f"{human_count(finding.calls)} calls"
+    if lens.unit == "end":
+        return human_bytes(finding.bytes_end or 0)
+    return human_bytes(finding.bytes_peak or 0)
+
+
+def finding_lines(
+    finding: Finding, lens: Lens, named: Frame, style: Style, width: int, remedy_lines: int | None
+) -> list[str]:
+    """One or more lines: how much, where, and what to do."""
+    head = f"  {amount(finding, lens):>15}  "
+    where = shorten(named.name, max(width - len(head) - len(named.place) - 4, 20))
+    mark = f" [{finding.mark}]" if finding.mark else ""
+    stacks = f" ({finding.sites} stacks)" if finding.sites > 1 else ""
+    lines = [head + style(where, "bold") + (f" {named.place}" if named.place else "") + style(mark, "yellow") + stacks]
+    room = max(width - len(head) - 2, 30)
+    text = textwrap.wrap(finding.remedy, room)
+    if remedy_lines is not None and len(text) > remedy_lines:
+        text = text[:remedy_lines]
+        text[-1] = shorten(text[-1], room - 1).rstrip() + "…"
+    return [*lines, *(" " * len(head) + style(line, "dim") for line in text)]

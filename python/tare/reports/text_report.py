@@ -1,0 +1,108 @@
+"""The report as text: the balance, the findings, and records in DMD's spirit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tare.reports.records import sizes_line
+from tare.reports.text_parts import balance, caveats, finding_lines, who
+from tare.terminal import shorten, shorten_path
+from tare.units import exact, percent, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tare.lenses.lens import Lens
+    from tare.recording import Recording
+    from tare.reports.records import Page, Record
+    from tare.terminal import Style
+
+_FINDINGS_A_LENS = 3  # of the default report; --lens shows -n of one
+
+
+def report(
+    recording: Recording, page: Page | None, lens: Lens | None, title: str, limit: int, style: Style, width: int
+) -> Iterator[str]:
+    yield style(who(recording), "bold")
+    yield shorten(f"command: {recording.process['command_line']}", width)
+    for line in caveats(recording):
+        yield style(f"note: {line}", "yellow")
+    yield ""
+    yield from balance(recording, style)
+    yield ""
+    if lens is not None:
+        yield from _lens_report(recording, lens, limit, style, width)
+        return
+    for each in recording.ledger.lenses:
+        yield from _findings(recording, each, _FINDINGS_A_LENS, style, width)
+    if page is not None:
+        yield from _records(recording, page, title, style, width)
+
+
+def _lens_report(recording: Recording, lens: Lens, limit: int, style: Style, width: int) -> Iterator[str]:
+    import textwrap
+
+    for label, text in (
+        ("question", lens.question),
+        ("why", lens.why),
+        ("shown", lens.threshold),
+        ("beware", lens.false_positives),
+        ("sampling", f"{lens.sampling}; this recording is {'sampled' if recording.sampled else 'exact'}"),
+    ):
+        yield from textwrap.wrap(f"{label:<9} {text}", width, subsequent_indent=" " * 10)
+    yield ""
+    yield from _findings(recording, lens, limit, style, width)
+
+
+def _findings(recording: Recording, lens: Lens, limit: int, style: Style, width: int) -> Iterator[str]:
+    found = [finding for finding in recording.ledger.findings(lens, by="site_row") if finding.shown]
+    weight = "" if lens.weight == "tare" else " (potential: beside the tare, not in it)"
+    if not found:
+        yield f"{lens.name}: nothing above its threshold{weight}"
+        yield ""
+        return
+    yield style(f"{lens.name}", "cyan") + f": {plural(len(found), 'finding')}{weight}"
+    shown = found[:limit]
+    for finding, named in zip(shown, recording.finding_frames(shown), strict=True):
+        yield from finding_lines(finding, lens, named, style, width, None)
+    if len(found) > len(shown):
+        yield f"  ({len(found) - len(shown):,} more)"
+    yield ""
+
+
+def _records(recording: Recording, page: Page, title: str, style: Style, width: int) -> Iterator[str]:
+    if not page.records:
+        yield f"{title}: no blocks" + (" match" if page.gross_bytes else "")
+        return
+    running = 0.0
+    about = "~" if recording.sampled else ""
+    for number, record in enumerate(page.records, start=1):
+        running += record.gross_bytes
+        yield style(f"{title} {{", "cyan")
+        yield f"  {about}{plural(record.blocks, 'block')} in record {number:,} of {page.matching:,}"
+        yield from (f"  {line}" for line in _weights(record, about))
+        yield f"  {percent(record.gross_bytes, page.gross_bytes, 2)} of the heap ({percent(running, page.gross_bytes, 2)} cumulative)"
+        yield "  Allocated at {"
+        yield from _stack(record, width)
+        yield "  }"
+        yield "}"
+        yield ""
+    if page.matching > len(page.records):
+        yield f"({page.matching - len(page.records):,} more)"
+
+
+def _weights(record: Record, about: str) -> Iterator[str]:
+    yield (
+        f"{about}{exact(record.usable_bytes)} bytes ({about}{exact(record.requested_bytes)} requested / "
+        f"{about}{exact(record.slop_bytes)} slop)"
+    )
+    if round(record.blocks) != 1:
+        yield f"Individual block sizes: {sizes_line(record)}"
+
+
+def _stack(record: Record, width: int) -> Iterator[str]:
+    for number, frame in enumerate(record.stack, start=1):
+        place = f" ({shorten_path(frame.file, 60)}:{frame.line})" if frame.file and frame.line else ""
+        if not place and frame.function and frame.module:
+            place = f" [{frame.module.rpartition('/')[2]}]"
+        yield f"    #{number:02}: {shorten(frame.name, max(width - 9 - len(place), 20))}{place}"

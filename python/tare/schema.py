@@ -1,0 +1,255 @@
+"""Every table and column there is to ask, with its meaning: the one list behind `tare schema`, loading and its tests."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+INT = "BIGINT"
+REAL = "DOUBLE"
+TEXT = "VARCHAR"
+
+
+class Column(NamedTuple):
+    name: str
+    type: str
+    meaning: str
+
+
+class Table(NamedTuple):
+    name: str
+    row: str  # what one row is
+    columns: tuple[Column, ...]
+    note: str = ""
+    heavy: bool = False  # made by a walk over the whole trace when first named
+
+    def ddl(self) -> str:
+        return f"create table {self.name} ({', '.join(f'{c.name} {c.type}' for c in self.columns)})"
+
+
+def _columns(text: str) -> tuple[Column, ...]:
+    """One column a line: name, type, meaning."""
+    columns = []
+    for line in text.strip().splitlines():
+        name, kind, meaning = line.split(None, 2)
+        columns.append(Column(name, {"int": INT, "real": REAL, "text": TEXT}[kind], meaning))
+    return tuple(columns)
+
+
+_MOMENT_TOTALS = "\n".join(
+    f"""{moment}_blocks {kind} blocks {words}
+{moment}_requested_bytes {kind} bytes asked of malloc, {words}
+{moment}_usable_bytes {kind} malloc_usable_size, {words}
+{moment}_gross_bytes {kind} usable bytes plus allocator headers, {words}"""
+    for moment, kind, words in (
+        ("peak", "int", "live at the peak"),
+        ("end", "int", "live at the end of the recording"),
+        ("total", "int", "over all that were allocated (inherited ones not counted)"),
+        ("at", "int", "live at the time asked for by --at; null elsewhere"),
+    )
+)
+
+TABLES: tuple[Table, ...] = (
+    Table(
+        "process",
+        "the recorded process image; there is exactly one",
+        _columns(f"""
+program text base name of the executable
+exe text the executable's path
+pid int process id
+parent_pid int process id of the parent
+image_index int counts the images that exec put into this process, from 0
+command_line text arguments, separated by spaces, quoted as a shell needs
+cwd text working directory at the start
+host text name of the machine
+kernel text release of the kernel
+allocator text glibc, jemalloc, mimalloc, tcmalloc, musl or unknown: who served malloc
+allocator_path text the file that malloc came from
+page_bytes int size of a page
+start_realtime_ns int start of the recording, nanoseconds since 1970 (UTC)
+duration_ns int from the start to the last event
+complete int 1: ended in order; 0: killed, ended by _exit or exec, or still running
+wait_status int as waitpid gives it; null where nobody waited
+peak_rss_bytes int greatest resident set; null where unknown
+sample_bytes int mean bytes between samples; 0: every allocation is recorded
+events int successful calls: allocations, frees and reallocs
+alloc_events int allocations without reallocs
+free_events int frees without reallocs
+realloc_events int reallocs that changed a block: each ends one and starts one
+map_events int changes of mappings (mmap, munmap, mremap, brk)
+impossible_events int events that contradict each other; anything but 0 is a bug in Tare
+dropped_events int events lost because the disk or the launcher was too slow
+unmatched_after_drops int events that fit nothing because what they refer to was dropped
+pre_existing_frees int frees of blocks older than the recording
+truncated_stacks int stacks deeper than what is kept
+unwind_failures int stacks that end before the outermost frame
+nested_events int events from a signal handler inside an allocation
+threads int threads seen
+inherited_blocks int blocks inherited through fork
+inherited_usable_bytes int usable bytes of those
+peak_time_ns int when the peak was, since the start
+{_MOMENT_TOTALS}
+mapped_peak_bytes int greatest total of mmap and brk
+mapped_end_bytes int mapped at the end
+"""),
+    ),
+    Table(
+        "site_sizes",
+        "one kind of allocation: same stack, entry point, sizes, alignment and weight",
+        _columns("""
+shape_id int key
+stack_id int where it was allocated: stacks.stack_id
+api text entry point: malloc, realloc, operator new, ...
+align_bytes int alignment asked for; 0: none
+requested_bytes int asked for, a block
+usable_bytes int malloc_usable_size, a block
+header_bytes int the allocator's own bytes a block, by its model (glibc 8, mmapped 16, others 0)
+weight real blocks that one recorded block stands for; 1 unless sampled. Counts below are multiplied already
+total_blocks real blocks ever allocated
+peak_blocks real of them live at the peak
+end_blocks real of them live at the end
+at_blocks real live at the time asked for by --at; null elsewhere
+inherited int 1: the parent's blocks at the fork, in peak and end only
+freed_within_16 real freed before 16 more allocations happened in the process
+freed_within_64 real freed after 16 to 63 more
+freed_within_256 real freed after 64 to 255 more
+freed_within_65536 real freed after 256 to 65,535 more
+freed_later real freed after that
+lifetime_ns real sum of the lifetimes of the blocks; those never freed live to the end
+byte_ns real sum over the blocks of (usable + header) x lifetime
+"""),
+        note="The heart: every sum of the reports is a sum over this table.",
+    ),
+    Table(
+        "chains",
+        "one stack that grows blocks, by realloc or by malloc, copy and free",
+        _columns("""
+stack_id int where the growing happens
+kind text realloc or malloc-copy-free
+chains real blocks that grew at least once
+steps real growth steps
+slow_steps real of them by less than 1.2x
+in_place_steps real of them that didn't move the block
+copied_bytes real bytes copied by steps that moved the block
+doubling_copied_bytes real bytes that growth by doubling would have copied
+requested_bytes real cumulative bytes requested over all steps
+rounded_4k_bytes real the same, each step rounded up to 4 KiB, steps that change nothing left out
+doubling_bytes real the same had it doubled
+max_requested_bytes int the largest block any chain reached
+peak_blocks real chains' blocks live at the peak
+"""),
+    ),
+    Table(
+        "timeline",
+        "an interval of the run (at most 1,024 rows)",
+        _columns("""
+time_ns int end of the interval, since the start
+requested_bytes real live then
+usable_bytes real live then
+gross_bytes real live then
+max_gross_bytes real greatest within the interval
+blocks real live then
+alloc_events int allocations since the row before, reallocs in both
+free_events int frees since the row before
+mapped_bytes int mapped by mmap and brk then
+"""),
+    ),
+    Table(
+        "stacks",
+        "a node of the stack tree: a frame and its caller",
+        _columns("""
+stack_id int key; 0 is the empty stack
+caller_id int the stack of the caller; 0 ends it
+row_id int the return address: rows.row_id
+depth int number of frames
+"""),
+    ),
+    Table(
+        "rows",
+        "a return address that was seen",
+        _columns("""
+row_id int key
+module_id int the file it lies in; null: none known
+address int as it was in the process
+module_offset int the same in the file's own terms; null: no file
+"""),
+    ),
+    Table(
+        "modules",
+        "a file that was mapped with code",
+        _columns("""
+module_id int key
+path text the file
+build_id text hexadecimal; empty: it has none
+load_bias int address minus the file's own address
+start int first mapped address
+end int first address after it
+generation int counts dlopen and dlclose: a later map of modules has a larger one
+"""),
+    ),
+    Table(
+        "frames",
+        "a function at a return address; inlined ones have rows of their own",
+        _columns("""
+row_id int rows.row_id
+inline_depth int 0: innermost; the largest is the function the code belongs to
+function text readable name; empty: unknown
+mangled text the linker's name
+file text source file; empty: unknown
+line int line in it; null: unknown
+module_id int the file of code; null: none known
+module_offset int offset in it; null: none known
+"""),
+        note="Names are looked up when this table is first named.",
+    ),
+    Table(
+        "sites",
+        "a place that allocates: a stack without allocation wrappers, cut to its innermost frames",
+        _columns("""
+site_id int key
+stack_id int a stack that stands for it
+site_row int the return address that names it: rows.row_id
+"""),
+    ),
+    Table(
+        "stack_sites",
+        "which site a stack belongs to",
+        _columns("""
+stack_id int stacks.stack_id
+site_id int sites.site_id
+"""),
+    ),
+    Table(
+        "size_classes",
+        "a size that was requested, as the allocator in use serves it",
+        _columns("""
+requested_bytes int bytes asked for
+usable_bytes int what the allocator's model gives
+class_below_bytes int the largest request that fits the next smaller class; 0: there is none
+class text the kind of size class: small, large, huge, mmap, ...
+"""),
+    ),
+    Table(
+        "blocks",
+        "one block, from birth to death",
+        _columns("""
+block_id int key, in order of birth
+thread int serial number of the allocating thread
+birth_ns int since the start
+death_ns int since the start; null: live at the end
+alloc_stack_id int stacks.stack_id
+free_stack_id int stacks.stack_id of the free; null: not recorded (--free-stacks) or not freed
+requested_bytes int asked for
+usable_bytes int malloc_usable_size
+align_bytes int alignment asked for; 0: none
+api text entry point
+grown_from int block_id that realloc grew into this one; null: none
+weight real blocks this one stands for; 1 unless sampled
+inherited int 1: existed before a fork made this process
+address int where it lay
+"""),
+        note="Made by a walk over the whole trace, only when a statement names it.",
+        heavy=True,
+    ),
+)
+
+BY_NAME = {table.name: table for table in TABLES}

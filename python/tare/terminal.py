@@ -1,0 +1,94 @@
+"""What the terminal can do: width, colour, and a progress line that appears only when the wait is long."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self, TextIO
+
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_PIPE_WIDTH = 120  # no terminal to ask: wide enough for a stack line, still readable in a mail
+
+
+def width_of(stream: TextIO) -> int:
+    """Columns of the terminal behind `stream`; COLUMNS wins, a pipe gets 120."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return max(int(columns), 20)
+    try:
+        return max(os.get_terminal_size(stream.fileno()).columns, 20)
+    except (OSError, ValueError):
+        return _PIPE_WIDTH
+
+
+class Style:
+    """Paints text where the stream is a terminal and NO_COLOR isn't set; elsewhere gives it back as it is."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.enabled = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    def __call__(self, text: str, look: str) -> str:
+        return f"\x1b[{_CODES[look]}m{text}\x1b[0m" if self.enabled else text
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut in the middle: of a C++ name both ends say something."""
+    if len(text) <= width:
+        return text
+    if width < 5:
+        return text[:width]
+    tail = (width - 1) * 2 // 5
+    return text[: width - 1 - tail] + "…" + text[len(text) - tail :]
+
+
+def shorten_path(path: str, width: int) -> str:
+    """Cut from the left: the end of a path is what people look for."""
+    return path if len(path) <= width else "…" + path[len(path) - width + 1 :]
+
+
+class Progress:
+    """One line on stderr, drawn only on a terminal and only after a second; gone when done."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._start = time.monotonic()
+        self._drawn = False
+        self._next_draw = self._start + 1.0
+        self._active = sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()
+
+    def update(self, share: float, detail: str = "") -> None:
+        """`share` from 0 to 1; below 0 when the end isn't known."""
+        now = time.monotonic()
+        if not self._active or now < self._next_draw:
+            return
+        self._next_draw = now + 0.1
+        if share < 0:
+            line = f"{self._what} … {detail}"
+        else:
+            cells = 24
+            full = round(min(share, 1.0) * cells)
+            elapsed = now - self._start
+            left = f", {elapsed / share - elapsed:.0f} s left" if share > 0.02 else ""
+            line = f"{self._what} [{'█' * full}{'·' * (cells - full)}] {100 * min(share, 1.0):3.0f}%{left} {detail}"
+        sys.stderr.write("\r\x1b[K" + shorten(line, width_of(sys.stderr) - 1))
+        sys.stderr.flush()
+        self._drawn = True
+
+    def clear(self) -> None:
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._drawn = False

@@ -1,0 +1,141 @@
+// tare._core: launch, open, and the tables of a recording, as Python sees them (python/tare/_core.pyi). Converts and calls.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/arrow_stream.h"
+#include "bindings/python_error.h"
+#include "bindings/recording.h"
+#include "bindings/table_text.h"
+#include "core/collect/launcher.h"
+
+namespace nb = nanobind;
+
+namespace tare::bindings {
+namespace {
+
+using core::Table;
+using SharedTable = std::shared_ptr<const Table>;
+
+// A table that Python holds: it shares the recording's.
+struct PyTable {
+  SharedTable table;
+};
+
+struct PyBlocks {
+  SharedTable columns;
+  NextBatch next;
+};
+
+nb::object capsule(std::unique_ptr<ArrowArrayStream> stream) {
+  // The consumer moves the stream's contents out and clears `release`; otherwise they end with the capsule.
+  return nb::steal(PyCapsule_New(stream.release(), "arrow_array_stream", [](PyObject* object) {
+    auto* left = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(object, "arrow_array_stream"));
+    if (left->release != nullptr) left->release(left);
+    delete left;
+  }));
+}
+
+nb::object table_stream(const PyTable& held, const nb::object&) {
+  SharedTable rest = held.table;
+  return capsule(arrow_stream(held.table, [rest]() mutable { return std::exchange(rest, nullptr); }));
+}
+
+const char* sql_type(core::ColumnType type) {
+  switch (type) {
+    case core::ColumnType::Int64:
+      return "BIGINT";
+    case core::ColumnType::Double:
+      return "DOUBLE";
+    case core::ColumnType::String:
+      return "VARCHAR";
+  }
+  return "";
+}
+
+std::vector<std::pair<std::string, std::string>> columns_of(const PyTable& held) {
+  std::vector<std::pair<std::string, std::string>> columns;
+  for (const core::Column& column : held.table->columns) columns.emplace_back(column.name, sql_type(column.type));
+  return columns;
+}
+
+core::LaunchOutcome run(std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
+                        bool wait_for_all, bool record_environment, bool record_free_stacks, bool summarize,
+                        const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
+  core::LaunchOptions options;
+  options.command = std::move(command);
+  options.output = std::move(output);
+  options.recorder_library = std::move(recorder_library);
+  options.sample_bytes = sample_bytes;
+  options.wait_for = wait_for_all ? core::WaitFor::AllProcesses : core::WaitFor::FirstProcess;
+  options.environment = record_environment ? core::RecordEnvironment::Yes : core::RecordEnvironment::No;
+  options.free_stacks = record_free_stacks ? core::RecordFreeStacks::Yes : core::RecordFreeStacks::No;
+  options.summarize = summarize ? core::Summarize::WhileRecording : core::Summarize::No;
+  core::ProgressCallback report;
+  if (progress) {
+    report = [&progress](const core::LaunchProgress& now) {
+      nb::gil_scoped_acquire held;
+      progress(now.processes_recorded, now.processes_running, now.events, now.file_bytes);
+    };
+  }
+  auto outcome = [&] {
+    nb::gil_scoped_release released;
+    return core::launch(options, report);
+  }();
+  return value_or_raise(std::move(outcome));
+}
+
+nb::dict errors() {
+  nb::dict kinds;
+#define TARE_ERROR(id, status, meaning) kinds[#id] = nb::make_tuple(status, meaning);
+#include "trace/errors.def"
+  return kinds;
+}
+
+void bind_tables(nb::module_& module) {
+  nb::class_<PyTable>(module, "Table")
+      .def_prop_ro("name", [](const PyTable& held) { return held.table->name; })
+      .def_prop_ro("rows", [](const PyTable& held) { return held.table->rows(); })
+      .def_prop_ro("columns", columns_of)
+      .def("write_text", [](const PyTable& held) { return value_or_raise(write_text(*held.table)); })
+      .def("__arrow_c_stream__", table_stream, nb::arg("requested_schema") = nb::none());
+  nb::class_<PyBlocks>(module, "BlockStream")
+      .def(
+          "__arrow_c_stream__",
+          [](const PyBlocks& blocks, const nb::object&) { return capsule(arrow_stream(blocks.columns, blocks.next)); },
+          nb::arg("requested_schema") = nb::none());
+}
+
+void bind_launch(nb::module_& module) {
+  nb::class_<core::RecordedImage>(module, "Image")
+      .def_ro("path", &core::RecordedImage::path)
+      .def_prop_ro("program",
+                   [](const core::RecordedImage& image) { return image.info.exe.substr(image.info.exe.rfind('/') + 1); })
+      .def_prop_ro("pid", [](const core::RecordedImage& image) { return image.info.pid; })
+      .def_ro("events", &core::RecordedImage::events)
+      .def_ro("file_bytes", &core::RecordedImage::file_bytes);
+  nb::class_<core::LaunchOutcome>(module, "Outcome")
+      .def_ro("wait_status", &core::LaunchOutcome::wait_status)
+      .def_ro("images", &core::LaunchOutcome::images)
+      .def_ro("warnings", &core::LaunchOutcome::warnings)
+      .def_prop_ro("failure",
+                   [](const core::LaunchOutcome& outcome) { return outcome.failure ? outcome.failure->message : std::string(); });
+  module.def("run", run, nb::arg("command"), nb::kw_only(), nb::arg("output"), nb::arg("recorder_library"), nb::arg("sample_bytes"),
+             nb::arg("wait_for_all"), nb::arg("record_environment"), nb::arg("record_free_stacks"), nb::arg("summarize"),
+             nb::arg("progress").none());
+}
+
+}  // namespace
+}  // namespace tare::bindings
+
+NB_MODULE(_core, module) {
+  module.attr("ERRORS") = tare::bindings::errors();
+  tare::bindings::bind_tables(module);
+  tare::bindings::bind_launch(module);
+  tare::bindings::bind_recording(module);
+}

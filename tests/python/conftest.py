@@ -1,0 +1,41 @@
+"""Fixtures: recordings made by hand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from handmade import Handmade
+
+
+@pytest.fixture
+def made() -> Handmade:
+    """An empty recording to fill."""
+    return Handmade()
+
+
+@pytest.fixture
+def busy() -> Handmade:
+    """A program with a clownshoe, a growing buffer, small nodes, churn, and something left at the end."""
+    source = Handmade()
+    arena = source.stack("arena_grow@/src/arena.c:40", "parse@/src/parse.c:7", "main@/src/main.c:3")
+    source.blocks(arena, 1032, 2040, total=500, peak=400)
+    source.size_class(1032, 2040, 1016)
+    buffer = source.stack("append@/src/buffer.c:12", "main@/src/main.c:5")
+    source.blocks(buffer, 100, 104, total=1000, peak=1)
+    source.size_class(100, 104, 88)
+    source.chain(
+        buffer, chains=2, steps=998, slow_steps=990, in_place_steps=100, copied_bytes=10_000_000, doubling_copied_bytes=20_000,
+        requested_bytes=12_000_000, rounded_4k_bytes=13_000_000, doubling_bytes=40_000, max_requested_bytes=20_000, peak_blocks=1,
+    )  # fmt: skip
+    node = source.stack("new_node@/src/tree.c:9", "insert@/src/tree.c:20", "main@/src/main.c:6")
+    source.blocks(node, 24, 24, total=20_000, peak=20_000, end=15_000)
+    source.size_class(24, 24, 0)
+    temporary = source.stack("format@/src/format.c:30", "main@/src/main.c:8")
+    source.blocks(temporary, 40, 40, total=50_000, peak=1, freed_within_16=50_000, freed_later=0)
+    source.size_class(40, 40, 24)
+    return source

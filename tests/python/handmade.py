@@ -1,0 +1,141 @@
+"""Recordings built by hand: tables as rows of Python values, so that lenses and reports are tested without a recorder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tare import schema
+from tare.database import Database
+from tare.recording import SITE_DEPTH, Recording
+
+PROCESS: dict[str, Any] = {
+    "program": "app", "exe": "/bin/app", "pid": 4711, "parent_pid": 1, "command_line": "app --flag", "cwd": "/", "host": "box",
+    "kernel": "6.1", "allocator": "glibc", "allocator_path": "/lib/libc.so.6", "page_bytes": 4096, "start_realtime_ns": 0,
+    "duration_ns": 2_000_000_000, "complete": 1, "wait_status": 0, "peak_rss_bytes": None, "sample_bytes": 0, "threads": 1,
+    "peak_time_ns": 1_000_000_000,
+}  # fmt: skip
+
+
+class Handmade:
+    """A source of tables: say which functions allocate what, the rest follows."""
+
+    def __init__(self, path: str = "made.tare", depth: int = SITE_DEPTH, **process: Any) -> None:
+        self.path = path
+        self.depth = depth
+        self.warnings: Sequence[str] = ()
+        self.tables: dict[str, list[dict[str, Any]]] = {table.name: [] for table in schema.TABLES}
+        self._process = process
+        self._stack_of: dict[tuple[str, ...], int] = {(): 0}
+        self._row_of: dict[str, int] = {}
+        self._functions: list[str] = []
+        self.tables["stacks"].append({"stack_id": 0, "caller_id": 0, "row_id": 0, "depth": 0})
+        self.tables["modules"].append(
+            {"module_id": 0, "path": "/bin/app", "build_id": "00", "load_bias": 0, "start": 0, "end": 4096}
+        )
+
+    def stack(self, *functions: str) -> int:
+        """The id of a stack; functions innermost first, each `name` or `name@file:line`; a leading `?` has no name."""
+        if functions not in self._stack_of:
+            caller = self.stack(*functions[1:])
+            self._stack_of[functions] = len(self._stack_of)
+            stack_id = self._stack_of[functions]
+            self.tables["stacks"].append(
+                {"stack_id": stack_id, "caller_id": caller, "row_id": self._row(functions[0]), "depth": len(functions)}
+            )
+        return self._stack_of[functions]
+
+    def _row(self, function: str) -> int:
+        if function not in self._row_of:
+            row = self._row_of[function] = len(self._functions)
+            self._functions.append(function)
+            self.tables["rows"].append({"row_id": row, "module_id": 0, "address": 16 * row, "module_offset": 16 * row})
+        return self._row_of[function]
+
+    def blocks(
+        self,
+        stack: int,
+        requested: int,
+        usable: int,
+        total: float,
+        peak: float = 0,
+        end: float = 0,
+        header: int = 8,
+        **more: Any,
+    ) -> int:
+        """One row of site_sizes."""
+        rows = self.tables["site_sizes"]
+        rows.append(
+            {"shape_id": len(rows), "stack_id": stack, "api": "malloc", "align_bytes": 0, "requested_bytes": requested,
+             "usable_bytes": usable, "header_bytes": header, "weight": 1.0, "total_blocks": total, "peak_blocks": peak,
+             "end_blocks": end, "byte_ns": (usable + header) * max(peak, end) * 1e9, "freed_later": total - end,
+             **more}
+        )  # fmt: skip
+        return len(rows) - 1
+
+    def size_class(self, requested: int, usable: int, below: int, kind: str = "small") -> None:
+        self.tables["size_classes"].append(
+            {"requested_bytes": requested, "usable_bytes": usable, "class_below_bytes": below, "class": kind}
+        )
+
+    def chain(self, stack: int, **columns: Any) -> None:
+        zero = {c.name: 0 for c in schema.BY_NAME["chains"].columns}
+        self.tables["chains"].append({**zero, "stack_id": stack, "kind": "realloc", **columns})
+
+    def recording(self) -> Recording:
+        return Recording(self)
+
+    # -- what a source does
+
+    def load(self, table: schema.Table, into: Database) -> None:
+        rows = {"process": self._process_rows, "sites": self._sites, "stack_sites": self._stack_sites}.get(
+            table.name, lambda: self.tables[table.name]
+        )()
+        defaults = {c.name: 0.0 if c.type == schema.REAL else None for c in table.columns}
+        into.fill(table, [[{**defaults, **row}[c.name] for c in table.columns] for row in rows])
+
+    def _process_rows(self) -> list[dict[str, Any]]:
+        row: dict[str, Any] = {c.name: 0 for c in schema.BY_NAME["process"].columns} | PROCESS
+        sizes = self.tables["site_sizes"]
+        for moment in ("peak", "end", "total"):
+            counts = [(s, s[f"{moment}_blocks"]) for s in sizes]
+            row[f"{moment}_blocks"] = sum(n for _, n in counts)
+            row[f"{moment}_requested_bytes"] = sum(n * s["requested_bytes"] for s, n in counts)
+            row[f"{moment}_usable_bytes"] = sum(n * s["usable_bytes"] for s, n in counts)
+            row[f"{moment}_gross_bytes"] = sum(n * (s["usable_bytes"] + s["header_bytes"]) for s, n in counts)
+        row["events"] = row["alloc_events"] = row["total_blocks"]
+        return [row | self._process]
+
+    def _cut(self, stack_id: int) -> tuple[int, ...]:
+        return tuple(self.stack_rows(stack_id, self.depth))
+
+    def _stack_sites(self) -> list[dict[str, Any]]:
+        cuts: dict[tuple[int, ...], int] = {}
+        return [
+            {"stack_id": s["stack_id"], "site_id": cuts.setdefault(self._cut(s["stack_id"]), len(cuts))}
+            for s in self.tables["stacks"]
+        ]
+
+    def _sites(self) -> list[dict[str, Any]]:
+        sites: dict[int, dict[str, Any]] = {}
+        for pair in self._stack_sites():
+            rows = self._cut(pair["stack_id"])
+            sites.setdefault(pair["site_id"], {**pair, "site_row": rows[0] if rows else 0})
+        return list(sites.values())
+
+    def stack_rows(self, stack_id: int, depth: int) -> list[int]:
+        rows: list[int] = []
+        while stack_id and len(rows) < depth:
+            node = self.tables["stacks"][stack_id]
+            rows.append(node["row_id"])
+            stack_id = node["caller_id"]
+        return rows
+
+    def frames(self, row_ids: Sequence[int]) -> list[tuple[int, int, str, str, str, int | None, str, int | None]]:
+        frames: list[tuple[int, int, str, str, str, int | None, str, int | None]] = []
+        for row in row_ids:
+            name, _, place = self._functions[row].partition("@")
+            file, _, line = place.partition(":")
+            known = "" if name.startswith("?") else name
+            frames.append((row, 0, known, known, file, int(line) if line else None, "/bin/app", 16 * row))
+        return frames

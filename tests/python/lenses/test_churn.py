@@ -1,0 +1,42 @@
+"""Churn: only sites whose blocks nearly all die at once, with what would replace them."""
+
+from __future__ import annotations
+
+from handmade import Handmade
+
+from tare.ledger import Finding
+
+
+def findings(made: Handmade) -> list[Finding]:
+    ledger = made.recording().ledger
+    return ledger.findings(next(lens for lens in ledger.lenses if lens.name == "churn"))
+
+
+def test_small_ones_go_inline(made: Handmade) -> None:
+    stack = made.stack("format", "main")
+    made.blocks(stack, 20, 24, total=4000, freed_within_16=4000)
+    made.blocks(stack, 40, 40, total=5900, freed_within_16=5000, freed_within_64=900)
+    made.blocks(stack, 300, 312, total=100, freed_within_64=100)
+    (finding,) = findings(made)
+    assert finding.calls == 10_000
+    assert "0% fit 16, 40% fit 32, 99% fit 48" in finding.remedy
+    assert "Keep 48 bytes inline" in finding.remedy
+
+
+def test_equal_sizes_are_reused(made: Handmade) -> None:
+    made.blocks(made.stack("inflateInit2_", "main"), 7160, 7160, total=6837, freed_within_16=6837)
+    (finding,) = findings(made)
+    assert "nearly all of 7,160 bytes. Keep one block" in finding.remedy
+
+
+def test_varied_large_ones_get_a_buffer(made: Handmade) -> None:
+    for size in (100, 500, 9000):
+        made.blocks(made.stack("join", "main"), size, size + 8, total=1000, freed_within_64=1000)
+    (finding,) = findings(made)
+    assert "up to 9,000 bytes. Clear and reuse one buffer" in finding.remedy
+
+
+def test_hot_sites_whose_blocks_live_arent_listed(made: Handmade) -> None:
+    made.blocks(made.stack("node", "main"), 24, 24, total=100_000, freed_within_16=50_000, freed_later=50_000)
+    made.blocks(made.stack("rare", "main"), 24, 24, total=500, freed_within_16=500)
+    assert not findings(made)

@@ -1,0 +1,45 @@
+"""What holds of every lens: it says its words, names real tables, and claims in the common form."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from handmade import Handmade
+
+from tare import lenses, schema
+from tare.errors import TareError
+
+FIXED = ["shape_id", "stack_id", "blocks", "bytes_peak", "bytes_end", "bytes_total", "byte_ns", "calls"]
+
+
+@pytest.mark.parametrize("name", lenses.NAMES)
+def test_words_and_claims(name: str, busy: Handmade) -> None:
+    lens = lenses.load(name)
+    assert lens.name == name
+    for words in (lens.question, lens.why, lens.threshold, lens.false_positives, lens.remedy):
+        assert len(words) > 30
+    assert lens.question.endswith("?")
+    assert set(lens.tables) <= set(schema.BY_NAME)
+    database = busy.recording().database
+    database.use(*lens.tables)
+    names, rows = database.ask(lens.claims)
+    assert names[: len(FIXED)] == FIXED
+    assert rows
+    if lens.weight == "tare":
+        shapes = [row[0] for row in rows]
+        assert len(shapes) == len(set(shapes)), "a tare lens claims each shape at most once"
+
+
+@pytest.mark.parametrize("name", lenses.NAMES)
+def test_sql_stays_in_the_subset_that_spark_shares(name: str) -> None:
+    lens = lenses.load(name)
+    text = " ".join([lens.claims, lens.shown, lens.order, *lens.evidence.values()])
+    for only_duckdb in ("::", "//", "filter (", "qualify", "exclude", "list_", "unnest"):
+        assert only_duckdb not in text.lower()
+    assert not re.search(r"\bfrom\s+\w+\s*\(", text), "no table functions"
+
+
+def test_an_unknown_lens_is_said_with_the_known_ones() -> None:
+    with pytest.raises(TareError, match="no lens is called 'leeks'.*slop"):
+        lenses.load("leeks")

@@ -1,0 +1,50 @@
+"""Growth: slow chains are shown with their three costs, doubling ones aren't."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from handmade import Handmade
+
+from tare.ledger import Finding
+
+# the seed's example: one buffer from 1 byte to 1 MiB, a byte at a time
+SEED = {
+    "chains": 1, "steps": 1_048_575, "slow_steps": 1_048_570, "in_place_steps": 1_048_000, "copied_bytes": 1_000_000,
+    "doubling_copied_bytes": 1_048_575, "requested_bytes": 549_756_338_176, "rounded_4k_bytes": 134_742_016,
+    "doubling_bytes": 2_093_056, "max_requested_bytes": 1 << 20,
+}  # fmt: skip
+
+
+def findings(made: Handmade, **chain: Any) -> list[Finding]:
+    stack = made.stack("append", "main")
+    made.blocks(stack, 1 << 20, 1 << 20, total=2, peak=1)
+    made.chain(stack, **chain)
+    ledger = made.recording().ledger
+    return ledger.findings(next(lens for lens in ledger.lenses if lens.name == "growth"))
+
+
+def test_the_seeds_numbers_are_said_even_where_nothing_was_copied(made: Handmade) -> None:
+    (finding,) = findings(made, **SEED)
+    for number in ("549,756,338,176", "134,742,016", "2,093,056", "1,048,575 reallocs"):
+        assert number in finding.remedy
+    assert "the cost is the calls" in finding.remedy
+
+
+def test_copying_makes_it_certain(made: Handmade) -> None:
+    (finding,) = findings(made, **SEED | {"copied_bytes": 500_000_000_000, "in_place_steps": 0})
+    assert finding.confidence == "high"
+    assert finding.bytes_total == 500_000_000_000 - 1_048_575
+
+
+def test_growth_by_malloc_and_free_is_said_as_such(made: Handmade) -> None:
+    (finding,) = findings(made, **SEED | {"kind": "malloc-copy-free", "copied_bytes": 5e11})
+    assert "malloc, copy, free" in finding.remedy
+
+
+def test_doubling_is_no_finding(made: Handmade) -> None:
+    assert not findings(made, **SEED | {"steps": 20, "slow_steps": 0, "copied_bytes": 1_048_575})
+
+
+def test_growing_twice_and_stopping_is_no_finding(made: Handmade) -> None:
+    assert not findings(made, **SEED | {"chains": 1000, "steps": 2000, "slow_steps": 1500, "copied_bytes": 3_000_000})

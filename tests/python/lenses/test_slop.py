@@ -1,0 +1,67 @@
+"""Slop: clownshoes are named, growing buffers told apart, the rest called unavoidable."""
+
+from __future__ import annotations
+
+import pytest
+from handmade import Handmade
+
+from tare.ledger import Finding
+
+
+def findings(made: Handmade) -> list[Finding]:
+    ledger = made.recording().ledger
+    return ledger.findings(ledger.lenses[0], all_claims="all")
+
+
+# requests of the seed under its old jemalloc: (requested, usable, class below, clownshoe?)
+SEED = [
+    (24, 32, 16, False),
+    (18, 32, 16, False),
+    (72, 80, 64, False),
+    (680, 1024, 512, False),
+    (1025, 2048, 1024, True),
+    (1056, 2048, 1024, True),
+    (1032, 2048, 1024, True),
+    (2087, 4096, 2048, True),
+    (4135, 8192, 4096, True),
+    (4095, 4096, 2048, False),
+    ((1 << 20) + 2, 1 << 21, 1 << 20, True),
+]
+
+
+@pytest.mark.parametrize(("requested", "usable", "below", "clownshoe"), SEED)
+def test_the_seeds_clownshoes_are_named(
+    made: Handmade, requested: int, usable: int, below: int, clownshoe: bool
+) -> None:
+    made.blocks(made.stack("f", "main"), requested, usable, total=5, peak=5, header=0)
+    made.size_class(requested, usable, below)
+    (finding,) = findings(made)
+    assert (finding.mark == "clownshoe") == clownshoe
+    assert finding.bytes_peak == 5 * (usable - requested)
+    if clownshoe:
+        assert f"Ask for {below:,}" in finding.remedy
+        assert finding.confidence == "high"
+
+
+def test_growing_buffers_are_avoidable_and_fixed_objects_arent(made: Handmade) -> None:
+    grows, fixed = made.stack("append", "main"), made.stack("node", "main")
+    made.chain(grows, steps=10)
+    for stack, peak in ((grows, 100), (fixed, 1000)):
+        made.blocks(stack, 32, 40, total=1000, peak=peak)
+    made.size_class(32, 40, 24)
+    first, second = findings(made)
+    assert "tare::Buffer" in first.remedy and first.confidence == "medium"
+    assert second.remedy.startswith("unavoidable") and "8 bytes less would fit 24" in second.remedy
+    assert second.bytes_peak == 8000  # ranked after, though larger: nobody can act on it
+
+
+def test_a_request_without_a_model_still_counts(made: Handmade) -> None:
+    made.blocks(made.stack("f"), 10, 24, total=1, peak=1)
+    (finding,) = findings(made)
+    assert finding.bytes_peak == 14
+
+
+def test_byte_seconds_are_the_slops_share(made: Handmade) -> None:
+    made.blocks(made.stack("f"), 24, 40, total=1, peak=1, byte_ns=48e9)
+    (finding,) = findings(made)
+    assert finding.byte_ns == pytest.approx(16e9)

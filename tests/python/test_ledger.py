@@ -1,0 +1,74 @@
+"""The ledger grants each byte once, in order, and never more than there is."""
+
+from __future__ import annotations
+
+import pytest
+from handmade import Handmade
+
+from tare import lenses
+from tare.ledger import Ledger
+from tare.lenses.lens import Advice, Lens
+
+
+def test_gross_is_net_plus_tare(busy: Handmade) -> None:
+    recording = busy.recording()
+    for name in ("peak", "end"):
+        moment = recording.moments[name]
+        assert moment.tare_bytes is not None and moment.net_bytes is not None
+        assert moment.gross_bytes == moment.net_bytes + moment.tare_bytes
+        # with slop and headers alone, net is exactly what was asked for
+        assert moment.net_bytes == moment.requested_bytes
+    assert recording.moments["total"].tare_bytes is None
+
+
+def _lens(name: str, share: float) -> Lens:
+    """Claims a share of every block's gross bytes."""
+    each = f"{share} * (usable_bytes + header_bytes)"
+    return Lens(
+        name=name, question="", why="", threshold="", false_positives="", remedy="", weight="tare", sampling="scaled",
+        tables=("site_sizes",), evidence={}, shown="true", order="bytes_peak", unit="bytes", advise=lambda _: Advice("", "low"),
+        claims=f"select shape_id, stack_id, peak_blocks as blocks, {each} * peak_blocks as bytes_peak, {each} * end_blocks as bytes_end,"
+        f" {each} * total_blocks as bytes_total, {share} * byte_ns as byte_ns, total_blocks as calls from site_sizes",
+    )  # fmt: skip
+
+
+def test_greedy_lenses_share_what_there_is(made: Handmade, monkeypatch: pytest.MonkeyPatch) -> None:
+    made.blocks(made.stack("f"), 92, 92, total=10, peak=10, end=4)  # 100 gross bytes a block
+    by_name = {"first": _lens("first", 0.7), "second": _lens("second", 0.7), "third": _lens("third", 0.7)}
+    monkeypatch.setattr(lenses, "NAMES", tuple(by_name))
+    monkeypatch.setattr(lenses, "load", by_name.__getitem__)
+    ledger = Ledger(made.recording().database, tuple(by_name))
+    granted = {total.lens: (total.bytes_peak, total.bytes_end) for total in ledger.lens_totals()}
+    assert granted == {"first": (700, 280), "second": (300, 120), "third": (0, 0)}
+    assert ledger.tare_bytes() == (1000, 400)
+    shown = [finding.bytes_peak for lens in ledger.lenses for finding in ledger.findings(lens)]
+    assert shown == [700, 300, 0]
+
+
+def test_thresholds_change_what_is_shown_and_not_the_net(busy: Handmade) -> None:
+    ledger = busy.recording().ledger
+    slop = next(lens for lens in ledger.lenses if lens.name == "slop")
+    shown = ledger.findings(slop)
+    everything = ledger.findings(slop, all_claims="all")
+    assert len(shown) < len(everything)
+    assert (
+        sum(f.bytes_peak or 0 for f in everything)
+        == next(t for t in ledger.lens_totals() if t.lens == "slop").bytes_peak
+    )
+
+
+def test_sites_merge_by_the_line_that_names_them(made: Handmade) -> None:
+    for caller in ("a", "b", "c"):
+        made.blocks(made.stack("grow", caller, "main"), 1032, 2040, total=10, peak=10)
+    made.size_class(1032, 2040, 1016)
+    ledger = made.recording().ledger
+    slop = ledger.lenses[0]
+    assert [f.sites for f in ledger.findings(slop)] == [1, 1, 1]
+    (merged,) = ledger.findings(slop, by="site_row")
+    assert (merged.sites, merged.bytes_peak, merged.blocks) == (3, 3 * 10 * 1008, 30)
+
+
+def test_an_empty_recording_has_no_findings(made: Handmade) -> None:
+    recording = made.recording()
+    assert recording.moments["peak"].tare_bytes == 0
+    assert [recording.ledger.findings(lens) for lens in recording.ledger.lenses] == [[]] * len(lenses.NAMES)
