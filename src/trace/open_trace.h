@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ class OpenedTrace {
   bool complete() const;
   // One line each for a person: what is missing, and why.
   const std::vector<std::string>& warnings() const;
+  // What stopped the reading where a trace is damaged: replay_into gives the same after all that precedes it.
+  const std::optional<Error>& damage() const;
   // Ascending, at least one unless the trace is empty.
   std::span<const ClockPair> clock_pairs() const;
   // Events that replay_into will hand out; for a spool an upper bound.

@@ -80,7 +80,6 @@ ChunkDamage SpoolDecoder::decode_alloc(ThreadDecodeState& state, Cursor& at, std
   if (!(weight >= 1 && weight <= 1e18)) return {"an allocation has a weight below 1"};
   StackId stack = kEmptyStack;
   if (const ChunkDamage damage = decode_frames(state, at, word0, stack)) return damage;
-  state.truncated_stacks += (word0 & W0::kTruncated) != 0;
   const ShapeId shape = interner_.shape({.stack = stack,
                                          .api = static_cast<AllocApi>(api),
                                          .align_log2 = static_cast<std::uint8_t>(word1 >> W1::kAlignShift & W1::kAlignMask),
@@ -145,10 +144,10 @@ ChunkDamage SpoolDecoder::decode_free(ThreadDecodeState& state, Cursor& at, std:
 
 ChunkDamage SpoolDecoder::decode(ThreadDecodeState& state, std::span<const std::uint64_t> words,
                                  std::vector<Event>& out) {
-  Cursor at{words.data() + state.words_done, words.data() + words.size()};
-  if (state.words_done > words.size()) return {"the committed bytes went back", words.size()};
+  Cursor at{words.data(), words.data() + words.size()};
   while (at.next != at.end) {
     const std::uint64_t* const start = at.next;
+    const std::size_t size_before = out.size();
     const std::uint64_t word0 = at.take();
     ChunkDamage damage;
     switch (op_of(word0)) {
@@ -187,11 +186,11 @@ ChunkDamage SpoolDecoder::decode(ThreadDecodeState& state, std::span<const std::
         damage = {"an event has an unknown type"};
     }
     if (damage) {
-      damage.word = static_cast<std::uint64_t>(start - words.data());
+      damage.word = state.words_done;
       return damage;
     }
-    state.words_done = static_cast<std::uint64_t>(at.next - words.data());
-    ++state.spool_events;
+    state.words_done += static_cast<std::uint64_t>(at.next - start);
+    if (state.spool_events++ < state.skip_before) out.resize(size_before);
   }
   return kNone;
 }

@@ -17,13 +17,14 @@ struct ThreadDecodeState {
   std::uint16_t thread = 0;           // as events carry it
   std::uint64_t last_stamp = 0;       // stamps never go back within a thread
   std::uint64_t words_done = 0;       // of the current chunk
-  std::uint64_t spool_events = 0;     // events as the spool counts them: a realloc is one
-  std::uint64_t truncated_stacks = 0;
+  std::uint64_t spool_events = 0;     // events so far, as the spool counts them: a realloc is one
+  std::uint64_t skip_before = 0;      // events with smaller ordinals are already known: read, but not handed out
   std::vector<StackId> path;          // the stack before, outermost first: path[i] has i + 1 frames
 
-  void open_chunk(std::uint64_t open_stamp) {
+  void open_chunk(std::uint64_t first_event, std::uint64_t open_stamp) {
     words_done = 0;
     path.clear();
+    spool_events = first_event;
     if (open_stamp > last_stamp) last_stamp = open_stamp;
   }
 };
@@ -39,9 +40,9 @@ class SpoolDecoder {
  public:
   explicit SpoolDecoder(Dictionary& dictionary) : dictionary_(dictionary), interner_(dictionary) {}
 
-  // Decodes words [state.words_done, words.size()) of the chunk, where only whole events are expected, and appends to `out`.
-  // Rows up to the ones used must be in the dictionary. After damage, events before it were appended and the rest of the
-  // chunk can't be read: skip it.
+  // Decodes the words that follow the first state.words_done of the chunk, whole events only, and appends to `out`. Rows up to
+  // the ones used must be in the dictionary. After damage, events before it were appended and the rest of the chunk can't be
+  // read: skip it.
   ChunkDamage decode(ThreadDecodeState& state, std::span<const std::uint64_t> words, std::vector<Event>& out);
 
  private:

@@ -1,0 +1,177 @@
+// Opens traces in whatever state: see open_trace.h.
+#include "trace/open_trace.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "trace/block_merger.h"
+#include "trace/spool_import.h"
+#include "trace/trace_reader.h"
+
+namespace tare::trace {
+
+struct OpenedTrace::State {
+  std::optional<TraceFile> file;
+  TraceIndex index;
+  std::vector<ImportedBlock> imported;
+  std::vector<std::string> warnings;
+  std::uint64_t event_count = 0;
+  std::uint32_t thread_count = 0;
+  bool complete = false;
+};
+
+OpenedTrace::OpenedTrace() = default;
+OpenedTrace::OpenedTrace(std::unique_ptr<State> state) : state_(std::move(state)) {}
+OpenedTrace::OpenedTrace(OpenedTrace&&) noexcept = default;
+OpenedTrace& OpenedTrace::operator=(OpenedTrace&&) noexcept = default;
+OpenedTrace::~OpenedTrace() = default;
+
+const ProcessInfo& OpenedTrace::info() const { return state_->index.process.info; }
+const Dictionary& OpenedTrace::dictionary() const { return state_->index.dictionary; }
+bool OpenedTrace::complete() const { return state_->complete; }
+const std::vector<std::string>& OpenedTrace::warnings() const { return state_->warnings; }
+const std::optional<Error>& OpenedTrace::damage() const { return state_->index.damage; }
+std::span<const ClockPair> OpenedTrace::clock_pairs() const { return state_->index.clock_pairs; }
+std::uint64_t OpenedTrace::event_count() const { return state_->event_count; }
+std::uint32_t OpenedTrace::thread_count() const { return state_->thread_count; }
+
+Status OpenedTrace::replay_into(EventSink& sink, const ReplayProgress& progress) const {
+  BlockMerger merger(
+      [this](std::size_t block, EventBlockDecoder& decoder, std::vector<Event>& out) -> Status {
+        const std::size_t in_file = state_->index.blocks.size();
+        if (block < in_file) {
+          return state_->file->read_block(state_->index.blocks[block], state_->index.dictionary, decoder, out);
+        }
+        const char* damage = decoder.decode(state_->imported[block - in_file].payload, state_->index.dictionary, out);
+        if (damage != nullptr) return Error{ErrorKind::Internal, std::string("a block made from the spool: ") + damage};
+        return ok();
+      });
+  for (const BlockRef& block : state_->index.blocks) merger.add(block.header);
+  for (const ImportedBlock& block : state_->imported) merger.add(block.header);
+  if (Status status = merger.run(sink, progress); !status) return status;
+  if (state_->index.damage) return *state_->index.damage;
+  return ok();
+}
+
+namespace {
+
+// A launcher that lives holds a lock on the control file beside its spools.
+bool launcher_lives(const std::string& spool_path) {
+  const std::string control = spool_path.substr(0, spool_path.rfind('/') + 1) + kControlName;
+  const int fd = ::open(control.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const bool held = ::fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  ::close(fd);
+  return held;
+}
+
+void count(OpenedTrace::State& state) {
+  const auto add = [&](const BlockHeader& header) {
+    state.event_count += header.event_count;
+    state.thread_count = std::max(state.thread_count, header.thread + 1);
+  };
+  for (const BlockRef& block : state.index.blocks) add(block.header);
+  for (const ImportedBlock& block : state.imported) add(block.header);
+}
+
+// Counters and endings that the launcher didn't live to copy into the trace.
+void update_info(const SpoolFile& spool, ProcessInfo& info) {
+  const Result<ProcessInfo> now = spool.process();
+  if (!now) return;
+  info.ended_in_order = now->ended_in_order;
+  info.dropped_events = now->dropped_events;
+  info.truncated_stacks = now->truncated_stacks;
+  info.unwind_failures = now->unwind_failures;
+  info.nested_events = now->nested_events;
+}
+
+void add_import(OpenedTrace::State& state, SpoolImport import) {
+  state.imported = std::move(import.blocks);
+  for (const ClockPair& pair : import.clock_pairs) state.index.clock_pairs.push_back(pair);
+  for (std::string& warning : import.warnings) state.warnings.push_back(std::move(warning));
+}
+
+// True: the rest of an unfinished trace was found in its spool.
+bool join_spool(OpenedTrace::State& state, const std::string& path) {
+  const std::string& spool_path = state.index.process.spool_path;
+  if (spool_path.empty() || ::access(spool_path.c_str(), F_OK) != 0) return false;
+  if (launcher_lives(spool_path)) {
+    state.warnings.push_back(path + " is still being recorded; shown is what has been written so far");
+    return true;
+  }
+  const Result<SpoolFile> spool = SpoolFile::open(spool_path);
+  if (!spool) {
+    state.warnings.push_back(spool.error().message);
+    return false;
+  }
+  const Result<ProcessInfo> info = spool->process();
+  const ProcessInfo& traced = state.index.process.info;
+  if (!info || info->pid != traced.pid || info->start_realtime_ns != traced.start_realtime_ns) return false;
+  std::map<std::uint32_t, ThreadProgress> known;
+  for (const BlockRef& block : state.index.blocks) {
+    known[block.header.thread] = {block.header.first_event + block.header.spool_events, block.header.last_stamp};
+  }
+  Result<SpoolImport> import = import_spool(*spool, known, state.index.dictionary);
+  if (!import) {
+    state.warnings.push_back(import.error().message);
+    return false;
+  }
+  update_info(*spool, state.index.process.info);
+  state.warnings.push_back("the launcher of " + path + " was killed; its last events were taken from " + spool_path +
+                           ", which may be deleted only with the trace");
+  add_import(state, std::move(*import));
+  return true;
+}
+
+Result<OpenedTrace> open_spool(const std::string& path) {
+  Result<SpoolFile> spool = SpoolFile::open(path);
+  if (!spool) return spool.error();
+  auto state = std::make_unique<OpenedTrace::State>();
+  Result<ProcessInfo> info = spool->process();
+  if (!info) return info.error();
+  state->index.process.info = std::move(*info);
+  state->index.dictionary.stacks.push_back({kEmptyStack, RowId{0}});
+  Result<SpoolImport> import = import_spool(*spool, {}, state->index.dictionary);
+  if (!import) return import.error();
+  state->complete = (import->counts.flags & kSpoolEnded) != 0 && import->warnings.empty();
+  if ((import->counts.flags & kSpoolEnded) == 0) {
+    state->warnings.push_back(path + ": the program was killed or still runs; everything up to its last event is shown");
+  }
+  add_import(*state, std::move(*import));
+  count(*state);
+  return OpenedTrace(std::move(state));
+}
+
+}  // namespace
+
+Result<OpenedTrace> open_trace(const std::string& path) {
+  if (SpoolFile::looks_like_spool(path)) return open_spool(path);
+  Result<TraceFile> file = TraceFile::open(path);
+  if (!file) return file.error();
+  Result<TraceIndex> index = file->index();
+  if (!index) return index.error();
+  auto state = std::make_unique<OpenedTrace::State>();
+  state->file.emplace(std::move(*file));
+  state->index = std::move(*index);
+  if (state->index.damage && state->index.blocks.empty()) return *state->index.damage;
+  state->complete = state->index.ended && !state->index.damage;
+  if (state->index.damage) {
+    state->warnings.push_back(state->index.damage->message);
+  } else if (!state->index.ended && !join_spool(*state, path)) {
+    state->warnings.push_back(path + " has no end: the recording was cut short after " +
+                              std::to_string(state->index.readable_bytes) + " bytes; what was written is shown");
+  }
+  std::stable_sort(state->index.clock_pairs.begin(), state->index.clock_pairs.end(),
+                   [](const ClockPair& a, const ClockPair& b) { return a.stamp < b.stamp; });
+  count(*state);
+  return OpenedTrace(std::move(state));
+}
+
+}  // namespace tare::trace

@@ -1,0 +1,217 @@
+// Reads a spool: see spool_file.h.
+#include "trace/spool_file.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "trace/file_bytes.h"
+
+namespace tare::trace {
+
+namespace {
+
+constexpr std::uint32_t kMostStringBytes = 4 << 20;  // a command line may be 2 MiB; more is damage
+
+// A SpoolHeader as the file had it. Its atomics are plain words here.
+struct HeaderCopy {
+  alignas(SpoolHeader) unsigned char bytes[sizeof(SpoolHeader)] = {};
+  const SpoolHeader& operator*() const { return *reinterpret_cast<const SpoolHeader*>(bytes); }
+  const SpoolHeader* operator->() const { return &**this; }
+  bool read(int fd) { return read_at(fd, bytes, sizeof(bytes), 0) == static_cast<std::int64_t>(sizeof(bytes)); }
+};
+
+std::vector<std::string> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+}  // namespace
+
+Error SpoolFile::unreadable() const {
+  return {ErrorKind::Io, "cannot read " + path_ + ": " + std::strerror(errno) + "; check the path and its permissions"};
+}
+
+bool SpoolFile::looks_like_spool(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char magic[sizeof(kSpoolMagic)];
+  const bool same = read_at(fd, magic, sizeof(magic), 0) == static_cast<std::int64_t>(sizeof(magic)) &&
+                    std::memcmp(magic, kSpoolMagic, sizeof(magic)) == 0;
+  ::close(fd);
+  return same;
+}
+
+Result<SpoolFile> SpoolFile::open(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  SpoolFile file(path, fd);
+  if (fd < 0) return file.unreadable();
+  const auto header = std::make_unique<HeaderCopy>();
+  errno = 0;
+  if (!header->read(fd)) {
+    if (errno != 0) return file.unreadable();
+    return Error{ErrorKind::NotATrace, path + " is too short for a spool; make a trace with: tare run -o FILE -- COMMAND"};
+  }
+  const SpoolHeader& spool = **header;
+  if (std::memcmp(spool.magic, kSpoolMagic, sizeof(kSpoolMagic)) != 0) {
+    return Error{ErrorKind::NotATrace, path + " is not a spool; make a trace with: tare run -o FILE -- COMMAND"};
+  }
+  if (spool.version > kSpoolVersion) {
+    return Error{ErrorKind::NewerVersion, path + " was written by a newer version of tare; update tare to read it"};
+  }
+  if (spool.version != kSpoolVersion || spool.header_bytes != sizeof(SpoolHeader)) {
+    return Error{ErrorKind::Corrupt, path + " is damaged at offset 8: its header makes no sense; record again"};
+  }
+  file.start_ = {spool.start_stamp, spool.start_monotonic_ns};
+  file.stamps_are_ns_ = (spool.flags.load() & kSpoolTscIsClock) != 0;
+  return file;
+}
+
+SpoolFile::SpoolFile(SpoolFile&& other) noexcept { *this = std::move(other); }
+
+SpoolFile& SpoolFile::operator=(SpoolFile&& other) noexcept {
+  if (this == &other) return *this;
+  if (fd_ >= 0) ::close(fd_);
+  path_ = std::move(other.path_);
+  fd_ = std::exchange(other.fd_, -1);
+  start_ = other.start_;
+  stamps_are_ns_ = other.stamps_are_ns_;
+  return *this;
+}
+
+SpoolFile::~SpoolFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<SpoolCounts> SpoolFile::counts() const {
+  HeaderCopy header;
+  if (!header.read(fd_)) return unreadable();
+  const auto cap = [](std::uint64_t value, std::uint64_t most) { return static_cast<std::uint32_t>(std::min(value, most)); };
+  SpoolCounts counts;
+  counts.flags = header->flags.load();
+  counts.modules = cap(header->module_count.load(), kMaxModules);
+  counts.rows = cap(header->row_count.load(), kMaxRows);
+  counts.chunks = cap(header->chunk_count.load(), kMaxChunks);
+  counts.threads = header->thread_count.load();
+  return counts;
+}
+
+Result<std::uint64_t> SpoolFile::end_stamp() const {
+  HeaderCopy header;
+  if (!header.read(fd_)) return unreadable();
+  return header->end_stamp.load();
+}
+
+std::string SpoolFile::string_at(StringRef ref) const {
+  if (ref.length > kMostStringBytes || std::uint64_t{ref.offset} + ref.length > kMaxStringBytes) return {};
+  std::string text(ref.length, '\0');
+  if (read_at(fd_, text.data(), text.size(), kStrings + ref.offset) != static_cast<std::int64_t>(text.size())) return {};
+  return text;
+}
+
+Result<ProcessInfo> SpoolFile::process() const {
+  HeaderCopy header;
+  if (!header.read(fd_)) return unreadable();
+  const std::uint32_t flags = header->flags.load();
+  ProcessInfo info;
+  info.pid = header->pid;
+  info.parent_pid = header->parent_pid;
+  info.image_index = header->image_index;
+  info.page_bytes = header->page_bytes;
+  info.allocator = header->allocator;
+  info.allocator_path = string_at(header->allocator_path);
+  info.exe = string_at(header->exe);
+  info.cwd = string_at(header->cwd);
+  info.command_line = split_words(string_at(header->command_line));
+  info.environment = split_words(string_at(header->environment));
+  info.kernel = string_at(header->kernel);
+  info.host = string_at(header->host);
+  info.start_realtime_ns = header->start_realtime_ns;
+  info.sample_bytes = header->sample_bytes;
+  info.free_stacks = (flags & kSpoolFreeStacks) != 0;
+  if ((flags & kSpoolForked) != 0) {
+    info.fork = ForkOrigin{header->fork_parent_pid,    header->fork_parent_image, header->fork_thread,
+                           header->fork_thread_events, header->fork_stamp,        {}};
+  }
+  info.ended_in_order = (flags & kSpoolEnded) != 0;
+  info.dropped_events = header->dropped_events.load();
+  info.truncated_stacks = header->truncated_stacks.load();
+  info.unwind_failures = header->unwind_failures.load();
+  info.nested_events = header->nested_events.load();
+  return info;
+}
+
+Status SpoolFile::grow(const SpoolCounts& counts, Dictionary& dictionary) const {
+  while (dictionary.modules.size() < counts.modules) {
+    ModuleEntry entry;
+    if (read_at(fd_, &entry, sizeof(entry), kModules + dictionary.modules.size() * sizeof(entry)) != sizeof(entry)) {
+      return unreadable();
+    }
+    Module module;
+    module.load_bias = entry.load_bias;
+    module.start = entry.start;
+    module.end = std::max(entry.start, entry.end);
+    module.path = string_at(entry.path.length <= 4096 ? entry.path : StringRef{0, 0});
+    module.generation = entry.generation;
+    module.build_id.assign(entry.build_id, entry.build_id + std::min<std::size_t>(entry.build_id_bytes, sizeof(entry.build_id)));
+    dictionary.modules.push_back(std::move(module));
+  }
+  const std::size_t known = dictionary.rows.size();
+  if (known >= counts.rows) return ok();
+  dictionary.rows.resize(counts.rows);
+  const std::size_t bytes = (counts.rows - known) * sizeof(Row);
+  if (read_at(fd_, dictionary.rows.data() + known, bytes, kRows + known * sizeof(Row)) != static_cast<std::int64_t>(bytes)) {
+    dictionary.rows.resize(known);
+    return unreadable();
+  }
+  return ok();
+}
+
+Result<std::vector<ChunkFacts>> SpoolFile::chunks(const SpoolCounts& counts) const {
+  constexpr std::size_t kBatch = 1024;
+  std::vector<ChunkFacts> found;
+  std::vector<unsigned char> bytes(kBatch * sizeof(ChunkControl) + alignof(ChunkControl));
+  void* aligned = bytes.data();
+  std::size_t space = bytes.size();
+  std::align(alignof(ChunkControl), kBatch * sizeof(ChunkControl), aligned, space);
+  for (std::uint32_t first = 0; first < counts.chunks; first += kBatch) {
+    const std::size_t count = std::min<std::size_t>(kBatch, counts.chunks - first);
+    const std::int64_t got =
+        read_at(fd_, aligned, count * sizeof(ChunkControl), kControls + std::uint64_t{first} * sizeof(ChunkControl));
+    if (got < 0) return unreadable();
+    const std::size_t whole = static_cast<std::size_t>(got) / sizeof(ChunkControl);
+    for (std::size_t i = 0; i < whole; ++i) {
+      const ChunkControl& control = static_cast<const ChunkControl*>(aligned)[i];
+      const ChunkState state = control.state.load();
+      const std::uint32_t committed = control.committed.load();
+      if (state == ChunkState::Free || state > ChunkState::Held || committed == 0 || committed > kChunkBytes) continue;
+      found.push_back({static_cast<std::uint32_t>(first + i), state, control.thread, control.thread_chunk, control.first_event,
+                       committed, control.open_monotonic_ns, control.open_stamp});
+    }
+    if (whole < count) break;
+  }
+  std::sort(found.begin(), found.end(), [](const ChunkFacts& a, const ChunkFacts& b) {
+    return a.thread != b.thread ? a.thread < b.thread : a.thread_chunk < b.thread_chunk;
+  });
+  return found;
+}
+
+Status SpoolFile::read_words(std::uint32_t chunk, std::uint64_t from, std::uint64_t count,
+                             std::vector<std::uint64_t>& words) const {
+  words.resize(count);
+  const std::int64_t got = read_at(fd_, words.data(), count * 8, chunk_offset(chunk) + from * 8);
+  if (got < 0) return unreadable();
+  words.resize(static_cast<std::size_t>(got) / 8);
+  return ok();
+}
+
+}  // namespace tare::trace
