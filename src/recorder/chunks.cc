@@ -1,0 +1,120 @@
+// Where a thread's next chunk comes from: given back by the launcher, new, waited for, or not at all.
+#include "recorder/record.h"
+#include "recorder/recorder.h"
+#include "recorder/stamp.h"
+#include "recorder/syscall.h"
+
+namespace tare::recorder {
+
+namespace {
+
+constexpr std::uint64_t kLongestWaitNs = 100'000'000;     // what an event may be held up by a launcher that doesn't keep up
+constexpr std::uint64_t kLifeCheckPeriodNs = 500'000'000;
+
+}  // namespace
+
+std::uint32_t Recorder::take_or_grow() {
+  std::uint32_t chunk = spool_->pop_free();
+  if (chunk != kNoChunk) return chunk;
+  if (!lock_.lock()) return kNoChunk;
+  chunk = spool_->pop_free();
+  if (chunk == kNoChunk) chunk = spool_->grow();
+  lock_.unlock();
+  return chunk;
+}
+
+// A dead launcher gives nothing back: then the spool grows as if there had never been one, and is the trace.
+void Recorder::check_launcher() {
+  trace::SpoolHeader& header = *spool_->header();
+  if (!launched_ || (header.flags.load(std::memory_order_relaxed) & trace::kSpoolOrphaned) != 0) return;
+  next_life_check_ns_.store(monotonic_ns() + kLifeCheckPeriodNs, std::memory_order_relaxed);
+  if (launcher_.life() != LauncherLife::Dead) return;
+  header.flags.fetch_or(trace::kSpoolOrphaned, std::memory_order_release);
+  spool_->set_chunk_limit(spool_->file_chunks());
+}
+
+std::uint32_t Recorder::take_chunk() {
+  std::uint32_t chunk = take_or_grow();
+  if (chunk != kNoChunk) return chunk;
+  const std::uint64_t begin = monotonic_ns();
+  if (begin >= next_life_check_ns_.load(std::memory_order_relaxed)) {
+    check_launcher();
+    chunk = take_or_grow();
+  }
+  if (dropping_.load(std::memory_order_relaxed) || !launched_) return chunk;
+  std::int64_t pause = 50'000;
+  while (chunk == kNoChunk && monotonic_ns() - begin < kLongestWaitNs) {
+    launcher_.wake();
+    sys::sleep_ns(pause);
+    if (pause < 2'000'000) pause *= 2;
+    chunk = take_or_grow();
+  }
+  return chunk;
+}
+
+bool Recorder::next_chunk(Thread* thread) {
+  if (dropping_.load(std::memory_order_relaxed) && !spool_->has_free() &&
+      monotonic_ns() < next_life_check_ns_.load(std::memory_order_relaxed)) {
+    return false;
+  }
+  const sys::SignalsBlocked blocked;
+  give_up_chunk(thread);
+  const std::uint32_t chunk = take_chunk();
+  dropping_.store(chunk == kNoChunk, std::memory_order_relaxed);
+  if (chunk == kNoChunk) {
+    next_life_check_ns_.store(monotonic_ns() + kLifeCheckPeriodNs, std::memory_order_relaxed);
+    return false;
+  }
+  revalidate_modules();
+  open_chunk(thread, chunk);
+  return true;
+}
+
+void Recorder::give_up_chunk(Thread* thread) {
+  if (thread->chunk == kNoChunk) return;
+  spool_->finish(thread->chunk);
+  launcher_.chunk_filled(spool_->header()->full_chunks.load(std::memory_order_relaxed));
+  thread->chunk = kNoChunk;
+  thread->control = &thread->idle_control;
+  thread->cursor = thread->end = thread->begin = nullptr;
+}
+
+void Recorder::open_chunk(Thread* thread, std::uint32_t chunk) {
+  trace::ChunkControl& control = spool_->control(chunk);
+  control.thread = thread->id;
+  control.thread_chunk = thread->next_chunk++;
+  control.first_event = thread->events;
+  control.committed.store(0, std::memory_order_relaxed);
+  control.busy.store(1, std::memory_order_relaxed);  // a hook is under way: it stamps its event when this chunk can be seen
+  control.tid = static_cast<std::uint32_t>(thread->tid);
+  control.open_monotonic_ns = monotonic_ns();
+  control.open_stamp = stamp();
+  control.state.store(trace::ChunkState::Open, std::memory_order_release);
+  thread->chunk = chunk;
+  thread->control = &control;
+  thread->begin = thread->cursor = spool_->payload(chunk);
+  thread->end = thread->begin + trace::kChunkBytes / sizeof(std::uint64_t);
+  thread->gap_start = 0;
+  thread->unwinder.forget();
+  if (!thread->said_start) {
+    thread->said_start = true;
+    write_note(thread, trace::Op::ThreadStart, static_cast<std::uint64_t>(thread->tid));
+  }
+  if (thread->dropped != 0) {
+    write_note(thread, trace::Op::Dropped, thread->dropped);
+    thread->dropped = 0;
+  }
+}
+
+void Recorder::close_chunk(Thread* thread) {
+  thread->control->busy.store(0, std::memory_order_relaxed);
+  give_up_chunk(thread);
+}
+
+void Recorder::count_dropped(Thread* thread, std::uint64_t events) {
+  spool_->header()->dropped_events.fetch_add(events, std::memory_order_relaxed);
+  thread->dropped += events;
+  thread->unwinder.forget();
+}
+
+}  // namespace tare::recorder

@@ -1,0 +1,76 @@
+// The child of a fork: a spool of its own, beginning where the parent's thread stood.
+#include <cstring>
+
+#include <errno.h>
+
+#include "recorder/process_facts.h"
+#include "recorder/recorder.h"
+#include "recorder/syscall.h"
+
+namespace tare::recorder {
+
+bool Recorder::become_child() {
+  // Found out at the child's first event, in the only thread it can have by then that ran before: alive() is false for all.
+  Phase recording = Phase::Recording;
+  if (!phase_.compare_exchange_strong(recording, Phase::Starting, std::memory_order_acq_rel)) return false;
+  const sys::SignalsBlocked blocked;
+  Thread* self = this_thread;
+  ForkOrigin origin{};
+  origin.parent_image = spool_->header()->image_index;
+  origin.parent_pid = process_id_;
+  origin.thread = self == nullptr ? 0xffffffff : self->id;
+  if (self != nullptr) {
+    origin.thread_events = self->events;
+    origin.stamp = self->fork_stamp > self->newest_stamp ? self->fork_stamp : self->newest_stamp;
+  }
+  lock_.reset();
+  dropping_.store(false, std::memory_order_relaxed);
+  for (Thread* thread = threads_; thread != nullptr; thread = thread->next) thread->alive = false;
+  parent_spool_ = spool_;
+  spool_ = spool_ == &spools_[0] ? &spools_[1] : &spools_[0];
+  live_threads_.store(0, std::memory_order_relaxed);
+
+  const bool made = make_spool(&origin);
+  parent_spool_->abandon();
+  parent_spool_ = nullptr;
+  if (made && self != nullptr) assign(self);
+  if (!made) alive_ = &never_alive_;
+  phase_.store(made ? Phase::Recording : Phase::Off, std::memory_order_release);
+  return made;
+}
+
+// Rows refer to modules and modules to strings, each only to what was complete before: counts are read in that order.
+Errno Recorder::take_over_parent() {
+  const trace::SpoolHeader& parent = *parent_spool_->header();
+  trace::SpoolHeader& child = *spool_->header();
+  const std::uint32_t rows = parent.row_count.load(std::memory_order_acquire);
+  const std::uint32_t modules = parent.module_count.load(std::memory_order_acquire);
+  const std::uint32_t strings = parent.string_bytes.load(std::memory_order_acquire);
+  using Region = Tables::Region;
+  if (!spool_->ensure(Region::Strings, strings) || !spool_->ensure(Region::Modules, modules * sizeof(trace::ModuleEntry)) ||
+      !spool_->ensure(Region::Rows, rows * sizeof(trace::Row))) {
+    return ENOSPC;
+  }
+  const Tables from = parent_spool_->tables();
+  const Tables to = spool_->tables();
+  std::memcpy(to.strings, from.strings, strings);
+  std::memcpy(to.modules, from.modules, modules * sizeof(trace::ModuleEntry));
+  std::memcpy(to.rows, from.rows, rows * sizeof(trace::Row));
+  child.string_bytes.store(strings, std::memory_order_relaxed);
+  child.module_count.store(modules, std::memory_order_relaxed);
+  child.row_count.store(rows, std::memory_order_relaxed);
+
+  child.page_bytes = parent.page_bytes;
+  child.allocator = parent.allocator;
+  child.allocator_path = parent.allocator_path;
+  child.exe = parent.exe;
+  child.cwd = parent.cwd;
+  child.command_line = parent.command_line;
+  child.environment = parent.environment;
+  child.kernel = parent.kernel;
+  child.host = parent.host;
+  write_process_ids(child);
+  return 0;
+}
+
+}  // namespace tare::recorder

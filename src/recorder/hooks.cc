@@ -1,0 +1,170 @@
+// The interposed C functions. Each calls the real one and records what happened; nothing else.
+#include <cstddef>
+#include <cstdint>
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "recorder/bootstrap_arena.h"
+#include "recorder/hook_names.h"
+#include "recorder/real.h"
+#include "recorder/realloc.h"
+#include "recorder/record.h"
+
+namespace tare::recorder {
+namespace {
+
+using trace::AllocApi;
+using trace::FreeApi;
+using trace::MapApi;
+
+TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+TARE_INLINE void* record_block(const StartState& start, void* block, std::size_t requested, std::size_t align, AllocApi api) {
+  if (TARE_UNLIKELY(block == nullptr || bootstrap_arena.owns(block))) return block;
+  const auto align_log2 = static_cast<std::uint8_t>(align == 0 ? 0 : __builtin_ctzll(align));
+  record_alloc(start, Block{word(block), requested, usable_bytes(block), api, align_log2, 0});
+  return block;
+}
+
+TARE_INLINE bool record_end(const StartState& start, void* block, FreeApi api) {
+  if (TARE_UNLIKELY(block == nullptr || bootstrap_arena.owns(block))) return false;
+  record_free(start, word(block), api);
+  return true;
+}
+
+}  // namespace
+
+TARE_HOOK_FUNCTION(void*, malloc, (std::size_t bytes)) {
+  return record_block(TARE_HERE, real.malloc(bytes), bytes, 0, AllocApi::Malloc);
+}
+
+TARE_HOOK_FUNCTION(void*, calloc, (std::size_t count, std::size_t bytes)) {
+  return record_block(TARE_HERE, real.calloc(count, bytes), count * bytes, 0, AllocApi::Calloc);
+}
+
+TARE_HOOK_FUNCTION(void*, memalign, (std::size_t align, std::size_t bytes)) {
+  return record_block(TARE_HERE, real.memalign(align, bytes), bytes, align, AllocApi::Memalign);
+}
+
+TARE_HOOK_FUNCTION(void*, aligned_alloc, (std::size_t align, std::size_t bytes)) {
+  return record_block(TARE_HERE, real.aligned_alloc(align, bytes), bytes, align, AllocApi::AlignedAlloc);
+}
+
+TARE_HOOK_FUNCTION(int, posix_memalign, (void** block, std::size_t align, std::size_t bytes)) {
+  const int error = real.posix_memalign(block, align, bytes);
+  if (TARE_LIKELY(error == 0)) record_block(TARE_HERE, *block, bytes, align, AllocApi::PosixMemalign);
+  return error;
+}
+
+TARE_HOOK_FUNCTION(void*, valloc, (std::size_t bytes)) {
+  return record_block(TARE_HERE, real.valloc(bytes), bytes, 4096, AllocApi::Valloc);
+}
+
+TARE_HOOK_FUNCTION(void*, pvalloc, (std::size_t bytes)) {
+  return record_block(TARE_HERE, real.pvalloc(bytes), bytes, 4096, AllocApi::Pvalloc);
+}
+
+TARE_HOOK_FUNCTION(void*, realloc, (void* old, std::size_t bytes)) {
+  if (old == nullptr) return record_block(TARE_HERE, real.realloc(nullptr, bytes), bytes, 0, AllocApi::Realloc);
+  return record_realloc(TARE_HERE, old, bytes, AllocApi::Realloc);
+}
+
+// glibc's own calls realloc through the hook: the event would bear the wrong name and frame.
+TARE_HOOK_FUNCTION(void*, reallocarray, (void* old, std::size_t count, std::size_t bytes)) {
+  std::size_t total;
+  if (TARE_UNLIKELY(__builtin_mul_overflow(count, bytes, &total))) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  if (old == nullptr) return record_block(TARE_HERE, real.realloc(nullptr, total), total, 0, AllocApi::Reallocarray);
+  return record_realloc(TARE_HERE, old, total, AllocApi::Reallocarray);
+}
+
+TARE_HOOK_FUNCTION(void, free, (void* block)) {
+  if (TARE_LIKELY(record_end(TARE_HERE, block, FreeApi::Free))) real.free(block);
+}
+
+TARE_HOOK_FUNCTION(void, cfree, (void* block)) {
+  if (record_end(TARE_HERE, block, FreeApi::Cfree)) real.cfree(block);
+}
+
+TARE_HOOK_FUNCTION(void, free_sized, (void* block, std::size_t bytes)) {
+  if (record_end(TARE_HERE, block, FreeApi::FreeSized)) real.free_sized(block, bytes);
+}
+
+TARE_HOOK_FUNCTION(void, free_aligned_sized, (void* block, std::size_t align, std::size_t bytes)) {
+  if (record_end(TARE_HERE, block, FreeApi::FreeAlignedSized)) real.free_aligned_sized(block, align, bytes);
+}
+
+TARE_HOOK_FUNCTION(std::size_t, malloc_usable_size, (void* block)) {
+  if (block == nullptr) return 0;
+  return TARE_UNLIKELY(bootstrap_arena.owns(block)) ? bootstrap_arena.size_of(block) : real.malloc_usable_size(block);
+}
+
+TARE_HOOK_FUNCTION(void*, mmap, (void* address, std::size_t bytes, int protection, int flags, int fd, long offset)) {
+  void* mapping = real.mmap(address, bytes, protection, flags, fd, offset);
+  if (mapping != MAP_FAILED) record_mapping(TARE_HERE, Mapping{word(mapping), bytes, 0, 0, MapApi::Mmap});
+  return mapping;
+}
+
+TARE_HOOK_FUNCTION(void*, mmap64, (void* address, std::size_t bytes, int protection, int flags, int fd, long offset)) {
+  void* mapping = real.mmap64(address, bytes, protection, flags, fd, offset);
+  if (mapping != MAP_FAILED) record_mapping(TARE_HERE, Mapping{word(mapping), bytes, 0, 0, MapApi::Mmap});
+  return mapping;
+}
+
+TARE_HOOK_FUNCTION(int, munmap, (void* address, std::size_t bytes)) {
+  const int result = real.munmap(address, bytes);
+  mappings_changed();
+  if (result == 0) record_mapping(TARE_HERE, Mapping{0, 0, word(address), bytes, MapApi::Munmap});
+  return result;
+}
+
+TARE_HOOK_FUNCTION(void*, mremap, (void* old, std::size_t old_bytes, std::size_t bytes, int flags, void* wanted)) {
+  void* mapping = real.mremap(old, old_bytes, bytes, flags, wanted);
+  mappings_changed();
+  if (mapping != MAP_FAILED) record_mapping(TARE_HERE, Mapping{word(mapping), bytes, word(old), old_bytes, MapApi::Mremap});
+  return mapping;
+}
+
+namespace {
+
+TARE_INLINE void record_break(const StartState& start, std::uint64_t before, std::uint64_t after) {
+  if (after > before) record_mapping(start, Mapping{before, after - before, 0, 0, MapApi::Brk});
+  if (after < before) record_mapping(start, Mapping{0, 0, after, before - after, MapApi::Brk});
+}
+
+}  // namespace
+
+TARE_HOOK_FUNCTION(int, brk, (void* address)) {
+  const std::uint64_t before = word(real.sbrk(0));
+  const int result = real.brk(address);
+  if (result == 0) record_break(TARE_HERE, before, word(address));
+  return result;
+}
+
+TARE_HOOK_FUNCTION(void*, sbrk, (std::intptr_t change)) {
+  void* before = real.sbrk(change);
+  if (change != 0 && before != reinterpret_cast<void*>(-1)) {
+    record_break(TARE_HERE, word(before), word(before) + static_cast<std::uint64_t>(change));
+  }
+  return before;
+}
+
+TARE_HOOK_FUNCTION(int, dlclose, (void* handle)) {
+  const int result = real.dlclose(handle);
+  modules_changed();
+  return result;
+}
+
+// The child finds out by itself at its first event (and needs no spool if it execs before). The parent notes who was born.
+TARE_HOOK_FUNCTION(int, fork, ()) {
+  Thread* thread = this_thread;
+  if (thread != nullptr && recorder.alive()) thread->fork_stamp = stamp();
+  const int child = real.fork();
+  if (child > 0) record_fork(TARE_HERE, static_cast<std::uint32_t>(child));
+  return child;
+}
+
+}  // namespace tare::recorder

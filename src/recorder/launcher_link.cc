@@ -1,0 +1,56 @@
+// Waking the launcher and asking after its life.
+#include "recorder/launcher_link.h"
+
+#include <cstring>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "recorder/syscall.h"
+#include "recorder/text.h"
+
+namespace tare::recorder {
+
+void LauncherLink::connect(const char* directory) {
+  Text path(path_, sizeof(path_));
+  path.add(directory).add("/").add(trace::kControlName);
+  if (path.overflowed()) return;
+  const long fd = sys::open(path_, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (sys::failed(fd)) return;
+  std::uint64_t size = 0;
+  const long end = sys::call(SYS_lseek, fd, 0, SEEK_END);
+  if (!sys::failed(end)) size = static_cast<std::uint64_t>(end);
+  if (size >= sizeof(trace::LauncherControl)) {
+    const long page = sys::mmap(nullptr, sizeof(trace::LauncherControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (!sys::failed(page)) control_ = reinterpret_cast<trace::LauncherControl*>(page);
+  }
+  sys::close(fd);
+  if (control_ != nullptr && std::memcmp(control_->magic, "TARECTL\n", sizeof(control_->magic)) != 0) {
+    sys::munmap(control_, sizeof(trace::LauncherControl));
+    control_ = nullptr;
+  }
+}
+
+void LauncherLink::wake() {
+  if (control_ == nullptr) return;
+  control_->wake.fetch_add(1, std::memory_order_acq_rel);
+  if (control_->sleeping.load(std::memory_order_acquire) == 0) return;
+  constexpr int kFutexWake = 1;  // not FUTEX_PRIVATE: the sleeper is another process
+  sys::call(SYS_futex, sys::word(&control_->wake), kFutexWake, 1);
+}
+
+LauncherLife LauncherLink::life() const {
+  if (control_ == nullptr) return LauncherLife::Unknown;
+  const long fd = sys::open(path_, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (sys::failed(fd)) return LauncherLife::Unknown;
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const long result = sys::call(SYS_fcntl, fd, F_GETLK, sys::word(&lock));
+  sys::close(fd);
+  if (sys::failed(result)) return LauncherLife::Unknown;
+  return lock.l_type == F_UNLCK ? LauncherLife::Dead : LauncherLife::Alive;
+}
+
+}  // namespace tare::recorder

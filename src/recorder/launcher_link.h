@@ -1,0 +1,38 @@
+// The launcher's side of the recording as the program sees it: its control file, waking it, and whether it still lives.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "trace/spool_layout.h"
+
+namespace tare::recorder {
+
+enum class LauncherLife : std::uint8_t {
+  Alive,
+  Dead,
+  Unknown,  // its control file can't be reached (chroot, no descriptors left, folder gone)
+};
+
+class LauncherLink {
+ public:
+  // Maps DIRECTORY/control. Without one (or a foreign one) the link stays unconnected: wake() does nothing, life() is Unknown.
+  void connect(const char* directory);
+  bool connected() const { return control_ != nullptr; }
+
+  // After a chunk filled up: wakes the launcher if it sleeps and enough has gathered.
+  void chunk_filled(std::uint32_t full_chunks) {
+    if (control_ == nullptr) return;
+    if (control_->sleeping.load(std::memory_order_relaxed) == 0) return;
+    if (full_chunks >= control_->wake_chunks.load(std::memory_order_relaxed)) wake();
+  }
+  // A spool appeared or ended, or there's no room left.
+  void wake();
+  LauncherLife life() const;
+
+ private:
+  trace::LauncherControl* control_ = nullptr;
+  char path_[4352] = {};
+};
+
+}  // namespace tare::recorder

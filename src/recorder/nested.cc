@@ -1,0 +1,164 @@
+// The queue of nested events.
+#include "recorder/nested.h"
+
+#include <sys/mman.h>
+
+#include "recorder/syscall.h"
+
+namespace tare::recorder {
+
+namespace {
+
+// Head word of a queued event: bits 0..15 its words, 16..31 where its stamps are, 32..33 how many.
+constexpr std::uint64_t head_word(std::uint64_t words, std::uint64_t stamp_at, std::uint64_t stamps) {
+  return words | stamp_at << 16 | stamps << 32;
+}
+
+Nested* nested_of(Thread* thread) {
+  if (thread->nested == nullptr) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    const long block = sys::mmap(nullptr, sizeof(Nested), PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (sys::failed(block)) return nullptr;
+    thread->nested = reinterpret_cast<Nested*>(block);
+  }
+  return thread->nested;
+}
+
+// One event being queued. A handler that interrupts a handler in here finds it busy: its event is dropped and counted.
+class Slot {
+ public:
+  explicit Slot(Thread* thread) : thread_(thread), nested_(nested_of(thread)) {
+    if (nested_ == nullptr || nested_->busy.exchange(1, std::memory_order_relaxed) != 0) {
+      nested_ = nullptr;
+      recorder.count_dropped_nested();
+    }
+  }
+  ~Slot() {
+    if (nested_ != nullptr) nested_->busy.store(0, std::memory_order_relaxed);
+  }
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  explicit operator bool() const { return nested_ != nullptr; }
+  Unwinder& unwinder() { return nested_->unwinder; }
+
+  // Where the event's words go, or null: the queue is full, so the hook under way is taken for given up.
+  std::uint64_t* begin(std::uint64_t words) {
+    const std::uint32_t used = nested_->used.load(std::memory_order_relaxed);
+    if (used + 1 + words > Nested::kWords) {
+      recorder.count_dropped_nested();
+      give_up_hook(thread_);
+      return nullptr;
+    }
+    start_ = nested_->words + used;
+    return start_ + 1;
+  }
+  void end(const std::uint64_t* end, const std::uint64_t* stamps, std::uint64_t stamp_count) {
+    const std::uint64_t* event = start_ + 1;
+    const auto words = static_cast<std::uint64_t>(end - event);
+    *start_ = head_word(words, static_cast<std::uint64_t>(stamps - event), stamp_count);
+    nested_->used.store(static_cast<std::uint32_t>(end - nested_->words), std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    thread_->attention.fetch_or(kPendingEvents, std::memory_order_relaxed);
+    recorder.count_nested();
+  }
+
+ private:
+  Thread* thread_;
+  Nested* nested_;
+  std::uint64_t* start_ = nullptr;
+};
+
+Capture whole_stack(Unwinder& unwinder, const StartState& start) {
+  unwinder.forget();
+  const Capture capture = unwinder.capture(start);
+  if (!capture.complete || capture.truncated) note_capture(capture);
+  return capture;
+}
+
+}  // namespace
+
+void queue_alloc(Thread* thread, const StartState& start, const Block& block) {
+  const std::uint64_t now = stamp_after_loads();
+  Slot slot(thread);
+  if (!slot) return;
+  const Capture capture = whole_stack(slot.unwinder(), start);
+  std::uint64_t* const out = slot.begin(6 + (capture.fresh + 1) / 2);
+  if (out == nullptr) return;
+  std::uint64_t word0 = static_cast<std::uint64_t>(trace::Op::Alloc) | kStampedBit | frame_bits(capture);
+  std::uint64_t* const at = put_block(out, block, word0);
+  out[0] = word0;
+  *at = now;
+  slot.end(put_frames(at + 1, capture), at, 1);
+}
+
+void queue_free(Thread* thread, std::uint64_t address, trace::FreeApi api) {
+  const std::uint64_t now = stamp_after_loads();
+  Slot slot(thread);
+  if (!slot) return;
+  std::uint64_t* const out = slot.begin(2);
+  if (out == nullptr) return;
+  out[0] = free_word(address, api) | kStampedBit;
+  out[1] = now;
+  slot.end(out + 2, out + 1, 1);
+}
+
+void queue_realloc(Thread* thread, const StartState& start, std::uint64_t before, std::uint64_t old, const Block& block) {
+  const std::uint64_t now = stamp_after_loads();
+  Slot slot(thread);
+  if (!slot) return;
+  const Capture capture = whole_stack(slot.unwinder(), start);
+  std::uint64_t* const out = slot.begin(8 + (capture.fresh + 1) / 2);
+  if (out == nullptr) return;
+  std::uint64_t word0 = static_cast<std::uint64_t>(trace::Op::Realloc) | kStampedBit | frame_bits(capture);
+  std::uint64_t* const at = put_block(out, block, word0);
+  out[0] = word0;
+  at[0] = before;
+  at[1] = now;
+  at[2] = old;
+  slot.end(put_frames(at + 3, capture), at, 2);
+}
+
+void queue_mapping(Thread* thread, const StartState& start, const Mapping& mapping) {
+  const std::uint64_t now = stamp_after_loads();
+  Slot slot(thread);
+  if (!slot) return;
+  const Capture capture = whole_stack(slot.unwinder(), start);
+  std::uint64_t* out = slot.begin(6 + (capture.fresh + 1) / 2);
+  if (out == nullptr) return;
+  *out++ = static_cast<std::uint64_t>(trace::Op::Map) | kStampedBit | frame_bits(capture);
+  *out++ = (mapping.address & trace::W1::kAddressMask) | static_cast<std::uint64_t>(mapping.api) << trace::W1::kApiShift;
+  *out++ = mapping.length;
+  std::uint64_t* const at = out++;
+  *at = now;
+  *out++ = mapping.old_address;
+  *out++ = mapping.old_length;
+  slot.end(put_frames(out, capture), at, 1);
+}
+
+void write_queued(Thread* thread) {
+  thread->attention.fetch_and(~static_cast<std::uint32_t>(kPendingEvents), std::memory_order_relaxed);
+  Nested* nested = thread->nested;
+  const std::uint32_t used = nested->used.load(std::memory_order_relaxed);
+  for (std::uint32_t at = 0; at < used;) {
+    const std::uint64_t head = nested->words[at];
+    std::uint64_t* event = nested->words + at + 1;
+    const std::uint64_t words = head & 0xffff;
+    at += static_cast<std::uint32_t>(1 + words);
+    // A thread's stamps never go back: the interrupted hook's event is written before these, but may be stamped after them.
+    std::uint64_t* stamps = event + (head >> 16 & 0xffff);
+    for (std::uint64_t i = 0; i < head >> 32; ++i) {
+      if (stamps[i] < thread->newest_stamp) stamps[i] = thread->newest_stamp;
+      thread->newest_stamp = stamps[i];
+    }
+    if (!has_room(thread, words) && !make_room(thread)) continue;
+    std::uint64_t* out = thread->cursor;
+    for (std::uint64_t i = 0; i < words; ++i) out[i] = event[i];
+    commit(thread, out + words);
+  }
+  nested->used.store(0, std::memory_order_relaxed);
+  thread->gap_start = 0;
+  thread->unwinder.forget();  // the stacks written last aren't its own
+}
+
+}  // namespace tare::recorder

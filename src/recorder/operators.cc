@@ -1,0 +1,210 @@
+// operator new and delete. libstdc++'s and libc++'s call malloc and free, which are recorded: their symbols here are bare
+// jumps through a table, so that no frame of ours shows in a stack. Where an allocator brings its own, the table leads to a
+// hook that records the operator itself.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <dlfcn.h>
+
+#include "recorder/bootstrap_arena.h"
+#include "recorder/nested.h"
+#include "recorder/real.h"
+#include "recorder/record.h"
+
+namespace tare::recorder {
+namespace {
+
+using trace::AllocApi;
+using trace::FreeApi;
+
+enum Operator : int {
+#define TARE_NEW(symbol, api, form) k##symbol,
+#define TARE_DELETE(symbol, api) k##symbol,
+#include "recorder/operators.def"
+  kOperators
+};
+
+const char* const kSymbols[] = {
+#define TARE_NEW(symbol, api, form) #symbol,
+#define TARE_DELETE(symbol, api) #symbol,
+#include "recorder/operators.def"
+};
+
+using AnyFunction = void (*)();
+AnyFunction real_operators[kOperators];
+const void* operators_object[kOperators];  // where each real one lies
+
+TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+// While it lives, what the thread allocates is part of the operator's own event. An exception that passes through leaves it
+// behind; the next hook notices that the frame is gone.
+class Suppression {
+ public:
+  explicit Suppression(const StartState& start) {
+    Thread* thread = this_thread;
+    if (!is_ready(thread) && settle(start) != Entry::Ready) return;
+    thread_ = this_thread;
+    thread_->outer_sp = start.sp;
+    thread_->outer_return = start.return_address;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    thread_->gate.store(Gate::Suppressed, std::memory_order_relaxed);
+  }
+  ~Suppression() {
+    if (thread_ != nullptr) thread_->gate.store(Gate::Ready, std::memory_order_relaxed);
+  }
+  Suppression(const Suppression&) = delete;
+  Suppression& operator=(const Suppression&) = delete;
+
+ private:
+  Thread* thread_ = nullptr;
+};
+
+template <typename... Parameters>
+TARE_INLINE void* recorded_new(const StartState& start, Operator which, AllocApi api, std::size_t bytes, std::size_t align,
+                               Parameters... parameters) {
+  void* block;
+  {
+    const Suppression suppression(start);
+    block = reinterpret_cast<void* (*)(Parameters...)>(real_operators[which])(parameters...);
+  }
+  if (block == nullptr || bootstrap_arena.owns(block)) return block;
+  // Only malloc's own object knows its usable sizes; anyone else's operator new may hand out the middle of something.
+  const std::size_t usable = operators_object[which] == allocator.base ? usable_bytes(block) : bytes;
+  const auto align_log2 = static_cast<std::uint8_t>(align == 0 ? 0 : __builtin_ctzll(align));
+  record_alloc(start, Block{word(block), bytes, usable, api, align_log2, 0});
+  return block;
+}
+
+template <typename... Parameters>
+TARE_INLINE void recorded_delete(const StartState& start, Operator which, FreeApi api, void* block, Parameters... parameters) {
+  if (block == nullptr || bootstrap_arena.owns(block)) return;
+  record_free(start, word(block), api);
+  const Suppression suppression(start);
+  reinterpret_cast<void (*)(void*, Parameters...)>(real_operators[which])(block, parameters...);
+}
+
+// The recording forms, one for each symbol; the trailing words of a delete are passed on whatever they mean.
+#define TARE_FORM_s(symbol, api)                                            \
+  void* record_##symbol(std::size_t bytes) {                                \
+    return recorded_new(TARE_HERE, k##symbol, AllocApi::api, bytes, 0, bytes); \
+  }
+#define TARE_FORM_sn(symbol, api)                                                       \
+  void* record_##symbol(std::size_t bytes, const void* nothrow) {                       \
+    return recorded_new(TARE_HERE, k##symbol, AllocApi::api, bytes, 0, bytes, nothrow); \
+  }
+#define TARE_FORM_sa(symbol, api)                                                         \
+  void* record_##symbol(std::size_t bytes, std::size_t align) {                           \
+    return recorded_new(TARE_HERE, k##symbol, AllocApi::api, bytes, align, bytes, align); \
+  }
+#define TARE_FORM_san(symbol, api)                                                                 \
+  void* record_##symbol(std::size_t bytes, std::size_t align, const void* nothrow) {               \
+    return recorded_new(TARE_HERE, k##symbol, AllocApi::api, bytes, align, bytes, align, nothrow); \
+  }
+#define TARE_NEW(symbol, api, form) TARE_FORM_##form(symbol, api)
+#define TARE_DELETE(symbol, api)                                                            \
+  void record_##symbol(void* block, std::size_t second, std::size_t third) {                \
+    recorded_delete(TARE_HERE, k##symbol, FreeApi::api, block, second, third);              \
+  }
+#include "recorder/operators.def"
+
+const AnyFunction kRecording[] = {
+#define TARE_NEW(symbol, api, form) reinterpret_cast<AnyFunction>(record_##symbol),
+#define TARE_DELETE(symbol, api) reinterpret_cast<AnyFunction>(record_##symbol),
+#include "recorder/operators.def"
+};
+
+// Nobody defines it (a plug-in with its own static C++ library, which our symbol hides): malloc and free will do.
+extern "C" void* tare_hook_malloc(std::size_t) __asm__("malloc");
+extern "C" void* tare_hook_aligned_alloc(std::size_t, std::size_t) __asm__("aligned_alloc");
+extern "C" void tare_hook_free(void*) __asm__("free");
+void* plain_aligned_new(std::size_t bytes, std::size_t align) {
+  return tare_hook_aligned_alloc(align, (bytes + align - 1) & ~(align - 1));
+}
+
+bool starts_with(const char* text, const char* start) { return std::strncmp(text, start, std::strlen(start)) == 0; }
+
+bool passes_through_malloc(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  const char* name = slash == nullptr ? path : slash + 1;
+  return starts_with(name, "libstdc++.") || starts_with(name, "libc++.") || starts_with(name, "libc++abi.");
+}
+
+// In a C++ library that is loaded but not in the global scope (a plug-in's, dlopen'ed RTLD_LOCAL).
+void* local_definition(const char* symbol) {
+  for (const char* library : {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"}) {
+    if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD)) {
+      if (void* found = dlsym(handle, symbol)) return found;
+    }
+  }
+  return nullptr;
+}
+
+AnyFunction fallback(int which) {
+  if (which >= k_ZdlPv) return reinterpret_cast<AnyFunction>(tare_hook_free);
+  const bool aligned = which >= k_ZnwmSt11align_val_t;
+  return aligned ? reinterpret_cast<AnyFunction>(plain_aligned_new) : reinterpret_cast<AnyFunction>(tare_hook_malloc);
+}
+
+}  // namespace
+
+// Where each symbol jumps to. At first, to its look-up.
+extern "C" {
+__attribute__((visibility("hidden"))) extern AnyFunction tare_operator_slots[];
+
+// Finds where operator number `which` leads; returns it.
+__attribute__((visibility("hidden"))) AnyFunction tare_look_up_operator(int which) {
+  const char* symbol = kSymbols[which];
+  void* found = next_definition(symbol);
+  if (found == nullptr) found = local_definition(symbol);
+  dlerror();  // a failed look-up of ours is nobody's business
+  const char* path = "";
+  AnyFunction target = fallback(which);
+  if (found != nullptr) {
+    operators_object[which] = object_of(found, &path);
+    real_operators[which] = reinterpret_cast<AnyFunction>(found);
+    target = passes_through_malloc(path) ? real_operators[which] : kRecording[which];
+  }
+  __atomic_store_n(&tare_operator_slots[which], target, __ATOMIC_RELEASE);
+  return target;
+}
+}
+
+// The symbols, their slots and their look-ups. Jumping instead of calling leaves the caller's frame as it is.
+#define TARE_STUB(symbol)                                  \
+  __asm__(".pushsection .text\n"                           \
+          ".globl " #symbol "\n.type " #symbol ",@function\n.p2align 4\n" #symbol ":\n" \
+          ".cfi_startproc\n endbr64\n jmp *tare_slot_" #symbol "(%rip)\n.cfi_endproc\n"  \
+          ".size " #symbol ", .-" #symbol "\n"             \
+          ".p2align 4\ntare_look_up_" #symbol ":\n"        \
+          ".cfi_startproc\n endbr64\n push $((tare_slot_" #symbol " - tare_operator_slots) / 8)\n" \
+          ".cfi_adjust_cfa_offset 8\n jmp tare_operator_look_up_common\n.cfi_endproc\n" \
+          ".popsection\n"                                  \
+          ".pushsection .data\n.p2align 3\ntare_slot_" #symbol ": .quad tare_look_up_" #symbol "\n.popsection\n");
+
+__asm__(".pushsection .data\n.p2align 3\n.globl tare_operator_slots\n.hidden tare_operator_slots\ntare_operator_slots:\n.popsection\n");
+#define TARE_NEW(symbol, api, form) TARE_STUB(symbol)
+#define TARE_DELETE(symbol, api) TARE_STUB(symbol)
+#include "recorder/operators.def"
+
+// On the stack: number of the operator, return address. The arguments are kept for the operator itself.
+__asm__(
+    ".pushsection .text\n"
+    ".type tare_operator_look_up_common,@function\n"
+    "tare_operator_look_up_common:\n"
+    ".cfi_startproc\n"
+    ".cfi_def_cfa_offset 16\n"
+    "push %rdi\n.cfi_adjust_cfa_offset 8\n"
+    "push %rsi\n.cfi_adjust_cfa_offset 8\n"
+    "push %rdx\n.cfi_adjust_cfa_offset 8\n"
+    "mov 24(%rsp), %edi\n"
+    "call tare_look_up_operator\n"
+    "pop %rdx\n.cfi_adjust_cfa_offset -8\n"
+    "pop %rsi\n.cfi_adjust_cfa_offset -8\n"
+    "pop %rdi\n.cfi_adjust_cfa_offset -8\n"
+    "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n"
+    "jmp *%rax\n"
+    ".cfi_endproc\n"
+    ".popsection\n");
+
+}  // namespace tare::recorder

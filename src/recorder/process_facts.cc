@@ -1,0 +1,84 @@
+// Reading the process's facts from the kernel straight into the spool.
+#include "recorder/process_facts.h"
+
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/utsname.h>
+
+#include "recorder/real.h"
+#include "recorder/stamp.h"
+#include "recorder/syscall.h"
+
+namespace tare::recorder {
+
+namespace {
+
+constexpr std::uint64_t kPathMax = 4096;
+
+trace::StringRef link_target(Spool& spool, const char* link) {
+  char* space = spool.begin_string(kPathMax);
+  if (space == nullptr) return {0, 0};
+  const long length = sys::call(SYS_readlinkat, AT_FDCWD, sys::word(link), sys::word(space), kPathMax);
+  return spool.end_string(sys::failed(length) ? 0 : static_cast<std::uint64_t>(length));
+}
+
+trace::StringRef working_directory(Spool& spool) {
+  char* space = spool.begin_string(kPathMax);
+  if (space == nullptr) return {0, 0};
+  const long length = sys::call(SYS_getcwd, sys::word(space), kPathMax);
+  return spool.end_string(sys::failed(length) || length == 0 ? 0 : static_cast<std::uint64_t>(length) - 1);
+}
+
+trace::StringRef whole_file(Spool& spool, const char* path, std::uint64_t most) {
+  const long fd = sys::open(path, O_RDONLY | O_CLOEXEC);
+  if (sys::failed(fd)) return {0, 0};
+  std::uint64_t length = 0;
+  while (length < most) {
+    constexpr std::uint64_t kStep = 16 << 10;
+    char* space = spool.begin_string(length + kStep);
+    if (space == nullptr) break;
+    const long got = sys::read(fd, space + length, kStep);
+    if (sys::failed(got) || got == 0) break;
+    length += static_cast<std::uint64_t>(got);
+  }
+  sys::close(fd);
+  return spool.end_string(length);
+}
+
+trace::StringRef text(Spool& spool, const char* value) {
+  const std::uint64_t length = std::strlen(value);
+  char* space = spool.begin_string(length);
+  if (space == nullptr) return {0, 0};
+  std::memcpy(space, value, length);
+  return spool.end_string(length);
+}
+
+}  // namespace
+
+void write_process_ids(trace::SpoolHeader& header) {
+  header.pid = static_cast<std::uint32_t>(sys::getpid());
+  header.parent_pid = static_cast<std::uint32_t>(sys::call(SYS_getppid));
+  header.start_realtime_ns = clock_ns(CLOCK_REALTIME);
+  header.start_monotonic_ns = monotonic_ns();
+  header.start_stamp = stamp();
+}
+
+void write_process_facts(Spool& spool, KeepEnvironment keep) {
+  trace::SpoolHeader& header = *spool.header();
+  header.page_bytes = 4096;
+  header.allocator = allocator.kind;
+  header.allocator_path = text(spool, allocator.path);
+  header.exe = link_target(spool, "/proc/self/exe");
+  header.cwd = working_directory(spool);
+  header.command_line = whole_file(spool, "/proc/self/cmdline", 2 << 20);
+  if (keep == KeepEnvironment::Yes) header.environment = whole_file(spool, "/proc/self/environ", 2 << 20);
+  utsname names;
+  if (!sys::failed(sys::call(SYS_uname, sys::word(&names)))) {
+    header.kernel = text(spool, names.release);
+    header.host = text(spool, names.nodename);
+  }
+  write_process_ids(header);
+}
+
+}  // namespace tare::recorder

@@ -1,0 +1,14 @@
+// Who is recorded, where and how, as the spool's header tells it.
+#pragma once
+
+#include "recorder/spool.h"
+
+namespace tare::recorder {
+
+// exe, cwd, command line, kernel, host, page size, pid and the clock pair. `environment` only on the user's wish.
+enum class KeepEnvironment : std::uint8_t { No, Yes };
+void write_process_facts(Spool& spool, KeepEnvironment keep);
+// Those that a forked child doesn't share with its parent: pids and the clock pair.
+void write_process_ids(trace::SpoolHeader& header);
+
+}  // namespace tare::recorder

@@ -1,0 +1,174 @@
+// Looking up the real functions, and telling which allocator they belong to.
+#include "recorder/real.h"
+
+#include <atomic>
+#include <cstring>
+
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "recorder/bootstrap_arena.h"
+
+// glibc's own entry points: with them glibc's heap is reached without the hooks even where a program's symbols get in the way.
+extern "C" {
+__attribute__((weak)) void* __libc_malloc(std::size_t);
+__attribute__((weak)) void* __libc_calloc(std::size_t, std::size_t);
+__attribute__((weak)) void* __libc_realloc(void*, std::size_t);
+__attribute__((weak)) void* __libc_memalign(std::size_t, std::size_t);
+__attribute__((weak)) void __libc_free(void*);
+}
+
+namespace tare::recorder {
+
+BootstrapArena bootstrap_arena;
+
+void* BootstrapArena::allocate(std::size_t bytes, std::size_t align) {
+  if (align < 16) align = 16;
+  if (bytes > kBytes || align > kBytes) return nullptr;
+  const std::size_t need = 16 + bytes + align;
+  std::size_t seen = used_.load(std::memory_order_relaxed);
+  do {
+    if (need > kBytes - seen) return nullptr;
+  } while (!used_.compare_exchange_weak(seen, seen + need, std::memory_order_relaxed));
+  const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(bytes_) + seen + 16;
+  std::size_t* block = reinterpret_cast<std::size_t*>((start + align - 1) & ~(align - 1));
+  block[-1] = bytes;
+  return block;
+}
+
+namespace {
+
+enum class Resolution : int { None, UnderWay, Done };
+std::atomic<Resolution> resolution{Resolution::None};
+
+// The functions that serve until the real ones are known. Only what dlsym and the loader may call matters.
+void* early_malloc(std::size_t bytes) {
+  return resolve_real_functions() ? real.malloc(bytes) : bootstrap_arena.allocate(bytes, 16);
+}
+void* early_calloc(std::size_t count, std::size_t bytes) {
+  if (resolve_real_functions()) return real.calloc(count, bytes);
+  std::size_t total;
+  return __builtin_mul_overflow(count, bytes, &total) ? nullptr : bootstrap_arena.allocate(total, 16);
+}
+void* early_realloc(void* old, std::size_t bytes) {
+  if (resolve_real_functions()) return real.realloc(old, bytes);
+  void* block = bootstrap_arena.allocate(bytes, 16);
+  if (block != nullptr && bootstrap_arena.owns(old)) {
+    const std::size_t before = bootstrap_arena.size_of(old);
+    std::memcpy(block, old, before < bytes ? before : bytes);
+  }
+  return block;
+}
+void* early_memalign(std::size_t align, std::size_t bytes) {
+  return resolve_real_functions() ? real.memalign(align, bytes) : bootstrap_arena.allocate(bytes, align);
+}
+void* early_aligned_alloc(std::size_t align, std::size_t bytes) {
+  return resolve_real_functions() ? real.aligned_alloc(align, bytes) : bootstrap_arena.allocate(bytes, align);
+}
+int early_posix_memalign(void** block, std::size_t align, std::size_t bytes) {
+  if (resolve_real_functions()) return real.posix_memalign(block, align, bytes);
+  *block = bootstrap_arena.allocate(bytes, align);
+  return *block == nullptr ? ENOMEM : 0;
+}
+void early_free(void* block) {
+  if (resolve_real_functions()) real.free(block);
+}
+
+// The rest: looked up, then called again. A call from inside dlsym gets a failure, which these may always give.
+template <auto Member, typename Result, typename... Parameters>
+Result early(Parameters... parameters) {
+  if (resolve_real_functions()) return (real.*Member)(parameters...);
+  if constexpr (!std::is_void_v<Result>) return Result();
+}
+template <auto Member, typename Result, typename... Parameters>
+constexpr auto early_for(Result (*RealFunctions::*)(Parameters...)) {
+  return &early<Member, Result, Parameters...>;
+}
+
+void free_plain_sized(void* block, std::size_t) { real.free(block); }
+void free_plain_aligned_sized(void* block, std::size_t, std::size_t) { real.free(block); }
+
+constexpr RealFunctions early_functions() {
+  RealFunctions functions{};
+#define TARE_HOOK(result, name, parameters) functions.name = early_for<&RealFunctions::name>(&RealFunctions::name);
+#include "recorder/hooks.def"
+  functions.malloc = early_malloc;
+  functions.calloc = early_calloc;
+  functions.realloc = early_realloc;
+  functions.memalign = early_memalign;
+  functions.aligned_alloc = early_aligned_alloc;
+  functions.posix_memalign = early_posix_memalign;
+  functions.free = early_free;
+  return functions;
+}
+
+bool has_in(const void* base, const char* symbol) {
+  const char* path = nullptr;
+  void* found = next_definition(symbol);
+  return found != nullptr && object_of(found, &path) == base;
+}
+
+void identify_allocator(void* next_malloc) {
+  allocator.base = object_of(next_malloc, &allocator.path);
+  const char* libc_path = nullptr;
+  if (&__libc_malloc != nullptr && object_of(reinterpret_cast<void*>(&__libc_malloc), &libc_path) == allocator.base) {
+    allocator.kind = trace::AllocatorKind::Glibc;
+  } else if (std::strstr(allocator.path, "jemalloc") != nullptr || has_in(allocator.base, "mallctl")) {
+    allocator.kind = trace::AllocatorKind::Jemalloc;
+  } else if (std::strstr(allocator.path, "mimalloc") != nullptr || has_in(allocator.base, "mi_malloc")) {
+    allocator.kind = trace::AllocatorKind::Mimalloc;
+  } else if (std::strstr(allocator.path, "tcmalloc") != nullptr || has_in(allocator.base, "tc_malloc") ||
+             has_in(allocator.base, "MallocExtension_ReleaseFreeMemory")) {
+    allocator.kind = trace::AllocatorKind::Tcmalloc;
+  } else if (std::strstr(allocator.path, "ld-musl") != nullptr) {
+    allocator.kind = trace::AllocatorKind::Musl;
+  } else {
+    allocator.kind = trace::AllocatorKind::Unknown;
+  }
+}
+
+std::size_t usable_unknown(void*) { return 0; }
+
+}  // namespace
+
+constinit RealFunctions real = early_functions();
+constinit Allocator allocator = {trace::AllocatorKind::Unknown, "", nullptr, false};
+
+void* next_definition(const char* symbol) { return dlsym(RTLD_NEXT, symbol); }
+
+const void* object_of(const void* address, const char** path) {
+  Dl_info info = {};
+  if (dladdr(address, &info) == 0) return nullptr;
+  if (info.dli_fname != nullptr) *path = info.dli_fname;
+  return info.dli_fbase;
+}
+
+bool resolve_real_functions() {
+  Resolution seen = Resolution::None;
+  if (!resolution.compare_exchange_strong(seen, Resolution::UnderWay, std::memory_order_acq_rel)) {
+    return seen == Resolution::Done;
+  }
+  RealFunctions found{};
+#define TARE_HOOK(result, name, parameters) found.name = reinterpret_cast<result(*) parameters>(next_definition(#name));
+#include "recorder/hooks.def"
+  if (found.malloc != nullptr) identify_allocator(reinterpret_cast<void*>(found.malloc));
+  if (found.malloc == nullptr || allocator.kind == trace::AllocatorKind::Glibc) {
+    if (&__libc_malloc != nullptr) {
+      found.malloc = __libc_malloc;
+      found.calloc = __libc_calloc;
+      found.realloc = __libc_realloc;
+      found.memalign = __libc_memalign;
+      found.free = __libc_free;
+      allocator.glibc_headers = true;
+    }
+  }
+  if (found.cfree == nullptr) found.cfree = found.free;  // gone from glibc 2.26 on
+  if (found.free_sized == nullptr) found.free_sized = free_plain_sized;
+  if (found.free_aligned_sized == nullptr) found.free_aligned_sized = free_plain_aligned_sized;
+  if (found.malloc_usable_size == nullptr) found.malloc_usable_size = usable_unknown;
+  real = found;
+  resolution.store(Resolution::Done, std::memory_order_release);
+  return true;
+}
+
+}  // namespace tare::recorder

@@ -1,0 +1,217 @@
+// The slow side of recording: entries that aren't plain, chunks that are full, and events too rare to inline.
+#include "recorder/record.h"
+
+#include "recorder/nested.h"
+#include "recorder/syscall.h"
+
+extern "C" __attribute__((weak)) char** environ;
+
+namespace tare::recorder {
+
+namespace {
+
+struct AlternateStack {  // the kernel's stack_t
+  std::uint64_t base;
+  std::int32_t flags;
+  std::uint64_t bytes;
+};
+
+// Was the hook that `thread` believes to be in left for good (a signal handler's longjmp, an exception, a dead vfork child)?
+// It's alive only if its frame is older than ours: higher on the same stack, its return address still in place.
+bool was_given_up(const Thread* thread, const StartState& start) {
+  constexpr std::int32_t kOnStack = 1;
+  AlternateStack alternate{};
+  sys::call(SYS_sigaltstack, 0, sys::word(&alternate));
+  const bool here = (alternate.flags & kOnStack) != 0;
+  const bool there = thread->outer_sp - alternate.base <= alternate.bytes && alternate.bytes != 0;
+  if (here != there) return there;  // a handler on the alternate stack interrupts a hook elsewhere, never the reverse
+  if (start.sp >= thread->outer_sp) return true;
+  constexpr std::uint64_t kSurelyOneStack = 256 << 10;
+  if (thread->outer_sp - start.sp > kSurelyOneStack) return false;
+  return *reinterpret_cast<const std::uint64_t*>(thread->outer_sp - 8) != thread->outer_return;
+}
+
+Entry settle_dead() {
+  Thread* thread = this_thread;
+  // A handler forked inside a hook: the hook must first end, with the parent's mappings still there.
+  if (thread != nullptr && thread->gate.load(std::memory_order_relaxed) != Gate::Ready) return Entry::Ignored;
+  if (!recorder.become_child()) recorder.start(&environ != nullptr ? environ : nullptr);
+  return recorder.alive() ? Entry::Ready : Entry::Ignored;
+}
+
+}  // namespace
+
+Entry settle(const StartState& start) {
+  if (recorder.off()) return Entry::Ignored;
+  if (!recorder.alive() && settle_dead() == Entry::Ignored) return Entry::Ignored;
+  Thread* thread = this_thread;
+  if (thread == nullptr) {
+    thread = recorder.attach_thread();
+    if (thread == nullptr) {
+      recorder.count_unattached();
+      return Entry::Ignored;
+    }
+  }
+  const Gate gate = thread->gate.load(std::memory_order_relaxed);
+  if (gate == Gate::Ready) return Entry::Ready;
+  if (was_given_up(thread, start)) {
+    give_up_hook(thread);
+    return Entry::Ready;
+  }
+  return gate == Gate::Suppressed ? Entry::Ignored : Entry::Nested;
+}
+
+void give_up_hook(Thread* thread) {
+  ++thread->epoch;
+  thread->suppressed_depth = 0;
+  thread->unwinder.forget();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  thread->gate.store(Gate::Ready, std::memory_order_relaxed);
+}
+
+void record_alloc_slowly(StartState start, Block block) {
+  const Entry entry = settle(start);
+  Thread* thread = this_thread;
+  if (entry == Entry::Ready) {
+    enter(thread, start);
+    write_alloc(thread, start, block);
+    leave(thread);
+  } else if (entry == Entry::Nested) {
+    queue_alloc(thread, start, block);
+  }
+}
+
+void record_free_slowly(StartState start, std::uint64_t address, trace::FreeApi api) {
+  const Entry entry = settle(start);
+  Thread* thread = this_thread;
+  if (entry == Entry::Ready) {
+    enter(thread, start);
+    write_free(thread, start, address, api);
+    leave(thread);
+  } else if (entry == Entry::Nested) {
+    queue_free(thread, address, api);
+  }
+}
+
+// Never the first event of a process or of a forked child: an allocator may be mapping its heap under its own lock.
+void record_mapping(const StartState& start, const Mapping& mapping) {
+  if (!recorder.alive()) return;
+  const Entry entry = settle(start);
+  Thread* thread = this_thread;
+  if (entry == Entry::Ready) {
+    enter(thread, start);
+    write_mapping(thread, start, mapping);
+    leave(thread);
+  } else if (entry == Entry::Nested) {
+    queue_mapping(thread, start, mapping);
+  }
+}
+
+void leave_slowly(Thread* thread) {
+  const sys::SignalsBlocked blocked;
+  thread->gate.store(Gate::InHook, std::memory_order_relaxed);
+  if ((thread->attention.load(std::memory_order_relaxed) & kPendingEvents) != 0) write_queued(thread);
+  if ((thread->attention.load(std::memory_order_relaxed) & kLeaving) != 0) recorder.close_chunk(thread);
+  thread->control->busy.store(0, std::memory_order_release);
+  thread->gate.store(Gate::Ready, std::memory_order_relaxed);
+}
+
+bool make_room(Thread* thread) {
+  if (recorder.next_chunk(thread)) return true;
+  recorder.count_dropped(thread, 1);
+  return false;
+}
+
+bool make_room(Thread* thread, const StartState& start, Capture& capture, std::uint64_t words) {
+  if (!make_room(thread)) return false;
+  capture = thread->unwinder.capture(start);  // next_chunk() made it forget: all frames
+  return has_room(thread, words + (capture.fresh + 1) / 2);
+}
+
+void note_capture(const Capture& capture) {
+  if (capture.truncated) recorder.count_truncated();
+  if (!capture.complete) recorder.count_unwind_failure();
+}
+
+void write_free_with_stack(Thread* thread, const StartState& start, std::uint64_t address, trace::FreeApi api) {
+  Capture capture;
+  if (!capture_stack(thread, start, 3, capture)) return;
+  const Stamped now = stamp_event(thread);
+  std::uint64_t* out = thread->cursor;
+  *out++ = free_word(address, api) | now.flag | trace::F0::kStack;
+  if (now.flag != 0) *out++ = now.stamp;
+  *out++ = frame_bits(capture);
+  commit(thread, put_frames(out, capture));
+}
+
+ReallocBegin begin_realloc(Thread* thread, const StartState& start) {
+  ReallocBegin begin;
+  begin.epoch = thread->epoch;
+  begin.recorded = capture_stack(thread, start, 8, begin.capture);
+  if (begin.recorded) begin.before = stamp_event(thread);
+  return begin;
+}
+
+void write_realloc(Thread* thread, const ReallocBegin& begin, std::uint64_t old, const Block& block) {
+  if (!begin.recorded || thread->epoch != begin.epoch) return;
+  std::uint64_t* const out = thread->cursor;
+  std::uint64_t word0 = static_cast<std::uint64_t>(trace::Op::Realloc) | begin.before.flag | frame_bits(begin.capture);
+  std::uint64_t* end = put_block(out, block, word0);
+  if (begin.before.flag != 0) {
+    *end++ = begin.before.stamp;
+    const std::uint64_t after = stamp_after_loads();
+    *end++ = after;
+    thread->newest_stamp = after;
+    if (thread->gap_start != 0) thread->gap_start = after;
+  }
+  *end++ = old;
+  out[0] = word0;
+  commit(thread, put_frames(end, begin.capture));
+}
+
+void write_realloc_free(Thread* thread, const ReallocBegin& begin, std::uint64_t old, trace::FreeApi api) {
+  if (!begin.recorded || thread->epoch != begin.epoch) return;
+  std::uint64_t* out = thread->cursor;
+  const bool stack = recorder.free_stacks();
+  *out++ = free_word(old, api) | begin.before.flag | (stack ? trace::F0::kStack : 0);
+  if (begin.before.flag != 0) *out++ = begin.before.stamp;
+  if (stack) {
+    *out++ = frame_bits(begin.capture);
+    out = put_frames(out, begin.capture);
+  } else {
+    thread->unwinder.forget();  // its stack stays unwritten
+  }
+  commit(thread, out);
+}
+
+void give_up_realloc(Thread* thread, const ReallocBegin& begin) {
+  if (begin.recorded && thread->epoch == begin.epoch) thread->unwinder.forget();
+}
+
+void write_mapping(Thread* thread, const StartState& start, const Mapping& mapping) {
+  Capture capture;
+  if (!capture_stack(thread, start, 6, capture)) return;
+  const Stamped now = stamp_event(thread);
+  std::uint64_t* out = thread->cursor;
+  *out++ = static_cast<std::uint64_t>(trace::Op::Map) | now.flag | frame_bits(capture);
+  *out++ = (mapping.address & trace::W1::kAddressMask) | static_cast<std::uint64_t>(mapping.api) << trace::W1::kApiShift;
+  *out++ = mapping.length;
+  if (now.flag != 0) *out++ = now.stamp;
+  *out++ = mapping.old_address;
+  *out++ = mapping.old_length;
+  commit(thread, put_frames(out, capture));
+}
+
+void write_note(Thread* thread, trace::Op op, std::uint64_t value) {
+  if (!has_room(thread, 3) && !recorder.next_chunk(thread)) return;
+  const std::uint64_t now = stamp_after_loads();
+  std::uint64_t* out = thread->cursor;
+  *out++ = static_cast<std::uint64_t>(op) | kStampedBit;
+  *out++ = value;
+  *out++ = now;
+  thread->newest_stamp = now;
+  if (single_threaded()) thread->gap_start = now;
+  commit(thread, out);
+}
+
+}  // namespace tare::recorder

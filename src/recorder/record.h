@@ -1,0 +1,226 @@
+// From a hook to words in the spool: the fast path, inlined into every hook. What doesn't fit it is in record.cc.
+//
+// An event is written between enter() and leave(), in this order: stack, room in the chunk, stamp, words, `committed`. The
+// stamp is taken after the chunk is open and marked busy, so that a reader that sees no busy thread knows that every event
+// still to come is later. A free is written before the real call, everything else after it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/attributes.h"
+#include "recorder/recorder.h"
+#include "recorder/stamp.h"
+#include "recorder/thread.h"
+#include "trace/spool_event.h"
+
+// Nonzero while the process has one thread. Weak: older C libraries lack it, then every event is stamped.
+extern "C" __attribute__((weak)) char __libc_single_threaded;
+
+namespace tare::recorder {
+
+// Where the hook was called from. Must be expanded in the hook itself.
+#define TARE_HERE                                                                      \
+  (::tare::recorder::StartState{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)), \
+                                reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16, \
+                                *static_cast<const std::uint64_t*>(__builtin_frame_address(0))})
+
+// A block as an event tells it.
+struct Block {
+  std::uint64_t address;
+  std::uint64_t requested;
+  std::uint64_t usable;
+  trace::AllocApi api;
+  std::uint8_t align_log2;  // 0: none asked for
+  double weight;            // 0: not sampled, every block counts as one
+};
+
+using AliasedWord32 = std::uint32_t __attribute__((may_alias));
+
+constexpr std::uint64_t kStampedBit = 1u << 5;  // the same in every kind of event
+static_assert(trace::W0::kStamped == kStampedBit && trace::F0::kStamped == kStampedBit && trace::N0::kStamped == kStampedBit);
+
+TARE_INLINE bool is_ready(const Thread* thread) {
+  return TARE_LIKELY(thread != nullptr) && TARE_LIKELY(recorder.alive()) &&
+         TARE_LIKELY(thread->gate.load(std::memory_order_relaxed) == Gate::Ready);
+}
+
+TARE_INLINE void enter(Thread* thread, const StartState& start) {
+  thread->outer_sp = start.sp;
+  thread->outer_return = start.return_address;
+  thread->gate.store(Gate::InHook, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  thread->control->busy.store(1, std::memory_order_relaxed);
+}
+
+void leave_slowly(Thread* thread);
+
+TARE_INLINE void leave(Thread* thread) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  thread->gate.store(Gate::Ready, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (TARE_UNLIKELY(thread->attention.load(std::memory_order_relaxed) != 0)) return leave_slowly(thread);
+  thread->control->busy.store(0, std::memory_order_release);
+}
+
+TARE_INLINE bool single_threaded() { return &__libc_single_threaded != nullptr && __libc_single_threaded != 0; }
+
+struct Stamped {
+  std::uint64_t stamp;
+  std::uint64_t flag;  // kStampedBit: the stamp is to be written
+};
+
+TARE_INLINE Stamped stamp_event(Thread* thread) {
+  if (TARE_LIKELY(single_threaded())) {
+    const std::uint64_t now = stamp();
+    if (TARE_LIKELY(now - thread->gap_start < kStampGap)) return {now, 0};
+    thread->gap_start = thread->newest_stamp = now;
+    return {now, kStampedBit};
+  }
+  const std::uint64_t now = stamp_after_loads();
+  thread->gap_start = 0;  // back to one thread: the next event's time must not be that of an older one
+  thread->newest_stamp = now;
+  return {now, kStampedBit};
+}
+
+TARE_INLINE bool has_room(const Thread* thread, std::uint64_t words) {
+  return reinterpret_cast<std::uintptr_t>(thread->cursor) + words * sizeof(std::uint64_t) <=
+         reinterpret_cast<std::uintptr_t>(thread->end);
+}
+
+TARE_INLINE void commit(Thread* thread, std::uint64_t* end) {
+  thread->cursor = end;
+  ++thread->events;
+  const auto bytes = static_cast<std::uint32_t>((end - thread->begin) * sizeof(std::uint64_t));
+  thread->control->committed.store(bytes, std::memory_order_release);
+}
+
+// Opens a new chunk, and captures again with every frame. False: the event is dropped and counted.
+bool make_room(Thread* thread, const StartState& start, Capture& capture, std::uint64_t words);
+bool make_room(Thread* thread);
+void note_capture(const Capture& capture);  // truncated or incomplete: counted
+
+TARE_INLINE std::uint64_t* put_frames(std::uint64_t* out, const Capture& capture) {
+  AliasedWord32* frames = reinterpret_cast<AliasedWord32*>(out);
+  std::uint32_t count = capture.fresh;
+  for (std::uint32_t i = 0; i < count; ++i) frames[i] = capture.rows[i];
+  if ((count & 1) != 0) frames[count++] = 0;
+  return out + count / 2;
+}
+
+TARE_INLINE std::uint64_t frame_bits(const Capture& capture) {
+  return std::uint64_t{capture.kept} << trace::W0::kKeptShift | std::uint64_t{capture.fresh} << trace::W0::kFreshShift |
+         (capture.truncated ? trace::W0::kTruncated : 0);
+}
+
+TARE_INLINE bool capture_stack(Thread* thread, const StartState& start, std::uint64_t fixed_words, Capture& capture) {
+  capture = thread->unwinder.capture(start);
+  if (TARE_UNLIKELY(!has_room(thread, fixed_words + (capture.fresh + 1) / 2))) {
+    if (!make_room(thread, start, capture, fixed_words)) return false;
+  }
+  if (TARE_UNLIKELY(!capture.complete || capture.truncated)) note_capture(capture);
+  return true;
+}
+
+// The words that Alloc and Realloc share, up to the stamp. Adds its flags to `word0`.
+TARE_INLINE std::uint64_t* put_block(std::uint64_t* out, const Block& block, std::uint64_t& word0) {
+  std::uint64_t* const word1 = out + 1;
+  *word1 = (block.address & trace::W1::kAddressMask) | std::uint64_t{block.align_log2} << trace::W1::kAlignShift |
+           static_cast<std::uint64_t>(block.api) << trace::W1::kApiShift;
+  out[2] = block.requested;
+  out += 3;
+  const std::uint64_t slop = block.usable - block.requested;
+  if (TARE_LIKELY(slop <= trace::W0::kSlopMask)) {
+    word0 |= slop << trace::W0::kSlopShift;
+  } else {
+    word0 |= trace::W0::kUsableWord;
+    *out++ = block.usable;
+  }
+  if (TARE_UNLIKELY(block.weight != 0)) {
+    *word1 |= trace::W1::kWeighted;
+    *out++ = __builtin_bit_cast(std::uint64_t, block.weight);
+  }
+  return out;
+}
+
+TARE_INLINE void write_alloc(Thread* thread, const StartState& start, const Block& block) {
+  Capture capture;
+  const std::uint32_t epoch = thread->epoch;
+  if (TARE_UNLIKELY(!capture_stack(thread, start, 6, capture))) return;
+  if (TARE_UNLIKELY(thread->epoch != epoch)) return;  // a handler found this hook given up
+  const Stamped now = stamp_event(thread);
+  std::uint64_t* const out = thread->cursor;
+  std::uint64_t word0 = static_cast<std::uint64_t>(trace::Op::Alloc) | now.flag | frame_bits(capture);
+  std::uint64_t* end = put_block(out, block, word0);
+  if (now.flag != 0) *end++ = now.stamp;
+  out[0] = word0;
+  commit(thread, put_frames(end, capture));
+}
+
+TARE_INLINE std::uint64_t free_word(std::uint64_t address, trace::FreeApi api) {
+  return static_cast<std::uint64_t>(trace::Op::Free) | static_cast<std::uint64_t>(api) << trace::F0::kApiShift |
+         address << trace::F0::kAddressShift;
+}
+
+void write_free_with_stack(Thread* thread, const StartState& start, std::uint64_t address, trace::FreeApi api);
+
+TARE_INLINE void write_free(Thread* thread, const StartState& start, std::uint64_t address, trace::FreeApi api) {
+  if (TARE_UNLIKELY(recorder.free_stacks())) return write_free_with_stack(thread, start, address, api);
+  if (TARE_UNLIKELY(!has_room(thread, 2)) && !make_room(thread)) return;
+  const Stamped now = stamp_event(thread);
+  std::uint64_t* out = thread->cursor;
+  *out++ = free_word(address, api) | now.flag;
+  if (now.flag != 0) *out++ = now.stamp;
+  commit(thread, out);
+}
+
+// What a realloc gathers before the real call: its stack, room for its event, and the stamp at which the old block leaves.
+struct ReallocBegin {
+  Capture capture;
+  Stamped before;
+  std::uint32_t epoch;
+  bool recorded;
+};
+ReallocBegin begin_realloc(Thread* thread, const StartState& start);
+void write_realloc(Thread* thread, const ReallocBegin& begin, std::uint64_t old, const Block& block);
+void write_realloc_free(Thread* thread, const ReallocBegin& begin, std::uint64_t old, trace::FreeApi api);
+void give_up_realloc(Thread* thread, const ReallocBegin& begin);
+
+// A mapping made, dropped or moved.
+struct Mapping {
+  std::uint64_t address;
+  std::uint64_t length;  // 0: nothing became mapped
+  std::uint64_t old_address;
+  std::uint64_t old_length;  // 0: nothing became unmapped
+  trace::MapApi api;
+};
+void write_mapping(Thread* thread, const StartState& start, const Mapping& mapping);
+void write_note(Thread* thread, trace::Op op, std::uint64_t value);
+
+// What a hook does when the thread isn't ready: start, attach, become a forked child; or queue a nested event; or nothing.
+enum class Entry : std::uint8_t { Ready, Nested, Ignored };
+Entry settle(const StartState& start);
+// The hook that the thread is in will never come back, or must not write any more.
+void give_up_hook(Thread* thread);
+
+void record_alloc_slowly(StartState start, Block block);
+void record_free_slowly(StartState start, std::uint64_t address, trace::FreeApi api);
+void record_mapping(const StartState& start, const Mapping& mapping);
+
+TARE_INLINE void record_alloc(const StartState& start, const Block& block) {
+  Thread* thread = this_thread;
+  if (TARE_UNLIKELY(!is_ready(thread))) return record_alloc_slowly(start, block);
+  enter(thread, start);
+  write_alloc(thread, start, block);
+  leave(thread);
+}
+
+TARE_INLINE void record_free(const StartState& start, std::uint64_t address, trace::FreeApi api) {
+  Thread* thread = this_thread;
+  if (TARE_UNLIKELY(!is_ready(thread))) return record_free_slowly(start, address, api);
+  enter(thread, start);
+  write_free(thread, start, address, api);
+  leave(thread);
+}
+
+}  // namespace tare::recorder

@@ -1,0 +1,208 @@
+// Start and end of a recording.
+#include "recorder/recorder.h"
+
+#include <cstring>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "recorder/process_facts.h"
+#include "recorder/real.h"
+#include "recorder/record.h"
+#include "recorder/stamp.h"
+#include "recorder/syscall.h"
+#include "recorder/text.h"
+
+namespace tare::recorder {
+
+constinit Recorder recorder;
+__thread Thread* this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit Spool Recorder::spools_[2];
+const std::uint32_t Recorder::never_alive_ = 0;
+
+namespace {
+
+const char* variable(char** environment, const char* name) {
+  const std::size_t length = std::strlen(name);
+  for (char** entry = environment; *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
+  }
+  return nullptr;
+}
+
+std::uint64_t number(const char* text) {
+  std::uint64_t value = 0;
+  if (text == nullptr) return 0;
+  for (; *text >= '0' && *text <= '9'; ++text) value = value * 10 + static_cast<std::uint64_t>(*text - '0');
+  return value;
+}
+
+const char* reason(Errno error) {
+  switch (error) {
+    case ENOSPC: return "no space left";
+    case EDQUOT: return "disk quota exceeded";
+    case EACCES: return "permission denied";
+    case EROFS: return "the file system is read-only";
+    case ENOENT: return "no such folder";
+    case ENOMEM: return "no address space left (ulimit -v)";
+    case EFBIG: return "files may not be as large as 121 MiB (ulimit -f)";
+    case EMFILE:
+    case ENFILE: return "too many open files";
+    case ENOSYS: return "the kernel is older than 4.14";
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+void Recorder::read_environment(char** environment) {
+  environment_ = environment;
+  sample_bytes_ = number(variable(environment, trace::kEnvSampleBytes));
+  const char* free_stacks = variable(environment, trace::kEnvFreeStacks);
+  free_stacks_ = free_stacks != nullptr && std::strcmp(free_stacks, "1") == 0;
+  const char* record_environment = variable(environment, trace::kEnvRecordEnv);
+  record_environment_ = record_environment != nullptr && std::strcmp(record_environment, "1") == 0;
+  launched_bytes_ = number(variable(environment, trace::kEnvSpoolBytes));
+  if (launched_bytes_ == 0) launched_bytes_ = trace::kDefaultLaunchedChunks * trace::kChunkBytes;
+
+  const char* folder = variable(environment, trace::kEnvSpoolDir);
+  launched_ = folder != nullptr && folder[0] == '/';
+  if (launched_) Text(directory_, sizeof(directory_)).add(folder);
+
+  // Base name of the program: for messages, and the spool's name where there's no launcher.
+  char* exe = spool_->path_buffer();
+  const long length = sys::call(SYS_readlinkat, AT_FDCWD, sys::word("/proc/self/exe"), sys::word(exe), kPathBytes - 1);
+  std::uint64_t bytes = sys::failed(length) ? 0 : static_cast<std::uint64_t>(length);
+  std::uint64_t start = bytes;
+  while (start > 0 && exe[start - 1] != '/') --start;
+  Text name(program_, sizeof(program_));
+  if (bytes == 0) name.add("program");
+  else name.add_bytes(exe + start, bytes - start);
+}
+
+void Recorder::complain(const char* folder, Errno error) {
+  char line[640];
+  Text text(line, sizeof(line) - 1);
+  text.add("tare: no spool can be made in ").add(folder).add(": ");
+  if (reason(error) != nullptr) text.add(reason(error));
+  else text.add("error ").add_number(static_cast<std::uint64_t>(error));
+  text.add("; ").add(program_).add(" runs unrecorded");
+  line[text.length()] = '\n';
+  sys::write(2, line, text.length() + 1);
+}
+
+// Where the user stands, else $TMPDIR, else /tmp.
+Errno Recorder::open_standalone() {
+  const char* folders[] = {nullptr, variable(environment_, "TMPDIR"), "/tmp"};
+  Errno first_error = 0;
+  for (const char* folder : folders) {
+    if (folder == nullptr && first_error == 0) {
+      const long length = sys::call(SYS_getcwd, sys::word(directory_), kPathBytes);
+      if (sys::failed(length) || directory_[0] != '/') Text(directory_, sizeof(directory_)).add("/tmp");
+    } else if (folder != nullptr && folder[0] == '/') {
+      Text(directory_, sizeof(directory_)).add(folder);
+    } else {
+      continue;
+    }
+    const Errno error = spool_->create(directory_, SpoolMode::Standalone, 0);
+    if (error == 0) return 0;
+    if (first_error == 0) first_error = error;
+  }
+  return first_error;
+}
+
+void Recorder::fill_header(const ForkOrigin* origin) {
+  trace::SpoolHeader& header = *spool_->header();
+  std::memcpy(header.magic, trace::kSpoolMagic, sizeof(header.magic));
+  header.version = trace::kSpoolVersion;
+  header.header_bytes = sizeof(trace::SpoolHeader);
+  std::uint32_t flags = 0;
+  if (!launched_) flags |= trace::kSpoolStandalone;
+  if (stamps_are_clock) flags |= trace::kSpoolTscIsClock;
+  if (sample_bytes_ != 0) flags |= trace::kSpoolSampled;
+  if (free_stacks_) flags |= trace::kSpoolFreeStacks;
+  if (origin != nullptr) {
+    flags |= trace::kSpoolForked;
+    header.fork_parent_image = origin->parent_image;
+    header.fork_parent_pid = origin->parent_pid;
+    header.fork_thread = origin->thread;
+    header.fork_thread_events = origin->thread_events;
+    header.fork_stamp = origin->stamp;
+  }
+  header.sample_bytes = sample_bytes_;
+  header.flags.store(flags, std::memory_order_relaxed);
+}
+
+void Recorder::start(char** environment) {
+  Phase waiting = Phase::Waiting;
+  if (!phase_.compare_exchange_strong(waiting, Phase::Starting, std::memory_order_acq_rel)) return;
+  if (environment == nullptr || !resolve_real_functions()) {
+    phase_.store(Phase::Waiting, std::memory_order_release);
+    return;
+  }
+  const sys::SignalsBlocked blocked;
+  choose_clock();
+  read_environment(environment);
+  phase_.store(make_spool(nullptr) ? Phase::Recording : Phase::Off, std::memory_order_release);
+}
+
+// A spool for this process image; that of a forked child takes over its parent's rows. Ends with alive() == true.
+bool Recorder::make_spool(const ForkOrigin* origin) {
+  constexpr int kWipeOnFork = 18;
+  Errno error = 0;
+  if (wiped_page_ == nullptr) {
+    const long page = sys::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sys::failed(page)) error = static_cast<Errno>(-page);
+    else if (sys::failed(sys::madvise(reinterpret_cast<void*>(page), 4096, kWipeOnFork))) error = ENOSYS;
+    else wiped_page_ = reinterpret_cast<std::uint32_t*>(page);
+  }
+  if (error == 0) {
+    error = launched_ ? spool_->create(directory_, SpoolMode::Launched, launched_bytes_) : open_standalone();
+  }
+  if (error == 0) {
+    error = fill_spool(origin);
+    if (error != 0) spool_->discard();
+  }
+  if (error != 0) {
+    complain(directory_, error);
+    return false;
+  }
+  if (!has_key_) {
+    pthread_key_t key;
+    // A key of the first 32 has its slot in the thread itself; setting a later one would allocate.
+    has_key_ = pthread_key_create(&key, &Recorder::on_thread_exit) == 0 && key < 32;
+    key_ = key;
+  }
+  *wiped_page_ = kAlive;
+  alive_ = wiped_page_;
+  launcher_.wake();
+  return true;
+}
+
+Errno Recorder::fill_spool(const ForkOrigin* origin) {
+  if (origin == nullptr) {
+    if (launched_) launcher_.connect(directory_);
+    write_process_facts(*spool_, record_environment_ ? KeepEnvironment::Yes : KeepEnvironment::No);
+  } else if (const Errno error = take_over_parent(); error != 0) {
+    return error;
+  }
+  fill_header(origin);
+  attach_tables(spool_->tables());
+  launched_chunks_ = spool_->chunk_limit();
+  process_id_ = spool_->header()->pid;
+  if (launched_) return spool_->publish_numbered(process_id_);
+  char name[320];
+  return spool_->publish_named(Text(name, sizeof(name)).add("tare.").add(program_).add(".").add_number(process_id_).c_str());
+}
+
+void Recorder::end() {
+  if (!alive() || phase_.load(std::memory_order_acquire) != Phase::Recording) return;
+  trace::SpoolHeader& header = *spool_->header();
+  header.end_stamp.store(stamp(), std::memory_order_relaxed);
+  header.flags.fetch_or(trace::kSpoolEnded, std::memory_order_release);
+  launcher_.wake();
+}
+
+}  // namespace tare::recorder

@@ -1,0 +1,117 @@
+// The recorder of this process image: when it starts, what a forked child makes of it, how threads come and go, and where
+// their chunks come from. One object a process, all static memory: zero is its valid initial state.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/attributes.h"
+#include "recorder/bounded_lock.h"
+#include "recorder/launcher_link.h"
+#include "recorder/spool.h"
+#include "recorder/thread.h"
+
+namespace tare::recorder {
+
+enum class Phase : std::uint32_t {
+  Waiting,   // nothing happened yet
+  Starting,  // the spool is being made: calls meanwhile go unrecorded
+  Recording,
+  Off,       // no spool could be made: the program runs unrecorded
+};
+
+// What a forked child inherits and what it must tell its own spool.
+struct ForkOrigin {
+  std::uint32_t parent_image;
+  std::uint32_t parent_pid;
+  std::uint32_t thread;
+  std::uint64_t thread_events;
+  std::uint64_t stamp;
+};
+
+class Recorder {
+ public:
+  // True between start and end in this very process: false in a forked child until it has its own spool, for its copy of the
+  // word lies in a page that the kernel wipes on fork (and not on vfork or in threads).
+  TARE_INLINE bool alive() const { return *alive_ == kAlive; }
+  bool off() const { return phase_.load(std::memory_order_relaxed) == Phase::Off; }
+  bool sampling() const { return sample_bytes_ != 0; }
+  bool free_stacks() const { return free_stacks_; }
+  std::uint64_t sample_bytes() const { return sample_bytes_; }
+  Spool& spool() { return *spool_; }
+
+  // Makes the spool if that's still to do. `environment` may be null very early in a process: then it's tried again later.
+  void start(char** environment);
+  // At the process's end: says so in the spool. Events that other libraries' destructors make still follow.
+  void end();
+
+  // The state of the calling thread, made at its first event; null when it can't be recorded.
+  Thread* attach_thread();
+  // The thread's last destructor round: its chunk goes to the launcher.
+  void detach_thread(Thread* thread);
+  // The child of a fork: its own spool, its own thread numbers, the parent's mappings gone. False: no spool, recording is off.
+  bool become_child();
+
+  // A new chunk for `thread`, whose old one is full. False: dropped (counted): the event can't be written.
+  bool next_chunk(Thread* thread);
+  // The thread keeps no chunk open from now on.
+  void close_chunk(Thread* thread);
+  void count_dropped(Thread* thread, std::uint64_t events);
+  void count_truncated() { spool_->header()->truncated_stacks.fetch_add(1, std::memory_order_relaxed); }
+  void count_unwind_failure() { spool_->header()->unwind_failures.fetch_add(1, std::memory_order_relaxed); }
+  void count_nested() { spool_->header()->nested_events.fetch_add(1, std::memory_order_relaxed); }
+
+  // Events lost without a thread's stream to say where: no state for the thread, or a nested event's queue was full.
+  void count_unattached() { spool_->header()->dropped_events.fetch_add(1, std::memory_order_relaxed); }
+  void count_dropped_nested() { spool_->header()->dropped_events.fetch_add(1, std::memory_order_relaxed); }
+
+  static void on_thread_exit(void* thread);  // key destructor
+
+ private:
+  static constexpr std::uint32_t kAlive = 1;
+
+  bool make_spool(const ForkOrigin* origin);
+  Errno fill_spool(const ForkOrigin* origin);
+  Errno take_over_parent();
+  Errno open_standalone();
+  void fill_header(const ForkOrigin* origin);
+  void read_environment(char** environment);
+  std::uint32_t take_chunk();
+  std::uint32_t take_or_grow();
+  void check_launcher();
+  void open_chunk(Thread* thread, std::uint32_t chunk);
+  void give_up_chunk(Thread* thread);
+  Thread* reusable_block();
+  void assign(Thread* thread);
+  void complain(const char* folder, Errno error);
+
+  const volatile std::uint32_t* alive_ = &never_alive_;
+  static const std::uint32_t never_alive_;
+  static Spool spools_[2];             // the second for a forked child, while the first is still read; 800 KiB never in the file
+  std::atomic<Phase> phase_{Phase::Waiting};
+  Spool* spool_ = &spools_[0];
+  std::uint64_t sample_bytes_ = 0;
+  bool free_stacks_ = false;
+  bool record_environment_ = false;
+  bool launched_ = false;
+  std::atomic<bool> dropping_{false};  // the last search for a chunk failed: others don't wait again
+  std::uint32_t key_ = 0;              // pthread key for thread exit
+  bool has_key_ = false;
+  std::uint32_t process_id_ = 0;
+  std::atomic<std::uint32_t> live_threads_{0};
+  std::uint32_t launched_chunks_ = 0;
+  std::uint64_t launched_bytes_ = 0;
+  std::atomic<std::uint64_t> next_life_check_ns_{0};
+  BoundedLock lock_;                   // growth of the spool, and the list of threads
+  Thread* threads_ = nullptr;          // all blocks ever made
+  LauncherLink launcher_;
+  char** environment_ = nullptr;
+  std::uint32_t* wiped_page_ = nullptr;
+  char directory_[kPathBytes] = {};    // where spools are made, absolute
+  char program_[256] = {};             // base name, for messages and standalone spools
+  Spool* parent_spool_ = nullptr;      // while a forked child copies from it
+};
+
+extern Recorder recorder;
+
+}  // namespace tare::recorder

@@ -1,0 +1,68 @@
+// System calls without libc: no errno touched, no cancellation point, nothing that another preloaded library interposes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <sys/syscall.h>
+
+namespace tare::recorder::sys {
+
+inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+  long result;
+  register long r10 __asm__("r10") = d;
+  register long r8 __asm__("r8") = e;
+  register long r9 __asm__("r9") = f;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  return result;  // -errno on failure
+}
+
+template <typename T>
+long word(T* pointer) {
+  return reinterpret_cast<long>(pointer);
+}
+
+constexpr bool failed(long result) { return result < 0 && result > -4096; }
+
+inline long open(const char* path, int flags, int mode = 0) { return call(SYS_openat, -100 /* AT_FDCWD */, word(path), flags, mode); }
+inline long close(long fd) { return call(SYS_close, fd); }
+inline long read(long fd, void* buffer, std::size_t bytes) { return call(SYS_read, fd, word(buffer), static_cast<long>(bytes)); }
+inline long write(long fd, const void* buffer, std::size_t bytes) { return call(SYS_write, fd, word(buffer), static_cast<long>(bytes)); }
+inline long mmap(void* address, std::size_t bytes, int protection, int flags, long fd, std::uint64_t offset) {
+  return call(SYS_mmap, word(address), static_cast<long>(bytes), protection, flags, fd, static_cast<long>(offset));
+}
+inline long munmap(const void* address, std::size_t bytes) { return call(SYS_munmap, word(address), static_cast<long>(bytes)); }
+inline long madvise(const void* address, std::size_t bytes, int advice) {
+  return call(SYS_madvise, word(address), static_cast<long>(bytes), advice);
+}
+inline int getpid() { return static_cast<int>(call(SYS_getpid)); }
+inline int gettid() { return static_cast<int>(call(SYS_gettid)); }
+
+struct Timespec {
+  std::int64_t seconds;
+  std::int64_t nanoseconds;
+};
+inline void sleep_ns(std::int64_t nanoseconds) {
+  Timespec wanted{nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
+  call(SYS_nanosleep, word(&wanted), 0);
+}
+
+// All signals blocked while it lives: what a handler must not see half done, and what it must not longjmp out of.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    const std::uint64_t all = ~std::uint64_t{0};
+    call(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, word(&all), word(&before_), sizeof(before_));
+  }
+  ~SignalsBlocked() { call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, word(&before_), 0, sizeof(before_)); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  std::uint64_t before_ = 0;
+};
+
+}  // namespace tare::recorder::sys

@@ -1,0 +1,104 @@
+// Threads coming and going: their state blocks are used again, once the kernel says that the thread is gone.
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "recorder/record.h"
+#include "recorder/recorder.h"
+#include "recorder/syscall.h"
+
+namespace tare::recorder {
+
+namespace {
+
+constexpr std::uint32_t kDestructorRounds = 4;  // PTHREAD_DESTRUCTOR_ITERATIONS: we want the last
+
+}  // namespace
+
+// A block whose thread is gone. A leaving thread may still free memory after its last destructor, so its block is its own
+// until the kernel knows its id no more. Looks at few: thousands may be alive.
+Thread* Recorder::reusable_block() {
+  int looked_at = 0;
+  for (Thread* thread = threads_; thread != nullptr; thread = thread->next) {
+    if (!thread->alive) return thread;
+    if ((thread->attention.load(std::memory_order_relaxed) & kLeaving) == 0 || ++looked_at > 8) continue;
+    if (sys::call(SYS_tgkill, process_id_, thread->tid, 0) == -ESRCH) return thread;
+  }
+  return nullptr;
+}
+
+// Makes `thread` the calling thread's, with a new number in this spool. Keeps what may be kept: mappings.
+void Recorder::assign(Thread* thread) {
+  thread->gate.store(Gate::Ready, std::memory_order_relaxed);
+  thread->attention.store(0, std::memory_order_relaxed);
+  thread->cursor = thread->end = thread->begin = nullptr;
+  thread->control = &thread->idle_control;
+  thread->events = 0;
+  thread->gap_start = 0;
+  thread->newest_stamp = 0;
+  thread->suppressed_depth = 0;
+  thread->chunk = kNoChunk;
+  thread->id = spool_->header()->thread_count.fetch_add(1, std::memory_order_acq_rel);
+  thread->tid = sys::gettid();
+  thread->exit_rounds = 0;
+  thread->next_chunk = 0;
+  thread->dropped = 0;
+  thread->fork_stamp = 0;
+  thread->said_start = false;
+  thread->alive = true;
+  thread->unwinder.forget();
+  if (thread->nested != nullptr) thread->nested->used.store(0, std::memory_order_relaxed);
+
+  // More threads than chunks would leave none to drain: each holds one open.
+  const std::uint32_t threads = live_threads_.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::uint32_t wanted = 2 * threads + 16;
+  if (wanted > spool_->chunk_limit() && spool_->chunk_limit() < spool_->file_chunks()) {
+    spool_->set_chunk_limit(wanted < spool_->file_chunks() ? wanted : spool_->file_chunks());
+  }
+}
+
+Thread* Recorder::attach_thread() {
+  if (phase_.load(std::memory_order_acquire) != Phase::Recording) return nullptr;
+  const sys::SignalsBlocked blocked;
+  if (this_thread != nullptr) return this_thread;  // a signal handler was faster
+  if (!lock_.lock()) return nullptr;
+  Thread* thread = reusable_block();
+  if (thread == nullptr) {
+    const long block = sys::mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (sys::failed(block)) {
+      lock_.unlock();
+      return nullptr;
+    }
+    thread = reinterpret_cast<Thread*>(block);
+    thread->next = threads_;
+    threads_ = thread;
+  }
+  assign(thread);
+  lock_.unlock();
+  this_thread = thread;
+  if (has_key_) pthread_setspecific(key_, thread);
+  return thread;
+}
+
+void Recorder::on_thread_exit(void* state) {
+  Thread* thread = static_cast<Thread*>(state);
+  // Other keys' destructors may still allocate: wait for the last round.
+  if (recorder.alive() && thread->exit_rounds + 1 < kDestructorRounds) {
+    ++thread->exit_rounds;
+    pthread_setspecific(recorder.key_, thread);
+    return;
+  }
+  if (recorder.alive()) recorder.detach_thread(thread);
+}
+
+void Recorder::detach_thread(Thread* thread) {
+  const sys::SignalsBlocked blocked;
+  thread->gate.store(Gate::InHook, std::memory_order_relaxed);
+  write_note(thread, trace::Op::ThreadEnd, 0);
+  close_chunk(thread);
+  live_threads_.fetch_sub(1, std::memory_order_relaxed);
+  thread->attention.fetch_or(kLeaving, std::memory_order_relaxed);
+  thread->gate.store(Gate::Ready, std::memory_order_relaxed);
+}
+
+}  // namespace tare::recorder
