@@ -11,7 +11,7 @@ namespace tare::core {
 // site have the same stack.
 struct DictionaryUnion {
   trace::Dictionary dictionary;          // modules, rows, stacks; ids of `own` stay as they are; no shapes
-  std::vector<trace::StackId> stack_of;  // by StackId of `other`
+  std::vector<trace::StackId> stack_of;  // by StackId of `other`; the empty stack where it wasn't needed
 };
 
 DictionaryUnion unite(const trace::Dictionary& own, const trace::Dictionary& other);

@@ -86,24 +86,23 @@ LiveSet LiveSetAtFork::take() {
   static const trace::Dictionary kNothing;
   const State& state = *state_;
   const trace::Dictionary& older = state.inherited ? state.inherited->dictionary : kNothing;
-  DictionaryUnion names = unite(state.dictionary, older);
+  DictionaryUnion all = unite(state.dictionary, older);
   LiveSet set;
-  set.dictionary = std::move(names.dictionary);
-  std::unordered_map<std::uint64_t, std::uint32_t> shape_of;  // low word -> shape in the set
+  std::unordered_map<std::uint64_t, std::uint32_t> shape_of;  // word -> shape in the set
   state.blocks.for_each_live([&](std::uint64_t address, std::uint64_t word) {
-    const auto [it, fresh] = shape_of.try_emplace(word, static_cast<std::uint32_t>(set.dictionary.shapes.size()));
+    auto& shapes = all.dictionary.shapes;
+    const auto [it, fresh] = shape_of.try_emplace(word, static_cast<std::uint32_t>(shapes.size()));
     if (fresh) {
       const std::uint64_t at = word & kIndexMask;
-      if (word & kOwn) {
-        set.dictionary.shapes.push_back(state.dictionary.shapes[at]);
-      } else {
-        trace::Shape shape = older.shapes[at];
-        shape.stack = names.stack_of[index(shape.stack)];
-        set.dictionary.shapes.push_back(shape);
-      }
+      shapes.push_back(word & kOwn ? state.dictionary.shapes[at] : older.shapes[at]);
+      if (!(word & kOwn)) shapes.back().stack = all.stack_of[index(shapes.back().stack)];
     }
     set.blocks.push_back({address, static_cast<trace::ShapeId>(it->second)});
   });
+  DictionaryUnion used = unite({}, all.dictionary);  // a parent's stacks by the hundred thousand aren't the child's
+  set.dictionary = std::move(used.dictionary);
+  set.dictionary.shapes = std::move(all.dictionary.shapes);
+  for (trace::Shape& shape : set.dictionary.shapes) shape.stack = used.stack_of[index(shape.stack)];
   return set;
 }
 

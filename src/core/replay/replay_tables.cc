@@ -6,7 +6,6 @@
 #include <string>
 
 #include "core/replay/dictionary_union.h"
-#include "trace/api.h"
 #include "trace/open_trace.h"
 
 namespace tare::core {
@@ -117,7 +116,7 @@ class SiteSizes {
     const std::uint32_t end = group.sums[shape].live;
     table_.add(shape_id_, static_cast<std::int64_t>(id));
     table_.add(stack_id_, std::int64_t{index(stack)});
-    table_.add(api_, std::string_view(trace::name_of(facts.api)));
+    table_.add_code(api_, static_cast<std::int32_t>(facts.api) & 31);
     table_.add(align_bytes_, facts.align_log2 == 0 ? std::int64_t{0} : std::int64_t{1} << (facts.align_log2 & 63));
     table_.add(requested_bytes_, whole(facts.requested_bytes));
     table_.add(usable_bytes_, whole(facts.usable_bytes));
@@ -147,7 +146,7 @@ class SiteSizes {
   using Id = TableBuilder::ColumnId;
   Id shape_id_ = table_.column("shape_id", ColumnType::Int64);
   Id stack_id_ = table_.column("stack_id", ColumnType::Int64);
-  Id api_ = table_.column("api", ColumnType::String);
+  Id api_ = table_.column("api", api_words());
   Id align_bytes_ = table_.column("align_bytes", ColumnType::Int64);  // asked for; 0: none
   Id requested_bytes_ = table_.column("requested_bytes", ColumnType::Int64);
   Id usable_bytes_ = table_.column("usable_bytes", ColumnType::Int64);

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "trace/api.h"
+
 namespace tare::core {
 namespace {
 
@@ -85,6 +87,12 @@ TableBuilder::ColumnId TableBuilder::column(std::string name, ColumnType type) {
   return table_.columns.size() - 1;
 }
 
+TableBuilder::ColumnId TableBuilder::column(std::string name, std::vector<std::string> words) {
+  const ColumnId id = column(std::move(name), ColumnType::String);
+  table_.columns[id].words = std::move(words);
+  return id;
+}
+
 void TableBuilder::reserve(std::size_t rows) {
   for (Column& column : table_.columns) {
     switch (column.type) {
@@ -136,6 +144,12 @@ void TableBuilder::add_null(ColumnId column) {
       break;
   }
   c.valid.push_back(0);
+}
+
+std::vector<std::string> api_words() {
+  std::vector<std::string> words;
+  for (int code = 0; code < 32; ++code) words.emplace_back(trace::name_of(static_cast<trace::AllocApi>(code)));
+  return words;
 }
 
 std::int64_t to_column(unsigned __int128 value) {

@@ -62,6 +62,12 @@ class TableBuilder {
   explicit TableBuilder(std::string name) { table_.name = std::move(name); }
 
   ColumnId column(std::string name, ColumnType type);
+  // A string column whose values are a few known words, added by index: saves a look-up a row.
+  ColumnId column(std::string name, std::vector<std::string> words);
+  void add_code(ColumnId column, std::int32_t code) {
+    table_.columns[column].codes.push_back(code);
+    mark(column, 1);
+  }
   void reserve(std::size_t rows);
   void add(ColumnId column, std::int64_t value) {
     table_.columns[column].ints.push_back(value);
@@ -84,6 +90,9 @@ class TableBuilder {
   Table table_;
   std::vector<std::unordered_map<std::string, std::int32_t>> codes_;
 };
+
+// Display names of the allocation entry points, by code: words of every `api` column.
+std::vector<std::string> api_words();
 
 // Unsigned sums into the signed columns that SQL has: what doesn't fit becomes the largest value.
 std::int64_t to_column(unsigned __int128 value);

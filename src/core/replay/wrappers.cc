@@ -1,0 +1,96 @@
+// Reduces demangled names to what wrappers.def lists, and looks them up.
+#include "core/replay/wrappers.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+namespace tare::core {
+namespace {
+
+struct WrapperNames {
+  std::unordered_set<std::string_view> exact;
+  std::unordered_set<std::string_view> last;
+  std::vector<std::string_view> prefixes;
+};
+
+void add_Exact(WrapperNames& names, std::string_view name) { names.exact.insert(name); }
+void add_Last(WrapperNames& names, std::string_view name) { names.last.insert(name); }
+void add_Prefix(WrapperNames& names, std::string_view name) { names.prefixes.push_back(name); }
+
+const WrapperNames& wrapper_names() {
+  static const WrapperNames names = [] {
+    WrapperNames made;
+#define TARE_WRAPPER(kind, name) add_##kind(made, name);
+#include "core/replay/wrappers.def"
+    return made;
+  }();
+  return names;
+}
+
+bool starts_operator_symbol(std::string_view text, std::size_t at) {
+  constexpr std::string_view kOperator = "operator";
+  return at >= kOperator.size() && text.substr(at - kOperator.size(), kOperator.size()) == kOperator;
+}
+
+}  // namespace
+
+std::string plain_name(std::string_view function) {
+  std::string name;
+  int depth = 0;  // of template brackets
+  for (std::size_t i = 0; i < function.size(); ++i) {
+    const char c = function[i];
+    if (starts_operator_symbol(function, i) && (c == '<' || c == '>' || c == '(' || c == '-')) {
+      // operator<, <<, <=, <=>, >, >>, ->, (): the symbol is part of the name
+      std::size_t end = i;
+      if (c == '(') {
+        end = i + 2;
+      } else {
+        while (end < function.size() && std::string_view("<>=-*").find(function[end]) != std::string_view::npos) ++end;
+      }
+      if (depth == 0) name.append(function.substr(i, end - i));
+      i = end - 1;
+      continue;
+    }
+    // Rust writes a type in angle brackets at the start of a path: <alloc::vec::Vec<T> as Trait>::method stays readable
+    if (c == '<' && !(name.empty() && depth == 0)) {
+      ++depth;
+    } else if (c == '>' && depth > 0) {
+      --depth;
+    } else if (depth == 0) {
+      if (c == '(' && function.substr(i, 21) == "(anonymous namespace)") {
+        name.append("(anonymous namespace)");
+        i += 20;
+        continue;
+      }
+      if (c == '(') break;
+      if (c == '[' && function.substr(i, 5) == "[abi:") {
+        i = std::min(function.find(']', i), function.size() - 1);
+        continue;
+      }
+      if (c == '[' && function.substr(i, 6) == "[clone") break;
+      name.push_back(c);
+    }
+  }
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  // A template function's demangled name starts with its return type: "void* xalloc<int>(int)".
+  const std::size_t is_operator = name.find("operator ");
+  const std::size_t space = is_operator == std::string::npos ? name.rfind(' ') : name.rfind(' ', is_operator);
+  if (space != std::string::npos && space < is_operator && name.front() != '<') name.erase(0, space + 1);
+  return name;
+}
+
+bool is_wrapper(std::string_view function) {
+  if (function.empty()) return false;
+  const WrapperNames& names = wrapper_names();
+  const std::string name = plain_name(function);
+  if (names.exact.count(name)) return true;
+  const std::size_t last = name.rfind("::");
+  if (last != std::string::npos && names.last.count(std::string_view(name).substr(last + 2))) return true;
+  for (std::string_view prefix : names.prefixes) {
+    if (std::string_view(name).substr(0, prefix.size()) == prefix) return true;
+  }
+  return false;
+}
+
+}  // namespace tare::core

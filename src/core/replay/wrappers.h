@@ -1,0 +1,15 @@
+// Tells allocation wrappers from the functions that call them, by name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tare::core {
+
+// `function` as the symbolizer gives it, with or without parameters. Empty names are no wrappers.
+bool is_wrapper(std::string_view function);
+
+// The name without return type, parameters, template arguments and ABI tags: what wrappers.def lists.
+std::string plain_name(std::string_view function);
+
+}  // namespace tare::core
