@@ -79,8 +79,11 @@ Rule compact(const CfiWork& work, std::uint64_t pc) {
 
 Rule rule_of(std::uint64_t address, const ModuleInfo* module, CfiWork& work) {
   if (module == nullptr) return Rule::make(RuleKind::NoObject, 0, 0);
-  if (find_cfi_row(module->unwind, address, work) != CfiResult::Found) return Rule::make(RuleKind::NoTable, 0, 0);
-  return compact(work, address - 1);
+  if (find_cfi_row(module->unwind, address, work) == CfiResult::Found) return compact(work, address - 1);
+  // The very start of a function that nothing calls: the made-up return address at the bottom of a coroutine's stack
+  // (makecontext's __start_context).
+  if (find_cfi_row(module->unwind, address + 1, work) == CfiResult::Found) return Rule::make(RuleKind::End, 0, 0);
+  return Rule::make(RuleKind::NoTable, 0, 0);
 }
 
 }  // namespace

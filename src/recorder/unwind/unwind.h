@@ -32,7 +32,7 @@ struct Capture {
 };
 
 // The stack of one thread. Lives in a zero-initialised mmap'd block (zero is its valid initial state, nothing to
-// construct or destroy); some 560 KiB of address space, of which only as much is touched as the stacks are deep. Not
+// construct or destroy); some 900 KiB of address space, of which only as much is touched as the stacks are deep. Not
 // reentrant: a signal handler that interrupts capture() must not call it on the same Unwinder. A longjmp out of one is
 // fine.
 class Unwinder {
@@ -51,7 +51,7 @@ class Unwinder {
   friend struct State;
   std::uint32_t emitted_;  // 1: the reader knows the stored stack
   std::uint32_t reserved_;
-  alignas(64) std::uint64_t storage_[72 * 1024];
+  alignas(64) std::uint64_t storage_[112 * 1024];
 };
 
 // The tables that rows and modules are published in: the spool's, or private memory in a checker. Row 0 is made by
