@@ -37,14 +37,19 @@ class CoreSource:
 
     def load(self, table: schema.Table, into: Database) -> None:
         if table.name == "blocks":
-            with Progress("tare: listing blocks") as progress:
-                _load_stream(table, self._recording.blocks(_progress(progress)), into)
+            self._load_blocks(table, into)
             return
         made = self._make(table.name)
         if made.rows > _TEXT_ROWS:
             _load_stream(table, made, into)
         else:
             _load_text(table, made, into)
+
+    def _load_blocks(self, table: schema.Table, into: Database) -> None:
+        """In batches as they come, so that memory is DuckDB's to bound."""
+        into.run(table.ddl())
+        with Progress("tare: listing blocks") as progress:
+            self._recording.list_blocks(lambda batch: _append_stream(table, batch, into), _progress(progress))
 
     def _make(self, name: str) -> _core.Table:
         if name in ("sites", "stack_sites"):
@@ -59,11 +64,14 @@ class CoreSource:
     def _make_sites(self) -> None:
         if not self._sites_ready:
             with Progress("tare: looking up names"):
-                self._recording.make_sites(self.depth)
+                self._recording.find_sites(self.depth)
             self._sites_ready = True
 
     def stack_rows(self, stack_id: int, depth: int) -> list[int]:
         return self._recording.stack_rows(stack_id, depth)
+
+    def is_wrapper(self, function: str) -> bool:
+        return _core.is_wrapper(function)
 
     def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
         return self._recording.frames(list(row_ids))
@@ -98,9 +106,14 @@ def _load_text(table: schema.Table, made: _core.Table, into: Database) -> None:
         os.close(fd)
 
 
-def _load_stream(table: schema.Table, stream: _core.Table | _core.BlockStream, into: Database) -> None:
-    into.connection.register("tare_stream", stream)
+def _load_stream(table: schema.Table, made: _core.Table, into: Database) -> None:
+    into.run(table.ddl())
+    _append_stream(table, made, into)
+
+
+def _append_stream(table: schema.Table, made: _core.Table, into: Database) -> None:
+    into.connection.register("tare_stream", made)
     try:
-        into.run(f"create table {table.name} as select {_selection(table)} from tare_stream")
+        into.run(f"insert into {table.name} select {_selection(table)} from tare_stream")
     finally:
         into.connection.unregister("tare_stream")

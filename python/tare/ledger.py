@@ -46,7 +46,7 @@ class Finding(NamedTuple):
 
     lens: str
     site_id: int
-    site_row: int
+    site_row: int | None  # null: the stack is empty
     sites: int  # sites folded into this one, where findings were merged by the line that names them
     blocks: float
     bytes_peak: float | None

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
         """Who knows stacks and names: the core for a trace, a test by hand."""
 
         def stack_rows(self, stack_id: int, depth: int) -> list[int]:
-            """Row ids of a stack without its allocation wrappers, innermost first, at most `depth`."""
+            """Row ids of a stack, innermost first, at most `depth`."""
+
+        def is_wrapper(self, function: str) -> bool:
+            """Whether a function only passes allocations on."""
 
         def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
             """The frames at return addresses, innermost first of each."""
@@ -81,12 +84,24 @@ class Names:
         """Innermost first; an inlined function is a frame of its own. At most `depth` return addresses."""
         rows = self._rows(stack_id, depth)
         self.prepare(rows)
-        return [frame for row in rows for frame in self._frames[row]]
+        return [frame for row in rows[:1] for frame in self._callers(row)] + [
+            frame for row in rows[1:] for frame in self._frames[row]
+        ]
 
-    def at(self, row_id: int) -> Frame:
-        """The innermost frame at a return address."""
+    def at(self, row_id: int | None) -> Frame:
+        """The function that names a site: the innermost at its return address that isn't an allocation wrapper."""
+        if row_id is None:  # an empty stack
+            return UNKNOWN
         self.prepare((row_id,))
-        return self._frames[row_id][0]
+        return self._callers(row_id)[0]
+
+    def _callers(self, row_id: int) -> list[Frame]:
+        """A site's own frames without wrappers inlined into them (std::allocator::allocate into main)."""
+        frames = self._frames[row_id]
+        inner = 0
+        while inner < len(frames) - 1 and frames[inner].function and self._source.is_wrapper(frames[inner].function):
+            inner += 1
+        return frames[inner:]
 
     def _rows(self, stack_id: int, depth: int) -> list[int]:
         key = (stack_id, depth)

@@ -91,5 +91,5 @@ class Recording:
 
     def finding_frames(self, findings: Sequence[Finding]) -> list[Frame]:
         """The frame that names each finding's site; asked for in one batch."""
-        self.names.prepare(finding.site_row for finding in findings)
+        self.names.prepare(finding.site_row for finding in findings if finding.site_row is not None)
         return [self.names.at(finding.site_row) for finding in findings]

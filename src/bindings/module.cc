@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrow_stream.h"
+#include "bindings/py_table.h"
 #include "bindings/python_error.h"
 #include "bindings/recording.h"
 #include "bindings/table_text.h"
@@ -21,16 +22,6 @@ namespace {
 
 using core::Table;
 using SharedTable = std::shared_ptr<const Table>;
-
-// A table that Python holds: it shares the recording's.
-struct PyTable {
-  SharedTable table;
-};
-
-struct PyBlocks {
-  SharedTable columns;
-  NextBatch next;
-};
 
 nb::object capsule(std::unique_ptr<ArrowArrayStream> stream) {
   // The consumer moves the stream's contents out and clears `release`; otherwise they end with the capsule.
@@ -104,11 +95,6 @@ void bind_tables(nb::module_& module) {
       .def_prop_ro("columns", columns_of)
       .def("write_text", [](const PyTable& held) { return value_or_raise(write_text(*held.table)); })
       .def("__arrow_c_stream__", table_stream, nb::arg("requested_schema") = nb::none());
-  nb::class_<PyBlocks>(module, "BlockStream")
-      .def(
-          "__arrow_c_stream__",
-          [](const PyBlocks& blocks, const nb::object&) { return capsule(arrow_stream(blocks.columns, blocks.next)); },
-          nb::arg("requested_schema") = nb::none());
 }
 
 void bind_launch(nb::module_& module) {

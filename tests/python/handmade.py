@@ -131,6 +131,9 @@ class Handmade:
             stack_id = node["caller_id"]
         return rows
 
+    def is_wrapper(self, function: str) -> bool:
+        return function in ("malloc", "operator new")
+
     def frames(self, row_ids: Sequence[int]) -> list[tuple[int, int, str, str, str, int | None, str, int | None]]:
         frames: list[tuple[int, int, str, str, str, int | None, str, int | None]] = []
         for row in row_ids:

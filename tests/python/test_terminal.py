@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 
 import pytest
-
 from tare.terminal import Progress, Style, shorten, shorten_path, width_of
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tare.errors import TareError
 from tare.sizes import parse_bytes
 from tare.units import duration, exact, human_bytes, human_count, percent, plural

@@ -152,10 +152,10 @@ def malloc_calls(command: list[str]) -> int | None:
                 output=f"{folder}/run.tare",
                 recorder_library=recorder_library(),
                 sample_bytes=0,
-                wait_for_all=1,
-                record_environment=0,
-                record_free_stacks=0,
-                summarize=1,
+                wait_for_all=True,
+                record_environment=False,
+                record_free_stacks=False,
+                summarize=True,
                 progress=None,
             )
         except TareError:

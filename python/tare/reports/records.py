@@ -57,7 +57,7 @@ def query(recording: Recording, counted: str, sort: str, filters: Sequence[str],
     order = {
         "usable": "usable_bytes",
         "requested": "requested_bytes",
-        "slop": "usable_bytes - requested_bytes",
+        "slop": "slop_bytes",
         "blocks": "blocks",
         "byte-seconds": "byte_ns",
     }[sort]
@@ -66,7 +66,8 @@ def query(recording: Recording, counted: str, sort: str, filters: Sequence[str],
         select s.site_id, sum({counted}) as blocks, sum(requested_bytes * {counted}) as requested_bytes,
                sum(usable_bytes * {counted}) as usable_bytes, sum((usable_bytes + header_bytes) * {counted}) as gross_bytes,
                sum(byte_ns) as byte_ns, sum(total_blocks) as calls,
-               count(distinct case when {counted} > 0 then usable_bytes end) as size_kinds
+               count(distinct case when {counted} > 0 then usable_bytes end) as size_kinds,
+               sum((usable_bytes - requested_bytes) * {counted}) as slop_bytes
         from site_sizes z join stack_sites s on s.stack_id = z.stack_id
         group by s.site_id having sum({counted}) > 0
         order by {order} desc, gross_bytes desc, s.site_id
@@ -103,7 +104,7 @@ def query(recording: Recording, counted: str, sort: str, filters: Sequence[str],
             kinds,
             stacks[site_id],
         )
-        for site_id, blocks_here, requested, usable, gross_here, byte_ns, calls, kinds in shown
+        for site_id, blocks_here, requested, usable, gross_here, byte_ns, calls, kinds, _ in shown
     ]
     return Page(records, len(rows), gross, blocks)
 

@@ -102,7 +102,7 @@ def _weights(record: Record, about: str) -> Iterator[str]:
 
 def _stack(record: Record, width: int) -> Iterator[str]:
     for number, frame in enumerate(record.stack, start=1):
-        place = f" ({shorten_path(frame.file, 60)}:{frame.line})" if frame.file and frame.line else ""
+        place = f" ({shorten_path(frame.file, max(width // 2, 20))}:{frame.line})" if frame.file and frame.line else ""
         if not place and frame.function and frame.module:
             place = f" [{frame.module.rpartition('/')[2]}]"
-        yield f"    #{number:02}: {shorten(frame.name, max(width - 9 - len(place), 20))}{place}"
+        yield f"    #{number:02}: {shorten(frame.name, max(width - 9 - len(place), 12))}{place}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from handmade import Handmade
-
 from tare.ledger import Finding
 
 

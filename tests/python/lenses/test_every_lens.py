@@ -6,7 +6,6 @@ import re
 
 import pytest
 from handmade import Handmade
-
 from tare import lenses, schema
 from tare.errors import TareError
 
@@ -41,5 +40,5 @@ def test_sql_stays_in_the_subset_that_spark_shares(name: str) -> None:
 
 
 def test_an_unknown_lens_is_said_with_the_known_ones() -> None:
-    with pytest.raises(TareError, match="no lens is called 'leeks'.*slop"):
+    with pytest.raises(TareError, match=r"no lens is called 'leeks'.*slop"):
         lenses.load("leeks")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from handmade import Handmade
-
 from tare.ledger import Finding
 
 # the seed's example: one buffer from 1 byte to 1 MiB, a byte at a time

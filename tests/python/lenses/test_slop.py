@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from handmade import Handmade
-
 from tare.ledger import Finding
 
 

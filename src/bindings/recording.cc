@@ -1,0 +1,112 @@
+// Opens a trace and answers for its tables and names; the GIL is released while the core works.
+#include "bindings/recording.h"
+
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/py_table.h"
+#include "bindings/python_error.h"
+#include "core/recording/recording.h"
+#include "core/replay/wrappers.h"
+
+namespace nb = nanobind;
+
+namespace tare::bindings {
+namespace {
+
+using core::Recording;
+using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+// Calls back into Python now and then; Ctrl-C is seen there.
+trace::ReplayProgress reporting(const Progress& progress) {
+  return [&progress](std::uint64_t done, std::uint64_t total) {
+    nb::gil_scoped_acquire held;
+    progress(done, total);
+  };
+}
+
+Recording open(const std::string& path, std::optional<std::uint64_t> at_ns, const Progress& progress) {
+  auto opened = [&] {
+    nb::gil_scoped_release released;
+    return Recording::open(path, {at_ns, reporting(progress)});
+  }();
+  return value_or_raise(std::move(opened));
+}
+
+PyTable table(const Recording& recording, const std::string& name) {
+  auto found = recording.table(name);
+  if (!found) raise({ErrorKind::Internal, "the core makes no table " + name});
+  return {std::move(found)};
+}
+
+void find_sites(Recording& recording, std::uint32_t depth) {
+  nb::gil_scoped_release released;
+  recording.find_sites(depth);
+}
+
+PyTable frames_table(Recording& recording) {
+  nb::gil_scoped_release released;
+  return {std::make_shared<const core::Table>(recording.names().frames_table())};
+}
+
+using FrameRow = std::tuple<std::uint32_t, std::int64_t, std::string, std::string, std::string, std::optional<std::uint32_t>, std::string,
+                            std::optional<std::int64_t>>;
+
+std::vector<FrameRow> frames(Recording& recording, const std::vector<std::uint32_t>& row_ids) {
+  nb::gil_scoped_release released;
+  std::vector<trace::RowId> rows;
+  for (const std::uint32_t row : row_ids) rows.push_back(static_cast<trace::RowId>(row));
+  std::vector<FrameRow> result;
+  for (core::NamedFrame& named : recording.names().frames(rows)) {
+    result.emplace_back(trace::index(named.row), named.inline_depth, std::move(named.frame.function), std::move(named.frame.linkage_name),
+                        std::move(named.frame.file), named.frame.line, std::move(named.module_path), named.module_offset);
+  }
+  return result;
+}
+
+std::vector<std::uint32_t> stack_rows(const Recording& recording, std::uint32_t stack_id, std::size_t depth) {
+  std::vector<std::uint32_t> rows;
+  for (const trace::RowId row : recording.stack_rows(static_cast<trace::StackId>(stack_id), depth)) rows.push_back(trace::index(row));
+  return rows;
+}
+
+void list_blocks(const Recording& recording, const std::function<void(PyTable)>& sink, const Progress& progress) {
+  // What the sink throws must not cross the core; it is thrown again when the core has returned.
+  std::exception_ptr thrown;
+  const core::BlockSink guarded = [&](core::Table batch) -> Status {
+    nb::gil_scoped_acquire held;
+    try {
+      sink({std::make_shared<const core::Table>(std::move(batch))});
+      return ok();
+    } catch (...) {
+      thrown = std::current_exception();
+      return Error{ErrorKind::Internal, "stopped"};
+    }
+  };
+  const Status status = [&] {
+    nb::gil_scoped_release released;
+    return recording.list_blocks(guarded, reporting(progress));
+  }();
+  if (thrown) std::rethrow_exception(thrown);
+  if (!status) raise(status.error());
+}
+
+}  // namespace
+
+void bind_recording(nb::module_& module) {
+  nb::class_<Recording>(module, "Recording")
+      .def_prop_ro("warnings", [](const Recording& recording) { return recording.warnings(); })
+      .def("table", table, nb::arg("name"))
+      .def("find_sites", find_sites, nb::arg("depth"))
+      .def("frames_table", frames_table)
+      .def("frames", frames, nb::arg("row_ids"))
+      .def("stack_rows", stack_rows, nb::arg("stack_id"), nb::arg("depth"))
+      .def("list_blocks", list_blocks, nb::arg("sink"), nb::arg("progress"));
+  module.def("open", open, nb::arg("path"), nb::arg("at_ns").none(), nb::arg("progress"));
+  module.def("is_wrapper", [](const std::string& function) { return core::is_wrapper(function); }, nb::arg("function"));
+}
+
+}  // namespace tare::bindings

@@ -1,0 +1,109 @@
+// Batches by module: a compilation unit is walked once for all of its addresses.
+#include "core/recording/names.h"
+
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace tare::core {
+
+using trace::index;
+
+struct Names::Batch {
+  const trace::Module* module = nullptr;  // null: rows in no module
+  std::vector<std::size_t> positions;     // in the rows asked for
+  std::vector<std::uint64_t> addresses;
+};
+
+Names::Names(const trace::Dictionary& dictionary) : dictionary_(dictionary), symbolizer_(std::make_unique<Symbolizer>()) {}
+
+Names::~Names() = default;
+
+std::vector<Names::Batch> Names::by_module(std::span<const trace::RowId> rows) const {
+  std::map<std::uint32_t, Batch> batches;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (index(rows[i]) >= dictionary_.rows.size()) continue;
+    const std::uint64_t bits = dictionary_.rows[index(rows[i])];
+    const std::uint32_t module = index(trace::row_module(bits));
+    Batch& batch = batches[module];
+    if (module < dictionary_.modules.size()) batch.module = &dictionary_.modules[module];
+    batch.positions.push_back(i);
+    batch.addresses.push_back(trace::row_address(bits));
+  }
+  std::vector<Batch> list;
+  for (auto& [module, batch] : batches) list.push_back(std::move(batch));
+  return list;
+}
+
+std::vector<NamedFrame> Names::frames(std::span<const trace::RowId> rows) {
+  std::vector<std::vector<Frame>> found(rows.size());
+  for (const Batch& batch : by_module(rows)) {
+    std::vector<std::vector<Frame>> resolved(batch.positions.size());
+    if (batch.module != nullptr) resolved = symbolizer_->resolve(*batch.module, batch.addresses);
+    for (std::size_t i = 0; i < batch.positions.size(); ++i) {
+      if (resolved[i].empty()) resolved[i].emplace_back();
+      found[batch.positions[i]] = std::move(resolved[i]);
+    }
+  }
+  std::vector<NamedFrame> frames;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t depth = 0; depth < found[i].size(); ++depth) {
+      NamedFrame named{rows[i], static_cast<std::int64_t>(depth), std::move(found[i][depth]), {}, {}, {}};
+      const std::uint64_t bits = dictionary_.rows[index(rows[i])];
+      const trace::ModuleId module = trace::row_module(bits);
+      if (index(module) < dictionary_.modules.size()) {
+        named.module = module;
+        named.module_path = dictionary_.modules[index(module)].path;
+        named.module_offset = static_cast<std::int64_t>(trace::row_address(bits) - dictionary_.modules[index(module)].load_bias);
+      }
+      frames.push_back(std::move(named));
+    }
+  }
+  return frames;
+}
+
+void Names::name_sites(SiteFinder& finder) {
+  for (std::vector<trace::RowId> rows = finder.unnamed_rows(); !rows.empty(); rows = finder.unnamed_rows()) {
+    std::vector<bool> named(rows.size());
+    for (const Batch& batch : by_module(rows)) {
+      if (batch.module == nullptr) continue;
+      const std::vector<FunctionName> names = symbolizer_->function_names(*batch.module, batch.addresses);
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::string_view function = names[i].function;
+        finder.name(rows[batch.positions[i]], std::span(&function, 1));
+        named[batch.positions[i]] = true;
+      }
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::string_view nothing;
+      if (!named[i]) finder.name(rows[i], std::span(&nothing, 1));
+    }
+  }
+}
+
+Table Names::frames_table() {
+  std::vector<trace::RowId> rows;
+  for (std::size_t row = 0; row < dictionary_.rows.size(); ++row) rows.push_back(static_cast<trace::RowId>(row));
+  TableBuilder table("frames");
+  const auto row_id = table.column("row_id", ColumnType::Int64);
+  const auto inline_depth = table.column("inline_depth", ColumnType::Int64);
+  const auto function = table.column("function", ColumnType::String);
+  const auto mangled = table.column("mangled", ColumnType::String);
+  const auto file = table.column("file", ColumnType::String);
+  const auto line = table.column("line", ColumnType::Int64);
+  const auto module_id = table.column("module_id", ColumnType::Int64);
+  const auto module_offset = table.column("module_offset", ColumnType::Int64);
+  for (const NamedFrame& named : frames(rows)) {
+    table.add(row_id, std::int64_t{index(named.row)});
+    table.add(inline_depth, named.inline_depth);
+    table.add(function, std::string_view(named.frame.function));
+    table.add(mangled, std::string_view(named.frame.linkage_name));
+    table.add(file, std::string_view(named.frame.file));
+    table.add(line, named.frame.line ? std::optional<std::int64_t>(*named.frame.line) : std::nullopt);
+    table.add(module_id, named.module ? std::optional<std::int64_t>(index(*named.module)) : std::nullopt);
+    table.add(module_offset, named.module_offset);
+  }
+  return table.take();
+}
+
+}  // namespace tare::core

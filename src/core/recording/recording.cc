@@ -1,0 +1,123 @@
+// Cache first; otherwise open, replay, and leave the tables for the next reader.
+#include "core/recording/recording.h"
+
+#include "core/recording/inherited.h"
+#include "core/replay/replay.h"
+#include "core/replay/table_cache.h"
+
+namespace tare::core {
+namespace {
+
+constexpr std::string_view kCachedTables = "tables";
+constexpr const char* kWarnings = "warnings";  // what was wrong with the trace, kept with its tables
+
+Table warnings_table(const std::vector<std::string>& warnings) {
+  TableBuilder table(kWarnings);
+  const auto text = table.column("text", ColumnType::String);
+  for (const std::string& warning : warnings) table.add(text, std::string_view(warning));
+  return table.take();
+}
+
+std::vector<std::string> warnings_of(const Tables& tables) {
+  std::vector<std::string> warnings;
+  if (const Table* table = tables.find(kWarnings)) {
+    for (std::size_t row = 0; row < table->rows(); ++row) warnings.emplace_back((*table)["text"].text(row));
+  }
+  return warnings;
+}
+
+Result<Tables> replayed(const std::string& path, const RecordingOptions& options) {
+  auto opened = trace::open_trace(path);
+  if (!opened) return opened.error();
+  std::vector<std::string> warnings = opened->warnings();
+  const std::optional<LiveSet> inherited = inherited_blocks(path, *opened, options.progress, warnings);
+  Replay replay(opened->dictionary(), opened->info(), {options.at_ns, opened->clock_pairs()});
+  if (inherited) replay.inherit(*inherited);
+  if (const Status read = opened->replay_into(replay, options.progress); !read) warnings.push_back(read.error().message);
+  Tables tables = replay.finish(opened->clock_pairs());
+  if (!warnings.empty()) tables.put(warnings_table(warnings));
+  return tables;
+}
+
+}  // namespace
+
+struct Recording::State {
+  std::string path;
+  std::shared_ptr<const Tables> replayed;
+  std::shared_ptr<const Tables> sites;
+  std::vector<std::string> warnings;
+  trace::Dictionary dictionary;
+  std::unique_ptr<Names> names;
+};
+
+Recording::Recording(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Recording::Recording(Recording&&) noexcept = default;
+Recording& Recording::operator=(Recording&&) noexcept = default;
+Recording::~Recording() = default;
+
+Result<Recording> Recording::open(const std::string& path, const RecordingOptions& options) {
+  const TableCache cache(path);
+  std::optional<Tables> tables;
+  if (!options.at_ns) tables = cache.load(kCachedTables);
+  if (!tables) {
+    auto fresh = replayed(path, options);
+    if (!fresh) return fresh.error();
+    tables = *std::move(fresh);
+    // a cache that can't be written costs a replay next time, and is no reason to complain now
+    if (!options.at_ns) static_cast<void>(cache.store(kCachedTables, *tables));
+  }
+  auto state = std::make_unique<State>();
+  state->path = path;
+  state->warnings = warnings_of(*tables);
+  state->dictionary = dictionary_of(*tables);
+  state->replayed = std::make_shared<const Tables>(*std::move(tables));
+  return Recording(std::move(state));
+}
+
+std::shared_ptr<const Table> Recording::table(std::string_view name) const {
+  for (const auto& tables : {state_->replayed, state_->sites}) {
+    if (!tables) continue;
+    if (const Table* found = tables->find(name)) return {tables, found};
+  }
+  return nullptr;
+}
+
+const std::vector<std::string>& Recording::warnings() const { return state_->warnings; }
+
+void Recording::find_sites(std::uint32_t depth) {
+  SiteFinder finder(*state_->replayed, depth);
+  names().name_sites(finder);
+  Tables found;
+  finder.add_to(found);
+  state_->sites = std::make_shared<const Tables>(std::move(found));
+}
+
+Status Recording::list_blocks(const BlockSink& sink, const trace::ReplayProgress& progress) const {
+  auto opened = trace::open_trace(state_->path);
+  if (!opened) return opened.error();
+  std::vector<std::string> warnings;  // said when the tables were made
+  const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
+  BlockStream blocks(opened->dictionary(), opened->info(), opened->clock_pairs(), sink, inherited ? &*inherited : nullptr);
+  const Status read = opened->replay_into(blocks, progress);
+  if (const Status handed_out = blocks.finish(); !handed_out) return handed_out;
+  return read;
+}
+
+std::vector<trace::RowId> Recording::stack_rows(trace::StackId stack, std::size_t depth) const {
+  std::vector<trace::RowId> rows;
+  const auto& stacks = state_->dictionary.stacks;
+  while (stack != trace::kEmptyStack && trace::index(stack) < stacks.size() && rows.size() < depth) {
+    const trace::StackNode node = stacks[trace::index(stack)];
+    rows.push_back(node.row);
+    if (trace::index(node.caller) >= trace::index(stack)) break;  // a caller's id is smaller; a damaged trace may say otherwise
+    stack = node.caller;
+  }
+  return rows;
+}
+
+Names& Recording::names() {
+  if (!state_->names) state_->names = std::make_unique<Names>(state_->dictionary);
+  return *state_->names;
+}
+
+}  // namespace tare::core

@@ -1,0 +1,55 @@
+// A recording as its readers want it: tables by name, from the cache or by replaying the trace, and names for addresses.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/recording/names.h"
+#include "core/replay/blocks.h"
+#include "core/replay/tables.h"
+#include "trace/open_trace.h"
+#include "trace/result.h"
+
+namespace tare::core {
+
+struct RecordingOptions {
+  std::optional<std::uint64_t> at_ns;  // fills the columns at_*; needs a replay, cached tables don't have them
+  trace::ReplayProgress progress;
+};
+
+class Recording {
+ public:
+  // Damage leaves what lies before it, and a warning; an error means that nothing can be shown.
+  static Result<Recording> open(const std::string& path, const RecordingOptions& options = {});
+
+  Recording(Recording&&) noexcept;
+  Recording& operator=(Recording&&) noexcept;
+  ~Recording();
+
+  // process, site_sizes, chains, timeline, stacks, rows, modules; after find_sites() sites and stack_sites. Null: no such table.
+  std::shared_ptr<const Table> table(std::string_view name) const;
+  const std::vector<std::string>& warnings() const;
+
+  // Makes sites and stack_sites for stacks cut to `depth` frames.
+  void find_sites(std::uint32_t depth);
+
+  // Walks the trace once more and hands out table `blocks` in batches. Damage ends it with Corrupt, after what lies before.
+  Status list_blocks(const BlockSink& sink, const trace::ReplayProgress& progress) const;
+
+  // Return addresses of a stack, innermost first, at most `depth`.
+  std::vector<trace::RowId> stack_rows(trace::StackId stack, std::size_t depth) const;
+
+  Names& names();
+
+ private:
+  struct State;
+  explicit Recording(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tare::core

@@ -1,0 +1,56 @@
+"""Compare: pairs, ratios, spread; a command that fails is said."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from tare.commands import compare
+from tare.errors import TareError
+
+
+def test_two_commands_are_told_apart() -> None:
+    assert compare.split(["a", "-x", "--", "b"]) == (["a", "-x"], ["b"])
+    for words in (["a"], ["a", "--"], ["--", "b"], []):
+        with pytest.raises(TareError, match="two commands"):
+            compare.split(words)
+
+
+def test_ratios_are_of_pairs_with_their_range() -> None:
+    ratio = compare.ratio_of("cpu", "s", [1.0, 2.0, 4.0], [0.5, 1.2, 1.8])
+    assert (ratio.ratio, ratio.low, ratio.high) == (0.5, 0.45, 0.6)
+    assert (ratio.before, ratio.after) == (2.0, 1.2)
+    assert compare.ratio_of("faults", "", [0.0], [5.0]).ratio is None
+
+
+def test_a_verdict_needs_the_whole_range_on_one_side() -> None:
+    texts = [
+        "\n".join(compare.lines((["a"], ["b"]), [compare.ratio_of("cpu", "s", [1.0, 1.0], after)], 2))
+        for after in ([0.5, 0.6], [1.5, 1.6], [0.9, 1.1])
+    ]
+    assert [text.rsplit("]  ", 1)[1] for text in texts] == ["less", "more", "no clear change"]
+
+
+def test_real_runs_are_measured() -> None:
+    busy = [sys.executable, "-Ic", "s = [0] * 4_000_000\nfor i in range(300_000): s[i] = i"]
+    idle = [sys.executable, "-Ic", "pass"]
+    samples = compare.interleave((busy, idle), 2)
+    ratios = {
+        metric: compare.ratio_of(
+            metric, unit, [getattr(s, metric) for s in samples[0]], [getattr(s, metric) for s in samples[1]]
+        )
+        for metric, unit in compare._METRICS
+    }
+    assert all(len(side) == 2 for side in samples)
+    for metric in ("cpu", "rss", "faults"):
+        high = ratios[metric].high
+        assert high is not None and high < 1, metric
+
+
+def test_failing_commands_end_it() -> None:
+    with pytest.raises(TareError, match="ended with status 3"):
+        compare.measure([sys.executable, "-Ic", "raise SystemExit(3)"])
+    with pytest.raises(TareError, match="was killed by signal 9"):
+        compare.measure(["sh", "-c", "kill -9 $$"])
+    with pytest.raises(TareError, match="can't start"):
+        compare.measure(["./no-such-program"])

@@ -1,0 +1,52 @@
+"""Differences: signed, by lens and by site, matched by names and not by ids or addresses."""
+
+from __future__ import annotations
+
+import io
+
+from handmade import Handmade
+from tare.reports import difference
+from tare.terminal import Style
+
+
+def program(order: tuple[str, ...], **peaks: int) -> Handmade:
+    made = Handmade()
+    for name in order:
+        if name in peaks:
+            made.blocks(made.stack(name, "main"), 1032, 2040, total=10 * peaks[name], peak=peaks[name])
+    made.size_class(1032, 2040, 1016)
+    return made
+
+
+def text(before: Handmade, after: Handmade) -> str:
+    change = difference.between(before.recording(), after.recording())
+    return "\n".join(difference.lines(change, 10, Style(io.StringIO()), 100))
+
+
+def test_the_same_twice_is_no_change() -> None:
+    assert "(no change)" in text(program(("f", "g"), f=5, g=7), program(("g", "f"), f=5, g=7)).splitlines()
+
+
+def test_sites_match_by_name_whatever_their_ids() -> None:
+    change = difference.between(program(("f", "g"), f=5, g=7).recording(), program(("g", "f"), f=6, g=7).recording())
+    (site,) = change.sites
+    assert site.stack[0].function == "f"
+    assert site.gross_change == 2048
+    assert site.lenses["slop"] == 1008
+    assert change.moments["peak"]["tare_bytes"] == (12 * 1016.0, 13 * 1016.0)
+
+
+def test_signs_new_and_gone() -> None:
+    report = text(program(("f", "g"), f=5), program(("f", "g"), g=3))
+    assert "-10,240 bytes at the peak (gone), -5 blocks, -50 calls" in report
+    assert "+6,144 bytes at the peak (new), +3 blocks, +30 calls" in report
+    assert "slop: peak" in report and "-2,016" in report
+
+
+def test_json_has_before_after_and_change() -> None:
+    change = difference.between(program(("f",), f=5).recording(), program(("f",), f=4).recording())
+    got = difference.as_json(change)
+    assert got["peak"]["gross_bytes"] == {"before": 10240, "after": 8192, "change": -2048}
+    assert got["lenses"]["slop"]["bytes_peak"]["change"] == -1008
+    assert got["sites"][0]["stack"][0]["function"] == "f"
+    assert got["lenses_run"][0] == "slop"

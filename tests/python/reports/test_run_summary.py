@@ -1,0 +1,47 @@
+"""The summary of a run: one screen, with what to do and where to go on."""
+
+from __future__ import annotations
+
+import io
+
+from handmade import Handmade
+from tare.reports.run_summary import Image, summary
+from tare.terminal import Style
+
+
+def lines(made: Handmade, *others: Image, width: int = 100) -> list[str]:
+    first = Image("my traces/app.tare", "app", 4711, 71_500, 20_000)
+    return list(summary(made.recording(), [first, *others], Style(io.StringIO()), width))
+
+
+def test_it_says_who_how_much_what_and_where(busy: Handmade) -> None:
+    text = "\n".join(lines(busy))
+    for words in (
+        "tare: app (pid 4711), glibc, 71.5 k events in 2.00 s",
+        "gross at 1.00 s = net 872 KiB + tare 553 KiB (38.8%)",
+        "slop 394 KiB, headers 159 KiB",
+        "arena_grow arena.c:40 [clownshoe]",
+        "append buffer.c:12",
+        "trace: my traces/app.tare (19.5 KiB)",
+        "tare report 'my traces/app.tare'",
+    ):
+        assert words in text
+
+
+def test_it_is_one_screen_however_much_is_found(busy: Handmade) -> None:
+    for number in range(50):
+        stack = busy.stack(f"f{number}", "main")
+        busy.blocks(stack, 1032, 2040, total=5000, peak=100, end=50, freed_within_16=4900)
+        busy.blocks(stack, 16, 24, total=5000, peak=1000)
+    others = [Image(f"app.tare.{pid}", "child", pid, pid, 1) for pid in range(100)]
+    assert len(lines(busy, *others)) <= 32
+
+
+def test_processes_are_listed_largest_first(busy: Handmade) -> None:
+    text = "\n".join(lines(busy, Image("app.tare.1", "sh", 1, 10, 5), Image("app.tare.2", "cc1", 2, 99_999, 5)))
+    assert "2 more recorded" in text
+    assert text.index("cc1 (pid 2)") < text.index("sh (pid 1)")
+
+
+def test_a_program_that_allocates_nothing(made: Handmade) -> None:
+    assert any("no lens found anything" in line for line in lines(made))

@@ -1,0 +1,74 @@
+"""The text report: its balance adds up on paper, it keeps to the width, and says what is left out."""
+
+from __future__ import annotations
+
+import io
+import re
+
+from handmade import Handmade
+from tare import lenses
+from tare.recording import Recording
+from tare.reports import records, text_report
+from tare.terminal import Style
+
+
+def text(recording: Recording, lens: str | None = None, limit: int = 10, width: int = 100) -> str:
+    page = None if lens else records.query(recording, "peak_blocks", "usable", [], limit)
+    chosen = lenses.load(lens) if lens else None
+    return "\n".join(
+        text_report.report(recording, page, chosen, "Live at the peak", limit, Style(io.StringIO()), width)
+    )
+
+
+def column(report: str, label: str) -> int:
+    match = re.search(rf"^\s*{re.escape(label)}\s+([\d,]+)", report, re.M)
+    assert match, label
+    return int(match[1].replace(",", ""))
+
+
+def test_the_balance_adds_up_on_paper(busy: Handmade) -> None:
+    report = text(busy.recording())
+    assert column(report, "gross") == column(report, "- tare") + column(report, "= net")
+    assert column(report, "- tare") == column(report, "slop") + column(report, "headers")
+
+
+def test_records_show_size_share_and_stack(busy: Handmade) -> None:
+    report = text(busy.recording(), limit=1)
+    assert "400 blocks in record 1 of 4" in report
+    assert "816,000 bytes (412,800 requested / 403,200 slop)" in report
+    assert "Individual block sizes: 2,040 x 400" in report
+    assert "56.13% of the heap (56.13% cumulative)" in report
+    assert "#01: arena_grow (/src/arena.c:40)" in report
+    assert "(3 more)" in report
+
+
+def test_the_width_is_kept(busy: Handmade) -> None:
+    busy.blocks(busy.stack("f" * 300 + "@/src/" + "d" * 200 + "/x.c:1", "main"), 10_000, 10_008, total=100, peak=100)
+    for width in (60, 80, 132):
+        long = [line for line in text(busy.recording(), width=width).splitlines() if len(line) > max(width, 70)]
+        assert not long
+
+
+def test_a_lens_report_has_all_of_its_words(busy: Handmade) -> None:
+    report = text(busy.recording(), "growth")
+    for words in ("question", "why", "shown", "beware", "sampling", "append buffer.c:12", "12,000,000"):
+        assert words in report
+    assert "Live at the peak" not in report
+
+
+def test_unknown_names_are_places_in_a_file(made: Handmade) -> None:
+    made.blocks(made.stack("?", "main"), 8, 24, total=1, peak=1)
+    assert re.search(r"#01: app\+0x[0-9a-f]+", text(made.recording()))
+
+
+def test_caveats_are_said(busy: Handmade) -> None:
+    made = Handmade(dropped_events=3, impossible_events=1, inherited_blocks=2, sample_bytes=524288)
+    made.blocks(made.stack("f"), 8, 24, total=1.5, peak=1.5)
+    report = text(made.recording())
+    assert "3 events were dropped" in report and "1 event contradicts" in report and "inherited" in report
+    assert "sampled every 512 KiB" in report
+    assert "~2 blocks" in report  # scaled figures are marked
+
+
+def test_nothing_allocated_is_no_crash(made: Handmade) -> None:
+    assert "no blocks" in text(made.recording())
