@@ -127,12 +127,11 @@ struct Symbolizer::Impl {
   }
 
   // True: `symbol` is another function of the same code as `physical`, which has a symbol of its own there.
-  // Constructors' variants (C1, C2) and names with more underscores (__libc_malloc for malloc) are the same function
-  // under another name.
+  // Constructors' variants (C1, C2) and longer names of an alias (__libc_malloc for malloc) are the same function.
   bool is_folded(ModuleSymbols& module, const ElfSymbol& symbol, const Frame& physical) {
     if (physical.linkage_name.empty()) return false;
     const FunctionName name = names.make(symbol.name);
-    return name.linkage_name != physical.linkage_name && name.function != physical.function &&
+    return !physical.linkage_name.ends_with(name.linkage_name) && name.function != physical.function &&
            module.elf_symbols().has_alias(symbol, physical.linkage_name);
   }
 
