@@ -21,7 +21,7 @@ constexpr std::uint64_t kMaxGrowth = 16 << 20;
 bool probe_readable(std::uint64_t address) {
   constexpr long kNoSuchHow = -1;
   constexpr std::uint64_t kUserEnd = 0x7fff'ffff'f000;
-  if (address >= kUserEnd) return false;
+  if (address >= kUserEnd || address < StackMemory::kPage) return false;  // a null mask is none: no error
   return sys::call(SYS_rt_sigprocmask, kNoSuchHow, static_cast<long>(address & ~std::uint64_t{7}), 0, 8) != -EFAULT;
 }
 

@@ -19,10 +19,12 @@
 namespace tare::recorder {
 namespace {
 
-// When the stack outgrows kMaxFrames this many innermost frames are kept: with room to grow, or deep recursion would
-// emit all its frames at each call.
+// When the stack outgrows kMaxFrames its innermost kKeptWhenTruncated frames are kept: with room to grow, or deep
+// recursion would emit all its frames at each call. When it has shrunk to kFewestWhenTruncated the frames dropped are
+// walked again.
 constexpr std::uint32_t kKeptWhenTruncated = 6144;
-static_assert(kKeptWhenTruncated >= 4096 && kKeptWhenTruncated < trace::kMaxFrames);
+constexpr std::uint32_t kFewestWhenTruncated = 4096;
+static_assert(kFewestWhenTruncated < kKeptWhenTruncated && kKeptWhenTruncated < trace::kMaxFrames);
 
 struct Frame {
   FramePosition position;
@@ -169,8 +171,11 @@ struct Unwinder::State {
     return frame + 1;
   }
 
-  // Nothing outside the outermost frame needs another look: it's the end by its rule, or the rest was dropped before.
-  bool proven_base() const { return stored[0].rule.kind() == RuleKind::End || base == Base::Truncated; }
+  // Nothing outside the outermost stored frame needs another look: it's the end by its rule, or what was dropped there
+  // leaves a stack of `depth` frames deep enough.
+  bool proven_base(std::uint32_t depth) const {
+    return stored[0].rule.kind() == RuleKind::End || (base == Base::Truncated && depth >= kFewestWhenTruncated);
+  }
 
   Capture walk(Unwinder& unwinder, const RowCache::Table& table, FramePosition position);
   Capture finish(Unwinder& unwinder, std::uint32_t kept, std::uint32_t fresh_count, Base new_base);
@@ -194,7 +199,7 @@ Capture Unwinder::State::walk(Unwinder& unwinder, const RowCache::Table& table, 
         run_top = top;
       }
       const std::uint32_t reached = verify(top);
-      if (reached == 0 && proven_base()) return finish(unwinder, run_top, run_n, base);
+      if (reached == 0 && proven_base(n + top)) return finish(unwinder, run_top, run_n, base);
       // Frames top - 1 to `reached` stand, but something outside them doesn't (or needs a real step): they become
       // fresh, with the rbp that they have now; the stored one may be old where nobody needed it.
       for (std::uint32_t i = top - 1; i > reached; --i) {
