@@ -25,23 +25,24 @@ where total_blocks > 0
 
 
 def _advise(evidence: Evidence) -> Advice:
-    calls, largest = evidence["calls"], round(evidence["largest_bytes"])
-    head = f"{human_count(calls)} blocks die within 64 allocations ({percent(evidence['freed_within_16'], calls, 0)} within 16): "
-    saving = f"saves {human_count(calls)} malloc and free calls"
+    calls = evidence["calls"]
+    young = f"{human_count(calls)} blocks died within 64 allocations ({percent(evidence['freed_within_16'], calls, 0)} within 16)"
     for size in _STEPS:
         if evidence[f"fit_{size}"] >= 0.9 * calls:
             shares = ", ".join(f"{percent(evidence[f'fit_{n}'], calls, 0)} fit {n}" for n in _STEPS)
             return Advice(
-                f"{head}{shares} bytes. Keep {size} bytes inline (tare::TextStream does for text); {saving}", "high"
+                f"Keep {size} bytes inline (tare::TextStream does for text), which saves nearly all of these mallocs and frees: {young}; {shares} bytes",
+                "high",
             )
     if evidence["commonest_blocks"] >= 0.9 * evidence["total_blocks"]:
         return Advice(
-            f"{head}nearly all of {exact(evidence['commonest_bytes'])} bytes. Keep one block and reuse it, or embed it in "
-            f"its owner; {saving}",
+            f"Keep one block of {exact(evidence['commonest_bytes'])} bytes and reuse it, or embed it in its owner, which saves "
+            f"nearly all of these mallocs and frees: {young}",
             "high",
         )
     return Advice(
-        f"{head}up to {exact(largest)} bytes. Clear and reuse one buffer (tare::Buffer) instead of a new one each time; {saving}",
+        f"Clear and reuse one buffer (tare::Buffer) instead of a new one each time: {young}, of up to "
+        f"{exact(evidence['largest_bytes'])} bytes",
         "medium",
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tare.lenses.lens import Advice, Evidence, Lens
+from tare.lenses.lens import Advice, Confidence, Evidence, Lens
 from tare.units import exact, human_bytes, percent
 
 _CLAIMS = """
@@ -23,22 +23,22 @@ from chains c left join held h on h.stack_id = c.stack_id
 def _advise(evidence: Evidence) -> Advice:
     steps, chains = evidence["steps"], evidence["chains"]
     how = "reallocs" if evidence["kind"] == "realloc" else "malloc, copy, free rounds"
-    text = (
-        f"{exact(chains)} {'buffer grows' if chains == 1 else 'buffers grow'} up to {exact(evidence['max_requested_bytes'])} bytes "
-        f"in {exact(steps)} {how}, {percent(evidence['slow_steps'], steps, 0)} of them by less than 1.2x: asks for "
-        f"{exact(evidence['requested_bytes'])} bytes in all ({exact(evidence['rounded_4k_bytes'])} rounded to 4 KiB), "
-        f"doubling {exact(evidence['doubling_bytes'])}. "
-    )
     copied, ideal = evidence["copied_bytes"], evidence["doubling_copied_bytes"]
+    sure: Confidence
     if copied > 4 * ideal:
-        text += f"Copies {human_bytes(copied)}, doubling {human_bytes(ideal)}. "
-        confidence = "high" if evidence["kind"] == "realloc" else "medium"
+        cost = f"copied {human_bytes(copied)}, doubling {human_bytes(ideal)}"
+        sure = "high" if evidence["kind"] == "realloc" else "medium"
     else:
-        text += (
-            f"{percent(evidence['in_place_steps'], steps, 0)} of the steps stay in place, so the cost is the calls. "
-        )
-        confidence = "medium" if evidence["kind"] == "realloc" else "low"
-    return Advice(text + "Double the capacity (tare::Buffer), or reserve the size where it is known", confidence)  # type: ignore[arg-type]
+        cost = f"{percent(evidence['in_place_steps'], steps, 0)} of the steps stayed in place, so the cost is the calls"
+        sure = "medium" if evidence["kind"] == "realloc" else "low"
+    return Advice(
+        f"Double the capacity (tare::Buffer), or reserve the size where it is known: "
+        f"{exact(chains)} {'buffer' if chains == 1 else 'buffers'} grew up to {exact(evidence['max_requested_bytes'])} bytes in "
+        f"{exact(steps)} {how}, {percent(evidence['slow_steps'], steps, 0)} of them by less than 1.2x; {cost}; asked for "
+        f"{exact(evidence['requested_bytes'])} bytes in all ({exact(evidence['rounded_4k_bytes'])} rounded to 4 KiB), doubling "
+        f"{exact(evidence['doubling_bytes'])}",
+        sure,
+    )
 
 
 LENS = Lens(

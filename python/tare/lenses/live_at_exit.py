@@ -19,8 +19,8 @@ def _advise(evidence: Evidence) -> Advice:
     blocks, calls = evidence["end_blocks"], evidence["total_blocks"]
     share = percent(blocks, max(blocks, calls), 0)
     return Advice(
-        f"{exact(blocks)} blocks, {human_bytes(evidence['bytes_end'])}, were never freed ({share} of those allocated here). "
-        "A leak if they grow with the work done: record twice the work and `tare diff`; harmless if made once",
+        "Record twice the work and `tare diff`: a leak grows with it, what is made once is harmless. "
+        f"{exact(blocks)} blocks, {human_bytes(evidence['bytes_end'])}, were never freed ({share} of those allocated here)",
         "medium" if blocks > 100 and blocks >= 0.5 * calls else "low",
     )
 

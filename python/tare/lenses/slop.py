@@ -44,21 +44,20 @@ def _advise(evidence: Evidence) -> Advice:
     below = evidence["class_below_bytes"]
     if evidence["kind"] == 2:
         return Advice(
-            f"clownshoe: {exact(requested)} bytes take {exact(usable)}. Ask for {exact(below)}: take the "
-            f"{exact(requested - below)} bytes of header out of the payload (or fill the class: {exact(usable)} usable). "
-            f"Saves {exact(usable - below)} a block{blocks}",
+            f"Ask for {exact(below)} bytes instead of {exact(requested)}, which take {exact(usable)}: take the header out of "
+            f"the payload, or use all that is given. Saves {exact(usable - below)} a block{blocks}",
             "high",
             "clownshoe",
         )
     if evidence["kind"] == 1:
         return Advice(
-            f"a growing buffer asks for {exact(requested)} and is given {exact(usable)}: grow to a size class and use "
-            f"what is given as capacity (tare::Buffer does){blocks}",
+            f"Grow to a size class and use what is given as capacity (tare::Buffer does): this buffer asks for "
+            f"{exact(requested)} bytes and is given {exact(usable)}{blocks}",
             "medium",
         )
     shrink = f"; {exact(requested - below)} bytes less would fit {exact(below)}" if below else ""
     return Advice(
-        f"unavoidable unless the object changes: {exact(requested)} bytes take {exact(usable)}{shrink}", "low"
+        f"Unavoidable unless the object changes: {exact(requested)} bytes take {exact(usable)}{shrink}", "low"
     )
 
 

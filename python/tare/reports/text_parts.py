@@ -100,5 +100,5 @@ def finding_lines(
     text = textwrap.wrap(finding.remedy, room)
     if remedy_lines is not None and len(text) > remedy_lines:
         text = text[:remedy_lines]
-        text[-1] = shorten(text[-1], room - 1).rstrip() + "…"
+        text[-1] = text[-1][: room - 2].rstrip(" ,;:") + " …"
     return [*lines, *(" " * len(head) + style(line, "dim") for line in text)]
