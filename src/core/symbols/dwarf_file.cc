@@ -93,7 +93,14 @@ DwarfUnit* DwarfFile::unit(Dwarf_Off offset) {
   const auto [known, is_new] = units_.try_emplace(offset);
   if (is_new) {
     Dwarf_Die die;
-    if (dwarf_offdie(dwarf_, offset, &die) != nullptr) known->second = std::make_unique<DwarfUnit>(die, sections_);
+    if (dwarf_offdie(dwarf_, offset, &die) != nullptr) {
+      // -gsplit-dwarf: lines and ranges are here, functions in the .dwo file that libdw finds by the unit's name and
+      // id.
+      Dwarf_Die split = {};
+      const bool is_split = dwarf_cu_info(die.cu, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
+                            split.cu != nullptr;
+      known->second = std::make_unique<DwarfUnit>(die, is_split ? split : die, sections_);
+    }
   }
   return known->second.get();
 }

@@ -63,8 +63,8 @@ std::optional<LineProgram> line_program_of(Dwarf_Die* unit, const LineSections& 
 
 }  // namespace
 
-DwarfUnit::DwarfUnit(Dwarf_Die unit_die, const LineSections& sections)
-    : die_(unit_die), lines_(line_program_of(&die_, sections)) {}
+DwarfUnit::DwarfUnit(Dwarf_Die unit_die, Dwarf_Die functions_die, const LineSections& sections)
+    : die_(functions_die), lines_(line_program_of(&unit_die, sections)) {}
 
 void DwarfUnit::index_functions(Depth depth) {
   functions_.clear();

@@ -23,7 +23,8 @@ struct DwarfFrame {
 
 class DwarfUnit {
  public:
-  DwarfUnit(Dwarf_Die unit_die, const LineSections& sections);
+  // `unit_die` leads to the lines, `functions_die` to the functions: the same, but for split DWARF.
+  DwarfUnit(Dwarf_Die unit_die, Dwarf_Die functions_die, const LineSections& sections);
 
   // frames[i] are those of addresses[i] (ascending), innermost first; the last is the function itself, or, where only
   // the line table knows the address (assembly), a frame without names. Empty: the unit knows nothing.

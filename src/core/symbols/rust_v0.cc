@@ -3,10 +3,10 @@
 // each step.
 #include "core/symbols/rust_v0.h"
 
-#include <array>
 #include <cstdint>
 
 #include "core/symbols/punycode.h"
+#include "core/symbols/rust_v0_cursor.h"
 #include "core/symbols/utf8.h"
 
 namespace tare::core {
@@ -16,64 +16,19 @@ constexpr unsigned kMaxDepth = 300;
 constexpr std::size_t kMaxOutputBytes = 64 << 10;
 constexpr unsigned kMaxSteps = 200'000;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-
 const char* basic_type(char tag) {
-  switch (tag) {
-    case 'a':
-      return "i8";
-    case 'b':
-      return "bool";
-    case 'c':
-      return "char";
-    case 'd':
-      return "f64";
-    case 'e':
-      return "str";
-    case 'f':
-      return "f32";
-    case 'h':
-      return "u8";
-    case 'i':
-      return "isize";
-    case 'j':
-      return "usize";
-    case 'l':
-      return "i32";
-    case 'm':
-      return "u32";
-    case 'n':
-      return "i128";
-    case 'o':
-      return "u128";
-    case 'p':
-      return "_";
-    case 's':
-      return "i16";
-    case 't':
-      return "u16";
-    case 'u':
-      return "()";
-    case 'v':
-      return "...";
-    case 'x':
-      return "i64";
-    case 'y':
-      return "u64";
-    case 'z':
-      return "!";
-    default:
-      return nullptr;
-  }
+  static constexpr const char* kTypes[26] = {
+      "i8",   "bool", "char", "f64",   "str",   "f32", nullptr, "u8", "isize", "usize", nullptr, "i32", "u32",
+      "i128", "u128", "_",    nullptr, nullptr, "i16", "u16",   "()", "...",   nullptr, "i64",   "u64", "!",
+  };
+  return is_lower(tag) ? kTypes[tag - 'a'] : nullptr;
 }
 
 enum class Context : std::uint8_t { Type, Value };  // generic arguments are <...> in types, ::<...> in values
 
-class Demangler {
+class Demangler : private RustV0Cursor {
  public:
-  explicit Demangler(std::string_view body) : in_(body) {}
+  explicit Demangler(std::string_view body) : RustV0Cursor(body) {}
 
   std::optional<std::string> run() {
     path(Context::Value);
@@ -87,11 +42,6 @@ class Demangler {
   }
 
  private:
-  struct Identifier {
-    std::string_view text;
-    bool punycode = false;
-  };
-
   // One for each nested production: bounds the recursion and the work.
   class Nesting {
    public:
@@ -106,88 +56,12 @@ class Demangler {
     Demangler& demangler_;
   };
 
-  void fail() { failed_ = true; }
-  char peek() const { return failed_ || at_ >= in_.size() ? '\0' : in_[at_]; }
-  char next() {
-    if (failed_ || at_ >= in_.size()) {
-      fail();
-      return '\0';
-    }
-    return in_[at_++];
-  }
-  bool eat(char c) {
-    if (peek() != c) return false;
-    ++at_;
-    return true;
-  }
   void print(std::string_view text) {
     if (!printing_ || failed_) return;
     if (out_.size() + text.size() > kMaxOutputBytes) return fail();
     out_ += text;
   }
   void print_number(std::uint64_t number) { print(std::to_string(number)); }
-
-  // "_" is 0, "0_" is 1, ... "Z_" is 62, "10_" is 63
-  std::uint64_t base62() {
-    if (eat('_')) return 0;
-    std::uint64_t value = 0;
-    for (;;) {
-      const char c = next();
-      std::uint64_t digit = 0;
-      if (is_digit(c)) {
-        digit = static_cast<std::uint64_t>(c - '0');
-      } else if (is_lower(c)) {
-        digit = static_cast<std::uint64_t>(c - 'a') + 10;
-      } else if (is_upper(c)) {
-        digit = static_cast<std::uint64_t>(c - 'A') + 36;
-      } else if (c == '_') {
-        if (value == UINT64_MAX) fail();
-        return value + 1;
-      } else {
-        fail();
-        return 0;
-      }
-      if (value > (UINT64_MAX - digit) / 62) {
-        fail();
-        return 0;
-      }
-      value = value * 62 + digit;
-    }
-  }
-
-  // Absent is 0; "s_" is 1.
-  std::uint64_t optional_base62(char tag) {
-    if (!eat(tag)) return 0;
-    const std::uint64_t value = base62();
-    if (value == UINT64_MAX) fail();
-    return failed_ ? 0 : value + 1;
-  }
-  std::uint64_t disambiguator() { return optional_base62('s'); }
-
-  std::uint64_t decimal() {
-    if (!is_digit(peek())) {
-      fail();
-      return 0;
-    }
-    if (eat('0')) return 0;
-    std::uint64_t value = 0;
-    while (is_digit(peek()) && value < (1u << 30)) value = value * 10 + static_cast<std::uint64_t>(next() - '0');
-    return value;
-  }
-
-  Identifier identifier() {
-    Identifier found;
-    found.punycode = eat('u');
-    const std::uint64_t length = decimal();
-    eat('_');
-    if (failed_ || in_.size() - at_ < length) {
-      fail();
-      return {};
-    }
-    found.text = in_.substr(at_, length);
-    at_ += length;
-    return found;
-  }
 
   void print(const Identifier& identifier) {
     if (!printing_ || failed_) return;
@@ -471,22 +345,6 @@ class Demangler {
     }
   }
 
-  // Digits until "_", as they stand.
-  std::string_view hex_digits() {
-    const std::size_t begin = at_;
-    while (is_digit(peek()) || (peek() >= 'a' && peek() <= 'f')) ++at_;
-    const std::string_view digits = in_.substr(begin, at_ - begin);
-    if (!eat('_')) fail();
-    return digits;
-  }
-  static std::optional<std::uint64_t> number_of(std::string_view hex) {
-    while (hex.starts_with('0')) hex.remove_prefix(1);
-    if (hex.size() > 16) return std::nullopt;
-    std::uint64_t value = 0;
-    for (const char c : hex) value = value * 16 + static_cast<std::uint64_t>(is_digit(c) ? c - '0' : c - 'a' + 10);
-    return value;
-  }
-
   // `context` Value: already inside an expression; otherwise all but literals need braces.
   void constant(Context context) {
     const Nesting nesting(*this);
@@ -629,14 +487,11 @@ class Demangler {
     print("\"");
   }
 
-  std::string_view in_;  // after "_R": where back references count from
-  std::size_t at_ = 0;
   std::string out_;
   std::uint64_t bound_lifetimes_ = 0;
   unsigned depth_ = 0;
   unsigned steps_ = 0;
   bool printing_ = true;
-  bool failed_ = false;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "core/symbols/demangle.h"
 #include "core/symbols/dwarf_file.h"
 #include "core/symbols/elf_symbols.h"
+#include "core/symbols/mini_debug_info.h"
 #include "core/symbols/symbol_cache.h"
 
 namespace tare::core {
@@ -36,6 +37,7 @@ class NameMaker {
 
 struct ModuleSymbols {
   DebugFiles files;
+  std::unique_ptr<ElfFile> mini;  // backs names in `symbols`
   ElfSymbols symbols;
   std::unique_ptr<DwarfFile> dwarf;
   bool symbols_added = false;
@@ -54,9 +56,12 @@ struct ModuleSymbols {
   ElfSymbols& elf_symbols() {
     if (!symbols_added) {
       symbols_added = true;
-      const bool complete = files.debug != nullptr && files.debug->has_section(".symtab");
       if (files.debug != nullptr) symbols.add(*files.debug);
-      if (files.binary != nullptr && !complete) symbols.add(*files.binary);
+      if (files.binary != nullptr && (files.debug == nullptr || !files.debug->has_section(".symtab"))) {
+        symbols.add(*files.binary);
+        mini = open_mini_debug_info(*files.binary);
+        if (mini != nullptr) symbols.add(*mini);
+      }
     }
     return symbols;
   }
@@ -69,7 +74,7 @@ struct ModuleSymbols {
         if (opened) {
           dwarf = *std::move(opened);
         } else {
-          files.state = ModuleState::Damaged;
+          files.state = elf_symbols().empty() ? ModuleState::Damaged : ModuleState::Names;
           files.message = opened.error().message;
         }
       }

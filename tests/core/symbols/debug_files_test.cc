@@ -159,6 +159,35 @@ TEST_F(SeparateDebugFile, MissingAndForeignFiles) {
   EXPECT_EQ(resolve(module, stacks), ModuleState::Damaged);  // and doesn't wait for a writer
 }
 
+TEST_F(SeparateDebugFile, MiniDebugInfoHasTheNames) {
+  if (!has_command("xz")) GTEST_SKIP() << "needs xz";
+  const std::string in_folder = "cd '" + folder_.path().string() + "' && ";
+  ASSERT_EQ(
+      shell(in_folder + "objcopy --strip-debug whole mini && objcopy -S --remove-section=.gnu_debugdata mini bare && "
+                        "xz -k mini && objcopy --add-section=.gnu_debugdata=mini.xz bare"),
+      0);
+  const trace::Module module = module_of(folder_.path() / "bare");
+  Symbolizer symbolizer(without_cache());
+  if (symbolizer.resolve(module, addresses_[0]).back().function.empty()) GTEST_SKIP() << "built without liblzma";
+  for (std::size_t i = 0; i < addresses_.size(); ++i) {
+    EXPECT_EQ(symbolizer.resolve(module, addresses_[i]).back().linkage_name, expected_[i].back().linkage_name);
+  }
+}
+
+TEST_F(SeparateDebugFile, SplitDwarf) {
+  const std::string in_folder = "cd '" + folder_.path().string() + "' && ";
+  const std::string source = fs::path(RUST_NAMES).parent_path() / "fixture.cc";
+  for (const char* flags : {" -O2 -g ", " -O2 -g -gsplit-dwarf "}) {
+    ASSERT_EQ(shell(in_folder + CXX_COMPILER + flags + "-Wl,--build-id=sha1 " + source + " -o one"), 0);
+    const trace::Module module = module_of(folder_.path() / "one");
+    const auto addresses = returning_to(function_addresses(folder_.path() / "one", 200));
+    const auto stacks = Symbolizer(without_cache()).resolve(module, addresses);
+    static std::vector<std::vector<Frame>> unsplit;
+    if (unsplit.empty()) unsplit = stacks;
+    EXPECT_EQ(stacks, unsplit);
+  }
+}
+
 TEST_F(SeparateDebugFile, SharedPartMadeByDwz) {
   if (!has_command("dwz")) GTEST_SKIP() << "needs dwz";
   // dwz moves what two files have in common into a third.
