@@ -1,0 +1,92 @@
+// Programs that close every descriptor, change root, limit themselves or unload code: they behave as without the recorder.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include "test_launcher.h"
+
+namespace tare::test {
+namespace {
+
+std::uint64_t allocs(const SpoolImage& image) {
+  std::uint64_t count = 0;
+  for (const ThreadEvents& thread : image.threads()) {
+    for (const RawEvent& event : thread.events) count += event.op == trace::Op::Alloc;
+  }
+  return count;
+}
+
+TEST(Hostile, ClosingAllDescriptors) {
+  for (const Launcher launcher : {Launcher::Draining, Launcher::None}) {
+    RunOptions options;
+    options.launcher = launcher;
+    const RunResult result = run({program("hostile"), "close-fds", "2000000"}, options);
+    ASSERT_TRUE(result.exited(0)) << result.wait_status;
+    EXPECT_EQ(result.only_image().header().dropped_events.load(), 0u);
+    EXPECT_GE(allocs(result.only_image()), 2'000'000u);
+  }
+}
+
+TEST(Hostile, ChangingRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "chroot takes root";
+  RunOptions options;
+  options.launcher = Launcher::None;
+  const RunResult result = run({program("hostile"), "chroot", "2000000"}, options);
+  ASSERT_TRUE(result.exited(0)) << result.wait_status << result.errors;
+  EXPECT_GE(allocs(result.only_image()), 2'000'000u);
+}
+
+TEST(Hostile, NoDescriptorsLeft) {
+  RunOptions options;
+  options.launcher = Launcher::None;
+  const RunResult result = run({program("hostile"), "no-files", "2000000"}, options);
+  ASSERT_TRUE(result.exited(0)) << result.wait_status;
+  EXPECT_GE(allocs(result.only_image()), 2'000'000u);
+}
+
+TEST(Hostile, StrictSeccomp) {
+  const RunResult result = run({program("hostile"), "seccomp"});
+  ASSERT_TRUE(result.exited(0)) << result.wait_status;
+  EXPECT_GE(allocs(result.only_image()), 202u);
+}
+
+TEST(Hostile, LimitedAddressSpace) {
+  for (const char* kibibytes : {"200000", "40000", "14000", "6000", "3500"}) {
+    const std::string command = std::string("ulimit -v ") + kibibytes + "; exec " + program("burst") + " 1000";
+    RunOptions plain;
+    plain.recorded = false;
+    if (!run({"/bin/sh", "-c", command}, plain).exited(0)) continue;  // too little even without us
+    const RunResult result = run({"/bin/sh", "-c", command});
+    EXPECT_TRUE(result.exited(0)) << kibibytes << " " << result.wait_status << result.errors;
+    if (std::string(kibibytes) == "200000") {
+      EXPECT_EQ(result.errors, "");
+    }
+  }
+}
+
+TEST(Hostile, LimitedFileSize) {
+  const RunResult small = run({"/bin/sh", "-c", "ulimit -f 1000; exec " + program("burst") + " 1000"});
+  EXPECT_TRUE(small.exited(0)) << small.wait_status;
+  EXPECT_NE(small.errors.find("ulimit -f"), std::string::npos) << small.errors;
+  const RunResult enough = run({"/bin/sh", "-c", "ulimit -f 200000; exec " + program("burst") + " 1000"});
+  EXPECT_TRUE(enough.exited(0)) << enough.wait_status;
+  EXPECT_EQ(enough.errors, "");
+}
+
+TEST(Hostile, PluginsWithTheirOwnStandardLibrary) {
+  const RunResult result = run({program("plugin_host"), program("plugin.so")});
+  ASSERT_TRUE(result.exited(0)) << result.wait_status << result.output << result.errors;
+  const SpoolImage& image = result.only_image();
+  EXPECT_GE(allocs(image), 500u);
+  EXPECT_EQ(image.replay().impossible, 0u);
+}
+
+TEST(Hostile, OutputIsLeftAlone) {
+  const RunResult result = run({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"});
+  EXPECT_TRUE(result.exited(3));
+  EXPECT_EQ(result.output, "out\n");
+  EXPECT_EQ(result.errors, "err\n");
+}
+
+}  // namespace
+}  // namespace tare::test

@@ -1,0 +1,47 @@
+// Signal handlers that allocate inside hooks, on any stack, and that jump out of them.
+#include <gtest/gtest.h>
+
+#include "test_launcher.h"
+
+namespace tare::test {
+namespace {
+
+Replayed expect_whole(const RunResult& result, std::uint64_t rounds) {
+  EXPECT_TRUE(result.exited(0)) << result.wait_status << result.errors;
+  const SpoolImage& image = result.only_image();
+  EXPECT_EQ(image.header().dropped_events.load(), 0u);
+  EXPECT_GT(image.header().nested_events.load(), 0u);
+  const Replayed replayed = image.replay();
+  EXPECT_EQ(replayed.impossible, 0u);
+  EXPECT_EQ(replayed.unknown_frees, 0u);
+  EXPECT_EQ(replayed.backward_stamps, 0u);
+  EXPECT_GE(replayed.allocs, rounds);
+  return replayed;
+}
+
+TEST(Signals, InsideHooks) {
+  const RunResult result = run({program("signals"), "300000", "plain"});
+  const Replayed replayed = expect_whole(result, 300'000);
+  // Every handler's pair of events is there, and every round's.
+  EXPECT_GE(replayed.allocs, 300'000 + result.number("handled"));
+}
+
+TEST(Signals, OnAnAlternateStack) { expect_whole(run({program("signals"), "300000", "alternate"}), 300'000); }
+
+TEST(Signals, ThatJumpOutOfHooks) {
+  const RunResult result = run({program("signals"), "600000", "jump"});
+  ASSERT_TRUE(result.exited(0)) << result.wait_status << result.errors;
+  EXPECT_GT(result.number("jumped"), 0u);
+  const SpoolImage& image = result.only_image();
+  const Replayed replayed = image.replay();
+  // A jump out of malloc loses that block's event, and one out of free its block, but the thread is recorded on.
+  EXPECT_EQ(replayed.unknown_frees, 0u);
+  EXPECT_GE(replayed.allocs, 600'000 - result.number("jumped"));
+  std::uint64_t last = 0;
+  const std::vector<ThreadEvents> threads = image.threads();
+  for (const RawEvent& event : threads[0].events) last += event.requested == 4321;
+  EXPECT_EQ(last, 100u);
+}
+
+}  // namespace
+}  // namespace tare::test

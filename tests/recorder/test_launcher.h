@@ -1,0 +1,46 @@
+// Runs a program under libtare-record.so and collects its spools: as a draining launcher, a stopped or dead one, or none.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "spool_dump.h"
+
+namespace tare::test {
+
+enum class Launcher {
+  None,      // no TARE_SPOOL_DIR: standalone spools in the run's folder
+  Draining,  // takes full chunks and gives them back
+  Stopped,   // locks its control file but never drains
+  Dead,      // its control file lies there unlocked
+};
+
+struct RunOptions {
+  Launcher launcher = Launcher::Draining;
+  std::vector<std::string> environment;  // NAME=VALUE, added
+  std::string directory;                 // where spools go; empty: a fresh one in /dev/shm
+  double kill_after_s = 0;               // SIGKILL then; 0: never
+  double give_up_after_s = 120;          // the program hangs: SIGKILL and a failure
+  bool recorded = true;
+};
+
+struct RunResult {
+  int wait_status = 0;
+  bool timed_out = false;
+  double seconds = 0;
+  std::string output;                // stdout
+  std::string errors;                // stderr
+  std::vector<SpoolImage> images;    // by path
+
+  bool exited(int code) const;
+  // The number after `key` in the output.
+  std::uint64_t number(const std::string& key) const;
+  const SpoolImage& only_image() const;
+};
+
+RunResult run(const std::vector<std::string>& command, const RunOptions& options = {});
+// A test program of this folder.
+std::string program(const std::string& name);
+std::string recorder_library();
+
+}  // namespace tare::test

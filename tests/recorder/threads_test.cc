@@ -1,0 +1,47 @@
+// Threads coming and going leave whole streams, and their chunks don't stay behind.
+#include <gtest/gtest.h>
+
+#include "test_launcher.h"
+
+namespace tare::test {
+namespace {
+
+TEST(Threads, ComeAndGo) {
+  const RunResult result = run({program("threads"), "2000", "4"});
+  ASSERT_TRUE(result.exited(0)) << result.errors;
+  const SpoolImage& image = result.only_image();
+  EXPECT_EQ(image.header().dropped_events.load(), 0u);
+  const std::vector<ThreadEvents> threads = image.threads();
+  EXPECT_EQ(threads.size(), 2001u);
+  std::uint64_t started = 0, ended = 0;
+  for (const ThreadEvents& thread : threads) {
+    for (const RawEvent& event : thread.events) {
+      started += event.op == trace::Op::ThreadStart;
+      ended += event.op == trace::Op::ThreadEnd;
+    }
+    if (thread.thread != 0) {
+      EXPECT_GE(thread.events.size(), 40u + 2 + 8);
+    }
+  }
+  EXPECT_EQ(started, 2001u);
+  EXPECT_EQ(ended, 2000u);
+  std::uint64_t open = 0;
+  for (const ChunkCopy& chunk : image.chunks) open += chunk.open;
+  EXPECT_LE(open, 1u);
+  const Replayed replayed = image.replay();
+  EXPECT_EQ(replayed.impossible, 0u);
+  EXPECT_EQ(replayed.unknown_frees, 0u);
+  EXPECT_EQ(replayed.backward_stamps, 0u);
+}
+
+TEST(Threads, MoreThanThereAreChunks) {
+  RunOptions options;
+  options.environment = {"TARE_SPOOL_BYTES=262144"};  // four chunks
+  const RunResult result = run({program("threads"), "200", "50"}, options);
+  ASSERT_TRUE(result.exited(0)) << result.errors;
+  EXPECT_EQ(result.only_image().header().dropped_events.load(), 0u);
+  EXPECT_EQ(result.only_image().threads().size(), 201u);
+}
+
+}  // namespace
+}  // namespace tare::test
