@@ -34,6 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         name = f": {error.filename}" if error.filename else ""
         print(f"tare: {error.strerror or error}{name}", file=sys.stderr)
         return 4
+    except Exception as error:
+        if os.environ.get("TARE_DEBUG"):
+            raise
+        print(f"tare: bug: {type(error).__name__}: {error} (TARE_DEBUG=1 shows where)", file=sys.stderr)
+        return 70
 
 
 def _dispatch(arguments: list[str]) -> int:

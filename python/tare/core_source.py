@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tare import _core, schema
 from tare.terminal import Progress
@@ -39,6 +39,9 @@ class CoreSource:
         if table.name == "blocks":
             self._load_blocks(table, into)
             return
+        if table.name == "size_classes" and not hasattr(self._recording, "size_classes"):  # TEMP
+            into.run(table.ddl())
+            return
         made = self._make(table.name)
         if made.rows > _TEXT_ROWS:
             _load_stream(table, made, into)
@@ -66,6 +69,9 @@ class CoreSource:
             with Progress("tare: looking up names"):
                 self._recording.find_sites(self.depth)
             self._sites_ready = True
+
+    def process(self) -> dict[str, Any]:
+        return self._recording.table("process").row(0)
 
     def stack_rows(self, stack_id: int, depth: int) -> list[int]:
         return self._recording.stack_rows(stack_id, depth)

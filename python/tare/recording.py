@@ -23,6 +23,9 @@ if TYPE_CHECKING:
         depth: int  # frames of a site
         warnings: Sequence[str]
 
+        def process(self) -> dict[str, Any]:
+            """The one row of table `process`, without a database."""
+
 
 SITE_DEPTH = 8  # DMD's default: deep enough to tell callers apart, few enough to read
 
@@ -51,8 +54,7 @@ class Recording:
     @cached_property
     def process(self) -> dict[str, Any]:
         """The one row of table `process`."""
-        self.database.use("process")
-        return self.database.records("select * from process")[0]
+        return self.source.process()
 
     @cached_property
     def ledger(self) -> Ledger:

@@ -55,6 +55,21 @@ std::vector<std::pair<std::string, std::string>> columns_of(const PyTable& held)
   return columns;
 }
 
+nb::dict row_of(const PyTable& held, std::size_t number) {
+  if (number >= held.table->rows()) raise({ErrorKind::Internal, "table " + held.table->name + " has no row " + std::to_string(number)});
+  nb::dict row;
+  for (const core::Column& column : held.table->columns) {
+    nb::object value = nb::none();
+    if (!column.is_null(number)) {
+      value = column.type == core::ColumnType::Int64    ? nb::object(nb::int_(column.ints[number]))
+              : column.type == core::ColumnType::Double ? nb::object(nb::float_(column.doubles[number]))
+                                                        : nb::object(nb::str(std::string(column.text(number)).c_str()));
+    }
+    row[column.name.c_str()] = value;
+  }
+  return row;
+}
+
 core::LaunchOutcome run(std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
                         bool wait_for_all, bool record_environment, bool record_free_stacks, bool summarize,
                         const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
@@ -93,6 +108,7 @@ void bind_tables(nb::module_& module) {
       .def_prop_ro("name", [](const PyTable& held) { return held.table->name; })
       .def_prop_ro("rows", [](const PyTable& held) { return held.table->rows(); })
       .def_prop_ro("columns", columns_of)
+      .def("row", row_of, nb::arg("number"))
       .def("write_text", [](const PyTable& held) { return value_or_raise(write_text(*held.table)); })
       .def("__arrow_c_stream__", table_stream, nb::arg("requested_schema") = nb::none());
 }

@@ -94,6 +94,9 @@ class Handmade:
         defaults = {c.name: 0.0 if c.type == schema.REAL else None for c in table.columns}
         into.fill(table, [[{**defaults, **row}[c.name] for c in table.columns] for row in rows])
 
+    def process(self) -> dict[str, Any]:
+        return self._process_rows()[0]
+
     def _process_rows(self) -> list[dict[str, Any]]:
         row: dict[str, Any] = {c.name: 0 for c in schema.BY_NAME["process"].columns} | PROCESS
         sizes = self.tables["site_sizes"]

@@ -31,7 +31,7 @@ LENS = Lens(
     name="headers",
     question="Which sites pay for allocator headers because their blocks are many and small?",
     why="glibc keeps 8 bytes beside every block (16 beside a mapped one): a quarter of a 32-byte node.",
-    threshold="sites with at least 0.5 % of gross at the peak whose blocks average 128 bytes or less: with larger ones the "
+    threshold="sites with at least 0.5 % of gross at the peak, and a page, whose blocks average 128 bytes or less: with larger ones the "
     "header is below 6 % and batching them gains little",
     false_positives="Blocks that die one by one in no order can't share an arena.",
     remedy="Allocate many small blocks together: an arena, an array, or inside the object that owns them.",
@@ -40,7 +40,7 @@ LENS = Lens(
     tables=("site_sizes",),
     claims=_CLAIMS,
     evidence={"requested_peak": "sum(requested_peak)"},
-    shown="bytes_peak >= 0.005 * $gross_peak and requested_peak <= 128 * blocks",
+    shown="bytes_peak >= greatest(4096, 0.005 * $gross_peak) and requested_peak <= 128 * blocks",
     order="bytes_peak, byte_ns",
     unit="bytes",
     advise=_advise,

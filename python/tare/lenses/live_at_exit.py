@@ -29,7 +29,7 @@ LENS = Lens(
     name="live-at-exit",
     question="What is still allocated when the recording ends?",
     why="A leak is among it. So is everything that the exit would have freed anyway.",
-    threshold="sites with at least 1 % of gross at the end",
+    threshold="sites with at least 1 % of gross at the end, and a page: a list of everything is what the records are for",
     false_positives="Caches, globals, and programs that rightly leave freeing to the kernel. This lens doesn't look whether "
     "anything still points to a block.",
     remedy="Compare two recordings of different length: what grows with the work is a leak.",
@@ -38,7 +38,7 @@ LENS = Lens(
     tables=("site_sizes",),
     claims=_CLAIMS,
     evidence={"end_blocks": "sum(end_blocks)", "total_blocks": "sum(total_blocks)"},
-    shown="bytes_end >= 0.01 * $gross_end",
+    shown="bytes_end >= greatest(4096, 0.01 * $gross_end)",
     order="bytes_end, byte_ns",
     unit="end",
     advise=_advise,

@@ -66,7 +66,7 @@ LENS = Lens(
     question="Which requests don't fit a size class of this allocator?",
     why="The allocator rounds every request up to a size class; the rest is paid for and never asked for.",
     threshold="0.1 % of gross at the peak where the caller can choose the size (a clownshoe, a growing buffer), 1 % where not: "
-    "below, fixing it wouldn't move the total",
+    "below, or below a page, fixing it wouldn't move the total",
     false_positives="A program that asks malloc_usable_size and uses all of it has no slop in truth.",
     remedy="Ask for a size class: fold the header into the power of two, grow buffers to what the allocator gives.",
     weight="tare",
@@ -81,7 +81,7 @@ LENS = Lens(
         "avoidable_peak": "sum(case when kind > 0 then bytes_peak else 0 end)",
         "avoidable_total": "sum(case when kind > 0 then bytes_total else 0 end)",
     },
-    shown="avoidable_peak >= 0.001 * $gross_peak or bytes_peak >= 0.01 * $gross_peak",
+    shown="avoidable_peak >= greatest(4096, 0.001 * $gross_peak) or bytes_peak >= greatest(4096, 0.01 * $gross_peak)",
     order="least(kind, 1), bytes_peak, byte_ns",
     unit="bytes",
     advise=_advise,
