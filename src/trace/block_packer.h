@@ -21,8 +21,10 @@ struct BlockPacker {
   std::uint64_t first_chunk = 0;    // thread_chunk of the first pending event
   std::uint64_t last_chunk = 0;     // thread_chunk being decoded
 
-  // Encodes what is pending; call with at least one event. The payload is valid until the encoder's next use.
-  std::span<const std::uint8_t> pack(EventBlockEncoder& encoder, const Dictionary& dictionary);
+  // Encodes what is pending; call with at least one event. The payload is valid until the encoder's next use. `used_shapes` belongs to
+  // the trace.
+  std::span<const std::uint8_t> pack(EventBlockEncoder& encoder, const Dictionary& dictionary,
+                                     std::uint32_t& used_shapes);
 };
 
 }  // namespace tare::trace

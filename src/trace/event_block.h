@@ -27,6 +27,7 @@ struct BlockHeader {
   std::uint64_t last_stamp = 0;
   std::uint64_t shape_count = 0;   // dictionary entries that it may refer to
   std::uint64_t stack_count = 0;
+  std::uint64_t used_shapes = 0;   // shapes below were in blocks before this one
 };
 
 class EventBlockEncoder {
@@ -35,8 +36,10 @@ class EventBlockEncoder {
   ~EventBlockEncoder();
 
   // `events` are whole (a ReallocEnd is followed by its ReallocStart), at most kMaxBlockEvents, of one thread, their shapes in
-  // `dictionary`. event_count, stamps and dictionary counts of `header` are filled in. Gives a payload, valid until the next call.
-  std::span<const std::uint8_t> encode(BlockHeader& header, std::span<const Event> events, const Dictionary& dictionary);
+  // `dictionary`. event_count, stamps, dictionary counts and used_shapes of `header` are filled in. `used_shapes` belongs to
+  // the trace: 0 before its first block. Gives a payload, valid until the next call.
+  std::span<const std::uint8_t> encode(BlockHeader& header, std::span<const Event> events, const Dictionary& dictionary,
+                                       std::uint32_t& used_shapes);
 
  private:
   struct State;

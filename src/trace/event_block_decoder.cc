@@ -17,7 +17,7 @@ struct EventBlockDecoder::State {
   SymbolModel symbols;
   AddressModel addresses;
   std::vector<std::uint32_t> free_stacks;
-  std::uint64_t next_new_shape = 0;
+  std::uint64_t used_shapes = 0;
   std::uint64_t last_map = 0;
   ZSTD_DCtx* zstd = ZSTD_createDCtx();
   ~State() { ZSTD_freeDCtx(zstd); }
@@ -43,7 +43,7 @@ std::uint64_t take_distance(ByteReader& column, std::uint64_t from) {
   return from + (static_cast<std::uint64_t>(unzigzag(key >> 1)) << 4) + low;
 }
 
-bool read_block_header(ByteReader& payload, BlockHeader& header, std::uint64_t& flags, std::uint64_t& next_new_shape) {
+bool read_block_header(ByteReader& payload, BlockHeader& header, std::uint64_t& flags) {
   flags = payload.varint();
   const std::uint64_t thread = payload.varint();
   header.first_event = payload.varint();
@@ -55,9 +55,9 @@ bool read_block_header(ByteReader& payload, BlockHeader& header, std::uint64_t& 
   header.last_stamp = header.first_stamp + payload.varint();
   header.shape_count = payload.varint();
   header.stack_count = payload.varint();
-  next_new_shape = payload.varint();
+  header.used_shapes = payload.varint();
   if (payload.failed() || thread > 0xffffffffu || event_count > kMaxBlockEvents) return false;
-  if (header.shape_count > kMaxShapes || header.stack_count > 0xffffffffu || next_new_shape > header.shape_count) return false;
+  if (header.shape_count > kMaxShapes || header.stack_count > 0xffffffffu || header.used_shapes > header.shape_count) return false;
   if (header.last_stamp < header.first_stamp || header.last_chunk < header.first_chunk) return false;
   header.thread = static_cast<std::uint32_t>(thread);
   header.event_count = static_cast<std::uint32_t>(event_count);
@@ -68,8 +68,8 @@ bool read_block_header(ByteReader& payload, BlockHeader& header, std::uint64_t& 
 
 bool EventBlockDecoder::read_header(std::span<const std::uint8_t> payload, BlockHeader& header) {
   ByteReader reader(payload);
-  std::uint64_t flags, next_new_shape;
-  return read_block_header(reader, header, flags, next_new_shape);
+  std::uint64_t flags;
+  return read_block_header(reader, header, flags);
 }
 
 const char* EventBlockDecoder::State::unpack(ByteReader& payload, std::uint32_t event_count) {
@@ -103,11 +103,11 @@ bool EventBlockDecoder::State::take_symbol(std::uint8_t code, const BlockHeader&
     symbol = symbols.guess(code);
     if (symbol == 0) return false;
   } else if (code == kSymbolNewAlloc) {
-    if (next_new_shape >= header.shape_count) return false;
-    symbol = shape_symbol(ShapeId{static_cast<std::uint32_t>(next_new_shape)}, ShapeUse::Alloc);
+    if (used_shapes >= header.shape_count) return false;
+    symbol = shape_symbol(ShapeId{static_cast<std::uint32_t>(used_shapes)}, ShapeUse::Alloc);
   } else if (code == kSymbolShape) {
     const std::uint64_t value = column(Column::SymbolValues).varint();
-    const std::uint64_t shape = next_new_shape - static_cast<std::uint64_t>(unzigzag(value / 4));
+    const std::uint64_t shape = used_shapes - static_cast<std::uint64_t>(unzigzag(value / 4));
     if (shape >= header.shape_count) return false;
     symbol = shape_symbol(ShapeId{static_cast<std::uint32_t>(shape)}, static_cast<ShapeUse>(value % 4));
   } else if (code == kSymbolFree) {
@@ -119,7 +119,7 @@ bool EventBlockDecoder::State::take_symbol(std::uint8_t code, const BlockHeader&
   } else {
     return false;
   }
-  if (symbol >= kFirstShapeSymbol) next_new_shape = std::max<std::uint64_t>(next_new_shape, index(shape_of(symbol)) + 1);
+  if (symbol >= kFirstShapeSymbol) used_shapes = std::max<std::uint64_t>(used_shapes, index(shape_of(symbol)) + 1);
   symbols.saw(symbol);
   return true;
 }
@@ -231,11 +231,12 @@ const char* EventBlockDecoder::decode(std::span<const std::uint8_t> payload, con
   ByteReader reader(payload);
   BlockHeader header;
   std::uint64_t flags;
-  if (!read_block_header(reader, header, flags, state.next_new_shape)) return "an event block has a damaged header";
+  if (!read_block_header(reader, header, flags)) return "an event block has a damaged header";
   if (header.shape_count > dictionary.shapes.size() || header.stack_count > dictionary.stacks.size()) {
     return "an event block refers to dictionary entries that don't exist";
   }
   if (const char* damage = state.unpack(reader, header.event_count)) return damage;
+  state.used_shapes = header.used_shapes;
   state.symbols.reset();
   state.addresses.reset();
   state.last_map = 0;

@@ -72,7 +72,7 @@ struct EventBlockEncoder::State {
   AddressModel addresses;
   BirthIndex births;
   std::vector<std::uint32_t> free_stacks;
-  std::uint32_t next_new_shape = 0;  // shapes below were in earlier blocks
+  std::uint32_t used_shapes = 0;
   std::uint64_t last_map = 0;
   ByteWriter payload;
   std::vector<std::uint8_t> packed;
@@ -99,12 +99,12 @@ void EventBlockEncoder::State::put_symbol(Symbol symbol) {
   if (code < SymbolModel::kGuesses) {
     codes.byte(static_cast<std::uint8_t>(code));
   } else if (symbol >= kFirstShapeSymbol) {
-    if (symbol == shape_symbol(ShapeId{next_new_shape}, ShapeUse::Alloc)) {
+    if (symbol == shape_symbol(ShapeId{used_shapes}, ShapeUse::Alloc)) {
       codes.byte(kSymbolNewAlloc);
     } else {
       codes.byte(kSymbolShape);
       column(Column::SymbolValues)
-          .varint(zigzag(static_cast<std::int64_t>(next_new_shape) - index(shape_of(symbol))) * 4 +
+          .varint(zigzag(static_cast<std::int64_t>(used_shapes) - index(shape_of(symbol))) * 4 +
                   static_cast<std::uint32_t>(use_of(symbol)));
     }
   } else if (symbol == static_cast<Symbol>(FreeApi::Free)) {
@@ -113,7 +113,7 @@ void EventBlockEncoder::State::put_symbol(Symbol symbol) {
     codes.byte(kSymbolOtherFree);
     column(Column::SymbolValues).varint(symbol);
   }
-  if (symbol >= kFirstShapeSymbol) next_new_shape = std::max(next_new_shape, index(shape_of(symbol)) + 1);
+  if (symbol >= kFirstShapeSymbol) used_shapes = std::max(used_shapes, index(shape_of(symbol)) + 1);
   symbols.saw(symbol);
 }
 
@@ -238,8 +238,10 @@ void EventBlockEncoder::State::pack() {
 }
 
 std::span<const std::uint8_t> EventBlockEncoder::encode(BlockHeader& header, std::span<const Event> events,
-                                                        const Dictionary& dictionary) {
+                                                        const Dictionary& dictionary, std::uint32_t& used_shapes) {
   State& state = *state_;
+  state.used_shapes = used_shapes;
+  header.used_shapes = used_shapes;
   header.event_count = static_cast<std::uint32_t>(events.size());
   header.first_stamp = events.empty() ? 0 : events.front().stamp;
   header.last_stamp = events.empty() ? 0 : events.back().stamp;
@@ -270,9 +272,10 @@ std::span<const std::uint8_t> EventBlockEncoder::encode(BlockHeader& header, std
   payload.varint(header.last_stamp - header.first_stamp);
   payload.varint(header.shape_count);
   payload.varint(header.stack_count);
-  payload.varint(state.next_new_shape);
+  payload.varint(header.used_shapes);
   state.put_columns(events, dictionary, header.first_stamp, flags);
   state.pack();
+  used_shapes = state.used_shapes;
   return payload.bytes();
 }
 

@@ -47,7 +47,7 @@ class Importer {
 
   void end_block() {
     if (packer_.pending.empty()) return;
-    const std::span<const std::uint8_t> payload = packer_.pack(encoder_, dictionary_);
+    const std::span<const std::uint8_t> payload = packer_.pack(encoder_, dictionary_, used_shapes_);
     ImportedBlock& block = import_.blocks.emplace_back();
     block.payload.assign(payload.begin(), payload.end());
     EventBlockDecoder::read_header(payload, block.header);
@@ -60,6 +60,7 @@ class Importer {
   SpoolDecoder decoder_;
   EventBlockEncoder encoder_;
   BlockPacker packer_;
+  std::uint32_t used_shapes_ = static_cast<std::uint32_t>(dictionary_.shapes.size());
   std::vector<std::uint64_t> words_;
 };
 

@@ -1,0 +1,36 @@
+// Replay that goes along with the recording, so that the summary needs no second pass over the events.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/collect/online_merge.h"
+#include "core/replay/replay.h"
+#include "trace/dictionary.h"
+#include "trace/process_info.h"
+#include "trace/result.h"
+
+namespace tare::core {
+
+class FusedReplay {
+ public:
+  // Both must outlive it.
+  FusedReplay(const trace::Dictionary& dictionary, const trace::ProcessInfo& info)
+      : replay_(dictionary, info, {}), merge_(replay_) {}
+
+  OnlineMerge& merge() { return merge_; }
+
+  // After the last event, when the trace at `path` is finished: puts the tables into its cache.
+  Status store(const std::string& path, std::span<const trace::ClockPair> clock_pairs);
+
+ private:
+  Replay replay_;
+  OnlineMerge merge_;
+};
+
+// The same from the file, where the events came in an order that couldn't be merged on the way.
+Status replay_file_into_cache(const std::string& path);
+
+}  // namespace tare::core

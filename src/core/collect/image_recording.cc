@@ -1,0 +1,274 @@
+// From a spool into a trace: see image_recording.h.
+#include "core/collect/image_recording.h"
+
+#include <time.h>
+#include <x86intrin.h>
+
+#include <algorithm>
+
+namespace tare::core {
+
+using namespace trace;
+
+namespace {
+
+// What a thread that isn't inside a hook may still stamp is later than now, give or take this: a store buffer's delay, clocks
+// of cores apart, and the 0.25 ms for which a stamp is used again.
+constexpr std::uint64_t kMarginTicks = 4'000'000;
+constexpr std::uint64_t kMarginNs = 1'000'000;
+constexpr std::uint64_t kClockPairGapNs = 10'000'000;
+constexpr std::size_t kMostHeld = 256;  // chunks, a quarter of what a program may have
+
+std::uint64_t monotonic_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ImageRecording>> ImageRecording::create(const std::string& spool_path, const std::string& trace_path,
+                                                               Summarize summarize, EventBlockEncoder& encoder) {
+  Result<LiveSpool> spool = LiveSpool::open(spool_path);
+  if (!spool) return spool.error();
+  Result<ProcessInfo> info = spool->file().process();
+  if (!info) return info.error();
+  std::unique_ptr<ImageRecording> image(new ImageRecording(std::move(*spool), encoder));
+  image->trace_path_ = trace_path;
+  image->record_.info = std::move(*info);
+  image->record_.spool_path = spool_path;
+  image->clock_pairs_.push_back(image->spool_.file().start());
+  // A forked child's summary begins with its parent's blocks, which are only known when the parent's trace is.
+  if (summarize == Summarize::WhileRecording && !image->record_.info.fork) {
+    image->replay_ = std::make_unique<FusedReplay>(image->dictionary_, image->record_.info);
+  }
+  Result<TraceWriter> writer = TraceWriter::create(trace_path);
+  if (writer) {
+    image->writer_.emplace(std::move(*writer));
+    image->writer_->put_process(image->record_);
+    image->something_packed_ = true;
+    image->write_out();
+  } else {
+    image->failure_ = writer.error();
+  }
+  return image;
+}
+
+ImageRecording::ImageRecording(LiveSpool spool, EventBlockEncoder& encoder)
+    : spool_(std::move(spool)), encoder_(encoder), decoder_(dictionary_) {}
+
+ImageRecording::~ImageRecording() = default;
+
+std::uint64_t ImageRecording::stamp_now() const { return spool_.file().stamps_are_ns() ? monotonic_ns() : __rdtsc(); }
+
+void ImageRecording::find_chunks() {
+  const std::uint32_t count = spool_.chunk_count();
+  if (tracked_.size() < count) tracked_.resize(count);
+  for (std::uint32_t chunk = 0; chunk < count; ++chunk) {
+    if (tracked_[chunk]) continue;
+    const ChunkControl& control = spool_.control(chunk);
+    const ChunkState state = control.state.load(std::memory_order_acquire);
+    if (state != ChunkState::Open && state != ChunkState::Full) continue;
+    if (control.thread >= OnlineMerge::kMostThreads) continue;
+    tracked_[chunk] = true;
+    while (streams_.size() <= control.thread) {
+      Stream& stream = streams_.emplace_back();
+      stream.packer.thread = static_cast<std::uint32_t>(streams_.size() - 1);
+      stream.packer.decode.thread = static_cast<std::uint16_t>(stream.packer.thread);
+    }
+    std::vector<Chunk>& queue = streams_[control.thread].queue;
+    const Chunk found{control.thread_chunk, chunk};
+    queue.insert(std::upper_bound(queue.begin(), queue.end(), found,
+                                  [](const Chunk& a, const Chunk& b) { return a.serial < b.serial; }),
+                 found);
+  }
+}
+
+void ImageRecording::begin_chunk(Stream& stream, const ChunkControl& control) {
+  ThreadDecodeState& decode = stream.packer.decode;
+  if (control.first_event > decode.spool_events) {
+    const std::uint64_t lost = control.first_event - decode.spool_events;
+    stream.packer.pending.push_back({decode.last_stamp, lost, kNoShape, decode.thread, EventKind::Dropped, 0});
+    if (replay_) replay_->merge().append(stream.packer.thread, {&stream.packer.pending.back(), 1});
+    warnings_.push_back(std::to_string(lost) + " events of thread " + std::to_string(stream.packer.thread) + " of process " +
+                        std::to_string(record_.info.pid) + " were lost; what follows them is recorded");
+  }
+  decode.open_chunk(std::max(control.first_event, decode.spool_events), control.open_stamp);
+  if (stream.packer.pending.empty()) stream.packer.first_chunk = control.thread_chunk;
+  stream.packer.last_chunk = control.thread_chunk;
+  stream.in_chunk = true;
+  stream.damaged = false;
+  const ClockPair& last = clock_pairs_.back();
+  if (control.open_stamp > last.stamp && control.open_monotonic_ns >= last.monotonic_ns + kClockPairGapNs) {
+    clock_pairs_.push_back({control.open_stamp, control.open_monotonic_ns});
+  }
+}
+
+bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts& counts) {
+  const Chunk front = stream.queue.front();
+  const ChunkControl& control = spool_.control(front.index);
+  if (!stream.in_chunk) {
+    if (front.serial != stream.next_serial && !gaps_are_final_) return false;  // opened while we looked: next time
+    begin_chunk(stream, control);
+  }
+  const bool full = control.state.load(std::memory_order_acquire) == ChunkState::Full;
+  const bool threads = streams_.size() > 1;
+  if (!full && depth == DrainDepth::Usual && !threads) return false;
+  // Before the events: what isn't committed below then begins, and is stamped, later.
+  stream.idle = full || control.busy.load(std::memory_order_acquire) == 0;
+  const std::uint64_t words = std::min<std::uint64_t>(control.committed.load(std::memory_order_acquire), kChunkBytes) / 8;
+  const SpoolCounts tables = spool_.table_counts();
+  ThreadDecodeState& decode = stream.packer.decode;
+  if (words > decode.words_done && !stream.damaged) {
+    Status status = spool_.file().grow(tables, dictionary_);
+    if (status) status = spool_.file().read_words(front.index, decode.words_done, words - decode.words_done, words_);
+    if (!status) {
+      failure_ = status.error();
+      return false;
+    }
+    std::vector<Event>& pending = stream.packer.pending;
+    const std::size_t before = pending.size();
+    if (const ChunkDamage damage = decoder_.decode(decode, words_, pending)) {
+      stream.damaged = true;
+      warnings_.push_back("process " + std::to_string(record_.info.pid) + " wrote over its own recording (" + damage.what +
+                          "); up to 64 KiB of events are missing");
+    }
+    counts.events += pending.size() - before;
+    if (pending.size() > before) stream.over = pending.back().kind == EventKind::ThreadEnd;
+    if (replay_) {
+      replay_->merge().append(stream.packer.thread, {pending.data() + before, pending.size() - before});
+    }
+  }
+  if (!full) {
+    if (!gaps_are_final_) return false;
+  } else {
+    spool_.hold(front.index);
+    stream.held.push_back(front.index);
+    ++held_;
+    ++counts.chunks;
+  }
+  stream.queue.erase(stream.queue.begin());
+  stream.next_serial = front.serial + 1;
+  stream.in_chunk = false;
+  return true;
+}
+
+void ImageRecording::pack(Stream& stream) {
+  if (stream.packer.pending.empty()) return;
+  record_.event_count += stream.packer.pending.size();
+  for (const Event& event : stream.packer.pending) {
+    calls_ += event.kind < EventKind::ThreadStart && event.kind != EventKind::ReallocEnd;
+  }
+  const std::span<const std::uint8_t> payload = stream.packer.pack(encoder_, dictionary_, used_shapes_);
+  writer_->put_growth(dictionary_);
+  writer_->put_clock({clock_pairs_.data() + clock_pairs_written_, clock_pairs_.size() - clock_pairs_written_});
+  clock_pairs_written_ = clock_pairs_.size();
+  writer_->put_events(payload);
+  to_give_back_.insert(to_give_back_.end(), stream.held.begin(), stream.held.end());
+  stream.held.clear();
+  something_packed_ = true;
+  if (stream.over) std::vector<Event>().swap(stream.packer.pending);
+}
+
+void ImageRecording::write_out() {
+  if (!something_packed_) return;
+  something_packed_ = false;
+  if (Status status = writer_->flush(); !status) {
+    failure_ = status.error();
+    replay_.reset();
+  }
+  for (const std::uint32_t chunk : to_give_back_) {
+    tracked_[chunk] = false;
+    spool_.give_back(chunk);
+  }
+  held_ -= to_give_back_.size();
+  to_give_back_.clear();
+}
+
+void ImageRecording::set_watermarks(std::uint64_t now) {
+  const std::uint64_t margin = spool_.file().stamps_are_ns() ? kMarginNs : kMarginTicks;
+  for (const Stream& stream : streams_) {
+    // A thread without an open chunk stamps its next event after opening one, which is after now.
+    const bool idle = stream.queue.empty() || (stream.in_chunk && stream.idle);
+    std::uint64_t watermark = stream.packer.decode.last_stamp;
+    if (idle) watermark = std::max(watermark, now > margin ? now - margin : 0);
+    if (stream.over && stream.queue.empty()) watermark = OnlineMerge::kEnded;
+    replay_->merge().set_watermark(stream.packer.thread, watermark);
+  }
+}
+
+// The trace can't be written: the program shall not notice.
+void ImageRecording::discard() {
+  const std::uint32_t count = spool_.chunk_count();
+  if (tracked_.size() < count) tracked_.resize(count);
+  for (std::uint32_t chunk = 0; chunk < count; ++chunk) {
+    const ChunkState state = spool_.control(chunk).state.load(std::memory_order_acquire);
+    if (state == ChunkState::Full) spool_.hold(chunk);
+    if (state == ChunkState::Full || state == ChunkState::Held) spool_.give_back(chunk);
+  }
+}
+
+DrainCounts ImageRecording::drain(DrainDepth depth) {
+  DrainCounts counts;
+  if (failure_) {
+    discard();
+    return counts;
+  }
+  const std::uint64_t now = stamp_now();
+  find_chunks();
+  for (Stream& stream : streams_) {
+    while (!stream.queue.empty() && decode_front(stream, depth, counts)) {
+      if (stream.packer.pending.size() >= kBlockEvents) pack(stream);
+    }
+    if (stream.packer.pending.size() >= kBlockEvents) pack(stream);
+    if (failure_) return counts;
+  }
+  if (depth == DrainDepth::Everything || held_ - to_give_back_.size() > kMostHeld) {
+    for (Stream& stream : streams_) pack(stream);
+  }
+  write_out();
+  if (replay_) {
+    set_watermarks(now);
+    replay_->merge().advance();
+  }
+  return counts;
+}
+
+void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_rss_bytes) {
+  gaps_are_final_ = true;
+  drain(DrainDepth::Everything);
+  if (const Result<ProcessInfo> now = spool_.file().process()) {
+    ProcessInfo& info = record_.info;
+    info.ended_in_order = now->ended_in_order;
+    info.dropped_events = now->dropped_events;
+    info.truncated_stacks = now->truncated_stacks;
+    info.unwind_failures = now->unwind_failures;
+    info.nested_events = now->nested_events;
+  }
+  record_.info.wait_status = wait_status;
+  record_.info.peak_rss_bytes = peak_rss_bytes;
+  record_.thread_count = static_cast<std::uint32_t>(streams_.size());
+  record_.spool_events = 0;
+  for (const Stream& stream : streams_) record_.spool_events += stream.packer.decode.spool_events;
+  if (failure_) return;
+  clock_pairs_.push_back({stamp_now(), monotonic_ns()});
+  writer_->put_growth(dictionary_);
+  writer_->put_clock({clock_pairs_.data() + clock_pairs_written_, clock_pairs_.size() - clock_pairs_written_});
+  writer_->put_end(record_);
+  something_packed_ = true;
+  write_out();
+}
+
+void ImageRecording::summarize(LaunchOutcome& outcome) {
+  if (!replay_ || failure_) return;
+  outcome.late_events += replay_->merge().late_events();
+  if (replay_->merge().sound()) {
+    summarized_ = static_cast<bool>(replay_->store(trace_path_, clock_pairs_));
+  } else {
+    ++outcome.recomputed_summaries;
+    summarized_ = static_cast<bool>(replay_file_into_cache(trace_path_));
+  }
+  replay_.reset();
+}
+
+}  // namespace tare::core

@@ -1,0 +1,111 @@
+// The recording of one process image: from its spool into its trace, and along the way into its summary.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/collect/fused_replay.h"
+#include "core/collect/live_spool.h"
+#include "core/collect/launcher.h"
+#include "trace/block_packer.h"
+#include "trace/spool_decoder.h"
+#include "trace/trace_writer.h"
+
+namespace tare::core {
+
+enum class DrainDepth : std::uint8_t {
+  Usual,       // full chunks; of programs with threads also what open ones hold, which the merge needs
+  Everything,  // open chunks too, and all of it into the file
+};
+
+struct DrainCounts {
+  std::uint64_t chunks = 0;  // full ones that were decoded
+  std::uint64_t events = 0;
+};
+
+class ImageRecording {
+ public:
+  // Starts the trace at `trace_path`. `encoder` is shared by all images. Io where the spool can't be mapped.
+  static Result<std::unique_ptr<ImageRecording>> create(const std::string& spool_path, const std::string& trace_path,
+                                                        Summarize summarize, trace::EventBlockEncoder& encoder);
+  ~ImageRecording();
+
+  // Takes what is new. Never fails: where the trace can't be written, chunks are given back all the same, so that the program
+  // runs on, and failure() says why.
+  DrainCounts drain(DrainDepth depth);
+  const std::optional<Error>& failure() const { return failure_; }
+
+  // The trace has got another name.
+  void renamed(std::string trace_path) { trace_path_ = std::move(trace_path); }
+
+  // The process is over, or has become another image: takes the rest and closes the trace. Then the spool may be deleted.
+  void finish(std::optional<int> wait_status, std::uint64_t peak_rss_bytes);
+  // After finish(): puts the summary into the cache of the trace.
+  void summarize(LaunchOutcome& outcome);
+  bool summarized() const { return summarized_; }
+
+  const trace::ProcessInfo& info() const { return record_.info; }
+  trace::ProcessRecord& record() { return record_; }
+  const std::string& spool_path() const { return record_.spool_path; }
+  const std::string& trace_path() const { return trace_path_; }
+  bool ended() const { return spool_.ended(); }
+  std::uint64_t calls() const { return calls_; }
+  std::uint64_t file_bytes() const { return writer_ ? writer_->file_bytes() : 0; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  struct Chunk {
+    std::uint64_t serial;  // thread_chunk
+    std::uint32_t index;
+  };
+  struct Stream {                    // one thread
+    trace::BlockPacker packer;
+    std::vector<Chunk> queue;        // seen, not yet decoded to their end; ascending
+    std::vector<std::uint32_t> held; // decoded, to be given back when their events are in the file
+    std::uint64_t next_serial = 0;
+    bool in_chunk = false;           // queue.front() was begun
+    bool damaged = false;            // the rest of queue.front() can't be decoded
+    bool idle = false;               // wasn't inside a hook when its chunk was looked at
+    bool over = false;               // ThreadEnd was its last event
+  };
+
+  ImageRecording(LiveSpool spool, trace::EventBlockEncoder& encoder);
+  void find_chunks();
+  // False: the stream waits for more.
+  bool decode_front(Stream& stream, DrainDepth depth, DrainCounts& counts);
+  void begin_chunk(Stream& stream, const trace::ChunkControl& control);
+  void pack(Stream& stream);
+  void set_watermarks(std::uint64_t now_stamp);
+  void write_out();
+  void discard();
+  std::uint64_t stamp_now() const;
+
+  LiveSpool spool_;
+  std::string trace_path_;
+  trace::EventBlockEncoder& encoder_;
+  std::optional<trace::TraceWriter> writer_;
+  trace::ProcessRecord record_;
+  trace::Dictionary dictionary_;
+  trace::SpoolDecoder decoder_;
+  std::unique_ptr<FusedReplay> replay_;  // null: no summary wanted
+  std::vector<Stream> streams_;          // by thread
+  std::vector<bool> tracked_;            // by chunk: in a queue, or held
+  std::vector<std::uint32_t> to_give_back_;
+  std::size_t held_ = 0;                 // chunks
+  std::uint64_t calls_ = 0;              // in the trace: successful ones, a realloc being one
+  std::uint32_t used_shapes_ = 0;
+  std::vector<std::uint64_t> words_;
+  std::vector<trace::ClockPair> clock_pairs_;
+  std::size_t clock_pairs_written_ = 0;
+  bool gaps_are_final_ = false;          // no more chunks will come: what is missing is lost
+  bool something_packed_ = false;
+  bool summarized_ = false;
+  std::optional<Error> failure_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace tare::core

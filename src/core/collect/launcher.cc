@@ -1,0 +1,323 @@
+// Starts a program under the recorder and stays with it: see launcher.h.
+#include "core/collect/launcher.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "core/collect/child_process.h"
+#include "core/collect/executable_check.h"
+#include "core/collect/image_recording.h"
+#include "core/collect/launch_signals.h"
+#include "core/collect/process_watch.h"
+#include "core/collect/spool_directory.h"
+#include "core/collect/trace_names.h"
+#include "trace/event_block.h"
+
+namespace tare::core {
+
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kShortestSleepNs = 20 * kMs;  // while waiting for processes whose end sends us no signal
+constexpr std::uint64_t kLongestSleepNs = 1000 * kMs;
+constexpr std::uint64_t kFlushPeriodNs = 5000 * kMs;  // open chunks of idle programs go into the file that often
+constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
+constexpr std::uint64_t kStartGraceNs = 1000 * kMs;   // for an orphan to make its spool after the command ended
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// So that a read-only place shows before the program runs, and not after an hour.
+Status check_output(const std::string& output) {
+  const std::string folder = output.empty() ? "." : folder_of(output);
+  struct stat status;
+  const bool exists = !output.empty() && ::stat(output.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) {
+    return Error{ErrorKind::Io, "cannot write the trace " + output + ": it is a directory; name a file in it with -o"};
+  }
+  if (::access(exists ? output.c_str() : folder.c_str(), exists ? W_OK : W_OK | X_OK) == 0) return ok();
+  return Error{ErrorKind::Io, "cannot write the trace " + (output.empty() ? "into the working directory" : output) + ": " +
+                                  std::strerror(errno) + "; choose a writable place with -o"};
+}
+
+class Launch {
+ public:
+  Launch(const LaunchOptions& options, const ProgressCallback& progress, SpoolDirectory directory)
+      : options_(options), progress_(progress), directory_(std::move(directory)), signals_(directory_.control()) {}
+
+  Status start(const Executable& executable);
+  void run();
+  LaunchOutcome finish();
+
+ private:
+  struct Process {
+    ProcessWatch watch;
+    ImageRecording* image = nullptr;  // the one it runs; null when it's over
+    std::uint32_t images = 0;
+    std::vector<std::string> retired; // names of its spools that are done with
+    bool left = false;                // nothing more to do for it
+  };
+
+  void find_images();
+  void add_image(const std::string& name, pid_t pid);
+  void close_image(Process& process, const ProcessEnd& end);
+  bool drain(DrainDepth depth);
+  void look_after_processes();
+  bool all_over();
+  void report_progress();
+  std::string parent_trace_of(const trace::ForkOrigin& fork) const;
+
+  const LaunchOptions& options_;
+  const ProgressCallback& progress_;
+  SpoolDirectory directory_;
+  LaunchSignals signals_;
+  trace::EventBlockEncoder encoder_;
+  std::optional<TraceNames> names_;
+  pid_t child_ = 0;
+  std::map<pid_t, Process> processes_;
+  std::vector<std::unique_ptr<ImageRecording>> images_;
+  std::set<std::string> seen_spools_;
+  LaunchOutcome outcome_;
+  std::uint64_t next_flush_ns_ = 0;
+  std::uint64_t next_progress_ns_ = 0;
+  std::uint64_t child_over_since_ns_ = 0;
+  bool had_children_ = false;  // others than ours: then nobody can be waited for by "any child"
+};
+
+Status Launch::start(const Executable& executable) {
+  siginfo_t info{};
+  had_children_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  Variables variables{{trace::kEnvSpoolDir, directory_.path()}};
+  const auto number = [&](const char* name, std::uint64_t value) { variables.emplace_back(name, std::to_string(value)); };
+  if (options_.spool_bytes != 0) number(trace::kEnvSpoolBytes, options_.spool_bytes);
+  if (options_.sample_bytes != 0) number(trace::kEnvSampleBytes, options_.sample_bytes);
+  if (options_.sample_seed) number(trace::kEnvSampleSeed, *options_.sample_seed);
+  if (options_.environment == RecordEnvironment::Yes) number(trace::kEnvRecordEnv, 1);
+  if (options_.free_stacks == RecordFreeStacks::Yes) number(trace::kEnvFreeStacks, 1);
+  const Result<pid_t> pid =
+      start_process(executable, options_.command, recorded_environment(options_.recorder_library, variables));
+  if (!pid) return pid.error();
+  child_ = *pid;
+  signals_.forward_to(child_);
+  processes_.emplace(child_, Process{ProcessWatch(child_)});
+  names_.emplace(options_.output, options_.command.front(), child_);
+  return ok();
+}
+
+void Launch::add_image(const std::string& name, pid_t pid) {
+  Process& process = processes_.try_emplace(pid, Process{ProcessWatch(pid)}).first->second;
+  if (process.image != nullptr) {
+    // The image before was replaced by exec: it gives its name to the one that runs now.
+    const std::string name_now = names_->replaced(pid, process.images - 1);
+    if (::rename(process.image->trace_path().c_str(), name_now.c_str()) == 0) process.image->renamed(name_now);
+    close_image(process, {});
+  } else if (process.left) {  // the kernel gave the number of a dead process to a new one
+    process.watch = ProcessWatch(pid);
+    process.left = false;
+    const std::string old_name = names_->current(pid);
+    for (const auto& image : images_) {
+      if (image->trace_path() != old_name) continue;
+      const std::string new_name = names_->replaced(pid, process.images - 1);
+      if (::rename(old_name.c_str(), new_name.c_str()) == 0) image->renamed(new_name);
+    }
+  }
+  Result<std::unique_ptr<ImageRecording>> image = ImageRecording::create(
+      directory_.path() + "/" + name, names_->current(pid), options_.summarize, encoder_);
+  if (!image) {
+    outcome_.warnings.push_back(image.error().message);
+    return;
+  }
+  (*image)->record().info.image_index = process.images++;
+  process.image = image->get();
+  images_.push_back(std::move(*image));
+}
+
+void Launch::find_images() {
+  for (const std::string& name : directory_.spools()) {
+    std::uint32_t pid, image;
+    if (!parse_spool_name(name, pid, image) || !seen_spools_.insert(name).second) continue;
+    add_image(name, static_cast<pid_t>(pid));
+  }
+}
+
+std::string Launch::parent_trace_of(const trace::ForkOrigin& fork) const {
+  for (const auto& image : images_) {
+    if (image->info().pid != fork.parent_pid || image->info().image_index != fork.parent_image) continue;
+    return image->trace_path().substr(image->trace_path().rfind('/') + 1);
+  }
+  return {};
+}
+
+void Launch::close_image(Process& process, const ProcessEnd& end) {
+  ImageRecording& image = *process.image;
+  if (image.record().info.fork) image.record().info.fork->parent_trace = parent_trace_of(*image.record().info.fork);
+  image.finish(end.wait_status, end.peak_rss_bytes);
+  process.image = nullptr;
+  process.retired.push_back(image.spool_path().substr(image.spool_path().rfind('/') + 1));
+  directory_.retire(process.retired.back());
+  image.summarize(outcome_);
+}
+
+bool Launch::drain(DrainDepth depth) {
+  bool something = false;
+  for (auto& [pid, process] : processes_) {
+    if (process.image == nullptr) continue;
+    const DrainCounts counts = process.image->drain(depth);
+    outcome_.drained_chunks += counts.chunks;
+    something = something || counts.chunks > 0;
+  }
+  return something;
+}
+
+void Launch::look_after_processes() {
+  for (auto& [pid, process] : processes_) {
+    if (process.left || !process.watch.over()) continue;
+    if (pid == child_) {
+      outcome_.wait_status = process.watch.end().wait_status.value_or(0);
+      child_over_since_ns_ = now_ns();
+      signals_.child_is_gone();
+    }
+    find_images();  // it may have become another image just before its end
+    if (process.image != nullptr) close_image(process, process.watch.end());
+    for (const std::string& name : process.retired) {
+      directory_.forget(name);
+      seen_spools_.erase(name);  // a new process may get the number
+    }
+    process.retired.clear();
+    process.left = true;
+  }
+}
+
+bool Launch::all_over() {
+  if (child_over_since_ns_ == 0) return false;
+  if (options_.wait_for == WaitFor::FirstProcess || signals_.stop_requested()) return true;
+  for (const auto& [pid, process] : processes_) {
+    if (!process.left) return false;
+  }
+  // An orphan that hasn't made its spool yet is our child now: wait a little for it to do so, or to end.
+  if (had_children_ || now_ns() > child_over_since_ns_ + kStartGraceNs) return true;
+  siginfo_t info{};
+  while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0) {
+    if (info.si_pid == 0) return false;
+    info = {};
+  }
+  return true;
+}
+
+void Launch::report_progress() {
+  if (!progress_ || now_ns() < next_progress_ns_) return;
+  next_progress_ns_ = now_ns() + kProgressPeriodNs;
+  LaunchProgress progress;
+  progress.processes_recorded = static_cast<std::uint32_t>(images_.size());
+  for (const auto& [pid, process] : processes_) progress.processes_running += process.left ? 0 : 1;
+  for (const auto& image : images_) {
+    progress.events += image->calls();
+    progress.file_bytes += image->file_bytes();
+  }
+  progress_(progress);
+}
+
+void Launch::run() {
+  trace::LauncherControl& control = directory_.control();
+  std::uint64_t sleep_ns = kShortestSleepNs;
+  next_flush_ns_ = now_ns() + kFlushPeriodNs;
+  while (true) {
+    const std::uint32_t seen = control.wake.load();
+    find_images();
+    DrainDepth depth = DrainDepth::Usual;
+    if (now_ns() >= next_flush_ns_) {
+      depth = DrainDepth::Everything;
+      next_flush_ns_ = now_ns() + kFlushPeriodNs;
+    }
+    const bool progress = drain(depth);
+    look_after_processes();
+    report_progress();
+    if (all_over()) break;
+    if (progress) {
+      sleep_ns = kShortestSleepNs;
+      if (control.wake.load() != seen) continue;
+    }
+    // While the command runs, it or SIGCHLD wakes us; only other processes' sudden deaths don't.
+    wait_for_wake(control, seen, sleep_ns);
+    ++outcome_.wakeups;
+    sleep_ns = std::min(sleep_ns * 2, child_over_since_ns_ != 0 ? kShortestSleepNs : kLongestSleepNs);
+  }
+}
+
+LaunchOutcome Launch::finish() {
+  for (auto& [pid, process] : processes_) {
+    if (process.image == nullptr) continue;
+    process.image->drain(DrainDepth::Everything);
+    directory_.leave_behind();
+    outcome_.warnings.push_back("process " + std::to_string(pid) + " still runs; what it does from now on stays in " +
+                                process.image->spool_path() + ", and is read with " + process.image->trace_path());
+  }
+  std::stable_sort(images_.begin(), images_.end(), [&](const auto& a, const auto& b) {
+    const auto rank = [&](const ImageRecording& image) { return image.trace_path() == names_->current(child_) ? 0 : 1; };
+    return rank(*a) < rank(*b);
+  });
+  for (const auto& image : images_) {
+    outcome_.images.push_back({image->trace_path(), image->info(), image->calls(), image->file_bytes(), image->summarized()});
+    for (const std::string& warning : image->warnings()) outcome_.warnings.push_back(warning);
+    if (!outcome_.failure && image->failure()) outcome_.failure = image->failure();
+  }
+  if (images_.empty()) {
+    outcome_.warnings.push_back("nothing was recorded: the command ended before its first allocation, or it can't be preloaded");
+  } else if (images_.front()->trace_path() != names_->current(child_)) {
+    outcome_.warnings.push_back("the command itself wasn't recorded, only processes that it started");
+  }
+  return std::move(outcome_);
+}
+
+}  // namespace
+
+Result<std::string> check_recordable(const std::vector<std::string>& command) {
+  if (command.empty()) return Error{ErrorKind::Usage, "no command to run; write: tare run -- COMMAND ARGUMENTS"};
+  const Result<Executable> executable = find_executable(command.front());
+  if (!executable) return executable.error();
+  return executable->path;
+}
+
+Result<LaunchOutcome> launch(const LaunchOptions& options, const ProgressCallback& progress) {
+  if (options.command.empty()) return check_recordable(options.command).error();
+  const Result<Executable> executable = find_executable(options.command.front());
+  if (!executable) return executable.error();
+  if (::access(options.recorder_library.c_str(), R_OK) != 0) {
+    return Error{ErrorKind::CannotRecord, "the recorder " + options.recorder_library + " is missing; install tare again"};
+  }
+  // ld.so splits LD_PRELOAD at blanks and colons, and has no escape for them.
+  if (options.recorder_library.find_first_of(" :") != std::string::npos) {
+    return Error{ErrorKind::CannotRecord, "the recorder's path '" + options.recorder_library +
+                                              "' has a blank or a colon in it, which LD_PRELOAD can't hold; install tare elsewhere"};
+  }
+  if (Status status = check_output(options.output); !status) return status.error();
+  Result<SpoolDirectory> directory = SpoolDirectory::create(folder_of(options.output.empty() ? "./" : options.output));
+  if (!directory) return directory.error();
+  Launch launch(options, progress, std::move(*directory));
+  if (Status status = launch.start(*executable); !status) return status.error();
+  launch.run();
+  return launch.finish();
+}
+
+}  // namespace tare::core

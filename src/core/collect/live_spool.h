@@ -1,0 +1,43 @@
+// A spool that its program still writes: the shared words that both sides change, and giving chunks back.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "trace/result.h"
+#include "trace/spool_file.h"
+#include "trace/spool_layout.h"
+
+namespace tare::core {
+
+class LiveSpool {
+ public:
+  static Result<LiveSpool> open(const std::string& path);
+  LiveSpool(LiveSpool&& other) noexcept;
+  ~LiveSpool();
+
+  const trace::SpoolFile& file() const { return file_; }
+  // As far as they are sane and lie in the file.
+  std::uint32_t chunk_count() const;
+  trace::SpoolCounts table_counts() const;
+  bool ended() const;
+  bool orphaned() const;
+  trace::ChunkControl& control(std::uint32_t chunk) const { return controls_[chunk]; }
+
+  // Full becomes Held: decoded, but not yet safe in the trace.
+  void hold(std::uint32_t chunk);
+  // A held chunk's events are safe: the program may have it.
+  void give_back(std::uint32_t chunk);
+
+ private:
+  explicit LiveSpool(trace::SpoolFile file) : file_(std::move(file)) {}
+  void unmap();
+
+  trace::SpoolFile file_;
+  trace::SpoolHeader* header_ = nullptr;
+  trace::ChunkControl* controls_ = nullptr;
+  std::uint32_t mapped_controls_ = 0;
+};
+
+}  // namespace tare::core

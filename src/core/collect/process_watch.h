@@ -1,0 +1,37 @@
+// Whether a recorded process still lives, whoever's child it is, and how it ended where the kernel tells us.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace tare::core {
+
+struct ProcessEnd {
+  std::optional<int> wait_status;  // only of our own children, born or adopted
+  std::uint64_t peak_rss_bytes = 0;
+};
+
+class ProcessWatch {
+ public:
+  explicit ProcessWatch(pid_t pid);
+  ProcessWatch(ProcessWatch&& other) noexcept;
+  ProcessWatch& operator=(ProcessWatch&& other) noexcept;
+  ~ProcessWatch();
+
+  pid_t pid() const { return pid_; }
+  // Once it's over, that stays known; our own children are reaped by the call that finds it.
+  bool over();
+  const ProcessEnd& end() const { return end_; }
+
+ private:
+  bool has_exited() const;
+
+  pid_t pid_;
+  int pidfd_ = -1;
+  bool over_ = false;
+  ProcessEnd end_;
+};
+
+}  // namespace tare::core

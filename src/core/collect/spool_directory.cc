@@ -1,0 +1,130 @@
+// Directory and control file of a recording: see spool_directory.h.
+#include "core/collect/spool_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace tare::core {
+
+using trace::LauncherControl;
+
+namespace {
+
+constexpr std::uint64_t kLeastFreeBytes = 32 << 20;  // half of what one process may fill while it's drained
+constexpr std::uint32_t kWakeChunks = 16;            // one block's worth: some 200 wakes a second at 10 M events a second
+
+// Errno, 0 for success.
+int try_create(const std::string& folder, std::string& path) {
+  struct statvfs space;
+  if (::statvfs(folder.c_str(), &space) != 0) return errno;
+  if (std::uint64_t{space.f_bavail} * space.f_frsize < kLeastFreeBytes) return ENOSPC;
+  path = folder + "/tare-XXXXXX";
+  return ::mkdtemp(path.data()) != nullptr ? 0 : errno;
+}
+
+}  // namespace
+
+bool parse_spool_name(const std::string& name, std::uint32_t& pid, std::uint32_t& image) {
+  const char* const end = name.data() + name.size();
+  const auto first = std::from_chars(name.data(), end, pid);
+  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '.') return false;
+  const auto second = std::from_chars(first.ptr + 1, end, image);
+  return second.ec == std::errc{} && std::string_view(second.ptr, static_cast<std::size_t>(end - second.ptr)) == trace::kSpoolSuffix;
+}
+
+Result<SpoolDirectory> SpoolDirectory::create(const std::string& last_resort) {
+  const char* temporary = std::getenv("TMPDIR");
+  std::vector<std::string> folders{"/dev/shm", temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", last_resort};
+  SpoolDirectory directory;
+  int error = 0;
+  for (const std::string& folder : folders) {
+    error = try_create(folder, directory.path_);
+    if (error == 0) break;
+  }
+  if (error != 0) {
+    directory.path_.clear();
+    return Error{ErrorKind::Io, "no place for the recording's buffers (tried /dev/shm, TMPDIR and " + last_resort +
+                                    "): " + std::strerror(error) + "; free some space or set TMPDIR"};
+  }
+  const auto failed = [&](const char* what) {
+    return Error{ErrorKind::Io, std::string("cannot ") + what + " " + directory.path_ + "/" + trace::kControlName + ": " +
+                                    std::strerror(errno) + "; check the free space there"};
+  };
+  const std::string name = directory.path_ + "/" + trace::kControlName;
+  directory.control_fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (directory.control_fd_ < 0) return failed("create");
+  // Written, not left sparse: a full disk shows here and not as SIGBUS later.
+  const std::vector<char> zeros(sizeof(LauncherControl), '\0');
+  if (::write(directory.control_fd_, zeros.data(), zeros.size()) != static_cast<ssize_t>(zeros.size())) return failed("write");
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(directory.control_fd_, F_SETLK, &lock) != 0) return failed("lock");
+  void* mapping =
+      ::mmap(nullptr, sizeof(LauncherControl), PROT_READ | PROT_WRITE, MAP_SHARED, directory.control_fd_, 0);
+  if (mapping == MAP_FAILED) return failed("map");
+  directory.control_ = new (mapping) LauncherControl{};
+  directory.control_->version = trace::kSpoolVersion;
+  directory.control_->launcher_pid = static_cast<std::uint32_t>(::getpid());
+  directory.control_->wake_chunks = kWakeChunks;
+  std::memcpy(directory.control_->magic, "TARECTL\n", sizeof(directory.control_->magic));
+  return directory;
+}
+
+SpoolDirectory::SpoolDirectory(SpoolDirectory&& other) noexcept
+    : path_(std::exchange(other.path_, {})),
+      control_fd_(std::exchange(other.control_fd_, -1)),
+      control_(std::exchange(other.control_, nullptr)),
+      left_behind_(other.left_behind_) {}
+
+SpoolDirectory::~SpoolDirectory() {
+  if (!path_.empty() && !left_behind_) {
+    ::unlink((path_ + "/" + trace::kControlName).c_str());
+    ::rmdir(path_.c_str());  // not empty: a spool that couldn't be read is worth keeping
+  }
+  if (control_ != nullptr) ::munmap(control_, sizeof(LauncherControl));
+  if (control_fd_ >= 0) ::close(control_fd_);
+}
+
+// By rename and not by truncation: a forked child that hasn't made its own spool yet still reads its parent's.
+void SpoolDirectory::retire(const std::string& name) const {
+  const std::string placeholder = path_ + "/retired";
+  const int fd = ::open(placeholder.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (fd >= 0) ::close(fd);
+  if (fd < 0 || ::rename(placeholder.c_str(), (path_ + "/" + name).c_str()) != 0) forget(name);
+}
+
+void SpoolDirectory::forget(const std::string& name) const { ::unlink((path_ + "/" + name).c_str()); }
+
+std::vector<std::string> SpoolDirectory::spools() const {
+  struct Found {
+    std::uint32_t pid, image;
+    std::string name;
+  };
+  std::vector<Found> found;
+  if (DIR* folder = ::opendir(path_.c_str())) {
+    while (const dirent* entry = ::readdir(folder)) {
+      Found spool{0, 0, entry->d_name};
+      if (parse_spool_name(spool.name, spool.pid, spool.image)) found.push_back(std::move(spool));
+    }
+    ::closedir(folder);
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Found& a, const Found& b) { return a.pid != b.pid ? a.pid < b.pid : a.image < b.image; });
+  std::vector<std::string> names;
+  for (Found& spool : found) names.push_back(std::move(spool.name));
+  return names;
+}
+
+}  // namespace tare::core

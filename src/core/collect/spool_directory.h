@@ -1,0 +1,42 @@
+// The private directory of one recording, and in it the control file that programs wake the launcher by.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trace/result.h"
+#include "trace/spool_layout.h"
+
+namespace tare::core {
+
+class SpoolDirectory {
+ public:
+  // In /dev/shm; where that's missing, full or read-only in $TMPDIR; else in `last_resort`. Io.
+  static Result<SpoolDirectory> create(const std::string& last_resort);
+  SpoolDirectory(SpoolDirectory&& other) noexcept;
+  ~SpoolDirectory();  // removes the directory if it's empty but for the control file, unless left behind
+
+  const std::string& path() const { return path_; }
+  trace::LauncherControl& control() const { return *control_; }
+  // Names of spools there now, those of one process by age.
+  std::vector<std::string> spools() const;
+  // Deletes a spool, and keeps its name from being given again: the recorder numbers the images of a process by what is there.
+  void retire(const std::string& name) const;
+  // Deletes what retire() left for processes that are gone.
+  void forget(const std::string& name) const;
+  // Other programs go on writing in it.
+  void leave_behind() { left_behind_ = true; }
+
+ private:
+  SpoolDirectory() = default;
+  std::string path_;
+  int control_fd_ = -1;  // holds the lock that says that the launcher lives
+  trace::LauncherControl* control_ = nullptr;
+  bool left_behind_ = false;
+};
+
+// PID and N of PID.N.spool. False: another name.
+bool parse_spool_name(const std::string& name, std::uint32_t& pid, std::uint32_t& image);
+
+}  // namespace tare::core
