@@ -59,7 +59,7 @@ std::string plain_name(std::string_view function) {
       --depth;
     } else if (depth == 0) {
       if (c == '(' && function.substr(i, 21) == "(anonymous namespace)") {
-        name.append("(anonymous namespace)");
+        name.append("(anonymous)");  // without its space, which would look like the end of a return type
         i += 20;
         continue;
       }

@@ -1,0 +1,162 @@
+// Growth chains: by realloc, and by allocate, copy and free.
+#include <gtest/gtest.h>
+
+#include "made_up_trace.h"
+
+namespace tare::core {
+namespace {
+
+using trace::AllocApi;
+
+double chain_value(const Tables& tables, const char* column, std::size_t row = 0) {
+  return tables["chains"][column].doubles.at(row);
+}
+
+// The numbers of "Please grow your buffers exponentially": 1 byte to 1 MiB, byte by byte.
+TEST(Chains, GrowingByteByByteShowsThePostsNumbers) {
+  MadeUpTrace made;
+  const auto first = made.stack(0x2000);
+  const auto grower = made.stack(0x3000);
+  constexpr std::uint64_t kMiB = 1 << 20;
+  made.alloc(0x10000010, made.shape(first, 1));
+  for (std::uint64_t size = 2; size <= kMiB; ++size) {
+    made.realloc(0x10000010, 0x10000010, made.shape(grower, size, 0, 1, AllocApi::Realloc));
+  }
+  const Tables tables = made.replay();
+  ASSERT_EQ(tables["chains"].rows(), 1u);
+  EXPECT_EQ(tables["chains"]["kind"].text(0), "realloc");
+  EXPECT_EQ(tables["chains"]["stack_id"].ints[0], trace::index(grower));
+  EXPECT_EQ(chain_value(tables, "chains"), 1);
+  EXPECT_EQ(chain_value(tables, "steps"), kMiB - 1);
+  EXPECT_EQ(chain_value(tables, "requested_bytes"), 549'756'338'176.0);
+  EXPECT_EQ(chain_value(tables, "rounded_4k_bytes"), 134'742'016.0);
+  EXPECT_EQ(chain_value(tables, "doubling_bytes"), 2'093'056.0);
+  EXPECT_EQ(chain_value(tables, "doubling_copied_bytes"), kMiB - 1);
+  EXPECT_EQ(chain_value(tables, "in_place_steps"), kMiB - 1);
+  EXPECT_EQ(chain_value(tables, "copied_bytes"), 0);
+  EXPECT_EQ(chain_value(tables, "peak_blocks"), 1);
+  EXPECT_EQ(tables["chains"]["max_requested_bytes"].ints[0], static_cast<std::int64_t>(kMiB));
+  EXPECT_EQ(chain_value(tables, "slow_steps"), kMiB - 1 - 5);  // up to 5 to 6, steps are a fifth or more
+}
+
+TEST(Chains, MovedStepsCopyAndDoublingIsNotSlow) {
+  MadeUpTrace made;
+  const auto grower = made.stack(0x3000);
+  std::uint64_t address = 0x10010;
+  made.alloc(address, made.shape(grower, 100));
+  for (std::uint64_t size = 200; size <= 1600; size *= 2) {
+    made.realloc(address, address + 0x10000, made.shape(grower, size, 0, 1, AllocApi::Realloc));
+    address += 0x10000;
+  }
+  const Tables tables = made.replay();
+  EXPECT_EQ(chain_value(tables, "steps"), 4);
+  EXPECT_EQ(chain_value(tables, "slow_steps"), 0);
+  EXPECT_EQ(chain_value(tables, "copied_bytes"), 100 + 200 + 400 + 800);
+  EXPECT_EQ(chain_value(tables, "doubling_copied_bytes"), 1500);
+}
+
+TEST(Chains, StepsCountWhereTheyAreMadeAndTheChainWhereItBegan) {
+  MadeUpTrace made;
+  const auto a = made.stack(0x3000);
+  const auto b = made.stack(0x4000);
+  made.alloc(0x10010, made.shape(a, 10));
+  made.realloc(0x10010, 0x20010, made.shape(a, 11));
+  made.realloc(0x20010, 0x30010, made.shape(b, 12));
+  made.realloc(0x30010, 0x40010, made.shape(b, 12));  // no growth, but still the chain
+  made.realloc(0x40010, 0x50010, made.shape(b, 13));
+  made.realloc(0x50010, 0x60010, made.shape(a, 5));  // shrinking ends it
+  made.realloc(0x60010, 0x70010, made.shape(a, 6));
+  const Tables tables = made.replay();
+  const Table& chains = tables["chains"];
+  ASSERT_EQ(chains.rows(), 2u);
+  const std::size_t at_a = row_where(chains, "stack_id", trace::index(a));
+  const std::size_t at_b = row_where(chains, "stack_id", trace::index(b));
+  EXPECT_EQ(chain_value(tables, "chains", at_a), 2);
+  EXPECT_EQ(chain_value(tables, "steps", at_a), 2);
+  EXPECT_EQ(chain_value(tables, "requested_bytes", at_a), 10 + 11 + 5 + 6);
+  EXPECT_EQ(chain_value(tables, "chains", at_b), 0);
+  EXPECT_EQ(chain_value(tables, "steps", at_b), 2);
+  EXPECT_EQ(chain_value(tables, "requested_bytes", at_b), 12 + 13);
+}
+
+TEST(Chains, AllocateCopyFreeIsGrowth) {
+  MadeUpTrace made;
+  const auto push_back = made.stack(0x3000);
+  std::uint64_t address = 0x10010;
+  made.alloc(address, made.shape(push_back, 16));
+  for (std::uint64_t size = 32; size <= 256; size *= 2) {
+    made.alloc(address + 0x1000, made.shape(push_back, size));
+    made.free(address);
+    address += 0x1000;
+  }
+  const Tables tables = made.replay();
+  ASSERT_EQ(tables["chains"].rows(), 1u);
+  EXPECT_EQ(tables["chains"]["kind"].text(0), "malloc-copy-free");
+  EXPECT_EQ(chain_value(tables, "chains"), 1);
+  EXPECT_EQ(chain_value(tables, "steps"), 4);
+  EXPECT_EQ(chain_value(tables, "requested_bytes"), 16 + 32 + 64 + 128 + 256);
+  EXPECT_EQ(chain_value(tables, "copied_bytes"), 16 + 32 + 64 + 128);
+  EXPECT_EQ(chain_value(tables, "peak_blocks"), 1);  // 256 and, not yet known to be grown from, 128
+}
+
+TEST(Chains, UnrelatedBlocksAreNotGrowth) {
+  MadeUpTrace made;
+  const auto a = made.stack(0x3000);
+  const auto b = made.stack(0x4000);
+  const auto other = made.shape(made.stack(0x5000), 8);
+  // another stack
+  made.alloc(0x10010, made.shape(a, 16));
+  made.alloc(0x20010, made.shape(b, 32));
+  made.free(0x10010);
+  // not larger
+  made.alloc(0x30010, made.shape(b, 32));
+  made.free(0x20010);
+  // the larger one is the older one
+  made.alloc(0x40010, made.shape(a, 64));
+  made.alloc(0x50010, made.shape(a, 48));
+  made.free(0x50010);
+  // another thread
+  made.alloc(0x60010, made.shape(a, 128), 1);
+  made.free(0x40010, 0);
+  // too long ago: 8 events lie between
+  made.alloc(0x70010, made.shape(a, 256), 1);
+  for (std::uint64_t i = 0; i < 8; ++i) made.alloc(0x80010 + 32 * i, other, 1);
+  made.free(0x60010, 1);
+  EXPECT_EQ(made.replay()["chains"].rows(), 0u);
+}
+
+TEST(Chains, ABlockTakesOverFromOneOnly) {
+  MadeUpTrace made;
+  const auto a = made.stack(0x3000);
+  made.alloc(0x10010, made.shape(a, 16));
+  made.alloc(0x20010, made.shape(a, 17));
+  made.alloc(0x30010, made.shape(a, 64));
+  made.free(0x10010);
+  made.free(0x20010);
+  const Tables tables = made.replay();
+  EXPECT_EQ(chain_value(tables, "steps"), 1);  // 16 to 64; nothing is left for 17
+}
+
+TEST(Chains, EmptyStacksLinkNothing) {
+  MadeUpTrace made;
+  made.alloc(0x10010, made.shape(trace::kEmptyStack, 16));
+  made.alloc(0x20010, made.shape(trace::kEmptyStack, 32));
+  made.free(0x10010);
+  EXPECT_EQ(made.replay()["chains"].rows(), 0u);
+}
+
+TEST(Chains, WeightsMultiply) {
+  MadeUpTrace made;
+  made.info.sample_bytes = 1000;
+  const auto a = made.stack(0x3000);
+  made.alloc(0x10010, made.shape(a, 10, 24, 2.5));
+  made.realloc(0x10010, 0x20010, made.shape(a, 40, 40, 2.5));
+  const Tables tables = made.replay();
+  EXPECT_DOUBLE_EQ(chain_value(tables, "chains"), 2.5);
+  EXPECT_DOUBLE_EQ(chain_value(tables, "requested_bytes"), 2.5 * 50);
+  EXPECT_DOUBLE_EQ(chain_value(tables, "copied_bytes"), 25);
+  EXPECT_DOUBLE_EQ(chain_value(tables, "peak_blocks"), 2.5);
+}
+
+}  // namespace
+}  // namespace tare::core
