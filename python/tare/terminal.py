@@ -47,8 +47,12 @@ def shorten(text: str, width: int) -> str:
 
 
 def shorten_path(path: str, width: int) -> str:
-    """Cut from the left: the end of a path is what people look for."""
-    return path if len(path) <= width else "…" + path[len(path) - width + 1 :]
+    """Cut from the left, at a folder where one fits: the end of a path is what people look for."""
+    if len(path) <= width:
+        return path
+    tail = path[len(path) - width + 1 :]
+    at = tail.find("/")
+    return "…" + (tail[at:] if at >= 0 else tail)
 
 
 class Progress:

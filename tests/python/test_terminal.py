@@ -33,7 +33,8 @@ def test_long_names_are_cut_in_the_middle_and_paths_from_the_left() -> None:
     assert shorten("short", 10) == "short"
     cut = shorten("std::vector<int>::push_back(int const&)", 20)
     assert len(cut) == 20 and cut.startswith("std::") and cut.endswith("const&)")
-    assert shorten_path("/usr/src/app/main.c", 10) == "…pp/main.c"
+    assert shorten_path("/usr/src/app/main.c", 12) == "…/app/main.c"
+    assert shorten_path("x" * 30, 10) == "…" + "x" * 9
 
 
 def test_progress_waits_a_second_and_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Confidence, Evidence, Lens
-from tare.units import exact, human_bytes, percent
+from tare.units import exact, human_bytes, percent, plural
 
 _CLAIMS = """
 with held as (
@@ -33,7 +33,7 @@ def _advise(evidence: Evidence) -> Advice:
         sure = "medium" if evidence["kind"] == "realloc" else "low"
     return Advice(
         f"Double the capacity (tare::Buffer), or reserve the size where it is known: "
-        f"{exact(chains)} {'buffer' if chains == 1 else 'buffers'} grew up to {exact(evidence['max_requested_bytes'])} bytes in "
+        f"{plural(max(chains, 1), 'buffer')} grew up to {exact(evidence['max_requested_bytes'])} bytes in "
         f"{exact(steps)} {how}, {percent(evidence['slow_steps'], steps, 0)} of them by less than 1.2x; {cost}; asked for "
         f"{exact(evidence['requested_bytes'])} bytes in all ({exact(evidence['rounded_4k_bytes'])} rounded to 4 KiB), doubling "
         f"{exact(evidence['doubling_bytes'])}",
@@ -69,7 +69,7 @@ LENS = Lens(
     }
     | {"max_requested_bytes": "max(max_requested_bytes)", "kind": "max(kind)"},
     shown="slow_steps > 0.5 * steps and (copied_bytes > 4 * doubling_copied_bytes + 65536"
-    " or steps > 4 * chains * log2(2.0 + max_requested_bytes))",
+    " or steps > 4 * greatest(chains, 1) * log2(2.0 + max_requested_bytes))",
     order="bytes_total + 64 * calls, byte_ns",
     unit="copied",
     advise=_advise,

@@ -12,12 +12,16 @@ from tare.units import exact, human_bytes
 CLOWNSHOE = """class_below_bytes > 0 and requested_bytes - class_below_bytes <= class_below_bytes / 8
       and usable_bytes - requested_bytes >= 64 and 5 * (usable_bytes - requested_bytes) >= usable_bytes"""
 
-# The shape that speaks for a site: of the worst kind, then the one with most slop at the peak.
-_WORST = "1e15 * kind + bytes_peak + bytes_total / 1e6"
+# Which shape speaks for a site: the one with most slop at the peak; after a comma in thousandths, over the run.
+_MOST = "bytes_peak + bytes_total / 1e6"
 
+# A stack that grows buffers: at least a quarter of its blocks are steps of growth. Fewer are those that shrink a block to
+# fit when it is finished (CPython's strings), and grow one now and then.
 _CLAIMS = f"""
 with growing as (
-  select stack_id, max(slow_steps) as slow_steps from chains group by stack_id
+  select c.stack_id from (select stack_id, sum(steps) as steps from chains group by stack_id) c
+  join (select stack_id, sum(total_blocks) as blocks from site_sizes group by stack_id) b on b.stack_id = c.stack_id
+  where 4 * c.steps >= b.blocks
 ),
 sized as (
   select z.shape_id, z.stack_id, z.requested_bytes, z.usable_bytes, z.header_bytes,
@@ -33,31 +37,36 @@ select shape_id, stack_id, peak_blocks as blocks,
        slop_bytes * total_blocks as bytes_total,
        byte_ns * slop_bytes / (usable_bytes + header_bytes) as byte_ns, total_blocks as calls,
        requested_bytes, usable_bytes, class_below_bytes,
-       case when {CLOWNSHOE} then 2 when growing_stack_id is not null then 1 else 0 end as kind
+       case when {CLOWNSHOE} then 'clownshoe' when growing_stack_id is not null then 'growing' else 'fixed' end as kind
 from sized
 """
 
 
 def _advise(evidence: Evidence) -> Advice:
-    requested, usable = round(evidence["requested_bytes"]), round(evidence["usable_bytes"])
-    blocks = "" if evidence["blocks"] < 1 else f", {human_bytes(evidence['avoidable_peak'])} at the peak"
-    below = evidence["class_below_bytes"]
-    if evidence["kind"] == 2:
-        return Advice(
-            f"Ask for {exact(below)} bytes instead of {exact(requested)}, which take {exact(usable)}: take the header out of "
-            f"the payload, or use all that is given. Saves {exact(usable - below)} a block{blocks}",
-            "high",
-            "clownshoe",
-        )
-    if evidence["kind"] == 1:
-        return Advice(
-            f"Grow to a size class and use what is given as capacity (tare::Buffer does): this buffer asks for "
-            f"{exact(requested)} bytes and is given {exact(usable)}{blocks}",
-            "medium",
-        )
+    avoidable = evidence["avoidable_peak"] + evidence["avoidable_total"] / 1e6
+    if 2 * avoidable >= evidence["all_peak"] + evidence["all_total"] / 1e6:
+        return _avoid(evidence)
+    requested, usable, below = evidence["fixed_requested"], evidence["fixed_usable"], evidence["fixed_below"]
     shrink = f"; {exact(requested - below)} bytes less would fit {exact(below)}" if below else ""
     return Advice(
         f"Unavoidable unless the object changes: {exact(requested)} bytes take {exact(usable)}{shrink}", "low"
+    )
+
+
+def _avoid(evidence: Evidence) -> Advice:
+    requested, usable, below = evidence["requested"], evidence["usable"], evidence["below"]
+    at_peak = f", {human_bytes(evidence['avoidable_peak'])} at the peak" if evidence["avoidable_peak"] >= 1 else ""
+    if evidence["kind"] == "clownshoe":
+        return Advice(
+            f"Ask for {exact(below)} bytes instead of {exact(requested)}, which take {exact(usable)}: take the header out of "
+            f"the payload, or use all that is given. Saves {exact(usable - below)} a block{at_peak}",
+            "high",
+            "clownshoe",
+        )
+    return Advice(
+        f"Grow to a size class and use what is given as capacity (tare::Buffer does): this buffer asks for "
+        f"{exact(requested)} bytes and is given {exact(usable)}{at_peak}",
+        "medium",
     )
 
 
@@ -74,15 +83,30 @@ LENS = Lens(
     tables=("site_sizes", "size_classes", "chains"),
     claims=_CLAIMS,
     evidence={
-        "kind": "max(kind)",
-        "requested_bytes": f"max_by(requested_bytes, {_WORST})",
-        "usable_bytes": f"max_by(usable_bytes, {_WORST})",
-        "class_below_bytes": f"max_by(class_below_bytes, {_WORST})",
-        "avoidable_peak": "sum(case when kind > 0 then bytes_peak else 0 end)",
-        "avoidable_total": "sum(case when kind > 0 then bytes_total else 0 end)",
+        "all_peak": "sum(bytes_peak)",
+        "all_total": "sum(bytes_total)",
+        "avoidable_peak": "sum(case when kind <> 'fixed' then bytes_peak else 0 end)",
+        "avoidable_total": "sum(case when kind <> 'fixed' then bytes_total else 0 end)",
+    }
+    | {
+        name: f"max_by({column}, case when kind <> 'fixed' then {_MOST} else -1 end)"
+        for name, column in (
+            ("kind", "kind"),
+            ("requested", "requested_bytes"),
+            ("usable", "usable_bytes"),
+            ("below", "class_below_bytes"),
+        )
+    }
+    | {
+        f"fixed_{name}": f"max_by({column}, case when kind = 'fixed' then {_MOST} else -1 end)"
+        for name, column in (
+            ("requested", "requested_bytes"),
+            ("usable", "usable_bytes"),
+            ("below", "class_below_bytes"),
+        )
     },
     shown="avoidable_peak >= greatest(4096, 0.001 * $gross_peak) or bytes_peak >= greatest(4096, 0.01 * $gross_peak)",
-    order="least(kind, 1), bytes_peak, byte_ns",
+    order="avoidable_peak, bytes_peak, byte_ns",
     unit="bytes",
     advise=_advise,
 )

@@ -79,7 +79,8 @@ def balance(recording: Recording, style: Style) -> list[str]:
 def amount(finding: Finding, lens: Lens) -> str:
     """What the lens counts, in its own unit: bytes at the peak, bytes copied in vain, calls, bytes at the end."""
     if lens.unit == "copied":
-        return f"{human_bytes(finding.bytes_total or 0)} copied"
+        copied = finding.bytes_total or 0
+        return f"{human_bytes(copied)} copied" if copied else f"{human_count(finding.calls)} steps"
     if lens.unit == "calls":
         return f"{human_count(finding.calls)} calls"
     if lens.unit == "end":

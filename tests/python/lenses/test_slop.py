@@ -44,7 +44,7 @@ def test_the_seeds_clownshoes_are_named(
 
 def test_growing_buffers_are_avoidable_and_fixed_objects_arent(made: Handmade) -> None:
     grows, fixed = made.stack("append", "main"), made.stack("node", "main")
-    made.chain(grows, steps=10)
+    made.chain(grows, steps=900)
     for stack, peak in ((grows, 600), (fixed, 6000)):
         made.blocks(stack, 32, 40, total=1000, peak=peak)
     made.size_class(32, 40, 24)
@@ -64,3 +64,11 @@ def test_byte_seconds_are_the_slops_share(made: Handmade) -> None:
     made.blocks(made.stack("f"), 24, 40, total=1, peak=1, byte_ns=48e9)
     (finding,) = findings(made)
     assert finding.byte_ns == pytest.approx(16e9)
+
+
+def test_a_site_that_mostly_shrinks_isnt_called_growing(made: Handmade) -> None:
+    finishes = made.stack("resize_compact", "main")
+    made.chain(finishes, steps=5, chains=2)
+    made.blocks(finishes, 58, 72, total=10_000, peak=10_000)
+    (finding,) = findings(made)
+    assert finding.remedy.startswith("Unavoidable") and finding.confidence == "low"
