@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+from array import array
 from collections.abc import Iterator
 
 SYLLABLES = ["ba", "cor", "den", "fi", "gal", "hu", "ist", "jo", "kel", "lum", "mar", "no", "per", "qui", "ran", "sol"]
@@ -21,10 +22,14 @@ def vocabulary(size: int, state: random.Random) -> list[str]:
 def write_library(books: int, state: random.Random) -> list[str]:
     """Each book as one line of JSON; word frequencies fall off as in a language."""
     words = vocabulary(6_000, state)
-    weights = [1 / (rank + 3) for rank in range(len(words))]
+    # one entry a frequency: a random byte pair then picks a word without arithmetic on it
+    urn = [word for rank, word in enumerate(words) for _ in range(1 + 8_000 // (rank + 3))][: 1 << 16]
     lines = []
     for number in range(books):
-        pages = [" ".join(state.choices(words, weights, k=220)) for _ in range(20)]
+        pages = []
+        for _ in range(20):
+            picks = memoryview(state.randbytes(2 * 220)).cast("H")
+            pages.append(" ".join([urn[pick % len(urn)] for pick in picks]))
         lines.append(json.dumps({"title": f"book {number}", "author": state.choice(words), "pages": pages}))
     return lines
 
@@ -62,6 +67,17 @@ def neighbours(books: list[dict[str, object]]) -> dict[str, dict[str, int]]:
     return following
 
 
+def offsets(books: list[dict[str, object]]) -> array[int]:
+    """Where each word begins in the text of all books; an array, to save memory."""
+    found = array("I")
+    at = 0
+    for book in books:
+        for word, _, _ in words_of(book):
+            found.append(at)
+            at += len(word) + 1
+    return found
+
+
 def print_page(places: dict[str, list[tuple[str, int, int]]]) -> str:
     lines = []
     for word in sorted(places)[:500]:
@@ -75,8 +91,9 @@ def main() -> None:
     books = read_library(write_library(400, state))
     places = build_concordance(books)
     following = neighbours(books)
+    begins = offsets(books)
     text = print_page(places)
-    print(f"{len(books)} books, {len(places)} words, {sum(map(len, places.values()))} places,", end=" ")
+    print(f"{len(books)} books, {len(places)} words, {len(begins)} places,", end=" ")
     print(f"{sum(map(len, following.values()))} pairs, {len(text)} characters")
 
 

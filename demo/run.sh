@@ -12,8 +12,8 @@ say() { printf '\n\033[1m$ %s\033[0m\n' "$*" | if [ -t 1 ]; then cat; else sed '
 say PYTHONMALLOC=malloc tare run -o $trace -- /usr/bin/python3.11 demo/concordance.py
 PYTHONMALLOC=malloc $tare run -o $trace -- /usr/bin/python3.11 demo/concordance.py
 
-say tare report $trace
-$tare report $trace
+say tare report $trace -n 3
+$tare report $trace -n 3
 
 say "tare counts $trace    (the first ten of its lines)"
 $tare counts $trace | sed -n 1,12p
