@@ -3,6 +3,7 @@
 #include "recorder/recorder.h"
 #include "recorder/stamp.h"
 #include "recorder/syscall.h"
+#include "recorder/text.h"
 
 namespace tare::recorder {
 
@@ -62,12 +63,25 @@ bool Recorder::next_chunk(Thread* thread) {
   const std::uint32_t chunk = take_chunk();
   dropping_.store(chunk == kNoChunk, std::memory_order_relaxed);
   if (chunk == kNoChunk) {
+    if (spool_->chunk_limit() == spool_->file_chunks()) complain_of_full_disk();
     next_life_check_ns_.store(monotonic_ns() + kLifeCheckPeriodNs, std::memory_order_relaxed);
     return false;
   }
   revalidate_modules();
   open_chunk(thread, chunk);
   return true;
+}
+
+// Nobody will make room: said once, where the user can still do something about it.
+void Recorder::complain_of_full_disk() {
+  if (said_full_) return;
+  said_full_ = true;
+  char line[640];
+  Text text(line, sizeof(line) - 1);
+  text.add("tare: ").add(spool_->path()).add(" can't grow, no space left; ").add(program_);
+  text.add(" runs on, what it does from now on is counted but not recorded");
+  line[text.length()] = '\n';
+  sys::write(2, line, text.length() + 1);
 }
 
 void Recorder::give_up_chunk(Thread* thread) {

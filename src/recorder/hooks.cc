@@ -23,7 +23,7 @@ TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<st
 TARE_INLINE void* record_block(const StartState& start, void* block, std::size_t requested, std::size_t align, AllocApi api) {
   if (TARE_UNLIKELY(block == nullptr || bootstrap_arena.owns(block))) return block;
   const auto align_log2 = static_cast<std::uint8_t>(align == 0 ? 0 : __builtin_ctzll(align));
-  record_alloc(start, Block{word(block), requested, usable_bytes(block), api, align_log2, 0});
+  record_alloc(start, Block{word(block), requested, usable_bytes(block, requested), api, align_log2, 0});
   return block;
 }
 

@@ -37,7 +37,10 @@ const void* operators_object[kOperators];  // where each real one lies
 
 TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
-// While it lives, what the thread allocates is part of the operator's own event. An exception that passes through leaves it
+// An operator in malloc's own object goes straight to the heap; anyone else's may well call malloc.
+TARE_INLINE bool is_allocators_own(Operator which) { return operators_object[which] == allocator.base; }
+
+// While it lives, what an operator calls is part of the operator's own event. An exception that passes through leaves it
 // behind; the next hook notices that the frame is gone.
 class Suppression {
  public:
@@ -63,16 +66,25 @@ class Suppression {
 template <typename... Parameters>
 TARE_INLINE void* recorded_new(const StartState& start, Operator which, AllocApi api, std::size_t bytes, std::size_t align,
                                Parameters... parameters) {
-  void* block;
-  {
-    const Suppression suppression(start);
-    block = reinterpret_cast<void* (*)(Parameters...)>(real_operators[which])(parameters...);
-  }
-  if (block == nullptr || bootstrap_arena.owns(block)) return block;
-  // Only malloc's own object knows its usable sizes; anyone else's operator new may hand out the middle of something.
-  const std::size_t usable = operators_object[which] == allocator.base ? usable_bytes(block) : bytes;
+  const auto function = reinterpret_cast<void* (*)(Parameters...)>(real_operators[which]);
   const auto align_log2 = static_cast<std::uint8_t>(align == 0 ? 0 : __builtin_ctzll(align));
-  record_alloc(start, Block{word(block), bytes, usable, api, align_log2, 0});
+  if (!is_allocators_own(which)) {
+    void* block;
+    {
+      const Suppression suppression(start);
+      block = function(parameters...);
+    }
+    if (block == nullptr || bootstrap_arena.owns(block)) return block;
+    // Not malloc's own, it may be the middle of something: nobody knows what of it is usable.
+    record_alloc(start, Block{word(block), bytes, bytes, api, align_log2, 0});
+    return block;
+  }
+  // Nothing is suppressed: should it fail, the exception is a block, too. jemalloc's aligned forms call aligned_alloc.
+  if (this_thread != nullptr) this_thread->newest_block = 0;
+  void* block = function(parameters...);
+  if (block == nullptr || bootstrap_arena.owns(block)) return block;
+  if (this_thread != nullptr && this_thread->newest_block == word(block)) return block;
+  record_alloc(start, Block{word(block), bytes, usable_bytes(block, bytes), api, align_log2, 0});
   return block;
 }
 

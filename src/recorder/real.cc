@@ -16,6 +16,7 @@ __attribute__((weak)) void* __libc_calloc(std::size_t, std::size_t);
 __attribute__((weak)) void* __libc_realloc(void*, std::size_t);
 __attribute__((weak)) void* __libc_memalign(std::size_t, std::size_t);
 __attribute__((weak)) void __libc_free(void*);
+__attribute__((weak)) const char* gnu_get_libc_version();  // lies in glibc and nowhere else
 }
 
 namespace tare::recorder {
@@ -110,9 +111,14 @@ bool has_in(const void* base, const char* symbol) {
 
 void identify_allocator(void* next_malloc) {
   allocator.base = object_of(next_malloc, &allocator.path);
-  const char* libc_path = nullptr;
-  if (&__libc_malloc != nullptr && object_of(reinterpret_cast<void*>(&__libc_malloc), &libc_path) == allocator.base) {
+  const char* unused = nullptr;
+  const bool has_glibc = &gnu_get_libc_version != nullptr;
+  const void* glibc = has_glibc ? object_of(reinterpret_cast<void*>(&gnu_get_libc_version), &unused) : nullptr;
+  if (glibc != nullptr && allocator.base == glibc) {
     allocator.kind = trace::AllocatorKind::Glibc;
+    // Allocators define glibc's names, too (tcmalloc does): they're used only where they are glibc's.
+    if (&__libc_malloc == nullptr || object_of(reinterpret_cast<void*>(&__libc_malloc), &unused) != glibc) return;
+    allocator.glibc_headers = true;
   } else if (std::strstr(allocator.path, "jemalloc") != nullptr || has_in(allocator.base, "mallctl")) {
     allocator.kind = trace::AllocatorKind::Jemalloc;
   } else if (std::strstr(allocator.path, "mimalloc") != nullptr || has_in(allocator.base, "mi_malloc")) {
@@ -129,6 +135,8 @@ void identify_allocator(void* next_malloc) {
 
 std::size_t usable_unknown(void*) { return 0; }
 
+__thread bool asking_usable_bytes __attribute__((tls_model("initial-exec"))) = false;
+
 }  // namespace
 
 constinit RealFunctions real = early_functions();
@@ -143,6 +151,14 @@ const void* object_of(const void* address, const char** path) {
   return info.dli_fbase;
 }
 
+std::size_t ask_usable_bytes(void* block, std::size_t requested) {
+  if (asking_usable_bytes) return requested;
+  asking_usable_bytes = true;
+  const std::size_t usable = real.malloc_usable_size(block);
+  asking_usable_bytes = false;
+  return usable < requested ? requested : usable;
+}
+
 bool resolve_real_functions() {
   Resolution seen = Resolution::None;
   if (!resolution.compare_exchange_strong(seen, Resolution::UnderWay, std::memory_order_acq_rel)) {
@@ -151,21 +167,19 @@ bool resolve_real_functions() {
   RealFunctions found{};
 #define TARE_HOOK(result, name, parameters) found.name = reinterpret_cast<result(*) parameters>(next_definition(#name));
 #include "recorder/hooks.def"
-  if (found.malloc != nullptr) identify_allocator(reinterpret_cast<void*>(found.malloc));
-  if (found.malloc == nullptr || allocator.kind == trace::AllocatorKind::Glibc) {
-    if (&__libc_malloc != nullptr) {
-      found.malloc = __libc_malloc;
-      found.calloc = __libc_calloc;
-      found.realloc = __libc_realloc;
-      found.memalign = __libc_memalign;
-      found.free = __libc_free;
-      allocator.glibc_headers = true;
-    }
+  identify_allocator(reinterpret_cast<void*>(found.malloc));
+  if (allocator.glibc_headers) {
+    found.malloc = __libc_malloc;
+    found.calloc = __libc_calloc;
+    found.realloc = __libc_realloc;
+    found.memalign = __libc_memalign;
+    found.free = __libc_free;
   }
   if (found.cfree == nullptr) found.cfree = found.free;  // gone from glibc 2.26 on
   if (found.free_sized == nullptr) found.free_sized = free_plain_sized;
   if (found.free_aligned_sized == nullptr) found.free_aligned_sized = free_plain_aligned_sized;
   if (found.malloc_usable_size == nullptr) found.malloc_usable_size = usable_unknown;
+  dlerror();  // a failed look-up of ours is nobody's business
   real = found;
   resolution.store(Resolution::Done, std::memory_order_release);
   return true;

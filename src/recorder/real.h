@@ -32,15 +32,19 @@ bool resolve_real_functions();
 void* next_definition(const char* symbol);
 const void* object_of(const void* address, const char** path);
 
+// By malloc_usable_size, which may allocate (tcmalloc's first builds an object): the block of a call from in there counts as
+// requested.
+std::size_t ask_usable_bytes(void* block, std::size_t requested);
+
 // What malloc_usable_size would answer for a live block of the real allocator.
-TARE_INLINE std::size_t usable_bytes(void* block) {
+TARE_INLINE std::size_t usable_bytes(void* block, std::size_t requested) {
   if (TARE_LIKELY(allocator.glibc_headers)) {
     // glibc's own computation without its checks: the size field before the block, low 3 bits are flags, bit 1 says mmapped;
     // a mapped chunk loses two words, another one lends itself the next chunk's first.
     const std::size_t head = static_cast<const std::size_t*>(block)[-1];
     return (head & ~std::size_t{7}) - sizeof(std::size_t) - ((head & 2) << 2);
   }
-  return real.malloc_usable_size(block);
+  return ask_usable_bytes(block, requested);
 }
 
 }  // namespace tare::recorder

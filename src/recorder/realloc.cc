@@ -19,7 +19,7 @@ void* leave_bootstrap(const StartState& start, const void* old, std::size_t byte
   if (block == nullptr || bootstrap_arena.owns(block)) return block;
   const std::size_t before = bootstrap_arena.size_of(old);
   std::memcpy(block, old, before < bytes ? before : bytes);
-  record_alloc(start, Block{word(block), bytes, usable_bytes(block), api, 0, 0});
+  record_alloc(start, Block{word(block), bytes, usable_bytes(block, bytes), api, 0, 0});
   return block;
 }
 
@@ -28,7 +28,7 @@ void* nested_realloc(Thread* thread, const StartState& start, void* old, std::si
   const std::uint64_t before = stamp_after_loads();
   void* block = real.realloc(old, bytes);
   if (block != nullptr) {
-    queue_realloc(thread, start, before, address, Block{word(block), bytes, usable_bytes(block), api, 0, 0});
+    queue_realloc(thread, start, before, address, Block{word(block), bytes, usable_bytes(block, bytes), api, 0, 0});
   } else if (bytes == 0) {
     queue_free(thread, address, trace::FreeApi::ReallocToZero);
   }
@@ -51,7 +51,7 @@ void* record_realloc(const StartState& start, void* old, std::size_t bytes, trac
   const ReallocBegin begin = begin_realloc(thread, start);
   void* block = real.realloc(old, bytes);
   if (TARE_LIKELY(block != nullptr)) {
-    write_realloc(thread, begin, address, Block{word(block), bytes, usable_bytes(block), api, 0, 0});
+    write_realloc(thread, begin, address, Block{word(block), bytes, usable_bytes(block, bytes), api, 0, 0});
   } else if (bytes == 0) {
     write_realloc_free(thread, begin, address, trace::FreeApi::ReallocToZero);  // glibc's way: realloc(p, 0) frees
   } else {

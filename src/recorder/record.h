@@ -149,6 +149,7 @@ TARE_INLINE void write_alloc(Thread* thread, const StartState& start, const Bloc
   if (TARE_UNLIKELY(!capture_stack(thread, start, 6, capture))) return;
   if (TARE_UNLIKELY(thread->epoch != epoch)) return;  // a handler found this hook given up
   const Stamped now = stamp_event(thread);
+  thread->newest_block = block.address;
   std::uint64_t* const out = thread->cursor;
   std::uint64_t word0 = static_cast<std::uint64_t>(trace::Op::Alloc) | now.flag | frame_bits(capture);
   std::uint64_t* end = put_block(out, block, word0);

@@ -84,6 +84,7 @@ class Recorder {
   Thread* reusable_block();
   void assign(Thread* thread);
   void complain(const char* folder, Errno error);
+  void complain_of_full_disk();
 
   const volatile std::uint32_t* alive_ = &never_alive_;
   static const std::uint32_t never_alive_;
@@ -94,6 +95,7 @@ class Recorder {
   bool free_stacks_ = false;
   bool record_environment_ = false;
   bool launched_ = false;
+  bool said_full_ = false;
   std::atomic<bool> dropping_{false};  // the last search for a chunk failed: others don't wait again
   std::uint32_t key_ = 0;              // pthread key for thread exit
   bool has_key_ = false;

@@ -77,6 +77,9 @@ Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launche
   if (error == 0) error = map_area(area(Region::Rows), fd, trace::kRows, rows, 32 << 10);
   if (error == 0) error = map_segment(0, fd);
   sys::close(fd);
+  // Room for the process's facts and a first chunk, or there's nothing to begin with.
+  if (error == 0) error = make_real(area(Region::Strings).base, 32 << 10, trace::kStrings);
+  if (error == 0) error = make_real(segments_[0].payload, trace::kChunkBytes, trace::kChunks);
   if (error != 0) {
     discard();
     return error;

@@ -43,6 +43,7 @@ struct alignas(64) Thread {
   std::uint64_t* begin;
   trace::ChunkControl* control;  // of the chunk, or `idle_control`
   std::uint64_t events;          // written so far, notes included
+  std::uint64_t newest_block;    // address of the last block recorded, until an operator new asks
   std::uint64_t gap_start;       // last stamp written while single-threaded; 0: the next event is stamped whatever the time
 
   std::uint64_t outer_sp;        // StartState of the hook under way, to tell a hook that was left by longjmp

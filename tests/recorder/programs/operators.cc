@@ -1,4 +1,4 @@
-// Every form of operator new and delete, with a size of its own.
+// Every form of operator new and delete, with a size of its own; and with no argument, one that fails.
 #include <cstdio>
 #include <new>
 
@@ -6,7 +6,7 @@ namespace {
 constexpr std::align_val_t kAlign{64};
 }
 
-int main() {
+int main(int count, char**) {
   setvbuf(stdout, nullptr, _IONBF, 0);
   ::operator delete(::operator new(2001));
   ::operator delete[](::operator new[](2002));
@@ -21,7 +21,7 @@ int main() {
   ::operator delete(::operator new(2011, kAlign), 2011, kAlign);
   ::operator delete[](::operator new[](2012, kAlign), 2012, kAlign);
   int caught = 0;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 3 && count == 1; ++i) {
     try {
       ::operator delete(::operator new(static_cast<std::size_t>(-1) / 4));
     } catch (const std::bad_alloc&) {
