@@ -134,8 +134,8 @@ void note_capture(const Capture& capture) {
 }
 
 void write_free_with_stack(Thread* thread, const StartState& start, std::uint64_t address, trace::FreeApi api) {
-  Capture capture;
-  if (!capture_stack(thread, start, 3, capture)) return;
+  Capture capture = thread->unwinder.capture(start);
+  if (!prepare(thread, start, 3, capture)) return;
   const Stamped now = stamp_event(thread);
   std::uint64_t* out = thread->cursor;
   *out++ = free_word(address, api) | now.flag | trace::F0::kStack;
@@ -147,7 +147,8 @@ void write_free_with_stack(Thread* thread, const StartState& start, std::uint64_
 ReallocBegin begin_realloc(Thread* thread, const StartState& start) {
   ReallocBegin begin;
   begin.epoch = thread->epoch;
-  begin.recorded = capture_stack(thread, start, 8, begin.capture);
+  begin.capture = thread->unwinder.capture(start);
+  begin.recorded = prepare(thread, start, 8, begin.capture);
   if (begin.recorded) begin.before = stamp_event(thread);
   return begin;
 }
@@ -189,8 +190,8 @@ void give_up_realloc(Thread* thread, const ReallocBegin& begin) {
 }
 
 void write_mapping(Thread* thread, const StartState& start, const Mapping& mapping) {
-  Capture capture;
-  if (!capture_stack(thread, start, 6, capture)) return;
+  Capture capture = thread->unwinder.capture(start);
+  if (!prepare(thread, start, 6, capture)) return;
   const Stamped now = stamp_event(thread);
   std::uint64_t* out = thread->cursor;
   *out++ = static_cast<std::uint64_t>(trace::Op::Map) | now.flag | frame_bits(capture);

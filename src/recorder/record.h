@@ -35,8 +35,6 @@ struct Block {
   double weight;            // 0: not sampled, every block counts as one
 };
 
-using AliasedWord32 = std::uint32_t __attribute__((may_alias));
-
 constexpr std::uint64_t kStampedBit = 1u << 5;  // the same in every kind of event
 static_assert(trace::W0::kStamped == kStampedBit && trace::F0::kStamped == kStampedBit && trace::N0::kStamped == kStampedBit);
 
@@ -101,11 +99,12 @@ bool make_room(Thread* thread);
 void note_capture(const Capture& capture);  // truncated or incomplete: counted
 
 TARE_INLINE std::uint64_t* put_frames(std::uint64_t* out, const Capture& capture) {
-  AliasedWord32* frames = reinterpret_cast<AliasedWord32*>(out);
-  std::uint32_t count = capture.fresh;
-  for (std::uint32_t i = 0; i < count; ++i) frames[i] = capture.rows[i];
-  if ((count & 1) != 0) frames[count++] = 0;
-  return out + count / 2;
+  const std::uint32_t* rows = capture.rows;
+  const std::uint32_t count = capture.fresh;
+  std::uint32_t i = 0;
+  for (; i + 1 < count; i += 2) *out++ = rows[i] | std::uint64_t{rows[i + 1]} << 32;
+  if (i < count) *out++ = rows[i];
+  return out;
 }
 
 TARE_INLINE std::uint64_t frame_bits(const Capture& capture) {
@@ -113,8 +112,8 @@ TARE_INLINE std::uint64_t frame_bits(const Capture& capture) {
          (capture.truncated ? trace::W0::kTruncated : 0);
 }
 
-TARE_INLINE bool capture_stack(Thread* thread, const StartState& start, std::uint64_t fixed_words, Capture& capture) {
-  capture = thread->unwinder.capture(start);
+// Makes sure that the event with this stack can be written.
+TARE_INLINE bool prepare(Thread* thread, const StartState& start, std::uint64_t fixed_words, Capture& capture) {
   if (TARE_UNLIKELY(!has_room(thread, fixed_words + (capture.fresh + 1) / 2))) {
     if (!make_room(thread, start, capture, fixed_words)) return false;
   }
@@ -144,9 +143,9 @@ TARE_INLINE std::uint64_t* put_block(std::uint64_t* out, const Block& block, std
 }
 
 TARE_INLINE void write_alloc(Thread* thread, const StartState& start, const Block& block) {
-  Capture capture;
   const std::uint32_t epoch = thread->epoch;
-  if (TARE_UNLIKELY(!capture_stack(thread, start, 6, capture))) return;
+  Capture capture = thread->unwinder.capture(start);
+  if (TARE_UNLIKELY(!prepare(thread, start, 6, capture))) return;
   if (TARE_UNLIKELY(thread->epoch != epoch)) return;  // a handler found this hook given up
   const Stamped now = stamp_event(thread);
   thread->newest_block = block.address;
