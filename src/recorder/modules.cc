@@ -58,18 +58,51 @@ struct ProgramHeaders {
   std::uint64_t count = 0;
 };
 
-ProgramHeaders headers_of(const LoadedObject& object) {
-  const std::uint64_t own = getauxval(AT_PHDR);  // the main program's, wherever its ELF header went
-  if (own >= object.start && own < object.end) {
-    return {reinterpret_cast<const Elf64_Phdr*>(own), getauxval(AT_PHNUM)};
+// Are these the headers of this object? Its unwind table is where they say.
+bool describe(const ProgramHeaders& headers, const LoadedObject& object) {
+  for (std::uint64_t i = 0; i < headers.count; ++i) {
+    const Elf64_Phdr& header = headers.first[i];
+    const std::uint64_t start = object.load_bias + header.p_vaddr;
+    if (object.eh_frame_header != 0 ? header.p_type == PT_GNU_EH_FRAME && start == object.eh_frame_header
+                                    : header.p_type == PT_LOAD && (start & ~(kPage - 1)) == object.start) {
+      return true;
+    }
   }
-  if (!readable(object.start, sizeof(Elf64_Ehdr))) return {};
-  const auto* elf = reinterpret_cast<const Elf64_Ehdr*>(object.start);
+  return false;
+}
+
+ProgramHeaders headers_at(std::uint64_t address) {
+  if (address == 0 || !readable(address, sizeof(Elf64_Ehdr))) return {};
+  const auto* elf = reinterpret_cast<const Elf64_Ehdr*>(address);
   if (std::memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_ident[EI_CLASS] != ELFCLASS64) return {};
-  if (elf->e_phentsize != sizeof(Elf64_Phdr) || elf->e_phoff > object.end - object.start) return {};
-  const std::uint64_t first = object.start + elf->e_phoff;
-  if (!readable(first, elf->e_phnum * sizeof(Elf64_Phdr))) return {};
-  return {reinterpret_cast<const Elf64_Phdr*>(first), elf->e_phnum};
+  if (elf->e_phentsize != sizeof(Elf64_Phdr) || !readable(address + elf->e_phoff, elf->e_phnum * sizeof(Elf64_Phdr))) {
+    return {};
+  }
+  return {reinterpret_cast<const Elf64_Phdr*>(address + elf->e_phoff), elf->e_phnum};
+}
+
+// The main program's headers are told by the kernel; an object's lie behind its ELF header, at its load bias as linkers
+// lay objects out, else at the start of the mapping.
+ProgramHeaders headers_of(const LoadedObject& object) {
+  const ProgramHeaders main{reinterpret_cast<const Elf64_Phdr*>(getauxval(AT_PHDR)), getauxval(AT_PHNUM)};
+  if (describe(main, object)) return main;
+  for (const std::uint64_t address : {object.load_bias, object.start}) {
+    const ProgramHeaders headers = headers_at(address);
+    if (describe(headers, object)) return headers;
+  }
+  return {};
+}
+
+// An object with gaps is several mappings to the loader, each with a range of its own.
+void widen(LoadedObject& object, const ProgramHeaders& headers) {
+  for (std::uint64_t i = 0; i < headers.count; ++i) {
+    const Elf64_Phdr& header = headers.first[i];
+    if (header.p_type != PT_LOAD) continue;
+    const std::uint64_t start = (object.load_bias + header.p_vaddr) & ~(kPage - 1);
+    const std::uint64_t end = object.load_bias + header.p_vaddr + header.p_memsz;
+    if (start < object.start) object.start = start;
+    if (end > object.end) object.end = end;
+  }
 }
 
 // The file-backed, readable segments.
@@ -227,8 +260,10 @@ bool publish(const LoadedObject& object, const BuildId& id, std::uint32_t index)
   return true;
 }
 
+// The unwind table's place names an object; without one, the mapping does.
 bool same_place(const LoadedObject& a, const LoadedObject& b) {
-  return a.start == b.start && a.end == b.end && a.load_bias == b.load_bias && a.eh_frame_header == b.eh_frame_header;
+  if (a.load_bias != b.load_bias || a.eh_frame_header != b.eh_frame_header) return false;
+  return a.eh_frame_header != 0 || (a.start >= b.start && a.end <= b.end) || (b.start >= a.start && b.end <= a.end);
 }
 
 // A module that is, or once was, this very object. Newest first: the one in use is found at once.
@@ -249,8 +284,9 @@ ModuleInfo* known(const LoadedObject& object, const BuildId* id, std::uint64_t p
   return nullptr;
 }
 
-const ModuleInfo* add(const LoadedObject& object) {
+const ModuleInfo* add(LoadedObject object) {
   const ProgramHeaders headers = headers_of(object);
+  widen(object, headers);
   const Image image = image_of(object, headers);
   const BuildId id = build_id_of(object, headers, image);
   const std::uint64_t print = print_of(object, image);

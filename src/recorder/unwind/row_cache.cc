@@ -163,8 +163,26 @@ Rule RowCache::enter(std::uint64_t address, trace::ModuleId module, Rule rule) {
   return rule;
 }
 
+bool RowCache::near_generated_code(std::uint64_t address) const {
+  const std::uint64_t place = (address >> kPlaceShift) + 1;  // 0 in places_: none
+  for (const auto& known : places_) {
+    const std::uint64_t distance = known.load(std::memory_order_relaxed) - place + 1;
+    if (distance <= 2) return true;
+  }
+  return false;
+}
+
+void RowCache::note_generated_code(std::uint64_t address) {
+  const std::uint64_t place = (address >> kPlaceShift) + 1;
+  for (const auto& known : places_) {
+    if (known.load(std::memory_order_relaxed) == place) return;
+  }
+  places_[next_place_.fetch_add(1, std::memory_order_relaxed) % kPlaces].store(place, std::memory_order_relaxed);
+}
+
 Rule RowCache::add(std::uint64_t address, CfiWork& work) {
   const ModuleInfo* module = address == 0 ? nullptr : module_of(address - 1);
+  if (module == nullptr) note_generated_code(address);
   return enter(address, module == nullptr ? trace::kNoModule : module->id, rule_of(address, module, work));
 }
 

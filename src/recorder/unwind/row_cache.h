@@ -43,6 +43,9 @@ class RowCache {
     }
   }
 
+  // Has code been seen near this address, in no object? Tells return addresses into generated code from other words.
+  bool near_generated_code(std::uint64_t address) const;
+
   // Works out the rule from the unwind tables, enters it and publishes the row. Never fails: without room the rule is
   // right and its row is 0.
   Rule add(std::uint64_t address, CfiWork& work);
@@ -61,6 +64,14 @@ class RowCache {
   Rule enter(std::uint64_t address, trace::ModuleId module, Rule rule);
   bool publish(std::uint64_t key, std::uint32_t& row);
   Table* with_room();
+
+  void note_generated_code(std::uint64_t address);
+
+  // Places of 4 MiB with generated code: compilers keep it together. A handful each, the oldest gives way.
+  static constexpr int kPlaceShift = 22;
+  static constexpr std::uint32_t kPlaces = 32;
+  std::atomic<std::uint64_t> places_[kPlaces] = {};
+  std::atomic<std::uint32_t> next_place_{0};
 
   std::atomic<Table*> table_{nullptr};
   Tables tables_{};

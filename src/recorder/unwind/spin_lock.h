@@ -12,22 +12,36 @@ namespace tare::recorder {
 class SpinLock {
  public:
   bool try_lock() {
-    for (int turn = 0; turn < 2000; ++turn) {
+    // Once somebody has waited in vain nobody waits again, until the lock turns out to be free.
+    const int last = given_up_.load(std::memory_order_relaxed) != 0 ? 0 : kSpins + kNaps;
+    for (int turn = 0; turn <= last; ++turn) {
       std::uint32_t free = 0;
-      if (taken_.compare_exchange_weak(free, 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
-      if (turn > 50) {
-        sys::call(SYS_sched_yield);
-      } else {
+      if (taken_.compare_exchange_strong(free, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+        if (last == 0) given_up_.store(0, std::memory_order_relaxed);
+        return true;
+      }
+      if (turn < kSpins) {
         __builtin_ia32_pause();
+      } else {
+        sys::sleep_ns(50'000);
       }
     }
+    given_up_.store(1, std::memory_order_relaxed);
     return false;
   }
   void unlock() { taken_.store(0, std::memory_order_release); }
-  void reset() { taken_.store(0, std::memory_order_relaxed); }
+  void reset() {
+    taken_.store(0, std::memory_order_relaxed);
+    given_up_.store(0, std::memory_order_relaxed);
+  }
 
  private:
+  static constexpr int kSpins = 100;
+  static constexpr int kNaps =
+      1000;  // 100 ms and more: a holder that lost its CPU on a loaded machine comes back within it
+
   std::atomic<std::uint32_t> taken_{0};
+  std::atomic<std::uint32_t> given_up_{0};
 };
 
 }  // namespace tare::recorder

@@ -54,7 +54,7 @@ enum class Outcome : std::uint8_t { Caller, Complete, Failed };
 
 bool is_code(std::uint64_t address) { return address - 1 < RowCache::kRetired - 1; }
 
-// Does a call end here? Asked only of addresses found by frame pointer in no object: any stack word might be one.
+// Does a call end here?
 bool follows_call(std::uint64_t address) {
   if (!is_code(address) || !probe_readable(address - 8) || !probe_readable(address)) return false;
   std::uint8_t bytes[8];
@@ -65,6 +65,15 @@ bool follows_call(std::uint64_t address) {
     if (bytes[at] == 0xff && (bytes[at + 1] & 0x38) == 0x10) return true;
   }
   return false;
+}
+
+// Asked of return addresses found by frame pointer only: any word of stack might be one. Java's interpreter returns to
+// places that no call precedes.
+bool is_plausible(std::uint64_t address) {
+  Rule rule;
+  LoadedObject object;
+  return RowCache::find(*g_rows.table(), address, rule) || find_loaded_object(address - 1, object) ||
+         g_rows.near_generated_code(address) || follows_call(address);
 }
 
 }  // namespace
@@ -137,9 +146,7 @@ struct Unwinder::State {
       default: {
         count_up(g_counters.unknown_pcs);
         if (!frame_pointer_step(position, memory) || !is_code(position.pc)) return Outcome::Failed;
-        LoadedObject object;
-        if (!find_loaded_object(position.pc - 1, object) && !follows_call(position.pc)) return Outcome::Failed;
-        return Outcome::Caller;
+        return is_plausible(position.pc) ? Outcome::Caller : Outcome::Failed;
       }
     }
   }
@@ -179,8 +186,13 @@ struct Unwinder::State {
 
   Capture walk(Unwinder& unwinder, const RowCache::Table& table, FramePosition position);
   Capture finish(Unwinder& unwinder, std::uint32_t kept, std::uint32_t fresh_count, Base new_base);
-  static Rule with_need(Rule rule, Rule outer);
-  void attach(std::uint32_t outside, std::uint32_t fresh_count);
+  // Does anything outside depend on this frame's rbp? Its own CFA, or an outer frame that gets it passed on.
+  static Rule with_need(Rule rule, Rule outer) {
+    const bool needs = rule.simple() ? rule.cfa_from_rbp() || (outer.needs_rbp() && !rule.saves_rbp())
+                                     : rule.kind() != RuleKind::Signal && rule.kind() != RuleKind::End;
+    return needs ? rule.with_needs_rbp() : rule.without_needs_rbp();
+  }
+  [[gnu::always_inline]] inline void attach(std::uint32_t outside, std::uint32_t fresh_count);
   std::uint32_t drop_outermost(std::uint32_t kept, std::uint32_t fresh_count);
 };
 
@@ -232,6 +244,28 @@ Capture Unwinder::State::walk(Unwinder& unwinder, const RowCache::Table& table, 
   }
 }
 
+// Puts fresh[0, fresh_count) inside of stored[0, outside), outside > 0. The checks of stored[outside - 1] are made
+// anew: where its rbp was saved depends on its inner neighbour.
+void Unwinder::State::attach(std::uint32_t outside, std::uint32_t fresh_count) {
+  const StoredFrame* outer = &stored[outside - 1];
+  Check* check = checks + outer->first_check;
+  for (std::uint32_t i = fresh_count; i-- > 0;) {
+    const Rule rule = fresh[i].rule;
+    rows[i] = rule.row();
+    if (rule.simple()) [[likely]] {
+      *check++ = {outer->position.sp - 8, outer->position.pc};
+      if (rule.saves_rbp() && outer->rule.needs_rbp()) {
+        *check++ = {outer->position.sp + static_cast<std::uint64_t>(rule.rbp_offset()), outer->position.rbp};
+      }
+    } else {
+      *check++ = {reinterpret_cast<std::uint64_t>(&kZero), 0};
+    }
+    stored[outside] = {fresh[i].position, with_need(rule, outer->rule), static_cast<std::uint32_t>(check - checks),
+                       rule.simple() ? outer->stop : outside};
+    outer = &stored[outside++];
+  }
+}
+
 // Stores the new stack over the old one, outermost `kept` frames of which stay.
 Capture Unwinder::State::finish(Unwinder& unwinder, std::uint32_t kept, std::uint32_t fresh_count, Base new_base) {
   if (kept + fresh_count > trace::kMaxFrames || (new_base == Base::Truncated && kept == 0)) [[unlikely]] {
@@ -257,35 +291,6 @@ Capture Unwinder::State::finish(Unwinder& unwinder, std::uint32_t kept, std::uin
   count = depth;
   unwinder.emitted_ = 1;
   return {reported, depth - reported, rows, depth, new_base == Base::Truncated, new_base != Base::Failed};
-}
-
-// Does anything outside depend on this frame's rbp? Its own CFA, or an outer frame that gets it passed on.
-Rule Unwinder::State::with_need(Rule rule, Rule outer) {
-  const bool needs = rule.simple() ? rule.cfa_from_rbp() || (outer.needs_rbp() && !rule.saves_rbp())
-                                   : rule.kind() != RuleKind::Signal && rule.kind() != RuleKind::End;
-  return needs ? rule.with_needs_rbp() : rule.without_needs_rbp();
-}
-
-// Puts fresh[0, fresh_count) inside of stored[0, outside), outside > 0. The checks of stored[outside - 1] are made
-// anew: where its rbp was saved depends on its inner neighbour.
-void Unwinder::State::attach(std::uint32_t outside, std::uint32_t fresh_count) {
-  const StoredFrame* outer = &stored[outside - 1];
-  Check* check = checks + outer->first_check;
-  for (std::uint32_t i = fresh_count; i-- > 0;) {
-    const Rule rule = fresh[i].rule;
-    rows[i] = rule.row();
-    if (rule.simple()) [[likely]] {
-      *check++ = {outer->position.sp - 8, outer->position.pc};
-      if (rule.saves_rbp() && outer->rule.needs_rbp()) {
-        *check++ = {outer->position.sp + static_cast<std::uint64_t>(rule.rbp_offset()), outer->position.rbp};
-      }
-    } else {
-      *check++ = {reinterpret_cast<std::uint64_t>(&kZero), 0};
-    }
-    stored[outside] = {fresh[i].position, with_need(rule, outer->rule), static_cast<std::uint32_t>(check - checks),
-                       rule.simple() ? outer->stop : outside};
-    outer = &stored[outside++];
-  }
 }
 
 // Leaves the innermost kKeptWhenTruncated frames, all of them fresh. Returns their number.
