@@ -79,7 +79,7 @@ class RowCache {
 
 extern RowCache g_rows;
 
-// Bumped when rows were retired or stacks unmapped: threads then forget the frames they have stored.
+// Bumped when rows were retired: threads then forget the frames they have stored.
 extern std::atomic<std::uint64_t> g_generation;
 
 struct Counters {

@@ -26,6 +26,9 @@ class StackMemory {
     return readable_slow(address);
   }
 
+  // Is the current stack readable from where it was entered up to `end`?
+  bool reaches(std::uint64_t end) { return end >= low_ && (end <= high_ || extend_up(end - 8)); }
+
   // Everything known is forgotten (mappings changed).
   void clear();
 

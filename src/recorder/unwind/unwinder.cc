@@ -19,6 +19,8 @@
 namespace tare::recorder {
 namespace {
 
+constinit std::atomic<std::uint64_t> g_mappings{1};  // bumped when a thread's stack may have gone
+
 // When the stack outgrows kMaxFrames its innermost kKeptWhenTruncated frames are kept: with room to grow, or deep
 // recursion would emit all its frames at each call. When it has shrunk to kFewestWhenTruncated the frames dropped are
 // walked again.
@@ -79,7 +81,8 @@ bool is_plausible(std::uint64_t address) {
 }  // namespace
 
 struct Unwinder::State {
-  std::uint64_t generation;
+  std::uint64_t generation;  // g_generation and g_mappings that the stored frames belong to
+  std::uint64_t mappings;
   std::uint32_t count;  // frames stored
   Base base;
   StackMemory memory;
@@ -158,6 +161,14 @@ struct Unwinder::State {
            (!frame.rule.needs_rbp() || frame.position.rbp == position.rbp);
   }
 
+  // Mappings changed: is there still a stack from here to the outermost stored frame? (Programs that unmap a lot would
+  // walk and emit whole stacks otherwise.) Frames on several stacks aren't worth the question.
+  bool still_readable(std::uint64_t sp) {
+    if (count == 0) return true;
+    return stored[count - 1].stop == 0 && stored[0].position.sp > sp && memory.enter(sp) &&
+           memory.reaches(stored[0].position.sp);
+  }
+
   // Compares outwards from stored[top - 1], which holds. Returns the innermost index whose step outwards isn't proven:
   // it changed, or it takes more than a comparison. 0 with nothing left to prove: see proven_base().
   std::uint32_t verify(std::uint32_t top) const {
@@ -174,7 +185,7 @@ struct Unwinder::State {
     if (at == first) return start.stop;
     const auto failed = static_cast<std::uint32_t>(at - 1 - checks);
     std::uint32_t frame = failed < top - 1 ? failed : top - 1;  // every frame has a check or two
-    while (stored[frame].first_check > failed) --frame;
+    while (frame > 0 && stored[frame].first_check > failed) --frame;
     return frame + 1;
   }
 
@@ -308,8 +319,13 @@ Capture Unwinder::capture(const StartState& start) {
   const std::uint64_t generation = g_generation.load(std::memory_order_acquire);
   if (state.generation != generation) [[unlikely]] {
     state.generation = generation;
-    state.memory.clear();
     state.count = 0;
+  }
+  const std::uint64_t mappings = g_mappings.load(std::memory_order_acquire);
+  if (state.mappings != mappings) [[unlikely]] {
+    state.mappings = mappings;
+    state.memory.clear();
+    if (!state.still_readable(start.sp)) state.count = 0;
   }
   const RowCache::Table* table = g_rows.table();
   if (table == nullptr || !state.memory.enter(start.sp)) [[unlikely]] {
@@ -345,7 +361,7 @@ void revalidate_modules() {
   sweep_modules(turn.fetch_add(kAtOnce, std::memory_order_relaxed) % known, kAtOnce, retire);
 }
 
-void mappings_changed() { g_generation.fetch_add(1, std::memory_order_release); }
+void mappings_changed() { g_mappings.fetch_add(1, std::memory_order_release); }
 
 UnwindCounters unwind_counters() {
   const auto value = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };

@@ -93,6 +93,7 @@ NOINLINE void check_here() {
                          *static_cast<std::uint64_t*>(__builtin_frame_address(0))};
   Pair& pair = *t_pair;
   if (pair.random() % 31 == 0) pair.reusing->forget();
+  if (pair.random() % 29 == 0) mappings_changed();
   const Capture reused = pair.reusing->capture(start);
   pair.decoder.add(reused);
   pair.fresh->reset();
@@ -228,6 +229,16 @@ TEST(Unwinder, StaleReturnAddressesAreNotTaken) {
     moves_b(i % 5 * 64);
   }
   EXPECT_EQ(pair.captures, 128u);
+}
+
+TEST(Unwinder, FramesSurviveOtherMappingsGoing) {
+  Pair pair;
+  t_pair = &pair;
+  for (int i = 0; i < 3; ++i) {
+    check_here();
+    mappings_changed();
+  }
+  EXPECT_GT(pair.kept, 10u);
 }
 
 TEST(Unwinder, EndsAtTheOutermostFrame) {
