@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!file) return 0;
   // Where small programs have their code, two batches so that both ways to look up run.
   std::vector<std::uint64_t> addresses;
-  for (std::uint64_t address = 1; address < 0x3000; address += 13) addresses.push_back(address);
+  for (std::uint64_t address = 1; address < 0x1400; address += 3) addresses.push_back(address);
   ElfSymbols symbols;
   symbols.add(**file);
   symbols.find(addresses);

@@ -3,6 +3,7 @@
 // each step.
 #include "core/symbols/rust_v0.h"
 
+#include <array>
 #include <cstdint>
 
 #include "core/symbols/punycode.h"
@@ -16,13 +17,12 @@ constexpr unsigned kMaxDepth = 300;
 constexpr std::size_t kMaxOutputBytes = 64 << 10;
 constexpr unsigned kMaxSteps = 200'000;
 
-const char* basic_type(char tag) {
-  static constexpr const char* kTypes[26] = {
-      "i8",   "bool", "char", "f64",   "str",   "f32", nullptr, "u8", "isize", "usize", nullptr, "i32", "u32",
-      "i128", "u128", "_",    nullptr, nullptr, "i16", "u16",   "()", "...",   nullptr, "i64",   "u64", "!",
-  };
-  return is_lower(tag) ? kTypes[tag - 'a'] : nullptr;
-}
+// By letter from 'a'; null where a letter is no basic type.
+constexpr std::array<const char*, 26> kBasicTypes = {
+    "i8",   "bool", "char", "f64",   "str",   "f32", nullptr, "u8", "isize", "usize", nullptr, "i32", "u32",
+    "i128", "u128", "_",    nullptr, nullptr, "i16", "u16",   "()", "...",   nullptr, "i64",   "u64", "!",
+};
+const char* basic_type(char tag) { return is_lower(tag) ? kBasicTypes[static_cast<std::size_t>(tag - 'a')] : nullptr; }
 
 enum class Context : std::uint8_t { Type, Value };  // generic arguments are <...> in types, ::<...> in values
 

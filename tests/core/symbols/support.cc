@@ -71,8 +71,8 @@ std::vector<std::uint64_t> function_addresses(const fs::path& path, std::size_t 
 }
 
 std::vector<std::uint64_t> returning_to(const std::vector<std::uint64_t>& addresses) {
-  std::vector<std::uint64_t> next;
-  for (const std::uint64_t address : addresses) next.push_back(address + 1);
+  std::vector<std::uint64_t> next = addresses;
+  for (std::uint64_t& address : next) ++address;
   return next;
 }
 
