@@ -26,7 +26,7 @@ _WEIGHED = frozenset(
 class CoreSource:
     """Opens a trace when the first table or name is asked for."""
 
-    def __init__(self, path: str, *, at_ns: int | None = None, depth: int = 8, model: str | None = None) -> None:
+    def __init__(self, path: str, *, at_ns: int | None = None, depth: int = 8, model: str = "") -> None:
         self.path = path
         self.depth = depth
         self._model = model
@@ -38,9 +38,6 @@ class CoreSource:
     def load(self, table: schema.Table, into: Database) -> None:
         if table.name == "blocks":
             self._load_blocks(table, into)
-            return
-        if table.name == "size_classes" and not hasattr(self._recording, "size_classes"):  # TEMP
-            into.run(table.ddl())
             return
         made = self._make(table.name)
         if made.rows > _TEXT_ROWS:
@@ -87,15 +84,20 @@ def _progress(progress: Progress) -> Callable[[int, int], None]:
     return lambda done, total: progress.update(done / total if total else -1.0)
 
 
+# `end` is a word of SQL's own; a column that must be quoted is no good name.
+_CORE_NAMES = {("modules", "start_address"): "start", ("modules", "end_address"): "end"}
+
+
 def _selection(table: schema.Table) -> str:
     """The schema's columns by name and type, weighed where they count recorded blocks."""
     weighed = _WEIGHED if table.name == "site_sizes" else frozenset()
-    return ", ".join(
-        f"cast({c.name} * weight as {c.type}) as {c.name}"
-        if c.name in weighed
-        else f"cast({c.name} as {c.type}) as {c.name}"
-        for c in table.columns
-    )
+    parts = []
+    for column in table.columns:
+        value = f'"{_CORE_NAMES.get((table.name, column.name), column.name)}"' + (
+            " * weight" if column.name in weighed else ""
+        )
+        parts.append(f"cast({value} as {column.type}) as {column.name}")
+    return ", ".join(parts)
 
 
 def _load_text(table: schema.Table, made: _core.Table, into: Database) -> None:
@@ -118,6 +120,8 @@ def _load_stream(table: schema.Table, made: _core.Table, into: Database) -> None
 
 
 def _append_stream(table: schema.Table, made: _core.Table, into: Database) -> None:
+    import duckdb  # noqa: F401  (the engine scans Arrow streams through the package)
+
     into.connection.register("tare_stream", made)
     try:
         into.run(f"insert into {table.name} select {_selection(table)} from tare_stream")

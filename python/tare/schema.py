@@ -181,8 +181,8 @@ module_id int key
 path text the file
 build_id text hexadecimal; empty: it has none
 load_bias int address minus the file's own address
-start int first mapped address
-end int first address after it
+start_address int first mapped address
+end_address int first address after it
 generation int counts dlopen and dlclose: a later map of modules has a larger one
 """),
     ),
@@ -220,11 +220,12 @@ site_id int sites.site_id
     ),
     Table(
         "size_classes",
-        "a size that was requested, as the allocator in use serves it",
+        "a size that was requested, as the model of the allocator in use serves it; empty where there is no model",
         _columns("""
 requested_bytes int bytes asked for
 usable_bytes int what the allocator's model gives
 class_below_bytes int the largest request that fits the next smaller class; 0: there is none
+clownshoe int 1: just above a class, so that much of the block is slop
 class text the kind of size class: small, large, huge, mmap, ...
 """),
     ),

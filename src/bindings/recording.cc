@@ -3,7 +3,9 @@
 
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,6 +13,7 @@
 #include "bindings/python_error.h"
 #include "core/recording/recording.h"
 #include "core/replay/wrappers.h"
+#include "tare/size_classes.h"
 
 namespace nb = nanobind;
 
@@ -45,6 +48,16 @@ PyTable table(const Recording& recording, const std::string& name) {
 void find_sites(Recording& recording, std::uint32_t depth) {
   nb::gil_scoped_release released;
   recording.find_sites(depth);
+}
+
+PyTable size_classes(const Recording& recording, const std::string& model) {
+  return {std::make_shared<const core::Table>(value_or_raise(recording.size_classes(model)))};
+}
+
+std::vector<std::pair<std::string_view, std::string_view>> size_models() {
+  std::vector<std::pair<std::string_view, std::string_view>> models;
+  for (const SizeModel& model : kSizeModels) models.emplace_back(model.name, model.meaning);
+  return models;
 }
 
 PyTable frames_table(Recording& recording) {
@@ -101,11 +114,13 @@ void bind_recording(nb::module_& module) {
       .def_prop_ro("warnings", [](const Recording& recording) { return recording.warnings(); })
       .def("table", table, nb::arg("name"))
       .def("find_sites", find_sites, nb::arg("depth"))
+      .def("size_classes", size_classes, nb::arg("model"))
       .def("frames_table", frames_table)
       .def("frames", frames, nb::arg("row_ids"))
       .def("stack_rows", stack_rows, nb::arg("stack_id"), nb::arg("depth"))
       .def("list_blocks", list_blocks, nb::arg("sink"), nb::arg("progress"));
   module.def("open", open, nb::arg("path"), nb::arg("at_ns").none(), nb::arg("progress"));
+  module.def("size_models", size_models);
   module.def("is_wrapper", [](const std::string& function) { return core::is_wrapper(function); }, nb::arg("function"));
 }
 

@@ -24,7 +24,7 @@ def busy() -> Handmade:
     source = Handmade()
     arena = source.stack("arena_grow@/src/arena.c:40", "parse@/src/parse.c:7", "main@/src/main.c:3")
     source.blocks(arena, 1032, 2040, total=500, peak=400)
-    source.size_class(1032, 2040, 1016)
+    source.size_class(1032, 2040, 1016, clownshoe=1)
     buffer = source.stack("append@/src/buffer.c:12", "main@/src/main.c:5")
     source.blocks(buffer, 100, 104, total=1000, peak=1)
     source.size_class(100, 104, 88)

@@ -31,7 +31,14 @@ class Handmade:
         self._functions: list[str] = []
         self.tables["stacks"].append({"stack_id": 0, "caller_id": 0, "row_id": 0, "depth": 0})
         self.tables["modules"].append(
-            {"module_id": 0, "path": "/bin/app", "build_id": "00", "load_bias": 0, "start": 0, "end": 4096}
+            {
+                "module_id": 0,
+                "path": "/bin/app",
+                "build_id": "00",
+                "load_bias": 0,
+                "start_address": 0,
+                "end_address": 4096,
+            }
         )
 
     def stack(self, *functions: str) -> int:
@@ -73,9 +80,15 @@ class Handmade:
         )  # fmt: skip
         return len(rows) - 1
 
-    def size_class(self, requested: int, usable: int, below: int, kind: str = "small") -> None:
+    def size_class(self, requested: int, usable: int, below: int, kind: str = "small", clownshoe: int = 0) -> None:
         self.tables["size_classes"].append(
-            {"requested_bytes": requested, "usable_bytes": usable, "class_below_bytes": below, "class": kind}
+            {
+                "requested_bytes": requested,
+                "usable_bytes": usable,
+                "class_below_bytes": below,
+                "clownshoe": int(clownshoe),
+                "class": kind,
+            }
         )
 
     def chain(self, stack: int, **columns: Any) -> None:

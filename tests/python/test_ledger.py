@@ -59,7 +59,7 @@ def test_thresholds_change_what_is_shown_and_not_the_net(busy: Handmade) -> None
 def test_sites_merge_by_the_line_that_names_them(made: Handmade) -> None:
     for caller in ("a", "b", "c"):
         made.blocks(made.stack("grow", caller, "main"), 1032, 2040, total=10, peak=10)
-    made.size_class(1032, 2040, 1016)
+    made.size_class(1032, 2040, 1016, clownshoe=1)
     ledger = made.recording().ledger
     slop = ledger.lenses[0]
     assert [f.sites for f in ledger.findings(slop)] == [1, 1, 1]

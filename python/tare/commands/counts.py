@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tare.lenses.slop import CLOWNSHOE
+from tare.errors import USAGE, TareError
 from tare.units import percent
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ EXAMPLES = """
 tare counts app.tare
 tare counts app.tare -n 50
 tare counts app.tare --model jemalloc-2011     what another allocator would make of the same requests
-tare counts app.tare --model list              the models there are
+tare counts --model list                       the models there are
 """
 
 _LINES = 10
@@ -41,7 +41,7 @@ class Count(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a trace")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a trace")
     parser.add_argument("--model", metavar="NAME", help="price the requests under another allocator; `list` names them")
     parser.add_argument("-n", type=int, default=_LINES, metavar="N", help=f"at most N lines (default: {_LINES})")
     parser.add_argument("--json", action="store_true", help="all of them as JSON")
@@ -54,9 +54,11 @@ def run(options: argparse.Namespace) -> int:
     if options.model == "list":
         from tare import _core
 
-        print("\n".join(_core.size_class_models()))
+        print("\n".join(f"{name:<16} {meaning}" for name, meaning in _core.size_models()))
         return 0
-    recording = Recording(CoreSource(options.file, model=options.model))
+    if options.file is None:
+        raise TareError(USAGE, "counts: no trace given (`tare counts --help` has examples)")
+    recording = Recording(CoreSource(options.file, model=options.model or ""))
     counts = concordance(recording, modelled=options.model is not None)
     if options.json:
         from tare.reports.json_report import dump
@@ -76,12 +78,12 @@ def concordance(recording: Recording, *, modelled: bool) -> list[Count]:
         f"""
         with sized as (
           select coalesce(c.class, '?') as class, z.requested_bytes, {usable} as usable_bytes,
-                 coalesce(c.class_below_bytes, 0) as class_below_bytes, z.total_blocks
+                 coalesce(c.clownshoe, 0) as clownshoe, z.total_blocks
           from site_sizes z left join size_classes c on c.requested_bytes = z.requested_bytes
         )
-        select sum(total_blocks) as blocks, class, requested_bytes, usable_bytes, {CLOWNSHOE} as clownshoe
+        select sum(total_blocks) as blocks, class, requested_bytes, usable_bytes, clownshoe = 1
         from sized where total_blocks > 0
-        group by class, requested_bytes, usable_bytes, class_below_bytes
+        group by class, requested_bytes, usable_bytes, clownshoe
         order by blocks desc, requested_bytes, usable_bytes
         """
     )

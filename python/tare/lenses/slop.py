@@ -5,19 +5,12 @@ from __future__ import annotations
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.units import exact, human_bytes
 
-# Clownshoes: a request just above a size class, so that slop is a large share of the block (2^k + header is the classic).
-# "Just above": by at most 1/8 of that class, because a header on a 512-byte arena chunk is some 40 bytes (8 %), while
-# 680 -> 1024 (33 % over 512) is an object of that size and nobody's mistake. "Large": at least a fifth of the block and
-# at least a cache line, so that 24 -> 32 and 72 -> 80 aren't called names.
-CLOWNSHOE = """class_below_bytes > 0 and requested_bytes - class_below_bytes <= class_below_bytes / 8
-      and usable_bytes - requested_bytes >= 64 and 5 * (usable_bytes - requested_bytes) >= usable_bytes"""
-
 # Which shape speaks for a site: the one with most slop at the peak; after a comma in thousandths, over the run.
 _MOST = "bytes_peak + bytes_total / 1e6"
 
 # A stack that grows buffers: at least a quarter of its blocks are steps of growth. Fewer are those that shrink a block to
 # fit when it is finished (CPython's strings), and grow one now and then.
-_CLAIMS = f"""
+_CLAIMS = """
 with growing as (
   select c.stack_id from (select stack_id, sum(steps) as steps from chains group by stack_id) c
   join (select stack_id, sum(total_blocks) as blocks from site_sizes group by stack_id) b on b.stack_id = c.stack_id
@@ -26,7 +19,7 @@ with growing as (
 sized as (
   select z.shape_id, z.stack_id, z.requested_bytes, z.usable_bytes, z.header_bytes,
          z.peak_blocks, z.end_blocks, z.total_blocks, z.byte_ns,
-         z.usable_bytes - z.requested_bytes as slop_bytes, c.class_below_bytes, g.stack_id as growing_stack_id
+         z.usable_bytes - z.requested_bytes as slop_bytes, c.class_below_bytes, c.clownshoe, g.stack_id as growing_stack_id
   from site_sizes z
   left join size_classes c on c.requested_bytes = z.requested_bytes
   left join growing g on g.stack_id = z.stack_id
@@ -37,7 +30,7 @@ select shape_id, stack_id, peak_blocks as blocks,
        slop_bytes * total_blocks as bytes_total,
        byte_ns * slop_bytes / (usable_bytes + header_bytes) as byte_ns, total_blocks as calls,
        requested_bytes, usable_bytes, class_below_bytes,
-       case when {CLOWNSHOE} then 'clownshoe' when growing_stack_id is not null then 'growing' else 'fixed' end as kind
+       case when clownshoe = 1 then 'clownshoe' when growing_stack_id is not null then 'growing' else 'fixed' end as kind
 from sized
 """
 

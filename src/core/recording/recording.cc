@@ -2,6 +2,7 @@
 #include "core/recording/recording.h"
 
 #include "core/recording/inherited.h"
+#include "core/recording/size_classes.h"
 #include "core/replay/replay.h"
 #include "core/replay/table_cache.h"
 
@@ -90,6 +91,10 @@ void Recording::find_sites(std::uint32_t depth) {
   Tables found;
   finder.add_to(found);
   state_->sites = std::make_shared<const Tables>(std::move(found));
+}
+
+Result<Table> Recording::size_classes(std::string_view model_name) const {
+  return size_classes_table(*state_->replayed, model_name);
 }
 
 Status Recording::list_blocks(const BlockSink& sink, const trace::ReplayProgress& progress) const {

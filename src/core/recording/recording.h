@@ -38,6 +38,9 @@ class Recording {
   // Makes sites and stack_sites for stacks cut to `depth` frames.
   void find_sites(std::uint32_t depth);
 
+  // See size_classes.h.
+  Result<Table> size_classes(std::string_view model_name) const;
+
   // Walks the trace once more and hands out table `blocks` in batches. Damage ends it with Corrupt, after what lies before.
   Status list_blocks(const BlockSink& sink, const trace::ReplayProgress& progress) const;
 

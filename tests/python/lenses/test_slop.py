@@ -33,7 +33,7 @@ def test_the_seeds_clownshoes_are_named(
     made: Handmade, requested: int, usable: int, below: int, clownshoe: bool
 ) -> None:
     made.blocks(made.stack("f", "main"), requested, usable, total=5, peak=5, header=0)
-    made.size_class(requested, usable, below)
+    made.size_class(requested, usable, below, clownshoe=int(clownshoe))
     (finding,) = findings(made)
     assert (finding.mark == "clownshoe") == clownshoe
     assert finding.bytes_peak == 5 * (usable - requested)

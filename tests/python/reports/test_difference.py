@@ -14,7 +14,7 @@ def program(order: tuple[str, ...], **peaks: int) -> Handmade:
     for name in order:
         if name in peaks:
             made.blocks(made.stack(name, "main"), 1032, 2040, total=10 * peaks[name], peak=peaks[name])
-    made.size_class(1032, 2040, 1016)
+    made.size_class(1032, 2040, 1016, clownshoe=1)
     return made
 
 

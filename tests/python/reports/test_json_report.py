@@ -47,7 +47,7 @@ def test_the_contract(busy: Handmade) -> None:
 
 def test_unknown_is_null(made: Handmade) -> None:
     made.blocks(made.stack("?", "main"), 1032, 2040, total=100, peak=100)
-    made.size_class(1032, 2040, 1016)
+    made.size_class(1032, 2040, 1016, clownshoe=1)
     (finding, *_) = report(made)["findings"]
     assert finding["function"] is None and finding["file"] is None and finding["line"] is None
     assert finding["stack"][0]["module"] == "/bin/app"
@@ -56,7 +56,7 @@ def test_unknown_is_null(made: Handmade) -> None:
 def test_findings_and_records_are_never_truncated(made: Handmade) -> None:
     for number in range(300):
         made.blocks(made.stack(f"f{number}", "main"), 1032, 2040, total=100, peak=100)
-    made.size_class(1032, 2040, 1016)
+    made.size_class(1032, 2040, 1016, clownshoe=1)
     got = report(made)
     assert len([f for f in got["findings"] if f["lens"] == "slop"]) == 300
     assert len(got["records"]["list"]) == 300

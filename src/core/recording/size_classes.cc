@@ -1,0 +1,81 @@
+// Sizes are looked up once each, however many stacks ask for them.
+#include "core/recording/size_classes.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tare::core {
+namespace {
+
+// Versions differ and don't say which they are; "tcmalloc" is what both gperftools' and Google's library are called.
+std::vector<const SizeModel*> candidates(std::string_view allocator) {
+  using namespace size_models;
+  if (allocator == "glibc") return {&glibc};
+  if (allocator == "jemalloc") return {&jemalloc, &mozjemalloc, &jemalloc_2011};
+  if (allocator == "mimalloc") return {&mimalloc2, &mimalloc3};
+  if (allocator == "tcmalloc") return {&gperftools, &tcmalloc};
+  return {};
+}
+
+std::string model_names() {
+  std::string names;
+  for (const SizeModel& model : kSizeModels) names += (names.empty() ? "" : ", ") + std::string(model.name);
+  return names;
+}
+
+}  // namespace
+
+const SizeModel* model_of(const Tables& tables) {
+  const Table& sizes = tables["site_sizes"];
+  const Column& requested = sizes["requested_bytes"];
+  const Column& usable = sizes["usable_bytes"];
+  const Column& align = sizes["align_bytes"];
+  const Column& blocks = sizes["total_blocks"];
+  const SizeModel* best = nullptr;
+  std::int64_t best_blocks = 0;
+  std::int64_t all_blocks = 0;
+  for (std::size_t row = 0; row < sizes.rows(); ++row) {
+    if (align.ints[row] == 0) all_blocks += blocks.ints[row];
+  }
+  for (const SizeModel* model : candidates(tables["process"]["allocator"].text(0))) {
+    std::int64_t fitting = 0;
+    for (std::size_t row = 0; row < sizes.rows(); ++row) {
+      if (align.ints[row] != 0) continue;
+      const SizeClass taken = size_class(*model, static_cast<std::size_t>(requested.ints[row]));
+      if (static_cast<std::int64_t>(taken.usable_bytes) == usable.ints[row]) fitting += blocks.ints[row];
+    }
+    if (best == nullptr || fitting > best_blocks) {
+      best = model;
+      best_blocks = fitting;
+    }
+  }
+  return 2 * best_blocks >= all_blocks ? best : nullptr;
+}
+
+Result<Table> size_classes_table(const Tables& tables, std::string_view model_name) {
+  const SizeModel* model = model_name.empty() ? model_of(tables) : find_size_model(model_name);
+  if (model == nullptr && !model_name.empty()) {
+    return Error{ErrorKind::Usage, "no model is called '" + std::string(model_name) + "': there are " + model_names()};
+  }
+  TableBuilder table("size_classes");
+  const auto requested_bytes = table.column("requested_bytes", ColumnType::Int64);
+  const auto usable_bytes = table.column("usable_bytes", ColumnType::Int64);
+  const auto class_below_bytes = table.column("class_below_bytes", ColumnType::Int64);
+  const auto clownshoe = table.column("clownshoe", ColumnType::Int64);
+  const auto class_name = table.column("class", ColumnType::String);
+  if (model == nullptr) return table.take();
+  const std::vector<std::int64_t>& all = tables["site_sizes"]["requested_bytes"].ints;
+  for (const std::int64_t bytes : std::set<std::int64_t>(all.begin(), all.end())) {
+    const auto n = static_cast<std::size_t>(bytes);
+    const SizeClass taken = size_class(*model, n);
+    table.add(requested_bytes, bytes);
+    table.add(usable_bytes, static_cast<std::int64_t>(taken.usable_bytes));
+    table.add(class_below_bytes, static_cast<std::int64_t>(class_below(*model, n)));
+    table.add(clownshoe, std::int64_t{is_clownshoe(*model, n) ? 1 : 0});
+    table.add(class_name, taken.name);
+  }
+  return table.take();
+}
+
+}  // namespace tare::core

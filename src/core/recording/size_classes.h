@@ -1,0 +1,20 @@
+// Table `size_classes`: the sizes that a recording asked for, as an allocator's model serves them.
+#pragma once
+
+#include <string_view>
+
+#include "core/replay/tables.h"
+#include "tare/size_classes.h"
+#include "trace/result.h"
+
+namespace tare::core {
+
+// The model of the allocator that was recorded: of those that bear its name, the one whose sizes were measured most
+// often. Null where none fits half of the blocks.
+const SizeModel* model_of(const Tables& tables);
+
+// One row a requested size of site_sizes. `model_name` empty: model_of(); without one the table is empty. Usage for a
+// name that no model has.
+Result<Table> size_classes_table(const Tables& tables, std::string_view model_name);
+
+}  // namespace tare::core
