@@ -175,7 +175,6 @@ struct Search {
   LoadedObject* object;
 };
 
-// For a glibc without _dl_find_object. Takes the loader's (recursive) lock; we hold none of ours here.
 int visit(dl_phdr_info* info, std::size_t, void* data) {
   auto& search = *static_cast<Search*>(data);
   LoadedObject found;
@@ -307,11 +306,13 @@ const ModuleInfo* add(LoadedObject object) {
 
 }  // namespace
 
+bool find_loaded_object_by_visiting(std::uint64_t address, LoadedObject& object) {
+  Search search{address, &object};
+  return dl_iterate_phdr(visit, &search) == 1;
+}
+
 bool find_loaded_object(std::uint64_t address, LoadedObject& object) {
-  if (tare_dl_find_object == nullptr) {
-    Search search{address, &object};
-    return dl_iterate_phdr(visit, &search) == 1;
-  }
+  if (tare_dl_find_object == nullptr) return find_loaded_object_by_visiting(address, object);
   TareDlFindObject found;
   if (tare_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
   object.start = reinterpret_cast<std::uint64_t>(found.map_start);

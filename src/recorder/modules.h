@@ -19,6 +19,8 @@ struct LoadedObject {
 };
 // Never takes a lock of ours; with glibc >= 2.35 none of the loader's either. False: in no object.
 bool find_loaded_object(std::uint64_t address, LoadedObject& object);
+// The same for an older glibc, by dl_iterate_phdr. Takes the loader's lock, which is recursive.
+bool find_loaded_object_by_visiting(std::uint64_t address, LoadedObject& object);
 
 struct ModuleInfo {
   trace::ModuleId id;
