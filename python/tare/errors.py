@@ -9,6 +9,7 @@ QUERY = "Query"
 IO = "Io"
 NOT_A_TRACE = "NotATrace"
 INTERNAL = "Internal"
+COMMAND_NOT_FOUND = "CommandNotFound"
 
 
 class TareError(Exception):
@@ -18,9 +19,12 @@ class TareError(Exception):
         super().__init__(message)
         self.kind = kind
         self.message = message
+        self.status: int | None = None  # where the verb has a rule of its own
 
     @property
     def exit_status(self) -> int:
+        if self.status is not None:
+            return self.status
         from tare import _core
 
         status, _ = _core.ERRORS.get(self.kind, (70, ""))

@@ -120,6 +120,7 @@ class Handmade:
             row[f"{moment}_usable_bytes"] = sum(n * s["usable_bytes"] for s, n in counts)
             row[f"{moment}_gross_bytes"] = sum(n * (s["usable_bytes"] + s["header_bytes"]) for s, n in counts)
         row["events"] = row["alloc_events"] = row["total_blocks"]
+        row |= {f"at_{name}": None for name in ("blocks", "requested_bytes", "usable_bytes", "gross_bytes")}
         return [row | self._process]
 
     def _cut(self, stack_id: int) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tare.errors import IO, USAGE, TareError
+from tare.errors import COMMAND_NOT_FOUND, IO, USAGE, TareError
 
 if TYPE_CHECKING:
     import argparse
@@ -110,7 +110,7 @@ def measure(command: list[str]) -> Sample:
         actions = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
         pid = os.posix_spawnp(command[0], command, os.environ, file_actions=actions)
     except OSError as error:
-        raise TareError("CommandNotFound", f"compare: can't start {command[0]}: {error.strerror}") from None
+        raise TareError(COMMAND_NOT_FOUND, f"compare: can't start {command[0]}: {error.strerror}") from None
     finally:
         os.close(null)
     _, status, usage = os.wait4(pid, 0)

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tare.errors import INTERNAL, USAGE, TareError
+from tare.errors import COMMAND_NOT_FOUND, INTERNAL, USAGE, TareError
 
 if TYPE_CHECKING:
     import argparse
@@ -42,7 +42,12 @@ def run(options: argparse.Namespace) -> int:
     command = options.command + (options.after_dashes or [])
     if not command:
         raise TareError(USAGE, "run: no program given: tare run -- CMD [ARG ...]")
-    outcome = launch(command, options)
+    try:
+        outcome = launch(command, options)
+    except TareError as error:
+        # whatever else failed, the program wasn't started: scripts must not take it for the program's own status
+        error.status = 127 if error.kind == COMMAND_NOT_FOUND else 125
+        raise
     for warning in outcome.warnings:
         print(f"tare: {warning}", file=sys.stderr)
     if outcome.failure:
@@ -80,6 +85,7 @@ def recorder_library() -> str:
 
 
 def _summarize(outcome: _core.Outcome) -> None:
+    """To stderr. Whatever goes wrong here is said there, and leaves the program's exit status alone."""
     from tare.core_source import CoreSource
     from tare.recording import Recording
     from tare.reports import run_summary
@@ -91,6 +97,10 @@ def _summarize(outcome: _core.Outcome) -> None:
         lines = list(run_summary.summary(recording, images, Style(sys.stderr), width_of(sys.stderr)))
     except TareError as error:
         lines = [f"tare: {error.message}"]
+    except Exception as error:
+        if os.environ.get("TARE_DEBUG"):
+            raise
+        lines = [f"tare: bug: no summary: {type(error).__name__}: {error} (the trace is {images[0].path})"]
     print("\n".join(lines), file=sys.stderr)
 
 

@@ -103,6 +103,9 @@ def report(recording: Recording, page: Page | None, lens_name: str | None, selec
         "total": _moment(recording.moments["total"]),
         "findings": findings(recording, lens_name),
     }
+    if process["at_blocks"] is not None:
+        names = ("blocks", "requested_bytes", "usable_bytes", "gross_bytes")
+        result["at"] = {name: number(process[f"at_{name}"]) for name in names}
     if page is not None:
         result["records"] = {
             **selection,

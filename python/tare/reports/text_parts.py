@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ def caveats(recording: Recording) -> list[str]:
     """What a reader must know before believing the figures; mostly nothing."""
     process = recording.process
     lines = list(recording.source.warnings)
+    status = process["wait_status"]
+    if status is not None and os.WIFSIGNALED(status):
+        lines.append(f"the program was killed by signal {os.WTERMSIG(status)}; everything up to then is here")
     if process["impossible_events"]:
         lines.append(
             f"{plural(process['impossible_events'], 'event contradicts', 'events contradict')} others: a bug in Tare"
@@ -93,10 +97,11 @@ def finding_lines(
 ) -> list[str]:
     """One or more lines: how much, where, and what to do."""
     head = f"  {amount(finding, lens):>15}  "
-    where = shorten(named.name, max(width - len(head) - len(named.place) - 4, 20))
     mark = f" [{finding.mark}]" if finding.mark else ""
     stacks = f" ({finding.sites} stacks)" if finding.sites > 1 else ""
-    lines = [head + style(where, "bold") + (f" {named.place}" if named.place else "") + style(mark, "yellow") + stacks]
+    place = f" {named.place}" if named.place else ""
+    name = shorten(named.name, max(width - len(head) - len(place) - len(mark) - len(stacks), 12))
+    lines = [head + style(name, "bold") + place + style(mark, "yellow") + stacks]
     room = max(width - len(head) - 2, 30)
     text = textwrap.wrap(finding.remedy, room)
     if remedy_lines is not None and len(text) > remedy_lines:

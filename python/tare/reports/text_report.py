@@ -24,7 +24,7 @@ def report(
     recording: Recording, page: Page | None, lens: Lens | None, title: str, limit: int, style: Style, width: int
 ) -> Iterator[str]:
     yield style(who(recording), "bold")
-    yield shorten(f"command: {recording.process['command_line']}", width)
+    yield shorten(f"command: {' '.join(recording.process['command_line'].split())}", width)
     for line in caveats(recording):
         yield style(f"note: {line}", "yellow")
     yield ""
@@ -80,7 +80,7 @@ def _records(recording: Recording, page: Page, title: str, style: Style, width: 
         running += record.gross_bytes
         yield style(f"{title} {{", "cyan")
         yield f"  {about}{plural(record.blocks, 'block')} in record {number:,} of {page.matching:,}"
-        yield from (f"  {line}" for line in _weights(record, about))
+        yield from (line for text in _weights(record, about) for line in _wrapped(text, width))
         yield f"  {percent(record.gross_bytes, page.gross_bytes, 2)} of the heap ({percent(running, page.gross_bytes, 2)} cumulative)"
         yield "  Allocated at {"
         yield from _stack(record, width)
@@ -98,6 +98,12 @@ def _weights(record: Record, about: str) -> Iterator[str]:
     )
     if round(record.blocks) != 1:
         yield f"Individual block sizes: {sizes_line(record)}"
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ")
 
 
 def _stack(record: Record, width: int) -> Iterator[str]:

@@ -1,0 +1,189 @@
+"""The front end over the real core: a recorded run gives the tables that the schema promises, and every verb answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tare import schema
+
+_core = pytest.importorskip("tare._core", reason="the extension module isn't built")
+
+from tare.core_source import CoreSource  # noqa: E402
+from tare.recording import Recording  # noqa: E402
+
+WORK = "import json\nkept = json.loads(json.dumps([{'k%d' % i: i} for i in range(20000)]))\nprint(len(kept))"
+
+
+def tare(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tare", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env}, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("traces") / "json.tare"
+    done = tare("run", "-o", path, "--", sys.executable, "-c", WORK, PYTHONMALLOC="malloc")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "20000\n"
+    assert "next: tare report" in done.stderr
+    assert not Path(f"{path}.cache").exists()
+    return path
+
+
+def test_every_table_is_as_the_schema_says(trace: Path) -> None:
+    recording = Recording(CoreSource(str(trace)))
+    for table in schema.TABLES:
+        recording.database.use(table.name)
+        found = recording.database.rows(f"select column_name, column_type from (describe {table.name})")
+        assert found == [(column.name, column.type) for column in table.columns], table.name
+    assert all(recording.database.row(f"select count(*) from {name}")[0] for name in schema.BY_NAME)
+
+
+def test_the_core_has_no_table_or_column_that_the_schema_forgets(trace: Path) -> None:
+    recording = _core.open(str(trace), None, lambda *_: None)
+    for table in schema.TABLES:
+        if table.name in ("blocks", "frames", "sites", "stack_sites", "size_classes"):
+            continue
+        renamed = {"start": "start_address", "end": "end_address"} if table.name == "modules" else {}
+        made = {renamed.get(name, name) for name, _ in recording.table(table.name).columns}
+        assert made == {column.name for column in table.columns}, table.name
+
+
+def test_blocks_agree_with_the_small_tables(trace: Path) -> None:
+    database = Recording(CoreSource(str(trace))).database
+    database.use("blocks", "site_sizes", "process")
+    from_blocks = database.row(
+        "select count(*), sum(requested_bytes), sum(case when death_ns is null then 1 else 0 end) from blocks"
+    )
+    assert from_blocks == database.row("select total_blocks, total_requested_bytes, end_blocks from process")
+    assert from_blocks[:2] == database.row(
+        "select sum(total_blocks), sum(total_blocks * requested_bytes) from site_sizes"
+    )
+
+
+def test_text_and_arrow_make_the_same_table(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tare import core_source
+
+    tables: list[list[tuple[Any, ...]]] = []
+    for limit in (core_source._TEXT_ROWS, 0):
+        monkeypatch.setattr(core_source, "_TEXT_ROWS", limit)
+        database = Recording(CoreSource(str(trace))).database
+        database.use("site_sizes", "process", "modules", "frames")
+        tables.append(
+            [
+                row
+                for name in ("site_sizes", "process", "modules", "frames")
+                for row in database.rows(f"select * from {name}")
+            ]
+        )
+    assert tables[0] == tables[1]
+
+
+def test_net_tare_and_gross_are_the_processs_own(trace: Path) -> None:
+    recording = Recording(CoreSource(str(trace)))
+    totals = recording.ledger.totals
+    assert totals.gross_peak == recording.process["peak_gross_bytes"]
+    assert totals.gross_end == recording.process["end_gross_bytes"]
+    moment = recording.moments["peak"]
+    assert moment.net_bytes is not None and 0 < moment.net_bytes < moment.gross_bytes
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--at", "end"], ["--at", "HALF"], ["--mode", "cumulative", "--sort", "byte-seconds"], ["--depth", "1"]],
+)
+def test_reports(trace: Path, arguments: list[str]) -> None:
+    half = Recording(CoreSource(str(trace))).process["peak_time_ns"] / 2
+    arguments = [f"{half}ns" if word == "HALF" else word for word in arguments]
+    text = tare("report", trace, *arguments)
+    assert text.returncode == 0, text.stderr
+    assert "\x1b" not in text.stdout and max(map(len, text.stdout.splitlines())) <= 120
+    loaded = json.loads(tare("report", trace, "--json", *arguments).stdout)
+    assert loaded["records"]["list"] and loaded["impossible_events"] == 0
+    if f"{half}ns" in arguments:
+        assert 0 < loaded["at"]["gross_bytes"] < loaded["peak"]["gross_bytes"]
+        assert loaded["records"]["gross_bytes"] == loaded["at"]["gross_bytes"]
+
+
+def test_a_trace_doesnt_differ_from_itself(trace: Path) -> None:
+    done = tare("diff", trace, trace)
+    assert done.returncode == 0, done.stderr
+    assert "(no change)" in done.stdout.splitlines()
+
+
+def test_sql_from_the_input(trace: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tare", "sql", str(trace), "--json"],
+        input="select count(*) as n\nfrom frames;\n",
+        capture_output=True,
+        text=True,
+    )
+    assert json.loads(done.stdout)[0]["n"] > 100, done.stderr
+    wrong = tare("sql", trace, "select x from y")
+    assert wrong.returncode == 5 and wrong.stderr.startswith("tare: ") and wrong.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["report", "/nonexistent.tare"], 4, "/nonexistent.tare"),
+        (["report", __file__], 2, "test_core.py"),
+        (["run", "--", "./no-such-program"], 127, "no-such-program"),
+        (["run", "--sample", "lots", "--", "true"], 125, "--sample"),
+        (["run", "-o", "/nonexistent/x.tare", "--", "true"], 125, "/nonexistent/x.tare"),
+        (["run"], 125, "no program given"),
+        (["counts", "--model", "nosuch", "TRACE"], 125, "jemalloc-2011"),
+        (["report", "--lens", "leeks", "TRACE"], 125, "slop"),
+        (["recrod"], 125, "recrod"),
+    ],
+)
+def test_failures_are_one_line_and_a_status(trace: Path, arguments: list[str], status: int, words: str) -> None:
+    done = tare(*[str(trace) if word == "TRACE" else word for word in arguments])
+    assert done.returncode == status, done.stderr
+    assert done.stderr.startswith("tare: ") and done.stderr.count("\n") == 1 and words in done.stderr
+
+
+def test_the_programs_end_is_repeated(tmp_path: Path) -> None:
+    assert tare("run", "-q", "-o", tmp_path / "a", "--", "sh", "-c", "exit 7").returncode == 7
+    assert tare("run", "-q", "-o", tmp_path / "b", "--", "sh", "-c", "kill -TERM $$").returncode == -15
+    killed = tare("run", "-o", tmp_path / "c", "--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
+    assert killed.returncode == -9
+    assert "killed by signal 9" in killed.stderr
+
+
+def test_compare_counts_mallocs(tmp_path: Path) -> None:
+    pairs = [[sys.executable, "-c", f"x = [bytes(5000) for _ in range({n})]"] for n in (1000, 9000)]
+    done = tare("compare", "-n", "1", "--json", "--", *pairs[0], "--", *pairs[1])
+    assert done.returncode == 0, done.stderr
+    calls = next(r for r in json.loads(done.stdout)["ratios"] if r["metric"] == "malloc calls")
+    assert calls["after"] - calls["before"] >= 8000
+
+
+def test_every_kind_of_error_has_a_status() -> None:
+    assert _core.ERRORS["Usage"][0] == 125
+    assert all(status and meaning for status, meaning in _core.ERRORS.values())
+
+
+@pytest.mark.parametrize(
+    ("model", "requested", "usable", "clownshoe"),
+    [
+        ("jemalloc-2011", 1025, 2048, 1),
+        ("jemalloc-2011", 680, 1024, 0),
+        ("jemalloc-2011", 4135, 8192, 1),
+        ("glibc", 24, 24, 0),
+    ],
+)
+def test_models_price_requests(
+    trace: Path, model: str, requested: int, usable: int, clownshoe: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert model in [name for name, _ in _core.size_models()]
+    database = Recording(CoreSource(str(trace), model=model)).database
+    database.use("size_classes")
+    found = database.rows(f"select usable_bytes, clownshoe from size_classes where requested_bytes = {requested}")
+    assert found in ([], [(usable, clownshoe)])  # the program may not have asked for that size
