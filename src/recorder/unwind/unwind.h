@@ -50,7 +50,6 @@ class Unwinder {
  private:
   friend struct State;
   std::uint32_t emitted_;  // 1: the reader knows the stored stack
-  std::uint32_t reserved_;
   alignas(64) std::uint64_t storage_[112 * 1024];
 };
 

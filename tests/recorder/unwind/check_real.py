@@ -86,7 +86,9 @@ def cases(build: Path, folder: Path) -> dict[str, list[str]]:
 def check(library: Path, command: list[str]) -> list[str]:
     """The result lines of all images that the command ran."""
     with tempfile.NamedTemporaryFile("r", prefix="tare-check-") as out:
-        environment = dict(os.environ, LD_PRELOAD=str(library), TARE_CHECK_OUT=out.name, PYTHONMALLOC="malloc", GIT_PAGER="cat")
+        environment = dict(
+            os.environ, LD_PRELOAD=str(library), TARE_CHECK_OUT=out.name, PYTHONMALLOC="malloc", GIT_PAGER="cat"
+        )
         done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL)
         lines = out.read().splitlines()
         if done.returncode != 0:
@@ -101,7 +103,9 @@ def main() -> int:
     build = Path(sys.argv[1]).resolve()
     library = build / "tests/recorder/unwind/tare-unwind-check.so"
     if not library.exists():
-        print(f"{library} is missing: configure with -DTARE_BUILD_BENCH=ON and build tare-unwind-check", file=sys.stderr)
+        print(
+            f"{library} is missing: configure with -DTARE_BUILD_BENCH=ON and build tare-unwind-check", file=sys.stderr
+        )
         return 2
     failed = False
     with tempfile.TemporaryDirectory(prefix="tare-check-") as folder:
