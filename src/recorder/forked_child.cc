@@ -23,6 +23,7 @@ bool Recorder::become_child() {
     origin.thread_events = self->events;
     origin.stamp = self->fork_stamp > self->newest_stamp ? self->fork_stamp : self->newest_stamp;
   }
+  ++forks_;
   lock_.reset();
   dropping_.store(false, std::memory_order_relaxed);
   for (Thread* thread = threads_; thread != nullptr; thread = thread->next) thread->alive = false;

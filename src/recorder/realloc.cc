@@ -35,6 +35,68 @@ void* nested_realloc(Thread* thread, const StartState& start, void* old, std::si
   return block;
 }
 
+// Of a block that isn't sampled: it may become so by growing.
+void* unsampled_realloc(Entry entry, const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
+  const int before = Sampler::octave(usable_bytes(old, 0));
+  void* block = real.realloc(old, bytes);
+  if (block == nullptr) return nullptr;
+  const std::uint64_t usable = usable_bytes(block, bytes);
+  const int after = Sampler::octave(usable);
+  if (TARE_LIKELY(before == after)) return block;
+  const double weight = sampler.decide_again(this_thread->sampling, false, before, after);
+  if (weight == 0 || !sampler.sampled.insert(word(block))) return block;
+  record_decided(entry, start, Block{word(block), bytes, usable, api, 0, weight});
+  return block;
+}
+
+// Of a sampled block: off the set before the real call, for its address may be another thread's block right after.
+void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
+  const std::uint64_t address = word(old);
+  const int before = Sampler::octave(usable_bytes(old, 0));
+  enter(thread, start);
+  const ReallocBegin begin = begin_realloc(thread, start);
+  void* block = real.realloc(old, bytes);
+  if (block != nullptr) {
+    const std::uint64_t usable = usable_bytes(block, bytes);
+    const double weight = sampler.decide_again(thread->sampling, true, before, Sampler::octave(usable));
+    if (weight != 0 && sampler.sampled.insert(word(block))) {
+      write_realloc(thread, begin, address, Block{word(block), bytes, usable, api, 0, weight});
+    } else {
+      write_realloc_free(thread, begin, address, trace::FreeApi::ReallocUnsampled);
+    }
+  } else if (bytes == 0) {
+    write_realloc_free(thread, begin, address, trace::FreeApi::ReallocToZero);
+  } else {
+    sampler.sampled.insert(address);
+    give_up_realloc(thread, begin);
+  }
+  leave(thread);
+  return block;
+}
+
+void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
+  const std::uint64_t address = word(old);
+  const int before = Sampler::octave(usable_bytes(old, 0));
+  const std::uint64_t stamp_before = stamp_after_loads();
+  void* block = real.realloc(old, bytes);
+  if (block == nullptr && bytes != 0) {
+    sampler.sampled.insert(address);
+    return nullptr;
+  }
+  double weight = 0;
+  std::uint64_t usable = 0;
+  if (block != nullptr) {
+    usable = usable_bytes(block, bytes);
+    weight = sampler.decide_again(thread->sampling, true, before, Sampler::octave(usable));
+  }
+  if (weight != 0 && sampler.sampled.insert(word(block))) {
+    queue_realloc(thread, start, stamp_before, address, Block{word(block), bytes, usable, api, 0, weight});
+  } else {
+    queue_free(thread, address, block == nullptr ? trace::FreeApi::ReallocToZero : trace::FreeApi::ReallocUnsampled);
+  }
+  return block;
+}
+
 }  // namespace
 
 void* record_realloc(const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
@@ -44,6 +106,11 @@ void* record_realloc(const StartState& start, void* old, std::size_t bytes, trac
     const Entry entry = settle(start);
     thread = this_thread;
     if (entry == Entry::Ignored) return real.realloc(old, bytes);
+    if (recorder.sampling()) {
+      if (!sampler.sampled.remove(word(old))) return unsampled_realloc(entry, start, old, bytes, api);
+      if (entry == Entry::Nested) return nested_sampled_realloc(thread, start, old, bytes, api);
+      return sampled_realloc(thread, start, old, bytes, api);
+    }
     if (entry == Entry::Nested) return nested_realloc(thread, start, old, bytes, api);
   }
   const std::uint64_t address = word(old);

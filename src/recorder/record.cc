@@ -69,8 +69,15 @@ void give_up_hook(Thread* thread) {
   thread->gate.store(Gate::Ready, std::memory_order_relaxed);
 }
 
-void record_alloc_slowly(StartState start, Block block) {
-  const Entry entry = settle(start);
+bool passes_unsampled(std::uint64_t usable_bytes) {
+  if (!recorder.alive_and_sampling()) return false;
+  Thread* thread = this_thread;
+  return thread != nullptr && sampler.passes_by(thread->sampling, usable_bytes);
+}
+
+bool ends_unsampled(std::uint64_t address) { return recorder.alive_and_sampling() && !sampler.sampled.may_hold(address); }
+
+void record_decided(Entry entry, const StartState& start, const Block& block) {
   Thread* thread = this_thread;
   if (entry == Entry::Ready) {
     enter(thread, start);
@@ -81,14 +88,26 @@ void record_alloc_slowly(StartState start, Block block) {
   }
 }
 
+void record_alloc_slowly(StartState start, Block block) {
+  const Entry entry = settle(start);
+  if (entry == Entry::Ignored) return;
+  if (recorder.sampling()) {
+    block.weight = sampler.decide(this_thread->sampling, block.usable);
+    // A sampled block that the set has no room for would never be seen to end.
+    if (block.weight == 0 || !sampler.sampled.insert(block.address)) return;
+  }
+  record_decided(entry, start, block);
+}
+
 void record_free_slowly(StartState start, std::uint64_t address, trace::FreeApi api) {
   const Entry entry = settle(start);
+  if (entry == Entry::Ignored || (recorder.sampling() && !sampler.sampled.remove(address))) return;
   Thread* thread = this_thread;
   if (entry == Entry::Ready) {
     enter(thread, start);
     write_free(thread, start, address, api);
     leave(thread);
-  } else if (entry == Entry::Nested) {
+  } else {
     queue_free(thread, address, api);
   }
 }

@@ -39,7 +39,7 @@ constexpr std::uint64_t kStampedBit = 1u << 5;  // the same in every kind of eve
 static_assert(trace::W0::kStamped == kStampedBit && trace::F0::kStamped == kStampedBit && trace::N0::kStamped == kStampedBit);
 
 TARE_INLINE bool is_ready(const Thread* thread) {
-  return TARE_LIKELY(thread != nullptr) && TARE_LIKELY(recorder.alive()) &&
+  return TARE_LIKELY(thread != nullptr) && TARE_LIKELY(recorder.alive_and_exact()) &&
          TARE_LIKELY(thread->gate.load(std::memory_order_relaxed) == Gate::Ready);
 }
 
@@ -203,13 +203,21 @@ Entry settle(const StartState& start);
 // The hook that the thread is in will never come back, or must not write any more.
 void give_up_hook(Thread* thread);
 
+// Sampling, and this one isn't: all there is to do. The state of the thread, its hooks and the process doesn't matter then.
+bool passes_unsampled(std::uint64_t usable_bytes);
+bool ends_unsampled(std::uint64_t address);
+// `block` with its weight; `entry` is what settle() said.
+void record_decided(Entry entry, const StartState& start, const Block& block);
 void record_alloc_slowly(StartState start, Block block);
 void record_free_slowly(StartState start, std::uint64_t address, trace::FreeApi api);
 void record_mapping(const StartState& start, const Mapping& mapping);
 
 TARE_INLINE void record_alloc(const StartState& start, const Block& block) {
   Thread* thread = this_thread;
-  if (TARE_UNLIKELY(!is_ready(thread))) return record_alloc_slowly(start, block);
+  if (TARE_UNLIKELY(!is_ready(thread))) {
+    if (!passes_unsampled(block.usable)) record_alloc_slowly(start, block);
+    return;
+  }
   enter(thread, start);
   write_alloc(thread, start, block);
   leave(thread);
@@ -217,7 +225,10 @@ TARE_INLINE void record_alloc(const StartState& start, const Block& block) {
 
 TARE_INLINE void record_free(const StartState& start, std::uint64_t address, trace::FreeApi api) {
   Thread* thread = this_thread;
-  if (TARE_UNLIKELY(!is_ready(thread))) return record_free_slowly(start, address, api);
+  if (TARE_UNLIKELY(!is_ready(thread))) {
+    if (!ends_unsampled(address)) record_free_slowly(start, address, api);
+    return;
+  }
   enter(thread, start);
   write_free(thread, start, address, api);
   leave(thread);

@@ -60,6 +60,8 @@ const char* reason(Errno error) {
 void Recorder::read_environment(char** environment) {
   environment_ = environment;
   sample_bytes_ = number(variable(environment, trace::kEnvSampleBytes));
+  const char* seed = variable(environment, trace::kEnvSampleSeed);
+  sample_seed_ = seed != nullptr ? number(seed) : stamp() ^ static_cast<std::uint64_t>(sys::getpid()) << 40;
   const char* free_stacks = variable(environment, trace::kEnvFreeStacks);
   free_stacks_ = free_stacks != nullptr && std::strcmp(free_stacks, "1") == 0;
   const char* record_environment = variable(environment, trace::kEnvRecordEnv);
@@ -158,6 +160,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     else if (sys::failed(sys::madvise(reinterpret_cast<void*>(page), 4096, kWipeOnFork))) error = ENOSYS;
     else wiped_page_ = reinterpret_cast<std::uint32_t*>(page);
   }
+  if (error == 0 && sampling() && forks_ == 0 && !sampler.prepare(sample_bytes_, sample_seed_)) error = ENOMEM;
   if (error == 0) {
     error = launched_ ? spool_->create(directory_, SpoolMode::Launched, launched_bytes_) : open_standalone();
   }
@@ -175,7 +178,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     has_key_ = pthread_key_create(&key, &Recorder::on_thread_exit) == 0 && key < 32;
     key_ = key;
   }
-  *wiped_page_ = kAlive;
+  *wiped_page_ = sampling() ? kAliveSampling : kAlive;
   alive_ = wiped_page_;
   launcher_.wake();
   return true;

@@ -31,9 +31,12 @@ struct ForkOrigin {
 
 class Recorder {
  public:
-  // True between start and end in this very process: false in a forked child until it has its own spool, for its copy of the
-  // word lies in a page that the kernel wipes on fork (and not on vfork or in threads).
-  TARE_INLINE bool alive() const { return *alive_ == kAlive; }
+  // True once recording in this very process: false in a forked child until it has its own spool, for its copy of the word
+  // lies in a page that the kernel wipes on fork (and not on vfork or in threads).
+  TARE_INLINE bool alive() const { return *alive_ != 0; }
+  // Alive, and every block is recorded: what the hooks' fast path is for.
+  TARE_INLINE bool alive_and_exact() const { return *alive_ == kAlive; }
+  TARE_INLINE bool alive_and_sampling() const { return *alive_ == kAliveSampling; }
   bool off() const { return phase_.load(std::memory_order_relaxed) == Phase::Off; }
   bool sampling() const { return sample_bytes_ != 0; }
   bool free_stacks() const { return free_stacks_; }
@@ -69,6 +72,7 @@ class Recorder {
 
  private:
   static constexpr std::uint32_t kAlive = 1;
+  static constexpr std::uint32_t kAliveSampling = 2;
 
   bool make_spool(const ForkOrigin* origin);
   Errno fill_spool(const ForkOrigin* origin);
@@ -92,6 +96,8 @@ class Recorder {
   std::atomic<Phase> phase_{Phase::Waiting};
   Spool* spool_ = &spools_[0];
   std::uint64_t sample_bytes_ = 0;
+  std::uint64_t sample_seed_ = 0;
+  std::uint64_t forks_ = 0;            // generations since the image's start
   bool free_stacks_ = false;
   bool record_environment_ = false;
   bool launched_ = false;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "recorder/attributes.h"
+#include "recorder/sampling.h"
 #include "recorder/unwind/unwind.h"
 #include "trace/ids.h"
 #include "trace/spool_layout.h"
@@ -66,9 +67,7 @@ struct alignas(64) Thread {
   Nested* nested;
   trace::ChunkControl idle_control;  // written to instead of a chunk's when there's none
 
-  // sampling
-  double bytes_to_sample;
-  std::uint64_t random[2];
+  SamplingState sampling;
 
   Unwinder unwinder;
 };

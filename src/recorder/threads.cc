@@ -46,6 +46,7 @@ void Recorder::assign(Thread* thread) {
   thread->fork_stamp = 0;
   thread->said_start = false;
   thread->alive = true;
+  if (sampling()) sampler.seed(thread->sampling, thread->id + (forks_ << 32));
   thread->unwinder.forget();
   if (thread->nested != nullptr) thread->nested->used.store(0, std::memory_order_relaxed);
 
