@@ -20,6 +20,8 @@ std::uint8_t rank_of(std::string_view name, unsigned char binding) {
   return static_cast<std::uint8_t>(leading * 4 + bind);
 }
 
+bool is_local(const ElfSymbol& symbol) { return symbol.rank % 4 == 2; }
+
 // The start nearest to the address is the most specific; the rest decides between aliases, so that two files of one
 // program, or two runs, can't disagree.
 bool better(const ElfSymbol& a, const ElfSymbol& b) {
@@ -138,7 +140,7 @@ bool ElfSymbols::has_alias(const ElfSymbol& symbol, std::string_view base) {
   auto at = std::lower_bound(index_.begin(), index_.end(), symbol.value,
                              [](const ElfSymbol& s, std::uint64_t value) { return s.value < value; });
   for (; at != index_.end() && at->value == symbol.value; ++at) {
-    if (split_clone_suffix(at->name).base == base) return true;
+    if (is_local(*at) == is_local(symbol) && split_clone_suffix(at->name).base == base) return true;
   }
   return false;
 }

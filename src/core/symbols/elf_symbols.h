@@ -26,7 +26,7 @@ class ElfSymbols {
   // best[i] is the symbol that holds addresses[i] (ascending), or nullptr-like: an empty name.
   std::vector<ElfSymbol> find(std::span<const std::uint64_t> addresses);
 
-  // Whether a symbol starts where `symbol` does whose name without clone suffix is `base`.
+  // Whether a symbol starts where `symbol` does, visible as far as that, whose name without clone suffix is `base`.
   bool has_alias(const ElfSymbol& symbol, std::string_view base);
 
  private:

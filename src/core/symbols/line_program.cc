@@ -165,8 +165,10 @@ std::string LineProgram::path(std::uint32_t index) const {
   if (index >= files_.size() || files_[index].name.empty()) return {};
   const File& file = files_[index];
   std::filesystem::path path(file.name);
-  if (path.is_relative() && file.directory < directories_.size()) path = directories_[file.directory] / path;
-  if (path.is_relative()) path = comp_dir_ / path;
+  if (path.is_absolute() || file.directory >= directories_.size()) return path.lexically_normal().string();
+  path = directories_[file.directory] / path;
+  // Directory 0 is the compilation directory itself, and may be relative (-ffile-prefix-map=/build=.).
+  if (path.is_relative() && file.directory != 0) path = comp_dir_ / path;
   return path.lexically_normal().string();
 }
 

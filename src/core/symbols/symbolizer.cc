@@ -131,10 +131,11 @@ struct Symbolizer::Impl {
     return frame;
   }
 
-  // True: `symbol` is another function of the same code as `physical`, which has a symbol of its own there.
-  // Constructors' variants (C1, C2) and longer names of an alias (__libc_malloc for malloc) are the same function.
+  // True: `symbol` is another function of the same code as `physical`, which has an equal symbol of its own there. Not
+  // so for what is one function under several names: a constructor's variants (C1, C2), and a library's internal names
+  // of what it exports (malloc is __libc_malloc in DWARF, getc _IO_getc, strlen the static strlen_ifunc).
   bool is_folded(ModuleSymbols& module, const ElfSymbol& symbol, const Frame& physical) {
-    if (physical.linkage_name.empty()) return false;
+    if (physical.linkage_name.empty() || physical.linkage_name.starts_with("__")) return false;
     const FunctionName name = names.make(symbol.name);
     return !physical.linkage_name.ends_with(name.linkage_name) && name.function != physical.function &&
            module.elf_symbols().has_alias(symbol, physical.linkage_name);

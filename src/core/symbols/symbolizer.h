@@ -58,8 +58,10 @@ class Symbolizer {
   // much cheaper than one by one, because a compilation unit is walked once for all its addresses.
   std::vector<std::vector<Frame>> resolve(const trace::Module& module, std::span<const std::uint64_t> return_addresses);
 
-  // The cheap tier: ELF symbols only, never opens DWARF (milliseconds for a 40,000-symbol file). Names equal those that
-  // resolve() gives the physical frame wherever an ELF symbol holds the address.
+  // The cheap tier: ELF symbols only, never opens DWARF (half a millisecond for a file of 40,000 symbols). Names equal
+  // those that resolve() gives the physical frame, but for code that the compiler folded: there DWARF knows which of
+  // the functions the lines belong to, and symbols alone don't (0.2 % of the addresses of Debian's python3.11, 0.3 % of
+  // libc's).
   std::vector<FunctionName> function_names(const trace::Module& module,
                                            std::span<const std::uint64_t> return_addresses);
 

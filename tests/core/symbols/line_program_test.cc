@@ -124,6 +124,15 @@ TEST(LineProgram, FilesOfDwarf5CountFromZero) {
   EXPECT_EQ(lines_at(section, {0x1000}), std::vector<std::uint32_t>{2});
 }
 
+TEST(LineProgram, RelativeCompilationDirectoryIsTakenOnce) {
+  std::string section = program5(Bytes());
+  section.replace(section.find("/build"), 6, "./src/");
+  const auto program = LineProgram::parse({section, {}, {}}, 0, "./src");
+  ASSERT_TRUE(program);
+  EXPECT_EQ(program->path(0), "src/a.cc");
+  EXPECT_EQ(program->path(1), "src/b.h");
+}
+
 TEST(LineProgram, CutAnywhere) {
   for (const std::string& whole : {program4(Bytes().set_address(0x1000).row(0, 9).row(4, 5).end_sequence()),
                                    program5(Bytes().set_address(0x1000).row(0, 9).row(4, 5).end_sequence())}) {

@@ -106,5 +106,20 @@ TEST(Oracle, DebianPython) {
   EXPECT_GE(agreement.names, 1998u);
 }
 
+// Assembly, functions under many names, compilation directories that are relative.
+TEST(Oracle, DebianLibc) {
+  if (!has_llvm_symbolizer()) GTEST_SKIP() << "llvm-symbolizer-19 isn't installed (package llvm-19)";
+  const char* libc = "/lib/x86_64-linux-gnu/libc.so.6";
+  Symbolizer symbolizer(without_cache());
+  const ModuleReport report = symbolizer.report(module_of(libc));
+  if (report.state != ModuleState::Lines) GTEST_SKIP() << "libc6-dbg isn't installed: " << report.message;
+  const Agreement agreement = compare(libc, report.debug_file, 2000);
+  ASSERT_EQ(agreement.addresses, 2000u);
+  EXPECT_GE(agreement.lines, 1998u);
+  EXPECT_GE(agreement.depths, 1998u);
+  EXPECT_GE(agreement.places, 1998u);
+  EXPECT_GE(agreement.names, 1700u);  // of malloc, __libc_malloc and __malloc we say malloc, llvm another
+}
+
 }  // namespace
 }  // namespace tare::core
