@@ -28,7 +28,8 @@ struct Agreement {
 };
 
 bool same_name(const Frame& ours, const Frame& theirs, const Frame& theirs_by_dwarf) {
-  const std::string_view base = split_clone_suffix(theirs.linkage_name).base;
+  const std::string_view unversioned = std::string_view(theirs.linkage_name).substr(0, theirs.linkage_name.find('@'));
+  const std::string_view base = split_clone_suffix(unversioned).base;
   return ours.linkage_name == base || ours.function == demangle_base(base) ||
          ours.linkage_name == split_clone_suffix(theirs_by_dwarf.linkage_name).base;
 }
