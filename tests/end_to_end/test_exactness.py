@@ -6,9 +6,12 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import Tare
+
+if TYPE_CHECKING:
+    from conftest import Tare
 
 Program = Callable[..., Path]
 MB = 1000 * 1000
@@ -119,8 +122,13 @@ def test_other_allocators_are_recognised(tare: Tare, program: Program, library: 
     linked = program("aligned_81mb.c", str(path))
     report = tare.report(tare.record(linked))
     assert report["allocator"] == re.sub(r"^lib|_minimal|\.so.*$", "", library)
-    assert report["peak"]["requested_bytes"] == 81 * MB
     assert report["impossible_events"] == 0
+    # The allocators written in C++ bring libstdc++, whose emergency pool of 72,704 bytes is also a block.
+    (large,) = tare.sql(
+        tare.folder / "t.tare",
+        "select sum(peak_blocks * requested_bytes) as bytes from site_sizes where requested_bytes >= 1000000",
+    )
+    assert large["bytes"] == 81 * MB
 
 
 def test_real_programs_run_unchanged(tare: Tare) -> None:

@@ -9,9 +9,12 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import Tare
+
+if TYPE_CHECKING:
+    from conftest import Tare
 
 Program = Callable[..., Path]
 KILLS = int(os.environ.get("TARE_KILLS", "12"))  # of each kind; 100 in the long run
@@ -154,7 +157,7 @@ def test_a_folder_that_cannot_be_written_is_said_before_the_program_runs(tare: T
 def test_a_full_disk_leaves_the_program_alone(tare: Tare, program: Program) -> None:
     small = tare.folder / "small"
     small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12k", "tmpfs", str(small)], check=True)
     try:
         count_file = tare.folder / "f.count"
         done = tare("run", "-o", small / "f.tare", "--", program("steady.c"), count_file, "3000000")

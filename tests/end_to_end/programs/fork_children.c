@@ -3,19 +3,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static char* volatile inherited;  // volatile: or the compiler leaves the blocks out
+static char* volatile own;
+
 int main(void) {
   const size_t mb = 1000 * 1000;
-  char* inherited = malloc(1 * mb);
+  inherited = malloc(1 * mb);
   inherited[0] = 1;
   pid_t child = fork();
   if (child == 0) {
     free(inherited);
-    char* own = malloc(7 * mb);
+    own = malloc(7 * mb);
     own[0] = 1;
     pid_t grandchild = fork();
     if (grandchild == 0) {
-      char* third = malloc(3 * mb);
-      third[0] = 1;
+      own = malloc(3 * mb);
+      own[0] = 1;
       _exit(0);
     }
     waitpid(grandchild, NULL, 0);
