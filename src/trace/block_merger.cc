@@ -14,10 +14,12 @@ constexpr std::size_t kBatchEvents = 4096;
 }  // namespace
 
 void BlockMerger::add(const BlockHeader& header) {
-  const auto [entry, is_new] = stream_of_thread_.try_emplace(header.thread, static_cast<std::uint32_t>(streams_.size()));
+  const auto [entry, is_new] =
+      stream_of_thread_.try_emplace(header.thread, static_cast<std::uint32_t>(streams_.size()));
   if (is_new) streams_.emplace_back();
   Stream& stream = streams_[entry->second];
-  // Stamps never go back within a thread; a file that says so would otherwise make the order depend on where blocks end.
+  // Stamps never go back within a thread; a file that says so would otherwise make the order depend on where blocks
+  // end.
   std::uint64_t first_stamp = header.first_stamp;
   if (!stream.blocks.empty()) first_stamp = std::max(first_stamp, stream.blocks.back().second);
   stream.blocks.emplace_back(blocks_++, first_stamp);
@@ -55,7 +57,7 @@ Status BlockMerger::run(EventSink& sink, const ReplayProgress& progress) {
         return status;
       }
       if (!stream.events.empty()) {
-        heap.replace_top({stream.events.front().stamp, rank});
+        heap.replace_top({stream.events[0].stamp, rank});
         continue;  // the block may begin later than its header said
       }
     }
@@ -84,7 +86,7 @@ Status BlockMerger::run(EventSink& sink, const ReplayProgress& progress) {
     } else if (stream.next_block < stream.blocks.size()) {
       heap.replace_top({stream.blocks[stream.next_block].second, rank});
     } else {
-      std::vector<Event>().swap(stream.events);
+      stream.events.reset();
       heap.pop();
     }
   }

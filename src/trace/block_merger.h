@@ -1,4 +1,5 @@
-// All blocks of a trace to one stream in global order, with one decoded block a thread in memory, and only of threads alive at that point.
+// All blocks of a trace to one stream in global order, with one decoded block a thread in memory, and only of threads
+// alive at that point.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ namespace tare::trace {
 class BlockMerger {
  public:
   // Appends the events of block number `block` (in the order of add()) to `out`.
-  using ReadBlock = std::function<Status(std::size_t block, EventBlockDecoder& decoder, std::vector<Event>& out)>;
+  using ReadBlock = std::function<Status(std::size_t block, EventBlockDecoder& decoder, EventBuffer& out)>;
 
   explicit BlockMerger(ReadBlock read) : read_(std::move(read)) {}
 
@@ -29,10 +30,10 @@ class BlockMerger {
   Status run(EventSink& sink, const ReplayProgress& progress);
 
  private:
-  struct Stream {  // one thread
+  struct Stream {                                               // one thread
     std::vector<std::pair<std::size_t, std::uint64_t>> blocks;  // number and first stamp
     std::size_t next_block = 0;
-    std::vector<Event> events;
+    EventBuffer events;
     std::size_t at = 0;
   };
   Status load(Stream& stream);

@@ -4,7 +4,7 @@
 namespace tare::trace {
 
 std::span<const std::uint8_t> BlockPacker::pack(EventBlockEncoder& encoder, const Dictionary& dictionary,
-                                     std::uint32_t& used_shapes) {
+                                                std::uint32_t& used_shapes) {
   BlockHeader header;
   header.thread = thread;
   header.first_event = packed_events;

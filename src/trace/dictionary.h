@@ -1,4 +1,5 @@
-// What events refer to: return addresses, stacks, shapes, modules. Grows while a trace is written or read; ids are indices.
+// What events refer to: return addresses, stacks, shapes, modules. Grows while a trace is written or read; ids are
+// indices.
 #pragma once
 
 #include <array>
@@ -21,10 +22,10 @@ struct Module {
 };
 
 struct Dictionary {
-  std::vector<std::uint64_t> rows;     // by RowId: Row::bits (address | module << 48), see spool_layout.h
-  std::vector<StackNode> stacks;       // by StackId; [0] is the empty stack {0, 0}
-  std::vector<Shape> shapes;           // by ShapeId
-  std::vector<Module> modules;         // by ModuleId
+  std::vector<std::uint64_t> rows;  // by RowId: Row::bits (address | module << 48), see spool_layout.h
+  std::vector<StackNode> stacks;    // by StackId; [0] is the empty stack {0, 0}
+  std::vector<Shape> shapes;        // by ShapeId
+  std::vector<Module> modules;      // by ModuleId
 };
 
 constexpr std::uint64_t row_address(std::uint64_t row_bits) { return row_bits & 0xffffffffffffull; }

@@ -37,7 +37,8 @@ struct Entries {
   const char* damage = nullptr;
 };
 
-// Every entry takes at least `least_bytes`: a count that doesn't fit the bytes is refused before anything is reserved for it.
+// Every entry takes at least `least_bytes`: a count that doesn't fit the bytes is refused before anything is reserved
+// for it.
 Entries take_packed(std::span<const std::uint8_t> payload, std::size_t expected_first, std::uint64_t least_bytes) {
   Entries entries;
   ByteReader reader(payload);
@@ -59,7 +60,8 @@ Entries take_packed(std::span<const std::uint8_t> payload, std::size_t expected_
     }
     entries.bytes.resize(size);
     const std::size_t unpacked = ZSTD_decompress(entries.bytes.data(), size, packed.data(), packed.size());
-    if (ZSTD_isError(unpacked) != 0 || unpacked != size) entries.damage = "a dictionary record doesn't unpack to its size";
+    if (ZSTD_isError(unpacked) != 0 || unpacked != size)
+      entries.damage = "a dictionary record doesn't unpack to its size";
   }
   entries.reader = ByteReader(entries.bytes);
   return entries;
@@ -198,7 +200,8 @@ const char* decode_shapes(std::span<const std::uint8_t> payload, Dictionary& dic
     shape.is_map = (flags & kShapeMap) != 0 ? 1 : 0;
     shape.api = static_cast<AllocApi>(flags >> 2);
     if (reader.failed()) break;
-    const bool known_api = flags >> 2 < 32 && ((shape.is_map != 0 ? kKnownMapApis : kKnownAllocApis) >> (flags >> 2) & 1) != 0;
+    const bool known_api =
+        flags >> 2 < 32 && ((shape.is_map != 0 ? kKnownMapApis : kKnownAllocApis) >> (flags >> 2) & 1) != 0;
     if (last_stack >= dictionary.stacks.size()) {
       return "a shape refers to a stack that doesn't exist";
     }

@@ -1,4 +1,5 @@
-// Growth of the dictionary as records: modules, rows, stack nodes, shapes. Each record says its first id and follows the one before.
+// Growth of the dictionary as records: modules, rows, stack nodes, shapes. Each record says its first id and follows
+// the one before.
 #pragma once
 
 #include <cstddef>

@@ -17,25 +17,26 @@ enum class EventKind : std::uint8_t {
   Unmap = 6,
   ThreadStart = 8,
   ThreadEnd = 9,
-  Fork = 10,         // address = child's pid
+  Fork = 10,  // address = child's pid
   Exec = 11,
-  Dropped = 12,      // address = number of events lost
+  Dropped = 12,  // address = number of events lost
   Mark = 13,
-  Usable = 14,       // the program asked malloc_usable_size of the block at address
+  Usable = 14,  // the program asked malloc_usable_size of the block at address
 };
 
 // 24 bytes, trivially copyable. For Free and ReallocEnd `shape` is kNoShape, or with recorded free stacks the StackId.
 struct Event {
-  std::uint64_t stamp;    // ticks, the order key across threads
+  std::uint64_t stamp;  // ticks, the order key across threads
   std::uint64_t address;
   ShapeId shape;
-  std::uint16_t thread;   // low 16 bits of ThreadId
+  std::uint16_t thread;  // low 16 bits of ThreadId
   EventKind kind;
-  std::uint8_t api;       // FreeApi for Free; else 0 (a shape knows its own)
+  std::uint8_t api;  // FreeApi for Free; else 0 (a shape knows its own)
 };
 static_assert(sizeof(Event) == 24);
 
-// One kind of allocation: all events with the same stack, entry point and sizes share it. The key of table `site_sizes`.
+// One kind of allocation: all events with the same stack, entry point and sizes share it. The key of table
+// `site_sizes`.
 struct Shape {
   StackId stack;
   AllocApi api;             // or MapApi where is_map
@@ -44,10 +45,11 @@ struct Shape {
   std::uint8_t reserved;
   std::uint64_t requested_bytes;
   std::uint64_t usable_bytes;
-  double weight;            // 1 unless sampled
+  double weight;  // 1 unless sampled
 };
 
-// A stack is its innermost frame and the stack of its caller. StackId 0 is empty; a node's parent always has a smaller id.
+// A stack is its innermost frame and the stack of its caller. StackId 0 is empty; a node's parent always has a smaller
+// id.
 struct StackNode {
   StackId caller;
   RowId row;

@@ -1,4 +1,5 @@
-// Event blocks: some ten thousand events of one thread as columns of prediction misses, packed by zstd. FORMAT.md has the layout.
+// Event blocks: some ten thousand events of one thread as columns of prediction misses, packed by zstd. FORMAT.md has
+// the layout.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +10,11 @@
 
 #include "trace/dictionary.h"
 #include "trace/event.h"
+#include "trace/event_buffer.h"
+#include "trace/event_model.h"
 #include "trace/result.h"
 
 namespace tare::trace {
-
-inline constexpr std::uint32_t kMaxBlockEvents = 1 << 17;
 
 // What a block says before its columns. Ordinals count as the spool does: a realloc is one event.
 struct BlockHeader {
@@ -25,9 +26,9 @@ struct BlockHeader {
   std::uint32_t event_count = 0;   // of Event records, where a realloc is two
   std::uint64_t first_stamp = 0;
   std::uint64_t last_stamp = 0;
-  std::uint64_t shape_count = 0;   // dictionary entries that it may refer to
+  std::uint64_t shape_count = 0;  // dictionary entries that it may refer to
   std::uint64_t stack_count = 0;
-  std::uint64_t used_shapes = 0;   // shapes below were in blocks before this one
+  std::uint64_t used_shapes = 0;  // shapes below were in blocks before this one
 };
 
 class EventBlockEncoder {
@@ -35,9 +36,9 @@ class EventBlockEncoder {
   EventBlockEncoder();
   ~EventBlockEncoder();
 
-  // `events` are whole (a ReallocEnd is followed by its ReallocStart), at most kMaxBlockEvents, of one thread, their shapes in
-  // `dictionary`. event_count, stamps, dictionary counts and used_shapes of `header` are filled in. `used_shapes` belongs to
-  // the trace: 0 before its first block. Gives a payload, valid until the next call.
+  // `events` are whole (a ReallocEnd is followed by its ReallocStart), at most kMaxBlockEvents, of one thread, their
+  // shapes in `dictionary`. event_count, stamps, dictionary counts and used_shapes of `header` are filled in.
+  // `used_shapes` belongs to the trace: 0 before its first block. Gives a payload, valid until the next call.
   std::span<const std::uint8_t> encode(BlockHeader& header, std::span<const Event> events, const Dictionary& dictionary,
                                        std::uint32_t& used_shapes);
 
@@ -55,7 +56,7 @@ class EventBlockDecoder {
   static bool read_header(std::span<const std::uint8_t> payload, BlockHeader& header);
 
   // Appends the events to `out`. nullptr, or what is wrong with the payload (`out` then holds nothing of it).
-  const char* decode(std::span<const std::uint8_t> payload, const Dictionary& dictionary, std::vector<Event>& out);
+  const char* decode(std::span<const std::uint8_t> payload, const Dictionary& dictionary, EventBuffer& out);
 
  private:
   struct State;

@@ -29,7 +29,7 @@ struct EventBlockDecoder::State {
   bool take_alloc(ShapeId shape, const Dictionary& dictionary, std::uint64_t& address);
   bool take_release(Symbol symbol, std::uint64_t& address, std::uint32_t& token);
   bool take_event(const BlockHeader& header, std::uint64_t flags, const Dictionary& dictionary, std::uint64_t& stamp,
-                  std::vector<Event>& out);
+                  Event*& out);
 };
 
 EventBlockDecoder::EventBlockDecoder() : state_(std::make_unique<State>()) {}
@@ -57,7 +57,8 @@ bool read_block_header(ByteReader& payload, BlockHeader& header, std::uint64_t& 
   header.stack_count = payload.varint();
   header.used_shapes = payload.varint();
   if (payload.failed() || thread > 0xffffffffu || event_count > kMaxBlockEvents) return false;
-  if (header.shape_count > kMaxShapes || header.stack_count > 0xffffffffu || header.used_shapes > header.shape_count) return false;
+  if (header.shape_count > kMaxShapes || header.stack_count > 0xffffffffu || header.used_shapes > header.shape_count)
+    return false;
   if (header.last_stamp < header.first_stamp || header.last_chunk < header.first_chunk) return false;
   header.thread = static_cast<std::uint32_t>(thread);
   header.event_count = static_cast<std::uint32_t>(event_count);
@@ -90,8 +91,7 @@ const char* EventBlockDecoder::State::unpack(ByteReader& payload, std::uint32_t 
       continue;
     }
     if (unpacked[i].size() < raw_sizes[i]) unpacked[i].resize(raw_sizes[i]);
-    const std::size_t size =
-        ZSTD_decompressDCtx(zstd, unpacked[i].data(), raw_sizes[i], packed.data(), packed.size());
+    const std::size_t size = ZSTD_decompressDCtx(zstd, unpacked[i].data(), raw_sizes[i], packed.data(), packed.size());
     if (ZSTD_isError(size) != 0 || size != raw_sizes[i]) return "a column doesn't unpack to its size";
     columns[i] = ByteReader({unpacked[i].data(), size});
   }
@@ -126,12 +126,11 @@ bool EventBlockDecoder::State::take_symbol(std::uint8_t code, const BlockHeader&
 
 bool EventBlockDecoder::State::take_alloc(ShapeId shape, const Dictionary& dictionary, std::uint64_t& address) {
   const std::uint64_t usable = dictionary.shapes[index(shape)].usable_bytes;
-  std::array<std::uint64_t, AddressModel::kAllocGuesses> guesses;
-  addresses.guess_alloc(usable, guesses);
   const std::uint8_t code = column(Column::AllocCodes).byte();
-  if (code > kAllocOther) return false;
-  address = code < kAllocOther ? guesses[code] : take_distance(column(Column::AllocValues), addresses.alloc_base());
-  addresses.allocated(address, shape, usable);
+  if (code > AddressModel::kAllocOther) return false;
+  address = code < AddressModel::kAllocOther ? addresses.guess_alloc(usable, code)
+                                             : take_distance(column(Column::AllocValues), addresses.alloc_base());
+  addresses.allocated(address, shape, usable, code);
   return true;
 }
 
@@ -145,12 +144,10 @@ bool EventBlockDecoder::State::take_release(Symbol symbol, std::uint64_t& addres
   }
   const std::size_t context = symbols.context();
   std::uint64_t block;
-  if (code == kFreeByAge) {
+  if (code == AddressModel::kFreeOther) {
     block = addresses.block_count() - column(Column::FreeValues).varint();
-  } else if (code < AddressModel::kFreeGuesses) {
-    std::array<std::uint32_t, AddressModel::kFreeGuesses> guesses;
-    addresses.guess_free(context, guesses);
-    block = guesses[code];
+  } else if (code < AddressModel::kFreeOther) {
+    block = addresses.guess_free(code, context);
   } else {
     return false;
   }
@@ -163,7 +160,7 @@ bool EventBlockDecoder::State::take_release(Symbol symbol, std::uint64_t& addres
 }
 
 bool EventBlockDecoder::State::take_event(const BlockHeader& header, std::uint64_t flags, const Dictionary& dictionary,
-                                          std::uint64_t& stamp, std::vector<Event>& out) {
+                                          std::uint64_t& stamp, Event*& out) {
   const auto take_stamp = [&] {
     const std::uint8_t step = column(Column::StampSteps).byte();
     stamp += step;
@@ -179,7 +176,7 @@ bool EventBlockDecoder::State::take_event(const BlockHeader& header, std::uint64
     event.address = notes.varint();
     const std::uint64_t shape = notes.varint();
     if (event.kind < EventKind::ThreadStart || shape != 0) return false;
-    out.push_back(event);
+    *out++ = event;
     return true;
   }
   Symbol symbol;
@@ -196,7 +193,7 @@ bool EventBlockDecoder::State::take_event(const BlockHeader& header, std::uint64
     }
     if (!take_release(symbol, event.address, token)) return false;
     symbols.remember(token);
-    out.push_back(event);
+    *out++ = event;
     return true;
   }
   const ShapeId shape = shape_of(symbol);
@@ -207,13 +204,13 @@ bool EventBlockDecoder::State::take_event(const BlockHeader& header, std::uint64
     event.kind = use == ShapeUse::Map ? EventKind::Map : EventKind::Unmap;
     event.shape = shape;
     event.address = last_map = take_distance(column(Column::MapAddresses), last_map);
-    out.push_back(event);
+    *out++ = event;
     return true;
   }
   if (use == ShapeUse::Realloc) {
     event.kind = EventKind::ReallocEnd;
     if (!take_release(symbol, event.address, token)) return false;
-    out.push_back(event);
+    *out++ = event;
     take_stamp();
     event.stamp = stamp;
     event.kind = EventKind::ReallocStart;
@@ -221,12 +218,12 @@ bool EventBlockDecoder::State::take_event(const BlockHeader& header, std::uint64
   event.shape = shape;
   if (!take_alloc(shape, dictionary, event.address)) return false;
   symbols.remember(symbol);
-  out.push_back(event);
+  *out++ = event;
   return true;
 }
 
 const char* EventBlockDecoder::decode(std::span<const std::uint8_t> payload, const Dictionary& dictionary,
-                                      std::vector<Event>& out) {
+                                      EventBuffer& out) {
   State& state = *state_;
   ByteReader reader(payload);
   BlockHeader header;
@@ -242,21 +239,16 @@ const char* EventBlockDecoder::decode(std::span<const std::uint8_t> payload, con
   state.last_map = 0;
   if ((flags & kBlockFreeStacks) != 0) state.free_stacks.assign(SymbolModel::kByThree, 0);
 
-  const std::size_t start = out.size();
-  out.reserve(start + header.event_count);
+  Event* next = out.room(header.event_count + 1);  // a realloc's second half may come after the last that was announced
+  Event* const end = next + header.event_count;
   std::uint64_t stamp = header.first_stamp;
-  while (out.size() - start < header.event_count) {
-    if (!state.take_event(header, flags, dictionary, stamp, out)) {
-      out.resize(start);
-      return "an event block holds an impossible event";
-    }
+  while (next < end) {
+    if (!state.take_event(header, flags, dictionary, stamp, next)) return "an event block holds an impossible event";
   }
-  bool intact = out.size() - start == header.event_count && stamp == (header.event_count == 0 ? 0 : header.last_stamp);
+  bool intact = next == end && stamp == (header.event_count == 0 ? 0 : header.last_stamp);
   for (const ByteReader& column : state.columns) intact = intact && !column.failed() && column.at_end();
-  if (!intact) {
-    out.resize(start);
-    return "the columns of an event block don't fit each other";
-  }
+  if (!intact) return "the columns of an event block don't fit each other";
+  out.set_end(end);
   return nullptr;
 }
 

@@ -15,14 +15,16 @@ namespace tare::trace {
 namespace {
 
 constexpr int kZstdLevel = 1;
+constexpr std::size_t kAhead = 12;           // events whose far-off facts are fetched early
 constexpr std::size_t kSmallestPacked = 48;  // below, a zstd frame's own bytes eat the gain
 
-// Where the address of a block allocated in this event block is found again when it is freed. Direct-mapped by address, so
-// that neighbours don't collide; an overwritten entry only costs a longer code.
+// Where the address of a block allocated in this event block is found again when it is freed. Direct-mapped by address,
+// so that neighbours don't collide; an overwritten entry only costs a longer code.
 class BirthIndex {
  public:
   void reset() { blocks_.assign(kSlots, AddressModel::kNoBlock); }
   void put(std::uint64_t address, std::uint32_t block) { blocks_[slot(address)] = block; }
+  void prefetch(std::uint64_t address) const { __builtin_prefetch(&blocks_[slot(address)]); }
   std::uint32_t find(std::uint64_t address, const AddressModel& model) const {
     const std::uint32_t block = blocks_[slot(address)];
     if (block == AddressModel::kNoBlock || model.address_of(block) != address || !model.live(block)) {
@@ -33,7 +35,9 @@ class BirthIndex {
 
  private:
   static constexpr std::size_t kSlots = 1 << 16;
-  static std::size_t slot(std::uint64_t address) { return (address >> 4 ^ address >> 20 ^ address >> 36) & (kSlots - 1); }
+  static std::size_t slot(std::uint64_t address) {
+    return (address >> 4 ^ address >> 20 ^ address >> 36) & (kSlots - 1);
+  }
   std::vector<std::uint32_t> blocks_;
 };
 
@@ -81,11 +85,13 @@ struct EventBlockEncoder::State {
 
   ColumnBuffer& column(Column which) { return columns[static_cast<std::size_t>(which)]; }
 
+  void prefetch(const Event& event, const Dictionary& dictionary) const;
   void put_symbol(Symbol symbol);
   void put_alloc(std::uint64_t address, ShapeId shape, const Dictionary& dictionary);
   // Gives the token for the history.
   std::uint32_t put_release(std::uint64_t address, Symbol symbol);
-  void put_columns(std::span<const Event> events, const Dictionary& dictionary, std::uint64_t first_stamp, std::uint64_t flags);
+  void put_columns(std::span<const Event> events, const Dictionary& dictionary, std::uint64_t first_stamp,
+                   std::uint64_t flags);
   void pack();
 };
 
@@ -119,14 +125,11 @@ void EventBlockEncoder::State::put_symbol(Symbol symbol) {
 
 void EventBlockEncoder::State::put_alloc(std::uint64_t address, ShapeId shape, const Dictionary& dictionary) {
   const std::uint64_t usable = dictionary.shapes[index(shape)].usable_bytes;
-  std::array<std::uint64_t, AddressModel::kAllocGuesses> guesses;
-  addresses.guess_alloc(usable, guesses);
-  std::uint8_t code = 0;
-  while (code < guesses.size() && guesses[code] != address) ++code;
+  const std::uint8_t code = addresses.find_alloc(usable, address);
   column(Column::AllocCodes).byte(code);
-  if (code == kAllocOther) column(Column::AllocValues).distance(addresses.alloc_base(), address);
+  if (code == AddressModel::kAllocOther) column(Column::AllocValues).distance(addresses.alloc_base(), address);
   births.put(address, addresses.block_count());
-  addresses.allocated(address, shape, usable);
+  addresses.allocated(address, shape, usable, code);
 }
 
 std::uint32_t EventBlockEncoder::State::put_release(std::uint64_t address, Symbol symbol) {
@@ -139,15 +142,20 @@ std::uint32_t EventBlockEncoder::State::put_release(std::uint64_t address, Symbo
     return symbol;
   }
   const std::size_t context = symbols.context();
-  std::array<std::uint32_t, AddressModel::kFreeGuesses> guesses;
-  addresses.guess_free(context, guesses);
-  std::uint8_t code = 0;
-  while (code < guesses.size() && guesses[code] != block) ++code;
+  const std::uint8_t code = addresses.find_free(block, context);
   codes.byte(code);
-  if (code == kFreeByAge) column(Column::FreeValues).varint(addresses.block_count() - block);
+  if (code == AddressModel::kFreeOther) column(Column::FreeValues).varint(addresses.block_count() - block);
   const std::uint32_t token = ~shape_symbol(addresses.shape_of(block), ShapeUse::Alloc);
   addresses.freed(block, context);
   return token;
+}
+
+void EventBlockEncoder::State::prefetch(const Event& event, const Dictionary& dictionary) const {
+  if (event.kind == EventKind::Free) {
+    births.prefetch(event.address);
+  } else if (event.shape != kNoShape) {
+    __builtin_prefetch(&dictionary.shapes[index(event.shape)].usable_bytes);
+  }
 }
 
 void EventBlockEncoder::State::put_columns(std::span<const Event> events, const Dictionary& dictionary,
@@ -166,6 +174,7 @@ void EventBlockEncoder::State::put_columns(std::span<const Event> events, const 
   };
   for (std::size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
+    if (i + kAhead < events.size()) prefetch(events[i + kAhead], dictionary);
     put_stamp(event.stamp);
     switch (event.kind) {
       case EventKind::Alloc: {

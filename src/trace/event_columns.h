@@ -11,9 +11,9 @@ namespace tare::trace {
 enum class Column : std::uint8_t {
   SymbolCodes = 0,   // a SymbolCode each
   SymbolValues = 1,  // varints for the codes that need one
-  AllocCodes = 2,    // which guess gave the address, or kAllocOther
+  AllocCodes = 2,    // which guess gave the address, or other
   AllocValues = 3,   // varints
-  FreeCodes = 4,     // which guess gave the block, or kFreeByAge, kFreeForeign
+  FreeCodes = 4,     // which guess gave the block, or other
   FreeValues = 5,    // varints
   StampSteps = 6,    // ticks since the stamp before; 255: a varint in StampRests adds to it
   StampRests = 7,    // varints
@@ -24,15 +24,15 @@ enum class Column : std::uint8_t {
 inline constexpr int kColumns = 11;
 
 // SymbolCodes below SymbolModel::kGuesses say which guess was right.
-inline constexpr std::uint8_t kSymbolNewAlloc = 3;    // Alloc of the first shape that no event block had so far
-inline constexpr std::uint8_t kSymbolFree = 4;        // FreeApi::Free
-inline constexpr std::uint8_t kSymbolShape = 5;       // value: (newest shape - shape) * 4 + ShapeUse
-inline constexpr std::uint8_t kSymbolOtherFree = 6;   // value: FreeApi
-inline constexpr std::uint8_t kSymbolNote = 7;        // see Notes
+inline constexpr std::uint8_t kSymbolNewAlloc = 3;   // Alloc of the first shape that no event block had so far
+inline constexpr std::uint8_t kSymbolFree = 4;       // FreeApi::Free
+inline constexpr std::uint8_t kSymbolShape = 5;      // value: (newest shape - shape) * 4 + ShapeUse
+inline constexpr std::uint8_t kSymbolOtherFree = 6;  // value: FreeApi
+inline constexpr std::uint8_t kSymbolNote = 7;       // see Notes
 
-inline constexpr std::uint8_t kAllocOther = AddressModel::kAllocGuesses;     // value: distance from alloc_base()
-inline constexpr std::uint8_t kFreeByAge = AddressModel::kFreeGuesses;       // value: allocations since its birth
-inline constexpr std::uint8_t kFreeForeign = AddressModel::kFreeGuesses + 1; // value: distance from foreign_base()
+// AllocCodes: the guess, or AddressModel::kAllocOther with a distance from alloc_base() in AllocValues.
+// FreeCodes: the guess, or AddressModel::kFreeOther with the allocations since its birth in FreeValues, or:
+inline constexpr std::uint8_t kFreeForeign = AddressModel::kFreeOther + 1;  // value: distance from foreign_base()
 inline constexpr std::uint8_t kStampEscape = 255;
 
 enum BlockFlags : std::uint64_t { kBlockFreeStacks = 1 };

@@ -20,59 +20,91 @@ void SymbolModel::reset() {
   fast_ = by_one_.data();
 }
 
+AddressModel::AddressModel() : blocks_(std::make_unique_for_overwrite<Block[]>(kMaxBlockEvents)) {}
+
 void AddressModel::reset() {
-  blocks_.clear();
+  block_count_ = 0;
   classes_.assign(kClasses, {});
   ages_.assign(SymbolModel::kByThree, 0);
-  foreign_ = {};
+  any_ = {};
   newest_live_ = kNoBlock;
   last_freed_ = freed_step_ = 0;
   last_alloc_ = last_alloc_end_ = last_foreign_ = 0;
 }
 
-bool AddressModel::drop(std::array<std::uint64_t, kRing>& ring, std::uint64_t address) {
-  for (int i = 0; i < kRing; ++i) {
-    if (ring[i] != address) continue;
-    for (; i + 1 < kRing; ++i) ring[i] = ring[i + 1];
-    ring[kRing - 1] = 0;
-    return true;
-  }
-  return false;
-}
-
-void AddressModel::guess_alloc(std::uint64_t usable_bytes, std::array<std::uint64_t, kAllocGuesses>& guesses) {
-  SizeClass& size_class = classes_[class_slot(usable_bytes)];
-  if (size_class.usable_bytes != usable_bytes) size_class = {.usable_bytes = usable_bytes};
-  guesses = {size_class.freed[0], last_alloc_end_, foreign_[0], size_class.last_address + size_class.step,
-             size_class.freed[1], size_class.freed[2], size_class.freed[3], foreign_[1]};
-}
-
-void AddressModel::allocated(std::uint64_t address, ShapeId shape, std::uint64_t usable_bytes) {
-  const std::size_t slot = class_slot(usable_bytes);
+AddressModel::SizeClass& AddressModel::class_of(std::uint64_t usable_bytes, std::size_t& slot) {
+  slot = mix_hash(usable_bytes, 2) >> 33 & (kClasses - 1);
   SizeClass& size_class = classes_[slot];
-  if (size_class.usable_bytes != usable_bytes) size_class = {.usable_bytes = usable_bytes};
-  if (!drop(size_class.freed, address)) drop(foreign_, address);
+  if (size_class.usable_bytes != usable_bytes) size_class = {.usable_bytes = usable_bytes, .ring = {}};
+  return size_class;
+}
+
+std::uint8_t AddressModel::find_alloc(std::uint64_t usable_bytes, std::uint64_t address) {
+  std::size_t slot;
+  const SizeClass& size_class = class_of(usable_bytes, slot);
+  if (size_class.ring.freed[0] == address) return 0;
+  if (last_alloc_end_ == address) return 1;
+  if (any_.freed[0] == address) return 2;
+  if (size_class.last_address + size_class.step == address) return 3;
+  for (int i = 1; i < kRing; ++i) {
+    if (size_class.ring.freed[i] == address) return static_cast<std::uint8_t>(3 + i);
+  }
+  for (int i = 1; i < kRing; ++i) {
+    if (any_.freed[i] == address) return static_cast<std::uint8_t>(6 + i);
+  }
+  return kAllocOther;
+}
+
+std::uint64_t AddressModel::guess_alloc(std::uint64_t usable_bytes, std::uint8_t code) {
+  std::size_t slot;
+  const SizeClass& size_class = class_of(usable_bytes, slot);
+  if (code == 0) return size_class.ring.freed[0];
+  if (code == 1) return last_alloc_end_;
+  if (code == 2) return any_.freed[0];
+  if (code == 3) return size_class.last_address + size_class.step;
+  if (code < 7) return size_class.ring.freed[code - 3];
+  return any_.freed[code - 6];
+}
+
+void AddressModel::allocated(std::uint64_t address, ShapeId shape, std::uint64_t usable_bytes, std::uint8_t code) {
+  std::size_t slot;
+  SizeClass& size_class = class_of(usable_bytes, slot);
+  if (code == 0) {
+    size_class.ring.drop(0);
+  } else if (code >= 4 && code < 7) {
+    size_class.ring.drop(code - 3);
+  } else if (code == 2) {
+    any_.drop(0);
+  } else if (code >= 7 && code < 10) {
+    any_.drop(code - 6);
+  }
   size_class.step = address - size_class.last_address;
   size_class.last_address = address;
   last_alloc_ = address;
   last_alloc_end_ = address + usable_bytes + kGlibcHeaderBytes;
-  const std::uint32_t block = block_count();
+  const std::uint32_t block = block_count_++;
   if (newest_live_ != kNoBlock) blocks_[newest_live_].newer = block;
-  blocks_.push_back({address, shape, kNoBlock, newest_live_, static_cast<std::uint8_t>(slot), true});
+  blocks_[block] = {address, shape, kNoBlock, newest_live_, static_cast<std::uint8_t>(slot), true};
   newest_live_ = block;
 }
 
-void AddressModel::guess_free(std::size_t context, std::array<std::uint32_t, kFreeGuesses>& guesses) const {
-  const std::uint32_t count = block_count();
-  guesses.fill(kNoBlock);
-  const auto usable = [&](std::uint32_t block) { return block < count && blocks_[block].live ? block : kNoBlock; };
-  guesses[0] = usable(count - ages_[context]);
-  guesses[1] = usable(last_freed_ + freed_step_);
-  std::uint32_t block = newest_live_;
-  for (int i = 2; i < kFreeGuesses && block != kNoBlock; ++i) {
-    guesses[i] = block;
-    block = blocks_[block].older;
+std::uint8_t AddressModel::find_free(std::uint32_t block, std::size_t context) const {
+  if (block_count_ - ages_[context] == block) return 0;
+  if (last_freed_ + freed_step_ == block) return 1;
+  std::uint32_t candidate = newest_live_;
+  for (std::uint8_t code = 2; code < kFreeOther && candidate != kNoBlock; ++code) {
+    if (candidate == block) return code;
+    candidate = blocks_[candidate].older;
   }
+  return kFreeOther;
+}
+
+std::uint32_t AddressModel::guess_free(std::uint8_t code, std::size_t context) const {
+  if (code == 0) return live_or_none(block_count_ - ages_[context]);
+  if (code == 1) return live_or_none(last_freed_ + freed_step_);
+  std::uint32_t candidate = newest_live_;
+  for (; code > 2 && candidate != kNoBlock; --code) candidate = blocks_[candidate].older;
+  return candidate;
 }
 
 void AddressModel::freed(std::uint32_t block, std::size_t context) {
@@ -80,14 +112,15 @@ void AddressModel::freed(std::uint32_t block, std::size_t context) {
   dead.live = false;
   (dead.newer != kNoBlock ? blocks_[dead.newer].older : newest_live_) = dead.older;
   if (dead.older != kNoBlock) blocks_[dead.older].newer = dead.newer;
-  ages_[context] = block_count() - block;
+  ages_[context] = block_count_ - block;
   freed_step_ = block - last_freed_;
   last_freed_ = block;
-  push(classes_[dead.size_class].freed, dead.address);
+  classes_[dead.size_class].ring.push(dead.address);
+  any_.push(dead.address);
 }
 
 void AddressModel::freed_foreign(std::uint64_t address) {
-  push(foreign_, address);
+  any_.push(address);
   last_foreign_ = address;
 }
 

@@ -1,18 +1,22 @@
-// What encoder and decoder of event blocks both expect to come next. Whatever changes here changes the format: see FORMAT.md.
+// What encoder and decoder of event blocks both expect to come next. Whatever changes here changes the format: see
+// FORMAT.md.
 //
-// Programs repeat themselves: the same few allocations follow each other, malloc hands out what was freed last, and what is
-// freed was mostly allocated a moment ago. Each guess that holds costs a byte that zstd then packs to a tenth.
+// Programs repeat themselves: the same few allocations follow each other, malloc hands out what was freed last, and
+// what is freed was mostly allocated a moment ago. Each guess that holds costs a byte that zstd then packs to a tenth.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "trace/event.h"
 #include "trace/mix_hash.h"
 
 namespace tare::trace {
+
+inline constexpr std::uint32_t kMaxBlockEvents = 1 << 17;
 
 // Everything that can follow: frees by entry point, and allocations, reallocs and mappings by shape.
 using Symbol = std::uint32_t;
@@ -64,26 +68,31 @@ class SymbolModel {
 // The blocks allocated since the event block began, and where the allocator will put the next one.
 class AddressModel {
  public:
-  static constexpr int kAllocGuesses = 8;
-  static constexpr int kFreeGuesses = 10;
+  // Codes below are guesses, the codes themselves say that none was right.
+  static constexpr std::uint8_t kAllocOther = 10;
+  static constexpr std::uint8_t kFreeOther = 8;
   static constexpr std::uint32_t kNoBlock = 0xffffffffu;
 
+  AddressModel();
   void reset();
 
-  // Candidates for the address of the next allocation of `usable_bytes`; call before allocated().
-  void guess_alloc(std::uint64_t usable_bytes, std::array<std::uint64_t, kAllocGuesses>& guesses);
-  // Candidates for the next free, as numbers of blocks; kNoBlock where there is none. `context` as SymbolModel has it.
-  void guess_free(std::size_t context, std::array<std::uint32_t, kFreeGuesses>& guesses) const;
+  // The first guess that is `address`, and the address that a guess means.
+  std::uint8_t find_alloc(std::uint64_t usable_bytes, std::uint64_t address);
+  std::uint64_t guess_alloc(std::uint64_t usable_bytes, std::uint8_t code);
+  // The same for blocks by number. `context` is SymbolModel's. kNoBlock where there's nothing to guess.
+  std::uint8_t find_free(std::uint32_t block, std::size_t context) const;
+  std::uint32_t guess_free(std::uint8_t code, std::size_t context) const;
   // What an address that nothing guessed is counted from.
   std::uint64_t alloc_base() const { return last_alloc_; }
   std::uint64_t foreign_base() const { return last_foreign_; }
 
-  void allocated(std::uint64_t address, ShapeId shape, std::uint64_t usable_bytes);
+  // What happened. `code`: the guess that was right, or kAllocOther.
+  void allocated(std::uint64_t address, ShapeId shape, std::uint64_t usable_bytes, std::uint8_t code);
   void freed(std::uint32_t block, std::size_t context);
   // Freed, but allocated before this event block or by another thread.
   void freed_foreign(std::uint64_t address);
 
-  std::uint32_t block_count() const { return static_cast<std::uint32_t>(blocks_.size()); }
+  std::uint32_t block_count() const { return block_count_; }
   std::uint64_t address_of(std::uint32_t block) const { return blocks_[block].address; }
   ShapeId shape_of(std::uint32_t block) const { return blocks_[block].shape; }
   bool live(std::uint32_t block) const { return blocks_[block].live; }
@@ -91,11 +100,20 @@ class AddressModel {
  private:
   static constexpr int kRing = 4;
   static constexpr std::size_t kClasses = 256;
-  struct SizeClass {  // what was freed last of one usable size, newest first
+  // Addresses freed last, newest first. 0: none.
+  struct Ring {
+    std::array<std::uint64_t, kRing> freed{};
+    void push(std::uint64_t address) { freed = {address, freed[0], freed[1], freed[2]}; }
+    void drop(int at) {
+      for (; at + 1 < kRing; ++at) freed[at] = freed[at + 1];
+      freed[kRing - 1] = 0;
+    }
+  };
+  struct SizeClass {  // of one usable size
     std::uint64_t usable_bytes = 0;
     std::uint64_t last_address = 0;
     std::uint64_t step = 0;
-    std::array<std::uint64_t, kRing> freed{};
+    Ring ring;
   };
   struct Block {
     std::uint64_t address;
@@ -105,17 +123,16 @@ class AddressModel {
     std::uint8_t size_class;
     bool live;
   };
-  static std::size_t class_slot(std::uint64_t usable_bytes) { return mix_hash(usable_bytes, 2) >> 33 & (kClasses - 1); }
-  static void push(std::array<std::uint64_t, kRing>& ring, std::uint64_t address) {
-    for (int i = kRing - 1; i > 0; --i) ring[i] = ring[i - 1];
-    ring[0] = address;
+  SizeClass& class_of(std::uint64_t usable_bytes, std::size_t& slot);
+  std::uint32_t live_or_none(std::uint32_t block) const {
+    return block < block_count_ && blocks_[block].live ? block : kNoBlock;
   }
-  static bool drop(std::array<std::uint64_t, kRing>& ring, std::uint64_t address);
 
-  std::vector<Block> blocks_;
+  std::unique_ptr<Block[]> blocks_;  // of the kMaxBlockEvents that an event block can have at most
+  std::uint32_t block_count_ = 0;
   std::vector<SizeClass> classes_;
   std::vector<std::uint32_t> ages_;  // by context: allocations between birth and death, the last time
-  std::array<std::uint64_t, kRing> foreign_{};
+  Ring any_;                         // freed last, whatever its size
   std::uint32_t newest_live_ = kNoBlock;
   std::uint32_t last_freed_ = 0;
   std::uint32_t freed_step_ = 0;

@@ -1,4 +1,5 @@
-// Reading at offsets, whole or not at all. pread rather than a mapping: a file cut short under us is then an error, not SIGBUS.
+// Reading at offsets, whole or not at all. pread rather than a mapping: a file cut short under us is then an error, not
+// SIGBUS.
 #pragma once
 
 #include <unistd.h>
@@ -13,8 +14,7 @@ namespace tare::trace {
 inline std::int64_t read_at(int fd, void* to, std::size_t count, std::uint64_t offset) {
   std::size_t done = 0;
   while (done < count) {
-    const ssize_t got =
-        ::pread(fd, static_cast<char*>(to) + done, count - done, static_cast<off_t>(offset + done));
+    const ssize_t got = ::pread(fd, static_cast<char*>(to) + done, count - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return -1;
     if (got == 0) break;

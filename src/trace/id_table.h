@@ -1,4 +1,5 @@
-// Open-addressing set of 32-bit ids whose keys live elsewhere: 8 bytes a slot, half of it hash, so that a probe rarely looks at a wrong key.
+// Open-addressing set of 32-bit ids whose keys live elsewhere: 8 bytes a slot, half of it hash, so that a probe rarely
+// looks at a wrong key.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +27,10 @@ class IdTable {
     if (++used_ * 2 > slots_.size()) grow();
     return id;
   }
+
+  void prefetch(std::uint64_t hash) const { __builtin_prefetch(&slots_[position(hash)]); }
+  // The id that a look-up will compare first, or any where there's none.
+  std::uint32_t first_candidate(std::uint64_t hash) const { return static_cast<std::uint32_t>(slots_[position(hash)]); }
 
   std::size_t size() const { return used_; }
 

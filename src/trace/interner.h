@@ -1,6 +1,8 @@
 // Turns stacks into nodes of one tree and allocations into shapes: what makes an event 24 bytes whatever its stack.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -18,35 +20,63 @@ class Interner {
  public:
   explicit Interner(Dictionary& dictionary);
 
-  // The node for `row` called from `caller`. Most calls end at the last child seen of that caller.
+  // The node for `row` called from `caller`.
   StackId stack(StackId caller, RowId row) {
-    Node& node = nodes_[index(caller)];
-    if (node.last_row == row && node.last_child != kEmptyStack) return node.last_child;
-    return find_stack(node, caller, row);
+    const Child first = first_children_[index(caller)];
+    if (first.row == row && first.node != kEmptyStack) return first.node;
+    const std::uint64_t hash = mix_hash(index(caller), index(row));
+    const Edge& edge = edges_[hash & (kEdges - 1)];
+    if (edge.caller == caller && edge.row == row) return edge.node;
+    return find_stack(hash, caller, row);
   }
 
-  ShapeId shape(const Shape& shape) {
-    const ShapeId last = last_shapes_[index(shape.stack)];
-    if (last != kNoShape && same(dictionary_.shapes[index(last)], shape)) return last;
-    return find_shape(shape);
+  // Shapes in two steps, so that a caller can let some cache misses overlap: hash, then prefetch, and later the id.
+  static std::uint64_t hash(const Shape& shape) {
+    return mix_hash(index(shape.stack) ^ shape.usable_bytes << 32, shape.requested_bytes);
+  }
+  void prefetch_slot(std::uint64_t hash) const { shape_table_.prefetch(hash); }
+  void prefetch_shape(std::uint64_t hash) const {
+    const std::uint32_t candidate = shape_table_.first_candidate(hash);
+    if (candidate < dictionary_.shapes.size()) __builtin_prefetch(&dictionary_.shapes[candidate]);
+  }
+  ShapeId shape(const Shape& shape, std::uint64_t hash) {
+    return ShapeId{shape_table_.find_or_make(
+        hash, [&](std::uint32_t candidate) { return same(dictionary_.shapes[candidate], shape); },
+        [&] {
+          dictionary_.shapes.push_back(shape);
+          return static_cast<std::uint32_t>(dictionary_.shapes.size() - 1);
+        })};
   }
 
  private:
-  struct Node {  // beside its key the last child, so that a hit costs one cache line
-    StackId caller;
-    RowId row;
-    RowId last_row;
-    StackId last_child;
+  // The child that a node got first stands beside it: most have no other, and a new stack's frames get neighbouring
+  // ids, so that only further children cost a place in the table and a cache miss to find it (1.3 million nodes when
+  // compiling C++).
+  struct Child {
+    RowId row{};
+    StackId node = kEmptyStack;  // empty: no child
   };
+  // Further children seen lately. Programs repeat some thousand of a million: these stay in the L2 cache, the table of
+  // all doesn't.
+  struct Edge {
+    StackId caller{~0u};  // no node has this id
+    RowId row{};
+    StackId node{};
+  };
+  using ShapeWords = std::array<std::uint64_t, 4>;
+  static_assert(sizeof(Shape) == sizeof(ShapeWords));
+  static constexpr std::size_t kEdges = 1 << 14;
 
-  static bool same(const Shape& a, const Shape& b);
-  StackId find_stack(Node& node, StackId caller, RowId row);
-  ShapeId find_shape(const Shape& shape);
+  static bool same(const Shape& a, const Shape& b) {
+    return std::bit_cast<ShapeWords>(a) == std::bit_cast<ShapeWords>(b);
+  }
+  StackId find_stack(std::uint64_t hash, StackId caller, RowId row);
+  StackId add_stack(StackId caller, RowId row);
 
   Dictionary& dictionary_;
-  std::vector<Node> nodes_;
-  std::vector<ShapeId> last_shapes_;  // by StackId
-  IdTable stack_table_;
+  std::vector<Child> first_children_;  // by StackId
+  std::vector<Edge> edges_;
+  IdTable stack_table_;  // of children but first ones
   IdTable shape_table_;
 };
 

@@ -1,4 +1,5 @@
-// Which of several streams of events comes next: a heap of their first stamps, ties by stream number, so that order is the same each time.
+// Which of several streams of events comes next: a heap of their first stamps, ties by stream number, so that order is
+// the same each time.
 #pragma once
 
 #include <cstddef>

@@ -40,16 +40,15 @@ std::uint64_t OpenedTrace::event_count() const { return state_->event_count; }
 std::uint32_t OpenedTrace::thread_count() const { return state_->thread_count; }
 
 Status OpenedTrace::replay_into(EventSink& sink, const ReplayProgress& progress) const {
-  BlockMerger merger(
-      [this](std::size_t block, EventBlockDecoder& decoder, std::vector<Event>& out) -> Status {
-        const std::size_t in_file = state_->index.blocks.size();
-        if (block < in_file) {
-          return state_->file->read_block(state_->index.blocks[block], state_->index.dictionary, decoder, out);
-        }
-        const char* damage = decoder.decode(state_->imported[block - in_file].payload, state_->index.dictionary, out);
-        if (damage != nullptr) return Error{ErrorKind::Internal, std::string("a block made from the spool: ") + damage};
-        return ok();
-      });
+  BlockMerger merger([this](std::size_t block, EventBlockDecoder& decoder, EventBuffer& out) -> Status {
+    const std::size_t in_file = state_->index.blocks.size();
+    if (block < in_file) {
+      return state_->file->read_block(state_->index.blocks[block], state_->index.dictionary, decoder, out);
+    }
+    const char* damage = decoder.decode(state_->imported[block - in_file].payload, state_->index.dictionary, out);
+    if (damage != nullptr) return Error{ErrorKind::Internal, std::string("a block made from the spool: ") + damage};
+    return ok();
+  });
   for (const BlockRef& block : state_->index.blocks) merger.add(block.header);
   for (const ImportedBlock& block : state_->imported) merger.add(block.header);
   if (Status status = merger.run(sink, progress); !status) return status;
@@ -142,7 +141,8 @@ Result<OpenedTrace> open_spool(const std::string& path) {
   if (!import) return import.error();
   state->complete = (import->counts.flags & kSpoolEnded) != 0 && import->warnings.empty();
   if ((import->counts.flags & kSpoolEnded) == 0) {
-    state->warnings.push_back(path + ": the program was killed or still runs; everything up to its last event is shown");
+    state->warnings.push_back(path +
+                              ": the program was killed or still runs; everything up to its last event is shown");
   }
   add_import(*state, std::move(*import));
   count(*state);

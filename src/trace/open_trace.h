@@ -27,7 +27,8 @@ class OpenedTrace {
   ~OpenedTrace();
 
   const ProcessInfo& info() const;
-  // Complete before replay_into is called. The reference stays valid while the OpenedTrace lives, also when it is moved.
+  // Complete before replay_into is called. The reference stays valid while the OpenedTrace lives, also when it is
+  // moved.
   const Dictionary& dictionary() const;
   // True: the end record was read, and nothing was cut off or damaged.
   bool complete() const;
@@ -41,8 +42,8 @@ class OpenedTrace {
   std::uint64_t event_count() const;
   std::uint32_t thread_count() const;
 
-  // Hands all events to `sink` in global order. May be called again: each call starts at the beginning. Damage found on the
-  // way gives Corrupt with the offset, after everything before it was handed out.
+  // Hands all events to `sink` in global order. May be called again: each call starts at the beginning. Damage found on
+  // the way gives Corrupt with the offset, after everything before it was handed out.
   Status replay_into(EventSink& sink, const ReplayProgress& progress = {}) const;
 
   struct State;
@@ -55,7 +56,8 @@ class OpenedTrace {
 // NotATrace, NewerVersion, Io, or Corrupt where nothing at all can be read.
 Result<OpenedTrace> open_trace(const std::string& path);
 
-// Stamps to nanoseconds since the first pair, piecewise linear; before the first and after the last pair the nearest slope.
+// Stamps to nanoseconds since the first pair, piecewise linear; before the first and after the last pair the nearest
+// slope.
 class Clock {
  public:
   explicit Clock(std::span<const ClockPair> pairs);

@@ -21,7 +21,7 @@ enum class Field : std::uint64_t {
   StartRealtimeNs = 13,
   SampleBytes = 14,
   FreeStacks = 15,
-  ForkParentPid = 16,    // its presence says that the image was made by fork
+  ForkParentPid = 16,  // its presence says that the image was made by fork
   ForkParentImage = 17,
   ForkParentThread = 18,
   ForkParentThreadEvents = 19,
@@ -114,38 +114,102 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
     const auto number = [&] { return ByteReader(bytes).varint(); };
     const auto number32 = [&] { return static_cast<std::uint32_t>(number()); };
     switch (field) {
-      case Field::Pid: info.pid = number32(); break;
-      case Field::ParentPid: info.parent_pid = number32(); break;
-      case Field::ImageIndex: info.image_index = number32(); break;
-      case Field::PageBytes: info.page_bytes = number32(); break;
-      case Field::Allocator: info.allocator = static_cast<AllocatorKind>(number32()); break;
-      case Field::AllocatorPath: info.allocator_path = text(); break;
-      case Field::Exe: info.exe = text(); break;
-      case Field::Cwd: info.cwd = text(); break;
-      case Field::CommandLineWord: info.command_line.push_back(text()); break;
-      case Field::EnvironmentWord: info.environment.push_back(text()); break;
-      case Field::Kernel: info.kernel = text(); break;
-      case Field::Host: info.host = text(); break;
-      case Field::StartRealtimeNs: info.start_realtime_ns = number(); break;
-      case Field::SampleBytes: info.sample_bytes = number(); break;
-      case Field::FreeStacks: info.free_stacks = number() != 0; break;
-      case Field::ForkParentPid: fork().parent_pid = number32(); break;
-      case Field::ForkParentImage: fork().parent_image = number32(); break;
-      case Field::ForkParentThread: fork().parent_thread = number32(); break;
-      case Field::ForkParentThreadEvents: fork().parent_thread_events = number(); break;
-      case Field::ForkStamp: fork().stamp = number(); break;
-      case Field::ForkParentTrace: fork().parent_trace = text(); break;
-      case Field::EndedInOrder: info.ended_in_order = number() != 0; break;
-      case Field::WaitStatus: info.wait_status = static_cast<int>(number32()); break;
-      case Field::DroppedEvents: info.dropped_events = number(); break;
-      case Field::TruncatedStacks: info.truncated_stacks = number(); break;
-      case Field::UnwindFailures: info.unwind_failures = number(); break;
-      case Field::NestedEvents: info.nested_events = number(); break;
-      case Field::PeakRssBytes: info.peak_rss_bytes = number(); break;
-      case Field::SpoolPath: record.spool_path = text(); break;
-      case Field::EventCount: record.event_count = number(); break;
-      case Field::SpoolEvents: record.spool_events = number(); break;
-      case Field::ThreadCount: record.thread_count = number32(); break;
+      case Field::Pid:
+        info.pid = number32();
+        break;
+      case Field::ParentPid:
+        info.parent_pid = number32();
+        break;
+      case Field::ImageIndex:
+        info.image_index = number32();
+        break;
+      case Field::PageBytes:
+        info.page_bytes = number32();
+        break;
+      case Field::Allocator:
+        info.allocator = static_cast<AllocatorKind>(number32());
+        break;
+      case Field::AllocatorPath:
+        info.allocator_path = text();
+        break;
+      case Field::Exe:
+        info.exe = text();
+        break;
+      case Field::Cwd:
+        info.cwd = text();
+        break;
+      case Field::CommandLineWord:
+        info.command_line.push_back(text());
+        break;
+      case Field::EnvironmentWord:
+        info.environment.push_back(text());
+        break;
+      case Field::Kernel:
+        info.kernel = text();
+        break;
+      case Field::Host:
+        info.host = text();
+        break;
+      case Field::StartRealtimeNs:
+        info.start_realtime_ns = number();
+        break;
+      case Field::SampleBytes:
+        info.sample_bytes = number();
+        break;
+      case Field::FreeStacks:
+        info.free_stacks = number() != 0;
+        break;
+      case Field::ForkParentPid:
+        fork().parent_pid = number32();
+        break;
+      case Field::ForkParentImage:
+        fork().parent_image = number32();
+        break;
+      case Field::ForkParentThread:
+        fork().parent_thread = number32();
+        break;
+      case Field::ForkParentThreadEvents:
+        fork().parent_thread_events = number();
+        break;
+      case Field::ForkStamp:
+        fork().stamp = number();
+        break;
+      case Field::ForkParentTrace:
+        fork().parent_trace = text();
+        break;
+      case Field::EndedInOrder:
+        info.ended_in_order = number() != 0;
+        break;
+      case Field::WaitStatus:
+        info.wait_status = static_cast<int>(number32());
+        break;
+      case Field::DroppedEvents:
+        info.dropped_events = number();
+        break;
+      case Field::TruncatedStacks:
+        info.truncated_stacks = number();
+        break;
+      case Field::UnwindFailures:
+        info.unwind_failures = number();
+        break;
+      case Field::NestedEvents:
+        info.nested_events = number();
+        break;
+      case Field::PeakRssBytes:
+        info.peak_rss_bytes = number();
+        break;
+      case Field::SpoolPath:
+        record.spool_path = text();
+        break;
+      case Field::EventCount:
+        record.event_count = number();
+        break;
+      case Field::SpoolEvents:
+        record.spool_events = number();
+        break;
+      case Field::ThreadCount:
+        record.thread_count = number32();
+        break;
     }
   }
   return true;

@@ -1,4 +1,5 @@
-// Process facts as numbered fields: a reader skips numbers it doesn't know, so that facts can be added without a new version.
+// Process facts as numbered fields: a reader skips numbers it doesn't know, so that facts can be added without a new
+// version.
 #pragma once
 
 #include <cstdint>

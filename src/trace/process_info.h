@@ -10,13 +10,13 @@
 
 namespace tare::trace {
 
-struct ForkOrigin {                  // set for an image made by fork without exec
+struct ForkOrigin {  // set for an image made by fork without exec
   std::uint32_t parent_pid = 0;
   std::uint32_t parent_image = 0;
-  std::uint32_t parent_thread = 0;   // ThreadId in the parent's trace
+  std::uint32_t parent_thread = 0;  // ThreadId in the parent's trace
   std::uint64_t parent_thread_events = 0;
   std::uint64_t stamp = 0;
-  std::string parent_trace;          // file name of the parent's trace beside this one; may be missing
+  std::string parent_trace;  // file name of the parent's trace beside this one; may be missing
 };
 
 struct ProcessInfo {
@@ -33,17 +33,17 @@ struct ProcessInfo {
   std::string kernel;
   std::string host;
   std::uint64_t start_realtime_ns = 0;
-  std::uint64_t sample_bytes = 0;        // 0: every allocation recorded
+  std::uint64_t sample_bytes = 0;  // 0: every allocation recorded
   bool free_stacks = false;
   std::optional<ForkOrigin> fork;
   // known when the recording ended; otherwise as far as seen
-  bool ended_in_order = false;           // the recorder's destructor ran (false: killed, _exit, exec, or still running)
-  std::optional<int> wait_status;        // as waitpid gives it, where the launcher could see it
+  bool ended_in_order = false;     // the recorder's destructor ran (false: killed, _exit, exec, or still running)
+  std::optional<int> wait_status;  // as waitpid gives it, where the launcher could see it
   std::uint64_t dropped_events = 0;
   std::uint64_t truncated_stacks = 0;
   std::uint64_t unwind_failures = 0;
   std::uint64_t nested_events = 0;
-  std::uint64_t peak_rss_bytes = 0;      // from rusage, where the launcher could see it; else 0
+  std::uint64_t peak_rss_bytes = 0;  // from rusage, where the launcher could see it; else 0
 };
 
 // Stamps to nanoseconds since the start of the recording: piecewise linear through these pairs, ascending.

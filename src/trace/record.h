@@ -30,7 +30,7 @@ enum RecordFlags : std::uint16_t {
 struct RecordHeader {
   std::uint16_t type = 0;
   std::uint16_t flags = 0;
-  std::uint32_t length = 0;   // of the payload
+  std::uint32_t length = 0;  // of the payload
   std::uint64_t checksum = 0;
 };
 

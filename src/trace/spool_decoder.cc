@@ -60,8 +60,21 @@ ChunkDamage SpoolDecoder::decode_frames(ThreadDecodeState& state, Cursor& at, st
   return kNone;
 }
 
-ChunkDamage SpoolDecoder::decode_alloc(ThreadDecodeState& state, Cursor& at, std::uint64_t word0,
-                                       std::vector<Event>& out) {
+void SpoolDecoder::set_shape(Event& event, const Shape& shape) {
+  const std::uint64_t hash = Interner::hash(shape);
+  interner_.prefetch_slot(hash);
+  waiting_[waiting_count_++] = {shape, hash, &event};
+  if (waiting_count_ == kBatch) resolve_shapes();
+}
+
+void SpoolDecoder::resolve_shapes() {
+  const std::span<WaitingShape> waiting(waiting_.data(), waiting_count_);
+  for (const WaitingShape& one : waiting) interner_.prefetch_shape(one.hash);
+  for (const WaitingShape& one : waiting) one.event->shape = interner_.shape(one.shape, one.hash);
+  waiting_count_ = 0;
+}
+
+ChunkDamage SpoolDecoder::decode_alloc(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, Event*& out) {
   const std::uint64_t word1 = at.take();
   const std::uint64_t requested = at.take();
   const std::uint64_t usable =
@@ -80,23 +93,28 @@ ChunkDamage SpoolDecoder::decode_alloc(ThreadDecodeState& state, Cursor& at, std
   if (!(weight >= 1 && weight <= 1e18)) return {"an allocation has a weight below 1"};
   StackId stack = kEmptyStack;
   if (const ChunkDamage damage = decode_frames(state, at, word0, stack)) return damage;
-  const ShapeId shape = interner_.shape({.stack = stack,
-                                         .api = static_cast<AllocApi>(api),
-                                         .align_log2 = static_cast<std::uint8_t>(word1 >> W1::kAlignShift & W1::kAlignMask),
-                                         .is_map = 0,
-                                         .reserved = 0,
-                                         .requested_bytes = requested,
-                                         .usable_bytes = usable,
-                                         .weight = weight});
+  const Shape shape{.stack = stack,
+                    .api = static_cast<AllocApi>(api),
+                    .align_log2 = static_cast<std::uint8_t>(word1 >> W1::kAlignShift & W1::kAlignMask),
+                    .is_map = 0,
+                    .reserved = 0,
+                    .requested_bytes = requested,
+                    .usable_bytes = usable,
+                    .weight = weight};
   if (realloc) {
-    out.push_back({advance(state.last_stamp, stamp), old_address, kNoShape, state.thread, EventKind::ReallocEnd, 0});
+    *out++ = {advance(state.last_stamp, stamp), old_address, kNoShape, state.thread, EventKind::ReallocEnd, 0};
   }
-  out.push_back({advance(state.last_stamp, stamp_after), word1 & W1::kAddressMask, shape, state.thread,
-                 realloc ? EventKind::ReallocStart : EventKind::Alloc, 0});
+  *out++ = {advance(state.last_stamp, stamp_after),
+            word1 & W1::kAddressMask,
+            kNoShape,
+            state.thread,
+            realloc ? EventKind::ReallocStart : EventKind::Alloc,
+            0};
+  set_shape(out[-1], shape);
   return kNone;
 }
 
-ChunkDamage SpoolDecoder::decode_map(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, std::vector<Event>& out) {
+ChunkDamage SpoolDecoder::decode_map(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, Event*& out) {
   const std::uint64_t word1 = at.take();
   const std::uint64_t length = at.take();
   const std::uint64_t stamp = (word0 & W0::kStamped) != 0 ? at.take() : state.last_stamp;
@@ -110,22 +128,22 @@ ChunkDamage SpoolDecoder::decode_map(ThreadDecodeState& state, Cursor& at, std::
   const std::uint64_t time = advance(state.last_stamp, stamp);
   const auto add = [&](EventKind kind, std::uint64_t address, std::uint64_t bytes) {
     if (bytes == 0) return;
-    const ShapeId shape = interner_.shape({.stack = stack,
-                                           .api = static_cast<AllocApi>(api),
-                                           .align_log2 = 0,
-                                           .is_map = 1,
-                                           .reserved = 0,
-                                           .requested_bytes = bytes,
-                                           .usable_bytes = bytes,
-                                           .weight = 1});
-    out.push_back({time, address, shape, state.thread, kind, 0});
+    *out = {time, address, kNoShape, state.thread, kind, 0};
+    set_shape(*out++, {.stack = stack,
+                       .api = static_cast<AllocApi>(api),
+                       .align_log2 = 0,
+                       .is_map = 1,
+                       .reserved = 0,
+                       .requested_bytes = bytes,
+                       .usable_bytes = bytes,
+                       .weight = 1});
   };
   add(EventKind::Unmap, old_address, old_length);
   add(EventKind::Map, word1 & W1::kAddressMask, length);
   return kNone;
 }
 
-ChunkDamage SpoolDecoder::decode_free(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, std::vector<Event>& out) {
+ChunkDamage SpoolDecoder::decode_free(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, Event*& out) {
   const std::uint64_t stamp = (word0 & F0::kStamped) != 0 ? at.take() : state.last_stamp;
   const std::uint64_t counts = (word0 & F0::kStack) != 0 ? at.take() : 0;
   if (at.ran_out) return kCutOff;
@@ -137,17 +155,19 @@ ChunkDamage SpoolDecoder::decode_free(ThreadDecodeState& state, Cursor& at, std:
     if (const ChunkDamage damage = decode_frames(state, at, counts, stack)) return damage;
     shape = ShapeId{index(stack)};
   }
-  out.push_back({advance(state.last_stamp, stamp), word0 >> F0::kAddressShift, shape, state.thread, EventKind::Free,
-                 static_cast<std::uint8_t>(api)});
+  *out++ = {advance(state.last_stamp, stamp), word0 >> F0::kAddressShift, shape, state.thread, EventKind::Free,
+            static_cast<std::uint8_t>(api)};
   return kNone;
 }
 
 ChunkDamage SpoolDecoder::decode(ThreadDecodeState& state, std::span<const std::uint64_t> words,
-                                 std::vector<Event>& out) {
+                                 EventBuffer& out_buffer) {
+  // An event has more words than it makes Event records.
+  Event* out = out_buffer.room(words.size());
   Cursor at{words.data(), words.data() + words.size()};
   while (at.next != at.end) {
     const std::uint64_t* const start = at.next;
-    const std::size_t size_before = out.size();
+    Event* const before = out;
     const std::uint64_t word0 = at.take();
     ChunkDamage damage;
     switch (op_of(word0)) {
@@ -174,8 +194,8 @@ ChunkDamage SpoolDecoder::decode(ThreadDecodeState& state, std::span<const std::
           damage = kCutOff;
         } else {
           // EventKind's notes have the codes of Op's.
-          out.push_back({advance(state.last_stamp, stamp), value, kNoShape, state.thread,
-                         static_cast<EventKind>(op_of(word0)), 0});
+          *out++ = {advance(state.last_stamp, stamp),     value, kNoShape, state.thread,
+                    static_cast<EventKind>(op_of(word0)), 0};
         }
         break;
       }
@@ -187,11 +207,18 @@ ChunkDamage SpoolDecoder::decode(ThreadDecodeState& state, std::span<const std::
     }
     if (damage) {
       damage.word = state.words_done;
+      resolve_shapes();
+      out_buffer.set_end(before);
       return damage;
     }
     state.words_done += static_cast<std::uint64_t>(at.next - start);
-    if (state.spool_events++ < state.skip_before) out.resize(size_before);
+    if (state.spool_events++ < state.skip_before) {
+      resolve_shapes();  // the place of this event is used again
+      out = before;
+    }
   }
+  resolve_shapes();
+  out_buffer.set_end(out);
   return kNone;
 }
 

@@ -10,16 +10,17 @@
 //   others    n0 | n1 | [stamp]                                                  (a note: two words and a stamp)
 //
 // Bracketed words are there when their flag in word 0 says so. Stamp is always the last word before `old`/frames.
-// Frames: `fresh` row ids of 32 bits, innermost first, padded to a whole word. The stack is those, then the outermost `kept`
-// frames of the stack of the previous event in this chunk that had one.
+// Frames: `fresh` row ids of 32 bits, innermost first, padded to a whole word. The stack is those, then the outermost
+// `kept` frames of the stack of the previous event in this chunk that had one.
 //
-// Stamps: TSC ticks. Alloc: taken after the real call returned. Free: before the real call. Realloc: both. While a thread has
-// seen no second thread (`__libc_single_threaded`), an event is stamped only when >= 0.25 ms have passed since the last stamp
-// written in this chunk; an unstamped event has the time of the stamp before it (for the first: ChunkControl::open_stamp).
+// Stamps: TSC ticks. Alloc: taken after the real call returned. Free: before the real call. Realloc: both. While a
+// thread has seen no second thread (`__libc_single_threaded`), an event is stamped only when >= 0.25 ms have passed
+// since the last stamp written in this chunk; an unstamped event has the time of the stamp before it (for the first:
+// ChunkControl::open_stamp).
 //
-// Map, all four calls alike: [w1.address, + length) became mapped and [old address, + old length) became unmapped; a length
-// of 0 says that nothing did. mmap: only the first. munmap: only the old. mremap: both. brk: the bytes between the old and the
-// new break, as mapped when it grew and as unmapped when it shrank.
+// Map, all four calls alike: [w1.address, + length) became mapped and [old address, + old length) became unmapped; a
+// length of 0 says that nothing did. mmap: only the first. munmap: only the old. mremap: both. brk: the bytes between
+// the old and the new break, as mapped when it grew and as unmapped when it shrank.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +30,10 @@
 namespace tare::trace {
 
 enum class Op : std::uint8_t {
-  Pad = 0,          // never written: a zero word ends a damaged chunk
+  Pad = 0,  // never written: a zero word ends a damaged chunk
   Alloc = 1,
   Free = 2,
-  Realloc = 3,      // ends `old`, starts w1.address; realloc(NULL, n) is an Alloc, realloc(p, 0) that freed is a Free
+  Realloc = 3,  // ends `old`, starts w1.address; realloc(NULL, n) is an Alloc, realloc(p, 0) that freed is a Free
   Map = 4,
   ThreadStart = 8,  // note: n1 = kernel tid
   ThreadEnd = 9,    // note
@@ -46,11 +47,11 @@ enum class Op : std::uint8_t {
 // word 0 of Alloc, Realloc, Map
 struct W0 {
   static constexpr std::uint64_t kStamped = 1u << 5;
-  static constexpr std::uint64_t kUsableWord = 1u << 6;    // usable - requested didn't fit 30 bits: a word says usable
-  static constexpr std::uint64_t kTruncated = 1u << 7;     // outer frames beyond kMaxFrames are missing
-  static constexpr int kKeptShift = 8;                     // 13 bits
-  static constexpr int kFreshShift = 21;                   // 13 bits
-  static constexpr int kSlopShift = 34;                    // 30 bits: usable - requested
+  static constexpr std::uint64_t kUsableWord = 1u << 6;  // usable - requested didn't fit 30 bits: a word says usable
+  static constexpr std::uint64_t kTruncated = 1u << 7;   // outer frames beyond kMaxFrames are missing
+  static constexpr int kKeptShift = 8;                   // 13 bits
+  static constexpr int kFreshShift = 21;                 // 13 bits
+  static constexpr int kSlopShift = 34;                  // 30 bits: usable - requested
   static constexpr std::uint64_t kCountMask = 0x1fff;
   static constexpr std::uint64_t kSlopMask = (1u << 30) - 1;
 };
@@ -58,9 +59,9 @@ struct W0 {
 // word 1 of Alloc, Realloc, Map
 struct W1 {
   static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 48) - 1;
-  static constexpr int kAlignShift = 48;                   // 6 bits: log2 of the alignment asked for; 0: none asked
+  static constexpr int kAlignShift = 48;  // 6 bits: log2 of the alignment asked for; 0: none asked
   static constexpr std::uint64_t kAlignMask = 0x3f;
-  static constexpr int kApiShift = 54;                     // 5 bits: AllocApi or MapApi
+  static constexpr int kApiShift = 54;  // 5 bits: AllocApi or MapApi
   static constexpr std::uint64_t kApiMask = 0x1f;
   static constexpr std::uint64_t kWeighted = std::uint64_t{1} << 59;  // sampled: a word holds the weight, a double >= 1
 };
@@ -68,10 +69,10 @@ struct W1 {
 // word 0 of Free
 struct F0 {
   static constexpr std::uint64_t kStamped = 1u << 5;
-  static constexpr std::uint64_t kStack = 1u << 6;         // k0 (kept, fresh as in W0) and frames follow
-  static constexpr int kApiShift = 8;                      // 5 bits: FreeApi
+  static constexpr std::uint64_t kStack = 1u << 6;  // k0 (kept, fresh as in W0) and frames follow
+  static constexpr int kApiShift = 8;               // 5 bits: FreeApi
   static constexpr std::uint64_t kApiMask = 0x1f;
-  static constexpr int kAddressShift = 16;                 // 48 bits
+  static constexpr int kAddressShift = 16;  // 48 bits
 };
 
 // word 0 of notes: Op, kStamped (always set)

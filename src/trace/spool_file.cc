@@ -59,7 +59,8 @@ Result<SpoolFile> SpoolFile::open(const std::string& path) {
   errno = 0;
   if (!header->read(fd)) {
     if (errno != 0) return file.unreadable();
-    return Error{ErrorKind::NotATrace, path + " is too short for a spool; make a trace with: tare run -o FILE -- COMMAND"};
+    return Error{ErrorKind::NotATrace,
+                 path + " is too short for a spool; make a trace with: tare run -o FILE -- COMMAND"};
   }
   const SpoolHeader& spool = **header;
   if (std::memcmp(spool.magic, kSpoolMagic, sizeof(kSpoolMagic)) != 0) {
@@ -95,7 +96,9 @@ SpoolFile::~SpoolFile() {
 Result<SpoolCounts> SpoolFile::counts() const {
   HeaderCopy header;
   if (!header.read(fd_)) return unreadable();
-  const auto cap = [](std::uint64_t value, std::uint64_t most) { return static_cast<std::uint32_t>(std::min(value, most)); };
+  const auto cap = [](std::uint64_t value, std::uint64_t most) {
+    return static_cast<std::uint32_t>(std::min(value, most));
+  };
   SpoolCounts counts;
   counts.flags = header->flags.load();
   counts.modules = cap(header->module_count.load(), kMaxModules);
@@ -114,7 +117,8 @@ Result<std::uint64_t> SpoolFile::end_stamp() const {
 std::string SpoolFile::string_at(StringRef ref) const {
   if (ref.length > kMostStringBytes || std::uint64_t{ref.offset} + ref.length > kMaxStringBytes) return {};
   std::string text(ref.length, '\0');
-  if (read_at(fd_, text.data(), text.size(), kStrings + ref.offset) != static_cast<std::int64_t>(text.size())) return {};
+  if (read_at(fd_, text.data(), text.size(), kStrings + ref.offset) != static_cast<std::int64_t>(text.size()))
+    return {};
   return text;
 }
 
@@ -162,14 +166,16 @@ Status SpoolFile::grow(const SpoolCounts& counts, Dictionary& dictionary) const 
     module.end = std::max(entry.start, entry.end);
     module.path = string_at(entry.path.length <= 4096 ? entry.path : StringRef{0, 0});
     module.generation = entry.generation;
-    module.build_id.assign(entry.build_id, entry.build_id + std::min<std::size_t>(entry.build_id_bytes, sizeof(entry.build_id)));
+    module.build_id.assign(entry.build_id,
+                           entry.build_id + std::min<std::size_t>(entry.build_id_bytes, sizeof(entry.build_id)));
     dictionary.modules.push_back(std::move(module));
   }
   const std::size_t known = dictionary.rows.size();
   if (known >= counts.rows) return ok();
   dictionary.rows.resize(counts.rows);
   const std::size_t bytes = (counts.rows - known) * sizeof(Row);
-  if (read_at(fd_, dictionary.rows.data() + known, bytes, kRows + known * sizeof(Row)) != static_cast<std::int64_t>(bytes)) {
+  if (read_at(fd_, dictionary.rows.data() + known, bytes, kRows + known * sizeof(Row)) !=
+      static_cast<std::int64_t>(bytes)) {
     dictionary.rows.resize(known);
     return unreadable();
   }
@@ -194,8 +200,8 @@ Result<std::vector<ChunkFacts>> SpoolFile::chunks(const SpoolCounts& counts) con
       const ChunkState state = control.state.load();
       const std::uint32_t committed = control.committed.load();
       if (state == ChunkState::Free || state > ChunkState::Held || committed == 0 || committed > kChunkBytes) continue;
-      found.push_back({static_cast<std::uint32_t>(first + i), state, control.thread, control.thread_chunk, control.first_event,
-                       committed, control.open_monotonic_ns, control.open_stamp});
+      found.push_back({static_cast<std::uint32_t>(first + i), state, control.thread, control.thread_chunk,
+                       control.first_event, committed, control.open_monotonic_ns, control.open_stamp});
     }
     if (whole < count) break;
   }

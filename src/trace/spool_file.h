@@ -56,7 +56,8 @@ class SpoolFile {
   // Chunks in use with events in them, sorted by thread and then by age.
   Result<std::vector<ChunkFacts>> chunks(const SpoolCounts& counts) const;
   // Words [from, from + count) of a chunk; fewer if the file ends.
-  Status read_words(std::uint32_t chunk, std::uint64_t from, std::uint64_t count, std::vector<std::uint64_t>& words) const;
+  Status read_words(std::uint32_t chunk, std::uint64_t from, std::uint64_t count,
+                    std::vector<std::uint64_t>& words) const;
 
   const std::string& path() const { return path_; }
   int fd() const { return fd_; }

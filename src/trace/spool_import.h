@@ -26,14 +26,14 @@ struct ThreadProgress {
 };
 
 struct SpoolImport {
-  std::vector<ImportedBlock> blocks;    // each thread's in order
-  std::vector<ClockPair> clock_pairs;   // ascending
+  std::vector<ImportedBlock> blocks;   // each thread's in order
+  std::vector<ClockPair> clock_pairs;  // ascending
   std::vector<std::string> warnings;
   SpoolCounts counts;
 };
 
-// `dictionary` is what the trace has (or empty), and grows. Damaged chunks are left out with a warning; Io or Corrupt only
-// where nothing can be read.
+// `dictionary` is what the trace has (or empty), and grows. Damaged chunks are left out with a warning; Io or Corrupt
+// only where nothing can be read.
 Result<SpoolImport> import_spool(const SpoolFile& spool, const std::map<std::uint32_t, ThreadProgress>& known,
                                  Dictionary& dictionary);
 

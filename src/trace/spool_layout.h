@@ -1,8 +1,8 @@
 // The spool: the file that a recorded process maps and writes events into, and that the launcher drains.
 //
-// One spool a process image. Everything that a reader needs lies in the mapping, so that SIGKILL of either side loses at
-// most the event being written. The file is sparse: regions have fixed offsets, and the recorder fallocates each region in
-// steps before it touches it, so that a full disk is an error code and never a SIGBUS.
+// One spool a process image. Everything that a reader needs lies in the mapping, so that SIGKILL of either side loses
+// at most the event being written. The file is sparse: regions have fixed offsets, and the recorder fallocates each
+// region in steps before it touches it, so that a full disk is an error code and never a SIGBUS.
 //
 //   0            SpoolHeader                    one page
 //   kStrings     StringPool: exe, command line, environment, module paths
@@ -23,21 +23,24 @@ namespace tare::trace {
 inline constexpr char kSpoolMagic[8] = {'T', 'A', 'R', 'E', 'S', 'P', 'L', '\n'};
 inline constexpr std::uint32_t kSpoolVersion = 1;
 
-inline constexpr std::uint64_t kChunkBytes = 64 << 10;          // some 1,500 allocations: L2-sized, and a small loss when dropped
-inline constexpr std::uint64_t kMaxChunks = 1 << 20;            // 64 GiB without a launcher
-inline constexpr std::uint64_t kDefaultLaunchedChunks = 1024;   // 64 MiB when a launcher drains; set by kEnvSpoolBytes
-inline constexpr std::uint64_t kMaxModules = 0xffff;            // Row has 16 bits for it; 0xffff means none
+inline constexpr std::uint64_t kChunkBytes = 64
+                                             << 10;   // some 1,500 allocations: L2-sized, and a small loss when dropped
+inline constexpr std::uint64_t kMaxChunks = 1 << 20;  // 64 GiB without a launcher
+inline constexpr std::uint64_t kDefaultLaunchedChunks = 1024;  // 64 MiB when a launcher drains; set by kEnvSpoolBytes
+inline constexpr std::uint64_t kMaxModules = 0xffff;           // Row has 16 bits for it; 0xffff means none
 inline constexpr std::uint64_t kMaxRows = 4 << 20;
 inline constexpr std::uint64_t kMaxStringBytes = 16 << 20;
-inline constexpr std::uint32_t kMaxFrames = 8191;               // 13 bits
+inline constexpr std::uint32_t kMaxFrames = 8191;  // 13 bits
 
 // Environment that hands the recording down (launcher to program to its children).
-inline constexpr char kEnvSpoolDir[] = "TARE_SPOOL_DIR";        // private directory (0700); absent: standalone, spool in the working directory
-inline constexpr char kEnvSpoolBytes[] = "TARE_SPOOL_BYTES";    // chunk space a process may take while a launcher drains
-inline constexpr char kEnvSampleBytes[] = "TARE_SAMPLE_BYTES";  // mean bytes between samples; absent or 0: every allocation
-inline constexpr char kEnvSampleSeed[] = "TARE_SAMPLE_SEED";    // for repeatable sampling in tests
-inline constexpr char kEnvRecordEnv[] = "TARE_RECORD_ENV";      // "1": keep the environment in the trace
-inline constexpr char kEnvFreeStacks[] = "TARE_FREE_STACKS";    // "1": frees carry stacks too
+inline constexpr char kEnvSpoolDir[] =
+    "TARE_SPOOL_DIR";  // private directory (0700); absent: standalone, spool in the working directory
+inline constexpr char kEnvSpoolBytes[] = "TARE_SPOOL_BYTES";  // chunk space a process may take while a launcher drains
+inline constexpr char kEnvSampleBytes[] =
+    "TARE_SAMPLE_BYTES";  // mean bytes between samples; absent or 0: every allocation
+inline constexpr char kEnvSampleSeed[] = "TARE_SAMPLE_SEED";  // for repeatable sampling in tests
+inline constexpr char kEnvRecordEnv[] = "TARE_RECORD_ENV";    // "1": keep the environment in the trace
+inline constexpr char kEnvFreeStacks[] = "TARE_FREE_STACKS";  // "1": frees carry stacks too
 
 // Names inside the spool directory. A spool appears under its final name, complete with header, by rename.
 //   PID.N.spool    N counts the process images of one pid (exec): 0, 1, ...
@@ -48,24 +51,25 @@ inline constexpr char kSpoolSuffix[] = ".spool";
 // Shared by the launcher and every recorded process. The launcher holds a POSIX write lock (fcntl F_SETLK) on the whole
 // file while it lives; F_GETLK that finds none means it died, even if it is a zombie.
 struct LauncherControl {
-  char magic[8];                               // "TARECTL\n"
+  char magic[8];  // "TARECTL\n"
   std::uint32_t version;
   std::uint32_t launcher_pid;
-  alignas(64) std::atomic<std::uint32_t> wake; // [r] bumped, then FUTEX_WAKE if `sleeping`: a chunk filled up, a spool appeared or ended
-  std::atomic<std::uint32_t> sleeping;         // [l] 1 while the launcher waits on `wake`
-  std::atomic<std::uint32_t> wake_chunks;      // [l] full chunks a process lets gather before it wakes the launcher
+  alignas(64) std::atomic<std::uint32_t> wake;  // [r] bumped, then FUTEX_WAKE if `sleeping`: a chunk filled up, a spool
+                                                // appeared or ended
+  std::atomic<std::uint32_t> sleeping;          // [l] 1 while the launcher waits on `wake`
+  std::atomic<std::uint32_t> wake_chunks;       // [l] full chunks a process lets gather before it wakes the launcher
 };
 
 enum class AllocatorKind : std::uint32_t { Unknown = 0, Glibc = 1, Jemalloc = 2, Mimalloc = 3, Tcmalloc = 4, Musl = 5 };
 
 enum SpoolFlags : std::uint32_t {
-  kSpoolStandalone = 1,   // no launcher: chunks are never reused
-  kSpoolForked = 2,       // made after fork without exec: fork_* fields hold
-  kSpoolEnded = 4,        // destructor ran: the process ended in order
-  kSpoolTscIsClock = 8,   // stamps are CLOCK_MONOTONIC nanoseconds: this machine's TSC isn't invariant
+  kSpoolStandalone = 1,  // no launcher: chunks are never reused
+  kSpoolForked = 2,      // made after fork without exec: fork_* fields hold
+  kSpoolEnded = 4,       // destructor ran: the process ended in order
+  kSpoolTscIsClock = 8,  // stamps are CLOCK_MONOTONIC nanoseconds: this machine's TSC isn't invariant
   kSpoolSampled = 16,
   kSpoolFreeStacks = 32,
-  kSpoolOrphaned = 64,    // the launcher died: growing like a standalone spool since
+  kSpoolOrphaned = 64,  // the launcher died: growing like a standalone spool since
 };
 
 struct StringRef {  // bytes [offset, offset + length) of the string pool; not terminated
@@ -76,55 +80,56 @@ struct StringRef {  // bytes [offset, offset + length) of the string pool; not t
 struct SpoolHeader {
   char magic[8];
   std::uint32_t version;
-  std::uint32_t header_bytes;             // sizeof(SpoolHeader)
-  std::atomic<std::uint32_t> flags;       // SpoolFlags
+  std::uint32_t header_bytes;        // sizeof(SpoolHeader)
+  std::atomic<std::uint32_t> flags;  // SpoolFlags
   std::uint32_t pid;
   std::uint32_t parent_pid;
-  std::uint32_t image_index;              // N of PID.N.spool
+  std::uint32_t image_index;  // N of PID.N.spool
   std::uint32_t page_bytes;
-  AllocatorKind allocator;                // found at start
-  StringRef allocator_path;               // file that malloc resolves to
-  StringRef exe;                          // /proc/self/exe
+  AllocatorKind allocator;   // found at start
+  StringRef allocator_path;  // file that malloc resolves to
+  StringRef exe;             // /proc/self/exe
   StringRef cwd;
-  StringRef command_line;                 // NUL-separated
-  StringRef environment;                  // NUL-separated, empty unless asked for
-  StringRef kernel;                       // uname release
+  StringRef command_line;  // NUL-separated
+  StringRef environment;   // NUL-separated, empty unless asked for
+  StringRef kernel;        // uname release
   StringRef host;
   std::uint64_t start_realtime_ns;
-  std::uint64_t start_monotonic_ns;       // with start_stamp: first calibration point of the stamps
+  std::uint64_t start_monotonic_ns;  // with start_stamp: first calibration point of the stamps
   std::uint64_t start_stamp;
-  std::uint64_t sample_bytes;             // 0: every allocation
+  std::uint64_t sample_bytes;  // 0: every allocation
   // fork without exec: where in the parent this image begins
-  std::uint32_t fork_parent_image;        // image_index of the parent's spool (its pid is parent_pid at the time of fork)
+  std::uint32_t fork_parent_image;  // image_index of the parent's spool (its pid is parent_pid at the time of fork)
   std::uint32_t fork_parent_pid;
-  std::uint32_t fork_thread;              // ThreadId of the forking thread in the parent
+  std::uint32_t fork_thread;  // ThreadId of the forking thread in the parent
   std::uint32_t reserved0;
-  std::uint64_t fork_thread_events;       // events that thread had written: the child's inherited blocks are those live then
+  std::uint64_t fork_thread_events;  // events that thread had written: the child's inherited blocks are those live then
   std::uint64_t fork_stamp;
   // growing tables: entries [0, count) are complete
   alignas(64) std::atomic<std::uint32_t> string_bytes;
   std::atomic<std::uint32_t> module_count;
   std::atomic<std::uint32_t> row_count;
-  std::atomic<std::uint32_t> chunk_count;          // controls [0, chunk_count) have been used at least once
-  std::atomic<std::uint32_t> thread_count;         // ThreadIds given out
-  // LIFO of free chunks: low 32 bits index + 1 (0: empty), high 32 bits a tag against ABA. Next links are ChunkControl::next_free.
+  std::atomic<std::uint32_t> chunk_count;   // controls [0, chunk_count) have been used at least once
+  std::atomic<std::uint32_t> thread_count;  // ThreadIds given out
+  // LIFO of free chunks: low 32 bits index + 1 (0: empty), high 32 bits a tag against ABA. Next links are
+  // ChunkControl::next_free.
   alignas(64) std::atomic<std::uint64_t> free_chunks;
   alignas(64) std::atomic<std::uint32_t> full_chunks;  // chunks in state Full: recorder adds, launcher subtracts
   // counters, all [r]
-  alignas(64) std::atomic<std::uint64_t> dropped_events;     // spool full and launcher too slow, stopped or dead
+  alignas(64) std::atomic<std::uint64_t> dropped_events;  // spool full and launcher too slow, stopped or dead
   std::atomic<std::uint64_t> truncated_stacks;
-  std::atomic<std::uint64_t> unwind_failures;                // stacks that ended before the outermost frame
-  std::atomic<std::uint64_t> nested_events;                  // from a signal handler inside a hook
-  std::atomic<std::uint64_t> end_stamp;                      // with kSpoolEnded
+  std::atomic<std::uint64_t> unwind_failures;  // stacks that ended before the outermost frame
+  std::atomic<std::uint64_t> nested_events;    // from a signal handler inside a hook
+  std::atomic<std::uint64_t> end_stamp;        // with kSpoolEnded
 };
 
 struct ModuleEntry {
-  std::uint64_t load_bias;     // address - load_bias = address in the ELF file's own terms (p_vaddr)
-  std::uint64_t start;         // mapped range
+  std::uint64_t load_bias;  // address - load_bias = address in the ELF file's own terms (p_vaddr)
+  std::uint64_t start;      // mapped range
   std::uint64_t end;
-  StringRef path;              // as the loader knows it, made absolute; "[vdso]" for the vdso
-  std::uint32_t generation;    // counts rescans that found a change
-  std::uint8_t build_id_bytes; // 0: none
+  StringRef path;               // as the loader knows it, made absolute; "[vdso]" for the vdso
+  std::uint32_t generation;     // counts rescans that found a change
+  std::uint8_t build_id_bytes;  // 0: none
   std::uint8_t build_id[20];
   std::uint8_t reserved[7];
 };
@@ -138,21 +143,22 @@ struct Row {
 
 enum class ChunkState : std::uint32_t {
   Free = 0,
-  Open = 1,   // a thread writes into it
-  Full = 2,   // complete; the launcher may take it
-  Held = 3,   // taken by the launcher, not yet safe in the trace file
+  Open = 1,  // a thread writes into it
+  Full = 2,  // complete; the launcher may take it
+  Held = 3,  // taken by the launcher, not yet safe in the trace file
 };
 
 struct alignas(64) ChunkControl {
   std::atomic<ChunkState> state;
-  std::uint32_t thread;                  // ThreadId
-  std::uint64_t thread_chunk;            // serial of this chunk within its thread, from 0, no gaps (a drop is an event, not a gap)
-  std::uint64_t first_event;             // events this thread wrote before this chunk
+  std::uint32_t thread;  // ThreadId
+  std::uint64_t
+      thread_chunk;           // serial of this chunk within its thread, from 0, no gaps (a drop is an event, not a gap)
+  std::uint64_t first_event;  // events this thread wrote before this chunk
   std::atomic<std::uint32_t> committed;  // payload bytes that hold complete events; only grows while Open
-  std::atomic<std::uint32_t> busy;       // 1 while the thread is inside a hook: its next stamp may already have been taken
+  std::atomic<std::uint32_t> busy;  // 1 while the thread is inside a hook: its next stamp may already have been taken
   std::uint32_t next_free;
-  std::uint32_t tid;                     // kernel's
-  std::uint64_t open_monotonic_ns;       // a calibration pair taken when the chunk was opened
+  std::uint32_t tid;                // kernel's
+  std::uint64_t open_monotonic_ns;  // a calibration pair taken when the chunk was opened
   std::uint64_t open_stamp;
   std::uint64_t reserved;
 };

@@ -29,7 +29,8 @@ Error unreadable(const std::string& path) {
 }
 
 Error newer(const std::string& path, const std::string& what) {
-  return {ErrorKind::NewerVersion, path + " was written by a newer version of tare (" + what + "); update tare to read it"};
+  return {ErrorKind::NewerVersion,
+          path + " was written by a newer version of tare (" + what + "); update tare to read it"};
 }
 
 const char* decode_clock(std::span<const std::uint8_t> payload, std::vector<ClockPair>& pairs) {
@@ -186,7 +187,7 @@ Result<TraceIndex> TraceFile::index() const {
 }
 
 Status TraceFile::read_block(const BlockRef& block, const Dictionary& dictionary, EventBlockDecoder& decoder,
-                             std::vector<Event>& out) const {
+                             EventBuffer& out) const {
   buffer_.resize(kRecordHeaderBytes + block.length);
   const std::int64_t got = read_at(fd_, buffer_.data(), buffer_.size(), block.offset);
   if (got < 0) return unreadable(path_);

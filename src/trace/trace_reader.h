@@ -26,11 +26,11 @@ struct TraceIndex {
   ProcessRecord process;
   Dictionary dictionary;
   std::vector<ClockPair> clock_pairs;
-  std::vector<BlockRef> blocks;        // in file order: each thread's in its order
-  bool ended = false;                  // an End record closes it
-  bool cut_off = false;                // the file ends inside a record
-  std::uint64_t readable_bytes = 0;    // up to the end of the last whole and intact record
-  std::optional<Error> damage;         // what stopped the reading, if not the end of the file
+  std::vector<BlockRef> blocks;      // in file order: each thread's in its order
+  bool ended = false;                // an End record closes it
+  bool cut_off = false;              // the file ends inside a record
+  std::uint64_t readable_bytes = 0;  // up to the end of the last whole and intact record
+  std::optional<Error> damage;       // what stopped the reading, if not the end of the file
 };
 
 class TraceFile {
@@ -41,13 +41,13 @@ class TraceFile {
   TraceFile& operator=(TraceFile&& other) noexcept;
   ~TraceFile();
 
-  // Verifies every record and reads all but the events. NewerVersion where a record can neither be understood nor skipped;
-  // Io where the file can't be read.
+  // Verifies every record and reads all but the events. NewerVersion where a record can neither be understood nor
+  // skipped; Io where the file can't be read.
   Result<TraceIndex> index() const;
 
   // Appends the events of a block to `out`. Corrupt says the offset.
   Status read_block(const BlockRef& block, const Dictionary& dictionary, EventBlockDecoder& decoder,
-                    std::vector<Event>& out) const;
+                    EventBuffer& out) const;
 
   const std::string& path() const { return path_; }
 

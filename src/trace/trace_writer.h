@@ -51,7 +51,7 @@ class TraceWriter {
   DictionaryCounts written_;
   std::uint64_t file_bytes_ = 0;  // whole records in the file
   std::uint64_t last_clock_stamp_ = 0;
-  std::vector<Error> failure_;    // empty or one
+  std::vector<Error> failure_;  // empty or one
 };
 
 }  // namespace tare::trace

@@ -53,8 +53,10 @@ class SpoolBuilder {
 
   // Stamps are ticks; kUnstamped leaves the stamp out.
   void alloc(std::uint32_t thread, std::uint64_t stamp, const AllocCall& call);
-  void free(std::uint32_t thread, std::uint64_t stamp, std::uint64_t address, trace::FreeApi api = trace::FreeApi::Free);
-  void free_with_stack(std::uint32_t thread, std::uint64_t stamp, std::uint64_t address, const std::vector<std::uint32_t>& stack);
+  void free(std::uint32_t thread, std::uint64_t stamp, std::uint64_t address,
+            trace::FreeApi api = trace::FreeApi::Free);
+  void free_with_stack(std::uint32_t thread, std::uint64_t stamp, std::uint64_t address,
+                       const std::vector<std::uint32_t>& stack);
   void realloc(std::uint32_t thread, std::uint64_t stamp_before, std::uint64_t stamp_after, std::uint64_t old_address,
                const AllocCall& call);
   void map(std::uint32_t thread, std::uint64_t stamp, trace::MapApi api, std::uint64_t address, std::uint64_t length,

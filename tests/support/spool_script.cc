@@ -86,8 +86,13 @@ std::vector<ExpectedCall> play(const SpoolScript& script, SpoolBuilder& spool) {
       }
       call.address = take(call.usable_bytes);
       live.push_back({call.address, call.usable_bytes});
-      const AllocCall alloc{call.address, call.requested_bytes, call.usable_bytes, stacks[site],
-                            realloc ? trace::AllocApi::Realloc : trace::AllocApi::Malloc, 0, 1};
+      const AllocCall alloc{call.address,
+                            call.requested_bytes,
+                            call.usable_bytes,
+                            stacks[site],
+                            realloc ? trace::AllocApi::Realloc : trace::AllocApi::Malloc,
+                            0,
+                            1};
       if (realloc) {
         spool.realloc(thread, stamp, stamp + 20, call.old_address, alloc);
         stamp += 20;

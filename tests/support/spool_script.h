@@ -12,11 +12,11 @@ namespace tare::test {
 
 struct SpoolScript {
   std::uint32_t threads = 1;
-  std::uint64_t calls = 10'000;       // in all
-  std::uint32_t stacks = 50;          // distinct call sites
+  std::uint64_t calls = 10'000;  // in all
+  std::uint32_t stacks = 50;     // distinct call sites
   std::uint32_t depth = 12;
   std::uint64_t seed = 1;
-  std::uint64_t stamp_step = 200;     // mean ticks between events
+  std::uint64_t stamp_step = 200;  // mean ticks between events
   bool maps = true;
 };
 

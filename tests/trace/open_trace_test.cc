@@ -32,7 +32,9 @@ void round_trip(const SpoolScript& script) {
 
 TEST(OpenTrace, SpoolOfOneThread) { round_trip({.threads = 1, .calls = 200'000}); }
 TEST(OpenTrace, SpoolOfManyThreads) { round_trip({.threads = 7, .calls = 200'000, .seed = 2}); }
-TEST(OpenTrace, SpoolOfDeepStacks) { round_trip({.threads = 2, .calls = 5'000, .stacks = 300, .depth = 3000, .seed = 3}); }
+TEST(OpenTrace, SpoolOfDeepStacks) {
+  round_trip({.threads = 2, .calls = 5'000, .stacks = 300, .depth = 3000, .seed = 3});
+}
 
 }  // namespace
 }  // namespace tare::test

@@ -22,7 +22,8 @@ bool is_ours(std::string_view entry) {
   for (const char* name : {trace::kEnvSpoolDir, trace::kEnvSpoolBytes, trace::kEnvSampleBytes, trace::kEnvSampleSeed,
                            trace::kEnvRecordEnv, trace::kEnvFreeStacks}) {
     const std::string_view prefix(name);
-    if (entry.size() > prefix.size() && entry.substr(0, prefix.size()) == prefix && entry[prefix.size()] == '=') return true;
+    if (entry.size() > prefix.size() && entry.substr(0, prefix.size()) == prefix && entry[prefix.size()] == '=')
+      return true;
   }
   return false;
 }
@@ -77,9 +78,11 @@ Result<pid_t> start_process(const Executable& executable, const std::vector<std:
   ::posix_spawnattr_destroy(&attributes);
   if (error == 0) return pid;
   if (error == ENOENT) {
-    return Error{ErrorKind::CommandNotFound, executable.path + ": its loader or interpreter doesn't exist; reinstall it"};
+    return Error{ErrorKind::CommandNotFound,
+                 executable.path + ": its loader or interpreter doesn't exist; reinstall it"};
   }
-  return Error{ErrorKind::CannotRecord, "cannot start " + executable.path + ": " + std::strerror(error) + "; try it without tare"};
+  return Error{ErrorKind::CannotRecord,
+               "cannot start " + executable.path + ": " + std::strerror(error) + "; try it without tare"};
 }
 
 }  // namespace tare::core

@@ -42,7 +42,8 @@ Result<std::string> find_in_path(const std::string& command) {
     if (::access(command.c_str(), F_OK) != 0) {
       return Error{ErrorKind::CommandNotFound, command + ": no such file; check the path of the command"};
     }
-    if (!is_executable_file(command)) return cannot_record(command, "it isn't an executable file; check its permissions");
+    if (!is_executable_file(command))
+      return cannot_record(command, "it isn't an executable file; check its permissions");
     return command;
   }
   const char* variable = std::getenv("PATH");
@@ -66,21 +67,26 @@ bool gains_rights(int fd) {
 }
 
 Status check_elf(const std::string& path, int fd, const Elf64_Ehdr& header) {
-  if (header.e_ident[EI_CLASS] != ELFCLASS64) return cannot_record(path, "it is a 32-bit program; build it for 64 bits");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64)
+    return cannot_record(path, "it is a 32-bit program; build it for 64 bits");
   if (header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != kMachine) {
     return cannot_record(path, "it is built for another architecture; run it on its own machine");
   }
   if (gains_rights(fd)) {
-    return cannot_record(path, "it is setuid, setgid or has file capabilities, and such programs ignore preloading; run tare "
-                               "as the user it becomes, or record a copy without those bits");
+    return cannot_record(path,
+                         "it is setuid, setgid or has file capabilities, and such programs ignore preloading; run tare "
+                         "as the user it becomes, or record a copy without those bits");
   }
   for (std::uint32_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
     const std::uint64_t offset = header.e_phoff + std::uint64_t{i} * header.e_phentsize;
-    if (header.e_phentsize < sizeof(segment) || trace::read_at(fd, &segment, sizeof(segment), offset) != sizeof(segment)) break;
+    if (header.e_phentsize < sizeof(segment) ||
+        trace::read_at(fd, &segment, sizeof(segment), offset) != sizeof(segment))
+      break;
     if (segment.p_type == PT_INTERP) return ok();
   }
-  return cannot_record(path, "it is linked statically, and only dynamic programs load the recorder; link it dynamically");
+  return cannot_record(path,
+                       "it is linked statically, and only dynamic programs load the recorder; link it dynamically");
 }
 
 // The interpreter that a script names in its first line.
@@ -116,7 +122,8 @@ Result<Executable> find_executable(const std::string& command) {
       const std::string script = path;
       path = interpreter_of(head, bytes);
       if (::access(path.c_str(), F_OK) != 0) {
-        return Error{ErrorKind::CommandNotFound, script + ": its interpreter '" + path + "' doesn't exist; correct its first line"};
+        return Error{ErrorKind::CommandNotFound,
+                     script + ": its interpreter '" + path + "' doesn't exist; correct its first line"};
       }
       continue;
     }

@@ -12,8 +12,8 @@ using namespace trace;
 
 namespace {
 
-// What a thread that isn't inside a hook may still stamp is later than now, give or take this: a store buffer's delay, clocks
-// of cores apart, and the 0.25 ms for which a stamp is used again.
+// What a thread that isn't inside a hook may still stamp is later than now, give or take this: a store buffer's delay,
+// clocks of cores apart, and the 0.25 ms for which a stamp is used again.
 constexpr std::uint64_t kMarginTicks = 4'000'000;
 constexpr std::uint64_t kMarginNs = 1'000'000;
 constexpr std::uint64_t kClockPairGapNs = 10'000'000;
@@ -27,8 +27,9 @@ std::uint64_t monotonic_ns() {
 
 }  // namespace
 
-Result<std::unique_ptr<ImageRecording>> ImageRecording::create(const std::string& spool_path, const std::string& trace_path,
-                                                               Summarize summarize, EventBlockEncoder& encoder) {
+Result<std::unique_ptr<ImageRecording>> ImageRecording::create(const std::string& spool_path,
+                                                               const std::string& trace_path, Summarize summarize,
+                                                               EventBlockEncoder& encoder) {
   Result<LiveSpool> spool = LiveSpool::open(spool_path);
   if (!spool) return spool.error();
   Result<ProcessInfo> info = spool->file().process();
@@ -90,8 +91,9 @@ void ImageRecording::begin_chunk(Stream& stream, const ChunkControl& control) {
     const std::uint64_t lost = control.first_event - decode.spool_events;
     stream.packer.pending.push_back({decode.last_stamp, lost, kNoShape, decode.thread, EventKind::Dropped, 0});
     if (replay_) replay_->merge().append(stream.packer.thread, {&stream.packer.pending.back(), 1});
-    warnings_.push_back(std::to_string(lost) + " events of thread " + std::to_string(stream.packer.thread) + " of process " +
-                        std::to_string(record_.info.pid) + " were lost; what follows them is recorded");
+    warnings_.push_back(std::to_string(lost) + " events of thread " + std::to_string(stream.packer.thread) +
+                        " of process " + std::to_string(record_.info.pid) +
+                        " were lost; what follows them is recorded");
   }
   decode.open_chunk(std::max(control.first_event, decode.spool_events), control.open_stamp);
   if (stream.packer.pending.empty()) stream.packer.first_chunk = control.thread_chunk;
@@ -116,7 +118,8 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
   if (!full && depth == DrainDepth::Usual && !threads) return false;
   // Before the events: what isn't committed below then begins, and is stamped, later.
   stream.idle = full || control.busy.load(std::memory_order_acquire) == 0;
-  const std::uint64_t words = std::min<std::uint64_t>(control.committed.load(std::memory_order_acquire), kChunkBytes) / 8;
+  const std::uint64_t words =
+      std::min<std::uint64_t>(control.committed.load(std::memory_order_acquire), kChunkBytes) / 8;
   const SpoolCounts tables = spool_.table_counts();
   ThreadDecodeState& decode = stream.packer.decode;
   if (words > decode.words_done && !stream.damaged) {
@@ -126,12 +129,12 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
       failure_ = status.error();
       return false;
     }
-    std::vector<Event>& pending = stream.packer.pending;
+    EventBuffer& pending = stream.packer.pending;
     const std::size_t before = pending.size();
     if (const ChunkDamage damage = decoder_.decode(decode, words_, pending)) {
       stream.damaged = true;
-      warnings_.push_back("process " + std::to_string(record_.info.pid) + " wrote over its own recording (" + damage.what +
-                          "); up to 64 KiB of events are missing");
+      warnings_.push_back("process " + std::to_string(record_.info.pid) + " wrote over its own recording (" +
+                          damage.what + "); up to 64 KiB of events are missing");
     }
     counts.events += pending.size() - before;
     if (pending.size() > before) stream.over = pending.back().kind == EventKind::ThreadEnd;
@@ -156,7 +159,7 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
 void ImageRecording::pack(Stream& stream) {
   if (stream.packer.pending.empty()) return;
   record_.event_count += stream.packer.pending.size();
-  for (const Event& event : stream.packer.pending) {
+  for (const Event& event : std::span<const Event>(stream.packer.pending)) {
     calls_ += event.kind < EventKind::ThreadStart && event.kind != EventKind::ReallocEnd;
   }
   const std::span<const std::uint8_t> payload = stream.packer.pack(encoder_, dictionary_, used_shapes_);
@@ -167,7 +170,7 @@ void ImageRecording::pack(Stream& stream) {
   to_give_back_.insert(to_give_back_.end(), stream.held.begin(), stream.held.end());
   stream.held.clear();
   something_packed_ = true;
-  if (stream.over) std::vector<Event>().swap(stream.packer.pending);
+  if (stream.over) stream.packer.pending.reset();
 }
 
 void ImageRecording::write_out() {
@@ -218,10 +221,11 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
   find_chunks();
   for (Stream& stream : streams_) {
     while (!stream.queue.empty() && decode_front(stream, depth, counts)) {
+      // Each block is written and its chunks given back at once: with a full spool the program waits for that.
       if (stream.packer.pending.size() >= kBlockEvents) pack(stream);
+      write_out();
+      if (failure_) return counts;
     }
-    if (stream.packer.pending.size() >= kBlockEvents) pack(stream);
-    if (failure_) return counts;
   }
   if (depth == DrainDepth::Everything || held_ - to_give_back_.size() > kMostHeld) {
     for (Stream& stream : streams_) pack(stream);

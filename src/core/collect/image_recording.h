@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/collect/fused_replay.h"
-#include "core/collect/live_spool.h"
 #include "core/collect/launcher.h"
+#include "core/collect/live_spool.h"
 #include "trace/block_packer.h"
 #include "trace/spool_decoder.h"
 #include "trace/trace_writer.h"
@@ -34,15 +34,16 @@ class ImageRecording {
                                                         Summarize summarize, trace::EventBlockEncoder& encoder);
   ~ImageRecording();
 
-  // Takes what is new. Never fails: where the trace can't be written, chunks are given back all the same, so that the program
-  // runs on, and failure() says why.
+  // Takes what is new. Never fails: where the trace can't be written, chunks are given back all the same, so that the
+  // program runs on, and failure() says why.
   DrainCounts drain(DrainDepth depth);
   const std::optional<Error>& failure() const { return failure_; }
 
   // The trace has got another name.
   void renamed(std::string trace_path) { trace_path_ = std::move(trace_path); }
 
-  // The process is over, or has become another image: takes the rest and closes the trace. Then the spool may be deleted.
+  // The process is over, or has become another image: takes the rest and closes the trace. Then the spool may be
+  // deleted.
   void finish(std::optional<int> wait_status, std::uint64_t peak_rss_bytes);
   // After finish(): puts the summary into the cache of the trace.
   void summarize(LaunchOutcome& outcome);
@@ -62,15 +63,15 @@ class ImageRecording {
     std::uint64_t serial;  // thread_chunk
     std::uint32_t index;
   };
-  struct Stream {                    // one thread
+  struct Stream {  // one thread
     trace::BlockPacker packer;
-    std::vector<Chunk> queue;        // seen, not yet decoded to their end; ascending
-    std::vector<std::uint32_t> held; // decoded, to be given back when their events are in the file
+    std::vector<Chunk> queue;         // seen, not yet decoded to their end; ascending
+    std::vector<std::uint32_t> held;  // decoded, to be given back when their events are in the file
     std::uint64_t next_serial = 0;
-    bool in_chunk = false;           // queue.front() was begun
-    bool damaged = false;            // the rest of queue.front() can't be decoded
-    bool idle = false;               // wasn't inside a hook when its chunk was looked at
-    bool over = false;               // ThreadEnd was its last event
+    bool in_chunk = false;  // queue.front() was begun
+    bool damaged = false;   // the rest of queue.front() can't be decoded
+    bool idle = false;      // wasn't inside a hook when its chunk was looked at
+    bool over = false;      // ThreadEnd was its last event
   };
 
   ImageRecording(LiveSpool spool, trace::EventBlockEncoder& encoder);
@@ -95,13 +96,13 @@ class ImageRecording {
   std::vector<Stream> streams_;          // by thread
   std::vector<bool> tracked_;            // by chunk: in a queue, or held
   std::vector<std::uint32_t> to_give_back_;
-  std::size_t held_ = 0;                 // chunks
-  std::uint64_t calls_ = 0;              // in the trace: successful ones, a realloc being one
+  std::size_t held_ = 0;     // chunks
+  std::uint64_t calls_ = 0;  // in the trace: successful ones, a realloc being one
   std::uint32_t used_shapes_ = 0;
   std::vector<std::uint64_t> words_;
   std::vector<trace::ClockPair> clock_pairs_;
   std::size_t clock_pairs_written_ = 0;
-  bool gaps_are_final_ = false;          // no more chunks will come: what is missing is lost
+  bool gaps_are_final_ = false;  // no more chunks will come: what is missing is lost
   bool something_packed_ = false;
   bool summarized_ = false;
   std::optional<Error> failure_;

@@ -81,7 +81,8 @@ void LaunchSignals::child_is_gone() { g_child_gone = true; }
 bool LaunchSignals::stop_requested() const { return g_stop; }
 
 void wait_for_wake(trace::LauncherControl& control, std::uint32_t seen, std::uint64_t timeout_ns) {
-  const timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000), static_cast<long>(timeout_ns % 1'000'000'000)};
+  const timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000),
+                         static_cast<long>(timeout_ns % 1'000'000'000)};
   control.sleeping.store(1);
   // Between the check of `wake` and here a program may have bumped it: the kernel compares again.
   ::syscall(SYS_futex, &control.wake, FUTEX_WAIT, seen, &timeout, nullptr, 0);

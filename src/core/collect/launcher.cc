@@ -33,7 +33,7 @@ constexpr std::uint64_t kShortestSleepNs = 20 * kMs;  // while waiting for proce
 constexpr std::uint64_t kLongestSleepNs = 1000 * kMs;
 constexpr std::uint64_t kFlushPeriodNs = 5000 * kMs;  // open chunks of idle programs go into the file that often
 constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
-constexpr std::uint64_t kStartGraceNs = 1000 * kMs;   // for an orphan to make its spool after the command ended
+constexpr std::uint64_t kStartGraceNs = 1000 * kMs;  // for an orphan to make its spool after the command ended
 
 std::uint64_t now_ns() {
   timespec now{};
@@ -56,8 +56,8 @@ Status check_output(const std::string& output) {
     return Error{ErrorKind::Io, "cannot write the trace " + output + ": it is a directory; name a file in it with -o"};
   }
   if (::access(exists ? output.c_str() : folder.c_str(), exists ? W_OK : W_OK | X_OK) == 0) return ok();
-  return Error{ErrorKind::Io, "cannot write the trace " + (output.empty() ? "into the working directory" : output) + ": " +
-                                  std::strerror(errno) + "; choose a writable place with -o"};
+  return Error{ErrorKind::Io, "cannot write the trace " + (output.empty() ? "into the working directory" : output) +
+                                  ": " + std::strerror(errno) + "; choose a writable place with -o"};
 }
 
 class Launch {
@@ -74,8 +74,8 @@ class Launch {
     ProcessWatch watch;
     ImageRecording* image = nullptr;  // the one it runs; null when it's over
     std::uint32_t images = 0;
-    std::vector<std::string> retired; // names of its spools that are done with
-    bool left = false;                // nothing more to do for it
+    std::vector<std::string> retired;  // names of its spools that are done with
+    bool left = false;                 // nothing more to do for it
   };
 
   void find_images();
@@ -109,7 +109,9 @@ Status Launch::start(const Executable& executable) {
   had_children_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   Variables variables{{trace::kEnvSpoolDir, directory_.path()}};
-  const auto number = [&](const char* name, std::uint64_t value) { variables.emplace_back(name, std::to_string(value)); };
+  const auto number = [&](const char* name, std::uint64_t value) {
+    variables.emplace_back(name, std::to_string(value));
+  };
   if (options_.spool_bytes != 0) number(trace::kEnvSpoolBytes, options_.spool_bytes);
   if (options_.sample_bytes != 0) number(trace::kEnvSampleBytes, options_.sample_bytes);
   if (options_.sample_seed) number(trace::kEnvSampleSeed, *options_.sample_seed);
@@ -120,13 +122,13 @@ Status Launch::start(const Executable& executable) {
   if (!pid) return pid.error();
   child_ = *pid;
   signals_.forward_to(child_);
-  processes_.emplace(child_, Process{ProcessWatch(child_)});
+  processes_.emplace(child_, Process{.watch = ProcessWatch(child_), .retired = {}});
   names_.emplace(options_.output, options_.command.front(), child_);
   return ok();
 }
 
 void Launch::add_image(const std::string& name, pid_t pid) {
-  Process& process = processes_.try_emplace(pid, Process{ProcessWatch(pid)}).first->second;
+  Process& process = processes_.try_emplace(pid, Process{.watch = ProcessWatch(pid), .retired = {}}).first->second;
   if (process.image != nullptr) {
     // The image before was replaced by exec: it gives its name to the one that runs now.
     const std::string name_now = names_->replaced(pid, process.images - 1);
@@ -142,8 +144,8 @@ void Launch::add_image(const std::string& name, pid_t pid) {
       if (::rename(old_name.c_str(), new_name.c_str()) == 0) image->renamed(new_name);
     }
   }
-  Result<std::unique_ptr<ImageRecording>> image = ImageRecording::create(
-      directory_.path() + "/" + name, names_->current(pid), options_.summarize, encoder_);
+  Result<std::unique_ptr<ImageRecording>> image =
+      ImageRecording::create(directory_.path() + "/" + name, names_->current(pid), options_.summarize, encoder_);
   if (!image) {
     outcome_.warnings.push_back(image.error().message);
     return;
@@ -274,16 +276,20 @@ LaunchOutcome Launch::finish() {
                                 process.image->spool_path() + ", and is read with " + process.image->trace_path());
   }
   std::stable_sort(images_.begin(), images_.end(), [&](const auto& a, const auto& b) {
-    const auto rank = [&](const ImageRecording& image) { return image.trace_path() == names_->current(child_) ? 0 : 1; };
+    const auto rank = [&](const ImageRecording& image) {
+      return image.trace_path() == names_->current(child_) ? 0 : 1;
+    };
     return rank(*a) < rank(*b);
   });
   for (const auto& image : images_) {
-    outcome_.images.push_back({image->trace_path(), image->info(), image->calls(), image->file_bytes(), image->summarized()});
+    outcome_.images.push_back(
+        {image->trace_path(), image->info(), image->calls(), image->file_bytes(), image->summarized()});
     for (const std::string& warning : image->warnings()) outcome_.warnings.push_back(warning);
     if (!outcome_.failure && image->failure()) outcome_.failure = image->failure();
   }
   if (images_.empty()) {
-    outcome_.warnings.push_back("nothing was recorded: the command ended before its first allocation, or it can't be preloaded");
+    outcome_.warnings.push_back(
+        "nothing was recorded: the command ended before its first allocation, or it can't be preloaded");
   } else if (images_.front()->trace_path() != names_->current(child_)) {
     outcome_.warnings.push_back("the command itself wasn't recorded, only processes that it started");
   }
@@ -304,12 +310,14 @@ Result<LaunchOutcome> launch(const LaunchOptions& options, const ProgressCallbac
   const Result<Executable> executable = find_executable(options.command.front());
   if (!executable) return executable.error();
   if (::access(options.recorder_library.c_str(), R_OK) != 0) {
-    return Error{ErrorKind::CannotRecord, "the recorder " + options.recorder_library + " is missing; install tare again"};
+    return Error{ErrorKind::CannotRecord,
+                 "the recorder " + options.recorder_library + " is missing; install tare again"};
   }
   // ld.so splits LD_PRELOAD at blanks and colons, and has no escape for them.
   if (options.recorder_library.find_first_of(" :") != std::string::npos) {
-    return Error{ErrorKind::CannotRecord, "the recorder's path '" + options.recorder_library +
-                                              "' has a blank or a colon in it, which LD_PRELOAD can't hold; install tare elsewhere"};
+    return Error{ErrorKind::CannotRecord,
+                 "the recorder's path '" + options.recorder_library +
+                     "' has a blank or a colon in it, which LD_PRELOAD can't hold; install tare elsewhere"};
   }
   if (Status status = check_output(options.output); !status) return status.error();
   Result<SpoolDirectory> directory = SpoolDirectory::create(folder_of(options.output.empty() ? "./" : options.output));

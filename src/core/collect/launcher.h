@@ -24,21 +24,21 @@ enum class Summarize : std::uint8_t {
 };
 
 struct LaunchOptions {
-  std::vector<std::string> command;         // [0] is looked up in PATH as execvp does
-  std::string output;                       // F of the naming contract; empty: tare.PROGRAM.PID.tare in the working directory
-  std::string recorder_library;             // absolute path of libtare-record.so
+  std::vector<std::string> command;  // [0] is looked up in PATH as execvp does
+  std::string output;                // F of the naming contract; empty: tare.PROGRAM.PID.tare in the working directory
+  std::string recorder_library;      // absolute path of libtare-record.so
   WaitFor wait_for = WaitFor::AllProcesses;
   RecordEnvironment environment = RecordEnvironment::No;
   RecordFreeStacks free_stacks = RecordFreeStacks::No;
   Summarize summarize = Summarize::WhileRecording;
-  std::uint64_t sample_bytes = 0;           // 0: every allocation
+  std::uint64_t sample_bytes = 0;  // 0: every allocation
   std::optional<std::uint64_t> sample_seed;
-  std::uint64_t spool_bytes = 0;            // memory-backed buffer a process may take; 0: kDefaultLaunchedChunks
+  std::uint64_t spool_bytes = 0;  // memory-backed buffer a process may take; 0: kDefaultLaunchedChunks
 };
 
 // One trace that was written. Ordered: the first process's last image first, then as they appeared.
 struct RecordedImage {
-  std::string path;             // of the .tare file
+  std::string path;  // of the .tare file
   trace::ProcessInfo info;
   std::uint64_t events = 0;
   std::uint64_t file_bytes = 0;
@@ -46,14 +46,14 @@ struct RecordedImage {
 };
 
 struct LaunchOutcome {
-  int wait_status = 0;                    // of the command, as waitpid gives it
-  std::vector<RecordedImage> images;      // empty: nothing was recorded (see warnings)
-  std::vector<std::string> warnings;      // one line each
-  std::optional<Error> failure;           // the recording went wrong on the way (disk full ...); the command ran on
+  int wait_status = 0;                // of the command, as waitpid gives it
+  std::vector<RecordedImage> images;  // empty: nothing was recorded (see warnings)
+  std::vector<std::string> warnings;  // one line each
+  std::optional<Error> failure;       // the recording went wrong on the way (disk full ...); the command ran on
   // how the work went; printed by --verbose, checked by tests and benches
   std::uint64_t wakeups = 0;
   std::uint64_t drained_chunks = 0;
-  std::uint64_t late_events = 0;          // arrived after the merge had passed them: that image's summary was recomputed
+  std::uint64_t late_events = 0;  // arrived after the merge had passed them: that image's summary was recomputed
   std::uint64_t recomputed_summaries = 0;
 };
 
@@ -65,9 +65,10 @@ struct LaunchProgress {
 };
 using ProgressCallback = std::function<void(const LaunchProgress&)>;  // at most some ten times a second
 
-// An error means that the command wasn't started: CommandNotFound, CannotRecord, Usage, Io. SIGINT, SIGQUIT, SIGTERM and
-// SIGHUP don't end the launcher while the command runs: the last two are forwarded to it, the first two reach it from the
-// terminal anyway (a second SIGINT stops the waiting for other processes). Not reentrant: one launch() at a time a process.
+// An error means that the command wasn't started: CommandNotFound, CannotRecord, Usage, Io. SIGINT, SIGQUIT, SIGTERM
+// and SIGHUP don't end the launcher while the command runs: the last two are forwarded to it, the first two reach it
+// from the terminal anyway (a second SIGINT stops the waiting for other processes). Not reentrant: one launch() at a
+// time a process.
 Result<LaunchOutcome> launch(const LaunchOptions& options, const ProgressCallback& progress = {});
 
 // Does the checks that launch() does before it starts anything; gives the file that would be executed.

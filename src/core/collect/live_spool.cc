@@ -36,7 +36,8 @@ Result<LiveSpool> LiveSpool::open(const std::string& path) {
   void* controls = MAP_FAILED;
   std::uint64_t mapped = 0;
   if (::fstat(fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) > kControls + sizeof(ChunkControl)) {
-    mapped = std::min<std::uint64_t>(kMaxChunks, (static_cast<std::uint64_t>(status.st_size) - kControls) / sizeof(ChunkControl));
+    mapped = std::min<std::uint64_t>(kMaxChunks,
+                                     (static_cast<std::uint64_t>(status.st_size) - kControls) / sizeof(ChunkControl));
     header = ::mmap(nullptr, kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     controls = ::mmap(nullptr, mapped * sizeof(ChunkControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, kControls);
   } else {
@@ -97,7 +98,8 @@ void LiveSpool::give_back(std::uint32_t chunk) {
   do {
     control.next_free = static_cast<std::uint32_t>(head);
     wanted = ((head >> 32) + 1) << 32 | (chunk + 1);
-  } while (!header_->free_chunks.compare_exchange_weak(head, wanted, std::memory_order_acq_rel, std::memory_order_relaxed));
+  } while (
+      !header_->free_chunks.compare_exchange_weak(head, wanted, std::memory_order_acq_rel, std::memory_order_relaxed));
 }
 
 }  // namespace tare::core

@@ -1,4 +1,5 @@
-// Merges the threads of a running program into one stream as far as is certain: so that replay goes along with the recording.
+// Merges the threads of a running program into one stream as far as is certain: so that replay goes along with the
+// recording.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 
 namespace tare::core {
 
-// Each thread has a watermark: no event of it with a smaller stamp will come. What lies before all watermarks is handed out.
-// A single thread needs none of that: its events go straight through.
+// Each thread has a watermark: no event of it with a smaller stamp will come. What lies before all watermarks is handed
+// out. A single thread needs none of that: its events go straight through.
 class OnlineMerge {
  public:
   // Pending events beyond this many (100 MB) mean that a thread has hung in an allocation for long: the merge gives up.
@@ -32,8 +33,8 @@ class OnlineMerge {
   // Nothing more will come from any thread.
   void finish();
 
-  // Events that came after later ones had been handed out. From the first on, and after giving up, the sink gets nothing more
-  // and what it got is worthless.
+  // Events that came after later ones had been handed out. From the first on, and after giving up, the sink gets
+  // nothing more and what it got is worthless.
   std::uint64_t late_events() const { return late_events_; }
   bool gave_up() const { return gave_up_; }
   bool sound() const { return late_events_ == 0 && !gave_up_; }
@@ -57,7 +58,7 @@ class OnlineMerge {
   std::uint32_t threads_seen_ = 0;
   std::vector<trace::Event> batch_;
   trace::MergeHeap heap_;
-  trace::MergeKey floor_{0, 0};          // keys below have been handed out
+  trace::MergeKey floor_{0, 0};  // keys below have been handed out
   std::size_t pending_ = 0;
   std::uint64_t late_events_ = 0;
   bool gave_up_ = false;

@@ -22,7 +22,7 @@ using trace::LauncherControl;
 namespace {
 
 constexpr std::uint64_t kLeastFreeBytes = 32 << 20;  // half of what one process may fill while it's drained
-constexpr std::uint32_t kWakeChunks = 16;            // one block's worth: some 200 wakes a second at 10 M events a second
+constexpr std::uint32_t kWakeChunks = 16;  // one block's worth: some 200 wakes a second at 10 M events a second
 
 // Errno, 0 for success.
 int try_create(const std::string& folder, std::string& path) {
@@ -40,12 +40,14 @@ bool parse_spool_name(const std::string& name, std::uint32_t& pid, std::uint32_t
   const auto first = std::from_chars(name.data(), end, pid);
   if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '.') return false;
   const auto second = std::from_chars(first.ptr + 1, end, image);
-  return second.ec == std::errc{} && std::string_view(second.ptr, static_cast<std::size_t>(end - second.ptr)) == trace::kSpoolSuffix;
+  return second.ec == std::errc{} &&
+         std::string_view(second.ptr, static_cast<std::size_t>(end - second.ptr)) == trace::kSpoolSuffix;
 }
 
 Result<SpoolDirectory> SpoolDirectory::create(const std::string& last_resort) {
   const char* temporary = std::getenv("TMPDIR");
-  std::vector<std::string> folders{"/dev/shm", temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", last_resort};
+  std::vector<std::string> folders{"/dev/shm", temporary != nullptr && *temporary != '\0' ? temporary : "/tmp",
+                                   last_resort};
   SpoolDirectory directory;
   int error = 0;
   for (const std::string& folder : folders) {
@@ -58,15 +60,16 @@ Result<SpoolDirectory> SpoolDirectory::create(const std::string& last_resort) {
                                     "): " + std::strerror(error) + "; free some space or set TMPDIR"};
   }
   const auto failed = [&](const char* what) {
-    return Error{ErrorKind::Io, std::string("cannot ") + what + " " + directory.path_ + "/" + trace::kControlName + ": " +
-                                    std::strerror(errno) + "; check the free space there"};
+    return Error{ErrorKind::Io, std::string("cannot ") + what + " " + directory.path_ + "/" + trace::kControlName +
+                                    ": " + std::strerror(errno) + "; check the free space there"};
   };
   const std::string name = directory.path_ + "/" + trace::kControlName;
   directory.control_fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (directory.control_fd_ < 0) return failed("create");
   // Written, not left sparse: a full disk shows here and not as SIGBUS later.
   const std::vector<char> zeros(sizeof(LauncherControl), '\0');
-  if (::write(directory.control_fd_, zeros.data(), zeros.size()) != static_cast<ssize_t>(zeros.size())) return failed("write");
+  if (::write(directory.control_fd_, zeros.data(), zeros.size()) != static_cast<ssize_t>(zeros.size()))
+    return failed("write");
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;

@@ -21,7 +21,8 @@ class SpoolDirectory {
   trace::LauncherControl& control() const { return *control_; }
   // Names of spools there now, those of one process by age.
   std::vector<std::string> spools() const;
-  // Deletes a spool, and keeps its name from being given again: the recorder numbers the images of a process by what is there.
+  // Deletes a spool, and keeps its name from being given again: the recorder numbers the images of a process by what is
+  // there.
   void retire(const std::string& name) const;
   // Deletes what retire() left for processes that are gone.
   void forget(const std::string& name) const;

@@ -1,4 +1,5 @@
-// The naming contract: F for the first process's last image, F.PID for other processes, F.PID.eN for images replaced by exec.
+// The naming contract: F for the first process's last image, F.PID for other processes, F.PID.eN for images replaced by
+// exec.
 #pragma once
 
 #include <sys/types.h>
@@ -13,8 +14,9 @@ class TraceNames {
   // `output` as the user gave it, or empty: tare.PROGRAM.PID.tare.
   TraceNames(const std::string& output, const std::string& program, pid_t first_process)
       : first_process_(first_process),
-        base_(!output.empty() ? output
-                              : "tare." + program.substr(program.rfind('/') + 1) + "." + std::to_string(first_process) + ".tare") {}
+        base_(!output.empty()
+                  ? output
+                  : "tare." + program.substr(program.rfind('/') + 1) + "." + std::to_string(first_process) + ".tare") {}
 
   // Of the image that a process runs now.
   std::string current(pid_t pid) const { return pid == first_process_ ? base_ : base_ + "." + std::to_string(pid); }

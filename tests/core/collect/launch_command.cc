@@ -1,4 +1,5 @@
-// The launcher without the front end, for tests and measurements: launch_command RECORDER OUTPUT [--no-summary] -- COMMAND...
+// The launcher without the front end, for tests and measurements: launch_command RECORDER OUTPUT [--no-summary] --
+// COMMAND...
 #include <sys/resource.h>
 #include <sys/wait.h>
 
