@@ -1,10 +1,32 @@
 // What one growth step adds to its row.
 #include "core/replay/chain_rows.h"
 
+#include <bit>
+
 namespace tare::core {
 namespace {
 
 constexpr std::uint64_t round_up_4k(std::uint64_t bytes) { return (bytes + 4095) & ~std::uint64_t{4095}; }
+
+// The capacity that doubling gives: of the size alone, not of how it was reached, so that a chain of which sampling
+// shows only a part adds up to the same.
+constexpr std::uint64_t doubled(std::uint64_t bytes, std::uint64_t least) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 63;
+  return std::bit_ceil(std::clamp(bytes, least, kMost));
+}
+
+// How many steps one that was seen stands for. Sampling decides about a block grown by realloc with the luck of the
+// block before, so that both are seen as often as the rarer one; blocks of separate mallocs are seen independently of
+// each other.
+constexpr double weight_of_both(GrowthKind kind, double a, double b) {
+  return kind == GrowthKind::Realloc ? std::max(a, b) : a * b;
+}
+
+double weight_of_three(const ChainState& before, const ChainStep& step) {
+  if (step.kind == GrowthKind::MallocCopyFree) return before.step_weight * step.to_weight;
+  const double later = std::max(step.from_weight, step.to_weight);
+  return weight_of_both(before.kind, before.predecessor_weight, later);
+}
 
 // Growing by less than a fifth is what "just enough" and fixed increments look like once a buffer is larger than five
 // of them; the smallest factor in wide use that isn't (size classes spaced four a doubling, Python's lists) is
@@ -29,39 +51,37 @@ ChainRow& ChainRows::row_of(trace::StackId stack, GrowthKind kind) {
   return rows_[of_stack[at] - 1];
 }
 
-void ChainRows::step(ChainState& state, Link link, trace::StackId stack, GrowthKind kind, Move move, std::uint64_t from,
-                     std::uint64_t to, double weight) {
-  ChainRow& row = row_of(stack, kind);
-  const auto bytes = [weight](std::uint64_t n) { return weight * static_cast<double>(n); };
-  const std::uint64_t from_4k = round_up_4k(from);
-  const std::uint64_t to_4k = round_up_4k(to);
-  if (link == Link::First) {
-    state.doubling_bytes = from;
-    state.doubling_4k_bytes = from_4k;
-    row.chains += weight;
-    row.requested_bytes += bytes(from);
-    row.rounded_4k_bytes += bytes(from_4k);
-    row.doubling_bytes += bytes(from_4k);
-  }
+ChainState ChainRows::step(const ChainStep& step, const ChainState* before) {
+  ChainRow& row = row_of(step.stack, step.kind);
+  const double weight = weight_of_both(step.kind, step.from_weight, step.to_weight);
+  const auto bytes = [](double times, std::uint64_t n) { return times * static_cast<double>(n); };
+  const std::uint64_t from_4k = round_up_4k(step.from);
+  const std::uint64_t to_4k = round_up_4k(step.to);
+  const std::uint64_t from_doubled = doubled(step.from, 4096);
+  const std::uint64_t to_doubled = doubled(step.to, 4096);
+
+  // A chain begins at a step that follows no other. Sampling may have hidden the step before: what is counted too often
+  // for that is taken off wherever both were seen, which makes the sum right in the mean (and 0 here where nothing is
+  // sampled).
+  const double begins = before ? weight - weight_of_three(*before, step) : weight;
+  row.chains += begins;
+  row.requested_bytes += bytes(begins, step.from);
+  row.rounded_4k_bytes += bytes(begins, from_4k);
+  row.doubling_bytes += bytes(begins, from_doubled);
+
   row.steps += weight;
-  if (is_slow(from, to)) row.slow_steps += weight;
-  if (move == Move::InPlace) {
+  if (is_slow(step.from, step.to)) row.slow_steps += weight;
+  if (step.move == Move::InPlace) {
     row.in_place_steps += weight;
   } else {
-    row.copied_bytes += bytes(from);
+    row.copied_bytes += bytes(weight, step.from);
   }
-  row.requested_bytes += bytes(to);
-  if (to_4k != from_4k) row.rounded_4k_bytes += bytes(to_4k);
-  if (to > state.doubling_bytes) {
-    state.doubling_bytes = std::max(2 * state.doubling_bytes, to);
-    row.doubling_copied_bytes += bytes(from);
-  }
-  if (to > state.doubling_4k_bytes) {
-    state.doubling_4k_bytes = std::max(2 * state.doubling_4k_bytes, to_4k);
-    row.doubling_bytes += bytes(state.doubling_4k_bytes);
-  }
-  row.max_requested_bytes = std::max(row.max_requested_bytes, to);
-  state.row = static_cast<std::uint32_t>(&row - rows_.data());
+  row.requested_bytes += bytes(weight, step.to);
+  if (to_4k != from_4k) row.rounded_4k_bytes += bytes(weight, to_4k);
+  if (to_doubled != from_doubled) row.doubling_bytes += bytes(weight, to_doubled);
+  if (doubled(step.from, 1) != doubled(step.to, 1)) row.doubling_copied_bytes += bytes(weight, step.from);
+  row.max_requested_bytes = std::max(row.max_requested_bytes, step.to);
+  return {static_cast<std::uint32_t>(&row - rows_.data()), step.kind, weight, step.from_weight};
 }
 
 std::uint64_t ChainRows::memory_bytes() const {

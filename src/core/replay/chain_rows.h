@@ -11,14 +11,26 @@
 
 namespace tare::core {
 
-// What the growth so far would have needed had the buffer doubled instead: carried from block to block of one chain.
-struct ChainState {                 // not initialised: most blocks that end have none
-  std::uint64_t doubling_bytes;     // capacity, starting from the first request
-  std::uint64_t doubling_4k_bytes;  // the same in whole 4 KiB units
-  std::uint32_t row;                // of its last step
+// What a block that grew out of another one carries on. Not initialised: most blocks that end didn't.
+struct ChainState {
+  std::uint32_t row;          // of the step that made it
+  GrowthKind kind;            // of that step
+  double step_weight;         // of that step
+  double predecessor_weight;  // of the block it took over from
 };
 
-// Sums over the steps made at one stack; every addend is multiplied by the chain's weight.
+// One step: the block that asked for `to` bytes at `stack` took over from one that asked for `from` < `to`.
+struct ChainStep {
+  trace::StackId stack;
+  GrowthKind kind;
+  Move move;
+  std::uint64_t from;
+  std::uint64_t to;
+  double from_weight;
+  double to_weight;
+};
+
+// Sums over the steps made at one stack, weights in.
 struct ChainRow {
   trace::StackId stack;
   GrowthKind kind;
@@ -27,10 +39,10 @@ struct ChainRow {
   double slow_steps = 0;             // larger by less than a fifth
   double in_place_steps = 0;         // realloc that found room behind the block
   double copied_bytes = 0;           // old request of the steps that weren't in place
-  double doubling_copied_bytes = 0;  // the same had capacity doubled
+  double doubling_copied_bytes = 0;  // the same had capacity been the next power of two
   double requested_bytes = 0;        // all requests of the chains, first blocks included
   double rounded_4k_bytes = 0;       // the same in whole 4 KiB units, counted when they change
-  double doubling_bytes = 0;         // the same in 4 KiB units had capacity doubled
+  double doubling_bytes = 0;         // the same had capacity been the next power of two, 4 KiB at least
   std::uint64_t max_requested_bytes = 0;
   double live = 0;  // blocks whose last step was made here
   double live_at_peak = 0;
@@ -39,11 +51,8 @@ struct ChainRow {
 
 class ChainRows {
  public:
-  // The block that asked for `to` bytes at `stack` took over from one that asked for `from` < `to`. `state` is that of
-  // the old block's chain where `link` is Later, and becomes that of the new block's.
-  enum class Link : std::uint8_t { First, Later };
-  void step(ChainState& state, Link link, trace::StackId stack, GrowthKind kind, Move move, std::uint64_t from,
-            std::uint64_t to, double weight);
+  // `before`: what the old block carried, null if it grew out of none.
+  ChainState step(const ChainStep& step, const ChainState* before);
 
   // A block whose last step was made at `row` begins or ends; `epoch` as for shapes (see ShapeSums).
   void add_live(std::uint32_t row, double blocks, std::uint32_t epoch) {

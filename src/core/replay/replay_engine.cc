@@ -107,7 +107,7 @@ ReplayEngine::Dead ReplayEngine::died_specially(std::uint64_t word) {
   dead.shape = block.shape;
   dead.in_chain = true;
   dead.chain = block.state;
-  chains_.add_live(block.state.row, -weight(block.shape), epoch_);
+  chains_.add_live(block.state.row, -block.state.step_weight, epoch_);
   free_chain_blocks_.push_back(at);
   return dead;
 }
@@ -119,11 +119,11 @@ void ReplayEngine::continued(const Dead& dead, std::uint64_t& word, GrowthKind k
   const std::uint64_t from = requested_bytes(dead);
   const std::uint64_t to = dictionary_.shapes[shape].requested_bytes;
   if (to < from || (to == from && !dead.in_chain)) return;  // shrinking ends a chain
-  ChainState state = dead.chain;
-  if (to > from) {
-    chains_.step(state, dead.in_chain ? ChainRows::Link::Later : ChainRows::Link::First, recorded_.sums[shape].stack,
-                 kind, move, from, to, weight(dead));
-  }
+  const ChainState* before = dead.in_chain ? &dead.chain : nullptr;
+  const ChainState state =
+      to == from
+          ? dead.chain
+          : chains_.step({recorded_.sums[shape].stack, kind, move, from, to, weight(dead), weight(shape)}, before);
   std::uint32_t at;
   if (free_chain_blocks_.empty()) {
     at = static_cast<std::uint32_t>(chain_blocks_.size());
@@ -133,7 +133,7 @@ void ReplayEngine::continued(const Dead& dead, std::uint64_t& word, GrowthKind k
     free_chain_blocks_.pop_back();
     chain_blocks_[at] = {shape, state};
   }
-  chains_.add_live(state.row, weight(shape), epoch_);
+  chains_.add_live(state.row, state.step_weight, epoch_);
   word = word_of(static_cast<std::uint32_t>(word >> 32), kInChain | at);
 }
 

@@ -1,6 +1,10 @@
 // Growth chains: by realloc, and by allocate, copy and free.
 #include <gtest/gtest.h>
 
+#include <random>
+#include <vector>
+
+#include "core/replay/ledger.h"
 #include "made_up_trace.h"
 
 namespace tare::core {
@@ -157,6 +161,53 @@ TEST(Chains, WeightsMultiply) {
   EXPECT_DOUBLE_EQ(chain_value(tables, "copied_bytes"), 25);
   EXPECT_DOUBLE_EQ(chain_value(tables, "peak_blocks"), 2.5);
 }
+
+// Chains of which each block is sampled with its own probability must add up to the exact run's sums in the mean.
+class SampledChains : public testing::TestWithParam<GrowthKind> {};
+
+TEST_P(SampledChains, MeansAreTheExactSums) {
+  const std::vector<std::uint64_t> sizes = {10, 15, 40, 100, 700, 800, 5000, 5001, 90'000};
+  const std::vector<double> weights = {2, 2, 1.6, 1.6, 1.4, 1.4, 1.2, 1.2, 1};
+  const bool by_realloc = GetParam() == GrowthKind::Realloc;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  MadeUpTrace made;
+  const auto stack = made.stack(0x2000);
+  const auto grow = [&](std::vector<bool> seen) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const double weight = made.info.sample_bytes != 0 ? weights[i] : 1.0;
+      const std::uint64_t address = 0x10010 + 0x100000 * i;
+      const bool before = i > 0 && seen[i - 1];
+      if (seen[i] && before && by_realloc) {
+        made.realloc(address - 0x100000, address, made.shape(stack, sizes[i], 0, weight));
+      } else {
+        if (seen[i]) made.alloc(address, made.shape(stack, sizes[i], 0, weight));
+        if (before) made.free(address - 0x100000);
+      }
+    }
+    if (seen.back()) made.free(0x10010 + 0x100000 * (sizes.size() - 1));
+  };
+  constexpr int kChains = 40'000;  // standard deviations under 1 %
+  for (int i = 0; i < 10; ++i) grow(std::vector<bool>(sizes.size(), true));
+  const Tables exact = made.replay();
+  EXPECT_EQ(chain_value(exact, "chains"), 10);
+  made.events.clear();
+  made.info.sample_bytes = 1000;
+  for (int i = 0; i < kChains; ++i) {
+    std::vector<bool> seen;
+    const double luck = uniform(random);
+    for (const double weight : weights) seen.push_back((by_realloc ? luck : uniform(random)) < 1 / weight);
+    grow(seen);
+  }
+  const Tables sampled = made.replay();
+  for (const char* column : {"chains", "steps", "slow_steps", "copied_bytes", "doubling_copied_bytes",
+                             "requested_bytes", "rounded_4k_bytes", "doubling_bytes"}) {
+    const double expected = chain_value(exact, column) * kChains / 10;
+    EXPECT_NEAR(chain_value(sampled, column), expected, 0.04 * expected) << column;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, SampledChains, testing::Values(GrowthKind::Realloc, GrowthKind::MallocCopyFree));
 
 }  // namespace
 }  // namespace tare::core
