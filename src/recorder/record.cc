@@ -172,8 +172,15 @@ ReallocBegin begin_realloc(Thread* thread, const StartState& start) {
   return begin;
 }
 
+// False where a handler gave this hook up meanwhile: the captured stack then stays unwritten, and nothing may build on it.
+static bool still_recording(Thread* thread, const ReallocBegin& begin) {
+  if (begin.recorded && thread->epoch == begin.epoch) return true;
+  if (begin.recorded) thread->unwinder.forget();
+  return false;
+}
+
 void write_realloc(Thread* thread, const ReallocBegin& begin, std::uint64_t old, const Block& block) {
-  if (!begin.recorded || thread->epoch != begin.epoch) return;
+  if (!still_recording(thread, begin)) return;
   std::uint64_t* const out = thread->cursor;
   std::uint64_t word0 = static_cast<std::uint64_t>(trace::Op::Realloc) | begin.before.flag | frame_bits(begin.capture);
   std::uint64_t* end = put_block(out, block, word0);
@@ -190,7 +197,7 @@ void write_realloc(Thread* thread, const ReallocBegin& begin, std::uint64_t old,
 }
 
 void write_realloc_free(Thread* thread, const ReallocBegin& begin, std::uint64_t old, trace::FreeApi api) {
-  if (!begin.recorded || thread->epoch != begin.epoch) return;
+  if (!still_recording(thread, begin)) return;
   std::uint64_t* out = thread->cursor;
   const bool stack = recorder.free_stacks();
   *out++ = free_word(old, api) | begin.before.flag | (stack ? trace::F0::kStack : 0);
@@ -205,7 +212,7 @@ void write_realloc_free(Thread* thread, const ReallocBegin& begin, std::uint64_t
 }
 
 void give_up_realloc(Thread* thread, const ReallocBegin& begin) {
-  if (begin.recorded && thread->epoch == begin.epoch) thread->unwinder.forget();
+  if (begin.recorded) thread->unwinder.forget();
 }
 
 void write_mapping(Thread* thread, const StartState& start, const Mapping& mapping) {

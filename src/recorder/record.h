@@ -146,7 +146,10 @@ TARE_INLINE void write_alloc(Thread* thread, const StartState& start, const Bloc
   const std::uint32_t epoch = thread->epoch;
   Capture capture = thread->unwinder.capture(start);
   if (TARE_UNLIKELY(!prepare(thread, start, 6, capture))) return;
-  if (TARE_UNLIKELY(thread->epoch != epoch)) return;  // a handler found this hook given up
+  if (TARE_UNLIKELY(thread->epoch != epoch)) {  // a handler found this hook given up
+    thread->unwinder.forget();                  // the capture above stays unwritten
+    return;
+  }
   const Stamped now = stamp_event(thread);
   thread->newest_block = block.address;
   std::uint64_t* const out = thread->cursor;

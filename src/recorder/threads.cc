@@ -11,7 +11,12 @@ namespace tare::recorder {
 
 namespace {
 
-constexpr std::uint32_t kDestructorRounds = 4;  // PTHREAD_DESTRUCTOR_ITERATIONS: we want the last
+// PTHREAD_DESTRUCTOR_ITERATIONS is 4: we want the last; ThreadSanitizer takes that one for itself, and the thread is gone then.
+#ifdef __SANITIZE_THREAD__
+constexpr std::uint32_t kDestructorRounds = 2;
+#else
+constexpr std::uint32_t kDestructorRounds = 4;
+#endif
 
 }  // namespace
 
@@ -47,7 +52,7 @@ void Recorder::assign(Thread* thread) {
   thread->said_start = false;
   thread->alive = true;
   if (sampling()) sampler.seed(thread->sampling, thread->id + (forks_ << 32));
-  thread->unwinder.forget();
+  thread->unwinder.reset();  // the dead thread's frames and readable pages may be gone
   if (thread->nested != nullptr) thread->nested->used.store(0, std::memory_order_relaxed);
 
   // More threads than chunks would leave none to drain: each holds one open.
