@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tare import _core, schema
 from tare.terminal import Progress
@@ -23,13 +23,22 @@ _WEIGHED = frozenset(
 ) | {f"freed_within_{n}" for n in (16, 64, 256, 65536)} | {"freed_later", "lifetime_ns", "byte_ns"}  # fmt: skip
 
 
-class CoreSource:
-    """Opens a trace when the first table or name is asked for."""
+# `line`: stacks with the same naming line are one, which is all that a summary shows. A compiler's 245,000 shapes are
+# 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7.
+Grain = Literal["stack", "line"]
+_FOLDED = ("site_sizes", "chains")
 
-    def __init__(self, path: str, *, at_ns: int | None = None, depth: int = 8, model: str = "") -> None:
+
+class CoreSource:
+    """A trace's tables and names."""
+
+    def __init__(
+        self, path: str, *, at_ns: int | None = None, depth: int = 8, model: str = "", grain: Grain = "stack"
+    ) -> None:
         self.path = path
         self.depth = depth
         self._model = model
+        self._grain = grain
         with Progress(f"tare: reading {path}") as progress:
             self._recording = _core.open(path, at_ns, _progress(progress))
         self.warnings: Sequence[str] = self._recording.warnings
@@ -54,11 +63,15 @@ class CoreSource:
     def _make(self, name: str) -> _core.Table:
         if name in ("sites", "stack_sites"):
             self._make_sites()
+            return self._recording.line_table(name) if self._grain == "line" else self._recording.table(name)
         if name == "frames":
             with Progress("tare: looking up names"):
                 return self._recording.frames_table()
         if name == "size_classes":
             return self._recording.size_classes(self._model)
+        if self._grain == "line" and name in _FOLDED:
+            self._make_sites()
+            return self._recording.line_table(name)
         return self._recording.table(name)
 
     def _make_sites(self) -> None:

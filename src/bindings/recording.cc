@@ -45,6 +45,12 @@ PyTable table(const Recording& recording, const std::string& name) {
   return {std::move(found)};
 }
 
+PyTable line_table(Recording& recording, const std::string& name) {
+  auto found = recording.line_table(name);
+  if (!found) raise({ErrorKind::Internal, "the core folds no table " + name});
+  return {std::move(found)};
+}
+
 void find_sites(Recording& recording, std::uint32_t depth) {
   nb::gil_scoped_release released;
   recording.find_sites(depth);
@@ -113,6 +119,7 @@ void bind_recording(nb::module_& module) {
   nb::class_<Recording>(module, "Recording")
       .def_prop_ro("warnings", [](const Recording& recording) { return recording.warnings(); })
       .def("table", table, nb::arg("name"))
+      .def("line_table", line_table, nb::arg("name"))
       .def("find_sites", find_sites, nb::arg("depth"))
       .def("size_classes", size_classes, nb::arg("model"))
       .def("frames_table", frames_table)

@@ -85,6 +85,35 @@ def test_text_and_arrow_make_the_same_table(trace: Path, monkeypatch: pytest.Mon
     assert tables[0] == tables[1]
 
 
+def test_folding_by_line_changes_no_sum(trace: Path) -> None:
+    by_stack, by_line = (Recording(CoreSource(str(trace), grain=grain)) for grain in ("stack", "line"))
+    columns = [
+        c.name
+        for c in schema.BY_NAME["site_sizes"].columns
+        if c.name.endswith("_blocks") or c.name.startswith("freed_")
+    ]
+    sums = (
+        ", ".join(f"sum({c})" for c in columns)
+        + ", sum(total_blocks * requested_bytes), sum(peak_blocks * usable_bytes)"
+    )
+    found = []
+    for recording in (by_stack, by_line):
+        recording.database.use("site_sizes", "chains")
+        exact = recording.database.row(f"select {sums} from site_sizes")
+        steps = recording.database.row("select sum(steps), count(*) from chains")
+        byte_ns = recording.database.row("select sum(byte_ns) from site_sizes")
+        found.append((exact, steps, round(byte_ns[0] / 1e9)))
+    assert found[0] == found[1]
+    assert by_stack.ledger.tare_bytes() == by_line.ledger.tare_bytes()
+    for a, b in zip(by_stack.ledger.lenses, by_line.ledger.lenses, strict=True):
+        left, right = (
+            r.ledger.findings(lens, by="site_row", all_claims="all") for r, lens in ((by_stack, a), (by_line, b))
+        )
+        assert {(f.site_row, f.bytes_peak, f.calls) for f in left} == {
+            (f.site_row, f.bytes_peak, f.calls) for f in right
+        }, a.name
+
+
 def test_net_tare_and_gross_are_the_processs_own(trace: Path) -> None:
     recording = Recording(CoreSource(str(trace)))
     totals = recording.ledger.totals

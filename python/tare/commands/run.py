@@ -93,7 +93,7 @@ def _summarize(outcome: _core.Outcome) -> None:
 
     images = [run_summary.Image(i.path, i.program, i.pid, i.events, i.file_bytes) for i in outcome.images]
     try:
-        recording = Recording(CoreSource(images[0].path))
+        recording = Recording(CoreSource(images[0].path, grain="line"))
         lines = list(run_summary.summary(recording, images, Style(sys.stderr), width_of(sys.stderr)))
     except TareError as error:
         lines = [f"tare: {error.message}"]

@@ -1,6 +1,7 @@
 // Cache first; otherwise open, replay, and leave the tables for the next reader.
 #include "core/recording/recording.h"
 
+#include "core/recording/fold.h"
 #include "core/recording/inherited.h"
 #include "core/recording/size_classes.h"
 #include "core/replay/replay.h"
@@ -46,6 +47,7 @@ struct Recording::State {
   std::string path;
   std::shared_ptr<const Tables> replayed;
   std::shared_ptr<const Tables> sites;
+  std::shared_ptr<const Tables> lines;
   std::vector<std::string> warnings;
   trace::Dictionary dictionary;
   std::unique_ptr<Names> names;
@@ -91,6 +93,15 @@ void Recording::find_sites(std::uint32_t depth) {
   Tables found;
   finder.add_to(found);
   state_->sites = std::make_shared<const Tables>(std::move(found));
+  state_->lines = nullptr;
+}
+
+std::shared_ptr<const Table> Recording::line_table(std::string_view name) {
+  if (!state_->sites) return nullptr;
+  if (!state_->lines) state_->lines = std::make_shared<const Tables>(fold_by_line(*state_->replayed, *state_->sites));
+  const Table* found = state_->lines->find(name);
+  if (found == nullptr) return nullptr;
+  return {state_->lines, found};
 }
 
 Result<Table> Recording::size_classes(std::string_view model_name) const {

@@ -38,6 +38,9 @@ class Recording {
   // Makes sites and stack_sites for stacks cut to `depth` frames.
   void find_sites(std::uint32_t depth);
 
+  // site_sizes, chains, sites and stack_sites by line, see fold.h; after find_sites().
+  std::shared_ptr<const Table> line_table(std::string_view name);
+
   // See size_classes.h.
   Result<Table> size_classes(std::string_view model_name) const;
 
