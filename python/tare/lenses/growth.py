@@ -5,18 +5,27 @@ from __future__ import annotations
 from tare.lenses.lens import Advice, Confidence, Evidence, Lens
 from tare.units import exact, human_bytes, percent, plural
 
-_CLAIMS = """
-with held as (
+# Sums of `chains`; a stack that grows by realloc and by hand is one claim.
+_SUMS = (
+    "chains", "steps", "slow_steps", "in_place_steps", "copied_bytes", "doubling_copied_bytes", "requested_bytes",
+    "rounded_4k_bytes", "doubling_bytes",
+)  # fmt: skip
+
+_CLAIMS = f"""
+with grown as (
+  select stack_id, max_by(kind, steps) as kind, sum(peak_blocks) as peak_blocks, max(max_requested_bytes) as max_requested_bytes,
+         {", ".join(f"sum({name}) as {name}" for name in _SUMS)}
+  from chains group by stack_id
+),
+held as (
   select stack_id, sum((usable_bytes + header_bytes) * peak_blocks) as bytes_peak,
          sum((usable_bytes + header_bytes) * end_blocks) as bytes_end, sum(byte_ns) as byte_ns
   from site_sizes group by stack_id
 )
-select cast(null as bigint) as shape_id, c.stack_id, c.peak_blocks as blocks,
-       h.bytes_peak, h.bytes_end, greatest(c.copied_bytes - c.doubling_copied_bytes, 0) as bytes_total,
-       h.byte_ns, c.steps as calls,
-       c.chains, c.steps, c.slow_steps, c.in_place_steps, c.copied_bytes, c.doubling_copied_bytes,
-       c.requested_bytes, c.rounded_4k_bytes, c.doubling_bytes, c.max_requested_bytes, c.kind
-from chains c left join held h on h.stack_id = c.stack_id
+select cast(null as bigint) as shape_id, g.stack_id, g.peak_blocks as blocks, h.bytes_peak, h.bytes_end,
+       greatest(g.copied_bytes - g.doubling_copied_bytes, 0) as bytes_total, h.byte_ns, g.steps as calls,
+       g.kind, g.max_requested_bytes, {", ".join(f"g.{name}" for name in _SUMS)}
+from grown g left join held h on h.stack_id = g.stack_id
 """
 
 
@@ -53,21 +62,8 @@ LENS = Lens(
     sampling="scaled",
     tables=("chains", "site_sizes"),
     claims=_CLAIMS,
-    evidence={
-        name: f"sum({name})"
-        for name in (
-            "chains",
-            "steps",
-            "slow_steps",
-            "in_place_steps",
-            "copied_bytes",
-            "doubling_copied_bytes",
-            "requested_bytes",
-            "rounded_4k_bytes",
-            "doubling_bytes",
-        )
-    }
-    | {"max_requested_bytes": "max(max_requested_bytes)", "kind": "max(kind)"},
+    evidence={name: f"sum({name})" for name in _SUMS}
+    | {"max_requested_bytes": "max(max_requested_bytes)", "kind": "max_by(kind, steps)"},
     shown="slow_steps > 0.5 * steps and (copied_bytes > 4 * doubling_copied_bytes + 65536"
     " or steps > 4 * greatest(chains, 1) * log2(2.0 + max_requested_bytes))",
     order="bytes_total + 64 * calls, byte_ns",

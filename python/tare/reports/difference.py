@@ -19,6 +19,15 @@ Key = tuple[str, ...]  # names of a site's functions, innermost first
 _MEASURES = ("blocks", "requested_bytes", "usable_bytes", "gross_bytes", "net_bytes", "tare_bytes")
 
 
+# What a lens' sums say, by its unit; churn's are the bytes of blocks that died young.
+_LENS_MEASURES = {
+    "bytes": ("bytes_peak", "bytes_end"),
+    "copied": ("bytes_total",),
+    "calls": ("bytes_total",),
+    "end": ("bytes_end",),
+}
+
+
 class SiteSums(NamedTuple):
     """What one site holds, and what the lenses say of it."""
 
@@ -140,6 +149,8 @@ def signed(value: float) -> str:
 
 def lines(change: Change, limit: int, style: Style, width: int) -> Iterator[str]:
     yield style(f"{change.before.title}, {change.before.path}  ->  {change.after.title}, {change.after.path}", "bold")
+    if change.before.sampled or change.after.sampled:
+        yield style("note: a sampled recording's figures are scaled; small changes may be chance", "yellow")
     differences = any(round(a) != round(b) for measures in change.moments.values() for a, b in measures.values())
     if not differences and not change.sites:
         yield "(no change)"
@@ -150,10 +161,10 @@ def lines(change: Change, limit: int, style: Style, width: int) -> Iterator[str]
             if round(a) != round(b) or measure in ("gross_bytes", "net_bytes", "tare_bytes"):
                 yield _row(f"{label}: {measure.replace('_bytes', '')}", a, b, style)
     yield ""
-    for lens, measures in change.lenses.items():
-        for measure, (a, b) in measures.items():
-            if measure == "bytes_peak" or round(a) != round(b):
-                yield _row(f"{lens}: {measure.removeprefix('bytes_')}", a, b, style)
+    for lens in change.after.ledger.lenses:
+        for measure in _LENS_MEASURES[lens.unit]:
+            a, b = change.lenses[lens.name][measure]
+            yield _row(f"{lens.name}: {measure.removeprefix('bytes_')}", a, b, style)
     yield ""
     if not change.sites:
         yield "sites: (no change)"
