@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kMarginTicks = 4'000'000;
 constexpr std::uint64_t kMarginNs = 1'000'000;
 constexpr std::uint64_t kClockPairGapNs = 10'000'000;
+constexpr int kChunksPerPass = 16;       // of a thread, before others and the merge have their turn
 constexpr std::size_t kMostHeld = 256;  // chunks, a quarter of what a program may have
 
 std::uint64_t monotonic_ns() {
@@ -114,8 +115,7 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
     begin_chunk(stream, control);
   }
   const bool full = control.state.load(std::memory_order_acquire) == ChunkState::Full;
-  const bool threads = streams_.size() > 1;
-  if (!full && depth == DrainDepth::Usual && !threads) return false;
+  if (!full && depth == DrainDepth::Usual && spool_.table_counts().threads < 2) return false;
   // Before the events: what isn't committed below then begins, and is stamped, later.
   stream.idle = full || control.busy.load(std::memory_order_acquire) == 0;
   const std::uint64_t words =
@@ -139,6 +139,8 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
     counts.events += pending.size() - before;
     if (pending.size() > before) stream.over = pending.back().kind == EventKind::ThreadEnd;
     if (replay_) {
+      // Asked for after the events were read: a thread counted later stamps its first event later.
+      if (spool_.table_counts().threads > 1) replay_->merge().expect_threads();
       replay_->merge().append(stream.packer.thread, {pending.data() + before, pending.size() - before});
     }
   }
@@ -148,8 +150,8 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
     spool_.hold(front.index);
     stream.held.push_back(front.index);
     ++held_;
-    ++counts.chunks;
   }
+  ++counts.chunks;
   stream.queue.erase(stream.queue.begin());
   stream.next_serial = front.serial + 1;
   stream.in_chunk = false;
@@ -220,7 +222,9 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
   const std::uint64_t now = stamp_now();
   find_chunks();
   for (Stream& stream : streams_) {
-    while (!stream.queue.empty() && decode_front(stream, depth, counts)) {
+    stream.idle = false;
+    int left = kChunksPerPass;
+    while (left-- > 0 && !stream.queue.empty() && decode_front(stream, depth, counts)) {
       // Each block is written and its chunks given back at once: with a full spool the program waits for that.
       if (stream.packer.pending.size() >= kBlockEvents) pack(stream);
       write_out();
@@ -240,7 +244,8 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
 
 void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_rss_bytes) {
   gaps_are_final_ = true;
-  drain(DrainDepth::Everything);
+  while (drain(DrainDepth::Everything).chunks > 0) {
+  }
   if (const Result<ProcessInfo> now = spool_.file().process()) {
     ProcessInfo& info = record_.info;
     info.ended_in_order = now->ended_in_order;

@@ -19,7 +19,7 @@ OnlineMerge::Stream& OnlineMerge::stream_of(std::uint32_t thread) {
   if (position_[thread] == kNone) {
     position_[thread] = static_cast<std::uint32_t>(streams_.size());
     streams_.emplace_back().thread = thread;
-    ++threads_seen_;
+    threads_ = threads_ || streams_.size() > 1;
   }
   return streams_[position_[thread]];
 }
@@ -34,7 +34,7 @@ void OnlineMerge::append(std::uint32_t thread, std::span<const Event> events) {
     ++late_events_;
   }
   if (late_events_ != 0) return;
-  if (threads_seen_ == 1) {
+  if (!threads_) {
     sink_->consume(events);
     floor_ = {events.back().stamp, thread};
     return;
@@ -87,7 +87,7 @@ void OnlineMerge::hand_out(std::uint64_t limit) {
 }
 
 void OnlineMerge::advance() {
-  if (!sound() || threads_seen_ < 2) return;
+  if (!sound() || !threads_) return;
   std::uint64_t limit = kEnded;
   for (const Stream& stream : streams_) limit = std::min(limit, stream.watermark);
   if (MergeKey{limit, 0} < floor_) return;

@@ -23,6 +23,8 @@ class OnlineMerge {
 
   explicit OnlineMerge(trace::EventSink& sink) : sink_(&sink) {}
 
+  // A second thread has been announced, perhaps without an event yet: from now on events wait for watermarks.
+  void expect_threads() { threads_ = true; }
   // Events of one thread, in its order. Also makes the thread known, with watermark 0.
   void append(std::uint32_t thread, std::span<const trace::Event> events);
   // Only ever raises it. kEnded: nothing more will come.
@@ -55,7 +57,7 @@ class OnlineMerge {
   trace::EventSink* sink_;
   std::vector<std::uint32_t> position_;  // of a thread in streams_, or kNone
   std::vector<Stream> streams_;          // of threads that aren't over
-  std::uint32_t threads_seen_ = 0;
+  bool threads_ = false;
   std::vector<trace::Event> batch_;
   trace::MergeHeap heap_;
   trace::MergeKey floor_{0, 0};  // keys below have been handed out
