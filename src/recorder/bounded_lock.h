@@ -1,5 +1,5 @@
-// A lock that is never waited for longer than 100 ms: its holder may be a vfork child that was killed. Hold it with signals
-// blocked, so that the holder always moves on.
+// A lock that is never waited for longer than 100 ms: its holder may be a vfork child that was killed. Hold it with
+// signals blocked, so that the holder always moves on.
 #pragma once
 
 #include <atomic>

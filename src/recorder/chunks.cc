@@ -9,7 +9,8 @@ namespace tare::recorder {
 
 namespace {
 
-constexpr std::uint64_t kLongestWaitNs = 100'000'000;     // what an event may be held up by a launcher that doesn't keep up
+constexpr std::uint64_t kLongestWaitNs =
+    100'000'000;  // what an event may be held up by a launcher that doesn't keep up
 constexpr std::uint64_t kLifeCheckPeriodNs = 500'000'000;
 
 }  // namespace
@@ -99,7 +100,8 @@ void Recorder::open_chunk(Thread* thread, std::uint32_t chunk) {
   control.thread_chunk = thread->next_chunk++;
   control.first_event = thread->events;
   control.committed.store(0, std::memory_order_relaxed);
-  control.busy.store(1, std::memory_order_relaxed);  // a hook is under way: it stamps its event when this chunk can be seen
+  control.busy.store(
+      1, std::memory_order_relaxed);  // a hook is under way: it stamps its event when this chunk can be seen
   control.tid = static_cast<std::uint32_t>(thread->tid);
   control.open_monotonic_ns = monotonic_ns();
   control.open_stamp = stamp();

@@ -10,7 +10,8 @@
 namespace tare::recorder {
 
 bool Recorder::become_child() {
-  // Found out at the child's first event, in the only thread it can have by then that ran before: alive() is false for all.
+  // Found out at the child's first event, in the only thread it can have by then that ran before: alive() is false for
+  // all.
   Phase recording = Phase::Recording;
   if (!phase_.compare_exchange_strong(recording, Phase::Starting, std::memory_order_acq_rel)) return false;
   const sys::SignalsBlocked blocked;
@@ -48,7 +49,8 @@ Errno Recorder::take_over_parent() {
   const std::uint32_t modules = parent.module_count.load(std::memory_order_acquire);
   const std::uint32_t strings = parent.string_bytes.load(std::memory_order_acquire);
   using Region = Tables::Region;
-  if (!spool_->ensure(Region::Strings, strings) || !spool_->ensure(Region::Modules, modules * sizeof(trace::ModuleEntry)) ||
+  if (!spool_->ensure(Region::Strings, strings) ||
+      !spool_->ensure(Region::Modules, modules * sizeof(trace::ModuleEntry)) ||
       !spool_->ensure(Region::Rows, rows * sizeof(trace::Row))) {
     return ENOSPC;
   }

@@ -20,7 +20,8 @@ using trace::MapApi;
 
 TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
-TARE_INLINE void* record_block(const StartState& start, void* block, std::size_t requested, std::size_t align, AllocApi api) {
+TARE_INLINE void* record_block(const StartState& start, void* block, std::size_t requested, std::size_t align,
+                               AllocApi api) {
   if (TARE_UNLIKELY(block == nullptr || bootstrap_arena.owns(block))) return block;
   const auto align_log2 = static_cast<std::uint8_t>(align == 0 ? 0 : __builtin_ctzll(align));
   record_alloc(start, Block{word(block), requested, usable_bytes(block, requested), api, align_log2, 0});
@@ -124,8 +125,16 @@ TARE_HOOK_FUNCTION(int, munmap, (void* address, std::size_t bytes)) {
 TARE_HOOK_FUNCTION(void*, mremap, (void* old, std::size_t old_bytes, std::size_t bytes, int flags, void* wanted)) {
   void* mapping = real.mremap(old, old_bytes, bytes, flags, wanted);
   mappings_changed();
-  if (mapping != MAP_FAILED) record_mapping(TARE_HERE, Mapping{word(mapping), bytes, word(old), old_bytes, MapApi::Mremap});
+  if (mapping != MAP_FAILED)
+    record_mapping(TARE_HERE, Mapping{word(mapping), bytes, word(old), old_bytes, MapApi::Mremap});
   return mapping;
+}
+
+// No event: what was a readable stack may not be one any more.
+TARE_HOOK_FUNCTION(int, mprotect, (void* address, std::size_t bytes, int protection)) {
+  const int result = real.mprotect(address, bytes, protection);
+  mappings_changed();
+  return result;
 }
 
 namespace {
@@ -158,7 +167,8 @@ TARE_HOOK_FUNCTION(int, dlclose, (void* handle)) {
   return result;
 }
 
-// The child finds out by itself at its first event (and needs no spool if it execs before). The parent notes who was born.
+// The child finds out by itself at its first event (and needs no spool if it execs before). The parent notes who was
+// born.
 TARE_HOOK_FUNCTION(int, fork, ()) {
   Thread* thread = this_thread;
   if (thread != nullptr && recorder.alive()) thread->fork_stamp = stamp();

@@ -16,7 +16,8 @@ enum class LauncherLife : std::uint8_t {
 
 class LauncherLink {
  public:
-  // Maps DIRECTORY/control. Without one (or a foreign one) the link stays unconnected: wake() does nothing, life() is Unknown.
+  // Maps DIRECTORY/control. Without one (or a foreign one) the link stays unconnected: wake() does nothing, life() is
+  // Unknown.
   void connect(const char* directory);
   bool connected() const { return control_ != nullptr; }
 

@@ -103,7 +103,8 @@ void queue_free(Thread* thread, std::uint64_t address, trace::FreeApi api) {
   slot.end(out + 2, out + 1, 1);
 }
 
-void queue_realloc(Thread* thread, const StartState& start, std::uint64_t before, std::uint64_t old, const Block& block) {
+void queue_realloc(Thread* thread, const StartState& start, std::uint64_t before, std::uint64_t old,
+                   const Block& block) {
   const std::uint64_t now = stamp_after_loads();
   Slot slot(thread);
   if (!slot) return;
@@ -127,7 +128,8 @@ void queue_mapping(Thread* thread, const StartState& start, const Mapping& mappi
   std::uint64_t* out = slot.begin(6 + (capture.fresh + 1) / 2);
   if (out == nullptr) return;
   *out++ = static_cast<std::uint64_t>(trace::Op::Map) | kStampedBit | frame_bits(capture);
-  *out++ = (mapping.address & trace::W1::kAddressMask) | static_cast<std::uint64_t>(mapping.api) << trace::W1::kApiShift;
+  *out++ = (mapping.address & trace::W1::kAddressMask) | static_cast<std::uint64_t>(mapping.api)
+                                                             << trace::W1::kApiShift;
   *out++ = mapping.length;
   std::uint64_t* const at = out++;
   *at = now;
@@ -145,7 +147,8 @@ void write_queued(Thread* thread) {
     std::uint64_t* event = nested->words + at + 1;
     const std::uint64_t words = head & 0xffff;
     at += static_cast<std::uint32_t>(1 + words);
-    // A thread's stamps never go back: the interrupted hook's event is written before these, but may be stamped after them.
+    // A thread's stamps never go back: the interrupted hook's event is written before these, but may be stamped after
+    // them.
     std::uint64_t* stamps = event + (head >> 16 & 0xffff);
     for (std::uint64_t i = 0; i < head >> 32; ++i) {
       if (stamps[i] < thread->newest_stamp) stamps[i] = thread->newest_stamp;

@@ -1,6 +1,6 @@
-// operator new and delete. libstdc++'s and libc++'s call malloc and free, which are recorded: their symbols here are bare
-// jumps through a table, so that no frame of ours shows in a stack. Where an allocator brings its own, the table leads to a
-// hook that records the operator itself.
+// operator new and delete. libstdc++'s and libc++'s call malloc and free, which are recorded: their symbols here are
+// bare jumps through a table, so that no frame of ours shows in a stack. Where an allocator brings its own, the table
+// leads to a hook that records the operator itself.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,8 +9,12 @@
 
 #include "recorder/bootstrap_arena.h"
 #include "recorder/nested.h"
+#include "recorder/operators.h"
 #include "recorder/real.h"
 #include "recorder/record.h"
+#include "recorder/suppression.h"
+
+extern "C" __attribute__((weak)) void __cxa_pure_virtual();  // in every C++ library
 
 namespace tare::recorder {
 namespace {
@@ -40,32 +44,9 @@ TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<st
 // An operator in malloc's own object goes straight to the heap; anyone else's may well call malloc.
 TARE_INLINE bool is_allocators_own(Operator which) { return operators_object[which] == allocator.base; }
 
-// While it lives, what an operator calls is part of the operator's own event. An exception that passes through leaves it
-// behind; the next hook notices that the frame is gone.
-class Suppression {
- public:
-  explicit Suppression(const StartState& start) {
-    Thread* thread = this_thread;
-    if (!is_ready(thread) && settle(start) != Entry::Ready) return;
-    thread_ = this_thread;
-    thread_->outer_sp = start.sp;
-    thread_->outer_return = start.return_address;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    thread_->gate.store(Gate::Suppressed, std::memory_order_relaxed);
-  }
-  ~Suppression() {
-    if (thread_ != nullptr) thread_->gate.store(Gate::Ready, std::memory_order_relaxed);
-  }
-  Suppression(const Suppression&) = delete;
-  Suppression& operator=(const Suppression&) = delete;
-
- private:
-  Thread* thread_ = nullptr;
-};
-
 template <typename... Parameters>
-TARE_INLINE void* recorded_new(const StartState& start, Operator which, AllocApi api, std::size_t bytes, std::size_t align,
-                               Parameters... parameters) {
+TARE_INLINE void* recorded_new(const StartState& start, Operator which, AllocApi api, std::size_t bytes,
+                               std::size_t align, Parameters... parameters) {
   const auto function = reinterpret_cast<void* (*)(Parameters...)>(real_operators[which]);
   const auto align_log2 = static_cast<std::uint8_t>(align == 0 ? 0 : __builtin_ctzll(align));
   if (!is_allocators_own(which)) {
@@ -89,7 +70,8 @@ TARE_INLINE void* recorded_new(const StartState& start, Operator which, AllocApi
 }
 
 template <typename... Parameters>
-TARE_INLINE void recorded_delete(const StartState& start, Operator which, FreeApi api, void* block, Parameters... parameters) {
+TARE_INLINE void recorded_delete(const StartState& start, Operator which, FreeApi api, void* block,
+                                 Parameters... parameters) {
   if (block == nullptr || bootstrap_arena.owns(block)) return;
   record_free(start, word(block), api);
   const Suppression suppression(start);
@@ -97,8 +79,8 @@ TARE_INLINE void recorded_delete(const StartState& start, Operator which, FreeAp
 }
 
 // The recording forms, one for each symbol; the trailing words of a delete are passed on whatever they mean.
-#define TARE_FORM_s(symbol, api)                                            \
-  void* record_##symbol(std::size_t bytes) {                                \
+#define TARE_FORM_s(symbol, api)                                               \
+  void* record_##symbol(std::size_t bytes) {                                   \
     return recorded_new(TARE_HERE, k##symbol, AllocApi::api, bytes, 0, bytes); \
   }
 #define TARE_FORM_sn(symbol, api)                                                       \
@@ -114,9 +96,9 @@ TARE_INLINE void recorded_delete(const StartState& start, Operator which, FreeAp
     return recorded_new(TARE_HERE, k##symbol, AllocApi::api, bytes, align, bytes, align, nothrow); \
   }
 #define TARE_NEW(symbol, api, form) TARE_FORM_##form(symbol, api)
-#define TARE_DELETE(symbol, api)                                                            \
-  void record_##symbol(void* block, std::size_t second, std::size_t third) {                \
-    recorded_delete(TARE_HERE, k##symbol, FreeApi::api, block, second, third);              \
+#define TARE_DELETE(symbol, api)                                               \
+  void record_##symbol(void* block, std::size_t second, std::size_t third) {   \
+    recorded_delete(TARE_HERE, k##symbol, FreeApi::api, block, second, third); \
   }
 #include "recorder/operators.def"
 
@@ -162,10 +144,12 @@ AnyFunction fallback(int which) {
 
 // Where each symbol jumps to. At first, to its look-up.
 extern "C" {
+__attribute__((visibility("hidden"))) AnyFunction tare_look_up_operator(int which);
 __attribute__((visibility("hidden"))) extern AnyFunction tare_operator_slots[];
 
 // Finds where operator number `which` leads; returns it.
 __attribute__((visibility("hidden"))) AnyFunction tare_look_up_operator(int which) {
+  const Suppression own_calls(TARE_HERE);
   const char* symbol = kSymbols[which];
   void* found = next_definition(symbol);
   if (found == nullptr) found = local_definition(symbol);
@@ -182,19 +166,34 @@ __attribute__((visibility("hidden"))) AnyFunction tare_look_up_operator(int whic
 }
 }
 
-// The symbols, their slots and their look-ups. Jumping instead of calling leaves the caller's frame as it is.
-#define TARE_STUB(symbol)                                  \
-  __asm__(".pushsection .text\n"                           \
-          ".globl " #symbol "\n.type " #symbol ",@function\n.p2align 4\n" #symbol ":\n" \
-          ".cfi_startproc\n endbr64\n jmp *tare_slot_" #symbol "(%rip)\n.cfi_endproc\n"  \
-          ".size " #symbol ", .-" #symbol "\n"             \
-          ".p2align 4\ntare_look_up_" #symbol ":\n"        \
-          ".cfi_startproc\n endbr64\n push $((tare_slot_" #symbol " - tare_operator_slots) / 8)\n" \
-          ".cfi_adjust_cfa_offset 8\n jmp tare_operator_look_up_common\n.cfi_endproc\n" \
-          ".popsection\n"                                  \
-          ".pushsection .data\n.p2align 3\ntare_slot_" #symbol ": .quad tare_look_up_" #symbol "\n.popsection\n");
+void look_up_operators() {
+  // Asked this way, and not by a look-up, because one that fails allocates.
+  if (&__cxa_pure_virtual == nullptr) return;
+  const Suppression own_calls(TARE_HERE);
+  for (int which = 0; which < kOperators; ++which) tare_look_up_operator(which);
+}
 
-__asm__(".pushsection .data\n.p2align 3\n.globl tare_operator_slots\n.hidden tare_operator_slots\ntare_operator_slots:\n.popsection\n");
+// The symbols, their slots and their look-ups. Jumping instead of calling leaves the caller's frame as it is.
+#define TARE_STUB(symbol)                                                           \
+  __asm__(                                                                          \
+      ".pushsection .text\n"                                                        \
+      ".globl " #symbol "\n.type " #symbol ",@function\n.p2align 4\n" #symbol       \
+      ":\n"                                                                         \
+      ".cfi_startproc\n endbr64\n jmp *tare_slot_" #symbol                          \
+      "(%rip)\n.cfi_endproc\n"                                                      \
+      ".size " #symbol ", .-" #symbol                                               \
+      "\n"                                                                          \
+      ".p2align 4\ntare_look_up_" #symbol                                           \
+      ":\n"                                                                         \
+      ".cfi_startproc\n endbr64\n push $((tare_slot_" #symbol                       \
+      " - tare_operator_slots) / 8)\n"                                              \
+      ".cfi_adjust_cfa_offset 8\n jmp tare_operator_look_up_common\n.cfi_endproc\n" \
+      ".popsection\n"                                                               \
+      ".pushsection .data\n.p2align 3\ntare_slot_" #symbol ": .quad tare_look_up_" #symbol "\n.popsection\n");
+
+__asm__(
+    ".pushsection .data\n.p2align 3\n.globl tare_operator_slots\n.hidden "
+    "tare_operator_slots\ntare_operator_slots:\n.popsection\n");
 #define TARE_NEW(symbol, api, form) TARE_STUB(symbol)
 #define TARE_DELETE(symbol, api) TARE_STUB(symbol)
 #include "recorder/operators.def"

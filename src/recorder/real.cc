@@ -9,7 +9,8 @@
 
 #include "recorder/bootstrap_arena.h"
 
-// glibc's own entry points: with them glibc's heap is reached without the hooks even where a program's symbols get in the way.
+// glibc's own entry points: with them glibc's heap is reached without the hooks even where a program's symbols get in
+// the way.
 extern "C" {
 __attribute__((weak)) void* __libc_malloc(std::size_t);
 __attribute__((weak)) void* __libc_calloc(std::size_t, std::size_t);

@@ -14,33 +14,35 @@ struct RealFunctions {
 #include "recorder/hooks.def"
 };
 
-// Valid from the start: functions that look the rest up at the first call, serving themselves from the bootstrap arena meanwhile.
+// Valid from the start: functions that look the rest up at the first call, serving themselves from the bootstrap arena
+// meanwhile.
 extern RealFunctions real;
 
 struct Allocator {
   trace::AllocatorKind kind;
-  const char* path;     // of the object that malloc resolves to
-  const void* base;     // its load address: functions defined elsewhere don't share its heap
-  bool glibc_headers;   // usable sizes can be read from glibc's chunk headers
+  const char* path;    // of the object that malloc resolves to
+  const void* base;    // its load address: functions defined elsewhere don't share its heap
+  bool glibc_headers;  // usable sizes can be read from glibc's chunk headers
 };
 extern Allocator allocator;
 
 // Looks up all of them, once. False while another call of it is under way (a call from inside dlsym).
 bool resolve_real_functions();
 
-// The next definition of `symbol` after this library, and the load address and path of the object it lies in; null without one.
+// The next definition of `symbol` after this library, and the load address and path of the object it lies in; null
+// without one.
 void* next_definition(const char* symbol);
 const void* object_of(const void* address, const char** path);
 
-// By malloc_usable_size, which may allocate (tcmalloc's first builds an object): the block of a call from in there counts as
-// requested.
+// By malloc_usable_size, which may allocate (tcmalloc's first builds an object): the block of a call from in there
+// counts as requested.
 std::size_t ask_usable_bytes(void* block, std::size_t requested);
 
 // What malloc_usable_size would answer for a live block of the real allocator.
 TARE_INLINE std::size_t usable_bytes(void* block, std::size_t requested) {
   if (TARE_LIKELY(allocator.glibc_headers)) {
-    // glibc's own computation without its checks: the size field before the block, low 3 bits are flags, bit 1 says mmapped;
-    // a mapped chunk loses two words, another one lends itself the next chunk's first.
+    // glibc's own computation without its checks: the size field before the block, low 3 bits are flags, bit 1 says
+    // mmapped; a mapped chunk loses two words, another one lends itself the next chunk's first.
     const std::size_t head = static_cast<const std::size_t*>(block)[-1];
     return (head & ~std::size_t{7}) - sizeof(std::size_t) - ((head & 2) << 2);
   }

@@ -74,7 +74,8 @@ void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::s
   return block;
 }
 
-void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
+void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old, std::size_t bytes,
+                             trace::AllocApi api) {
   const std::uint64_t address = word(old);
   const int before = Sampler::octave(usable_bytes(old, 0));
   const std::uint64_t stamp_before = stamp_after_loads();

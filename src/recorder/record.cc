@@ -16,8 +16,8 @@ struct AlternateStack {  // the kernel's stack_t
   std::uint64_t bytes;
 };
 
-// Was the hook that `thread` believes to be in left for good (a signal handler's longjmp, an exception, a dead vfork child)?
-// It's alive only if its frame is older than ours: higher on the same stack, its return address still in place.
+// Was the hook that `thread` believes to be in left for good (a signal handler's longjmp, an exception, a dead vfork
+// child)? It's alive only if its frame is older than ours: higher on the same stack, its return address still in place.
 bool was_given_up(const Thread* thread, const StartState& start) {
   constexpr std::int32_t kOnStack = 1;
   AlternateStack alternate{};
@@ -75,7 +75,9 @@ bool passes_unsampled(std::uint64_t usable_bytes) {
   return thread != nullptr && sampler.passes_by(thread->sampling, usable_bytes);
 }
 
-bool ends_unsampled(std::uint64_t address) { return recorder.alive_and_sampling() && !sampler.sampled.may_hold(address); }
+bool ends_unsampled(std::uint64_t address) {
+  return recorder.alive_and_sampling() && !sampler.sampled.may_hold(address);
+}
 
 void record_decided(Entry entry, const StartState& start, const Block& block) {
   Thread* thread = this_thread;
@@ -172,7 +174,8 @@ ReallocBegin begin_realloc(Thread* thread, const StartState& start) {
   return begin;
 }
 
-// False where a handler gave this hook up meanwhile: the captured stack then stays unwritten, and nothing may build on it.
+// False where a handler gave this hook up meanwhile: the captured stack then stays unwritten, and nothing may build on
+// it.
 static bool still_recording(Thread* thread, const ReallocBegin& begin) {
   if (begin.recorded && thread->epoch == begin.epoch) return true;
   if (begin.recorded) thread->unwinder.forget();
@@ -221,7 +224,8 @@ void write_mapping(Thread* thread, const StartState& start, const Mapping& mappi
   const Stamped now = stamp_event(thread);
   std::uint64_t* out = thread->cursor;
   *out++ = static_cast<std::uint64_t>(trace::Op::Map) | now.flag | frame_bits(capture);
-  *out++ = (mapping.address & trace::W1::kAddressMask) | static_cast<std::uint64_t>(mapping.api) << trace::W1::kApiShift;
+  *out++ = (mapping.address & trace::W1::kAddressMask) | static_cast<std::uint64_t>(mapping.api)
+                                                             << trace::W1::kApiShift;
   *out++ = mapping.length;
   if (now.flag != 0) *out++ = now.stamp;
   *out++ = mapping.old_address;

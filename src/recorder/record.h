@@ -1,8 +1,8 @@
 // From a hook to words in the spool: the fast path, inlined into every hook. What doesn't fit it is in record.cc.
 //
-// An event is written between enter() and leave(), in this order: stack, room in the chunk, stamp, words, `committed`. The
-// stamp is taken after the chunk is open and marked busy, so that a reader that sees no busy thread knows that every event
-// still to come is later. A free is written before the real call, everything else after it.
+// An event is written between enter() and leave(), in this order: stack, room in the chunk, stamp, words, `committed`.
+// The stamp is taken after the chunk is open and marked busy, so that a reader that sees no busy thread knows that
+// every event still to come is later. A free is written before the real call, everything else after it.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ extern "C" __attribute__((weak)) char __libc_single_threaded;
 namespace tare::recorder {
 
 // Where the hook was called from. Must be expanded in the hook itself.
-#define TARE_HERE                                                                      \
-  (::tare::recorder::StartState{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)), \
+#define TARE_HERE                                                                                 \
+  (::tare::recorder::StartState{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),     \
                                 reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16, \
                                 *static_cast<const std::uint64_t*>(__builtin_frame_address(0))})
 
@@ -36,7 +36,8 @@ struct Block {
 };
 
 constexpr std::uint64_t kStampedBit = 1u << 5;  // the same in every kind of event
-static_assert(trace::W0::kStamped == kStampedBit && trace::F0::kStamped == kStampedBit && trace::N0::kStamped == kStampedBit);
+static_assert(trace::W0::kStamped == kStampedBit && trace::F0::kStamped == kStampedBit &&
+              trace::N0::kStamped == kStampedBit);
 
 TARE_INLINE bool is_ready(const Thread* thread) {
   return TARE_LIKELY(thread != nullptr) && TARE_LIKELY(recorder.alive_and_exact()) &&
@@ -177,7 +178,8 @@ TARE_INLINE void write_free(Thread* thread, const StartState& start, std::uint64
   commit(thread, out);
 }
 
-// What a realloc gathers before the real call: its stack, room for its event, and the stamp at which the old block leaves.
+// What a realloc gathers before the real call: its stack, room for its event, and the stamp at which the old block
+// leaves.
 struct ReallocBegin {
   Capture capture;
   Stamped before;
@@ -200,13 +202,15 @@ struct Mapping {
 void write_mapping(Thread* thread, const StartState& start, const Mapping& mapping);
 void write_note(Thread* thread, trace::Op op, std::uint64_t value);
 
-// What a hook does when the thread isn't ready: start, attach, become a forked child; or queue a nested event; or nothing.
+// What a hook does when the thread isn't ready: start, attach, become a forked child; or queue a nested event; or
+// nothing.
 enum class Entry : std::uint8_t { Ready, Nested, Ignored };
 Entry settle(const StartState& start);
 // The hook that the thread is in will never come back, or must not write any more.
 void give_up_hook(Thread* thread);
 
-// Sampling, and this one isn't: all there is to do. The state of the thread, its hooks and the process doesn't matter then.
+// Sampling, and this one isn't: all there is to do. The state of the thread, its hooks and the process doesn't matter
+// then.
 bool passes_unsampled(std::uint64_t usable_bytes);
 bool ends_unsampled(std::uint64_t address);
 // `block` with its weight; `entry` is what settle() said.

@@ -41,17 +41,27 @@ std::uint64_t number(const char* text) {
 
 const char* reason(Errno error) {
   switch (error) {
-    case ENOSPC: return "no space left";
-    case EDQUOT: return "disk quota exceeded";
-    case EACCES: return "permission denied";
-    case EROFS: return "the file system is read-only";
-    case ENOENT: return "no such folder";
-    case ENOMEM: return "no address space left (ulimit -v)";
-    case EFBIG: return "files may not be as large as 121 MiB (ulimit -f)";
+    case ENOSPC:
+      return "no space left";
+    case EDQUOT:
+      return "disk quota exceeded";
+    case EACCES:
+      return "permission denied";
+    case EROFS:
+      return "the file system is read-only";
+    case ENOENT:
+      return "no such folder";
+    case ENOMEM:
+      return "no address space left (ulimit -v)";
+    case EFBIG:
+      return "files may not be as large as 121 MiB (ulimit -f)";
     case EMFILE:
-    case ENFILE: return "too many open files";
-    case ENOSYS: return "the kernel is older than 4.14";
-    default: return nullptr;
+    case ENFILE:
+      return "too many open files";
+    case ENOSYS:
+      return "the kernel is older than 4.14";
+    default:
+      return nullptr;
   }
 }
 
@@ -80,16 +90,21 @@ void Recorder::read_environment(char** environment) {
   std::uint64_t start = bytes;
   while (start > 0 && exe[start - 1] != '/') --start;
   Text name(program_, sizeof(program_));
-  if (bytes == 0) name.add("program");
-  else name.add_bytes(exe + start, bytes - start);
+  if (bytes == 0)
+    name.add("program");
+  else
+    name.add_bytes(exe + start, bytes - start);
 }
 
 void Recorder::complain(const char* folder, Errno error) {
+  if (launched_ && error == ENOENT) return;  // the launcher is done and gone: what outlives it isn't its user's concern
   char line[640];
   Text text(line, sizeof(line) - 1);
   text.add("tare: no spool can be made in ").add(folder).add(": ");
-  if (reason(error) != nullptr) text.add(reason(error));
-  else text.add("error ").add_number(static_cast<std::uint64_t>(error));
+  if (reason(error) != nullptr)
+    text.add(reason(error));
+  else
+    text.add("error ").add_number(static_cast<std::uint64_t>(error));
   text.add("; ").add(program_).add(" runs unrecorded");
   line[text.length()] = '\n';
   sys::write(2, line, text.length() + 1);
@@ -156,9 +171,12 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   Errno error = 0;
   if (wiped_page_ == nullptr) {
     const long page = sys::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (sys::failed(page)) error = static_cast<Errno>(-page);
-    else if (sys::failed(sys::madvise(reinterpret_cast<void*>(page), 4096, kWipeOnFork))) error = ENOSYS;
-    else wiped_page_ = reinterpret_cast<std::uint32_t*>(page);
+    if (sys::failed(page))
+      error = static_cast<Errno>(-page);
+    else if (sys::failed(sys::madvise(reinterpret_cast<void*>(page), 4096, kWipeOnFork)))
+      error = ENOSYS;
+    else
+      wiped_page_ = reinterpret_cast<std::uint32_t*>(page);
   }
   if (error == 0 && sampling() && forks_ == 0 && !sampler.prepare(sample_bytes_, sample_seed_)) error = ENOMEM;
   if (error == 0) {
@@ -197,7 +215,12 @@ Errno Recorder::fill_spool(const ForkOrigin* origin) {
   process_id_ = spool_->header()->pid;
   if (launched_) return spool_->publish_numbered(process_id_);
   char name[320];
-  return spool_->publish_named(Text(name, sizeof(name)).add("tare.").add(program_).add(".").add_number(process_id_).c_str());
+  return spool_->publish_named(
+      Text(name, sizeof(name)).add("tare.").add(program_).add(".").add_number(process_id_).c_str());
+}
+
+void Recorder::flag_bypassed() {
+  if (alive()) spool_->header()->flags.fetch_or(trace::kSpoolBypassed, std::memory_order_release);
 }
 
 void Recorder::end() {

@@ -1,5 +1,5 @@
-// The recorder of this process image: when it starts, what a forked child makes of it, how threads come and go, and where
-// their chunks come from. One object a process, all static memory: zero is its valid initial state.
+// The recorder of this process image: when it starts, what a forked child makes of it, how threads come and go, and
+// where their chunks come from. One object a process, all static memory: zero is its valid initial state.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ enum class Phase : std::uint32_t {
   Waiting,   // nothing happened yet
   Starting,  // the spool is being made: calls meanwhile go unrecorded
   Recording,
-  Off,       // no spool could be made: the program runs unrecorded
+  Off,  // no spool could be made: the program runs unrecorded
 };
 
 // What a forked child inherits and what it must tell its own spool.
@@ -31,8 +31,8 @@ struct ForkOrigin {
 
 class Recorder {
  public:
-  // True once recording in this very process: false in a forked child until it has its own spool, for its copy of the word
-  // lies in a page that the kernel wipes on fork (and not on vfork or in threads).
+  // True once recording in this very process: false in a forked child until it has its own spool, for its copy of the
+  // word lies in a page that the kernel wipes on fork (and not on vfork or in threads).
   TARE_INLINE bool alive() const { return *alive_ != 0; }
   // Alive, and every block is recorded: what the hooks' fast path is for.
   TARE_INLINE bool alive_and_exact() const { return *alive_ == kAlive; }
@@ -43,8 +43,11 @@ class Recorder {
   std::uint64_t sample_bytes() const { return sample_bytes_; }
   Spool& spool() { return *spool_; }
 
-  // Makes the spool if that's still to do. `environment` may be null very early in a process: then it's tried again later.
+  // Makes the spool if that's still to do. `environment` may be null very early in a process: then it's tried again
+  // later.
   void start(char** environment);
+  // The program's malloc isn't ours: little or nothing will be recorded.
+  void flag_bypassed();
   // At the process's end: says so in the spool. Events that other libraries' destructors make still follow.
   void end();
 
@@ -52,7 +55,8 @@ class Recorder {
   Thread* attach_thread();
   // The thread's last destructor round: its chunk goes to the launcher.
   void detach_thread(Thread* thread);
-  // The child of a fork: its own spool, its own thread numbers, the parent's mappings gone. False: no spool, recording is off.
+  // The child of a fork: its own spool, its own thread numbers, the parent's mappings gone. False: no spool, recording
+  // is off.
   bool become_child();
 
   // A new chunk for `thread`, whose old one is full. False: dropped (counted): the event can't be written.
@@ -92,12 +96,12 @@ class Recorder {
 
   const volatile std::uint32_t* alive_ = &never_alive_;
   static const std::uint32_t never_alive_;
-  static Spool spools_[2];             // the second for a forked child, while the first is still read; 800 KiB never in the file
+  static Spool spools_[2];  // the second for a forked child, while the first is still read; 800 KiB never in the file
   std::atomic<Phase> phase_{Phase::Waiting};
   Spool* spool_ = &spools_[0];
   std::uint64_t sample_bytes_ = 0;
   std::uint64_t sample_seed_ = 0;
-  std::uint64_t forks_ = 0;            // generations since the image's start
+  std::uint64_t forks_ = 0;  // generations since the image's start
   bool free_stacks_ = false;
   bool record_environment_ = false;
   bool launched_ = false;
@@ -110,14 +114,14 @@ class Recorder {
   std::uint32_t launched_chunks_ = 0;
   std::uint64_t launched_bytes_ = 0;
   std::atomic<std::uint64_t> next_life_check_ns_{0};
-  BoundedLock lock_;                   // growth of the spool, and the list of threads
-  Thread* threads_ = nullptr;          // all blocks ever made
+  BoundedLock lock_;           // growth of the spool, and the list of threads
+  Thread* threads_ = nullptr;  // all blocks ever made
   LauncherLink launcher_;
   char** environment_ = nullptr;
   std::uint32_t* wiped_page_ = nullptr;
-  char directory_[kPathBytes] = {};    // where spools are made, absolute
-  char program_[256] = {};             // base name, for messages and standalone spools
-  Spool* parent_spool_ = nullptr;      // while a forked child copies from it
+  char directory_[kPathBytes] = {};  // where spools are made, absolute
+  char program_[256] = {};           // base name, for messages and standalone spools
+  Spool* parent_spool_ = nullptr;    // while a forked child copies from it
 };
 
 extern Recorder recorder;

@@ -91,7 +91,8 @@ SampledSet::Bucket* SampledSet::extend(Bucket* bucket) {
     spare_.store(fresh + sizeof(Bucket), std::memory_order_release);
     spare_end_.store(fresh + kSlabBytes, std::memory_order_release);
   }
-  if (bucket->words[7].compare_exchange_strong(link, fresh + 1, std::memory_order_acq_rel)) return reinterpret_cast<Bucket*>(fresh);
+  if (bucket->words[7].compare_exchange_strong(link, fresh + 1, std::memory_order_acq_rel))
+    return reinterpret_cast<Bucket*>(fresh);
   return reinterpret_cast<Bucket*>(link - 1);  // another thread was faster; ours stays unused
 }
 

@@ -1,14 +1,14 @@
 // Which blocks are recorded when not all are, and the weight that makes up for the others.
 //
-// A block is sampled with probability p = 1 - exp(-s / B), s its usable size rounded to its octave (1.5 times the power of
-// two below), B the mean bytes between samples; its weight is 1 / p. Octaves of the usable size, because that is known of every
-// block at any time without keeping anything for the blocks that aren't sampled.
+// A block is sampled with probability p = 1 - exp(-s / B), s its usable size rounded to its octave (1.5 times the power
+// of two below), B the mean bytes between samples; its weight is 1 / p. Octaves of the usable size, because that is
+// known of every block at any time without keeping anything for the blocks that aren't sampled.
 //
-// A realloc within the octave inherits the decision. One that leaves it decides anew, but with the same luck: think of each
-// chain as having drawn one number u, its block being sampled while u < p. A sampled block that grows stays sampled, with a
-// smaller weight; one that isn't may become so; shrinking is the reverse. So at every moment each block is sampled with just
-// its p, sums over blocks are right in the mean, and a step of a chain is seen with the smaller p of its two blocks: its
-// weight is the larger one of theirs.
+// A realloc within the octave inherits the decision. One that leaves it decides anew, but with the same luck: think of
+// each chain as having drawn one number u, its block being sampled while u < p. A sampled block that grows stays
+// sampled, with a smaller weight; one that isn't may become so; shrinking is the reverse. So at every moment each block
+// is sampled with just its p, sums over blocks are right in the mean, and a step of a chain is seen with the smaller p
+// of its two blocks: its weight is the larger one of theirs.
 #pragma once
 
 #include <atomic>
@@ -50,7 +50,7 @@ class SampledSet {
 
   std::atomic<std::uint16_t> counts_[kCounts] = {};
   Bucket* buckets_ = nullptr;
-  std::atomic<std::uint64_t> spare_{0};      // next free bucket of the current slab
+  std::atomic<std::uint64_t> spare_{0};  // next free bucket of the current slab
   std::atomic<std::uint64_t> spare_end_{0};
 };
 
@@ -84,8 +84,8 @@ class Sampler {
 
  private:
   double take(SamplingState& state, int size) const;
-  double uniform(SamplingState& state) const;      // in (0, 1)
-  double until_next(SamplingState& state) const;   // bytes, exponentially distributed
+  double uniform(SamplingState& state) const;     // in (0, 1)
+  double until_next(SamplingState& state) const;  // bytes, exponentially distributed
 
   double mean_bytes_ = 0;
   std::uint64_t seed_ = 0;

@@ -85,7 +85,8 @@ Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launche
     return error;
   }
   const std::uint64_t launched = launched_bytes / trace::kChunkBytes;
-  chunk_limit_ = mode == SpoolMode::Standalone || launched > file_chunks_ ? file_chunks_ : static_cast<std::uint32_t>(launched);
+  chunk_limit_ =
+      mode == SpoolMode::Standalone || launched > file_chunks_ ? file_chunks_ : static_cast<std::uint32_t>(launched);
   if (chunk_limit_ == 0) chunk_limit_ = 1;
   return 0;
 }
@@ -182,8 +183,10 @@ Errno Spool::allocate_by_path(std::uint64_t offset, std::uint64_t bytes) {
       result = sys::call(SYS_pwrite64, fd, sys::word(zeros), kPage, static_cast<long>(offset + done));
       if (result != static_cast<long>(kPage)) break;
     }
-    if (result == static_cast<long>(kPage)) result = 0;
-    else if (!sys::failed(result)) result = -ENOSPC;
+    if (result == static_cast<long>(kPage))
+      result = 0;
+    else if (!sys::failed(result))
+      result = -ENOSPC;
   }
   sys::close(fd);
   return sys::failed(result) ? static_cast<Errno>(-result) : 0;
@@ -262,7 +265,9 @@ Tables Spool::tables() {
   tables.module_count = &header_->module_count;
   tables.strings = area(Region::Strings).base;
   tables.string_bytes = &header_->string_bytes;
-  tables.ensure = [](void* spool, Region region, std::uint64_t bytes) { return static_cast<Spool*>(spool)->ensure(region, bytes); };
+  tables.ensure = [](void* spool, Region region, std::uint64_t bytes) {
+    return static_cast<Spool*>(spool)->ensure(region, bytes);
+  };
   tables.context = this;
   return tables;
 }

@@ -1,8 +1,8 @@
 // The spool of this process image: the file's making, its regions, and chunks to write events into.
 //
 // No file descriptor is kept (programs close all of theirs): the mapping is enough. Pages are made real by
-// MADV_POPULATE_WRITE before they are touched, which answers with an error where a full disk would mean SIGBUS, and further
-// segments are mapped by mremap, which duplicates a shared mapping at a later offset of the same file.
+// MADV_POPULATE_WRITE before they are touched, which answers with an error where a full disk would mean SIGBUS, and
+// further segments are mapped by mremap, which duplicates a shared mapping at a later offset of the same file.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace tare::recorder {
 inline constexpr std::uint32_t kNoChunk = 0xffffffff;
 inline constexpr std::uint32_t kSegmentChunks = 64;  // 4 MiB of payload, and exactly one page of controls
 inline constexpr std::uint32_t kMaxSegments = trace::kMaxChunks / kSegmentChunks;
-inline constexpr std::uint32_t kPathBytes = 4352;    // PATH_MAX and a file name of ours
+inline constexpr std::uint32_t kPathBytes = 4352;  // PATH_MAX and a file name of ours
 
 enum class SpoolMode : std::uint8_t {
   Launched,    // a launcher drains: few chunks, used again
@@ -51,15 +51,17 @@ class Spool {
   SpoolMode mode() const { return mode_; }
   const char* path() const { return path_; }
   Tables tables();
-  // Room for `bytes` more in the string pool, null when it's full; end_string() keeps the first `length` of them. For the
-  // process's facts, before the module table starts to add its own.
+  // Room for `bytes` more in the string pool, null when it's full; end_string() keeps the first `length` of them. For
+  // the process's facts, before the module table starts to add its own.
   char* begin_string(std::uint64_t bytes);
   trace::StringRef end_string(std::uint64_t length);
   bool ensure(Tables::Region region, std::uint64_t bytes);
 
   // A chunk given back by the launcher, or kNoChunk. Lock-free.
   std::uint32_t pop_free();
-  bool has_free() const { return static_cast<std::uint32_t>(header_->free_chunks.load(std::memory_order_relaxed)) != 0; }
+  bool has_free() const {
+    return static_cast<std::uint32_t>(header_->free_chunks.load(std::memory_order_relaxed)) != 0;
+  }
   // A chunk never used before, or kNoChunk: limit reached, disk full, or no address space. One caller at a time.
   std::uint32_t grow();
   // Chunks that may exist; a launched spool raises it with its threads, and drops it when the launcher is dead.
@@ -97,13 +99,13 @@ class Spool {
   trace::SpoolHeader* header_ = nullptr;
   SpoolMode mode_ = SpoolMode::Launched;
   std::uint32_t chunk_limit_ = 0;
-  std::uint32_t file_chunks_ = 0;      // chunks that the file's size has room for
+  std::uint32_t file_chunks_ = 0;  // chunks that the file's size has room for
   std::uint32_t mapped_segments_ = 0;
   std::uint32_t directory_bytes_ = 0;  // of path_
   Area areas_[3] = {};                 // by Tables::Region
   Segment segments_[kMaxSegments] = {};
   char path_[kPathBytes] = {};
-  char scratch_[kPathBytes] = {};      // paths are built here: the stack we run on may be a small one
+  char scratch_[kPathBytes] = {};  // paths are built here: the stack we run on may be a small one
 };
 
 }  // namespace tare::recorder

@@ -26,15 +26,17 @@ TARE_INLINE std::uint64_t stamp() {
   return __rdtsc();
 }
 
-// With other threads about: not executed before the loads in front of it. A plain rdtsc may run some 100 ns early, while the
-// load that hands over the block (or the allocator's lock) still waits for another core's cache line; 7 ns dearer.
+// With other threads about: not executed before the loads in front of it. A plain rdtsc may run some 100 ns early,
+// while the load that hands over the block (or the allocator's lock) still waits for another core's cache line; 7 ns
+// dearer.
 TARE_INLINE std::uint64_t stamp_after_loads() {
   if (TARE_UNLIKELY(stamps_are_clock)) return monotonic_ns();
   unsigned processor;
   return __rdtscp(&processor);
 }
 
-// Single-threaded events are stamped when this much has passed since the last stamp: 0.1 to 0.25 ms on TSCs of 2 to 5 GHz.
+// Single-threaded events are stamped when this much has passed since the last stamp: 0.1 to 0.25 ms on TSCs of 2 to 5
+// GHz.
 inline constexpr std::uint64_t kStampGap = 500'000;
 
 }  // namespace tare::recorder

@@ -1,4 +1,5 @@
-// System calls without libc: no errno touched, no cancellation point, nothing that another preloaded library interposes.
+// System calls without libc: no errno touched, no cancellation point, nothing that another preloaded library
+// interposes.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +28,22 @@ long word(T* pointer) {
 
 constexpr bool failed(long result) { return result < 0 && result > -4096; }
 
-inline long open(const char* path, int flags, int mode = 0) { return call(SYS_openat, -100 /* AT_FDCWD */, word(path), flags, mode); }
+inline long open(const char* path, int flags, int mode = 0) {
+  return call(SYS_openat, -100 /* AT_FDCWD */, word(path), flags, mode);
+}
 inline long close(long fd) { return call(SYS_close, fd); }
-inline long read(long fd, void* buffer, std::size_t bytes) { return call(SYS_read, fd, word(buffer), static_cast<long>(bytes)); }
-inline long write(long fd, const void* buffer, std::size_t bytes) { return call(SYS_write, fd, word(buffer), static_cast<long>(bytes)); }
+inline long read(long fd, void* buffer, std::size_t bytes) {
+  return call(SYS_read, fd, word(buffer), static_cast<long>(bytes));
+}
+inline long write(long fd, const void* buffer, std::size_t bytes) {
+  return call(SYS_write, fd, word(buffer), static_cast<long>(bytes));
+}
 inline long mmap(void* address, std::size_t bytes, int protection, int flags, long fd, std::uint64_t offset) {
   return call(SYS_mmap, word(address), static_cast<long>(bytes), protection, flags, fd, static_cast<long>(offset));
 }
-inline long munmap(const void* address, std::size_t bytes) { return call(SYS_munmap, word(address), static_cast<long>(bytes)); }
+inline long munmap(const void* address, std::size_t bytes) {
+  return call(SYS_munmap, word(address), static_cast<long>(bytes));
+}
 inline long madvise(const void* address, std::size_t bytes, int advice) {
   return call(SYS_madvise, word(address), static_cast<long>(bytes), advice);
 }

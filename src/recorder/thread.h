@@ -1,5 +1,5 @@
-// What the recorder knows of one thread. Lives in a block of its own mmap, never in TLS: a dead thread's TLS is handed to the
-// next one, and a list through it would loop. TLS holds one pointer.
+// What the recorder knows of one thread. Lives in a block of its own mmap, never in TLS: a dead thread's TLS is handed
+// to the next one, and a list through it would loop. TLS holds one pointer.
 #pragma once
 
 #include <atomic>
@@ -28,10 +28,11 @@ enum Attention : std::uint32_t {
 
 // Events from signal handlers that interrupted a hook. Mapped at the first one.
 struct Nested {
-  static constexpr std::uint32_t kWords = 16 << 10;  // four chunk-fulls... of the deepest stacks; some 1,000 usual events
-  std::atomic<std::uint32_t> used;                   // words of `words` in use
-  std::atomic<std::uint32_t> busy;                   // a handler interrupted by another handler inside its hook
-  std::uint64_t words[kWords];                       // per event: length and stamp positions, then the event as it will be written
+  static constexpr std::uint32_t kWords = 16
+                                          << 10;  // four chunk-fulls... of the deepest stacks; some 1,000 usual events
+  std::atomic<std::uint32_t> used;                // words of `words` in use
+  std::atomic<std::uint32_t> busy;                // a handler interrupted by another handler inside its hook
+  std::uint64_t words[kWords];  // per event: length and stamp positions, then the event as it will be written
   Unwinder unwinder;
 };
 
@@ -39,31 +40,31 @@ struct alignas(64) Thread {
   // hot: one cache line
   std::atomic<Gate> gate;
   std::atomic<std::uint32_t> attention;
-  std::uint64_t* cursor;         // where the next event goes; null: no chunk
-  std::uint64_t* end;            // of the chunk
+  std::uint64_t* cursor;  // where the next event goes; null: no chunk
+  std::uint64_t* end;     // of the chunk
   std::uint64_t* begin;
   trace::ChunkControl* control;  // of the chunk, or `idle_control`
   std::uint64_t events;          // written so far, notes included
   std::uint64_t newest_block;    // address of the last block recorded, until an operator new asks
-  std::uint64_t gap_start;       // last stamp written while single-threaded; 0: the next event is stamped whatever the time
+  std::uint64_t gap_start;  // last stamp written while single-threaded; 0: the next event is stamped whatever the time
 
-  std::uint64_t outer_sp;        // StartState of the hook under way, to tell a hook that was left by longjmp
+  std::uint64_t outer_sp;  // StartState of the hook under way, to tell a hook that was left by longjmp
   std::uint64_t outer_return;
-  std::uint64_t newest_stamp;    // of all written
-  std::uint32_t epoch;           // counts hooks given up; a hook that finds it changed writes nothing
+  std::uint64_t newest_stamp;  // of all written
+  std::uint32_t epoch;         // counts hooks given up; a hook that finds it changed writes nothing
   std::uint32_t suppressed_depth;
 
-  std::uint32_t chunk;           // index of the open chunk, or kNoChunk
-  std::uint32_t id;              // trace::ThreadId
+  std::uint32_t chunk;  // index of the open chunk, or kNoChunk
+  std::uint32_t id;     // trace::ThreadId
   int tid;
-  std::uint32_t exit_rounds;     // times the key destructor has run
-  std::uint64_t next_chunk;      // serial of the next chunk
-  std::uint64_t dropped;         // events lost since the last one written
-  std::uint64_t fork_stamp;      // taken by the fork hook just before the real fork
-  std::uint64_t last_life_check; // monotonic ns
-  bool said_start;               // ThreadStart is written
-  bool alive;                    // belongs to a thread (dead blocks are used again)
-  Thread* next;                  // all blocks, for ever
+  std::uint32_t exit_rounds;      // times the key destructor has run
+  std::uint64_t next_chunk;       // serial of the next chunk
+  std::uint64_t dropped;          // events lost since the last one written
+  std::uint64_t fork_stamp;       // taken by the fork hook just before the real fork
+  std::uint64_t last_life_check;  // monotonic ns
+  bool said_start;                // ThreadStart is written
+  bool alive;                     // belongs to a thread (dead blocks are used again)
+  Thread* next;                   // all blocks, for ever
   Nested* nested;
   trace::ChunkControl idle_control;  // written to instead of a chunk's when there's none
 

@@ -11,7 +11,8 @@ namespace tare::recorder {
 
 namespace {
 
-// PTHREAD_DESTRUCTOR_ITERATIONS is 4: we want the last; ThreadSanitizer takes that one for itself, and the thread is gone then.
+// PTHREAD_DESTRUCTOR_ITERATIONS is 4: we want the last; ThreadSanitizer takes that one for itself, and the thread is
+// gone then.
 #ifdef __SANITIZE_THREAD__
 constexpr std::uint32_t kDestructorRounds = 2;
 #else
@@ -20,8 +21,8 @@ constexpr std::uint32_t kDestructorRounds = 4;
 
 }  // namespace
 
-// A block whose thread is gone. A leaving thread may still free memory after its last destructor, so its block is its own
-// until the kernel knows its id no more. Looks at few: thousands may be alive.
+// A block whose thread is gone. A leaving thread may still free memory after its last destructor, so its block is its
+// own until the kernel knows its id no more. Looks at few: thousands may be alive.
 Thread* Recorder::reusable_block() {
   int looked_at = 0;
   for (Thread* thread = threads_; thread != nullptr; thread = thread->next) {
@@ -70,7 +71,8 @@ Thread* Recorder::attach_thread() {
   if (!lock_.lock()) return nullptr;
   Thread* thread = reusable_block();
   if (thread == nullptr) {
-    const long block = sys::mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const long block =
+        sys::mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (sys::failed(block)) {
       lock_.unlock();
       return nullptr;

@@ -70,6 +70,8 @@ enum SpoolFlags : std::uint32_t {
   kSpoolSampled = 16,
   kSpoolFreeStacks = 32,
   kSpoolOrphaned = 64,  // the launcher died: growing like a standalone spool since
+  kSpoolBypassed =
+      128,  // the program has a malloc of its own in front of the recorder's: little or nothing is recorded
 };
 
 struct StringRef {  // bytes [offset, offset + length) of the string pool; not terminated

@@ -20,8 +20,14 @@ void PrintTo(const Other& other, std::ostream* out) { *out << other.name; }
 
 const Other kOthers[] = {
     {"jemalloc", trace::AllocatorKind::Jemalloc, {"/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"}, true},
-    {"mimalloc", trace::AllocatorKind::Mimalloc, {"/usr/lib/x86_64-linux-gnu/libmimalloc.so.2", "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0"}, false},
-    {"tcmalloc", trace::AllocatorKind::Tcmalloc, {"/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4", "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"}, true},
+    {"mimalloc",
+     trace::AllocatorKind::Mimalloc,
+     {"/usr/lib/x86_64-linux-gnu/libmimalloc.so.2", "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0"},
+     false},
+    {"tcmalloc",
+     trace::AllocatorKind::Tcmalloc,
+     {"/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4", "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"},
+     true},
 };
 
 class OtherAllocator : public testing::TestWithParam<Other> {

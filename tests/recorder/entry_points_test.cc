@@ -16,7 +16,8 @@ using trace::Op;
 
 std::vector<RawEvent> all_events(const SpoolImage& image) {
   std::vector<RawEvent> events;
-  for (const ThreadEvents& thread : image.threads()) events.insert(events.end(), thread.events.begin(), thread.events.end());
+  for (const ThreadEvents& thread : image.threads())
+    events.insert(events.end(), thread.events.begin(), thread.events.end());
   return events;
 }
 
@@ -81,7 +82,8 @@ TEST(EntryPoints, ReallocToNothingIsAFree) {
   ASSERT_NE(gone, nullptr);
   bool found = false;
   for (const RawEvent& event : events) {
-    found |= event.op == Op::Free && event.address == gone->address && event.api == static_cast<int>(FreeApi::ReallocToZero);
+    found |=
+        event.op == Op::Free && event.address == gone->address && event.api == static_cast<int>(FreeApi::ReallocToZero);
   }
   EXPECT_TRUE(found);
 }
@@ -90,8 +92,8 @@ TEST(EntryPoints, MappingsAreRecorded) {
   const RunResult result = run({program("entry_points")});
   std::map<int, RawEvent> maps;
   for (const RawEvent& event : all_events(result.only_image())) {
-    if (event.op == Op::Map && (event.requested == 123 << 12 || event.requested == 456 << 12 || event.old_length == 456 << 12 ||
-                                event.api == static_cast<int>(MapApi::Brk))) {
+    if (event.op == Op::Map && (event.requested == 123 << 12 || event.requested == 456 << 12 ||
+                                event.old_length == 456 << 12 || event.api == static_cast<int>(MapApi::Brk))) {
       maps[event.api] = event;
     }
   }

@@ -24,9 +24,9 @@ TEST(Numeric, AgreesWithTheMathsLibrary) {
 struct Sums {
   double blocks = 0;
   double bytes = 0;
-  double steps = 0;         // of growth
-  double step_bytes = 0;    // copied by them
-  double live_bytes = 0;    // at the end
+  double steps = 0;       // of growth
+  double step_bytes = 0;  // copied by them
+  double live_bytes = 0;  // at the end
 };
 
 // A program's worth of blocks and chains, each sum with the weights of what was sampled; without a sampler, exactly.
@@ -106,7 +106,7 @@ TEST(Sampling, HugeBlocksAreAlwaysSampled) {
 TEST(SampledSet, HoldsWhatWasPutIn) {
   auto set = std::make_unique<SampledSet>();
   ASSERT_TRUE(set->prepare());
-  constexpr std::uint64_t kBlocks = 2'000'000;  // more than the buckets hold without growing
+  constexpr std::uint64_t kBlocks = 1'000'000;  // more than the buckets hold without growing
   for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_TRUE(set->insert(i * 48));
   for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_FALSE(set->remove(i * 48 + 16));
   for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_TRUE(set->remove(i * 48));

@@ -34,7 +34,9 @@ class Cursor {
     switch (event.op) {
       case trace::Op::Alloc:
       case trace::Op::Realloc:
-      case trace::Op::Map: take_block(event, word0); break;
+      case trace::Op::Map:
+        take_block(event, word0);
+        break;
       case trace::Op::Free:
         event.api = static_cast<std::uint8_t>(word0 >> trace::F0::kApiShift & trace::F0::kApiMask);
         event.address = word0 >> trace::F0::kAddressShift;
@@ -51,7 +53,8 @@ class Cursor {
         event.value = take();
         take_stamp(event);
         break;
-      default: throw std::runtime_error("unknown op " + std::to_string(static_cast<int>(event.op)));
+      default:
+        throw std::runtime_error("unknown op " + std::to_string(static_cast<int>(event.op)));
     }
     return event;
   }
@@ -149,8 +152,8 @@ std::vector<ThreadEvents> SpoolImage::threads() const {
     const std::string where = "thread " + std::to_string(chunk->thread) + ", chunk " + std::to_string(chunk->serial);
     if (chunk->serial != serial++) throw std::runtime_error(where + ": a chunk before it is missing");
     if (chunk->first_event != events.size()) {
-      throw std::runtime_error(where + ": says " + std::to_string(chunk->first_event) + " events before it, there are " +
-                               std::to_string(events.size()));
+      throw std::runtime_error(where + ": says " + std::to_string(chunk->first_event) +
+                               " events before it, there are " + std::to_string(events.size()));
     }
     Cursor cursor(*chunk);
     while (!cursor.at_end()) events.push_back(cursor.next());
@@ -169,14 +172,21 @@ Replayed SpoolImage::replay() const {
       if (event.stamp < last || event.after < event.stamp) ++result.backward_stamps;
       last = event.after;
       switch (event.op) {
-        case trace::Op::Alloc: steps.push_back({event.stamp, true, false, &event}); break;
-        case trace::Op::Free: steps.push_back({event.stamp, false, true, &event}); break;
+        case trace::Op::Alloc:
+          steps.push_back({event.stamp, true, false, &event});
+          break;
+        case trace::Op::Free:
+          steps.push_back({event.stamp, false, true, &event});
+          break;
         case trace::Op::Realloc:
           steps.push_back({event.stamp, false, true, &event});
           steps.push_back({event.after, true, false, &event});
           break;
-        case trace::Op::Dropped: result.dropped += event.value; break;
-        default: break;
+        case trace::Op::Dropped:
+          result.dropped += event.value;
+          break;
+        default:
+          break;
       }
     }
   }

@@ -33,9 +33,9 @@ struct RawEvent {
   std::uint64_t address = 0;
   std::uint64_t requested = 0;  // of a map: length
   std::uint64_t usable = 0;
-  std::uint64_t old = 0;        // of a map: old address
+  std::uint64_t old = 0;  // of a map: old address
   std::uint64_t old_length = 0;
-  std::uint64_t value = 0;      // of a note
+  std::uint64_t value = 0;  // of a note
   double weight = 1;
 };
 
@@ -45,13 +45,13 @@ struct ThreadEvents {
 };
 
 struct Replayed {
-  std::uint64_t allocs = 0;    // incl. reallocs
+  std::uint64_t allocs = 0;  // incl. reallocs
   std::uint64_t frees = 0;
   std::uint64_t reallocs = 0;
-  std::uint64_t impossible = 0;        // a block began where one is live
-  std::uint64_t unknown_frees = 0;     // of a block never seen
-  std::uint64_t dropped = 0;           // as the notes in the streams say
-  std::uint64_t backward_stamps = 0;   // within a thread
+  std::uint64_t impossible = 0;       // a block began where one is live
+  std::uint64_t unknown_frees = 0;    // of a block never seen
+  std::uint64_t dropped = 0;          // as the notes in the streams say
+  std::uint64_t backward_stamps = 0;  // within a thread
   std::map<std::uint64_t, RawEvent> live;
   std::uint64_t live_requested = 0;
 };

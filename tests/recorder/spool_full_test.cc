@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "test_launcher.h"
@@ -111,13 +112,36 @@ TEST(SpoolFull, NoRoomForASpoolAtAll) {
   EXPECT_NE(result.errors.find("no space left; burst runs unrecorded"), std::string::npos) << result.errors;
 }
 
-TEST(SpoolFull, AFolderThatIsGone) {
+TEST(SpoolFull, AFolderThatIsGoneWithItsLauncher) {
   RunOptions options;
   options.launcher = Launcher::None;
   options.environment = {"TARE_SPOOL_DIR=/nowhere/at/all"};
   const RunResult result = run({program("burst"), "1000"}, options);
   ASSERT_TRUE(result.exited(0)) << result.wait_status;
-  EXPECT_EQ(result.errors, "tare: no spool can be made in /nowhere/at/all: no such folder; burst runs unrecorded\n");
+  EXPECT_EQ(result.errors, "");
+}
+
+TEST(SpoolFull, AFolderThatTakesNoFiles) {
+  RunOptions options;
+  options.launcher = Launcher::None;
+  options.environment = {"TARE_SPOOL_DIR=/sys"};
+  const RunResult result = run({program("burst"), "1000"}, options);
+  ASSERT_TRUE(result.exited(0)) << result.wait_status;
+  EXPECT_EQ(result.errors.find("tare: no spool can be made in /sys: "), 0u) << result.errors;
+  EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1);
+}
+
+TEST(SpoolFull, AWorkingDirectoryThatTakesNoFiles) {
+  const std::string folder = fresh_folder();
+  RunOptions options;
+  options.launcher = Launcher::None;
+  options.directory = folder;
+  options.environment = {"TMPDIR=" + folder};
+  const RunResult result = run({"/bin/sh", "-c", "cd /proc; exec " + program("burst") + " 1000"}, options);
+  ASSERT_TRUE(result.exited(0)) << result.wait_status;
+  EXPECT_EQ(result.errors, "");
+  EXPECT_EQ(result.images.size(), 2u);  // the shell's and the program's
+  std::filesystem::remove_all(folder);
 }
 
 TEST(SpoolFull, Killed) {

@@ -141,8 +141,10 @@ RunResult run(const std::vector<std::string>& command, const RunOptions& options
   std::string preload = recorder_library();
   for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
   for (const std::string& entry : options.environment) {
-    if (entry.starts_with("LD_PRELOAD=")) preload += ":" + entry.substr(11);
-    else environment.push_back(entry);
+    if (entry.starts_with("LD_PRELOAD="))
+      preload += ":" + entry.substr(11);
+    else
+      environment.push_back(entry);
   }
   if (options.recorded) environment.push_back("LD_PRELOAD=" + preload);
   std::optional<Control> control;

@@ -1,4 +1,5 @@
-// Runs a program under libtare-record.so and collects its spools: as a draining launcher, a stopped or dead one, or none.
+// Runs a program under libtare-record.so and collects its spools: as a draining launcher, a stopped or dead one, or
+// none.
 #pragma once
 
 #include <string>
@@ -28,9 +29,9 @@ struct RunResult {
   int wait_status = 0;
   bool timed_out = false;
   double seconds = 0;
-  std::string output;                // stdout
-  std::string errors;                // stderr
-  std::vector<SpoolImage> images;    // by path
+  std::string output;              // stdout
+  std::string errors;              // stderr
+  std::vector<SpoolImage> images;  // by path
 
   bool exited(int code) const;
   // The number after `key` in the output.

@@ -1,4 +1,5 @@
-// Programs that take the recorder's footing away. Argument: close-fds, chroot, no-files, limited-files, limited-memory, seccomp.
+// Programs that take the recorder's footing away. Argument: close-fds, chroot, no-files, limited-files, limited-memory,
+// seccomp.
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -23,7 +24,8 @@ int main(int count, char** arguments) {
     setrlimit(RLIMIT_NOFILE, &none);
   } else if (strcmp(how, "seccomp") == 0) {
     // Not for the allocator, which needs none of these at this size.
-    static const int denied[] = {SYS_openat, SYS_open, SYS_madvise, SYS_mremap, SYS_statfs, SYS_fallocate, SYS_fcntl, SYS_nanosleep};
+    static const int denied[] = {SYS_openat, SYS_open,      SYS_madvise, SYS_mremap,
+                                 SYS_statfs, SYS_fallocate, SYS_fcntl,   SYS_nanosleep};
     enum { kDenied = sizeof(denied) / sizeof(denied[0]) };
     struct sock_filter filter[2 * kDenied + 2];
     int at = 0;
@@ -35,7 +37,8 @@ int main(int count, char** arguments) {
     filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {(unsigned short)at, filter};
     free(malloc(2));
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return 1;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+      return 1;
   }
   for (long i = 0; i < pairs; ++i) free(malloc(16 + (size_t)(i & 255)));
   return 0;

@@ -1,5 +1,5 @@
-// Handlers that allocate, at a high rate, over a program that allocates. Argument 1: rounds; argument 2: "alternate" for an
-// alternate stack, "jump" for handlers that longjmp out of whatever they interrupt.
+// Handlers that allocate, at a high rate, over a program that allocates. Argument 1: rounds; argument 2: "alternate"
+// for an alternate stack, "jump" for handlers that longjmp out of whatever they interrupt.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/time.h>

@@ -23,7 +23,8 @@ static void churn(long rounds, unsigned seed) {
 
 int main(int, char** arguments) {
   std::vector<std::thread> threads;
-  for (int i = 0; i < std::atoi(arguments[2]); ++i) threads.emplace_back(churn, std::atol(arguments[1]), 77u + static_cast<unsigned>(i));
+  for (int i = 0; i < std::atoi(arguments[2]); ++i)
+    threads.emplace_back(churn, std::atol(arguments[1]), 77u + static_cast<unsigned>(i));
   for (std::thread& thread : threads) thread.join();
   return 0;
 }

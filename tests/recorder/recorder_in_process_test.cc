@@ -1,0 +1,173 @@
+// The recorder's logic inside this process, made-up blocks instead of hooks: so that sanitizers see it.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "recorder/record.h"
+#include "recorder/recorder.h"
+#include "spool_dump.h"
+
+namespace tare::recorder {
+namespace {
+
+namespace fs = std::filesystem;
+using test::RawEvent;
+using test::Replayed;
+using test::SpoolImage;
+using test::ThreadEvents;
+
+// Addresses that only these tests use: nothing is read or written there.
+std::uint64_t made_up(int thread, int block) {
+  return 0x10'0000'0000 + static_cast<std::uint64_t>(thread) * 0x1'0000'0000 + static_cast<std::uint64_t>(block) * 64;
+}
+
+__attribute__((noinline)) void alloc(std::uint64_t address, std::uint64_t bytes) {
+  record_alloc(TARE_HERE, Block{address, bytes, bytes + 8, trace::AllocApi::Malloc, 0, 0});
+}
+__attribute__((noinline)) void release(std::uint64_t address) { record_free(TARE_HERE, address, trace::FreeApi::Free); }
+
+// Started once: the recorder is one a process.
+class RecorderInProcess : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    char name[] = "/tmp/tare-test-XXXXXX";
+    folder_ = new std::string(mkdtemp(name));
+    static std::string variable = std::string(trace::kEnvSpoolDir) + "=" + *folder_;
+    static char* environment[] = {variable.data(), nullptr};
+    recorder.start(environment);
+    ASSERT_TRUE(recorder.alive());
+  }
+  static void TearDownTestSuite() {
+    fs::remove_all(*folder_);
+    delete folder_;
+  }
+  static SpoolImage image(std::uint32_t pid) {
+    return test::read_spool(*folder_ + "/" + std::to_string(pid) + ".0" + trace::kSpoolSuffix);
+  }
+  static SpoolImage image() { return image(static_cast<std::uint32_t>(getpid())); }
+  static std::uint64_t count(const SpoolImage& image, std::uint64_t requested) {
+    std::uint64_t found = 0;
+    for (const ThreadEvents& thread : image.threads()) {
+      for (const RawEvent& event : thread.events) found += event.op == trace::Op::Alloc && event.requested == requested;
+    }
+    return found;
+  }
+
+  static std::string* folder_;
+};
+std::string* RecorderInProcess::folder_ = nullptr;
+
+TEST_F(RecorderInProcess, ThreadsWriteTheirOwnStreams) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t] {
+      for (int i = 0; i < 20'000; ++i) {
+        alloc(made_up(t, i), 111);
+        if (i % 2 == 0) release(made_up(t, i));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const SpoolImage spool = image();
+  EXPECT_EQ(count(spool, 111), 80'000u);
+  const Replayed replayed = spool.replay();
+  EXPECT_EQ(replayed.impossible, 0u);
+  EXPECT_EQ(replayed.unknown_frees, 0u);
+  EXPECT_EQ(replayed.backward_stamps, 0u);
+}
+
+TEST_F(RecorderInProcess, ThreadBlocksAreUsedAgain) {
+  for (int i = 0; i < 200; ++i) {
+    std::thread([i] { alloc(made_up(10, i), 222); }).join();
+  }
+  EXPECT_EQ(count(image(), 222), 200u);
+}
+
+TEST_F(RecorderInProcess, ReallocsHoldBothStamps) {
+  Thread* thread = this_thread;
+  alloc(made_up(11, 0), 300);
+  const StartState here = TARE_HERE;
+  thread = this_thread;
+  enter(thread, here);
+  const ReallocBegin begin = begin_realloc(thread, here);
+  write_realloc(thread, begin, made_up(11, 0),
+                Block{made_up(11, 1), 333, std::uint64_t{5} << 30, trace::AllocApi::Realloc, 0, 0});
+  leave(thread);
+  const SpoolImage spool = image();
+  bool found = false;
+  for (const ThreadEvents& stream : spool.threads()) {
+    for (const RawEvent& event : stream.events) {
+      if (event.op != trace::Op::Realloc || event.requested != 333) continue;
+      found = true;
+      EXPECT_EQ(event.old, made_up(11, 0));
+      EXPECT_EQ(event.usable, std::uint64_t{5} << 30);  // more slop than word 0 holds
+      EXPECT_LE(event.stamp, event.after);
+    }
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(RecorderInProcess, NestedEventsFollowTheOuterOne) {
+  alloc(made_up(12, 0), 400);
+  Thread* thread = this_thread;
+  const StartState outer{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),
+                         reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16, 0};
+  enter(thread, outer);
+  // As from a handler: the gate is closed, the frames are below ours.
+  alloc(made_up(12, 1), 444);
+  release(made_up(12, 1));
+  write_note(thread, trace::Op::Mark, 4444);
+  leave(thread);
+  const SpoolImage spool = image();
+  EXPECT_EQ(count(spool, 444), 1u);
+  std::vector<trace::Op> order;
+  for (const ThreadEvents& stream : spool.threads()) {
+    bool after_mark = false;
+    for (const RawEvent& event : stream.events) {
+      after_mark |= event.op == trace::Op::Mark && event.value == 4444;
+      if (after_mark) order.push_back(event.op);
+    }
+  }
+  ASSERT_GE(order.size(), 3u);
+  EXPECT_EQ(order[0], trace::Op::Mark);
+  EXPECT_EQ(order[1], trace::Op::Alloc);
+  EXPECT_EQ(order[2], trace::Op::Free);
+  EXPECT_EQ(spool.replay().backward_stamps, 0u);
+}
+
+TEST_F(RecorderInProcess, HooksLeftForGoodAreNoticed) {
+  alloc(made_up(13, 0), 500);
+  Thread* thread = this_thread;
+  const StartState gone{1, reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) - 2048,
+                        0};  // deeper than we are
+  enter(thread, gone);
+  alloc(made_up(13, 1), 555);
+  EXPECT_EQ(thread->gate.load(), Gate::Ready);
+  EXPECT_EQ(count(image(), 555), 1u);
+}
+
+TEST_F(RecorderInProcess, ForkedChildrenHaveTheirOwnSpool) {
+  alloc(made_up(14, 0), 600);
+  const std::uint64_t before = this_thread->events;
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int i = 0; i < 5000; ++i) alloc(made_up(15, i), 666);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  const SpoolImage spool = image(static_cast<std::uint32_t>(child));
+  EXPECT_EQ(count(spool, 666), 5000u);
+  EXPECT_EQ(count(image(), 666), 0u);
+  EXPECT_EQ(spool.header().fork_thread_events, before);
+  EXPECT_EQ(spool.header().fork_parent_pid, static_cast<std::uint32_t>(getpid()));
+}
+
+}  // namespace
+}  // namespace tare::recorder
