@@ -15,19 +15,6 @@ constexpr std::uint64_t doubled(std::uint64_t bytes, std::uint64_t least) {
   return std::bit_ceil(std::clamp(bytes, least, kMost));
 }
 
-// How many steps one that was seen stands for. Sampling decides about a block grown by realloc with the luck of the
-// block before, so that both are seen as often as the rarer one; blocks of separate mallocs are seen independently of
-// each other.
-constexpr double weight_of_both(GrowthKind kind, double a, double b) {
-  return kind == GrowthKind::Realloc ? std::max(a, b) : a * b;
-}
-
-double weight_of_three(const ChainState& before, const ChainStep& step) {
-  if (step.kind == GrowthKind::MallocCopyFree) return before.step_weight * step.to_weight;
-  const double later = std::max(step.from_weight, step.to_weight);
-  return weight_of_both(before.kind, before.predecessor_weight, later);
-}
-
 // Growing by less than a fifth is what "just enough" and fixed increments look like once a buffer is larger than five
 // of them; the smallest factor in wide use that isn't (size classes spaced four a doubling, Python's lists) is
 // about 1.19.
@@ -53,7 +40,10 @@ ChainRow& ChainRows::row_of(trace::StackId stack, GrowthKind kind) {
 
 ChainState ChainRows::step(const ChainStep& step, const ChainState* before) {
   ChainRow& row = row_of(step.stack, step.kind);
-  const double weight = weight_of_both(step.kind, step.from_weight, step.to_weight);
+  // How many steps one that was seen stands for. Sampling decides about a block grown by realloc with the luck of the
+  // block before: both are seen as often as the rarer one. (Links of the other kind are made only where nothing is
+  // sampled.)
+  const double weight = std::max(step.from_weight, step.to_weight);
   const auto bytes = [](double times, std::uint64_t n) { return times * static_cast<double>(n); };
   const std::uint64_t from_4k = round_up_4k(step.from);
   const std::uint64_t to_4k = round_up_4k(step.to);
@@ -63,7 +53,7 @@ ChainState ChainRows::step(const ChainStep& step, const ChainState* before) {
   // A chain begins at a step that follows no other. Sampling may have hidden the step before: what is counted too often
   // for that is taken off wherever both were seen, which makes the sum right in the mean (and 0 here where nothing is
   // sampled).
-  const double begins = before ? weight - weight_of_three(*before, step) : weight;
+  const double begins = before ? weight - std::max(before->predecessor_weight, weight) : weight;
   row.chains += begins;
   row.requested_bytes += bytes(begins, step.from);
   row.rounded_4k_bytes += bytes(begins, from_4k);
@@ -81,7 +71,7 @@ ChainState ChainRows::step(const ChainStep& step, const ChainState* before) {
   if (to_doubled != from_doubled) row.doubling_bytes += bytes(weight, to_doubled);
   if (doubled(step.from, 1) != doubled(step.to, 1)) row.doubling_copied_bytes += bytes(weight, step.from);
   row.max_requested_bytes = std::max(row.max_requested_bytes, step.to);
-  return {static_cast<std::uint32_t>(&row - rows_.data()), step.kind, weight, step.from_weight};
+  return {static_cast<std::uint32_t>(&row - rows_.data()), weight, step.from_weight};
 }
 
 std::uint64_t ChainRows::memory_bytes() const {

@@ -4,7 +4,6 @@
 #include <random>
 #include <vector>
 
-#include "core/replay/ledger.h"
 #include "made_up_trace.h"
 
 namespace tare::core {
@@ -163,12 +162,9 @@ TEST(Chains, WeightsMultiply) {
 }
 
 // Chains of which each block is sampled with its own probability must add up to the exact run's sums in the mean.
-class SampledChains : public testing::TestWithParam<GrowthKind> {};
-
-TEST_P(SampledChains, MeansAreTheExactSums) {
+TEST(Chains, MeansOfSampledOnesAreTheExactSums) {
   const std::vector<std::uint64_t> sizes = {10, 15, 40, 100, 700, 800, 5000, 5001, 90'000};
   const std::vector<double> weights = {2, 2, 1.6, 1.6, 1.4, 1.4, 1.2, 1.2, 1};
-  const bool by_realloc = GetParam() == GrowthKind::Realloc;
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(0, 1);
   MadeUpTrace made;
@@ -178,7 +174,7 @@ TEST_P(SampledChains, MeansAreTheExactSums) {
       const double weight = made.info.sample_bytes != 0 ? weights[i] : 1.0;
       const std::uint64_t address = 0x10010 + 0x100000 * i;
       const bool before = i > 0 && seen[i - 1];
-      if (seen[i] && before && by_realloc) {
+      if (seen[i] && before) {
         made.realloc(address - 0x100000, address, made.shape(stack, sizes[i], 0, weight));
       } else {
         if (seen[i]) made.alloc(address, made.shape(stack, sizes[i], 0, weight));
@@ -196,7 +192,7 @@ TEST_P(SampledChains, MeansAreTheExactSums) {
   for (int i = 0; i < kChains; ++i) {
     std::vector<bool> seen;
     const double luck = uniform(random);
-    for (const double weight : weights) seen.push_back((by_realloc ? luck : uniform(random)) < 1 / weight);
+    for (const double weight : weights) seen.push_back(luck < 1 / weight);
     grow(seen);
   }
   const Tables sampled = made.replay();
@@ -207,7 +203,15 @@ TEST_P(SampledChains, MeansAreTheExactSums) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, SampledChains, testing::Values(GrowthKind::Realloc, GrowthKind::MallocCopyFree));
+TEST(Chains, SamplingShowsNoGrowthByMallocCopyAndFree) {
+  MadeUpTrace made;
+  made.info.sample_bytes = 1000;
+  const auto push_back = made.stack(0x3000);
+  made.alloc(0x10010, made.shape(push_back, 16, 24, 1.5));
+  made.alloc(0x20010, made.shape(push_back, 32, 40, 1.5));
+  made.free(0x10010);
+  EXPECT_EQ(made.replay()["chains"].rows(), 0u);
+}
 
 }  // namespace
 }  // namespace tare::core
