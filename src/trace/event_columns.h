@@ -24,11 +24,11 @@ enum class Column : std::uint8_t {
 inline constexpr int kColumns = 11;
 
 // SymbolCodes below SymbolModel::kGuesses say which guess was right.
-inline constexpr std::uint8_t kSymbolNewAlloc = 3;   // Alloc of the first shape that no event block had so far
-inline constexpr std::uint8_t kSymbolFree = 4;       // FreeApi::Free
-inline constexpr std::uint8_t kSymbolShape = 5;      // value: (newest shape - shape) * 4 + ShapeUse
-inline constexpr std::uint8_t kSymbolOtherFree = 6;  // value: FreeApi
-inline constexpr std::uint8_t kSymbolNote = 7;       // see Notes
+inline constexpr std::uint8_t kSymbolNewAlloc = SymbolModel::kGuesses + 0;   // Alloc of the first shape that no event block had so far
+inline constexpr std::uint8_t kSymbolFree = SymbolModel::kGuesses + 1;       // FreeApi::Free
+inline constexpr std::uint8_t kSymbolShape = SymbolModel::kGuesses + 2;      // value: (newest shape - shape) * 4 + ShapeUse
+inline constexpr std::uint8_t kSymbolOtherFree = SymbolModel::kGuesses + 3;  // value: FreeApi
+inline constexpr std::uint8_t kSymbolNote = SymbolModel::kGuesses + 4;       // see Notes
 
 // AllocCodes: the guess, or AddressModel::kAllocOther with a distance from alloc_base() in AllocValues.
 // FreeCodes: the guess, or AddressModel::kFreeOther with the allocations since its birth in FreeValues, or:

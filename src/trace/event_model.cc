@@ -13,7 +13,7 @@ constexpr std::uint64_t kGlibcHeaderBytes = 8;  // between neighbours cut off th
 
 void SymbolModel::reset() {
   by_three_.assign(kByThree, 0);
-  by_one_.assign(kByOne * 2, 0);
+  by_one_.assign(kByOne * kWays, 0);
   history_ = 0;
   context_ = 0;
   slow_ = by_three_.data();
@@ -35,48 +35,41 @@ void AddressModel::reset() {
 AddressModel::SizeClass& AddressModel::class_of(std::uint64_t usable_bytes, std::size_t& slot) {
   slot = mix_hash(usable_bytes, 2) >> 33 & (kClasses - 1);
   SizeClass& size_class = classes_[slot];
-  if (size_class.usable_bytes != usable_bytes) size_class = {.usable_bytes = usable_bytes, .ring = {}};
+  if (size_class.usable_bytes != usable_bytes) size_class = {.usable_bytes = usable_bytes, .freed = {}};
   return size_class;
 }
 
 std::uint8_t AddressModel::find_alloc(std::uint64_t usable_bytes, std::uint64_t address) {
   std::size_t slot;
   const SizeClass& size_class = class_of(usable_bytes, slot);
-  if (size_class.ring.freed[0] == address) return 0;
+  if (size_class.freed.at(0) == address) return 0;
   if (last_alloc_end_ == address) return 1;
-  if (any_.freed[0] == address) return 2;
-  if (size_class.last_address + size_class.step == address) return 3;
-  for (int i = 1; i < kRing; ++i) {
-    if (size_class.ring.freed[i] == address) return static_cast<std::uint8_t>(3 + i);
-  }
-  for (int i = 1; i < kRing; ++i) {
-    if (any_.freed[i] == address) return static_cast<std::uint8_t>(6 + i);
-  }
-  return kAllocOther;
+  const std::uint32_t depth = size_class.freed.find(address);
+  const std::uint32_t any = any_.find(address);
+  if (any < kAnyDepth) return static_cast<std::uint8_t>(kFirstAnyCode + any);
+  if (depth < kClassDepth) return static_cast<std::uint8_t>(kFirstClassCode + depth - 1);
+  return size_class.last_address + size_class.step == address ? kStepCode : kAllocOther;
 }
 
 std::uint64_t AddressModel::guess_alloc(std::uint64_t usable_bytes, std::uint8_t code) {
   std::size_t slot;
   const SizeClass& size_class = class_of(usable_bytes, slot);
-  if (code == 0) return size_class.ring.freed[0];
+  if (code == 0) return size_class.freed.at(0);
   if (code == 1) return last_alloc_end_;
-  if (code == 2) return any_.freed[0];
-  if (code == 3) return size_class.last_address + size_class.step;
-  if (code < 7) return size_class.ring.freed[code - 3];
-  return any_.freed[code - 6];
+  if (code < kFirstClassCode) return any_.at(code - kFirstAnyCode);
+  if (code < kStepCode) return size_class.freed.at(code - kFirstClassCode + 1u);
+  return size_class.last_address + size_class.step;
 }
 
 void AddressModel::allocated(std::uint64_t address, ShapeId shape, std::uint64_t usable_bytes, std::uint8_t code) {
   std::size_t slot;
   SizeClass& size_class = class_of(usable_bytes, slot);
   if (code == 0) {
-    size_class.ring.drop(0);
-  } else if (code >= 4 && code < 7) {
-    size_class.ring.drop(code - 3);
-  } else if (code == 2) {
-    any_.drop(0);
-  } else if (code >= 7 && code < 10) {
-    any_.drop(code - 6);
+    size_class.freed.drop(0);
+  } else if (code >= kFirstAnyCode && code < kFirstClassCode) {
+    any_.drop(code - kFirstAnyCode);
+  } else if (code >= kFirstClassCode && code < kStepCode) {
+    size_class.freed.drop(code - kFirstClassCode + 1u);
   }
   size_class.step = address - size_class.last_address;
   size_class.last_address = address;
@@ -115,7 +108,7 @@ void AddressModel::freed(std::uint32_t block, std::size_t context) {
   ages_[context] = block_count_ - block;
   freed_step_ = block - last_freed_;
   last_freed_ = block;
-  classes_[dead.size_class].ring.push(dead.address);
+  classes_[dead.size_class].freed.push(dead.address);
   any_.push(dead.address);
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,23 +33,23 @@ constexpr ShapeUse use_of(Symbol symbol) { return static_cast<ShapeUse>((symbol 
 // Symbols after the last ones: one guess by the last three, two by the last one.
 class SymbolModel {
  public:
-  static constexpr int kGuesses = 3;
+  static constexpr int kGuesses = 5;
 
   void reset();
   Symbol guess(int which) const { return which == 0 ? *slow_ : fast_[which - 1]; }
   // Tells what came. `token` stands for it in the history: the symbol, or for a free what kind of block it ended.
   void saw(Symbol symbol) {
     *slow_ = symbol;
-    if (fast_[0] != symbol) {
-      fast_[1] = fast_[0];
-      fast_[0] = symbol;
-    }
+    int way = 0;
+    while (way < kWays - 1 && fast_[way] != symbol) ++way;
+    for (; way > 0; --way) fast_[way] = fast_[way - 1];
+    fast_[0] = symbol;
   }
   void remember(std::uint32_t token) {
     history_ = history_ << 20 ^ (token * 0x9e3779b1u >> 12);  // 3 tokens of 20 bits
     context_ = mix_hash(history_ & 0xfffffffffffffffull, 1) >> 40 & (kByThree - 1);
     slow_ = &by_three_[context_];
-    fast_ = &by_one_[(history_ & 0xfffff) % kByOne * 2];
+    fast_ = &by_one_[(history_ & 0xfffff) % kByOne * kWays];
   }
   // Of the last three tokens; also what frees are guessed by.
   std::size_t context() const { return context_; }
@@ -57,6 +58,7 @@ class SymbolModel {
 
  private:
   static constexpr std::size_t kByOne = 1 << 12;
+  static constexpr int kWays = kGuesses - 1;
   std::vector<Symbol> by_three_;
   std::vector<Symbol> by_one_;
   Symbol* slow_ = nullptr;
@@ -69,7 +71,7 @@ class SymbolModel {
 class AddressModel {
  public:
   // Codes below are guesses, the codes themselves say that none was right.
-  static constexpr std::uint8_t kAllocOther = 10;
+  static constexpr std::uint8_t kAllocOther = 38;
   static constexpr std::uint8_t kFreeOther = 8;
   static constexpr std::uint32_t kNoBlock = 0xffffffffu;
 
@@ -98,22 +100,42 @@ class AddressModel {
   bool live(std::uint32_t block) const { return blocks_[block].live; }
 
  private:
-  static constexpr int kRing = 4;
-  static constexpr std::size_t kClasses = 256;
-  // Addresses freed last, newest first. 0: none.
-  struct Ring {
-    std::array<std::uint64_t, kRing> freed{};
-    void push(std::uint64_t address) { freed = {address, freed[0], freed[1], freed[2]}; }
-    void drop(int at) {
-      for (; at + 1 < kRing; ++at) freed[at] = freed[at + 1];
-      freed[kRing - 1] = 0;
+  // Addresses freed last, newest first. Allocators hand out the newest of a size most of the time, but with per-thread caches,
+  // sorted bins and splitting one of the last 32 another fifth of it.
+  template <std::uint32_t kDepth>
+  class Freed {
+   public:
+    std::uint64_t at(std::uint32_t depth) const { return ring_[(head_ - depth) % kDepth]; }
+    // kDepth where it isn't there.
+    std::uint32_t find(std::uint64_t address) const {
+      std::uint32_t found = 0;
+      for (std::uint32_t i = 0; i < kDepth; ++i) found |= static_cast<std::uint32_t>(ring_[i] == address) << i;
+      if (found == 0) return kDepth;
+      return (head_ - static_cast<std::uint32_t>(std::countr_zero(found))) % kDepth;
     }
+    void push(std::uint64_t address) { ring_[++head_ % kDepth] = address; }
+    void drop(std::uint32_t depth) {
+      for (; depth > 0; --depth) ring_[(head_ - depth) % kDepth] = ring_[(head_ - depth + 1) % kDepth];
+      ring_[head_-- % kDepth] = 0;
+    }
+
+   private:
+    static_assert(kDepth <= 32 && (kDepth & (kDepth - 1)) == 0);
+    std::array<std::uint64_t, kDepth> ring_{};  // 0: none
+    std::uint32_t head_ = kDepth;
   };
+  static constexpr std::uint32_t kClassDepth = 32;
+  static constexpr std::uint32_t kAnyDepth = 4;
+  static constexpr std::uint8_t kFirstAnyCode = 2;                            // 2..5
+  static constexpr std::uint8_t kFirstClassCode = kFirstAnyCode + kAnyDepth;  // of the second newest: 6..36
+  static constexpr std::uint8_t kStepCode = kFirstClassCode + kClassDepth - 1;
+  static_assert(kStepCode + 1 == kAllocOther);
+  static constexpr std::size_t kClasses = 256;
   struct SizeClass {  // of one usable size
     std::uint64_t usable_bytes = 0;
     std::uint64_t last_address = 0;
     std::uint64_t step = 0;
-    Ring ring;
+    Freed<kClassDepth> freed;
   };
   struct Block {
     std::uint64_t address;
@@ -132,7 +154,7 @@ class AddressModel {
   std::uint32_t block_count_ = 0;
   std::vector<SizeClass> classes_;
   std::vector<std::uint32_t> ages_;  // by context: allocations between birth and death, the last time
-  Ring any_;                         // freed last, whatever its size
+  Freed<kAnyDepth> any_;             // freed last, whatever its size
   std::uint32_t newest_live_ = kNoBlock;
   std::uint32_t last_freed_ = 0;
   std::uint32_t freed_step_ = 0;
