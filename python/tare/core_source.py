@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 from tare import _core, schema
+from tare.errors import CORRUPT, TareError
 from tare.terminal import Progress
 
 if TYPE_CHECKING:
@@ -58,7 +60,13 @@ class CoreSource:
         """In batches as they come, so that memory is DuckDB's to bound."""
         into.run(table.ddl())
         with Progress("tare: listing blocks") as progress:
-            self._recording.list_blocks(lambda batch: _append_stream(table, batch, into), _progress(progress))
+            try:
+                self._recording.list_blocks(lambda batch: _append_stream(table, batch, into), _progress(progress))
+            except TareError as error:
+                if error.kind != CORRUPT:
+                    raise
+                progress.clear()
+                print(f"tare: {error.message}", file=sys.stderr)  # what lies before the damage is there to ask
 
     def _make(self, name: str) -> _core.Table:
         if name in ("sites", "stack_sites"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tare import schema
@@ -23,16 +24,15 @@ class TableSource(Protocol):
 class Database:
     """One in-memory DuckDB a recording."""
 
-    def __init__(self, source: TableSource, threads: int = 1) -> None:
+    def __init__(self, source: TableSource) -> None:
         self._source = source
-        self._threads = threads
         self._loaded: set[str] = set()
         self._connection: duckdb.DuckDBPyConnection | None = None
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
-            self._connection = _engine().connect(":memory:", config={"threads": self._threads})
+            self._connection = _engine().connect(":memory:", config=_settings())
         return self._connection
 
     def use(self, *names: str) -> None:
@@ -78,6 +78,13 @@ class Database:
         self.run(table.ddl())
         with self.connection.appender(table.name) as appender:
             appender.append_rows(rows)
+
+
+def _settings() -> dict[str, str]:
+    """One thread, because small tables are done before a second one has started. What doesn't fit the limit goes to disk:
+    ten million blocks take 1.5 GB."""
+    scratch = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"tare-{os.getpid()}")
+    return {"threads": "1", "memory_limit": "512MB", "temp_directory": scratch}
 
 
 def _engine() -> Any:

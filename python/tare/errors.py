@@ -8,6 +8,7 @@ USAGE = "Usage"
 QUERY = "Query"
 IO = "Io"
 NOT_A_TRACE = "NotATrace"
+CORRUPT = "Corrupt"
 INTERNAL = "Internal"
 COMMAND_NOT_FOUND = "CommandNotFound"
 

@@ -52,15 +52,17 @@ void export_schema(const std::shared_ptr<const Table>& table, ArrowSchema* out) 
   holder->words.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     const Column& column = table->columns[i];
-    holder->columns[i] = {format_of(column.type), column.name.c_str(), nullptr, kNullable, 0, nullptr, nullptr, release_child, nullptr};
+    holder->columns[i] = {
+        format_of(column.type), column.name.c_str(), nullptr, kNullable, 0, nullptr, nullptr, release_child, nullptr};
     if (column.type == ColumnType::String) {
       holder->words[i] = {"u", "", nullptr, 0, 0, nullptr, nullptr, release_child, nullptr};
       holder->columns[i].dictionary = &holder->words[i];
     }
     holder->children.push_back(&holder->columns[i]);
   }
-  *out = {"+s", "", nullptr, 0, static_cast<std::int64_t>(count), holder->children.data(), nullptr, release_schema, holder.get()};
-  holder.release();
+  *out = {"+s",           "",          nullptr, 0, static_cast<std::int64_t>(count), holder->children.data(), nullptr,
+          release_schema, holder.get()};
+  static_cast<void>(holder.release());  // out->release frees it
 }
 
 // Owns a batch and what had to be converted for it.
@@ -94,7 +96,16 @@ void export_words(const Column& column, ArrayHolder::Part& part) {
   }
   part.word_buffers[1] = part.word_offsets.data();
   part.word_buffers[2] = part.word_bytes.data();
-  part.words = {static_cast<std::int64_t>(column.words.size()), 0, 0, 3, 0, part.word_buffers, nullptr, nullptr, release_child, nullptr};
+  part.words = {static_cast<std::int64_t>(column.words.size()),
+                0,
+                0,
+                3,
+                0,
+                part.word_buffers,
+                nullptr,
+                nullptr,
+                release_child,
+                nullptr};
   part.array.dictionary = &part.words;
 }
 
@@ -112,7 +123,8 @@ void export_column(const Column& column, ArrayHolder::Part& part) {
   part.buffers[1] = column.type == ColumnType::Int64    ? static_cast<const void*>(column.ints.data())
                     : column.type == ColumnType::Double ? static_cast<const void*>(column.doubles.data())
                                                         : static_cast<const void*>(column.codes.data());
-  part.array = {static_cast<std::int64_t>(rows), nulls, 0, 2, 0, part.buffers, nullptr, nullptr, release_child, nullptr};
+  part.array = {
+      static_cast<std::int64_t>(rows), nulls, 0, 2, 0, part.buffers, nullptr, nullptr, release_child, nullptr};
   if (column.type == ColumnType::String) export_words(column, part);
 }
 
@@ -125,9 +137,17 @@ void export_batch(std::shared_ptr<const Table> table, ArrowArray* out) {
     export_column(columns[i], holder->parts[i]);
     holder->children.push_back(&holder->parts[i].array);
   }
-  *out = {static_cast<std::int64_t>(holder->table->rows()), 0, 0, 1, static_cast<std::int64_t>(columns.size()), holder->buffers,
-          holder->children.data(), nullptr, release_array, holder.get()};
-  holder.release();
+  *out = {static_cast<std::int64_t>(holder->table->rows()),
+          0,
+          0,
+          1,
+          static_cast<std::int64_t>(columns.size()),
+          holder->buffers,
+          holder->children.data(),
+          nullptr,
+          release_array,
+          holder.get()};
+  static_cast<void>(holder.release());  // out->release frees it
 }
 
 struct Stream {

@@ -47,7 +47,8 @@ struct ArrowArrayStream {
 // Gives the next batch of rows, or null at the end. Called by whoever scans, on any thread, one call at a time.
 using NextBatch = std::function<std::shared_ptr<const core::Table>()>;
 
-// A stream of `columns` (names and types; its rows are ignored) that `next` feeds. The caller owns it; its release frees it.
+// A stream of `columns` (names and types; its rows are ignored) that `next` feeds. The caller owns it; its release
+// frees it.
 std::unique_ptr<ArrowArrayStream> arrow_stream(std::shared_ptr<const core::Table> columns, NextBatch next);
 
 }  // namespace tare::bindings

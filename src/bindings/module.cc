@@ -1,4 +1,5 @@
-// tare._core: launch, open, and the tables of a recording, as Python sees them (python/tare/_core.pyi). Converts and calls.
+// tare._core: launch, open, and the tables of a recording, as Python sees them (python/tare/_core.pyi). Converts and
+// calls.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
@@ -56,7 +57,8 @@ std::vector<std::pair<std::string, std::string>> columns_of(const PyTable& held)
 }
 
 nb::dict row_of(const PyTable& held, std::size_t number) {
-  if (number >= held.table->rows()) raise({ErrorKind::Internal, "table " + held.table->name + " has no row " + std::to_string(number)});
+  if (number >= held.table->rows())
+    raise({ErrorKind::Internal, "table " + held.table->name + " has no row " + std::to_string(number)});
   nb::dict row;
   for (const core::Column& column : held.table->columns) {
     nb::object value = nb::none();
@@ -70,9 +72,10 @@ nb::dict row_of(const PyTable& held, std::size_t number) {
   return row;
 }
 
-core::LaunchOutcome run(std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
-                        bool wait_for_all, bool record_environment, bool record_free_stacks, bool summarize,
-                        const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
+core::LaunchOutcome run(
+    std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
+    bool wait_for_all, bool record_environment, bool record_free_stacks, bool summarize,
+    const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
   core::LaunchOptions options;
   options.command = std::move(command);
   options.output = std::move(output);
@@ -116,8 +119,9 @@ void bind_tables(nb::module_& module) {
 void bind_launch(nb::module_& module) {
   nb::class_<core::RecordedImage>(module, "Image")
       .def_ro("path", &core::RecordedImage::path)
-      .def_prop_ro("program",
-                   [](const core::RecordedImage& image) { return image.info.exe.substr(image.info.exe.rfind('/') + 1); })
+      .def_prop_ro(
+          "program",
+          [](const core::RecordedImage& image) { return image.info.exe.substr(image.info.exe.rfind('/') + 1); })
       .def_prop_ro("pid", [](const core::RecordedImage& image) { return image.info.pid; })
       .def_ro("events", &core::RecordedImage::events)
       .def_ro("file_bytes", &core::RecordedImage::file_bytes);
@@ -125,11 +129,12 @@ void bind_launch(nb::module_& module) {
       .def_ro("wait_status", &core::LaunchOutcome::wait_status)
       .def_ro("images", &core::LaunchOutcome::images)
       .def_ro("warnings", &core::LaunchOutcome::warnings)
-      .def_prop_ro("failure",
-                   [](const core::LaunchOutcome& outcome) { return outcome.failure ? outcome.failure->message : std::string(); });
-  module.def("run", run, nb::arg("command"), nb::kw_only(), nb::arg("output"), nb::arg("recorder_library"), nb::arg("sample_bytes"),
-             nb::arg("wait_for_all"), nb::arg("record_environment"), nb::arg("record_free_stacks"), nb::arg("summarize"),
-             nb::arg("progress").none());
+      .def_prop_ro("failure", [](const core::LaunchOutcome& outcome) {
+        return outcome.failure ? outcome.failure->message : std::string();
+      });
+  module.def("run", run, nb::arg("command"), nb::kw_only(), nb::arg("output"), nb::arg("recorder_library"),
+             nb::arg("sample_bytes"), nb::arg("wait_for_all"), nb::arg("record_environment"),
+             nb::arg("record_free_stacks"), nb::arg("summarize"), nb::arg("progress").none());
 }
 
 }  // namespace

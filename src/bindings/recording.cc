@@ -62,6 +62,7 @@ PyTable size_classes(const Recording& recording, const std::string& model) {
 
 std::vector<std::pair<std::string_view, std::string_view>> size_models() {
   std::vector<std::pair<std::string_view, std::string_view>> models;
+  models.reserve(kSizeModels.size());
   for (const SizeModel& model : kSizeModels) models.emplace_back(model.name, model.meaning);
   return models;
 }
@@ -71,24 +72,28 @@ PyTable frames_table(Recording& recording) {
   return {std::make_shared<const core::Table>(recording.names().frames_table())};
 }
 
-using FrameRow = std::tuple<std::uint32_t, std::int64_t, std::string, std::string, std::string, std::optional<std::uint32_t>, std::string,
-                            std::optional<std::int64_t>>;
+using FrameRow = std::tuple<std::uint32_t, std::int64_t, std::string, std::string, std::string,
+                            std::optional<std::uint32_t>, std::string, std::optional<std::int64_t>>;
 
 std::vector<FrameRow> frames(Recording& recording, const std::vector<std::uint32_t>& row_ids) {
   nb::gil_scoped_release released;
   std::vector<trace::RowId> rows;
+  rows.reserve(row_ids.size());
   for (const std::uint32_t row : row_ids) rows.push_back(static_cast<trace::RowId>(row));
   std::vector<FrameRow> result;
   for (core::NamedFrame& named : recording.names().frames(rows)) {
-    result.emplace_back(trace::index(named.row), named.inline_depth, std::move(named.frame.function), std::move(named.frame.linkage_name),
-                        std::move(named.frame.file), named.frame.line, std::move(named.module_path), named.module_offset);
+    result.emplace_back(trace::index(named.row), named.inline_depth, std::move(named.frame.function),
+                        std::move(named.frame.linkage_name), std::move(named.frame.file), named.frame.line,
+                        std::move(named.module_path), named.module_offset);
   }
   return result;
 }
 
 std::vector<std::uint32_t> stack_rows(const Recording& recording, std::uint32_t stack_id, std::size_t depth) {
+  const std::vector<trace::RowId> found = recording.stack_rows(static_cast<trace::StackId>(stack_id), depth);
   std::vector<std::uint32_t> rows;
-  for (const trace::RowId row : recording.stack_rows(static_cast<trace::StackId>(stack_id), depth)) rows.push_back(trace::index(row));
+  rows.reserve(found.size());
+  for (const trace::RowId row : found) rows.push_back(trace::index(row));
   return rows;
 }
 

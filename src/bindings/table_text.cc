@@ -55,8 +55,10 @@ bool write_all(int fd, std::string& text) {
 
 Result<int> write_text(const core::Table& table) {
   const int fd = ::memfd_create(table.name.c_str(), MFD_CLOEXEC);
-  if (fd < 0) return Error{ErrorKind::Io, std::string("no memory file for table ") + table.name + ": " + std::strerror(errno)};
+  if (fd < 0)
+    return Error{ErrorKind::Io, std::string("no memory file for table ") + table.name + ": " + std::strerror(errno)};
   std::vector<std::vector<std::string>> words;
+  words.reserve(table.columns.size());
   for (const core::Column& column : table.columns) words.push_back(quoted_words(column));
   std::string text;
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -82,7 +84,8 @@ Result<int> write_text(const core::Table& table) {
   if (!write_all(fd, text)) {
     const int error = errno;
     ::close(fd);
-    return Error{ErrorKind::Io, std::string("table ") + table.name + " doesn't fit the memory file: " + std::strerror(error)};
+    return Error{ErrorKind::Io,
+                 std::string("table ") + table.name + " doesn't fit the memory file: " + std::strerror(error)};
   }
   return fd;
 }

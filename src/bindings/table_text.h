@@ -7,8 +7,8 @@
 
 namespace tare::bindings {
 
-// Text without header; nulls are empty and unquoted, words always quoted. Returns the descriptor of a memfd, to be closed
-// by the caller; /proc/self/fd/N is its path.
+// Text without header; nulls are empty and unquoted, words always quoted. Returns the descriptor of a memfd, to be
+// closed by the caller; /proc/self/fd/N is its path.
 Result<int> write_text(const core::Table& table);
 
 }  // namespace tare::bindings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
     from tare.recording import Recording
 
     database = Recording(CoreSource(options.file)).database
+    database.run(f"set threads = {len(os.sched_getaffinity(0))}")
     database.use(*(table.name for table in schema.TABLES if table.name not in _ON_DEMAND))
     if options.statement is not None:
         answer(database, options.statement, options.json)

@@ -75,8 +75,8 @@ Groups group_rows(const Table& sizes, const Lines& lines) {
   trace::IdTable known;
   groups.group_of.reserve(rows);
   for (std::size_t row = 0; row < rows; ++row) {
-    std::uint64_t hash =
-        trace::mix_hash(std::bit_cast<std::uint64_t>(weights[row]), static_cast<std::uint64_t>(lines.line_of(stacks[row])));
+    std::uint64_t hash = trace::mix_hash(std::bit_cast<std::uint64_t>(weights[row]),
+                                         static_cast<std::uint64_t>(lines.line_of(stacks[row])));
     for (const auto* key : keys) hash = trace::mix_hash(hash, static_cast<std::uint64_t>((*key)[row]));
     groups.group_of.push_back(known.find_or_make(
         hash, [&](std::uint32_t group) { return same(groups.first[group], row); },
@@ -93,7 +93,8 @@ std::unordered_map<std::int64_t, std::int64_t> heaviest_sites(const Table& sizes
   std::unordered_map<std::int64_t, double> bytes;  // by site
   const std::vector<std::int64_t>& stacks = sizes["stack_id"].ints;
   for (std::size_t row = 0; row < sizes.rows(); ++row) {
-    const auto gross = static_cast<double>(sizes["usable_bytes"].ints[row] + sizes["header_bytes"].ints[row]) * sizes["weight"].doubles[row];
+    const auto gross = static_cast<double>(sizes["usable_bytes"].ints[row] + sizes["header_bytes"].ints[row]) *
+                       sizes["weight"].doubles[row];
     bytes[lines.site_of(stacks[row])] += gross * (static_cast<double>(sizes["peak_blocks"].ints[row]) +
                                                   1e-6 * static_cast<double>(sizes["total_blocks"].ints[row]));
   }
@@ -106,7 +107,8 @@ std::unordered_map<std::int64_t, std::int64_t> heaviest_sites(const Table& sizes
   return heaviest;
 }
 
-Table fold_sizes(const Table& sizes, const Groups& groups, const Lines& lines, const std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
+Table fold_sizes(const Table& sizes, const Groups& groups, const Lines& lines,
+                 const std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
   Table folded{sizes.name, {}};
   for (const Column& column : sizes.columns) {
     Column out = column;

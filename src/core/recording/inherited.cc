@@ -9,8 +9,9 @@ namespace {
 // Shells fork some three deep; a chain this long means that files name each other in a circle.
 constexpr int kMaxGenerations = 64;
 
-std::optional<LiveSet> inherited_by(const std::string& path, const trace::OpenedTrace& opened, const trace::ReplayProgress& progress,
-                                    std::vector<std::string>& warnings, int generation) {
+std::optional<LiveSet> inherited_by(const std::string& path, const trace::OpenedTrace& opened,
+                                    const trace::ReplayProgress& progress, std::vector<std::string>& warnings,
+                                    int generation) {
   const std::optional<trace::ForkOrigin>& fork = opened.info().fork;
   if (!fork) return std::nullopt;
   const auto unknown = [&](const std::string& why) {
@@ -25,7 +26,8 @@ std::optional<LiveSet> inherited_by(const std::string& path, const trace::Opened
   auto parent = trace::open_trace(parent_path.string());
   if (!parent) return unknown(parent.error().message);
   if (parent->info().pid != fork->parent_pid) return unknown(parent_path.string() + " is of another process");
-  const std::optional<LiveSet> grandparents = inherited_by(parent_path.string(), *parent, progress, warnings, generation + 1);
+  const std::optional<LiveSet> grandparents =
+      inherited_by(parent_path.string(), *parent, progress, warnings, generation + 1);
   LiveSetAtFork at_fork(parent->dictionary(), *fork, grandparents ? &*grandparents : nullptr);
   if (const Status read = parent->replay_into(at_fork, progress); !read && !at_fork.taken()) {
     warnings.push_back("blocks inherited from process " + std::to_string(fork->parent_pid) +
@@ -36,8 +38,8 @@ std::optional<LiveSet> inherited_by(const std::string& path, const trace::Opened
 
 }  // namespace
 
-std::optional<LiveSet> inherited_blocks(const std::string& path, const trace::OpenedTrace& opened, const trace::ReplayProgress& progress,
-                                        std::vector<std::string>& warnings) {
+std::optional<LiveSet> inherited_blocks(const std::string& path, const trace::OpenedTrace& opened,
+                                        const trace::ReplayProgress& progress, std::vector<std::string>& warnings) {
   return inherited_by(path, opened, progress, warnings, 0);
 }
 

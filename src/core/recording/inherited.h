@@ -10,9 +10,9 @@
 
 namespace tare::core {
 
-// Nothing for a process that wasn't forked. The parent's trace is looked for beside `path`; if it is missing or damaged,
-// nothing too, and a line in `warnings` says what that does to the figures.
-std::optional<LiveSet> inherited_blocks(const std::string& path, const trace::OpenedTrace& opened, const trace::ReplayProgress& progress,
-                                        std::vector<std::string>& warnings);
+// Nothing for a process that wasn't forked. The parent's trace is looked for beside `path`; if it is missing or
+// damaged, nothing too, and a line in `warnings` says what that does to the figures.
+std::optional<LiveSet> inherited_blocks(const std::string& path, const trace::OpenedTrace& opened,
+                                        const trace::ReplayProgress& progress, std::vector<std::string>& warnings);
 
 }  // namespace tare::core

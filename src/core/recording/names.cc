@@ -15,7 +15,8 @@ struct Names::Batch {
   std::vector<std::uint64_t> addresses;
 };
 
-Names::Names(const trace::Dictionary& dictionary) : dictionary_(dictionary), symbolizer_(std::make_unique<Symbolizer>()) {}
+Names::Names(const trace::Dictionary& dictionary)
+    : dictionary_(dictionary), symbolizer_(std::make_unique<Symbolizer>()) {}
 
 Names::~Names() = default;
 
@@ -31,6 +32,7 @@ std::vector<Names::Batch> Names::by_module(std::span<const trace::RowId> rows) c
     batch.addresses.push_back(trace::row_address(bits));
   }
   std::vector<Batch> list;
+  list.reserve(batches.size());
   for (auto& [module, batch] : batches) list.push_back(std::move(batch));
   return list;
 }
@@ -54,7 +56,8 @@ std::vector<NamedFrame> Names::frames(std::span<const trace::RowId> rows) {
       if (index(module) < dictionary_.modules.size()) {
         named.module = module;
         named.module_path = dictionary_.modules[index(module)].path;
-        named.module_offset = static_cast<std::int64_t>(trace::row_address(bits) - dictionary_.modules[index(module)].load_bias);
+        named.module_offset =
+            static_cast<std::int64_t>(trace::row_address(bits) - dictionary_.modules[index(module)].load_bias);
       }
       frames.push_back(std::move(named));
     }
@@ -83,6 +86,7 @@ void Names::name_sites(SiteFinder& finder) {
 
 Table Names::frames_table() {
   std::vector<trace::RowId> rows;
+  rows.reserve(dictionary_.rows.size());
   for (std::size_t row = 0; row < dictionary_.rows.size(); ++row) rows.push_back(static_cast<trace::RowId>(row));
   TableBuilder table("frames");
   const auto row_id = table.column("row_id", ColumnType::Int64);

@@ -1,4 +1,5 @@
-// Names for the rows of a recording: asked of the symbolizer a module at a time, only for rows that someone wants to see.
+// Names for the rows of a recording: asked of the symbolizer a module at a time, only for rows that someone wants to
+// see.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ class Names {
   // In the order of `rows`, innermost first within a row; at least one a row. Rows that don't exist are left out.
   std::vector<NamedFrame> frames(std::span<const trace::RowId> rows);
 
-  // Tells the finder the functions it asks for, until it knows all sites. ELF symbols decide: they are what the physical
-  // frame has, which alone can make a row a caller, and cost a tenth of reading DWARF.
+  // Tells the finder the functions it asks for, until it knows all sites. ELF symbols decide: they are what the
+  // physical frame has, which alone can make a row a caller, and cost a tenth of reading DWARF.
   void name_sites(SiteFinder& finder);
 
   // Table `frames` of all rows.

@@ -35,7 +35,8 @@ Result<Tables> replayed(const std::string& path, const RecordingOptions& options
   const std::optional<LiveSet> inherited = inherited_blocks(path, *opened, options.progress, warnings);
   Replay replay(opened->dictionary(), opened->info(), {options.at_ns, opened->clock_pairs()});
   if (inherited) replay.inherit(*inherited);
-  if (const Status read = opened->replay_into(replay, options.progress); !read) warnings.push_back(read.error().message);
+  if (const Status read = opened->replay_into(replay, options.progress); !read)
+    warnings.push_back(read.error().message);
   Tables tables = replay.finish(opened->clock_pairs());
   if (!warnings.empty()) tables.put(warnings_table(warnings));
   return tables;
@@ -113,7 +114,8 @@ Status Recording::list_blocks(const BlockSink& sink, const trace::ReplayProgress
   if (!opened) return opened.error();
   std::vector<std::string> warnings;  // said when the tables were made
   const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
-  BlockStream blocks(opened->dictionary(), opened->info(), opened->clock_pairs(), sink, inherited ? &*inherited : nullptr);
+  BlockStream blocks(opened->dictionary(), opened->info(), opened->clock_pairs(), sink,
+                     inherited ? &*inherited : nullptr);
   const Status read = opened->replay_into(blocks, progress);
   if (const Status handed_out = blocks.finish(); !handed_out) return handed_out;
   return read;
@@ -125,7 +127,8 @@ std::vector<trace::RowId> Recording::stack_rows(trace::StackId stack, std::size_
   while (stack != trace::kEmptyStack && trace::index(stack) < stacks.size() && rows.size() < depth) {
     const trace::StackNode node = stacks[trace::index(stack)];
     rows.push_back(node.row);
-    if (trace::index(node.caller) >= trace::index(stack)) break;  // a caller's id is smaller; a damaged trace may say otherwise
+    if (trace::index(node.caller) >= trace::index(stack))
+      break;  // a caller's id is smaller; a damaged trace may say otherwise
     stack = node.caller;
   }
   return rows;

@@ -1,4 +1,5 @@
-// A recording as its readers want it: tables by name, from the cache or by replaying the trace, and names for addresses.
+// A recording as its readers want it: tables by name, from the cache or by replaying the trace, and names for
+// addresses.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,8 @@ class Recording {
   Recording& operator=(Recording&&) noexcept;
   ~Recording();
 
-  // process, site_sizes, chains, timeline, stacks, rows, modules; after find_sites() sites and stack_sites. Null: no such table.
+  // process, site_sizes, chains, timeline, stacks, rows, modules; after find_sites() sites and stack_sites. Null: no
+  // such table.
   std::shared_ptr<const Table> table(std::string_view name) const;
   const std::vector<std::string>& warnings() const;
 
@@ -44,7 +46,8 @@ class Recording {
   // See size_classes.h.
   Result<Table> size_classes(std::string_view model_name) const;
 
-  // Walks the trace once more and hands out table `blocks` in batches. Damage ends it with Corrupt, after what lies before.
+  // Walks the trace once more and hands out table `blocks` in batches. Damage ends it with Corrupt, after what lies
+  // before.
   Status list_blocks(const BlockSink& sink, const trace::ReplayProgress& progress) const;
 
   // Return addresses of a stack, innermost first, at most `depth`.

@@ -1,0 +1,75 @@
+// Folding keeps every sum, and gives each line the stack of its heaviest site.
+#include "core/recording/fold.h"
+
+#include <gtest/gtest.h>
+
+#include "made_up_tables.h"
+
+namespace tare::core {
+namespace {
+
+Table chains_at(const std::vector<std::int64_t>& stacks) {
+  TableBuilder table("chains");
+  const auto stack_id = table.column("stack_id", ColumnType::Int64);
+  const auto steps = table.column("steps", ColumnType::Double);
+  for (const std::int64_t stack : stacks) {
+    table.add(stack_id, stack);
+    table.add(steps, 3.0);
+  }
+  return table.take();
+}
+
+Tables replayed(const std::vector<MadeUpShape>& shapes, const std::vector<std::int64_t>& growing = {}) {
+  Tables tables;
+  tables.put(site_sizes_of(shapes));
+  tables.put(chains_at(growing));
+  return tables;
+}
+
+TEST(Fold, AddsUpEqualSizesOfALine) {
+  // stacks 0 and 1 are sites 0 and 1 of line 7; stack 2 is site 2 of line 9
+  const Tables folded =
+      fold_by_line(replayed({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {1, 32, 40, 2, 0}, {2, 24, 24, 1, 1}}),
+                   sites_of({0, 1, 2}, {7, 7, 9}));
+  const Table& sizes = folded["site_sizes"];
+  ASSERT_EQ(sizes.rows(), 3u);
+  EXPECT_EQ(sizes["total_blocks"].ints, (std::vector<std::int64_t>{15, 2, 1}));
+  EXPECT_EQ(sizes["peak_blocks"].ints, (std::vector<std::int64_t>{5, 0, 1}));
+  EXPECT_EQ(sizes["requested_bytes"].ints, (std::vector<std::int64_t>{24, 32, 24}));
+  EXPECT_EQ(sizes["byte_ns"].doubles, (std::vector<double>{7.5, 1.0, 0.5}));
+  EXPECT_EQ(sizes["shape_id"].ints, (std::vector<std::int64_t>{0, 1, 2}));
+  // line 7 is shown by site 1, whose stack 101 held more at the peak
+  EXPECT_EQ(sizes["stack_id"].ints, (std::vector<std::int64_t>{101, 101, 102}));
+  EXPECT_TRUE(sizes["at_blocks"].is_null(0));
+  EXPECT_EQ(folded["sites"].rows(), 2u);
+  EXPECT_EQ(folded["stack_sites"].rows(), 2u);
+}
+
+TEST(Fold, KeepsWeightsApart) {
+  const Tables folded = fold_by_line(
+      replayed({{0, 24, 24, 1, 0, 0, 2.5}, {0, 24, 24, 1, 0, 0, 3.5}, {0, 24, 24, 4, 0, 0, 2.5}}), sites_of({0}, {7}));
+  EXPECT_EQ(folded["site_sizes"]["weight"].doubles, (std::vector<double>{2.5, 3.5}));
+  EXPECT_EQ(folded["site_sizes"]["total_blocks"].ints, (std::vector<std::int64_t>{5, 1}));
+}
+
+TEST(Fold, MovesChainsToTheirLinesStackAlsoWithoutShapes) {
+  const Tables folded = fold_by_line(replayed({{0, 24, 24, 1, 1}}, {1, 2}), sites_of({0, 1, 2}, {7, 7, 9}));
+  EXPECT_EQ(folded["chains"]["stack_id"].ints, (std::vector<std::int64_t>{100, 102}));
+  EXPECT_EQ(folded["chains"]["steps"].doubles, (std::vector<double>{3, 3}));
+  EXPECT_EQ(folded["sites"].rows(), 2u);
+}
+
+TEST(Fold, GivesStacksWithoutFramesOneLine) {
+  const Tables folded = fold_by_line(replayed({{0, 24, 24, 1, 1}}), sites_of({0}, {-1}));
+  ASSERT_EQ(folded["sites"].rows(), 1u);
+  EXPECT_TRUE(folded["sites"]["site_row"].is_null(0));
+}
+
+TEST(Fold, TakesAnEmptyRecording) {
+  const Tables folded = fold_by_line(replayed({}), sites_of({}, {}));
+  EXPECT_EQ(folded["site_sizes"].rows(), 0u);
+  EXPECT_EQ(folded["sites"].rows(), 0u);
+}
+
+}  // namespace
+}  // namespace tare::core
