@@ -152,12 +152,10 @@ Errno Spool::map_segment(std::uint32_t segment, long fd) {
   slot.controls = reinterpret_cast<trace::ChunkControl*>(controls);
   slot.payload = payload;
   slot.full.store(0, std::memory_order_relaxed);
-  mapped_segments_ = segment + 1;
+  slot.gone.store(0, std::memory_order_relaxed);
+  mapped_segments_.store(segment + 1, std::memory_order_seq_cst);
   // The predecessor was kept as the source of this mapping even if all its chunks were done.
-  if (segment > 0) {
-    Segment& before = segments_[segment - 1];
-    if (before.full.load(std::memory_order_relaxed) == kSegmentChunks) sys::munmap(before.payload, kSegmentBytes);
-  }
+  if (segment > 0) unmap_if_full(segments_[segment - 1]);
   return 0;
 }
 
@@ -238,15 +236,15 @@ void Spool::discard() {
 }
 
 void Spool::abandon() {
-  for (std::uint32_t segment = 0; segment < mapped_segments_; ++segment) {
+  const std::uint32_t mapped = mapped_segments_.load(std::memory_order_relaxed);
+  for (std::uint32_t segment = 0; segment < mapped; ++segment) {
     Segment& slot = segments_[segment];
     sys::munmap(slot.controls, kSegmentControlBytes);
-    const bool last = segment + 1 == mapped_segments_;
-    if (last || slot.full.load(std::memory_order_relaxed) != kSegmentChunks) sys::munmap(slot.payload, kSegmentBytes);
+    if (slot.gone.load(std::memory_order_relaxed) == 0) sys::munmap(slot.payload, kSegmentBytes);
     slot.controls = nullptr;
     slot.payload = nullptr;
   }
-  mapped_segments_ = 0;
+  mapped_segments_.store(0, std::memory_order_relaxed);
   for (Area& area : areas_) {
     if (area.base != nullptr) sys::munmap(area.base, area.capacity);
     area.base = nullptr;
@@ -329,7 +327,7 @@ std::uint32_t Spool::grow() {
   const std::uint32_t segment = chunk / kSegmentChunks;
   const bool unbounded = chunk_limit_ == file_chunks_;
   if (unbounded && chunk % kSegmentChunks == 0 && !leaves_reserve()) return kNoChunk;
-  if (segment >= mapped_segments_ && map_segment(segment, -1) != 0) return kNoChunk;
+  if (segment >= mapped_segments_.load(std::memory_order_relaxed) && map_segment(segment, -1) != 0) return kNoChunk;
   char* address = reinterpret_cast<char*>(payload(chunk));
   if (make_real(address, trace::kChunkBytes, trace::chunk_offset(chunk)) != 0) return kNoChunk;
   header_->chunk_count.store(chunk + 1, std::memory_order_release);
@@ -342,9 +340,15 @@ void Spool::finish(std::uint32_t chunk) {
   if (mode_ != SpoolMode::Standalone) return;
   const std::uint32_t segment = chunk / kSegmentChunks;
   Segment& slot = segments_[segment];
-  if (slot.full.fetch_add(1, std::memory_order_acq_rel) + 1 == kSegmentChunks && segment + 1 < mapped_segments_) {
-    sys::munmap(slot.payload, kSegmentBytes);
-  }
+  slot.full.fetch_add(1, std::memory_order_seq_cst);
+  if (segment + 1 < mapped_segments_.load(std::memory_order_seq_cst)) unmap_if_full(slot);
+}
+
+// Two threads may come here for one segment: only one may unmap, for by the second time the addresses may be someone
+// else's.
+void Spool::unmap_if_full(Segment& segment) {
+  if (segment.full.load(std::memory_order_seq_cst) != kSegmentChunks) return;
+  if (segment.gone.exchange(1, std::memory_order_acq_rel) == 0) sys::munmap(segment.payload, kSegmentBytes);
 }
 
 }  // namespace tare::recorder

@@ -30,7 +30,8 @@ using Errno = int;
 struct Segment {
   trace::ChunkControl* controls;
   char* payload;
-  std::atomic<std::uint32_t> full;  // standalone: chunks done for good; the segment is unmapped when all are
+  std::atomic<std::uint32_t> full;  // standalone: chunks done for good; the payload is unmapped when all are
+  std::atomic<std::uint32_t> gone;  // it is
 };
 
 class Spool {
@@ -94,13 +95,14 @@ class Spool {
   Errno make_real(char* address, std::uint64_t bytes, std::uint64_t offset);
   Errno allocate_by_path(std::uint64_t offset, std::uint64_t bytes);
   bool leaves_reserve() const;
+  void unmap_if_full(Segment& segment);
   Area& area(Tables::Region region) { return areas_[static_cast<int>(region)]; }
 
   trace::SpoolHeader* header_ = nullptr;
   SpoolMode mode_ = SpoolMode::Launched;
   std::uint32_t chunk_limit_ = 0;
   std::uint32_t file_chunks_ = 0;  // chunks that the file's size has room for
-  std::uint32_t mapped_segments_ = 0;
+  std::atomic<std::uint32_t> mapped_segments_{0};
   std::uint32_t directory_bytes_ = 0;  // of path_
   Area areas_[3] = {};                 // by Tables::Region
   Segment segments_[kMaxSegments] = {};
