@@ -60,9 +60,15 @@ void export_schema(const std::shared_ptr<const Table>& table, ArrowSchema* out) 
     }
     holder->children.push_back(&holder->columns[i]);
   }
-  *out = {"+s",           "",          nullptr, 0, static_cast<std::int64_t>(count), holder->children.data(), nullptr,
-          release_schema, holder.get()};
-  static_cast<void>(holder.release());  // out->release frees it
+  *out = {"+s",
+          "",
+          nullptr,
+          0,
+          static_cast<std::int64_t>(count),
+          holder->children.data(),
+          nullptr,
+          release_schema,
+          holder.release()};
 }
 
 // Owns a batch and what had to be converted for it.
@@ -146,8 +152,7 @@ void export_batch(std::shared_ptr<const Table> table, ArrowArray* out) {
           holder->children.data(),
           nullptr,
           release_array,
-          holder.get()};
-  static_cast<void>(holder.release());  // out->release frees it
+          holder.release()};
 }
 
 struct Stream {
