@@ -83,9 +83,9 @@ void LiveSetAtFork::consume(std::span<const Event> events) {
 bool LiveSetAtFork::taken() const { return state_->taken; }
 
 LiveSet LiveSetAtFork::take() {
-  static const trace::Dictionary kNothing;
+  static const trace::Dictionary nothing;
   const State& state = *state_;
-  const trace::Dictionary& older = state.inherited ? state.inherited->dictionary : kNothing;
+  const trace::Dictionary& older = state.inherited ? state.inherited->dictionary : nothing;
   DictionaryUnion all = unite(state.dictionary, older);
   LiveSet set;
   std::unordered_map<std::uint64_t, std::uint32_t> shape_of;  // word -> shape in the set

@@ -50,6 +50,7 @@ std::vector<trace::RowId> SiteFinder::unnamed_rows() {
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   std::vector<trace::RowId> rows;
+  rows.reserve(wanted.size());
   for (std::uint32_t row : wanted) rows.push_back(static_cast<trace::RowId>(row));
   return rows;
 }

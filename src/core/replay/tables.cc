@@ -147,8 +147,10 @@ void TableBuilder::add_null(ColumnId column) {
 }
 
 std::vector<std::string> api_words() {
+  constexpr int kCodes = 32;  // 5 bits in the trace
   std::vector<std::string> words;
-  for (int code = 0; code < 32; ++code) words.emplace_back(trace::name_of(static_cast<trace::AllocApi>(code)));
+  words.reserve(kCodes);
+  for (int code = 0; code < kCodes; ++code) words.emplace_back(trace::name_of(static_cast<trace::AllocApi>(code)));
   return words;
 }
 
