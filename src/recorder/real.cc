@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "recorder/bootstrap_arena.h"
+#include "recorder/syscall.h"
 
 // glibc's own entry points: with them glibc's heap is reached without the hooks even where a program's symbols get in
 // the way.
@@ -87,6 +88,35 @@ constexpr auto early_for(Result (*RealFunctions::*)(Parameters...)) {
   return &early<Member, Result, Parameters...>;
 }
 
+// An allocator linked into the program maps its first memory under its own lock, before any constructor of ours. A
+// failed look-up (cfree's) makes the loader call that allocator, which would wait for itself. So: straight to the
+// kernel, or for the break, which libc keeps a copy of, one look-up that doesn't fail.
+long as_libc_says(long result) {
+  if (!sys::failed(result)) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
+void* early_mmap(void* address, std::size_t bytes, int protection, int flags, int fd, long offset) {
+  return reinterpret_cast<void*>(
+      as_libc_says(sys::mmap(address, bytes, protection, flags, fd, static_cast<std::uint64_t>(offset))));
+}
+void* early_mremap(void* old, std::size_t old_bytes, std::size_t bytes, int flags, void* wanted) {
+  const auto words = [](std::size_t value) { return static_cast<long>(value); };
+  return reinterpret_cast<void*>(
+      as_libc_says(sys::call(SYS_mremap, sys::word(old), words(old_bytes), words(bytes), flags, sys::word(wanted))));
+}
+int early_munmap(void* address, std::size_t bytes) {
+  return static_cast<int>(as_libc_says(sys::munmap(address, bytes)));
+}
+int early_mprotect(void* address, std::size_t bytes, int protection) {
+  return static_cast<int>(
+      as_libc_says(sys::call(SYS_mprotect, sys::word(address), static_cast<long>(bytes), protection)));
+}
+int early_brk(void* end) { return reinterpret_cast<int (*)(void*)>(next_definition("brk"))(end); }
+void* early_sbrk(std::intptr_t change) {
+  return reinterpret_cast<void* (*)(std::intptr_t)>(next_definition("sbrk"))(change);
+}
+
 void free_plain_sized(void* block, std::size_t) { real.free(block); }
 void free_plain_aligned_sized(void* block, std::size_t, std::size_t) { real.free(block); }
 
@@ -101,6 +131,13 @@ constexpr RealFunctions early_functions() {
   functions.aligned_alloc = early_aligned_alloc;
   functions.posix_memalign = early_posix_memalign;
   functions.free = early_free;
+  functions.mmap = early_mmap;
+  functions.mmap64 = early_mmap;
+  functions.mremap = early_mremap;
+  functions.munmap = early_munmap;
+  functions.mprotect = early_mprotect;
+  functions.brk = early_brk;
+  functions.sbrk = early_sbrk;
   return functions;
 }
 
