@@ -44,12 +44,21 @@ std::uint32_t Recorder::take_chunk() {
     chunk = take_or_grow();
   }
   if (dropping_.load(std::memory_order_relaxed) || !launched_) return chunk;
+  // The clock starts again whenever the launcher gives something back, be it to another thread: on a busy machine it is
+  // slow, and a slow launcher is no reason to lose events.
+  const std::atomic<std::uint64_t>& free_chunks = spool_->header()->free_chunks;
+  std::uint64_t seen = free_chunks.load(std::memory_order_relaxed);
+  std::uint64_t moved_ns = begin;
   std::int64_t pause = 50'000;
-  while (chunk == kNoChunk && monotonic_ns() - begin < kLongestWaitNs) {
+  while (chunk == kNoChunk && monotonic_ns() - moved_ns < kLongestWaitNs) {
     launcher_.wake();
     sys::sleep_ns(pause);
     if (pause < 2'000'000) pause *= 2;
     chunk = take_or_grow();
+    if (const std::uint64_t now = free_chunks.load(std::memory_order_relaxed); now != seen) {
+      seen = now;
+      moved_ns = monotonic_ns();
+    }
   }
   return chunk;
 }
