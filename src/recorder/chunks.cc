@@ -9,8 +9,9 @@ namespace tare::recorder {
 
 namespace {
 
-constexpr std::uint64_t kLongestWaitNs =
-    100'000'000;  // what an event may be held up by a launcher that doesn't keep up
+// What an event may be held up by a launcher that doesn't move, and by one that gets no processor.
+constexpr std::uint64_t kLongestWaitNs = 100'000'000;
+constexpr std::uint64_t kLongestStarvationNs = 2'000'000'000;
 constexpr std::uint64_t kLifeCheckPeriodNs = 500'000'000;
 
 }  // namespace
@@ -44,21 +45,29 @@ std::uint32_t Recorder::take_chunk() {
     chunk = take_or_grow();
   }
   if (dropping_.load(std::memory_order_relaxed) || !launched_) return chunk;
-  // The clock starts again whenever the launcher gives something back, be it to another thread: on a busy machine it is
-  // slow, and a slow launcher is no reason to lose events.
-  const std::atomic<std::uint64_t>& free_chunks = spool_->header()->free_chunks;
-  std::uint64_t seen = free_chunks.load(std::memory_order_relaxed);
+  // A slow launcher is no reason to lose events, a stopped one none to hold up the program. The clock starts again
+  // whenever it took or gave back something, be it another thread's; and while it just waits for a processor: with six
+  // other programs running on two it may get none for 100 ms.
+  trace::SpoolHeader& header = *spool_->header();
+  std::uint64_t given_back = header.free_chunks.load(std::memory_order_relaxed);
+  std::uint32_t full = header.full_chunks.load(std::memory_order_relaxed);
   std::uint64_t moved_ns = begin;
+  std::uint64_t next_look_ns = begin + kLongestWaitNs;
   std::int64_t pause = 50'000;
-  while (chunk == kNoChunk && monotonic_ns() - moved_ns < kLongestWaitNs) {
+  while (chunk == kNoChunk) {
     launcher_.wake();
     sys::sleep_ns(pause);
     if (pause < 2'000'000) pause *= 2;
     chunk = take_or_grow();
-    if (const std::uint64_t now = free_chunks.load(std::memory_order_relaxed); now != seen) {
-      seen = now;
-      moved_ns = monotonic_ns();
-    }
+    const std::uint64_t now = monotonic_ns();
+    const std::uint64_t given_back_now = header.free_chunks.load(std::memory_order_relaxed);
+    const std::uint32_t full_now = header.full_chunks.load(std::memory_order_relaxed);
+    if (given_back_now != given_back || full_now < full) moved_ns = now;
+    given_back = given_back_now;
+    full = full_now;
+    if (now - moved_ns < kLongestWaitNs || now < next_look_ns) continue;
+    if (now - moved_ns >= kLongestStarvationNs || !launcher_.wants_to_run()) break;
+    next_look_ns = now + kLongestWaitNs;
   }
   return chunk;
 }

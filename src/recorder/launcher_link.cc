@@ -53,4 +53,20 @@ LauncherLife LauncherLink::life() const {
   return lock.l_type == F_UNLCK ? LauncherLife::Dead : LauncherLife::Alive;
 }
 
+bool LauncherLink::wants_to_run() const {
+  if (control_ == nullptr) return false;
+  char buffer[128];
+  Text path(buffer, sizeof(buffer));
+  path.add("/proc/").add_number(control_->launcher_pid).add("/stat");
+  const long fd = sys::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (sys::failed(fd)) return false;
+  const long got = sys::read(fd, buffer, sizeof(buffer));
+  sys::close(fd);
+  // "PID (NAME) STATE ...", and a name may hold anything.
+  for (long at = sys::failed(got) ? 0 : got; at >= 3; --at) {
+    if (buffer[at - 3] == ')') return buffer[at - 1] == 'R' || buffer[at - 1] == 'D';
+  }
+  return false;
+}
+
 }  // namespace tare::recorder

@@ -30,6 +30,8 @@ class LauncherLink {
   // A spool appeared or ended, or there's no room left.
   void wake();
   LauncherLife life() const;
+  // Neither stopped nor asleep: it only waits for a processor or the disk. False where /proc doesn't say so.
+  bool wants_to_run() const;
 
  private:
   trace::LauncherControl* control_ = nullptr;
