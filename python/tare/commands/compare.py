@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import COMMAND_NOT_FOUND, IO, USAGE, TareError
@@ -103,25 +102,28 @@ def interleave(commands: tuple[list[str], list[str]], runs: int) -> tuple[list[S
 
 
 def measure(command: list[str]) -> Sample:
-    """Runs a command without recorder or output; rusage is of it and of the children it waited for."""
-    start = time.perf_counter()
-    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    """Runs a command without recorder or output; the figures are of it and of the children it waited for."""
+    from tare.commands.run import beside_core
+
+    helper = beside_core("tare-measure")
+    answer, report = os.pipe()
+    os.set_inheritable(report, True)
     try:
-        actions = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
-        pid = os.posix_spawnp(command[0], command, os.environ, file_actions=actions)
-    except OSError as error:
-        raise TareError(COMMAND_NOT_FOUND, f"compare: can't start {command[0]}: {error.strerror}") from None
+        pid = os.posix_spawn(helper, [helper, str(report), *command], os.environ)
     finally:
-        os.close(null)
-    _, status, usage = os.wait4(pid, 0)
-    wall = time.perf_counter() - start
+        os.close(report)
+    with os.fdopen(answer) as stream:
+        fields = stream.read().split()
+    os.waitpid(pid, 0)
+    if not fields or fields[0] == "E":
+        why = os.strerror(int(fields[1])) if fields else "the helper died"
+        raise TareError(COMMAND_NOT_FOUND, f"compare: can't start {command[0]}: {why}")
+    status, user_us, system_us, wall_ns, rss_kib, minor, major = map(int, fields)
     code = os.waitstatus_to_exitcode(status)
     if code:
         how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
         raise TareError(IO, f"compare: '{' '.join(command)}' {how}: nothing to compare (run it alone to see why)")
-    return Sample(
-        usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024.0, float(usage.ru_minflt + usage.ru_majflt)
-    )
+    return Sample((user_us + system_us) / 1e6, wall_ns / 1e9, rss_kib * 1024.0, float(minor + major))
 
 
 def ratio_of(metric: str, unit: str, before: list[float], after: list[float]) -> Ratio:

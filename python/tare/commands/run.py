@@ -75,12 +75,16 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
 
 
 def recorder_library() -> str:
-    """The recorder beside the package's extension module."""
+    return beside_core("libtare-record.so")
+
+
+def beside_core(name: str) -> str:
+    """A file of the package's own, installed beside its extension module."""
     from tare import _core
 
-    path = os.path.join(os.path.dirname(os.path.abspath(_core.__file__)), "libtare-record.so")
+    path = os.path.join(os.path.dirname(os.path.abspath(_core.__file__)), name)
     if not os.path.exists(path):
-        raise TareError(INTERNAL, f"the recorder isn't where it was installed: {path}")
+        raise TareError(INTERNAL, f"{name} isn't where it was installed: {path} is missing")
     return path
 
 

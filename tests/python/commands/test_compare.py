@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 
 import pytest
 from tare.commands import compare
 from tare.errors import TareError
+
+needs_core = pytest.mark.skipif(
+    importlib.util.find_spec("tare._core") is None, reason="the extension module isn't built"
+)
 
 
 def test_two_commands_are_told_apart() -> None:
@@ -31,6 +36,7 @@ def test_a_verdict_needs_the_whole_range_on_one_side() -> None:
     assert [text.rsplit("]  ", 1)[1] for text in texts] == ["less", "more", "no clear change"]
 
 
+@needs_core
 def test_real_runs_are_measured() -> None:
     busy = [sys.executable, "-Ic", "s = [0] * 4_000_000\nfor i in range(300_000): s[i] = i"]
     idle = [sys.executable, "-Ic", "pass"]
@@ -47,6 +53,12 @@ def test_real_runs_are_measured() -> None:
         assert high is not None and high < 1, metric
 
 
+@needs_core
+def test_small_programs_have_small_peaks() -> None:
+    assert compare.measure(["true"]).rss < 6 << 20  # under Python it would be Python's
+
+
+@needs_core
 def test_failing_commands_end_it() -> None:
     with pytest.raises(TareError, match="ended with status 3"):
         compare.measure([sys.executable, "-Ic", "raise SystemExit(3)"])
