@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "trace/ids.h"
 
@@ -34,15 +35,11 @@ class GrowthRing {
   // of a shape that `larger` accepts, or null. `now` is the serial of the last allocation in the process.
   template <typename Larger>
   Entry* successor(trace::StackId stack, std::uint32_t birth, std::uint32_t now, Larger&& larger) {
-    std::uint32_t matches = 0;
-    for (std::uint32_t i = 0; i < kWindowEvents; ++i) {  // compiles to two vector compares
-      matches |= static_cast<std::uint32_t>(stacks_[i] == trace::index(stack)) << i;
-    }
-    if (matches == 0) [[likely]]
+    if (!holds(stack)) [[likely]]
       return nullptr;
     for (std::uint32_t back = 1; back <= kWindowEvents; ++back) {
       const std::uint32_t at = (next_ - back) % kWindowEvents;
-      if ((matches >> at & 1) == 0) continue;
+      if (stacks_[at] != trace::index(stack)) continue;
       Entry& entry = entries_[at];
       if (serial_ - entry.serial >= kWindowEvents || now - entry.birth >= now - birth) return nullptr;
       if (entry.shape != trace::kNoShape && larger(entry.shape)) return &entry;
@@ -51,6 +48,19 @@ class GrowthRing {
   }
 
  private:
+  // Asked at every free, and mostly answered no: two vector compares save 53 of the some 330 instructions that an
+  // allocation and its free cost together.
+  bool holds(trace::StackId stack) const {
+    using Lanes = std::uint32_t __attribute__((vector_size(16)));
+    Lanes halves[2];
+    static_assert(sizeof halves == sizeof stacks_);
+    std::memcpy(halves, stacks_.data(), sizeof halves);
+    const auto equal = (halves[0] == trace::index(stack)) | (halves[1] == trace::index(stack));
+    std::uint64_t words[2];
+    std::memcpy(words, &equal, sizeof words);
+    return (words[0] | words[1]) != 0;
+  }
+
   static constexpr std::uint32_t kNone = ~0u;
   alignas(32) std::array<std::uint32_t, kWindowEvents> stacks_{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
   std::array<Entry, kWindowEvents> entries_{};
