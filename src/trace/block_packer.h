@@ -11,8 +11,8 @@
 
 namespace tare::trace {
 
-// Enough for the guesses of a block to settle; a thread's pending events then take 1.2 MB.
-inline constexpr std::size_t kBlockEvents = 48 << 10;
+// Enough for the guesses of a block to settle; a thread's pending events then take 1.6 MB.
+inline constexpr std::size_t kBlockEvents = 64 << 10;
 
 struct BlockPacker {
   ThreadDecodeState decode;

@@ -38,6 +38,7 @@ enum class Field : std::uint64_t {
   EventCount = 30,
   SpoolEvents = 31,
   ThreadCount = 32,
+  MallocBypassed = 33,
 };
 
 class FieldWriter {
@@ -98,6 +99,7 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   fields.number(Field::EventCount, record.event_count);
   fields.number(Field::SpoolEvents, record.spool_events);
   fields.number(Field::ThreadCount, record.thread_count);
+  fields.number(Field::MallocBypassed, info.malloc_bypassed ? 1 : 0);
 }
 
 bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record) {
@@ -209,6 +211,9 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
         break;
       case Field::ThreadCount:
         record.thread_count = number32();
+        break;
+      case Field::MallocBypassed:
+        info.malloc_bypassed = number() != 0;
         break;
     }
   }

@@ -253,6 +253,11 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
     info.truncated_stacks = now->truncated_stacks;
     info.unwind_failures = now->unwind_failures;
     info.nested_events = now->nested_events;
+    info.malloc_bypassed = now->malloc_bypassed;
+  }
+  if (record_.info.malloc_bypassed) {
+    warnings_.push_back(record_.info.exe + " has a malloc of its own, which the recorder can't see: the trace holds little; " +
+                        "build it against the system's allocator, or against a dynamic one");
   }
   record_.info.wait_status = wait_status;
   record_.info.peak_rss_bytes = peak_rss_bytes;

@@ -1,0 +1,26 @@
+// Small traces with known contents: the worked example of FORMAT.md, the golden files, and seeds for the fuzzers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trace/event_buffer.h"
+#include "trace/trace_writer.h"
+
+namespace tare::test {
+
+// One process, one module, two allocations at one place, one free.
+void write_example_trace(const std::string& path);
+
+// Two threads, every kind of event and every entry point, weights, alignments, free stacks, several dictionary records.
+void write_rich_trace(const std::string& path);
+
+// A trace of what a spool holds, as the launcher writes it; only the first `chunks` chunks, and the end record or not.
+enum class Ending { End, NoEnd };
+void write_trace_of_spool(const std::string& spool_path, const std::string& path, std::size_t chunks, Ending ending);
+
+std::vector<std::uint8_t> read_file(const std::string& path);
+void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes);
+
+}  // namespace tare::test

@@ -1,0 +1,132 @@
+// Damaged and hostile chunks: an error at the right word, everything before it kept, never a crash.
+#include "trace/spool_decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <random>
+
+#include "support/spool_script.h"
+#include "support/temp_dir.h"
+#include "trace/open_trace.h"
+#include "trace/spool_event.h"
+#include "trace/spool_file.h"
+
+namespace tare::test {
+namespace {
+
+using namespace trace;
+
+constexpr std::uint64_t kMalloc = std::uint64_t{1} << W1::kApiShift;
+
+struct Decoded {
+  ChunkDamage damage;
+  EventBuffer events;
+  Dictionary dictionary;
+};
+
+Decoded decode(const std::vector<std::uint64_t>& words, std::size_t rows = 4) {
+  Decoded result;
+  for (std::size_t i = 0; i < rows; ++i) result.dictionary.rows.push_back(0x1000 + i);
+  SpoolDecoder decoder(result.dictionary);
+  ThreadDecodeState state;
+  state.open_chunk(0, 50);
+  result.damage = decoder.decode(state, words, result.events);
+  return result;
+}
+
+constexpr std::uint64_t alloc0(std::uint64_t kept, std::uint64_t fresh, std::uint64_t flags = 0) {
+  return static_cast<std::uint64_t>(Op::Alloc) | flags | kept << W0::kKeptShift | fresh << W0::kFreshShift;
+}
+
+TEST(SpoolDecoder, KeptAndFreshFramesMakeStacks) {
+  // outermost to innermost: 0 1 2, then 0 1 3, then 0
+  const Decoded result = decode({alloc0(0, 3), kMalloc | 0x1000, 8, 2 | std::uint64_t{1} << 32, 0,  //
+                                 alloc0(2, 1), kMalloc | 0x2000, 8, 3,                              //
+                                 alloc0(1, 0), kMalloc | 0x3000, 8});
+  ASSERT_FALSE(result.damage) << result.damage.what;
+  ASSERT_EQ(result.events.size(), 3u);
+  const auto& stacks = result.dictionary.stacks;
+  ASSERT_EQ(stacks.size(), 5u);
+  const auto stack_of = [&](std::size_t i) { return result.dictionary.shapes[index(result.events[i].shape)].stack; };
+  EXPECT_EQ(index(stack_of(0)), 3u);
+  EXPECT_EQ(index(stacks[3].row), 2u);
+  EXPECT_EQ(index(stack_of(1)), 4u);
+  EXPECT_EQ(index(stacks[4].caller), 2u);
+  EXPECT_EQ(index(stack_of(2)), 1u);
+  EXPECT_EQ(result.events[0].stamp, 50u);
+}
+
+TEST(SpoolDecoder, FaultsAreFound) {
+  const std::uint64_t good[] = {alloc0(0, 1), kMalloc | 0x1000, 8, 0};
+  const struct {
+    std::vector<std::uint64_t> words;
+    const char* what;
+  } cases[] = {
+      {{0}, "a zero word"},
+      {{31}, "unknown type"},
+      {{alloc0(0, 1)}, "past the committed"},
+      {{alloc0(0, 1), kMalloc, 8}, "past the committed"},
+      {{alloc0(0, 8191), kMalloc, 8, 0}, "past the committed"},
+      {{alloc0(2, 0), kMalloc, 8}, "keeps more frames"},
+      {{alloc0(0, 1), kMalloc, 8, 4}, "id beyond the table"},
+      {{alloc0(0, 1), 0, 8, 0}, "unknown entry point"},
+      {{alloc0(0, 1), std::uint64_t{31} << W1::kApiShift, 8, 0}, "unknown entry point"},
+      {{alloc0(0, 1), kMalloc | W1::kWeighted, 8, std::bit_cast<std::uint64_t>(0.5), 0}, "weight"},
+      {{alloc0(0, 1), kMalloc | W1::kWeighted, 8, ~std::uint64_t{0}, 0}, "weight"},
+      {{static_cast<std::uint64_t>(Op::Free)}, "unknown entry point"},
+      {{static_cast<std::uint64_t>(Op::Free) | F0::kStamped | 1 << F0::kApiShift}, "past the committed"},
+      {{static_cast<std::uint64_t>(Op::ThreadStart) | N0::kStamped, 1}, "past the committed"},
+      {{static_cast<std::uint64_t>(Op::Map), 0, 1, 0, 0}, "unknown entry point"},
+  };
+  for (const auto& one : cases) {
+    std::vector<std::uint64_t> words(std::begin(good), std::end(good));
+    words.insert(words.end(), one.words.begin(), one.words.end());
+    const Decoded result = decode(words);
+    ASSERT_TRUE(result.damage) << one.what;
+    EXPECT_NE(std::string(result.damage.what).find(one.what), std::string::npos) << result.damage.what;
+    EXPECT_EQ(result.damage.word, 4u);
+    EXPECT_EQ(result.events.size(), 1u);
+  }
+}
+
+TEST(SpoolDecoder, StampsNeverGoBack) {
+  const std::uint64_t free0 = static_cast<std::uint64_t>(Op::Free) | F0::kStamped | 1 << F0::kApiShift;
+  const Decoded result = decode({free0, 100, free0, 90, free0, 110});
+  ASSERT_FALSE(result.damage);
+  EXPECT_EQ(result.events[1].stamp, 100u);
+  EXPECT_EQ(result.events[2].stamp, 110u);
+}
+
+TEST(SpoolDecoder, RandomDamageNeverCrashes) {
+  TempDir dir;
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 40; ++round) {
+    {
+      SpoolBuilder spool(dir / "a.spool");
+      play({.threads = 2, .calls = 3'000, .seed = random()}, spool);
+      const auto damage = [&](std::uint8_t* at, std::uint64_t bytes) {
+        at[random() % bytes] ^= static_cast<std::uint8_t>(1 << random() % 8);
+      };
+      const std::uint32_t chunks = spool.header().chunk_count;
+      for (int i = 0; i < 8; ++i) {
+        const std::uint32_t chunk = static_cast<std::uint32_t>(random() % chunks);
+        if (round % 2 == 0) damage(spool.chunk(chunk), kChunkBytes);
+        if (round % 3 == 0) damage(reinterpret_cast<std::uint8_t*>(&spool.control(chunk)), sizeof(ChunkControl));
+        if (round % 5 == 0) damage(reinterpret_cast<std::uint8_t*>(&spool.header()) + 16, sizeof(SpoolHeader) - 16);
+      }
+    }
+    auto opened = open_trace(dir / "a.spool");
+    if (!opened) continue;
+    struct : EventSink {
+      void consume(std::span<const Event> events) override { count += events.size(); }
+      std::uint64_t count = 0;
+    } sink;
+    const Status status = opened->replay_into(sink);
+    EXPECT_TRUE(status) << status.error().message;
+    EXPECT_EQ(sink.count, opened->event_count());
+  }
+}
+
+}  // namespace
+}  // namespace tare::test
