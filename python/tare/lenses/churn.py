@@ -5,7 +5,7 @@ from __future__ import annotations
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.units import exact, human_count, percent
 
-# Sizes at which inline storage is usually drawn; 48 inside a 64-byte object is what TextStream has.
+# Sizes at which inline storage is usually drawn.
 _STEPS = (16, 32, 48, 64)
 
 _CLAIMS = f"""
@@ -31,7 +31,7 @@ def _advise(evidence: Evidence) -> Advice:
         if evidence[f"fit_{size}"] >= 0.9 * calls:
             shares = ", ".join(f"{percent(evidence[f'fit_{n}'], calls, 0)} fit {n}" for n in _STEPS)
             return Advice(
-                f"Keep {size} bytes inline (tare::TextStream does for text), which saves nearly all of these mallocs and frees: {young}; {shares} bytes",
+                f"Keep {size} bytes in the object or on the stack (heap only past that), which saves nearly all of these mallocs and frees: {young}; {shares} bytes",
                 "high",
             )
     if evidence["commonest_blocks"] >= 0.9 * evidence["total_blocks"]:
@@ -41,7 +41,7 @@ def _advise(evidence: Evidence) -> Advice:
             "high",
         )
     return Advice(
-        f"Clear and reuse one buffer (tare::Buffer) instead of a new one each time: {young}, of up to "
+        f"Clear and reuse one buffer instead of a new one each time: {young}, of up to "
         f"{exact(evidence['largest_bytes'])} bytes",
         "medium",
     )

@@ -20,7 +20,7 @@ def _advise(evidence: Evidence) -> Advice:
     blocks = evidence["blocks"]
     average = evidence["requested_peak"] / blocks if blocks else 0
     return Advice(
-        "Allocate them together (tare::Arena, an array, or inside their owner): "
+        "Allocate them together (an arena, an array, or inside their owner): "
         f"{exact(blocks)} blocks of {exact(average)} bytes on average each carry the allocator's header; saves up to "
         f"{human_bytes(evidence['bytes_peak'])} at the peak",
         "medium" if average <= 64 else "low",

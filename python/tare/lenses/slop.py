@@ -57,7 +57,7 @@ def _avoid(evidence: Evidence) -> Advice:
             "clownshoe",
         )
     return Advice(
-        f"Grow to a size class and use what is given as capacity (tare::Buffer does): this buffer asks for "
+        f"Grow to a size class (good_size in tare/size_classes.h) and use what is given as capacity: this buffer asks for "
         f"{exact(requested)} bytes and is given {exact(usable)}{at_peak}",
         "medium",
     )

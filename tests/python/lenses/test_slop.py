@@ -49,7 +49,7 @@ def test_growing_buffers_are_avoidable_and_fixed_objects_arent(made: Handmade) -
         made.blocks(stack, 32, 40, total=1000, peak=peak)
     made.size_class(32, 40, 24)
     first, second = findings(made)
-    assert "tare::Buffer" in first.remedy and first.confidence == "medium"
+    assert "good_size" in first.remedy and first.confidence == "medium"
     assert second.remedy.startswith("Unavoidable") and "8 bytes less would fit 24" in second.remedy
     assert second.bytes_peak == 48_000  # ranked after, though larger: nobody can act on it
 
