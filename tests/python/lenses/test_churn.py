@@ -19,7 +19,7 @@ def test_small_ones_go_inline(made: Handmade) -> None:
     (finding,) = findings(made)
     assert finding.calls == 10_000
     assert "0% fit 16, 40% fit 32, 99% fit 48" in finding.remedy
-    assert "Keep 48 bytes inline" in finding.remedy
+    assert "Keep 48 bytes in the object" in finding.remedy
 
 
 def test_equal_sizes_are_reused(made: Handmade) -> None:
