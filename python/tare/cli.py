@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_missing_streams()
     try:
         status = _dispatch(arguments)
         sys.stdout.flush()
@@ -39,6 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"tare: bug: {type(error).__name__}: {error} (TARE_DEBUG=1 shows where)", file=sys.stderr)
         return 70
+
+
+def _open_missing_streams() -> None:
+    """Python has None for a stream whose descriptor was closed (`>&-`): then nobody listens, which is no failure."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -48,13 +48,21 @@ def run(options: argparse.Namespace) -> int:
         # whatever else failed, the program wasn't started: scripts must not take it for the program's own status
         error.status = 127 if error.kind == COMMAND_NOT_FOUND else 125
         raise
+    try:
+        _tell(outcome, with_summary=not options.quiet)
+    except OSError:
+        # stderr is full or nobody reads it. The program's status still counts, and Python's flush at exit must not fail.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    return end_like(outcome.wait_status)
+
+
+def _tell(outcome: _core.Outcome, *, with_summary: bool) -> None:
     for warning in outcome.warnings:
         print(f"tare: {warning}", file=sys.stderr)
     if outcome.failure:
         print(f"tare: {outcome.failure}", file=sys.stderr)
-    if outcome.images and not options.quiet:
+    if outcome.images and with_summary:
         _summarize(outcome)
-    return end_like(outcome.wait_status)
 
 
 def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
@@ -100,12 +108,13 @@ def _summarize(outcome: _core.Outcome) -> None:
         recording = Recording(CoreSource(images[0].path, grain="line"))
         lines = list(run_summary.summary(recording, images, Style(sys.stderr), width_of(sys.stderr)))
     except TareError as error:
-        lines = [f"tare: {error.message}"]
+        lines = [] if outcome.failure else [f"tare: {error.message}"]  # said already: one line a failure
     except Exception as error:
         if os.environ.get("TARE_DEBUG"):
             raise
         lines = [f"tare: bug: no summary: {type(error).__name__}: {error} (the trace is {images[0].path})"]
-    print("\n".join(lines), file=sys.stderr)
+    for line in lines:
+        print(line, file=sys.stderr)
 
 
 def end_like(wait_status: int) -> int:
