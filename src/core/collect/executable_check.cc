@@ -7,10 +7,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "trace/file_bytes.h"
 
@@ -66,6 +68,49 @@ bool gains_rights(int fd) {
   return ::geteuid() != 0 && ::fgetxattr(fd, "security.capability", nullptr, 0) > 0;
 }
 
+std::vector<Elf64_Phdr> segments_of(int fd, const Elf64_Ehdr& header) {
+  std::vector<Elf64_Phdr> segments;
+  for (std::uint32_t i = 0; i < header.e_phnum && header.e_phentsize >= sizeof(Elf64_Phdr); ++i) {
+    Elf64_Phdr segment;
+    const std::uint64_t offset = header.e_phoff + std::uint64_t{i} * header.e_phentsize;
+    if (trace::read_at(fd, &segment, sizeof(segment), offset) != sizeof(segment)) break;
+    segments.push_back(segment);
+  }
+  return segments;
+}
+
+// The sanitizer's library that a program names among those it needs, or nothing. Behind another malloc such a program
+// ends at once (address) or crashes (thread); the one for undefined behaviour has no allocator and is fine.
+std::string needed_sanitizer(int fd, const std::vector<Elf64_Phdr>& segments) {
+  constexpr std::uint64_t kMostEntries = 4096;  // some hundred in the largest programs
+  std::vector<Elf64_Dyn> entries;
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_DYNAMIC) continue;
+    entries.resize(std::min(segment.p_filesz / sizeof(Elf64_Dyn), kMostEntries));
+    const std::size_t bytes = entries.size() * sizeof(Elf64_Dyn);
+    if (trace::read_at(fd, entries.data(), bytes, segment.p_offset) != static_cast<std::int64_t>(bytes)) return {};
+  }
+  std::uint64_t strings = 0;
+  for (const Elf64_Dyn& entry : entries) {
+    if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
+  }
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_LOAD || strings - segment.p_vaddr >= segment.p_filesz) continue;
+    for (const Elf64_Dyn& entry : entries) {
+      if (entry.d_tag != DT_NEEDED) continue;
+      char name[64] = {};
+      const std::uint64_t offset = segment.p_offset + (strings - segment.p_vaddr) + entry.d_un.d_val;
+      if (trace::read_at(fd, name, sizeof(name) - 1, offset) <= 0) continue;
+      for (const char* start : {"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so", "libclang_rt.asan",
+                                "libclang_rt.tsan", "libclang_rt.hwasan"}) {
+        if (std::strncmp(name, start, std::strlen(start)) == 0) return name;
+      }
+    }
+    break;
+  }
+  return {};
+}
+
 Status check_elf(const std::string& path, int fd, const Elf64_Ehdr& header) {
   if (header.e_ident[EI_CLASS] != ELFCLASS64)
     return cannot_record(path, "it is a 32-bit program; build it for 64 bits");
@@ -77,14 +122,15 @@ Status check_elf(const std::string& path, int fd, const Elf64_Ehdr& header) {
                          "it is setuid, setgid or has file capabilities, and such programs ignore preloading; run tare "
                          "as the user it becomes, or record a copy without those bits");
   }
-  for (std::uint32_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    const std::uint64_t offset = header.e_phoff + std::uint64_t{i} * header.e_phentsize;
-    if (header.e_phentsize < sizeof(segment) ||
-        trace::read_at(fd, &segment, sizeof(segment), offset) != sizeof(segment))
-      break;
-    if (segment.p_type == PT_INTERP) return ok();
+  const std::vector<Elf64_Phdr> segments = segments_of(fd, header);
+  const auto has = [&](std::uint32_t type) {
+    return std::any_of(segments.begin(), segments.end(), [&](const Elf64_Phdr& s) { return s.p_type == type; });
+  };
+  if (const std::string library = needed_sanitizer(fd, segments); !library.empty()) {
+    return cannot_record(path, "it is built with a sanitizer (" + library +
+                                   "), which brings an allocator that must come first; build it without -fsanitize");
   }
+  if (has(PT_INTERP)) return ok();
   return cannot_record(path,
                        "it is linked statically, and only dynamic programs load the recorder; link it dynamically");
 }

@@ -21,7 +21,8 @@ std::atomic<bool> g_child_gone{false};
 std::atomic<bool> g_stop{false};
 std::atomic<int> g_early_signal{0};  // came before the command had a process
 
-constexpr int kSignals[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+// SIGUSR1 and SIGUSR2 mean something to servers (reopen logs, dump state) and would kill us.
+constexpr int kSignals[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 void wake_self() {
   trace::LauncherControl* control = g_control.load();
@@ -34,7 +35,7 @@ void on_signal(int signal, siginfo_t* info, void*) {
   const int saved_errno = errno;
   if (signal != SIGCHLD) {
     if (g_child_gone.load()) {
-      g_stop.store(true);
+      if (signal != SIGUSR1 && signal != SIGUSR2) g_stop.store(true);
     } else if (const pid_t child = g_child.load(); child > 0) {
       // From the terminal it went to the whole foreground group, the command included.
       const bool from_terminal = info->si_code == SI_KERNEL && (signal == SIGINT || signal == SIGQUIT);

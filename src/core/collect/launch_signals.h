@@ -27,7 +27,7 @@ class LaunchSignals {
   bool stop_requested() const;
 
  private:
-  static constexpr int kHandled = 5;
+  static constexpr int kHandled = 7;
   std::array<struct sigaction, kHandled> before_{};
 };
 
