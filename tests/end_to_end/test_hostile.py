@@ -1,0 +1,95 @@
+"""Programs and situations that turn against the recording: the program's own end, and at most one line, is what is seen."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Tare
+
+Program = Callable[..., Path]
+
+
+def test_an_allocator_linked_into_the_program_never_waits_for_itself(tare: Tare, program: Program) -> None:
+    done = tare("run", "--", program("linked_allocator.c", "-rdynamic"), timeout_s=30)
+    assert (done.returncode, done.stdout) == (5, "alive\n")
+    assert "has a malloc of its own" in done.stderr
+
+
+def test_thousands_of_threads_at_once_lose_nothing(tare: Tare, program: Program) -> None:
+    trace = tare.record(program("many_threads.c"), "3000", name="threads.tare")
+    report = tare.report(trace)
+    assert report["dropped_events"] == report["impossible_events"] == 0
+    assert tare.sql(trace, "select sum(total_blocks) as n from site_sizes where requested_bytes = 1234") == [{"n": 3000}]
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread", "leak"])
+def test_sanitized_programs_are_refused(tare: Tare, program: Program, sanitizer: str) -> None:
+    done = tare("run", "--", program("many_threads.c", f"-fsanitize={sanitizer}"), "1")
+    assert done.returncode == 125
+    assert "is built with a sanitizer (lib" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_undefined_behaviour_sanitizer_is_recorded(tare: Tare, program: Program) -> None:
+    trace = tare.record(program("many_threads.c", "-fsanitize=undefined"), "5")
+    assert tare.sql(trace, "select sum(total_blocks) as n from site_sizes where requested_bytes = 1234") == [{"n": 5}]
+
+
+@pytest.mark.parametrize("name", ["SIGUSR1", "SIGUSR2", "SIGHUP", "SIGTERM"])
+def test_signals_to_the_launcher_reach_the_program(tare: Tare, name: str) -> None:
+    script = f"trap 'exit 44' {name[3:]}; echo ready; while :; do sleep 0.05; done"
+    launcher = subprocess.Popen(
+        [tare.command, "run", "-q", "-o", "s.tare", "--", "bash", "-c", script], cwd=tare.folder, stdout=subprocess.PIPE
+    )
+    assert launcher.stdout is not None and launcher.stdout.readline() == b"ready\n"
+    launcher.send_signal(getattr(signal, name))
+    assert launcher.wait(timeout=30) == 44
+    launcher.stdout.close()
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "<&- >&- 2>&-"])
+def test_a_summary_nobody_can_read_leaves_the_status_alone(tare: Tare, redirection: str) -> None:
+    command = f"{tare.command} run -o q.tare -- sh -c 'exit 4' {redirection}"
+    assert subprocess.run(["sh", "-c", command], cwd=tare.folder, timeout=60).returncode == 4
+    assert tare.report(tare.folder / "q.tare")["events"] > 0
+
+
+def test_a_report_without_an_output_is_no_failure(tare: Tare) -> None:
+    trace = tare.record("true", name="r.tare")
+    done = subprocess.run(["sh", "-c", f"{tare.command} report {trace} >&-"], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_trace_that_cannot_be_written_is_said_once(tare: Tare) -> None:
+    if not os.path.exists("/proc/self/stat") or os.geteuid() != 0:
+        pytest.skip("needs root, for whom /proc looks writable")
+    done = tare("run", "-o", "/proc/x", "--", "sh", "-c", "exit 3")
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1 and "cannot write the trace /proc/x" in done.stderr
+
+
+def test_a_slow_launcher_costs_time_and_no_events(tare: Tare, program: Program) -> None:
+    """It gets a tenth of what its program gets: runnable, but for most of the time not running."""
+    launcher = subprocess.Popen(
+        [tare.command, "run", "-q", "-o", "slow.tare", "--", str(program("tight_handoff.c"))], cwd=tare.folder
+    )
+    spinners = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(len(os.sched_getaffinity(0)))]
+    try:
+        os.setpriority(os.PRIO_PROCESS, launcher.pid, 10)
+        assert launcher.wait(timeout=120) == 0
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+        launcher.kill()
+        launcher.wait()
+    report = tare.report(tare.folder / "slow.tare")
+    assert report["dropped_events"] == report["impossible_events"] == 0
+    assert report["events"] > 2_000_000
