@@ -1,0 +1,59 @@
+// Writes the seeds of the trace fuzzers: make_trace_seeds CORPUS_FOLDER
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/spool_script.h"
+#include "support/temp_dir.h"
+#include "support/trace_samples.h"
+#include "trace/byte_stream.h"
+#include "trace/event_block.h"
+#include "trace/record.h"
+#include "trace/spool_file.h"
+#include "trace/trace_reader.h"
+
+int main(int argc, char** argv) {
+  using namespace tare;
+  if (argc < 2) return 2;
+  const std::string corpus = argv[1];
+  for (const char* name : {"trace_reader", "spool_decode", "event_block"})
+    std::filesystem::create_directories(corpus + "/" + name);
+  test::TempDir dir;
+  const auto put = [&](const std::string& name, std::vector<std::uint8_t> bytes, int first) {
+    if (first >= 0) bytes.insert(bytes.begin(), static_cast<std::uint8_t>(first));
+    test::write_file(corpus + "/" + name, bytes);
+  };
+  test::write_example_trace(dir / "example");
+  test::write_rich_trace(dir / "rich");
+  {
+    test::SpoolBuilder spool(dir / "spool");
+    test::play({.threads = 2, .calls = 300, .stacks = 9, .depth = 5}, spool);
+  }
+  test::write_trace_of_spool(dir / "spool", dir / "script", 100, test::Ending::End);
+  for (const char* name : {"example", "rich", "script"}) {
+    const std::vector<std::uint8_t> bytes = test::read_file(dir / name);
+    put("trace_reader/" + std::string(name), bytes, 1);
+    put("trace_reader/" + std::string(name) + "-as-it-is", bytes, 0);
+    // Every block of it for the block decoder.
+    int block = 0;
+    for (std::size_t at = trace::kFileHeaderBytes; at < bytes.size();) {
+      trace::RecordHeader header;
+      std::memcpy(&header, bytes.data() + at, sizeof(header));
+      const auto payload = bytes.begin() + static_cast<std::ptrdiff_t>(at + trace::kRecordHeaderBytes);
+      if (header.type == static_cast<std::uint16_t>(trace::RecordType::Events)) {
+        put("event_block/" + std::string(name) + std::to_string(block++), {payload, payload + header.length}, -1);
+      }
+      at += trace::kRecordHeaderBytes + header.length;
+    }
+  }
+  const auto spool = trace::SpoolFile::open(dir / "spool");
+  if (!spool) return 1;
+  const auto chunks = spool->chunks(*spool->counts());
+  for (const trace::ChunkFacts& chunk : *chunks) {
+    std::vector<std::uint64_t> words;
+    if (!spool->read_words(chunk.chunk, 0, 128, words)) return 1;
+    const auto* data = reinterpret_cast<const std::uint8_t*>(words.data());
+    put("spool_decode/script" + std::to_string(chunk.chunk), {data, data + words.size() * 8}, 64);
+  }
+  return 0;
+}

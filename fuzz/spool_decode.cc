@@ -1,0 +1,35 @@
+// Fuzzes the decoding of spool chunks, and that whatever comes out of it survives being encoded as an event block.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "trace/event_block.h"
+#include "trace/spool_decoder.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tare::trace;
+  if (size < 9) return 0;
+  Dictionary dictionary;
+  dictionary.rows.assign(data[0], 0x1000);
+  std::vector<std::uint64_t> words((size - 1) / 8);
+  std::memcpy(words.data(), data + 1, words.size() * 8);
+
+  SpoolDecoder decoder(dictionary);
+  ThreadDecodeState state;
+  EventBuffer events;
+  state.open_chunk(0, 1000);
+  const bool damaged = static_cast<bool>(decoder.decode(state, words, events));
+  if (!damaged && state.words_done != words.size()) std::abort();
+
+  static EventBlockEncoder encoder;
+  static EventBlockDecoder block_decoder;
+  BlockHeader header;
+  std::uint32_t used_shapes = 0;
+  const auto payload = encoder.encode(header, events, dictionary, used_shapes);
+  EventBuffer back;
+  if (block_decoder.decode(payload, dictionary, back) != nullptr || back.size() != events.size()) std::abort();
+  if (events.size() != 0 && std::memcmp(back.data(), events.data(), events.size() * sizeof(Event)) != 0) std::abort();
+  return 0;
+}

@@ -1,0 +1,71 @@
+// Traces of every version ever released are read for ever: golden/vN-NAME.tare says what golden/vN-NAME.txt says.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "support/trace_samples.h"
+#include "trace/expected_events.h"
+#include "trace/open_trace.h"
+
+namespace tare::test {
+namespace {
+
+std::string describe(const std::string& path) {
+  auto opened = trace::open_trace(path);
+  if (!opened) return opened.error().message;
+  std::ostringstream text;
+  const trace::ProcessInfo& info = opened->info();
+  text << "pid " << info.pid << " parent " << info.parent_pid << " image " << info.image_index << " exe " << info.exe
+       << " words " << info.command_line.size() << " status " << info.wait_status.value_or(-1) << " complete "
+       << opened->complete() << "\n";
+  for (const trace::ClockPair& pair : opened->clock_pairs())
+    text << "clock " << pair.stamp << " " << pair.monotonic_ns << "\n";
+  for (const trace::Module& module : opened->dictionary().modules) {
+    text << "module " << module.path << " " << module.start << " " << module.end << " " << module.build_id.size()
+         << "\n";
+  }
+  for (const trace::Shape& shape : opened->dictionary().shapes) {
+    text << "shape " << static_cast<int>(shape.api) << " " << static_cast<int>(shape.align_log2) << " "
+         << static_cast<int>(shape.is_map) << " " << shape.requested_bytes << " " << shape.usable_bytes << " "
+         << shape.weight << " from";
+    for (const std::uint64_t address : return_addresses(opened->dictionary(), shape.stack)) text << " " << address;
+    text << "\n";
+  }
+  CollectingSink sink;
+  if (const Status status = opened->replay_into(sink); !status) text << status.error().message << "\n";
+  for (const trace::Event& event : sink.all) {
+    text << event.stamp << " " << event.thread << " " << static_cast<int>(event.kind) << " "
+         << static_cast<int>(event.api) << " " << event.address << " " << trace::index(event.shape) << "\n";
+  }
+  return text.str();
+}
+
+// A new version adds files; with TARE_WRITE_GOLDEN set, missing ones of this version are written.
+TEST(Golden, EveryVersionIsRead) {
+  const std::filesystem::path folder = TARE_SOURCE_DIR "/tests/golden";
+  if (std::getenv("TARE_WRITE_GOLDEN") != nullptr) {
+    const std::string prefix = (folder / ("v" + std::to_string(trace::kTraceVersion) + "-")).string();
+    for (const auto& [name, write] :
+         {std::pair{"example", &write_example_trace}, std::pair{"rich", &write_rich_trace}}) {
+      if (std::filesystem::exists(prefix + name + ".tare")) continue;
+      write(prefix + name + ".tare");
+      std::ofstream(prefix + name + ".txt") << describe(prefix + name + ".tare");
+    }
+  }
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".tare") continue;
+    ++found;
+    SCOPED_TRACE(entry.path());
+    std::ostringstream expected;
+    expected << std::ifstream(std::filesystem::path(entry.path()).replace_extension(".txt")).rdbuf();
+    EXPECT_EQ(describe(entry.path()), expected.str());
+  }
+  EXPECT_GE(found, 2);
+}
+
+}  // namespace
+}  // namespace tare::test
