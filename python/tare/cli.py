@@ -46,7 +46,7 @@ def _open_missing_streams() -> None:
     """Python has None for a stream whose descriptor was closed (`>&-`): then nobody listens, which is no failure."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (for good)
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -26,6 +26,9 @@ tare run -q -o app.tare -- make -j4       record a build, no summary
 """
 
 
+_MOST_WARNINGS = 5  # one a process can be hundreds; the first say what is wrong
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", default="", help="the trace (default: tare.PROGRAM.PID.tare)")
     parser.add_argument(
@@ -57,8 +60,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _tell(outcome: _core.Outcome, *, with_summary: bool) -> None:
-    for warning in outcome.warnings:
+    for warning in outcome.warnings[:_MOST_WARNINGS]:
         print(f"tare: {warning}", file=sys.stderr)
+    if len(outcome.warnings) > _MOST_WARNINGS:
+        print(f"tare: ({len(outcome.warnings) - _MOST_WARNINGS} more warnings)", file=sys.stderr)
     if outcome.failure:
         print(f"tare: {outcome.failure}", file=sys.stderr)
     if outcome.images and with_summary:

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -58,6 +59,15 @@ Status check_output(const std::string& output) {
   if (::access(exists ? output.c_str() : folder.c_str(), exists ? W_OK : W_OK | X_OK) == 0) return ok();
   return Error{ErrorKind::Io, "cannot write the trace " + (output.empty() ? "into the working directory" : output) +
                                   ": " + std::strerror(errno) + "; choose a writable place with -o"};
+}
+
+// Each living process costs three, and the usual soft limit of 1,024 is passed with 340. Called once the command is
+// started, which keeps the limit it was given.
+void use_all_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 class Launch {
@@ -121,6 +131,7 @@ Status Launch::start(const Executable& executable) {
       start_process(executable, options_.command, recorded_environment(options_.recorder_library, variables));
   if (!pid) return pid.error();
   child_ = *pid;
+  use_all_descriptors();
   signals_.forward_to(child_);
   processes_.emplace(child_, Process{.watch = ProcessWatch(child_), .retired = {}});
   names_.emplace(options_.output, options_.command.front(), child_);
