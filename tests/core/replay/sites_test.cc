@@ -45,35 +45,46 @@ TEST(Wrappers, OddNamesEnd) {
 }
 
 TEST(Wrappers, KnowsThemFromTheirCallers) {
-  for (const char* name : {"malloc",
-                           "operator new(unsigned long)",
-                           "xmalloc",
-                           "do_xmalloc [clone .part.0]",
-                           "PyMem_Malloc",
-                           "PyMem_RawRealloc",
-                           "_PyMem_RawMalloc",
-                           "PyObject_Malloc",
-                           "sqlite3MemMalloc",
-                           "sqlite3Malloc",
-                           "mallocWithAlarm",
-                           "g_malloc0",
-                           "std::__new_allocator<char>::allocate(unsigned long, void const*)",
-                           "__gnu_cxx::new_allocator<int>::allocate(unsigned long)",
-                           "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, unsigned long)",
-                           "std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)",
-                           "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
-                           ">::_M_create(unsigned long&, unsigned long)",
-                           "__rust_alloc",
-                           "alloc::alloc::alloc",
-                           "alloc::alloc::exchange_malloc",
-                           "alloc::raw_vec::finish_grow",
-                           "_obstack_begin",
-                           "xrealloc"}) {
+  for (const char* name :
+       {"malloc",
+        "operator new(unsigned long)",
+        "xmalloc",
+        "do_xmalloc [clone .part.0]",
+        "PyMem_Malloc",
+        "PyMem_RawRealloc",
+        "_PyMem_RawMalloc",
+        "PyObject_Malloc",
+        "sqlite3MemMalloc",
+        "sqlite3Malloc",
+        "mallocWithAlarm",
+        "g_malloc0",
+        "std::__new_allocator<char>::allocate(unsigned long, void const*)",
+        "__gnu_cxx::new_allocator<int>::allocate(unsigned long)",
+        "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, unsigned long)",
+        "std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)",
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+        ">::_M_create(unsigned long&, unsigned long)",
+        "__rust_alloc",
+        "alloc::alloc::alloc",
+        "alloc::alloc::exchange_malloc",
+        "alloc::raw_vec::finish_grow",
+        "<alloc::raw_vec::RawVecInner>::finish_grow",
+        "<alloc::raw_vec::RawVec<u8>>::grow_one",
+        "<alloc::vec::Vec<u8> as alloc::vec::spec_extend::SpecExtend<&u8, core::slice::iter::Iter<u8>>>::spec_extend",
+        "<alloc::vec::Vec<u8>>::reserve",
+        "os::malloc(unsigned long, MEMFLAGS, NativeCallStack const&)",
+        "zmalloc",
+        "ngx_memalign",
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+        ">::_M_mutate(unsigned long, unsigned long, char const*, unsigned long)",
+        "_obstack_begin",
+        "xrealloc"}) {
     EXPECT_TRUE(is_wrapper(name)) << name;
   }
-  for (const char* name : {"", "main", "list_resize", "scanstring_unicode",
-                           "std::vector<int, std::allocator<int> >::push_back(int const&)", "pcache1Alloc",
-                           "mallocator::malloc_it", "Foo::malloc(int)", "strbuf_grow", "my_operator_new"}) {
+  for (const char* name :
+       {"", "main", "list_resize", "scanstring_unicode",
+        "std::vector<int, std::allocator<int> >::push_back(int const&)", "pcache1Alloc", "<alloc::vec::Vec<u32>>::push",
+        "zmalloc_get_rss", "mallocator::malloc_it", "Foo::malloc(int)", "strbuf_grow", "my_operator_new"}) {
     EXPECT_FALSE(is_wrapper(name)) << name;
   }
 }
