@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Callable
@@ -27,7 +28,9 @@ def test_thousands_of_threads_at_once_lose_nothing(tare: Tare, program: Program)
     trace = tare.record(program("many_threads.c"), "3000", name="threads.tare")
     report = tare.report(trace)
     assert report["dropped_events"] == report["impossible_events"] == 0
-    assert tare.sql(trace, "select sum(total_blocks) as n from site_sizes where requested_bytes = 1234") == [{"n": 3000}]
+    assert tare.sql(trace, "select sum(total_blocks) as n from site_sizes where requested_bytes = 1234") == [
+        {"n": 3000}
+    ]
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "thread", "leak"])
@@ -93,3 +96,34 @@ def test_a_slow_launcher_costs_time_and_no_events(tare: Tare, program: Program) 
     report = tare.report(tare.folder / "slow.tare")
     assert report["dropped_events"] == report["impossible_events"] == 0
     assert report["events"] > 2_000_000
+
+
+def test_hundreds_of_children_alive_at_once_fit_the_usual_descriptor_limit(tare: Tare) -> None:
+    script = (
+        "for i in $(seq 400); do (read -r line <gate) & done; ls >/dev/null; sleep 1; echo >gate; kill $(jobs -p); wait"
+    )
+    command = f"ulimit -S -n 1024; mkfifo gate; {tare.command} run -q -o c.tare -- bash -c {shlex.quote(script)}"
+    done = subprocess.run(["bash", "-c", command], cwd=tare.folder, capture_output=True, text=True, timeout=120)
+    assert "Too many open files" not in done.stderr
+    assert len(list(tare.folder.glob("c.tare.*"))) >= 400
+
+
+def test_the_program_keeps_its_descriptor_limit(tare: Tare) -> None:
+    command = f"ulimit -S -n 999; {tare.command} run -q -o l.tare -- sh -c 'sleep 0.2; ulimit -n'"
+    done = subprocess.run(["bash", "-c", command], cwd=tare.folder, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "999\n"
+
+
+def test_a_limit_on_file_sizes_is_said_and_harmless(tare: Tare) -> None:
+    done = tare("run", "-q", "-o", "f.tare", "--", "sh", "-c", "ulimit -f 10; true | cat; ls / >/dev/null; exit 3")
+    assert done.returncode == 3
+    complaints = done.stderr.splitlines()
+    assert complaints and all("(ulimit -f)" in line and line.endswith("runs unrecorded") for line in complaints)
+
+
+def test_a_program_for_fixed_addresses_has_no_malloc_of_its_own(tare: Tare, program: Program) -> None:
+    fixed = program("fixed_address.c", "-no-pie", "-fno-pic")
+    done = tare("run", "-q", "-o", "n.tare", "--", fixed)
+    assert (done.returncode, done.stderr) == (0, "")
+    query = "select sum(total_blocks) as n from site_sizes where requested_bytes = 4321"
+    assert tare.sql(tare.folder / "n.tare", query) == [{"n": 50}]
