@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -97,9 +98,29 @@ void add_import(OpenedTrace::State& state, SpoolImport import) {
   for (std::string& warning : import.warnings) state.warnings.push_back(std::move(warning));
 }
 
+// The youngest image of the launcher's own child: all that a launcher killed at its start could say of it.
+std::string spool_made_by_child_of(std::uint32_t launcher, const std::string& folder) {
+  std::string found;
+  std::uint32_t image = 0;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() != kSpoolSuffix || entry.file_size(ignored) == 0) continue;
+    const Result<SpoolFile> spool = SpoolFile::open(entry.path());
+    if (!spool) continue;
+    const Result<ProcessInfo> info = spool->process();
+    if (!info || info->parent_pid != launcher || (!found.empty() && info->image_index < image)) continue;
+    found = entry.path();
+    image = info->image_index;
+  }
+  return found;
+}
+
 // True: the rest of an unfinished trace was found in its spool.
 bool join_spool(OpenedTrace::State& state, const std::string& path) {
-  const std::string& spool_path = state.index.process.spool_path;
+  std::string spool_path = state.index.process.spool_path;
+  if (!spool_path.empty() && spool_path.back() == '/') {
+    spool_path = spool_made_by_child_of(state.index.process.info.parent_pid, spool_path);
+  }
   if (spool_path.empty() || ::access(spool_path.c_str(), F_OK) != 0) return false;
   if (launcher_lives(spool_path)) {
     state.warnings.push_back(path + " is still being recorded; shown is what has been written so far");
@@ -112,7 +133,12 @@ bool join_spool(OpenedTrace::State& state, const std::string& path) {
   }
   const Result<ProcessInfo> info = spool->process();
   const ProcessInfo& traced = state.index.process.info;
-  if (!info || info->pid != traced.pid || info->start_realtime_ns != traced.start_realtime_ns) return false;
+  if (!info) return false;
+  if (traced.start_realtime_ns == 0 && info->parent_pid == traced.parent_pid) {
+    state.index.process.info = *info;  // the launcher died before it had looked into the spool
+  } else if (info->pid != traced.pid || info->start_realtime_ns != traced.start_realtime_ns) {
+    return false;
+  }
   std::map<std::uint32_t, ThreadProgress> known;
   for (const BlockRef& block : state.index.blocks) {
     known[block.header.thread] = {block.header.first_event + block.header.spool_events, block.header.last_stamp};

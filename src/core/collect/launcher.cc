@@ -48,6 +48,12 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// Only files of our own making are moved or removed: -o may name a device.
+bool is_plain_file(const std::string& path) {
+  struct stat status;
+  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 // So that a read-only place shows before the program runs, and not after an hour.
 Status check_output(const std::string& output) {
   const std::string folder = output.empty() ? "." : folder_of(output);
@@ -88,8 +94,10 @@ class Launch {
     bool left = false;                 // nothing more to do for it
   };
 
+  void name_the_spool(const std::string& trace_path, const std::string& spool);
   void find_images();
   void add_image(const std::string& name, pid_t pid);
+  void rename_trace(ImageRecording& image, const std::string& name);
   void close_image(Process& process, const ProcessEnd& end);
   bool drain(DrainDepth depth);
   void look_after_processes();
@@ -127,15 +135,40 @@ Status Launch::start(const Executable& executable) {
   if (options_.sample_seed) number(trace::kEnvSampleSeed, *options_.sample_seed);
   if (options_.environment == RecordEnvironment::Yes) number(trace::kEnvRecordEnv, 1);
   if (options_.free_stacks == RecordFreeStacks::Yes) number(trace::kEnvFreeStacks, 1);
+  if (!options_.output.empty()) name_the_spool(options_.output, directory_.path() + "/");
   const Result<pid_t> pid =
       start_process(executable, options_.command, recorded_environment(options_.recorder_library, variables));
-  if (!pid) return pid.error();
+  if (!pid) {
+    if (is_plain_file(options_.output)) ::unlink(options_.output.c_str());
+    return pid.error();
+  }
   child_ = *pid;
   use_all_descriptors();
   signals_.forward_to(child_);
   processes_.emplace(child_, Process{.watch = ProcessWatch(child_), .retired = {}});
   names_.emplace(options_.output, options_.command.front(), child_);
+  if (options_.output.empty()) {
+    name_the_spool(names_->current(child_),
+                   directory_.path() + "/" + std::to_string(child_) + ".0" + trace::kSpoolSuffix);
+  }
   return ok();
+}
+
+// A trace that says no more than where the command's spool will be: all there is if we are killed before we see it.
+// `spool`: its path, or the folder where the only one made by our child is meant.
+void Launch::name_the_spool(const std::string& trace_path, const std::string& spool) {
+  trace::ProcessRecord record;
+  record.info.parent_pid = static_cast<std::uint32_t>(::getpid());
+  record.spool_path = spool;
+  Result<trace::TraceWriter> writer = trace::TraceWriter::create(trace_path);
+  if (!writer) return;  // the same error comes again, and is shown, when there's something to write
+  writer->put_process(record);
+  (void)writer->flush();
+}
+
+void Launch::rename_trace(ImageRecording& image, const std::string& name) {
+  if (!is_plain_file(image.trace_path())) return;
+  if (::rename(image.trace_path().c_str(), name.c_str()) == 0) image.renamed(name);
 }
 
 void Launch::add_image(const std::string& name, pid_t pid) {
@@ -143,16 +176,14 @@ void Launch::add_image(const std::string& name, pid_t pid) {
   if (process.image != nullptr) {
     // The image before was replaced by exec: it gives its name to the one that runs now.
     const std::string name_now = names_->replaced(pid, process.images - 1);
-    if (::rename(process.image->trace_path().c_str(), name_now.c_str()) == 0) process.image->renamed(name_now);
+    rename_trace(*process.image, name_now);
     close_image(process, {});
   } else if (process.left) {  // the kernel gave the number of a dead process to a new one
     process.watch = ProcessWatch(pid);
     process.left = false;
     const std::string old_name = names_->current(pid);
     for (const auto& image : images_) {
-      if (image->trace_path() != old_name) continue;
-      const std::string new_name = names_->replaced(pid, process.images - 1);
-      if (::rename(old_name.c_str(), new_name.c_str()) == 0) image->renamed(new_name);
+      if (image->trace_path() == old_name) rename_trace(*image, names_->replaced(pid, process.images - 1));
     }
   }
   Result<std::unique_ptr<ImageRecording>> image =
@@ -298,10 +329,14 @@ LaunchOutcome Launch::finish() {
     for (const std::string& warning : image->warnings()) outcome_.warnings.push_back(warning);
     if (!outcome_.failure && image->failure()) outcome_.failure = image->failure();
   }
+  const std::string output = names_->current(child_);
+  if (std::none_of(images_.begin(), images_.end(), [&](const auto& image) { return image->trace_path() == output; })) {
+    if (is_plain_file(output)) ::unlink(output.c_str());  // the one that only names a spool
+  }
   if (images_.empty()) {
     outcome_.warnings.push_back(
         "nothing was recorded: the command ended before its first allocation, or it can't be preloaded");
-  } else if (images_.front()->trace_path() != names_->current(child_)) {
+  } else if (images_.front()->trace_path() != output) {
     outcome_.warnings.push_back("the command itself wasn't recorded, only processes that it started");
   }
   return std::move(outcome_);

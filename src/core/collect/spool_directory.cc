@@ -21,6 +21,7 @@ using trace::LauncherControl;
 
 namespace {
 
+constexpr char kEnvSpoolParent[] = "TARE_SPOOL_PARENT";
 constexpr std::uint64_t kLeastFreeBytes = 32 << 20;  // half of what one process may fill while it's drained
 constexpr std::uint32_t kWakeChunks = 16;  // one block's worth: some 200 wakes a second at 10 M events a second
 
@@ -46,8 +47,10 @@ bool parse_spool_name(const std::string& name, std::uint32_t& pid, std::uint32_t
 
 Result<SpoolDirectory> SpoolDirectory::create(const std::string& last_resort) {
   const char* temporary = std::getenv("TMPDIR");
+  const char* wanted = std::getenv(kEnvSpoolParent);
   std::vector<std::string> folders{"/dev/shm", temporary != nullptr && *temporary != '\0' ? temporary : "/tmp",
                                    last_resort};
+  if (wanted != nullptr && *wanted != '\0') folders.insert(folders.begin(), wanted);
   SpoolDirectory directory;
   int error = 0;
   for (const std::string& folder : folders) {

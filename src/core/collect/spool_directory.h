@@ -12,7 +12,8 @@ namespace tare::core {
 
 class SpoolDirectory {
  public:
-  // In /dev/shm; where that's missing, full or read-only in $TMPDIR; else in `last_resort`. Io.
+  // In $TARE_SPOOL_PARENT if that's set; in /dev/shm; where that's missing, full or read-only in $TMPDIR; else in
+  // `last_resort`. Io.
   static Result<SpoolDirectory> create(const std::string& last_resort);
   SpoolDirectory(SpoolDirectory&& other) noexcept;
   ~SpoolDirectory();  // removes the directory if it's empty but for the control file, unless left behind

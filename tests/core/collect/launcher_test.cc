@@ -1,0 +1,321 @@
+// Real programs under the launcher: status, names of traces, processes of every kind, and what dies when.
+#include "core/collect/launcher.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "core/replay/replay.h"
+#include "core/replay/table_cache.h"
+#include "support/temp_dir.h"
+#include "trace/open_trace.h"
+
+namespace tare::core {
+namespace {
+
+using test::TempDir;
+using trace::EventKind;
+
+LaunchOptions options_for(const TempDir& dir, std::vector<std::string> command) {
+  LaunchOptions options;
+  options.command = std::move(command);
+  options.output = dir / "t.tare";
+  options.recorder_library = TARE_RECORDER;
+  return options;
+}
+
+LaunchOutcome run(const LaunchOptions& options) {
+  auto outcome = launch(options);
+  if (!outcome) {
+    ADD_FAILURE() << outcome.error().message;
+    return {};
+  }
+  return std::move(*outcome);
+}
+
+std::vector<std::string> victim(const std::string& mode, long number) {
+  return {TARE_VICTIM, mode, std::to_string(number)};
+}
+
+// Successful calls by kind in a trace, which must hold no impossible event: no block starts where one lives.
+struct Contents : trace::EventSink {
+  void consume(std::span<const trace::Event> events) override {
+    for (const trace::Event& event : events) {
+      ++kinds[event.kind];
+      if (event.kind == EventKind::Alloc || event.kind == EventKind::ReallocStart) {
+        impossible += !live.insert(event.address).second;
+      } else if (event.kind == EventKind::Free || event.kind == EventKind::ReallocEnd) {
+        unknown_frees += live.erase(event.address) == 0;
+      }
+    }
+  }
+  std::map<EventKind, std::uint64_t> kinds;
+  std::set<std::uint64_t> live;
+  std::uint64_t impossible = 0;
+  std::uint64_t unknown_frees = 0;
+};
+
+Contents contents(const std::string& path) {
+  Contents result;
+  auto opened = trace::open_trace(path);
+  if (!opened) {
+    ADD_FAILURE() << opened.error().message;
+    return result;
+  }
+  const Status status = opened->replay_into(result);
+  EXPECT_TRUE(status) << status.error().message;
+  EXPECT_EQ(result.impossible, 0u) << path;
+  return result;
+}
+
+// What the launcher summed up on the way is what a replay of the file gives.
+void expect_same_summary(const std::string& path) {
+  const auto cached = TableCache(path).load("tables");
+  ASSERT_TRUE(cached) << path;
+  auto opened = trace::open_trace(path);
+  ASSERT_TRUE(opened);
+  EXPECT_TRUE(opened->complete());
+  Replay replay(opened->dictionary(), opened->info(), {});
+  ASSERT_TRUE(opened->replay_into(replay));
+  const Tables again = replay.finish(opened->clock_pairs());
+  for (const Table& table : again.tables) EXPECT_EQ(table, (*cached)[table.name]) << table.name;
+}
+
+TEST(Launcher, RecordsEveryCallAndKeepsTheStatus) {
+  TempDir dir;
+  const LaunchOutcome outcome = run(options_for(dir, victim("churn", 300'000)));
+  EXPECT_EQ(outcome.wait_status, 0);
+  EXPECT_FALSE(outcome.failure);
+  EXPECT_TRUE(outcome.warnings.empty()) << outcome.warnings.front();
+  ASSERT_EQ(outcome.images.size(), 1u);
+  const RecordedImage& image = outcome.images[0];
+  EXPECT_EQ(image.path, dir / "t.tare");
+  EXPECT_GE(image.events, 600'000u);
+  EXPECT_LT(image.file_bytes, 100'000u);
+  EXPECT_TRUE(image.info.ended_in_order);
+  EXPECT_EQ(image.info.wait_status, 0);
+  EXPECT_GT(image.info.peak_rss_bytes, 1u << 20);
+  EXPECT_GE(contents(image.path).kinds[EventKind::Alloc], 300'000u);
+  EXPECT_EQ(std::filesystem::file_size(image.path), image.file_bytes);
+  expect_same_summary(image.path);
+
+  EXPECT_EQ(WEXITSTATUS(run(options_for(dir, victim("status", 42))).wait_status), 42);
+}
+
+TEST(Launcher, ThreadsAreMergedOnTheWay) {
+  for (const char* mode : {"threads", "short-threads"}) {
+    TempDir dir;
+    const long number = mode == std::string("threads") ? 200'000 : 400;
+    const LaunchOutcome outcome = run(options_for(dir, victim(mode, number)));
+    ASSERT_EQ(outcome.images.size(), 1u);
+    EXPECT_EQ(outcome.late_events, 0u);
+    EXPECT_EQ(outcome.recomputed_summaries, 0u);
+    EXPECT_EQ(outcome.images[0].info.dropped_events, 0u);
+    EXPECT_EQ(contents(outcome.images[0].path).unknown_frees, 0u);
+    expect_same_summary(outcome.images[0].path);
+  }
+}
+
+TEST(Launcher, AKilledProgramsTraceHoldsEverything) {
+  TempDir dir;
+  const LaunchOutcome outcome = run(options_for(dir, victim("killed", 100'000)));
+  EXPECT_TRUE(WIFSIGNALED(outcome.wait_status));
+  EXPECT_EQ(WTERMSIG(outcome.wait_status), SIGKILL);
+  ASSERT_EQ(outcome.images.size(), 1u);
+  EXPECT_FALSE(outcome.images[0].info.ended_in_order);
+  auto opened = trace::open_trace(outcome.images[0].path);
+  ASSERT_TRUE(opened);
+  EXPECT_TRUE(opened->complete());
+  EXPECT_GE(contents(outcome.images[0].path).kinds[EventKind::Alloc], 100'000u);
+}
+
+TEST(Launcher, ImagesAreNamedByTheContract) {
+  TempDir dir;
+  const LaunchOutcome outcome = run(options_for(dir, victim("exec", 777)));
+  ASSERT_EQ(outcome.images.size(), 2u);
+  const std::string pid = std::to_string(outcome.images[0].info.pid);
+  EXPECT_EQ(outcome.images[0].path, dir / "t.tare");
+  EXPECT_EQ(outcome.images[1].path, dir / ("t.tare." + pid + ".e0"));
+  EXPECT_EQ(outcome.images[0].info.image_index, 1u);
+  EXPECT_GE(contents(dir / "t.tare").kinds[EventKind::Alloc], 777u);
+  EXPECT_GE(contents(outcome.images[1].path).kinds[EventKind::Alloc], 1u);
+}
+
+TEST(Launcher, ForkedChildrenNameTheirParent) {
+  TempDir dir;
+  const LaunchOutcome outcome = run(options_for(dir, victim("fork", 5'000)));
+  ASSERT_EQ(outcome.images.size(), 2u);
+  const RecordedImage& parent = outcome.images[0];
+  const RecordedImage& child = outcome.images[1];
+  EXPECT_EQ(child.path, dir / ("t.tare." + std::to_string(child.info.pid)));
+  ASSERT_TRUE(child.info.fork);
+  EXPECT_EQ(child.info.fork->parent_pid, parent.info.pid);
+  EXPECT_EQ(child.info.fork->parent_trace, "t.tare");
+  EXPECT_GE(contents(child.path).kinds[EventKind::Alloc], 5'000u);
+  EXPECT_EQ(contents(parent.path).kinds[EventKind::Fork], 1u);
+}
+
+TEST(Launcher, WaitsForDaemonsUnlessToldNotTo) {
+  TempDir dir;
+  LaunchOptions options = options_for(dir, victim("daemon", 5'000));
+  LaunchOutcome outcome = run(options);
+  std::uint64_t most = 0;
+  for (const RecordedImage& image : outcome.images) most = std::max(most, image.events);
+  EXPECT_GE(most, 10'000u);
+
+  options.wait_for = WaitFor::FirstProcess;
+  outcome = run(options);
+  most = 0;
+  for (const RecordedImage& image : outcome.images) most = std::max(most, image.events);
+  EXPECT_LT(most, 10'000u);
+}
+
+TEST(Launcher, ManyShortProcesses) {
+  TempDir dir;
+  LaunchOptions options = options_for(
+      dir, {"/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5 6; do /bin/true; done; done"});
+  options.summarize = Summarize::No;
+  const LaunchOutcome outcome = run(options);
+  EXPECT_EQ(outcome.wait_status, 0);
+  std::size_t forked = 0, replaced = 0;
+  for (const RecordedImage& image : outcome.images) {
+    EXPECT_TRUE(std::filesystem::exists(image.path));
+    forked += image.info.pid != outcome.images[0].info.pid;
+    replaced += image.path.find(".e0") != std::string::npos;
+  }
+  EXPECT_GE(forked, 60u);
+  EXPECT_TRUE(outcome.warnings.empty()) << outcome.warnings.front();
+}
+
+TEST(Launcher, AFullDiskLeavesTheProgramAlone) {
+  if (::access("/dev/full", W_OK) != 0) GTEST_SKIP();
+  TempDir dir;
+  LaunchOptions options = options_for(dir, victim("churn", 2'000'000));
+  options.output = "/dev/full";
+  const LaunchOutcome outcome = run(options);
+  EXPECT_EQ(outcome.wait_status, 0);
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_EQ(outcome.failure->kind, ErrorKind::Io);
+  EXPECT_NE(outcome.failure->message.find("/dev/full"), std::string::npos);
+}
+
+TEST(Launcher, SaysBeforeTheStartWhatCannotBe) {
+  TempDir dir;
+  std::ofstream(dir / "text") << "#!/no/such/interpreter\n";
+  std::filesystem::permissions(dir / "text", std::filesystem::perms::owner_all);
+  const auto kind_of = [&](std::vector<std::string> command, const std::string& output) {
+    LaunchOptions options = options_for(dir, std::move(command));
+    options.output = output;
+    const auto outcome = launch(options);
+    if (outcome) return ErrorKind::Internal;
+    EXPECT_EQ(outcome.error().message.find('\n'), std::string::npos);
+    return outcome.error().kind;
+  };
+  EXPECT_EQ(kind_of({}, dir / "t"), ErrorKind::Usage);
+  EXPECT_EQ(kind_of({"no-such-command-at-all"}, dir / "t"), ErrorKind::CommandNotFound);
+  EXPECT_EQ(kind_of({"./no/such/file"}, dir / "t"), ErrorKind::CommandNotFound);
+  EXPECT_EQ(kind_of({dir / "text"}, dir / "t"), ErrorKind::CommandNotFound);
+  EXPECT_EQ(kind_of({dir.path()}, dir / "t"), ErrorKind::CannotRecord);
+  EXPECT_EQ(kind_of({TARE_STATIC_VICTIM, "churn"}, dir / "t"), ErrorKind::CannotRecord);
+  EXPECT_EQ(kind_of({TARE_VICTIM}, "/proc/no/such/file"), ErrorKind::Io);
+  EXPECT_EQ(kind_of({TARE_VICTIM}, dir.path()), ErrorKind::Io);
+}
+
+TEST(Launcher, AScriptWithoutInterpreterRunsInTheShell) {
+  TempDir dir;
+  std::ofstream(dir / "script") << "exit 5\n";
+  std::filesystem::permissions(dir / "script", std::filesystem::perms::owner_all);
+  EXPECT_EQ(WEXITSTATUS(run(options_for(dir, {dir / "script"})).wait_status), 5);
+}
+
+// Starts launch_command on the steady victim; gives its pid, and a pipe of the victim's progress.
+struct Steady {
+  explicit Steady(const TempDir& dir) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
+    launcher = ::fork();
+    if (launcher == 0) {
+      ::dup2(ends[1], 1);
+      ::execl(TARE_LAUNCH_COMMAND, TARE_LAUNCH_COMMAND, TARE_RECORDER, (dir / "t.tare").c_str(), "--", TARE_VICTIM,
+              "steady", "1000", static_cast<char*>(nullptr));
+      ::_exit(126);
+    }
+    ::close(ends[1]);
+    progress = ::fdopen(ends[0], "r");
+  }
+  ~Steady() { std::fclose(progress); }
+  long read_progress(int lines) {
+    char line[64] = "0";
+    for (int i = 0; i < lines; ++i) {
+      if (std::fgets(line, sizeof(line), progress) == nullptr) break;
+    }
+    return std::atol(line);
+  }
+  pid_t victim_pid() const {
+    std::ifstream children("/proc/" + std::to_string(launcher) + "/task/" + std::to_string(launcher) + "/children");
+    pid_t pid = 0;
+    children >> pid;
+    return pid;
+  }
+  pid_t launcher = 0;
+  std::FILE* progress = nullptr;
+};
+
+TEST(Launcher, NothingIsLostWhenTheLauncherIsKilled) {
+  for (int round = 0; round < 5; ++round) {
+    TempDir dir;
+    Steady steady(dir);
+    steady.read_progress(1 + round * 300);
+    const pid_t program = steady.victim_pid();
+    ASSERT_GT(program, 0);
+    ::kill(steady.launcher, SIGKILL);
+    ::waitpid(steady.launcher, nullptr, 0);
+    const long done = steady.read_progress(500);  // it goes on without
+    ::kill(program, SIGKILL);
+    while (::kill(program, 0) == 0 && std::filesystem::exists("/proc/" + std::to_string(program) + "/maps")) {
+      if (std::ifstream("/proc/" + std::to_string(program) + "/stat").rdbuf()->in_avail() <= 0) break;
+      std::string stat;
+      std::getline(std::ifstream("/proc/" + std::to_string(program) + "/stat"), stat);
+      if (stat.find(") Z") != std::string::npos || stat.empty()) break;
+      ::usleep(1000);
+    }
+    auto opened = trace::open_trace(dir / "t.tare");
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_FALSE(opened->complete());
+    Contents all = contents(dir / "t.tare");
+    EXPECT_EQ(all.kinds[EventKind::Dropped], 0u);
+    EXPECT_GE(all.kinds[EventKind::Alloc], static_cast<std::uint64_t>(done));
+    EXPECT_LE(all.unknown_frees, 1u);
+    ASSERT_EQ(opened->warnings().size(), 1u);
+    const std::size_t at = opened->warnings()[0].find("/dev/shm/tare-");
+    if (at != std::string::npos) {
+      const std::string spool = opened->warnings()[0].substr(at, opened->warnings()[0].find(',', at) - at);
+      std::filesystem::remove_all(std::filesystem::path(spool).parent_path());
+    }
+  }
+}
+
+TEST(Launcher, AnInterruptReachesTheProgramAndTheTraceIsFinished) {
+  TempDir dir;
+  Steady steady(dir);
+  steady.read_progress(50);
+  ::kill(steady.launcher, SIGTERM);
+  int status = 0;
+  ::waitpid(steady.launcher, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
+  auto opened = trace::open_trace(dir / "t.tare");
+  ASSERT_TRUE(opened);
+  EXPECT_TRUE(opened->complete());
+  ASSERT_TRUE(opened->info().wait_status);
+  EXPECT_EQ(WTERMSIG(*opened->info().wait_status), SIGTERM);
+}
+
+}  // namespace
+}  // namespace tare::core

@@ -1,0 +1,76 @@
+// A program to be recorded: victim MODE [NUMBER]. What it allocates is known to the byte.
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void* volatile sink;
+
+static void churn(long calls) {
+  for (long i = 0; i < calls; ++i) {
+    sink = malloc(16 + i % 100);
+    free(sink);
+  }
+}
+
+static void* churn_thread(void* calls) {
+  void* kept[64] = {0};
+  for (long i = 0; i < (long)calls; ++i) {
+    free(kept[i % 64]);
+    kept[i % 64] = malloc(1 + i % 3000);
+  }
+  for (int i = 0; i < 64; ++i) free(kept[i]);
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  const char* mode = argc > 1 ? argv[1] : "";
+  const long number = argc > 2 ? atol(argv[2]) : 1000;
+  if (strcmp(mode, "churn") == 0) {
+    churn(number);
+  } else if (strcmp(mode, "status") == 0) {
+    return (int)number;
+  } else if (strcmp(mode, "killed") == 0) {
+    churn(number);
+    kill(getpid(), SIGKILL);
+  } else if (strcmp(mode, "threads") == 0) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, churn_thread, (void*)number);
+    for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
+  } else if (strcmp(mode, "short-threads") == 0) {
+    for (long i = 0; i < number; ++i) {
+      pthread_t thread;
+      pthread_create(&thread, NULL, churn_thread, (void*)20L);
+      if (i % 3 == 0) churn(5);
+      pthread_join(thread, NULL);
+    }
+  } else if (strcmp(mode, "fork") == 0) {
+    sink = malloc(4321);
+    const pid_t child = fork();
+    churn(number);
+    if (child == 0) _exit(0);
+    waitpid(child, NULL, 0);
+  } else if (strcmp(mode, "exec") == 0) {
+    sink = malloc(4321);
+    execl(argv[0], argv[0], "churn", argc > 2 ? argv[2] : "10", (char*)NULL);
+  } else if (strcmp(mode, "daemon") == 0) {
+    if (fork() == 0) {
+      if (fork() == 0) {
+        usleep(300 * 1000);
+        churn(number);
+      }
+      _exit(0);
+    }
+    wait(NULL);
+  } else if (strcmp(mode, "steady") == 0) {  // until it's killed; says on stdout how many calls are done
+    for (long i = 0;; ++i) {
+      churn(number);
+      printf("%ld\n", (i + 1) * number);
+      fflush(stdout);
+    }
+  }
+  return 0;
+}
