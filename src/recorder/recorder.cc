@@ -46,7 +46,7 @@ const char* reason(Errno error) {
     case EDQUOT:
       return "disk quota exceeded";
     case EACCES:
-      return "permission denied";
+      return "permission denied (after a change of user: run tare as the user that it becomes)";
     case EROFS:
       return "the file system is read-only";
     case ENOENT:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -127,3 +128,11 @@ def test_a_program_for_fixed_addresses_has_no_malloc_of_its_own(tare: Tare, prog
     assert (done.returncode, done.stderr) == (0, "")
     query = "select sum(total_blocks) as n from site_sizes where requested_bytes = 4321"
     assert tare.sql(tare.folder / "n.tare", query) == [{"n": 50}]
+
+
+def test_a_program_that_becomes_another_user_says_what_to_do(tare: Tare) -> None:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("needs root and setpriv")
+    done = tare("run", "-q", "-o", "u.tare", "--", "setpriv", "--reuid", "65534", "--clear-groups", "ls", "/")
+    assert done.returncode == 0 and "bin\n" in done.stdout
+    assert done.stderr.count("\n") == 1 and "run tare as the user" in done.stderr
