@@ -9,6 +9,7 @@
 
 #include "trace/event.h"
 #include "trace/ids.h"
+#include "trace/large_vector.h"
 
 namespace tare::trace {
 
@@ -23,8 +24,8 @@ struct Module {
 
 struct Dictionary {
   std::vector<std::uint64_t> rows;  // by RowId: Row::bits (address | module << 48), see spool_layout.h
-  std::vector<StackNode> stacks;    // by StackId; [0] is the empty stack {0, 0}
-  std::vector<Shape> shapes;        // by ShapeId
+  LargeVector<StackNode> stacks;    // by StackId; [0] is the empty stack {0, 0}
+  LargeVector<Shape> shapes;        // by ShapeId
   std::vector<Module> modules;      // by ModuleId
 };
 

@@ -4,7 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "trace/large_vector.h"
 
 namespace tare::trace {
 
@@ -45,7 +46,7 @@ class IdTable {
   }
 
   void grow() {
-    std::vector<std::uint64_t> old(slots_.size() * 2, kEmpty);
+    LargeVector<std::uint64_t> old(slots_.size() * 2, kEmpty);
     old.swap(slots_);
     for (const std::uint64_t slot : old) {
       if (slot == kEmpty) continue;
@@ -55,7 +56,7 @@ class IdTable {
     }
   }
 
-  std::vector<std::uint64_t> slots_;
+  LargeVector<std::uint64_t> slots_;
   std::size_t used_ = 0;
 };
 

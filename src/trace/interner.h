@@ -11,6 +11,7 @@
 #include "trace/event.h"
 #include "trace/id_table.h"
 #include "trace/ids.h"
+#include "trace/large_vector.h"
 #include "trace/mix_hash.h"
 
 namespace tare::trace {
@@ -74,7 +75,7 @@ class Interner {
   StackId add_stack(StackId caller, RowId row);
 
   Dictionary& dictionary_;
-  std::vector<Child> first_children_;  // by StackId
+  LargeVector<Child> first_children_;  // by StackId
   std::vector<Edge> edges_;
   IdTable stack_table_;  // of children but first ones
   IdTable shape_table_;

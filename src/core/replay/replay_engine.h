@@ -15,6 +15,7 @@
 #include "core/replay/shape_sums.h"
 #include "core/replay/timeline.h"
 #include "trace/dictionary.h"
+#include "trace/large_vector.h"
 #include "trace/process_info.h"
 
 namespace tare::core {
@@ -32,8 +33,8 @@ class ReplayEngine {
 
   // Results, per shape of the dictionary, or per shape of the inherited set.
   struct Group {
-    std::vector<ShapeSums> sums;
-    std::vector<std::uint32_t> live_at_peak;
+    trace::LargeVector<ShapeSums> sums;
+    trace::LargeVector<std::uint32_t> live_at_peak;
     std::vector<std::uint32_t> live_at;  // at `at_stamp`
   };
   const Group& recorded() const { return recorded_; }
