@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kMarginTicks = 4'000'000;
 constexpr std::uint64_t kMarginNs = 1'000'000;
 constexpr std::uint64_t kClockPairGapNs = 10'000'000;
-constexpr int kChunksPerPass = 16;       // of a thread, before others and the merge have their turn
+constexpr int kChunksPerPass = 16;      // of a thread, before others and the merge have their turn
 constexpr std::size_t kMostHeld = 256;  // chunks, a quarter of what a program may have
 
 std::uint64_t monotonic_ns() {
@@ -256,7 +256,8 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
     info.malloc_bypassed = now->malloc_bypassed;
   }
   if (record_.info.malloc_bypassed) {
-    warnings_.push_back(record_.info.exe + " has a malloc of its own, which the recorder can't see: the trace holds little; " +
+    warnings_.push_back(record_.info.exe +
+                        " has a malloc of its own, which the recorder can't see: the trace holds little; " +
                         "build it against the system's allocator, or against a dynamic one");
   }
   record_.info.wait_status = wait_status;

@@ -119,12 +119,11 @@ class Launch {
   std::uint64_t next_flush_ns_ = 0;
   std::uint64_t next_progress_ns_ = 0;
   std::uint64_t child_over_since_ns_ = 0;
-  bool had_children_ = false;  // others than ours: then nobody can be waited for by "any child"
+  std::set<pid_t> strangers_;  // children that this process had before
 };
 
 Status Launch::start(const Executable& executable) {
-  siginfo_t info{};
-  had_children_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  strangers_ = own_children();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   Variables variables{{trace::kEnvSpoolDir, directory_.path()}};
   const auto number = [&](const char* name, std::uint64_t value) {
@@ -260,13 +259,11 @@ bool Launch::all_over() {
     if (!process.left) return false;
   }
   // An orphan that hasn't made its spool yet is our child now: wait a little for it to do so, or to end.
-  if (had_children_ || now_ns() > child_over_since_ns_ + kStartGraceNs) return true;
-  siginfo_t info{};
-  while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0) {
-    if (info.si_pid == 0) return false;
-    info = {};
+  bool orphans = false;
+  for (const pid_t pid : own_children()) {
+    if (!strangers_.contains(pid) && ::waitpid(pid, nullptr, WNOHANG | __WALL) == 0) orphans = true;
   }
-  return true;
+  return !orphans || now_ns() > child_over_since_ns_ + kStartGraceNs;
 }
 
 void Launch::report_progress() {
@@ -297,7 +294,13 @@ void Launch::run() {
     const bool progress = drain(depth);
     look_after_processes();
     report_progress();
-    if (all_over()) break;
+    if (all_over()) {
+      // Who ended just now may have made its spool after we looked.
+      const std::size_t images_before = images_.size();
+      find_images();
+      if (images_.size() == images_before) break;
+      continue;
+    }
     if (progress) {
       sleep_ns = kShortestSleepNs;
       if (control.wake.load() != seen) continue;

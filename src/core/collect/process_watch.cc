@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 namespace tare::core {
@@ -55,6 +57,16 @@ bool ProcessWatch::over() {
   }
   if (over_ && pidfd_ >= 0) ::close(std::exchange(pidfd_, -1));
   return over_;
+}
+
+std::set<pid_t> own_children() {
+  std::set<pid_t> children;
+  std::error_code ignored;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+    std::ifstream list(task.path() / "children");
+    for (pid_t pid; list >> pid;) children.insert(pid);
+  }
+  return children;
 }
 
 }  // namespace tare::core

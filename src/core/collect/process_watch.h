@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 
 namespace tare::core {
 
@@ -33,5 +34,8 @@ class ProcessWatch {
   bool over_ = false;
   ProcessEnd end_;
 };
+
+// Pids of this process's children, those adopted as subreaper and the dead ones included.
+std::set<pid_t> own_children();
 
 }  // namespace tare::core

@@ -177,6 +177,15 @@ TEST(Launcher, WaitsForDaemonsUnlessToldNotTo) {
   EXPECT_LT(most, 10'000u);
 }
 
+TEST(Launcher, OrphansThatEndAtOnceAreRecorded) {
+  for (int round = 0; round < 5; ++round) {
+    TempDir dir;
+    const LaunchOutcome outcome = run(options_for(dir, victim("orphans", 100)));
+    EXPECT_EQ(outcome.images.size(), 101u);
+    EXPECT_TRUE(outcome.warnings.empty()) << outcome.warnings.front();
+  }
+}
+
 TEST(Launcher, ManyShortProcesses) {
   TempDir dir;
   LaunchOptions options = options_for(

@@ -53,6 +53,13 @@ int main(int argc, char** argv) {
     churn(number);
     if (child == 0) _exit(0);
     waitpid(child, NULL, 0);
+  } else if (strcmp(mode, "orphans") == 0) {  // children that nobody waits for
+    for (long i = 0; i < number; ++i) {
+      if (fork() == 0) {
+        churn(10);
+        _exit(0);
+      }
+    }
   } else if (strcmp(mode, "exec") == 0) {
     sink = malloc(4321);
     execl(argv[0], argv[0], "churn", argc > 2 ? argv[2] : "10", (char*)NULL);
