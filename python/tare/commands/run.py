@@ -110,7 +110,7 @@ def _summarize(outcome: _core.Outcome) -> None:
 
     images = [run_summary.Image(i.path, i.program, i.pid, i.events, i.file_bytes) for i in outcome.images]
     try:
-        recording = Recording(CoreSource(images[0].path, grain="line"))
+        recording = Recording(CoreSource(run_summary.subject(images).path, grain="line"))
         lines = list(run_summary.summary(recording, images, Style(sys.stderr), width_of(sys.stderr)))
     except TareError as error:
         lines = [] if outcome.failure else [f"tare: {error.message}"]  # said already: one line a failure

@@ -29,7 +29,8 @@ def _advise(evidence: Evidence) -> Advice:
     young = f"{human_count(calls)} blocks died within 64 allocations ({percent(evidence['freed_within_16'], calls, 0)} within 16)"
     for size in _STEPS:
         if evidence[f"fit_{size}"] >= 0.9 * calls:
-            shares = ", ".join(f"{percent(evidence[f'fit_{n}'], calls, 0)} fit {n}" for n in _STEPS)
+            telling = [n for n in _STEPS if n <= size or evidence[f"fit_{n}"] > evidence[f"fit_{size}"]]
+            shares = ", ".join(f"{percent(evidence[f'fit_{n}'], calls, 0)} fit {n}" for n in telling)
             return Advice(
                 f"Keep {size} bytes in the object or on the stack (heap only past that), which saves nearly all of these mallocs and frees: {young}; {shares} bytes",
                 "high",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.units import exact, human_bytes, percent
+from tare.units import human_bytes, percent, plural
 
 _CLAIMS = """
 select shape_id, stack_id, peak_blocks as blocks,
@@ -20,7 +20,7 @@ def _advise(evidence: Evidence) -> Advice:
     share = percent(blocks, max(blocks, calls), 0)
     return Advice(
         "Record twice the work and `tare diff`: a leak grows with it, what is made once is harmless. "
-        f"{exact(blocks)} blocks, {human_bytes(evidence['bytes_end'])}, were never freed ({share} of those allocated here)",
+        f"{plural(blocks, 'block was', 'blocks were')} never freed, {human_bytes(evidence['bytes_end'])} ({share} of those allocated here)",
         "medium" if blocks > 100 and blocks >= 0.5 * calls else "low",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.reports.text_parts import caveats, finding_lines, who
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 _SCREEN_LINES = 24  # findings stop where a small terminal would scroll
 _OTHERS_SHOWN = 4
+# A driver or a shell that starts the program proper is not what anybody wants weighed: `g++` makes 400 events, its cc1plus
+# half a million. Below this ratio the first process is taken for the one that was meant.
+_CHILD_MATTERS = 10
 
 
 class Image(NamedTuple):
@@ -28,9 +32,19 @@ class Image(NamedTuple):
     file_bytes: int
 
 
+def subject(images: Sequence[Image]) -> Image:
+    """The image that the summary is about: the first, unless it only started one that did the work."""
+    largest = max(images, key=lambda image: image.events)
+    return largest if largest.events >= _CHILD_MATTERS * max(images[0].events, 100) else images[0]
+
+
 def summary(recording: Recording, images: Sequence[Image], style: Style, width: int) -> Iterator[str]:
+    """About `subject(images)`, whose recording is given."""
+    shown = subject(images)
     process, peak, total = recording.process, recording.moments["peak"], recording.moments["total"]
     yield style(f"tare: {who(recording)}", "bold")
+    if shown is not images[0]:
+        yield shorten(f"note: {images[0].program} only started this one: tare report {images[0].path} shows it", width)
     for line in caveats(recording):
         yield style(shorten(f"note: {line}", width), "yellow")
     about = "~" if recording.sampled else ""
@@ -54,8 +68,8 @@ def summary(recording: Recording, images: Sequence[Image], style: Style, width: 
         f"{about}{human_bytes(recording.moments['end'].gross_bytes)}"
     )
     yield from _findings(recording, style, width)
-    yield from _processes(images, width)
-    yield f"next: tare report {_quoted(images[0].path)}   tare counts …   tare report … --lens growth   tare sql …"
+    yield from _processes(shown, [image for image in images if image is not shown], width)
+    yield f"next: tare report {_quoted(shown.path)}   tare counts …   tare report … --lens growth   tare sql …"
 
 
 def _findings(recording: Recording, style: Style, width: int) -> Iterator[str]:
@@ -77,9 +91,8 @@ def _findings(recording: Recording, style: Style, width: int) -> Iterator[str]:
             yield from finding_lines(finding, lens, next(frames), style, width, 2)
 
 
-def _processes(images: Sequence[Image], width: int) -> Iterator[str]:
-    first, others = images[0], images[1:]
-    yield shorten(f"trace: {shorten_path(first.path, width - 20)} ({human_bytes(first.file_bytes)})", width)
+def _processes(shown: Image, others: Sequence[Image], width: int) -> Iterator[str]:
+    yield shorten(f"trace: {shorten_path(shown.path, width - 20)} ({human_bytes(shown.file_bytes)})", width)
     if not others:
         return
     largest = sorted(others, key=lambda image: -image.events)[:_OTHERS_SHOWN]
@@ -87,7 +100,7 @@ def _processes(images: Sequence[Image], width: int) -> Iterator[str]:
     for image in largest:
         yield shorten(f"  {image.program} (pid {image.pid}), {human_count(image.events)} events: {image.path}", width)
     if len(others) > len(largest):
-        yield f"  ({len(others) - len(largest)} more: {_quoted(first.path)}.*)"
+        yield f"  ({len(others) - len(largest)} more in {_quoted(os.path.dirname(shown.path) or '.')})"
 
 
 def _quoted(path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from handmade import Handmade
-from tare.reports.run_summary import Image, summary
+from tare.reports.run_summary import Image, subject, summary
 from tare.terminal import Style
 
 
@@ -41,6 +41,16 @@ def test_processes_are_listed_largest_first(busy: Handmade) -> None:
     text = "\n".join(lines(busy, Image("app.tare.1", "sh", 1, 10, 5), Image("app.tare.2", "cc1", 2, 99_999, 5)))
     assert "2 more recorded" in text
     assert text.index("cc1 (pid 2)") < text.index("sh (pid 1)")
+
+
+def test_a_driver_gives_way_to_the_program_it_started() -> None:
+    driver = Image("g.tare", "g++", 1, 423, 9)
+    compiler = Image("g.tare.2", "cc1plus", 2, 565_000, 9)
+    helper = Image("g.tare.3", "as", 3, 4_000, 9)
+    assert subject([driver, compiler, helper]) is compiler
+    assert subject([compiler, driver, helper]) is compiler
+    assert subject([helper, compiler._replace(events=39_000)]) is helper
+    assert subject([driver._replace(events=0), helper._replace(events=900)]).program == "g++"
 
 
 def test_a_program_that_allocates_nothing(made: Handmade) -> None:
