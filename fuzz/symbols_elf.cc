@@ -1,4 +1,5 @@
-// Any bytes as an ELF file with debug information: names, units, lines and inlined calls must come out or not, never a crash.
+// Any bytes as an ELF file with debug information: names, units, lines and inlined calls must come out or not, never a
+// crash.
 #include <cstdint>
 #include <string>
 #include <vector>

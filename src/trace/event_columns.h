@@ -24,9 +24,10 @@ enum class Column : std::uint8_t {
 inline constexpr int kColumns = 11;
 
 // SymbolCodes below SymbolModel::kGuesses say which guess was right.
-inline constexpr std::uint8_t kSymbolNewAlloc = SymbolModel::kGuesses + 0;   // Alloc of the first shape that no event block had so far
-inline constexpr std::uint8_t kSymbolFree = SymbolModel::kGuesses + 1;       // FreeApi::Free
-inline constexpr std::uint8_t kSymbolShape = SymbolModel::kGuesses + 2;      // value: (newest shape - shape) * 4 + ShapeUse
+inline constexpr std::uint8_t kSymbolNewAlloc =
+    SymbolModel::kGuesses + 0;  // Alloc of the first shape that no event block had so far
+inline constexpr std::uint8_t kSymbolFree = SymbolModel::kGuesses + 1;   // FreeApi::Free
+inline constexpr std::uint8_t kSymbolShape = SymbolModel::kGuesses + 2;  // value: (newest shape - shape) * 4 + ShapeUse
 inline constexpr std::uint8_t kSymbolOtherFree = SymbolModel::kGuesses + 3;  // value: FreeApi
 inline constexpr std::uint8_t kSymbolNote = SymbolModel::kGuesses + 4;       // see Notes
 

@@ -100,8 +100,8 @@ class AddressModel {
   bool live(std::uint32_t block) const { return blocks_[block].live; }
 
  private:
-  // Addresses freed last, newest first. Allocators hand out the newest of a size most of the time, but with per-thread caches,
-  // sorted bins and splitting one of the last 32 another fifth of it.
+  // Addresses freed last, newest first. Allocators hand out the newest of a size most of the time, but with per-thread
+  // caches, sorted bins and splitting one of the last 32 another fifth of it.
   template <std::uint32_t kDepth>
   class Freed {
    public:

@@ -45,7 +45,11 @@ class Tare:
         )
 
     def record(
-        self, *program: str | Path, name: str = "t.tare", options: tuple[str, ...] = (), env: Mapping[str, str] | None = None
+        self,
+        *program: str | Path,
+        name: str = "t.tare",
+        options: tuple[str, ...] = (),
+        env: Mapping[str, str] | None = None,
     ) -> Path:
         """Records a program that must succeed; returns the trace."""
         done = self("run", "-o", name, *options, "--", *program, env=env)

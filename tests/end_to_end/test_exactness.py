@@ -133,7 +133,9 @@ def test_other_allocators_are_recognised(tare: Tare, program: Program, library: 
 
 def test_real_programs_run_unchanged(tare: Tare) -> None:
     source = tare.folder / "x.cc"
-    source.write_text("#include <map>\n#include <string>\nstd::map<std::string, int> m; int main() { return m[\"a\"]; }\n")
+    source.write_text(
+        '#include <map>\n#include <string>\nstd::map<std::string, int> m; int main() { return m["a"]; }\n'
+    )
     plain = tare("run", "-o", "gcc.tare", "--", "g++", "-S", "-o", "-", source)
     assert plain.returncode == 0, plain.stderr
     assert ".globl\tmain" in plain.stdout

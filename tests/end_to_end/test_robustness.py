@@ -68,7 +68,9 @@ def test_kill_minus_nine_at_a_random_moment(tare: Tare, program: Program, victim
         assert report["impossible_events"] == 0
         recorded = report["total"]["blocks"]
         if report["dropped_events"] == 0:
-            assert recorded >= done - 1, f"round {round_number}: {recorded} of {done}"  # the event being written may be lost
+            assert recorded >= done - 1, (
+                f"round {round_number}: {recorded} of {done}"
+            )  # the event being written may be lost
         else:
             assert victim != "program" and recorded > 0
 
@@ -178,7 +180,14 @@ def test_a_full_spool_folder_is_said_and_harmless(tare: Tare, program: Program) 
     try:
         count_file = tare.folder / "g.count"
         done = tare(
-            "run", "-o", "g.tare", "--", program("steady.c"), count_file, "2000000", env={"TARE_SPOOL_PARENT": str(small)}
+            "run",
+            "-o",
+            "g.tare",
+            "--",
+            program("steady.c"),
+            count_file,
+            "2000000",
+            env={"TARE_SPOOL_PARENT": str(small)},
         )
         assert allocations_done(count_file) == 2_000_000
         assert done.returncode == 0, done.stderr

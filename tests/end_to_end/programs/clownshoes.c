@@ -1,4 +1,5 @@
-// Asks for a power of two plus a header, 2000 times: the botched request that wastes almost half under power-of-two classes.
+// Asks for a power of two plus a header, 2000 times: the botched request that wastes almost half under power-of-two
+// classes.
 #include <stdlib.h>
 
 struct header {

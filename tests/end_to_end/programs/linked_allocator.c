@@ -31,7 +31,8 @@ static void first_of_all(int count, char** words, char** environment) {
   (void)count, (void)words, (void)environment;
   *(char*)malloc(100) = 1;
 }
-__attribute__((section(".preinit_array"), used)) static void (*const before_constructors)(int, char**, char**) = first_of_all;
+__attribute__((section(".preinit_array"), used)) static void (*const before_constructors)(int, char**,
+                                                                                          char**) = first_of_all;
 
 int main(void) {
   puts(malloc(100) != NULL ? "alive" : "out of memory");

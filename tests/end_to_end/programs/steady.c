@@ -1,4 +1,5 @@
-// Allocates 64-byte blocks for ever, keeping the last 1000, and writes its count of allocations to argv[1] (a file) as it goes.
+// Allocates 64-byte blocks for ever, keeping the last 1000, and writes its count of allocations to argv[1] (a file) as
+// it goes.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
