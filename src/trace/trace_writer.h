@@ -34,6 +34,9 @@ class TraceWriter {
   void put_events(std::span<const std::uint8_t> payload);
   void put_end(const ProcessRecord& record);
 
+  // Puts another End record in the place of the one at `offset` of a finished trace.
+  static Status replace_end(const std::string& path, std::uint64_t offset, const ProcessRecord& record);
+
   // Brings everything put so far into the file. Only after it returned ok may the source of the events be thrown away.
   Status flush();
 

@@ -17,7 +17,9 @@ namespace {
 constexpr std::uint64_t kMarginTicks = 4'000'000;
 constexpr std::uint64_t kMarginNs = 1'000'000;
 constexpr std::uint64_t kClockPairGapNs = 10'000'000;
-constexpr int kChunksPerPass = 16;      // of a thread, before others and the merge have their turn
+constexpr int kChunksPerPass = 16;  // of a thread, before others and the merge have their turn
+constexpr std::uint64_t kWorthCaching =
+    50'000;                             // calls; fewer are replayed in 5 ms, and scripts run programs by the hundred
 constexpr std::size_t kMostHeld = 256;  // chunks, a quarter of what a program may have
 
 std::uint64_t monotonic_ns() {
@@ -39,7 +41,7 @@ Result<std::unique_ptr<ImageRecording>> ImageRecording::create(const std::string
   image->trace_path_ = trace_path;
   image->record_.info = std::move(*info);
   image->record_.spool_path = spool_path;
-  image->clock_pairs_.push_back(image->spool_.file().start());
+  image->clock_pairs_.push_back(image->spool_->file().start());
   // A forked child's summary begins with its parent's blocks, which are only known when the parent's trace is.
   if (summarize == Summarize::WhileRecording && !image->record_.info.fork) {
     image->replay_ = std::make_unique<FusedReplay>(image->dictionary_, image->record_.info);
@@ -57,18 +59,18 @@ Result<std::unique_ptr<ImageRecording>> ImageRecording::create(const std::string
 }
 
 ImageRecording::ImageRecording(LiveSpool spool, EventBlockEncoder& encoder)
-    : spool_(std::move(spool)), encoder_(encoder), decoder_(dictionary_) {}
+    : spool_(std::move(spool)), encoder_(encoder), decoder_(std::make_unique<SpoolDecoder>(dictionary_)) {}
 
 ImageRecording::~ImageRecording() = default;
 
-std::uint64_t ImageRecording::stamp_now() const { return spool_.file().stamps_are_ns() ? monotonic_ns() : __rdtsc(); }
+std::uint64_t ImageRecording::stamp_now() const { return spool_->file().stamps_are_ns() ? monotonic_ns() : __rdtsc(); }
 
 void ImageRecording::find_chunks() {
-  const std::uint32_t count = spool_.chunk_count();
+  const std::uint32_t count = spool_->chunk_count();
   if (tracked_.size() < count) tracked_.resize(count);
   for (std::uint32_t chunk = 0; chunk < count; ++chunk) {
     if (tracked_[chunk]) continue;
-    const ChunkControl& control = spool_.control(chunk);
+    const ChunkControl& control = spool_->control(chunk);
     const ChunkState state = control.state.load(std::memory_order_acquire);
     if (state != ChunkState::Open && state != ChunkState::Full) continue;
     if (control.thread >= OnlineMerge::kMostThreads) continue;
@@ -109,29 +111,29 @@ void ImageRecording::begin_chunk(Stream& stream, const ChunkControl& control) {
 
 bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts& counts) {
   const Chunk front = stream.queue.front();
-  const ChunkControl& control = spool_.control(front.index);
+  const ChunkControl& control = spool_->control(front.index);
   if (!stream.in_chunk) {
     if (front.serial != stream.next_serial && !gaps_are_final_) return false;  // opened while we looked: next time
     begin_chunk(stream, control);
   }
   const bool full = control.state.load(std::memory_order_acquire) == ChunkState::Full;
-  if (!full && depth == DrainDepth::Usual && spool_.table_counts().threads < 2) return false;
+  if (!full && depth == DrainDepth::Usual && spool_->table_counts().threads < 2) return false;
   // Before the events: what isn't committed below then begins, and is stamped, later.
   stream.idle = full || control.busy.load(std::memory_order_acquire) == 0;
   const std::uint64_t words =
       std::min<std::uint64_t>(control.committed.load(std::memory_order_acquire), kChunkBytes) / 8;
-  const SpoolCounts tables = spool_.table_counts();
+  const SpoolCounts tables = spool_->table_counts();
   ThreadDecodeState& decode = stream.packer.decode;
   if (words > decode.words_done && !stream.damaged) {
-    Status status = spool_.file().grow(tables, dictionary_);
-    if (status) status = spool_.file().read_words(front.index, decode.words_done, words - decode.words_done, words_);
+    Status status = spool_->file().grow(tables, dictionary_);
+    if (status) status = spool_->file().read_words(front.index, decode.words_done, words - decode.words_done, words_);
     if (!status) {
       failure_ = status.error();
       return false;
     }
     EventBuffer& pending = stream.packer.pending;
     const std::size_t before = pending.size();
-    if (const ChunkDamage damage = decoder_.decode(decode, words_, pending)) {
+    if (const ChunkDamage damage = decoder_->decode(decode, words_, pending)) {
       stream.damaged = true;
       warnings_.push_back("process " + std::to_string(record_.info.pid) + " wrote over its own recording (" +
                           damage.what + "); up to 64 KiB of events are missing");
@@ -140,14 +142,14 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
     if (pending.size() > before) stream.over = pending.back().kind == EventKind::ThreadEnd;
     if (replay_) {
       // Asked for after the events were read: a thread counted later stamps its first event later.
-      if (spool_.table_counts().threads > 1) replay_->merge().expect_threads();
+      if (spool_->table_counts().threads > 1) replay_->merge().expect_threads();
       replay_->merge().append(stream.packer.thread, {pending.data() + before, pending.size() - before});
     }
   }
   if (!full) {
     if (!gaps_are_final_) return false;
   } else {
-    spool_.hold(front.index);
+    spool_->hold(front.index);
     stream.held.push_back(front.index);
     ++held_;
   }
@@ -184,14 +186,14 @@ void ImageRecording::write_out() {
   }
   for (const std::uint32_t chunk : to_give_back_) {
     tracked_[chunk] = false;
-    spool_.give_back(chunk);
+    spool_->give_back(chunk);
   }
   held_ -= to_give_back_.size();
   to_give_back_.clear();
 }
 
 void ImageRecording::set_watermarks(std::uint64_t now) {
-  const std::uint64_t margin = spool_.file().stamps_are_ns() ? kMarginNs : kMarginTicks;
+  const std::uint64_t margin = spool_->file().stamps_are_ns() ? kMarginNs : kMarginTicks;
   for (const Stream& stream : streams_) {
     // A thread without an open chunk stamps its next event after opening one, which is after now.
     const bool idle = stream.queue.empty() || (stream.in_chunk && stream.idle);
@@ -204,12 +206,12 @@ void ImageRecording::set_watermarks(std::uint64_t now) {
 
 // The trace can't be written: the program shall not notice.
 void ImageRecording::discard() {
-  const std::uint32_t count = spool_.chunk_count();
+  const std::uint32_t count = spool_->chunk_count();
   if (tracked_.size() < count) tracked_.resize(count);
   for (std::uint32_t chunk = 0; chunk < count; ++chunk) {
-    const ChunkState state = spool_.control(chunk).state.load(std::memory_order_acquire);
-    if (state == ChunkState::Full) spool_.hold(chunk);
-    if (state == ChunkState::Full || state == ChunkState::Held) spool_.give_back(chunk);
+    const ChunkState state = spool_->control(chunk).state.load(std::memory_order_acquire);
+    if (state == ChunkState::Full) spool_->hold(chunk);
+    if (state == ChunkState::Full || state == ChunkState::Held) spool_->give_back(chunk);
   }
 }
 
@@ -246,7 +248,7 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   gaps_are_final_ = true;
   while (drain(DrainDepth::Everything).chunks > 0) {
   }
-  if (const Result<ProcessInfo> now = spool_.file().process()) {
+  if (const Result<ProcessInfo> now = spool_->file().process()) {
     ProcessInfo& info = record_.info;
     info.ended_in_order = now->ended_in_order;
     info.dropped_events = now->dropped_events;
@@ -265,17 +267,38 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   record_.thread_count = static_cast<std::uint32_t>(streams_.size());
   record_.spool_events = 0;
   for (const Stream& stream : streams_) record_.spool_events += stream.packer.decode.spool_events;
-  if (failure_) return;
-  clock_pairs_.push_back({stamp_now(), monotonic_ns()});
-  writer_->put_growth(dictionary_);
-  writer_->put_clock({clock_pairs_.data() + clock_pairs_written_, clock_pairs_.size() - clock_pairs_written_});
-  writer_->put_end(record_);
-  something_packed_ = true;
-  write_out();
+  if (!failure_) {
+    clock_pairs_.push_back({stamp_now(), monotonic_ns()});
+    writer_->put_growth(dictionary_);
+    writer_->put_clock({clock_pairs_.data() + clock_pairs_written_, clock_pairs_.size() - clock_pairs_written_});
+    something_packed_ = true;
+    write_out();
+    end_offset_ = writer_->file_bytes();
+    writer_->put_end(record_);
+    something_packed_ = true;
+    write_out();
+  }
+  // A shell script makes images by the hundred: none keeps more than its facts.
+  if (writer_) file_bytes_ = writer_->file_bytes();
+  writer_.reset();
+  spool_.reset();
+  decoder_.reset();
+  std::vector<Stream>().swap(streams_);
 }
 
-void ImageRecording::summarize(LaunchOutcome& outcome) {
-  if (!replay_ || failure_) return;
+void ImageRecording::rename_parent(const std::string& parent_trace) {
+  if (failure_ || !record_.info.fork || record_.info.fork->parent_trace == parent_trace) return;
+  record_.info.fork->parent_trace = parent_trace;
+  if (const Status status = TraceWriter::replace_end(trace_path_, end_offset_, record_); !status)
+    failure_ = status.error();
+}
+
+void ImageRecording::summarize(LaunchOutcome& outcome, Importance importance) {
+  if (!replay_ || failure_ || (importance == Importance::Other && calls_ < kWorthCaching)) {
+    replay_.reset();
+    dictionary_ = {};
+    return;
+  }
   outcome.late_events += replay_->merge().late_events();
   if (replay_->merge().sound()) {
     summarized_ = static_cast<bool>(replay_->store(trace_path_, clock_pairs_));
@@ -284,6 +307,7 @@ void ImageRecording::summarize(LaunchOutcome& outcome) {
     summarized_ = static_cast<bool>(replay_file_into_cache(trace_path_));
   }
   replay_.reset();
+  dictionary_ = {};
 }
 
 }  // namespace tare::core

@@ -27,6 +27,8 @@ struct DrainCounts {
   std::uint64_t events = 0;
 };
 
+enum class Importance : std::uint8_t { Command, Other };  // the process that the user started, or one of its helpers
+
 class ImageRecording {
  public:
   // Starts the trace at `trace_path`. `encoder` is shared by all images. Io where the spool can't be mapped.
@@ -46,16 +48,18 @@ class ImageRecording {
   // deleted.
   void finish(std::optional<int> wait_status, std::uint64_t peak_rss_bytes);
   // After finish(): puts the summary into the cache of the trace.
-  void summarize(LaunchOutcome& outcome);
+  void summarize(LaunchOutcome& outcome, Importance importance);
+  // After finish(): the parent's trace got its last name, which isn't the one written.
+  void rename_parent(const std::string& parent_trace);
+  bool finished() const { return !spool_; }
   bool summarized() const { return summarized_; }
 
   const trace::ProcessInfo& info() const { return record_.info; }
   trace::ProcessRecord& record() { return record_; }
   const std::string& spool_path() const { return record_.spool_path; }
   const std::string& trace_path() const { return trace_path_; }
-  bool ended() const { return spool_.ended(); }
   std::uint64_t calls() const { return calls_; }
-  std::uint64_t file_bytes() const { return writer_ ? writer_->file_bytes() : 0; }
+  std::uint64_t file_bytes() const { return writer_ ? writer_->file_bytes() : file_bytes_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -85,16 +89,16 @@ class ImageRecording {
   void discard();
   std::uint64_t stamp_now() const;
 
-  LiveSpool spool_;
+  std::optional<LiveSpool> spool_;  // until finish()
   std::string trace_path_;
   trace::EventBlockEncoder& encoder_;
   std::optional<trace::TraceWriter> writer_;
   trace::ProcessRecord record_;
   trace::Dictionary dictionary_;
-  trace::SpoolDecoder decoder_;
-  std::unique_ptr<FusedReplay> replay_;  // null: no summary wanted
-  std::vector<Stream> streams_;          // by thread
-  std::vector<bool> tracked_;            // by chunk: in a queue, or held
+  std::unique_ptr<trace::SpoolDecoder> decoder_;  // until finish()
+  std::unique_ptr<FusedReplay> replay_;           // null: no summary wanted
+  std::vector<Stream> streams_;                   // by thread
+  std::vector<bool> tracked_;                     // by chunk: in a queue, or held
   std::vector<std::uint32_t> to_give_back_;
   std::size_t held_ = 0;     // chunks
   std::uint64_t calls_ = 0;  // in the trace: successful ones, a realloc being one
@@ -105,6 +109,8 @@ class ImageRecording {
   bool gaps_are_final_ = false;  // no more chunks will come: what is missing is lost
   bool something_packed_ = false;
   bool summarized_ = false;
+  std::uint64_t end_offset_ = 0;  // of the End record
+  std::uint64_t file_bytes_ = 0;  // of the finished trace
   std::optional<Error> failure_;
   std::vector<std::string> warnings_;
 };

@@ -219,7 +219,7 @@ void Launch::close_image(Process& process, const ProcessEnd& end) {
   process.image = nullptr;
   process.retired.push_back(image.spool_path().substr(image.spool_path().rfind('/') + 1));
   directory_.retire(process.retired.back());
-  image.summarize(outcome_);
+  image.summarize(outcome_, image.trace_path() == names_->current(child_) ? Importance::Command : Importance::Other);
 }
 
 bool Launch::drain(DrainDepth depth) {
@@ -327,6 +327,7 @@ LaunchOutcome Launch::finish() {
     return rank(*a) < rank(*b);
   });
   for (const auto& image : images_) {
+    if (image->info().fork && image->finished()) image->rename_parent(parent_trace_of(*image->info().fork));
     outcome_.images.push_back(
         {image->trace_path(), image->info(), image->calls(), image->file_bytes(), image->summarized()});
     for (const std::string& warning : image->warnings()) outcome_.warnings.push_back(warning);

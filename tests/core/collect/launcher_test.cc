@@ -162,6 +162,22 @@ TEST(Launcher, ForkedChildrenNameTheirParent) {
   EXPECT_EQ(contents(parent.path).kinds[EventKind::Fork], 1u);
 }
 
+TEST(Launcher, ForkedChildrenNameTheirParentAlsoAfterItsExec) {
+  TempDir dir;
+  const LaunchOutcome outcome = run(options_for(dir, victim("fork-exec", 10)));
+  ASSERT_EQ(outcome.images.size(), 3u);
+  for (const RecordedImage& image : outcome.images) {
+    const auto opened = trace::open_trace(image.path);
+    ASSERT_TRUE(opened);
+    EXPECT_TRUE(opened->complete());
+    if (!opened->info().fork) continue;
+    const auto parent = trace::open_trace(dir / opened->info().fork->parent_trace);
+    ASSERT_TRUE(parent) << opened->info().fork->parent_trace;
+    EXPECT_EQ(parent->info().pid, opened->info().fork->parent_pid);
+    EXPECT_EQ(parent->info().image_index, opened->info().fork->parent_image);
+  }
+}
+
 TEST(Launcher, WaitsForDaemonsUnlessToldNotTo) {
   TempDir dir;
   LaunchOptions options = options_for(dir, victim("daemon", 5'000));

@@ -60,6 +60,14 @@ int main(int argc, char** argv) {
         _exit(0);
       }
     }
+  } else if (strcmp(mode, "fork-exec") == 0) {
+    sink = malloc(4321);
+    const pid_t child = fork();
+    churn(number);
+    if (child == 0) _exit(0);
+    waitpid(child, NULL, 0);
+    usleep(50 * 1000);  // the child's trace is finished before this image gives up its name
+    execl(argv[0], argv[0], "churn", "10", (char*)NULL);
   } else if (strcmp(mode, "exec") == 0) {
     sink = malloc(4321);
     execl(argv[0], argv[0], "churn", argc > 2 ? argv[2] : "10", (char*)NULL);
