@@ -23,9 +23,8 @@ namespace tare::trace {
 inline constexpr char kSpoolMagic[8] = {'T', 'A', 'R', 'E', 'S', 'P', 'L', '\n'};
 inline constexpr std::uint32_t kSpoolVersion = 1;
 
-inline constexpr std::uint64_t kChunkBytes = 64
-                                             << 10;   // some 1,500 allocations: L2-sized, and a small loss when dropped
-inline constexpr std::uint64_t kMaxChunks = 1 << 20;  // 64 GiB without a launcher
+inline constexpr std::uint64_t kChunkBytes = 64 << 10;  // some 1,500 allocations: L2-sized, a small loss when dropped
+inline constexpr std::uint64_t kMaxChunks = 1 << 20;    // 64 GiB without a launcher
 inline constexpr std::uint64_t kDefaultLaunchedChunks = 1024;  // 64 MiB when a launcher drains; set by kEnvSpoolBytes
 inline constexpr std::uint64_t kMaxModules = 0xffff;           // Row has 16 bits for it; 0xffff means none
 inline constexpr std::uint64_t kMaxRows = 4 << 20;
@@ -33,14 +32,13 @@ inline constexpr std::uint64_t kMaxStringBytes = 16 << 20;
 inline constexpr std::uint32_t kMaxFrames = 8191;  // 13 bits
 
 // Environment that hands the recording down (launcher to program to its children).
-inline constexpr char kEnvSpoolDir[] =
-    "TARE_SPOOL_DIR";  // private directory (0700); absent: standalone, spool in the working directory
+// Private directory (0700); absent: standalone, spool in the working directory.
+inline constexpr char kEnvSpoolDir[] = "TARE_SPOOL_DIR";
 inline constexpr char kEnvSpoolBytes[] = "TARE_SPOOL_BYTES";  // chunk space a process may take while a launcher drains
-inline constexpr char kEnvSampleBytes[] =
-    "TARE_SAMPLE_BYTES";  // mean bytes between samples; absent or 0: every allocation
-inline constexpr char kEnvSampleSeed[] = "TARE_SAMPLE_SEED";  // for repeatable sampling in tests
-inline constexpr char kEnvRecordEnv[] = "TARE_RECORD_ENV";    // "1": keep the environment in the trace
-inline constexpr char kEnvFreeStacks[] = "TARE_FREE_STACKS";  // "1": frees carry stacks too
+inline constexpr char kEnvSampleBytes[] = "TARE_SAMPLE_BYTES";  // mean bytes between samples; absent or 0: all
+inline constexpr char kEnvSampleSeed[] = "TARE_SAMPLE_SEED";    // for repeatable sampling in tests
+inline constexpr char kEnvRecordEnv[] = "TARE_RECORD_ENV";      // "1": keep the environment in the trace
+inline constexpr char kEnvFreeStacks[] = "TARE_FREE_STACKS";    // "1": frees carry stacks too
 
 // Names inside the spool directory. A spool appears under its final name, complete with header, by rename.
 //   PID.N.spool    N counts the process images of one pid (exec): 0, 1, ...
@@ -69,9 +67,8 @@ enum SpoolFlags : std::uint32_t {
   kSpoolTscIsClock = 8,  // stamps are CLOCK_MONOTONIC nanoseconds: this machine's TSC isn't invariant
   kSpoolSampled = 16,
   kSpoolFreeStacks = 32,
-  kSpoolOrphaned = 64,  // the launcher died: growing like a standalone spool since
-  kSpoolBypassed =
-      128,  // the program has a malloc of its own in front of the recorder's: little or nothing is recorded
+  kSpoolOrphaned = 64,   // the launcher died: growing like a standalone spool since
+  kSpoolBypassed = 128,  // the program has a malloc of its own in front of the recorder's: little is recorded
 };
 
 struct StringRef {  // bytes [offset, offset + length) of the string pool; not terminated
