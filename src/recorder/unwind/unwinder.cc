@@ -97,18 +97,41 @@ struct Unwinder::State {
     return *reinterpret_cast<State*>(unwinder.storage_);
   }
 
-  Rule rule_at(const RowCache::Table& table, std::uint64_t pc) {
-    Rule rule;
-    if (is_code(pc) && RowCache::find(table, pc, rule)) [[likely]] {
-      if (rule.kind() == RuleKind::NoObject) g_rows.upgrade(pc, work, rule);
-      return rule;
-    }
-    return g_rows.add(pc, work);
+  static RecentRow& recent_of(Unwinder& unwinder, std::uint64_t pc) { return unwinder.recent_[pc % kRecentRows]; }
+
+  [[gnu::always_inline]] inline Rule rule_at(Unwinder& unwinder, const RowCache::Table& table, std::uint64_t pc) {
+    const RecentRow& recent = recent_of(unwinder, pc);
+    if (recent.pc == pc) [[likely]]
+      return Rule(recent.rule);
+    return shared_rule(unwinder, table, pc);
   }
 
-  Outcome step(FramePosition& position, Rule rule) {
-    if (!rule.simple()) [[unlikely]]
-      return special_step(position, rule);
+  __attribute__((noinline)) Rule shared_rule(Unwinder& unwinder, const RowCache::Table& table, std::uint64_t pc) {
+    if (!is_code(pc)) return g_rows.add(pc, work);
+    Rule rule;
+    if (!RowCache::find(table, pc, rule)) {
+      rule = g_rows.add(pc, work);
+    } else if (rule.kind() == RuleKind::NoObject) {
+      g_rows.upgrade(pc, work, rule);
+    }
+    if (rule.kind() == RuleKind::NoObject) return rule;  // asked anew each time: an object may come
+    // A longjmp out of a signal handler between these must not leave one's pc with the other's rule.
+    RecentRow& recent = recent_of(unwinder, pc);
+    recent.pc = 0;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    recent.rule = rule.bits();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    recent.pc = pc;
+    return rule;
+  }
+
+  [[gnu::always_inline]] inline Outcome step(FramePosition& position, Rule rule) {
+    if (!rule.simple()) [[unlikely]] {
+      FramePosition caller = position;  // a copy, so that `position` itself may stay in registers
+      const Outcome outcome = special_step(caller, rule);
+      position = caller;
+      return outcome;
+    }
     const std::uint64_t from = rule.cfa_from_rbp() ? position.rbp : position.sp;
     const std::uint64_t cfa = from + static_cast<std::uint64_t>(rule.cfa_offset());
     if (cfa <= position.sp || !memory.readable(cfa - 8)) [[unlikely]]
@@ -195,8 +218,15 @@ struct Unwinder::State {
     return stored[0].rule.kind() == RuleKind::End || (base == Base::Truncated && depth >= kFewestWhenTruncated);
   }
 
-  Capture walk(Unwinder& unwinder, const RowCache::Table& table, FramePosition position);
-  Capture finish(Unwinder& unwinder, std::uint32_t kept, std::uint32_t fresh_count, Base new_base);
+  // What a walk found: `fresh` inside of stored[0, kept).
+  struct Walked {
+    std::uint32_t kept;
+    std::uint32_t fresh_count;
+    Base base;
+  };
+  [[gnu::always_inline]] inline Walked walk(Unwinder& unwinder, const RowCache::Table& table, FramePosition position);
+  [[gnu::always_inline]] inline Capture finish(Unwinder& unwinder, std::uint32_t kept, std::uint32_t fresh_count,
+                                               Base new_base);
   // Does anything outside depend on this frame's rbp? Its own CFA, or an outer frame that gets it passed on.
   static Rule with_need(Rule rule, Rule outer) {
     const bool needs = rule.simple() ? rule.cfa_from_rbp() || (outer.needs_rbp() && !rule.saves_rbp())
@@ -204,10 +234,11 @@ struct Unwinder::State {
     return needs ? rule.with_needs_rbp() : rule.without_needs_rbp();
   }
   [[gnu::always_inline]] inline void attach(std::uint32_t outside, std::uint32_t fresh_count);
-  std::uint32_t drop_outermost(std::uint32_t kept, std::uint32_t fresh_count);
+  __attribute__((noinline)) std::uint32_t drop_outermost(std::uint32_t kept, std::uint32_t fresh_count);
 };
 
-Capture Unwinder::State::walk(Unwinder& unwinder, const RowCache::Table& table, FramePosition position) {
+Unwinder::State::Walked Unwinder::State::walk(Unwinder& unwinder, const RowCache::Table& table,
+                                              FramePosition position) {
   std::uint32_t n = 0;        // fresh frames
   std::uint32_t top = count;  // stored[0, top) may still be met
   std::uint32_t run_n = 0;    // since fresh[run_n] every frame was found as stored, from stored[run_top - 1] outwards;
@@ -222,11 +253,11 @@ Capture Unwinder::State::walk(Unwinder& unwinder, const RowCache::Table& table, 
         run_top = top;
       }
       const std::uint32_t reached = verify(top);
-      if (reached == 0 && proven_base(n + top)) return finish(unwinder, run_top, run_n, base);
+      if (reached == 0 && proven_base(n + top)) return {run_top, run_n, base};
       // Frames top - 1 to `reached` stand, but something outside them doesn't (or needs a real step): they become
       // fresh, with the rbp that they have now; the stored one may be old where nobody needed it.
       for (std::uint32_t i = top - 1; i > reached; --i) {
-        if (n == trace::kMaxFrames) return finish(unwinder, 0, n, Base::Truncated);
+        if (n == trace::kMaxFrames) return {0, n, Base::Truncated};
         const StoredFrame& outer = stored[i - 1];
         fresh[n++] = {{stored[i].position.pc, stored[i].position.sp, position.rbp}, stored[i].rule};
         if (stored[i].rule.saves_rbp()) {
@@ -240,9 +271,9 @@ Capture Unwinder::State::walk(Unwinder& unwinder, const RowCache::Table& table, 
       if (rule.simple() && reached > 0) run_top = 0;
     } else {
       run_top = 0;
-      rule = rule_at(table, position.pc);
+      rule = rule_at(unwinder, table, position.pc);
     }
-    if (n == trace::kMaxFrames) return finish(unwinder, 0, n, Base::Truncated);
+    if (n == trace::kMaxFrames) return {0, n, Base::Truncated};
     fresh[n++] = {position, rule};
     const Outcome outcome = step(position, rule);
     if (outcome == Outcome::Caller) [[likely]]
@@ -250,8 +281,8 @@ Capture Unwinder::State::walk(Unwinder& unwinder, const RowCache::Table& table, 
     const Base end = outcome == Outcome::Complete ? Base::Complete : Base::Failed;
     if (end == Base::Failed) count_up(g_counters.failures);
     // The run reached the outermost stored frame and nothing is outside it, as before.
-    if (run_top != 0 && top == 0) return finish(unwinder, run_top, run_n, end);
-    return finish(unwinder, 0, n, end);
+    if (run_top != 0 && top == 0) return {run_top, run_n, end};
+    return {0, n, end};
   }
 }
 
@@ -320,6 +351,7 @@ Capture Unwinder::capture(const StartState& start) {
   if (state.generation != generation) [[unlikely]] {
     state.generation = generation;
     state.count = 0;
+    std::memset(recent_, 0, sizeof(recent_));
   }
   const std::uint64_t mappings = g_mappings.load(std::memory_order_acquire);
   if (state.mappings != mappings) [[unlikely]] {
@@ -332,7 +364,8 @@ Capture Unwinder::capture(const StartState& start) {
     state.count = 0;
     return {0, 0, state.rows, 0, false, false};
   }
-  return state.walk(*this, *table, {start.return_address, start.sp, start.rbp});
+  const State::Walked walked = state.walk(*this, *table, {start.return_address, start.sp, start.rbp});
+  return state.finish(*this, walked.kept, walked.fresh_count, walked.base);
 }
 
 void Unwinder::reset() {
