@@ -166,7 +166,7 @@ def test_sql_from_the_input(trace: Path) -> None:
         (["report", __file__], 2, "test_core.py"),
         (["run", "--", "./no-such-program"], 127, "no-such-program"),
         (["run", "--sample", "lots", "--", "true"], 125, "--sample"),
-        (["run", "-o", "/nonexistent/x.tare", "--", "true"], 125, "/nonexistent/x.tare"),
+        (["run", "-o", "/proc/nonexistent/x.tare", "--", "true"], 125, "/proc/nonexistent/x.tare"),
         (["run"], 125, "no program given"),
         (["counts", "--model", "nosuch", "TRACE"], 125, "jemalloc-2011"),
         (["report", "--lens", "leeks", "TRACE"], 125, "slop"),
