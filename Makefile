@@ -75,7 +75,7 @@ test-fuzz: ## each fuzz target over its corpus and for some seconds more (FUZZ_S
 
 test-python: build ## end to end, through the installed command
 	@tools/bootstrap.sh test
-	$(BIN)/python -m pytest -q $(wildcard tests/python tests/end_to_end)
+	$(BIN)/python -m pytest -q $(wildcard tests/python tests/docs tests/end_to_end)
 
 # ---- lint
 
