@@ -108,20 +108,37 @@ class AddressModel {
     std::uint64_t at(std::uint32_t depth) const { return ring_[(head_ - depth) % kDepth]; }
     // kDepth where it isn't there.
     std::uint32_t find(std::uint64_t address) const {
-      std::uint32_t found = 0;
-      for (std::uint32_t i = 0; i < kDepth; ++i) found |= static_cast<std::uint32_t>(ring_[i] == address) << i;
-      if (found == 0) return kDepth;
-      return (head_ - static_cast<std::uint32_t>(std::countr_zero(found))) % kDepth;
+      // Mostly it isn't: ask that of all places at once, by 32 bits of each, before looking where.
+      const std::uint32_t key = key_of(address);
+      std::uint32_t any = 0;
+      for (std::uint32_t i = 0; i < kDepth; i += 4) {
+        Keys four;
+        __builtin_memcpy(&four, &keys_[i], sizeof(four));
+        const Keys equal = four == key;
+        any |= equal[0] | equal[1] | equal[2] | equal[3];
+      }
+      if (any == 0) return kDepth;
+      for (std::uint32_t depth = 0; depth < kDepth; ++depth) {
+        if (at(depth) == address) return depth;
+      }
+      return kDepth;
     }
-    void push(std::uint64_t address) { ring_[++head_ % kDepth] = address; }
+    void push(std::uint64_t address) { put(++head_, address); }
     void drop(std::uint32_t depth) {
-      for (; depth > 0; --depth) ring_[(head_ - depth) % kDepth] = ring_[(head_ - depth + 1) % kDepth];
-      ring_[head_-- % kDepth] = 0;
+      for (; depth > 0; --depth) put(head_ - depth, at(depth - 1));
+      put(head_--, 0);
     }
 
    private:
     static_assert(kDepth <= 32 && (kDepth & (kDepth - 1)) == 0);
+    typedef std::uint32_t Keys __attribute__((vector_size(16)));
+    static std::uint32_t key_of(std::uint64_t address) { return static_cast<std::uint32_t>(address >> 4); }
+    void put(std::uint32_t place, std::uint64_t address) {
+      ring_[place % kDepth] = address;
+      keys_[place % kDepth] = key_of(address);
+    }
     std::array<std::uint64_t, kDepth> ring_{};  // 0: none
+    std::array<std::uint32_t, kDepth> keys_{};
     std::uint32_t head_ = kDepth;
   };
   static constexpr std::uint32_t kClassDepth = 32;

@@ -20,7 +20,7 @@ Interner::Interner(Dictionary& dictionary) : dictionary_(dictionary), edges_(kEd
   for (std::size_t id = 0; id < dictionary_.shapes.size(); ++id) {
     const Shape& shape = dictionary_.shapes[id];
     shape_table_.find_or_make(
-        hash(shape), [](std::uint32_t) { return false; }, [&] { return static_cast<std::uint32_t>(id); });
+        hash(words_of(shape)), [](std::uint32_t) { return false; }, [&] { return static_cast<std::uint32_t>(id); });
   }
 }
 

@@ -31,20 +31,29 @@ class Interner {
     return find_stack(hash, caller, row);
   }
 
-  // Shapes in two steps, so that a caller can let some cache misses overlap: hash, then prefetch, and later the id.
-  static std::uint64_t hash(const Shape& shape) {
-    return mix_hash(index(shape.stack) ^ shape.usable_bytes << 32, shape.requested_bytes);
+  // A shape as four words in registers: put together field by field in memory and copied, it costs a stall of 12
+  // cycles.
+  using ShapeWords = std::array<std::uint64_t, 4>;
+  static_assert(sizeof(Shape) == sizeof(ShapeWords));
+  static ShapeWords words_of(const Shape& shape) { return std::bit_cast<ShapeWords>(shape); }
+  static ShapeWords make_shape(StackId stack, std::uint64_t api, std::uint64_t align_log2, std::uint64_t is_map,
+                               std::uint64_t requested_bytes, std::uint64_t usable_bytes, double weight) {
+    return {index(stack) | api << 32 | align_log2 << 40 | is_map << 48, requested_bytes, usable_bytes,
+            std::bit_cast<std::uint64_t>(weight)};
   }
+
+  // Shapes in two steps, so that a caller can let some cache misses overlap: hash, then prefetch, and later the id.
+  static std::uint64_t hash(const ShapeWords& shape) { return mix_hash(shape[0] ^ shape[2] << 32, shape[1]); }
   void prefetch_slot(std::uint64_t hash) const { shape_table_.prefetch(hash); }
   void prefetch_shape(std::uint64_t hash) const {
     const std::uint32_t candidate = shape_table_.first_candidate(hash);
     if (candidate < dictionary_.shapes.size()) __builtin_prefetch(&dictionary_.shapes[candidate]);
   }
-  ShapeId shape(const Shape& shape, std::uint64_t hash) {
+  ShapeId shape(const ShapeWords& shape, std::uint64_t hash) {
     return ShapeId{shape_table_.find_or_make(
-        hash, [&](std::uint32_t candidate) { return same(dictionary_.shapes[candidate], shape); },
+        hash, [&](std::uint32_t candidate) { return words_of(dictionary_.shapes[candidate]) == shape; },
         [&] {
-          dictionary_.shapes.push_back(shape);
+          dictionary_.shapes.push_back(std::bit_cast<Shape>(shape));
           return static_cast<std::uint32_t>(dictionary_.shapes.size() - 1);
         })};
   }
@@ -64,13 +73,8 @@ class Interner {
     RowId row{};
     StackId node{};
   };
-  using ShapeWords = std::array<std::uint64_t, 4>;
-  static_assert(sizeof(Shape) == sizeof(ShapeWords));
   static constexpr std::size_t kEdges = 1 << 14;
 
-  static bool same(const Shape& a, const Shape& b) {
-    return std::bit_cast<ShapeWords>(a) == std::bit_cast<ShapeWords>(b);
-  }
   StackId find_stack(std::uint64_t hash, StackId caller, RowId row);
   StackId add_stack(StackId caller, RowId row);
 

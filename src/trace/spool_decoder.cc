@@ -60,7 +60,7 @@ ChunkDamage SpoolDecoder::decode_frames(ThreadDecodeState& state, Cursor& at, st
   return kNone;
 }
 
-void SpoolDecoder::set_shape(Event& event, const Shape& shape) {
+inline void SpoolDecoder::set_shape(Event& event, const Interner::ShapeWords& shape) {
   const std::uint64_t hash = Interner::hash(shape);
   interner_.prefetch_slot(hash);
   waiting_[waiting_count_++] = {shape, hash, &event};
@@ -93,14 +93,8 @@ ChunkDamage SpoolDecoder::decode_alloc(ThreadDecodeState& state, Cursor& at, std
   if (!(weight >= 1 && weight <= 1e18)) return {"an allocation has a weight below 1"};
   StackId stack = kEmptyStack;
   if (const ChunkDamage damage = decode_frames(state, at, word0, stack)) return damage;
-  const Shape shape{.stack = stack,
-                    .api = static_cast<AllocApi>(api),
-                    .align_log2 = static_cast<std::uint8_t>(word1 >> W1::kAlignShift & W1::kAlignMask),
-                    .is_map = 0,
-                    .reserved = 0,
-                    .requested_bytes = requested,
-                    .usable_bytes = usable,
-                    .weight = weight};
+  const Interner::ShapeWords shape =
+      Interner::make_shape(stack, api, word1 >> W1::kAlignShift & W1::kAlignMask, 0, requested, usable, weight);
   if (realloc) {
     *out++ = {advance(state.last_stamp, stamp), old_address, kNoShape, state.thread, EventKind::ReallocEnd, 0};
   }
@@ -129,14 +123,7 @@ ChunkDamage SpoolDecoder::decode_map(ThreadDecodeState& state, Cursor& at, std::
   const auto add = [&](EventKind kind, std::uint64_t address, std::uint64_t bytes) {
     if (bytes == 0) return;
     *out = {time, address, kNoShape, state.thread, kind, 0};
-    set_shape(*out++, {.stack = stack,
-                       .api = static_cast<AllocApi>(api),
-                       .align_log2 = 0,
-                       .is_map = 1,
-                       .reserved = 0,
-                       .requested_bytes = bytes,
-                       .usable_bytes = bytes,
-                       .weight = 1});
+    set_shape(*out++, Interner::make_shape(stack, api, 0, 1, bytes, bytes, 1));
   };
   add(EventKind::Unmap, old_address, old_length);
   add(EventKind::Map, word1 & W1::kAddressMask, length);

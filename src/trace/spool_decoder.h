@@ -50,7 +50,7 @@ class SpoolDecoder {
 
  private:
   struct Cursor;
-  void set_shape(Event& event, const Shape& shape);
+  void set_shape(Event& event, const Interner::ShapeWords& shape);
   // Each adds at most two events at `out`.
   ChunkDamage decode_alloc(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, Event*& out);
   ChunkDamage decode_map(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, Event*& out);
@@ -63,7 +63,7 @@ class SpoolDecoder {
   // Where a program's sizes vary, each shape is one of millions: looked up one by one they cost two cache misses each,
   // in batches these overlap (102 -> 64 ns an event on the two-thread stress).
   struct WaitingShape {
-    Shape shape;
+    Interner::ShapeWords shape;
     std::uint64_t hash;
     Event* event;
   };
