@@ -1,15 +1,12 @@
 // Opens traces in whatever state: see open_trace.h.
 #include "trace/open_trace.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <map>
 #include <optional>
 
 #include "trace/block_merger.h"
+#include "trace/finish_leftover.h"
+#include "trace/joined_spool.h"
 #include "trace/spool_import.h"
 #include "trace/trace_reader.h"
 
@@ -59,19 +56,6 @@ Status OpenedTrace::replay_into(EventSink& sink, const ReplayProgress& progress)
 
 namespace {
 
-// A launcher that lives holds a lock on the control file beside its spools.
-bool launcher_lives(const std::string& spool_path) {
-  const std::string control = spool_path.substr(0, spool_path.rfind('/') + 1) + kControlName;
-  const int fd = ::open(control.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0) return false;
-  struct flock lock = {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  const bool held = ::fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-  ::close(fd);
-  return held;
-}
-
 void count(OpenedTrace::State& state) {
   const auto add = [&](const BlockHeader& header) {
     state.event_count += header.event_count;
@@ -81,74 +65,25 @@ void count(OpenedTrace::State& state) {
   for (const ImportedBlock& block : state.imported) add(block.header);
 }
 
-// Counters and endings that the launcher didn't live to copy into the trace.
-void update_info(const SpoolFile& spool, ProcessInfo& info) {
-  const Result<ProcessInfo> now = spool.process();
-  if (!now) return;
-  info.ended_in_order = now->ended_in_order;
-  info.dropped_events = now->dropped_events;
-  info.truncated_stacks = now->truncated_stacks;
-  info.unwind_failures = now->unwind_failures;
-  info.nested_events = now->nested_events;
-}
-
 void add_import(OpenedTrace::State& state, SpoolImport import) {
   state.imported = std::move(import.blocks);
   for (const ClockPair& pair : import.clock_pairs) state.index.clock_pairs.push_back(pair);
   for (std::string& warning : import.warnings) state.warnings.push_back(std::move(warning));
 }
 
-// The youngest image of the launcher's own child: all that a launcher killed at its start could say of it.
-std::string spool_made_by_child_of(std::uint32_t launcher, const std::string& folder) {
-  std::string found;
-  std::uint32_t image = 0;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() != kSpoolSuffix || entry.file_size(ignored) == 0) continue;
-    const Result<SpoolFile> spool = SpoolFile::open(entry.path());
-    if (!spool) continue;
-    const Result<ProcessInfo> info = spool->process();
-    if (!info || info->parent_pid != launcher || (!found.empty() && info->image_index < image)) continue;
-    found = entry.path();
-    image = info->image_index;
-  }
-  return found;
-}
-
-// True: the rest of an unfinished trace was found in its spool.
+// True: the rest of an unfinished trace was found in its spool, or isn't lost yet.
 bool join_spool(OpenedTrace::State& state, const std::string& path) {
-  std::string spool_path = state.index.process.spool_path;
-  if (!spool_path.empty() && spool_path.back() == '/') {
-    spool_path = spool_made_by_child_of(state.index.process.info.parent_pid, spool_path);
-  }
-  if (spool_path.empty() || ::access(spool_path.c_str(), F_OK) != 0) return false;
+  const std::string spool_path = find_spool(state.index.process);
+  if (spool_path.empty()) return false;
   if (launcher_lives(spool_path)) {
     state.warnings.push_back(path + " is still being recorded; shown is what has been written so far");
     return true;
   }
-  const Result<SpoolFile> spool = SpoolFile::open(spool_path);
-  if (!spool) {
-    state.warnings.push_back(spool.error().message);
-    return false;
-  }
-  const Result<ProcessInfo> info = spool->process();
-  const ProcessInfo& traced = state.index.process.info;
-  if (!info) return false;
-  if (traced.start_realtime_ns == 0 && info->parent_pid == traced.parent_pid) {
-    state.index.process.info = *info;  // the launcher died before it had looked into the spool
-  } else if (info->pid != traced.pid || info->start_realtime_ns != traced.start_realtime_ns) {
-    return false;
-  }
-  std::map<std::uint32_t, ThreadProgress> known;
-  for (const BlockRef& block : state.index.blocks) {
-    known[block.header.thread] = {block.header.first_event + block.header.spool_events, block.header.last_stamp};
-  }
-  Result<SpoolImport> import = import_spool(*spool, known, state.index.dictionary);
+  Result<SpoolImport> import = import_joined(spool_path, state.index);
   if (!import) {
     state.warnings.push_back(import.error().message);
     return false;
   }
-  update_info(*spool, state.index.process.info);
   state.warnings.push_back("the launcher of " + path + " was killed; its last events were taken from " + spool_path +
                            ", which may be deleted only with the trace");
   add_import(state, std::move(*import));

@@ -110,14 +110,22 @@ void TraceWriter::put_end(const ProcessRecord& record) {
   put_record(RecordType::End, payload_.bytes());
 }
 
-Status TraceWriter::replace_end(const std::string& path, std::uint64_t offset, const ProcessRecord& record) {
+Result<TraceWriter> TraceWriter::reopen(const std::string& path, std::uint64_t offset,
+                                        const DictionaryCounts& written) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return io_error(path, errno);
   TraceWriter writer(path, fd);
-  writer.file_bytes_ = offset;
   if (::ftruncate(fd, static_cast<off_t>(offset)) != 0 || ::lseek(fd, 0, SEEK_END) < 0) return io_error(path, errno);
-  writer.put_end(record);
-  return writer.flush();
+  writer.file_bytes_ = offset;
+  writer.written_ = written;
+  return writer;
+}
+
+Status TraceWriter::replace_end(const std::string& path, std::uint64_t offset, const ProcessRecord& record) {
+  Result<TraceWriter> writer = reopen(path, offset, {});
+  if (!writer) return writer.error();
+  writer->put_end(record);
+  return writer->flush();
 }
 
 Status TraceWriter::flush() {

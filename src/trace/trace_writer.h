@@ -34,6 +34,8 @@ class TraceWriter {
   void put_events(std::span<const std::uint8_t> payload);
   void put_end(const ProcessRecord& record);
 
+  // Goes on with an unfinished trace after its first `offset` bytes, which hold `written` of the dictionary.
+  static Result<TraceWriter> reopen(const std::string& path, std::uint64_t offset, const DictionaryCounts& written);
   // Puts another End record in the place of the one at `offset` of a finished trace.
   static Status replace_end(const std::string& path, std::uint64_t offset, const ProcessRecord& record);
 

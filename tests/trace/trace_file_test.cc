@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include "support/spool_script.h"
 #include "support/temp_dir.h"
 #include "support/trace_samples.h"
 #include "trace/expected_events.h"
+#include "trace/finish_leftover.h"
 #include "trace/open_trace.h"
 #include "trace/record.h"
 
@@ -202,6 +205,55 @@ TEST(TraceFile, UnfinishedTraceIsJoinedWithItsSpool) {
       expect_same(calls, events_of(*opened), opened->dictionary());
     }
   }
+}
+
+TEST(TraceFile, AnUnfinishedTraceIsFinishedFromItsSpool) {
+  TempDir dir;
+  std::vector<ExpectedCall> calls;
+  std::uint32_t chunks = 0;
+  std::filesystem::create_directory(dir / "tare-spools");
+  const std::string spool_path = dir / "tare-spools/2147483646.0.spool";
+  {
+    SpoolBuilder spool(spool_path, {.pid = 2147483646});  // beyond what the kernel gives
+    calls = play({.threads = 3, .calls = 20'000}, spool);
+    chunks = spool.header().chunk_count;
+  }
+  for (const std::uint32_t taken : {0u, chunks / 2}) {
+    SCOPED_TRACE(taken);
+    const std::string kept = dir / "kept.spool";
+    std::filesystem::create_directory(dir / "tare-spools");
+    if (taken != 0) std::filesystem::rename(kept, spool_path);
+    write_trace_of_spool(spool_path, dir / "a.tare", taken, Ending::NoEnd);
+    if (taken == 0) std::filesystem::create_hard_link(spool_path, kept);
+    // A record cut in half at the end makes no difference.
+    std::vector<std::uint8_t> bytes = read_file(dir / "a.tare");
+    bytes.push_back(7);
+    write_file(dir / "a.tare", bytes);
+    const auto done = trace::finish_leftover(dir / "a.tare");
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(*done, trace::Leftover::Finished);
+    EXPECT_FALSE(std::filesystem::exists(dir / "tare-spools"));
+    auto opened = open_trace(dir / "a.tare");
+    ASSERT_TRUE(opened);
+    EXPECT_TRUE(opened->complete());
+    EXPECT_TRUE(opened->warnings().empty());
+    expect_same(calls, events_of(*opened), opened->dictionary());
+    EXPECT_EQ(*trace::finish_leftover(dir / "a.tare"), trace::Leftover::None);
+  }
+}
+
+TEST(TraceFile, ALivingProgramsTraceIsNotFinished) {
+  TempDir dir;
+  {
+    SpoolBuilder spool(dir / "a.spool", {.pid = static_cast<std::uint32_t>(::getpid())});
+    play({.calls = 5'000}, spool);
+  }
+  write_trace_of_spool(dir / "a.spool", dir / "a.tare", 1, Ending::NoEnd);
+  const std::vector<std::uint8_t> before = read_file(dir / "a.tare");
+  const auto done = trace::finish_leftover(dir / "a.tare");
+  ASSERT_TRUE(done);
+  EXPECT_EQ(*done, trace::Leftover::InUse);
+  EXPECT_EQ(read_file(dir / "a.tare"), before);
 }
 
 TEST(TraceFile, ASpoolOfAnotherProcessIsNotJoined) {
