@@ -26,7 +26,7 @@ struct LargeAllocator {
 
   T* allocate(std::size_t count) {
     const std::size_t bytes = count * sizeof(T);
-    if (bytes < kHugePageBytes) return static_cast<T*>(::operator new(bytes));
+    if (bytes < kHugePageBytes) return static_cast<T*>(::operator new(bytes, std::align_val_t{alignof(T)}));
     const std::size_t whole_pages = (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
     void* const memory = ::operator new(whole_pages, std::align_val_t{kHugePageBytes});
     ::madvise(memory, whole_pages, MADV_HUGEPAGE);
@@ -34,7 +34,7 @@ struct LargeAllocator {
   }
   void deallocate(T* memory, std::size_t count) {
     if (count * sizeof(T) < kHugePageBytes) {
-      ::operator delete(memory);
+      ::operator delete(memory, std::align_val_t{alignof(T)});
     } else {
       ::operator delete(memory, std::align_val_t{kHugePageBytes});
     }
