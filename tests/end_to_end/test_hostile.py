@@ -49,11 +49,16 @@ def test_undefined_behaviour_sanitizer_is_recorded(tare: Tare, program: Program)
 @pytest.mark.parametrize("name", ["SIGUSR1", "SIGUSR2", "SIGHUP", "SIGTERM"])
 def test_signals_to_the_launcher_reach_the_program(tare: Tare, name: str) -> None:
     script = f"trap 'exit 44' {name[3:]}; echo ready; while :; do sleep 0.05; done"
+    number = getattr(signal, name)
     launcher = subprocess.Popen(
-        [tare.command, "run", "-q", "-o", "s.tare", "--", "bash", "-c", script], cwd=tare.folder, stdout=subprocess.PIPE
+        [tare.command, "run", "-q", "-o", "s.tare", "--", "bash", "-c", script],
+        cwd=tare.folder,
+        stdout=subprocess.PIPE,
+        # under nohup SIGHUP is ignored, and a shell can't trap what was ignored when it started
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     assert launcher.stdout is not None and launcher.stdout.readline() == b"ready\n"
-    launcher.send_signal(getattr(signal, name))
+    launcher.send_signal(number)
     assert launcher.wait(timeout=30) == 44
     launcher.stdout.close()
 
