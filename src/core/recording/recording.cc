@@ -6,6 +6,7 @@
 #include "core/recording/size_classes.h"
 #include "core/replay/replay.h"
 #include "core/replay/table_cache.h"
+#include "trace/finish_leftover.h"
 
 namespace tare::core {
 namespace {
@@ -29,6 +30,8 @@ std::vector<std::string> warnings_of(const Tables& tables) {
 }
 
 Result<Tables> replayed(const std::string& path, const RecordingOptions& options) {
+  // What a killed launcher left in memory goes into the file; where that can't be, opening joins both.
+  static_cast<void>(trace::finish_leftover(path));
   auto opened = trace::open_trace(path);
   if (!opened) return opened.error();
   std::vector<std::string> warnings = opened->warnings();
