@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 
 #include "trace/joined_spool.h"
 #include "trace/trace_reader.h"
@@ -35,7 +36,14 @@ class FileLock {
   bool held_ = false;
 };
 
-bool process_lives(std::uint32_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH; }
+bool process_lives(std::uint32_t pid) {
+  if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return false;
+  // A zombie writes nothing any more, whoever has yet to hear of its end. "PID (NAME) STATE ..."
+  std::string stat;
+  std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), stat);
+  const std::size_t state = stat.rfind(") ");
+  return state == std::string::npos || state + 2 >= stat.size() || (stat[state + 2] != 'Z' && stat[state + 2] != 'X');
+}
 
 void remove_spool(const std::string& spool_path) {
   std::error_code ignored;
