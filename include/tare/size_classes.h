@@ -3,11 +3,12 @@
 // Allocators serve a request with the next of a fixed set of sizes. The difference is slop: bytes that are paid for and
 // not used. A caller that may choose its size (a growing buffer, an arena chunk) chooses one without slop:
 //
-//   std::size_t capacity = tare::good_size(tare::size_models::glibc, wanted);   // >= wanted, and free of charge up to
-//   there tare::SizeClass taken = tare::size_class(tare::size_models::jemalloc, 4135); taken.usable_bytes - 4135; //
-//   slop: 985
+//   std::size_t capacity = tare::good_size(tare::size_models::glibc, wanted);  // >= wanted, and free up to there
+//   tare::SizeClass taken = tare::size_class(tare::size_models::jemalloc, 4135);
+//   std::size_t slop = taken.usable_bytes - 4135;                              // 985
 //
-// or asks by name, for what was linked: tare::find_size_model("mimalloc2").
+// or asks by name: tare::find_size_model("mimalloc2"). What the allocator of this very program gives, whichever it is,
+// says tare/good_size.h.
 //
 // Sizes are in bytes, for plain malloc on 64-bit Linux with 4 KiB pages; alignments above 16 may take more. Everything
 // is constexpr, allocates nothing, and may be called from any thread. Header only, C++20, no dependencies.
@@ -36,8 +37,8 @@ static_assert(sizeof(std::size_t) == 8, "the models are of 64-bit allocators");
 // How one request is served.
 struct SizeClass {
   std::size_t usable_bytes;  // what malloc_usable_size would say
-  std::size_t
-      capacity_bytes;        // the largest request that is served alike: usable_bytes, save where that hides it (Scudo)
+  // the largest request that is served alike: usable_bytes, save where that hides it (Scudo)
+  std::size_t capacity_bytes;
   std::size_t slot_bytes;    // what the block takes of the heap, with its header
   std::size_t header_bytes;  // of those, the allocator's own books
   std::string_view name;     // kind of class, in the allocator's words: "small", "large", "huge", "mmapped"
@@ -64,7 +65,7 @@ constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + un
 // 2^steps classes a doubling above `linear`, multiples of 16 below: spacing grows with size, slop stays under a share.
 constexpr std::size_t geometric(std::size_t n, std::size_t linear, int steps) {
   if (n <= linear) return round_up(std::max<std::size_t>(n, 1), 16);
-  return round_up(n, std::size_t{1} << (std::bit_width(n - 1) - 1 - steps));
+  return round_up(n, std::bit_floor(n - 1) >> steps);
 }
 
 template <std::size_t kCount>
@@ -283,14 +284,11 @@ constexpr std::size_t class_below(const SizeModel& model, std::size_t n) {
 // Whether n is a clownshoe: a request just above a class, so that much of the block is slop. Typically a power of two
 // plus a header or a terminating zero, by someone who meant to ask for a size without slop.
 //
-//   just above: by an eighth of the class below at most. A header of 40 bytes on a 512-byte arena chunk is 8 %, whereas
-//   680
-//               bytes are 33 % above 512 and nobody's mistake.
-//   much:       an eighth of the block at least. Allocators with four classes a doubling lose at most a fifth, and
-//   there 2^k
-//               plus a header loses nearly that; classes 16 bytes apart lose less than an eighth from 128 bytes on.
-//   and:        64 bytes at least, a cache line; what rounding adds to small objects (24 to 32, 72 to 80) is nobody's
-//   choice.
+// - Just above: by an eighth of the class below at most. A header of 40 bytes on a 512-byte arena chunk is 8 %, whereas
+//   680 bytes are 33 % above 512 and nobody's mistake.
+// - Much: an eighth of the block at least. Allocators with four classes a doubling lose at most a fifth, and there a
+//   power of two plus a header loses nearly that; classes 16 bytes apart lose less than an eighth from 128 bytes on.
+// - And 64 bytes at least, a cache line: what rounding adds to small objects (24 to 32, 72 to 80) is nobody's choice.
 constexpr bool is_clownshoe(const SizeModel& model, std::size_t n) {
   const std::size_t capacity = good_size(model, n);
   const std::size_t slop = capacity - n;

@@ -1,0 +1,68 @@
+// tare/good_size.h: how much malloc gives at the price of n bytes, asked of the allocator this program really runs on.
+//
+// Allocators round a request up to the next of their size classes; what lies between is paid for and lost. Who may
+// choose a size (a growing buffer, an arena's chunk, a header with data behind it) asks for all of the class:
+//
+//   std::size_t bytes = tare::good_size(5000);                     // 5000 on glibc is 5000, on jemalloc 5120
+//   Chunk* chunk = static_cast<Chunk*>(std::malloc(bytes));        // costs the same and holds more
+//   std::size_t payload = tare::capacity_for(1024, sizeof(Chunk)); // >= 1024: what fits behind a header
+//
+// No constant is right everywhere: a power of two plus an 8-byte header costs 25 % more than the power of two on
+// jemalloc and its kin, where on glibc, which has that header itself, it is the power of two that wastes 8 bytes; and
+// Google's TCMalloc has no class of 48. That lesson is from the posts on "clownshoes" in Firefox (2011), and from
+// folly, whose built-in table is jemalloc's and wastes 6 % on glibc.
+//
+// Always ask malloc for the size you mean to use: what lies beyond a request is not the caller's even where
+// malloc_usable_size shows it (sanitizers and hardened allocators check). That's why these functions come before
+// malloc.
+//
+// Sizes are bytes of plain malloc, with malloc's alignment. The first call asks the allocator a few blocks and gives
+// them back; later calls cost some nanoseconds and allocate nothing, save where the source is `measured` and the size
+// is new. Any thread may call at any time, before main too. To reckon with an allocator that isn't running, see
+// tare/size_classes.h.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "tare/size_classes.h"
+
+namespace tare {
+
+// Whom good_size(n) asks. Each was checked against malloc_usable_size before it was trusted, since a program may link
+// an allocator's functions and run its malloc from elsewhere.
+enum class GoodSizeSource {
+  nallocx,           // jemalloc, Google's TCMalloc
+  mi_good_size,      // mimalloc
+  tc_nallocx,        // gperftools
+  malloc_good_size,  // mozjemalloc
+  glibc_formula,     // glibc, by size_models::glibc
+  scudo_table,       // Scudo hides its slop: size_models::scudo_linux
+  measured,          // any other: malloc_usable_size of a block of n bytes, remembered by class
+  nothing,           // malloc_usable_size says n for every n (sanitizers): good_size(n) is n
+};
+
+// The largest request that this program's malloc serves at the price of n bytes: at least n. A size that malloc can't
+// serve comes back as it is. 0 counts as 1, for malloc(0) takes a block too.
+[[nodiscard]] std::size_t good_size(std::size_t n) noexcept;
+
+// How many bytes fit behind a header of `header_bytes` in the block that header and `payload_bytes` need anyway: at
+// least payload_bytes. Ask malloc for the result plus the header. `payload_bytes` as it is where the sum overflows:
+// check as for any sum, e.g. by comparing payload_bytes with kLargestRequest first.
+[[nodiscard]] inline std::size_t capacity_for(std::size_t payload_bytes, std::size_t header_bytes) noexcept {
+  if (payload_bytes > kLargestRequest || header_bytes > kLargestRequest - payload_bytes) return payload_bytes;
+  return good_size(payload_bytes + header_bytes) - header_bytes;
+}
+
+// The same in elements of `element_bytes` (> 0): at least `count`.
+[[nodiscard]] inline std::size_t capacity_for_elements(std::size_t count, std::size_t element_bytes,
+                                                       std::size_t header_bytes = 0) noexcept {
+  if (count > kLargestRequest / element_bytes) return count;
+  return capacity_for(count * element_bytes, header_bytes) / element_bytes;
+}
+
+// Whom this program asks, and its name for logs ("nallocx", "glibc_formula"...).
+[[nodiscard]] GoodSizeSource good_size_source() noexcept;
+[[nodiscard]] std::string_view name_of(GoodSizeSource source) noexcept;
+
+}  // namespace tare
