@@ -1,0 +1,184 @@
+// tare/cage.h: a cage is one contiguous, aligned range of addresses, from which runs of pages are handed out.
+//
+// What lies in a cage can be named by a 4-byte offset from its base instead of an 8-byte address: half the size of
+// every pointer, and half the cache that pointers take. CompressedPtr, AtomTable and the collector are built on it.
+//
+//   tare::CageResult<tare::Cage> made = tare::Cage::reserve({.size_bytes = std::size_t{4} << 30});
+//   if (!made) return tell(tare::describe(made.error()));
+//   tare::Cage cage = std::move(made.value());
+//   tare::CageResult<tare::PageRun> run = cage.allocate(64 * 1024);
+//   ...
+//   cage.free(run.value());
+//
+// Reserving costs addresses, not memory: nothing is readable, nothing is charged, and no page is touched until a run is
+// allocated. The books lie outside the cage, in a mapping of 16 bytes a page that is filled as pages are used; a cage
+// calls neither malloc nor new.
+//
+// Thread-safety: a Cage may be used by any number of threads at once, save for moving and destroying it. One lock is
+// taken for each run; the system is called for every 2 MiB of growth and for pages that are given back. A process that
+// forks while another thread is inside a cage leaves the child a cage that must not be used.
+//
+// Source of the idea: "Pointer compression in Oilpan" (2022), whose cage is aligned so that a bit above it is set in
+// every address. What differs: the range is reserved exactly, without twice or thrice the addresses for alignment,
+// which matters under `ulimit -v`; what can't be reserved is tried smaller, and then is an error, not the end of the
+// program.
+//
+// Linux, 64 bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace tare {
+
+static_assert(sizeof(void*) == 8, "a cage needs 64-bit addresses");
+
+enum class CageError : std::uint8_t {
+  kNone,
+  kBadOptions,      // sizes that aren't multiples or powers of two as they must be, or a guard without room behind it
+  kNoAddressSpace,  // not even CageOptions::least_bytes can be reserved: RLIMIT_AS, a container, a crowded process
+  kAddressTaken,    // CageOptions::fixed_base: something else is mapped there
+  kExhausted,       // no free run is that long
+  kNoMemory,        // the system refuses to make pages accessible: strict overcommit, or too many mappings
+};
+
+// One sentence in English, static storage.
+const char* describe(CageError error) noexcept;
+
+// A value, or the reason why there is none. value() may be called only where there is one.
+template <class T>
+class [[nodiscard]] CageResult {
+ public:
+  CageResult(T value) noexcept : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): as std::expected
+  CageResult(CageError error) noexcept : error_(error) {}     // NOLINT(google-explicit-constructor)
+
+  explicit operator bool() const noexcept { return error_ == CageError::kNone; }
+  CageError error() const noexcept { return error_; }
+  T& value() noexcept { return value_; }
+  const T& value() const noexcept { return value_; }
+
+ private:
+  T value_{};
+  CageError error_ = CageError::kNone;
+};
+
+enum class HugePages : std::uint8_t {
+  kSystem,  // as /sys/kernel/mm/transparent_hugepage says
+  kPrefer,  // ask for them: fewer TLB misses in a cage that will be large, up to 2 MiB more resident a used spot
+  kAvoid,   // refuse them: pages that are given back one by one stay given back
+};
+
+struct CageOptions {
+  // How much to reserve, guard included. A compressed pointer of 32 bits reaches 4 GiB, or 32 GiB in units of 8 bytes.
+  std::size_t size_bytes = std::size_t{32} << 30;
+
+  // If that fails it is halved again and again, down to this. Under RLIMIT_AS no more than half of the limit is tried
+  // in the first place, so that the program is left with addresses for everything else. To get all or nothing, let
+  // it be equal to size_bytes.
+  std::size_t least_bytes = std::size_t{64} << 20;
+
+  // base() is `alignment_phase_bytes` above a multiple of this power of two. A phase is for schemes which need a bit of
+  // the address set: {.alignment_bytes = 8 GiB, .alignment_phase_bytes = 4 GiB} has bit 32 set throughout a cage of 4
+  // GiB, as the sign-extending decoding of Oilpan wants it, without reserving the other half. 0: page_bytes.
+  std::size_t alignment_bytes = 0;
+  std::size_t alignment_phase_bytes = 0;
+
+  // Instead: exactly this address, for compressed pointers whose base is a compile-time constant. 0: anywhere.
+  std::uintptr_t fixed_base = 0;
+
+  // The first bytes of the cage are never accessible and never handed out, so that small offsets can mean null and the
+  // like. 0: one page. With 4 GiB of 8 the lower half is guard.
+  std::size_t guard_bytes = 0;
+
+  // What runs are multiples of and aligned to: a power of two, a page of the system at least. 0: the system's.
+  std::size_t page_bytes = 0;
+
+  HugePages huge_pages = HugePages::kSystem;
+};
+
+// Pages [data, data + size_bytes) of a cage, readable and writable.
+struct PageRun {
+  enum class Contents : std::uint8_t {
+    kZero,   // fresh from the system, and not resident until touched
+    kStale,  // used before and kept: any bytes
+  };
+  std::byte* data = nullptr;
+  std::size_t size_bytes = 0;
+  Contents contents = Contents::kZero;
+};
+
+enum class FreedPages : std::uint8_t {
+  kReturn,  // to the system at once: they're no longer resident when free() returns
+  kKeep,    // resident for the next run, without a system call; Cage::trim gives them back
+};
+
+// All in bytes. reserved = guard + used + free; committed counts what is accessible.
+struct CageUse {
+  std::size_t wanted_bytes = 0;  // what CageOptions asked for; more than reserved_bytes after a fallback
+  std::size_t reserved_bytes = 0;
+  std::size_t committed_bytes = 0;     // readable and writable, resident or not
+  std::size_t used_bytes = 0;          // in runs that are handed out
+  std::size_t kept_bytes = 0;          // in free runs whose pages may be resident (FreedPages::kKeep)
+  std::size_t largest_free_bytes = 0;  // the longest run that allocate() would find
+  std::size_t books_bytes = 0;         // reserved for the cage's own books, outside of it
+};
+
+class Cage {
+ public:
+  // Reserves a range. Errors: kBadOptions, kNoAddressSpace, kAddressTaken.
+  static CageResult<Cage> reserve(const CageOptions& options = {}) noexcept;
+
+  Cage() noexcept = default;  // of no bytes: allocate() fails with kExhausted
+  Cage(Cage&& other) noexcept : books_(std::exchange(other.books_, nullptr)) {}
+  Cage& operator=(Cage&& other) noexcept {
+    std::swap(books_, other.books_);
+    return *this;
+  }
+  ~Cage();  // unmaps everything; runs that are still in use are gone
+
+  // Offset 0: where the guard begins. Null for a cage of no bytes. Constant for the cage's life, also when moved.
+  std::byte* base() const noexcept;
+  std::size_t size_bytes() const noexcept;   // from base(), guard included
+  std::size_t guard_bytes() const noexcept;  // the first that can be handed out lies here
+  std::size_t page_bytes() const noexcept;
+
+  // Whether the address lies in the range, handed out or not.
+  bool contains(const void* address) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base()) < size_bytes();
+  }
+
+  // A run of size_bytes, rounded up to pages, at a multiple of alignment_bytes (a power of two; pages are the least) in
+  // address space. The caller owns it until free(). Finds the run in constant time: freed runs that fit well first,
+  // then what was never used. Errors: kExhausted (also for 0 bytes), kNoMemory.
+  CageResult<PageRun> allocate(std::size_t size_bytes, std::size_t alignment_bytes = 0) noexcept;
+
+  // Takes back a run that allocate() gave; a part of a run, or a run twice, ends the program with a message. Neighbours
+  // that are free become one run.
+  void free(const PageRun& run, FreedPages pages = FreedPages::kReturn) noexcept;
+
+  // Makes pages of a run that is in use inaccessible, and returns them to the system; any access faults. Both ends are
+  // multiples of page_bytes() from base(). A run may be freed with pages in this state. Each decommitted stretch costs
+  // the process a mapping of its own (vm.max_map_count, 65,530 by default). False if the system refused.
+  bool decommit(std::byte* begin, std::size_t size_bytes) noexcept;
+  // Makes them accessible again, zeroed. Pages that are accessible already keep their contents. False if the system
+  // refused.
+  bool commit(std::byte* begin, std::size_t size_bytes) noexcept;
+
+  // Returns the contents of pages of a run in use to the system. They stay accessible and read as zeros.
+  void discard(std::byte* begin, std::size_t size_bytes) noexcept;
+
+  // Returns all pages that free() kept to the system. Returns how many bytes they were, resident or not.
+  std::size_t trim() noexcept;
+
+  CageUse use() const noexcept;
+
+  // What is in memory now, by asking the system for every page up to the highest ever used: about 1 us a MiB.
+  std::size_t resident_bytes() const noexcept;
+
+ private:
+  struct Books;  // see src/lib/cage/cage.cc
+  Books* books_ = nullptr;
+};
+
+}  // namespace tare

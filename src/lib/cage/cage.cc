@@ -1,0 +1,316 @@
+#include "tare/cage.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+#include "lib/cage/page_runs.h"
+#include "lib/cage/poison.h"
+#include "lib/cage/system_pages.h"
+
+namespace tare {
+
+namespace {
+
+// Accessible pages are added this much at a time: 2 MiB is a huge page, and makes a call to the system (1-2 us) rarer
+// than the 512 page faults (0.1-0.5 us each) that filling it costs.
+constexpr std::size_t kCommitStep = std::size_t{2} << 20;
+
+[[noreturn]] void stop(const char* what, const void* where) noexcept {
+  std::fprintf(stderr, "tare::Cage: %s: %p\n", what, where);
+  std::abort();
+}
+
+constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) & ~(unit - 1); }
+
+// The options with the defaults filled in, or sizes of 0 if they contradict each other.
+CageOptions settled(CageOptions o) noexcept {
+  const std::size_t system_page = system_pages::page_bytes();
+  if (o.page_bytes == 0) o.page_bytes = system_page;
+  if (o.alignment_bytes == 0) o.alignment_bytes = o.page_bytes;
+  if (o.guard_bytes == 0) o.guard_bytes = o.page_bytes;
+  const std::size_t largest = o.page_bytes * std::size_t{PageRuns::kMostPages};
+  const bool good = std::has_single_bit(o.page_bytes) && o.page_bytes >= system_page &&
+                    o.page_bytes <= std::size_t{1} << 30 && std::has_single_bit(o.alignment_bytes) &&
+                    o.alignment_bytes >= o.page_bytes && o.alignment_phase_bytes < o.alignment_bytes &&
+                    o.alignment_phase_bytes % o.page_bytes == 0 && o.guard_bytes % o.page_bytes == 0 &&
+                    o.fixed_base % o.page_bytes == 0 && o.size_bytes % o.page_bytes == 0 &&
+                    o.least_bytes % o.page_bytes == 0 && o.size_bytes <= largest && o.guard_bytes < o.size_bytes;
+  if (!good) return CageOptions{.size_bytes = 0};
+  o.least_bytes = std::clamp(o.least_bytes, o.guard_bytes + o.page_bytes, o.size_bytes);
+  return o;
+}
+
+// An address range without a byte too much: where the system would put it, rounded down, is nearly always free. Only if
+// it isn't, more than needed is reserved and trimmed.
+std::byte* reserve_aligned(std::size_t size_bytes, std::size_t alignment, std::size_t phase) noexcept {
+  std::byte* begin = system_pages::reserve(size_bytes);
+  if (begin == nullptr) return nullptr;
+  const auto phase_of = [&](std::uintptr_t address) { return (address - phase) & (alignment - 1); };
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  if (phase_of(address) == 0) return begin;
+  system_pages::release(begin, size_bytes);
+  std::uintptr_t candidate = address - phase_of(address);
+  for (int tries = 0; tries < 8 && candidate > alignment && candidate < address + size_bytes; ++tries) {
+    if (system_pages::reserve_at(candidate, size_bytes)) return reinterpret_cast<std::byte*>(candidate);
+    candidate -= alignment;
+  }
+  begin = system_pages::reserve(size_bytes + alignment);
+  if (begin == nullptr) return nullptr;
+  const std::size_t before = (alignment - phase_of(reinterpret_cast<std::uintptr_t>(begin))) & (alignment - 1);
+  system_pages::release(begin, before);
+  system_pages::release(begin + before + size_bytes, alignment - before);
+  return begin + before;
+}
+
+std::byte* reserve_once(const CageOptions& o, std::size_t size_bytes) noexcept {
+  if (o.fixed_base == 0) return reserve_aligned(size_bytes, o.alignment_bytes, o.alignment_phase_bytes);
+  const bool got = system_pages::reserve_at(o.fixed_base, size_bytes);
+  return got ? reinterpret_cast<std::byte*>(o.fixed_base) : nullptr;
+}
+
+}  // namespace
+
+const char* describe(CageError error) noexcept {
+  switch (error) {
+    case CageError::kNone:
+      return "no error";
+    case CageError::kBadOptions:
+      return "the cage's sizes, alignments or guard contradict each other";
+    case CageError::kNoAddressSpace:
+      return "the process can't have that many addresses (see ulimit -v)";
+    case CageError::kAddressTaken:
+      return "the cage's fixed address can't be had: something else is mapped there";
+    case CageError::kExhausted:
+      return "the cage has no free run of that length";
+    case CageError::kNoMemory:
+      return "the system refuses to make the cage's pages accessible";
+  }
+  return "unknown error";
+}
+
+// Lies at the start of the books' mapping, before the entries of the pages.
+struct Cage::Books {
+  Books(const CageOptions& o, std::byte* at, std::size_t size, std::size_t wanted, std::size_t books,
+        PageRuns::Entry* e)
+      : base(at),
+        size_bytes(size),
+        wanted_bytes(wanted),
+        books_bytes(books),
+        guard_bytes(o.guard_bytes),
+        page_bytes(o.page_bytes),
+        committed_end(o.guard_bytes),
+        entries(e),
+        runs(e, static_cast<std::uint32_t>(o.guard_bytes / o.page_bytes),
+             static_cast<std::uint32_t>(size / o.page_bytes)) {}
+
+  std::byte* const base;
+  const std::size_t size_bytes;
+  const std::size_t wanted_bytes;
+  const std::size_t books_bytes;
+  const std::size_t guard_bytes;
+  const std::size_t page_bytes;
+
+  std::mutex mutex;  // guards what follows
+  std::size_t committed_end;
+  std::size_t inaccessible_pages = 0;  // below committed_end, by decommit()
+  PageRuns::Entry* const entries;
+  PageRuns runs;
+
+  std::byte* address(std::uint32_t page) const noexcept { return base + std::size_t{page} * page_bytes; }
+  std::uint32_t page_of(const std::byte* at) const noexcept {
+    return static_cast<std::uint32_t>(static_cast<std::size_t>(at - base) / page_bytes);
+  }
+
+  // Whether everything below the frontier could be made accessible.
+  bool commit_to_frontier() noexcept {
+    const std::size_t frontier = std::size_t{runs.frontier()} * page_bytes;
+    if (frontier <= committed_end) return true;
+    const auto add = [&](std::size_t end) {
+      if (!system_pages::make_accessible(base + committed_end, end - committed_end)) return false;
+      committed_end = end;
+      return true;
+    };
+    const std::size_t stepped = std::min(round_up(frontier, std::max(kCommitStep, page_bytes)), size_bytes);
+    return add(stepped) || add(frontier);
+  }
+
+  // [begin, end) as pages; ends the program if they aren't pages that a run may have.
+  std::pair<std::uint32_t, std::uint32_t> pages(const std::byte* begin, std::size_t bytes) const noexcept {
+    const auto offset = static_cast<std::size_t>(begin - base);
+    const std::size_t end = std::size_t{runs.frontier()} * page_bytes;
+    if (offset % page_bytes != 0 || bytes % page_bytes != 0 || offset < guard_bytes || offset > end ||
+        bytes > end - offset) {
+      stop("not pages of a run that is in use", begin);
+    }
+    const std::uint32_t first = page_of(begin);
+    return {first, first + static_cast<std::uint32_t>(bytes / page_bytes)};
+  }
+
+  void mark_inaccessible(std::uint32_t first, std::uint32_t end, bool value) noexcept {
+    for (std::uint32_t page = first; page < end; ++page) {
+      if (entries[page].inaccessible == value) continue;
+      entries[page].inaccessible = value;
+      inaccessible_pages += value ? 1 : std::size_t{0} - 1;
+    }
+  }
+
+  bool any_inaccessible(std::uint32_t first, std::uint32_t end) const noexcept {
+    return inaccessible_pages != 0 &&
+           std::any_of(entries + first, entries + end, [](const PageRuns::Entry& e) { return e.inaccessible; });
+  }
+};
+
+CageResult<Cage> Cage::reserve(const CageOptions& wanted) noexcept {
+  const CageOptions options = settled(wanted);
+  if (options.size_bytes == 0) return CageError::kBadOptions;
+
+  std::size_t size = options.size_bytes;
+  while (size / 2 >= options.least_bytes && size > system_pages::address_limit_bytes() / 2) size /= 2;
+  std::byte* base = reserve_once(options, size);
+  while (base == nullptr && size > options.least_bytes) {
+    size = std::max(round_up(size / 2, options.page_bytes), options.least_bytes);
+    base = reserve_once(options, size);
+  }
+  if (base == nullptr) return options.fixed_base != 0 ? CageError::kAddressTaken : CageError::kNoAddressSpace;
+
+  const std::size_t head = round_up(sizeof(Books), alignof(std::max_align_t));
+  const std::size_t books_bytes =
+      round_up(head + size / options.page_bytes * sizeof(PageRuns::Entry), system_pages::page_bytes());
+  std::byte* books = system_pages::map_books(books_bytes);
+  if (books == nullptr) {
+    system_pages::release(base, size);
+    return CageError::kNoAddressSpace;
+  }
+  if (options.huge_pages == HugePages::kPrefer) system_pages::prefer_huge(base, size);
+  if (options.huge_pages == HugePages::kAvoid) system_pages::avoid_huge(base, size);
+
+  // The mapping is zero, which is what entries start as.
+  auto* entries = reinterpret_cast<PageRuns::Entry*>(books + head);
+  Cage cage;
+  cage.books_ = new (books) Books(options, base, size, options.size_bytes, books_bytes, entries);
+  return cage;
+}
+
+Cage::~Cage() {
+  if (books_ == nullptr) return;
+  unpoison(books_->base + books_->guard_bytes, books_->committed_end - books_->guard_bytes);
+  system_pages::release(books_->base, books_->size_bytes);
+  const std::size_t books_bytes = books_->books_bytes;
+  books_->~Books();
+  system_pages::release(reinterpret_cast<std::byte*>(books_), books_bytes);
+}
+
+std::byte* Cage::base() const noexcept { return books_ == nullptr ? nullptr : books_->base; }
+std::size_t Cage::size_bytes() const noexcept { return books_ == nullptr ? 0 : books_->size_bytes; }
+std::size_t Cage::guard_bytes() const noexcept { return books_ == nullptr ? 0 : books_->guard_bytes; }
+std::size_t Cage::page_bytes() const noexcept { return books_ == nullptr ? 0 : books_->page_bytes; }
+
+CageResult<PageRun> Cage::allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
+  if (books_ == nullptr || size_bytes == 0 || size_bytes > books_->size_bytes) return CageError::kExhausted;
+  Books& b = *books_;
+  const std::size_t alignment = std::max(alignment_bytes, b.page_bytes);
+  if (!std::has_single_bit(alignment) || alignment > std::size_t{1} << 40) return CageError::kExhausted;
+  const auto pages = static_cast<std::uint32_t>((size_bytes + b.page_bytes - 1) / b.page_bytes);
+  // Page p is aligned if base + p * page_bytes is, hence where p is -base / page_bytes modulo alignment / page_bytes.
+  const std::size_t unit = alignment / b.page_bytes;
+  const std::size_t remainder = (std::size_t{0} - reinterpret_cast<std::uintptr_t>(b.base) / b.page_bytes) & (unit - 1);
+  if (unit > PageRuns::kMostPages) return CageError::kExhausted;
+
+  const std::lock_guard lock(b.mutex);
+  const PageRuns::Run run = b.runs.take(pages, static_cast<std::uint32_t>(unit), static_cast<std::uint32_t>(remainder));
+  if (run.pages == 0) return CageError::kExhausted;
+  if (!b.commit_to_frontier()) {
+    b.runs.give(run.first, PageRuns::State::kFreeClean);
+    return CageError::kNoMemory;
+  }
+  PageRun found{b.address(run.first), std::size_t{run.pages} * b.page_bytes,
+                run.stale ? PageRun::Contents::kStale : PageRun::Contents::kZero};
+  unpoison(found.data, found.size_bytes);
+  return found;
+}
+
+void Cage::free(const PageRun& run, FreedPages pages) noexcept {
+  if (run.data == nullptr) return;
+  if (!contains(run.data)) stop("free() of what isn't in the cage", run.data);
+  Books& b = *books_;
+  const std::lock_guard lock(b.mutex);
+  const std::uint32_t first = b.page_of(run.data);
+  const std::uint32_t count = b.runs.used_pages_at(first);
+  if (count == 0 || b.address(first) != run.data || std::size_t{count} * b.page_bytes != run.size_bytes) {
+    stop("free() of what isn't a run in use", run.data);
+  }
+  bool return_now = pages == FreedPages::kReturn;
+  if (b.any_inaccessible(first, first + count)) {
+    // Freed runs are accessible throughout, so that merging and reusing them needs no books of what isn't.
+    if (!system_pages::make_accessible(run.data, run.size_bytes)) stop("can't make pages accessible again", run.data);
+    b.mark_inaccessible(first, first + count, false);
+    return_now = true;
+  }
+  if (return_now) system_pages::return_contents(run.data, run.size_bytes);
+  poison(run.data, run.size_bytes);
+  b.runs.give(first, return_now ? PageRuns::State::kFreeClean : PageRuns::State::kFreeStale);
+}
+
+bool Cage::decommit(std::byte* begin, std::size_t size_bytes) noexcept {
+  Books& b = *books_;
+  const std::lock_guard lock(b.mutex);
+  const auto [first, end] = b.pages(begin, size_bytes);
+  if (!system_pages::make_inaccessible(begin, size_bytes)) return false;
+  b.mark_inaccessible(first, end, true);
+  return true;
+}
+
+bool Cage::commit(std::byte* begin, std::size_t size_bytes) noexcept {
+  Books& b = *books_;
+  const std::lock_guard lock(b.mutex);
+  const auto [first, end] = b.pages(begin, size_bytes);
+  if (!b.any_inaccessible(first, end)) return true;
+  if (!system_pages::make_accessible(begin, size_bytes)) return false;
+  b.mark_inaccessible(first, end, false);
+  return true;
+}
+
+void Cage::discard(std::byte* begin, std::size_t size_bytes) noexcept {
+  Books& b = *books_;
+  const std::lock_guard lock(b.mutex);
+  b.pages(begin, size_bytes);  // checks
+  system_pages::return_contents(begin, size_bytes);
+}
+
+std::size_t Cage::trim() noexcept {
+  if (books_ == nullptr) return 0;
+  Books& b = *books_;
+  const std::lock_guard lock(b.mutex);
+  std::size_t returned = 0;
+  b.runs.clean_stale([&](std::uint32_t first, std::uint32_t pages) {
+    system_pages::return_contents(b.address(first), std::size_t{pages} * b.page_bytes);
+    returned += std::size_t{pages} * b.page_bytes;
+  });
+  return returned;
+}
+
+CageUse Cage::use() const noexcept {
+  if (books_ == nullptr) return {};
+  Books& b = *books_;
+  const std::lock_guard lock(b.mutex);
+  return {.wanted_bytes = b.wanted_bytes,
+          .reserved_bytes = b.size_bytes,
+          .committed_bytes = b.committed_end - b.guard_bytes - b.inaccessible_pages * b.page_bytes,
+          .used_bytes = std::size_t{b.runs.used_pages()} * b.page_bytes,
+          .kept_bytes = std::size_t{b.runs.stale_pages()} * b.page_bytes,
+          .largest_free_bytes = std::size_t{b.runs.largest_free_pages()} * b.page_bytes,
+          .books_bytes = b.books_bytes};
+}
+
+std::size_t Cage::resident_bytes() const noexcept {
+  if (books_ == nullptr) return 0;
+  Books& b = *books_;
+  const std::lock_guard lock(b.mutex);
+  return system_pages::resident_bytes(b.base, b.committed_end);
+}
+
+}  // namespace tare
