@@ -45,7 +45,14 @@ class Stepper {
     if (caller.value[kRip] == registers.value[kRip] && caller.value[kRsp] == registers.value[kRsp]) return false;
     if (work_.signal_frame) caller.value[kRip] += 1;
     registers = caller;
-    return memory_.enter(registers.value[kRsp]);
+    if (!memory_.enter(registers.value[kRsp])) return false;
+    if (work_.signal_frame && registers.value[kRip] == kCalledNull) {
+      FramePosition position{kCalledNull, registers.value[kRsp], 0};
+      leave_null_call(position);
+      registers.value[kRip] = position.pc;
+      registers.value[kRsp] = position.sp;
+    }
+    return true;
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "recorder/unwind/cfi.h"
+#include "recorder/unwind/load.h"
 #include "recorder/unwind/stack_memory.h"
 
 namespace tare::recorder {
@@ -14,6 +15,14 @@ struct FramePosition {
   std::uint64_t sp;
   std::uint64_t rbp;
 };
+
+// The interrupted pc, 0, + 1 where a program called through a null pointer and its handler for the fault allocates. No
+// function is there: the frame is the caller's, whose return address lies on top of the stack.
+inline constexpr std::uint64_t kCalledNull = 1;
+inline void leave_null_call(FramePosition& position) {
+  position.pc = load(position.sp);
+  position.sp += 8;
+}
 
 // Turns `position`, a frame of the calling thread, into its caller's. False: it can't be reached or stepped.
 bool full_walk(FramePosition& position, StackMemory& memory, CfiWork& work);

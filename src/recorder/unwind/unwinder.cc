@@ -164,7 +164,9 @@ struct Unwinder::State {
       case RuleKind::Signal:
         if (!memory.readable(sp + kSignalRbp) || !memory.readable(sp + kSignalRip)) return Outcome::Failed;
         position = {load(sp + kSignalRip) + 1, load(sp + kSignalRsp), load(sp + kSignalRbp)};
-        return memory.enter(position.sp) ? Outcome::Caller : Outcome::Failed;
+        if (!memory.enter(position.sp)) return Outcome::Failed;
+        if (position.pc == kCalledNull) leave_null_call(position);
+        return Outcome::Caller;
       case RuleKind::Full:
         count_up(g_counters.full_walks);
         if (!full_walk(position, memory, work)) return Outcome::Failed;

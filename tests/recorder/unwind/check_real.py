@@ -3,8 +3,9 @@
 
     check_real.py BUILD_DIR [CASE...]
 
-BUILD_DIR: a CMake build with -DTARE_BUILD_BENCH=ON (target tare-unwind-check and the torture programs). Prints one line a
-process image; ends with status 1 if any stack differs, or if nothing was compared.
+BUILD_DIR: a CMake build with tests (targets tare-unwind-check, tare-unwind-torture and tare-unwind-stress). Prints one
+line a process image; ends with status 1 if any stack differs, if nothing was compared, or if a program doesn't end in
+KILLED_AFTER_S seconds.
 """
 
 import os
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+KILLED_AFTER_S = 600  # a compiler's -O2 takes a minute where the machine is busy
 
 HEAVY_CPP = """
 #include <algorithm>
@@ -89,11 +92,15 @@ def check(library: Path, command: list[str]) -> list[str]:
         environment = dict(
             os.environ, LD_PRELOAD=str(library), TARE_CHECK_OUT=out.name, PYTHONMALLOC="malloc", GIT_PAGER="cat"
         )
-        done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL)
+        try:
+            status = subprocess.run(
+                command, env=environment, stdout=subprocess.DEVNULL, timeout=KILLED_AFTER_S
+            ).returncode
+            ended = f"ended with status {status}" if status != 0 else ""
+        except subprocess.TimeoutExpired:
+            ended = f"didn't end within {KILLED_AFTER_S} s"
         lines = out.read().splitlines()
-        if done.returncode != 0:
-            lines.append(f"{command[0]}: ended with status {done.returncode}")
-        return lines
+        return [*lines, f"{command[0]}: {ended}"] if ended else lines
 
 
 def main() -> int:
@@ -104,7 +111,9 @@ def main() -> int:
     library = build / "tests/recorder/unwind/tare-unwind-check.so"
     if not library.exists():
         print(
-            f"{library} is missing: configure with -DTARE_BUILD_BENCH=ON and build tare-unwind-check", file=sys.stderr
+            f"{library} is missing: configure with -DTARE_BUILD_TESTS=ON, where libunwind is installed, and build "
+            "tare-unwind-check",
+            file=sys.stderr,
         )
         return 2
     failed = False

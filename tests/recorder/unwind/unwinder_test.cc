@@ -301,6 +301,48 @@ TEST(Unwinder, SignalFrames) {
   EXPECT_GT(pair.kept, 0u);
 }
 
+// A call through a null pointer: what is outside the handler is the function that called, not a frame at address 0.
+Capture g_captured;
+void on_null_call(int) {
+  check_here();
+  if (!testing::Test::HasFatalFailure()) {
+    const StartState start{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),
+                           reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa()),
+                           *static_cast<std::uint64_t*>(__builtin_frame_address(0))};
+    t_pair->fresh->reset();
+    g_captured = t_pair->fresh->capture(start);
+  }
+  siglongjmp(g_jump, 1);
+}
+NOINLINE void call_null() {
+  void (*volatile nothing)() = nullptr;
+  nothing();
+  KEEP_FRAME;
+}
+
+TEST(Unwinder, CallsThroughNull) {
+  Pair pair;
+  t_pair = &pair;
+  struct sigaction action{};
+  struct sigaction before{};
+  action.sa_handler = on_null_call;
+  action.sa_flags = SA_NODEFER;
+  sigaction(SIGSEGV, &action, &before);
+  static int i;  // outlives the jumps
+  for (i = 0; i < 3 && !HasFatalFailure(); ++i) {
+    if (sigsetjmp(g_jump, 1) == 0) call_null();
+  }
+  sigaction(SIGSEGV, &before, nullptr);
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_EQ(pair.captures, 3u);
+  EXPECT_TRUE(g_captured.complete);
+  // on_null_call's caller is the signal frame, its caller the function that called.
+  ASSERT_GT(g_captured.fresh, 5u);
+  const std::uint64_t caller = shared_tables().tables.rows[g_captured.rows[1]].bits & 0xffffffffffff;
+  EXPECT_GE(caller, reinterpret_cast<std::uint64_t>(&call_null));
+  EXPECT_LT(caller, reinterpret_cast<std::uint64_t>(&call_null) + 200);
+}
+
 // A frame found by rbx, as glibc's lazy binding trampoline has it; `target` is called from a realigned stack.
 extern "C" void tare_test_frame_by_rbx(void (*target)(int), int argument);
 __asm__(

@@ -33,7 +33,7 @@ __attribute__((noinline)) void work(int depth) {
 
 }  // namespace
 
-extern "C" unsigned long tare_plugin(int depth) {
+extern "C" __attribute__((visibility("default"))) unsigned long tare_plugin(int depth) {
   work(depth);
   return g_sink;
 }

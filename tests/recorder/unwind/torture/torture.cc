@@ -178,6 +178,8 @@ void signals() {
   }
   stack.ss_flags = SS_DISABLE;
   sigaltstack(&stack, nullptr);
+  // A fault that nobody meant must kill: jumping back to a frame that is gone made an endless loop of faults.
+  signal(SIGSEGV, SIG_DFL);
 }
 
 // A timer interrupts anything, also prologues and epilogues; the handler only allocates when the program itself is in
@@ -255,6 +257,10 @@ void plugins(const std::string& folder) {
       exit(1);
     }
     const auto function = reinterpret_cast<Function>(dlsym(handle, "tare_plugin"));
+    if (function == nullptr) {
+      fprintf(stderr, "%s\n", dlerror());
+      exit(1);
+    }
     use(function(i % 10));
     dlclose(handle);
     touch(8);
