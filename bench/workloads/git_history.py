@@ -19,7 +19,7 @@ def source_line(state: random.Random) -> str:
 
 
 def main() -> None:
-    commits = int(sys.argv[1]) if len(sys.argv) > 1 else 6000
+    commits = int(sys.argv[1]) if len(sys.argv) > 1 else 20000
     state = random.Random(20)
     files: dict[str, list[str]] = {}
     out = sys.stdout.buffer
