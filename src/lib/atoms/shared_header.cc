@@ -1,0 +1,20 @@
+// What becomes of a shared block when its last holder lets go of it.
+#include "tare/shared_header.h"
+
+#include <cstdlib>
+
+namespace tare {
+
+void SharedHeader::after_release(SharedOwner owner, std::uint32_t before) {
+  if (before >= kSaturated) {
+    references_.store(kImmortal, std::memory_order_relaxed);
+  } else if (owner == SharedOwner::kHeap) {
+    std::free(this);  // NOLINT(cppcoreguidelines-no-malloc): its owner's block begins at the header
+  }
+}
+
+void acquire_characters(const void* characters) { SharedHeader::before(characters)->acquire(); }
+
+void release_characters(const void* characters) { SharedHeader::before(characters)->release(); }
+
+}  // namespace tare
