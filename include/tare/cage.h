@@ -150,7 +150,7 @@ class Cage {
 
   // A run of size_bytes, rounded up to pages, at a multiple of alignment_bytes (a power of two; pages are the least) in
   // address space. The caller owns it until free(). Finds the run in constant time: freed runs that fit well first,
-  // then what was never used. Errors: kExhausted (also for 0 bytes), kNoMemory.
+  // then what was never used. Errors: kExhausted (also for 0 bytes), kBadOptions (the alignment), kNoMemory.
   CageResult<PageRun> allocate(std::size_t size_bytes, std::size_t alignment_bytes = 0) noexcept;
 
   // Takes back a run that allocate() gave; a part of a run, or a run twice, ends the program with a message. Neighbours

@@ -212,8 +212,8 @@ std::size_t Cage::page_bytes() const noexcept { return books_ == nullptr ? 0 : b
 CageResult<PageRun> Cage::allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
   if (books_ == nullptr || size_bytes == 0 || size_bytes > books_->size_bytes) return CageError::kExhausted;
   Books& b = *books_;
+  if (alignment_bytes != 0 && !std::has_single_bit(alignment_bytes)) return CageError::kBadOptions;
   const std::size_t alignment = std::max(alignment_bytes, b.page_bytes);
-  if (!std::has_single_bit(alignment) || alignment > std::size_t{1} << 40) return CageError::kExhausted;
   const auto pages = static_cast<std::uint32_t>((size_bytes + b.page_bytes - 1) / b.page_bytes);
   // Page p is aligned if base + p * page_bytes is, hence where p is -base / page_bytes modulo alignment / page_bytes.
   const std::size_t unit = alignment / b.page_bytes;

@@ -22,11 +22,12 @@ std::uint32_t PageRuns::next_list(std::uint32_t from) const noexcept {
   return kListCount;
 }
 
+// The last page of a used run says nothing: only its first may be given back.
 void PageRuns::write(std::uint32_t first, std::uint32_t pages, State state) noexcept {
-  for (const std::uint32_t page : {first, first + pages - 1}) {
-    entries_[page].pages = pages;
-    entries_[page].state = state;
-  }
+  entries_[first + pages - 1].pages = pages;
+  entries_[first + pages - 1].state = state == State::kUsed ? State::kNone : state;
+  entries_[first].pages = pages;
+  entries_[first].state = state;
 }
 
 void PageRuns::link(std::uint32_t first, std::uint32_t pages, State state) noexcept {
@@ -75,39 +76,53 @@ PageRuns::Run PageRuns::carve(std::uint32_t first, std::uint32_t at, std::uint32
   return {at, pages, state == State::kFreeStale};
 }
 
+// Takes pages that were never used, with those of a free run that ends there: it's always a stale one.
 PageRuns::Run PageRuns::take_from_frontier(std::uint32_t pages, std::uint32_t alignment,
                                            std::uint32_t remainder) noexcept {
-  const std::uint64_t at = align_up(frontier_, alignment, remainder);
+  const std::uint32_t tail = free_pages_before(frontier_);
+  const std::uint32_t start = frontier_ - tail;
+  const std::uint64_t at = align_up(start, alignment, remainder);
   if (at + pages > end_) return {};
   const auto first = static_cast<std::uint32_t>(at);
-  if (first != frontier_) {
-    write(frontier_, first - frontier_, State::kUsed);
-    used_ += first - frontier_;
-    const std::uint32_t gap = frontier_;
-    frontier_ = first + pages;  // first, so that giving the gap back doesn't make it part of the frontier
-    write(first, pages, State::kUsed);
-    used_ += pages;
-    give(gap, State::kFreeClean);
-  } else {
-    write(first, pages, State::kUsed);
-    used_ += pages;
-    frontier_ = first + pages;
+  const std::uint32_t old_frontier = frontier_;
+  frontier_ = std::max(first + pages, old_frontier);
+  if (first < old_frontier) {
+    unlink(start);
+    if (first != start) link(start, first - start, State::kFreeStale);
+    if (first + pages < old_frontier) link(first + pages, old_frontier - first - pages, State::kFreeStale);
   }
-  return {first, pages, false};
+  write(first, pages, State::kUsed);
+  used_ += pages;
+  if (first > old_frontier) {
+    write(old_frontier, first - old_frontier, State::kUsed);
+    used_ += first - old_frontier;
+    give(old_frontier, State::kFreeClean);
+  }
+  return {first, pages, first < old_frontier};
 }
 
-PageRuns::Run PageRuns::take(std::uint32_t pages, std::uint32_t alignment, std::uint32_t remainder) noexcept {
-  if (pages == 0 || pages > kMostPages) return {};
+// Looks at `probes` runs of each list: only in the first may runs be too short, unless they must be aligned.
+PageRuns::Run PageRuns::take_freed(std::uint32_t pages, std::uint32_t alignment, std::uint32_t remainder,
+                                   std::uint32_t probes) noexcept {
   for (std::uint32_t list = next_list(list_of(pages)); list < kListCount; list = next_list(list + 1)) {
-    int probes = kProbes;
-    for (std::uint32_t first = heads_[list]; first != 0 && probes-- > 0; first = entries_[first].next) {
+    std::uint32_t left = probes;
+    for (std::uint32_t first = heads_[list]; first != 0 && left-- > 0; first = entries_[first].next) {
       const std::uint64_t at = align_up(first, alignment, remainder);
       if (at + pages <= std::uint64_t{first} + entries_[first].pages) {
         return carve(first, static_cast<std::uint32_t>(at), pages);
       }
     }
   }
-  return take_from_frontier(pages, alignment, remainder);
+  return {};
+}
+
+PageRuns::Run PageRuns::take(std::uint32_t pages, std::uint32_t alignment, std::uint32_t remainder) noexcept {
+  if (pages == 0 || pages > kMostPages) return {};
+  constexpr std::uint32_t kProbes = 16;
+  Run run = take_freed(pages, alignment, remainder, kProbes);
+  if (run.pages == 0) run = take_from_frontier(pages, alignment, remainder);
+  if (run.pages == 0) run = take_freed(pages, alignment, remainder, kMostPages);  // before giving up, everything
+  return run;
 }
 
 void PageRuns::give(std::uint32_t first, State state) noexcept {
@@ -120,14 +135,10 @@ void PageRuns::give(std::uint32_t first, State state) noexcept {
     unlink(neighbour);
     pages += entry.pages;
   };
-  const auto is_free = [](const Entry& entry) {
-    return entry.state == State::kFreeClean || entry.state == State::kFreeStale;
-  };
-  if (first + pages < frontier_ && is_free(entries_[first + pages])) absorb(first + pages);
-  if (first > first_ && is_free(entries_[first - 1])) {
-    const std::uint32_t before = first - entries_[first - 1].pages;
-    absorb(before);
-    first = before;
+  if (first + pages < frontier_ && is_free(entries_[first + pages].state)) absorb(first + pages);
+  if (const std::uint32_t before = free_pages_before(first); before != 0) {
+    first -= before;
+    absorb(first);
   }
   if (first + pages == frontier_ && state == State::kFreeClean) {
     frontier_ = first;
@@ -137,7 +148,7 @@ void PageRuns::give(std::uint32_t first, State state) noexcept {
 }
 
 std::uint32_t PageRuns::largest_free_pages() const noexcept {
-  std::uint32_t largest = end_ - frontier_;
+  std::uint32_t largest = end_ - frontier_ + free_pages_before(frontier_);
   for (std::uint32_t list = next_list(0); list < kListCount; list = next_list(list + 1)) {
     for (std::uint32_t first = heads_[list]; first != 0; first = entries_[first].next) {
       largest = std::max(largest, entries_[first].pages);

@@ -62,12 +62,18 @@ class PageRuns {
   // and the rest is split off.
   static constexpr std::uint32_t kExact = 16;
   static constexpr std::uint32_t kListCount = kExact + (30 - 4 + 1) * 8;
-  static constexpr int kProbes = 16;  // in lists where not every run fits
 
   static constexpr std::uint32_t list_of(std::uint32_t pages) {
     if (pages < kExact) return pages;
     const auto log = static_cast<std::uint32_t>(std::bit_width(pages)) - 1;
     return kExact + (log - 4) * 8 + ((pages >> (log - 3)) & 7);
+  }
+
+  static constexpr bool is_free(State state) { return state == State::kFreeClean || state == State::kFreeStale; }
+
+  // Of the free run that ends before `page`; 0 if there is none.
+  std::uint32_t free_pages_before(std::uint32_t page) const noexcept {
+    return page > first_ && is_free(entries_[page - 1].state) ? entries_[page - 1].pages : 0;
   }
 
   std::uint32_t next_list(std::uint32_t from) const noexcept;  // the first that isn't empty; kListCount: none
@@ -76,6 +82,7 @@ class PageRuns {
   void unlink(std::uint32_t first) noexcept;
   void forget(std::uint32_t first) noexcept;
   Run carve(std::uint32_t first, std::uint32_t at, std::uint32_t pages) noexcept;
+  Run take_freed(std::uint32_t pages, std::uint32_t alignment, std::uint32_t remainder, std::uint32_t probes) noexcept;
   Run take_from_frontier(std::uint32_t pages, std::uint32_t alignment, std::uint32_t remainder) noexcept;
 
   Entry* entries_;

@@ -1,0 +1,110 @@
+// A cage under limits: each test runs in a child process that takes the limit upon itself.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "sanitized.h"
+#include "tare/cage.h"
+
+namespace tare {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kGiB = std::size_t{1} << 30;
+
+// The child's answer: 0 for good, else the number of what was wrong.
+template <class Body>
+int in_child(Body body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+bool limit(int resource, std::size_t bytes) {
+  const rlimit value{bytes, bytes};
+  return setrlimit(static_cast<__rlimit_resource>(resource), &value) == 0;
+}
+
+TEST(CageLimits, FallsBackUnderAnAddressLimit) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers reserve more addresses than the limit";
+  for (const std::size_t address_limit : {kGiB, 4 * kGiB, 10 * kGiB}) {
+    const int wrong = in_child([&] {
+      if (!limit(RLIMIT_AS, address_limit)) return 1;
+      CageResult<Cage> made = Cage::reserve();
+      if (!made) return 2;
+      Cage& cage = made.value();
+      if (cage.size_bytes() > address_limit / 2) return 3;  // the rest is the program's
+      if (cage.size_bytes() < address_limit / 4) return 4;
+      if (cage.use().wanted_bytes != 32 * kGiB) return 5;
+      const CageResult<PageRun> run = cage.allocate(kMiB);
+      if (!run) return 6;
+      std::memset(run.value().data, 1, kMiB);
+      return 0;
+    });
+    EXPECT_EQ(wrong, 0) << "limit " << address_limit;
+  }
+}
+
+TEST(CageLimits, AlignmentCostsNoAddresses) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers reserve more addresses than the limit";
+  // Reserving twice or thrice as much to find an aligned spot would not fit into 5 GiB.
+  const int wrong = in_child([] {
+    if (!limit(RLIMIT_AS, 5 * kGiB)) return 1;
+    const CageResult<Cage> made = Cage::reserve({.size_bytes = 4 * kGiB,
+                                                 .least_bytes = 4 * kGiB,
+                                                 .alignment_bytes = 8 * kGiB,
+                                                 .alignment_phase_bytes = 4 * kGiB});
+    if (!made) return 2;
+    return (reinterpret_cast<std::uintptr_t>(made.value().base()) >> 32 & 1) == 1 ? 0 : 3;
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(CageLimits, LessThanTheLeastIsAnError) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers reserve more addresses than the limit";
+  const int wrong = in_child([] {
+    if (!limit(RLIMIT_AS, kGiB)) return 1;
+    const CageResult<Cage> made = Cage::reserve({.least_bytes = 2 * kGiB});
+    if (made) return 2;
+    return made.error() == CageError::kNoAddressSpace ? 0 : 3;
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(CageLimits, RefusedMemoryIsAnErrorAndTheCageGoesOn) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers need more data than the limit";
+  const int wrong = in_child([] {
+    CageResult<Cage> made = Cage::reserve({.size_bytes = 512 * kMiB});
+    if (!made) return 1;
+    if (!limit(RLIMIT_DATA, 128 * kMiB)) return 2;  // counts what is private and writable
+    const CageResult<PageRun> large = made.value().allocate(256 * kMiB);
+    if (large || large.error() != CageError::kNoMemory) return 3;
+    const CageResult<PageRun> small = made.value().allocate(kMiB);
+    if (!small) return 4;
+    small.value().data[0] = std::byte{1};
+    return made.value().use().used_bytes == kMiB ? 0 : 5;
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(CageLimits, SurvivesAForkBetweenUses) {
+  Cage cage = std::move(Cage::reserve({.size_bytes = 64 * kMiB}).value());
+  const PageRun run = cage.allocate(kMiB).value();
+  std::memset(run.data, 7, run.size_bytes);
+  const int wrong = in_child([&] {
+    if (run.data[100] != std::byte{7}) return 1;
+    std::memset(run.data, 8, run.size_bytes);
+    cage.free(run);
+    return cage.allocate(kMiB) ? 0 : 2;
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(run.data[100], std::byte{7}) << "the child has pages of its own";
+}
+
+}  // namespace
+}  // namespace tare

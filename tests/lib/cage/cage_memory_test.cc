@@ -1,0 +1,130 @@
+// What a cage costs in memory, by the kernel's own count.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "process_memory.h"
+#include "sanitized.h"
+#include "tare/cage.h"
+
+namespace tare {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+Cage small_cage() { return std::move(Cage::reserve({.size_bytes = 256 * kMiB}).value()); }
+
+PageRun filled(Cage& cage, std::size_t size_bytes) {
+  const PageRun run = cage.allocate(size_bytes).value();
+  std::memset(run.data, 1, run.size_bytes);
+  return run;
+}
+
+// Resident memory may move by this for reasons of the program's own.
+constexpr std::size_t kNoise = kMiB;
+
+TEST(CageMemory, ReservingTouchesNothing) {
+  const std::size_t before = process_memory_bytes("Rss:");
+  ASSERT_NE(before, 0u);
+  CageResult<Cage> made = Cage::reserve();
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made.value().resident_bytes(), 0u);
+  if (!kSanitized) {
+    EXPECT_LT(process_memory_bytes("Rss:"), before + 128 * 1024);
+  }
+  const PageRun run = made.value().allocate(64 * kMiB).value();
+  EXPECT_EQ(made.value().resident_bytes(), 0u) << "allocating alone makes nothing resident";
+  EXPECT_EQ(made.value().use().used_bytes, run.size_bytes);
+  EXPECT_GE(made.value().use().committed_bytes, run.size_bytes);
+}
+
+TEST(CageMemory, ReturnedPagesLeaveTheProcess) {
+  Cage cage = small_cage();
+  const std::size_t before = process_memory_bytes("Rss:");
+  const PageRun run = filled(cage, 64 * kMiB);
+  EXPECT_EQ(cage.resident_bytes(), 64 * kMiB);
+  EXPECT_GT(process_memory_bytes("Rss:"), before + 64 * kMiB - kNoise);
+  cage.free(run);
+  EXPECT_EQ(cage.resident_bytes(), 0u);
+  if (!kSanitized) {
+    EXPECT_LT(process_memory_bytes("Rss:"), before + kNoise);
+  }
+  EXPECT_EQ(cage.use().kept_bytes, 0u);
+}
+
+TEST(CageMemory, KeptPagesStayUntilTheyAreTrimmed) {
+  Cage cage = small_cage();
+  const PageRun first = filled(cage, 8 * kMiB);
+  const PageRun second = filled(cage, 8 * kMiB);
+  cage.free(first, FreedPages::kKeep);
+  EXPECT_EQ(cage.use().kept_bytes, 8 * kMiB);
+  EXPECT_EQ(cage.resident_bytes(), 16 * kMiB);
+  const PageRun again = cage.allocate(4 * kMiB).value();
+  EXPECT_EQ(again.contents, PageRun::Contents::kStale);
+  EXPECT_EQ(again.data, first.data);
+  EXPECT_EQ(cage.trim(), 4 * kMiB);
+  EXPECT_EQ(cage.use().kept_bytes, 0u);
+  EXPECT_EQ(cage.resident_bytes(), 12 * kMiB);
+  cage.free(second, FreedPages::kKeep);
+  cage.free(again, FreedPages::kKeep);
+  EXPECT_EQ(cage.trim(), 16 * kMiB) << "neighbours that were clean already are counted with them";
+  EXPECT_EQ(cage.resident_bytes(), 0u);
+  EXPECT_EQ(cage.use().largest_free_bytes, cage.size_bytes() - cage.page_bytes());
+}
+
+TEST(CageMemory, DecommittedAndDiscardedPagesAreNotResident) {
+  Cage cage = small_cage();
+  const PageRun run = filled(cage, 8 * kMiB);
+  const std::size_t committed = cage.use().committed_bytes;
+  ASSERT_TRUE(cage.decommit(run.data + kMiB, 2 * kMiB));
+  EXPECT_EQ(cage.use().committed_bytes, committed - 2 * kMiB);
+  EXPECT_EQ(cage.resident_bytes(), 6 * kMiB);
+  ASSERT_TRUE(cage.decommit(run.data + kMiB, 2 * kMiB)) << "twice is once";
+  EXPECT_EQ(cage.use().committed_bytes, committed - 2 * kMiB);
+  ASSERT_TRUE(cage.commit(run.data, 4 * kMiB));
+  EXPECT_EQ(cage.use().committed_bytes, committed);
+  EXPECT_EQ(run.data[kMiB], std::byte{0});
+  EXPECT_EQ(run.data[kMiB - 1], std::byte{1}) << "what was accessible keeps its contents";
+  cage.discard(run.data + 4 * kMiB, 4 * kMiB);
+  EXPECT_EQ(cage.resident_bytes(), 2 * kMiB + 4096);
+  EXPECT_EQ(run.data[5 * kMiB], std::byte{0});
+}
+
+TEST(CageMemory, RunsMayBeFreedWhileDecommitted) {
+  Cage cage = small_cage();
+  const PageRun run = filled(cage, 8 * kMiB);
+  ASSERT_TRUE(cage.decommit(run.data, run.size_bytes));
+  cage.free(run, FreedPages::kKeep);
+  const PageRun again = filled(cage, 8 * kMiB);
+  EXPECT_EQ(again.data, run.data);
+  EXPECT_EQ(again.contents, PageRun::Contents::kZero);
+}
+
+TEST(CageMemory, BooksGrowWithUse) {
+  const std::size_t before = process_memory_bytes("Rss:");
+  Cage cage = std::move(Cage::reserve().value());
+  std::vector<PageRun> runs;
+  for (int i = 0; i < 1000; ++i) runs.push_back(cage.allocate(4096).value());
+  // 16 bytes a page: 16 KB of books for 1,000 runs.
+  if (!kSanitized) {
+    EXPECT_LT(process_memory_bytes("Rss:"), before + 256 * 1024);
+  }
+  EXPECT_EQ(cage.resident_bytes(), 0u);
+}
+
+TEST(CageMemory, HugePagesAreAHint) {
+  for (const HugePages huge : {HugePages::kPrefer, HugePages::kAvoid, HugePages::kSystem}) {
+    CageResult<Cage> made = Cage::reserve({.size_bytes = 64 * kMiB, .alignment_bytes = 2 * kMiB, .huge_pages = huge});
+    ASSERT_TRUE(made);
+    const PageRun run = made.value().allocate(4 * kMiB, 2 * kMiB).value();
+    run.data[0] = std::byte{1};
+    EXPECT_GE(made.value().resident_bytes(), 4096u);
+    if (huge == HugePages::kAvoid) {
+      EXPECT_EQ(made.value().resident_bytes(), 4096u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tare
