@@ -17,7 +17,7 @@
 // malloc.
 //
 // Sizes are bytes of plain malloc, with malloc's alignment. The first call asks the allocator a few blocks and gives
-// them back; later calls cost some nanoseconds and allocate nothing, save where the source is `measured` and the size
+// them back; later calls cost some nanoseconds and allocate nothing, save where the source is Measured and the size
 // is new. Any thread may call at any time, before main too. To reckon with an allocator that isn't running, see
 // tare/size_classes.h.
 #pragma once
@@ -32,14 +32,14 @@ namespace tare {
 // Whom good_size(n) asks. Each was checked against malloc_usable_size before it was trusted, since a program may link
 // an allocator's functions and run its malloc from elsewhere.
 enum class GoodSizeSource {
-  nallocx,           // jemalloc, Google's TCMalloc
-  mi_good_size,      // mimalloc
-  tc_nallocx,        // gperftools
-  malloc_good_size,  // mozjemalloc
-  glibc_formula,     // glibc, by size_models::glibc
-  scudo_table,       // Scudo hides its slop: size_models::scudo_linux
-  measured,          // any other: malloc_usable_size of a block of n bytes, remembered by class
-  nothing,           // malloc_usable_size says n for every n (sanitizers): good_size(n) is n
+  Nallocx,         // jemalloc, Google's TCMalloc
+  MiGoodSize,      // mimalloc
+  TcNallocx,       // gperftools
+  MallocGoodSize,  // mozjemalloc
+  GlibcFormula,    // glibc, by size_models::glibc
+  ScudoTable,      // Scudo hides its slop: size_models::scudo_linux
+  Measured,        // any other: malloc_usable_size of a block of n bytes, remembered by class
+  Nothing,         // malloc_usable_size says n for every n (sanitizers): good_size(n) is n
 };
 
 // The largest request that this program's malloc serves at the price of n bytes: at least n. A size that malloc can't

@@ -69,21 +69,21 @@ constinit MeasuredClasses measured_classes;
 
 std::size_t ask(GoodSizeSource source, std::size_t n) noexcept {
   switch (source) {
-    case GoodSizeSource::nallocx:
+    case GoodSizeSource::Nallocx:
       return nallocx(n, 0);
-    case GoodSizeSource::mi_good_size:
+    case GoodSizeSource::MiGoodSize:
       return mi_good_size(n);
-    case GoodSizeSource::tc_nallocx:
+    case GoodSizeSource::TcNallocx:
       return tc_nallocx(n, 0);
-    case GoodSizeSource::malloc_good_size:
+    case GoodSizeSource::MallocGoodSize:
       return malloc_good_size(n);
-    case GoodSizeSource::glibc_formula:
+    case GoodSizeSource::GlibcFormula:
       return good_size(size_models::glibc, n);
-    case GoodSizeSource::scudo_table:
+    case GoodSizeSource::ScudoTable:
       return good_size(size_models::scudo_linux, n);
-    case GoodSizeSource::measured:
+    case GoodSizeSource::Measured:
       return measured_classes.good_size(n);
-    case GoodSizeSource::nothing:
+    case GoodSizeSource::Nothing:
       break;
   }
   return n;
@@ -92,27 +92,32 @@ std::size_t ask(GoodSizeSource source, std::size_t n) noexcept {
 // Sizes at which any two allocators differ; 24 is a class of glibc's alone.
 constexpr std::array<std::size_t, 6> kProbes{24, 40, 100, 1000, 1025, 5000};
 
-bool tells_the_truth(GoodSizeSource source) noexcept {
+struct Probe {
+  std::size_t requested;
+  std::size_t usable;
+};
+using Probes = std::array<Probe, kProbes.size()>;
+
+bool agrees(GoodSizeSource source, const Probes& probes) noexcept {
   // glibc's blocks are 16 bytes larger where what would be left of a free chunk is too small to be one
-  const std::size_t excess = source == GoodSizeSource::glibc_formula ? 16 : 0;
-  for (std::size_t n : kProbes) {
-    const std::size_t usable = usable_by_trying(n);
-    const std::size_t told = ask(source, n);
-    if (usable != told && usable != told + excess) return false;
+  const std::size_t excess = source == GoodSizeSource::GlibcFormula ? 16 : 0;
+  for (const Probe& probe : probes) {
+    const std::size_t told = ask(source, probe.requested);
+    if (probe.usable != told && probe.usable != told + excess) return false;
   }
   return true;
 }
 
-GoodSizeSource find_source() noexcept {
-  if (nallocx != nullptr && tells_the_truth(GoodSizeSource::nallocx)) return GoodSizeSource::nallocx;
-  if (mi_good_size != nullptr && tells_the_truth(GoodSizeSource::mi_good_size)) return GoodSizeSource::mi_good_size;
-  if (tc_nallocx != nullptr && tells_the_truth(GoodSizeSource::tc_nallocx)) return GoodSizeSource::tc_nallocx;
-  if (malloc_good_size != nullptr && tells_the_truth(GoodSizeSource::malloc_good_size)) {
-    return GoodSizeSource::malloc_good_size;
+GoodSizeSource find_source(const Probes& probes) noexcept {
+  if (nallocx != nullptr && agrees(GoodSizeSource::Nallocx, probes)) return GoodSizeSource::Nallocx;
+  if (mi_good_size != nullptr && agrees(GoodSizeSource::MiGoodSize, probes)) return GoodSizeSource::MiGoodSize;
+  if (tc_nallocx != nullptr && agrees(GoodSizeSource::TcNallocx, probes)) return GoodSizeSource::TcNallocx;
+  if (malloc_good_size != nullptr && agrees(GoodSizeSource::MallocGoodSize, probes)) {
+    return GoodSizeSource::MallocGoodSize;
   }
-  if (tells_the_truth(GoodSizeSource::glibc_formula)) return GoodSizeSource::glibc_formula;
-  if (!tells_the_truth(GoodSizeSource::nothing)) return GoodSizeSource::measured;
-  return __scudo_print_stats != nullptr ? GoodSizeSource::scudo_table : GoodSizeSource::nothing;
+  if (agrees(GoodSizeSource::GlibcFormula, probes)) return GoodSizeSource::GlibcFormula;
+  if (!agrees(GoodSizeSource::Nothing, probes)) return GoodSizeSource::Measured;
+  return __scudo_print_stats != nullptr ? GoodSizeSource::ScudoTable : GoodSizeSource::Nothing;
 }
 
 // The source plus one; 0 until it is known. Two threads that come first both look, and find the same.
@@ -123,7 +128,12 @@ constinit std::atomic<int> found_source{0};
 GoodSizeSource good_size_source() noexcept {
   const int found = found_source.load(std::memory_order_relaxed);
   if (found != 0) return static_cast<GoodSizeSource>(found - 1);
-  const GoodSizeSource source = find_source();
+  Probes probes;
+  for (std::size_t i = 0; i < kProbes.size(); ++i) {
+    probes[i] = {kProbes[i], usable_by_trying(kProbes[i])};
+    if (probes[i].usable == 0) return GoodSizeSource::Nothing;  // out of memory: nothing is known yet
+  }
+  const GoodSizeSource source = find_source(probes);
   found_source.store(static_cast<int>(source) + 1, std::memory_order_relaxed);
   return source;
 }
@@ -137,21 +147,21 @@ std::size_t good_size(std::size_t n) noexcept {
 
 std::string_view name_of(GoodSizeSource source) noexcept {
   switch (source) {
-    case GoodSizeSource::nallocx:
+    case GoodSizeSource::Nallocx:
       return "nallocx";
-    case GoodSizeSource::mi_good_size:
+    case GoodSizeSource::MiGoodSize:
       return "mi_good_size";
-    case GoodSizeSource::tc_nallocx:
+    case GoodSizeSource::TcNallocx:
       return "tc_nallocx";
-    case GoodSizeSource::malloc_good_size:
+    case GoodSizeSource::MallocGoodSize:
       return "malloc_good_size";
-    case GoodSizeSource::glibc_formula:
+    case GoodSizeSource::GlibcFormula:
       return "glibc_formula";
-    case GoodSizeSource::scudo_table:
+    case GoodSizeSource::ScudoTable:
       return "scudo_table";
-    case GoodSizeSource::measured:
+    case GoodSizeSource::Measured:
       return "measured";
-    case GoodSizeSource::nothing:
+    case GoodSizeSource::Nothing:
       return "nothing";
   }
   return "unknown";

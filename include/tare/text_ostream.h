@@ -1,0 +1,48 @@
+// tare/text_ostream.h: a std::ostream that writes to a TextWriter, for code that knows only std::ostream.
+//
+//   tare::TextStream text;
+//   tare::TextOstream out(text);
+//   out << std::setw(8) << value;        // goes to `text` at once: nothing is buffered between them
+//
+// Apart from tare/text_stream.h, so that <ostream> is read by who needs it. What the text has no room for sets badbit.
+// Constructing one costs what every std::ostream does (a locale); the characters then cost no malloc that `text`
+// doesn't make. The TextWriter must outlive it; one thread at a time.
+#pragma once
+
+#include <ostream>
+#include <streambuf>
+#include <string_view>
+
+#include "tare/text_writer.h"
+
+namespace tare {
+
+class TextOstream : public std::ostream {
+ public:
+  explicit TextOstream(TextWriter& text) : std::ostream(nullptr), buffer_(text) { rdbuf(&buffer_); }
+
+ private:
+  class Buffer : public std::streambuf {
+   public:
+    explicit Buffer(TextWriter& text) : text_(text) {}
+
+   protected:
+    int_type overflow(int_type character) override {
+      if (traits_type::eq_int_type(character, traits_type::eof())) return traits_type::not_eof(character);
+      return text_.append(traits_type::to_char_type(character)) ? character : traits_type::eof();
+    }
+
+    std::streamsize xsputn(const char* characters, std::streamsize count) override {
+      const std::size_t before = text_.size();
+      if (text_.append(std::string_view(characters, static_cast<std::size_t>(count)))) return count;
+      return text_.size() > before ? static_cast<std::streamsize>(text_.size() - before) : 0;
+    }
+
+   private:
+    TextWriter& text_;
+  };
+
+  Buffer buffer_;
+};
+
+}  // namespace tare

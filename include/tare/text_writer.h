@@ -1,0 +1,197 @@
+// tare/text_writer.h: what all text streams of Tare have in common: writing text at the end of one piece of memory.
+//
+// A function that writes text takes a TextWriter& and needn't know where the text will lie:
+//
+//   void describe(const Node& node, tare::TextWriter& out) {
+//     out << "node " << node.id << " at " << node.x;         // as std::ostream, with neither locale nor flags
+//     out.print("%-8s|%6.2f", node.name, node.weight);       // as printf
+//     out.append_number(node.address, 16);                   // numbers by std::to_chars
+//     fmt::format_to(std::back_inserter(out), "{}", node);   // or std::format_to
+//   }
+//
+// The memory is a TextStream's (its own 48 bytes, then the heap) or a FixedTextStream's (a buffer of the caller's); see
+// tare/text_stream.h. For what wants a std::ostream there is tare/text_ostream.h.
+//
+// What was written is always a prefix of what should have been: once something didn't fit, nothing more is taken until
+// the stream is reset, so that a text never has holes. Every function that writes returns false when its text wasn't
+// taken whole; ok() says it of all of them together, loss() says why. Nothing throws.
+//
+// One thread at a time may use a writer. Sizes are bytes; text is bytes too, UTF-8 or any other, and may hold zeros.
+// From OpenJDK's stringStream (JDK-8260030), whose modes these are; where that truncates silently, this says so.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <string_view>
+
+#include "tare/shared_header.h"
+
+namespace tare {
+
+// Why a text isn't all that was written.
+enum class TextLoss : std::uint8_t {
+  None,
+  Truncated,         // a fixed buffer is full
+  OutOfMemory,       // malloc failed; what was there before is intact
+  TooLarge,          // more than TextWriter::kLargestSize
+  WrittenWhenFrozen  // text came after freeze()
+};
+
+// What operator<< writes as a number. char and bool are text.
+template <typename Number>
+concept TextNumber = (std::integral<Number> && !std::same_as<Number, bool> && !std::same_as<Number, char>) ||
+                     std::same_as<Number, float> || std::same_as<Number, double>;
+
+class TextWriter {
+ public:
+  using value_type = char;                                                 // for std::back_inserter
+  static constexpr std::size_t kLargestSize = SharedHeader::kLargestSize;  // 1 GiB - 1
+
+  TextWriter(const TextWriter&) = delete;
+  TextWriter& operator=(const TextWriter&) = delete;
+
+  // Writes `text`, which may be a part of this very stream's. False if not all of it fits.
+  bool append(std::string_view text) noexcept {
+    if (!fits(text.size())) [[unlikely]]
+      return append_slowly(text.data(), text.size());
+    if (text.size() != 0) std::memcpy(data_ + size_, text.data(), text.size());
+    size_ += static_cast<std::uint32_t>(text.size());
+    return true;
+  }
+
+  // Writes one character.
+  bool append(char character) noexcept {
+    if (!fits(1)) [[unlikely]]
+      return append_slowly(&character, 1);
+    data_[size_++] = character;
+    return true;
+  }
+  void push_back(char character) noexcept { append(character); }
+
+  // Writes `count` times `character`.
+  bool append(std::size_t count, char character) noexcept;
+
+  // Writes a number: integers in `base` 2 to 36 (lower case), floating-point numbers as short as they can be read back.
+  // Neither depends on the locale.
+  bool append_number(std::signed_integral auto number, int base = 10) noexcept { return append_signed(number, base); }
+  bool append_number(std::unsigned_integral auto number, int base = 10) noexcept {
+    return append_unsigned(number, base);
+  }
+  bool append_number(double number) noexcept;
+  bool append_number(float number) noexcept;  // shorter than as a double: 0.1f is 0.1
+  // With `digits` digits after the point (1074 at most: there are no further ones), as "%.*f" in the C locale.
+  bool append_fixed(double number, int digits) noexcept;
+
+  // Writes as printf does. Arguments must not point to this stream's own text. False also if `format` is in error.
+  bool print(const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
+
+  TextWriter& operator<<(std::string_view text) noexcept {
+    append(text);
+    return *this;
+  }
+  TextWriter& operator<<(const char* text) noexcept { return *this << std::string_view(text); }
+  TextWriter& operator<<(char character) noexcept {
+    append(character);
+    return *this;
+  }
+  TextWriter& operator<<(std::same_as<bool> auto truth) noexcept { return *this << (truth ? "true" : "false"); }
+  TextWriter& operator<<(TextNumber auto number) noexcept {
+    append_number(number);
+    return *this;
+  }
+
+  // Makes room for `more` characters, so that writing them can't fail. False if there is none to be had, which alone is
+  // no loss: only writing is.
+  bool reserve(std::size_t more) noexcept;
+
+  // For who fills memory itself: prepare(n) returns room for n characters behind the text, or null as reserve() fails;
+  // commit(m), m <= n, makes the first m of them text. Any other call between the two loses them.
+  char* prepare(std::size_t count) noexcept { return reserve(count) ? data_ + size_ : nullptr; }
+  void commit(std::size_t count) noexcept { size_ += static_cast<std::uint32_t>(count); }
+
+  // Takes back what was written after the first `size` characters (<= size()): a last comma, a failed attempt. Frozen
+  // text stays. What was lost before stays lost.
+  void shorten(std::size_t size) noexcept {
+    if (!is_frozen() && size < size_) size_ = static_cast<std::uint32_t>(size);
+  }
+
+  // The text so far. Valid until the next write, reset, take or move; after freeze() until one of the latter three.
+  std::string_view view() const noexcept { return {data_, size_}; }
+  const char* data() const noexcept { return data_; }  // without a terminating zero
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+
+  // The text with a terminating zero; valid as view() is. A text that fills a stream's inline memory to the last byte
+  // moves to the heap for it; without memory for that the last character gives way, and loss() says so.
+  const char* c_str() noexcept;
+
+  // Ends the writing: from here on view() keeps. Writing afterwards is a bug in the program; it's ignored and loss()
+  // says so, as the text that somebody already holds must not move.
+  void freeze() noexcept;
+  bool is_frozen() const noexcept { return (reasons() & kFrozen) != 0; }
+
+  // Whether all that was written is there.
+  bool ok() const noexcept { return loss() == TextLoss::None; }
+  TextLoss loss() const noexcept;
+
+ protected:
+  // What lies behind the fields here, in place of inline memory, while the text lies elsewhere.
+  struct Elsewhere {
+    std::uint32_t capacity;
+    bool is_heap;
+    std::size_t lost_bytes;  // what a fixed buffer had no room for
+  };
+
+  TextWriter(char* data, std::size_t capacity) noexcept : data_(data), limit_(static_cast<std::int32_t>(capacity)) {}
+  ~TextWriter() = default;
+
+  // Memory of the derived class, directly behind this one's: where short text or an Elsewhere lies.
+  char* own_memory() noexcept { return reinterpret_cast<char*>(this + 1); }
+  const char* own_memory() const noexcept { return reinterpret_cast<const char*>(this + 1); }
+  Elsewhere& elsewhere() noexcept { return *reinterpret_cast<Elsewhere*>(own_memory()); }
+  const Elsewhere& elsewhere() const noexcept { return *reinterpret_cast<const Elsewhere*>(own_memory()); }
+  bool is_inline() const noexcept { return data_ == own_memory(); }
+  bool is_on_heap() const noexcept { return !is_inline() && elsewhere().is_heap; }
+
+  // Forgets text and reasons; keeps the memory, of which `capacity` bytes may be written.
+  void reopen(std::size_t capacity) noexcept {
+    size_ = 0;
+    limit_ = static_cast<std::int32_t>(capacity);
+  }
+
+  void free_heap() noexcept;                // the text must be on the heap
+  std::size_t heap_bytes() const noexcept;  // what malloc was asked for
+  const void* heap_block() const noexcept { return data_ - sizeof(SharedHeader); }
+  SharedHeader* finish_heap_block() noexcept;  // terminated, with one reference; it's the caller's from here on
+
+  char* data_;
+  std::uint32_t size_ = 0;
+  // Up to which size text may grow without a call of grow(); negative once nothing more may be written: reasons then,
+  // as bits. One comparison tells all.
+  std::int32_t limit_;
+
+ private:
+  static constexpr unsigned kFrozen = 16;  // the bits below hold a TextLoss
+
+  bool fits(std::size_t count) const noexcept {
+    return static_cast<std::int64_t>(count) <= std::int64_t{limit_} - std::int64_t{size_};
+  }
+  unsigned reasons() const noexcept { return limit_ >= 0 ? 0 : static_cast<unsigned>(-limit_); }
+  bool is_fixed() const noexcept { return !is_inline() && !elsewhere().is_heap; }
+  std::size_t spare() const noexcept;  // characters that fit without growing
+
+  bool append_slowly(const char* text, std::size_t size) noexcept;
+  bool append_signed(std::int64_t number, int base) noexcept;
+  bool append_unsigned(std::uint64_t number, int base) noexcept;
+  template <std::size_t kMost, typename... Arguments>
+  bool append_chars(Arguments... arguments) noexcept;
+
+  TextLoss grow(std::size_t more) noexcept;
+  bool lose(TextLoss loss, std::size_t lost_bytes) noexcept;
+  void drop_cut_character() noexcept;
+};
+
+}  // namespace tare

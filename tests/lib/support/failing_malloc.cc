@@ -1,0 +1,38 @@
+// The wrappers that the linker puts in the place of malloc and realloc.
+#include "failing_malloc.h"
+
+#include <limits>
+
+extern "C" {
+void* __real_malloc(std::size_t size);                // NOLINT(readability-identifier-naming): the linker's names
+void* __real_realloc(void* block, std::size_t size);  // NOLINT(readability-identifier-naming)
+void* __wrap_malloc(std::size_t size);                // NOLINT(readability-identifier-naming)
+void* __wrap_realloc(void* block, std::size_t size);  // NOLINT(readability-identifier-naming)
+}
+
+namespace tare::testing {
+namespace {
+
+thread_local MallocCounts counts;
+thread_local std::size_t granted_calls = std::numeric_limits<std::size_t>::max();
+
+bool is_granted() { return granted_calls > 0 && granted_calls-- > 0; }
+
+}  // namespace
+
+MallocCounts malloc_counts() { return counts; }
+FailingMalloc::FailingMalloc(std::size_t granted) { granted_calls = granted; }
+FailingMalloc::~FailingMalloc() { granted_calls = std::numeric_limits<std::size_t>::max(); }
+
+}  // namespace tare::testing
+
+extern "C" {
+void* __wrap_malloc(std::size_t size) {
+  ++tare::testing::counts.mallocs;
+  return tare::testing::is_granted() ? __real_malloc(size) : nullptr;
+}
+void* __wrap_realloc(void* block, std::size_t size) {
+  ++tare::testing::counts.reallocs;
+  return tare::testing::is_granted() ? __real_realloc(block, size) : nullptr;
+}
+}
