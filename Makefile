@@ -16,13 +16,13 @@ NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 PACKAGE_SOURCES := pyproject.toml CMakeLists.txt $(shell find $(wildcard src include python cmake) -type f ! -name '*.pyc' ! -path '*/.*')
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.cpp' '*.h' '*.c' | grep -v '^fuzz/corpus/')
-PYTHON_SOURCES := python bench tools demo tests
-TYPED_PYTHON := python/tare bench tools demo
+PYTHON_SOURCES := python bench tools demo guide tests
+TYPED_PYTHON := python/tare bench tools demo guide
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help build demo test test-cpp test-asan test-tsan test-fuzz test-python lint lint-format lint-tidy lint-python \
-        format bench dev clean distclean
+        format bench guide dev clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,12 @@ bench-%: build ## one bench; bench-spine: tare beside heaptrack and memray (BENC
 	cmake --preset release >/dev/null
 	cmake --build --preset release
 	$(BIN)/python bench/$*.py $(BENCH_ARGS)
+
+# ---- guide
+
+guide: build ## build and record the guide's pairs, and rewrite what its pages say was measured
+	@tools/bootstrap.sh test
+	$(BIN)/python guide/measure.py
 
 # ---- clean
 
