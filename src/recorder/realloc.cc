@@ -39,13 +39,20 @@ void* nested_realloc(Thread* thread, const StartState& start, void* old, std::si
 void* unsampled_realloc(Entry entry, const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
   const int before = Sampler::octave(usable_bytes(old, 0));
   void* block = real.realloc(old, bytes);
-  if (block == nullptr) return nullptr;
+  SamplingState& state = this_thread->sampling;
+  if (block == nullptr) {
+    if (bytes == 0) Sampler::count_free(state);
+    return nullptr;
+  }
   const std::uint64_t usable = usable_bytes(block, bytes);
   const int after = Sampler::octave(usable);
-  if (TARE_LIKELY(before == after)) return block;
-  const double weight = sampler.decide_again(this_thread->sampling, false, before, after);
-  if (weight == 0 || !sampler.sampled.insert(word(block))) return block;
-  record_decided(entry, start, Block{word(block), bytes, usable, api, 0, weight});
+  if (TARE_UNLIKELY(before != after)) {
+    const double weight = sampler.decide_again(state, false, before, after);
+    if (weight != 0 && sampler.sampled.insert(word(block))) {
+      record_decided(entry, start, Block{word(block), bytes, usable, api, 0, weight});
+    }
+  }
+  Sampler::count_allocation(state);
   return block;
 }
 
@@ -54,9 +61,11 @@ void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::s
   const std::uint64_t address = word(old);
   const int before = Sampler::octave(usable_bytes(old, 0));
   enter(thread, start);
+  write_seen(thread);
   const ReallocBegin begin = begin_realloc(thread, start);
   void* block = real.realloc(old, bytes);
   if (block != nullptr) {
+    Sampler::count_allocation(thread->sampling);
     const std::uint64_t usable = usable_bytes(block, bytes);
     const double weight = sampler.decide_again(thread->sampling, true, before, Sampler::octave(usable));
     if (weight != 0 && sampler.sampled.insert(word(block))) {
@@ -66,6 +75,7 @@ void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::s
     }
   } else if (bytes == 0) {
     write_realloc_free(thread, begin, address, trace::FreeApi::ReallocToZero);
+    Sampler::count_free(thread->sampling);
   } else {
     sampler.sampled.insert(address);
     give_up_realloc(thread, begin);

@@ -72,17 +72,22 @@ void give_up_hook(Thread* thread) {
 bool passes_unsampled(std::uint64_t usable_bytes) {
   if (!recorder.alive_and_sampling()) return false;
   Thread* thread = this_thread;
-  return thread != nullptr && sampler.passes_by(thread->sampling, usable_bytes);
+  if (thread == nullptr || !sampler.passes_by(thread->sampling, usable_bytes)) return false;
+  Sampler::count_allocation(thread->sampling);
+  return true;
 }
 
 bool ends_unsampled(std::uint64_t address) {
-  return recorder.alive_and_sampling() && !sampler.sampled.may_hold(address);
+  if (!recorder.alive_and_sampling() || sampler.sampled.may_hold(address)) return false;
+  if (Thread* thread = this_thread; thread != nullptr) Sampler::count_free(thread->sampling);
+  return true;
 }
 
 void record_decided(Entry entry, const StartState& start, const Block& block) {
   Thread* thread = this_thread;
   if (entry == Entry::Ready) {
     enter(thread, start);
+    if (block.weight != 0) write_seen(thread);
     write_alloc(thread, start, block);
     leave(thread);
   } else if (entry == Entry::Nested) {
@@ -93,25 +98,29 @@ void record_decided(Entry entry, const StartState& start, const Block& block) {
 void record_alloc_slowly(StartState start, Block block) {
   const Entry entry = settle(start);
   if (entry == Entry::Ignored) return;
-  if (recorder.sampling()) {
-    block.weight = sampler.decide(this_thread->sampling, block.usable);
-    // A sampled block that the set has no room for would never be seen to end.
-    if (block.weight == 0 || !sampler.sampled.insert(block.address)) return;
-  }
-  record_decided(entry, start, block);
+  if (!recorder.sampling()) return record_decided(entry, start, block);
+  SamplingState& state = this_thread->sampling;
+  block.weight = sampler.decide(state, block.usable);
+  // A sampled block that the set has no room for would never be seen to end.
+  if (block.weight != 0 && sampler.sampled.insert(block.address)) record_decided(entry, start, block);
+  Sampler::count_allocation(state);
 }
 
 void record_free_slowly(StartState start, std::uint64_t address, trace::FreeApi api) {
   const Entry entry = settle(start);
-  if (entry == Entry::Ignored || (recorder.sampling() && !sampler.sampled.remove(address))) return;
+  if (entry == Entry::Ignored) return;
   Thread* thread = this_thread;
+  const bool sampling = recorder.sampling();
+  if (sampling && !sampler.sampled.remove(address)) return Sampler::count_free(thread->sampling);
   if (entry == Entry::Ready) {
     enter(thread, start);
+    if (sampling) write_seen(thread);
     write_free(thread, start, address, api);
     leave(thread);
   } else {
     queue_free(thread, address, api);
   }
+  if (sampling) Sampler::count_free(thread->sampling);
 }
 
 // Never the first event of a process or of a forked child: an allocator may be mapping its heap under its own lock.
@@ -244,5 +253,7 @@ void write_note(Thread* thread, trace::Op op, std::uint64_t value) {
   if (single_threaded()) thread->gap_start = now;
   commit(thread, out);
 }
+
+void write_seen(Thread* thread) { write_note(thread, trace::Op::Seen, sampler.seen(thread->sampling).word()); }
 
 }  // namespace tare::recorder

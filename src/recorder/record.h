@@ -201,6 +201,7 @@ struct Mapping {
 };
 void write_mapping(Thread* thread, const StartState& start, const Mapping& mapping);
 void write_note(Thread* thread, trace::Op op, std::uint64_t value);
+void write_seen(Thread* thread);  // before a sampled event
 
 // What a hook does when the thread isn't ready: start, attach, become a forked child; or queue a nested event; or
 // nothing.

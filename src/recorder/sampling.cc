@@ -45,6 +45,23 @@ void Sampler::seed(SamplingState& state, std::uint64_t thread) const {
   state.bytes_to_sample = until_next(state);
 }
 
+void Sampler::enlist(SamplingState& state) {
+  if (state.enlisted) return;
+  state.enlisted = true;
+  state.next = states_.load(std::memory_order_relaxed);
+  states_.store(&state, std::memory_order_release);
+}
+
+trace::SeenCounts Sampler::seen(const SamplingState& state) const {
+  std::uint64_t allocations = 0;
+  for (const SamplingState* each = states_.load(std::memory_order_acquire); each != nullptr; each = each->next) {
+    allocations += each->allocations.load(std::memory_order_relaxed);
+  }
+  return {static_cast<std::uint32_t>(allocations),
+          static_cast<std::uint16_t>(state.allocations.load(std::memory_order_relaxed)),
+          static_cast<std::uint16_t>(state.frees.load(std::memory_order_relaxed))};
+}
+
 double Sampler::uniform(SamplingState& state) const {  // xoroshiro128+, the upper 53 bits
   const std::uint64_t a = state.random[0];
   std::uint64_t b = state.random[1];

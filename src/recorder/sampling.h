@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "recorder/attributes.h"
+#include "trace/seen_counts.h"
 
 namespace tare::recorder {
 
@@ -22,6 +23,11 @@ namespace tare::recorder {
 struct SamplingState {
   double bytes_to_sample;
   std::uint64_t random[2];
+  // Seen by this thread, and by those that had this state before; only its thread adds.
+  std::atomic<std::uint64_t> allocations;  // reallocs among them
+  std::atomic<std::uint64_t> frees;
+  SamplingState* next;  // all that were enlisted, for ever
+  bool enlisted;
 };
 
 // The sampled blocks that are alive. Lock-free: buckets of eight words, longer by links, never moved.
@@ -59,6 +65,8 @@ class Sampler {
   // False: no memory for it.
   bool prepare(std::uint64_t mean_bytes, std::uint64_t seed);
   void seed(SamplingState& state, std::uint64_t thread) const;
+  // Counts what `state` sees among all that the process sees. One call at a time.
+  void enlist(SamplingState& state);
 
   static constexpr int octave(std::uint64_t usable_bytes) {
     return usable_bytes == 0 ? 0 : 63 - __builtin_clzll(usable_bytes);
@@ -77,12 +85,19 @@ class Sampler {
     state.bytes_to_sample = left;
     return true;
   }
+  TARE_INLINE static void count_allocation(SamplingState& state) { add_one(state.allocations); }
+  TARE_INLINE static void count_free(SamplingState& state) { add_one(state.frees); }
+  // What was counted so far; asked only for what is recorded.
+  trace::SeenCounts seen(const SamplingState& state) const;
   // The weight of a block that was of octave `before` and is now of `after`; 0 when it isn't sampled (any more).
   double decide_again(SamplingState& state, bool was_sampled, int before, int after) const;
 
   SampledSet sampled;
 
  private:
+  TARE_INLINE static void add_one(std::atomic<std::uint64_t>& count) {
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   double take(SamplingState& state, int size) const;
   double uniform(SamplingState& state) const;     // in (0, 1)
   double until_next(SamplingState& state) const;  // bytes, exponentially distributed
@@ -91,6 +106,7 @@ class Sampler {
   std::uint64_t seed_ = 0;
   double bytes_[64] = {};  // what a block of an octave counts
   double probability_[64] = {};
+  std::atomic<SamplingState*> states_{nullptr};
 };
 
 extern Sampler sampler;

@@ -52,7 +52,10 @@ void Recorder::assign(Thread* thread) {
   thread->fork_stamp = 0;
   thread->said_start = false;
   thread->alive = true;
-  if (sampling()) sampler.seed(thread->sampling, thread->id + (forks_ << 32));
+  if (sampling()) {
+    sampler.seed(thread->sampling, thread->id + (forks_ << 32));
+    sampler.enlist(thread->sampling);
+  }
   thread->unwinder.reset();  // the dead thread's frames and readable pages may be gone
   if (thread->nested != nullptr) thread->nested->used.store(0, std::memory_order_relaxed);
 

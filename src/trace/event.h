@@ -22,6 +22,7 @@ enum class EventKind : std::uint8_t {
   Dropped = 12,  // address = number of events lost
   Mark = 13,
   Usable = 14,  // the program asked malloc_usable_size of the block at address
+  Seen = 24,    // address = SeenCounts, of all before this thread's next event
 };
 
 // 24 bytes, trivially copyable. For Free and ReallocEnd `shape` is kNoShape, or with recorded free stacks the StackId.

@@ -174,7 +174,8 @@ ChunkDamage SpoolDecoder::decode(ThreadDecodeState& state, std::span<const std::
       case Op::Exec:
       case Op::Dropped:
       case Op::Mark:
-      case Op::Usable: {
+      case Op::Usable:
+      case Op::Seen: {
         const std::uint64_t value = at.take();
         const std::uint64_t stamp = (word0 & N0::kStamped) != 0 ? at.take() : state.last_stamp;
         if (at.ran_out) {
@@ -215,6 +216,7 @@ static_assert(static_cast<int>(Op::ThreadStart) == static_cast<int>(EventKind::T
               static_cast<int>(Op::Exec) == static_cast<int>(EventKind::Exec) &&
               static_cast<int>(Op::Dropped) == static_cast<int>(EventKind::Dropped) &&
               static_cast<int>(Op::Mark) == static_cast<int>(EventKind::Mark) &&
-              static_cast<int>(Op::Usable) == static_cast<int>(EventKind::Usable));
+              static_cast<int>(Op::Usable) == static_cast<int>(EventKind::Usable) &&
+              static_cast<int>(Op::Seen) == static_cast<int>(EventKind::Seen));
 
 }  // namespace tare::trace

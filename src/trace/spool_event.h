@@ -42,6 +42,7 @@ enum class Op : std::uint8_t {
   Dropped = 12,     // note: n1 = events this thread lost here; their effects are unknown
   Mark = 13,        // note: n1 = a user's mark (SIGUSR or API); reserved for snapshots
   Usable = 14,      // note: n1 = address (bits 0..47); the program asked malloc_usable_size
+  Seen = 24,        // note, when sampling: n1 = SeenCounts, of all before this thread's next event
 };
 
 // word 0 of Alloc, Realloc, Map

@@ -50,6 +50,7 @@ class Cursor {
       case trace::Op::Dropped:
       case trace::Op::Mark:
       case trace::Op::Usable:
+      case trace::Op::Seen:
         event.value = take();
         take_stamp(event);
         break;

@@ -22,6 +22,19 @@ constexpr bool is_slow(std::uint64_t from, std::uint64_t to) {
   return static_cast<double>(to) < 1.2 * static_cast<double>(from);
 }
 
+// How many steps one that was seen stands for. Sampling decides about a block grown by realloc with the luck of the
+// block before: both are seen as often as the rarer one. About a new block it decides afresh.
+double of_both(GrowthKind kind, double from_weight, double to_weight) {
+  return kind == GrowthKind::Realloc ? std::max(from_weight, to_weight) : from_weight * to_weight;
+}
+
+// The same for a step together with the one before it.
+double of_three(const ChainState& before, const ChainStep& step, double step_weight) {
+  if (before.kind == GrowthKind::MallocCopyFree) return before.predecessor_weight * step_weight;
+  if (step.kind == GrowthKind::MallocCopyFree) return before.step_weight * step.to_weight;
+  return std::max(before.predecessor_weight, step_weight);
+}
+
 }  // namespace
 
 ChainRow& ChainRows::row_of(trace::StackId stack, GrowthKind kind) {
@@ -40,10 +53,7 @@ ChainRow& ChainRows::row_of(trace::StackId stack, GrowthKind kind) {
 
 ChainState ChainRows::step(const ChainStep& step, const ChainState* before) {
   ChainRow& row = row_of(step.stack, step.kind);
-  // How many steps one that was seen stands for. Sampling decides about a block grown by realloc with the luck of the
-  // block before: both are seen as often as the rarer one. (Links of the other kind are made only where nothing is
-  // sampled.)
-  const double weight = std::max(step.from_weight, step.to_weight);
+  const double weight = of_both(step.kind, step.from_weight, step.to_weight);
   const auto bytes = [](double times, std::uint64_t n) { return times * static_cast<double>(n); };
   const std::uint64_t from_4k = round_up_4k(step.from);
   const std::uint64_t to_4k = round_up_4k(step.to);
@@ -53,7 +63,7 @@ ChainState ChainRows::step(const ChainStep& step, const ChainState* before) {
   // A chain begins at a step that follows no other. Sampling may have hidden the step before: what is counted too often
   // for that is taken off wherever both were seen, which makes the sum right in the mean (and 0 here where nothing is
   // sampled).
-  const double begins = before ? weight - std::max(before->predecessor_weight, weight) : weight;
+  const double begins = before ? weight - of_three(*before, step, weight) : weight;
   row.chains += begins;
   row.requested_bytes += bytes(begins, step.from);
   row.rounded_4k_bytes += bytes(begins, from_4k);
@@ -71,7 +81,7 @@ ChainState ChainRows::step(const ChainStep& step, const ChainState* before) {
   if (to_doubled != from_doubled) row.doubling_bytes += bytes(weight, to_doubled);
   if (doubled(step.from, 1) != doubled(step.to, 1)) row.doubling_copied_bytes += bytes(weight, step.from);
   row.max_requested_bytes = std::max(row.max_requested_bytes, step.to);
-  return {static_cast<std::uint32_t>(&row - rows_.data()), weight, step.from_weight};
+  return {static_cast<std::uint32_t>(&row - rows_.data()), step.kind, weight, step.from_weight};
 }
 
 std::uint64_t ChainRows::memory_bytes() const {

@@ -14,6 +14,7 @@ namespace tare::core {
 // What a block that grew out of another one carries on. Not initialised: most blocks that end didn't.
 struct ChainState {
   std::uint32_t row;          // of the step that made it
+  GrowthKind kind;            // of that step
   double step_weight;         // of that step
   double predecessor_weight;  // of the block it took over from
 };

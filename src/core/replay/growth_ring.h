@@ -7,42 +7,50 @@
 #include <cstring>
 
 #include "trace/ids.h"
+#include "trace/seen_counts.h"
 
 namespace tare::core {
 
 class GrowthRing {
  public:
-  // A growing container touches no other memory between its new block and the end of the old one, apart from what
-  // moving its elements costs; 8 events leave room for that, and twice as many link unrelated blocks.
-  static constexpr std::uint32_t kWindowEvents = 8;
+  // A growing container frees nothing between its new block and the old one, and allocates only what moving its
+  // elements costs: 8 allocations leave room for that, and twice as many link unrelated blocks.
+  static constexpr std::uint32_t kWindow = 8;
 
   struct Entry {
     std::uint64_t address;
-    trace::ShapeId shape;  // kNoShape: has been used
+    trace::ShapeId shape;
     std::uint32_t birth;   // serial of the allocation in the process, modulo 2^32
-    std::uint32_t serial;  // of the event in its thread
+    std::uint16_t number;  // of the allocation in its thread
   };
 
   void allocated(trace::StackId stack, std::uint64_t address, trace::ShapeId shape, std::uint32_t birth) {
-    ++serial_;
-    const std::uint32_t at = next_++ % kWindowEvents;
+    const std::uint32_t at = next_++ % kWindow;
     stacks_[at] = trace::index(stack);
-    entries_[at] = {address, shape, birth, serial_};
+    entries_[at] = {address, shape, birth, number_++};
   }
-  void something_else() { ++serial_; }
+  void freed() { stacks_.fill(kNone); }
 
-  // The youngest allocation of the last kWindowEvents events that has the freed block's stack, is younger than it and
-  // of a shape that `larger` accepts, or null. `now` is the serial of the last allocation in the process.
+  // What happened since the last event, where not all events are recorded.
+  void skip_to(trace::SeenCounts seen) {
+    if (seen.thread_frees != frees_) freed();
+    frees_ = seen.thread_frees;
+    number_ = seen.thread_allocations;
+  }
+
+  // The youngest allocation since the last free, within the window, that has the freed block's stack, is younger than
+  // it and of a shape that `larger` accepts, or null. `now` is the serial of the last allocation in the process.
   template <typename Larger>
-  Entry* successor(trace::StackId stack, std::uint32_t birth, std::uint32_t now, Larger&& larger) {
+  const Entry* successor(trace::StackId stack, std::uint32_t birth, std::uint32_t now, Larger&& larger) const {
     if (!holds(stack)) [[likely]]
       return nullptr;
-    for (std::uint32_t back = 1; back <= kWindowEvents; ++back) {
-      const std::uint32_t at = (next_ - back) % kWindowEvents;
+    for (std::uint32_t back = 1; back <= kWindow; ++back) {
+      const std::uint32_t at = (next_ - back) % kWindow;
       if (stacks_[at] != trace::index(stack)) continue;
-      Entry& entry = entries_[at];
-      if (serial_ - entry.serial >= kWindowEvents || now - entry.birth >= now - birth) return nullptr;
-      if (entry.shape != trace::kNoShape && larger(entry.shape)) return &entry;
+      const Entry& entry = entries_[at];
+      const auto distance = static_cast<std::uint16_t>(number_ - entry.number);
+      if (distance > kWindow || now - entry.birth >= now - birth) return nullptr;
+      if (larger(entry.shape)) return &entry;
     }
     return nullptr;
   }
@@ -62,10 +70,11 @@ class GrowthRing {
   }
 
   static constexpr std::uint32_t kNone = ~0u;
-  alignas(32) std::array<std::uint32_t, kWindowEvents> stacks_{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
-  std::array<Entry, kWindowEvents> entries_{};
+  alignas(32) std::array<std::uint32_t, kWindow> stacks_{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+  std::array<Entry, kWindow> entries_{};
   std::uint32_t next_ = 0;
-  std::uint32_t serial_ = 0;
+  std::uint16_t number_ = 0;
+  std::uint16_t frees_ = 0;
 };
 
 }  // namespace tare::core

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/replay/block_map.h"
@@ -42,10 +43,9 @@ class Ledger {
  public:
   enum class Coverage : std::uint8_t {
     Everything,
-    // Sampled: most blocks that end never began here, which is no news. And how many events really lie between a free
-    // and the allocations before it isn't known, so that growth by malloc, copy and free can't be told from chance: on
-    // a program that frees and allocates nodes of random sizes, three times as many links were found as without
-    // sampling.
+    // Sampled: most blocks that end never began here, which is no news. How much really lies between a free and the
+    // allocations before it is known from the note before an event; without one, nothing is linked to it, for then
+    // growth by malloc, copy and free can't be told from chance.
     Sample,
   };
 
@@ -73,10 +73,14 @@ class Ledger {
           break;
         case EventKind::Dropped:
           counts_.dropped_events += event.address;
+          other(event);
+          break;
+        case EventKind::Seen:
+          thread(event.thread).ring.skip_to(trace::SeenCounts::of(event.address));
+          thread(event.thread).seen = true;
           [[fallthrough]];
         default:
-          thread(event.thread);
-          books_.other(event);
+          other(event);
       }
     }
   }
@@ -94,6 +98,7 @@ class Ledger {
  private:
   struct Thread {
     GrowthRing ring;
+    bool seen = false;  // a note said what lies before the next event
     bool reallocating = false;
     std::uint64_t old_address = 0;
     typename Books::Dead old{};
@@ -119,11 +124,16 @@ class Ledger {
       books_.died(word, event);
     }
     word = books_.born(event);
-    of.ring.allocated(books_.stack(event.shape), event.address, event.shape, birth_of(word));
+    if (follows_all(of)) of.ring.allocated(books_.stack(event.shape), event.address, event.shape, birth_of(word));
     return &word;
   }
 
   void alloc(const trace::Event& event) { begin(event, thread(event.thread)); }
+
+  void other(const trace::Event& event) {
+    thread(event.thread);
+    books_.other(event);
+  }
 
   // The slot if the block is known and live; counts what can't be if not.
   std::uint64_t* end(const trace::Event& event) {
@@ -141,29 +151,35 @@ class Ledger {
     return nullptr;
   }
 
+  // Whether everything that `of` did before its present event is known.
+  bool follows_all(Thread& of) const { return coverage_ == Coverage::Everything || std::exchange(of.seen, false); }
+
   void free(const trace::Event& event) {
     Thread& of = thread(event.thread);
-    of.ring.something_else();
-    std::uint64_t* word = end(event);
-    if (!word) [[unlikely]]
-      return;
-    const typename Books::Dead dead = books_.died(*word, event);
-    *word = BlockMap::kGone;
+    if (std::uint64_t* word = end(event)) [[likely]] {
+      const typename Books::Dead dead = books_.died(*word, event);
+      *word = BlockMap::kGone;
+      const bool may_be_known =
+          follows_all(of) && event.api != static_cast<std::uint8_t>(trace::FreeApi::ReallocUnsampled);
+      if (may_be_known) link(of.ring, dead);
+    }
+    of.ring.freed();
+  }
+
+  void link(const GrowthRing& ring, const typename Books::Dead& dead) {
     const trace::StackId stack = books_.stack(dead);
-    if (stack == trace::kEmptyStack || coverage_ == Coverage::Sample)
-      return;  // no stack is no evidence that two blocks belong together
-    GrowthRing::Entry* next = of.ring.successor(
+    if (stack == trace::kEmptyStack) return;  // no stack is no evidence that two blocks belong together
+    const GrowthRing::Entry* next = ring.successor(
         stack, books_.birth(dead), books_.last_birth(),
         [&](trace::ShapeId shape) { return books_.requested_bytes(shape) > books_.requested_bytes(dead); });
     if (next) [[unlikely]]
       take_over(dead, *next);
   }
 
-  void take_over(const typename Books::Dead& dead, GrowthRing::Entry& next) {
+  void take_over(const typename Books::Dead& dead, const GrowthRing::Entry& next) {
     std::uint64_t* word = map_.find(next.address);
     const bool same_block = word && BlockMap::is_live(*word) && birth_of(*word) == next.birth;
     if (same_block) books_.continued(dead, *word, GrowthKind::MallocCopyFree, Move::Copied);
-    next.shape = trace::kNoShape;  // a block continues one other at most
   }
 
   void realloc_end(const trace::Event& event) {

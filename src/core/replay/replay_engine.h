@@ -145,6 +145,7 @@ class ReplayEngine {
   std::uint64_t bucket_max_q_ = 0;
   std::uint32_t epoch_ = 0;
   std::uint32_t births_ = 0;
+  bool counted_ = false;  // births_ is what the recorder counted, not what the weights add up to
   std::uint64_t next_stop_ = 0;
   std::uint64_t last_stamp_ = 0;
   std::uint64_t last_rise_stamp_ = 0;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "made_up_trace.h"
+#include "trace/seen_counts.h"
 
 namespace tare::core {
 namespace {
@@ -203,12 +204,115 @@ TEST(Chains, MeansOfSampledOnesAreTheExactSums) {
   }
 }
 
-TEST(Chains, SamplingShowsNoGrowthByMallocCopyAndFree) {
+// Growth by malloc, copy and free as a sampling recorder shows it: each block with its own luck, and before each event
+// how much was seen. Another thread allocates meanwhile, and so does this one, at other places.
+class SampledVectors {
+ public:
+  SampledVectors(MadeUpTrace& made, std::vector<std::uint64_t> sizes, std::vector<double> weights)
+      : made_(made), sizes_(std::move(sizes)), weights_(std::move(weights)) {}
+
+  template <typename Luck>
+  void grow(Luck&& is_seen) {
+    const auto stack = made_.stack(0x2000);
+    bool before = false;
+    for (std::size_t i = 0; i <= sizes_.size(); ++i) {
+      const std::uint64_t address = 0x10010 + 0x100000 * i;
+      bool now = false;
+      if (i < sizes_.size()) {
+        now = is_seen(i);
+        if (now) {
+          note();
+          made_.alloc(address, made_.shape(stack, sizes_[i], 0, made_.info.sample_bytes != 0 ? weights_[i] : 1.0));
+        }
+        allocations_ += 1;
+        see_others(4);
+      }
+      if (before) {
+        note();
+        made_.free(address - 0x100000);
+      }
+      if (i > 0) ++frees_;
+      before = now;
+    }
+  }
+
+ private:
+  void note() {
+    if (made_.info.sample_bytes == 0) return;
+    const trace::SeenCounts seen{static_cast<std::uint32_t>(3 * allocations_), static_cast<std::uint16_t>(allocations_),
+                                 static_cast<std::uint16_t>(frees_)};
+    made_.add(trace::EventKind::Seen, seen.word());
+  }
+  void see_others(int count) {
+    const auto other = made_.shape(made_.stack(0x9000), 8);
+    for (int i = 0; i < count; ++i) {
+      if (made_.info.sample_bytes == 0) made_.alloc(0x70000010 + 32 * allocations_, other);
+      ++allocations_;
+    }
+  }
+  MadeUpTrace& made_;
+  std::vector<std::uint64_t> sizes_;
+  std::vector<double> weights_;
+  std::uint64_t allocations_ = 0;
+  std::uint64_t frees_ = 0;
+};
+
+TEST(Chains, MeansOfSampledGrowthByMallocCopyAndFreeAreTheExactSums) {
+  const std::vector<std::uint64_t> sizes = {100, 160, 300, 700, 800, 5000, 5001, 90'000};
+  const std::vector<double> weights = {3, 2, 2, 1.6, 1.6, 1.2, 1.2, 1};
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  constexpr int kExactChains = 10, kChains = 40'000;
+  MadeUpTrace exact_made;
+  SampledVectors exact_vectors(exact_made, sizes, weights);
+  for (int i = 0; i < kExactChains; ++i) exact_vectors.grow([](std::size_t) { return true; });
+  const Tables exact = exact_made.replay();
+  EXPECT_EQ(chain_value(exact, "chains"), kExactChains);
+  EXPECT_EQ(chain_value(exact, "steps"), kExactChains * 7);
   MadeUpTrace made;
   made.info.sample_bytes = 1000;
-  const auto push_back = made.stack(0x3000);
-  made.alloc(0x10010, made.shape(push_back, 16, 24, 1.5));
-  made.alloc(0x20010, made.shape(push_back, 32, 40, 1.5));
+  SampledVectors vectors(made, sizes, weights);
+  for (int i = 0; i < kChains; ++i)
+    vectors.grow([&](std::size_t block) { return uniform(random) < 1 / weights[block]; });
+  const Tables sampled = made.replay();
+  for (const char* column : {"chains", "steps", "slow_steps", "copied_bytes", "doubling_copied_bytes",
+                             "requested_bytes", "rounded_4k_bytes", "doubling_bytes"}) {
+    const double expected = chain_value(exact, column) * kChains / kExactChains;
+    EXPECT_NEAR(chain_value(sampled, column), expected, 0.04 * expected) << column;
+  }
+}
+
+TEST(Chains, SamplingLinksOnlyWhatIsKnownToFollow) {
+  const auto steps = [](std::uint64_t requested, double weight, trace::SeenCounts at_free) {
+    MadeUpTrace made;
+    made.info.sample_bytes = 1000;
+    const auto push_back = made.stack(0x3000);
+    made.add(trace::EventKind::Seen, trace::SeenCounts{100, 50, 20}.word());
+    made.alloc(0x10010, made.shape(push_back, 16, 24, 1.5));
+    made.add(trace::EventKind::Seen, trace::SeenCounts{200, 60, 30}.word());
+    made.alloc(0x20010, made.shape(push_back, requested, 40, weight));
+    if (at_free.allocations != 0) made.add(trace::EventKind::Seen, at_free.word());
+    made.free(0x10010);
+    const Tables tables = made.replay();
+    return tables["chains"].rows() == 0 ? 0.0 : chain_value(tables, "steps");
+  };
+  EXPECT_DOUBLE_EQ(steps(32, 2, {230, 61, 30}), 3);  // next: an allocation after the one before it
+  EXPECT_DOUBLE_EQ(steps(32, 2, {230, 68, 30}), 3);
+  EXPECT_EQ(steps(32, 2, {230, 69, 30}), 0);  // too many allocations lie between
+  EXPECT_EQ(steps(32, 2, {230, 61, 31}), 0);  // another free lies between
+  EXPECT_EQ(steps(32, 2, {}), 0);             // nobody knows what lies between
+  EXPECT_EQ(steps(16, 2, {230, 61, 30}), 0);  // doesn't grow
+  EXPECT_EQ(steps(32, 9, {230, 61, 30}), 0);  // too rare a chance to see it
+}
+
+TEST(Chains, OnlyTheFirstFreeAfterABlockMayBeItsPredecessors) {
+  MadeUpTrace made;
+  const auto a = made.stack(0x3000);
+  const auto other = made.shape(made.stack(0x5000), 8);
+  made.alloc(0x10010, made.shape(a, 16));
+  made.alloc(0x20010, other);
+  made.alloc(0x30010, made.shape(a, 64));
+  made.free(0x20010);
   made.free(0x10010);
   EXPECT_EQ(made.replay()["chains"].rows(), 0u);
 }
