@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "lib/atoms/unused_atoms.h"
+
 namespace tare {
 
 void SharedHeader::after_release(SharedOwner owner, std::uint32_t before) {
@@ -10,6 +12,8 @@ void SharedHeader::after_release(SharedOwner owner, std::uint32_t before) {
     references_.store(kImmortal, std::memory_order_relaxed);
   } else if (owner == SharedOwner::kHeap) {
     std::free(this);  // NOLINT(cppcoreguidelines-no-malloc): its owner's block begins at the header
+  } else {
+    count_unused_atom(this);
   }
 }
 

@@ -1,0 +1,98 @@
+// tare/atom_key.h: the words of a text that hashes are made of, and the two hashes of an atom's text.
+//
+// A text of up to 16 bytes is two words, which may overlap; longer ones are read 16 bytes at a time. A 64-by-64-bit
+// product, folded, mixes each pair (the idea of wyhash and its relatives).
+//
+//   seeded_hash  for the tables of dynamic atoms: two secret words are drawn from the system for each table, so that
+//                nobody outside can choose texts that collide. Differs from run to run; never shown to callers.
+//   static_hash  for the tables that the compiler makes, which can't know a secret and needn't: no text from outside
+//                is ever put into them, and how long their searches may get is checked when they are compiled. It reads
+//                16 bytes at most, so that asking a static table costs one product beside the seeded hash.
+//
+// constexpr, no state, any thread.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+namespace tare::atom_details {
+
+// Little-endian at compile time and on the machines supported; elsewhere hashes differ from these, which nobody sees.
+template <class Word>
+constexpr Word read_word(const char* p) {
+  Word word = 0;
+  if (std::is_constant_evaluated()) {
+    for (std::size_t i = 0; i < sizeof(Word); ++i) {
+      word |= static_cast<Word>(Word{static_cast<unsigned char>(p[i])} << (8 * i));
+    }
+  } else {
+    std::memcpy(&word, p, sizeof(Word));
+    if constexpr (std::endian::native == std::endian::big) {
+      Word swapped = 0;
+      for (std::size_t i = 0; i < sizeof(Word); ++i)
+        swapped = static_cast<Word>(swapped << 8 | ((word >> (8 * i)) & 255));
+      word = swapped;
+    }
+  }
+  return word;
+}
+
+struct KeyWords {
+  std::uint64_t first;
+  std::uint64_t last;
+};
+
+// The first and the last 8 bytes; both are the whole text if it's shorter than 17 bytes.
+constexpr KeyWords key_words(std::string_view text) {
+  const std::size_t n = text.size();
+  const char* p = text.data();
+  if (n >= 8) return {read_word<std::uint64_t>(p), read_word<std::uint64_t>(p + n - 8)};
+  if (n >= 4) return {read_word<std::uint32_t>(p), read_word<std::uint32_t>(p + n - 4)};
+  if (n == 0) return {0, 0};
+  const auto byte = [p](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(p[i])}; };
+  return {byte(0) | byte(n / 2) << 8 | byte(n - 1) << 16, 0};
+}
+
+__extension__ using Product = unsigned __int128;
+
+constexpr std::uint64_t fold_product(std::uint64_t a, std::uint64_t b) {
+  const Product product = Product{a} * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+struct HashSecret {
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+};
+
+inline constexpr std::uint64_t kOddWord = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
+
+constexpr std::uint64_t seeded_hash(std::string_view text, const HashSecret& secret) {
+  std::uint64_t state = secret.b;
+  if (text.size() > 16) {
+    const char* p = text.data();
+    // The last 16 bytes are left for the end, at least one of them.
+    for (std::size_t left = text.size(); left > 16; left -= 16, p += 16) {
+      state = fold_product(read_word<std::uint64_t>(p) ^ secret.a, read_word<std::uint64_t>(p + 8) ^ state) ^ secret.b;
+    }
+    const char* tail = text.data() + text.size() - 16;
+    const std::uint64_t mixed =
+        fold_product(read_word<std::uint64_t>(tail) ^ secret.a, read_word<std::uint64_t>(tail + 8) ^ state);
+    return fold_product(mixed ^ kOddWord, text.size() ^ secret.a);
+  }
+  const KeyWords words = key_words(text);
+  return fold_product(fold_product(words.first ^ secret.a, words.last ^ state) ^ kOddWord, text.size() ^ secret.a);
+}
+
+constexpr std::uint32_t static_hash(std::string_view text) {
+  const KeyWords words = key_words(text);
+  const std::uint64_t mixed =
+      fold_product(words.first ^ 0xA0761D6478BD642F, words.last ^ 0xE7037ED1A0B428DB ^ text.size());
+  return static_cast<std::uint32_t>(mixed ^ mixed >> 32);
+}
+
+}  // namespace tare::atom_details

@@ -1,0 +1,133 @@
+// tare/atom_table.h: the table that makes atoms (tare/atom.h), finds them, and frees those that nobody holds.
+//
+//   inline constexpr auto& kTags = tare::static_atoms<kTagNames>;                  // tare/static_atoms.h; optional
+//   tare::AtomTable table({.static_lists = {&kTags.list}});
+//   tare::Atom a = table.intern("main-header");
+//   if (!a) return tell(tare::describe(table.error()));
+//   tare::Atom b = table.intern(u"main-header");                                   // == a
+//   table.gc();
+//
+// Texts of up to 1 GiB - 1 bytes. A table that has never interned anything takes a few KiB.
+//
+// Life and death. A table holds its atoms without counting as a user. When the last user lets go, the atom becomes
+// unused and stays: interning its text again finds it. Once AtomTableOptions::unused_threshold atoms became unused, or
+// a quarter as many as there are atoms if that is more, the thread that released the last of them sweeps one shard of
+// 16, and so on round the table; gc() sweeps all. Sweeping takes about 10 ns an unused atom and 2 ns a used one, and
+// gives empty pages back to the system. So unused atoms are bounded without anybody calling gc(), and no release does
+// more than count, save the rare one that sweeps a shard.
+//
+// Threads. Everything may be called from any thread at once, save the destructor. The table has 16 shards, chosen by
+// hash; each has a lock of 4 bytes. While the process has one thread, locks and counts are plain memory accesses. Each
+// shard's hash table grows and shrinks by itself: no pause stops all threads, and the longest stops one shard (about 20
+// ns an atom of it).
+//
+// Where the atoms lie. All tables of a process share a range of 32 GiB of addresses, reserved when the first one
+// interns. If that can't be had (RLIMIT_AS, containers) a smaller one is: half, a quarter, down to 1 MiB; under
+// RLIMIT_AS half of the limit at most. range() says what was got. What doesn't fit gives a null atom and an error.
+//
+// Collisions can't be forced: the hash is seeded by the system, for each table (tare/atom_key.h).
+//
+// After Firefox's atom table (shards; dead atoms swept in bulk; a small threshold in debug builds) and V8's string
+// table (4-byte handles). What differs: the atom is the shared string buffer itself, and lies in the table's own slabs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tare/atom.h"
+
+namespace tare {
+
+enum class AtomError : std::uint8_t {
+  kNone,
+  kTooLong,          // more than SharedHeader::kLargestSize bytes
+  kNoRange,          // no address range could be reserved, however small
+  kRangeFull,        // the range has no room for the atom
+  kNoMemory,         // malloc or the system refused
+  kTooManyTables,    // 255 live in the process already
+  kStaticListTaken,  // another static list has the number of one of this table's
+};
+
+// One sentence in English, static storage.
+const char* describe(AtomError error) noexcept;
+
+struct AtomTableOptions {
+  std::array<const StaticAtomList*, kMostStaticLists> static_lists{};  // null: none. Searched first, in this order
+
+  // How many atoms may become unused before a shard is swept, unless a quarter of all is more. 0: 10,000, as in
+  // Firefox; with assertions (NDEBUG undefined) 64, so that the rare path is taken often.
+  std::uint32_t unused_threshold = 0;
+};
+
+// Where a table's memory is. Parts add up: total_bytes = mapped_bytes + malloc_bytes = all parts marked +.
+struct AtomTableUse {
+  std::size_t static_atoms = 0;
+  std::size_t static_bytes = 0;  // in read-only memory, not in the total
+
+  std::size_t used_atoms = 0;    // dynamic ones that somebody holds
+  std::size_t unused_atoms = 0;  // that the next sweep would free
+
+  std::size_t header_bytes = 0;     // + 8 an atom
+  std::size_t character_bytes = 0;  // + without NUL
+  std::size_t padding_bytes = 0;    // + the NUL, and rounding up to 8
+  std::size_t free_bytes = 0;       // + blocks of freed atoms, for atoms to come
+  std::size_t unfilled_bytes = 0;   // + of slabs: not used yet, or their own headers
+  std::size_t table_bytes = 0;      // + the hash tables and the table object
+
+  std::size_t slots = 0;  // atoms that the hash tables have room for
+
+  // The same atoms by whether their characters were ever handed out (Atom::share).
+  std::size_t handed_out_atoms = 0;
+  std::size_t handed_out_bytes = 0;  // header, characters and padding
+  std::size_t unshared_atoms = 0;
+  std::size_t unshared_bytes = 0;
+
+  std::size_t mapped_bytes = 0;  // pages of the range
+  std::size_t malloc_bytes = 0;  // as malloc_usable_size says
+  std::size_t total_bytes = 0;
+};
+
+struct AtomRangeUse {
+  std::size_t wanted_bytes = 0;    // 32 GiB
+  std::size_t reserved_bytes = 0;  // less after a fallback; 0 before the first atom, or if nothing could be reserved
+  std::size_t mapped_bytes = 0;    // pages that tables have
+};
+
+class AtomTable {
+ public:
+  explicit AtomTable(const AtomTableOptions& options = {});
+  // Frees all atoms that nobody holds. Those that are still held stay readable for ever, in pages that nobody gives
+  // back; they are equal to no atom of another table.
+  ~AtomTable();
+  AtomTable(const AtomTable&) = delete;
+  AtomTable& operator=(const AtomTable&) = delete;
+
+  // The atom of the text, made if there is none. Null on error; then error() of this thread's last failure says why.
+  [[nodiscard]] Atom intern(std::string_view text);
+  [[nodiscard]] Atom intern(std::u16string_view text);  // native byte order
+
+  // The atom of the text if there is one, null if not. Makes nothing.
+  [[nodiscard]] Atom find(std::string_view text);
+  [[nodiscard]] Atom find(std::u16string_view text);
+
+  // Frees every unused atom, and memory that then is empty. Returns how many atoms it freed.
+  std::size_t gc();
+
+  // Walks all atoms, one shard locked at a time: 2 ns an atom.
+  AtomTableUse use() const;
+
+  // Why this table last returned null, from any thread; kNone if it never did.
+  AtomError error() const noexcept;
+
+  static AtomRangeUse range() noexcept;
+
+  struct Books;  // see src/lib/atoms/table.cc
+
+ private:
+  Books* books_ = nullptr;
+  AtomError construction_error_ = AtomError::kNone;
+};
+
+}  // namespace tare

@@ -1,0 +1,90 @@
+// The block of a dynamic atom: a SharedHeader with the atoms' own meaning, then the characters, a NUL, and zeros to 8.
+//
+// References: 0 for a freed block, 1 for an atom that only the table holds, 1 more for each holder. Blocks of a slab
+// follow each other without gaps, freed ones too, so that a slab can be walked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "lib/cage/poison.h"
+#include "tare/atom.h"
+
+namespace tare {
+
+class AtomBlock {
+ public:
+  static constexpr std::size_t kUnit = atom_details::kHandleUnitBytes;
+  static constexpr std::size_t kLeastBytes = 2 * kUnit;
+
+  static constexpr std::size_t bytes_for(std::size_t size_bytes) {
+    return (sizeof(SharedHeader) + size_bytes + 1 + kUnit - 1) & ~(kUnit - 1);
+  }
+  static std::size_t bytes_of(const SharedHeader* block) { return bytes_for(block->size_bytes()); }
+
+  static SharedHeader* at(std::uint32_t handle) {
+    return reinterpret_cast<SharedHeader*>(atom_details::range_base + handle * kUnit);
+  }
+  static std::uint32_t handle_of(const void* block) {
+    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - atom_details::range_base);
+    return static_cast<std::uint32_t>(offset / kUnit);
+  }
+
+  // An atom with one holder besides the table.
+  static void make(std::byte* memory, std::string_view text) {
+    unpoison(memory, bytes_for(text.size()));
+    const std::size_t bytes = bytes_for(text.size());
+    std::memset(memory + bytes - kUnit, 0, kUnit);  // before the header: in the least block they overlap nowhere
+    auto* block = new (memory) SharedHeader(SharedOwner::kAtom, static_cast<std::uint32_t>(text.size()), 2);
+    if (!text.empty()) std::memcpy(block->writable_characters(), text.data(), text.size());
+  }
+
+  // `bytes` of nothing, at least kLeastBytes: a block like others to who walks, and a link to another.
+  static void make_free(std::byte* memory, std::size_t bytes, std::uint32_t next) {
+    unpoison(memory, kLeastBytes);
+    new (memory) SharedHeader(SharedOwner::kHeap, static_cast<std::uint32_t>(bytes - sizeof(SharedHeader) - 1), 0);
+    std::memcpy(memory + sizeof(SharedHeader), &next, sizeof(next));
+    poison(memory + sizeof(SharedHeader), bytes - sizeof(SharedHeader));
+  }
+  static std::uint32_t next_free(const SharedHeader* block) {
+    unpoison(block->characters(), sizeof(std::uint32_t));
+    std::uint32_t next = 0;
+    std::memcpy(&next, block->characters(), sizeof(next));
+    return next;
+  }
+  static bool is_free(const SharedHeader* block) { return block->references_.load(std::memory_order_relaxed) == 0; }
+
+  static std::uint32_t references(const SharedHeader* block) {
+    return block->references_.load(std::memory_order_relaxed);
+  }
+  static bool is_unused(const SharedHeader* block) { return references(block) == 1; }
+
+  // Takes a reference to a block of the table that may be freed meanwhile. False if it was.
+  static bool acquire_unless_dead(SharedHeader* block) {
+    std::uint32_t references = block->references_.load(std::memory_order_relaxed);
+    while (references != 0) {
+      if (references >= SharedHeader::kSaturated) return true;  // immortal: not counted any more
+      if (block->references_.compare_exchange_weak(references, references + 1, std::memory_order_acquire,
+                                                   std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Claims an unused atom for freeing: false if somebody holds it by now.
+  static bool kill(SharedHeader* block) {
+    std::uint32_t unused = 1;
+    return block->references_.compare_exchange_strong(unused, 0, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+
+  static bool was_handed_out(const SharedHeader* block) { return block->owner() == SharedOwner::kHandedOutAtom; }
+  static void mark_handed_out(SharedHeader* block) {
+    block->owner_and_size_.fetch_or(std::uint32_t{1} << 31, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace tare

@@ -1,0 +1,88 @@
+// The hash table of one shard: an array of buckets, any number of them, searched from the one that the hash names.
+//
+// Not a power of two, so that it can grow by half: over all sizes an atom has 7 bytes of it on average, against 8.5
+// when growing doubles. One writer at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "lib/atoms/bucket.h"
+#include "lib/atoms/range.h"
+
+namespace tare {
+
+class BucketArray {
+ public:
+  // Zeroed. From the range's pages if it's a page or more, else from malloc. Empty if there is no memory.
+  static BucketArray make(std::size_t count, std::uint8_t table_id);
+  void free();
+
+  // In one word, so that it can be replaced at one stroke: the address above bit 6, the count in 22 bits.
+  static constexpr std::size_t kMostBuckets = (std::size_t{1} << 22) - 1;  // 43 million atoms a shard
+  std::uint64_t packed() const { return reinterpret_cast<std::uintptr_t>(buckets_) >> 6 << 22 | count_; }
+  static BucketArray unpacked(std::uint64_t packed) {
+    BucketArray array;
+    array.buckets_ = reinterpret_cast<AtomBucket*>(packed >> 22 << 6);
+    array.count_ = packed & kMostBuckets;
+    return array;
+  }
+
+  bool is_empty() const { return buckets_ == nullptr; }
+  std::size_t count() const { return count_; }
+  std::size_t capacity() const { return count_ * AtomBucket::kSlots; }
+  const AtomBucket& bucket(std::size_t index) const { return buckets_[index]; }
+
+  std::size_t mapped_bytes() const { return is_mapped() ? rounded_bytes() : 0; }
+  std::size_t malloc_bytes() const;
+
+  static std::uint8_t tag_of(std::uint64_t hash) {
+    const auto tag = static_cast<std::uint8_t>(hash);
+    return tag == AtomBucket::kEmpty ? std::uint8_t{1} : tag;
+  }
+  std::size_t home_of(std::uint64_t hash) const { return static_cast<std::size_t>((hash >> 32) * count_ >> 32); }
+  void prefetch(std::uint64_t hash) const { __builtin_prefetch(&buckets_[home_of(hash)]); }
+
+  // The handle of the first atom with this hash's tag that is_wanted(handle) accepts; 0 if there is none.
+  template <class IsWanted>
+  std::uint32_t find(std::uint64_t hash, IsWanted&& is_wanted) const;
+
+  // Adds an atom that isn't there. There must be room.
+  void insert(std::uint64_t hash, std::uint32_t handle);
+  // Removes an atom that is there.
+  void remove(std::uint64_t hash, std::uint32_t handle);
+
+ private:
+  static constexpr std::size_t kLeastMapped = 4096;
+
+  std::size_t size_bytes() const { return count_ * sizeof(AtomBucket); }
+  std::size_t rounded_bytes() const {
+    const std::size_t page = atom_range::page_bytes();
+    return (size_bytes() + page - 1) & ~(page - 1);
+  }
+  bool is_mapped() const { return size_bytes() >= kLeastMapped; }
+  std::size_t after(std::size_t index) const { return index + 1 == count_ ? 0 : index + 1; }
+
+  AtomBucket* buckets_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+template <class IsWanted>
+std::uint32_t BucketArray::find(std::uint64_t hash, IsWanted&& is_wanted) const {
+  const std::uint8_t tag = tag_of(hash);
+  std::size_t at = home_of(hash);
+  for (std::size_t i = 0; i < count_; ++i, at = after(at)) {
+    const AtomBucket& bucket = buckets_[at];
+    for (std::uint32_t slots = bucket.match(tag); slots != 0; slots &= slots - 1) {
+      const std::uint32_t handle = bucket.handle(static_cast<unsigned>(std::countr_zero(slots)));
+      if (is_wanted(handle)) [[likely]]
+        return handle;
+    }
+    if (!bucket.was_passed()) [[likely]]
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace tare

@@ -1,0 +1,112 @@
+#include "lib/atoms/range.h"
+
+#include <atomic>
+#include <mutex>
+#include <new>
+
+#include "lib/atoms/block.h"
+#include "lib/cage/system_pages.h"
+
+namespace tare {
+
+std::byte* atom_details::range_base = nullptr;
+
+namespace atom_range {
+
+namespace {
+
+constexpr std::size_t kWanted = std::size_t{32} << 30;  // what 4 bytes reach in units of 8
+constexpr std::size_t kLeast = std::size_t{1} << 20;
+constexpr std::size_t kGuard =
+    atom_details::kFirstDynamicHandle * AtomBlock::kUnit;  // 512 KiB: handles of static atoms
+static_assert(kGuard < kLeast);
+
+// Never destroyed: atoms may outlive everything else. In a union so that no destructor is registered for it.
+union Storage {
+  Cage cage;
+  Storage() : cage() {}
+  ~Storage() {}
+};
+
+struct Range {
+  std::mutex mutex;
+  bool tried = false;
+  std::atomic<std::uint8_t>* owners = nullptr;  // of pages; zero pages of the system until written
+  std::size_t page_bytes = 0;
+};
+
+Range& range() {
+  static constinit Range the_range;
+  return the_range;
+}
+
+Cage& cage() {
+  static Storage storage;
+  return storage.cage;
+}
+
+void set_owner(const PageRun& run, std::uint8_t id) {
+  const Range& r = range();
+  const std::size_t first = static_cast<std::size_t>(run.data - atom_details::range_base) / r.page_bytes;
+  for (std::size_t i = 0; i < run.size_bytes / r.page_bytes; ++i) {
+    r.owners[first + i].store(id, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace
+
+AtomError ensure() {
+  Range& r = range();
+  const std::lock_guard<std::mutex> lock(r.mutex);
+  if (atom_details::range_base != nullptr) return AtomError::kNone;
+  if (r.tried) return AtomError::kNoRange;
+  r.tried = true;
+  // Small pages: with huge ones a table of 2,000 atoms would have 2 MiB resident, and freed slabs would stay.
+  CageResult<Cage> made = Cage::reserve(
+      {.size_bytes = kWanted, .least_bytes = kLeast, .guard_bytes = kGuard, .huge_pages = HugePages::kAvoid});
+  if (!made) return AtomError::kNoRange;
+  const std::size_t pages = made.value().size_bytes() / made.value().page_bytes();
+  std::byte* owners = system_pages::map_books(pages);
+  if (owners == nullptr) return AtomError::kNoRange;
+  r.owners = reinterpret_cast<std::atomic<std::uint8_t>*>(owners);
+  r.page_bytes = made.value().page_bytes();
+  cage() = std::move(made.value());
+  atom_details::range_base = cage().base();
+  return AtomError::kNone;
+}
+
+CageResult<PageRun> allocate(std::size_t size_bytes, std::uint8_t table_id) {
+  CageResult<PageRun> run = cage().allocate(size_bytes);
+  if (run) set_owner(run.value(), table_id);
+  return run;
+}
+
+void free(const PageRun& run) {
+  set_owner(run, 0);
+  cage().free(run, FreedPages::kReturn);
+}
+
+void abandon(const PageRun& run) { set_owner(run, 0); }
+
+std::size_t page_bytes() { return range().page_bytes; }
+
+std::uint8_t owner_of(const void* address) {
+  const Range& r = range();
+  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - atom_details::range_base);
+  return r.owners[offset / r.page_bytes].load(std::memory_order_relaxed);
+}
+
+AtomRangeUse use() {
+  Range& r = range();
+  const std::lock_guard<std::mutex> lock(r.mutex);
+  AtomRangeUse use{.wanted_bytes = kWanted};
+  if (atom_details::range_base == nullptr) return use;
+  const CageUse cage_use = cage().use();
+  use.reserved_bytes = cage_use.reserved_bytes;
+  use.mapped_bytes = cage_use.used_bytes;
+  return use;
+}
+
+}  // namespace atom_range
+
+}  // namespace tare

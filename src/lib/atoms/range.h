@@ -1,0 +1,28 @@
+// The range of addresses in which all atoms of the process lie, and which table each of its pages belongs to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tare/atom_table.h"
+#include "tare/cage.h"
+
+namespace tare::atom_range {
+
+// Reserves the range unless that was done, or tried without success.
+AtomError ensure();
+
+// Whole pages for a table. id: 1 to 255.
+CageResult<PageRun> allocate(std::size_t size_bytes, std::uint8_t table_id);
+void free(const PageRun& run);
+
+std::size_t page_bytes();
+
+// Who has the page at this address, which lies in the range; 0 if nobody.
+std::uint8_t owner_of(const void* address);
+// Leaves the pages to nobody, for good: a table goes that has atoms which are still held.
+void abandon(const PageRun& run);
+
+AtomRangeUse use();
+
+}  // namespace tare::atom_range

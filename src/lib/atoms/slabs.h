@@ -1,0 +1,140 @@
+// The memory of one shard's atoms: slabs in the process' range, filled from the start, with lists of freed blocks.
+//
+// Slabs are small while the shard is (512 bytes at first, then a 16th of what it has, later a 32nd, up to 64 KiB),
+// because all 16 shards have one that is partly filled: with 16 KiB each a table of 10,000 atoms takes 7 bytes more an
+// atom. A shard's first 16 KiB are in slabs below a page, which share pages that the table carves (SmallSlabs). A text
+// of more than kLargeBytes has a slab of its own.
+//
+// Not thread-safe: the shard's lock protects it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/atoms/block.h"
+#include "lib/atoms/mutex.h"
+#include "tare/atom_table.h"
+#include "tare/cage.h"
+
+namespace tare {
+
+// Slabs below a page for all shards of a table. They stay until the table goes: 16 KiB a shard or little more.
+class SmallSlabs {
+ public:
+  static constexpr std::size_t kGrain = 512;
+
+  // Up to size_bytes, a multiple of the grain: what is left of a page is given as it is.
+  CageResult<PageRun> allocate(std::size_t size_bytes, std::uint8_t table_id);
+
+  void add_use(AtomTableUse& use);
+
+  // Calls give_back(first byte) for every page.
+  template <class GiveBack>
+  void release(GiveBack&& give_back);
+
+  // In the page's first bytes; the rest is carved.
+  struct Page {
+    std::uint32_t next;
+    std::uint32_t reserved;
+  };
+
+ private:
+  AtomMutex mutex_;
+  std::uint32_t first_page_ = 0;
+  std::byte* next_ = nullptr;
+  std::byte* end_ = nullptr;
+  std::size_t mapped_bytes_ = 0;
+};
+
+class AtomSlabs {
+ public:
+  // A block, poisoned. Null if there is no memory: then error() says why.
+  std::byte* allocate(std::size_t block_bytes, SmallSlabs& small, std::uint8_t table_id);
+  AtomError error() const { return error_; }
+
+  // Makes the blocks without references, old and new, free space; slabs without atoms go back to the system.
+  void reclaim();
+
+  // Calls visit(block) for every block, free ones too, and slab(bytes of the slab, bytes of it in blocks).
+  template <class Visit, class VisitSlab>
+  void walk(Visit&& visit, VisitSlab&& slab) const;
+
+  std::size_t mapped_bytes() const { return mapped_bytes_; }  // slabs of whole pages
+
+  // When the table goes: gives back what has no atom left and leaves the rest to nobody. True if nothing is left.
+  bool abandon();
+
+ private:
+  static constexpr std::size_t kMostSlabBytes = 64 * 1024;
+  static constexpr std::size_t kMostSmallBytes = 16 * 1024;  // of a shard in small slabs; then whole pages
+  static constexpr std::size_t kLargeBytes = 32 * 1024;
+  static constexpr std::size_t kListedBytes = 256;  // free blocks below have a list for each size
+  static constexpr std::size_t kLists = kListedBytes / AtomBlock::kUnit + 1;
+  static constexpr int kTries = 8;  // of the last list, where not every block fits
+
+  // At the start of every slab. The blocks follow.
+  struct Slab {
+    std::uint32_t next;        // handle; 0 ends the list
+    std::uint32_t size_units;  // of 8 bytes
+    std::uint32_t fill_units;  // where the blocks end, this header included
+    std::uint32_t is_small;    // carved from a page of several
+  };
+  static_assert(sizeof(Slab) == 16);
+
+  static Slab* slab_at(std::uint32_t handle) { return reinterpret_cast<Slab*>(AtomBlock::at(handle)); }
+  static std::byte* begin_of(Slab* slab) { return reinterpret_cast<std::byte*>(slab) + sizeof(Slab); }
+  static std::byte* end_of(Slab* slab) {
+    return reinterpret_cast<std::byte*>(slab) + std::size_t{slab->fill_units} * AtomBlock::kUnit;
+  }
+  static std::size_t bytes_of(const Slab* slab) { return std::size_t{slab->size_units} * AtomBlock::kUnit; }
+
+  static std::size_t list_for(std::size_t bytes) {
+    return (bytes < kListedBytes ? bytes : kListedBytes) / AtomBlock::kUnit;
+  }
+
+  void add_free(std::byte* memory, std::size_t bytes);
+  std::byte* take_free(std::size_t bytes);
+  std::byte* split(SharedHeader* block, std::size_t bytes);
+  std::byte* fill(std::size_t bytes);
+  bool add_slab(std::size_t block_bytes, SmallSlabs& small, std::uint8_t table_id);
+  CageResult<PageRun> memory_for_slab(std::size_t least, SmallSlabs& small, std::uint8_t table_id, bool& is_small);
+  Slab* link_slab(const PageRun& run, bool is_small);
+  void close_filling();
+  void return_slab(Slab* slab);
+
+  std::uint32_t first_ = 0;    // all slabs
+  std::uint32_t filling_ = 0;  // the one that is being filled
+  std::uint64_t filled_lists_ = 0;
+  std::size_t mapped_bytes_ = 0;
+  std::size_t slab_bytes_ = 0;
+  AtomError error_ = AtomError::kNone;
+  std::array<std::uint32_t, kLists> free_{};
+  static_assert(kLists <= 64);
+};
+
+template <class GiveBack>
+void SmallSlabs::release(GiveBack&& give_back) {
+  while (first_page_ != 0) {
+    auto* page = reinterpret_cast<std::byte*>(AtomBlock::at(first_page_));
+    first_page_ = reinterpret_cast<Page*>(page)->next;
+    give_back(page);
+  }
+}
+
+template <class Visit, class VisitSlab>
+void AtomSlabs::walk(Visit&& visit, VisitSlab&& visit_slab) const {
+  for (std::uint32_t handle = first_; handle != 0;) {
+    Slab* slab = slab_at(handle);
+    std::byte* const end = end_of(slab);
+    for (std::byte* at = begin_of(slab); at < end;) {
+      auto* block = reinterpret_cast<SharedHeader*>(at);
+      visit(block);
+      at += AtomBlock::bytes_of(block);
+    }
+    visit_slab(bytes_of(slab), static_cast<std::size_t>(end - begin_of(slab)));
+    handle = slab->next;
+  }
+}
+
+}  // namespace tare

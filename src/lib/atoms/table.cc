@@ -1,0 +1,299 @@
+// The table: 16 shards, static lists before them, and which shard is swept next.
+#include "tare/atom_table.h"
+
+#include <malloc.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "lib/atoms/range.h"
+#include "lib/atoms/readers.h"
+#include "lib/atoms/shard.h"
+#include "lib/atoms/static_lists.h"
+#include "lib/atoms/unused_atoms.h"
+#include "lib/atoms/utf16.h"
+#include "tare/static_atoms.h"
+
+namespace tare {
+
+namespace {
+
+constexpr std::size_t kShards = 16;
+constexpr std::size_t kMostTables = 255;
+#ifdef NDEBUG
+constexpr std::uint32_t kDefaultThreshold = 10'000;
+#else
+constexpr std::uint32_t kDefaultThreshold = 64;
+#endif
+
+}  // namespace
+
+struct AtomTable::Books {
+  AtomTableFacts facts;
+  std::uint32_t static_list_count = 0;
+  std::array<const StaticAtomList*, kMostStaticLists> static_lists{};
+  std::uint32_t threshold = 0;
+  // Atoms that must become unused in one stripe (AtomShard::became_unused) before a shard is swept.
+  std::atomic<std::uint32_t> step{0};
+  std::atomic<std::uint32_t> next_swept{0};
+  std::atomic<AtomError> error{AtomError::kNone};
+  AtomShard shards[kShards];
+
+  static std::size_t shard_of(std::uint64_t hash) { return hash >> 8 & (kShards - 1); }
+  AtomShard& shard(std::uint64_t hash) { return shards[shard_of(hash)]; }
+
+  std::size_t approximate_count() const {
+    std::size_t count = 0;
+    for (const AtomShard& shard : shards) count += shard.approximate_count();
+    return count;
+  }
+
+  void set_step() {
+    const std::size_t unused = std::max<std::size_t>(threshold, approximate_count() / 4);
+    step.store(static_cast<std::uint32_t>(std::max<std::size_t>(unused / kShards, 1)), std::memory_order_relaxed);
+  }
+
+  std::uint32_t find_static(std::string_view text) const {
+    if (static_list_count == 0) return 0;
+    const std::uint32_t hash = atom_details::static_hash(text);
+    for (std::uint32_t i = 0; i < static_list_count; ++i) {
+      if (const std::uint32_t handle = static_lists::find(*static_lists[i], text, hash); handle != 0) return handle;
+    }
+    return 0;
+  }
+
+  Atom fail(AtomError why) {
+    error.store(why, std::memory_order_relaxed);
+    return {};
+  }
+
+  // The range is reserved when the first atom is made, so that a table that isn't used costs no addresses.
+  std::atomic<bool> is_ready{false};
+  bool make_ready() {
+    if (is_ready.load(std::memory_order_acquire)) [[likely]]
+      return true;
+    if (const AtomError why = atom_range::ensure(); why != AtomError::kNone) {
+      fail(why);
+      return false;
+    }
+    is_ready.store(true, std::memory_order_release);
+    return true;
+  }
+};
+
+namespace {
+
+struct Tables {
+  std::mutex mutex;
+  std::atomic<AtomTable::Books*> by_id[kMostTables + 1] = {};
+};
+constinit Tables tables;
+
+// A text in bytes: of UTF-16, on the stack if it's short.
+class Bytes16 {
+ public:
+  explicit Bytes16(std::u16string_view text) {
+    char* to = on_stack_;
+    if (text.size() > kOnStack / utf16::kMostBytesPerUnit) {
+      if (text.size() > SharedHeader::kLargestSize) {
+        error_ = AtomError::kTooLong;
+        return;
+      }
+      to = static_cast<char*>(std::malloc(text.size() * utf16::kMostBytesPerUnit));  // NOLINT
+      if (to == nullptr) {
+        error_ = AtomError::kNoMemory;
+        return;
+      }
+      on_heap_ = to;
+    }
+    text_ = {to, utf16::to_bytes(text, to)};
+  }
+  ~Bytes16() { std::free(on_heap_); }  // NOLINT(cppcoreguidelines-no-malloc)
+  Bytes16(const Bytes16&) = delete;
+  Bytes16& operator=(const Bytes16&) = delete;
+
+  AtomError error() const { return error_; }
+  std::string_view text() const { return text_; }
+
+ private:
+  static constexpr std::size_t kOnStack = 384;
+  char on_stack_[kOnStack];
+  char* on_heap_ = nullptr;
+  std::string_view text_;
+  AtomError error_ = AtomError::kNone;
+};
+
+}  // namespace
+
+const char* describe(AtomError error) noexcept {
+  switch (error) {
+    case AtomError::kNone:
+      return "no error";
+    case AtomError::kTooLong:
+      return "the text is longer than an atom can be";
+    case AtomError::kNoRange:
+      return "the process can't have the addresses that atoms need (see ulimit -v)";
+    case AtomError::kRangeFull:
+      return "the range of addresses for atoms is full";
+    case AtomError::kNoMemory:
+      return "there is no memory for the atom";
+    case AtomError::kTooManyTables:
+      return "the process has as many atom tables as it can have";
+    case AtomError::kStaticListTaken:
+      return "two lists of static atoms have the same number";
+  }
+  return "unknown error";
+}
+
+AtomTable::AtomTable(const AtomTableOptions& options) {
+  for (const StaticAtomList* list : options.static_lists) {
+    if (list != nullptr && !register_static_atoms(*list)) {
+      construction_error_ = AtomError::kStaticListTaken;
+      return;
+    }
+  }
+  void* memory = std::aligned_alloc(alignof(Books), sizeof(Books));
+  if (memory == nullptr) {
+    construction_error_ = AtomError::kNoMemory;
+    return;
+  }
+  auto* made = new (memory) Books;
+  {
+    const std::lock_guard<std::mutex> lock(tables.mutex);
+    std::size_t id = 1;
+    while (id <= kMostTables && tables.by_id[id].load(std::memory_order_relaxed) != nullptr) ++id;
+    if (id <= kMostTables) {
+      made->facts.id = static_cast<std::uint8_t>(id);
+      tables.by_id[id].store(made, std::memory_order_release);
+    }
+  }
+  if (made->facts.id == 0) {
+    made->~Books();
+    std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
+    construction_error_ = AtomError::kTooManyTables;
+    return;
+  }
+  for (const StaticAtomList* list : options.static_lists) {
+    if (list != nullptr) made->static_lists[made->static_list_count++] = list;
+  }
+  std::uint64_t words[2];
+  if (getrandom(words, sizeof(words), 0) != static_cast<ssize_t>(sizeof(words))) {
+    // No entropy to be had (an old kernel, a filter): addresses are random too, if less so.
+    words[0] = reinterpret_cast<std::uintptr_t>(made) * atom_details::kOddWord;
+    words[1] = reinterpret_cast<std::uintptr_t>(&options) * ~atom_details::kOddWord;
+  }
+  made->facts.secret = {words[0], words[1]};
+  made->threshold = options.unused_threshold != 0 ? options.unused_threshold : kDefaultThreshold;
+  made->set_step();
+  atom_readers::prepare();
+  books_ = made;
+}
+
+AtomTable::~AtomTable() {
+  if (books_ == nullptr) return;
+  bool is_empty = true;
+  for (AtomShard& shard : books_->shards) is_empty = shard.abandon(books_->facts) && is_empty;
+  books_->facts.small_slabs.release([is_empty](std::byte* page) {
+    const PageRun run{page, atom_range::page_bytes(), PageRun::Contents::kStale};
+    if (is_empty) {
+      unpoison(page, run.size_bytes);
+      atom_range::free(run);
+    } else {
+      atom_range::abandon(run);
+    }
+  });
+  tables.by_id[books_->facts.id].store(nullptr, std::memory_order_release);
+  books_->~Books();
+  std::free(books_);  // NOLINT(cppcoreguidelines-no-malloc)
+}
+
+Atom AtomTable::intern(std::string_view text) {
+  if (books_ == nullptr) return {};
+  if (const std::uint32_t handle = books_->find_static(text); handle != 0) return Atom::adopt_handle(handle);
+  if (text.size() > SharedHeader::kLargestSize) return books_->fail(AtomError::kTooLong);
+  if (!books_->make_ready()) return {};
+  const std::uint64_t hash = atom_details::seeded_hash(text, books_->facts.secret);
+  AtomShard& shard = books_->shard(hash);
+  if (!shared_details::is_single_threaded() && atom_readers::may_read()) {
+    if (const std::uint32_t handle = shard.find_shared(text, hash); handle != 0) return Atom::adopt_handle(handle);
+  }
+  AtomError error = AtomError::kNone;
+  const std::uint32_t handle = shard.intern(text, hash, books_->facts, error);
+  if (handle == 0) return books_->fail(error);
+  return Atom::adopt_handle(handle);
+}
+
+Atom AtomTable::find(std::string_view text) {
+  if (books_ == nullptr) return {};
+  if (const std::uint32_t handle = books_->find_static(text); handle != 0) return Atom::adopt_handle(handle);
+  const std::uint64_t hash = atom_details::seeded_hash(text, books_->facts.secret);
+  AtomShard& shard = books_->shard(hash);
+  if (!shared_details::is_single_threaded() && atom_readers::may_read()) {
+    return Atom::adopt_handle(shard.find_shared(text, hash));
+  }
+  return Atom::adopt_handle(shard.find(text, hash));
+}
+
+Atom AtomTable::intern(std::u16string_view text) {
+  const Bytes16 bytes(text);
+  if (bytes.error() != AtomError::kNone) return books_ == nullptr ? Atom{} : books_->fail(bytes.error());
+  return intern(bytes.text());
+}
+
+Atom AtomTable::find(std::u16string_view text) {
+  const Bytes16 bytes(text);
+  if (bytes.error() != AtomError::kNone) return books_ == nullptr ? Atom{} : books_->fail(bytes.error());
+  return find(bytes.text());
+}
+
+std::size_t AtomTable::gc() {
+  if (books_ == nullptr) return 0;
+  std::size_t freed = 0;
+  for (AtomShard& shard : books_->shards) freed += shard.sweep(books_->facts);
+  books_->set_step();
+  return freed;
+}
+
+AtomError AtomTable::error() const noexcept {
+  return books_ == nullptr ? construction_error_ : books_->error.load(std::memory_order_relaxed);
+}
+
+AtomTableUse AtomTable::use() const {
+  AtomTableUse use;
+  if (books_ == nullptr) return use;
+  for (std::uint32_t i = 0; i < books_->static_list_count; ++i) {
+    use.static_atoms += books_->static_lists[i]->count;
+    use.static_bytes += books_->static_lists[i]->size_bytes;
+  }
+  for (AtomShard& shard : books_->shards) shard.add_use(use);
+  books_->facts.small_slabs.add_use(use);
+  const std::size_t own = malloc_usable_size(books_);
+  use.malloc_bytes += own;
+  use.table_bytes += own;
+  use.total_bytes = use.mapped_bytes + use.malloc_bytes;
+  return use;
+}
+
+AtomRangeUse AtomTable::range() noexcept { return atom_range::use(); }
+
+void count_unused_atom(const SharedHeader* block) {
+  // The page's owner, not the atom's shard: stripes only keep threads from writing the same line.
+  AtomTable::Books* books = tables.by_id[atom_range::owner_of(block)].load(std::memory_order_acquire);
+  if (books == nullptr) return;  // the table is gone
+  std::atomic<std::uint32_t>& stripe =
+      books->shards[reinterpret_cast<std::uintptr_t>(block) / atom_range::page_bytes() % kShards].became_unused;
+  const std::uint32_t before = shared_details::exchange_add(stripe, 1, std::memory_order_relaxed);
+  if (before < books->step.load(std::memory_order_relaxed)) [[likely]]
+    return;
+  stripe.store(0, std::memory_order_relaxed);
+  const std::uint32_t next = books->next_swept.fetch_add(1, std::memory_order_relaxed) % kShards;
+  books->shards[next].try_sweep(books->facts);
+  if (next == 0) books->set_step();
+}
+
+}  // namespace tare
