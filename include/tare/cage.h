@@ -41,6 +41,7 @@ enum class CageError : std::uint8_t {
   kAddressTaken,    // CageOptions::fixed_base: something else is mapped there
   kExhausted,       // no free run is that long
   kNoMemory,        // the system refuses to make pages accessible: strict overcommit, or too many mappings
+  kOutOfReach,      // CageBase::bind: the cage lies where the tag's compressed pointers can't point
 };
 
 // One sentence in English, static storage.

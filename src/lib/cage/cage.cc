@@ -88,6 +88,8 @@ const char* describe(CageError error) noexcept {
       return "the cage has no free run of that length";
     case CageError::kNoMemory:
       return "the system refuses to make the cage's pages accessible";
+    case CageError::kOutOfReach:
+      return "compressed pointers of this kind can't point into the cage";
   }
   return "unknown error";
 }

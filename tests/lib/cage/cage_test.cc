@@ -1,6 +1,5 @@
 // What a cage promises of addresses, runs and misuse.
 #include "tare/cage.h"
-#include "sanitized.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,8 @@
 #include <cstring>
 #include <map>
 #include <random>
+
+#include "sanitized.h"
 
 namespace tare {
 namespace {
