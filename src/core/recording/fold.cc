@@ -44,6 +44,7 @@ class Lines {
 
   std::int64_t site_of(std::int64_t stack) const { return site_of_stack_[static_cast<std::size_t>(stack)]; }
   std::int64_t line_of(std::int64_t stack) const { return line_of_site_[static_cast<std::size_t>(site_of(stack))]; }
+  std::size_t sites() const { return stack_of_site_.size(); }
   std::int64_t first_stack(std::int64_t site) const { return stack_of_site_[static_cast<std::size_t>(site)]; }
 
  private:
@@ -90,19 +91,24 @@ Groups group_rows(const Table& sizes, const Lines& lines) {
 
 // By line: the site that holds most.
 std::unordered_map<std::int64_t, std::int64_t> heaviest_sites(const Table& sizes, const Lines& lines) {
-  std::unordered_map<std::int64_t, double> bytes;  // by site
+  std::vector<double> bytes(lines.sites());  // by site
   const std::vector<std::int64_t>& stacks = sizes["stack_id"].ints;
+  const std::vector<std::int64_t>& usable = sizes["usable_bytes"].ints;
+  const std::vector<std::int64_t>& header = sizes["header_bytes"].ints;
+  const std::vector<std::int64_t>& at_peak = sizes["peak_blocks"].ints;
+  const std::vector<std::int64_t>& in_all = sizes["total_blocks"].ints;
+  const std::vector<double>& weights = sizes["weight"].doubles;
   for (std::size_t row = 0; row < sizes.rows(); ++row) {
-    const auto gross = static_cast<double>(sizes["usable_bytes"].ints[row] + sizes["header_bytes"].ints[row]) *
-                       sizes["weight"].doubles[row];
-    bytes[lines.site_of(stacks[row])] += gross * (static_cast<double>(sizes["peak_blocks"].ints[row]) +
-                                                  1e-6 * static_cast<double>(sizes["total_blocks"].ints[row]));
+    bytes[static_cast<std::size_t>(lines.site_of(stacks[row]))] +=
+        static_cast<double>(usable[row] + header[row]) * weights[row] *
+        (static_cast<double>(at_peak[row]) + 1e-6 * static_cast<double>(in_all[row]));
   }
+  const auto bytes_of = [&](std::int64_t site) { return bytes[static_cast<std::size_t>(site)]; };
   std::unordered_map<std::int64_t, std::int64_t> heaviest;  // by line
   for (const std::int64_t stack : stacks) {
     const std::int64_t site = lines.site_of(stack);
     const auto [known, fresh] = heaviest.try_emplace(lines.line_of(stack), site);
-    if (!fresh && bytes[site] > bytes[known->second]) known->second = site;
+    if (!fresh && bytes_of(site) > bytes_of(known->second)) known->second = site;
   }
   return heaviest;
 }

@@ -4,6 +4,7 @@
 #include "core/recording/fold.h"
 #include "core/recording/inherited.h"
 #include "core/recording/size_classes.h"
+#include "core/replay/program_reports.h"
 #include "core/replay/replay.h"
 #include "core/replay/table_cache.h"
 #include "trace/finish_leftover.h"
@@ -122,6 +123,22 @@ Status Recording::list_blocks(const BlockSink& sink, const trace::ReplayProgress
   const Status read = opened->replay_into(blocks, progress);
   if (const Status handed_out = blocks.finish(); !handed_out) return handed_out;
   return read;
+}
+
+Result<Recording::ProgramTables> Recording::program_tables(const trace::ReplayProgress& progress) const {
+  auto opened = trace::open_trace(state_->path);
+  if (!opened) return opened.error();
+  ProgramTables result;
+  std::vector<std::string> warnings;  // said when the tables were made
+  const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
+  ProgramReports reports(opened->dictionary(), opened->info(), opened->clock_pairs(),
+                         inherited ? &*inherited : nullptr);
+  const Status read = opened->replay_into(reports, progress);
+  Tables made = reports.finish();
+  for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
+  result.warnings = reports.warnings();
+  if (!read) result.warnings.push_back(read.error().message);
+  return result;
 }
 
 std::vector<trace::RowId> Recording::stack_rows(trace::StackId stack, std::size_t depth) const {

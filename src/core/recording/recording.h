@@ -50,6 +50,14 @@ class Recording {
   // before.
   Status list_blocks(const BlockSink& sink, const trace::ReplayProgress& progress) const;
 
+  // Walks the trace once more for what the program said itself: tables reports, pools, pool_memory, pool_blocks. Damage
+  // is one of the warnings: what lies before it is there.
+  struct ProgramTables {
+    std::vector<std::shared_ptr<const Table>> tables;
+    std::vector<std::string> warnings;
+  };
+  Result<ProgramTables> program_tables(const trace::ReplayProgress& progress) const;
+
   // Return addresses of a stack, innermost first, at most `depth`.
   std::vector<trace::RowId> stack_rows(trace::StackId stack, std::size_t depth) const;
 
