@@ -81,7 +81,7 @@ class BasicTextStream final : public TextWriter {
     return taken;
   }
 
-  bool is_on_heap() const noexcept { return TextWriter::is_on_heap(); }
+  bool is_on_heap() const noexcept { return !is_inline(); }
   // What was asked of malloc for the text: 0 while it lies inside.
   std::size_t heap_bytes() const noexcept { return TextWriter::heap_bytes(); }
   // For a Reporter: what malloc's block takes. `size_of` is a tare::SizeOf or any function of a block's address.

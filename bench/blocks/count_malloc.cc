@@ -1,0 +1,41 @@
+// Preloaded into a bench program: counts the calls that take memory and the bytes they were given, of all its code. A
+// run of its own, for counting costs time.
+#include <dlfcn.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <cstddef>
+
+#include "counted_mallocs.h"
+
+namespace {
+
+std::atomic<std::uint64_t> calls{0};
+std::atomic<std::uint64_t> bytes{0};
+
+template <typename Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+void* counted(void* block) {
+  calls.fetch_add(1, std::memory_order_relaxed);
+  bytes.fetch_add(malloc_usable_size(block), std::memory_order_relaxed);
+  return block;
+}
+
+}  // namespace
+
+extern "C" {
+#define TARE_EXPORT __attribute__((visibility("default")))
+TARE_EXPORT CountedMallocs tare_counted_mallocs() { return {calls.load(), bytes.load()}; }
+
+TARE_EXPORT void* malloc(std::size_t size) {
+  static auto* const real = next<void* (*)(std::size_t)>("malloc");
+  return counted(real(size));
+}
+TARE_EXPORT void* realloc(void* block, std::size_t size) {
+  static auto* const real = next<void* (*)(void*, std::size_t)>("realloc");
+  return counted(real(block, size));
+}
+}
