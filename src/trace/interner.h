@@ -42,6 +42,10 @@ class Interner {
             std::bit_cast<std::uint64_t>(weight)};
   }
 
+  static StackId stack_of(const ShapeWords& shape) { return StackId{static_cast<std::uint32_t>(shape[0])}; }
+
+  bool is(ShapeId id, const ShapeWords& shape) const { return words_of(dictionary_.shapes[index(id)]) == shape; }
+
   // Shapes in two steps, so that a caller can let some cache misses overlap: hash, then prefetch, and later the id.
   static std::uint64_t hash(const ShapeWords& shape) { return mix_hash(shape[0] ^ shape[2] << 32, shape[1]); }
   void prefetch_slot(std::uint64_t hash) const { shape_table_.prefetch(hash); }

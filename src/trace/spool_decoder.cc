@@ -7,21 +7,6 @@
 
 namespace tare::trace {
 
-// Reads words and remembers having run out of them, so that an event needs one check instead of one a word.
-struct SpoolDecoder::Cursor {
-  const std::uint64_t* next;
-  const std::uint64_t* end;
-  bool ran_out = false;
-
-  std::uint64_t take() {
-    if (next == end) {
-      ran_out = true;
-      return 0;
-    }
-    return *next++;
-  }
-};
-
 namespace {
 
 constexpr ChunkDamage kNone{};
@@ -29,145 +14,68 @@ constexpr ChunkDamage kCutOff{"an event runs past the committed bytes"};
 
 constexpr bool known(std::uint32_t known_apis, std::uint64_t code) { return (known_apis >> code & 1) != 0; }
 
-std::uint64_t advance(std::uint64_t& last_stamp, std::uint64_t stamp) {
-  if (stamp > last_stamp) last_stamp = stamp;
-  return last_stamp;
-}
+constexpr std::uint64_t kept_in(std::uint64_t counts) { return counts >> W0::kKeptShift & W0::kCountMask; }
+constexpr std::uint64_t fresh_in(std::uint64_t counts) { return counts >> W0::kFreshShift & W0::kCountMask; }
+constexpr std::uint64_t row_words(std::uint64_t counts) { return (fresh_in(counts) + 1) / 2; }
 
 }  // namespace
 
-ChunkDamage SpoolDecoder::decode_frames(ThreadDecodeState& state, Cursor& at, std::uint64_t counts, StackId& stack) {
-  const std::uint64_t kept = counts >> W0::kKeptShift & W0::kCountMask;
-  const std::uint64_t fresh = counts >> W0::kFreshShift & W0::kCountMask;
-  if (kept > state.path.size()) return {"a stack keeps more frames than the one before it had"};
-  if (static_cast<std::uint64_t>(at.end - at.next) < (fresh + 1) / 2) return kCutOff;
-  const std::uint64_t* words = at.next;
-  at.next += (fresh + 1) / 2;
-  state.path.resize(kept + fresh);
-  StackId node = kept == 0 ? kEmptyStack : state.path[kept - 1];
-  StackId* path = state.path.data() + kept;
-  const std::uint64_t row_count = dictionary_.rows.size();
-  for (std::uint64_t i = fresh; i-- > 0;) {  // stored innermost first
-    const std::uint32_t row = static_cast<std::uint32_t>(words[i / 2] >> (i % 2 * 32));
-    if (row >= row_count) {
-      state.path.clear();
-      return {"a return address has an id beyond the table"};
-    }
-    node = interner_.stack(node, RowId{row});
-    *path++ = node;
-  }
-  stack = node;
-  return kNone;
-}
-
-inline void SpoolDecoder::set_shape(Event& event, const Interner::ShapeWords& shape) {
+void SpoolDecoder::find_shape(Event& event, const Interner::ShapeWords& shape, SeenStacks::Key key) {
   const std::uint64_t hash = Interner::hash(shape);
   interner_.prefetch_slot(hash);
-  waiting_[waiting_count_++] = {shape, hash, &event};
+  waiting_[waiting_count_++] = {shape, hash, &event, key};
   if (waiting_count_ == kBatch) resolve_shapes();
 }
 
 void SpoolDecoder::resolve_shapes() {
   const std::span<WaitingShape> waiting(waiting_.data(), waiting_count_);
   for (const WaitingShape& one : waiting) interner_.prefetch_shape(one.hash);
-  for (const WaitingShape& one : waiting) one.event->shape = interner_.shape(one.shape, one.hash);
+  for (const WaitingShape& one : waiting) {
+    const ShapeId id = interner_.shape(one.shape, one.hash);
+    one.event->shape = id;
+    if (one.key != 0) seen_.at(one.key) = {one.key, Interner::stack_of(one.shape), id};
+  }
   waiting_count_ = 0;
 }
 
-ChunkDamage SpoolDecoder::decode_alloc(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, Event*& out) {
-  const std::uint64_t word1 = at.take();
-  const std::uint64_t requested = at.take();
-  const std::uint64_t usable =
-      (word0 & W0::kUsableWord) != 0 ? at.take() : requested + (word0 >> W0::kSlopShift & W0::kSlopMask);
-  const double weight = (word1 & W1::kWeighted) != 0 ? std::bit_cast<double>(at.take()) : 1.0;
-  const bool realloc = op_of(word0) == Op::Realloc;
-  std::uint64_t stamp = state.last_stamp, stamp_after = state.last_stamp;
-  if ((word0 & W0::kStamped) != 0) {
-    stamp = stamp_after = at.take();
-    if (realloc) stamp_after = at.take();
-  }
-  const std::uint64_t old_address = realloc ? at.take() : 0;
-  if (at.ran_out) return kCutOff;
-  const std::uint64_t api = word1 >> W1::kApiShift & W1::kApiMask;
-  if (!known(kKnownAllocApis, api)) return {"an allocation has an unknown entry point"};
-  if (!(weight >= 1 && weight <= 1e18)) return {"an allocation has a weight below 1"};
-  StackId stack = kEmptyStack;
-  if (const ChunkDamage damage = decode_frames(state, at, word0, stack)) return damage;
-  const Interner::ShapeWords shape =
-      Interner::make_shape(stack, api, word1 >> W1::kAlignShift & W1::kAlignMask, 0, requested, usable, weight);
-  if (realloc) {
-    *out++ = {advance(state.last_stamp, stamp), old_address, kNoShape, state.thread, EventKind::ReallocEnd, 0};
-  }
-  *out++ = {advance(state.last_stamp, stamp_after),
-            word1 & W1::kAddressMask,
-            kNoShape,
-            state.thread,
-            realloc ? EventKind::ReallocStart : EventKind::Alloc,
-            0};
-  set_shape(out[-1], shape);
-  return kNone;
-}
+// One walk over words, with everything that changes an event in registers.
+class SpoolDecoder::Pass {
+ public:
+  Pass(SpoolDecoder& decoder, const ThreadDecodeState& state, std::span<const std::uint64_t> words, Event* out)
+      : decoder_(decoder),
+        next_(words.data()),
+        end_(words.data() + words.size()),
+        out_(out),
+        last_stamp_(state.last_stamp),
+        stack_(state.stack),
+        depth_(state.depth),
+        thread_(state.thread) {}
 
-ChunkDamage SpoolDecoder::decode_map(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, Event*& out) {
-  const std::uint64_t word1 = at.take();
-  const std::uint64_t length = at.take();
-  const std::uint64_t stamp = (word0 & W0::kStamped) != 0 ? at.take() : state.last_stamp;
-  const std::uint64_t old_address = at.take();
-  const std::uint64_t old_length = at.take();
-  if (at.ran_out) return kCutOff;
-  const std::uint64_t api = word1 >> W1::kApiShift & W1::kApiMask;
-  if (!known(kKnownMapApis, api)) return {"a mapping has an unknown entry point"};
-  StackId stack = kEmptyStack;
-  if (const ChunkDamage damage = decode_frames(state, at, word0, stack)) return damage;
-  const std::uint64_t time = advance(state.last_stamp, stamp);
-  const auto add = [&](EventKind kind, std::uint64_t address, std::uint64_t bytes) {
-    if (bytes == 0) return;
-    *out = {time, address, kNoShape, state.thread, kind, 0};
-    set_shape(*out++, Interner::make_shape(stack, api, 0, 1, bytes, bytes, 1));
-  };
-  add(EventKind::Unmap, old_address, old_length);
-  add(EventKind::Map, word1 & W1::kAddressMask, length);
-  return kNone;
-}
-
-ChunkDamage SpoolDecoder::decode_free(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, Event*& out) {
-  const std::uint64_t stamp = (word0 & F0::kStamped) != 0 ? at.take() : state.last_stamp;
-  const std::uint64_t counts = (word0 & F0::kStack) != 0 ? at.take() : 0;
-  if (at.ran_out) return kCutOff;
-  const std::uint64_t api = word0 >> F0::kApiShift & F0::kApiMask;
-  if (!known(kKnownFreeApis, api)) return {"a free has an unknown entry point"};
-  ShapeId shape = kNoShape;
-  if ((word0 & F0::kStack) != 0) {
-    StackId stack = kEmptyStack;
-    if (const ChunkDamage damage = decode_frames(state, at, counts, stack)) return damage;
-    shape = ShapeId{index(stack)};
+  bool at_end() const { return next_ == end_; }
+  const std::uint64_t* position() const { return next_; }
+  Event* out() const { return out_; }
+  // Drops the events since `to`.
+  void take_back(Event* to) {
+    decoder_.resolve_shapes();  // their places are used again
+    out_ = to;
   }
-  *out++ = {advance(state.last_stamp, stamp), word0 >> F0::kAddressShift, shape, state.thread, EventKind::Free,
-            static_cast<std::uint8_t>(api)};
-  return kNone;
-}
+  void store(ThreadDecodeState& state) const {
+    state.last_stamp = last_stamp_;
+    state.stack = stack_;
+    state.depth = depth_;
+  }
 
-ChunkDamage SpoolDecoder::decode(ThreadDecodeState& state, std::span<const std::uint64_t> words,
-                                 EventBuffer& out_buffer) {
-  // An event has more words than it makes Event records.
-  Event* out = out_buffer.room(words.size());
-  Cursor at{words.data(), words.data() + words.size()};
-  while (at.next != at.end) {
-    const std::uint64_t* const start = at.next;
-    Event* const before = out;
-    const std::uint64_t word0 = at.take();
-    ChunkDamage damage;
+  // Reads one event; adds at most two at out(). Damaged: position() doesn't move.
+  ChunkDamage decode() {
+    const std::uint64_t word0 = *next_;
     switch (op_of(word0)) {
+      case Op::Free:
+        return decode_free(word0);
       case Op::Alloc:
       case Op::Realloc:
-        damage = decode_alloc(state, at, word0, out);
-        break;
-      case Op::Free:
-        damage = decode_free(state, at, word0, out);
-        break;
+        return decode_alloc(word0);
       case Op::Map:
-        damage = decode_map(state, at, word0, out);
-        break;
+        return decode_map(word0);
       case Op::ThreadStart:
       case Op::ThreadEnd:
       case Op::Fork:
@@ -175,39 +83,186 @@ ChunkDamage SpoolDecoder::decode(ThreadDecodeState& state, std::span<const std::
       case Op::Dropped:
       case Op::Mark:
       case Op::Usable:
-      case Op::Seen: {
-        const std::uint64_t value = at.take();
-        const std::uint64_t stamp = (word0 & N0::kStamped) != 0 ? at.take() : state.last_stamp;
-        if (at.ran_out) {
-          damage = kCutOff;
-        } else {
-          // EventKind's notes have the codes of Op's.
-          *out++ = {advance(state.last_stamp, stamp),     value, kNoShape, state.thread,
-                    static_cast<EventKind>(op_of(word0)), 0};
-        }
-        break;
-      }
+      case Op::Seen:
+        return decode_note(word0);
       case Op::Pad:
-        damage = {"a zero word stands where an event should"};
-        break;
-      default:
-        damage = {"an event has an unknown type"};
+        return {"a zero word stands where an event should"};
     }
-    if (damage) {
-      damage.word = state.words_done;
-      resolve_shapes();
-      out_buffer.set_end(before);
-      return damage;
+    return {"an event has an unknown type"};
+  }
+
+ private:
+  std::uint64_t left() const { return static_cast<std::uint64_t>(end_ - next_); }
+
+  std::uint64_t advance(std::uint64_t stamp) {
+    if (stamp > last_stamp_) last_stamp_ = stamp;
+    return last_stamp_;
+  }
+
+  void add(std::uint64_t stamp, std::uint64_t address, ShapeId shape, EventKind kind, std::uint64_t api = 0) {
+    *out_++ = {stamp, address, shape, thread_, kind, static_cast<std::uint8_t>(api)};
+  }
+
+  // Makes the stack that `counts` (laid out like word 0) and `rows` say the current one.
+  ChunkDamage decode_frames(std::uint64_t counts, const std::uint64_t* rows) {
+    const std::uint64_t kept = kept_in(counts);
+    const std::uint64_t fresh = fresh_in(counts);
+    if (kept > depth_) return {"a stack keeps more frames than the one before it had"};
+    for (; depth_ > kept; --depth_) stack_ = decoder_.dictionary_.stacks[index(stack_)].caller;
+    const std::uint64_t row_count = decoder_.dictionary_.rows.size();
+    for (std::uint64_t i = fresh; i-- > 0;) {  // stored innermost first
+      const std::uint32_t row = static_cast<std::uint32_t>(rows[i / 2] >> (i % 2 * 32));
+      if (row >= row_count) return {"a return address has an id beyond the table"};
+      stack_ = decoder_.interner_.stack(stack_, RowId{row});
     }
-    state.words_done += static_cast<std::uint64_t>(at.next - start);
-    if (state.spool_events++ < state.skip_before) {
-      resolve_shapes();  // the place of this event is used again
-      out = before;
+    depth_ += static_cast<std::uint32_t>(fresh);
+    return kNone;
+  }
+
+  ChunkDamage decode_alloc(std::uint64_t word0) {
+    const bool realloc = op_of(word0) == Op::Realloc;
+    const bool stamped = (word0 & W0::kStamped) != 0;
+    if (left() < 3) return kCutOff;
+    const std::uint64_t word1 = next_[1];
+    const std::uint64_t requested = next_[2];
+    const bool unusual = (word0 & W0::kUsableWord) != 0 || (word1 & W1::kWeighted) != 0;
+    const std::uint64_t* at = next_ + 3;
+    std::uint64_t usable = requested + (word0 >> W0::kSlopShift & W0::kSlopMask);
+    double weight = 1;
+    std::uint64_t words = row_words(word0) + (stamped ? 1u + realloc : 0u) + realloc;
+    if (unusual) [[unlikely]]
+      words += ((word0 & W0::kUsableWord) != 0) + ((word1 & W1::kWeighted) != 0);
+    if (left() - 3 < words) return kCutOff;
+    if (unusual) [[unlikely]] {
+      if ((word0 & W0::kUsableWord) != 0) usable = *at++;
+      if ((word1 & W1::kWeighted) != 0) weight = std::bit_cast<double>(*at++);
     }
+    std::uint64_t stamp = last_stamp_;
+    std::uint64_t stamp_after = last_stamp_;
+    if (stamped) {
+      stamp = stamp_after = *at++;
+      if (realloc) stamp_after = *at++;
+    }
+    const std::uint64_t old_address = realloc ? *at++ : 0;
+    const std::uint64_t* const rows = at;
+    at += row_words(word0);
+
+    const std::uint64_t api = word1 >> W1::kApiShift & W1::kApiMask;
+    const SeenStacks::Key key = SeenStacks::key(stack_, kept_in(word0), fresh_in(word0), {rows, at});
+    const SeenStacks::Entry& seen = decoder_.seen_.at(key);
+    ShapeId shape = kNoShape;
+    const auto make_shape = [&] {
+      return Interner::make_shape(stack_, api, word1 >> W1::kAlignShift & W1::kAlignMask, 0, requested, usable, weight);
+    };
+    Interner::ShapeWords new_shape;
+    if (seen.key == key) [[likely]] {
+      stack_ = seen.stack;
+      depth_ = static_cast<std::uint32_t>(kept_in(word0) + fresh_in(word0));
+      new_shape = make_shape();
+      if (decoder_.interner_.is(seen.shape, new_shape)) shape = seen.shape;
+    }
+    if (shape == kNoShape) {
+      if (!known(kKnownAllocApis, api)) return {"an allocation has an unknown entry point"};
+      if (!(weight >= 1 && weight <= 1e18)) return {"an allocation has a weight below 1"};
+      if (seen.key != key) {
+        if (const ChunkDamage damage = decode_frames(word0, rows)) return damage;
+        new_shape = make_shape();
+      }
+    }
+    if (realloc) add(advance(stamp), old_address, kNoShape, EventKind::ReallocEnd);
+    add(advance(stamp_after), word1 & W1::kAddressMask, shape, realloc ? EventKind::ReallocStart : EventKind::Alloc);
+    if (shape == kNoShape) decoder_.find_shape(out_[-1], new_shape, key);
+    next_ = at;
+    return kNone;
+  }
+
+  ChunkDamage decode_free(std::uint64_t word0) {
+    std::uint64_t stamp = last_stamp_;
+    ShapeId shape = kNoShape;
+    const std::uint64_t api = word0 >> F0::kApiShift & F0::kApiMask;
+    const std::uint64_t* at = next_ + 1;
+    if ((word0 & (F0::kStamped | F0::kStack)) != 0) {
+      if (left() < 1u + ((word0 & F0::kStamped) != 0) + ((word0 & F0::kStack) != 0)) return kCutOff;
+      if ((word0 & F0::kStamped) != 0) stamp = *at++;
+    }
+    if (!known(kKnownFreeApis, api)) return {"a free has an unknown entry point"};
+    if ((word0 & F0::kStack) != 0) {
+      const std::uint64_t counts = *at++;
+      if (static_cast<std::uint64_t>(end_ - at) < row_words(counts)) return kCutOff;
+      if (const ChunkDamage damage = decode_frames(counts, at)) return damage;
+      at += row_words(counts);
+      shape = ShapeId{index(stack_)};
+    }
+    add(advance(stamp), word0 >> F0::kAddressShift, shape, EventKind::Free, api);
+    next_ = at;
+    return kNone;
+  }
+
+  ChunkDamage decode_map(std::uint64_t word0) {
+    const bool stamped = (word0 & W0::kStamped) != 0;
+    const std::uint64_t fixed_words = 5u + stamped;
+    if (left() < fixed_words + row_words(word0)) return kCutOff;
+    const std::uint64_t word1 = next_[1];
+    const std::uint64_t length = next_[2];
+    const std::uint64_t stamp = stamped ? next_[3] : last_stamp_;
+    const std::uint64_t old_address = next_[fixed_words - 2];
+    const std::uint64_t old_length = next_[fixed_words - 1];
+    const std::uint64_t api = word1 >> W1::kApiShift & W1::kApiMask;
+    if (!known(kKnownMapApis, api)) return {"a mapping has an unknown entry point"};
+    if (const ChunkDamage damage = decode_frames(word0, next_ + fixed_words)) return damage;
+    const std::uint64_t time = advance(stamp);
+    const auto add_range = [&](EventKind kind, std::uint64_t address, std::uint64_t bytes) {
+      if (bytes == 0) return;
+      add(time, address, kNoShape, kind);
+      decoder_.find_shape(out_[-1], Interner::make_shape(stack_, api, 0, 1, bytes, bytes, 1), 0);
+    };
+    add_range(EventKind::Unmap, old_address, old_length);
+    add_range(EventKind::Map, word1 & W1::kAddressMask, length);
+    next_ += fixed_words + row_words(word0);
+    return kNone;
+  }
+
+  ChunkDamage decode_note(std::uint64_t word0) {
+    const bool stamped = (word0 & N0::kStamped) != 0;
+    if (left() < 2u + stamped) return kCutOff;
+    // EventKind's notes have the codes of Op's.
+    add(advance(stamped ? next_[2] : last_stamp_), next_[1], kNoShape, static_cast<EventKind>(op_of(word0)));
+    next_ += 2 + stamped;
+    return kNone;
+  }
+
+  SpoolDecoder& decoder_;
+  const std::uint64_t* next_;
+  const std::uint64_t* end_;
+  Event* out_;
+  std::uint64_t last_stamp_;
+  StackId stack_;
+  std::uint32_t depth_;
+  std::uint16_t thread_;
+};
+
+ChunkDamage SpoolDecoder::decode(ThreadDecodeState& state, std::span<const std::uint64_t> words,
+                                 EventBuffer& out_buffer) {
+  // An event has more words than it makes Event records.
+  Pass pass(*this, state, words, out_buffer.room(words.size()));
+  std::uint64_t events = state.spool_events;
+  ChunkDamage damage;
+  while (!pass.at_end()) {
+    Event* const before = pass.out();
+    damage = pass.decode();
+    if (damage) [[unlikely]] {
+      damage.word = state.words_done + static_cast<std::uint64_t>(pass.position() - words.data());
+      break;
+    }
+    if (events++ < state.skip_before) [[unlikely]]
+      pass.take_back(before);
   }
   resolve_shapes();
-  out_buffer.set_end(out);
-  return kNone;
+  out_buffer.set_end(pass.out());
+  pass.store(state);
+  state.spool_events = events;
+  state.words_done += static_cast<std::uint64_t>(pass.position() - words.data());
+  return damage;
 }
 
 static_assert(static_cast<int>(Op::ThreadStart) == static_cast<int>(EventKind::ThreadStart) &&

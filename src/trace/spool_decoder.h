@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "trace/event.h"
 #include "trace/event_buffer.h"
 #include "trace/interner.h"
 #include "trace/result.h"
+#include "trace/seen_stacks.h"
 
 namespace tare::trace {
 
@@ -22,11 +22,13 @@ struct ThreadDecodeState {
   std::uint64_t words_done = 0;    // of the current chunk
   std::uint64_t spool_events = 0;  // events so far, as the spool counts them: a realloc is one
   std::uint64_t skip_before = 0;   // events with smaller ordinals are already known: read, but not handed out
-  std::vector<StackId> path;       // the stack before, outermost first: path[i] has i + 1 frames
+  StackId stack = kEmptyStack;     // the one before ...
+  std::uint32_t depth = 0;         // ... and how many frames it has
 
   void open_chunk(std::uint64_t first_event, std::uint64_t open_stamp) {
     words_done = 0;
-    path.clear();
+    stack = kEmptyStack;
+    depth = 0;
     spool_events = first_event;
     if (open_stamp > last_stamp) last_stamp = open_stamp;
   }
@@ -49,16 +51,7 @@ class SpoolDecoder {
   ChunkDamage decode(ThreadDecodeState& state, std::span<const std::uint64_t> words, EventBuffer& out);
 
  private:
-  struct Cursor;
-  void set_shape(Event& event, const Interner::ShapeWords& shape);
-  // Each adds at most two events at `out`.
-  ChunkDamage decode_alloc(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, Event*& out);
-  ChunkDamage decode_map(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, Event*& out);
-  ChunkDamage decode_free(ThreadDecodeState& state, Cursor& at, std::uint64_t word0, Event*& out);
-  // Finds the ids of the shapes that wait for theirs.
-  void resolve_shapes();
-  // Reads frames as `counts` (laid out like word 0) says and leaves the stack on state.path.
-  ChunkDamage decode_frames(ThreadDecodeState& state, Cursor& at, std::uint64_t counts, StackId& stack);
+  class Pass;
 
   // Where a program's sizes vary, each shape is one of millions: looked up one by one they cost two cache misses each,
   // in batches these overlap (102 -> 64 ns an event on the two-thread stress).
@@ -66,11 +59,17 @@ class SpoolDecoder {
     Interner::ShapeWords shape;
     std::uint64_t hash;
     Event* event;
+    SeenStacks::Key key;  // 0: not to be remembered
   };
   static constexpr std::size_t kBatch = 32;
 
+  void find_shape(Event& event, const Interner::ShapeWords& shape, SeenStacks::Key key);
+  // Finds the ids of the shapes that wait for theirs.
+  void resolve_shapes();
+
   Dictionary& dictionary_;
   Interner interner_;
+  SeenStacks seen_;
   std::array<WaitingShape, kBatch> waiting_;
   std::size_t waiting_count_ = 0;
 };
