@@ -1,5 +1,5 @@
-// One function for each thing that is done with a compressed pointer, for pointer_code_test to disassemble.
-#include "tare/compressed_ptr.h"
+// One function for each thing that is done with compressed and counted pointers, for pointer_code_test to disassemble.
+#include "tare/ref_ptr.h"
 
 // Not an unnamed namespace: the compiler would see that nobody binds the cage, and the base would be 0.
 namespace pointer_code {
@@ -20,6 +20,7 @@ struct Node : Base {
   tare::CompressedPtr<Node, SomeCage> next;
   int value;
 };
+struct Counted : tare::RefCounted<Counted> {};
 using NodePtr = tare::CompressedPtr<Node, SomeCage>;
 using BasePtr = tare::CompressedPtr<Base, SomeCage>;
 
@@ -41,5 +42,9 @@ bool code_is_sentinel(const NodePtr* p) { return *p == tare::kSentinelPtr; }
 std::size_t code_hash(const NodePtr* p) { return std::hash<NodePtr>()(*p); }
 void code_to_base(BasePtr* to, const NodePtr* from) { *to = *from; }
 void code_to_derived(NodePtr* to, const BasePtr* from) { *to = tare::static_pointer_cast<Node>(*from); }
+void code_take(tare::RefPtr<Counted>* to, Counted* object) { new (to) tare::RefPtr<Counted>(object); }
+void code_move(tare::RefPtr<Counted>* to, tare::RefPtr<Counted>* from) {
+  new (to) tare::RefPtr<Counted>(static_cast<tare::RefPtr<Counted>&&>(*from));
+}
 char* code_get_low(const tare::CompressedPtr<char, LowCage>* p) { return p->get(); }
 }

@@ -1,6 +1,7 @@
 // No branch in what is done with a compressed pointer, and no more instructions than there must be.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <map>
@@ -51,7 +52,7 @@ TEST(PointerCode, HasNoBranchesAndLittleElse) {
   const std::map<std::string, std::size_t> most{
       {"code_get", 9},     {"code_access", 5},      {"code_access_twice", 6}, {"code_store", 4},       {"code_copy", 3},
       {"code_compare", 5}, {"code_compare_raw", 5}, {"code_is_null", 5},      {"code_is_sentinel", 4}, {"code_hash", 8},
-      {"code_to_base", 3}, {"code_to_derived", 3},  {"code_get_low", 2},
+      {"code_to_base", 3}, {"code_to_derived", 3},  {"code_get_low", 2},      {"code_move", 5},
   };
   for (const auto& [name, limit] : most) {
     const auto found = functions.find(name);
@@ -59,6 +60,14 @@ TEST(PointerCode, HasNoBranchesAndLittleElse) {
     EXPECT_LE(found->second.size(), limit) << name;
     for (const std::string& mnemonic : found->second) EXPECT_FALSE(is_branch(mnemonic)) << name << ": " << mnemonic;
   }
+}
+
+TEST(PointerCode, TakingAReferenceIsATestAndAnAddition) {
+  const auto functions = disassembled();
+  if (functions.empty()) GTEST_SKIP() << "no objdump";
+  const std::vector<std::string>& code = functions.at("code_take");
+  EXPECT_LE(code.size(), 11u);
+  EXPECT_EQ(std::count_if(code.begin(), code.end(), is_branch), 1) << "for null; and the ledger isn't called";
 }
 
 }  // namespace
