@@ -12,11 +12,13 @@ struct WrapperNames {
   std::unordered_set<std::string_view> exact;
   std::unordered_set<std::string_view> last;
   std::vector<std::string_view> prefixes;
+  std::vector<std::string_view> traits;
 };
 
 void add_Exact(WrapperNames& names, std::string_view name) { names.exact.insert(name); }
 void add_Last(WrapperNames& names, std::string_view name) { names.last.insert(name); }
 void add_Prefix(WrapperNames& names, std::string_view name) { names.prefixes.push_back(name); }
+void add_Trait(WrapperNames& names, std::string_view name) { names.traits.push_back(name); }
 
 const WrapperNames& wrapper_names() {
   static const WrapperNames names = [] {
@@ -26,6 +28,18 @@ const WrapperNames& wrapper_names() {
     return made;
   }();
   return names;
+}
+
+bool begins_with_one_of(std::string_view name, const std::vector<std::string_view>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+// Of "<type as trait>::method"; empty for other names.
+std::string_view trait_of(std::string_view name) {
+  constexpr std::string_view kAs = " as ";
+  const std::size_t as = name.front() == '<' ? name.find(kAs) : std::string_view::npos;
+  return as == std::string_view::npos ? std::string_view() : name.substr(as + kAs.size());
 }
 
 bool starts_operator_symbol(std::string_view text, std::size_t at) {
@@ -87,10 +101,8 @@ bool is_wrapper(std::string_view function) {
   if (names.exact.count(name)) return true;
   const std::size_t last = name.rfind("::");
   if (last != std::string::npos && names.last.count(std::string_view(name).substr(last + 2))) return true;
-  for (std::string_view prefix : names.prefixes) {
-    if (std::string_view(name).substr(0, prefix.size()) == prefix) return true;
-  }
-  return false;
+  if (begins_with_one_of(name, names.prefixes)) return true;
+  return !name.empty() && begins_with_one_of(trait_of(name), names.traits);
 }
 
 }  // namespace tare::core

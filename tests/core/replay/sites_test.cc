@@ -72,6 +72,15 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "<alloc::raw_vec::RawVec<u8>>::grow_one",
         "<alloc::vec::Vec<u8> as alloc::vec::spec_extend::SpecExtend<&u8, core::slice::iter::Iter<u8>>>::spec_extend",
         "<alloc::vec::Vec<u8>>::reserve",
+        "<alloc::vec::Vec<u32>>::push",
+        "<alloc::vec::Vec<T,A> as core::clone::Clone>::clone",
+        "<u8 as alloc::slice::hack::ConvertVec>::to_vec",
+        "<T as alloc::string::ToString>::to_string",
+        "<core::iter::adapters::map::Map<I,F> as core::iter::traits::iterator::Iterator>::fold",
+        "alloc::string::String::push_str",
+        "core::ops::function::FnOnce::call_once",
+        "hashbrown::raw::RawTable<T,A>::reserve_rehash",
+        "std::collections::hash::map::HashMap<K,V,S>::insert",
         "os::malloc(unsigned long, MEMFLAGS, NativeCallStack const&)",
         "zmalloc",
         "ngx_memalign",
@@ -83,7 +92,8 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
   }
   for (const char* name :
        {"", "main", "list_resize", "scanstring_unicode",
-        "std::vector<int, std::allocator<int> >::push_back(int const&)", "pcache1Alloc", "<alloc::vec::Vec<u32>>::push",
+        "std::vector<int, std::allocator<int> >::push_back(int const&)", "pcache1Alloc",
+        "<grep::Lines as core::iter::traits::iterator::Iterator>::next", "core::Engine::start()", "alloc::Pool::grow()",
         "zmalloc_get_rss", "mallocator::malloc_it", "Foo::malloc(int)", "strbuf_grow", "my_operator_new"}) {
     EXPECT_FALSE(is_wrapper(name)) << name;
   }
