@@ -94,6 +94,9 @@ class CoreSource:
     def stack_rows(self, stack_id: int, depth: int) -> list[int]:
         return self._recording.stack_rows(stack_id, depth)
 
+    def replaced_modules(self) -> list[str]:
+        return self._recording.replaced_modules()
+
     def is_wrapper(self, function: str) -> bool:
         return _core.is_wrapper(function)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tare.cpp_names import shorten
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Protocol
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
         def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
             """The frames at return addresses, innermost first of each."""
+
+        def replaced_modules(self) -> list[str]:
+            """Paths of modules where another file lies now than the one recorded: nothing of it has a name."""
 
 
 class Frame(NamedTuple):
@@ -63,6 +68,7 @@ class Names:
     def __init__(self, source: NameSource) -> None:
         self._source = source
         self._frames: dict[int, list[Frame]] = {}
+        self._wrappers: dict[int, int] = {}  # by row: how many of its innermost frames are allocation wrappers
         self._stacks: dict[tuple[int, int], list[int]] = {}
 
     def prepare(self, row_ids: Iterable[int]) -> None:
@@ -71,8 +77,12 @@ class Names:
             return
         for row in missing:
             self._frames[row] = []
+            self._wrappers[row] = 0
         for row, _, function, mangled, file, line, module, offset in self._source.frames(missing):
-            self._frames[row].append(Frame(function, mangled, file, line, module, offset))
+            frames = self._frames[row]
+            if function and self._wrappers[row] == len(frames) and self._source.is_wrapper(function):
+                self._wrappers[row] += 1  # asked of the whole name: a short one isn't in the list
+            frames.append(Frame(shorten(function), mangled, file, line, module, offset))
         for row in missing:
             if not self._frames[row]:
                 self._frames[row] = [UNKNOWN]
@@ -98,10 +108,7 @@ class Names:
     def _callers(self, row_id: int) -> list[Frame]:
         """A site's own frames without wrappers inlined into them (std::allocator::allocate into main)."""
         frames = self._frames[row_id]
-        inner = 0
-        while inner < len(frames) - 1 and frames[inner].function and self._source.is_wrapper(frames[inner].function):
-            inner += 1
-        return frames[inner:]
+        return frames[min(self._wrappers[row_id], len(frames) - 1) :]
 
     def _rows(self, stack_id: int, depth: int) -> list[int]:
         key = (stack_id, depth)

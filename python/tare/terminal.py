@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Self, TextIO
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_LEAST_WIDTH = 40  # what every report fits
 _PIPE_WIDTH = 120  # no terminal to ask: wide enough for a stack line, still readable in a mail
 
 
@@ -19,9 +20,9 @@ def width_of(stream: TextIO) -> int:
     """Columns of the terminal behind `stream`; COLUMNS wins, a pipe gets 120."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns) > 0:
-        return max(int(columns), 20)
+        return max(int(columns), _LEAST_WIDTH)
     try:
-        return max(os.get_terminal_size(stream.fileno()).columns, 20)
+        return max(os.get_terminal_size(stream.fileno()).columns, _LEAST_WIDTH)
     except (OSError, ValueError):
         return _PIPE_WIDTH
 
@@ -41,7 +42,7 @@ def shorten(text: str, width: int) -> str:
     if len(text) <= width:
         return text
     if width < 5:
-        return text[:width]
+        return text[: max(width, 0)]
     tail = (width - 1) * 2 // 5
     return text[: width - 1 - tail] + "…" + text[len(text) - tail :]
 

@@ -42,6 +42,17 @@ def percent(part: float, whole: float, digits: int = 1) -> str:
     return f"{100 * part / whole:.{digits}f}%" if whole else "-"
 
 
+def change_share(before: float, after: float) -> str:
+    """`+12.3%`, `x1,006` from ten times on, `new` or `gone` where one side is nothing; empty where nothing changed."""
+    if round(before) == round(after):
+        return ""
+    if not round(before) or not round(after):
+        return "gone" if round(before) else "new"
+    if after >= 10 * before > 0:
+        return f"x{after / before:,.0f}"
+    return f"{100 * (after - before) / before:+.1f}%"
+
+
 def duration(ns: float) -> str:
     """`1.24 s`, `87 ms`, `3 min 20 s`."""
     seconds = ns / 1e9

@@ -24,6 +24,7 @@ class Handmade:
         self.path = path
         self.depth = depth
         self.warnings: Sequence[str] = ()
+        self.replaced: list[str] = []
         self.tables: dict[str, list[dict[str, Any]]] = {table.name: [] for table in schema.TABLES}
         self._process = process
         self._stack_of: dict[tuple[str, ...], int] = {(): 0}
@@ -147,6 +148,9 @@ class Handmade:
             rows.append(node["row_id"])
             stack_id = node["caller_id"]
         return rows
+
+    def replaced_modules(self) -> list[str]:
+        return self.replaced
 
     def is_wrapper(self, function: str) -> bool:
         return function in ("malloc", "operator new")

@@ -42,6 +42,13 @@ def test_each_verb_has_help_with_examples(verb: str, capsys: pytest.CaptureFixtu
     assert command.__doc__ and command.__doc__.startswith(f"`tare {verb}`")
 
 
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_the_schema_keeps_to_the_width(width: int) -> None:
+    from tare.commands import schema as command
+
+    assert all(len(line) <= width for line in command.lines(list(schema.TABLES), width))
+
+
 def test_version_and_overview(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"tare {__version__}\n"

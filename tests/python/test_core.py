@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -145,6 +147,38 @@ def test_a_trace_doesnt_differ_from_itself(trace: Path) -> None:
     done = tare("diff", trace, trace)
     assert done.returncode == 0, done.stderr
     assert "(no change)" in done.stdout.splitlines()
+
+
+def test_sql_at_a_prompt(trace: Path) -> None:
+    """On a terminal: a statement may span lines, a mistake doesn't end the session, Ctrl-D does."""
+    outer, inner = pty.openpty()
+    command = [sys.executable, "-m", "tare", "sql", str(trace)]
+    session = subprocess.Popen(command, stdin=inner, stdout=inner, stderr=inner, env={**os.environ, "TERM": "dumb"})
+    os.close(inner)
+    seen = ""
+
+    def wait_for(words: str) -> None:
+        nonlocal seen
+        while words not in seen:
+            assert select.select([outer], [], [], 60)[0], seen
+            seen += os.read(outer, 65536).decode()
+        seen = seen.partition(words)[2]
+
+    wait_for("tables: process, site_sizes")
+    wait_for("tare> ")
+    os.write(outer, b"select 40 + 2 as answer,\n")
+    wait_for("   ...> ")
+    os.write(outer, b"count(*) > 100 as many from frames;\n")
+    wait_for("answer  many")
+    wait_for("42  True")
+    wait_for("(1 row)")
+    os.write(outer, b"select nonsense;\n")
+    wait_for("tare: ")
+    wait_for("nonsense")
+    wait_for("tare> ")
+    os.write(outer, b"\x04")
+    assert session.wait(60) == 0
+    os.close(outer)
 
 
 def test_sql_from_the_input(trace: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tare.errors import TareError
 from tare.sizes import parse_bytes
-from tare.units import duration, exact, human_bytes, human_count, percent, plural
+from tare.units import change_share, duration, exact, human_bytes, human_count, percent, plural
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,12 @@ def test_sizes_on_the_command_line(text: str, value: int) -> None:
 def test_what_is_no_size_is_said(text: str) -> None:
     with pytest.raises(TareError, match="--sample wants"):
         parse_bytes(text, "--sample")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [(100, 112.34, "+12.3%"), (100, 50, "-50.0%"), (100, 999, "+899.0%"), (100, 1000, "x10"), (6, 6036, "x1,006"), (0, 5, "new"),
+     (5, 0, "gone"), (5, 5.2, ""), (0, 0, "")],
+)  # fmt: skip
+def test_changes(before: float, after: float, text: str) -> None:
+    assert change_share(before, after) == text

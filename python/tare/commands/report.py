@@ -20,7 +20,7 @@ tare report app.tare                          what stood at the peak
 tare report app.tare --at end                 what was never freed
 tare report app.tare --at 1.5s --sort blocks
 tare report app.tare --mode cumulative --sort byte-seconds -n 5
-tare report app.tare --lens growth            one lens, with its reasons
+tare report app.tare --lens growth,churn      two lenses, with their reasons
 tare report app.tare --filter parse --filter '!test'
 tare report app.tare --json | jq .peak
 """
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sort", choices=SORTS, default="usable", help="records in this order, descending (default: usable)"
     )
-    parser.add_argument("--lens", metavar="LENS", help="only this lens' findings, all of its words")
+    parser.add_argument("--lens", metavar="LENS,...", help="only the findings of these lenses, all of their words")
     parser.add_argument(
         "--depth",
         type=int,
@@ -71,12 +71,14 @@ def run(options: argparse.Namespace) -> int:
 
     if options.depth < 1 or options.n < 0:
         raise TareError(USAGE, "report: --depth is at least 1, -n at least 0")
-    lens = lenses.load(options.lens) if options.lens else None
+    chosen = lenses.load_named(options.lens) if options.lens is not None else []
+    if options.lens is not None and not chosen:
+        raise TareError(USAGE, f"report: --lens names no lens: there are {', '.join(lenses.NAMES)}")
     at_ns = None if options.at in ("peak", "end") else records.parse_time(options.at)
     recording = Recording(CoreSource(options.file, at_ns=at_ns, depth=options.depth))
     counted, title = _moment(options.mode, options.at)
     page = None
-    if lens is None:
+    if not chosen:
         page = records.query(recording, counted, options.sort, options.filter, None if options.json else options.n)
     if options.json:
         from tare.reports import json_report
@@ -88,13 +90,13 @@ def run(options: argparse.Namespace) -> int:
             "depth": options.depth,
             "filters": options.filter,
         }
-        print(json_report.dump(json_report.report(recording, page, options.lens, selection)))
+        print(json_report.dump(json_report.report(recording, page, chosen, selection)))
         return 0
     from tare.reports import text_report
     from tare.terminal import Style, width_of
 
     style, width = Style(sys.stdout), width_of(sys.stdout)
-    for line in text_report.report(recording, page, lens, title, options.n, style, width):
+    for line in text_report.report(recording, page, chosen, title, options.n, style, width):
         print(line)
     return 0
 

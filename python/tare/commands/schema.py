@@ -48,10 +48,14 @@ def lines(tables: list[schema.Table], width: int) -> Iterator[str]:
     import textwrap
 
     for table in tables:
-        yield f"{table.name}: {table.row}"
-        if table.note:
-            yield f"  {table.note}"
+        yield from textwrap.wrap(f"{table.name}: {table.row}", width, subsequent_indent="  ")
+        yield from textwrap.wrap(table.note, width, initial_indent="  ", subsequent_indent="  ")
         for column in table.columns:
             head = f"  {column.name:<24} {column.type.lower():<8} "
-            yield from textwrap.wrap(column.meaning, width, initial_indent=head, subsequent_indent=" " * len(head))
+            if width >= 2 * len(head):
+                indent = " " * len(head)
+            else:  # no room beside it
+                yield head.rstrip()
+                head = indent = " " * 6
+            yield from textwrap.wrap(column.meaning, width, initial_indent=head, subsequent_indent=indent)
         yield ""

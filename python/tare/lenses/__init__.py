@@ -24,5 +24,11 @@ def load(name: str) -> Lens:
     return lens
 
 
+def load_named(names: str) -> list[Lens]:
+    """Those of a comma-separated list, in the order of NAMES."""
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    return sorted((load(name) for name in dict.fromkeys(wanted)), key=lambda lens: NAMES.index(lens.name))
+
+
 def load_all() -> list[Lens]:
     return [load(name) for name in NAMES]

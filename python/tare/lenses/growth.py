@@ -56,7 +56,8 @@ LENS = Lens(
     why="Growing by a constant copies n² bytes where doubling copies at most the final size; the heap is churned besides.",
     threshold="more than half of the steps below 1.2x, and either more than 4 times the bytes copied that doubling would "
     "copy, or more than 4 times its steps: with laxer limits the sites are those that grow twice and stop",
-    false_positives="Large blocks that realloc moves by remapping pages aren't copied, yet counted as moved.",
+    false_positives="Large blocks that realloc moves by remapping pages aren't copied, yet counted as moved. A sampled recording "
+    "shows growth by malloc, copy and free only from blocks of an eighth of its sample distance on.",
     remedy="Grow by a factor, or reserve once where the final size is known.",
     weight="potential",
     sampling="scaled",

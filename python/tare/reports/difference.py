@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tare.reports.text_parts import replaced_files, wrapped
 from tare.terminal import shorten
-from tare.units import exact, percent
+from tare.units import change_share, exact, human_bytes, human_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,23 +149,30 @@ def signed(value: float) -> str:
 
 
 def lines(change: Change, limit: int, style: Style, width: int) -> Iterator[str]:
-    yield style(f"{change.before.title}, {change.before.path}  ->  {change.after.title}, {change.after.path}", "bold")
+    title = f"{change.before.title}, {change.before.path}  ->  {change.after.title}, {change.after.path}"
+    for line in wrapped(title, width):
+        yield style(line, "bold")
+    notes = list(dict.fromkeys([*replaced_files(change.before), *replaced_files(change.after)]))
     if change.before.sampled or change.after.sampled:
-        yield style("note: a sampled recording's figures are scaled; small changes may be chance", "yellow")
+        notes.append("a sampled recording's figures are scaled; small changes may be chance")
+    for note in notes:
+        for line in wrapped(f"note: {note}", width):
+            yield style(line, "yellow")
     differences = any(round(a) != round(b) for measures in change.moments.values() for a, b in measures.values())
     if not differences and not change.sites:
         yield "(no change)"
         return
-    yield f"{'':<26}{'before':>18}{'after':>18}{'change':>18}"
+    if width >= _WIDE:
+        yield f"{'':<26}{'before':>18}{'after':>18}{'change':>18}"
     for moment, label in (("peak", "at the peak"), ("end", "at the end"), ("total", "in all")):
         for measure, (a, b) in change.moments[moment].items():
             if round(a) != round(b) or measure in ("gross_bytes", "net_bytes", "tare_bytes"):
-                yield _row(f"{label}: {measure.replace('_bytes', '')}", a, b, style)
+                yield from _row(f"{label}: {measure.replace('_bytes', '')}", a, b, style, width)
     yield ""
     for lens in change.after.ledger.lenses:
         for measure in _LENS_MEASURES[lens.unit]:
             a, b = change.lenses[lens.name][measure]
-            yield _row(f"{lens.name}: {measure.removeprefix('bytes_')}", a, b, style)
+            yield from _row(f"{lens.name}: {measure.removeprefix('bytes_')}", a, b, style, width)
     yield ""
     if not change.sites:
         yield "sites: (no change)"
@@ -172,27 +180,34 @@ def lines(change: Change, limit: int, style: Style, width: int) -> Iterator[str]
         was, now = site.before, site.after
         fate = "new" if not was.calls else "gone" if not now.calls else ""
         lenses = "".join(f", {lens} {signed(value)}" for lens, value in site.lenses.items())
-        yield (
-            style(f"{signed(site.gross_change)} bytes at the peak", "yellow")
+        head = f"{signed(site.gross_change)} bytes at the peak"
+        first, *rest = wrapped(
+            head
             + (f" ({fate})" if fate else "")
-            + f", {signed(now.peak_blocks - was.peak_blocks)} blocks, {signed(now.calls - was.calls)} calls{lenses}"
+            + f", {signed(now.peak_blocks - was.peak_blocks)} blocks, {signed(now.calls - was.calls)} calls{lenses}",
+            width,
         )
+        yield style(first[: len(head)], "yellow") + first[len(head) :]
+        yield from rest
         for number, frame in enumerate(site.stack, start=1):
             yield shorten(f"    #{number:02}: {frame}", width)
     if len(change.sites) > limit:
         yield f"({len(change.sites) - limit:,} more)"
 
 
-def _row(label: str, before: float, after: float, style: Style) -> str:
-    change = after - before
-    if not round(change):
-        return f"{label:<26}{exact(before):>18}{exact(after):>18}{'(no change)':>18}"
-    share = f"  {'+' if change > 0 else ''}{percent(change, before)}" if before else ""
-    return (
-        f"{label:<26}{exact(before):>18}{exact(after):>18}"
-        + style(f"{signed(change):>18}", "red" if change > 0 else "green")
-        + share
-    )
+_WIDE = 26 + 3 * 18 + 12  # columns of a row
+
+
+def _row(label: str, before: float, after: float, style: Style, width: int) -> Iterator[str]:
+    look = "red" if after > before else "green"
+    share = change_share(before, after)
+    if width >= _WIDE:
+        row = f"{label:<26}{exact(before):>18}{exact(after):>18}"
+        yield row + (style(f"{signed(after - before):>18}", look) + f"  {share}" if share else f"{'(no change)':>18}")
+        return
+    show = human_count if label.endswith("blocks") else human_bytes
+    yield label
+    yield f"  {show(before)} -> {show(after)}  " + (style(share, look) if share else "(no change)")
 
 
 def as_json(change: Change) -> dict[str, Any]:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from tare.reports.text_parts import replaced_files
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tare.ledger import Finding
+    from tare.lenses.lens import Lens
     from tare.names import Frame
     from tare.recording import Moment, Recording
     from tare.reports.records import Page
@@ -57,12 +62,13 @@ def finding(found: Finding, named: Frame, stack: list[Frame]) -> dict[str, Any]:
     }
 
 
-def findings(recording: Recording, lens_name: str | None) -> list[dict[str, Any]]:
-    """Every finding above its lens' threshold, in the order of the lenses, best first."""
+def findings(recording: Recording, chosen: Sequence[Lens]) -> list[dict[str, Any]]:
+    """Every finding of the chosen lenses (none: of all) above its lens' threshold, in the order of the lenses, best first."""
+    names = {lens.name for lens in chosen}
     found = [
         each
         for lens in recording.ledger.lenses
-        if lens_name in (None, lens.name)
+        if not names or lens.name in names
         for each in recording.ledger.findings(lens)
     ]
     stacks = recording.site_stacks(sorted({each.site_id for each in found}))
@@ -70,7 +76,9 @@ def findings(recording: Recording, lens_name: str | None) -> list[dict[str, Any]
     return [finding(each, named, stacks[each.site_id]) for each, named in zip(found, frames, strict=True)]
 
 
-def report(recording: Recording, page: Page | None, lens_name: str | None, selection: dict[str, Any]) -> dict[str, Any]:
+def report(
+    recording: Recording, page: Page | None, chosen: Sequence[Lens], selection: dict[str, Any]
+) -> dict[str, Any]:
     process = recording.process
     peak = _moment(recording.moments["peak"])
     peak["time_ns"] = process["peak_time_ns"]
@@ -86,7 +94,7 @@ def report(recording: Recording, page: Page | None, lens_name: str | None, selec
         "impossible_events": process["impossible_events"],
         "dropped_events": process["dropped_events"],
         "pre_existing_frees": process["pre_existing_frees"],
-        "warnings": list(recording.source.warnings),
+        "warnings": [*recording.source.warnings, *replaced_files(recording)],
         "lenses_run": [lens.name for lens in recording.ledger.lenses],
         "lenses": [
             {
@@ -101,7 +109,7 @@ def report(recording: Recording, page: Page | None, lens_name: str | None, selec
         "peak": peak,
         "end": _moment(recording.moments["end"]),
         "total": _moment(recording.moments["total"]),
-        "findings": findings(recording, lens_name),
+        "findings": findings(recording, chosen),
     }
     if process["at_blocks"] is not None:
         names = ("blocks", "requested_bytes", "usable_bytes", "gross_bytes")

@@ -52,16 +52,40 @@ def caveats(recording: Recording) -> list[str]:
     return lines
 
 
-def balance(recording: Recording, style: Style) -> list[str]:
-    """gross = net + tare, proved line by line, at the peak and at the end."""
+def replaced_files(recording: Recording) -> list[str]:
+    """Files whose names were lost because something else lies there now."""
+    return [
+        f"{path} has changed since it was recorded (another build id): its functions are shown as file+offset; put the old file"
+        " back, or record again"
+        for path in recording.source.replaced_modules()
+    ]
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Never wider than `width`; continued lines stand a little to the right."""
+    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=f"{indent}  ") or [""]
+
+
+_WIDE_BALANCE = 66  # 12 for the label and twice 18 + 9
+
+
+def balance(recording: Recording, style: Style, width: int) -> list[str]:
+    """gross = net + tare, proved line by line, at the peak and at the end; to the byte where there is room."""
     peak, end = recording.moments["peak"], recording.moments["end"]
     about = "~" if recording.sampled else ""
-    title = f"at the peak ({duration(recording.process['peak_time_ns'])})"
-    lines = [f"{'':<12}{title:>27}{'at the end':>27}"]
+    wide = width >= _WIDE_BALANCE
+    amount_of, label_width, cell, share = (exact, 12, 18, 9) if wide else (human_bytes, 11, 9, 5)
+    at_peak, at_end = f"at the peak ({duration(recording.process['peak_time_ns'])})", "at the end"
+    if not wide:
+        at_peak, at_end = "peak", "end"
+    lines = [f"{'':<{label_width}}{at_peak:>{cell + share}}{at_end:>{cell + share}}"]
 
     def row(label: str, at_peak: float, at_end: float, look: str = "") -> None:
-        cells = f"{label:<12}{about + exact(at_peak):>18} {percent(at_peak, peak.gross_bytes):>8}"
-        cells += f"{about + exact(at_end):>18} {percent(at_end, end.gross_bytes):>8}"
+        cells = f"{label:<{label_width}}"
+        for value, moment in ((at_peak, peak), (at_end, end)):
+            cells += (
+                f"{about + amount_of(value):>{cell}}{percent(value, moment.gross_bytes, 1 if wide else 0):>{share}}"
+            )
         lines.append(style(cells, look) if look else cells)
 
     row("gross", peak.gross_bytes, end.gross_bytes)
@@ -72,10 +96,14 @@ def balance(recording: Recording, style: Style) -> list[str]:
     row("- tare", rounding_peak, rounding_end, "yellow")
     row("= net", peak.net_bytes or 0.0, end.net_bytes or 0.0, "bold")
     total = recording.moments["total"]
-    lines.append(f"{'blocks':<12}{about + exact(peak.blocks):>18} {'':>8}{about + exact(end.blocks):>18}")
+    count_of = exact if wide else human_count
     lines.append(
+        f"{'blocks':<{label_width}}{about + count_of(peak.blocks):>{cell}}{'':>{share}}{about + count_of(end.blocks):>{cell}}"
+    )
+    lines += wrapped(
         f"in all: {about}{human_count(total.blocks)} blocks, {about}{human_bytes(total.requested_bytes)} requested, "
-        f"{about}{human_bytes(total.usable_bytes)} usable, {human_count(recording.process['realloc_events'])} reallocs"
+        f"{about}{human_bytes(total.usable_bytes)} usable, {human_count(recording.process['realloc_events'])} reallocs",
+        width,
     )
     return lines
 
@@ -92,6 +120,10 @@ def amount(finding: Finding, lens: Lens) -> str:
     return human_bytes(finding.bytes_peak or 0)
 
 
+_NARROW = 64  # columns below which a remedy needs the whole line
+_LEAST_NAME = 12
+
+
 def finding_lines(
     finding: Finding, lens: Lens, named: Frame, style: Style, width: int, remedy_lines: int | None
 ) -> list[str]:
@@ -99,12 +131,18 @@ def finding_lines(
     head = f"  {amount(finding, lens):>15}  "
     mark = f" [{finding.mark}]" if finding.mark else ""
     stacks = f" ({finding.sites} stacks)" if finding.sites > 1 else ""
+    indent, remedy = len(head), finding.remedy
+    if width < _NARROW:
+        indent, remedy = 4, f"{mark}{stacks} {remedy}".strip()
+        mark = stacks = ""
+    room = width - len(head) - len(mark) - len(stacks)
     place = f" {named.place}" if named.place else ""
-    name = shorten(named.name, max(width - len(head) - len(place) - len(mark) - len(stacks), 12))
+    name_room = max(room - len(place), min(len(named.name), _LEAST_NAME))
+    name, place = shorten(named.name, name_room), shorten(place, room - name_room)
     lines = [head + style(name, "bold") + place + style(mark, "yellow") + stacks]
-    room = max(width - len(head) - 2, 30)
-    text = textwrap.wrap(finding.remedy, room)
+    room = width - indent - 2
+    text = textwrap.wrap(remedy, room)
     if remedy_lines is not None and len(text) > remedy_lines:
         text = text[:remedy_lines]
         text[-1] = text[-1][: room - 2].rstrip(" ,;:") + " …"
-    return [*lines, *(" " * len(head) + style(line, "dim") for line in text)]
+    return [*lines, *(" " * indent + style(line, "dim") for line in text)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tare.reports.records import sizes_line
-from tare.reports.text_parts import balance, caveats, finding_lines, who
+from tare.reports.text_parts import balance, caveats, finding_lines, replaced_files, who, wrapped
 from tare.terminal import shorten, shorten_path
 from tare.units import exact, percent, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tare.lenses.lens import Lens
     from tare.recording import Recording
@@ -21,17 +21,21 @@ _FINDINGS_A_LENS = 3  # of the default report; --lens shows -n of one
 
 
 def report(
-    recording: Recording, page: Page | None, lens: Lens | None, title: str, limit: int, style: Style, width: int
+    recording: Recording, page: Page | None, chosen: Sequence[Lens], title: str, limit: int, style: Style, width: int
 ) -> Iterator[str]:
-    yield style(who(recording), "bold")
+    """Everything, or what the chosen lenses say."""
+    for line in wrapped(who(recording), width):
+        yield style(line, "bold")
     yield shorten(f"command: {' '.join(recording.process['command_line'].split())}", width)
-    for line in caveats(recording):
-        yield style(f"note: {line}", "yellow")
+    for note in [*caveats(recording), *replaced_files(recording)]:
+        for line in wrapped(f"note: {note}", width):
+            yield style(line, "yellow")
     yield ""
-    yield from balance(recording, style)
+    yield from balance(recording, style, width)
     yield ""
-    if lens is not None:
+    for lens in chosen:
         yield from _lens_report(recording, lens, limit, style, width)
+    if chosen:
         return
     for each in recording.ledger.lenses:
         yield from _findings(recording, each, _FINDINGS_A_LENS, style, width)
@@ -58,10 +62,12 @@ def _findings(recording: Recording, lens: Lens, limit: int, style: Style, width:
     found = [finding for finding in recording.ledger.findings(lens, by="site_row") if finding.shown]
     weight = "" if lens.weight == "tare" else " (potential: beside the tare, not in it)"
     if not found:
-        yield f"{lens.name}: nothing above its threshold{weight}"
+        yield from wrapped(f"{lens.name}: nothing above its threshold{weight}", width)
         yield ""
         return
-    yield style(f"{lens.name}", "cyan") + f": {plural(len(found), 'finding')}{weight}"
+    first, *rest = wrapped(f"{lens.name}: {plural(len(found), 'finding')}{weight}", width)
+    yield style(lens.name, "cyan") + first.removeprefix(lens.name)
+    yield from rest
     shown = found[:limit]
     for finding, named in zip(shown, recording.finding_frames(shown), strict=True):
         yield from finding_lines(finding, lens, named, style, width, None)
@@ -80,8 +86,10 @@ def _records(recording: Recording, page: Page, title: str, style: Style, width: 
         running += record.gross_bytes
         yield style(f"{title} {{", "cyan")
         yield f"  {about}{plural(record.blocks, 'block')} in record {number:,} of {page.matching:,}"
-        yield from (line for text in _weights(record, about) for line in _wrapped(text, width))
-        yield f"  {percent(record.gross_bytes, page.gross_bytes, 2)} of the heap ({percent(running, page.gross_bytes, 2)} cumulative)"
+        for text in _weights(record, about):
+            yield from wrapped(text, width, "  ")
+        share, so_far = (percent(part, page.gross_bytes, 2) for part in (record.gross_bytes, running))
+        yield from wrapped(f"{share} of the heap ({so_far} cumulative)", width, "  ")
         yield "  Allocated at {"
         yield from _stack(record, width)
         yield "  }"
@@ -100,15 +108,9 @@ def _weights(record: Record, about: str) -> Iterator[str]:
         yield f"Individual block sizes: {sizes_line(record)}"
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ")
-
-
 def _stack(record: Record, width: int) -> Iterator[str]:
     for number, frame in enumerate(record.stack, start=1):
         place = f" ({shorten_path(frame.file, max(width // 2, 20))}:{frame.line})" if frame.file and frame.line else ""
         if not place and frame.function and frame.module:
             place = f" [{frame.module.rpartition('/')[2]}]"
-        yield f"    #{number:02}: {shorten(frame.name, max(width - 9 - len(place), 12))}{place}"
+        yield shorten(f"    #{number:02}: {shorten(frame.name, max(width - 9 - len(place), 12))}{place}", width)

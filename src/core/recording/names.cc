@@ -2,6 +2,7 @@
 #include "core/recording/names.h"
 
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -82,6 +83,18 @@ void Names::name_sites(SiteFinder& finder) {
       if (!named[i]) finder.name(rows[i], std::span(&nothing, 1));
     }
   }
+}
+
+std::vector<std::string> Names::replaced_modules() {
+  std::set<std::uint32_t> used;
+  for (const std::uint64_t row : dictionary_.rows) used.insert(index(trace::row_module(row)));
+  std::vector<std::string> paths;
+  for (const std::uint32_t module : used) {
+    if (module >= dictionary_.modules.size()) continue;
+    const trace::Module& asked = dictionary_.modules[module];
+    if (symbolizer_->report(asked).state == ModuleState::Replaced) paths.push_back(asked.path);
+  }
+  return paths;
 }
 
 Table Names::frames_table() {

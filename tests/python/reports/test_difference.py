@@ -18,9 +18,9 @@ def program(order: tuple[str, ...], **peaks: int) -> Handmade:
     return made
 
 
-def text(before: Handmade, after: Handmade) -> str:
+def text(before: Handmade, after: Handmade, width: int = 100) -> str:
     change = difference.between(before.recording(), after.recording())
-    return "\n".join(difference.lines(change, 10, Style(io.StringIO()), 100))
+    return "\n".join(difference.lines(change, 10, Style(io.StringIO()), width))
 
 
 def test_the_same_twice_is_no_change() -> None:
@@ -50,3 +50,12 @@ def test_json_has_before_after_and_change() -> None:
     assert got["lenses"]["slop"]["bytes_peak"]["change"] == -1008
     assert got["sites"][0]["stack"][0]["function"] == "f"
     assert got["lenses_run"][0] == "slop"
+
+
+def test_the_width_is_kept() -> None:
+    before, after = program(("f", "g"), f=5), program(("f", "g"), f=5_000_000, g=3)
+    after.replaced = ["/" + "long/" * 30 + "app"]
+    for width in (40, 60, 91, 92, 120):
+        assert all(len(line) <= width for line in text(before, after, width).splitlines())
+    assert "peak: gross\n  10.0 KiB -> 9.54 GiB  x1,000,001" in text(before, after, 40)
+    assert "note: /long/" in text(before, after)

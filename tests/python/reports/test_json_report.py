@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from handmade import Handmade
+from tare import lenses
 from tare.reports import json_report, records
 
 FINDING = {
@@ -19,10 +20,12 @@ TOP = {
 }  # fmt: skip
 
 
-def report(made: Handmade, lens: str | None = None) -> dict[str, Any]:
+def report(made: Handmade, chosen: str = "") -> dict[str, Any]:
     recording = made.recording()
     page = records.query(recording, "peak_blocks", "usable", [], None)
-    loaded: dict[str, Any] = json.loads(json_report.dump(json_report.report(recording, page, lens, {"mode": "live"})))
+    loaded: dict[str, Any] = json.loads(
+        json_report.dump(json_report.report(recording, page, lenses.load_named(chosen), {"mode": "live"}))
+    )
     return loaded
 
 

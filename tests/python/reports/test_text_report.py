@@ -14,7 +14,7 @@ from tare.terminal import Style
 
 def text(recording: Recording, lens: str | None = None, limit: int = 10, width: int = 100) -> str:
     page = None if lens else records.query(recording, "peak_blocks", "usable", [], limit)
-    chosen = lenses.load(lens) if lens else None
+    chosen = lenses.load_named(lens) if lens else []
     return "\n".join(
         text_report.report(recording, page, chosen, "Live at the peak", limit, Style(io.StringIO()), width)
     )
@@ -44,9 +44,29 @@ def test_records_show_size_share_and_stack(busy: Handmade) -> None:
 
 def test_the_width_is_kept(busy: Handmade) -> None:
     busy.blocks(busy.stack("f" * 300 + "@/src/" + "d" * 200 + "/x.c:1", "main"), 10_000, 10_008, total=100, peak=100)
-    for width in (60, 80, 132):
-        long = [line for line in text(busy.recording(), width=width).splitlines() if len(line) > max(width, 70)]
-        assert not long
+    busy.replaced = ["/" + "long/" * 30 + "app"]
+    for width in (40, 60, 66, 80, 132):
+        for lens in (None, ",".join(lenses.NAMES)):
+            long = [line for line in text(busy.recording(), lens, width=width).splitlines() if len(line) > width]
+            assert not long
+
+
+def test_narrow_balances_keep_their_sums_in_round_numbers(busy: Handmade) -> None:
+    lines = text(busy.recording(), width=40).splitlines()
+    gross = next(line for line in lines if line.startswith("gross"))
+    assert re.fullmatch(r"gross +[\d.]+ [KM]iB 100% +[\d.]+ [KM]?i?B 100%", gross)
+
+
+def test_several_lenses_are_shown_in_their_order(busy: Handmade) -> None:
+    report = text(busy.recording(), "growth,slop")
+    assert report.index("size class") < report.index("Which buffers grow")
+    assert report.count("question ") == 2
+
+
+def test_a_replaced_file_is_named(busy: Handmade) -> None:
+    assert "has changed" not in text(busy.recording())
+    busy.replaced = ["/bin/app"]
+    assert "note: /bin/app has changed since it was recorded" in text(busy.recording())
 
 
 def test_a_lens_report_has_all_of_its_words(busy: Handmade) -> None:
