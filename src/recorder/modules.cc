@@ -223,14 +223,14 @@ std::uint32_t path_of(const LoadedObject& object) {
   return static_cast<std::uint32_t>(length + name_length);
 }
 
-bool publish_path(std::uint32_t length, trace::StringRef& ref) {
+bool append_string(const char* text, std::uint32_t length, trace::StringRef& ref) {
   const Tables& tables = g_list.tables;
   const std::uint32_t offset = tables.string_bytes->load(std::memory_order_relaxed);
   if (length > trace::kMaxStringBytes - offset ||
       !tables.ensure(tables.context, Tables::Region::Strings, offset + length)) {
     return false;
   }
-  std::memcpy(tables.strings + offset, g_list.path, length);
+  std::memcpy(tables.strings + offset, text, length);
   tables.string_bytes->store(offset + length, std::memory_order_release);
   ref = {offset, length};
   return true;
@@ -246,7 +246,8 @@ bool publish(const LoadedObject& object, const BuildId& id, std::uint32_t index)
   entry.load_bias = object.load_bias;
   entry.start = object.start;
   entry.end = object.end;
-  if (!publish_path(path_of(object), entry.path)) return false;
+  const std::uint32_t path_length = path_of(object);
+  if (!append_string(g_list.path, path_length, entry.path)) return false;
   // How many objects have already been at this place.
   for (std::uint32_t i = 0; i < index; ++i) {
     const LoadedObject& earlier = g_list.infos.load(std::memory_order_relaxed)[i].object;
@@ -344,6 +345,15 @@ void sweep_modules(std::uint32_t first, std::uint32_t count, void (*retire)(Modu
     __atomic_store_n(&info.gone, 1, __ATOMIC_RELEASE);
     retire(info.id);
   }
+}
+
+bool publish_string(const char* text, std::uint32_t length, trace::StringRef& place) {
+  const sys::SignalsBlocked blocked;
+  if (!g_list.lock.try_lock()) return false;
+  const bool has_room = g_list.tables.string_bytes->load(std::memory_order_relaxed) < trace::kMaxStringBytes / 2;
+  const bool added = has_room && append_string(text, length, place);
+  g_list.lock.unlock();
+  return added;
 }
 
 std::uint32_t module_count() { return g_list.count.load(std::memory_order_relaxed); }

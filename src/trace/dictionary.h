@@ -27,6 +27,7 @@ struct Dictionary {
   LargeVector<StackNode> stacks;    // by StackId; [0] is the empty stack {0, 0}
   LargeVector<Shape> shapes;        // by ShapeId
   std::vector<Module> modules;      // by ModuleId
+  std::vector<std::string> names;   // by NameId: paths and pool names that the program said; any bytes
 };
 
 constexpr std::uint64_t row_address(std::uint64_t row_bits) { return row_bits & 0xffffffffffffull; }

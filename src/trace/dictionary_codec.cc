@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "trace/event_model.h"
+#include "trace/program_note.h"
 
 namespace tare::trace {
 
@@ -210,6 +213,25 @@ const char* decode_shapes(std::span<const std::uint8_t> payload, Dictionary& dic
     }
     shape.stack = StackId{static_cast<std::uint32_t>(last_stack)};
     dictionary.shapes.push_back(shape);
+  }
+  return finish(entries);
+}
+
+void encode_names(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out) {
+  ByteWriter entries;
+  for (std::size_t id = first; id < last; ++id) entries.text(dictionary.names[id]);
+  put_packed(first, last - first, entries.bytes(), out);
+}
+
+const char* decode_names(std::span<const std::uint8_t> payload, Dictionary& dictionary) {
+  Entries entries = take_packed(payload, dictionary.names.size(), 1);
+  if (entries.damage != nullptr) return entries.damage;
+  if (dictionary.names.size() + entries.count > kMaxNames) return "there are more names than the format allows";
+  for (std::uint64_t i = 0; i < entries.count; ++i) {
+    std::string name = entries.reader.text();
+    if (entries.reader.failed()) break;
+    if (name.size() > kMaxNameBytes) return "a name is longer than the format allows";
+    dictionary.names.push_back(std::move(name));
   }
   return finish(entries);
 }

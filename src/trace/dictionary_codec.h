@@ -1,5 +1,5 @@
-// Growth of the dictionary as records: modules, rows, stack nodes, shapes. Each record says its first id and follows
-// the one before.
+// Growth of the dictionary as records: modules, rows, stack nodes, shapes, names. Each record says its first id and
+// follows the one before.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@ struct DictionaryCounts {
   std::size_t rows = 0;
   std::size_t stacks = 1;  // the empty stack is never written
   std::size_t shapes = 0;
+  std::size_t names = 0;
 };
 
 // More in one record would make a reader take more memory than it should on a file's word.
@@ -27,11 +28,13 @@ void encode_modules(const Dictionary& dictionary, std::size_t first, std::size_t
 void encode_rows(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out);
 void encode_stacks(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out);
 void encode_shapes(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out);
+void encode_names(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out);
 
 // Append the entries of a payload to the dictionary. nullptr, or what is wrong; entries before the fault stay.
 const char* decode_modules(std::span<const std::uint8_t> payload, Dictionary& dictionary);
 const char* decode_rows(std::span<const std::uint8_t> payload, Dictionary& dictionary);
 const char* decode_stacks(std::span<const std::uint8_t> payload, Dictionary& dictionary);
 const char* decode_shapes(std::span<const std::uint8_t> payload, Dictionary& dictionary);
+const char* decode_names(std::span<const std::uint8_t> payload, Dictionary& dictionary);
 
 }  // namespace tare::trace

@@ -22,8 +22,21 @@ enum class EventKind : std::uint8_t {
   Dropped = 12,  // address = number of events lost
   Mark = 13,
   Usable = 14,  // the program asked malloc_usable_size of the block at address
-  Seen = 24,    // address = SeenCounts, of all before this thread's next event
+  // What the program says through tare/reporter.h. For Report and PoolCreate `shape` is the NameId of a path or name.
+  // The shapes of PoolGrow and PoolAlloc are those of mappings: their bytes are requested_bytes. A pool's number stands
+  // above bit 47 of the address.
+  Report = 15,  // the live block at address belongs to a path; api 1: said when it was allocated
+  ClearReports = 16,
+  PoolCreate = 17,
+  PoolGrow = 18,  // memory at address is the pool's
+  PoolShrink = 19,
+  PoolAlloc = 20,  // the pool hands out a block
+  PoolFree = 21,
+  PoolReset = 22,
+  PoolDestroy = 23,
+  Seen = 24,  // address = SeenCounts, of all before this thread's next event
 };
+inline constexpr EventKind kLastEventKind = EventKind::Seen;
 
 // 24 bytes, trivially copyable. For Free and ReallocEnd `shape` is kNoShape, or with recorded free stacks the StackId.
 struct Event {

@@ -37,6 +37,21 @@ EventBlockDecoder::~EventBlockDecoder() = default;
 
 namespace {
 
+// May a note of this kind refer to entry `entry` of what such notes refer to? Kinds of newer versions refer to
+// anything.
+bool note_may_refer(EventKind kind, std::uint64_t entry, const BlockHeader& header, const Dictionary& dictionary) {
+  switch (kind) {
+    case EventKind::Report:
+    case EventKind::PoolCreate:
+      return entry < dictionary.names.size();
+    case EventKind::PoolGrow:
+    case EventKind::PoolAlloc:
+      return entry < header.shape_count && dictionary.shapes[entry].is_map != 0;
+    default:
+      return kind > kLastEventKind && entry < index(kNoShape);
+  }
+}
+
 std::uint64_t take_distance(ByteReader& column, std::uint64_t from) {
   const std::uint64_t key = column.varint();
   const std::uint64_t low = (key & 1) != 0 ? column.byte() & 15 : 0;
@@ -174,8 +189,12 @@ bool EventBlockDecoder::State::take_event(const BlockHeader& header, std::uint64
     event.kind = static_cast<EventKind>(notes.byte());
     event.api = notes.byte();
     event.address = notes.varint();
-    const std::uint64_t shape = notes.varint();
-    if (event.kind < EventKind::ThreadStart || shape != 0) return false;
+    const std::uint64_t entry = notes.varint();
+    if (event.kind < EventKind::ThreadStart) return false;
+    if (entry != 0) {
+      if (!note_may_refer(event.kind, entry - 1, header, dictionary)) return false;
+      event.shape = ShapeId{static_cast<std::uint32_t>(entry - 1)};
+    }
     *out++ = event;
     return true;
   }

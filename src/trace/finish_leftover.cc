@@ -70,7 +70,8 @@ Result<Leftover> finish_leftover(const std::string& path) {
   if (launcher_lives(spool_path)) return Leftover::InUse;
 
   DictionaryCounts written{index->dictionary.modules.size(), index->dictionary.rows.size(),
-                           index->dictionary.stacks.size(), index->dictionary.shapes.size()};
+                           index->dictionary.stacks.size(), index->dictionary.shapes.size(),
+                           index->dictionary.names.size()};
   const bool is_new = index->process.info.start_realtime_ns == 0;
   Result<SpoolImport> import = import_joined(spool_path, *index);
   if (!import) return import.error();

@@ -11,9 +11,12 @@ enum class ShapeId : std::uint32_t {};   // one (stack, api, requested, usable, 
 enum class ModuleId : std::uint32_t {};  // one loaded object; kNoModule where the address belongs to none
 enum class ThreadId : std::uint32_t {};  // serial of a thread within its process image, from 0; not the kernel's tid
 
+enum class NameId : std::uint32_t {};  // one path or pool name that the program said
+
 inline constexpr StackId kEmptyStack{0};
 inline constexpr ModuleId kNoModule{0xffff};
 inline constexpr ShapeId kNoShape{0xffffffffu};
+inline constexpr NameId kNoName{0xffffffffu};
 
 template <typename Id>
 constexpr std::uint32_t index(Id id) {

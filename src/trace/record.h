@@ -21,6 +21,7 @@ enum class RecordType : std::uint16_t {
   Clock = 6,
   Events = 7,
   End = 8,
+  Names = 9,  // skippable
 };
 
 enum RecordFlags : std::uint16_t {

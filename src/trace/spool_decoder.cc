@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "trace/program_note.h"
 #include "trace/spool_event.h"
 
 namespace tare::trace {
@@ -84,7 +85,18 @@ class SpoolDecoder::Pass {
       case Op::Mark:
       case Op::Usable:
       case Op::Seen:
+      case Op::ClearReports:
+      case Op::PoolShrink:
+      case Op::PoolFree:
+      case Op::PoolReset:
+      case Op::PoolDestroy:
         return decode_note(word0);
+      case Op::Report:
+      case Op::PoolCreate:
+        return decode_named(word0);
+      case Op::PoolGrow:
+      case Op::PoolAlloc:
+        return decode_pool(word0);
       case Op::Pad:
         return {"a zero word stands where an event should"};
     }
@@ -231,6 +243,29 @@ class SpoolDecoder::Pass {
     return kNone;
   }
 
+  ChunkDamage decode_named(std::uint64_t word0) {
+    if (const ChunkDamage damage = decode_note(word0)) return damage;
+    out_[-1].shape = ShapeId{index(decoder_.names_.find(NamedWord::name(word0)))};
+    out_[-1].api = (word0 & NamedWord::kOnAlloc) != 0;
+    return kNone;
+  }
+
+  ChunkDamage decode_pool(std::uint64_t word0) {
+    const bool stamped = (word0 & W0::kStamped) != 0;
+    const std::uint64_t fixed_words = 3u + stamped;
+    if (left() < fixed_words + row_words(word0)) return kCutOff;
+    const std::uint64_t word1 = next_[1];
+    const std::uint64_t bytes = next_[2];
+    const std::uint64_t stamp = stamped ? next_[3] : last_stamp_;
+    if (const ChunkDamage damage = decode_frames(word0, next_ + fixed_words)) return damage;
+    const MapApi api = op_of(word0) == Op::PoolAlloc ? MapApi::PoolBlock : MapApi::PoolMemory;
+    add(advance(stamp), word1, kNoShape, static_cast<EventKind>(op_of(word0)));
+    decoder_.find_shape(out_[-1], Interner::make_shape(stack_, static_cast<std::uint64_t>(api), 0, 1, bytes, bytes, 1),
+                        0);
+    next_ += fixed_words + row_words(word0);
+    return kNone;
+  }
+
   SpoolDecoder& decoder_;
   const std::uint64_t* next_;
   const std::uint64_t* end_;
@@ -272,6 +307,8 @@ static_assert(static_cast<int>(Op::ThreadStart) == static_cast<int>(EventKind::T
               static_cast<int>(Op::Dropped) == static_cast<int>(EventKind::Dropped) &&
               static_cast<int>(Op::Mark) == static_cast<int>(EventKind::Mark) &&
               static_cast<int>(Op::Usable) == static_cast<int>(EventKind::Usable) &&
+              static_cast<int>(Op::Report) == static_cast<int>(EventKind::Report) &&
+              static_cast<int>(Op::PoolDestroy) == static_cast<int>(EventKind::PoolDestroy) &&
               static_cast<int>(Op::Seen) == static_cast<int>(EventKind::Seen));
 
 }  // namespace tare::trace

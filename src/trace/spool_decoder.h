@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "trace/event.h"
 #include "trace/event_buffer.h"
 #include "trace/interner.h"
+#include "trace/name_interner.h"
 #include "trace/result.h"
 #include "trace/seen_stacks.h"
 
@@ -43,7 +45,9 @@ struct ChunkDamage {
 
 class SpoolDecoder {
  public:
-  explicit SpoolDecoder(Dictionary& dictionary) : dictionary_(dictionary), interner_(dictionary) {}
+  // `names` is asked for what the program named; without it names are unknown.
+  explicit SpoolDecoder(Dictionary& dictionary, NameSource names = {})
+      : dictionary_(dictionary), interner_(dictionary), names_(dictionary, std::move(names)) {}
 
   // Decodes the words that follow the first state.words_done of the chunk, whole events only, and appends to `out`.
   // Rows up to the ones used must be in the dictionary. After damage, events before it were appended and the rest of
@@ -69,6 +73,7 @@ class SpoolDecoder {
 
   Dictionary& dictionary_;
   Interner interner_;
+  NameInterner names_;
   SeenStacks seen_;
   std::array<WaitingShape, kBatch> waiting_;
   std::size_t waiting_count_ = 0;

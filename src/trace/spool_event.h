@@ -7,7 +7,9 @@
 //   Realloc   w0 | w1 | requested | [usable] | [weight] | [stamp before, stamp after] | old | frames
 //   Free      f0 | [stamp] | [k0 | frames, with kSpoolFreeStacks]
 //   Map       w0 | w1 | length | [stamp] | old address | old length | frames     (api is a MapApi)
-//   others    n0 | n1 | [stamp]                                                  (a note: two words and a stamp)
+//   PoolGrow, PoolAlloc   w0 | n1 | bytes | [stamp] | frames                     (n1: address and pool, see
+//   program_note.h) others    n0 | n1 | [stamp]                                                  (a note: two words and
+//   a stamp)
 //
 // Bracketed words are there when their flag in word 0 says so. Stamp is always the last word before `old`/frames.
 // Frames: `fresh` row ids of 32 bits, innermost first, padded to a whole word. The stack is those, then the outermost
@@ -42,7 +44,17 @@ enum class Op : std::uint8_t {
   Dropped = 12,     // note: n1 = events this thread lost here; their effects are unknown
   Mark = 13,        // note: n1 = a user's mark (SIGUSR or API); reserved for snapshots
   Usable = 14,      // note: n1 = address (bits 0..47); the program asked malloc_usable_size
-  Seen = 24,        // note, when sampling: n1 = SeenCounts, of all before this thread's next event
+  // see program_note.h
+  Report = 15,        // note: n1 = address, n0 has the path
+  ClearReports = 16,  // note
+  PoolCreate = 17,    // note: n1 = pool, n0 has the name
+  PoolGrow = 18,
+  PoolShrink = 19,  // note: n1 = address and pool
+  PoolAlloc = 20,
+  PoolFree = 21,     // note: n1 = address and pool
+  PoolReset = 22,    // note: n1 = pool
+  PoolDestroy = 23,  // note: n1 = pool
+  Seen = 24,         // note, when sampling: n1 = SeenCounts, of all before this thread's next event
 };
 
 // word 0 of Alloc, Realloc, Map

@@ -59,13 +59,15 @@ class SpoolFile {
   Status read_words(std::uint32_t chunk, std::uint64_t from, std::uint64_t count,
                     std::vector<std::uint64_t>& words) const;
 
+  // Empty where the pool holds no such string.
+  std::string string_at(StringRef ref) const;
+
   const std::string& path() const { return path_; }
   int fd() const { return fd_; }
   bool stamps_are_ns() const { return stamps_are_ns_; }
 
  private:
   SpoolFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
-  std::string string_at(StringRef ref) const;
   Error unreadable() const;
 
   std::string path_;

@@ -12,7 +12,10 @@ namespace {
 class Importer {
  public:
   Importer(const SpoolFile& spool, Dictionary& dictionary, SpoolImport& import)
-      : spool_(spool), dictionary_(dictionary), import_(import), decoder_(dictionary) {}
+      : spool_(spool),
+        dictionary_(dictionary),
+        import_(import),
+        decoder_(dictionary, [&spool](StringRef ref) { return spool.string_at(ref); }) {}
 
   void begin_thread(std::uint32_t thread, const ThreadProgress& known) {
     packer_ = {};

@@ -72,6 +72,8 @@ const char* add_record(const RecordHeader& header, std::uint64_t offset, std::sp
       return decode_stacks(payload, index.dictionary);
     case RecordType::Shapes:
       return decode_shapes(payload, index.dictionary);
+    case RecordType::Names:
+      return decode_names(payload, index.dictionary);
     case RecordType::Clock:
       return decode_clock(payload, index.clock_pairs);
     case RecordType::Events: {
@@ -92,7 +94,7 @@ const char* add_record(const RecordHeader& header, std::uint64_t offset, std::sp
   return "";  // unknown: the caller knows what to do
 }
 
-bool known(std::uint16_t type) { return type >= 1 && type <= static_cast<std::uint16_t>(RecordType::End); }
+bool known(std::uint16_t type) { return type >= 1 && type <= static_cast<std::uint16_t>(RecordType::Names); }
 
 }  // namespace
 

@@ -57,9 +57,9 @@ TraceWriter::~TraceWriter() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void TraceWriter::put_record(RecordType type, std::span<const std::uint8_t> payload) {
+void TraceWriter::put_record(RecordType type, std::span<const std::uint8_t> payload, std::uint16_t flags) {
   if (!failure_.empty()) return;
-  const RecordHeader header{static_cast<std::uint16_t>(type), 0, static_cast<std::uint32_t>(payload.size()), 0};
+  const RecordHeader header{static_cast<std::uint16_t>(type), flags, static_cast<std::uint32_t>(payload.size()), 0};
   append_fixed(pending_, header.type, 2);
   append_fixed(pending_, header.flags, 2);
   append_fixed(pending_, header.length, 4);
@@ -74,12 +74,12 @@ void TraceWriter::put_process(const ProcessRecord& record) {
 }
 
 void TraceWriter::put_growth(const Dictionary& dictionary) {
-  const auto put = [&](RecordType type, std::size_t& written, std::size_t size, auto encode) {
+  const auto put = [&](RecordType type, std::size_t& written, std::size_t size, auto encode, std::uint16_t flags = 0) {
     while (written < size) {
       const std::size_t last = std::min(size, written + kMaxRecordEntries);
       payload_.clear();
       encode(dictionary, written, last, payload_);
-      put_record(type, payload_.bytes());
+      put_record(type, payload_.bytes(), flags);
       written = last;
     }
   };
@@ -87,6 +87,7 @@ void TraceWriter::put_growth(const Dictionary& dictionary) {
   put(RecordType::Rows, written_.rows, dictionary.rows.size(), encode_rows);
   put(RecordType::Stacks, written_.stacks, dictionary.stacks.size(), encode_stacks);
   put(RecordType::Shapes, written_.shapes, dictionary.shapes.size(), encode_shapes);
+  put(RecordType::Names, written_.names, dictionary.names.size(), encode_names, kRecordSkippable);
 }
 
 void TraceWriter::put_clock(std::span<const ClockPair> pairs) {

@@ -47,7 +47,7 @@ class TraceWriter {
 
  private:
   TraceWriter(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
-  void put_record(RecordType type, std::span<const std::uint8_t> payload);
+  void put_record(RecordType type, std::span<const std::uint8_t> payload, std::uint16_t flags = 0);
 
   std::string path_;
   int fd_ = -1;

@@ -188,7 +188,7 @@ void write_trace_of_spool(const std::string& spool_path, const std::string& path
   writer.put_process(record);
   Dictionary dictionary;
   if (!spool.grow(counts, dictionary)) std::abort();
-  SpoolDecoder decoder(dictionary);
+  SpoolDecoder decoder(dictionary, [&spool](StringRef ref) { return spool.string_at(ref); });
   EventBlockEncoder encoder;
   std::uint32_t used_shapes = 0;
   std::map<std::uint32_t, BlockPacker> packers;

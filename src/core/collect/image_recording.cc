@@ -59,7 +59,10 @@ Result<std::unique_ptr<ImageRecording>> ImageRecording::create(const std::string
 }
 
 ImageRecording::ImageRecording(LiveSpool spool, EventBlockEncoder& encoder)
-    : spool_(std::move(spool)), encoder_(encoder), decoder_(std::make_unique<SpoolDecoder>(dictionary_)) {}
+    : spool_(std::move(spool)),
+      encoder_(encoder),
+      decoder_(std::make_unique<SpoolDecoder>(dictionary_,
+                                              [this](StringRef ref) { return spool_->file().string_at(ref); })) {}
 
 ImageRecording::~ImageRecording() = default;
 

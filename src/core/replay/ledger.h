@@ -94,6 +94,7 @@ class Ledger {
   }
   const LedgerCounts& counts() const { return counts_; }
   const BlockMap& map() const { return map_; }
+  BlockMap& map() { return map_; }  // to look up; what it holds is the ledger's to change
 
  private:
   struct Thread {

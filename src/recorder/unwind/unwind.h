@@ -85,6 +85,9 @@ struct Tables {
 // valid; this call also frees our locks, which another thread of the parent may have held.
 void attach_tables(const Tables& tables);
 
+// Appends a string to the pool. False: no room. The pool's second half is kept for modules.
+bool publish_string(const char* text, std::uint32_t length, trace::StringRef& place);
+
 // After dlclose returned: rows of objects that are gone are retired, so that the same addresses get new rows later.
 void modules_changed();
 // The same for objects that went without our noticing (libc closes some itself): a few ns a loaded object; at a chunk

@@ -1,0 +1,38 @@
+// What the program said of its memory through tare/reporter.h, as tables: made on demand by a pass over the trace.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/replay/live_set.h"
+#include "core/replay/tables.h"
+#include "trace/dictionary.h"
+#include "trace/event_sink.h"
+#include "trace/process_info.h"
+
+namespace tare::core {
+
+// Tables reports, pools, pool_memory, pool_blocks. Memory is proportional to live blocks and to what was said.
+// Block ids are those of table `blocks`.
+class ProgramReports : public trace::EventSink {
+ public:
+  // The dictionary must be complete. `inherited` may be null.
+  ProgramReports(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
+                 std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited = nullptr);
+  ~ProgramReports() override;
+
+  void consume(std::span<const trace::Event> events) override;
+  // Once, after the last event.
+  Tables finish();
+  // One line each for a person: what was said that can't be. After finish().
+  const std::vector<std::string>& warnings() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tare::core
