@@ -1,8 +1,6 @@
 // The wrappers that the linker puts in the place of malloc and realloc.
 #include "failing_malloc.h"
 
-#include <limits>
-
 extern "C" {
 void* __real_malloc(std::size_t size);                // NOLINT(readability-identifier-naming): the linker's names
 void* __real_realloc(void* block, std::size_t size);  // NOLINT(readability-identifier-naming)
@@ -14,15 +12,19 @@ namespace tare::testing {
 namespace {
 
 thread_local MallocCounts counts;
-thread_local std::size_t granted_calls = std::numeric_limits<std::size_t>::max();
+thread_local std::size_t failures_left = 0;
 
-bool is_granted() { return granted_calls > 0 && granted_calls-- > 0; }
+bool is_granted() {
+  if (failures_left == 0) return true;
+  --failures_left;
+  return false;
+}
 
 }  // namespace
 
 MallocCounts malloc_counts() { return counts; }
-FailingMalloc::FailingMalloc(std::size_t granted) { granted_calls = granted; }
-FailingMalloc::~FailingMalloc() { granted_calls = std::numeric_limits<std::size_t>::max(); }
+FailingMalloc::FailingMalloc(std::size_t failures) { failures_left = failures; }
+FailingMalloc::~FailingMalloc() { failures_left = 0; }
 
 }  // namespace tare::testing
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tare::testing {
 
@@ -11,10 +12,10 @@ struct MallocCounts {
 };
 MallocCounts malloc_counts();  // calls by code that isn't in a shared library, since the start
 
-// While one lives, malloc and realloc of this thread serve `granted` calls more and then fail.
+// While one lives, malloc and realloc of this thread fail, `failures` times at most.
 class FailingMalloc {
  public:
-  explicit FailingMalloc(std::size_t granted = 0);
+  explicit FailingMalloc(std::size_t failures = SIZE_MAX);
   ~FailingMalloc();
   FailingMalloc(const FailingMalloc&) = delete;
   FailingMalloc& operator=(const FailingMalloc&) = delete;

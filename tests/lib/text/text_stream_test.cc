@@ -241,6 +241,15 @@ TEST(TextStream, WithoutMemoryKeepsAPrefix) {
 
 TEST(TextStream, WithoutMemoryForTwiceTakesWhatIsNeeded) {
   TextStream out;
+  out.append(48, 'x');
+  const FailingMalloc once(1);
+  EXPECT_TRUE(out.append('y'));
+  EXPECT_EQ(out.view(), std::string(48, 'x') + "y");
+  EXPECT_EQ(out.heap_bytes(), sizeof(SharedHeader) + 49 + 1);
+}
+
+TEST(TextStream, WithoutMemoryKeepsWhatIsOnTheHeap) {
+  TextStream out;
   out.append(1000, 'x');
   const std::string expected(1000, 'x');
   {
