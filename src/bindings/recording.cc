@@ -89,6 +89,11 @@ std::vector<FrameRow> frames(Recording& recording, const std::vector<std::uint32
   return result;
 }
 
+std::vector<std::string> replaced_modules(Recording& recording) {
+  nb::gil_scoped_release released;
+  return recording.names().replaced_modules();
+}
+
 std::vector<std::uint32_t> stack_rows(const Recording& recording, std::uint32_t stack_id, std::size_t depth) {
   const std::vector<trace::RowId> found = recording.stack_rows(static_cast<trace::StackId>(stack_id), depth);
   std::vector<std::uint32_t> rows;
@@ -141,6 +146,7 @@ void bind_recording(nb::module_& module) {
       .def("size_classes", size_classes, nb::arg("model"))
       .def("frames_table", frames_table)
       .def("frames", frames, nb::arg("row_ids"))
+      .def("replaced_modules", replaced_modules)
       .def("stack_rows", stack_rows, nb::arg("stack_id"), nb::arg("depth"))
       .def("program_tables", program_tables, nb::arg("progress"))
       .def("list_blocks", list_blocks, nb::arg("sink"), nb::arg("progress"));
