@@ -251,6 +251,82 @@ address int where it lay
         note="Made by a walk over the whole trace, only when a statement names it.",
         heavy=True,
     ),
+    Table(
+        "reports",
+        "a report of the program (tare/reporter.h): this block belongs to that path",
+        _columns("""
+path text what it was reported as
+block_id int blocks.block_id; null: of a pool, or no live block begins there
+pool_block_id int pool_blocks.pool_block_id; null: not of a pool
+address int what was reported
+requested_bytes int bytes asked for; null: no block
+usable_bytes int malloc_usable_size, or what the pool handed out; null: no block
+weight real blocks this one stands for; 1 unless sampled
+time_ns int since the start
+thread int serial number of the reporting thread
+round int tare_clear_reports() calls before
+on_alloc int 1: by tare_report_on_alloc, stands through rounds
+nth int this was the block's nth report of those that stood then; above 1: reported twice
+standing int 1: holds at the end: in the last round or on_alloc, and the block is live
+"""),
+        note="Made by a walk over the whole trace, only when a statement names it. Where standing = 1 and nth = 1, each block\n"
+        "counts once; live blocks without such a row are unreported.",
+        heavy=True,
+    ),
+    Table(
+        "pools",
+        "a pool that the program told of (tare/reporter.h); memory_bytes - used_bytes is its slop",
+        _columns("""
+pool_id int key, in order of making
+name text what the program calls it
+birth_ns int since the start
+death_ns int since the start; null: there at the end
+memory_bytes int bytes it has at the end
+used_bytes int of those, handed out
+blocks int handed out at the end
+peak_time_ns int when it had the most memory, and of that handed out the most
+peak_memory_bytes int bytes it had then
+peak_used_bytes int of those, handed out
+peak_blocks int handed out then
+total_blocks int ever handed out
+total_bytes int bytes in those
+"""),
+        note="Made by a walk over the whole trace, only when a statement names it.",
+        heavy=True,
+    ),
+    Table(
+        "pool_memory",
+        "a piece of memory of a pool",
+        _columns("""
+memory_id int key
+pool_id int pools.pool_id
+address int where it lies
+bytes int its length
+stack_id int stacks.stack_id of what got it
+thread int serial number of that thread
+birth_ns int since the start
+death_ns int since the start; null: there at the end
+heap_block_id int the block of malloc that it lies in: blocks.block_id; null: not from malloc
+"""),
+        note="Made by a walk over the whole trace, only when a statement names it.",
+        heavy=True,
+    ),
+    Table(
+        "pool_blocks",
+        "a block that a pool handed out",
+        _columns("""
+pool_block_id int key, in order of birth
+pool_id int pools.pool_id
+address int where it lay
+bytes int handed out
+stack_id int stacks.stack_id
+thread int serial number of the allocating thread
+birth_ns int since the start
+death_ns int since the start; null: live at the end
+"""),
+        note="Made by a walk over the whole trace, only when a statement names it.",
+        heavy=True,
+    ),
 )
 
 BY_NAME = {table.name: table for table in TABLES}
