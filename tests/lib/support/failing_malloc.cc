@@ -29,6 +29,12 @@ FailingMalloc::~FailingMalloc() { failures_left = 0; }
 }  // namespace tare::testing
 
 extern "C" {
+// The sanitizers' allocators abort where malloc returns null for impossible sizes, unless they are told.
+__attribute__((visibility("default"))) const char* __asan_default_options();  // NOLINT(readability-identifier-naming)
+__attribute__((visibility("default"))) const char* __tsan_default_options();  // NOLINT(readability-identifier-naming)
+const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
+
 void* __wrap_malloc(std::size_t size) {
   ++tare::testing::counts.mallocs;
   return tare::testing::is_granted() ? __real_malloc(size) : nullptr;
