@@ -71,28 +71,30 @@ struct HashSecret {
 
 inline constexpr std::uint64_t kOddWord = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
 
-constexpr std::uint64_t seeded_hash(std::string_view text, const HashSecret& secret) {
-  std::uint64_t state = secret.b;
+// `words` are the text's key_words. One product for up to 16 bytes: the length goes in multiplied, so that nobody can
+// make texts of different lengths alike without knowing the secret.
+constexpr std::uint64_t seeded_hash(std::string_view text, const KeyWords& words, const HashSecret& secret) {
+  std::uint64_t state = secret.b + text.size() * kOddWord;
   if (text.size() > 16) {
     const char* p = text.data();
-    // The last 16 bytes are left for the end, at least one of them.
-    for (std::size_t left = text.size(); left > 16; left -= 16, p += 16) {
-      state = fold_product(read_word<std::uint64_t>(p) ^ secret.a, read_word<std::uint64_t>(p + 8) ^ state) ^ secret.b;
+    std::size_t left = text.size();
+    for (; left > 16; left -= 16, p += 16) {
+      state = fold_product(read_word<std::uint64_t>(p) ^ secret.a, read_word<std::uint64_t>(p + 8) ^ state) + secret.b;
     }
-    const char* tail = text.data() + text.size() - 16;
-    const std::uint64_t mixed =
-        fold_product(read_word<std::uint64_t>(tail) ^ secret.a, read_word<std::uint64_t>(tail + 8) ^ state);
-    return fold_product(mixed ^ kOddWord, text.size() ^ secret.a);
+    // The last 16 bytes, which overlap what was read.
+    return fold_product(read_word<std::uint64_t>(p + left - 16) ^ secret.a, words.last ^ state);
   }
-  const KeyWords words = key_words(text);
-  return fold_product(fold_product(words.first ^ secret.a, words.last ^ state) ^ kOddWord, text.size() ^ secret.a);
+  return fold_product(words.first ^ secret.a, words.last ^ state);
+}
+constexpr std::uint64_t seeded_hash(std::string_view text, const HashSecret& secret) {
+  return seeded_hash(text, key_words(text), secret);
 }
 
-constexpr std::uint32_t static_hash(std::string_view text) {
-  const KeyWords words = key_words(text);
+constexpr std::uint32_t static_hash(std::size_t size_bytes, const KeyWords& words) {
   const std::uint64_t mixed =
-      fold_product(words.first ^ 0xA0761D6478BD642F, words.last ^ 0xE7037ED1A0B428DB ^ text.size());
+      fold_product(words.first ^ 0xA0761D6478BD642F, words.last ^ (0xE7037ED1A0B428DB + size_bytes * kOddWord));
   return static_cast<std::uint32_t>(mixed ^ mixed >> 32);
 }
+constexpr std::uint32_t static_hash(std::string_view text) { return static_hash(text.size(), key_words(text)); }
 
 }  // namespace tare::atom_details

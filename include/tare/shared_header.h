@@ -118,10 +118,11 @@ class SharedHeader {
     const SharedOwner owner_before = owner();  // read first: once ours is given back, another holder may free the block
     if (owner_before == SharedOwner::kStatic) return;
     // The count at which no holder is left: 1 for the heap, 2 for an atom, of which the table holds one itself.
-    const std::uint32_t last = 1 + (static_cast<std::uint32_t>(owner_before) & 1);
+    // Immortal counts are negative here, so that one comparison finds both.
+    const std::int32_t last = 1 + static_cast<std::int32_t>(static_cast<std::uint32_t>(owner_before) & 1);
     const std::uint32_t before =
         shared_details::exchange_add(references_, ~std::uint32_t{0}, std::memory_order_acq_rel);
-    if (before == last || before >= kSaturated) after_release(owner_before, before);
+    if (static_cast<std::int32_t>(before) <= last) after_release(owner_before, before);
   }
 
  private:

@@ -62,6 +62,12 @@ class AtomBlock {
   }
   static bool is_unused(const SharedHeader* block) { return references(block) == 1; }
 
+  // Takes a reference where there is no other thread.
+  static void acquire_alone(SharedHeader* block) {
+    const std::uint32_t references = block->references_.load(std::memory_order_relaxed);
+    if (references < SharedHeader::kSaturated) block->references_.store(references + 1, std::memory_order_relaxed);
+  }
+
   // Takes a reference to a block of the table that may be freed meanwhile. False if it was.
   static bool acquire_unless_dead(SharedHeader* block) {
     std::uint32_t references = block->references_.load(std::memory_order_relaxed);
@@ -80,6 +86,13 @@ class AtomBlock {
     std::uint32_t unused = 1;
     return block->references_.compare_exchange_strong(unused, 0, std::memory_order_acquire, std::memory_order_relaxed);
   }
+
+  static bool kill_alone(SharedHeader* block) {
+    block->references_.store(0, std::memory_order_relaxed);
+    return true;
+  }
+  // A dead atom still has its text, for searches under way; a free block has none.
+  static bool is_dead_atom(const SharedHeader* block) { return is_free(block) && block->owner() != SharedOwner::kHeap; }
 
   static bool was_handed_out(const SharedHeader* block) { return block->owner() == SharedOwner::kHandedOutAtom; }
   static void mark_handed_out(SharedHeader* block) {

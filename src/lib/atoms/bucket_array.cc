@@ -29,7 +29,8 @@ BucketArray BucketArray::make(std::size_t count, std::uint8_t table_id) {
 void BucketArray::free() {
   if (buckets_ == nullptr) return;
   if (is_mapped()) {
-    atom_range::free({reinterpret_cast<std::byte*>(buckets_), rounded_bytes(), PageRun::Contents::kStale});
+    atom_range::free({reinterpret_cast<std::byte*>(buckets_), rounded_bytes(), PageRun::Contents::kStale},
+                     FreedPages::kReturn);
   } else {
     std::free(buckets_);  // NOLINT(cppcoreguidelines-no-malloc)
   }

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t kWanted = std::size_t{32} << 30;  // what 4 bytes reach in units of 8
 constexpr std::size_t kLeast = std::size_t{1} << 20;
+constexpr std::size_t kGrain =
+    4096;  // pages are this or a multiple; a constant, since every last release divides by it
 constexpr std::size_t kGuard =
     atom_details::kFirstDynamicHandle * AtomBlock::kUnit;  // 512 KiB: handles of static atoms
 static_assert(kGuard < kLeast);
@@ -31,7 +33,7 @@ union Storage {
 struct Range {
   std::mutex mutex;
   bool tried = false;
-  std::atomic<std::uint8_t>* owners = nullptr;  // of pages; zero pages of the system until written
+  std::atomic<std::uint8_t>* owners = nullptr;  // of 4 KiB each; zero pages of the system until written
   std::size_t page_bytes = 0;
 };
 
@@ -47,8 +49,8 @@ Cage& cage() {
 
 void set_owner(const PageRun& run, std::uint8_t id) {
   const Range& r = range();
-  const std::size_t first = static_cast<std::size_t>(run.data - atom_details::range_base) / r.page_bytes;
-  for (std::size_t i = 0; i < run.size_bytes / r.page_bytes; ++i) {
+  const std::size_t first = static_cast<std::size_t>(run.data - atom_details::range_base) / kGrain;
+  for (std::size_t i = 0; i < run.size_bytes / kGrain; ++i) {
     r.owners[first + i].store(id, std::memory_order_relaxed);
   }
 }
@@ -65,8 +67,7 @@ AtomError ensure() {
   CageResult<Cage> made = Cage::reserve(
       {.size_bytes = kWanted, .least_bytes = kLeast, .guard_bytes = kGuard, .huge_pages = HugePages::kAvoid});
   if (!made) return AtomError::kNoRange;
-  const std::size_t pages = made.value().size_bytes() / made.value().page_bytes();
-  std::byte* owners = system_pages::map_books(pages);
+  std::byte* owners = system_pages::map_books(made.value().size_bytes() / kGrain);
   if (owners == nullptr) return AtomError::kNoRange;
   r.owners = reinterpret_cast<std::atomic<std::uint8_t>*>(owners);
   r.page_bytes = made.value().page_bytes();
@@ -81,10 +82,12 @@ CageResult<PageRun> allocate(std::size_t size_bytes, std::uint8_t table_id) {
   return run;
 }
 
-void free(const PageRun& run) {
+void free(const PageRun& run, FreedPages pages) {
   set_owner(run, 0);
-  cage().free(run, FreedPages::kReturn);
+  cage().free(run, pages);
 }
+
+void trim() { cage().trim(); }
 
 void abandon(const PageRun& run) { set_owner(run, 0); }
 
@@ -93,7 +96,7 @@ std::size_t page_bytes() { return range().page_bytes; }
 std::uint8_t owner_of(const void* address) {
   const Range& r = range();
   const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - atom_details::range_base);
-  return r.owners[offset / r.page_bytes].load(std::memory_order_relaxed);
+  return r.owners[offset / kGrain].load(std::memory_order_relaxed);
 }
 
 AtomRangeUse use() {

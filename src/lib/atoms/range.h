@@ -14,7 +14,9 @@ AtomError ensure();
 
 // Whole pages for a table. id: 1 to 255.
 CageResult<PageRun> allocate(std::size_t size_bytes, std::uint8_t table_id);
-void free(const PageRun& run);
+void free(const PageRun& run, FreedPages pages);
+// Returns to the system what was freed and kept: neighbours together, which takes fewer calls.
+void trim();
 
 std::size_t page_bytes();
 

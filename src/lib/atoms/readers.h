@@ -21,6 +21,10 @@ struct ThreadRecord {
   std::atomic<std::uint64_t> count{0};  // odd while the thread searches
   bool is_registered = false;
   bool has_ended = false;
+  // Atoms of one table that became unused by this thread and aren't in the table's count yet.
+  std::uint8_t unused_table = 0;
+  std::uint32_t unused_count = 0;
+  std::uint32_t unused_limit = 0;
   ThreadRecord* next = nullptr;
   ThreadRecord* previous = nullptr;
 };
@@ -30,27 +34,23 @@ extern std::atomic<bool> needs_fence;
 
 bool register_this_thread();
 
-// Whether this thread may search without a lock: always, save in destructors of thread-local objects that run after
-// this thread was taken off the books.
-inline bool may_read() { return this_thread.is_registered || register_this_thread(); }
-
-// While it lives, the thread searches. Only where may_read().
-class Reading {
- public:
-  Reading() : record_(&this_thread) {
-    record_->count.store(record_->count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (needs_fence.load(std::memory_order_relaxed)) [[unlikely]] {
-      std::atomic_thread_fence(std::memory_order_seq_cst);
-    } else {
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-    }
+// Marks this thread as searching, until end(). Null if it may not: in destructors of thread-local objects that run
+// after this thread was taken off the books.
+inline ThreadRecord* begin() {
+  ThreadRecord* record = &this_thread;
+  if (!record->is_registered && !register_this_thread()) [[unlikely]]
+    return nullptr;
+  record->count.store(record->count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (needs_fence.load(std::memory_order_relaxed)) [[unlikely]] {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  } else {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  ~Reading() { record_->count.store(record_->count.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
-  Reading(const Reading&) = delete;
-  Reading& operator=(const Reading&) = delete;
+  return record;
+}
 
- private:
-  ThreadRecord* record_;
-};
+inline void end(ThreadRecord* record) {
+  record->count.store(record->count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
 
 }  // namespace tare::atom_readers

@@ -8,52 +8,35 @@
 
 namespace tare {
 
-namespace {
-
-// Whether the block has this text. Its memory isn't reused while the caller reads or has the lock.
-bool has_text(const SharedHeader* block, std::string_view text) {
-  return block->size_bytes() == text.size() && std::memcmp(block->characters(), text.data(), text.size()) == 0;
+[[gnu::noinline]] std::uint32_t AtomShard::search_on(const BucketArray& array, std::string_view text,
+                                                     std::uint64_t hash) {
+  return array.find(hash, [text](std::uint32_t handle) { return AtomBlock::at(handle)->text() == text; });
 }
 
-}  // namespace
-
-std::uint32_t AtomShard::find_shared(std::string_view text, std::uint64_t hash) const {
-  const atom_readers::Reading reading;
-  const BucketArray array = BucketArray::unpacked(array_.load(std::memory_order_acquire));
-  return array.find(hash, [text](std::uint32_t handle) {
-    SharedHeader* block = AtomBlock::at(handle);
-    return has_text(block, text) && AtomBlock::acquire_unless_dead(block);
-  });
-}
-
-std::uint32_t AtomShard::find_locked(std::string_view text, std::uint64_t hash) const {
-  const BucketArray array = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
-  return array.find(hash, [text](std::uint32_t handle) { return has_text(AtomBlock::at(handle), text); });
-}
-
-std::uint32_t AtomShard::find(std::string_view text, std::uint64_t hash) {
+std::uint32_t AtomShard::find_locked(std::string_view text, std::uint64_t hash) {
   const std::lock_guard<AtomMutex> lock(mutex_);
-  const std::uint32_t handle = find_locked(text, hash);
+  const std::uint32_t handle = search_on(BucketArray::unpacked(array_.load(std::memory_order_relaxed)), text, hash);
   if (handle != 0) AtomBlock::at(handle)->acquire();
   return handle;
 }
 
 std::uint32_t AtomShard::intern(std::string_view text, std::uint64_t hash, AtomTableFacts& facts, AtomError& error) {
   const std::lock_guard<AtomMutex> lock(mutex_);
-  if (const std::uint32_t handle = find_locked(text, hash); handle != 0) {
-    AtomBlock::at(handle)->acquire();
-    return handle;
-  }
   BucketArray array = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
+  if (!shared_details::is_single_threaded()) {  // else nobody can have made it since the search without the lock
+    if (const std::uint32_t found = search_on(array, text, hash); found != 0) {
+      AtomBlock::at(found)->acquire();
+      return found;
+    }
+  }
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   if (count >= most_atoms(array.capacity())) {
-    if (!rebuild(array.count() + array.count() / 2 + 1, facts)) {
+    if (!grow(facts)) {
       error = AtomError::kNoMemory;
       return 0;
     }
     array = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
   }
-  array.prefetch(hash);
   std::byte* memory = slabs_.allocate(AtomBlock::bytes_for(text.size()), facts.small_slabs, facts.id);
   if (memory == nullptr) {
     error = slabs_.error();
@@ -66,32 +49,36 @@ std::uint32_t AtomShard::intern(std::string_view text, std::uint64_t hash, AtomT
   return handle;
 }
 
-// Moves all atoms to an array of another size. Each is hashed again: not to keep the hash saves 4 bytes an atom, and
-// costs 5 ns here, of which there are two a lifetime.
-bool AtomShard::rebuild(std::size_t bucket_count, const AtomTableFacts& facts) {
+// Puts all atoms, as for_each_atom(call) tells them, into an array of another size. Each is hashed again: not to keep
+// the hash saves 4 bytes an atom, and costs 5 ns here, of which there are one or two a lifetime.
+template <class ForEachAtom>
+bool AtomShard::rebuild(std::size_t bucket_count, const AtomTableFacts& facts, ForEachAtom&& for_each_atom) {
   if (bucket_count > BucketArray::kMostBuckets) return false;
   BucketArray next = BucketArray::make(bucket_count, facts.id);
   if (next.is_empty()) return false;
-  const BucketArray old = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
-  const auto for_slots = [&old](std::size_t index, auto&& call) {
-    const AtomBucket& bucket = old.bucket(index);
-    for (std::uint32_t slots = ~bucket.match(AtomBucket::kEmpty) & AtomBucket::kAllSlots; slots != 0;
-         slots &= slots - 1) {
-      call(bucket.handle(static_cast<unsigned>(std::countr_zero(slots))));
-    }
-  };
-  const auto prefetch = [](std::uint32_t handle) { __builtin_prefetch(AtomBlock::at(handle)); };
-  for (std::size_t i = 0; i < old.count(); ++i) {
-    // Two buckets ahead: the atoms lie anywhere, and 24 lines can be under way at once.
-    if (i == 0) for_slots(i, prefetch);
-    if (i == 0 && old.count() > 1) for_slots(1, prefetch);
-    if (i + 2 < old.count()) for_slots(i + 2, prefetch);
-    for_slots(i, [&](std::uint32_t handle) {
-      next.insert(atom_details::seeded_hash(AtomBlock::at(handle)->text(), facts.secret), handle);
-    });
-  }
+  for_each_atom([&](const SharedHeader* block) {
+    next.insert(atom_details::seeded_hash(block->text(), facts.secret), AtomBlock::handle_of(block));
+  });
   replace(next);
   return true;
+}
+
+bool AtomShard::grow(const AtomTableFacts& facts) {
+  const BucketArray old = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
+  return rebuild(next_bucket_count(old.count()), facts, [&old](auto&& put) {
+    const auto for_slots = [&old](std::size_t index, auto&& call) {
+      const AtomBucket& bucket = old.bucket(index);
+      for (std::uint32_t slots = ~bucket.match(AtomBucket::kEmpty) & AtomBucket::kAllSlots; slots != 0;
+           slots &= slots - 1) {
+        call(AtomBlock::at(bucket.handle(static_cast<unsigned>(std::countr_zero(slots)))));
+      }
+    };
+    for (std::size_t i = 0; i < old.count(); ++i) {
+      // Two buckets ahead: the atoms lie anywhere, and 24 lines can be under way at once.
+      if (i + 2 < old.count()) for_slots(i + 2, [](const SharedHeader* block) { __builtin_prefetch(block); });
+      for_slots(i, put);
+    }
+  });
 }
 
 void AtomShard::replace(const BucketArray& array) {
@@ -112,43 +99,51 @@ void AtomShard::free_retired() {
   retired_count_ = 0;
 }
 
-std::size_t AtomShard::sweep(const AtomTableFacts& facts) {
+std::size_t AtomShard::sweep(const AtomTableFacts& facts, FreedPages pages) {
   const std::lock_guard<AtomMutex> lock(mutex_);
-  return sweep_locked(facts);
+  return sweep_locked(facts, pages);
 }
 
 bool AtomShard::try_sweep(const AtomTableFacts& facts) {
   if (!mutex_.try_lock()) return false;
-  sweep_locked(facts);
+  sweep_locked(facts, FreedPages::kReturn);
   mutex_.unlock();
   return true;
 }
 
-std::size_t AtomShard::sweep_locked(const AtomTableFacts& facts) {
-  became_unused.store(0, std::memory_order_relaxed);
+// Takes dead atoms out of the hash table: one by one, or, if most are dead, by making a new one of the others.
+void AtomShard::remove_dead(std::size_t left, const AtomTableFacts& facts) {
   BucketArray array = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
-  // First take the dead ones out, so that no search finds them any more; then, when none is reading, free them.
-  std::size_t dead = 0;
+  const auto ignore_slab = [](std::size_t, std::size_t) {};
+  if (left == 0) return replace({});
+  if (left < most_atoms(array.capacity()) / 3) {
+    const std::size_t buckets = left * 3 / 2 / AtomBucket::kSlots + 1;
+    const bool is_rebuilt = rebuild(buckets, facts, [&](auto&& put) {
+      slabs_.walk(
+          [&put](const SharedHeader* block) {
+            if (!AtomBlock::is_free(block)) put(block);
+          },
+          ignore_slab);
+    });
+    if (is_rebuilt) return;
+  }
   slabs_.walk(
-      [&](SharedHeader* block) {
-        if (!AtomBlock::is_unused(block) || !AtomBlock::kill(block)) return;
+      [&](const SharedHeader* block) {
+        if (!AtomBlock::is_dead_atom(block)) return;
         array.remove(atom_details::seeded_hash(block->text(), facts.secret), AtomBlock::handle_of(block));
-        ++dead;
       },
-      [](std::size_t, std::size_t) {});
-  if (dead == 0) {
-    free_retired();
-    return 0;
+      ignore_slab);
+}
+
+std::size_t AtomShard::sweep_locked(const AtomTableFacts& facts, FreedPages pages) {
+  // Dead atoms may still be found, but not taken hold of; then they aren't found any more; then nobody looks at them.
+  const auto [dead, left] = slabs_.kill_unused();
+  if (dead != 0) {
+    count_.store(static_cast<std::uint32_t>(left), std::memory_order_relaxed);
+    remove_dead(left, facts);
+    atom_readers::wait_for_readers();
+    slabs_.reclaim(pages);
   }
-  const auto left = static_cast<std::uint32_t>(count_.load(std::memory_order_relaxed) - dead);
-  count_.store(left, std::memory_order_relaxed);
-  if (left == 0) {
-    replace({});
-  } else if (left < most_atoms(array.capacity()) / 3) {
-    rebuild(left * 3 / 2 / AtomBucket::kSlots + 1, facts);  // if there is no memory for a smaller one, the old is kept
-  }
-  atom_readers::wait_for_readers();
-  slabs_.reclaim();
   free_retired();
   return dead;
 }
@@ -184,7 +179,7 @@ void AtomShard::add_use(AtomTableUse& use) {
 }
 
 bool AtomShard::abandon(const AtomTableFacts& facts) {
-  sweep(facts);
+  sweep(facts, FreedPages::kReturn);
   const std::lock_guard<AtomMutex> lock(mutex_);
   BucketArray array = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
   array_.store(0, std::memory_order_relaxed);

@@ -1,8 +1,9 @@
 // A 16th of a table: the atoms whose hashes name it, their memory, and one lock.
 //
-// Searches come first without the lock (find_shared); what they don't find is searched again, or made, under it.
+// Searches come first without the lock (find); what they don't find is searched again, or made, under it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,9 @@
 
 #include "lib/atoms/bucket_array.h"
 #include "lib/atoms/mutex.h"
+#include "lib/atoms/readers.h"
 #include "lib/atoms/slabs.h"
+#include "lib/atoms/sought_text.h"
 #include "tare/atom_key.h"
 #include "tare/atom_table.h"
 
@@ -29,13 +32,25 @@ class alignas(64) AtomShard {
   // Handles with a reference for the caller; 0 if there is none.
   //
   // Without the lock. Finds every atom that was there before and stays, but may miss one that is being made.
-  std::uint32_t find_shared(std::string_view text, std::uint64_t hash) const;
-  // With it.
-  std::uint32_t find(std::string_view text, std::uint64_t hash);
+  [[gnu::always_inline]] std::uint32_t find(const SoughtText& sought) const {
+    const bool is_alone = shared_details::is_single_threaded();
+    atom_readers::ThreadRecord* reader = nullptr;
+    if (!is_alone && (reader = atom_readers::begin()) == nullptr) return 0;
+    std::uint32_t handle = search(sought);
+    if (is_alone) {
+      if (handle != 0) AtomBlock::acquire_alone(AtomBlock::at(handle));
+      return handle;
+    }
+    if (handle != 0 && !AtomBlock::acquire_unless_dead(AtomBlock::at(handle))) handle = 0;
+    atom_readers::end(reader);
+    return handle;
+  }
+  // With the lock: makes what isn't there.
   std::uint32_t intern(std::string_view text, std::uint64_t hash, AtomTableFacts& facts, AtomError& error);
+  std::uint32_t find_locked(std::string_view text, std::uint64_t hash);
 
-  // Frees the unused atoms; returns how many.
-  std::size_t sweep(const AtomTableFacts& facts);
+  // Frees the unused atoms, and slabs as `pages` says; returns how many.
+  std::size_t sweep(const AtomTableFacts& facts, FreedPages pages);
   // If nobody else is at it. False if somebody is.
   bool try_sweep(const AtomTableFacts& facts);
 
@@ -47,21 +62,35 @@ class alignas(64) AtomShard {
   // Before the table goes: frees everything that nobody holds. True if then nothing is left.
   bool abandon(const AtomTableFacts& facts);
 
-  // Atoms that became unused, counted where the lock isn't: on a line of its own, since every release may write it.
-  alignas(64) std::atomic<std::uint32_t> became_unused{0};
-
  private:
   // Full at 86 %: beyond, searches that miss read a second line too often (one in three; one in ten on average).
   static constexpr std::size_t most_atoms(std::size_t capacity) { return capacity - capacity / 7; }
   static constexpr std::size_t kRetired = 4;
 
-  std::uint32_t find_locked(std::string_view text, std::uint64_t hash) const;
-  bool rebuild(std::size_t bucket_count, const AtomTableFacts& facts);
+  [[gnu::always_inline]] std::uint32_t search(const SoughtText& sought) const {
+    const BucketArray array = BucketArray::unpacked(array_.load(std::memory_order_acquire));
+    if (array.is_empty()) return 0;
+    const BucketArray::FirstLook first = array.first_look(sought.hash);
+    if (first.handle != 0 && sought.is_text_of(AtomBlock::at(first.handle))) [[likely]]
+      return first.handle;
+    return first.is_all ? 0 : search_on(array, sought.text, sought.hash);
+  }
+  // From the start again, and out of line, so that the first look needs no stack.
+  static std::uint32_t search_on(const BucketArray& array, std::string_view text, std::uint64_t hash);
+
+  template <class ForEachAtom>
+  bool rebuild(std::size_t bucket_count, const AtomTableFacts& facts, ForEachAtom&& for_each_atom);
+  bool grow(const AtomTableFacts& facts);
   void replace(const BucketArray& array);
   void free_retired();
-  std::size_t sweep_locked(const AtomTableFacts& facts);
+  void remove_dead(std::size_t left, const AtomTableFacts& facts);
+  std::size_t sweep_locked(const AtomTableFacts& facts, FreedPages pages);
+  // By half; while they are below a page doubled, since every atom is moved once less and little is lost.
+  static std::size_t next_bucket_count(std::size_t count) {
+    return count < 64 ? std::max<std::size_t>(count * 2, 1) : count + count / 2;
+  }
 
-  alignas(64) AtomMutex mutex_;
+  AtomMutex mutex_;
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::uint64_t> array_{0};  // BucketArray::packed
   AtomSlabs slabs_;

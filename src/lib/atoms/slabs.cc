@@ -111,7 +111,7 @@ AtomSlabs::Slab* AtomSlabs::link_slab(const PageRun& run, bool is_small) {
   unpoison(run.data, sizeof(Slab));
   poison(run.data + sizeof(Slab), run.size_bytes - sizeof(Slab));
   auto* slab = new (run.data) Slab{first_, static_cast<std::uint32_t>(run.size_bytes / AtomBlock::kUnit),
-                                   sizeof(Slab) / AtomBlock::kUnit, is_small ? 1U : 0U};
+                                   sizeof(Slab) / AtomBlock::kUnit, static_cast<std::uint16_t>(is_small ? 1 : 0), 0};
   first_ = AtomBlock::handle_of(slab);
   slab_bytes_ += run.size_bytes;
   if (!is_small) mapped_bytes_ += run.size_bytes;
@@ -164,7 +164,30 @@ std::byte* AtomSlabs::allocate(std::size_t block_bytes, SmallSlabs& small, std::
   return begin_of(slab);
 }
 
-void AtomSlabs::reclaim() {
+AtomSlabs::Killed AtomSlabs::kill_unused() {
+  const bool is_alone = shared_details::is_single_threaded();
+  Killed killed;
+  for (std::uint32_t handle = first_; handle != 0;) {
+    Slab* slab = slab_at(handle);
+    std::byte* const end = end_of(slab);
+    const std::size_t left_before = killed.left;
+    for (std::byte* at = begin_of(slab); at < end;) {
+      auto* block = reinterpret_cast<SharedHeader*>(at);
+      at += AtomBlock::bytes_of(block);
+      const std::uint32_t references = AtomBlock::references(block);
+      if (references == 1 && (is_alone ? AtomBlock::kill_alone(block) : AtomBlock::kill(block))) {
+        ++killed.dead;
+      } else if (references != 0) {
+        ++killed.left;
+      }
+    }
+    slab->is_empty = killed.left == left_before ? 1 : 0;
+    handle = slab->next;
+  }
+  return killed;
+}
+
+void AtomSlabs::reclaim(FreedPages pages) {
   free_.fill(0);
   filled_lists_ = 0;
   std::uint32_t* link = &first_;
@@ -172,6 +195,12 @@ void AtomSlabs::reclaim() {
     const std::uint32_t handle = *link;
     Slab* slab = slab_at(handle);
     std::byte* const end = end_of(slab);
+    if (slab->is_empty != 0 && slab->is_small == 0) {
+      *link = slab->next;
+      if (filling_ == handle) filling_ = 0;
+      return_slab(slab, pages);
+      continue;
+    }
     std::byte* gap = nullptr;  // start of the free blocks up to here
     for (std::byte* at = begin_of(slab); at < end;) {
       auto* block = reinterpret_cast<SharedHeader*>(at);
@@ -184,12 +213,6 @@ void AtomSlabs::reclaim() {
       }
       at += bytes;
     }
-    if (gap == begin_of(slab) && slab->is_small == 0) {
-      *link = slab->next;
-      if (filling_ == handle) filling_ = 0;
-      return_slab(slab);
-      continue;
-    }
     if (gap != nullptr && filling_ == handle) {
       slab->fill_units -= static_cast<std::uint32_t>(static_cast<std::size_t>(end - gap) / AtomBlock::kUnit);
       poison(gap, static_cast<std::size_t>(end - gap));
@@ -200,12 +223,12 @@ void AtomSlabs::reclaim() {
   }
 }
 
-void AtomSlabs::return_slab(Slab* slab) {
+void AtomSlabs::return_slab(Slab* slab, FreedPages pages) {
   const PageRun run{reinterpret_cast<std::byte*>(slab), bytes_of(slab), PageRun::Contents::kStale};
   mapped_bytes_ -= run.size_bytes;
   slab_bytes_ -= run.size_bytes;
   unpoison(run.data, run.size_bytes);
-  atom_range::free(run);
+  atom_range::free(run, pages);
 }
 
 bool AtomSlabs::abandon() {

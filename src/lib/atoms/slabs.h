@@ -53,12 +53,19 @@ class AtomSlabs {
   std::byte* allocate(std::size_t block_bytes, SmallSlabs& small, std::uint8_t table_id);
   AtomError error() const { return error_; }
 
-  // Makes the blocks without references, old and new, free space; slabs without atoms go back to the system.
-  void reclaim();
+  // Makes the blocks without references, old and new, free space; slabs without atoms are freed, as `pages` says.
+  void reclaim(FreedPages pages);
 
   // Calls visit(block) for every block, free ones too, and slab(bytes of the slab, bytes of it in blocks).
   template <class Visit, class VisitSlab>
   void walk(Visit&& visit, VisitSlab&& slab) const;
+
+  // Takes the table's reference from every unused atom, which makes it dead: nobody can get hold of it any more.
+  struct Killed {
+    std::size_t dead = 0;
+    std::size_t left = 0;
+  };
+  Killed kill_unused();
 
   std::size_t mapped_bytes() const { return mapped_bytes_; }  // slabs of whole pages
 
@@ -78,7 +85,8 @@ class AtomSlabs {
     std::uint32_t next;        // handle; 0 ends the list
     std::uint32_t size_units;  // of 8 bytes
     std::uint32_t fill_units;  // where the blocks end, this header included
-    std::uint32_t is_small;    // carved from a page of several
+    std::uint16_t is_small;    // carved from a page of several
+    std::uint16_t is_empty;    // the last walk found no atom in it
   };
   static_assert(sizeof(Slab) == 16);
 
@@ -101,7 +109,7 @@ class AtomSlabs {
   CageResult<PageRun> memory_for_slab(std::size_t least, SmallSlabs& small, std::uint8_t table_id, bool& is_small);
   Slab* link_slab(const PageRun& run, bool is_small);
   void close_filling();
-  void return_slab(Slab* slab);
+  void return_slab(Slab* slab, FreedPages pages);
 
   std::uint32_t first_ = 0;    // all slabs
   std::uint32_t filling_ = 0;  // the one that is being filled

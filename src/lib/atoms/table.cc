@@ -38,8 +38,8 @@ struct AtomTable::Books {
   std::uint32_t static_list_count = 0;
   std::array<const StaticAtomList*, kMostStaticLists> static_lists{};
   std::uint32_t threshold = 0;
-  // Atoms that must become unused in one stripe (AtomShard::became_unused) before a shard is swept.
-  std::atomic<std::uint32_t> step{0};
+  std::atomic<std::uint32_t> became_unused{0};  // since the last shard was swept
+  std::atomic<std::uint32_t> step{0};           // so many must before the next is
   std::atomic<std::uint32_t> next_swept{0};
   std::atomic<AtomError> error{AtomError::kNone};
   AtomShard shards[kShards];
@@ -58,13 +58,24 @@ struct AtomTable::Books {
     step.store(static_cast<std::uint32_t>(std::max<std::size_t>(unused / kShards, 1)), std::memory_order_relaxed);
   }
 
-  std::uint32_t find_static(std::string_view text) const {
-    if (static_list_count == 0) return 0;
-    const std::uint32_t hash = atom_details::static_hash(text);
+  std::uint32_t find_static(const SoughtText& sought) const {
+    const std::uint32_t hash = atom_details::static_hash(sought.text.size(), sought.words);
     for (std::uint32_t i = 0; i < static_list_count; ++i) {
-      if (const std::uint32_t handle = static_lists::find(*static_lists[i], text, hash); handle != 0) return handle;
+      if (const std::uint32_t handle = static_lists::find(*static_lists[i], sought, hash); handle != 0) return handle;
     }
     return 0;
+  }
+
+  [[gnu::always_inline]] std::uint32_t find(const SoughtText& sought) {
+    if (static_list_count != 0) {
+      if (const std::uint32_t handle = find_static(sought); handle != 0) return handle;
+    }
+    return shard(sought.hash).find(sought);
+  }
+
+  // An atom that another thread made before this call is found for sure.
+  [[gnu::noinline]] std::uint32_t find_locked(std::string_view text, std::uint64_t hash) {
+    return shard(hash).find_locked(text, hash);
   }
 
   Atom fail(AtomError why) {
@@ -83,6 +94,14 @@ struct AtomTable::Books {
     }
     is_ready.store(true, std::memory_order_release);
     return true;
+  }
+
+  [[gnu::noinline]] Atom make(std::string_view text, std::uint64_t hash) {
+    if (text.size() > SharedHeader::kLargestSize) return fail(AtomError::kTooLong);
+    if (!make_ready()) return {};
+    AtomError why = AtomError::kNone;
+    const std::uint32_t handle = shard(hash).intern(text, hash, facts, why);
+    return handle == 0 ? fail(why) : Atom::adopt_handle(handle);
   }
 };
 
@@ -202,7 +221,7 @@ AtomTable::~AtomTable() {
     const PageRun run{page, atom_range::page_bytes(), PageRun::Contents::kStale};
     if (is_empty) {
       unpoison(page, run.size_bytes);
-      atom_range::free(run);
+      atom_range::free(run, FreedPages::kReturn);
     } else {
       atom_range::abandon(run);
     }
@@ -214,29 +233,16 @@ AtomTable::~AtomTable() {
 
 Atom AtomTable::intern(std::string_view text) {
   if (books_ == nullptr) return {};
-  if (const std::uint32_t handle = books_->find_static(text); handle != 0) return Atom::adopt_handle(handle);
-  if (text.size() > SharedHeader::kLargestSize) return books_->fail(AtomError::kTooLong);
-  if (!books_->make_ready()) return {};
-  const std::uint64_t hash = atom_details::seeded_hash(text, books_->facts.secret);
-  AtomShard& shard = books_->shard(hash);
-  if (!shared_details::is_single_threaded() && atom_readers::may_read()) {
-    if (const std::uint32_t handle = shard.find_shared(text, hash); handle != 0) return Atom::adopt_handle(handle);
-  }
-  AtomError error = AtomError::kNone;
-  const std::uint32_t handle = shard.intern(text, hash, books_->facts, error);
-  if (handle == 0) return books_->fail(error);
-  return Atom::adopt_handle(handle);
+  const SoughtText sought(text, books_->facts.secret);
+  const std::uint32_t handle = books_->find(sought);
+  return handle != 0 ? Atom::adopt_handle(handle) : books_->make(text, sought.hash);
 }
 
 Atom AtomTable::find(std::string_view text) {
   if (books_ == nullptr) return {};
-  if (const std::uint32_t handle = books_->find_static(text); handle != 0) return Atom::adopt_handle(handle);
-  const std::uint64_t hash = atom_details::seeded_hash(text, books_->facts.secret);
-  AtomShard& shard = books_->shard(hash);
-  if (!shared_details::is_single_threaded() && atom_readers::may_read()) {
-    return Atom::adopt_handle(shard.find_shared(text, hash));
-  }
-  return Atom::adopt_handle(shard.find(text, hash));
+  const SoughtText sought(text, books_->facts.secret);
+  const std::uint32_t handle = books_->find(sought);
+  return Atom::adopt_handle(handle != 0 ? handle : books_->find_locked(text, sought.hash));
 }
 
 Atom AtomTable::intern(std::u16string_view text) {
@@ -254,7 +260,8 @@ Atom AtomTable::find(std::u16string_view text) {
 std::size_t AtomTable::gc() {
   if (books_ == nullptr) return 0;
   std::size_t freed = 0;
-  for (AtomShard& shard : books_->shards) freed += shard.sweep(books_->facts);
+  for (AtomShard& shard : books_->shards) freed += shard.sweep(books_->facts, FreedPages::kKeep);
+  if (freed != 0) atom_range::trim();
   books_->set_step();
   return freed;
 }
@@ -281,16 +288,28 @@ AtomTableUse AtomTable::use() const {
 
 AtomRangeUse AtomTable::range() noexcept { return atom_range::use(); }
 
+// Threads count for themselves and tell the table every 32 atoms: a counter that all write would cost a release as much
+// again. What a thread that ends hasn't told is forgotten.
 void count_unused_atom(const SharedHeader* block) {
-  // The page's owner, not the atom's shard: stripes only keep threads from writing the same line.
-  AtomTable::Books* books = tables.by_id[atom_range::owner_of(block)].load(std::memory_order_acquire);
-  if (books == nullptr) return;  // the table is gone
-  std::atomic<std::uint32_t>& stripe =
-      books->shards[reinterpret_cast<std::uintptr_t>(block) / atom_range::page_bytes() % kShards].became_unused;
-  const std::uint32_t before = shared_details::exchange_add(stripe, 1, std::memory_order_relaxed);
-  if (before < books->step.load(std::memory_order_relaxed)) [[likely]]
+  constexpr std::uint32_t kMostUntold = 32;
+  const std::uint8_t id = atom_range::owner_of(block);
+  atom_readers::ThreadRecord& thread = atom_readers::this_thread;
+  if (thread.unused_table == id && ++thread.unused_count < thread.unused_limit) [[likely]]
     return;
-  stripe.store(0, std::memory_order_relaxed);
+  AtomTable::Books* books = tables.by_id[id].load(std::memory_order_acquire);
+  if (books == nullptr) return;  // the table is gone
+  std::uint32_t told = thread.unused_count;
+  if (thread.unused_table != id) {
+    AtomTable::Books* other = tables.by_id[thread.unused_table].load(std::memory_order_acquire);
+    if (other != nullptr) other->became_unused.fetch_add(told, std::memory_order_relaxed);
+    told = 1;
+  }
+  const std::uint32_t step = books->step.load(std::memory_order_relaxed);
+  thread.unused_table = id;
+  thread.unused_count = 0;
+  thread.unused_limit = std::min(step, kMostUntold);
+  if (books->became_unused.fetch_add(told, std::memory_order_relaxed) + told < step) return;
+  books->became_unused.store(0, std::memory_order_relaxed);
   const std::uint32_t next = books->next_swept.fetch_add(1, std::memory_order_relaxed) % kShards;
   books->shards[next].try_sweep(books->facts);
   if (next == 0) books->set_step();

@@ -1,0 +1,301 @@
+// Benches atoms beside their peers: bench-atoms [ROUNDS [SUBJECT]] prints a JSON list of {case, subject, metric, value,
+// unit}.
+//
+// Rounds are interleaved (every subject, then every subject again), and each number is the median of the rounds. Times
+// are of the thread's CPU, since the machine may be busy; where threads run side by side there is wall-clock time too.
+// Cases: atoms-2k, atoms-10k, atoms-164k, and of each
+//   (bare)           bytes   an atom, all-in: what malloc took with its headers, and what the range has mapped
+//   /miss            time    making an atom, in random order, the table's growth included
+//   /hit             time    finding one that is held and dropping the find, the k-th text as often as 1/k says
+//   /hit-uniform     time    the same, every text alike
+//   /release         time    letting go of an atom that nobody else holds
+//   /gc              time    freeing it
+//   /hit-threaded    time    /hit while the process has a second, idle thread: locks and counts are real from here on
+//   /hit-2-threads   cpu and wall time an operation of two threads, and final_ratio: wall-clock speed-up over one
+// and of atoms-10k only (threaded too)
+//   /handout-N       time    giving characters to a holder and taking them back, texts of N characters
+#include <malloc.h>
+#include <time.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "bench/blocks/atoms_peers.h"
+#include "bench/blocks/atoms_texts.h"
+#include "bench/blocks/report.h"
+
+namespace atoms_bench {
+namespace {
+
+constexpr std::size_t kOperations = 1'000'000;
+
+double seconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+double cpu_seconds() { return tare::bench::cpu_ns() * 1e-9; }
+
+std::size_t memory_taken() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd + tare::AtomTable::range().mapped_bytes;
+}
+
+// Values by (case, subject, metric), in the order of their first appearance.
+class Results {
+ public:
+  void add(const std::string& name, const char* subject, const char* metric, const char* unit, double value) {
+    const Key key{name, subject, metric, unit};
+    if (values_.find(key) == values_.end()) order_.push_back(key);
+    values_[key].push_back(value);
+  }
+  void add_time(const std::string& name, const char* subject, double seconds, double operations) {
+    add(name, subject, "time", "ns", seconds * 1e9 / operations);
+  }
+  void print() {
+    tare::bench::Report report;
+    for (const Key& key : order_) {
+      std::vector<double>& values = values_[key];
+      std::sort(values.begin(), values.end());
+      report.add(std::get<0>(key), std::get<1>(key), std::get<2>(key), values[values.size() / 2], std::get<3>(key));
+    }
+  }
+
+ private:
+  using Key = std::tuple<std::string, const char*, const char*, const char*>;
+  std::map<Key, std::vector<double>> values_;
+  std::vector<Key> order_;
+};
+
+struct Workload {
+  std::string name;
+  const Texts* texts;
+  std::size_t count;
+  std::vector<std::uint32_t> zipf;
+  std::vector<std::uint32_t> uniform;
+};
+
+template <class Table>
+double time_hits(Table& table, const Workload& work, const std::vector<std::uint32_t>& order, std::size_t first = 0) {
+  const double start = cpu_seconds();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    // Another order for each thread, but not another text distribution.
+    std::size_t at = i + first;
+    if (at >= order.size()) at -= order.size();
+    [[maybe_unused]] const typename Table::Key key = table.intern((*work.texts)[order[at]]);
+  }
+  return cpu_seconds() - start;
+}
+
+template <class Table>
+std::vector<typename Table::Key> fill(Table& table, const Workload& work) {
+  std::vector<typename Table::Key> keys;
+  keys.reserve(work.count);
+  for (std::size_t i = 0; i < work.count; ++i) keys.push_back(table.intern((*work.texts)[i]));
+  return keys;
+}
+
+// The whole life of tables, in a process with one thread.
+template <class Table>
+void run_alone(const Workload& work, Results& results) {
+  const std::size_t tables = std::max<std::size_t>(1, 164'000 / work.count);
+  const double atoms = static_cast<double>(tables * work.count);
+  double miss = 0;
+  double release = 0;
+  double gc = 0;
+  for (std::size_t i = 0; i < tables; ++i) {
+    std::vector<typename Table::Key> keys;
+    keys.reserve(work.count);
+    const std::size_t before = memory_taken();
+    Table table;
+    const double start = cpu_seconds();
+    for (std::size_t j = 0; j < work.count; ++j) keys.push_back(table.intern((*work.texts)[j]));
+    miss += cpu_seconds() - start;
+    if (i == 0) {
+      results.add(work.name, Table::kName, "bytes", "bytes",
+                  static_cast<double>(memory_taken() - before) / static_cast<double>(work.count));
+      results.add_time(work.name + "/hit", Table::kName, time_hits(table, work, work.zipf), kOperations);
+      results.add_time(work.name + "/hit-uniform", Table::kName, time_hits(table, work, work.uniform), kOperations);
+    }
+    const double full = cpu_seconds();
+    keys.clear();
+    const double released = cpu_seconds();
+    table.gc();
+    gc += cpu_seconds() - released;
+    release += released - full;
+  }
+  results.add_time(work.name + "/miss", Table::kName, miss, atoms);
+  results.add_time(work.name + "/release", Table::kName, release, atoms);
+  results.add_time(work.name + "/gc", Table::kName, gc, atoms);
+}
+
+// With a second thread in the process; `kShared`: the table may be used by several at once.
+template <class Table, bool kShared>
+void run_threaded(const Workload& work, Results& results) {
+  Table table;
+  const double atoms = static_cast<double>(work.count);
+  const double empty = cpu_seconds();
+  std::vector<typename Table::Key> keys = fill(table, work);
+  results.add_time(work.name + "/miss-threaded", Table::kName, cpu_seconds() - empty, atoms);
+  results.add_time(work.name + "/hit-threaded", Table::kName, time_hits(table, work, work.zipf), kOperations);
+  if constexpr (kShared) {
+    const double wall_start = seconds(CLOCK_MONOTONIC);
+    time_hits(table, work, work.zipf);
+    const double alone = seconds(CLOCK_MONOTONIC) - wall_start;
+    double cpu[2];
+    const double both_start = seconds(CLOCK_MONOTONIC);
+    std::thread other([&] { cpu[1] = time_hits(table, work, work.zipf, kOperations / 2); });
+    cpu[0] = time_hits(table, work, work.zipf);
+    other.join();
+    const double both = seconds(CLOCK_MONOTONIC) - both_start;
+    const std::string name = work.name + "/hit-2-threads";
+    results.add_time(name, Table::kName, cpu[0] + cpu[1], 2 * kOperations);
+    results.add(name, Table::kName, "wall", "ns", both * 1e9 / (2 * kOperations));
+    results.add(name, Table::kName, "final_ratio", "x", 2 * alone / both);
+  }
+  const double full = cpu_seconds();
+  keys.clear();
+  const double released = cpu_seconds();
+  table.gc();
+  results.add_time(work.name + "/release-threaded", Table::kName, released - full, atoms);
+  results.add_time(work.name + "/gc-threaded", Table::kName, cpu_seconds() - released, atoms);
+}
+
+// What is given to a holder and taken back 1,000,000 times, over 1,000 texts of that length.
+template <class Give>
+double time_handouts(Give&& give) {
+  constexpr std::size_t kTexts = 1000;
+  const double start = cpu_seconds();
+  for (std::size_t i = 0; i < kOperations / kTexts; ++i) {
+    for (std::size_t j = 0; j < kTexts; ++j) give(j);
+  }
+  return cpu_seconds() - start;
+}
+
+void run_handouts(Results& results) {
+  for (const std::size_t length : {3, 4, 14, 15, 16, 63, 64, 100, 101, 400}) {
+    const std::string name = "atoms-10k/handout-" + std::to_string(length);
+    tare::AtomTable table;
+    std::vector<tare::Atom> atoms;
+    std::vector<std::shared_ptr<std::string>> counted;
+    struct Counted {
+      std::atomic<std::uint32_t> references{1};
+      std::uint32_t size = 0;
+    };
+    std::vector<std::unique_ptr<Counted>> by_hand;
+    for (std::size_t i = 0; i < 1000; ++i) {
+      std::string text = std::to_string(i);
+      text.insert(0, length - std::min(length, text.size()), 'x');
+      atoms.push_back(table.intern(text));
+      counted.push_back(std::make_shared<std::string>(text));
+      by_hand.push_back(std::make_unique<Counted>());
+    }
+    const void* volatile held = nullptr;
+    results.add_time(name, "tare", time_handouts([&](std::size_t i) {
+                       tare::SharedHeader* share = atoms[i].share();
+                       held = share;
+                       share->release();
+                     }),
+                     kOperations);
+    results.add_time(name, "hand", time_handouts([&](std::size_t i) {
+                       Counted* copy = by_hand[i].get();
+                       copy->references.fetch_add(1, std::memory_order_relaxed);
+                       held = copy;
+                       if (copy->references.fetch_sub(1, std::memory_order_acq_rel) == 1) std::abort();
+                     }),
+                     kOperations);
+    results.add_time(name, "native", time_handouts([&](std::size_t i) {
+                       const std::shared_ptr<std::string> copy = counted[i];
+                       held = copy.get();
+                     }),
+                     kOperations);
+    // What a getter did after atoms had lost their shared buffers: it copies.
+    results.add_time(name, "tare-seed", time_handouts([&](std::size_t i) {
+                       const std::string copy(atoms[i].text());
+                       held = copy.data();
+                     }),
+                     kOperations);
+  }
+}
+
+// An idle thread while it lives, after which no count is plain arithmetic any more.
+class SecondThread {
+ public:
+  SecondThread()
+      : thread_([this] {
+          std::unique_lock<std::mutex> lock(mutex_);
+          wake_.wait(lock, [this] { return done_; });
+        }) {}
+  ~SecondThread() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      done_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+int run(int rounds, const std::string& only) {
+  bool has_word_list = false;
+  const Texts texts(all_texts(has_word_list));
+  std::fprintf(stderr, "%zu texts; words: %s\n", texts.size(), has_word_list ? kWordList : "invented (no wamerican)");
+  std::vector<Workload> works;
+  for (const auto& [name, count] :
+       {std::pair<const char*, std::size_t>{"atoms-2k", 2000}, {"atoms-10k", 10'000}, {"atoms-164k", texts.size()}}) {
+    works.push_back({name, &texts, count, zipf_indices(count, kOperations), uniform_indices(count, kOperations)});
+  }
+  Results results;
+  const auto wanted = [&only](const char* name) { return only.empty() || only == name; };
+  for (int round = 0; round < rounds; ++round) {
+    for (const Workload& work : works) {
+      const auto alone = [&]<class Table>() {
+        if (wanted(Table::kName)) run_alone<Table>(work, results);
+      };
+      alone.template operator()<Tare>();
+      alone.template operator()<StdSet>();
+      alone.template operator()<AbslSet>();
+      alone.template operator()<LlvmMap>();
+      alone.template operator()<Flyweight>();
+      alone.template operator()<FirefoxModel>();
+    }
+  }
+  const SecondThread second;
+  for (int round = 0; round < rounds; ++round) {
+    for (const Workload& work : works) {
+      const auto threaded = [&]<class Table, bool kShared>() {
+        if (wanted(Table::kName)) run_threaded<Table, kShared>(work, results);
+      };
+      threaded.template operator()<Tare, true>();
+      threaded.template operator()<LlvmMap, false>();
+      threaded.template operator()<Flyweight, true>();
+      threaded.template operator()<FirefoxModel, true>();
+    }
+    run_handouts(results);
+  }
+  results.print();
+  return 0;
+}
+
+}  // namespace
+}  // namespace atoms_bench
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
+  return atoms_bench::run(std::max(rounds, 1), argc > 2 ? argv[2] : "");
+}
