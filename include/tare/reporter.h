@@ -33,13 +33,13 @@
 struct tare_recorder_v1 {
   uint32_t struct_bytes; /* of the recorder's own: what lies beyond isn't there */
   uint32_t reserved;
-  void (*report)(const void* block, const char* path, uint32_t is_on_alloc);
+  void (*report)(uintptr_t block, const char* path, uint32_t is_on_alloc);
   void (*clear_reports)(void);
   uint64_t (*pool_create)(const char* name);
-  void (*pool_grow)(uint64_t pool, const void* memory, size_t bytes);
-  void (*pool_shrink)(uint64_t pool, const void* memory);
-  void (*pool_alloc)(uint64_t pool, const void* block, size_t bytes);
-  void (*pool_free)(uint64_t pool, const void* block);
+  void (*pool_grow)(uint64_t pool, uintptr_t memory, size_t bytes);
+  void (*pool_shrink)(uint64_t pool, uintptr_t memory);
+  void (*pool_alloc)(uint64_t pool, uintptr_t block, size_t bytes);
+  void (*pool_free)(uint64_t pool, uintptr_t block);
   void (*pool_reset)(uint64_t pool);
   void (*pool_destroy)(uint64_t pool);
 };
@@ -69,21 +69,30 @@ static __inline__ const struct tare_recorder_v1* tare_recorder_(void) {
 #define TARE_RECORDER_DO_(function, arguments) (void)0
 #endif
 
+/* What a pointer points to isn't read: a new block may be told of before it is written to. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+#define TARE_ONLY_ADDRESS_(parameter) __attribute__((access(none, parameter)))
+#else
+#define TARE_ONLY_ADDRESS_(parameter)
+#endif
+
 /* Reports. A report says: the live block at `block` belongs to `path`. It stands until tare_clear_reports() or until
  * the block is freed, whichever comes first. Reporting a block twice is what the recorder looks for: report each block
  * once in a round. An address that isn't the start of a live block is recorded as such, and shown. */
 
 /* For measuring: call it for each block, in a round that tare_clear_reports() began. */
+TARE_ONLY_ADDRESS_(1)
 static __inline__ void tare_report(const void* block, const char* path) {
   (void)block, (void)path;
-  TARE_RECORDER_DO_(report, (block, path, 0));
+  TARE_RECORDER_DO_(report, ((uintptr_t)block, path, 0));
 }
 
 /* For blocks that nothing can find again later: call it once, when the block has just been allocated. It stands through
  * tare_clear_reports(). */
+TARE_ONLY_ADDRESS_(1)
 static __inline__ void tare_report_on_alloc(const void* block, const char* path) {
   (void)block, (void)path;
-  TARE_RECORDER_DO_(report, (block, path, 1));
+  TARE_RECORDER_DO_(report, ((uintptr_t)block, path, 1));
 }
 
 /* Begins a round: what tare_report() said before doesn't stand any more. */
@@ -115,27 +124,31 @@ static __inline__ tare_pool tare_pool_create(const char* name) {
 
 /* `memory`, of `bytes`, is the pool's from now on. Pieces don't overlap; a piece that grows in place is told as one
  * more that begins where it ended. Memory that is only reserved doesn't count: tell what may be touched. */
+TARE_ONLY_ADDRESS_(2)
 static __inline__ void tare_pool_grow(tare_pool pool, const void* memory, size_t bytes) {
   (void)memory, (void)bytes;
-  if (pool) TARE_RECORDER_DO_(pool_grow, (pool, memory, bytes));
+  if (pool) TARE_RECORDER_DO_(pool_grow, (pool, (uintptr_t)memory, bytes));
 }
 
 /* The piece told to begin at `memory` isn't the pool's any more. */
+TARE_ONLY_ADDRESS_(2)
 static __inline__ void tare_pool_shrink(tare_pool pool, const void* memory) {
   (void)memory;
-  if (pool) TARE_RECORDER_DO_(pool_shrink, (pool, memory));
+  if (pool) TARE_RECORDER_DO_(pool_shrink, (pool, (uintptr_t)memory));
 }
 
 /* The pool hands out `bytes` at `block`. */
+TARE_ONLY_ADDRESS_(2)
 static __inline__ void tare_pool_alloc(tare_pool pool, const void* block, size_t bytes) {
   (void)block, (void)bytes;
-  if (pool) TARE_RECORDER_DO_(pool_alloc, (pool, block, bytes));
+  if (pool) TARE_RECORDER_DO_(pool_alloc, (pool, (uintptr_t)block, bytes));
 }
 
 /* A block comes back. */
+TARE_ONLY_ADDRESS_(2)
 static __inline__ void tare_pool_free(tare_pool pool, const void* block) {
   (void)block;
-  if (pool) TARE_RECORDER_DO_(pool_free, (pool, block));
+  if (pool) TARE_RECORDER_DO_(pool_free, (pool, (uintptr_t)block));
 }
 
 /* All blocks come back at once; the pool keeps its memory. */
@@ -148,6 +161,7 @@ static __inline__ void tare_pool_destroy(tare_pool pool) {
   if (pool) TARE_RECORDER_DO_(pool_destroy, (pool));
 }
 
+#undef TARE_ONLY_ADDRESS_
 #undef TARE_RECORDER_DO_
 #undef TARE_RECORDER_PRESENT_
 #endif

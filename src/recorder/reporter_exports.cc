@@ -6,31 +6,29 @@
 namespace tare::recorder {
 namespace {
 
-std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
-
-void report(const void* block, const char* path, std::uint32_t is_on_alloc) {
-  if (block == nullptr || path == nullptr) return;
-  record_report(TARE_HERE, word(block), path, is_on_alloc != 0 ? ReportTime::OnAlloc : ReportTime::InRound);
+void report(std::uintptr_t block, const char* path, std::uint32_t is_on_alloc) {
+  if (block == 0 || path == nullptr) return;
+  record_report(TARE_HERE, block, path, is_on_alloc != 0 ? ReportTime::OnAlloc : ReportTime::InRound);
 }
 
 void clear_reports() { record_clear_reports(TARE_HERE); }
 
 std::uint64_t pool_create(const char* name) { return name == nullptr ? 0 : record_pool_create(TARE_HERE, name); }
 
-void pool_grow(std::uint64_t pool, const void* memory, std::size_t bytes) {
-  if (memory != nullptr && bytes != 0) record_pool_memory(TARE_HERE, pool, word(memory), bytes);
+void pool_grow(std::uint64_t pool, std::uintptr_t memory, std::size_t bytes) {
+  if (memory != 0 && bytes != 0) record_pool_memory(TARE_HERE, pool, memory, bytes);
 }
 
-void pool_shrink(std::uint64_t pool, const void* memory) {
-  if (memory != nullptr) record_pool_note(TARE_HERE, pool, trace::Op::PoolShrink, word(memory));
+void pool_shrink(std::uint64_t pool, std::uintptr_t memory) {
+  if (memory != 0) record_pool_note(TARE_HERE, pool, trace::Op::PoolShrink, memory);
 }
 
-void pool_alloc(std::uint64_t pool, const void* block, std::size_t bytes) {
-  if (block != nullptr) record_pool_alloc(TARE_HERE, pool, word(block), bytes);
+void pool_alloc(std::uint64_t pool, std::uintptr_t block, std::size_t bytes) {
+  if (block != 0) record_pool_alloc(TARE_HERE, pool, block, bytes);
 }
 
-void pool_free(std::uint64_t pool, const void* block) {
-  if (block != nullptr) record_pool_note(TARE_HERE, pool, trace::Op::PoolFree, word(block));
+void pool_free(std::uint64_t pool, std::uintptr_t block) {
+  if (block != 0) record_pool_note(TARE_HERE, pool, trace::Op::PoolFree, block);
 }
 
 void pool_reset(std::uint64_t pool) { record_pool_note(TARE_HERE, pool, trace::Op::PoolReset, 0); }

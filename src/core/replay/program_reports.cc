@@ -251,8 +251,8 @@ void ProgramReports::State::warn() {
     std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(first.address));
     const bool is_named = index(first.path) < dictionary.names.size();
     warnings.push_back("the program reported " + std::to_string(unknown_reports) +
-                       " addresses at which no live block begins, first " + address +
-                       (is_named ? " as " + dictionary.names[index(first.path)] : std::string()) +
+                       (unknown_reports == 1 ? " address" : " addresses") + " at which no live block begins, first " +
+                       address + (is_named ? " as " + dictionary.names[index(first.path)] : std::string()) +
                        "; they are in table reports, with block_id null");
   }
   if (pools.impossible_events() != 0) {
