@@ -1,0 +1,23 @@
+# Installs the library: archive, headers, a package for find_package(tare) and one for pkg-config. Component "library",
+# so that the Python wheel, which takes component "python", stays as it is.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(TARE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tare)
+install(TARGETS tare EXPORT tare-targets COMPONENT library
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
+  FILES_MATCHING PATTERN "*.h")
+install(EXPORT tare-targets NAMESPACE tare:: DESTINATION ${TARE_PACKAGE_DIR} COMPONENT library)
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tare-config.cmake.in
+  ${PROJECT_BINARY_DIR}/package/tare-config.cmake INSTALL_DESTINATION ${TARE_PACKAGE_DIR})
+# before 1.0 a minor version may change what the one before promised
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/tare-config-version.cmake
+  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+# relative to itself, so that what was installed may be moved
+file(RELATIVE_PATH TARE_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/tare.pc.in ${PROJECT_BINARY_DIR}/package/tare.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/tare-config.cmake ${PROJECT_BINARY_DIR}/package/tare-config-version.cmake
+  DESTINATION ${TARE_PACKAGE_DIR} COMPONENT library)
+install(FILES ${PROJECT_BINARY_DIR}/package/tare.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
