@@ -8,8 +8,8 @@
 #include <new>
 
 #include "lib/cage/page_runs.h"
-#include "lib/cage/poison.h"
 #include "lib/cage/system_pages.h"
+#include "tare/poison.h"
 
 namespace tare {
 

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "sanitized.h"
+#include "lib/support/sanitized.h"
 #include "tare/cage.h"
 
 namespace tare {

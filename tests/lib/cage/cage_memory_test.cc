@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "process_memory.h"
-#include "sanitized.h"
+#include "lib/support/process_memory.h"
+#include "lib/support/sanitized.h"
 #include "tare/cage.h"
 
 namespace tare {

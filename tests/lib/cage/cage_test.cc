@@ -8,7 +8,7 @@
 #include <map>
 #include <random>
 
-#include "sanitized.h"
+#include "lib/support/sanitized.h"
 
 namespace tare {
 namespace {

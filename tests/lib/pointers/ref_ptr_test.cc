@@ -62,7 +62,7 @@ TEST(RefPtr, CountsEachReferenceOnce) {
     RefPtr<Thing> third = std::move(second);
     EXPECT_EQ(first->references(), 2u);
     EXPECT_EQ(second, nullptr);  // NOLINT(bugprone-use-after-move)
-    third = third;               // NOLINT
+    third = *&third;  // itself
     EXPECT_EQ(first->references(), 2u);
     third = nullptr;
     EXPECT_EQ(first->references(), 1u);

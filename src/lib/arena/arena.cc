@@ -1,0 +1,187 @@
+#include "tare/arena.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tare/cage.h"
+#include "tare/good_size.h"
+
+namespace tare {
+
+namespace {
+
+constexpr std::size_t kLargestSize = SIZE_MAX >> 1;  // what the bit field holds, and more than any block has
+
+}  // namespace
+
+ArenaSource malloc_source() noexcept {
+  return {
+      .allocate = [](void*, std::size_t bytes) noexcept { return std::malloc(bytes); },
+      .free = [](void*, void* memory, std::size_t) noexcept { std::free(memory); },
+      .good_size = [](void*, std::size_t bytes) noexcept { return good_size(bytes); },
+      .context = nullptr,
+  };
+}
+
+ArenaSource cage_source(Cage& cage) noexcept {
+  return {
+      .allocate = [](void* context, std::size_t bytes) noexcept -> void* {
+        const CageResult<PageRun> run = static_cast<Cage*>(context)->allocate(bytes);
+        return run ? run.value().data : nullptr;
+      },
+      .free =
+          [](void* context, void* memory, std::size_t bytes) noexcept {
+            static_cast<Cage*>(context)->free({static_cast<std::byte*>(memory), bytes});
+          },
+      .good_size =
+          [](void* context, std::size_t bytes) noexcept {
+            const std::size_t page = static_cast<Cage*>(context)->page_bytes();
+            return page == 0 ? bytes : (bytes + page - 1) / page * page;
+          },
+      .context = &cage,
+  };
+}
+
+void* Arena::allocate_from_new_chunk(std::size_t bytes, std::size_t alignment) noexcept {
+  if (bytes > kLargestRequest / 4 || alignment > kLargestRequest / 4) return nullptr;
+  // Blocks begin at multiples of 16, and so do chunks' payloads. Whatever the end is, what is aligned to 16 or less
+  // fits if its bytes do; larger alignments may skip all but one of theirs.
+  const std::size_t needed = bytes + (alignment > 16 ? alignment : 0);
+  constexpr std::size_t kLeastChunk = 256;  // books of large blocks, 24 bytes, are not to be large themselves
+  const std::size_t first = std::max(options_.first_chunk_bytes, kLeastChunk);
+  const std::size_t usual = std::clamp(committed_bytes_, first, std::max(first, options_.largest_chunk_bytes));
+  Chunk* chunk = nullptr;
+  if (current_ != nullptr && needed > usual / 4) {
+    chunk = new_large_block(needed);
+  } else {
+    chunk = new_chunk(std::max(sizeof(Chunk) + needed, usual));
+  }
+  if (chunk == nullptr) return nullptr;
+
+  const std::uintptr_t bottom = bottom_of(chunk);
+  const std::uintptr_t place = (end_of(chunk) - bytes) & ~(alignment - 1);
+  assert(place >= bottom);
+  poison(reinterpret_cast<void*>(bottom), end_of(chunk) - bottom);
+  unpoison(reinterpret_cast<void*>(place), bytes);
+
+  const std::size_t room = place - bottom;
+  const std::size_t current_room = top_ - bottom_;
+  left_behind_bytes_ += std::min(room, current_room);
+  if (current_ == nullptr || room > current_room) go_to(chunk, place);
+  return reinterpret_cast<void*>(place);
+}
+
+Arena::Chunk* Arena::new_chunk(std::size_t wanted_bytes) noexcept {
+  const std::size_t size = options_.source.good_size(options_.source.context, wanted_bytes);
+  void* memory = options_.source.allocate(options_.source.context, size);
+  if (memory == nullptr) return nullptr;
+  newest_ = new (memory) Chunk{.previous = newest_, .size_bytes = size & kLargestSize, .is_apart = 0};
+  ++chunk_count_;
+  committed_bytes_ += size;
+  return newest_;
+}
+
+Arena::Chunk* Arena::new_large_block(std::size_t wanted_bytes) noexcept {
+  const Mark before = mark();
+  void* books = allocate(sizeof(LargeBlock), alignof(LargeBlock));
+  if (books == nullptr) return nullptr;
+  const std::size_t size = options_.source.good_size(options_.source.context, wanted_bytes);
+  void* memory = options_.source.allocate(options_.source.context, size);
+  if (memory == nullptr) {
+    rewind(before);
+    return nullptr;
+  }
+  newest_ = new (books) LargeBlock{{.previous = newest_, .size_bytes = size & kLargestSize, .is_apart = 1}, memory};
+  ++chunk_count_;
+  ++large_count_;
+  committed_bytes_ += size;
+  return newest_;
+}
+
+void Arena::go_to(Chunk* chunk, std::uintptr_t top) noexcept {
+  current_ = chunk;
+  bottom_ = chunk == nullptr ? 0 : bottom_of(chunk);
+  top_ = top;
+}
+
+// The books of a large block lie in an older chunk, which is still there, or in the block that was current then.
+void Arena::free_newest() noexcept {
+  Chunk* chunk = newest_;
+  void* memory = memory_of(chunk);
+  const std::size_t size = chunk->size_bytes;
+  newest_ = chunk->previous;
+  --chunk_count_;
+  if (chunk->is_apart) --large_count_;
+  committed_bytes_ -= size;
+  unpoison(memory, size);
+  options_.source.free(options_.source.context, memory, size);
+}
+
+Arena::Mark Arena::mark() const noexcept {
+  Mark now;
+  now.newest = newest_;
+  now.current = current_;
+  now.top = top_;
+  now.left_behind_bytes = left_behind_bytes_;
+  return now;
+}
+
+void Arena::rewind(const Mark& mark) noexcept {
+  while (newest_ != mark.newest) {
+    assert(newest_ != nullptr);  // else the mark is of another arena, or was ended by an earlier rewind() or reset()
+    free_newest();
+  }
+  go_to(mark.current, mark.top);
+  left_behind_bytes_ = mark.left_behind_bytes;
+  poison(reinterpret_cast<void*>(bottom_), top_ - bottom_);
+}
+
+void Arena::reset(ArenaReset how) noexcept {
+  // Of the large blocks none is kept: their books lie in chunks that may go.
+  Chunk* kept = nullptr;
+  for (Chunk* chunk = newest_; chunk != nullptr && how == ArenaReset::kKeep; chunk = chunk->previous) {
+    if (!chunk->is_apart && (kept == nullptr || chunk->size_bytes > kept->size_bytes)) kept = chunk;
+  }
+  while (newest_ != nullptr) {
+    if (newest_ == kept) {
+      newest_ = kept->previous;
+    } else {
+      free_newest();
+    }
+  }
+  left_behind_bytes_ = 0;
+  newest_ = kept;
+  current_ = kept;
+  bottom_ = 0;
+  top_ = 0;
+  if (kept == nullptr) return;
+  kept->previous = nullptr;
+  go_to(kept, end_of(kept));
+  poison(reinterpret_cast<void*>(bottom_), top_ - bottom_);
+}
+
+ArenaUse Arena::use() const noexcept {
+  const std::size_t headers = (chunk_count_ - large_count_) * sizeof(Chunk) + large_count_ * sizeof(LargeBlock);
+  const std::size_t room = top_ - bottom_;
+  const std::size_t slack = left_behind_bytes_ + room;
+  return {.chunks = chunk_count_,
+          .committed_bytes = committed_bytes_,
+          .header_bytes = headers,
+          .used_bytes = committed_bytes_ - headers - slack,
+          .slack_bytes = slack,
+          .room_bytes = room};
+}
+
+void Arena::swap(Arena& other) noexcept {
+  std::swap(options_, other.options_);
+  std::swap(bottom_, other.bottom_);
+  std::swap(top_, other.top_);
+  std::swap(newest_, other.newest_);
+  std::swap(current_, other.current_);
+  std::swap(chunk_count_, other.chunk_count_);
+  std::swap(large_count_, other.large_count_);
+  std::swap(committed_bytes_, other.committed_bytes_);
+  std::swap(left_behind_bytes_, other.left_behind_bytes_);
+}
+
+}  // namespace tare
