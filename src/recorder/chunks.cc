@@ -99,8 +99,7 @@ void Recorder::complain_of_full_disk() {
   Text text(line, sizeof(line) - 1);
   text.add("tare: ").add(spool_->path()).add(" can't grow, no space left; ").add(program_);
   text.add(" runs on, what it does from now on is counted but not recorded");
-  line[text.length()] = '\n';
-  sys::write(2, line, text.length() + 1);
+  say(line, text.length());
 }
 
 void Recorder::give_up_chunk(Thread* thread) {

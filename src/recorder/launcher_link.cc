@@ -40,6 +40,11 @@ void LauncherLink::wake() {
   sys::call(SYS_futex, sys::word(&control_->wake), kFutexWake, 1);
 }
 
+bool LauncherLink::count_unrecorded() {
+  if (control_ != nullptr) control_->unrecorded.fetch_add(1, std::memory_order_relaxed);
+  return control_ != nullptr;
+}
+
 LauncherLife LauncherLink::life() const {
   if (control_ == nullptr) return LauncherLife::Unknown;
   const long fd = sys::open(path_, O_RDWR | O_CLOEXEC | O_NOFOLLOW);

@@ -29,6 +29,8 @@ class LauncherLink {
   }
   // A spool appeared or ended, or there's no room left.
   void wake();
+  // This process isn't recorded and can't even say why (chroot). False: not connected.
+  bool count_unrecorded();
   LauncherLife life() const;
   // Neither stopped nor asleep: it only waits for a processor or the disk. False where /proc doesn't say so.
   bool wants_to_run() const;

@@ -46,7 +46,7 @@ const char* reason(Errno error) {
     case EDQUOT:
       return "disk quota exceeded";
     case EACCES:
-      return "permission denied (after a change of user: run tare as the user that it becomes)";
+      return "permission denied (after a change of user: run tare as the user that it becomes, or as root)";
     case EROFS:
       return "the file system is read-only";
     case ENOENT:
@@ -97,17 +97,21 @@ void Recorder::read_environment(char** environment) {
 }
 
 void Recorder::complain(const char* folder, Errno error) {
-  if (launched_ && error == ENOENT) return;  // the launcher is done and gone: what outlives it isn't its user's concern
+  // The launcher is done and gone: what outlives it isn't its user's concern.
+  if (launched_ && error == ENOENT && !launcher_.connected()) return;
+  char why[512];
+  Text cause(why, sizeof(why));
+  cause.add("no spool can be made in ").add(folder).add(": ");
+  if (reason(error) != nullptr)
+    cause.add(reason(error));
+  else
+    cause.add("error ").add_number(static_cast<std::uint64_t>(error));
+  Notice notice;
+  if (launched_ && (notice.leave(folder, program_, why) || launcher_.count_unrecorded())) return;
   char line[640];
   Text text(line, sizeof(line) - 1);
-  text.add("tare: no spool can be made in ").add(folder).add(": ");
-  if (reason(error) != nullptr)
-    text.add(reason(error));
-  else
-    text.add("error ").add_number(static_cast<std::uint64_t>(error));
-  text.add("; ").add(program_).add(" runs unrecorded");
-  line[text.length()] = '\n';
-  sys::write(2, line, text.length() + 1);
+  text.add("tare: ").add(why).add("; ").add(program_).add(" runs unrecorded");
+  say(line, text.length());
 }
 
 // Where the user stands, else $TMPDIR, else /tmp.
@@ -161,6 +165,7 @@ void Recorder::start(char** environment) {
   }
   const sys::SignalsBlocked blocked;
   choose_clock();
+  remember_standard_error();
   read_environment(environment);
   phase_.store(make_spool(nullptr) ? Phase::Recording : Phase::Off, std::memory_order_release);
 }

@@ -8,6 +8,7 @@
 #include "recorder/attributes.h"
 #include "recorder/bounded_lock.h"
 #include "recorder/launcher_link.h"
+#include "recorder/notice.h"
 #include "recorder/spool.h"
 #include "recorder/thread.h"
 
@@ -46,6 +47,10 @@ class Recorder {
   // Makes the spool if that's still to do. `environment` may be null very early in a process: then it's tried again
   // later.
   void start(char** environment);
+  // To the launcher, if there is one: `program`, which this process starts or becomes, can't be recorded.
+  void leave_notice(Notice& notice, const char* program, const char* reason) const {
+    if (launched_) notice.leave(directory_, program, reason);
+  }
   // The program's malloc isn't ours: little or nothing will be recorded.
   void flag_bypassed();
   // At the process's end: says so in the spool. Events that other libraries' destructors make still follow.

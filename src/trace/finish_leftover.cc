@@ -52,7 +52,11 @@ void remove_spool(const std::string& spool_path) {
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     if (entry.path().extension() == kSpoolSuffix && entry.file_size(ignored) != 0) return;  // another process's
   }
-  if (folder.filename().string().starts_with("tare-")) std::filesystem::remove_all(folder, ignored);
+  if (!folder.filename().string().starts_with("tare-")) return;
+  std::filesystem::remove_all(folder, ignored);
+  // A root's lies in another one.
+  const std::filesystem::path above = folder.parent_path();
+  if (above.filename().string().starts_with("tare-")) std::filesystem::remove(above, ignored);
 }
 
 }  // namespace

@@ -43,8 +43,10 @@ inline constexpr char kEnvFreeStacks[] = "TARE_FREE_STACKS";    // "1": frees ca
 // Names inside the spool directory. A spool appears under its final name, complete with header, by rename.
 //   PID.N.spool    N counts the process images of one pid (exec): 0, 1, ...
 //   control        LauncherControl, made by the launcher before the program starts
+//   PID.NS.unrecorded  a symbolic link to "PROGRAM\nREASON": a process that isn't recorded; the launcher takes it away
 inline constexpr char kControlName[] = "control";
 inline constexpr char kSpoolSuffix[] = ".spool";
+inline constexpr char kNoticeSuffix[] = ".unrecorded";
 
 // Shared by the launcher and every recorded process. The launcher holds a POSIX write lock (fcntl F_SETLK) on the whole
 // file while it lives; F_GETLK that finds none means it died, even if it is a zombie.
@@ -56,6 +58,7 @@ struct LauncherControl {
                                                 // appeared or ended
   std::atomic<std::uint32_t> sleeping;          // [l] 1 while the launcher waits on `wake`
   std::atomic<std::uint32_t> wake_chunks;       // [l] full chunks a process lets gather before it wakes the launcher
+  std::atomic<std::uint32_t> unrecorded;        // [r] processes that can't reach the directory any more, not even by a link
 };
 
 enum class AllocatorKind : std::uint32_t { Unknown = 0, Glibc = 1, Jemalloc = 2, Mimalloc = 3, Tcmalloc = 4, Musl = 5 };

@@ -105,6 +105,13 @@ std::string slurp(int fd) {
   return all;
 }
 
+// Containers have 64 MiB of /dev/shm: too little for the spools that nobody drains.
+std::string roomy_folder() {
+  std::error_code ignored;
+  constexpr std::uintmax_t kEnough = std::uintmax_t{512} << 20;
+  return fs::space("/dev/shm", ignored).available >= kEnough ? "/dev/shm" : fs::temp_directory_path().string();
+}
+
 int temporary_file() {
   const int fd = memfd_create("output", MFD_CLOEXEC);
   if (fd < 0) throw std::runtime_error("memfd");
@@ -133,18 +140,20 @@ std::string recorder_library() { return TARE_RECORD_LIBRARY; }
 RunResult run(const std::vector<std::string>& command, const RunOptions& options) {
   std::string directory = options.directory;
   if (directory.empty()) {
-    char name[] = "/dev/shm/tare-test-XXXXXX";
-    if (mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp");
-    directory = name;
+    directory = roomy_folder() + "/tare-test-XXXXXX";
+    if (mkdtemp(directory.data()) == nullptr) throw std::runtime_error("mkdtemp");
   }
   std::vector<std::string> environment;
   std::string preload = recorder_library();
   for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
   for (const std::string& entry : options.environment) {
-    if (entry.starts_with("LD_PRELOAD="))
+    if (entry.starts_with("LD_PRELOAD=")) {
       preload += ":" + entry.substr(11);
-    else
+    } else {
+      const std::string name = entry.substr(0, entry.find('=') + 1);
+      std::erase_if(environment, [&](const std::string& other) { return other.starts_with(name); });
       environment.push_back(entry);
+    }
   }
   if (options.recorded) environment.push_back("LD_PRELOAD=" + preload);
   std::optional<Control> control;
@@ -207,6 +216,9 @@ RunResult run(const std::vector<std::string>& command, const RunOptions& options
     munmap(spool.header, 4096);
     close(spool.fd);
     result.images.push_back(std::move(rest));
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+    if (entry.path().string().ends_with(trace::kNoticeSuffix)) result.notices.push_back(fs::read_symlink(entry.path()));
   }
   result.output = slurp(output);
   result.errors = slurp(errors);

@@ -29,9 +29,10 @@ struct RunResult {
   int wait_status = 0;
   bool timed_out = false;
   double seconds = 0;
-  std::string output;              // stdout
-  std::string errors;              // stderr
-  std::vector<SpoolImage> images;  // by path
+  std::string output;                // stdout
+  std::string errors;                // stderr
+  std::vector<SpoolImage> images;    // by path
+  std::vector<std::string> notices;  // "PROGRAM\nREASON" of those that weren't recorded
 
   bool exited(int code) const;
   // The number after `key` in the output.

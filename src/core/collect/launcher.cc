@@ -34,6 +34,7 @@ constexpr std::uint64_t kShortestSleepNs = 20 * kMs;  // while waiting for proce
 constexpr std::uint64_t kLongestSleepNs = 1000 * kMs;
 constexpr std::uint64_t kFlushPeriodNs = 5000 * kMs;  // open chunks of idle programs go into the file that often
 constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
+constexpr std::size_t kMostNamed = 3;                // programs in the line that says why they weren't recorded
 constexpr std::uint64_t kStartGraceNs = 1000 * kMs;  // for an orphan to make its spool after the command ended
 
 std::uint64_t now_ns() {
@@ -104,6 +105,7 @@ class Launch {
   bool all_over();
   void report_progress();
   std::string parent_trace_of(const trace::ForkOrigin& fork) const;
+  void warn_of_unrecorded();
 
   const LaunchOptions& options_;
   const ProgressCallback& progress_;
@@ -120,6 +122,7 @@ class Launch {
   std::uint64_t next_progress_ns_ = 0;
   std::uint64_t child_over_since_ns_ = 0;
   std::set<pid_t> strangers_;  // children that this process had before
+  UnrecordedByReason unrecorded_;
 };
 
 Status Launch::start(const Executable& executable) {
@@ -290,6 +293,7 @@ void Launch::run() {
     if (now_ns() >= next_flush_ns_) {
       depth = DrainDepth::Everything;
       next_flush_ns_ = now_ns() + kFlushPeriodNs;
+      directory_.take_notices(unrecorded_);
     }
     const bool progress = drain(depth);
     look_after_processes();
@@ -312,7 +316,29 @@ void Launch::run() {
   }
 }
 
+// First of the warnings: it says why a process that the user looks for isn't in the list.
+void Launch::warn_of_unrecorded() {
+  directory_.take_notices(unrecorded_);
+  if (const std::uint32_t silent = directory_.control().unrecorded.load(); silent > 0) {
+    unrecorded_["they can't reach " + directory_.path() + " any more (chroot?)"].processes += silent;
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [reason, same] : unrecorded_) {
+    std::string warning = std::to_string(same.processes) + (same.processes == 1 ? " process" : " processes") +
+                          " could not be recorded: " + reason;
+    std::size_t named = 0;
+    for (const std::string& program : same.programs) {
+      if (named < kMostNamed) warning += (named == 0 ? " (" : ", ") + program;
+      ++named;
+    }
+    if (named > 0) warning += named > kMostNamed ? ", ...)" : ")";
+    warnings.push_back(std::move(warning));
+  }
+  outcome_.warnings.insert(outcome_.warnings.begin(), warnings.begin(), warnings.end());
+}
+
 LaunchOutcome Launch::finish() {
+  warn_of_unrecorded();
   for (auto& [pid, process] : processes_) {
     if (process.image == nullptr) continue;
     process.image->drain(DrainDepth::Everything);

@@ -4,12 +4,15 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -25,13 +28,34 @@ constexpr char kEnvSpoolParent[] = "TARE_SPOOL_PARENT";
 constexpr std::uint64_t kLeastFreeBytes = 32 << 20;  // half of what one process may fill while it's drained
 constexpr std::uint32_t kWakeChunks = 16;  // one block's worth: some 200 wakes a second at 10 M events a second
 
+// Moves `path` into a secret directory of its own. Errno, 0 for success.
+int open_to_other_users(std::string& path) {
+  std::uint64_t secret[2];
+  if (::getrandom(secret, sizeof(secret), 0) != sizeof(secret)) return errno;
+  char name[40];
+  std::snprintf(name, sizeof(name), "/tare-%016lx%016lx", secret[0], secret[1]);
+  const std::string inner = path + name;
+  // chmod, for the umask takes rights away from mkdir's.
+  const bool done =
+      ::mkdir(inner.c_str(), 0700) == 0 && ::chmod(inner.c_str(), 01733) == 0 && ::chmod(path.c_str(), 0711) == 0;
+  const int error = errno;
+  if (!done) {
+    ::rmdir(inner.c_str());
+    ::rmdir(path.c_str());
+    return error;
+  }
+  path = inner;
+  return 0;
+}
+
 // Errno, 0 for success.
 int try_create(const std::string& folder, std::string& path) {
   struct statvfs space;
   if (::statvfs(folder.c_str(), &space) != 0) return errno;
   if (std::uint64_t{space.f_bavail} * space.f_frsize < kLeastFreeBytes) return ENOSPC;
   path = folder + "/tare-XXXXXX";
-  return ::mkdtemp(path.data()) != nullptr ? 0 : errno;
+  if (::mkdtemp(path.data()) == nullptr) return errno;
+  return ::geteuid() == 0 ? open_to_other_users(path) : 0;
 }
 
 }  // namespace
@@ -69,6 +93,7 @@ Result<SpoolDirectory> SpoolDirectory::create(const std::string& last_resort) {
   const std::string name = directory.path_ + "/" + trace::kControlName;
   directory.control_fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (directory.control_fd_ < 0) return failed("create");
+  if (::geteuid() == 0) ::fchmod(directory.control_fd_, 0666);  // as secret as its directory
   // Written, not left sparse: a full disk shows here and not as SIGBUS later.
   const std::vector<char> zeros(sizeof(LauncherControl), '\0');
   if (::write(directory.control_fd_, zeros.data(), zeros.size()) != static_cast<ssize_t>(zeros.size()))
@@ -96,8 +121,12 @@ SpoolDirectory::SpoolDirectory(SpoolDirectory&& other) noexcept
 
 SpoolDirectory::~SpoolDirectory() {
   if (!path_.empty() && !left_behind_) {
+    UnrecordedByReason late;
+    take_notices(late);
     ::unlink((path_ + "/" + trace::kControlName).c_str());
     ::rmdir(path_.c_str());  // not empty: a spool that couldn't be read is worth keeping
+    const std::string above = path_.substr(0, path_.rfind('/'));
+    if (above.substr(above.rfind('/') + 1).starts_with("tare-")) ::rmdir(above.c_str());
   }
   if (control_ != nullptr) ::munmap(control_, sizeof(LauncherControl));
   if (control_fd_ >= 0) ::close(control_fd_);
@@ -113,6 +142,26 @@ void SpoolDirectory::retire(const std::string& name) const {
 
 void SpoolDirectory::forget(const std::string& name) const { ::unlink((path_ + "/" + name).c_str()); }
 
+void SpoolDirectory::take_notices(UnrecordedByReason& all) const {
+  DIR* folder = ::opendir(path_.c_str());
+  if (folder == nullptr) return;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string name = entry->d_name;
+    if (!name.ends_with(trace::kNoticeSuffix)) continue;
+    char text[1024];
+    const ssize_t length = ::readlinkat(::dirfd(folder), entry->d_name, text, sizeof(text));
+    ::unlinkat(::dirfd(folder), entry->d_name, 0);
+    if (length <= 0) continue;
+    const std::string_view notice(text, static_cast<std::size_t>(length));
+    const std::size_t end = std::min(notice.find('\n'), notice.size());
+    const std::string program(notice.substr(0, end));
+    Unrecorded& same = all[std::string(notice.substr(std::min(end + 1, notice.size())))];
+    ++same.processes;
+    same.programs.insert(program);
+  }
+  ::closedir(folder);
+}
+
 std::vector<std::string> SpoolDirectory::spools() const {
   struct Found {
     std::uint32_t pid, image;
@@ -122,6 +171,7 @@ std::vector<std::string> SpoolDirectory::spools() const {
   if (DIR* folder = ::opendir(path_.c_str())) {
     while (const dirent* entry = ::readdir(folder)) {
       Found spool{0, 0, entry->d_name};
+      if (entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN) continue;  // no link to another's file
       if (parse_spool_name(spool.name, spool.pid, spool.image)) found.push_back(std::move(spool));
     }
     ::closedir(folder);

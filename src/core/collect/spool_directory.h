@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,10 +12,18 @@
 
 namespace tare::core {
 
+// Processes that went unrecorded for the same reason.
+struct Unrecorded {
+  std::uint32_t processes = 0;
+  std::set<std::string> programs;
+};
+using UnrecordedByReason = std::map<std::string, Unrecorded>;
+
 class SpoolDirectory {
  public:
   // In $TARE_SPOOL_PARENT if that's set; in /dev/shm; where that's missing, full or read-only in $TMPDIR; else in
-  // `last_resort`. Io.
+  // `last_resort`. Io. A root's program may change its user: its directory takes files of all users that know its name,
+  // which is random and lies in a directory that only root can list.
   static Result<SpoolDirectory> create(const std::string& last_resort);
   SpoolDirectory(SpoolDirectory&& other) noexcept;
   ~SpoolDirectory();  // removes the directory if it's empty but for the control file, unless left behind
@@ -22,6 +32,8 @@ class SpoolDirectory {
   trace::LauncherControl& control() const { return *control_; }
   // Names of spools there now, those of one process by age.
   std::vector<std::string> spools() const;
+  // Takes the notices that processes left, and adds them to `all`.
+  void take_notices(UnrecordedByReason& all) const;
   // Deletes a spool, and keeps its name from being given again: the recorder numbers the images of a process by what is
   // there.
   void retire(const std::string& name) const;

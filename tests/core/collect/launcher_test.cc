@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <map>
 #include <set>
 
+#include "core/collect/spool_directory.h"
 #include "core/replay/replay.h"
 #include "core/replay/table_cache.h"
 #include "support/temp_dir.h"
@@ -217,6 +219,61 @@ TEST(Launcher, ManyShortProcesses) {
   }
   EXPECT_GE(forked, 60u);
   EXPECT_TRUE(outcome.warnings.empty()) << outcome.warnings.front();
+}
+
+TEST(Launcher, FollowsAProgramThatChangesItsUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "takes root";
+  TempDir dir;
+  namespace fs = std::filesystem;
+  // Where the other user can read them.
+  LaunchOptions options = options_for(dir, {dir / "victim", "setuid", "5000"});
+  options.recorder_library = dir / "libtare-record.so";
+  fs::copy_file(TARE_VICTIM, dir / "victim");
+  fs::copy_file(TARE_RECORDER, options.recorder_library);
+  fs::permissions(dir.path(), fs::perms::others_exec, fs::perm_options::add);
+  LaunchOutcome outcome = run(options);
+  EXPECT_EQ(outcome.wait_status, 0);
+  EXPECT_TRUE(outcome.warnings.empty()) << outcome.warnings.front();
+  ASSERT_EQ(outcome.images.size(), 3u);
+  int churned = 0;
+  for (const RecordedImage& image : outcome.images) churned += image.events >= 10'000;
+  EXPECT_EQ(churned, 2);  // the child and the image after the exec
+
+  // Where it can't: runs, and without ld.so's complaints.
+  fs::permissions(options.recorder_library, fs::perms::owner_all);
+  outcome = run(options);
+  EXPECT_EQ(outcome.wait_status, 0);
+  ASSERT_EQ(outcome.warnings.size(), 1u);
+  EXPECT_EQ(outcome.warnings[0].find("1 process could not be recorded: the user that they became can't read"), 0u)
+      << outcome.warnings[0];
+  EXPECT_EQ(outcome.images.size(), 2u);
+}
+
+TEST(Launcher, NoUsersButRootMayListItsFolder) {
+  if (::geteuid() != 0) GTEST_SKIP() << "takes root";
+  const Result<SpoolDirectory> directory = SpoolDirectory::create("/tmp");
+  ASSERT_TRUE(directory);
+  struct stat status;
+  ASSERT_EQ(::stat(directory->path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 01733u);
+  ASSERT_EQ(::stat(directory->path().substr(0, directory->path().rfind('/')).c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0711u);
+}
+
+TEST(Launcher, SaysWhatCouldNotBeRecordedAndWhy) {
+  TempDir dir;
+  LaunchOutcome outcome = run(options_for(dir, {TARE_VICTIM, "run", TARE_STATIC_VICTIM, "status", "0"}));
+  EXPECT_EQ(outcome.wait_status, 0);
+  ASSERT_EQ(outcome.warnings.size(), 1u);
+  EXPECT_EQ(outcome.warnings[0],
+            "1 process could not be recorded: linked statically, and only dynamic programs load the recorder "
+            "(collect_victim_static)");
+  if (::geteuid() != 0) return;
+  outcome = run(options_for(dir, victim("chroot", 3)));
+  EXPECT_EQ(outcome.wait_status, 0);
+  ASSERT_EQ(outcome.warnings.size(), 1u);
+  EXPECT_EQ(outcome.warnings[0].find("3 processes could not be recorded: they can't reach "), 0u)
+      << outcome.warnings[0];
 }
 
 TEST(Launcher, AFullDiskLeavesTheProgramAlone) {

@@ -71,6 +71,34 @@ int main(int argc, char** argv) {
   } else if (strcmp(mode, "exec") == 0) {
     sink = malloc(4321);
     execl(argv[0], argv[0], "churn", argc > 2 ? argv[2] : "10", (char*)NULL);
+  } else if (strcmp(mode, "setuid") == 0) {  // then forks, and execs
+    sink = malloc(4321);
+    if (setgid(65534) != 0 || setuid(65534) != 0) return 1;
+    const pid_t child = fork();
+    if (child == 0) {
+      churn(number);
+      _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    execl(argv[0], argv[0], "churn", argv[2], (char*)NULL);
+  } else if (strcmp(mode, "chroot") == 0) {
+    sink = malloc(4321);
+    if (chroot("/proc/self/fdinfo") != 0) return 1;
+    for (long i = 0; i < number; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        churn(10);
+        _exit(0);
+      }
+      waitpid(child, NULL, 0);
+    }
+  } else if (strcmp(mode, "run") == 0) {
+    const pid_t child = fork();
+    if (child == 0) {
+      execv(argv[2], argv + 2);
+      _exit(3);
+    }
+    waitpid(child, NULL, 0);
   } else if (strcmp(mode, "daemon") == 0) {
     if (fork() == 0) {
       if (fork() == 0) {

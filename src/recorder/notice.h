@@ -1,0 +1,31 @@
+// What the user must be told and no event can carry: that a process isn't recorded, and why.
+//
+// To a launcher by a symbolic link in its folder, which needs neither a descriptor nor a block of the disk, the things
+// that usually lack then; its summary counts them. Without a launcher by a line on standard error, if that is still
+// what it was at start: a program may have closed it and given the number to a file of its data.
+#pragma once
+
+#include <cstdint>
+
+namespace tare::recorder {
+
+// What descriptor 2 is now is what say() may write to. Once, at start.
+void remember_standard_error();
+
+// `text` and the line's end to standard error; nothing if it isn't the one remembered. `text` has room for one byte
+// more.
+void say(char* text, std::uint32_t length);
+
+// A link that was left in a launcher's folder, until it's taken back.
+class Notice {
+ public:
+  // "PROGRAM isn't recorded: REASON". False: the folder can't be reached or takes nothing.
+  bool leave(const char* directory, const char* program, const char* reason);
+  // It turned out otherwise: the exec failed.
+  void take_back();
+
+ private:
+  char path_[512] = {};
+};
+
+}  // namespace tare::recorder

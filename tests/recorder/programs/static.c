@@ -1,0 +1,6 @@
+#include <stdlib.h>
+
+int main(void) {
+  free(malloc(1));
+  return 0;
+}
