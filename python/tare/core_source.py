@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -109,8 +110,14 @@ class CoreSource:
     def stack_rows(self, stack_id: int, depth: int) -> list[int]:
         return self._recording.stack_rows(stack_id, depth)
 
-    def replaced_modules(self) -> list[str]:
-        return self._recording.replaced_modules()
+    def nameless_modules(self) -> list[tuple[str, str]]:
+        return self._recording.nameless_modules()
+
+    def by_line(self) -> CoreSource:
+        """The same recording, its stacks folded by the line that names them: what the summary of a run is about."""
+        folded = copy.copy(self)
+        folded._grain = "line"
+        return folded
 
     def is_wrapper(self, function: str) -> bool:
         return _core.is_wrapper(function)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
             """The frames at return addresses, innermost first of each."""
 
-        def replaced_modules(self) -> list[str]:
-            """Paths of modules where another file lies now than the one recorded: nothing of it has a name."""
+        def nameless_modules(self) -> list[tuple[str, str]]:
+            """Files of code of which nothing has a name, and why: replaced, missing, stripped or damaged."""
 
 
 class Frame(NamedTuple):

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
         def process(self) -> dict[str, Any]:
             """The one row of table `process`, without a database."""
 
+        def by_line(self) -> Source:
+            """The same, its stacks folded by the line that names them."""
+
 
 SITE_DEPTH = 8  # DMD's default: deep enough to tell callers apart, few enough to read
 
@@ -76,10 +79,18 @@ class Recording:
             "total": Moment(self.process, "total", None),
         }
 
+    @cached_property
+    def by_line(self) -> Recording:
+        """The same recording folded by line: findings as a summary of the run has them, a line each."""
+        return Recording(self.source.by_line(), self._lens_names)
+
     @property
     def title(self) -> str:
-        """`python3.11 (pid 4711)`."""
-        return f"{self.process['program']} (pid {self.process['pid']})"
+        """`python3.11 (pid 4711)`; `redis-server = redis-check-rdb (pid 4711)` where the file goes by another name."""
+        program = self.process["program"]
+        called = self.process["command_line"].split(" ", 1)[0].rpartition("/")[2].lstrip("-")
+        alias = "" if not called or "'" in called or program.startswith(called) else f"{called} = "
+        return f"{alias}{program} (pid {self.process['pid']})"
 
     def site_stacks(self, site_ids: Sequence[int]) -> dict[int, list[Frame]]:
         """The frames of sites, innermost first."""

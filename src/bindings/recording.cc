@@ -89,9 +89,26 @@ std::vector<FrameRow> frames(Recording& recording, const std::vector<std::uint32
   return result;
 }
 
-std::vector<std::string> replaced_modules(Recording& recording) {
+const char* word_for(core::ModuleState state) {
+  switch (state) {
+    case core::ModuleState::Replaced:
+      return "replaced";
+    case core::ModuleState::Missing:
+      return "missing";
+    case core::ModuleState::NoNames:
+      return "stripped";
+    default:
+      return "damaged";
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> nameless_modules(Recording& recording) {
   nb::gil_scoped_release released;
-  return recording.names().replaced_modules();
+  std::vector<std::pair<std::string, std::string>> found;
+  for (core::Names::Nameless& module : recording.names().nameless_modules()) {
+    found.emplace_back(std::move(module.path), word_for(module.state));
+  }
+  return found;
 }
 
 std::vector<std::uint32_t> stack_rows(const Recording& recording, std::uint32_t stack_id, std::size_t depth) {
@@ -146,7 +163,7 @@ void bind_recording(nb::module_& module) {
       .def("size_classes", size_classes, nb::arg("model"))
       .def("frames_table", frames_table)
       .def("frames", frames, nb::arg("row_ids"))
-      .def("replaced_modules", replaced_modules)
+      .def("nameless_modules", nameless_modules)
       .def("stack_rows", stack_rows, nb::arg("stack_id"), nb::arg("depth"))
       .def("program_tables", program_tables, nb::arg("progress"))
       .def("list_blocks", list_blocks, nb::arg("sink"), nb::arg("progress"));

@@ -24,7 +24,7 @@ class Handmade:
         self.path = path
         self.depth = depth
         self.warnings: Sequence[str] = ()
-        self.replaced: list[str] = []
+        self.nameless: list[tuple[str, str]] = []
         self.tables: dict[str, list[dict[str, Any]]] = {table.name: [] for table in schema.TABLES}
         self._process = process
         self._stack_of: dict[tuple[str, ...], int] = {(): 0}
@@ -149,8 +149,11 @@ class Handmade:
             stack_id = node["caller_id"]
         return rows
 
-    def replaced_modules(self) -> list[str]:
-        return self.replaced
+    def nameless_modules(self) -> list[tuple[str, str]]:
+        return self.nameless
+
+    def by_line(self) -> Handmade:
+        return self
 
     def is_wrapper(self, function: str) -> bool:
         return function in ("malloc", "operator new")

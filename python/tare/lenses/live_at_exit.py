@@ -11,7 +11,6 @@ select shape_id, stack_id, peak_blocks as blocks,
        (usable_bytes + header_bytes) * total_blocks as bytes_total, byte_ns, total_blocks as calls,
        end_blocks, total_blocks
 from site_sizes
-where end_blocks > 0
 """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tare.reports.text_parts import replaced_files, wrapped
+from tare.reports.text_parts import nameless_files, wrapped
 from tare.terminal import shorten
 from tare.units import change_share, exact, human_bytes, human_count
 
@@ -152,7 +152,7 @@ def lines(change: Change, limit: int, style: Style, width: int) -> Iterator[str]
     title = f"{change.before.title}, {change.before.path}  ->  {change.after.title}, {change.after.path}"
     for line in wrapped(title, width):
         yield style(line, "bold")
-    notes = list(dict.fromkeys([*replaced_files(change.before), *replaced_files(change.after)]))
+    notes = list(dict.fromkeys([*nameless_files(change.before), *nameless_files(change.after)]))
     if change.before.sampled or change.after.sampled:
         notes.append("a sampled recording's figures are scaled; small changes may be chance")
     for note in notes:
@@ -163,7 +163,7 @@ def lines(change: Change, limit: int, style: Style, width: int) -> Iterator[str]
         yield "(no change)"
         return
     if width >= _WIDE:
-        yield f"{'':<26}{'before':>18}{'after':>18}{'change':>18}"
+        yield f"{'(bytes, but for blocks)':<26}{'before':>18}{'after':>18}{'change':>18}"
     for moment, label in (("peak", "at the peak"), ("end", "at the end"), ("total", "in all")):
         for measure, (a, b) in change.moments[moment].items():
             if round(a) != round(b) or measure in ("gross_bytes", "net_bytes", "tare_bytes"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tare.reports.text_parts import replaced_files
+from tare.reports.text_parts import nameless_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,7 @@ def report(
         "impossible_events": process["impossible_events"],
         "dropped_events": process["dropped_events"],
         "pre_existing_frees": process["pre_existing_frees"],
-        "warnings": [*recording.source.warnings, *replaced_files(recording)],
+        "warnings": [*recording.source.warnings, *nameless_files(recording)],
         "lenses_run": [lens.name for lens in recording.ledger.lenses],
         "lenses": [
             {

@@ -52,13 +52,22 @@ def caveats(recording: Recording) -> list[str]:
     return lines
 
 
-def replaced_files(recording: Recording) -> list[str]:
-    """Files whose names were lost because something else lies there now."""
-    return [
-        f"{path} has changed since it was recorded (another build id): its functions are shown as file+offset; put the old file"
-        " back, or record again"
-        for path in recording.source.replaced_modules()
-    ]
+_NAMELESS = {
+    "replaced": "has changed since it was recorded (another build id); put the old file back, or record again",
+    "missing": "isn't there any more; put it back",
+    "stripped": "is stripped of its names; install its debug symbols, or build it with -g",
+    "damaged": "can't be read as a program or library",
+}
+_MOST_NAMELESS = 3
+
+
+def nameless_files(recording: Recording) -> list[str]:
+    """Files whose functions can only be shown as file+offset, and what helps."""
+    found = recording.source.nameless_modules()
+    lines = [f"no names for functions in {path}: it {_NAMELESS[why]}" for path, why in found[:_MOST_NAMELESS]]
+    if len(found) > len(lines):
+        lines.append(f"nor for those in {plural(len(found) - len(lines), 'other file')}")
+    return lines
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tare.reports.records import sizes_line
-from tare.reports.text_parts import balance, caveats, finding_lines, replaced_files, who, wrapped
+from tare.reports.text_parts import balance, caveats, finding_lines, nameless_files, who, wrapped
 from tare.terminal import shorten, shorten_path
 from tare.units import exact, percent, plural
 
@@ -27,7 +27,7 @@ def report(
     for line in wrapped(who(recording), width):
         yield style(line, "bold")
     yield shorten(f"command: {' '.join(recording.process['command_line'].split())}", width)
-    for note in [*caveats(recording), *replaced_files(recording)]:
+    for note in [*caveats(recording), *nameless_files(recording)]:
         for line in wrapped(f"note: {note}", width):
             yield style(line, "yellow")
     yield ""
@@ -59,7 +59,11 @@ def _lens_report(recording: Recording, lens: Lens, limit: int, style: Style, wid
 
 
 def _findings(recording: Recording, lens: Lens, limit: int, style: Style, width: int) -> Iterator[str]:
-    found = [finding for finding in recording.ledger.findings(lens, by="site_row") if finding.shown]
+    # As the summary of the run has them, in the same order and words; the stacks behind a line are counted here only.
+    found = [finding for finding in recording.by_line.ledger.findings(lens, by="site_row") if finding.shown]
+    every = recording.ledger.findings(lens, by="site_row", all_claims="all")
+    sites = {finding.site_row: finding.sites for finding in every}
+    found = [finding._replace(sites=sites.get(finding.site_row, 1)) for finding in found]
     weight = "" if lens.weight == "tare" else " (potential: beside the tare, not in it)"
     if not found:
         yield from wrapped(f"{lens.name}: nothing above its threshold{weight}", width)
@@ -78,7 +82,10 @@ def _findings(recording: Recording, lens: Lens, limit: int, style: Style, width:
 
 def _records(recording: Recording, page: Page, title: str, style: Style, width: int) -> Iterator[str]:
     if not page.records:
-        yield f"{title}: no blocks" + (" match" if page.gross_bytes else "")
+        if page.matching:  # -n 0
+            yield f"{title}: {plural(page.matching, 'record')}"
+        else:
+            yield f"{title}: no blocks" + (" match" if page.gross_bytes else "")
         return
     running = 0.0
     about = "~" if recording.sampled else ""

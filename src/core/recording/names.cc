@@ -1,14 +1,23 @@
 // Batches by module: a compilation unit is walked once for all of its addresses.
 #include "core/recording/names.h"
 
+#include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 
 namespace tare::core {
 
 using trace::index;
+
+namespace {
+
+// A stripped program still exports a handful of functions; of a library that exports what it is about, half have names.
+constexpr std::size_t kFewNamed = 10;
+// Of a library with a twentieth of all rows nobody misses the names.
+constexpr std::size_t kFewRows = 20;
+
+}  // namespace
 
 struct Names::Batch {
   const trace::Module* module = nullptr;  // null: rows in no module
@@ -85,16 +94,25 @@ void Names::name_sites(SiteFinder& finder) {
   }
 }
 
-std::vector<std::string> Names::replaced_modules() {
-  std::set<std::uint32_t> used;
-  for (const std::uint64_t row : dictionary_.rows) used.insert(index(trace::row_module(row)));
-  std::vector<std::string> paths;
-  for (const std::uint32_t module : used) {
-    if (module >= dictionary_.modules.size()) continue;
-    const trace::Module& asked = dictionary_.modules[module];
-    if (symbolizer_->report(asked).state == ModuleState::Replaced) paths.push_back(asked.path);
+std::vector<Names::Nameless> Names::nameless_modules() {
+  std::vector<trace::RowId> rows;
+  for (std::size_t row = 0; row < dictionary_.rows.size(); ++row) rows.push_back(static_cast<trace::RowId>(row));
+  std::vector<Nameless> found;
+  for (const Batch& batch : by_module(rows)) {
+    // Not [vdso], and not the recorder's own frames at the start of the program.
+    if (!batch.module || !batch.module->path.starts_with('/') || batch.module->path.ends_with("/libtare-record.so"))
+      continue;
+    ModuleState state = symbolizer_->report(*batch.module).state;
+    const bool matters = kFewRows * batch.addresses.size() >= rows.size();
+    if (!matters && state != ModuleState::Replaced) continue;
+    if (state == ModuleState::Names) {
+      const std::vector<FunctionName> names = symbolizer_->function_names(*batch.module, batch.addresses);
+      const auto known = std::count_if(names.begin(), names.end(), [](auto& name) { return !name.function.empty(); });
+      if (kFewNamed * static_cast<std::size_t>(known) < names.size()) state = ModuleState::NoNames;
+    }
+    if (state != ModuleState::Lines && state != ModuleState::Names) found.push_back({batch.module->path, state});
   }
-  return paths;
+  return found;
 }
 
 Table Names::frames_table() {

@@ -39,8 +39,13 @@ class Names {
   // physical frame has, which alone can make a row a caller, and cost a tenth of reading DWARF.
   void name_sites(SiteFinder& finder);
 
-  // Paths of modules that rows lie in, and where another file is now than the one recorded: nothing of it has a name.
-  std::vector<std::string> replaced_modules();
+  // A module that many rows lie in, less than a tenth of which have names: Replaced (that matters even for few),
+  // Missing, Damaged or NoNames.
+  struct Nameless {
+    std::string path;
+    ModuleState state;
+  };
+  std::vector<Nameless> nameless_modules();
 
   // Table `frames` of all rows.
   Table frames_table();

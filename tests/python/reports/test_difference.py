@@ -54,8 +54,8 @@ def test_json_has_before_after_and_change() -> None:
 
 def test_the_width_is_kept() -> None:
     before, after = program(("f", "g"), f=5), program(("f", "g"), f=5_000_000, g=3)
-    after.replaced = ["/" + "long/" * 30 + "app"]
+    after.nameless = [("/" + "long/" * 30 + "app", "replaced")]
     for width in (40, 60, 91, 92, 120):
         assert all(len(line) <= width for line in text(before, after, width).splitlines())
     assert "peak: gross\n  10.0 KiB -> 9.54 GiB  x1,000,001" in text(before, after, 40)
-    assert "note: /long/" in text(before, after)
+    assert "note: no names for functions in /long/" in text(before, after)

@@ -44,7 +44,7 @@ def test_records_show_size_share_and_stack(busy: Handmade) -> None:
 
 def test_the_width_is_kept(busy: Handmade) -> None:
     busy.blocks(busy.stack("f" * 300 + "@/src/" + "d" * 200 + "/x.c:1", "main"), 10_000, 10_008, total=100, peak=100)
-    busy.replaced = ["/" + "long/" * 30 + "app"]
+    busy.nameless = [("/" + "long/" * 30 + "app", "replaced")]
     for width in (40, 60, 66, 80, 132):
         for lens in (None, ",".join(lenses.NAMES)):
             long = [line for line in text(busy.recording(), lens, width=width).splitlines() if len(line) > width]
@@ -63,10 +63,17 @@ def test_several_lenses_are_shown_in_their_order(busy: Handmade) -> None:
     assert report.count("question ") == 2
 
 
-def test_a_replaced_file_is_named(busy: Handmade) -> None:
-    assert "has changed" not in text(busy.recording())
-    busy.replaced = ["/bin/app"]
-    assert "note: /bin/app has changed since it was recorded" in text(busy.recording())
+def test_files_without_names_are_told(busy: Handmade) -> None:
+    assert "no names" not in text(busy.recording())
+    busy.nameless = [
+        ("/bin/app", "replaced"),
+        ("/lib/a.so", "stripped"),
+        ("/lib/b.so", "missing"),
+        ("/lib/c.so", "missing"),
+    ]
+    report = text(busy.recording(), width=200)
+    assert "note: no names for functions in /bin/app: it has changed since it was recorded" in report
+    assert "/lib/a.so: it is stripped" in report and "nor for those in 1 other file" in report
 
 
 def test_a_lens_report_has_all_of_its_words(busy: Handmade) -> None:
