@@ -83,6 +83,8 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "std::collections::hash::map::HashMap<K,V,S>::insert",
         "os::malloc(unsigned long, MEMFLAGS, NativeCallStack const&)",
         "zmalloc",
+        "Perl_safesysmalloc",
+        "ResizeQuantumMemory",
         "ngx_memalign",
         "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
         ">::_M_mutate(unsigned long, unsigned long, char const*, unsigned long)",
