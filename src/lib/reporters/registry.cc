@@ -1,15 +1,12 @@
 // The call-backs of a registry, and one pass over them.
-#include <algorithm>
-#include <condition_variable>
 #include <list>
 #include <map>
-#include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <malloc.h>
 
+#include "lib/reporters/call_back_list.h"
 #include "tare/memory_reporter.h"
 #include "tare/reporter.h"
 
@@ -99,21 +96,7 @@ SizeOf ReportSink::size_of(std::string_view path) {
 }
 
 // Shared by a registry and its handles, so that either may go first.
-struct ReporterHandle::Books {
-  struct Entry {
-    std::uint64_t id;
-    std::string path;
-    std::function<void(ReportSink&)> report;
-  };
-
-  std::mutex collecting;  // held by the thread that collects
-  std::mutex mutex;       // for what follows; never held while a call-back runs
-  std::condition_variable call_ended;
-  std::list<Entry> entries;  // by id
-  std::uint64_t last_id = 0;
-  std::uint64_t running_id = 0;  // 0: no call-back runs
-  std::thread::id running_thread;
-};
+struct ReporterHandle::Books : CallBackList<std::function<void(ReportSink&)>> {};
 
 ReporterHandle::ReporterHandle(ReporterHandle&& other) noexcept
     : books_(std::move(other.books_)), id_(std::exchange(other.id_, 0)) {}
@@ -129,33 +112,13 @@ ReporterHandle& ReporterHandle::operator=(ReporterHandle&& other) noexcept {
 
 void ReporterHandle::release() noexcept {
   if (id_ == 0) return;
-  std::list<Books::Entry> gone;  // its function is destroyed without the lock
-  {
-    std::unique_lock held(books_->mutex);
-    const bool inside = books_->running_id == id_ && books_->running_thread == std::this_thread::get_id();
-    // A running call-back's entry stays until it returns: its function is on the stack.
-    if (!inside) books_->call_ended.wait(held, [this] { return books_->running_id != id_; });
-    const auto entry = std::find_if(books_->entries.begin(), books_->entries.end(),
-                                    [this](const Books::Entry& each) { return each.id == id_; });
-    if (entry != books_->entries.end()) {
-      if (inside) {
-        entry->id = 0;  // collect() takes it out
-      } else {
-        gone.splice(gone.end(), books_->entries, entry);
-      }
-    }
-  }
-  id_ = 0;
+  books_->remove(std::exchange(id_, 0));
   books_.reset();
 }
 
 ReporterRegistry::ReporterRegistry() : books_(std::make_shared<ReporterHandle::Books>()) {}
 
-ReporterRegistry::~ReporterRegistry() {
-  std::list<ReporterHandle::Books::Entry> gone;  // functions may hold handles: destroyed without the lock
-  const std::lock_guard held(books_->mutex);
-  gone.swap(books_->entries);
-}
+ReporterRegistry::~ReporterRegistry() { books_->clear(); }
 
 ReporterRegistry& ReporterRegistry::process() {
   // Never destroyed: what reports to it may be destroyed later than any static object of ours.
@@ -164,10 +127,7 @@ ReporterRegistry& ReporterRegistry::process() {
 }
 
 ReporterHandle ReporterRegistry::add(std::string path, std::function<void(ReportSink&)> report) {
-  const std::lock_guard held(books_->mutex);
-  const std::uint64_t id = ++books_->last_id;
-  books_->entries.push_back({id, std::move(path), std::move(report)});
-  return {books_, id};
+  return {books_, books_->add(std::move(path), std::move(report))};
 }
 
 ReporterHandle ReporterRegistry::add(Single single, std::function<std::uint64_t(SizeOf)> amount) {
@@ -181,27 +141,14 @@ ReporterHandle ReporterRegistry::add(Single single, std::function<std::uint64_t(
 }
 
 MemorySnapshot ReporterRegistry::collect() {
-  ReporterHandle::Books& books = *books_;
-  const std::lock_guard one_at_a_time(books.collecting);
-  tare_clear_reports();
   MemorySnapshot snapshot;
-  snapshot.heap_allocated_bytes = heap_allocated_bytes();  // before this pass takes memory for itself
   ReportSink::Pass pass;
-  std::list<ReporterHandle::Books::Entry> gone;
-  std::unique_lock held(books.mutex);
-  books.running_thread = std::this_thread::get_id();
-  for (auto entry = books.entries.begin(); entry != books.entries.end();) {
-    books.running_id = entry->id;
-    held.unlock();
-    ReportSink sink(pass, entry->path);
-    entry->report(sink);
-    held.lock();
-    books.running_id = 0;
-    const auto done = entry++;
-    if (done->id == 0) gone.splice(gone.end(), books.entries, done);
-    books.call_ended.notify_all();
-  }
-  held.unlock();
+  snapshot.heap_allocated_bytes = heap_allocated_bytes();  // before this pass takes memory for itself
+  tare_clear_reports();
+  books_->for_each([&pass](const std::string& path, const std::function<void(ReportSink&)>& report) {
+    ReportSink sink(pass, path);
+    report(sink);
+  });
   snapshot.problems = std::move(pass.problems);
   for (auto& [path, report] : pass.by_path) snapshot.reports.push_back(std::move(report));
   return snapshot;

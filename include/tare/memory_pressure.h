@@ -1,0 +1,127 @@
+// tare/memory_pressure.h: gives memory back when there is little left. What a program could do without (caches, parsed
+// forms, free lists) registers a call-back; the program or the kernel says when.
+//
+//   tare::PressureHandle handle = tare::PressureRegistry::process().add("fonts", [&](tare::PressureLevel level) {
+//     return level == tare::PressureLevel::Critical ? cache.clear() : cache.drop_unused();   // bytes freed
+//   });
+//
+//   registry.relieve(tare::PressureLevel::Moderate);                     // the program's own decision, or
+//   tare::PressureMonitor monitor;                                       // a thread that waits for the kernel's
+//   tare::PressureError error = monitor.start(registry, {});
+//   if (error != tare::PressureError::None) std::puts(tare::describe(error));
+//
+// The kernel's word is PSI (pressure stall information): the share of time in which tasks waited for memory. After
+// Firefox's memory-pressure notifications.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <pthread.h>
+
+namespace tare {
+
+enum class PressureLevel : std::uint8_t {
+  Moderate,  // drop what is cheap to make again
+  Critical,  // drop whatever can be dropped
+};
+
+// Takes a call-back off the books when it dies. Movable; a default one holds nothing. May outlive its registry.
+class PressureHandle {
+ public:
+  PressureHandle() noexcept = default;
+  PressureHandle(PressureHandle&& other) noexcept;
+  PressureHandle& operator=(PressureHandle&& other) noexcept;
+  ~PressureHandle() { release(); }
+
+  // When this returns the call-back isn't running and won't run again. It waits for one that runs: don't hold a lock
+  // that the call-back takes. From inside the call-back itself it doesn't wait.
+  void release() noexcept;
+  explicit operator bool() const noexcept { return id_ != 0; }
+
+ private:
+  friend class PressureRegistry;
+  struct Books;
+  PressureHandle(std::shared_ptr<Books> books, std::uint64_t id) noexcept : books_(std::move(books)), id_(id) {}
+
+  std::shared_ptr<Books> books_;
+  std::uint64_t id_ = 0;
+};
+
+// Who gives memory back. Every function may be called from any thread.
+class PressureRegistry {
+ public:
+  // Frees what it can spare, and says how many bytes that were.
+  using CallBack = std::function<std::size_t(PressureLevel)>;
+
+  PressureRegistry();
+  ~PressureRegistry();  // forgets the call-backs; none may be running
+  PressureRegistry(const PressureRegistry&) = delete;
+  PressureRegistry& operator=(const PressureRegistry&) = delete;
+
+  // The process' own, made when first asked for and never destroyed.
+  static PressureRegistry& process();
+
+  // `name` is for debuggers. Call-backs may add and release call-backs, but not relieve.
+  [[nodiscard]] PressureHandle add(std::string name, CallBack call_back);
+
+  // Asks every call-back, in the order of their making, and gives the sum of what they say. One at a time: a second
+  // thread waits for the first. What they freed is the allocator's: give_back_heap() hands it to the kernel.
+  std::size_t relieve(PressureLevel level);
+
+ private:
+  std::shared_ptr<PressureHandle::Books> books_;
+};
+
+// Asks the allocator in use to return free pages to the kernel: glibc's malloc_trim, jemalloc's purge of all arenas.
+// False: it knows no such thing.
+bool give_back_heap();
+
+enum class PressureError : std::uint8_t {
+  None,
+  NoPsi,         // the kernel has none (before 4.20, or built or booted without), or no such file
+  NotPermitted,  // the file may not be written by this user
+  BadTrigger,    // the kernel refuses stall or window
+  NoMemory,      // neither thread nor descriptor to be had
+  Running,       // start() was called before
+};
+const char* describe(PressureError error);  // one sentence, static storage
+
+// When the kernel is to speak up: at `stall_us` of waiting within `window_us`.
+struct PressureTrigger {
+  // Without CAP_SYS_RESOURCE the kernel (6.4 on) takes only windows that are multiples of 2 s; at most 10 s.
+  std::uint32_t window_us = 2'000'000;
+  std::uint32_t moderate_stall_us = 100'000;  // some task waits for memory 5 % of the time
+  std::uint32_t critical_stall_us = 200'000;  // all tasks do at once, 10 %. 0: no such trigger
+  // The system's, or a control group's memory.pressure.
+  std::string path = "/proc/pressure/memory";
+};
+
+// A thread that sleeps until the kernel says so, then calls relieve(). At most once a window.
+class PressureMonitor {
+ public:
+  PressureMonitor() noexcept = default;
+  ~PressureMonitor() { stop(); }
+  PressureMonitor(const PressureMonitor&) = delete;
+  PressureMonitor& operator=(const PressureMonitor&) = delete;
+
+  // The registry must outlive the monitor. Where this gives an error no thread runs; relieve() still works.
+  PressureError start(PressureRegistry& registry, const PressureTrigger& trigger);
+  // Waits for a call-back that runs. Not from inside a call-back.
+  void stop() noexcept;
+
+ private:
+  static void* run(void* monitor);
+
+  PressureRegistry* registry_ = nullptr;  // null: no thread runs
+  int moderate_fd_ = -1;
+  int critical_fd_ = -1;
+  int stop_fd_ = -1;
+  pthread_t thread_{};
+};
+
+}  // namespace tare
