@@ -9,12 +9,12 @@
 //
 // Texts of up to 1 GiB - 1 bytes. A table that has never interned anything takes a few KiB.
 //
-// Life and death. A table holds its atoms without counting as a user. When the last user lets go, the atom becomes
-// unused and stays: interning its text again finds it. Once AtomTableOptions::unused_threshold atoms became unused, or
-// a quarter as many as there are atoms if that is more, the thread that released the last of them sweeps one shard of
-// 16, and so on round the table; gc() sweeps all. Sweeping takes about 10 ns an unused atom and 2 ns a used one, and
-// gives empty pages back to the system. So unused atoms are bounded without anybody calling gc(), and no release does
-// more than count, save the rare one that sweeps a shard.
+// Life and death. A table holds its atoms without counting as a user. When the last user lets go, the atom becomes unused
+// and stays: interning its text again finds it. For every sixteenth of AtomTableOptions::unused_threshold that became
+// unused (or of a quarter of all atoms, if that is more) the thread that released the last of them sweeps one of the 16
+// shards, in turn; gc() sweeps all. So about half the threshold stays unused without anybody calling gc(), and no
+// release does more than count, save the rare one that sweeps a shard. Threads tell the table of 32 releases at a time.
+// Sweeping takes 5 to 10 ns an unused atom and 2 ns a used one, and gives empty pages back to the system.
 //
 // Threads. Everything may be called from any thread at once, save the destructor. The table has 16 shards, chosen by
 // hash; each has a lock of 4 bytes. While the process has one thread, locks and counts are plain memory accesses. Each
@@ -56,8 +56,8 @@ const char* describe(AtomError error) noexcept;
 struct AtomTableOptions {
   std::array<const StaticAtomList*, kMostStaticLists> static_lists{};  // null: none. Searched first, in this order
 
-  // How many atoms may become unused before a shard is swept, unless a quarter of all is more. 0: 10,000, as in
-  // Firefox; with assertions (NDEBUG undefined) 64, so that the rare path is taken often.
+  // How many atoms may be unused, about; a quarter of all if that is more. 0: 10,000, as in Firefox; with assertions
+  // (NDEBUG undefined) 64, so that the rare path is taken often. 0xFFFFFFFF: any number, until gc().
   std::uint32_t unused_threshold = 0;
 };
 

@@ -14,6 +14,7 @@ CageResult<PageRun> SmallSlabs::allocate(std::size_t size_bytes, std::uint8_t ta
     const CageResult<PageRun> got = atom_range::allocate(atom_range::page_bytes(), table_id);
     if (!got) return got.error();
     mapped_bytes_ += got.value().size_bytes;
+    ++pages_;
     auto* page = reinterpret_cast<Page*>(got.value().data);
     page->next = first_page_;
     first_page_ = AtomBlock::handle_of(page);
@@ -30,8 +31,7 @@ CageResult<PageRun> SmallSlabs::allocate(std::size_t size_bytes, std::uint8_t ta
 void SmallSlabs::add_use(AtomTableUse& use) {
   const std::lock_guard<AtomMutex> lock(mutex_);
   use.mapped_bytes += mapped_bytes_;
-  use.unfilled_bytes +=
-      static_cast<std::size_t>(end_ - next_) + mapped_bytes_ / atom_range::page_bytes() * sizeof(Page);
+  use.unfilled_bytes += static_cast<std::size_t>(end_ - next_) + pages_ * sizeof(Page);
 }
 
 void AtomSlabs::add_free(std::byte* memory, std::size_t bytes) {

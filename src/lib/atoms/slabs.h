@@ -45,6 +45,7 @@ class SmallSlabs {
   std::byte* next_ = nullptr;
   std::byte* end_ = nullptr;
   std::size_t mapped_bytes_ = 0;
+  std::size_t pages_ = 0;
 };
 
 class AtomSlabs {

@@ -97,7 +97,6 @@ struct AtomTable::Books {
   }
 
   [[gnu::noinline]] Atom make(std::string_view text, std::uint64_t hash) {
-    if (text.size() > SharedHeader::kLargestSize) return fail(AtomError::kTooLong);
     if (!make_ready()) return {};
     AtomError why = AtomError::kNone;
     const std::uint32_t handle = shard(hash).intern(text, hash, facts, why);
@@ -231,15 +230,25 @@ AtomTable::~AtomTable() {
   std::free(books_);  // NOLINT(cppcoreguidelines-no-malloc)
 }
 
+namespace {
+
+Atom too_long_or_no_table(AtomTable::Books* books) {
+  return books == nullptr ? Atom{} : books->fail(AtomError::kTooLong);
+}
+
+}  // namespace
+
 Atom AtomTable::intern(std::string_view text) {
-  if (books_ == nullptr) return {};
+  if (books_ == nullptr || text.size() > SharedHeader::kLargestSize) [[unlikely]]
+    return too_long_or_no_table(books_);
   const SoughtText sought(text, books_->facts.secret);
   const std::uint32_t handle = books_->find(sought);
   return handle != 0 ? Atom::adopt_handle(handle) : books_->make(text, sought.hash);
 }
 
 Atom AtomTable::find(std::string_view text) {
-  if (books_ == nullptr) return {};
+  if (books_ == nullptr || text.size() > SharedHeader::kLargestSize) [[unlikely]]
+    return too_long_or_no_table(books_);
   const SoughtText sought(text, books_->facts.secret);
   const std::uint32_t handle = books_->find(sought);
   return Atom::adopt_handle(handle != 0 ? handle : books_->find_locked(text, sought.hash));
