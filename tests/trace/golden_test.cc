@@ -45,7 +45,7 @@ std::string describe(const std::string& path) {
 
 // A new version adds files; with TARE_WRITE_GOLDEN set, missing ones of this version are written.
 TEST(Golden, EveryVersionIsRead) {
-  const std::filesystem::path folder = TARE_SOURCE_DIR "/tests/golden";
+  const std::filesystem::path folder = TARE_SOURCE_DIR "/tests/trace/golden";
   if (std::getenv("TARE_WRITE_GOLDEN") != nullptr) {
     const std::string prefix = (folder / ("v" + std::to_string(trace::kTraceVersion) + "-")).string();
     for (const auto& [name, write] :
