@@ -202,3 +202,19 @@ def test_the_programs_streams_and_status_are_its_own(tare: Tare) -> None:
     assert "err\n" in done.stderr
     done = tare("run", "-o", "sig.tare", "--", "sh", "-c", "kill -TERM $$")
     assert done.returncode == -signal.SIGTERM
+
+
+def test_a_program_built_anew_is_told_from_the_recorded_one(tare: Tare, tmp_path: Path) -> None:
+    source = tmp_path / "app.c"
+    for version in (1, 2):
+        body = f"#include <stdlib.h>\nvoid *volatile p;\nvoid keep(void) {{ p = malloc({version}00000); }}\nint main(void) {{ keep(); return 0; }}\n"
+        source.write_text(body)
+        subprocess.run(["gcc", "-g", "-O0", "-Wl,--build-id", source, "-o", tmp_path / "app"], check=True)
+        if version == 1:
+            trace = tare.record(tmp_path / "app")
+            assert "keep (" in tare("report", trace).stdout
+    report = tare("report", trace).stdout
+    assert f"note: no names for functions in {tmp_path / 'app'}: it has changed since it was recorded" in " ".join(
+        report.split()
+    )
+    assert "app+0x" in report and "keep (" not in report
