@@ -62,8 +62,9 @@ struct MemorySnapshot {
 };
 
 // Bytes in live blocks as the allocator in use counts them: glibc by mallinfo2 (with the 8 bytes of header a block),
-// jemalloc by mallctl, gperftools' tcmalloc by its MallocExtension. Nothing for others, and with glibc before 2.33.
-// Takes each arena's lock for a moment; any thread.
+// jemalloc by mallctl, gperftools' tcmalloc by its MallocExtension, sanitizers by their own call. Nothing for mimalloc,
+// musl, and glibc before 2.33; an allocator unknown here leaves glibc's figure. Takes each arena's lock for a moment;
+// any thread.
 std::optional<std::uint64_t> heap_allocated_bytes();
 
 // How amounts are written.

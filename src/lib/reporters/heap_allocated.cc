@@ -23,6 +23,9 @@ std::optional<std::uint64_t> ask_jemalloc(Mallctl* mallctl) {
 }  // namespace
 
 std::optional<std::uint64_t> heap_allocated_bytes() {
+  if (auto* const sanitizer = find_function<std::size_t()>("__sanitizer_get_current_allocated_bytes")) {
+    return sanitizer();
+  }
   if (Mallctl* const mallctl = find_function<Mallctl>("mallctl")) return ask_jemalloc(mallctl);
   if (TcmallocProperty* const property = find_function<TcmallocProperty>("MallocExtension_GetNumericProperty")) {
     std::size_t bytes = 0;
