@@ -1,0 +1,130 @@
+"""The guide's pairs, as a reader would try them: the profiler finds the waste before, `tare diff` proves it gone after, and
+`tare compare` tells what the change cost or saved in speed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Tare
+
+REPO = Path(__file__).resolve().parent.parent.parent
+JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One folder of the guide, and what its story says."""
+
+    name: str
+    lens: str | None = None  # that names the waste, if one does
+    function: str = ""  # where: part of the finding's function
+    environment: dict[str, str] = field(default_factory=dict)
+    # moment, figure, and what is left of it afterwards: at most this share
+    falls: tuple[tuple[str, str, float], ...] = ()
+    rss: float = 1.4  # what is left of the peak RSS at most, or may be added
+
+
+PAIRS = (
+    Pair(
+        "01-clownshoes",
+        "slop",
+        "new_segment",
+        {"LD_PRELOAD": JEMALLOC},
+        (("peak", "gross_bytes", 0.81), ("peak", "tare_bytes", 0.01)),
+    ),
+    Pair(
+        "02-just-enough-growth",
+        "growth",
+        "append",
+        falls=(("total", "blocks", 0.02), ("total", "requested_bytes", 0.02)),
+    ),
+    Pair(
+        "03-eager-buffers",
+        "churn",
+        "NameStream",
+        falls=(("total", "blocks", 0.15), ("total", "requested_bytes", 0.1)),
+    ),
+    Pair("04-twin-blocks", "headers", "Symbol", falls=(("peak", "blocks", 0.01),), rss=0.75),
+    Pair("05-duplicates", falls=(("peak", "gross_bytes", 0.65),), rss=0.7),
+    Pair("06-recycling-cache", "live-at-exit", "take", falls=(("end", "gross_bytes", 0.01),)),
+    Pair("07-dark-matter"),
+)
+# CPU may grow by this much before it counts as a cost that the README would have to name; runs of a tenth of a second
+# differ by as much on a busy machine.
+SLOWER_AT_MOST = 1.25
+
+
+@pytest.fixture(scope="session")
+def guide() -> Path:
+    """The folder with the built programs: guide/NAME/before and after."""
+    build = REPO / "build/guide"
+    options = ["-DTARE_LIBRARY_ONLY=ON", "-DTARE_BUILD_GUIDE=ON", "-DTARE_BUILD_TESTS=OFF"]
+    subprocess.run(
+        ["cmake", "-S", REPO, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", *options],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    subprocess.run(["cmake", "--build", build], check=True, stdout=subprocess.DEVNULL)
+    return build / "guide"
+
+
+def output(program: Path) -> str:
+    return subprocess.run([program], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+class TestPair:
+    def test_both_do_the_same(self, pair: Pair, guide: Path) -> None:
+        before, after = (output(guide / pair.name / version) for version in ("before", "after"))
+        if pair.name == "07-dark-matter":  # what they say of their memory is what differs
+            before, after = before.splitlines()[0], after.splitlines()[0]
+        assert before == after != ""
+
+    def test_the_profiler_finds_it_and_the_change_removes_it(self, pair: Pair, guide: Path, tare: Tare) -> None:
+        traces = {
+            version: tare.record(guide / pair.name / version, name=f"{version}.tare", env=pair.environment)
+            for version in ("before", "after")
+        }
+        if pair.lens is not None:
+            found = [
+                finding
+                for finding in tare.report(traces["before"], "--lens", pair.lens)["findings"]
+                if finding["lens"] == pair.lens and pair.function in (finding["function"] or "")
+            ]
+            assert found, f"{pair.lens} doesn't name {pair.function}"
+            left = tare.report(traces["after"], "--lens", pair.lens)["findings"]
+            assert not [f for f in left if f["lens"] == pair.lens and pair.function in (f["function"] or "")]
+        done = tare("diff", traces["before"], traces["after"], "--json")
+        assert done.returncode == 0, done.stderr
+        difference = json.loads(done.stdout)
+        for moment, figure, share in pair.falls:
+            values = difference[moment][figure]
+            assert values["after"] <= share * values["before"], (moment, figure, values)
+
+    def test_neither_speed_nor_memory_suffers(self, pair: Pair, guide: Path, tare: Tare) -> None:
+        commands = ["--", guide / pair.name / "before", "--", guide / pair.name / "after"]
+        for _ in range(3):  # a slow minute of the machine isn't the program's
+            done = tare("compare", "-n", "5", "--no-record", "--json", *commands, env=pair.environment)
+            assert done.returncode == 0, done.stderr
+            ratios = {row["metric"]: row["ratio"] for row in json.loads(done.stdout)["ratios"]}
+            if ratios["cpu"] <= SLOWER_AT_MOST:
+                break
+        assert ratios["cpu"] <= SLOWER_AT_MOST
+        assert ratios["rss"] <= pair.rss
+
+
+def unclassified_percent(tree: str) -> float:
+    line = next(line for line in tree.splitlines() if "heap-unclassified" in line)
+    return float(line.split("(")[1].split("%")[0])
+
+
+def test_reporters_make_dark_matter_visible(guide: Path) -> None:
+    assert unclassified_percent(output(guide / "07-dark-matter/before")) > 50
+    assert unclassified_percent(output(guide / "07-dark-matter/after")) < 7
