@@ -70,14 +70,25 @@ class Database:
             names = [column[0] for column in cursor.description or ()]
             return names, cursor.fetchall() if names else []
         except _engine().Error as error:
-            message = " ".join(line.strip() for line in str(error).splitlines() if line.strip() and "^" not in line)
-            raise TareError(QUERY, f"{message} (`tare schema` lists tables and columns)") from None
+            raise _query_error(error) from None
+
+    def statements(self, sql: str) -> list[str]:
+        """A user's text as single statements: what stands between semicolons that no quotes or comments hold."""
+        try:
+            return [statement.query for statement in self.connection.extract_statements(sql)]
+        except _engine().Error as error:
+            raise _query_error(error) from None
 
     def fill(self, table: schema.Table, rows: Iterable[Sequence[Any]]) -> None:
         """Creates a table from rows of Python values: for tables the front end makes, and for tests."""
         self.run(table.ddl())
         with self.connection.appender(table.name) as appender:
             appender.append_rows(rows)
+
+
+def _query_error(error: Exception) -> TareError:
+    message = " ".join(line.strip() for line in str(error).splitlines() if line.strip() and "^" not in line)
+    return TareError(QUERY, f"{message} (`tare schema` lists tables and columns)")
 
 
 def _settings() -> dict[str, str]:

@@ -21,6 +21,9 @@ tare schema --json
 """
 
 
+_LEAST_MEANING = 24  # columns
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
@@ -52,7 +55,7 @@ def lines(tables: list[schema.Table], width: int) -> Iterator[str]:
         yield from textwrap.wrap(table.note, width, initial_indent="  ", subsequent_indent="  ")
         for column in table.columns:
             head = f"  {column.name:<24} {column.type.lower():<8} "
-            if width >= 2 * len(head):
+            if width >= len(head) + _LEAST_MEANING:
                 indent = " " * len(head)
             else:  # no room beside it
                 yield head.rstrip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from tare import schema
@@ -50,12 +51,17 @@ def run(options: argparse.Namespace) -> int:
     elif sys.stdin.isatty():
         _prompt(database, options.json)
     else:
-        for statement in _statements(sys.stdin.read()):
-            answer(database, statement, options.json)
+        answer(database, sys.stdin.read(), options.json)
     return 0
 
 
-def answer(database: Database, statement: str, as_json: bool) -> None:
+def answer(database: Database, text: str, as_json: bool) -> None:
+    """Of each statement in turn."""
+    for statement in database.statements(text):
+        _answer_one(database, statement, as_json)
+
+
+def _answer_one(database: Database, statement: str, as_json: bool) -> None:
     words = {word.lower() for word in re.findall(r"[A-Za-z_]+", statement)}
     database.use(*sorted(words & _ON_DEMAND))
     names, rows = database.ask(statement)
@@ -69,6 +75,8 @@ def answer(database: Database, statement: str, as_json: bool) -> None:
 
 def plain(value: Any) -> Any:
     """A scaled count that is whole is shown whole; anything JSON has no word for as text."""
+    if isinstance(value, Decimal):  # what SQL makes of 1.5
+        value = float(value)
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < 2**63 else value
     return value if value is None or isinstance(value, int | str | bool | list | dict) else str(value)
@@ -80,8 +88,9 @@ def table_lines(names: list[str], rows: list[tuple[Any, ...]], cut: bool) -> lis
 
     if not names:
         return []
+    rows = [tuple(map(plain, row)) for row in rows]
     cells = [
-        ["" if (v := plain(value)) is None else f"{v:.6g}" if isinstance(v, float) else str(v) for value in row]
+        ["" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
         for row in rows
     ]
     if cut:
@@ -98,11 +107,6 @@ def table_lines(names: list[str], rows: list[tuple[Any, ...]], cut: bool) -> lis
         *(line(row) for row in cells),
         f"({len(rows)} row{'' if len(rows) == 1 else 's'})",
     ]
-
-
-def _statements(text: str) -> list[str]:
-    """Split at semicolons that end a line; a statement may span lines."""
-    return [part.strip() for part in re.split(r";\s*(?:\n|$)", text) if part.strip()]
 
 
 def _prompt(database: Database, as_json: bool) -> None:

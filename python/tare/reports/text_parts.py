@@ -109,9 +109,11 @@ def balance(recording: Recording, style: Style, width: int) -> list[str]:
     lines.append(
         f"{'blocks':<{label_width}}{about + count_of(peak.blocks):>{cell}}{'':>{share}}{about + count_of(end.blocks):>{cell}}"
     )
+    # Events are counted as recorded: of a sample's nobody would know what they stand for.
+    reallocs = "" if recording.sampled else f", {human_count(recording.process['realloc_events'])} reallocs"
     lines += wrapped(
         f"in all: {about}{human_count(total.blocks)} blocks, {about}{human_bytes(total.requested_bytes)} requested, "
-        f"{about}{human_bytes(total.usable_bytes)} usable, {human_count(recording.process['realloc_events'])} reallocs",
+        f"{about}{human_bytes(total.usable_bytes)} usable{reallocs}",
         width,
     )
     return lines

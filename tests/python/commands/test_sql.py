@@ -17,7 +17,7 @@ def test_rows_are_aligned_and_whole_numbers_whole(busy: Handmade, capsys: pytest
     sql.answer(recording.database, "select api, sum(total_blocks) as n from site_sizes group by api", False)
     assert capsys.readouterr().out.splitlines() == ["api         n", "------  -----", "malloc  71500", "(1 row)"]
     sql.answer(recording.database, "select 1 as a, null as b, 1.5 as c", True)
-    assert json.loads(capsys.readouterr().out) == [{"a": 1, "b": None, "c": "1.5"}]
+    assert json.loads(capsys.readouterr().out) == [{"a": 1, "b": None, "c": 1.5}]
 
 
 def test_costly_tables_are_loaded_only_when_named(busy: Handmade, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,8 +42,10 @@ def test_mistakes_are_one_line(busy: Handmade) -> None:
     assert "\n" not in caught.value.message and "tare schema" in caught.value.message
 
 
-def test_statements_may_span_lines() -> None:
-    assert sql._statements("select 1;\nselect\n 2;\n\nselect ';'") == ["select 1", "select\n 2", "select ';'"]
+def test_statements_end_at_semicolons_outside_quotes(busy: Handmade, capsys: pytest.CaptureFixture[str]) -> None:
+    sql.answer(busy.recording().database, "select 1 as a; select\n 2 as b;\n\nselect ';' as c -- ;", False)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "-" not in line and "row" not in line]
+    assert lines == ["a", "1", "b", "2", "c", ";"]
 
 
 def test_no_rows_and_nulls() -> None:
