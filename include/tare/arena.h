@@ -36,13 +36,17 @@
 namespace tare {
 
 class Cage;
+class PoolLog;
+class ReportSink;
 
 // Where chunks come from. The functions get `context`; they are called by the thread that uses the arena.
 struct ArenaSource {
+  enum class Memory : std::uint8_t { kHeap, kMapped };           // how a reporter counts it: blocks of malloc, or not
   void* (*allocate)(void* context, std::size_t bytes) noexcept;  // at a multiple of 16; null if there is none
   void (*free)(void* context, void* memory, std::size_t bytes) noexcept;
   std::size_t (*good_size)(void* context, std::size_t bytes) noexcept;  // the most for the price of `bytes`
   void* context;
+  Memory memory = Memory::kMapped;
 };
 
 ArenaSource malloc_source() noexcept;          // malloc, free, and tare::good_size
@@ -54,6 +58,9 @@ struct ArenaOptions {
   std::size_t first_chunk_bytes = 1024;
   std::size_t largest_chunk_bytes = std::size_t{64} << 10;
   ArenaSource source = malloc_source();
+  // Under `tare run`, what an arena with a name hands out is recorded block by block, as the pool of that name (see
+  // tare/reporter.h); otherwise its chunks are, as blocks of malloc. Static storage. Costs nothing elsewhere.
+  const char* name = nullptr;
 };
 
 // All in bytes but `chunks`. committed = headers + used + slack.
@@ -91,7 +98,7 @@ class Arena {
     swap(other);
     return *this;
   }
-  ~Arena() { reset(ArenaReset::kDrop); }
+  ~Arena();
 
   // `bytes` (0 counts as 1) at a multiple of `alignment`, a power of two. They live until the arena dies, is reset, or
   // is rewound to an earlier mark. Null if the source has no more, or the size is absurd; the arena is as before then.
@@ -108,7 +115,7 @@ class Arena {
         return memory;
       }
     }
-    return allocate_from_new_chunk(bytes, alignment);
+    return allocate_slowly(bytes, alignment);
   }
 
   // An object. Nobody will run its destructor, so it must not need that. Null if there is no memory.
@@ -147,6 +154,7 @@ class Arena {
     Chunk* current = nullptr;
     std::uintptr_t top = 0;
     std::size_t left_behind_bytes = 0;
+    std::size_t logged = 0;
   };
   Mark mark() const noexcept;
   // Takes back what was handed out since the mark. Later marks end with it, and reset() ends all.
@@ -156,6 +164,11 @@ class Arena {
   void reset(ArenaReset how) noexcept;
 
   ArenaUse use() const noexcept;
+
+  // Reports the chunks under "chunks", and beside the tree of memory "used" and "slack". For a call-back that runs
+  // while no other thread uses the arena: registry.add("explicit/parser/arena", [&](ReportSink& sink) {
+  // arena.report(sink); }).
+  void report(ReportSink& sink) const;
 
   void swap(Arena& other) noexcept;
 
@@ -171,14 +184,19 @@ class Arena {
     return reinterpret_cast<std::uintptr_t>(memory_of(chunk)) + chunk->size_bytes;
   }
 
-  void* allocate_from_new_chunk(std::size_t bytes, std::size_t alignment) noexcept;
+  std::size_t room() const noexcept { return current_ == nullptr ? 0 : top_ - bottom_of(current_); }
+
+  void* allocate_slowly(std::size_t bytes, std::size_t alignment) noexcept;
+  void* take(std::size_t bytes, std::size_t alignment) noexcept;
+  void* take_from_new_chunk(std::size_t bytes, std::size_t alignment) noexcept;
   Chunk* new_chunk(std::size_t wanted_bytes) noexcept;
   Chunk* new_large_block(std::size_t wanted_bytes) noexcept;
   void free_newest() noexcept;
+  void poison_room() noexcept;
   void go_to(Chunk* chunk, std::uintptr_t top) noexcept;
 
   ArenaOptions options_;
-  std::uintptr_t bottom_ = 0;  // what is free lies between: of the current chunk
+  std::uintptr_t bottom_ = 0;  // what is free of the current chunk lies between; nothing for allocate() if it's logged
   std::uintptr_t top_ = 0;
   Chunk* newest_ = nullptr;   // all chunks, newest first
   Chunk* current_ = nullptr;  // with the most room; older than the newest if that is a large block
@@ -186,6 +204,7 @@ class Arena {
   std::size_t large_count_ = 0;  // of these
   std::size_t committed_bytes_ = 0;
   std::size_t left_behind_bytes_ = 0;  // in chunks that aren't the current one
+  PoolLog* log_ = nullptr;             // of an arena with a name, under the recorder
 };
 
 }  // namespace tare

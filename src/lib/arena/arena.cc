@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "lib/arena/pool_log.h"
 #include "tare/cage.h"
 #include "tare/good_size.h"
+#include "tare/memory_reporter.h"
 
 namespace tare {
 
@@ -20,6 +22,7 @@ ArenaSource malloc_source() noexcept {
       .free = [](void*, void* memory, std::size_t) noexcept { std::free(memory); },
       .good_size = [](void*, std::size_t bytes) noexcept { return good_size(bytes); },
       .context = nullptr,
+      .memory = ArenaSource::Memory::kHeap,
   };
 }
 
@@ -42,7 +45,23 @@ ArenaSource cage_source(Cage& cage) noexcept {
   };
 }
 
-void* Arena::allocate_from_new_chunk(std::size_t bytes, std::size_t alignment) noexcept {
+// A logged arena shows allocate() no room, so that every block comes by here, and others pay nothing for it.
+void* Arena::allocate_slowly(std::size_t bytes, std::size_t alignment) noexcept {
+  if (newest_ == nullptr && log_ == nullptr && options_.name != nullptr) log_ = PoolLog::create(options_.name);
+  void* memory = take(bytes, alignment);
+  if (memory != nullptr && log_ != nullptr) log_->allocated(memory, bytes);
+  return memory;
+}
+
+void* Arena::take(std::size_t bytes, std::size_t alignment) noexcept {
+  const std::uintptr_t place = (top_ - bytes) & ~(alignment - 1);
+  if (bytes > room() || place < bottom_of(current_)) return take_from_new_chunk(bytes, alignment);
+  go_to(current_, place);
+  unpoison(reinterpret_cast<void*>(place), bytes);
+  return reinterpret_cast<void*>(place);
+}
+
+void* Arena::take_from_new_chunk(std::size_t bytes, std::size_t alignment) noexcept {
   if (bytes > kLargestRequest / 4 || alignment > kLargestRequest / 4) return nullptr;
   // Blocks begin at multiples of 16, and so do chunks' payloads. Whatever the end is, what is aligned to 16 or less
   // fits if its bytes do; larger alignments may skip all but one of theirs.
@@ -64,10 +83,9 @@ void* Arena::allocate_from_new_chunk(std::size_t bytes, std::size_t alignment) n
   poison(reinterpret_cast<void*>(bottom), end_of(chunk) - bottom);
   unpoison(reinterpret_cast<void*>(place), bytes);
 
-  const std::size_t room = place - bottom;
-  const std::size_t current_room = top_ - bottom_;
-  left_behind_bytes_ += std::min(room, current_room);
-  if (current_ == nullptr || room > current_room) go_to(chunk, place);
+  const std::size_t new_room = place - bottom;
+  left_behind_bytes_ += std::min(new_room, room());
+  if (current_ == nullptr || new_room > room()) go_to(chunk, place);
   return reinterpret_cast<void*>(place);
 }
 
@@ -78,12 +96,13 @@ Arena::Chunk* Arena::new_chunk(std::size_t wanted_bytes) noexcept {
   newest_ = new (memory) Chunk{.previous = newest_, .size_bytes = size & kLargestSize, .is_apart = 0};
   ++chunk_count_;
   committed_bytes_ += size;
+  if (log_ != nullptr) log_->grow(memory, size);
   return newest_;
 }
 
 Arena::Chunk* Arena::new_large_block(std::size_t wanted_bytes) noexcept {
   const Mark before = mark();
-  void* books = allocate(sizeof(LargeBlock), alignof(LargeBlock));
+  void* books = take(sizeof(LargeBlock), alignof(LargeBlock));
   if (books == nullptr) return nullptr;
   const std::size_t size = options_.source.good_size(options_.source.context, wanted_bytes);
   void* memory = options_.source.allocate(options_.source.context, size);
@@ -95,12 +114,13 @@ Arena::Chunk* Arena::new_large_block(std::size_t wanted_bytes) noexcept {
   ++chunk_count_;
   ++large_count_;
   committed_bytes_ += size;
+  if (log_ != nullptr) log_->grow(memory, size);
   return newest_;
 }
 
 void Arena::go_to(Chunk* chunk, std::uintptr_t top) noexcept {
   current_ = chunk;
-  bottom_ = chunk == nullptr ? 0 : bottom_of(chunk);
+  bottom_ = chunk == nullptr || log_ != nullptr ? top : bottom_of(chunk);
   top_ = top;
 }
 
@@ -113,6 +133,7 @@ void Arena::free_newest() noexcept {
   --chunk_count_;
   if (chunk->is_apart) --large_count_;
   committed_bytes_ -= size;
+  if (log_ != nullptr) log_->shrink(memory);
   unpoison(memory, size);
   options_.source.free(options_.source.context, memory, size);
 }
@@ -123,20 +144,27 @@ Arena::Mark Arena::mark() const noexcept {
   now.current = current_;
   now.top = top_;
   now.left_behind_bytes = left_behind_bytes_;
+  now.logged = log_ == nullptr ? 0 : log_->count();
   return now;
 }
 
 void Arena::rewind(const Mark& mark) noexcept {
+  if (log_ != nullptr) log_->free_to(mark.logged);
   while (newest_ != mark.newest) {
     assert(newest_ != nullptr);  // else the mark is of another arena, or was ended by an earlier rewind() or reset()
     free_newest();
   }
   go_to(mark.current, mark.top);
   left_behind_bytes_ = mark.left_behind_bytes;
-  poison(reinterpret_cast<void*>(bottom_), top_ - bottom_);
+  poison_room();
+}
+
+void Arena::poison_room() noexcept {
+  if (current_ != nullptr) poison(reinterpret_cast<void*>(bottom_of(current_)), room());
 }
 
 void Arena::reset(ArenaReset how) noexcept {
+  if (log_ != nullptr) log_->free_to(0);
   // Of the large blocks none is kept: their books lie in chunks that may go.
   Chunk* kept = nullptr;
   for (Chunk* chunk = newest_; chunk != nullptr && how == ArenaReset::kKeep; chunk = chunk->previous) {
@@ -151,25 +179,37 @@ void Arena::reset(ArenaReset how) noexcept {
   }
   left_behind_bytes_ = 0;
   newest_ = kept;
-  current_ = kept;
-  bottom_ = 0;
-  top_ = 0;
-  if (kept == nullptr) return;
-  kept->previous = nullptr;
-  go_to(kept, end_of(kept));
-  poison(reinterpret_cast<void*>(bottom_), top_ - bottom_);
+  if (kept != nullptr) kept->previous = nullptr;
+  go_to(kept, kept == nullptr ? 0 : end_of(kept));
+  poison_room();
 }
 
 ArenaUse Arena::use() const noexcept {
   const std::size_t headers = (chunk_count_ - large_count_) * sizeof(Chunk) + large_count_ * sizeof(LargeBlock);
-  const std::size_t room = top_ - bottom_;
-  const std::size_t slack = left_behind_bytes_ + room;
+  const std::size_t slack = left_behind_bytes_ + room();
   return {.chunks = chunk_count_,
           .committed_bytes = committed_bytes_,
           .header_bytes = headers,
           .used_bytes = committed_bytes_ - headers - slack,
           .slack_bytes = slack,
-          .room_bytes = room};
+          .room_bytes = room()};
+}
+
+void Arena::report(ReportSink& sink) const {
+  for (Chunk* chunk = newest_; chunk != nullptr; chunk = chunk->previous) {
+    if (options_.source.memory == ArenaSource::Memory::kHeap) {
+      sink.block("chunks", memory_of(chunk), "what the arena hands out from");
+    } else {
+      sink.non_heap("chunks", chunk->size_bytes, "what the arena hands out from");
+    }
+  }
+  sink.other_bytes("used", use().used_bytes, "handed out by the arena");
+  sink.other_bytes("slack", use().slack_bytes, "in the arena's chunks, and not handed out");
+}
+
+Arena::~Arena() {
+  reset(ArenaReset::kDrop);
+  PoolLog::destroy(log_);
 }
 
 void Arena::swap(Arena& other) noexcept {
@@ -182,6 +222,7 @@ void Arena::swap(Arena& other) noexcept {
   std::swap(large_count_, other.large_count_);
   std::swap(committed_bytes_, other.committed_bytes_);
   std::swap(left_behind_bytes_, other.left_behind_bytes_);
+  std::swap(log_, other.log_);
 }
 
 }  // namespace tare

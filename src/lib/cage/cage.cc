@@ -9,6 +9,7 @@
 
 #include "lib/cage/page_runs.h"
 #include "lib/cage/system_pages.h"
+#include "tare/memory_reporter.h"
 #include "tare/poison.h"
 
 namespace tare {
@@ -313,6 +314,18 @@ std::size_t Cage::resident_bytes() const noexcept {
   Books& b = *books_;
   const std::lock_guard lock(b.mutex);
   return system_pages::resident_bytes(b.base, b.committed_end);
+}
+
+void Cage::report(ReportSink& sink) const {
+  if (books_ == nullptr) return;
+  const CageUse now = use();
+  sink.non_heap("books", system_pages::resident_bytes(reinterpret_cast<std::byte*>(books_), books_->books_bytes),
+                "which pages of the cage are free");
+  sink.non_heap("kept", now.kept_bytes, "free pages that are kept for the next run");
+  sink.other_bytes("used", now.used_bytes, "runs that are handed out, resident or not");
+  sink.other_bytes("committed", now.committed_bytes, "what is accessible, resident or not");
+  sink.other_bytes("reserved", now.reserved_bytes, "addresses");
+  sink.other_bytes("largest-free", now.largest_free_bytes, "the longest run that can be had");
 }
 
 }  // namespace tare
