@@ -154,10 +154,12 @@ class Atom {
   }
   [[nodiscard]] constexpr std::uint32_t detach() { return std::exchange(handle_, 0); }
 
-  // Of the handle: one multiplication. All bits are good.
+  // Of the handle: two multiplications. All bits are good, also where only the lowest or the highest are used.
   constexpr std::size_t hash() const {
-    const std::uint64_t product = std::uint64_t{handle_} * 0x9E3779B97F4A7C15;
-    return static_cast<std::size_t>(product ^ product >> 32);
+    constexpr std::uint64_t kOddWord = 0x9E3779B97F4A7C15;
+    const std::uint64_t product = handle_ * kOddWord;
+    const std::uint64_t mixed = (product ^ product >> 32) * kOddWord;
+    return static_cast<std::size_t>(mixed ^ mixed >> 32);
   }
 
  private:

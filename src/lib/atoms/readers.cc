@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 
 #include "tare/shared_header.h"
@@ -12,7 +14,7 @@
 namespace tare::atom_readers {
 
 constinit thread_local ThreadRecord this_thread;
-std::atomic<bool> needs_fence{true};
+std::atomic<bool> needs_barrier{true};
 
 namespace {
 
@@ -42,9 +44,20 @@ void prepare() {
   if (threads.is_prepared) return;
   threads.is_prepared = true;
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) {
-    needs_fence.store(false, std::memory_order_relaxed);
+    needs_barrier.store(false, std::memory_order_relaxed);
   }
 }
+
+namespace {
+
+// Registered once more if need be: a forked child has a memory of its own.
+bool make_barrier_everywhere() {
+  const auto make = [](int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; };
+  return make(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
+         (make(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && make(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
+}
+
+}  // namespace
 
 bool register_this_thread() {
   if (this_thread.has_ended) return false;
@@ -63,13 +76,13 @@ bool register_this_thread() {
 void wait_for_readers() {
   if (shared_details::is_single_threaded()) return;
   const std::lock_guard<std::mutex> lock(threads.mutex);
-  if (needs_fence.load(std::memory_order_relaxed)) {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  } else {
-    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  if (!needs_barrier.load(std::memory_order_relaxed) && !make_barrier_everywhere()) {
+    std::fputs("tare: membarrier(2) was allowed when the first AtomTable was made and now isn't\n", stderr);
+    std::abort();  // searches under way can't be seen, and going on would free what they read
   }
-  for (const ThreadRecord* record = threads.first; record != nullptr; record = record->next) {
-    const std::uint64_t count = record->count.load(std::memory_order_acquire);
+  for (ThreadRecord* record = threads.first; record != nullptr; record = record->next) {
+    // An exchange too, which orders this against a search that begins with one: one of the two comes first.
+    const std::uint64_t count = record->count.fetch_add(0, std::memory_order_acq_rel);
     if (count % 2 == 0) continue;
     while (record->count.load(std::memory_order_acquire) == count) sched_yield();
   }

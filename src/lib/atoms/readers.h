@@ -3,7 +3,7 @@
 // A search marks its thread as reading, by two plain stores to memory of its own. Who has unlinked something calls
 // wait_for_readers() before the memory is used otherwise: it makes every running thread pass a memory barrier
 // (membarrier(2), a few us) and then waits for the threads that were reading. So the frequent side has neither lock nor
-// fence: 1 ns where a lock takes 5. Where the kernel has no membarrier, searches have a fence (5 ns) instead.
+// barrier: 1 ns where a lock takes 5. Where the kernel has no membarrier, searches exchange the mark instead (5 ns).
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ struct ThreadRecord {
 };
 
 extern constinit thread_local ThreadRecord this_thread;
-extern std::atomic<bool> needs_fence;
+extern std::atomic<bool> needs_barrier;
 
 bool register_this_thread();
 
@@ -40,10 +40,11 @@ inline ThreadRecord* begin() {
   ThreadRecord* record = &this_thread;
   if (!record->is_registered && !register_this_thread()) [[unlikely]]
     return nullptr;
-  record->count.store(record->count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  if (needs_fence.load(std::memory_order_relaxed)) [[unlikely]] {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+  const std::uint64_t odd = record->count.load(std::memory_order_relaxed) + 1;
+  if (needs_barrier.load(std::memory_order_relaxed)) [[unlikely]] {
+    record->count.exchange(odd, std::memory_order_acq_rel);
   } else {
+    record->count.store(odd, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   return record;
