@@ -5,6 +5,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
 
 #include "counted_mallocs.h"
 
@@ -26,8 +29,9 @@ void* counted(void* block) {
 
 }  // namespace
 
-extern "C" {
 #define TARE_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
 TARE_EXPORT CountedMallocs tare_counted_mallocs() { return {calls.load(), bytes.load()}; }
 
 TARE_EXPORT void* malloc(std::size_t size) {
@@ -39,3 +43,10 @@ TARE_EXPORT void* realloc(void* block, std::size_t size) {
   return counted(real(block, size));
 }
 }
+
+// Allocators have operators of their own, which wouldn't come by here.
+TARE_EXPORT void* operator new(std::size_t size) {
+  if (void* block = malloc(size)) return block;
+  std::abort();
+}
+TARE_EXPORT void* operator new[](std::size_t size) { return operator new(size); }

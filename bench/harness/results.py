@@ -20,6 +20,14 @@ UNITS = {
     "analysis_rss": "bytes",
     "disk_per_event": "bytes",
     "count": "events",
+    "time": "ns",
+    "mallocs": "count",
+    "bytes": "bytes",
+    "code": "bytes",
+    "final_ratio": "ratio",
+    "cumulative_ratio": "ratio",
+    "rss_ratio": "ratio",
+    "rss_at_once_ratio": "ratio",
 }
 
 

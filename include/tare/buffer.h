@@ -123,11 +123,14 @@ class Buffer {
 
   // Copies all of them to the end. They may be elements of this Buffer.
   bool append_all(std::span<const T> values) {
-    const std::less<const T*> before;
-    const bool is_own = !before(values.data(), begin()) && before(values.data(), end());
-    const std::size_t offset = is_own ? static_cast<std::size_t>(values.data() - data_) : 0;
-    if (!reserve(values.size())) return false;
-    const T* from = is_own ? data_ + offset : values.data();
+    const T* from = values.data();
+    if (values.size() > static_cast<std::size_t>(capacity_ - size_)) [[unlikely]] {
+      const std::less<const T*> before;
+      const bool is_own = !before(from, begin()) && before(from, end());
+      const std::size_t offset = is_own ? static_cast<std::size_t>(from - data_) : 0;
+      if (!reserve(values.size())) return false;
+      if (is_own) from = data_ + offset;  // which moved
+    }
     if constexpr (std::is_trivially_copyable_v<T>) {
       if (!values.empty()) std::memcpy(static_cast<void*>(end()), from, values.size_bytes());
     } else {

@@ -12,8 +12,12 @@
 //
 // "Please grow your buffers exponentially" (2011) prefers doubling: simple, few calls, and powers of two have no slop.
 // With the classes asked for, 1.5 has none either, keeps a tenth less memory for as long as the array lives, and pays
-// once with a sixth more bytes allocated on the way. Who builds arrays and drops them at once takes GrowByDoubling; who
-// knows the count takes neither (Buffer::reserve_exactly).
+// once with a sixth more bytes allocated on the way. What that does to resident memory depends on who else grows.
+// Arrays that grow one after another use what their predecessors left: resident memory by live bytes is 1.18 to 1.26
+// where doubling has 1.24 to 1.31 (glibc, jemalloc, mimalloc, gperftools; half of 4,000 arrays replaced). Arrays that
+// all grow at once leave more holes with 1.5 than with 2: 1.8 to 2.6 where doubling has 1.7 to 2.2, and only lasting
+// churn fills them. So: the default for arrays that stay; GrowByDoubling for many that grow side by side, or that are
+// dropped at once; neither where the count is known (Buffer::reserve_exactly: 1.02 to 1.17).
 //
 // All functions are constexpr and allocate nothing.
 #pragma once

@@ -1,0 +1,110 @@
+"""Bench of the library's blocks beside their peers: atoms, text streams, growing buffers under several allocators.
+
+Each block has a program in bench/blocks that prints what it measured. Every round runs all programs one after the other,
+so that a slow minute of the machine hits them all; medians count. Calls of malloc are counted in runs of their own, once:
+they don't vary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from blocks_report import section
+from harness.measure import BUILD, ROOT
+from harness.results import Results
+
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+COUNT_MALLOC = BUILD / "blocks/libcount-malloc.so"
+# What is preloaded for each; the empty one is what the programs are linked with
+ALLOCATORS = {
+    "glibc": None,
+    "jemalloc": LIBRARIES / "libjemalloc.so.2",
+    "mimalloc": LIBRARIES / "libmimalloc.so.2.0",
+    "tcmalloc": LIBRARIES / "libtcmalloc_minimal.so.4",
+}
+# gperftools ends the program where its malloc is called through another library's
+NOT_COUNTED = {"tcmalloc"}
+
+
+@dataclass(frozen=True)
+class Program:
+    """One run of a bench program."""
+
+    block: str
+    arguments: tuple[str, ...] = ()
+    preloaded: tuple[Path, ...] = ()
+    counts: bool = False  # runs once, since what it prints doesn't vary
+
+    @property
+    def executable(self) -> Path:
+        return BUILD / f"blocks/bench-{self.block}"
+
+    def run(self, results: Results) -> None:
+        environment = {**os.environ, "LD_PRELOAD": " ".join(map(str, self.preloaded))}
+        words = " ".join([self.executable.name, *self.arguments, *(file.name for file in self.preloaded)])
+        print(words, flush=True)
+        run = subprocess.run(
+            [self.executable, *self.arguments], env=environment, stdout=subprocess.PIPE, text=True, check=False
+        )
+        if run.returncode != 0:
+            results.remark(f"`{words}` failed (status {run.returncode})")
+            return
+        for row in json.loads(run.stdout):
+            results.add(row["case"], row["subject"], row["metric"], row["value"])
+
+
+def programs(blocks: list[str], results: Results) -> list[Program]:
+    wanted: list[Program] = []
+    if "atoms" in blocks:
+        wanted.append(Program("atoms", ("1",)))
+    if "streams" in blocks:
+        wanted.append(Program("streams"))
+        wanted.append(Program("streams", preloaded=(COUNT_MALLOC,), counts=True))
+    if "buffers" in blocks:
+        for allocator, library in ALLOCATORS.items():
+            if library is not None and not library.exists():
+                results.remark(f"{allocator} isn't installed")
+                continue
+            preloaded = () if library is None else (library,)
+            wanted.append(Program("buffers", (allocator,), preloaded))
+            if allocator not in NOT_COUNTED:
+                wanted.append(Program("buffers", (allocator,), (COUNT_MALLOC, *preloaded), counts=True))
+    return wanted
+
+
+BLOCKS = ["atoms", "streams", "buffers"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5, help="rounds (default 5)")
+    parser.add_argument("--block", action="append", choices=BLOCKS, help="only this block; may be repeated")
+    arguments = parser.parse_args()
+    chosen = arguments.block or BLOCKS
+
+    results = Results("blocks")
+    for block in [block for block in chosen if not Program(block).executable.exists()]:
+        results.remark(f"bench-{block} isn't built in {BUILD.relative_to(ROOT)}")
+        chosen = [other for other in chosen if other != block]
+    wanted = programs(chosen, results)
+    for round_number in range(arguments.runs):
+        for program in wanted:
+            if round_number == 0 or not program.counts:
+                program.run(results)
+    body = section(results, arguments.runs)
+    print(body)
+    print(results.write_json())
+    # a partial run says nothing about the whole: only a full one becomes the published table
+    if chosen == BLOCKS:
+        print(results.write_section(body))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""The blocks bench's tables: what is aimed at first, then every median."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.results import Results, table
+
+# Calls of malloc a stream
+STREAM_MALLOC_TARGETS = {"stream-java": 0.10, "stream-metaspace": 0.12}
+# TextStream is to be faster than each of these
+STREAM_PEERS = ["fmt-memory-buffer", "std-string", "std-ostringstream", "llvm-smallstring-48"]
+SEED_ROWS = {
+    "stream-seed-java-debug": "java -version, debug",
+    "stream-seed-java-release": "java -version, release",
+    "stream-seed-metaspace-debug": "metaspace test, debug",
+    "stream-seed-metaspace-release": "metaspace test, release",
+    "stream-seed-inlining-debug": "with PrintOptoInlining, debug",
+}
+FINAL_TARGET = 1.33
+CUMULATIVE_TARGET = 3.4
+OURS = ("tare", "hand")
+
+
+def cases(results: Results, prefix: str) -> list[str]:
+    return list(dict.fromkeys(case for case, _, _ in results.samples if case.startswith(prefix)))
+
+
+def subjects(results: Results, of_cases: Iterable[str]) -> list[str]:
+    wanted = set(of_cases)
+    return list(dict.fromkeys(subject for case, subject, _ in results.samples if case in wanted))
+
+
+def shown(value: float | None, target: float | None = None, digits: int = 2) -> str:
+    if value is None:
+        return "-"
+    text = f"{value:.{digits}f}"
+    return text if target is None else f"{text} (target {target:g}{'' if value <= target else ', **missed**'})"
+
+
+def best_peer(results: Results, case: str, metric: str) -> tuple[str, float] | None:
+    """The peer with the least value; ours and hand-written limits aren't peers."""
+    values = [
+        (value, subject)
+        for subject in subjects(results, [case])
+        if not subject.startswith(OURS) and (value := results.median(case, subject, metric)) is not None
+    ]
+    return None if not values else (min(values)[1], min(values)[0])
+
+
+def matrix(results: Results, of_cases: list[str], metrics: list[tuple[str, str, int]], name: str) -> str:
+    """A row a subject; a column for each case and metric (name, heading, digits)."""
+    columns = [(case, *metric) for case in of_cases for metric in metrics]
+    columns = [
+        column for column in columns if any(key[0] == column[0] and key[2] == column[1] for key in results.samples)
+    ]
+    rows = [
+        [subject, *(shown(results.median(case, subject, metric), digits=digits) for case, metric, _, digits in columns)]
+        for subject in subjects(results, of_cases)
+    ]
+    header = [name, *(f"{case.removeprefix(f'{name}-')} {heading}".strip() for case, _, heading, _ in columns)]
+    return table(header, rows)
+
+
+def streams(results: Results) -> str:
+    rows = []
+    for case, target in STREAM_MALLOC_TARGETS.items():
+        ours = results.median(case, "tare", "time")
+        peers = [(results.median(case, peer, "time"), peer) for peer in STREAM_PEERS]
+        known = [(value, peer) for value, peer in peers if value is not None]
+        if ours is None or not known:
+            continue
+        value, peer = min(known)
+        rows.append(
+            [
+                case,
+                shown(ours, digits=1),
+                f"{value:.1f} ({peer})",
+                shown(ours / value, 1.0),
+                shown(results.median(case, "hand", "time"), digits=1),
+                shown(results.median(case, "tare", "mallocs"), target, 3),
+            ]
+        )
+    seed = [
+        [
+            words,
+            *(
+                shown(results.median(case, subject, "mallocs"), digits=3)
+                for subject in ("jdk-eager-256", "tare-32", "tare")
+            ),
+        ]
+        for case, words in SEED_ROWS.items()
+    ]
+    metrics = [("time", "ns", 1), ("mallocs", "mallocs", 3), ("bytes", "B", 0)]
+    return f"""\
+### Text streams
+
+A stream is made, written to in pieces of 1 to 16 characters, read and destroyed. The mixes are the shares of lengths below
+32, 48, 64 and above: java 84/10/4/2, metaspace 49/47/0.5/3.5; within a class lengths are uniform, above 64 log-uniform to
+1,000. The ratio is to the fastest of {", ".join(STREAM_PEERS)}.
+
+{table(["mix", "tare ns", "fastest peer ns", "ratio", "hand-written limit ns", "mallocs a stream"], rows)}
+Calls of malloc a stream on the lengths of JDK-8260030's five rows, with 256 characters allocated at once as before it, with
+32 inside as first proposed, and with 48 as decided:
+
+{table(["row", "256 at once", "32 inside", "48 inside"], seed)}
+All medians; B is the object and what its stream took of the heap:
+
+{matrix(results, list(STREAM_MALLOC_TARGETS), metrics, "stream")}"""
+
+
+def buffers(results: Results) -> str:
+    all_cases = cases(results, "buffer-")
+    rows = [
+        [
+            case.removeprefix("buffer-"),
+            shown(results.median(case, "tare", "final_ratio"), FINAL_TARGET, 3),
+            shown(results.median(case, "tare", "cumulative_ratio"), CUMULATIVE_TARGET, 3),
+            *(
+                shown(results.median(case, subject, metric), digits=digits)
+                for subject, metric, digits in (
+                    ("tare-doubling", "final_ratio", 3),
+                    ("tare-doubling", "cumulative_ratio", 3),
+                    ("std-vector", "final_ratio", 3),
+                    ("std-vector", "cumulative_ratio", 3),
+                    ("tare", "rss_ratio", 2),
+                    ("tare-doubling", "rss_ratio", 2),
+                    ("std-vector", "rss_ratio", 2),
+                )
+            ),
+        ]
+        for case in all_cases
+    ]
+    header = [
+        "allocator",
+        "final",
+        "cumulative",
+        "doubling: final",
+        "cumulative",
+        "std::vector: final",
+        "cumulative",
+        "RSS",
+        "doubling: RSS",
+        "std::vector: RSS",
+    ]
+    running = [case for case in all_cases if not case.endswith("-model")]
+    memory = [("final_ratio", "final", 2), ("cumulative_ratio", "cumulative", 2), ("mallocs", "mallocs", 1)]
+    costs = [("time", "ns", 1), ("rss_ratio", "RSS", 2), ("rss_at_once_ratio", "RSS at once", 2)]
+    return f"""\
+### Growing buffers
+
+Arrays reached by 16 bytes at a time, final sizes log-uniform from 16 bytes to 64 KiB. Final is what the last block takes by
+what is used of it, cumulative what all blocks took by what is used in the end (means of ratios, allocator's headers
+included). RSS is resident memory by live bytes after 4,000 have grown one after another and half of them were replaced;
+"RSS at once" the same where all grow side by side, which favours doubling.
+
+{table(header, rows)}
+All medians; ns an append, mallocs a buffer:
+
+{matrix(results, running, memory, "buffer")}
+{matrix(results, running, costs, "buffer")}"""
+
+
+def atoms(results: Results) -> str:
+    rows = []
+    all_cases = cases(results, "atoms-")
+    for case in all_cases:
+        for metric in ("bytes", "time", "cpu"):
+            ours = results.median(case, "tare", metric)
+            peer = best_peer(results, case, metric)
+            if ours is None or peer is None:
+                continue
+            unit = "B" if metric == "bytes" else "ns"
+            digits = 1
+            rows.append(
+                [
+                    case,
+                    f"{shown(ours, digits=digits)} {unit}",
+                    f"{peer[1]:.{digits}f} {unit} ({peer[0]})",
+                    shown(ours / peer[1]),
+                ]
+            )
+    of_all = [("bytes", "B", 1), ("time", "ns", 1)]
+    parts = [f"### Atoms\n\n{table(['case', 'tare', 'best peer', 'ratio'], rows)}"]
+    for size in dict.fromkeys(case.split("/")[0] for case in all_cases):
+        of_size = [case for case in all_cases if case.split("/")[0] == size]
+        parts.append(matrix(results, of_size, of_all, size).replace(f"{size}/", ""))
+    return "\n".join(parts)
+
+
+def section(results: Results, runs: int) -> str:
+    parts = [f"Times are CPU time of the thread, medians of {runs} interleaved runs.\n"]
+    if cases(results, "atoms-"):
+        parts.append(atoms(results))
+    if cases(results, "stream-"):
+        parts.append(streams(results))
+    if cases(results, "buffer-"):
+        parts.append(buffers(results))
+    return "\n".join(parts)
