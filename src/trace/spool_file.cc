@@ -22,7 +22,6 @@ struct HeaderCopy {
   alignas(SpoolHeader) unsigned char bytes[sizeof(SpoolHeader)] = {};
   const SpoolHeader& operator*() const { return *reinterpret_cast<const SpoolHeader*>(bytes); }
   const SpoolHeader* operator->() const { return &**this; }
-  bool read(int fd) { return read_at(fd, bytes, sizeof(bytes), 0) == static_cast<std::int64_t>(sizeof(bytes)); }
 };
 
 std::vector<std::string> split_words(const std::string& text) {
@@ -38,7 +37,18 @@ std::vector<std::string> split_words(const std::string& text) {
 }  // namespace
 
 Error SpoolFile::unreadable() const {
-  return {ErrorKind::Io, "cannot read " + path_ + ": " + std::strerror(errno) + "; check the path and its permissions"};
+  const char* advice = errno == EMFILE || errno == ENFILE ? "raise the limit on open files (ulimit -n)"
+                                                          : "check the path and its permissions";
+  return {ErrorKind::Io, "cannot read " + path_ + ": " + std::strerror(errno) + "; " + advice};
+}
+
+std::int64_t SpoolFile::read(void* to, std::size_t bytes, std::uint64_t offset) const {
+  if (fd_ < 0) fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  return fd_ < 0 ? -1 : read_at(fd_, to, bytes, offset);
+}
+
+void SpoolFile::rest() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
 bool SpoolFile::looks_like_spool(const std::string& path) {
@@ -57,7 +67,7 @@ Result<SpoolFile> SpoolFile::open(const std::string& path) {
   if (fd < 0) return file.unreadable();
   const auto header = std::make_unique<HeaderCopy>();
   errno = 0;
-  if (!header->read(fd)) {
+  if (read_at(fd, header->bytes, sizeof(header->bytes), 0) != static_cast<std::int64_t>(sizeof(header->bytes))) {
     if (errno != 0) return file.unreadable();
     return Error{ErrorKind::NotATrace,
                  path + " is too short for a spool; make a trace with: tare run -o FILE -- COMMAND"};
@@ -95,7 +105,7 @@ SpoolFile::~SpoolFile() {
 
 Result<SpoolCounts> SpoolFile::counts() const {
   HeaderCopy header;
-  if (!header.read(fd_)) return unreadable();
+  if (read(header.bytes, sizeof(header.bytes), 0) != sizeof(header.bytes)) return unreadable();
   const auto cap = [](std::uint64_t value, std::uint64_t most) {
     return static_cast<std::uint32_t>(std::min(value, most));
   };
@@ -110,21 +120,20 @@ Result<SpoolCounts> SpoolFile::counts() const {
 
 Result<std::uint64_t> SpoolFile::end_stamp() const {
   HeaderCopy header;
-  if (!header.read(fd_)) return unreadable();
+  if (read(header.bytes, sizeof(header.bytes), 0) != sizeof(header.bytes)) return unreadable();
   return header->end_stamp.load();
 }
 
 std::string SpoolFile::string_at(StringRef ref) const {
   if (ref.length > kMostStringBytes || std::uint64_t{ref.offset} + ref.length > kMaxStringBytes) return {};
   std::string text(ref.length, '\0');
-  if (read_at(fd_, text.data(), text.size(), kStrings + ref.offset) != static_cast<std::int64_t>(text.size()))
-    return {};
+  if (read(text.data(), text.size(), kStrings + ref.offset) != static_cast<std::int64_t>(text.size())) return {};
   return text;
 }
 
 Result<ProcessInfo> SpoolFile::process() const {
   HeaderCopy header;
-  if (!header.read(fd_)) return unreadable();
+  if (read(header.bytes, sizeof(header.bytes), 0) != sizeof(header.bytes)) return unreadable();
   const std::uint32_t flags = header->flags.load();
   ProcessInfo info;
   info.pid = header->pid;
@@ -158,7 +167,7 @@ Result<ProcessInfo> SpoolFile::process() const {
 Status SpoolFile::grow(const SpoolCounts& counts, Dictionary& dictionary) const {
   while (dictionary.modules.size() < counts.modules) {
     ModuleEntry entry;
-    if (read_at(fd_, &entry, sizeof(entry), kModules + dictionary.modules.size() * sizeof(entry)) != sizeof(entry)) {
+    if (read(&entry, sizeof(entry), kModules + dictionary.modules.size() * sizeof(entry)) != sizeof(entry)) {
       return unreadable();
     }
     Module module;
@@ -175,8 +184,7 @@ Status SpoolFile::grow(const SpoolCounts& counts, Dictionary& dictionary) const 
   if (known >= counts.rows) return ok();
   dictionary.rows.resize(counts.rows);
   const std::size_t bytes = (counts.rows - known) * sizeof(Row);
-  if (read_at(fd_, dictionary.rows.data() + known, bytes, kRows + known * sizeof(Row)) !=
-      static_cast<std::int64_t>(bytes)) {
+  if (read(dictionary.rows.data() + known, bytes, kRows + known * sizeof(Row)) != static_cast<std::int64_t>(bytes)) {
     dictionary.rows.resize(known);
     return unreadable();
   }
@@ -193,7 +201,7 @@ Result<std::vector<ChunkFacts>> SpoolFile::chunks(const SpoolCounts& counts) con
   for (std::uint32_t first = 0; first < counts.chunks; first += kBatch) {
     const std::size_t count = std::min<std::size_t>(kBatch, counts.chunks - first);
     const std::int64_t got =
-        read_at(fd_, aligned, count * sizeof(ChunkControl), kControls + std::uint64_t{first} * sizeof(ChunkControl));
+        read(aligned, count * sizeof(ChunkControl), kControls + std::uint64_t{first} * sizeof(ChunkControl));
     if (got < 0) return unreadable();
     const std::size_t whole = static_cast<std::size_t>(got) / sizeof(ChunkControl);
     for (std::size_t i = 0; i < whole; ++i) {
@@ -215,7 +223,7 @@ Result<std::vector<ChunkFacts>> SpoolFile::chunks(const SpoolCounts& counts) con
 Status SpoolFile::read_words(std::uint32_t chunk, std::uint64_t from, std::uint64_t count,
                              std::vector<std::uint64_t>& words) const {
   words.resize(count);
-  const std::int64_t got = read_at(fd_, words.data(), count * 8, chunk_offset(chunk) + from * 8);
+  const std::int64_t got = read(words.data(), count * 8, chunk_offset(chunk) + from * 8);
   if (got < 0) return unreadable();
   words.resize(static_cast<std::size_t>(got) / 8);
   return ok();

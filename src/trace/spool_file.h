@@ -63,15 +63,19 @@ class SpoolFile {
   std::string string_at(StringRef ref) const;
 
   const std::string& path() const { return path_; }
-  int fd() const { return fd_; }
+  // Closes the descriptor until the next read: who reads from a thousand spools in turn hasn't one for each.
+  void rest();
+  bool holds_descriptor_from(int number) const { return fd_ >= number; }
   bool stamps_are_ns() const { return stamps_are_ns_; }
 
  private:
   SpoolFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   Error unreadable() const;
+  // As read_at(), from the descriptor that is opened again if need be.
+  std::int64_t read(void* to, std::size_t bytes, std::uint64_t offset) const;
 
   std::string path_;
-  int fd_ = -1;
+  mutable int fd_ = -1;
   ClockPair start_{};
   bool stamps_are_ns_ = false;
 };

@@ -2,6 +2,7 @@
 #include "trace/trace_writer.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@ void append_fixed(std::vector<std::uint8_t>& out, std::uint64_t value, int bytes
 Error io_error(const std::string& path, int error) {
   std::string advice = "check the path and its permissions";
   if (error == ENOSPC || error == EDQUOT) advice = "free some space or write elsewhere with -o";
+  if (error == EMFILE || error == ENFILE) advice = "raise the limit on open files (ulimit -n)";
   if (error == EROFS || error == EACCES || error == EPERM) advice = "choose a writable place with -o";
   return {ErrorKind::Io, "cannot write the trace " + path + ": " + std::strerror(error) + "; " + advice};
 }
@@ -33,7 +35,11 @@ Result<TraceWriter> TraceWriter::create(const std::string& path) {
   writer.pending_.assign(std::begin(kTraceMagic), std::end(kTraceMagic));
   append_fixed(writer.pending_, kTraceVersion, 4);
   append_fixed(writer.pending_, kFileHeaderBytes, 4);
-  if (Status status = writer.flush(); !status) return status.error();
+  if (Status status = writer.flush(); !status) {
+    struct stat file;
+    if (::fstat(fd, &file) == 0 && S_ISREG(file.st_mode)) ::unlink(path.c_str());  // of no use to anybody
+    return status.error();
+  }
   return writer;
 }
 
@@ -129,8 +135,21 @@ Status TraceWriter::replace_end(const std::string& path, std::uint64_t offset, c
   return writer->flush();
 }
 
+void TraceWriter::rest() {
+  struct stat status;
+  // A pipe or device would be another one.
+  if (fd_ < 0 || ::fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) return;
+  ::close(std::exchange(fd_, -1));
+}
+
 Status TraceWriter::flush() {
   std::size_t done = 0;
+  if (fd_ < 0 && !pending_.empty() && failure_.empty()) {
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd_ < 0 || ::lseek(fd_, static_cast<off_t>(file_bytes_), SEEK_SET) < 0) {
+      failure_.push_back(io_error(path_, errno));
+    }
+  }
   while (failure_.empty() && done < pending_.size()) {
     const ssize_t count = ::write(fd_, pending_.data() + done, pending_.size() - done);
     if (count < 0 && errno == EINTR) continue;

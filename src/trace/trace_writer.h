@@ -42,6 +42,12 @@ class TraceWriter {
   // Brings everything put so far into the file. Only after it returned ok may the source of the events be thrown away.
   Status flush();
 
+  // Closes the descriptor until the next flush(), if `path` can be opened again.
+  void rest();
+  bool holds_descriptor_from(int number) const { return fd_ >= number; }
+  // The file has got another name.
+  void renamed(const std::string& path) { path_ = path; }
+
   const std::string& path() const { return path_; }
   std::uint64_t file_bytes() const { return file_bytes_; }
 

@@ -247,6 +247,11 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
   return counts;
 }
 
+void ImageRecording::rest_descriptors(int from) {
+  if (spool_ && spool_->file().holds_descriptor_from(from)) spool_->file().rest();
+  if (writer_ && writer_->holds_descriptor_from(from)) writer_->rest();
+}
+
 void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_rss_bytes) {
   gaps_are_final_ = true;
   while (drain(DrainDepth::Everything).chunks > 0) {
@@ -307,10 +312,14 @@ void ImageRecording::summarize(LaunchOutcome& outcome, Importance importance) {
     summarized_ = static_cast<bool>(replay_->store(trace_path_, clock_pairs_));
   } else {
     ++outcome.recomputed_summaries;
-    summarized_ = static_cast<bool>(replay_file_into_cache(trace_path_));
+    needs_replay_ = true;
   }
   replay_.reset();
   dictionary_ = {};
+}
+
+void ImageRecording::summarize_from_file() {
+  if (needs_replay_) summarized_ = static_cast<bool>(replay_file_into_cache(trace_path_));
 }
 
 }  // namespace tare::core

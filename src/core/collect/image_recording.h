@@ -42,13 +42,21 @@ class ImageRecording {
   const std::optional<Error>& failure() const { return failure_; }
 
   // The trace has got another name.
-  void renamed(std::string trace_path) { trace_path_ = std::move(trace_path); }
+  void renamed(const std::string& trace_path) {
+    trace_path_ = trace_path;
+    if (writer_) writer_->renamed(trace_path);
+  }
+  // Closes those of its descriptors that are numbered `from` or higher, until they are used again.
+  void rest_descriptors(int from);
 
   // The process is over, or has become another image: takes the rest and closes the trace. Then the spool may be
   // deleted.
   void finish(std::optional<int> wait_status, std::uint64_t peak_rss_bytes);
-  // After finish(): puts the summary into the cache of the trace.
+  // After finish(): puts the summary into the cache of the trace, if what was merged on the way is sound.
   void summarize(LaunchOutcome& outcome, Importance importance);
+  // After that, when no program runs any more: replays the trace for its summary, where it wasn't. That takes a second
+  // per 10 million events, in which others' spools would fill up.
+  void summarize_from_file();
   // After finish(): the parent's trace got its last name, which isn't the one written.
   void rename_parent(const std::string& parent_trace);
   bool finished() const { return !spool_; }
@@ -109,6 +117,7 @@ class ImageRecording {
   bool gaps_are_final_ = false;  // no more chunks will come: what is missing is lost
   bool something_packed_ = false;
   bool summarized_ = false;
+  bool needs_replay_ = false;     // for its summary
   std::uint64_t end_offset_ = 0;  // of the End record
   std::uint64_t file_bytes_ = 0;  // of the finished trace
   std::optional<Error> failure_;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -34,6 +35,7 @@ constexpr std::uint64_t kShortestSleepNs = 20 * kMs;  // while waiting for proce
 constexpr std::uint64_t kLongestSleepNs = 1000 * kMs;
 constexpr std::uint64_t kFlushPeriodNs = 5000 * kMs;  // open chunks of idle programs go into the file that often
 constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
+constexpr int kSpareDescriptors = 32;
 constexpr std::size_t kMostNamed = 3;                // programs in the line that says why they weren't recorded
 constexpr std::uint64_t kStartGraceNs = 1000 * kMs;  // for an orphan to make its spool after the command ended
 
@@ -69,12 +71,19 @@ Status check_output(const std::string& output) {
 }
 
 // Each living process costs three, and the usual soft limit of 1,024 is passed with 340. Called once the command is
-// started, which keeps the limit it was given.
-void use_all_descriptors() {
+// started, which keeps the limit it was given. Returns how many there may be.
+int use_all_descriptors() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
   limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) ::getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int>::max()));
+}
+
+bool has_descriptor_left() {
+  const int fd = ::open("/", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
 }
 
 class Launch {
@@ -123,6 +132,11 @@ class Launch {
   std::uint64_t child_over_since_ns_ = 0;
   std::set<pid_t> strangers_;  // children that this process had before
   UnrecordedByReason unrecorded_;
+  std::set<std::string> starved_;  // spools that there was no descriptor for
+  // Files numbered from here on are closed between reads and writes: half of the numbers are for processes, and they
+  // leave some for whatever else is to be done.
+  int resting_from_ = 0;
+  int most_watches_ = 0;
 };
 
 Status Launch::start(const Executable& executable) {
@@ -145,9 +159,11 @@ Status Launch::start(const Executable& executable) {
     return pid.error();
   }
   child_ = *pid;
-  use_all_descriptors();
+  const int descriptors = use_all_descriptors();
+  resting_from_ = descriptors / 2;
+  most_watches_ = descriptors - kSpareDescriptors;
   signals_.forward_to(child_);
-  processes_.emplace(child_, Process{.watch = ProcessWatch(child_), .retired = {}});
+  processes_.emplace(child_, Process{.watch = ProcessWatch(child_, most_watches_), .retired = {}});
   names_.emplace(options_.output, options_.command.front(), child_);
   if (options_.output.empty()) {
     name_the_spool(names_->current(child_),
@@ -174,14 +190,15 @@ void Launch::rename_trace(ImageRecording& image, const std::string& name) {
 }
 
 void Launch::add_image(const std::string& name, pid_t pid) {
-  Process& process = processes_.try_emplace(pid, Process{.watch = ProcessWatch(pid), .retired = {}}).first->second;
+  Process& process =
+      processes_.try_emplace(pid, Process{.watch = ProcessWatch(pid, most_watches_), .retired = {}}).first->second;
   if (process.image != nullptr) {
     // The image before was replaced by exec: it gives its name to the one that runs now.
     const std::string name_now = names_->replaced(pid, process.images - 1);
     rename_trace(*process.image, name_now);
     close_image(process, {});
   } else if (process.left) {  // the kernel gave the number of a dead process to a new one
-    process.watch = ProcessWatch(pid);
+    process.watch = ProcessWatch(pid, most_watches_);
     process.left = false;
     const std::string old_name = names_->current(pid);
     for (const auto& image : images_) {
@@ -190,10 +207,17 @@ void Launch::add_image(const std::string& name, pid_t pid) {
   }
   Result<std::unique_ptr<ImageRecording>> image =
       ImageRecording::create(directory_.path() + "/" + name, names_->current(pid), options_.summarize, encoder_);
+  if ((!image || (*image)->failure()) && !has_descriptor_left()) {  // other processes end, the spool stays
+    seen_spools_.erase(name);
+    starved_.insert(name);
+    return;
+  }
   if (!image) {
     outcome_.warnings.push_back(image.error().message);
     return;
   }
+  starved_.erase(name);
+  (*image)->rest_descriptors(resting_from_);
   (*image)->record().info.image_index = process.images++;
   process.image = image->get();
   images_.push_back(std::move(*image));
@@ -230,6 +254,7 @@ bool Launch::drain(DrainDepth depth) {
   for (auto& [pid, process] : processes_) {
     if (process.image == nullptr) continue;
     const DrainCounts counts = process.image->drain(depth);
+    process.image->rest_descriptors(resting_from_);
     outcome_.drained_chunks += counts.chunks;
     something = something || counts.chunks > 0;
   }
@@ -322,6 +347,10 @@ void Launch::warn_of_unrecorded() {
   if (const std::uint32_t silent = directory_.control().unrecorded.load(); silent > 0) {
     unrecorded_["they can't reach " + directory_.path() + " any more (chroot?)"].processes += silent;
   }
+  for (const std::string& name : starved_) {
+    ++unrecorded_["tare had no file descriptor left; raise the hard limit on open files (ulimit -Hn)"].processes;
+    directory_.forget(name);
+  }
   std::vector<std::string> warnings;
   for (const auto& [reason, same] : unrecorded_) {
     std::string warning = std::to_string(same.processes) + (same.processes == 1 ? " process" : " processes") +
@@ -352,12 +381,21 @@ LaunchOutcome Launch::finish() {
     };
     return rank(*a) < rank(*b);
   });
+  std::size_t unwritten = 0;
   for (const auto& image : images_) {
     if (image->info().fork && image->finished()) image->rename_parent(parent_trace_of(*image->info().fork));
+    if (!outcome_.failure && image->failure()) outcome_.failure = image->failure();
+    if (image->failure() && image->file_bytes() == 0) {
+      ++unwritten;
+      continue;
+    }
+    image->summarize_from_file();
     outcome_.images.push_back(
         {image->trace_path(), image->info(), image->calls(), image->file_bytes(), image->summarized()});
     for (const std::string& warning : image->warnings()) outcome_.warnings.push_back(warning);
-    if (!outcome_.failure && image->failure()) outcome_.failure = image->failure();
+  }
+  if (unwritten > 1) {
+    outcome_.warnings.push_back(std::to_string(unwritten) + " processes have no trace, because none could be written");
   }
   const std::string output = names_->current(child_);
   if (std::none_of(images_.begin(), images_.end(), [&](const auto& image) { return image->trace_path() == output; })) {

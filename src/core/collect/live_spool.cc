@@ -20,7 +20,9 @@ namespace {
 constexpr std::size_t kHeaderBytes = 4096;
 
 Error cannot_map(const std::string& path) {
-  return {ErrorKind::Io, "cannot map the spool " + path + ": " + std::strerror(errno) + "; its program isn't recorded"};
+  const std::string what =
+      "cannot map the spool " + path + ": " + std::strerror(errno) + "; its program isn't recorded";
+  return {ErrorKind::Io, errno == EMFILE ? what + ", raise the limit on open files (ulimit -n)" : what};
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ class LiveSpool {
   ~LiveSpool();
 
   const trace::SpoolFile& file() const { return file_; }
+  trace::SpoolFile& file() { return file_; }
   // As far as they are sane and lie in the file.
   std::uint32_t chunk_count() const;
   trace::SpoolCounts table_counts() const;

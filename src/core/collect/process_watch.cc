@@ -15,8 +15,9 @@
 
 namespace tare::core {
 
-ProcessWatch::ProcessWatch(pid_t pid) : pid_(pid) {
+ProcessWatch::ProcessWatch(pid_t pid, int from) : pid_(pid) {
   pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));  // close-on-exec by itself; fails before Linux 5.3
+  if (pidfd_ >= from) ::close(std::exchange(pidfd_, -1));
 }
 
 ProcessWatch::ProcessWatch(ProcessWatch&& other) noexcept

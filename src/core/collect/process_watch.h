@@ -16,7 +16,9 @@ struct ProcessEnd {
 
 class ProcessWatch {
  public:
-  explicit ProcessWatch(pid_t pid);
+  // Without a descriptor if the kernel's number for it is `from` or higher: then a process that gets the number of a
+  // dead one is taken for it, if nobody looked meanwhile.
+  explicit ProcessWatch(pid_t pid, int from);
   ProcessWatch(ProcessWatch&& other) noexcept;
   ProcessWatch& operator=(ProcessWatch&& other) noexcept;
   ~ProcessWatch();

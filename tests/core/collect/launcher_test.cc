@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -276,6 +277,47 @@ TEST(Launcher, SaysWhatCouldNotBeRecordedAndWhy) {
       << outcome.warnings[0];
 }
 
+// What launch_command prints where a process may have so many descriptors, hard.
+std::string launch_with_descriptors(const TempDir& dir, int descriptors, int children) {
+  const std::string command = "ulimit -n " + std::to_string(descriptors) + "; exec " + TARE_LAUNCH_COMMAND + " " +
+                              TARE_RECORDER + " " + (dir / "t.tare") + " -- " + TARE_VICTIM + " brood " +
+                              std::to_string(children) + " 2>&1";
+  std::string all;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  char buffer[4096];
+  while (const std::size_t got = std::fread(buffer, 1, sizeof(buffer), pipe)) all.append(buffer, got);
+  EXPECT_EQ(::pclose(pipe), 0) << all;
+  return all;
+}
+
+std::size_t count_of(const std::string& text, const std::string& word) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+TEST(Launcher, RecordsMoreProcessesThanItHasDescriptors) {
+  TempDir dir;
+  const std::string output = launch_with_descriptors(dir, 128, 150);
+  EXPECT_EQ(count_of(output, "image "), 151u) << output;
+  EXPECT_EQ(count_of(output, "warning: "), 0u) << output;
+  std::size_t complete = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
+    if (!entry.path().filename().string().starts_with("t.tare")) continue;
+    auto opened = trace::open_trace(entry.path());
+    ASSERT_TRUE(opened) << opened.error().message;
+    complete += opened->complete() && contents(entry.path()).kinds[EventKind::Alloc] >= 2010;
+  }
+  EXPECT_EQ(complete, 150u);
+}
+
+TEST(Launcher, CatchesUpWhenItHasDescriptorsAgain) {
+  TempDir dir;
+  const std::string output = launch_with_descriptors(dir, 36, 60);
+  EXPECT_EQ(count_of(output, "image "), 61u) << output;
+  EXPECT_EQ(count_of(output, "warning: "), 0u) << output;
+}
+
 TEST(Launcher, AFullDiskLeavesTheProgramAlone) {
   if (::access("/dev/full", W_OK) != 0) GTEST_SKIP();
   TempDir dir;
@@ -286,6 +328,23 @@ TEST(Launcher, AFullDiskLeavesTheProgramAlone) {
   ASSERT_TRUE(outcome.failure);
   EXPECT_EQ(outcome.failure->kind, ErrorKind::Io);
   EXPECT_NE(outcome.failure->message.find("/dev/full"), std::string::npos);
+}
+
+TEST(Launcher, AFullDiskIsNotLitteredWithEmptyTraces) {
+  TempDir dir;
+  if (::mount("tare-test", dir.path().c_str(), "tmpfs", 0, "size=16k") != 0) GTEST_SKIP() << "mounting takes root";
+  const LaunchOutcome outcome = run(options_for(dir, victim("orphans", 20)));
+  EXPECT_EQ(outcome.wait_status, 0);
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_NE(outcome.failure->message.find("No space left"), std::string::npos) << outcome.failure->message;
+  ASSERT_EQ(outcome.warnings.size(), 1u);
+  EXPECT_NE(outcome.warnings[0].find(" processes have no trace"), std::string::npos) << outcome.warnings[0];
+  EXPECT_LT(outcome.images.size(), 20u);
+  for (const RecordedImage& image : outcome.images) EXPECT_TRUE(std::filesystem::exists(image.path)) << image.path;
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
+    EXPECT_TRUE(!entry.is_regular_file() || entry.file_size() > 0) << entry.path();
+  }
+  ::umount(dir.path().c_str());
 }
 
 TEST(Launcher, SaysBeforeTheStartWhatCannotBe) {

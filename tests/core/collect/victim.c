@@ -71,6 +71,22 @@ int main(int argc, char** argv) {
   } else if (strcmp(mode, "exec") == 0) {
     sink = malloc(4321);
     execl(argv[0], argv[0], "churn", argc > 2 ? argv[2] : "10", (char*)NULL);
+  } else if (strcmp(mode, "brood") == 0) {  // children that live at the same time, and allocate when all do
+    int gate[2];
+    if (pipe(gate) != 0) return 1;
+    for (long i = 0; i < number; ++i) {
+      if (fork() != 0) continue;
+      churn(10);
+      close(gate[1]);
+      char none;
+      if (read(gate[0], &none, 1) != 0) return 1;
+      churn(2000);
+      _exit(0);
+    }
+    usleep(500 * 1000);
+    close(gate[1]);
+    while (wait(NULL) > 0) {
+    }
   } else if (strcmp(mode, "setuid") == 0) {  // then forks, and execs
     sink = malloc(4321);
     if (setgid(65534) != 0 || setuid(65534) != 0) return 1;
