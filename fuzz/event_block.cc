@@ -12,6 +12,7 @@ tare::trace::Dictionary make_dictionary() {
   Dictionary dictionary;
   dictionary.rows = {0x1000, 0x2000};
   dictionary.stacks = {{kEmptyStack, RowId{0}}, {kEmptyStack, RowId{0}}, {StackId{1}, RowId{1}}};
+  dictionary.names = {"explicit/a", "explicit/b", "cells"};
   for (std::uint32_t i = 0; i < 64; ++i) {
     const bool map = i % 8 == 7;
     dictionary.shapes.push_back({StackId{i % 3}, map ? static_cast<AllocApi>(MapApi::Mmap) : AllocApi::Malloc, 0,
@@ -31,6 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t i = 0; i < events.size(); ++i) {
     const EventKind kind = events[i].kind;
     if ((kind == EventKind::Alloc || kind == EventKind::Map) && index(events[i].shape) >= dictionary.shapes.size())
+      std::abort();
+    if (kind == EventKind::Report && events[i].shape != kNoShape && index(events[i].shape) >= dictionary.names.size())
       std::abort();
   }
   return 0;

@@ -1,8 +1,11 @@
 // Writes the seeds of the trace fuzzers: make_trace_seeds CORPUS_FOLDER
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "support/noted_spool.h"
 #include "support/spool_script.h"
 #include "support/temp_dir.h"
 #include "support/trace_samples.h"
@@ -30,7 +33,9 @@ int main(int argc, char** argv) {
     test::play({.threads = 2, .calls = 300, .stacks = 9, .depth = 5}, spool);
   }
   test::write_trace_of_spool(dir / "spool", dir / "script", 100, test::Ending::End);
-  for (const char* name : {"example", "rich", "script"}) {
+  test::write_noted_spool(dir / "noted-spool");
+  test::write_trace_of_spool(dir / "noted-spool", dir / "noted", 100, test::Ending::End);
+  for (const char* name : {"example", "rich", "script", "noted"}) {
     const std::vector<std::uint8_t> bytes = test::read_file(dir / name);
     put("trace_reader/" + std::string(name), bytes, 1);
     put("trace_reader/" + std::string(name) + "-as-it-is", bytes, 0);
@@ -46,14 +51,16 @@ int main(int argc, char** argv) {
       at += trace::kRecordHeaderBytes + header.length;
     }
   }
-  const auto spool = trace::SpoolFile::open(dir / "spool");
-  if (!spool) return 1;
-  const auto chunks = spool->chunks(*spool->counts());
-  for (const trace::ChunkFacts& chunk : *chunks) {
-    std::vector<std::uint64_t> words;
-    if (!spool->read_words(chunk.chunk, 0, 128, words)) return 1;
-    const auto* data = reinterpret_cast<const std::uint8_t*>(words.data());
-    put("spool_decode/script" + std::to_string(chunk.chunk), {data, data + words.size() * 8}, 64);
+  for (const auto& [name, file] : {std::pair("script", "spool"), std::pair("noted", "noted-spool")}) {
+    const auto spool = trace::SpoolFile::open(dir / file);
+    if (!spool) return 1;
+    const auto chunks = spool->chunks(*spool->counts());
+    for (const trace::ChunkFacts& chunk : *chunks) {
+      std::vector<std::uint64_t> words;
+      if (!spool->read_words(chunk.chunk, 0, std::min<std::uint64_t>(128, chunk.committed / 8), words)) return 1;
+      const auto* data = reinterpret_cast<const std::uint8_t*>(words.data());
+      put("spool_decode/" + std::string(name) + std::to_string(chunk.chunk), {data, data + words.size() * 8}, 64);
+    }
   }
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "trace/event_block.h"
@@ -16,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::uint64_t> words((size - 1) / 8);
   std::memcpy(words.data(), data + 1, words.size() * 8);
 
-  SpoolDecoder decoder(dictionary);
+  SpoolDecoder decoder(dictionary, [](StringRef ref) { return std::string(ref.length, 'n'); });
   ThreadDecodeState state;
   EventBuffer events;
   state.open_chunk(0, 1000);

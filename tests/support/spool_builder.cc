@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "trace/program_note.h"
+
 namespace tare::test {
 
 using namespace trace;
@@ -239,6 +241,25 @@ void SpoolBuilder::map(std::uint32_t thread, std::uint64_t stamp, MapApi api, st
 void SpoolBuilder::note(std::uint32_t thread, std::uint64_t stamp, Op op, std::uint64_t value) {
   Thread& state = room(thread, 3, stamp);
   commit(state, {static_cast<std::uint64_t>(op) | N0::kStamped, value, stamp});
+}
+
+void SpoolBuilder::named(std::uint32_t thread, std::uint64_t stamp, Op op, std::uint64_t value, std::string_view name,
+                         std::uint64_t flags) {
+  Thread& state = room(thread, 3, stamp);
+  const std::uint64_t bits = NamedWord::of(add_string(name)) | flags;
+  commit(state, {static_cast<std::uint64_t>(op) | N0::kStamped | bits, value, stamp});
+}
+
+void SpoolBuilder::pool(std::uint32_t thread, std::uint64_t stamp, Op op, std::uint64_t word, std::uint64_t bytes,
+                        const std::vector<std::uint32_t>& stack) {
+  Thread& state = room(thread, 5 + stack.size() / 2, stamp);
+  std::vector<std::uint64_t> words{static_cast<std::uint64_t>(op), word, bytes};
+  if (stamp != kUnstamped) {
+    words[0] |= W0::kStamped;
+    words.push_back(stamp);
+  }
+  words[0] |= frames(state, stack, words);
+  commit(state, words);
 }
 
 void SpoolBuilder::close_chunk(std::uint32_t thread) {

@@ -63,6 +63,13 @@ class SpoolBuilder {
            std::uint64_t old_address, std::uint64_t old_length, const std::vector<std::uint32_t>& stack);
   void note(std::uint32_t thread, std::uint64_t stamp, trace::Op op, std::uint64_t value);
 
+  // Report (`value`: the address) or PoolCreate (the pool), with the name in the string pool once more.
+  void named(std::uint32_t thread, std::uint64_t stamp, trace::Op op, std::uint64_t value, std::string_view name,
+             std::uint64_t flags = 0);
+  // PoolGrow or PoolAlloc; `word` is the address and the pool.
+  void pool(std::uint32_t thread, std::uint64_t stamp, trace::Op op, std::uint64_t word, std::uint64_t bytes,
+            const std::vector<std::uint32_t>& stack);
+
   // Marks the open chunk of a thread Full, as the recorder does when it takes the next one.
   void close_chunk(std::uint32_t thread);
   // Marks every open chunk Full and the spool as ended in order.
