@@ -56,7 +56,7 @@ class Program:
             results.remark(f"`{words}` failed (status {run.returncode})")
             return
         for row in json.loads(run.stdout):
-            results.add(row["case"], row["subject"], row["metric"], row["value"])
+            results.add(row["case"], row["subject"], row["metric"], row["value"], row["unit"])
 
 
 def programs(blocks: list[str], results: Results) -> list[Program]:

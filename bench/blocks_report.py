@@ -162,29 +162,40 @@ All medians; ns an append, mallocs a buffer:
 
 
 def atoms(results: Results) -> str:
-    rows = []
+    """Ratios to the best peer where peers do the same; then each size with a row an operation and a column a subject."""
     all_cases = cases(results, "atoms-")
+    rows = []
     for case in all_cases:
+        # most peers' release and gc do nothing: they don't count who holds a string
+        if case.split("/")[-1].startswith(("release", "gc")):
+            continue
         for metric in ("bytes", "time", "cpu"):
             ours = results.median(case, "tare", metric)
             peer = best_peer(results, case, metric)
             if ours is None or peer is None:
                 continue
-            unit = "B" if metric == "bytes" else "ns"
-            digits = 1
+            unit = results.units.get((case, "tare", metric), "")
             rows.append(
-                [
-                    case,
-                    f"{shown(ours, digits=digits)} {unit}",
-                    f"{peer[1]:.{digits}f} {unit} ({peer[0]})",
-                    shown(ours / peer[1]),
-                ]
+                [case, metric, f"{shown(ours, digits=1)} {unit}", f"{peer[1]:.1f} ({peer[0]})", shown(ours / peer[1])]
             )
-    of_all = [("bytes", "B", 1), ("time", "ns", 1)]
-    parts = [f"### Atoms\n\n{table(['case', 'tare', 'best peer', 'ratio'], rows)}"]
+    parts = ["### Atoms", "", table(["case", "metric", "tare", "best peer", "ratio"], rows)]
+    parts.append("All medians; a dash where a peer can't do it:")
+    parts.append("")
     for size in dict.fromkeys(case.split("/")[0] for case in all_cases):
         of_size = [case for case in all_cases if case.split("/")[0] == size]
-        parts.append(matrix(results, of_size, of_all, size).replace(f"{size}/", ""))
+        who = subjects(results, of_size)
+        lines = []
+        for case in of_size:
+            for metric in dict.fromkeys(key[2] for key in results.samples if key[0] == case):
+                unit = next(unit for key, unit in results.units.items() if (key[0], key[2]) == (case, metric))
+                operation = case.removeprefix(size).lstrip("/") or "an atom"
+                lines.append(
+                    [
+                        f"{operation}, {metric} {unit}",
+                        *(shown(results.median(case, subject, metric), digits=1) for subject in who),
+                    ]
+                )
+        parts.append(table([size, *who], lines))
     return "\n".join(parts)
 
 

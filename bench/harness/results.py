@@ -37,10 +37,14 @@ class Results:
     def __init__(self, bench: str) -> None:
         self.bench = bench
         self.samples: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+        self.units: dict[tuple[str, str, str], str] = {}
         self.remarks: list[str] = []
 
-    def add(self, case: str, subject: str, metric: str, value: float) -> None:
+    def add(self, case: str, subject: str, metric: str, value: float, unit: str | None = None) -> None:
+        """`unit` where a bench measures `metric` in another one than UNITS says."""
         self.samples[case, subject, metric].append(value)
+        if unit is not None:
+            self.units[case, subject, metric] = unit
 
     def remark(self, text: str) -> None:
         if text not in self.remarks:
@@ -61,7 +65,7 @@ class Results:
                 "subject": subject,
                 "metric": metric,
                 "value": statistics.median(samples),
-                "unit": UNITS[metric],
+                "unit": self.units.get((case, subject, metric)) or UNITS[metric],
             }
             for (case, subject, metric), samples in self.samples.items()
         ]
