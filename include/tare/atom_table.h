@@ -9,12 +9,12 @@
 //
 // Texts of up to 1 GiB - 1 bytes. A table that has never interned anything takes a few KiB.
 //
-// Life and death. A table holds its atoms without counting as a user. When the last user lets go, the atom becomes unused
-// and stays: interning its text again finds it. For every sixteenth of AtomTableOptions::unused_threshold that became
-// unused (or of a quarter of all atoms, if that is more) the thread that released the last of them sweeps one of the 16
-// shards, in turn; gc() sweeps all. So about half the threshold stays unused without anybody calling gc(), and no
-// release does more than count, save the rare one that sweeps a shard. Threads tell the table of 32 releases at a time.
-// Sweeping takes 5 to 10 ns an unused atom and 2 ns a used one, and gives empty pages back to the system.
+// Life and death. A table holds its atoms without counting as a user. When the last user lets go, the atom becomes
+// unused and stays: interning its text again finds it. For every sixteenth of AtomTableOptions::unused_threshold that
+// became unused (or of a quarter of all atoms, if that is more) the thread that released the last of them sweeps one of
+// the 16 shards, in turn; gc() sweeps all. So about half the threshold stays unused without anybody calling gc(), and
+// no release does more than count, save the rare one that sweeps a shard. Threads tell the table of 32 releases at a
+// time. Sweeping takes 5 to 10 ns an unused atom and 2 ns a used one, and gives empty pages back to the system.
 //
 // Threads. Everything may be called from any thread at once, save the destructor. The table has 16 shards, chosen by
 // hash; each has a lock of 4 bytes. While the process has one thread, locks and counts are plain memory accesses. Each
@@ -24,6 +24,9 @@
 // Where the atoms lie. All tables of a process share a range of 32 GiB of addresses, reserved when the first one
 // interns. If that can't be had (RLIMIT_AS, containers) a smaller one is: half, a quarter, down to 1 MiB; under
 // RLIMIT_AS half of the limit at most. range() says what was got. What doesn't fit gives a null atom and an error.
+//
+// Under `tare run` a table is a pool: each atom is a block of the recording, with the stack that made it, and what the
+// table has of pages and doesn't use is seen too.
 //
 // Collisions can't be forced: the hash is seeded by the system, for each table (tare/atom_key.h).
 //
@@ -95,6 +98,8 @@ struct AtomRangeUse {
   std::size_t mapped_bytes = 0;    // pages that tables have
 };
 
+class ReportSink;
+
 class AtomTable {
  public:
   explicit AtomTable(const AtomTableOptions& options = {});
@@ -117,6 +122,12 @@ class AtomTable {
 
   // Walks all atoms, one shard locked at a time: 2 ns an atom.
   AtomTableUse use() const;
+
+  // Reports use() as memory of this table: "atoms" handed out and unshared, "slack", "table"; counts beside. What
+  // malloc gave is measured block by block, pages are non-heap. From a call-back of a ReporterRegistry
+  // (tare/memory_reporter.h):
+  //   registry.add("explicit/atoms", [&](ReportSink& sink) { table.report(sink); })
+  void report(ReportSink& sink) const;
 
   // Why this table last returned null, from any thread; kNone if it never did.
   AtomError error() const noexcept;

@@ -1,21 +1,20 @@
 #include "lib/atoms/bucket_array.h"
 
-#include <malloc.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 namespace tare {
 
-BucketArray BucketArray::make(std::size_t count, std::uint8_t table_id) {
+BucketArray BucketArray::make(std::size_t count, TablePages& pages) {
   BucketArray made;
   made.count_ = count;
   void* memory = nullptr;
   if (made.is_mapped()) {
-    const CageResult<PageRun> run = atom_range::allocate(made.rounded_bytes(), table_id);
+    const CageResult<PageRun> run = pages.allocate(made.rounded_bytes());
     if (!run) return {};
     memory = run.value().data;
+    pages.tell_made(memory, made.rounded_bytes());
     if (run.value().contents == PageRun::Contents::kStale) std::memset(memory, 0, made.size_bytes());
   } else {
     memory = std::aligned_alloc(alignof(AtomBucket), made.size_bytes());
@@ -26,19 +25,16 @@ BucketArray BucketArray::make(std::size_t count, std::uint8_t table_id) {
   return made;
 }
 
-void BucketArray::free() {
+void BucketArray::free(TablePages& pages) {
   if (buckets_ == nullptr) return;
   if (is_mapped()) {
-    atom_range::free({reinterpret_cast<std::byte*>(buckets_), rounded_bytes(), PageRun::Contents::kStale},
-                     FreedPages::kReturn);
+    pages.tell_freed(buckets_);
+    pages.free({reinterpret_cast<std::byte*>(buckets_), rounded_bytes(), PageRun::Contents::kStale},
+               FreedPages::kReturn);
   } else {
     std::free(buckets_);  // NOLINT(cppcoreguidelines-no-malloc)
   }
   *this = {};
-}
-
-std::size_t BucketArray::malloc_bytes() const {
-  return buckets_ == nullptr || is_mapped() ? 0 : malloc_usable_size(buckets_);
 }
 
 void BucketArray::insert(std::uint64_t hash, std::uint32_t handle) {

@@ -10,14 +10,15 @@
 
 #include "lib/atoms/bucket.h"
 #include "lib/atoms/range.h"
+#include "lib/atoms/table_pages.h"
 
 namespace tare {
 
 class BucketArray {
  public:
   // Zeroed. From the range's pages if it's a page or more, else from malloc. Empty if there is no memory.
-  static BucketArray make(std::size_t count, std::uint8_t table_id);
-  void free();
+  static BucketArray make(std::size_t count, TablePages& pages);
+  void free(TablePages& pages);
 
   // In one word, so that it can be replaced at one stroke: the address above bit 6, the count in 22 bits.
   static constexpr std::size_t kMostBuckets = (std::size_t{1} << 22) - 1;  // 43 million atoms a shard
@@ -35,7 +36,6 @@ class BucketArray {
   const AtomBucket& bucket(std::size_t index) const { return buckets_[index]; }
 
   std::size_t mapped_bytes() const { return is_mapped() ? rounded_bytes() : 0; }
-  std::size_t malloc_bytes() const;
 
   static std::uint8_t tag_of(std::uint64_t hash) {
     const auto tag = static_cast<std::uint8_t>(hash);

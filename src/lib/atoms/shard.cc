@@ -37,12 +37,13 @@ std::uint32_t AtomShard::intern(std::string_view text, std::uint64_t hash, AtomT
     }
     array = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
   }
-  std::byte* memory = slabs_.allocate(AtomBlock::bytes_for(text.size()), facts.small_slabs, facts.id);
+  std::byte* memory = slabs_.allocate(AtomBlock::bytes_for(text.size()), facts.pages);
   if (memory == nullptr) {
     error = slabs_.error();
     return 0;
   }
   AtomBlock::make(memory, text);
+  facts.pages.tell_made(memory, AtomBlock::bytes_for(text.size()));
   const std::uint32_t handle = AtomBlock::handle_of(memory);
   array.insert(hash, handle);
   count_.store(count + 1, std::memory_order_relaxed);
@@ -52,18 +53,18 @@ std::uint32_t AtomShard::intern(std::string_view text, std::uint64_t hash, AtomT
 // Puts all atoms, as for_each_atom(call) tells them, into an array of another size. Each is hashed again: not to keep
 // the hash saves 4 bytes an atom, and costs 5 ns here, of which there are one or two a lifetime.
 template <class ForEachAtom>
-bool AtomShard::rebuild(std::size_t bucket_count, const AtomTableFacts& facts, ForEachAtom&& for_each_atom) {
+bool AtomShard::rebuild(std::size_t bucket_count, AtomTableFacts& facts, ForEachAtom&& for_each_atom) {
   if (bucket_count > BucketArray::kMostBuckets) return false;
-  BucketArray next = BucketArray::make(bucket_count, facts.id);
+  BucketArray next = BucketArray::make(bucket_count, facts.pages);
   if (next.is_empty()) return false;
   for_each_atom([&](const SharedHeader* block) {
     next.insert(atom_details::seeded_hash(block->text(), facts.secret), AtomBlock::handle_of(block));
   });
-  replace(next);
+  replace(next, facts.pages);
   return true;
 }
 
-bool AtomShard::grow(const AtomTableFacts& facts) {
+bool AtomShard::grow(AtomTableFacts& facts) {
   const BucketArray old = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
   return rebuild(next_bucket_count(old.count()), facts, [&old](auto&& put) {
     const auto for_slots = [&old](std::size_t index, auto&& call) {
@@ -81,30 +82,30 @@ bool AtomShard::grow(const AtomTableFacts& facts) {
   });
 }
 
-void AtomShard::replace(const BucketArray& array) {
+void AtomShard::replace(const BucketArray& array, TablePages& pages) {
   BucketArray old = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
   array_.store(array.packed(), std::memory_order_release);
   if (shared_details::is_single_threaded()) {
-    old.free();
+    old.free(pages);
   } else if (!old.is_empty()) {
-    if (retired_count_ == kRetired) free_retired();
+    if (retired_count_ == kRetired) free_retired(pages);
     retired_[retired_count_++] = old.packed();
   }
 }
 
-void AtomShard::free_retired() {
+void AtomShard::free_retired(TablePages& pages) {
   if (retired_count_ == 0) return;
   atom_readers::wait_for_readers();
-  for (std::uint32_t i = 0; i < retired_count_; ++i) BucketArray::unpacked(retired_[i]).free();
+  for (std::uint32_t i = 0; i < retired_count_; ++i) BucketArray::unpacked(retired_[i]).free(pages);
   retired_count_ = 0;
 }
 
-std::size_t AtomShard::sweep(const AtomTableFacts& facts, FreedPages pages) {
+std::size_t AtomShard::sweep(AtomTableFacts& facts, FreedPages freed) {
   const std::lock_guard<AtomMutex> lock(mutex_);
-  return sweep_locked(facts, pages);
+  return sweep_locked(facts, freed);
 }
 
-bool AtomShard::try_sweep(const AtomTableFacts& facts) {
+bool AtomShard::try_sweep(AtomTableFacts& facts) {
   if (!mutex_.try_lock()) return false;
   sweep_locked(facts, FreedPages::kReturn);
   mutex_.unlock();
@@ -112,10 +113,10 @@ bool AtomShard::try_sweep(const AtomTableFacts& facts) {
 }
 
 // Takes dead atoms out of the hash table: one by one, or, if most are dead, by making a new one of the others.
-void AtomShard::remove_dead(std::size_t left, const AtomTableFacts& facts) {
+void AtomShard::remove_dead(std::size_t left, AtomTableFacts& facts) {
   BucketArray array = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
   const auto ignore_slab = [](std::size_t, std::size_t) {};
-  if (left == 0) return replace({});
+  if (left == 0) return replace({}, facts.pages);
   if (left < most_atoms(array.capacity()) / 3) {
     const std::size_t buckets = left * 3 / 2 / AtomBucket::kSlots + 1;
     const bool is_rebuilt = rebuild(buckets, facts, [&](auto&& put) {
@@ -135,16 +136,23 @@ void AtomShard::remove_dead(std::size_t left, const AtomTableFacts& facts) {
       ignore_slab);
 }
 
-std::size_t AtomShard::sweep_locked(const AtomTableFacts& facts, FreedPages pages) {
+std::size_t AtomShard::sweep_locked(AtomTableFacts& facts, FreedPages freed) {
   // Dead atoms may still be found, but not taken hold of; then they aren't found any more; then nobody looks at them.
   const auto [dead, left] = slabs_.kill_unused();
   if (dead != 0) {
     count_.store(static_cast<std::uint32_t>(left), std::memory_order_relaxed);
     remove_dead(left, facts);
     atom_readers::wait_for_readers();
-    slabs_.reclaim(pages);
+    if (facts.pages.is_recorded()) {
+      slabs_.walk(
+          [&](const SharedHeader* block) {
+            if (AtomBlock::is_dead_atom(block)) facts.pages.tell_freed(block);
+          },
+          [](std::size_t, std::size_t) {});
+    }
+    slabs_.reclaim(facts.pages, freed);
   }
-  free_retired();
+  free_retired(facts.pages);
   return dead;
 }
 
@@ -168,23 +176,22 @@ void AtomShard::add_use(AtomTableUse& use) {
       [&use](std::size_t slab_bytes, std::size_t block_bytes) { use.unfilled_bytes += slab_bytes - block_bytes; });
   use.mapped_bytes += slabs_.mapped_bytes();
   const auto add_array = [&use](std::uint64_t packed) {
-    const BucketArray array = BucketArray::unpacked(packed);
-    use.mapped_bytes += array.mapped_bytes();
-    use.malloc_bytes += array.malloc_bytes();
-    use.table_bytes += array.mapped_bytes() + array.malloc_bytes();
+    const std::size_t bytes = BucketArray::unpacked(packed).mapped_bytes();
+    use.mapped_bytes += bytes;
+    use.table_bytes += bytes;
   };
   add_array(array_.load(std::memory_order_relaxed));
   use.slots += BucketArray::unpacked(array_.load(std::memory_order_relaxed)).capacity();
   for (std::uint32_t i = 0; i < retired_count_; ++i) add_array(retired_[i]);
 }
 
-bool AtomShard::abandon(const AtomTableFacts& facts) {
+bool AtomShard::abandon(AtomTableFacts& facts) {
   sweep(facts, FreedPages::kReturn);
   const std::lock_guard<AtomMutex> lock(mutex_);
   BucketArray array = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
   array_.store(0, std::memory_order_relaxed);
   atom_readers::wait_for_readers();
-  array.free();
+  array.free(facts.pages);
   return slabs_.abandon();
 }
 

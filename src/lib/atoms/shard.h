@@ -23,8 +23,7 @@ namespace tare {
 // What the shards of a table share.
 struct AtomTableFacts {
   atom_details::HashSecret secret;
-  std::uint8_t id = 0;  // 1 to 255; 0: the table couldn't be made
-  SmallSlabs small_slabs;
+  TablePages pages;
 };
 
 class alignas(64) AtomShard {
@@ -49,18 +48,22 @@ class alignas(64) AtomShard {
   std::uint32_t intern(std::string_view text, std::uint64_t hash, AtomTableFacts& facts, AtomError& error);
   std::uint32_t find_locked(std::string_view text, std::uint64_t hash);
 
-  // Frees the unused atoms, and slabs as `pages` says; returns how many.
-  std::size_t sweep(const AtomTableFacts& facts, FreedPages pages);
+  // Frees the unused atoms, and slabs as `freed` says; returns how many.
+  std::size_t sweep(AtomTableFacts& facts, FreedPages freed);
   // If nobody else is at it. False if somebody is.
-  bool try_sweep(const AtomTableFacts& facts);
+  bool try_sweep(AtomTableFacts& facts);
 
   std::size_t approximate_count() const { return count_.load(std::memory_order_relaxed); }
 
   // Adds what this shard has.
   void add_use(AtomTableUse& use);
 
+  // Calls visit(block) for each block of malloc.
+  template <class Visit>
+  void visit_malloced(Visit&& visit);
+
   // Before the table goes: frees everything that nobody holds. True if then nothing is left.
-  bool abandon(const AtomTableFacts& facts);
+  bool abandon(AtomTableFacts& facts);
 
  private:
   // Full at 86 %: beyond, searches that miss read a second line too often (one in three; one in ten on average).
@@ -79,12 +82,12 @@ class alignas(64) AtomShard {
   static std::uint32_t search_on(const BucketArray& array, std::string_view text, std::uint64_t hash);
 
   template <class ForEachAtom>
-  bool rebuild(std::size_t bucket_count, const AtomTableFacts& facts, ForEachAtom&& for_each_atom);
-  bool grow(const AtomTableFacts& facts);
-  void replace(const BucketArray& array);
-  void free_retired();
-  void remove_dead(std::size_t left, const AtomTableFacts& facts);
-  std::size_t sweep_locked(const AtomTableFacts& facts, FreedPages pages);
+  bool rebuild(std::size_t bucket_count, AtomTableFacts& facts, ForEachAtom&& for_each_atom);
+  bool grow(AtomTableFacts& facts);
+  void replace(const BucketArray& array, TablePages& pages);
+  void free_retired(TablePages& pages);
+  void remove_dead(std::size_t left, AtomTableFacts& facts);
+  std::size_t sweep_locked(AtomTableFacts& facts, FreedPages freed);
   // By half; while they are below a page doubled, since every atom is moved once less and little is lost.
   static std::size_t next_bucket_count(std::size_t count) {
     return count < 64 ? std::max<std::size_t>(count * 2, 1) : count + count / 2;
@@ -98,5 +101,16 @@ class alignas(64) AtomShard {
   std::uint32_t retired_count_ = 0;
   std::uint64_t retired_[kRetired] = {};
 };
+
+template <class Visit>
+void AtomShard::visit_malloced(Visit&& visit) {
+  const std::lock_guard<AtomMutex> lock(mutex_);
+  const auto visit_array = [&visit](std::uint64_t packed) {
+    const BucketArray array = BucketArray::unpacked(packed);
+    if (!array.is_empty() && array.mapped_bytes() == 0) visit(&array.bucket(0));
+  };
+  visit_array(array_.load(std::memory_order_relaxed));
+  for (std::uint32_t i = 0; i < retired_count_; ++i) visit_array(retired_[i]);
+}
 
 }  // namespace tare

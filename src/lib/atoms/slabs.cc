@@ -2,37 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <mutex>
 
 #include "lib/atoms/range.h"
 
 namespace tare {
-
-CageResult<PageRun> SmallSlabs::allocate(std::size_t size_bytes, std::uint8_t table_id) {
-  const std::lock_guard<AtomMutex> lock(mutex_);
-  if (next_ == end_) {
-    const CageResult<PageRun> got = atom_range::allocate(atom_range::page_bytes(), table_id);
-    if (!got) return got.error();
-    mapped_bytes_ += got.value().size_bytes;
-    ++pages_;
-    auto* page = reinterpret_cast<Page*>(got.value().data);
-    page->next = first_page_;
-    first_page_ = AtomBlock::handle_of(page);
-    next_ = got.value().data + sizeof(Page);
-    end_ = got.value().data + got.value().size_bytes;
-  }
-  // The page's own bytes are taken from its first slab.
-  const std::size_t past_grain = reinterpret_cast<std::uintptr_t>(next_) % kGrain;
-  const std::size_t given = std::min(size_bytes - past_grain, static_cast<std::size_t>(end_ - next_));
-  next_ += given;
-  return PageRun{next_ - given, given, PageRun::Contents::kStale};
-}
-
-void SmallSlabs::add_use(AtomTableUse& use) {
-  const std::lock_guard<AtomMutex> lock(mutex_);
-  use.mapped_bytes += mapped_bytes_;
-  use.unfilled_bytes += static_cast<std::size_t>(end_ - next_) + pages_ * sizeof(Page);
-}
 
 void AtomSlabs::add_free(std::byte* memory, std::size_t bytes) {
   const std::size_t list = list_for(bytes);
@@ -118,28 +91,26 @@ AtomSlabs::Slab* AtomSlabs::link_slab(const PageRun& run, bool is_small) {
   return slab;
 }
 
-CageResult<PageRun> AtomSlabs::memory_for_slab(std::size_t least, SmallSlabs& small, std::uint8_t table_id,
-                                               bool& is_small) {
+CageResult<PageRun> AtomSlabs::memory_for_slab(std::size_t least, TablePages& pages, bool& is_small) {
   const auto round_up = [](std::size_t n, std::size_t unit) { return (n + unit - 1) & ~(unit - 1); };
   const std::size_t page = atom_range::page_bytes();
   is_small = slab_bytes_ < kMostSmallBytes && least <= page / 2;
   if (!is_small) {
-    return atom_range::allocate(round_up(std::max(least, std::min(kMostSlabBytes, slab_bytes_ / 32)), page), table_id);
+    return pages.allocate(round_up(std::max(least, std::min(kMostSlabBytes, slab_bytes_ / 32)), page));
   }
-  const std::size_t wanted = round_up(std::max(least, slab_bytes_ / 16), SmallSlabs::kGrain);
-  CageResult<PageRun> run = small.allocate(wanted, table_id);
+  const std::size_t wanted = round_up(std::max(least, slab_bytes_ / 16), TablePages::kSmallGrain);
+  CageResult<PageRun> run = pages.allocate_small(wanted);
   if (!run || run.value().size_bytes >= least) return run;
   // The end of a page: of use to smaller atoms.
   Slab* rest = link_slab(run.value(), true);
   rest->fill_units = rest->size_units;
   add_free(begin_of(rest), run.value().size_bytes - sizeof(Slab));
-  return small.allocate(wanted, table_id);
+  return pages.allocate_small(wanted);
 }
 
-bool AtomSlabs::add_slab(std::size_t block_bytes, SmallSlabs& small, std::uint8_t table_id) {
+bool AtomSlabs::add_slab(std::size_t block_bytes, TablePages& pages) {
   bool is_small = false;
-  const CageResult<PageRun> run =
-      memory_for_slab(sizeof(Slab) + block_bytes + AtomBlock::kLeastBytes, small, table_id, is_small);
+  const CageResult<PageRun> run = memory_for_slab(sizeof(Slab) + block_bytes + AtomBlock::kLeastBytes, pages, is_small);
   if (!run) {
     error_ = run.error() == CageError::kExhausted ? AtomError::kRangeFull : AtomError::kNoMemory;
     return false;
@@ -151,14 +122,14 @@ bool AtomSlabs::add_slab(std::size_t block_bytes, SmallSlabs& small, std::uint8_
   return true;
 }
 
-std::byte* AtomSlabs::allocate(std::size_t block_bytes, SmallSlabs& small, std::uint8_t table_id) {
+std::byte* AtomSlabs::allocate(std::size_t block_bytes, TablePages& pages) {
   if (block_bytes <= kLargeBytes) {
     if (std::byte* memory = take_free(block_bytes)) return memory;
     if (std::byte* memory = fill(block_bytes)) return memory;
-    if (!add_slab(block_bytes, small, table_id)) return nullptr;
+    if (!add_slab(block_bytes, pages)) return nullptr;
     return fill(block_bytes);
   }
-  if (!add_slab(block_bytes, small, table_id)) return nullptr;
+  if (!add_slab(block_bytes, pages)) return nullptr;
   Slab* slab = slab_at(first_);
   slab->fill_units += static_cast<std::uint32_t>(block_bytes / AtomBlock::kUnit);
   return begin_of(slab);
@@ -187,7 +158,7 @@ AtomSlabs::Killed AtomSlabs::kill_unused() {
   return killed;
 }
 
-void AtomSlabs::reclaim(FreedPages pages) {
+void AtomSlabs::reclaim(TablePages& pages, FreedPages freed) {
   free_.fill(0);
   filled_lists_ = 0;
   std::uint32_t* link = &first_;
@@ -198,7 +169,7 @@ void AtomSlabs::reclaim(FreedPages pages) {
     if (slab->is_empty != 0 && slab->is_small == 0) {
       *link = slab->next;
       if (filling_ == handle) filling_ = 0;
-      return_slab(slab, pages);
+      return_slab(slab, pages, freed);
       continue;
     }
     std::byte* gap = nullptr;  // start of the free blocks up to here
@@ -223,12 +194,12 @@ void AtomSlabs::reclaim(FreedPages pages) {
   }
 }
 
-void AtomSlabs::return_slab(Slab* slab, FreedPages pages) {
+void AtomSlabs::return_slab(Slab* slab, TablePages& pages, FreedPages freed) {
   const PageRun run{reinterpret_cast<std::byte*>(slab), bytes_of(slab), PageRun::Contents::kStale};
   mapped_bytes_ -= run.size_bytes;
   slab_bytes_ -= run.size_bytes;
   unpoison(run.data, run.size_bytes);
-  atom_range::free(run, pages);
+  pages.free(run, freed);
 }
 
 bool AtomSlabs::abandon() {

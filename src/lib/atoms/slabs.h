@@ -2,7 +2,7 @@
 //
 // Slabs are small while the shard is (512 bytes at first, then a 16th of what it has, later a 32nd, up to 64 KiB),
 // because all 16 shards have one that is partly filled: with 16 KiB each a table of 10,000 atoms takes 7 bytes more an
-// atom. A shard's first 16 KiB are in slabs below a page, which share pages that the table carves (SmallSlabs). A text
+// atom. A shard's first 16 KiB are in slabs below a page, which share pages that the table carves (TablePages). A text
 // of more than kLargeBytes has a slab of its own.
 //
 // Not thread-safe: the shard's lock protects it.
@@ -13,49 +13,20 @@
 #include <cstdint>
 
 #include "lib/atoms/block.h"
-#include "lib/atoms/mutex.h"
+#include "lib/atoms/table_pages.h"
 #include "tare/atom_table.h"
 #include "tare/cage.h"
 
 namespace tare {
 
-// Slabs below a page for all shards of a table. They stay until the table goes: 16 KiB a shard or little more.
-class SmallSlabs {
- public:
-  static constexpr std::size_t kGrain = 512;
-
-  // Up to size_bytes, a multiple of the grain: what is left of a page is given as it is.
-  CageResult<PageRun> allocate(std::size_t size_bytes, std::uint8_t table_id);
-
-  void add_use(AtomTableUse& use);
-
-  // Calls give_back(first byte) for every page.
-  template <class GiveBack>
-  void release(GiveBack&& give_back);
-
-  // In the page's first bytes; the rest is carved.
-  struct Page {
-    std::uint32_t next;
-    std::uint32_t reserved;
-  };
-
- private:
-  AtomMutex mutex_;
-  std::uint32_t first_page_ = 0;
-  std::byte* next_ = nullptr;
-  std::byte* end_ = nullptr;
-  std::size_t mapped_bytes_ = 0;
-  std::size_t pages_ = 0;
-};
-
 class AtomSlabs {
  public:
   // A block, poisoned. Null if there is no memory: then error() says why.
-  std::byte* allocate(std::size_t block_bytes, SmallSlabs& small, std::uint8_t table_id);
+  std::byte* allocate(std::size_t block_bytes, TablePages& pages);
   AtomError error() const { return error_; }
 
-  // Makes the blocks without references, old and new, free space; slabs without atoms are freed, as `pages` says.
-  void reclaim(FreedPages pages);
+  // Makes the blocks without references, old and new, free space; slabs without atoms are freed, as `freed` says.
+  void reclaim(TablePages& pages, FreedPages freed);
 
   // Calls visit(block) for every block, free ones too, and slab(bytes of the slab, bytes of it in blocks).
   template <class Visit, class VisitSlab>
@@ -106,11 +77,11 @@ class AtomSlabs {
   std::byte* take_free(std::size_t bytes);
   std::byte* split(SharedHeader* block, std::size_t bytes);
   std::byte* fill(std::size_t bytes);
-  bool add_slab(std::size_t block_bytes, SmallSlabs& small, std::uint8_t table_id);
-  CageResult<PageRun> memory_for_slab(std::size_t least, SmallSlabs& small, std::uint8_t table_id, bool& is_small);
+  bool add_slab(std::size_t block_bytes, TablePages& pages);
+  CageResult<PageRun> memory_for_slab(std::size_t least, TablePages& pages, bool& is_small);
   Slab* link_slab(const PageRun& run, bool is_small);
   void close_filling();
-  void return_slab(Slab* slab, FreedPages pages);
+  void return_slab(Slab* slab, TablePages& pages, FreedPages freed);
 
   std::uint32_t first_ = 0;    // all slabs
   std::uint32_t filling_ = 0;  // the one that is being filled
@@ -121,15 +92,6 @@ class AtomSlabs {
   std::array<std::uint32_t, kLists> free_{};
   static_assert(kLists <= 64);
 };
-
-template <class GiveBack>
-void SmallSlabs::release(GiveBack&& give_back) {
-  while (first_page_ != 0) {
-    auto* page = reinterpret_cast<std::byte*>(AtomBlock::at(first_page_));
-    first_page_ = reinterpret_cast<Page*>(page)->next;
-    give_back(page);
-  }
-}
 
 template <class Visit, class VisitSlab>
 void AtomSlabs::walk(Visit&& visit, VisitSlab&& visit_slab) const {

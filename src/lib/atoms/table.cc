@@ -17,6 +17,7 @@
 #include "lib/atoms/static_lists.h"
 #include "lib/atoms/unused_atoms.h"
 #include "lib/atoms/utf16.h"
+#include "tare/memory_reporter.h"
 #include "tare/static_atoms.h"
 
 namespace tare {
@@ -76,6 +77,12 @@ struct AtomTable::Books {
   // An atom that another thread made before this call is found for sure.
   [[gnu::noinline]] std::uint32_t find_locked(std::string_view text, std::uint64_t hash) {
     return shard(hash).find_locked(text, hash);
+  }
+
+  template <class Visit>
+  void visit_malloced(Visit&& visit) {
+    visit(this);
+    for (AtomShard& shard : shards) shard.visit_malloced(visit);
   }
 
   Atom fail(AtomError why) {
@@ -186,11 +193,11 @@ AtomTable::AtomTable(const AtomTableOptions& options) {
     std::size_t id = 1;
     while (id <= kMostTables && tables.by_id[id].load(std::memory_order_relaxed) != nullptr) ++id;
     if (id <= kMostTables) {
-      made->facts.id = static_cast<std::uint8_t>(id);
+      made->facts.pages.set_owner(static_cast<std::uint8_t>(id));
       tables.by_id[id].store(made, std::memory_order_release);
     }
   }
-  if (made->facts.id == 0) {
+  if (made->facts.pages.id() == 0) {
     made->~Books();
     std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
     construction_error_ = AtomError::kTooManyTables;
@@ -216,16 +223,8 @@ AtomTable::~AtomTable() {
   if (books_ == nullptr) return;
   bool is_empty = true;
   for (AtomShard& shard : books_->shards) is_empty = shard.abandon(books_->facts) && is_empty;
-  books_->facts.small_slabs.release([is_empty](std::byte* page) {
-    const PageRun run{page, atom_range::page_bytes(), PageRun::Contents::kStale};
-    if (is_empty) {
-      unpoison(page, run.size_bytes);
-      atom_range::free(run, FreedPages::kReturn);
-    } else {
-      atom_range::abandon(run);
-    }
-  });
-  tables.by_id[books_->facts.id].store(nullptr, std::memory_order_release);
+  books_->facts.pages.leave(is_empty ? TablePages::Held::kNone : TablePages::Held::kSome);
+  tables.by_id[books_->facts.pages.id()].store(nullptr, std::memory_order_release);
   books_->~Books();
   std::free(books_);  // NOLINT(cppcoreguidelines-no-malloc)
 }
@@ -287,12 +286,29 @@ AtomTableUse AtomTable::use() const {
     use.static_bytes += books_->static_lists[i]->size_bytes;
   }
   for (AtomShard& shard : books_->shards) shard.add_use(use);
-  books_->facts.small_slabs.add_use(use);
-  const std::size_t own = malloc_usable_size(books_);
-  use.malloc_bytes += own;
-  use.table_bytes += own;
+  books_->facts.pages.add_use(use);
+  books_->visit_malloced(
+      [&use](const void* block) { use.malloc_bytes += malloc_usable_size(const_cast<void*>(block)); });
+  use.table_bytes += use.malloc_bytes;
   use.total_bytes = use.mapped_bytes + use.malloc_bytes;
   return use;
+}
+
+void AtomTable::report(ReportSink& sink) const {
+  if (books_ == nullptr) return;
+  const AtomTableUse now = use();
+  sink.non_heap("atoms/handed-out", now.handed_out_bytes, "atoms whose characters others were given to hold");
+  sink.non_heap("atoms/unshared", now.unshared_bytes, "atoms whose characters nobody else was given");
+  sink.non_heap("slack/free", now.free_bytes, "blocks of freed atoms");
+  sink.non_heap("slack/unfilled", now.unfilled_bytes, "slabs: what isn't used yet, and their headers");
+  sink.non_heap("table/pages", now.table_bytes - now.malloc_bytes, "large hash tables");
+  const SizeOf size_of = sink.size_of("table/heap");
+  std::size_t bytes = 0;
+  books_->visit_malloced([&](const void* block) { bytes += size_of(block); });
+  sink.heap("table/heap", bytes, "small hash tables, and the table itself");
+  sink.other_bytes("static", now.static_bytes, "atoms in read-only memory");
+  sink.count("used", now.used_atoms, "dynamic atoms that somebody holds");
+  sink.count("unused", now.unused_atoms, "dynamic atoms that the next gc() frees");
 }
 
 AtomRangeUse AtomTable::range() noexcept { return atom_range::use(); }

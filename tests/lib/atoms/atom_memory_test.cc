@@ -7,6 +7,7 @@
 
 #include "lib/atoms/counted_aligned_alloc.h"
 #include "tare/atom_table.h"
+#include "tare/memory_reporter.h"
 #include "tare/static_atoms.h"
 
 namespace tare {
@@ -81,6 +82,27 @@ TEST(AtomMemory, TellsHandedOutAtomsFromOthers) {
   EXPECT_EQ(use.unshared_atoms, 1U);
   EXPECT_EQ(use.unshared_bytes, 24U);
   share->release();
+}
+
+TEST(AtomMemory, IsReported) {
+  AtomTable table;
+  std::vector<Atom> atoms;
+  for (int i = 0; i < 30'000; ++i) atoms.push_back(table.intern("reported-" + std::to_string(i)));
+  atoms[7].share()->release();
+  ReporterRegistry registry;
+  const ReporterHandle handle = registry.add("explicit/atoms", [&](ReportSink& sink) { table.report(sink); });
+  const MemorySnapshot snapshot = registry.collect();
+  std::size_t total = 0;
+  std::size_t handed_out = 0;
+  std::size_t used = 0;
+  for (const MemoryReport& report : snapshot.reports) {
+    if (report.path.starts_with("explicit/")) total += report.amount;
+    if (report.path == "explicit/atoms/atoms/handed-out") handed_out = report.amount;
+    if (report.path == "atoms/used") used = report.amount;
+  }
+  EXPECT_EQ(total, table.use().total_bytes);
+  EXPECT_EQ(handed_out, 24U);
+  EXPECT_EQ(used, 30'000U);
 }
 
 TEST(AtomMemory, SmallTablesAreSmall) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tare/atom_table.h"
+#include "tare/bytes.h"
 
 namespace tare {
 namespace {
@@ -163,6 +164,20 @@ TEST(Shares, CallBacksServeAForeignString) {
   table.gc();
   EXPECT_EQ(again.text(), "held by an engine");
   again = {};
+  EXPECT_EQ(table.gc(), 1U);
+}
+
+TEST(Shares, AreBytesToWhoHoldsBytes) {
+  AtomTable table;
+  Bytes bytes;
+  {
+    const Atom atom = table.intern("an atom's characters");
+    bytes = Bytes::adopt_shared(atom.share());
+    EXPECT_EQ(static_cast<const void*>(bytes.data()), atom.characters());
+  }
+  table.gc();
+  EXPECT_EQ(bytes.text(), "an atom's characters");
+  bytes = {};
   EXPECT_EQ(table.gc(), 1U);
 }
 

@@ -1,0 +1,63 @@
+// The pages that one table has of the process' range. Tells the recorder, if there is one, about them and what lies in
+// them, as tare/reporter.h has it for pools: so the range hides nothing from `tare run`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/atoms/block.h"
+#include "lib/atoms/mutex.h"
+#include "tare/atom_table.h"
+#include "tare/cage.h"
+#include "tare/reporter.h"
+
+namespace tare {
+
+class TablePages {
+ public:
+  static constexpr std::size_t kSmallGrain = 512;
+
+  // id: 1 to 255.
+  void set_owner(std::uint8_t id) {
+    id_ = id;
+    pool_ = tare_pool_create("AtomTable");
+  }
+  std::uint8_t id() const { return id_; }
+
+  // Whole pages.
+  CageResult<PageRun> allocate(std::size_t size_bytes);
+  void free(const PageRun& run, FreedPages pages);
+
+  // Parts of pages that several shards share, up to size_bytes, a multiple of the grain: what is left of a page is
+  // given as it is. They stay until the table goes: 16 KiB a shard or little more.
+  CageResult<PageRun> allocate_small(std::size_t size_bytes);
+
+  // When the table goes: the shared pages become free, or nobody's if somebody still holds an atom.
+  enum class Held : std::uint8_t { kNone, kSome };
+  void leave(Held held);
+
+  void add_use(AtomTableUse& use);
+
+  // What lies in the pages, for the recorder: atoms and hash tables.
+  bool is_recorded() const { return pool_ != 0; }
+  void tell_made(const void* block, std::size_t size_bytes) const { tare_pool_alloc(pool_, block, size_bytes); }
+  void tell_freed(const void* block) const { tare_pool_free(pool_, block); }
+
+ private:
+  // In a shared page's first bytes; the rest is carved.
+  struct Page {
+    std::uint32_t next;  // handle; 0 ends the list
+    std::uint32_t reserved;
+  };
+
+  tare_pool pool_ = 0;
+  std::uint8_t id_ = 0;
+  AtomMutex mutex_;  // guards the shared pages
+  std::uint32_t first_page_ = 0;
+  std::byte* next_ = nullptr;
+  std::byte* end_ = nullptr;
+  std::size_t small_pages_ = 0;
+  std::size_t small_bytes_ = 0;
+};
+
+}  // namespace tare
