@@ -4,6 +4,7 @@
 #include "core/recording/fold.h"
 #include "core/recording/inherited.h"
 #include "core/recording/size_classes.h"
+#include "core/replay/fresh_tables.h"
 #include "core/replay/program_reports.h"
 #include "core/replay/replay.h"
 #include "core/replay/table_cache.h"
@@ -46,6 +47,16 @@ Result<Tables> replayed(const std::string& path, const RecordingOptions& options
   return tables;
 }
 
+Result<Tables> stored_or_replayed(const std::string& path, const RecordingOptions& options) {
+  if (options.at_ns) return replayed(path, options);
+  const TableCache cache(path);
+  if (std::optional<Tables> stored = cache.load(kCachedTables)) return *std::move(stored);
+  Result<Tables> fresh = replayed(path, options);
+  // a cache that can't be written costs a replay next time, and is no reason to complain now
+  if (fresh) static_cast<void>(cache.store(kCachedTables, *fresh));
+  return fresh;
+}
+
 }  // namespace
 
 struct Recording::State {
@@ -64,21 +75,17 @@ Recording& Recording::operator=(Recording&&) noexcept = default;
 Recording::~Recording() = default;
 
 Result<Recording> Recording::open(const std::string& path, const RecordingOptions& options) {
-  const TableCache cache(path);
-  std::optional<Tables> tables;
-  if (!options.at_ns) tables = cache.load(kCachedTables);
+  std::shared_ptr<const Tables> tables = options.at_ns ? nullptr : fresh_tables::take(path);
   if (!tables) {
-    auto fresh = replayed(path, options);
-    if (!fresh) return fresh.error();
-    tables = *std::move(fresh);
-    // a cache that can't be written costs a replay next time, and is no reason to complain now
-    if (!options.at_ns) static_cast<void>(cache.store(kCachedTables, *tables));
+    auto stored = stored_or_replayed(path, options);
+    if (!stored) return stored.error();
+    tables = std::make_shared<const Tables>(*std::move(stored));
   }
   auto state = std::make_unique<State>();
   state->path = path;
   state->warnings = warnings_of(*tables);
   state->dictionary = dictionary_of(*tables);
-  state->replayed = std::make_shared<const Tables>(*std::move(tables));
+  state->replayed = std::move(tables);
   return Recording(std::move(state));
 }
 

@@ -15,6 +15,7 @@
 #include "core/replay/table_codec.h"
 #include "trace/checksum.h"
 #include "trace/file_bytes.h"
+#include "trace/large_vector.h"
 
 namespace tare::core {
 namespace {
@@ -93,7 +94,7 @@ std::optional<Tables> read_cache(const fs::path& path, const Header& wanted) {
   if (!of_this_trace || header.payload_bytes != static_cast<std::uint64_t>(facts.st_size) - sizeof header) {
     return std::nullopt;
   }
-  std::vector<std::uint8_t> payload(header.payload_bytes);
+  trace::LargeVector<std::uint8_t> payload(header.payload_bytes);
   if (trace::read_at(file.fd(), payload.data(), payload.size(), sizeof header) !=
       static_cast<std::int64_t>(payload.size())) {
     return std::nullopt;

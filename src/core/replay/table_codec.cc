@@ -156,6 +156,9 @@ bool get_column(ByteReader& in, std::size_t rows, Column& column) {
 
 std::vector<std::uint8_t> encode_tables(const Tables& tables) {
   ByteWriter out;
+  std::size_t cells = 0;
+  for (const Table& table : tables.tables) cells += table.rows() * table.columns.size();
+  out.bytes().reserve(cells * 6);  // what a compiler's tables take: growing by doubling would touch twice the pages
   out.varint(tables.tables.size());
   for (const Table& table : tables.tables) {
     out.text(table.name);
