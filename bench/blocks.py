@@ -1,4 +1,5 @@
-"""Bench of the library's blocks beside their peers: atoms, text streams, growing buffers under several allocators.
+"""Bench of the library's blocks beside their peers: atoms, text streams, growing buffers under several allocators,
+compressed pointers.
 
 Each block has a program in bench/blocks that prints what it measured. Every round runs all programs one after the other,
 so that a slow minute of the machine hits them all; medians count. Calls of malloc are counted in runs of their own, once:
@@ -75,10 +76,12 @@ def programs(blocks: list[str], results: Results) -> list[Program]:
             wanted.append(Program("buffers", (allocator,), preloaded))
             if allocator not in NOT_COUNTED:
                 wanted.append(Program("buffers", (allocator,), (COUNT_MALLOC, *preloaded), counts=True))
+    if "pointers" in blocks:
+        wanted.append(Program("pointers"))
     return wanted
 
 
-BLOCKS = ["atoms", "streams", "buffers"]
+BLOCKS = ["atoms", "streams", "buffers", "pointers"]
 
 
 def main() -> int:

