@@ -1,7 +1,10 @@
 // Sampled recordings of real runs: their weighted sums stand for the exact ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "test_launcher.h"
+#include "trace/seen_counts.h"
 
 namespace tare::test {
 namespace {
@@ -49,6 +52,46 @@ TEST(SampledRun, StandsForTheExactOne) {
   }
   EXPECT_NEAR(mean.allocs / exact.allocs, 1, 0.02);
   EXPECT_NEAR(mean.requested / exact.requested, 1, 0.02);
+}
+
+std::vector<RawEvent> events_of_busiest_thread(const RunResult& run) {
+  const std::vector<ThreadEvents> threads = run.only_image().threads();
+  return std::max_element(
+             threads.begin(), threads.end(),
+             [](const ThreadEvents& a, const ThreadEvents& b) { return a.events.size() < b.events.size(); })
+      ->events;
+}
+
+bool is_allocation(const RawEvent& event) { return event.op == trace::Op::Alloc || event.op == trace::Op::Realloc; }
+
+// Before every sampled event stands how much came before it, so that it can be found in the exact recording.
+TEST(SampledRun, CountsWhatItLeavesOut) {
+  const std::vector<std::string> command = {program("tight_realloc"), "20000", "1"};
+  std::vector<std::uint64_t> requested;  // by allocation of the thread
+  std::vector<std::uint64_t> frees;      // before it
+  std::uint64_t freed = 0;
+  for (const RawEvent& event : events_of_busiest_thread(run(command))) {
+    if (event.op == trace::Op::Free) ++freed;
+    if (!is_allocation(event)) continue;
+    requested.push_back(event.requested);
+    frees.push_back(freed);
+  }
+  RunOptions options;
+  options.environment = {"TARE_SAMPLE_BYTES=3000", "TARE_SAMPLE_SEED=3"};
+  trace::SeenCounts seen{};
+  std::size_t found = 0;
+  for (const RawEvent& event : events_of_busiest_thread(run(command, options))) {
+    if (event.op == trace::Op::Seen) seen = trace::SeenCounts::of(event.value);
+    if (!is_allocation(event)) continue;
+    ASSERT_LT(seen.thread_allocations, requested.size());
+    EXPECT_EQ(requested[seen.thread_allocations], event.requested) << "allocation " << seen.thread_allocations;
+    EXPECT_EQ(frees[seen.thread_allocations], seen.thread_frees);
+    EXPECT_GE(seen.allocations, seen.thread_allocations);        // those of the process
+    EXPECT_LE(seen.allocations, seen.thread_allocations + 50u);  // its other thread only starts this one
+    ++found;
+  }
+  EXPECT_GT(found, 100u);
+  EXPECT_LT(found * 5, requested.size());
 }
 
 TEST(SampledRun, IsRepeatable) {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "made_up_trace.h"
+#include "trace/seen_counts.h"
 
 namespace tare::core {
 namespace {
@@ -374,6 +375,36 @@ TEST_P(RandomStreams, PeakEndAndTotalsAreThoseOfTheNaiveCount) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomStreams, testing::Range(0u, 20u));
+
+// Sampled blocks' ages are in allocations that the recorder saw, not in those that it recorded or that these stand for.
+TEST(Replay, AgesOfASampleAreThoseThatTheRecorderCounted) {
+  MadeUpTrace made;
+  made.info.sample_bytes = 1000;
+  const auto shape = made.shape(made.stack(0x2000), 100, 0, 50.0);
+  std::uint32_t seen = 0;
+  std::uint64_t address = 0x10010;
+  const auto live_for = [&](std::uint32_t others) {
+    made.add(trace::EventKind::Seen, trace::SeenCounts{seen, 0, 0}.word());
+    made.alloc(address, shape);
+    seen += 1 + others;
+    made.add(trace::EventKind::Seen, trace::SeenCounts{seen, 0, 0}.word());
+    made.free(address);
+    address += 0x1000;
+  };
+  live_for(0);
+  live_for(15);
+  live_for(16);
+  live_for(17);
+  live_for(100);
+  live_for(70'000);
+  const Tables tables = made.replay();
+  const auto freed = [&](const char* column) { return tables["site_sizes"][column].ints.at(0); };
+  EXPECT_EQ(freed("freed_within_16"), 3);
+  EXPECT_EQ(freed("freed_within_64"), 1);
+  EXPECT_EQ(freed("freed_within_256"), 1);
+  EXPECT_EQ(freed("freed_within_65536"), 0);
+  EXPECT_EQ(freed("freed_later"), 1);
+}
 
 }  // namespace
 }  // namespace tare::core
