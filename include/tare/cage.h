@@ -15,7 +15,7 @@
 // calls neither malloc nor new.
 //
 // Thread-safety: a Cage may be used by any number of threads at once, save for moving and destroying it. One lock is
-// taken for each run; the system is called for every 2 MiB of growth and for pages that are given back. A process that
+// taken for each run; the system is called as the cage grows, an eighth at a time, and for pages given back. A process that
 // forks while another thread is inside a cage leaves the child a cage that must not be used.
 //
 // Source of the idea: "Pointer compression in Oilpan" (2022), whose cage is aligned so that a bit above it is set in

@@ -10,8 +10,8 @@
 #include <new>
 #include <string_view>
 
-#include "lib/cage/poison.h"
 #include "tare/atom.h"
+#include "tare/poison.h"
 
 namespace tare {
 

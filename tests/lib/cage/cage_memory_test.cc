@@ -13,7 +13,10 @@ namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-Cage small_cage() { return std::move(Cage::reserve({.size_bytes = 256 * kMiB}).value()); }
+// Without huge pages, so that every page counts alone on any machine.
+Cage small_cage() {
+  return std::move(Cage::reserve({.size_bytes = 256 * kMiB, .huge_pages = HugePages::kAvoid}).value());
+}
 
 PageRun filled(Cage& cage, std::size_t size_bytes) {
   const PageRun run = cage.allocate(size_bytes).value();
@@ -111,6 +114,14 @@ TEST(CageMemory, BooksGrowWithUse) {
     EXPECT_LT(process_memory_bytes("Rss:"), before + 256 * 1024);
   }
   EXPECT_EQ(cage.resident_bytes(), 0u);
+}
+
+TEST(CageMemory, ASmallCageCostsLittleWhereHugePagesAreTheDefault) {
+  Cage cage = std::move(Cage::reserve().value());
+  const PageRun run = cage.allocate(4096).value();
+  run.data[0] = std::byte{1};
+  EXPECT_EQ(cage.resident_bytes(), 4096u);
+  EXPECT_LE(cage.use().committed_bytes, 128u * 1024) << "a stretch of 2 MiB could become one page";
 }
 
 TEST(CageMemory, HugePagesAreAHint) {

@@ -1,3 +1,0 @@
-// Moved to tare/poison.h.
-#pragma once
-#include "tare/poison.h"
