@@ -1,7 +1,6 @@
 // The hash table of one shard: an array of buckets, any number of them, searched from the one that the hash names.
 //
-// Not a power of two, so that it can grow by half: over all sizes an atom has 7 bytes of it on average, against 8.5
-// when growing doubles. One writer at a time.
+// It grows by doubling, and shrinks to what is needed. An atom has 6.2 to 12.4 bytes of it. One writer at a time.
 #pragma once
 
 #include <cstddef>

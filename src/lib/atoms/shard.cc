@@ -51,7 +51,7 @@ std::uint32_t AtomShard::intern(std::string_view text, std::uint64_t hash, AtomT
 }
 
 // Puts all atoms, as for_each_atom(call) tells them, into an array of another size. Each is hashed again: not to keep
-// the hash saves 4 bytes an atom, and costs 5 ns here, of which there are one or two a lifetime.
+// the hash saves 4 bytes an atom, and costs 5 ns here, of which there is one a lifetime.
 template <class ForEachAtom>
 bool AtomShard::rebuild(std::size_t bucket_count, AtomTableFacts& facts, ForEachAtom&& for_each_atom) {
   if (bucket_count > BucketArray::kMostBuckets) return false;

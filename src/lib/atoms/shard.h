@@ -88,10 +88,9 @@ class alignas(64) AtomShard {
   void free_retired(TablePages& pages);
   void remove_dead(std::size_t left, AtomTableFacts& facts);
   std::size_t sweep_locked(AtomTableFacts& facts, FreedPages freed);
-  // By half; while they are below a page doubled, since every atom is moved once less and little is lost.
-  static std::size_t next_bucket_count(std::size_t count) {
-    return count < 64 ? std::max<std::size_t>(count * 2, 1) : count + count / 2;
-  }
+  // Doubled: by half would save 1.3 bytes an atom on average over all sizes (8.9 now), and moves every atom twice in a
+  // lifetime instead of once: 30 ns of the 95 that making an atom of 164,334 took.
+  static std::size_t next_bucket_count(std::size_t count) { return std::max<std::size_t>(count * 2, 1); }
 
   AtomMutex mutex_;
   std::atomic<std::uint32_t> count_{0};

@@ -58,17 +58,6 @@ std::byte* AtomSlabs::take_free(std::size_t bytes) {
   return nullptr;
 }
 
-// From the slab that is being filled. What would stay behind it must be nothing or a block.
-std::byte* AtomSlabs::fill(std::size_t bytes) {
-  if (filling_ == 0) return nullptr;
-  Slab* slab = slab_at(filling_);
-  const std::size_t left = bytes_of(slab) - std::size_t{slab->fill_units} * AtomBlock::kUnit;
-  if (left != bytes && left < bytes + AtomBlock::kLeastBytes) return nullptr;
-  std::byte* memory = end_of(slab);
-  slab->fill_units += static_cast<std::uint32_t>(bytes / AtomBlock::kUnit);
-  return memory;
-}
-
 // Makes what is left of the slab that was being filled a free block.
 void AtomSlabs::close_filling() {
   if (filling_ == 0) return;
@@ -122,7 +111,7 @@ bool AtomSlabs::add_slab(std::size_t block_bytes, TablePages& pages) {
   return true;
 }
 
-std::byte* AtomSlabs::allocate(std::size_t block_bytes, TablePages& pages) {
+std::byte* AtomSlabs::allocate_elsewhere(std::size_t block_bytes, TablePages& pages) {
   if (block_bytes <= kLargeBytes) {
     if (std::byte* memory = take_free(block_bytes)) return memory;
     if (std::byte* memory = fill(block_bytes)) return memory;

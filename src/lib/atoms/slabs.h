@@ -22,7 +22,12 @@ namespace tare {
 class AtomSlabs {
  public:
   // A block, poisoned. Null if there is no memory: then error() says why.
-  std::byte* allocate(std::size_t block_bytes, TablePages& pages);
+  std::byte* allocate(std::size_t block_bytes, TablePages& pages) {
+    if (filled_lists_ == 0 && block_bytes <= kLargeBytes) {
+      if (std::byte* memory = fill(block_bytes)) return memory;
+    }
+    return allocate_elsewhere(block_bytes, pages);
+  }
   AtomError error() const { return error_; }
 
   // Makes the blocks without references, old and new, free space; slabs without atoms are freed, as `freed` says.
@@ -76,7 +81,18 @@ class AtomSlabs {
   void add_free(std::byte* memory, std::size_t bytes);
   std::byte* take_free(std::size_t bytes);
   std::byte* split(SharedHeader* block, std::size_t bytes);
-  std::byte* fill(std::size_t bytes);
+  std::byte* allocate_elsewhere(std::size_t block_bytes, TablePages& pages);
+
+  // From the slab that is being filled. What would stay behind it must be nothing or a block.
+  std::byte* fill(std::size_t bytes) {
+    if (filling_ == 0) return nullptr;
+    Slab* slab = slab_at(filling_);
+    const std::size_t left = bytes_of(slab) - std::size_t{slab->fill_units} * AtomBlock::kUnit;
+    if (left != bytes && left < bytes + AtomBlock::kLeastBytes) return nullptr;
+    std::byte* memory = end_of(slab);
+    slab->fill_units += static_cast<std::uint32_t>(bytes / AtomBlock::kUnit);
+    return memory;
+  }
   bool add_slab(std::size_t block_bytes, TablePages& pages);
   CageResult<PageRun> memory_for_slab(std::size_t least, TablePages& pages, bool& is_small);
   Slab* link_slab(const PageRun& run, bool is_small);
