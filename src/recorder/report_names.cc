@@ -14,7 +14,7 @@ namespace tare::recorder {
 namespace {
 
 constexpr std::uint32_t kSlots = 2 * trace::kMaxNames;  // 1 MiB of address space, touched as names come
-constexpr std::uint32_t kMostProbes = 64;               // a longer search means a full table
+constexpr std::uint32_t kMostProbes = 256;              // a longer search means a full table
 
 // Bits 0..23 of a slot are the hash's, the rest is the place: as NamedWord has it, from bit 24. Zero: empty; a name has
 // at least the terminating byte's length, see find_name().
@@ -41,8 +41,11 @@ std::uint64_t hash_of(const char* name, std::uint32_t length) {
     name += 8;
     length -= 8;
   }
-  for (; length > 0; --length) hash = (hash ^ static_cast<unsigned char>(*name++)) * 0x100000001b3;
-  return hash ^ hash >> 32;
+  std::uint64_t word = 0;
+  std::memcpy(&word, name, length);
+  hash = (hash ^ word) * 0xbf58476d1ce4e5b9;
+  hash = (hash ^ hash >> 31) * 0x94d049bb133111eb;
+  return hash ^ hash >> 29;
 }
 
 constexpr std::uint64_t slot_word(std::uint64_t hash, trace::StringRef place) {
