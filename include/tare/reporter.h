@@ -48,6 +48,7 @@ struct tare_recorder_v1 {
 static void* tare_dlsym_(void*, const char*) __attribute__((weakref("dlsym")));
 
 /* The recorder's functions; all null where there is none. */
+/* NOLINTBEGIN(modernize-use-nullptr): this is C */
 static __inline__ const struct tare_recorder_v1* tare_recorder_(void) {
   static const struct tare_recorder_v1 none = {sizeof(struct tare_recorder_v1), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   static const struct tare_recorder_v1* found; /* null: not looked for yet */
@@ -59,6 +60,7 @@ static __inline__ const struct tare_recorder_v1* tare_recorder_(void) {
   }
   return recorder;
 }
+/* NOLINTEND(modernize-use-nullptr) */
 #define TARE_RECORDER_PRESENT_
 #define TARE_RECORDER_DO_(function, arguments)                  \
   do {                                                          \

@@ -89,10 +89,9 @@ TEST_F(RecorderInProcess, ThreadBlocksAreUsedAgain) {
 }
 
 TEST_F(RecorderInProcess, ReallocsHoldBothStamps) {
-  Thread* thread = this_thread;
   alloc(made_up(11, 0), 300);
   const StartState here = TARE_HERE;
-  thread = this_thread;
+  Thread* thread = this_thread;
   enter(thread, here);
   const ReallocBegin begin = begin_realloc(thread, here);
   write_realloc(thread, begin, made_up(11, 0),

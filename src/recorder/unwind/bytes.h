@@ -57,6 +57,7 @@ class Reader {
       bad_ = true;
       return value;
     }
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): the bytes checked above are mapped ones
     std::memcpy(&value, reinterpret_cast<const void*>(at_), sizeof(T));
     at_ += sizeof(T);
     return value;
