@@ -143,9 +143,9 @@ bool EventBlockDecoder::State::take_alloc(ShapeId shape, const Dictionary& dicti
   const std::uint64_t usable = dictionary.shapes[index(shape)].usable_bytes;
   const std::uint8_t code = column(Column::AllocCodes).byte();
   if (code > AddressModel::kAllocOther) return false;
-  address = code < AddressModel::kAllocOther ? addresses.guess_alloc(usable, code)
-                                             : take_distance(column(Column::AllocValues), addresses.alloc_base());
-  addresses.allocated(address, shape, usable, code);
+  const std::uint64_t other =
+      code == AddressModel::kAllocOther ? take_distance(column(Column::AllocValues), addresses.alloc_base()) : 0;
+  address = addresses.allocated_by(usable, code, other, shape);
   return true;
 }
 

@@ -19,26 +19,17 @@ constexpr std::size_t kAhead = 12;           // events whose far-off facts are f
 constexpr std::size_t kSmallestPacked = 48;  // below, a zstd frame's own bytes eat the gain
 
 // Where the address of a block allocated in this event block is found again when it is freed. Direct-mapped by address,
-// so that neighbours don't collide; an overwritten entry only costs a longer code.
+// so that neighbours don't collide; an overwritten entry only costs a longer code. Entries of earlier event blocks
+// stay: where one names a block that has the address now, it's the right one.
 class BirthIndex {
  public:
-  void reset() { blocks_.assign(kSlots, AddressModel::kNoBlock); }
-  void put(std::uint64_t address, std::uint32_t block) { blocks_[slot(address)] = block; }
-  void prefetch(std::uint64_t address) const { __builtin_prefetch(&blocks_[slot(address)]); }
-  std::uint32_t find(std::uint64_t address, const AddressModel& model) const {
-    const std::uint32_t block = blocks_[slot(address)];
-    if (block == AddressModel::kNoBlock || model.address_of(block) != address || !model.live(block)) {
-      return AddressModel::kNoBlock;
-    }
-    return block;
+  std::uint32_t& at(std::uint64_t address) {
+    return blocks_[(address >> 4 ^ address >> 20 ^ address >> 36) & (kSlots - 1)];
   }
 
  private:
   static constexpr std::size_t kSlots = 1 << 16;
-  static std::size_t slot(std::uint64_t address) {
-    return (address >> 4 ^ address >> 20 ^ address >> 36) & (kSlots - 1);
-  }
-  std::vector<std::uint32_t> blocks_;
+  std::vector<std::uint32_t> blocks_ = std::vector<std::uint32_t>(kSlots, AddressModel::kNoBlock);
 };
 
 // A column being written. Every event adds at most kMostBytes to one, so it never checks for room.
@@ -53,13 +44,8 @@ class ColumnBuffer {
     }
     end_ = data_.get();
   }
-  void byte(std::uint8_t value) { *end_++ = value; }
-  void varint(std::uint64_t value) { end_ = put_varint(end_, value); }
-  void distance(std::uint64_t from, std::uint64_t to) {
-    const std::uint64_t key = distance_key(from, to);
-    varint(key);
-    if ((key & 1) != 0) byte(static_cast<std::uint8_t>((to - from) & 15));
-  }
+  std::uint8_t* end() const { return end_; }
+  void set_end(std::uint8_t* end) { end_ = end; }
   std::span<const std::uint8_t> bytes() const { return {data_.get(), static_cast<std::size_t>(end_ - data_.get())}; }
 
  private:
@@ -71,25 +57,19 @@ class ColumnBuffer {
 }  // namespace
 
 struct EventBlockEncoder::State {
+  class Pass;
+
   std::array<ColumnBuffer, kColumns> columns;
   SymbolModel symbols;
   AddressModel addresses;
   BirthIndex births;
   std::vector<std::uint32_t> free_stacks;
   std::uint32_t used_shapes = 0;
-  std::uint64_t last_map = 0;
   ByteWriter payload;
   std::vector<std::uint8_t> packed;
   ZSTD_CCtx* zstd = ZSTD_createCCtx();
   ~State() { ZSTD_freeCCtx(zstd); }
 
-  ColumnBuffer& column(Column which) { return columns[static_cast<std::size_t>(which)]; }
-
-  void prefetch(const Event& event, const Dictionary& dictionary) const;
-  void put_symbol(Symbol symbol);
-  void put_alloc(std::uint64_t address, ShapeId shape, const Dictionary& dictionary);
-  // Gives the token for the history.
-  std::uint32_t put_release(std::uint64_t address, Symbol symbol);
   void put_columns(std::span<const Event> events, const Dictionary& dictionary, std::uint64_t first_stamp,
                    std::uint64_t flags);
   void pack();
@@ -98,129 +78,162 @@ struct EventBlockEncoder::State {
 EventBlockEncoder::EventBlockEncoder() : state_(std::make_unique<State>()) {}
 EventBlockEncoder::~EventBlockEncoder() = default;
 
-void EventBlockEncoder::State::put_symbol(Symbol symbol) {
-  ColumnBuffer& codes = column(Column::SymbolCodes);
-  int code = 0;
-  while (code < SymbolModel::kGuesses && symbols.guess(code) != symbol) ++code;
-  if (code < SymbolModel::kGuesses) {
-    codes.byte(static_cast<std::uint8_t>(code));
-  } else if (symbol >= kFirstShapeSymbol) {
-    if (symbol == shape_symbol(ShapeId{used_shapes}, ShapeUse::Alloc)) {
-      codes.byte(kSymbolNewAlloc);
+// One walk over a block's events, with the ends of the columns in registers: what is written as bytes may, for all a
+// compiler knows, be any other variable that lies in memory.
+class EventBlockEncoder::State::Pass {
+ public:
+  Pass(State& state, std::uint64_t first_stamp) : state_(state), last_stamp_(first_stamp) {
+    for (int i = 0; i < kColumns; ++i) ends_[i] = state.columns[i].end();
+  }
+  void finish() {
+    for (int i = 0; i < kColumns; ++i) state_.columns[i].set_end(ends_[i]);
+  }
+
+  [[gnu::always_inline]] void byte(Column column, std::uint64_t value) {
+    *ends_[static_cast<std::size_t>(column)]++ = static_cast<std::uint8_t>(value);
+  }
+  [[gnu::always_inline]] void varint(Column column, std::uint64_t value) {
+    std::uint8_t*& end = ends_[static_cast<std::size_t>(column)];
+    end = put_varint(end, value);
+  }
+  [[gnu::always_inline]] void distance(Column column, std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t key = distance_key(from, to);
+    varint(column, key);
+    if ((key & 1) != 0) byte(column, (to - from) & 15);
+  }
+
+  [[gnu::always_inline]] void put_stamp(std::uint64_t stamp) {
+    const std::uint64_t step = stamp - last_stamp_;
+    last_stamp_ = stamp;
+    if (step < kStampEscape) {
+      byte(Column::StampSteps, step);
     } else {
-      codes.byte(kSymbolShape);
-      column(Column::SymbolValues)
-          .varint(zigzag(static_cast<std::int64_t>(used_shapes) - index(shape_of(symbol))) * 4 +
-                  static_cast<std::uint32_t>(use_of(symbol)));
+      byte(Column::StampSteps, kStampEscape);
+      varint(Column::StampRests, step - kStampEscape);
     }
-  } else if (symbol == static_cast<Symbol>(FreeApi::Free)) {
-    codes.byte(kSymbolFree);
-  } else {
-    codes.byte(kSymbolOtherFree);
-    column(Column::SymbolValues).varint(symbol);
   }
-  if (symbol >= kFirstShapeSymbol) used_shapes = std::max(used_shapes, index(shape_of(symbol)) + 1);
-  symbols.saw(symbol);
-}
 
-void EventBlockEncoder::State::put_alloc(std::uint64_t address, ShapeId shape, const Dictionary& dictionary) {
-  const std::uint64_t usable = dictionary.shapes[index(shape)].usable_bytes;
-  const std::uint8_t code = addresses.find_alloc(usable, address);
-  column(Column::AllocCodes).byte(code);
-  if (code == AddressModel::kAllocOther) column(Column::AllocValues).distance(addresses.alloc_base(), address);
-  births.put(address, addresses.block_count());
-  addresses.allocated(address, shape, usable, code);
-}
-
-std::uint32_t EventBlockEncoder::State::put_release(std::uint64_t address, Symbol symbol) {
-  ColumnBuffer& codes = column(Column::FreeCodes);
-  const std::uint32_t block = births.find(address, addresses);
-  if (block == AddressModel::kNoBlock) {
-    codes.byte(kFreeForeign);
-    column(Column::FreeValues).distance(addresses.foreign_base(), address);
-    addresses.freed_foreign(address);
-    return symbol;
+  [[gnu::always_inline]] void put_symbol(Symbol symbol) {
+    const int code = state_.symbols.find(symbol);
+    byte(Column::SymbolCodes, static_cast<std::uint64_t>(code));
+    if (code == SymbolModel::kGuesses) put_new_symbol(symbol);
+    state_.symbols.saw(symbol);
   }
-  const std::size_t context = symbols.context();
-  const std::uint8_t code = addresses.find_free(block, context);
-  codes.byte(code);
-  if (code == AddressModel::kFreeOther) column(Column::FreeValues).varint(addresses.block_count() - block);
-  const std::uint32_t token = ~shape_symbol(addresses.shape_of(block), ShapeUse::Alloc);
-  addresses.freed(block, context);
-  return token;
-}
 
-void EventBlockEncoder::State::prefetch(const Event& event, const Dictionary& dictionary) const {
-  if (event.kind == EventKind::Free) {
-    births.prefetch(event.address);
-  } else if (event.shape != kNoShape) {
-    __builtin_prefetch(&dictionary.shapes[index(event.shape)].usable_bytes);
+  [[gnu::always_inline]] void put_alloc(std::uint64_t address, ShapeId shape, const Dictionary& dictionary) {
+    AddressModel& addresses = state_.addresses;
+    const std::uint64_t usable = dictionary.shapes[index(shape)].usable_bytes;
+    const std::uint64_t base = addresses.alloc_base();
+    state_.births.at(address) = addresses.block_count();
+    const std::uint8_t code = addresses.allocated(usable, address, shape);
+    byte(Column::AllocCodes, code);
+    if (code == AddressModel::kAllocOther) distance(Column::AllocValues, base, address);
   }
-}
+
+  // Gives the token for the history.
+  [[gnu::always_inline]] std::uint32_t put_release(std::uint64_t address, Symbol symbol) {
+    AddressModel& addresses = state_.addresses;
+    std::uint32_t& birth = state_.births.at(address);
+    const std::uint32_t block = birth;
+    if (block >= addresses.block_count() || addresses.address_of(block) != address) {
+      byte(Column::FreeCodes, kFreeForeign);
+      distance(Column::FreeValues, addresses.foreign_base(), address);
+      addresses.freed_foreign(address);
+      return symbol;
+    }
+    birth = AddressModel::kNoBlock;
+    const std::size_t context = state_.symbols.context();
+    const std::uint8_t code = addresses.find_free(block, context);
+    byte(Column::FreeCodes, code);
+    if (code == AddressModel::kFreeOther) varint(Column::FreeValues, addresses.block_count() - block);
+    addresses.freed(block, context);
+    return ~shape_symbol(addresses.shape_of(block), ShapeUse::Alloc);
+  }
+
+ private:
+  // Corrects the code just written.
+  void put_new_symbol(Symbol symbol) {
+    std::uint8_t& code = ends_[static_cast<std::size_t>(Column::SymbolCodes)][-1];
+    std::uint32_t& used_shapes = state_.used_shapes;
+    if (symbol >= kFirstShapeSymbol) {
+      if (symbol == shape_symbol(ShapeId{used_shapes}, ShapeUse::Alloc)) {
+        code = kSymbolNewAlloc;
+      } else {
+        code = kSymbolShape;
+        varint(Column::SymbolValues, zigzag(static_cast<std::int64_t>(used_shapes) - index(shape_of(symbol))) * 4 +
+                                         static_cast<std::uint32_t>(use_of(symbol)));
+      }
+      // A symbol that was guessed was used before.
+      used_shapes = std::max(used_shapes, index(shape_of(symbol)) + 1);
+    } else if (symbol == static_cast<Symbol>(FreeApi::Free)) {
+      code = kSymbolFree;
+    } else {
+      code = kSymbolOtherFree;
+      varint(Column::SymbolValues, symbol);
+    }
+  }
+
+  State& state_;
+  std::array<std::uint8_t*, kColumns> ends_;
+  std::uint64_t last_stamp_;
+};
 
 void EventBlockEncoder::State::put_columns(std::span<const Event> events, const Dictionary& dictionary,
                                            std::uint64_t first_stamp, std::uint64_t flags) {
-  ColumnBuffer& steps = column(Column::StampSteps);
-  std::uint64_t last_stamp = first_stamp;
-  const auto put_stamp = [&](std::uint64_t stamp) {
-    const std::uint64_t step = stamp - last_stamp;
-    last_stamp = stamp;
-    if (step < kStampEscape) {
-      steps.byte(static_cast<std::uint8_t>(step));
-    } else {
-      steps.byte(kStampEscape);
-      column(Column::StampRests).varint(step - kStampEscape);
-    }
-  };
+  Pass pass(*this, first_stamp);
+  std::uint64_t last_map = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
-    if (i + kAhead < events.size()) prefetch(events[i + kAhead], dictionary);
-    put_stamp(event.stamp);
+    const Event& ahead = events[std::min(i + kAhead, events.size() - 1)];
+    __builtin_prefetch(&births.at(ahead.address));
+    if (ahead.shape != kNoShape) __builtin_prefetch(&dictionary.shapes[index(ahead.shape)].usable_bytes);
+    pass.put_stamp(event.stamp);
     switch (event.kind) {
       case EventKind::Alloc: {
         const Symbol symbol = shape_symbol(event.shape, ShapeUse::Alloc);
-        put_symbol(symbol);
-        put_alloc(event.address, event.shape, dictionary);
+        pass.put_symbol(symbol);
+        pass.put_alloc(event.address, event.shape, dictionary);
         symbols.remember(symbol);
         break;
       }
       case EventKind::ReallocEnd: {
         const Event& start = events[++i];
         const Symbol symbol = shape_symbol(start.shape, ShapeUse::Realloc);
-        put_symbol(symbol);
-        put_release(event.address, symbol);
-        put_stamp(start.stamp);
-        put_alloc(start.address, start.shape, dictionary);
+        pass.put_symbol(symbol);
+        pass.put_release(event.address, symbol);
+        pass.put_stamp(start.stamp);
+        pass.put_alloc(start.address, start.shape, dictionary);
         symbols.remember(symbol);
         break;
       }
       case EventKind::Free: {
         const Symbol symbol = event.api;
-        put_symbol(symbol);
-        if ((flags & kBlockFreeStacks) != 0) {
+        pass.put_symbol(symbol);
+        if ((flags & kBlockFreeStacks) != 0) [[unlikely]] {
           std::uint32_t& guess = free_stacks[symbols.context()];
           const std::uint32_t stack = index(event.shape) + 1;  // kNoShape gives 0
-          column(Column::FreeStacks).varint(zigzag(static_cast<std::int64_t>(stack) - guess));
+          pass.varint(Column::FreeStacks, zigzag(static_cast<std::int64_t>(stack) - guess));
           guess = stack;
         }
-        symbols.remember(put_release(event.address, symbol));
+        symbols.remember(pass.put_release(event.address, symbol));
         break;
       }
       case EventKind::Map:
       case EventKind::Unmap:
-        put_symbol(shape_symbol(event.shape, event.kind == EventKind::Map ? ShapeUse::Map : ShapeUse::Unmap));
-        column(Column::MapAddresses).distance(last_map, event.address);
+        pass.put_symbol(shape_symbol(event.shape, event.kind == EventKind::Map ? ShapeUse::Map : ShapeUse::Unmap));
+        pass.distance(Column::MapAddresses, last_map, event.address);
         last_map = event.address;
         break;
       default:
-        column(Column::SymbolCodes).byte(kSymbolNote);
-        column(Column::Notes).byte(static_cast<std::uint8_t>(event.kind));
-        column(Column::Notes).byte(event.api);
-        column(Column::Notes).varint(event.address);
-        column(Column::Notes).varint(std::uint64_t{index(event.shape) + 1});
+        pass.byte(Column::SymbolCodes, kSymbolNote);
+        pass.byte(Column::Notes, static_cast<std::uint8_t>(event.kind));
+        pass.byte(Column::Notes, event.api);
+        pass.varint(Column::Notes, event.address);
+        pass.varint(Column::Notes, std::uint64_t{index(event.shape) + 1});
         break;
     }
   }
+  pass.finish();
 }
 
 void EventBlockEncoder::State::pack() {
@@ -264,8 +277,6 @@ std::span<const std::uint8_t> EventBlockEncoder::encode(BlockHeader& header, std
   for (ColumnBuffer& buffer : state.columns) buffer.reset(events.size());
   state.symbols.reset();
   state.addresses.reset();
-  state.births.reset();
-  state.last_map = 0;
   if (free_stacks) state.free_stacks.assign(SymbolModel::kByThree, 0);
 
   ByteWriter& payload = state.payload;

@@ -6,18 +6,19 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "trace/event.h"
+#include "trace/freed_list.h"
+#include "trace/living_blocks.h"
 #include "trace/mix_hash.h"
 
 namespace tare::trace {
 
-inline constexpr std::uint32_t kMaxBlockEvents = 1 << 17;
+inline constexpr std::uint32_t kMaxBlockEvents = LivingBlocks::kMost;
 
 // Everything that can follow: frees by entry point, and allocations, reallocs and mappings by shape.
 using Symbol = std::uint32_t;
@@ -37,14 +38,26 @@ class SymbolModel {
 
   void reset();
   Symbol guess(int which) const { return which == 0 ? *slow_ : fast_[which - 1]; }
-  // Tells what came. `token` stands for it in the history: the symbol, or for a free what kind of block it ended.
-  void saw(Symbol symbol) {
-    *slow_ = symbol;
-    int way = 0;
-    while (way < kWays - 1 && fast_[way] != symbol) ++way;
-    for (; way > 0; --way) fast_[way] = fast_[way - 1];
-    fast_[0] = symbol;
+  // The first guess that is `symbol`, or kGuesses. Without branches: which guess is right is what nobody can foresee.
+  int find(Symbol symbol) const {
+    int code = kGuesses;
+    for (int way = kWays - 1; way >= 0; --way) code = fast_[way] == symbol ? way + 1 : code;
+    return *slow_ == symbol ? 0 : code;
   }
+  // Tells what came.
+  void saw(Symbol symbol) {
+    static_assert(kWays == 4);
+    const Symbol first = fast_[0], second = fast_[1], third = fast_[2];
+    const bool is_first = first == symbol;
+    const bool is_second = is_first || second == symbol;
+    const bool is_third = is_second || third == symbol;
+    *slow_ = symbol;
+    fast_[0] = symbol;
+    fast_[1] = is_first ? second : first;
+    fast_[2] = is_second ? third : second;
+    fast_[3] = is_third ? fast_[3] : third;
+  }
+  // `token` stands for what came in the history: the symbol, or for a free what kind of block it ended.
   void remember(std::uint32_t token) {
     history_ = history_ << 20 ^ (token * 0x9e3779b1u >> 12);  // 3 tokens of 20 bits
     context_ = mix_hash(history_ & 0xfffffffffffffffull, 1) >> 40 & (kByThree - 1);
@@ -73,106 +86,142 @@ class AddressModel {
   // Codes below are guesses, the codes themselves say that none was right.
   static constexpr std::uint8_t kAllocOther = 38;
   static constexpr std::uint8_t kFreeOther = 8;
-  static constexpr std::uint32_t kNoBlock = 0xffffffffu;
+  static constexpr std::uint32_t kNoBlock = LivingBlocks::kNone;
 
   AddressModel();
   void reset();
 
-  // The first guess that is `address`, and the address that a guess means.
-  std::uint8_t find_alloc(std::uint64_t usable_bytes, std::uint64_t address);
-  std::uint64_t guess_alloc(std::uint64_t usable_bytes, std::uint8_t code);
-  // The same for blocks by number. `context` is SymbolModel's. kNoBlock where there's nothing to guess.
-  std::uint8_t find_free(std::uint32_t block, std::size_t context) const;
-  std::uint32_t guess_free(std::uint8_t code, std::size_t context) const;
   // What an address that nothing guessed is counted from.
   std::uint64_t alloc_base() const { return last_alloc_; }
   std::uint64_t foreign_base() const { return last_foreign_; }
 
-  // What happened. `code`: the guess that was right, or kAllocOther.
-  void allocated(std::uint64_t address, ShapeId shape, std::uint64_t usable_bytes, std::uint8_t code);
-  void freed(std::uint32_t block, std::size_t context);
+  // A block begins at `address`: gives the first guess that was right, or kAllocOther.
+  std::uint8_t allocated(std::uint64_t usable_bytes, std::uint64_t address, ShapeId shape) {
+    SizeClass& size_class = class_of(usable_bytes);
+    const std::uint8_t code = find_alloc(size_class, address);
+    begin(size_class, usable_bytes, address, shape, code);
+    return code;
+  }
+  // The same where the code is known: gives the address. kAllocOther: it is `other`.
+  std::uint64_t allocated_by(std::uint64_t usable_bytes, std::uint8_t code, std::uint64_t other, ShapeId shape) {
+    SizeClass& size_class = class_of(usable_bytes);
+    const std::uint64_t address = code == kAllocOther ? other : guess_alloc(size_class, code);
+    begin(size_class, usable_bytes, address, shape, code);
+    return address;
+  }
+
+  // Blocks by number. `context` is SymbolModel's. The first guess that is the living block `block`, and the block that
+  // a guess means: kNoBlock where there's nothing to guess.
+  std::uint8_t find_free(std::uint32_t block, std::size_t context) const {
+    if (block_count_ - ages_[context] == block) return 0;
+    if (last_freed_ + freed_step_ == block) return 1;
+    std::uint32_t candidate = living_.older(block_count_);
+    std::uint8_t code = 2;
+    while (candidate > block && code < kFreeOther) {
+      candidate = living_.older(candidate);
+      ++code;
+    }
+    return code;
+  }
+  std::uint32_t guess_free(std::uint8_t code, std::size_t context) const;
+
+  void freed(std::uint32_t block, std::size_t context) {
+    const Block& dead = blocks_[block];
+    living_.remove(block);
+    ages_[context] = block_count_ - block;
+    freed_step_ = block - last_freed_;
+    last_freed_ = block;
+    classes_[dead.size_class].freed.push(dead.address);
+    push_any(dead.address);
+  }
   // Freed, but allocated before this event block or by another thread.
-  void freed_foreign(std::uint64_t address);
+  void freed_foreign(std::uint64_t address) {
+    push_any(address);
+    last_foreign_ = address;
+  }
 
   std::uint32_t block_count() const { return block_count_; }
   std::uint64_t address_of(std::uint32_t block) const { return blocks_[block].address; }
   ShapeId shape_of(std::uint32_t block) const { return blocks_[block].shape; }
-  bool live(std::uint32_t block) const { return blocks_[block].live; }
+  bool live(std::uint32_t block) const { return living_.has(block); }
+  void prefetch(std::uint32_t block) const { __builtin_prefetch(&blocks_[block]); }
 
  private:
-  // Addresses freed last, newest first. Allocators hand out the newest of a size most of the time, but with per-thread
-  // caches, sorted bins and splitting one of the last 32 another fifth of it.
-  template <std::uint32_t kDepth>
-  class Freed {
-   public:
-    std::uint64_t at(std::uint32_t depth) const { return ring_[(head_ - depth) % kDepth]; }
-    // kDepth where it isn't there.
-    std::uint32_t find(std::uint64_t address) const {
-      // Mostly it isn't: ask that of all places at once, by 32 bits of each, before looking where.
-      const std::uint32_t key = key_of(address);
-      std::uint32_t any = 0;
-      for (std::uint32_t i = 0; i < kDepth; i += 4) {
-        Keys four;
-        __builtin_memcpy(&four, &keys_[i], sizeof(four));
-        const Keys equal = four == key;
-        any |= equal[0] | equal[1] | equal[2] | equal[3];
-      }
-      if (any == 0) return kDepth;
-      for (std::uint32_t depth = 0; depth < kDepth; ++depth) {
-        if (at(depth) == address) return depth;
-      }
-      return kDepth;
-    }
-    void push(std::uint64_t address) { put(++head_, address); }
-    void drop(std::uint32_t depth) {
-      for (; depth > 0; --depth) put(head_ - depth, at(depth - 1));
-      put(head_--, 0);
-    }
-
-   private:
-    static_assert(kDepth <= 32 && (kDepth & (kDepth - 1)) == 0);
-    typedef std::uint32_t Keys __attribute__((vector_size(16)));
-    static std::uint32_t key_of(std::uint64_t address) { return static_cast<std::uint32_t>(address >> 4); }
-    void put(std::uint32_t place, std::uint64_t address) {
-      ring_[place % kDepth] = address;
-      keys_[place % kDepth] = key_of(address);
-    }
-    std::array<std::uint64_t, kDepth> ring_{};  // 0: none
-    std::array<std::uint32_t, kDepth> keys_{};
-    std::uint32_t head_ = kDepth;
-  };
-  static constexpr std::uint32_t kClassDepth = 32;
   static constexpr std::uint32_t kAnyDepth = 4;
   static constexpr std::uint8_t kFirstAnyCode = 2;                            // 2..5
   static constexpr std::uint8_t kFirstClassCode = kFirstAnyCode + kAnyDepth;  // of the second newest: 6..36
-  static constexpr std::uint8_t kStepCode = kFirstClassCode + kClassDepth - 1;
+  static constexpr std::uint8_t kStepCode = kFirstClassCode + FreedList::kDepth - 1;
   static_assert(kStepCode + 1 == kAllocOther);
+  static constexpr std::uint64_t kGlibcHeaderBytes = 8;  // between neighbours cut off the top of a glibc heap
   static constexpr std::size_t kClasses = 256;
   struct SizeClass {  // of one usable size
     std::uint64_t usable_bytes = 0;
     std::uint64_t last_address = 0;
     std::uint64_t step = 0;
-    Freed<kClassDepth> freed;
+    // Allocators hand out the newest of a size most of the time, but with per-thread caches, sorted bins and splitting
+    // one of the last 32 another fifth of it.
+    FreedList freed;
   };
   struct Block {
     std::uint64_t address;
     ShapeId shape;
-    std::uint32_t newer;  // neighbours in the list of live blocks, by age
-    std::uint32_t older;
-    std::uint8_t size_class;
-    bool live;
+    std::uint32_t size_class;
   };
-  SizeClass& class_of(std::uint64_t usable_bytes, std::size_t& slot);
+
+  SizeClass& class_of(std::uint64_t usable_bytes) {
+    SizeClass& size_class = classes_[mix_hash(usable_bytes, 2) >> 33 & (kClasses - 1)];
+    if (size_class.usable_bytes != usable_bytes) [[unlikely]] {
+      size_class.usable_bytes = usable_bytes;
+      size_class.last_address = size_class.step = 0;
+      size_class.freed.clear();
+    }
+    return size_class;
+  }
+
+  std::uint8_t find_alloc(const SizeClass& size_class, std::uint64_t address) const {
+    if (size_class.freed.newest() == address) return 0;
+    if (last_alloc_end_ == address) return 1;
+    std::uint32_t any = kAnyDepth;
+    for (std::uint32_t depth = kAnyDepth; depth-- > 0;) any = any_[depth] == address ? depth : any;
+    if (any < kAnyDepth) return static_cast<std::uint8_t>(kFirstAnyCode + any);
+    const std::uint32_t depth = size_class.freed.find(address);
+    if (depth < FreedList::kDepth) return static_cast<std::uint8_t>(kFirstClassCode + depth - 1);
+    return size_class.last_address + size_class.step == address ? kStepCode : kAllocOther;
+  }
+  std::uint64_t guess_alloc(const SizeClass& size_class, std::uint8_t code) const;
+
+  void begin(SizeClass& size_class, std::uint64_t usable_bytes, std::uint64_t address, ShapeId shape,
+             std::uint8_t code) {
+    if (code == 0) {
+      size_class.freed.drop_newest();
+    } else if (code >= kFirstAnyCode && code < kStepCode) {
+      drop(size_class, code);
+    }
+    size_class.step = address - size_class.last_address;
+    size_class.last_address = address;
+    last_alloc_ = address;
+    last_alloc_end_ = address + usable_bytes + kGlibcHeaderBytes;
+    living_.add(block_count_);
+    blocks_[block_count_++] = {address, shape, static_cast<std::uint32_t>(&size_class - classes_.data())};
+  }
+  void drop(SizeClass& size_class, std::uint8_t code);
+
+  void push_any(std::uint64_t address) {
+    any_[3] = any_[2];
+    any_[2] = any_[1];
+    any_[1] = any_[0];
+    any_[0] = address;
+  }
   std::uint32_t live_or_none(std::uint32_t block) const {
-    return block < block_count_ && blocks_[block].live ? block : kNoBlock;
+    return block < block_count_ && living_.has(block) ? block : kNoBlock;
   }
 
   std::unique_ptr<Block[]> blocks_;  // of the kMaxBlockEvents that an event block can have at most
+  LivingBlocks living_;
   std::uint32_t block_count_ = 0;
   std::vector<SizeClass> classes_;
-  std::vector<std::uint32_t> ages_;  // by context: allocations between birth and death, the last time
-  Freed<kAnyDepth> any_;             // freed last, whatever its size
-  std::uint32_t newest_live_ = kNoBlock;
+  std::vector<std::uint32_t> ages_;             // by context: allocations between birth and death, the last time
+  std::array<std::uint64_t, kAnyDepth> any_{};  // freed last, newest first, whatever its size
   std::uint32_t last_freed_ = 0;
   std::uint32_t freed_step_ = 0;
   std::uint64_t last_alloc_ = 0;

@@ -51,7 +51,8 @@ class SpoolDecoder {
 
   // Decodes the words that follow the first state.words_done of the chunk, whole events only, and appends to `out`.
   // Rows up to the ones used must be in the dictionary. After damage, events before it were appended and the rest of
-  // the chunk can't be read: skip it.
+  // the chunk can't be read: skip it. `words` may lie in the program's memory: what it writes there meanwhile makes
+  // other events, and does no harm.
   ChunkDamage decode(ThreadDecodeState& state, std::span<const std::uint64_t> words, EventBuffer& out);
 
  private:

@@ -123,20 +123,26 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
   if (!full && depth == DrainDepth::Usual && spool_->table_counts().threads < 2) return false;
   // Before the events: what isn't committed below then begins, and is stamped, later.
   stream.idle = full || control.busy.load(std::memory_order_acquire) == 0;
-  const std::uint64_t words =
+  const std::uint64_t committed_words =
       std::min<std::uint64_t>(control.committed.load(std::memory_order_acquire), kChunkBytes) / 8;
   const SpoolCounts tables = spool_->table_counts();
   ThreadDecodeState& decode = stream.packer.decode;
-  if (words > decode.words_done && !stream.damaged) {
+  if (committed_words > decode.words_done && !stream.damaged) {
+    std::span<const std::uint64_t> words;
     Status status = spool_->file().grow(tables, dictionary_);
-    if (status) status = spool_->file().read_words(front.index, decode.words_done, words - decode.words_done, words_);
+    if (const std::uint64_t* const mapped = spool_->words(front.index)) {
+      words = {mapped + decode.words_done, mapped + committed_words};
+    } else if (status) {
+      status = spool_->file().read_words(front.index, decode.words_done, committed_words - decode.words_done, words_);
+      words = words_;
+    }
     if (!status) {
       failure_ = status.error();
       return false;
     }
     EventBuffer& pending = stream.packer.pending;
     const std::size_t before = pending.size();
-    if (const ChunkDamage damage = decoder_->decode(decode, words_, pending)) {
+    if (const ChunkDamage damage = decoder_->decode(decode, words, pending)) {
       stream.damaged = true;
       warnings_.push_back("process " + std::to_string(record_.info.pid) + " wrote over its own recording (" +
                           damage.what + "); up to 64 KiB of events are missing");

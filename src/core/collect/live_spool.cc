@@ -33,7 +33,7 @@ Result<LiveSpool> LiveSpool::open(const std::string& path) {
   LiveSpool spool(std::move(*file));
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return cannot_map(path);
-  struct stat status;
+  struct stat status{};
   void* header = MAP_FAILED;
   void* controls = MAP_FAILED;
   std::uint64_t mapped = 0;
@@ -47,6 +47,9 @@ Result<LiveSpool> LiveSpool::open(const std::string& path) {
   }
   const int error = errno;
   ::close(fd);
+  if (static_cast<std::uint64_t>(status.st_size) > kChunks) {
+    spool.file_chunks_ = (static_cast<std::uint64_t>(status.st_size) - kChunks) / kChunkBytes;
+  }
   if (header != MAP_FAILED) spool.header_ = static_cast<SpoolHeader*>(header);
   if (controls != MAP_FAILED) spool.controls_ = static_cast<ChunkControl*>(controls);
   spool.mapped_controls_ = static_cast<std::uint32_t>(mapped);
@@ -61,13 +64,32 @@ LiveSpool::LiveSpool(LiveSpool&& other) noexcept
     : file_(std::move(other.file_)),
       header_(std::exchange(other.header_, nullptr)),
       controls_(std::exchange(other.controls_, nullptr)),
-      mapped_controls_(other.mapped_controls_) {}
+      mapped_controls_(other.mapped_controls_),
+      file_chunks_(other.file_chunks_),
+      windows_(std::move(other.windows_)) {}
 
 LiveSpool::~LiveSpool() { unmap(); }
 
 void LiveSpool::unmap() {
   if (header_ != nullptr) ::munmap(header_, kHeaderBytes);
   if (controls_ != nullptr) ::munmap(controls_, mapped_controls_ * sizeof(ChunkControl));
+  for (void* window : windows_) {
+    if (window != nullptr) ::munmap(window, kWindowChunks * kChunkBytes);
+  }
+}
+
+const std::uint64_t* LiveSpool::words(std::uint32_t chunk) {
+  if (chunk >= file_chunks_) return nullptr;  // beyond the file's end, where reading would be a SIGBUS
+  const std::uint32_t number = chunk / kWindowChunks;
+  if (number >= windows_.size()) windows_.resize(number + 1);
+  void*& window = windows_[number];
+  if (window == nullptr) {
+    window = ::mmap(nullptr, kWindowChunks * kChunkBytes, PROT_READ, MAP_SHARED, file_.fd(),
+                    static_cast<off_t>(chunk_offset(number * kWindowChunks)));
+    if (window == MAP_FAILED) window = nullptr;
+    if (window == nullptr) return nullptr;
+  }
+  return static_cast<const std::uint64_t*>(window) + chunk % kWindowChunks * (kChunkBytes / 8);
 }
 
 std::uint32_t LiveSpool::chunk_count() const {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "trace/result.h"
 #include "trace/spool_file.h"
@@ -26,6 +27,9 @@ class LiveSpool {
   bool orphaned() const;
   trace::ChunkControl& control(std::uint32_t chunk) const { return controls_[chunk]; }
 
+  // The chunk's words as they lie in the spool, which the program may still change. Null where they can't be mapped.
+  const std::uint64_t* words(std::uint32_t chunk);
+
   // Full becomes Held: decoded, but not yet safe in the trace.
   void hold(std::uint32_t chunk);
   // A held chunk's events are safe: the program may have it.
@@ -39,6 +43,10 @@ class LiveSpool {
   trace::SpoolHeader* header_ = nullptr;
   trace::ChunkControl* controls_ = nullptr;
   std::uint32_t mapped_controls_ = 0;
+  std::uint64_t file_chunks_ = 0;
+  // Read where they lie, chunks cost a fault the first time; copied by pread they cost 4 ns an event every time.
+  static constexpr std::uint32_t kWindowChunks = 1024;  // 64 MiB: all that a program has while it is drained
+  std::vector<void*> windows_;                          // null: not mapped yet
 };
 
 }  // namespace tare::core
