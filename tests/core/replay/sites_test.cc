@@ -75,6 +75,8 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "<alloc::vec::Vec<u32>>::push",
         "<alloc::vec::Vec<T,A> as core::clone::Clone>::clone",
         "<u8 as alloc::slice::hack::ConvertVec>::to_vec",
+        "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec::<alloc::alloc::Global>",
+        "<str>::to_owned",
         "<T as alloc::string::ToString>::to_string",
         "<core::iter::adapters::map::Map<I,F> as core::iter::traits::iterator::Iterator>::fold",
         "alloc::string::String::push_str",
