@@ -1,5 +1,5 @@
 """Bench of the library's blocks beside their peers: atoms, text streams, growing buffers under several allocators,
-compressed pointers.
+arenas, compressed pointers.
 
 Each block has a program in bench/blocks that prints what it measured. Every round runs all programs one after the other,
 so that a slow minute of the machine hits them all; medians count. Calls of malloc are counted in runs of their own, once:
@@ -29,8 +29,9 @@ ALLOCATORS = {
     "mimalloc": LIBRARIES / "libmimalloc.so.2.0",
     "tcmalloc": LIBRARIES / "libtcmalloc_minimal.so.4",
 }
-# gperftools ends the program where its malloc is called through another library's
-NOT_COUNTED = {"tcmalloc"}
+# gperftools ends the program where its malloc is called through another library's, and mimalloc's aligned operator new
+# calls no function that could be counted
+NOT_COUNTED = {("buffers", "tcmalloc"), ("arenas", "tcmalloc"), ("arenas", "mimalloc")}
 
 
 @dataclass(frozen=True)
@@ -67,21 +68,23 @@ def programs(blocks: list[str], results: Results) -> list[Program]:
     if "streams" in blocks:
         wanted.append(Program("streams"))
         wanted.append(Program("streams", preloaded=(COUNT_MALLOC,), counts=True))
-    if "buffers" in blocks:
+    for block in ("buffers", "arenas"):
+        if block not in blocks:
+            continue
         for allocator, library in ALLOCATORS.items():
             if library is not None and not library.exists():
                 results.remark(f"{allocator} isn't installed")
                 continue
             preloaded = () if library is None else (library,)
-            wanted.append(Program("buffers", (allocator,), preloaded))
-            if allocator not in NOT_COUNTED:
-                wanted.append(Program("buffers", (allocator,), (COUNT_MALLOC, *preloaded), counts=True))
+            wanted.append(Program(block, (allocator,), preloaded))
+            if (block, allocator) not in NOT_COUNTED:
+                wanted.append(Program(block, (allocator,), (COUNT_MALLOC, *preloaded), counts=True))
     if "pointers" in blocks:
         wanted.append(Program("pointers"))
     return wanted
 
 
-BLOCKS = ["atoms", "streams", "buffers", "pointers"]
+BLOCKS = ["atoms", "streams", "buffers", "arenas", "pointers"]
 
 
 def main() -> int:

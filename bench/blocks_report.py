@@ -199,6 +199,19 @@ def atoms(results: Results) -> str:
     return "\n".join(parts)
 
 
+def arenas(results: Results) -> str:
+    all_cases = cases(results, "arena-")
+    metrics = [("time", "ns", 1), ("final_ratio", "final", 2), ("mallocs", "mallocs", 1)]
+    return f"""\
+### Arenas
+
+Documents of 1 KiB to 1 MiB, of objects from 16 to 128 bytes and a table of a power of two here and there, dropped as a
+whole. Time an object; final is what all blocks take by what was asked for. Each subject has a process of its own. On glibc
+most of the time is the system's: a document's chunks go back to it, and come as new pages for the next.
+
+{matrix(results, all_cases, metrics, "arena")}"""
+
+
 def pointers(results: Results) -> str:
     """A row a case, with what a step costs beside a plain pointer's."""
     all_cases = cases(results, "pointer-")
@@ -230,6 +243,8 @@ def section(results: Results, runs: int) -> str:
         parts.append(streams(results))
     if cases(results, "buffer-"):
         parts.append(buffers(results))
+    if cases(results, "arena-"):
+        parts.append(arenas(results))
     if cases(results, "pointer-"):
         parts.append(pointers(results))
     return "\n".join(parts)

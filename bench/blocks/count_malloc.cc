@@ -42,6 +42,11 @@ TARE_EXPORT void* realloc(void* block, std::size_t size) {
   static auto* const real = next<void* (*)(void*, std::size_t)>("realloc");
   return counted(real(block, size));
 }
+// What operator new with an alignment calls
+TARE_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  static auto* const real = next<void* (*)(std::size_t, std::size_t)>("aligned_alloc");
+  return counted(real(alignment, size));
+}
 }
 
 // Allocators have operators of their own, which wouldn't come by here.

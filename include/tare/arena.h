@@ -14,10 +14,10 @@
 // Every request is exactly what good_size says of the allocator that runs; there is no slop in it that could be
 // avoided.
 //
-// The first chunk is small, each further one as large as all before it together, up to a limit. What is larger than a
-// quarter of a chunk gets a block of its own, without books in it: 64 KiB ask for 64 KiB. So no more than a quarter of
-// a chunk is ever left behind unused. Chunks that become empty go back to the allocator at once: keeping them for later
-// is what allocators do already.
+// The first chunk is small, each further one half as large as all before it together, up to a limit. What is larger
+// than a quarter of a chunk gets a block of its own, without books in it: 64 KiB ask for 64 KiB. So no more than a
+// quarter of a chunk is ever left behind unused. Chunks that become empty go back to the allocator at once: keeping
+// them for later is what allocators do already.
 //
 // Thread-safety: one thread at a time. Nothing here throws; destructors of what lies in the arena aren't run.
 #pragma once
@@ -191,7 +191,8 @@ class Arena {
   void* take_from_new_chunk(std::size_t bytes, std::size_t alignment) noexcept;
   Chunk* new_chunk(std::size_t wanted_bytes) noexcept;
   Chunk* new_large_block(std::size_t wanted_bytes) noexcept;
-  void free_newest() noexcept;
+  void free_chunk(Chunk* chunk) noexcept;
+  void free_down_to(const Chunk* last, const Chunk* kept) noexcept;
   void poison_room() noexcept;
   void go_to(Chunk* chunk, std::uintptr_t top) noexcept;
 

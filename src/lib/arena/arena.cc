@@ -68,7 +68,9 @@ void* Arena::take_from_new_chunk(std::size_t bytes, std::size_t alignment) noexc
   const std::size_t needed = bytes + (alignment > 16 ? alignment : 0);
   constexpr std::size_t kLeastChunk = 256;  // books of large blocks, 24 bytes, are not to be large themselves
   const std::size_t first = std::max(options_.first_chunk_bytes, kLeastChunk);
-  const std::size_t usual = std::clamp(committed_bytes_, first, std::max(first, options_.largest_chunk_bytes));
+  // Half of what there is: documents of 1 KiB to 1 MiB then take 1.18 of what was asked for; with as much again, 1.28
+  // and 7 calls of malloc instead of 9; with a quarter, 1.16 and 11.
+  const std::size_t usual = std::clamp(committed_bytes_ / 2, first, std::max(first, options_.largest_chunk_bytes));
   Chunk* chunk = nullptr;
   if (current_ != nullptr && needed > usual / 4) {
     chunk = new_large_block(needed);
@@ -124,18 +126,38 @@ void Arena::go_to(Chunk* chunk, std::uintptr_t top) noexcept {
   top_ = top;
 }
 
-// The books of a large block lie in an older chunk, which is still there, or in the block that was current then.
-void Arena::free_newest() noexcept {
-  Chunk* chunk = newest_;
+void Arena::free_chunk(Chunk* chunk) noexcept {
   void* memory = memory_of(chunk);
   const std::size_t size = chunk->size_bytes;
-  newest_ = chunk->previous;
   --chunk_count_;
   if (chunk->is_apart) --large_count_;
   committed_bytes_ -= size;
   if (log_ != nullptr) log_->shrink(memory);
   unpoison(memory, size);
   options_.source.free(options_.source.context, memory, size);
+}
+
+// Frees what is newer than `last`, but not `kept`. Large blocks first and newest first, for their books lie in what is
+// older. Then chunks from the oldest on: glibc gives the heap's top back to the system whenever 128 KiB of it are free,
+// which from the newest on is with nearly every chunk.
+void Arena::free_down_to(const Chunk* last, const Chunk* kept) noexcept {
+  Chunk* oldest = nullptr;
+  while (newest_ != last) {
+    assert(newest_ != nullptr);  // else the mark is of another arena, or was ended by an earlier rewind() or reset()
+    Chunk* chunk = newest_;
+    newest_ = chunk->previous;
+    if (chunk->is_apart) {
+      free_chunk(chunk);
+    } else {
+      chunk->previous = oldest;
+      oldest = chunk;
+    }
+  }
+  while (oldest != nullptr) {
+    Chunk* chunk = oldest;
+    oldest = chunk->previous;
+    if (chunk != kept) free_chunk(chunk);
+  }
 }
 
 Arena::Mark Arena::mark() const noexcept {
@@ -150,10 +172,7 @@ Arena::Mark Arena::mark() const noexcept {
 
 void Arena::rewind(const Mark& mark) noexcept {
   if (log_ != nullptr) log_->free_to(mark.logged);
-  while (newest_ != mark.newest) {
-    assert(newest_ != nullptr);  // else the mark is of another arena, or was ended by an earlier rewind() or reset()
-    free_newest();
-  }
+  free_down_to(mark.newest, nullptr);
   go_to(mark.current, mark.top);
   left_behind_bytes_ = mark.left_behind_bytes;
   poison_room();
@@ -170,13 +189,7 @@ void Arena::reset(ArenaReset how) noexcept {
   for (Chunk* chunk = newest_; chunk != nullptr && how == ArenaReset::kKeep; chunk = chunk->previous) {
     if (!chunk->is_apart && (kept == nullptr || chunk->size_bytes > kept->size_bytes)) kept = chunk;
   }
-  while (newest_ != nullptr) {
-    if (newest_ == kept) {
-      newest_ = kept->previous;
-    } else {
-      free_newest();
-    }
-  }
+  free_down_to(nullptr, kept);
   left_behind_bytes_ = 0;
   newest_ = kept;
   if (kept != nullptr) kept->previous = nullptr;
