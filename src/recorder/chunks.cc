@@ -91,6 +91,37 @@ bool Recorder::next_chunk(Thread* thread) {
   return true;
 }
 
+void Recorder::prepare_for_filter() {
+  constexpr int kChunks = 256;  // 16 MiB: 40 ms of a program that does nothing but allocate
+  constexpr std::uint64_t kRowBytes = 1 << 20;
+  constexpr std::uint64_t kOtherBytes = 256 << 10;
+  if (!alive()) return;
+  const sys::SignalsBlocked blocked;
+  if (!lock_.lock()) return;
+  for (int i = 0; i < kChunks; ++i) {
+    const std::uint32_t chunk = spool_->grow();
+    if (chunk == kNoChunk) break;
+    spool_->keep(chunk);
+  }
+  lock_.unlock();
+  const trace::SpoolHeader& header = *spool_->header();
+  using Region = Tables::Region;
+  spool_->ensure(Region::Rows, header.row_count.load() * sizeof(trace::Row) + kRowBytes);
+  spool_->ensure(Region::Modules, header.module_count.load() * sizeof(trace::ModuleEntry) + kOtherBytes);
+  spool_->ensure(Region::Strings, header.string_bytes.load() + kOtherBytes);
+}
+
+void Recorder::stop() {
+  if (!alive()) return;
+  alive_ = &never_alive_;
+  phase_.store(Phase::Off, std::memory_order_release);
+}
+
+void Recorder::flag_unheard() {
+  if (alive()) spool_->header()->flags.fetch_or(trace::kSpoolUnheard, std::memory_order_release);
+  launcher_.wake();
+}
+
 // Nobody will make room: said once, where the user can still do something about it.
 void Recorder::complain_of_full_disk() {
   if (said_full_) return;

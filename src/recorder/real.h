@@ -16,7 +16,7 @@ struct RealFunctions {
 
 // Valid from the start: functions that look the rest up at the first call, serving themselves from the bootstrap arena
 // meanwhile.
-extern RealFunctions real;
+extern RealFunctions real __asm__("tare_real_functions");
 
 struct Allocator {
   trace::AllocatorKind kind;

@@ -51,6 +51,13 @@ class Recorder {
   void leave_notice(Notice& notice, const char* program, const char* reason) const {
     if (launched_) notice.leave(directory_, program, reason);
   }
+  // The program is about to forbid itself (and thereby us) to get memory: takes what a launcher is to drain in turn.
+  void prepare_for_filter();
+  // What the program does from now on can't be recorded.
+  void stop();
+  const char* program() const { return program_; }
+  // Waking the launcher is forbidden: it has to look by itself.
+  void flag_unheard();
   // The program's malloc isn't ours: little or nothing will be recorded.
   void flag_bypassed();
   // At the process's end: says so in the spool. Events that other libraries' destructors make still follow.

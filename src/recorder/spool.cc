@@ -311,6 +311,16 @@ std::uint32_t Spool::pop_free() {
   }
 }
 
+void Spool::keep(std::uint32_t chunk) {
+  std::atomic<std::uint64_t>& head = header_->free_chunks;
+  std::uint64_t seen = head.load(std::memory_order_relaxed);
+  std::uint64_t wanted;
+  do {
+    control(chunk).next_free = static_cast<std::uint32_t>(seen);
+    wanted = ((seen >> 32) + 1) << 32 | (chunk + 1);
+  } while (!head.compare_exchange_weak(seen, wanted, std::memory_order_acq_rel, std::memory_order_relaxed));
+}
+
 bool Spool::leaves_reserve() const {
   struct statfs space = {};
   if (sys::failed(sys::call(SYS_statfs, sys::word(path_), sys::word(&space)))) return true;  // deleted, or chroot

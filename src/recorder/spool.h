@@ -65,6 +65,8 @@ class Spool {
   }
   // A chunk never used before, or kNoChunk: limit reached, disk full, or no address space. One caller at a time.
   std::uint32_t grow();
+  // A chunk from grow() that isn't used now: pop_free() gives it.
+  void keep(std::uint32_t chunk);
   // Chunks that may exist; a launched spool raises it with its threads, and drops it when the launcher is dead.
   void set_chunk_limit(std::uint32_t chunks) { chunk_limit_ = chunks; }
   std::uint32_t chunk_limit() const { return chunk_limit_; }

@@ -9,7 +9,21 @@
 
 namespace tare::recorder::sys {
 
+// What the program's seccomp filters would kill it for: see sandbox.h.
+struct ForbiddenCalls {
+  std::uint64_t words[8] = {};
+  bool any = false;
+
+  bool has(long number) const { return number < 512 && (words[number / 64] >> (number % 64) & 1) != 0; }
+  void add(long number) {
+    words[number / 64] |= std::uint64_t{1} << (number % 64);
+    any = true;
+  }
+};
+inline constinit ForbiddenCalls forbidden_calls;
+
 inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+  if (__builtin_expect(forbidden_calls.any, 0) && forbidden_calls.has(number)) return -1;  // EPERM
   long result;
   register long r10 __asm__("r10") = d;
   register long r8 __asm__("r8") = e;
@@ -47,8 +61,15 @@ inline long munmap(const void* address, std::size_t bytes) {
 inline long madvise(const void* address, std::size_t bytes, int advice) {
   return call(SYS_madvise, word(address), static_cast<long>(bytes), advice);
 }
-inline int getpid() { return static_cast<int>(call(SYS_getpid)); }
-inline int gettid() { return static_cast<int>(call(SYS_gettid)); }
+// 0 where it's forbidden.
+inline int getpid() {
+  const long id = call(SYS_getpid);
+  return failed(id) ? 0 : static_cast<int>(id);
+}
+inline int gettid() {
+  const long id = call(SYS_gettid);
+  return failed(id) ? 0 : static_cast<int>(id);
+}
 
 struct Timespec {
   std::int64_t seconds;

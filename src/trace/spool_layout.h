@@ -71,6 +71,7 @@ enum SpoolFlags : std::uint32_t {
   kSpoolSampled = 16,
   kSpoolFreeStacks = 32,
   kSpoolOrphaned = 64,   // the launcher died: growing like a standalone spool since
+  kSpoolUnheard = 256,   // the program's sandbox forbids it to wake the launcher, which has to look by itself
   kSpoolBypassed = 128,  // the program has a malloc of its own in front of the recorder's: little is recorded
 };
 

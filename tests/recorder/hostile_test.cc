@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "test_launcher.h"
 
 namespace tare::test {
@@ -52,6 +54,53 @@ TEST(Hostile, SeccompThatDeniesFilesAndMappings) {
   ASSERT_TRUE(result.exited(0)) << result.wait_status;
   const SpoolImage& image = result.only_image();
   EXPECT_EQ(allocs(image) + image.header().dropped_events.load() / 2, 100'002u);
+}
+
+TEST(Hostile, SeccompThatKills) {
+  for (const char* how : {"kill-prctl", "kill-syscall"}) {
+    const RunResult result = run({program("hostile"), how, "3000000"});
+    ASSERT_TRUE(result.exited(0)) << how << " " << result.wait_status;
+    const SpoolImage& image = result.only_image();
+    EXPECT_EQ(image.header().dropped_events.load(), 0u);
+    EXPECT_GE(allocs(image), 3'000'102u);
+    EXPECT_EQ(image.header().unwind_failures.load(), 0u);
+    EXPECT_NE(image.header().flags.load() & trace::kSpoolUnheard, 0u);
+    EXPECT_NE(image.header().flags.load() & trace::kSpoolEnded, 0u);
+  }
+}
+
+// There even the processor's clock can't be read.
+TEST(Hostile, StrictSeccompEndsTheRecording) {
+  const RunResult result = run({program("hostile"), "strict", "100000"});
+  ASSERT_TRUE(result.exited(0)) << result.wait_status;
+  EXPECT_LT(allocs(result.only_image()), 100u);
+  ASSERT_EQ(result.notices.size(), 1u);
+  EXPECT_EQ(result.notices[0], "hostile\nin seccomp's strict mode from some point on");
+}
+
+// A kernel before 5.14, which has no MADV_POPULATE_WRITE; file systems without fallocate and rename's flags; a kernel
+// before 4.14, which can't wipe a page on fork.
+TEST(Hostile, OldKernels) {
+  for (const char* what : {"no-populate", "no-populate,no-fallocate,no-rename-flags"}) {
+    for (const Launcher launcher : {Launcher::Draining, Launcher::None}) {
+      RunOptions options;
+      options.launcher = launcher;
+      const RunResult result = run({program("filtered"), what, program("burst"), "3000000"}, options);
+      ASSERT_TRUE(result.exited(0)) << what << " " << result.wait_status << result.errors;
+      EXPECT_EQ(result.errors, "");
+      ASSERT_EQ(result.images.size(), 2u);
+      std::uint64_t most = 0;
+      for (const SpoolImage& image : result.images) {
+        most = std::max(most, allocs(image));
+        EXPECT_EQ(image.header().dropped_events.load(), 0u);
+      }
+      EXPECT_GE(most, 3'000'000u);
+    }
+  }
+  const RunResult ancient = run({program("filtered"), "no-wipe", program("burst"), "1000"});
+  ASSERT_TRUE(ancient.exited(0)) << ancient.wait_status;
+  ASSERT_EQ(ancient.notices.size(), 1u);
+  EXPECT_NE(ancient.notices[0].find("the kernel is older than 4.14"), std::string::npos) << ancient.notices[0];
 }
 
 TEST(Hostile, LimitedAddressSpace) {

@@ -60,6 +60,7 @@ class ImageRecording {
   // After finish(): the parent's trace got its last name, which isn't the one written.
   void rename_parent(const std::string& parent_trace);
   bool finished() const { return !spool_; }
+  bool unheard() const { return spool_ && spool_->unheard(); }  // its program fills chunks without waking us
   bool summarized() const { return summarized_; }
 
   const trace::ProcessInfo& info() const { return record_.info; }

@@ -33,6 +33,7 @@ namespace {
 constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kShortestSleepNs = 20 * kMs;  // while waiting for processes whose end sends us no signal
 constexpr std::uint64_t kLongestSleepNs = 1000 * kMs;
+constexpr std::uint64_t kUnheardSleepNs = 2 * kMs;    // of 256 chunks a program that only allocates fills 10 meanwhile
 constexpr std::uint64_t kFlushPeriodNs = 5000 * kMs;  // open chunks of idle programs go into the file that often
 constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
 constexpr int kSpareDescriptors = 32;
@@ -137,6 +138,7 @@ class Launch {
   // leave some for whatever else is to be done.
   int resting_from_ = 0;
   int most_watches_ = 0;
+  std::uint64_t longest_sleep_ns_ = kLongestSleepNs;
 };
 
 Status Launch::start(const Executable& executable) {
@@ -251,13 +253,16 @@ void Launch::close_image(Process& process, const ProcessEnd& end) {
 
 bool Launch::drain(DrainDepth depth) {
   bool something = false;
+  bool unheard = false;
   for (auto& [pid, process] : processes_) {
     if (process.image == nullptr) continue;
+    unheard = unheard || process.image->unheard();
     const DrainCounts counts = process.image->drain(depth);
     process.image->rest_descriptors(resting_from_);
     outcome_.drained_chunks += counts.chunks;
     something = something || counts.chunks > 0;
   }
+  longest_sleep_ns_ = unheard ? kUnheardSleepNs : kLongestSleepNs;
   return something;
 }
 
@@ -335,7 +340,7 @@ void Launch::run() {
       if (control.wake.load() != seen) continue;
     }
     // While the command runs, it or SIGCHLD wakes us; only other processes' sudden deaths don't.
-    wait_for_wake(control, seen, sleep_ns);
+    wait_for_wake(control, seen, std::min(sleep_ns, longest_sleep_ns_));
     ++outcome_.wakeups;
     sleep_ns = std::min(sleep_ns * 2, child_over_since_ns_ != 0 ? kShortestSleepNs : kLongestSleepNs);
   }

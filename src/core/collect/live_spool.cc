@@ -107,6 +107,7 @@ SpoolCounts LiveSpool::table_counts() const {
 }
 
 bool LiveSpool::ended() const { return (header_->flags.load(std::memory_order_acquire) & kSpoolEnded) != 0; }
+bool LiveSpool::unheard() const { return (header_->flags.load(std::memory_order_relaxed) & kSpoolUnheard) != 0; }
 bool LiveSpool::orphaned() const { return (header_->flags.load(std::memory_order_acquire) & kSpoolOrphaned) != 0; }
 
 void LiveSpool::hold(std::uint32_t chunk) {

@@ -25,6 +25,7 @@ class LiveSpool {
   trace::SpoolCounts table_counts() const;
   bool ended() const;
   bool orphaned() const;
+  bool unheard() const;  // its program can't wake us
   trace::ChunkControl& control(std::uint32_t chunk) const { return controls_[chunk]; }
 
   // The chunk's words as they lie in the spool, which the program may still change. Null where they can't be mapped.

@@ -16,13 +16,14 @@ constexpr std::uint64_t kMaxGrowth = 16 << 20;
 }  // namespace
 
 // rt_sigprocmask copies the new mask in before it looks at `how`: EFAULT tells an unreadable address, EINVAL (no such
-// `how`) a readable one. It changes nothing, needs no descriptor, and no sandbox forbids it. Not through libc: errno
+// `how`) a readable one. It changes nothing, needs no descriptor, and few sandboxes forbid it. Not through libc: errno
 // stays.
 bool probe_readable(std::uint64_t address) {
   constexpr long kNoSuchHow = -1;
   constexpr std::uint64_t kUserEnd = 0x7fff'ffff'f000;
   if (address >= kUserEnd || address < StackMemory::kPage) return false;  // a null mask is none: no error
-  return sys::call(SYS_rt_sigprocmask, kNoSuchHow, static_cast<long>(address & ~std::uint64_t{7}), 0, 8) != -EFAULT;
+  const long result = sys::call(SYS_rt_sigprocmask, kNoSuchHow, static_cast<long>(address & ~std::uint64_t{7}), 0, 8);
+  return result != -EFAULT && result != -EPERM;  // forbidden: nobody knows
 }
 
 void StackMemory::clear() {
@@ -44,13 +45,14 @@ bool StackMemory::enter_slow(std::uint64_t sp) {
     }
   }
   const std::uint64_t page = sp & ~(kPage - 1);
-  if (!probe_readable(sp)) return false;
+  const bool may_ask = !sys::forbidden_calls.has(SYS_rt_sigprocmask);
+  if (may_ask && !probe_readable(sp)) return false;
   // Below a known region: the same stack, grown, if nothing unreadable lies between. A neighbour without a guard page
   // would be joined too, which does no harm: all of it is readable.
   for (std::uint32_t i = 0; i < kRegions; ++i) {
     Region& region = regions_[i];
     if (region.high == 0 || page >= region.low || region.low - page > kMaxGrowth) continue;
-    std::uint64_t between = page + kPage;
+    std::uint64_t between = may_ask ? page + kPage : region.low;
     while (between < region.low && probe_readable(between)) between += kPage;
     if (between < region.low) continue;
     region.low = page;
@@ -59,6 +61,7 @@ bool StackMemory::enter_slow(std::uint64_t sp) {
     high_ = region.high;
     return true;
   }
+  if (!may_ask) return false;
   current_ = next_;
   next_ = (next_ + 1) % kRegions;
   low_ = page;

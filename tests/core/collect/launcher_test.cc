@@ -222,6 +222,16 @@ TEST(Launcher, ManyShortProcesses) {
   EXPECT_TRUE(outcome.warnings.empty()) << outcome.warnings.front();
 }
 
+TEST(Launcher, DrainsAProgramThatIsForbiddenToWakeIt) {
+  TempDir dir;
+  const LaunchOutcome outcome = run(options_for(dir, victim("sandbox", 5'000'000)));
+  EXPECT_EQ(outcome.wait_status, 0);
+  EXPECT_TRUE(outcome.warnings.empty()) << outcome.warnings.front();
+  ASSERT_EQ(outcome.images.size(), 1u);
+  EXPECT_EQ(outcome.images[0].info.dropped_events, 0u);
+  EXPECT_GE(outcome.images[0].events, 10'000'000u);
+}
+
 TEST(Launcher, FollowsAProgramThatChangesItsUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "takes root";
   TempDir dir;

@@ -1,9 +1,13 @@
 // A program to be recorded: victim MODE [NUMBER]. What it allocates is known to the byte.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +75,19 @@ int main(int argc, char** argv) {
   } else if (strcmp(mode, "exec") == 0) {
     sink = malloc(4321);
     execl(argv[0], argv[0], "churn", argc > 2 ? argv[2] : "10", (char*)NULL);
+  } else if (strcmp(mode, "sandbox") == 0) {
+    static struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    const struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+    churn(1);  // malloc's first call asks for random bytes
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+      return 1;
+    churn(number);
   } else if (strcmp(mode, "brood") == 0) {  // children that live at the same time, and allocate when all do
     int gate[2];
     if (pipe(gate) != 0) return 1;

@@ -1,0 +1,74 @@
+// The interposed prctl and syscall: where a program confines itself by seccomp.
+#include <cstddef>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "recorder/hook_names.h"
+#include "recorder/real.h"
+#include "recorder/recorder.h"
+#include "recorder/sandbox.h"
+
+namespace tare::recorder {
+namespace {
+
+// `install` puts `filter` in force. 0: it did.
+template <typename Install>
+long install_filter(const void* filter, Install install) {
+  FilterGuard guard(static_cast<const sock_fprog*>(filter));
+  const long result = install();
+  if (result != 0) guard.withdraw();
+  return result;
+}
+
+// Strict mode leaves read, write and exit, and takes the processor's clock away: reading it is a fault.
+template <typename Install>
+long enter_strict_mode(Install install) {
+  Notice notice;
+  recorder.leave_notice(notice, recorder.program(), "in seccomp's strict mode from some point on");
+  const long result = install();
+  if (result == 0)
+    recorder.stop();
+  else
+    notice.take_back();
+  return result;
+}
+
+}  // namespace
+
+TARE_HOOK_FUNCTION(int, prctl,
+                   (int option, unsigned long first, unsigned long second, unsigned long third, unsigned long fourth)) {
+  const auto call = [&] { return real.prctl(option, first, second, third, fourth); };
+  if (option != PR_SET_SECCOMP) return call();
+  return static_cast<int>(first == SECCOMP_MODE_FILTER ? install_filter(reinterpret_cast<const void*>(second), call)
+                                                       : enter_strict_mode(call));
+}
+
+// What the stub below hands on: only seccomp and prctl.
+extern "C" __attribute__((visibility("hidden"), used)) long tare_confining_call(long number, long first, long second,
+                                                                                long third, long fourth, long fifth) {
+  const auto call = [&] { return real.syscall(number, first, second, third, fourth, fifth, 0); };
+  const bool is_prctl = number == SYS_prctl;
+  if (is_prctl ? first != PR_SET_SECCOMP : first != SECCOMP_SET_MODE_FILTER && first != SECCOMP_SET_MODE_STRICT) {
+    return call();
+  }
+  const bool has_filter = is_prctl ? second == SECCOMP_MODE_FILTER : first == SECCOMP_SET_MODE_FILTER;
+  return has_filter ? install_filter(reinterpret_cast<const void*>(third), call) : enter_strict_mode(call);
+}
+
+// Without a frame of its own: vfork and clone made by it return twice, and the child would write over the frame.
+extern "C" __attribute__((naked, visibility("default"))) long tare_hook_syscall() __asm__("syscall");
+extern "C" __attribute__((naked)) long tare_hook_syscall() {
+  __asm__ volatile(
+      "cmpq %0, %%rdi\n\t"
+      "je tare_confining_call\n\t"
+      "cmpq %1, %%rdi\n\t"
+      "je tare_confining_call\n\t"
+      "jmp *tare_real_functions+%c2(%%rip)"
+      :
+      : "i"(SYS_seccomp), "i"(SYS_prctl), "i"(offsetof(RealFunctions, syscall)));
+}
+
+}  // namespace tare::recorder
