@@ -74,7 +74,6 @@ struct AtomTable::Books {
     return shard(sought.hash).find(sought);
   }
 
-  // An atom that another thread made before this call is found for sure.
   [[gnu::noinline]] std::uint32_t find_locked(std::string_view text, std::uint64_t hash) {
     return shard(hash).find_locked(text, hash);
   }
@@ -250,7 +249,11 @@ Atom AtomTable::find(std::string_view text) {
     return too_long_or_no_table(books_);
   const SoughtText sought(text, books_->facts.secret);
   const std::uint32_t handle = books_->find(sought);
-  return Atom::adopt_handle(handle != 0 ? handle : books_->find_locked(text, sought.hash));
+  // Without a lock an atom that was made before this call is found for sure, so that 0 is an answer; save in a thread
+  // that ends, which mayn't search like that.
+  if (handle == 0 && atom_readers::this_thread.has_ended)
+    return Atom::adopt_handle(books_->find_locked(text, sought.hash));
+  return Atom::adopt_handle(handle);
 }
 
 Atom AtomTable::intern(std::u16string_view text) {

@@ -14,7 +14,12 @@
 #include "tare/bytes.h"
 
 namespace tare {
+
+bool works_without_exceptions();  // without_exceptions.cc
+
 namespace {
+
+TEST(Atom, WorksWithoutExceptionsAndRtti) { EXPECT_TRUE(works_without_exceptions()); }
 
 static_assert(sizeof(Atom) == 4 && alignof(Atom) == 4);
 static_assert(std::is_nothrow_move_constructible_v<Atom>);

@@ -122,7 +122,9 @@ struct LateSearch {
   AtomTable* table = nullptr;
   std::atomic<int>* found = nullptr;
   ~LateSearch() {
-    if (table != nullptr && table->intern("late").text() == "late") ++*found;
+    if (table == nullptr) return;
+    const Atom atom = table->intern("late");
+    if (atom.text() == "late" && table->find("late") == atom) ++*found;
   }
 };
 thread_local LateSearch late_search;
