@@ -42,9 +42,13 @@ Error SpoolFile::unreadable() const {
   return {ErrorKind::Io, "cannot read " + path_ + ": " + std::strerror(errno) + "; " + advice};
 }
 
-std::int64_t SpoolFile::read(void* to, std::size_t bytes, std::uint64_t offset) const {
+int SpoolFile::descriptor() const {
   if (fd_ < 0) fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  return fd_ < 0 ? -1 : read_at(fd_, to, bytes, offset);
+  return fd_;
+}
+
+std::int64_t SpoolFile::read(void* to, std::size_t bytes, std::uint64_t offset) const {
+  return descriptor() < 0 ? -1 : read_at(fd_, to, bytes, offset);
 }
 
 void SpoolFile::rest() {

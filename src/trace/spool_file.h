@@ -65,6 +65,7 @@ class SpoolFile {
   const std::string& path() const { return path_; }
   // Closes the descriptor until the next read: who reads from a thousand spools in turn hasn't one for each.
   void rest();
+  int descriptor() const;  // opened again if need be; -1 where it can't be
   bool holds_descriptor_from(int number) const { return fd_ >= number; }
   bool stamps_are_ns() const { return stamps_are_ns_; }
 

@@ -84,7 +84,7 @@ const std::uint64_t* LiveSpool::words(std::uint32_t chunk) {
   if (number >= windows_.size()) windows_.resize(number + 1);
   void*& window = windows_[number];
   if (window == nullptr) {
-    window = ::mmap(nullptr, kWindowChunks * kChunkBytes, PROT_READ, MAP_SHARED, file_.fd(),
+    window = ::mmap(nullptr, kWindowChunks * kChunkBytes, PROT_READ, MAP_SHARED, file_.descriptor(),
                     static_cast<off_t>(chunk_offset(number * kWindowChunks)));
     if (window == MAP_FAILED) window = nullptr;
     if (window == nullptr) return nullptr;
