@@ -6,12 +6,12 @@
 //   std::puts(tare::to_text(after).c_str());
 //   std::puts(tare::to_text(tare::difference(before, after)).c_str());
 //
-//   8.00 MiB (100.0%) -- explicit
-//   ├──5.00 MiB (62.50%) -- atoms
-//   │  ├──4.00 MiB (50.00%) ── slabs
-//   │  └──1.00 MiB (12.50%) ── table
-//   ├──2.95 MiB (36.88%) ── heap-unclassified
-//   └──0.05 MiB (00.63%) ── (3 tiny)
+//   80.00 MiB (100.0%) -- explicit
+//   ├──50.00 MiB (62.50%) -- atoms
+//   │  ├──40.00 MiB (50.00%) ── slabs
+//   │  └──10.00 MiB (12.50%) ── table
+//   ├──29.50 MiB (36.88%) ── heap-unclassified
+//   └───0.50 MiB (00.63%) ── (3 tiny)
 //
 // Plain values: each is its holder's own, and may be read by any number of threads. After Firefox's about:memory.
 #pragma once

@@ -19,6 +19,10 @@
  * that don't link libdl, do nothing instead of failing to link. The failing dlsym() of a program without recorder may
  * leave a text for dlerror(). Where TARE_REPORTER_OFF is defined all functions are empty.
  *
+ * A library that brings its own C library (dlopen with RTLD_DEEPBIND) is heard, but its blocks of malloc are unknown to
+ * the recorder. When sampling (`tare run --sample`), reports of blocks that weren't sampled are left out; pools are
+ * recorded in full.
+ *
  * Every function may be called from any thread, but not from signal handlers. Null pointers are ignored. Names and
  * paths are copied; those longer than 4,000 bytes are cut there. Linux, gcc or clang, C89 on. The reports follow those
  * of Firefox's DMD, the pools valgrind's MEMPOOL requests.

@@ -23,7 +23,7 @@ class AmountWriter {
  public:
   AmountWriter(ReportUnits units, std::int64_t largest, ReportAmounts amounts, Sign sign) : units_(units), sign_(sign) {
     const std::int64_t size = std::abs(largest);
-    // Two decimals of the next smaller unit's thousands: below ten units they'd hide a hundredth of the whole.
+    // From ten units on, two decimals show a thousandth of the whole.
     if (units == ReportUnits::Bytes && amounts == ReportAmounts::Scaled) {
       unit_ = size >= 10 * kMiB ? kMiB : size >= 10 * kKiB ? kKiB : 1;
     }
