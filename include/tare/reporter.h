@@ -19,8 +19,8 @@
  * that don't link libdl, do nothing instead of failing to link. The failing dlsym() of a program without recorder may
  * leave a text for dlerror(). Where TARE_REPORTER_OFF is defined all functions are empty.
  *
- * A library that brings its own C library (dlopen with RTLD_DEEPBIND) is heard, but its blocks of malloc are unknown to
- * the recorder. When sampling (`tare run --sample`), reports of blocks that weren't sampled are left out; pools are
+ * A library that was loaded with RTLD_DEEPBIND is heard, but its malloc goes past the recorder: its blocks are unknown
+ * to the recorder. When sampling (`tare run --sample`), reports of blocks that weren't sampled are left out; pools are
  * recorded in full.
  *
  * Every function may be called from any thread, but not from signal handlers. Null pointers are ignored. Names and
