@@ -8,6 +8,7 @@
 //   /miss            time    making an atom, in random order, the table's growth included
 //   /hit             time    finding one that is held and dropping the find, the k-th text as often as 1/k says
 //   /hit-uniform     time    the same, every text alike
+//   /find            time    finding one without taking hold of it
 //   /release         time    letting go of an atom that nobody else holds
 //   /gc              time    freeing it
 //   /hit-threaded    time    /hit while the process has a second, idle thread: locks and counts are real; `hand` only
@@ -97,6 +98,18 @@ double time_hits(Table& table, const Workload& work, const std::vector<std::uint
   return cpu_seconds() - start;
 }
 
+// Looking without taking hold, where a table has that.
+template <class Table>
+void time_finds(Table& table, const Workload& work, const std::string& name, Results& results) {
+  if constexpr (requires { table.has({}); }) {
+    std::size_t missed = 0;
+    const double start = cpu_seconds();
+    for (const std::uint32_t at : work.zipf) missed += table.has((*work.texts)[at]) ? 0 : 1;
+    results.add_time(name, Table::kName, cpu_seconds() - start, kOperations);
+    if (missed != 0) std::abort();
+  }
+}
+
 template <class Table>
 std::vector<typename Table::Key> fill(Table& table, const Workload& work) {
   std::vector<typename Table::Key> keys;
@@ -142,6 +155,7 @@ void run_alone(const Workload& work, Results& results) {
       results.add(work.name, Table::kName, "bytes", "bytes",
                   static_cast<double>(memory_taken() - before) / static_cast<double>(work.count));
       results.add_time(work.name + "/hit", Table::kName, time_hits(table, work, work.zipf), kOperations);
+      time_finds(table, work, work.name + "/find", results);
       results.add_time(work.name + "/hit-uniform", Table::kName, time_hits(table, work, work.uniform), kOperations);
     }
     const double full = cpu_seconds();
@@ -171,6 +185,7 @@ void run_threaded(const Workload& work, Results& results) {
     miss += cpu_seconds() - empty;
     if (i == 0)
       results.add_time(work.name + "/hit-threaded", Table::kName, time_hits(table, work, work.zipf), kOperations);
+    if (i == 0) time_finds(table, work, work.name + "/find-threaded", results);
     if (kShared && i == 0) run_side_by_side(table, work, results);
     const double full = cpu_seconds();
     keys.clear();

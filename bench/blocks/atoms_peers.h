@@ -29,6 +29,7 @@ struct Tare {
   // Nothing is swept while releases are timed; gc() is timed by itself.
   tare::AtomTable table{{.unused_threshold = 0xFFFFFFFF}};
   Key intern(std::string_view text) { return table.intern(text); }
+  bool has(std::string_view text) { return table.find_handle(text) != 0; }
   void gc() { table.gc(); }
 };
 
@@ -38,6 +39,7 @@ struct StdSet {
   using Key = const std::string*;
   std::unordered_set<std::string> set;
   Key intern(std::string_view text) { return &*set.emplace(text).first; }
+  bool has(std::string_view text) { return set.find(std::string(text)) != set.end(); }
   void gc() { set.clear(); }
 };
 
@@ -62,6 +64,7 @@ struct AbslSet {
   Key intern(std::string_view text) {
     return set.lazy_emplace(text, [&](const auto& make) { make(std::make_unique<std::string>(text)); })->get();
   }
+  bool has(std::string_view text) { return set.contains(text); }
   void gc() { set.clear(); }
 };
 
@@ -70,6 +73,7 @@ struct LlvmMap {
   using Key = const llvm::StringMapEntryBase*;
   llvm::StringMap<std::nullopt_t> map;
   Key intern(std::string_view text) { return &*map.try_emplace({text.data(), text.size()}, std::nullopt).first; }
+  bool has(std::string_view text) { return map.find({text.data(), text.size()}) != map.end(); }
   void gc() { map.clear(); }
 };
 

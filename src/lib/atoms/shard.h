@@ -44,6 +44,15 @@ class alignas(64) AtomShard {
     atom_readers::end(reader);
     return handle;
   }
+  // The same without the reference.
+  [[gnu::always_inline]] std::uint32_t find_handle(const SoughtText& sought) const {
+    if (shared_details::is_single_threaded()) return search(sought);
+    atom_readers::ThreadRecord* reader = atom_readers::begin();
+    if (reader == nullptr) return 0;
+    const std::uint32_t handle = search(sought);
+    atom_readers::end(reader);
+    return handle;
+  }
   // With the lock: makes what isn't there.
   std::uint32_t intern(std::string_view text, std::uint64_t hash, AtomTableFacts& facts, AtomError& error);
   std::uint32_t find_locked(std::string_view text, std::uint64_t hash);

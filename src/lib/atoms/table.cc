@@ -256,6 +256,17 @@ Atom AtomTable::find(std::string_view text) {
   return Atom::adopt_handle(handle);
 }
 
+std::uint32_t AtomTable::find_handle(std::string_view text) {
+  if (books_ == nullptr || text.size() > SharedHeader::kLargestSize) [[unlikely]]
+    return 0;
+  const SoughtText sought(text, books_->facts.secret);
+  if (books_->static_list_count != 0) {
+    if (const std::uint32_t handle = books_->find_static(sought); handle != 0) return handle;
+  }
+  if (!atom_readers::this_thread.has_ended) return books_->shard(sought.hash).find_handle(sought);
+  return find(text).handle();
+}
+
 Atom AtomTable::intern(std::u16string_view text) {
   const Bytes16 bytes(text);
   if (bytes.error() != AtomError::kNone) return books_ == nullptr ? Atom{} : books_->fail(bytes.error());

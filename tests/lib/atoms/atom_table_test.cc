@@ -121,6 +121,9 @@ TEST(AtomTable, FindsOnlyWhatIsThere) {
   Atom atom = table.intern("something");
   EXPECT_FALSE(table.find("somethinG"));
   EXPECT_EQ(table.find("something"), atom);
+  EXPECT_EQ(table.find_handle("something"), atom.handle());
+  EXPECT_EQ(table.find_handle("nothing"), 0U);
+  EXPECT_EQ(SharedHeader::before(atom.characters())->references(), 2U) << "not counted";
   atom = {};
   EXPECT_TRUE(table.find("something")) << "unused, not gone";
   table.gc();

@@ -76,6 +76,7 @@ TEST(AtomThreads, FindWhileTheTableGrowsAndShrinks) {
       while (!stop.load(std::memory_order_relaxed)) {
         if (table.intern("there all the time") != constant) ++missed;
         if (table.find("there all the time") != constant) ++missed;
+        if (table.find_handle("there all the time") != constant.handle()) ++missed;
       }
     });
   }

@@ -52,6 +52,7 @@ TEST(StaticAtoms, TheSameLookUpFindsThem) {
   for (std::size_t i = 0; i < kTags.size(); ++i) {
     EXPECT_EQ(table.intern(kTags.text(i)), kTags.at(i)) << kTags.text(i);
     EXPECT_EQ(table.find(kTags.text(i)), kTags.at(i));
+    EXPECT_EQ(table.find_handle(kTags.text(i)), kTags.at(i).handle());
     EXPECT_EQ(kTags.at(i).text(), kTags.text(i));
     EXPECT_EQ(kTags.at(i).characters()[kTags.text(i).size()], '\0');
   }
