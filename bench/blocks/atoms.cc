@@ -11,10 +11,11 @@
 //   /find            time    finding one without taking hold of it
 //   /release         time    letting go of an atom that nobody else holds
 //   /gc              time    freeing it
-//   /hit-threaded    time    /hit while the process has a second, idle thread: locks and counts are real; `hand` only
-//   counts /miss-threaded, /release-threaded, /gc-threaded /hit-2-threads   cpu and wall time an operation of two
-//   threads, and final_ratio: wall-clock speed-up over one
-// and of atoms-10k only (threaded too)
+//   /hit-threaded and the like      the same while the process has a second, idle thread: locks and counts are real.
+//                                   `hand` only counts
+//   /hit-2-threads   time, wall     CPU and wall-clock time an operation of two threads
+//                    final_ratio    their speed-up over one, by the wall clock
+// and of atoms-10k only, with a second thread
 //   /handout-N       time    giving characters to a holder and taking them back, texts of N characters
 #include <malloc.h>
 #include <time.h>
@@ -22,9 +23,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
-#include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>

@@ -7,19 +7,20 @@
 //   tare::Atom b = table.intern(u"main-header");                                   // == a
 //   table.gc();
 //
-// Texts of up to 1 GiB - 1 bytes. A table that has never interned anything takes a few KiB.
+// Texts of up to 1 GiB - 1 bytes. An empty table takes 4.3 KiB; one of 2,000 names and words 38 to 42 bytes an atom, of
+// 10,000 32, of 164,334 30 (11 characters on average): llvm::StringMap takes 58, 53 and 52 (bench-atoms).
 //
 // Life and death. A table holds its atoms without counting as a user. When the last user lets go, the atom becomes
 // unused and stays: interning its text again finds it. For every sixteenth of AtomTableOptions::unused_threshold that
 // became unused (or of a quarter of all atoms, if that is more) the thread that released the last of them sweeps one of
 // the 16 shards, in turn; gc() sweeps all. So about half the threshold stays unused without anybody calling gc(), and
 // no release does more than count, save the rare one that sweeps a shard. Threads tell the table of 32 releases at a
-// time. Sweeping takes 5 to 10 ns an unused atom and 2 ns a used one, and gives empty pages back to the system.
+// time. Sweeping takes 5 to 10 ns an atom, used or not, and gives empty pages back to the system.
 //
 // Threads. Everything may be called from any thread at once, save the destructor. The table has 16 shards, chosen by
 // hash; each has a lock of 4 bytes. While the process has one thread, locks and counts are plain memory accesses. Each
-// shard's hash table grows and shrinks by itself: no pause stops all threads, and the longest stops one shard (about 20
-// ns an atom of it).
+// shard's hash table grows and shrinks by itself: no pause stops all threads, and the longest stops one shard (30 ns an
+// atom of it: 0.2 ms in a table of 164,334), where even then what exists is found.
 //
 // Where the atoms lie. All tables of a process share a range of 32 GiB of addresses, reserved when the first one
 // interns. If that can't be had (RLIMIT_AS, containers) a smaller one is: half, a quarter, down to 1 MiB; under
@@ -118,8 +119,8 @@ class AtomTable {
   [[nodiscard]] Atom find(std::u16string_view text);
 
   // The handle of that atom, without a reference: for comparing with atoms that are held, which needs no counting. 0 if
-  // there is none; of an atom that nobody holds it may be another's soon. In a table of 164,334 names it takes two thirds
-  // of find(), which writes to the atom.
+  // there is none; of an atom that nobody holds it may be another's soon. Takes four fifths of find(), which writes to
+  // the atom.
   [[nodiscard]] std::uint32_t find_handle(std::string_view text);
 
   // Frees every unused atom, and memory that then is empty. Returns how many atoms it freed.
