@@ -18,7 +18,12 @@ ROOT = Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-19"
 # the preset compiles with gcc: clang doesn't know all of its warning options
 # Programs that tests and benches record do on purpose what checks complain of.
-RECORDED = ("tests/recorder/programs/", "tests/recorder/unwind/torture/", "tests/end_to_end/programs/", "bench/workloads/")
+RECORDED = (
+    "tests/recorder/programs/",
+    "tests/recorder/unwind/torture/",
+    "tests/end_to_end/programs/",
+    "bench/workloads/",
+)
 EXTRA_ARGUMENTS = ("--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-ignored-optimization-argument")
 
 

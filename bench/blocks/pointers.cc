@@ -143,7 +143,7 @@ Cage cage_with(const CageOptions& options) {
 
 [[gnu::noinline]] void bind_all(const Cage& cage, const Cage& low, const Cage& seed) {
   const bool bound =
-      CageBase<BenchCage>::bind(cage) == CageError::kNone && CageBase<LowCage>::bind(low) == CageError::kNone;
+      CageBase<BenchCage>::bind(cage) == CageError::None && CageBase<LowCage>::bind(low) == CageError::None;
   if (!bound) std::exit(1);
   seed_base = reinterpret_cast<std::uintptr_t>(seed.base()) | 0xffff'ffff;
 }

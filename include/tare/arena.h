@@ -41,12 +41,12 @@ class ReportSink;
 
 // Where chunks come from. The functions get `context`; they are called by the thread that uses the arena.
 struct ArenaSource {
-  enum class Memory : std::uint8_t { kHeap, kMapped };           // how a reporter counts it: blocks of malloc, or not
+  enum class Memory : std::uint8_t { Heap, Mapped };             // how a reporter counts it: blocks of malloc, or not
   void* (*allocate)(void* context, std::size_t bytes) noexcept;  // at a multiple of 16; null if there is none
   void (*free)(void* context, void* memory, std::size_t bytes) noexcept;
   std::size_t (*good_size)(void* context, std::size_t bytes) noexcept;  // the most for the price of `bytes`
   void* context;
-  Memory memory = Memory::kMapped;
+  Memory memory = Memory::Mapped;
 };
 
 ArenaSource malloc_source() noexcept;          // malloc, free, and tare::good_size
@@ -74,8 +74,8 @@ struct ArenaUse {
 };
 
 enum class ArenaReset : std::uint8_t {
-  kDrop,  // all chunks go back
-  kKeep,  // all but the largest, which is empty and comes first: for arenas that are filled again and again alike
+  Drop,  // all chunks go back
+  Keep,  // all but the largest, which is empty and comes first: for arenas that are filled again and again alike
 };
 
 class Arena {

@@ -120,7 +120,7 @@ class Atom {
   [[nodiscard]] SharedHeader* share() const {
     SharedHeader* block = header();
     block->acquire();
-    if (block->owner() == SharedOwner::kAtom) [[unlikely]]  // the first time only
+    if (block->owner() == SharedOwner::Atom) [[unlikely]]  // the first time only
       atom_details::mark_handed_out(block);
     return block;
   }

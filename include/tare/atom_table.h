@@ -45,13 +45,13 @@
 namespace tare {
 
 enum class AtomError : std::uint8_t {
-  kNone,
-  kTooLong,          // more than SharedHeader::kLargestSize bytes
-  kNoRange,          // no address range could be reserved, however small
-  kRangeFull,        // the range has no room for the atom
-  kNoMemory,         // malloc or the system refused
-  kTooManyTables,    // 255 live in the process already
-  kStaticListTaken,  // another static list has the number of one of this table's
+  None,
+  TooLong,          // more than SharedHeader::kLargestSize bytes
+  NoRange,          // no address range could be reserved, however small
+  RangeFull,        // the range has no room for the atom
+  NoMemory,         // malloc or the system refused
+  TooManyTables,    // 255 live in the process already
+  StaticListTaken,  // another static list has the number of one of this table's
 };
 
 // One sentence in English, static storage.
@@ -135,7 +135,7 @@ class AtomTable {
   //   registry.add("explicit/atoms", [&](ReportSink& sink) { table.report(sink); })
   void report(ReportSink& sink) const;
 
-  // Why this table last returned null, from any thread; kNone if it never did.
+  // Why this table last returned null, from any thread; None if it never did.
   AtomError error() const noexcept;
 
   static AtomRangeUse range() noexcept;
@@ -144,7 +144,7 @@ class AtomTable {
 
  private:
   Books* books_ = nullptr;
-  AtomError construction_error_ = AtomError::kNone;
+  AtomError construction_error_ = AtomError::None;
 };
 
 }  // namespace tare

@@ -3,7 +3,7 @@
 //   tare::Bytes page = tare::Bytes::copy(data, size);       // one malloc: count and bytes together
 //   tare::Bytes title = page.slice(offset, length);         // no copy; keeps the page alive
 //   tare::Bytes text = stream.take();                       // a TextStream's heap block as it is
-//   tare::Bytes name = tare::Bytes::share(atom.header());   // an atom's characters; the atom stays alive
+//   tare::Bytes name = tare::Bytes::adopt_shared(atom.share()); // an atom's characters; the atom stays alive
 //   tare::Bytes file = tare::Bytes::adopt(map, size, &unmap, context);   // foreign memory with its own way to go
 //
 //   tare::UniqueBytes fresh = tare::UniqueBytes::allocate(4096);         // filled first, shared afterwards

@@ -15,8 +15,8 @@
 // calls neither malloc nor new.
 //
 // Thread-safety: a Cage may be used by any number of threads at once, save for moving and destroying it. One lock is
-// taken for each run; the system is called as the cage grows, an eighth at a time, and for pages given back. A process that
-// forks while another thread is inside a cage leaves the child a cage that must not be used.
+// taken for each run; the system is called as the cage grows, an eighth at a time, and for pages given back. A process
+// that forks while another thread is inside a cage leaves the child a cage that must not be used.
 //
 // Source of the idea: "Pointer compression in Oilpan" (2022), whose cage is aligned so that a bit above it is set in
 // every address. What differs: the range is reserved exactly, without twice or thrice the addresses for alignment,
@@ -37,13 +37,13 @@ static_assert(sizeof(void*) == 8, "a cage needs 64-bit addresses");
 class ReportSink;
 
 enum class CageError : std::uint8_t {
-  kNone,
-  kBadOptions,      // sizes that aren't multiples or powers of two as they must be, or a guard without room behind it
-  kNoAddressSpace,  // not even CageOptions::least_bytes can be reserved: RLIMIT_AS, a container, a crowded process
-  kAddressTaken,    // CageOptions::fixed_base: something else is mapped there
-  kExhausted,       // no free run is that long
-  kNoMemory,        // the system refuses to make pages accessible: strict overcommit, or too many mappings
-  kOutOfReach,      // CageBase::bind: the cage lies where the tag's compressed pointers can't point
+  None,
+  BadOptions,      // sizes that aren't multiples or powers of two as they must be, or a guard without room behind it
+  NoAddressSpace,  // not even CageOptions::least_bytes can be reserved: RLIMIT_AS, a container, a crowded process
+  AddressTaken,    // CageOptions::fixed_base: something else is mapped there
+  Exhausted,       // no free run is that long
+  NoMemory,        // the system refuses to make pages accessible: strict overcommit, or too many mappings
+  OutOfReach,      // CageBase::bind: the cage lies where the tag's compressed pointers can't point
 };
 
 // One sentence in English, static storage.
@@ -56,20 +56,20 @@ class [[nodiscard]] CageResult {
   CageResult(T value) noexcept : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): as std::expected
   CageResult(CageError error) noexcept : error_(error) {}     // NOLINT(google-explicit-constructor)
 
-  explicit operator bool() const noexcept { return error_ == CageError::kNone; }
+  explicit operator bool() const noexcept { return error_ == CageError::None; }
   CageError error() const noexcept { return error_; }
   T& value() noexcept { return value_; }
   const T& value() const noexcept { return value_; }
 
  private:
   T value_{};
-  CageError error_ = CageError::kNone;
+  CageError error_ = CageError::None;
 };
 
 enum class HugePages : std::uint8_t {
-  kSystem,  // as /sys/kernel/mm/transparent_hugepage says
-  kPrefer,  // ask for them: fewer TLB misses in a cage that will be large, up to 2 MiB more resident a used spot
-  kAvoid,   // refuse them: pages that are given back one by one stay given back
+  System,  // as /sys/kernel/mm/transparent_hugepage says
+  Prefer,  // ask for them: fewer TLB misses in a cage that will be large, up to 2 MiB more resident a used spot
+  Avoid,   // refuse them: pages that are given back one by one stay given back
 };
 
 struct CageOptions {
@@ -97,23 +97,23 @@ struct CageOptions {
   // What runs are multiples of and aligned to: a power of two, a page of the system at least. 0: the system's.
   std::size_t page_bytes = 0;
 
-  HugePages huge_pages = HugePages::kSystem;
+  HugePages huge_pages = HugePages::System;
 };
 
 // Pages [data, data + size_bytes) of a cage, readable and writable.
 struct PageRun {
   enum class Contents : std::uint8_t {
-    kZero,   // fresh from the system, and not resident until touched
-    kStale,  // used before and kept: any bytes
+    Zero,   // fresh from the system, and not resident until touched
+    Stale,  // used before and kept: any bytes
   };
   std::byte* data = nullptr;
   std::size_t size_bytes = 0;
-  Contents contents = Contents::kZero;
+  Contents contents = Contents::Zero;
 };
 
 enum class FreedPages : std::uint8_t {
-  kReturn,  // to the system at once: they're no longer resident when free() returns
-  kKeep,    // resident for the next run, without a system call; Cage::trim gives them back
+  Return,  // to the system at once: they're no longer resident when free() returns
+  Keep,    // resident for the next run, without a system call; Cage::trim gives them back
 };
 
 // All in bytes. reserved = guard + used + free; committed counts what is accessible.
@@ -122,17 +122,17 @@ struct CageUse {
   std::size_t reserved_bytes = 0;
   std::size_t committed_bytes = 0;     // readable and writable, resident or not
   std::size_t used_bytes = 0;          // in runs that are handed out
-  std::size_t kept_bytes = 0;          // in free runs whose pages may be resident (FreedPages::kKeep)
+  std::size_t kept_bytes = 0;          // in free runs whose pages may be resident (FreedPages::Keep)
   std::size_t largest_free_bytes = 0;  // the longest run that allocate() would find
   std::size_t books_bytes = 0;         // reserved for the cage's own books, outside of it
 };
 
 class Cage {
  public:
-  // Reserves a range. Errors: kBadOptions, kNoAddressSpace, kAddressTaken.
+  // Reserves a range. Errors: BadOptions, NoAddressSpace, AddressTaken.
   static CageResult<Cage> reserve(const CageOptions& options = {}) noexcept;
 
-  Cage() noexcept = default;  // of no bytes: allocate() fails with kExhausted
+  Cage() noexcept = default;  // of no bytes: allocate() fails with Exhausted
   Cage(Cage&& other) noexcept : books_(std::exchange(other.books_, nullptr)) {}
   Cage& operator=(Cage&& other) noexcept {
     std::swap(books_, other.books_);
@@ -153,12 +153,12 @@ class Cage {
 
   // A run of size_bytes, rounded up to pages, at a multiple of alignment_bytes (a power of two; pages are the least) in
   // address space. The caller owns it until free(). Finds the run in constant time: freed runs that fit well first,
-  // then what was never used. Errors: kExhausted (also for 0 bytes), kBadOptions (the alignment), kNoMemory.
+  // then what was never used. Errors: Exhausted (also for 0 bytes), BadOptions (the alignment), NoMemory.
   CageResult<PageRun> allocate(std::size_t size_bytes, std::size_t alignment_bytes = 0) noexcept;
 
   // Takes back a run that allocate() gave; a part of a run, or a run twice, ends the program with a message. Neighbours
   // that are free become one run.
-  void free(const PageRun& run, FreedPages pages = FreedPages::kReturn) noexcept;
+  void free(const PageRun& run, FreedPages pages = FreedPages::Return) noexcept;
 
   // Makes pages of a run that is in use inaccessible, and returns them to the system; any access faults. Both ends are
   // multiples of page_bytes() from base(). A run may be freed with pages in this state. Each decommitted stretch costs

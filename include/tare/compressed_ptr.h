@@ -9,7 +9,7 @@
 //   struct Node { ScenePtr<Node> parent, first, next; std::uint32_t kind; };   // 16 bytes; 32 with plain pointers
 //
 //   tare::CageResult<tare::Cage> cage = tare::Cage::reserve(tare::cage_options<SceneCage>());
-//   if (!cage || tare::CageBase<SceneCage>::bind(cage.value()) != tare::CageError::kNone) ...
+//   if (!cage || tare::CageBase<SceneCage>::bind(cage.value()) != tare::CageError::None) ...
 //
 // A value is the distance from the start of a window, in granules. The window is as large as 32 bits of granules reach
 // and aligned to its size, so that compressing is one shift: the bits above fall off. 0 is null and 1 is the sentinel
@@ -74,23 +74,23 @@ class CageBase {
  public:
   static constexpr bool kIsConstant = requires { Tag::kBase; };
 
-  // Points the tag's window to where the cage is. Any number of cages may lie in one window. Error: kOutOfReach, if the
+  // Points the tag's window to where the cage is. Any number of cages may lie in one window. Error: OutOfReach, if the
   // cage lies across the ends of a window, or in another than was bound before (or is Tag::kBase), or if an object
   // could lie where null and the sentinel point. Not while other threads use pointers of this tag.
   static CageError bind(const Cage& cage) noexcept {
     const auto begin = reinterpret_cast<std::uintptr_t>(cage.base());
-    if (begin == 0) return CageError::kOutOfReach;
+    if (begin == 0) return CageError::OutOfReach;
     const std::uintptr_t window = begin & ~(kReachBytes<Tag> - 1);
     const std::size_t reserved_granules = 2;
-    if (begin + cage.size_bytes() - window > kReachBytes<Tag>) return CageError::kOutOfReach;
-    if (begin + cage.guard_bytes() - window < reserved_granules * Tag::kGranuleBytes) return CageError::kOutOfReach;
+    if (begin + cage.size_bytes() - window > kReachBytes<Tag>) return CageError::OutOfReach;
+    if (begin + cage.guard_bytes() - window < reserved_granules * Tag::kGranuleBytes) return CageError::OutOfReach;
     if constexpr (kIsConstant) {
       static_assert(Tag::kBase % kReachBytes<Tag> == 0);
-      return window == Tag::kBase ? CageError::kNone : CageError::kOutOfReach;
+      return window == Tag::kBase ? CageError::None : CageError::OutOfReach;
     } else {
-      if (base_ != 0 && base_ != window) return CageError::kOutOfReach;
+      if (base_ != 0 && base_ != window) return CageError::OutOfReach;
       base_ = window;
-      return CageError::kNone;
+      return CageError::None;
     }
   }
 

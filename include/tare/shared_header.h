@@ -9,9 +9,9 @@
 // increment).
 //
 //   owner     who made the block                 its last release
-//   kHeap     malloc; the block begins here      frees it
-//   kAtom     an AtomTable, for a dynamic atom   only counts; the table frees unused atoms later, many at a time
-//   kStatic   the compiler; read-only            can't happen: its references are neither read nor written
+//   Heap      malloc; the block begins here      frees it
+//   Atom      an AtomTable, for a dynamic atom   only counts; the table frees unused atoms later, many at a time
+//   Static    the compiler; read-only            can't happen: its references are neither read nor written
 //
 // The characters lie at a multiple of 8 and are followed by a NUL that the size leaves out.
 //
@@ -39,9 +39,9 @@ namespace tare {
 
 static_assert(sizeof(void*) == 8, "tare supports 64-bit targets only");
 
-// The value is the two highest bits of the second word. For holders kHandedOutAtom is kAtom: the table writes it down
+// The value is the two highest bits of the second word. For holders HandedOutAtom is Atom: the table writes it down
 // for its breakdown into shared and unshared atoms.
-enum class SharedOwner : std::uint32_t { kHeap = 0, kAtom = 1, kStatic = 2, kHandedOutAtom = 3 };
+enum class SharedOwner : std::uint32_t { Heap = 0, Atom = 1, Static = 2, HandedOutAtom = 3 };
 
 namespace shared_details {
 
@@ -102,12 +102,12 @@ class SharedHeader {
   // What the count says now; another thread may change it at once. An atom's table holds one reference of its own.
   std::uint32_t references() const { return references_.load(std::memory_order_acquire); }
 
-  // Whether the caller, who holds one reference to a kHeap block, is its only holder and may write.
-  bool is_unique() const { return owner() == SharedOwner::kHeap && references() == 1; }
+  // Whether the caller, who holds one reference to a Heap block, is its only holder and may write.
+  bool is_unique() const { return owner() == SharedOwner::Heap && references() == 1; }
 
   // Takes one more reference.
   void acquire() {
-    if (owner() == SharedOwner::kStatic) return;
+    if (owner() == SharedOwner::Static) return;
     const std::uint32_t before = shared_details::exchange_add(references_, 1, std::memory_order_relaxed);
     if (before >= kSaturated) [[unlikely]]
       references_.store(kImmortal, std::memory_order_relaxed);
@@ -116,7 +116,7 @@ class SharedHeader {
   // Gives one reference back; the block may be gone afterwards.
   void release() {
     const SharedOwner owner_before = owner();  // read first: once ours is given back, another holder may free the block
-    if (owner_before == SharedOwner::kStatic) return;
+    if (owner_before == SharedOwner::Static) return;
     // The count at which no holder is left: 1 for the heap, 2 for an atom, of which the table holds one itself.
     // Immortal counts are negative here, so that one comparison finds both.
     const std::int32_t last = 1 + static_cast<std::int32_t>(static_cast<std::uint32_t>(owner_before) & 1);

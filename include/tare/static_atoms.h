@@ -87,7 +87,7 @@ class StaticAtoms {
       const std::string_view text = kTexts[i];
       made.offsets[i] = static_cast<std::uint32_t>(at);
       made.words[at] = atom_details::packed_header(
-          SharedHeader::kImmortal, SharedHeader::word(SharedOwner::kStatic, static_cast<std::uint32_t>(text.size())));
+          SharedHeader::kImmortal, SharedHeader::word(SharedOwner::Static, static_cast<std::uint32_t>(text.size())));
       for (std::size_t j = 0; j < text.size(); j += 8) {
         unsigned char bytes[8] = {};
         for (std::size_t k = 0; k < 8 && j + k < text.size(); ++k) bytes[k] = static_cast<unsigned char>(text[j + k]);

@@ -58,7 +58,7 @@ struct LauncherControl {
                                                 // appeared or ended
   std::atomic<std::uint32_t> sleeping;          // [l] 1 while the launcher waits on `wake`
   std::atomic<std::uint32_t> wake_chunks;       // [l] full chunks a process lets gather before it wakes the launcher
-  std::atomic<std::uint32_t> unrecorded;        // [r] processes that can't reach the directory any more, not even by a link
+  std::atomic<std::uint32_t> unrecorded;  // [r] processes that can't reach the directory any more, not even by a link
 };
 
 enum class AllocatorKind : std::uint32_t { Unknown = 0, Glibc = 1, Jemalloc = 2, Mimalloc = 3, Tcmalloc = 4, Musl = 5 };

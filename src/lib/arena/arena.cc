@@ -22,7 +22,7 @@ ArenaSource malloc_source() noexcept {
       .free = [](void*, void* memory, std::size_t) noexcept { std::free(memory); },
       .good_size = [](void*, std::size_t bytes) noexcept { return good_size(bytes); },
       .context = nullptr,
-      .memory = ArenaSource::Memory::kHeap,
+      .memory = ArenaSource::Memory::Heap,
   };
 }
 
@@ -186,7 +186,7 @@ void Arena::reset(ArenaReset how) noexcept {
   if (log_ != nullptr) log_->free_to(0);
   // Of the large blocks none is kept: their books lie in chunks that may go.
   Chunk* kept = nullptr;
-  for (Chunk* chunk = newest_; chunk != nullptr && how == ArenaReset::kKeep; chunk = chunk->previous) {
+  for (Chunk* chunk = newest_; chunk != nullptr && how == ArenaReset::Keep; chunk = chunk->previous) {
     if (!chunk->is_apart && (kept == nullptr || chunk->size_bytes > kept->size_bytes)) kept = chunk;
   }
   free_down_to(nullptr, kept);
@@ -210,7 +210,7 @@ ArenaUse Arena::use() const noexcept {
 
 void Arena::report(ReportSink& sink) const {
   for (Chunk* chunk = newest_; chunk != nullptr; chunk = chunk->previous) {
-    if (options_.source.memory == ArenaSource::Memory::kHeap) {
+    if (options_.source.memory == ArenaSource::Memory::Heap) {
       sink.block("chunks", memory_of(chunk), "what the arena hands out from");
     } else {
       sink.non_heap("chunks", chunk->size_bytes, "what the arena hands out from");
@@ -221,7 +221,7 @@ void Arena::report(ReportSink& sink) const {
 }
 
 Arena::~Arena() {
-  reset(ArenaReset::kDrop);
+  reset(ArenaReset::Drop);
   PoolLog::destroy(log_);
 }
 

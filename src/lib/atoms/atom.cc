@@ -24,7 +24,7 @@ bool register_static_atoms(const StaticAtomList& list) {
 
 SharedHeader* atom_details::static_header(std::uint32_t handle) {
   static constinit const struct {
-    SharedHeader header{SharedOwner::kStatic, 0, SharedHeader::kImmortal};
+    SharedHeader header{SharedOwner::Static, 0, SharedHeader::kImmortal};
     std::uint64_t terminator = 0;
   } empty;
   const std::uint32_t number = (handle - 1) / (kMostStaticAtoms + 1);

@@ -38,14 +38,14 @@ class AtomBlock {
     unpoison(memory, bytes_for(text.size()));
     const std::size_t bytes = bytes_for(text.size());
     std::memset(memory + bytes - kUnit, 0, kUnit);  // before the header: in the least block they overlap nowhere
-    auto* block = new (memory) SharedHeader(SharedOwner::kAtom, static_cast<std::uint32_t>(text.size()), 2);
+    auto* block = new (memory) SharedHeader(SharedOwner::Atom, static_cast<std::uint32_t>(text.size()), 2);
     if (!text.empty()) std::memcpy(block->writable_characters(), text.data(), text.size());
   }
 
   // `bytes` of nothing, at least kLeastBytes: a block like others to who walks, and a link to another.
   static void make_free(std::byte* memory, std::size_t bytes, std::uint32_t next) {
     unpoison(memory, kLeastBytes);
-    new (memory) SharedHeader(SharedOwner::kHeap, static_cast<std::uint32_t>(bytes - sizeof(SharedHeader) - 1), 0);
+    new (memory) SharedHeader(SharedOwner::Heap, static_cast<std::uint32_t>(bytes - sizeof(SharedHeader) - 1), 0);
     std::memcpy(memory + sizeof(SharedHeader), &next, sizeof(next));
     poison(memory + sizeof(SharedHeader), bytes - sizeof(SharedHeader));
   }
@@ -92,9 +92,9 @@ class AtomBlock {
     return true;
   }
   // A dead atom still has its text, for searches under way; a free block has none.
-  static bool is_dead_atom(const SharedHeader* block) { return is_free(block) && block->owner() != SharedOwner::kHeap; }
+  static bool is_dead_atom(const SharedHeader* block) { return is_free(block) && block->owner() != SharedOwner::Heap; }
 
-  static bool was_handed_out(const SharedHeader* block) { return block->owner() == SharedOwner::kHandedOutAtom; }
+  static bool was_handed_out(const SharedHeader* block) { return block->owner() == SharedOwner::HandedOutAtom; }
   static void mark_handed_out(SharedHeader* block) {
     block->owner_and_size_.fetch_or(std::uint32_t{1} << 31, std::memory_order_relaxed);
   }

@@ -15,7 +15,7 @@ BucketArray BucketArray::make(std::size_t count, TablePages& pages) {
     if (!run) return {};
     memory = run.value().data;
     pages.tell_made(memory, made.rounded_bytes());
-    if (run.value().contents == PageRun::Contents::kStale) std::memset(memory, 0, made.size_bytes());
+    if (run.value().contents == PageRun::Contents::Stale) std::memset(memory, 0, made.size_bytes());
   } else {
     memory = std::aligned_alloc(alignof(AtomBucket), made.size_bytes());
     if (memory == nullptr) return {};
@@ -29,8 +29,7 @@ void BucketArray::free(TablePages& pages) {
   if (buckets_ == nullptr) return;
   if (is_mapped()) {
     pages.tell_freed(buckets_);
-    pages.free({reinterpret_cast<std::byte*>(buckets_), rounded_bytes(), PageRun::Contents::kStale},
-               FreedPages::kReturn);
+    pages.free({reinterpret_cast<std::byte*>(buckets_), rounded_bytes(), PageRun::Contents::Stale}, FreedPages::Return);
   } else {
     std::free(buckets_);  // NOLINT(cppcoreguidelines-no-malloc)
   }

@@ -60,20 +60,20 @@ void set_owner(const PageRun& run, std::uint8_t id) {
 AtomError ensure() {
   Range& r = range();
   const std::lock_guard<std::mutex> lock(r.mutex);
-  if (atom_details::range_base != nullptr) return AtomError::kNone;
-  if (r.tried) return AtomError::kNoRange;
+  if (atom_details::range_base != nullptr) return AtomError::None;
+  if (r.tried) return AtomError::NoRange;
   r.tried = true;
   // Small pages: with huge ones a table of 2,000 atoms would have 2 MiB resident, and freed slabs would stay.
   CageResult<Cage> made = Cage::reserve(
-      {.size_bytes = kWanted, .least_bytes = kLeast, .guard_bytes = kGuard, .huge_pages = HugePages::kAvoid});
-  if (!made) return AtomError::kNoRange;
+      {.size_bytes = kWanted, .least_bytes = kLeast, .guard_bytes = kGuard, .huge_pages = HugePages::Avoid});
+  if (!made) return AtomError::NoRange;
   std::byte* owners = system_pages::map_books(made.value().size_bytes() / kGrain);
-  if (owners == nullptr) return AtomError::kNoRange;
+  if (owners == nullptr) return AtomError::NoRange;
   r.owners = reinterpret_cast<std::atomic<std::uint8_t>*>(owners);
   r.page_bytes = made.value().page_bytes();
   cage() = std::move(made.value());
   atom_details::range_base = cage().base();
-  return AtomError::kNone;
+  return AtomError::None;
 }
 
 CageResult<PageRun> allocate(std::size_t size_bytes, std::uint8_t table_id) {

@@ -32,7 +32,7 @@ std::uint32_t AtomShard::intern(std::string_view text, std::uint64_t hash, AtomT
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   if (count >= most_atoms(array.capacity())) {
     if (!grow(facts)) {
-      error = AtomError::kNoMemory;
+      error = AtomError::NoMemory;
       return 0;
     }
     array = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
@@ -107,7 +107,7 @@ std::size_t AtomShard::sweep(AtomTableFacts& facts, FreedPages freed) {
 
 bool AtomShard::try_sweep(AtomTableFacts& facts) {
   if (!mutex_.try_lock()) return false;
-  sweep_locked(facts, FreedPages::kReturn);
+  sweep_locked(facts, FreedPages::Return);
   mutex_.unlock();
   return true;
 }
@@ -186,7 +186,7 @@ void AtomShard::add_use(AtomTableUse& use) {
 }
 
 bool AtomShard::abandon(AtomTableFacts& facts) {
-  sweep(facts, FreedPages::kReturn);
+  sweep(facts, FreedPages::Return);
   const std::lock_guard<AtomMutex> lock(mutex_);
   BucketArray array = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
   array_.store(0, std::memory_order_relaxed);

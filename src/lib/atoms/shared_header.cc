@@ -10,7 +10,7 @@ namespace tare {
 void SharedHeader::after_release(SharedOwner owner, std::uint32_t before) {
   if (before >= kSaturated) {
     references_.store(kImmortal, std::memory_order_relaxed);
-  } else if (owner == SharedOwner::kHeap) {
+  } else if (owner == SharedOwner::Heap) {
     std::free(this);  // NOLINT(cppcoreguidelines-no-malloc): its owner's block begins at the header
   } else {
     count_unused_atom(this);

@@ -101,7 +101,7 @@ bool AtomSlabs::add_slab(std::size_t block_bytes, TablePages& pages) {
   bool is_small = false;
   const CageResult<PageRun> run = memory_for_slab(sizeof(Slab) + block_bytes + AtomBlock::kLeastBytes, pages, is_small);
   if (!run) {
-    error_ = run.error() == CageError::kExhausted ? AtomError::kRangeFull : AtomError::kNoMemory;
+    error_ = run.error() == CageError::Exhausted ? AtomError::RangeFull : AtomError::NoMemory;
     return false;
   }
   link_slab(run.value(), is_small);
@@ -184,7 +184,7 @@ void AtomSlabs::reclaim(TablePages& pages, FreedPages freed) {
 }
 
 void AtomSlabs::return_slab(Slab* slab, TablePages& pages, FreedPages freed) {
-  const PageRun run{reinterpret_cast<std::byte*>(slab), bytes_of(slab), PageRun::Contents::kStale};
+  const PageRun run{reinterpret_cast<std::byte*>(slab), bytes_of(slab), PageRun::Contents::Stale};
   mapped_bytes_ -= run.size_bytes;
   slab_bytes_ -= run.size_bytes;
   unpoison(run.data, run.size_bytes);
@@ -196,7 +196,7 @@ bool AtomSlabs::abandon() {
   for (std::uint32_t handle = first_; handle != 0; handle = slab_at(handle)->next) {
     Slab* slab = slab_at(handle);
     if (slab->is_small == 0) {
-      atom_range::abandon({reinterpret_cast<std::byte*>(slab), bytes_of(slab), PageRun::Contents::kStale});
+      atom_range::abandon({reinterpret_cast<std::byte*>(slab), bytes_of(slab), PageRun::Contents::Stale});
       is_empty = false;
     } else {
       for (std::byte* at = begin_of(slab); at < end_of(slab);) {

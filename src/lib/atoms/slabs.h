@@ -104,7 +104,7 @@ class AtomSlabs {
   std::uint64_t filled_lists_ = 0;
   std::size_t mapped_bytes_ = 0;
   std::size_t slab_bytes_ = 0;
-  AtomError error_ = AtomError::kNone;
+  AtomError error_ = AtomError::None;
   std::array<std::uint32_t, kLists> free_{};
   static_assert(kLists <= 64);
 };

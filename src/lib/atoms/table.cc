@@ -42,7 +42,7 @@ struct AtomTable::Books {
   std::atomic<std::uint32_t> became_unused{0};  // since the last shard was swept
   std::atomic<std::uint32_t> step{0};           // so many must before the next is
   std::atomic<std::uint32_t> next_swept{0};
-  std::atomic<AtomError> error{AtomError::kNone};
+  std::atomic<AtomError> error{AtomError::None};
   AtomShard shards[kShards];
 
   static std::size_t shard_of(std::uint64_t hash) { return hash >> 8 & (kShards - 1); }
@@ -94,7 +94,7 @@ struct AtomTable::Books {
   bool make_ready() {
     if (is_ready.load(std::memory_order_acquire)) [[likely]]
       return true;
-    if (const AtomError why = atom_range::ensure(); why != AtomError::kNone) {
+    if (const AtomError why = atom_range::ensure(); why != AtomError::None) {
       fail(why);
       return false;
     }
@@ -104,7 +104,7 @@ struct AtomTable::Books {
 
   [[gnu::noinline]] Atom make(std::string_view text, std::uint64_t hash) {
     if (!make_ready()) return {};
-    AtomError why = AtomError::kNone;
+    AtomError why = AtomError::None;
     const std::uint32_t handle = shard(hash).intern(text, hash, facts, why);
     return handle == 0 ? fail(why) : Atom::adopt_handle(handle);
   }
@@ -125,12 +125,12 @@ class Bytes16 {
     char* to = on_stack_;
     if (text.size() > kOnStack / utf16::kMostBytesPerUnit) {
       if (text.size() > SharedHeader::kLargestSize) {
-        error_ = AtomError::kTooLong;
+        error_ = AtomError::TooLong;
         return;
       }
       to = static_cast<char*>(std::malloc(text.size() * utf16::kMostBytesPerUnit));  // NOLINT
       if (to == nullptr) {
-        error_ = AtomError::kNoMemory;
+        error_ = AtomError::NoMemory;
         return;
       }
       on_heap_ = to;
@@ -149,26 +149,26 @@ class Bytes16 {
   char on_stack_[kOnStack];
   char* on_heap_ = nullptr;
   std::string_view text_;
-  AtomError error_ = AtomError::kNone;
+  AtomError error_ = AtomError::None;
 };
 
 }  // namespace
 
 const char* describe(AtomError error) noexcept {
   switch (error) {
-    case AtomError::kNone:
+    case AtomError::None:
       return "no error";
-    case AtomError::kTooLong:
+    case AtomError::TooLong:
       return "the text is longer than an atom can be";
-    case AtomError::kNoRange:
+    case AtomError::NoRange:
       return "the process can't have the addresses that atoms need (see ulimit -v)";
-    case AtomError::kRangeFull:
+    case AtomError::RangeFull:
       return "the range of addresses for atoms is full";
-    case AtomError::kNoMemory:
+    case AtomError::NoMemory:
       return "there is no memory for the atom";
-    case AtomError::kTooManyTables:
+    case AtomError::TooManyTables:
       return "the process has as many atom tables as it can have";
-    case AtomError::kStaticListTaken:
+    case AtomError::StaticListTaken:
       return "two lists of static atoms have the same number";
   }
   return "unknown error";
@@ -177,13 +177,13 @@ const char* describe(AtomError error) noexcept {
 AtomTable::AtomTable(const AtomTableOptions& options) {
   for (const StaticAtomList* list : options.static_lists) {
     if (list != nullptr && !register_static_atoms(*list)) {
-      construction_error_ = AtomError::kStaticListTaken;
+      construction_error_ = AtomError::StaticListTaken;
       return;
     }
   }
   void* memory = std::aligned_alloc(alignof(Books), sizeof(Books));
   if (memory == nullptr) {
-    construction_error_ = AtomError::kNoMemory;
+    construction_error_ = AtomError::NoMemory;
     return;
   }
   auto* made = new (memory) Books;
@@ -199,7 +199,7 @@ AtomTable::AtomTable(const AtomTableOptions& options) {
   if (made->facts.pages.id() == 0) {
     made->~Books();
     std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
-    construction_error_ = AtomError::kTooManyTables;
+    construction_error_ = AtomError::TooManyTables;
     return;
   }
   for (const StaticAtomList* list : options.static_lists) {
@@ -222,7 +222,7 @@ AtomTable::~AtomTable() {
   if (books_ == nullptr) return;
   bool is_empty = true;
   for (AtomShard& shard : books_->shards) is_empty = shard.abandon(books_->facts) && is_empty;
-  books_->facts.pages.leave(is_empty ? TablePages::Held::kNone : TablePages::Held::kSome);
+  books_->facts.pages.leave(is_empty ? TablePages::Held::None : TablePages::Held::Some);
   tables.by_id[books_->facts.pages.id()].store(nullptr, std::memory_order_release);
   books_->~Books();
   std::free(books_);  // NOLINT(cppcoreguidelines-no-malloc)
@@ -231,7 +231,7 @@ AtomTable::~AtomTable() {
 namespace {
 
 Atom too_long_or_no_table(AtomTable::Books* books) {
-  return books == nullptr ? Atom{} : books->fail(AtomError::kTooLong);
+  return books == nullptr ? Atom{} : books->fail(AtomError::TooLong);
 }
 
 }  // namespace
@@ -269,20 +269,20 @@ std::uint32_t AtomTable::find_handle(std::string_view text) {
 
 Atom AtomTable::intern(std::u16string_view text) {
   const Bytes16 bytes(text);
-  if (bytes.error() != AtomError::kNone) return books_ == nullptr ? Atom{} : books_->fail(bytes.error());
+  if (bytes.error() != AtomError::None) return books_ == nullptr ? Atom{} : books_->fail(bytes.error());
   return intern(bytes.text());
 }
 
 Atom AtomTable::find(std::u16string_view text) {
   const Bytes16 bytes(text);
-  if (bytes.error() != AtomError::kNone) return books_ == nullptr ? Atom{} : books_->fail(bytes.error());
+  if (bytes.error() != AtomError::None) return books_ == nullptr ? Atom{} : books_->fail(bytes.error());
   return find(bytes.text());
 }
 
 std::size_t AtomTable::gc() {
   if (books_ == nullptr) return 0;
   std::size_t freed = 0;
-  for (AtomShard& shard : books_->shards) freed += shard.sweep(books_->facts, FreedPages::kKeep);
+  for (AtomShard& shard : books_->shards) freed += shard.sweep(books_->facts, FreedPages::Keep);
   if (freed != 0) atom_range::trim();
   books_->set_step();
   return freed;

@@ -35,17 +35,17 @@ CageResult<PageRun> TablePages::allocate_small(std::size_t size_bytes) {
   const std::size_t past_grain = reinterpret_cast<std::uintptr_t>(next_) % kSmallGrain;
   const std::size_t given = std::min(size_bytes - past_grain, static_cast<std::size_t>(end_ - next_));
   next_ += given;
-  return PageRun{next_ - given, given, PageRun::Contents::kStale};
+  return PageRun{next_ - given, given, PageRun::Contents::Stale};
 }
 
 void TablePages::leave(Held held) {
   while (first_page_ != 0) {
     auto* page = reinterpret_cast<std::byte*>(AtomBlock::at(first_page_));
     first_page_ = reinterpret_cast<Page*>(page)->next;
-    const PageRun run{page, atom_range::page_bytes(), PageRun::Contents::kStale};
-    if (held == Held::kNone) {
+    const PageRun run{page, atom_range::page_bytes(), PageRun::Contents::Stale};
+    if (held == Held::None) {
       unpoison(page, run.size_bytes);
-      free(run, FreedPages::kReturn);
+      free(run, FreedPages::Return);
     } else {
       atom_range::abandon(run);
     }

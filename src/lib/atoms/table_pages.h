@@ -33,7 +33,7 @@ class TablePages {
   CageResult<PageRun> allocate_small(std::size_t size_bytes);
 
   // When the table goes: the shared pages become free, or nobody's if somebody still holds an atom.
-  enum class Held : std::uint8_t { kNone, kSome };
+  enum class Held : std::uint8_t { None, Some };
   void leave(Held held);
 
   void add_use(AtomTableUse& use);

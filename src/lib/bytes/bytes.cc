@@ -59,7 +59,7 @@ UniqueBytes UniqueBytes::allocate(std::size_t least_bytes) noexcept {
   void* block = std::malloc(placement.before + placement.capacity + (is_terminated ? 1 : 0));
   if (block == nullptr) return made;
   if (placement.before != 0) {
-    new (block) SharedHeader(SharedOwner::kHeap, static_cast<std::uint32_t>(placement.capacity), 1);
+    new (block) SharedHeader(SharedOwner::Heap, static_cast<std::uint32_t>(placement.capacity), 1);
     made.holder_ = reinterpret_cast<std::uintptr_t>(block);
   } else {
     made.holder_ = Bytes::make_apart(block, placement.capacity, nullptr, nullptr);
@@ -96,7 +96,7 @@ Bytes Bytes::copy_of_text(std::string_view text) noexcept {
   if (text.size() > SharedHeader::kLargestSize) return Bytes();
   void* block = std::malloc(sizeof(SharedHeader) + text.size() + 1);
   if (block == nullptr) return Bytes();
-  auto* header = new (block) SharedHeader(SharedOwner::kHeap, static_cast<std::uint32_t>(text.size()), 1);
+  auto* header = new (block) SharedHeader(SharedOwner::Heap, static_cast<std::uint32_t>(text.size()), 1);
   std::memcpy(header->writable_characters(), text.data(), text.size());
   header->writable_characters()[text.size()] = '\0';
   return adopt_shared(header);
@@ -159,7 +159,7 @@ SharedHeader* Bytes::shared_header() const noexcept {
 Bytes::Blocks Bytes::blocks() const noexcept {
   if (holder_ == 0) return {};
   if (is_apart()) return {apart(), apart()->release == nullptr ? apart()->data : nullptr};
-  if (header()->owner() != SharedOwner::kHeap) return {};
+  if (header()->owner() != SharedOwner::Heap) return {};
   return {header(), nullptr};
 }
 

@@ -80,19 +80,19 @@ std::byte* reserve_once(const CageOptions& o, std::size_t size_bytes) noexcept {
 
 const char* describe(CageError error) noexcept {
   switch (error) {
-    case CageError::kNone:
+    case CageError::None:
       return "no error";
-    case CageError::kBadOptions:
+    case CageError::BadOptions:
       return "the cage's sizes, alignments or guard contradict each other";
-    case CageError::kNoAddressSpace:
+    case CageError::NoAddressSpace:
       return "the process can't have that many addresses (see ulimit -v)";
-    case CageError::kAddressTaken:
+    case CageError::AddressTaken:
       return "the cage's fixed address can't be had: something else is mapped there";
-    case CageError::kExhausted:
+    case CageError::Exhausted:
       return "the cage has no free run of that length";
-    case CageError::kNoMemory:
+    case CageError::NoMemory:
       return "the system refuses to make the cage's pages accessible";
-    case CageError::kOutOfReach:
+    case CageError::OutOfReach:
       return "compressed pointers of this kind can't point into the cage";
   }
   return "unknown error";
@@ -143,7 +143,7 @@ struct Cage::Books {
       return true;
     };
     const std::size_t ahead = std::clamp((frontier - guard_bytes) / 8, kLeastAhead, kMostAhead);
-    const std::size_t unit = huge_pages == HugePages::kPrefer ? std::max(kHugePage, page_bytes) : page_bytes;
+    const std::size_t unit = huge_pages == HugePages::Prefer ? std::max(kHugePage, page_bytes) : page_bytes;
     const std::size_t stepped = std::min(round_up(frontier + ahead, unit), size_bytes);
     return add(stepped) || add(frontier);
   }
@@ -176,7 +176,7 @@ struct Cage::Books {
 
 CageResult<Cage> Cage::reserve(const CageOptions& wanted) noexcept {
   const CageOptions options = settled(wanted);
-  if (options.size_bytes == 0) return CageError::kBadOptions;
+  if (options.size_bytes == 0) return CageError::BadOptions;
 
   std::size_t size = options.size_bytes;
   while (size / 2 >= options.least_bytes && size > system_pages::address_limit_bytes() / 2) size /= 2;
@@ -185,7 +185,7 @@ CageResult<Cage> Cage::reserve(const CageOptions& wanted) noexcept {
     size = std::max(round_up(size / 2, options.page_bytes), options.least_bytes);
     base = reserve_once(options, size);
   }
-  if (base == nullptr) return options.fixed_base != 0 ? CageError::kAddressTaken : CageError::kNoAddressSpace;
+  if (base == nullptr) return options.fixed_base != 0 ? CageError::AddressTaken : CageError::NoAddressSpace;
 
   const std::size_t head = round_up(sizeof(Books), alignof(std::max_align_t));
   const std::size_t books_bytes =
@@ -193,10 +193,10 @@ CageResult<Cage> Cage::reserve(const CageOptions& wanted) noexcept {
   std::byte* books = system_pages::map_books(books_bytes);
   if (books == nullptr) {
     system_pages::release(base, size);
-    return CageError::kNoAddressSpace;
+    return CageError::NoAddressSpace;
   }
-  if (options.huge_pages == HugePages::kPrefer) system_pages::prefer_huge(base, size);
-  if (options.huge_pages == HugePages::kAvoid) system_pages::avoid_huge(base, size);
+  if (options.huge_pages == HugePages::Prefer) system_pages::prefer_huge(base, size);
+  if (options.huge_pages == HugePages::Avoid) system_pages::avoid_huge(base, size);
 
   // The mapping is zero, which is what entries start as.
   auto* entries = reinterpret_cast<PageRuns::Entry*>(books + head);
@@ -220,25 +220,25 @@ std::size_t Cage::guard_bytes() const noexcept { return books_ == nullptr ? 0 : 
 std::size_t Cage::page_bytes() const noexcept { return books_ == nullptr ? 0 : books_->page_bytes; }
 
 CageResult<PageRun> Cage::allocate(std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
-  if (books_ == nullptr || size_bytes == 0 || size_bytes > books_->size_bytes) return CageError::kExhausted;
+  if (books_ == nullptr || size_bytes == 0 || size_bytes > books_->size_bytes) return CageError::Exhausted;
   Books& b = *books_;
-  if (alignment_bytes != 0 && !std::has_single_bit(alignment_bytes)) return CageError::kBadOptions;
+  if (alignment_bytes != 0 && !std::has_single_bit(alignment_bytes)) return CageError::BadOptions;
   const std::size_t alignment = std::max(alignment_bytes, b.page_bytes);
   const auto pages = static_cast<std::uint32_t>((size_bytes + b.page_bytes - 1) / b.page_bytes);
   // Page p is aligned if base + p * page_bytes is, hence where p is -base / page_bytes modulo alignment / page_bytes.
   const std::size_t unit = alignment / b.page_bytes;
   const std::size_t remainder = (std::size_t{0} - reinterpret_cast<std::uintptr_t>(b.base) / b.page_bytes) & (unit - 1);
-  if (unit > PageRuns::kMostPages) return CageError::kExhausted;
+  if (unit > PageRuns::kMostPages) return CageError::Exhausted;
 
   const std::lock_guard lock(b.mutex);
   const PageRuns::Run run = b.runs.take(pages, static_cast<std::uint32_t>(unit), static_cast<std::uint32_t>(remainder));
-  if (run.pages == 0) return CageError::kExhausted;
+  if (run.pages == 0) return CageError::Exhausted;
   if (!b.commit_to_frontier()) {
-    b.runs.give(run.first, PageRuns::State::kFreeClean);
-    return CageError::kNoMemory;
+    b.runs.give(run.first, PageRuns::State::FreeClean);
+    return CageError::NoMemory;
   }
   PageRun found{b.address(run.first), std::size_t{run.pages} * b.page_bytes,
-                run.stale ? PageRun::Contents::kStale : PageRun::Contents::kZero};
+                run.stale ? PageRun::Contents::Stale : PageRun::Contents::Zero};
   unpoison(found.data, found.size_bytes);
   return found;
 }
@@ -253,7 +253,7 @@ void Cage::free(const PageRun& run, FreedPages pages) noexcept {
   if (count == 0 || b.address(first) != run.data || std::size_t{count} * b.page_bytes != run.size_bytes) {
     stop("free() of what isn't a run in use", run.data);
   }
-  bool return_now = pages == FreedPages::kReturn;
+  bool return_now = pages == FreedPages::Return;
   if (b.any_inaccessible(first, first + count)) {
     // Freed runs are accessible throughout, so that merging and reusing them needs no books of what isn't.
     if (!system_pages::make_accessible(run.data, run.size_bytes)) stop("can't make pages accessible again", run.data);
@@ -262,7 +262,7 @@ void Cage::free(const PageRun& run, FreedPages pages) noexcept {
   }
   if (return_now) system_pages::return_contents(run.data, run.size_bytes);
   poison(run.data, run.size_bytes);
-  b.runs.give(first, return_now ? PageRuns::State::kFreeClean : PageRuns::State::kFreeStale);
+  b.runs.give(first, return_now ? PageRuns::State::FreeClean : PageRuns::State::FreeStale);
 }
 
 bool Cage::decommit(std::byte* begin, std::size_t size_bytes) noexcept {

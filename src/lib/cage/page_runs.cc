@@ -25,14 +25,14 @@ std::uint32_t PageRuns::next_list(std::uint32_t from) const noexcept {
 // The last page of a used run says nothing: only its first may be given back.
 void PageRuns::write(std::uint32_t first, std::uint32_t pages, State state) noexcept {
   entries_[first + pages - 1].pages = pages;
-  entries_[first + pages - 1].state = state == State::kUsed ? State::kNone : state;
+  entries_[first + pages - 1].state = state == State::Used ? State::None : state;
   entries_[first].pages = pages;
   entries_[first].state = state;
 }
 
 void PageRuns::link(std::uint32_t first, std::uint32_t pages, State state) noexcept {
   write(first, pages, state);
-  if (state == State::kFreeStale) stale_ += pages;
+  if (state == State::FreeStale) stale_ += pages;
   const std::uint32_t list = list_of(pages);
   Entry& entry = entries_[first];
   entry.previous = 0;
@@ -45,7 +45,7 @@ void PageRuns::link(std::uint32_t first, std::uint32_t pages, State state) noexc
 void PageRuns::unlink(std::uint32_t first) noexcept {
   const Entry& entry = entries_[first];
   const std::uint32_t list = list_of(entry.pages);
-  if (entry.state == State::kFreeStale) stale_ -= entry.pages;
+  if (entry.state == State::FreeStale) stale_ -= entry.pages;
   if (entry.next != 0) entries_[entry.next].previous = entry.previous;
   if (entry.previous != 0) {
     entries_[entry.previous].next = entry.next;
@@ -58,8 +58,8 @@ void PageRuns::unlink(std::uint32_t first) noexcept {
 
 // Nothing but the ends of today's runs may look like one, or a second free() of a page within a run would be believed.
 void PageRuns::forget(std::uint32_t first) noexcept {
-  entries_[first + entries_[first].pages - 1].state = State::kNone;
-  entries_[first].state = State::kNone;
+  entries_[first + entries_[first].pages - 1].state = State::None;
+  entries_[first].state = State::None;
 }
 
 // Takes [at, at + pages) out of the free run that begins at `first`; what lies before and behind stays free.
@@ -71,9 +71,9 @@ PageRuns::Run PageRuns::carve(std::uint32_t first, std::uint32_t at, std::uint32
   const std::uint32_t behind = total - before - pages;
   if (before != 0) link(first, before, state);
   if (behind != 0) link(at + pages, behind, state);
-  write(at, pages, State::kUsed);
+  write(at, pages, State::Used);
   used_ += pages;
-  return {at, pages, state == State::kFreeStale};
+  return {at, pages, state == State::FreeStale};
 }
 
 // Takes pages that were never used, with those of a free run that ends there: it's always a stale one.
@@ -88,15 +88,15 @@ PageRuns::Run PageRuns::take_from_frontier(std::uint32_t pages, std::uint32_t al
   frontier_ = std::max(first + pages, old_frontier);
   if (first < old_frontier) {
     unlink(start);
-    if (first != start) link(start, first - start, State::kFreeStale);
-    if (first + pages < old_frontier) link(first + pages, old_frontier - first - pages, State::kFreeStale);
+    if (first != start) link(start, first - start, State::FreeStale);
+    if (first + pages < old_frontier) link(first + pages, old_frontier - first - pages, State::FreeStale);
   }
-  write(first, pages, State::kUsed);
+  write(first, pages, State::Used);
   used_ += pages;
   if (first > old_frontier) {
-    write(old_frontier, first - old_frontier, State::kUsed);
+    write(old_frontier, first - old_frontier, State::Used);
     used_ += first - old_frontier;
-    give(old_frontier, State::kFreeClean);
+    give(old_frontier, State::FreeClean);
   }
   return {first, pages, first < old_frontier};
 }
@@ -131,7 +131,7 @@ void PageRuns::give(std::uint32_t first, State state) noexcept {
   forget(first);
   const auto absorb = [&](std::uint32_t neighbour) {
     const Entry& entry = entries_[neighbour];
-    if (entry.state == State::kFreeStale) state = State::kFreeStale;
+    if (entry.state == State::FreeStale) state = State::FreeStale;
     unlink(neighbour);
     pages += entry.pages;
   };
@@ -140,7 +140,7 @@ void PageRuns::give(std::uint32_t first, State state) noexcept {
     first -= before;
     absorb(first);
   }
-  if (first + pages == frontier_ && state == State::kFreeClean) {
+  if (first + pages == frontier_ && state == State::FreeClean) {
     frontier_ = first;
   } else {
     link(first, pages, state);

@@ -14,14 +14,14 @@ namespace tare {
 
 class PageRuns {
  public:
-  enum class State : std::uint8_t { kNone, kUsed, kFreeClean, kFreeStale };
+  enum class State : std::uint8_t { None, Used, FreeClean, FreeStale };
 
   // What is written down for a page. All zero: nothing yet.
   struct Entry {
     std::uint32_t pages = 0;  // of the run that begins or ends here
     std::uint32_t next = 0;   // free runs of like length; 0 ends the list, which is why page 0 is never handed out
     std::uint32_t previous = 0;
-    State state = State::kNone;
+    State state = State::None;
     bool inaccessible = false;  // the cage's, for each page: decommitted within a used run
   };
   static_assert(sizeof(Entry) == 16);
@@ -40,12 +40,12 @@ class PageRuns {
 
   // Takes a run whose first page is `remainder` modulo `alignment`, a power of two.
   Run take(std::uint32_t pages, std::uint32_t alignment = 1, std::uint32_t remainder = 0) noexcept;
-  void give(std::uint32_t first, State state) noexcept;  // kFreeClean or kFreeStale
+  void give(std::uint32_t first, State state) noexcept;  // FreeClean or FreeStale
 
   // Pages of the used run that begins here; 0 if none does.
   std::uint32_t used_pages_at(std::uint32_t page) const noexcept {
     if (page < first_ || page >= frontier_) return 0;
-    return entries_[page].state == State::kUsed ? entries_[page].pages : 0;
+    return entries_[page].state == State::Used ? entries_[page].pages : 0;
   }
 
   // Calls clean(first, pages) for each stale free run, which then are clean.
@@ -69,7 +69,7 @@ class PageRuns {
     return kExact + (log - 4) * 8 + ((pages >> (log - 3)) & 7);
   }
 
-  static constexpr bool is_free(State state) { return state == State::kFreeClean || state == State::kFreeStale; }
+  static constexpr bool is_free(State state) { return state == State::FreeClean || state == State::FreeStale; }
 
   // Of the free run that ends before `page`; 0 if there is none.
   std::uint32_t free_pages_before(std::uint32_t page) const noexcept {
@@ -102,16 +102,16 @@ void PageRuns::clean_stale(Clean&& clean) noexcept {
   while (stale_ != 0 && page < frontier_) {
     const Entry& entry = entries_[page];
     const std::uint32_t pages = entry.pages;
-    if (entry.state == State::kFreeStale) {
+    if (entry.state == State::FreeStale) {
       clean(page, pages);
       unlink(page);
-      link(page, pages, State::kFreeClean);
+      link(page, pages, State::FreeClean);
     }
     page += pages;
   }
   // A clean run at the frontier becomes part of what was never used.
   const Entry& last = entries_[frontier_ - 1];
-  if (frontier_ > first_ && last.state == State::kFreeClean) {
+  if (frontier_ > first_ && last.state == State::FreeClean) {
     const std::uint32_t pages = last.pages;
     unlink(frontier_ - pages);
     frontier_ -= pages;

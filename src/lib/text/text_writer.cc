@@ -59,7 +59,7 @@ std::size_t TextWriter::heap_bytes() const noexcept { return is_on_heap() ? else
 
 SharedHeader* TextWriter::finish_heap_block() noexcept {
   data_[size_] = '\0';
-  return new (block_of(data_)) SharedHeader(SharedOwner::kHeap, size_, 1);
+  return new (block_of(data_)) SharedHeader(SharedOwner::Heap, size_, 1);
 }
 
 // Closes the stream; the first reason stays. A closed text has room for a terminating zero: in full inline memory the

@@ -14,12 +14,13 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-int report_things(void);
+    int
+    report_things(void);
 
 #ifndef USER
 int report_things(void) {
-  static void *kept[4];
-  char *slab;
+  static void* kept[4];
+  char* slab;
   tare_pool pool;
   int i;
   for (i = 0; i < 4; i++) {
@@ -33,7 +34,7 @@ int report_things(void) {
   tare_report(kept[1], "explicit/second");
 
   pool = tare_pool_create("cells");
-  slab = (char *)malloc(1024);
+  slab = (char*)malloc(1024);
   if (slab == NULL) return 1;
   tare_pool_grow(pool, slab, 1024);
   for (i = 0; i < 8; i++) tare_pool_alloc(pool, slab + 64 * i, 64);
@@ -45,11 +46,11 @@ int report_things(void) {
 #endif
 
 #ifndef PART
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
 #ifdef USER
   int flags = RTLD_NOW | RTLD_LOCAL;
-  void *library;
-  void *function;
+  void* library;
+  void* function;
   int (*report)(void);
 #endif
   if (argc < 2) return report_things();
@@ -58,7 +59,7 @@ int main(int argc, char **argv) {
   library = dlopen(argv[1], flags);
   function = library == NULL ? NULL : dlsym(library, "report_things");
   if (function == NULL) return 2;
-  *(void **)&report = function;
+  *(void**)&report = function;
   return report();
 #else
   (void)argv;

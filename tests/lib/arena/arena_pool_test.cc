@@ -88,7 +88,7 @@ TEST(ArenaPool, EveryBlockIsToldAndEnds) {
     EXPECT_GT(told.blocks.size(), 8192u) << "more than one piece of the log";
     EXPECT_EQ(told.name, "scratch");
     Arena moved = std::move(arena);
-    moved.reset(ArenaReset::kKeep);
+    moved.reset(ArenaReset::Keep);
     EXPECT_TRUE(told.blocks.empty());
     EXPECT_EQ(told.memory.size(), 1u);
     ASSERT_NE(moved.allocate(10), nullptr);

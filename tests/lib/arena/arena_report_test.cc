@@ -40,7 +40,7 @@ TEST(CageReport, TellsWhatNobodyElseCan) {
   ASSERT_NE(arena.allocate(100'000), nullptr);
   const PageRun run = cage.allocate(1 << 20).value();
   std::memset(run.data, 1, run.size_bytes);
-  cage.free(run, FreedPages::kKeep);
+  cage.free(run, FreedPages::Keep);
   ReporterRegistry registry;
   const ReporterHandle first = registry.add("explicit/cage", [&](ReportSink& sink) { cage.report(sink); });
   const ReporterHandle second = registry.add("explicit/arena", [&](ReportSink& sink) { arena.report(sink); });

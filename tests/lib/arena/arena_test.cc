@@ -88,7 +88,7 @@ TEST_P(ArenaOfModel, BlocksDontOverlapAndSurviveRewinds) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(at);
     ASSERT_TRUE(std::all_of(bytes, bytes + one.bytes, [&](unsigned char b) { return b == one.mark; }));
   }
-  arena.reset(ArenaReset::kDrop);
+  arena.reset(ArenaReset::Drop);
   EXPECT_TRUE(chunks.live().empty());
   EXPECT_EQ(chunks.wrong_frees(), 0);
 }
@@ -231,7 +231,7 @@ TEST(Arena, ResetKeepsTheLargestOrDropsAll) {
     for (int i = 0; i < 2000; ++i) ASSERT_NE(arena.allocate(100), nullptr);
   };
   fill();
-  arena.reset(ArenaReset::kKeep);
+  arena.reset(ArenaReset::Keep);
   EXPECT_EQ(chunks.live().size(), 1u);
   EXPECT_EQ(arena.use().committed_bytes, 64u * 1024);
   EXPECT_EQ(arena.use().used_bytes, 0u);
@@ -239,9 +239,9 @@ TEST(Arena, ResetKeepsTheLargestOrDropsAll) {
   for (int i = 0; i < 500; ++i) ASSERT_NE(arena.allocate(100), nullptr);
   EXPECT_EQ(chunks.requests().size(), requests) << "what was kept is used again";
   fill();
-  arena.reset(ArenaReset::kDrop);
+  arena.reset(ArenaReset::Drop);
   EXPECT_TRUE(chunks.live().empty());
-  arena.reset(ArenaReset::kKeep);
+  arena.reset(ArenaReset::Keep);
   EXPECT_EQ(arena.use().committed_bytes, 0u);
 }
 
@@ -281,7 +281,7 @@ TEST(ArenaDeath, TheAddressSanitizerSeesUseAfterRewind) {
   arena.rewind(mark);
   kept[0] = 1;
   EXPECT_DEATH(gone[8] = 1, "use-after-poison");
-  arena.reset(ArenaReset::kKeep);
+  arena.reset(ArenaReset::Keep);
   EXPECT_DEATH(kept[0] = 1, "use-after-poison");
 }
 

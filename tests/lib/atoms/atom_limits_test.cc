@@ -79,7 +79,7 @@ TEST(AtomLimits, AFullRangeIsAnErrorThatGcCures) {
     while (table.intern(std::to_string(made) + letters)) {
       if (++made > 1'000'000) return 2;
     }
-    if (table.error() != AtomError::kRangeFull && table.error() != AtomError::kNoMemory) return 3;
+    if (table.error() != AtomError::RangeFull && table.error() != AtomError::NoMemory) return 3;
     if (table.gc() != static_cast<std::size_t>(made)) return 4;
     return table.intern("there is room again") ? 0 : 5;
   });
@@ -92,7 +92,7 @@ TEST(AtomLimits, NoRangeIsAnError) {
     AtomTable table;
     if (!limit_addresses(addresses_in_use() + kMiB / 2)) return 1;
     if (table.intern("x")) return 2;
-    if (table.error() != AtomError::kNoRange) return 3;
+    if (table.error() != AtomError::NoRange) return 3;
     if (table.find("x") || table.intern("x")) return 4;
     if (AtomTable::range().reserved_bytes != 0) return 5;
     return table.gc() == 0 ? 0 : 6;

@@ -137,7 +137,7 @@ TEST(AtomMemory, FailuresAreErrorsAndPass) {
     Atom atom = table.intern("text " + std::to_string(i));
     if (!atom) {
       ++failed;
-      EXPECT_EQ(table.error(), AtomError::kNoMemory);
+      EXPECT_EQ(table.error(), AtomError::NoMemory);
     }
   }
   EXPECT_GT(failed, 0);
@@ -152,7 +152,7 @@ TEST(AtomMemory, FailuresAreErrorsAndPass) {
   EXPECT_EQ(table.find("made before"), first);
   AtomTable none;
   EXPECT_FALSE(none.intern("x"));
-  EXPECT_EQ(none.error(), AtomError::kNoMemory);
+  EXPECT_EQ(none.error(), AtomError::NoMemory);
 }
 
 }  // namespace

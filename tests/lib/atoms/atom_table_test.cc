@@ -105,10 +105,10 @@ TEST(AtomTable, TakesLongTexts) {
 TEST(AtomTable, RefusesTextsThatAreTooLong) {
   AtomTable table;
   const char byte = 'x';
-  EXPECT_EQ(table.error(), AtomError::kNone);
+  EXPECT_EQ(table.error(), AtomError::None);
   // Nothing of it is read.
   EXPECT_FALSE(table.intern(std::string_view(&byte, std::size_t{SharedHeader::kLargestSize} + 1)));
-  EXPECT_EQ(table.error(), AtomError::kTooLong);
+  EXPECT_EQ(table.error(), AtomError::TooLong);
   EXPECT_FALSE(table.find(std::string_view(&byte, std::size_t{1} << 40)));
   const char16_t unit = u'x';
   EXPECT_FALSE(table.intern(std::u16string_view(&unit, std::size_t{SharedHeader::kLargestSize} + 1)));
@@ -141,7 +141,7 @@ TEST(AtomTable, AsManyAsThereAreNumbers) {
   EXPECT_FALSE(one_more.find("x"));
   EXPECT_EQ(one_more.gc(), 0U);
   EXPECT_EQ(one_more.use().total_bytes, 0U);
-  EXPECT_EQ(one_more.error(), AtomError::kTooManyTables);
+  EXPECT_EQ(one_more.error(), AtomError::TooManyTables);
   tables.pop_back();
   AtomTable fits_again;
   EXPECT_TRUE(fits_again.intern("x"));

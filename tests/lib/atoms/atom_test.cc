@@ -141,7 +141,7 @@ TEST(Shares, KeepTheAtomAliveWithoutCopying) {
     const char* characters = atom.characters();
     SharedHeader* share = atom.share();
     EXPECT_EQ(share->characters(), characters);
-    EXPECT_EQ(share->owner(), SharedOwner::kHandedOutAtom);
+    EXPECT_EQ(share->owner(), SharedOwner::HandedOutAtom);
     atom = {};
     table.gc();
     EXPECT_EQ(share->text(), std::string(n, 'c'));

@@ -79,7 +79,7 @@ TEST(StaticAtoms, CountNothing) {
   {
     const Atom copy = kDiv;
     SharedHeader* share = copy.share();
-    EXPECT_EQ(share->owner(), SharedOwner::kStatic);
+    EXPECT_EQ(share->owner(), SharedOwner::Static);
     EXPECT_EQ(share->text(), "div");
     share->release();
     share->release();  // as often as one likes
@@ -93,7 +93,7 @@ TEST(StaticAtoms, ANumberBelongsToOneList) {
   AtomTable first({.static_lists = {&kOthers.list}});
   AtomTable second({.static_lists = {&kRivals.list}});
   EXPECT_FALSE(second.intern("anything"));
-  EXPECT_EQ(second.error(), AtomError::kStaticListTaken);
+  EXPECT_EQ(second.error(), AtomError::StaticListTaken);
   EXPECT_STREQ(describe(second.error()), "two lists of static atoms have the same number");
   EXPECT_TRUE(register_static_atoms(kOthers.list)) << "again does no harm";
 }

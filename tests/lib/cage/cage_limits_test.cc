@@ -71,7 +71,7 @@ TEST(CageLimits, LessThanTheLeastIsAnError) {
     if (!limit(RLIMIT_AS, kGiB)) return 1;
     const CageResult<Cage> made = Cage::reserve({.least_bytes = 2 * kGiB});
     if (made) return 2;
-    return made.error() == CageError::kNoAddressSpace ? 0 : 3;
+    return made.error() == CageError::NoAddressSpace ? 0 : 3;
   });
   EXPECT_EQ(wrong, 0);
 }
@@ -83,7 +83,7 @@ TEST(CageLimits, RefusedMemoryIsAnErrorAndTheCageGoesOn) {
     if (!made) return 1;
     if (!limit(RLIMIT_DATA, 128 * kMiB)) return 2;  // counts what is private and writable
     const CageResult<PageRun> large = made.value().allocate(256 * kMiB);
-    if (large || large.error() != CageError::kNoMemory) return 3;
+    if (large || large.error() != CageError::NoMemory) return 3;
     const CageResult<PageRun> small = made.value().allocate(kMiB);
     if (!small) return 4;
     small.value().data[0] = std::byte{1};

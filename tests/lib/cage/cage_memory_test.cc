@@ -15,7 +15,7 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 // Without huge pages, so that every page counts alone on any machine.
 Cage small_cage() {
-  return std::move(Cage::reserve({.size_bytes = 256 * kMiB, .huge_pages = HugePages::kAvoid}).value());
+  return std::move(Cage::reserve({.size_bytes = 256 * kMiB, .huge_pages = HugePages::Avoid}).value());
 }
 
 PageRun filled(Cage& cage, std::size_t size_bytes) {
@@ -60,17 +60,17 @@ TEST(CageMemory, KeptPagesStayUntilTheyAreTrimmed) {
   Cage cage = small_cage();
   const PageRun first = filled(cage, 8 * kMiB);
   const PageRun second = filled(cage, 8 * kMiB);
-  cage.free(first, FreedPages::kKeep);
+  cage.free(first, FreedPages::Keep);
   EXPECT_EQ(cage.use().kept_bytes, 8 * kMiB);
   EXPECT_EQ(cage.resident_bytes(), 16 * kMiB);
   const PageRun again = cage.allocate(4 * kMiB).value();
-  EXPECT_EQ(again.contents, PageRun::Contents::kStale);
+  EXPECT_EQ(again.contents, PageRun::Contents::Stale);
   EXPECT_EQ(again.data, first.data);
   EXPECT_EQ(cage.trim(), 4 * kMiB);
   EXPECT_EQ(cage.use().kept_bytes, 0u);
   EXPECT_EQ(cage.resident_bytes(), 12 * kMiB);
-  cage.free(second, FreedPages::kKeep);
-  cage.free(again, FreedPages::kKeep);
+  cage.free(second, FreedPages::Keep);
+  cage.free(again, FreedPages::Keep);
   EXPECT_EQ(cage.trim(), 16 * kMiB) << "neighbours that were clean already are counted with them";
   EXPECT_EQ(cage.resident_bytes(), 0u);
   EXPECT_EQ(cage.use().largest_free_bytes, cage.size_bytes() - cage.page_bytes());
@@ -98,10 +98,10 @@ TEST(CageMemory, RunsMayBeFreedWhileDecommitted) {
   Cage cage = small_cage();
   const PageRun run = filled(cage, 8 * kMiB);
   ASSERT_TRUE(cage.decommit(run.data, run.size_bytes));
-  cage.free(run, FreedPages::kKeep);
+  cage.free(run, FreedPages::Keep);
   const PageRun again = filled(cage, 8 * kMiB);
   EXPECT_EQ(again.data, run.data);
-  EXPECT_EQ(again.contents, PageRun::Contents::kZero);
+  EXPECT_EQ(again.contents, PageRun::Contents::Zero);
 }
 
 TEST(CageMemory, BooksGrowWithUse) {
@@ -125,13 +125,13 @@ TEST(CageMemory, ASmallCageCostsLittleWhereHugePagesAreTheDefault) {
 }
 
 TEST(CageMemory, HugePagesAreAHint) {
-  for (const HugePages huge : {HugePages::kPrefer, HugePages::kAvoid, HugePages::kSystem}) {
+  for (const HugePages huge : {HugePages::Prefer, HugePages::Avoid, HugePages::System}) {
     CageResult<Cage> made = Cage::reserve({.size_bytes = 64 * kMiB, .alignment_bytes = 2 * kMiB, .huge_pages = huge});
     ASSERT_TRUE(made);
     const PageRun run = made.value().allocate(4 * kMiB, 2 * kMiB).value();
     run.data[0] = std::byte{1};
     EXPECT_GE(made.value().resident_bytes(), 4096u);
-    if (huge == HugePages::kAvoid) {
+    if (huge == HugePages::Avoid) {
       EXPECT_EQ(made.value().resident_bytes(), 4096u);
     }
   }

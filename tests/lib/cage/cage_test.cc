@@ -60,13 +60,13 @@ TEST(Cage, AGuardOfHalfTheCageIsNeverHandedOut) {
   ASSERT_TRUE(run);
   EXPECT_EQ(run.value().data, cage.base() + 4 * kGiB);
   EXPECT_EQ(address(run.value().data) >> 32 & 1, 1u);
-  EXPECT_EQ(cage.allocate(4 * kGiB).error(), CageError::kExhausted);
+  EXPECT_EQ(cage.allocate(4 * kGiB).error(), CageError::Exhausted);
 }
 
 TEST(Cage, AFixedBaseIsExactOrAnError) {
   Cage anywhere = cage_of({.size_bytes = 64 * kMiB});
   const std::uintptr_t fixed = address(anywhere.base());
-  EXPECT_EQ(Cage::reserve({.size_bytes = 64 * kMiB, .fixed_base = fixed}).error(), CageError::kAddressTaken);
+  EXPECT_EQ(Cage::reserve({.size_bytes = 64 * kMiB, .fixed_base = fixed}).error(), CageError::AddressTaken);
   {
     const Cage gone = std::move(anywhere);
   }
@@ -88,13 +88,13 @@ TEST(Cage, RefusesOptionsThatContradictEachOther) {
       {.size_bytes = std::size_t{1} << 62},
   };
   for (const CageOptions& options : bad) {
-    EXPECT_EQ(Cage::reserve(options).error(), CageError::kBadOptions) << options.size_bytes;
+    EXPECT_EQ(Cage::reserve(options).error(), CageError::BadOptions) << options.size_bytes;
   }
 }
 
 TEST(Cage, WhatIsntThereIsAnError) {
   EXPECT_EQ(Cage::reserve({.size_bytes = std::size_t{1} << 41, .least_bytes = std::size_t{1} << 41, .page_bytes = 4096})
-                    .error() == CageError::kBadOptions,
+                    .error() == CageError::BadOptions,
             false);
   // More than 47 bits of addresses: falls back to what there is.
   const CageResult<Cage> made =
@@ -105,11 +105,11 @@ TEST(Cage, WhatIsntThereIsAnError) {
   EXPECT_EQ(
       Cage::reserve({.size_bytes = std::size_t{1} << 49, .least_bytes = std::size_t{1} << 48, .page_bytes = 2 * kMiB})
           .error(),
-      CageError::kNoAddressSpace);
+      CageError::NoAddressSpace);
 }
 
 TEST(Cage, EveryErrorHasItsWords) {
-  EXPECT_STRNE(describe(CageError::kExhausted), describe(CageError::kNoMemory));
+  EXPECT_STRNE(describe(CageError::Exhausted), describe(CageError::NoMemory));
   EXPECT_STREQ(describe(static_cast<CageError>(99)), "unknown error");
 }
 
@@ -120,13 +120,13 @@ TEST(Cage, RunsAreWritableZeroAndAligned) {
     ASSERT_TRUE(run) << alignment;
     EXPECT_EQ(run.value().size_bytes, 12'288u);
     EXPECT_EQ(address(run.value().data) % std::max<std::size_t>(alignment, 4096), 0u);
-    EXPECT_EQ(run.value().contents, PageRun::Contents::kZero);
+    EXPECT_EQ(run.value().contents, PageRun::Contents::Zero);
     EXPECT_TRUE(std::all_of(run.value().data, run.value().data + run.value().size_bytes,
                             [](std::byte b) { return b == std::byte{0}; }));
     std::memset(run.value().data, 0xab, run.value().size_bytes);
   }
-  EXPECT_EQ(cage.allocate(4096, 3000).error(), CageError::kBadOptions) << "not a power of two";
-  EXPECT_EQ(cage.allocate(4096, std::size_t{1} << 50).error(), CageError::kExhausted);
+  EXPECT_EQ(cage.allocate(4096, 3000).error(), CageError::BadOptions) << "not a power of two";
+  EXPECT_EQ(cage.allocate(4096, std::size_t{1} << 50).error(), CageError::Exhausted);
 }
 
 TEST(Cage, LargerPagesAreTheUnit) {
@@ -160,7 +160,7 @@ TEST(Cage, MovesKeepTheAddresses) {
 TEST(Cage, OneOfNoBytesIsExhausted) {
   Cage cage;
   EXPECT_EQ(cage.base(), nullptr);
-  EXPECT_EQ(cage.allocate(1).error(), CageError::kExhausted);
+  EXPECT_EQ(cage.allocate(1).error(), CageError::Exhausted);
   EXPECT_EQ(cage.trim(), 0u);
   EXPECT_EQ(cage.resident_bytes(), 0u);
   cage.free({});
@@ -168,12 +168,12 @@ TEST(Cage, OneOfNoBytesIsExhausted) {
 
 TEST(Cage, ExhaustionIsAnErrorAndEnds) {
   Cage cage = cage_of({.size_bytes = 64 * kMiB});
-  EXPECT_EQ(cage.allocate(0).error(), CageError::kExhausted);
-  EXPECT_EQ(cage.allocate(64 * kMiB).error(), CageError::kExhausted) << "the guard isn't to be had";
-  EXPECT_EQ(cage.allocate(~std::size_t{0}).error(), CageError::kExhausted);
+  EXPECT_EQ(cage.allocate(0).error(), CageError::Exhausted);
+  EXPECT_EQ(cage.allocate(64 * kMiB).error(), CageError::Exhausted) << "the guard isn't to be had";
+  EXPECT_EQ(cage.allocate(~std::size_t{0}).error(), CageError::Exhausted);
   const CageResult<PageRun> all = cage.allocate(64 * kMiB - 4096);
   ASSERT_TRUE(all);
-  EXPECT_EQ(cage.allocate(1).error(), CageError::kExhausted);
+  EXPECT_EQ(cage.allocate(1).error(), CageError::Exhausted);
   EXPECT_EQ(cage.use().largest_free_bytes, 0u);
   cage.free(all.value());
   EXPECT_TRUE(cage.allocate(64 * kMiB - 4096));
@@ -197,11 +197,11 @@ TEST(Cage, RunsDontOverlapAndKeepTheirContents) {
     if (random() % 100 < 55) {
       const CageResult<PageRun> got = cage.allocate(1 + random() % 200'000, std::size_t{1} << random() % 18);
       if (!got) {
-        ASSERT_EQ(got.error(), CageError::kExhausted);
+        ASSERT_EQ(got.error(), CageError::Exhausted);
         continue;
       }
       const PageRun run = got.value();
-      if (run.contents == PageRun::Contents::kZero) {
+      if (run.contents == PageRun::Contents::Zero) {
         ASSERT_TRUE(check({run, 0}));
       }
       const Live one{run, 1 + static_cast<int>(random() % 255)};
@@ -213,7 +213,7 @@ TEST(Cage, RunsDontOverlapAndKeepTheirContents) {
       if (victim == live.end()) victim = live.begin();
       ASSERT_TRUE(check(victim->second));
       used -= victim->second.run.size_bytes;
-      cage.free(victim->second.run, random() % 2 == 0 ? FreedPages::kReturn : FreedPages::kKeep);
+      cage.free(victim->second.run, random() % 2 == 0 ? FreedPages::Return : FreedPages::Keep);
       live.erase(victim);
     }
     if (step % 500 == 0) cage.trim();
@@ -256,7 +256,7 @@ TEST(CageDeath, TheAddressSanitizerSeesUseAfterFree) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Cage cage = cage_of({.size_bytes = 64 * kMiB});
   const PageRun run = cage.allocate(8192).value();
-  cage.free(run, FreedPages::kKeep);
+  cage.free(run, FreedPages::Keep);
   EXPECT_DEATH(run.data[5000] = std::byte{1}, "use-after-poison");
   const PageRun again = cage.allocate(8192).value();
   ASSERT_EQ(again.data, run.data);

@@ -32,7 +32,7 @@ TEST(CageThreads, RunsAreEachThreadsOwn) {
           const PageRun run = mine[which];
           const auto is_mine = [&](std::byte b) { return b == static_cast<std::byte>(id + 1); };
           if (!std::all_of(run.data, run.data + run.size_bytes, is_mine)) ++wrong[static_cast<std::size_t>(id)];
-          cage.free(run, random() % 2 == 0 ? FreedPages::kReturn : FreedPages::kKeep);
+          cage.free(run, random() % 2 == 0 ? FreedPages::Return : FreedPages::Keep);
           mine[which] = mine.back();
           mine.pop_back();
         }

@@ -43,7 +43,7 @@ class Model {
 
   void gave(std::uint32_t first, State state) {
     const std::uint32_t pages = live_.at(first);
-    if (state == State::kFreeClean) clean(first, pages);
+    if (state == State::FreeClean) clean(first, pages);
     used_ -= pages;
     live_.erase(first);
   }
@@ -113,7 +113,7 @@ void random_walk(std::uint32_t seed, std::uint32_t end, std::uint32_t longest) {
       if (victim == model.live().end()) victim = model.live().begin();
       const std::uint32_t first = victim->first;
       ASSERT_EQ(runs.used_pages_at(first), victim->second);
-      const State state = below(2) == 0 ? State::kFreeClean : State::kFreeStale;
+      const State state = below(2) == 0 ? State::FreeClean : State::FreeStale;
       model.gave(first, state);
       runs.give(first, state);
       ASSERT_EQ(runs.used_pages_at(first), 0u);
@@ -131,8 +131,8 @@ void random_walk(std::uint32_t seed, std::uint32_t end, std::uint32_t longest) {
   }
   while (!model.live().empty()) {
     const std::uint32_t first = model.live().begin()->first;
-    model.gave(first, State::kFreeClean);
-    runs.give(first, State::kFreeClean);
+    model.gave(first, State::FreeClean);
+    runs.give(first, State::FreeClean);
   }
   runs.clean_stale([](std::uint32_t, std::uint32_t) {});
   EXPECT_EQ(runs.frontier(), kFirst);
@@ -159,7 +159,7 @@ TEST(PageRuns, FreedRunsComeBeforeFreshPages) {
   PageRuns runs(entries.data(), 1, 1000);
   const PageRuns::Run hole = runs.take(7);
   runs.take(1);
-  runs.give(hole.first, State::kFreeClean);
+  runs.give(hole.first, State::FreeClean);
   EXPECT_EQ(runs.take(7).first, hole.first);
 }
 
@@ -175,8 +175,8 @@ TEST(PageRuns, AFitIsFoundBehindManyThatAreTooShort) {
     ASSERT_NE(runs.take(1).pages, 0u);
   }
   EXPECT_EQ(runs.take(1).pages, 0u);
-  runs.give(longer.first, State::kFreeClean);
-  for (const PageRuns::Run& run : shorter) runs.give(run.first, State::kFreeClean);
+  runs.give(longer.first, State::FreeClean);
+  for (const PageRuns::Run& run : shorter) runs.give(run.first, State::FreeClean);
   EXPECT_EQ(runs.take(17).first, longer.first);
 }
 

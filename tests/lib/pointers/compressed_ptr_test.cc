@@ -50,7 +50,7 @@ Cage& test_cage() {
   static Cage cage = [] {
     CageResult<Cage> made = Cage::reserve(cage_options<TestCage>());
     EXPECT_TRUE(made) << describe(made.error());
-    EXPECT_EQ(CageBase<TestCage>::bind(made.value()), CageError::kNone);
+    EXPECT_EQ(CageBase<TestCage>::bind(made.value()), CageError::None);
     return std::move(made.value());
   }();
   return cage;
@@ -273,7 +273,7 @@ void round_trip() {
   options.size_bytes = 512 * kMiB;
   CageResult<Cage> cage = Cage::reserve(options);
   ASSERT_TRUE(cage);
-  ASSERT_EQ(CageBase<Tag>::bind(cage.value()), CageError::kNone);
+  ASSERT_EQ(CageBase<Tag>::bind(cage.value()), CageError::None);
   std::mt19937_64 random(4);
   for (int i = 0; i < 1000; ++i) {
     std::byte* at = cage.value().base() + 4096 + random() % (500 * kMiB) / Tag::kGranuleBytes * Tag::kGranuleBytes;
@@ -296,7 +296,7 @@ struct Low {
 TEST(CompressedPtrTags, AWindowKnownWhenCompiling) {
   CageResult<Cage> cage = Cage::reserve({.size_bytes = 64 * kMiB, .fixed_base = 256 * kMiB});
   if (!cage) GTEST_SKIP() << "the low addresses are taken";
-  ASSERT_EQ(CageBase<Low>::bind(cage.value()), CageError::kNone);
+  ASSERT_EQ(CageBase<Low>::bind(cage.value()), CageError::None);
   auto* number = reinterpret_cast<int*>(cage.value().allocate(4096).value().data);
   *number = 42;
   const CompressedPtr<int, Low> pointer = number;
@@ -304,7 +304,7 @@ TEST(CompressedPtrTags, AWindowKnownWhenCompiling) {
   EXPECT_EQ(pointer.get(), number);
   EXPECT_EQ(pointer.bits(), reinterpret_cast<std::uintptr_t>(number)) << "the address itself";
   EXPECT_EQ((CompressedPtr<int, Low>().get()), nullptr);
-  EXPECT_EQ(CageBase<Low>::bind(test_cage()), CageError::kOutOfReach);
+  EXPECT_EQ(CageBase<Low>::bind(test_cage()), CageError::OutOfReach);
 }
 
 struct Bound {
@@ -312,7 +312,7 @@ struct Bound {
 };
 
 TEST(CageBaseTest, BindsOnlyWhatPointersReach) {
-  EXPECT_EQ(CageBase<Bound>::bind(Cage()), CageError::kOutOfReach);
+  EXPECT_EQ(CageBase<Bound>::bind(Cage()), CageError::OutOfReach);
   CageResult<Cage> first = Cage::reserve(cage_options<Bound>());
   ASSERT_TRUE(first);
   CageOptions shifted = cage_options<Bound>();
@@ -320,14 +320,14 @@ TEST(CageBaseTest, BindsOnlyWhatPointersReach) {
   shifted.alignment_phase_bytes = 31 * kGiB;  // half of it lies in the next window
   CageResult<Cage> across = Cage::reserve(shifted);
   ASSERT_TRUE(across);
-  EXPECT_EQ(CageBase<Bound>::bind(across.value()), CageError::kOutOfReach);
-  EXPECT_EQ(CageBase<Bound>::bind(first.value()), CageError::kNone);
-  EXPECT_EQ(CageBase<Bound>::bind(first.value()), CageError::kNone) << "again";
+  EXPECT_EQ(CageBase<Bound>::bind(across.value()), CageError::OutOfReach);
+  EXPECT_EQ(CageBase<Bound>::bind(first.value()), CageError::None);
+  EXPECT_EQ(CageBase<Bound>::bind(first.value()), CageError::None) << "again";
   CageResult<Cage> second = Cage::reserve(cage_options<Bound>());
   ASSERT_TRUE(second);
-  EXPECT_EQ(CageBase<Bound>::bind(second.value()), CageError::kOutOfReach) << "another window";
+  EXPECT_EQ(CageBase<Bound>::bind(second.value()), CageError::OutOfReach) << "another window";
   CageBase<Bound>::unbind();
-  EXPECT_EQ(CageBase<Bound>::bind(second.value()), CageError::kNone);
+  EXPECT_EQ(CageBase<Bound>::bind(second.value()), CageError::None);
   CageBase<Bound>::unbind();
 }
 
@@ -340,8 +340,8 @@ TEST(CageBaseTest, CagesMayShareAWindow) {
   CageResult<Cage> high = Cage::reserve(
       {.size_bytes = kGiB, .fixed_base = reinterpret_cast<std::uintptr_t>(low.value().base()) + 4 * kGiB});
   if (!high) GTEST_SKIP() << "the addresses are taken";
-  EXPECT_EQ(CageBase<Bound>::bind(high.value()), CageError::kNone);
-  EXPECT_EQ(CageBase<Bound>::bind(low.value()), CageError::kNone);
+  EXPECT_EQ(CageBase<Bound>::bind(high.value()), CageError::None);
+  EXPECT_EQ(CageBase<Bound>::bind(low.value()), CageError::None);
   CageBase<Bound>::unbind();
 }
 

@@ -62,7 +62,7 @@ TEST(RefPtr, CountsEachReferenceOnce) {
     RefPtr<Thing> third = std::move(second);
     EXPECT_EQ(first->references(), 2u);
     EXPECT_EQ(second, nullptr);  // NOLINT(bugprone-use-after-move)
-    third = *&third;  // itself
+    third = *&third;             // itself
     EXPECT_EQ(first->references(), 2u);
     third = nullptr;
     EXPECT_EQ(first->references(), 1u);
@@ -221,7 +221,7 @@ class CompressedRefPtrTest : public ::testing::Test {
     CageResult<Cage> made = Cage::reserve(cage_options<RefCage>());
     ASSERT_TRUE(made);
     cage_ = std::move(made.value());
-    ASSERT_EQ(CageBase<RefCage>::bind(cage_), CageError::kNone);
+    ASSERT_EQ(CageBase<RefCage>::bind(cage_), CageError::None);
     memory_ = cage_.allocate(4096).value();
     destroyed = 0;
   }

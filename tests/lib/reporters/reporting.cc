@@ -51,7 +51,7 @@ void fill(Pools& pools) {
   if (!pools.cage) std::abort();
   auto run = pools.cage.value().allocate(100'000);
   if (!run) std::abort();
-  pools.cage.value().free(run.value(), tare::FreedPages::kKeep);
+  pools.cage.value().free(run.value(), tare::FreedPages::Keep);
 }
 
 }  // namespace
