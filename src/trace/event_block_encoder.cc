@@ -186,7 +186,9 @@ void EventBlockEncoder::State::put_columns(std::span<const Event> events, const 
     const Event& event = events[i];
     const Event& ahead = events[std::min(i + kAhead, events.size() - 1)];
     __builtin_prefetch(&births.at(ahead.address));
-    if (ahead.shape != kNoShape) __builtin_prefetch(&dictionary.shapes[index(ahead.shape)].usable_bytes);
+    // of notes it is other numbers, and of most frees kNoShape
+    if (index(ahead.shape) < dictionary.shapes.size())
+      __builtin_prefetch(&dictionary.shapes[index(ahead.shape)].usable_bytes);
     pass.put_stamp(event.stamp);
     switch (event.kind) {
       case EventKind::Alloc: {
