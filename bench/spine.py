@@ -45,7 +45,9 @@ def bench_case(results: Results, case: Case, runs: int) -> None:
                 metrics = subject.run(case, folder)
             except MeasuredCommandFailed as failure:
                 failed.add(subject)
-                results.remark(f"{case.name}: {subject.name} failed ({str(failure).splitlines()[0]})")
+                results.remark(
+                    f"{case.name}: {subject.name} failed ({str(failure).splitlines()[0].replace(f'{ROOT}/', '')})"
+                )
                 print(f"{case.name} {subject.name}: {failure}", file=sys.stderr)
                 continue
             record(results, case, subject, metrics)

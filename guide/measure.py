@@ -42,7 +42,7 @@ def run(*command: str | Path, environment: dict[str, str] | None = None) -> str:
     )
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stderr}")
-    return done.stdout
+    return done.stdout.replace(f"{BUILD / 'guide'}/", "")
 
 
 def fenced(command: str, text: str) -> str:
