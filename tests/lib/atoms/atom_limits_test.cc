@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/support/in_child.h"
 #include "lib/support/sanitized.h"
 #include "tare/atom_table.h"
 
@@ -17,15 +18,10 @@ namespace {
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
-// The child's answer: 0 for good, else the number of what was wrong. This program makes atoms in children only, each of
-// which reserves a range of its own.
+// This program makes atoms in children only, each of which reserves a range of its own.
 template <class Body>
 int in_child(Body body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(AtomTable::range().reserved_bytes != 0 ? 99 : body());
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  return testing::in_child([&body] { return AtomTable::range().reserved_bytes != 0 ? 99 : body(); });
 }
 
 bool limit_addresses(std::size_t bytes) {

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "lib/support/in_child.h"
 #include "lib/support/sanitized.h"
 #include "tare/cage.h"
 
@@ -15,15 +16,7 @@ namespace {
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
-// The child's answer: 0 for good, else the number of what was wrong.
-template <class Body>
-int in_child(Body body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(body());
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
+using testing::in_child;
 
 bool limit(int resource, std::size_t bytes) {
   const rlimit value{bytes, bytes};
