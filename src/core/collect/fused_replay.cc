@@ -14,7 +14,7 @@ namespace {
 Status store_and_keep(const std::string& path, Tables made) {
   const auto tables = std::make_shared<const Tables>(std::move(made));
   fresh_tables::keep(path, tables);
-  return TableCache(path).store("tables", *tables);
+  return TableCache(path).store(kReplayedTables, *tables);
 }
 
 }  // namespace

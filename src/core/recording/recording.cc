@@ -13,7 +13,6 @@
 namespace tare::core {
 namespace {
 
-constexpr std::string_view kCachedTables = "tables";
 constexpr const char* kWarnings = "warnings";  // what was wrong with the trace, kept with its tables
 
 Table warnings_table(const std::vector<std::string>& warnings) {
@@ -50,10 +49,10 @@ Result<Tables> replayed(const std::string& path, const RecordingOptions& options
 Result<Tables> stored_or_replayed(const std::string& path, const RecordingOptions& options) {
   if (options.at_ns) return replayed(path, options);
   const TableCache cache(path);
-  if (std::optional<Tables> stored = cache.load(kCachedTables)) return *std::move(stored);
+  if (std::optional<Tables> stored = cache.load(kReplayedTables)) return *std::move(stored);
   Result<Tables> fresh = replayed(path, options);
   // a cache that can't be written costs a replay next time, and is no reason to complain now
-  if (fresh) static_cast<void>(cache.store(kCachedTables, *fresh));
+  if (fresh) static_cast<void>(cache.store(kReplayedTables, *fresh));
   return fresh;
 }
 

@@ -18,12 +18,15 @@ namespace tare::core {
 // Raise it when a table gains, loses or redefines a column: old caches are then not read any more.
 inline constexpr std::uint32_t kTablesVersion = 1;
 
+// The name of the tables that replay makes: written by launcher and reports, read by reports.
+inline constexpr std::string_view kReplayedTables = "tables";
+
 class TableCache {
  public:
   // The trace as it is now; it must be complete when store() is called, or load() won't accept what was stored.
   explicit TableCache(std::filesystem::path trace);
 
-  // `name`: "tables" for what replay makes; others for tables derived from them ("frames").
+  // `name`: kReplayedTables for what replay makes; others for tables derived from them ("frames").
   std::optional<Tables> load(std::string_view name) const;
   // Whole or not at all. An error says that neither folder could be written.
   Status store(std::string_view name, const Tables& tables) const;
