@@ -22,6 +22,8 @@
 // shard's hash table grows and shrinks by itself: no pause stops all threads, and the longest stops one shard (30 ns an
 // atom of it: 0.2 ms in a table of 164,334), where even then what exists is found.
 //
+// A child forked while other threads are at work has all tables as they were, and may use them.
+//
 // Where the atoms lie. All tables of a process share a range of 32 GiB of addresses, reserved when the first one
 // interns. If that can't be had (RLIMIT_AS, containers) a smaller one is: half, a quarter, down to 1 MiB; under
 // RLIMIT_AS half of the limit at most. range() says what was got. What doesn't fit gives a null atom and an error.

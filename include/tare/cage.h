@@ -15,8 +15,8 @@
 // calls neither malloc nor new.
 //
 // Thread-safety: a Cage may be used by any number of threads at once, save for moving and destroying it. One lock is
-// taken for each run; the system is called as the cage grows, an eighth at a time, and for pages given back. A process
-// that forks while another thread is inside a cage leaves the child a cage that must not be used.
+// taken for each run; the system is called as the cage grows, an eighth at a time, and for pages given back. A forked
+// child has a copy of each cage, and may use it whatever the parent's threads were doing.
 //
 // Source of the idea: "Pointer compression in Oilpan" (2022), whose cage is aligned so that a bit above it is set in
 // every address. What differs: the range is reserved exactly, without twice or thrice the addresses for alignment,
@@ -187,6 +187,7 @@ class Cage {
 
  private:
   struct Books;  // see src/lib/cage/cage.cc
+
   Books* books_ = nullptr;
 };
 

@@ -22,6 +22,7 @@
 #include <utility>
 
 #include <pthread.h>
+#include <sys/types.h>
 
 namespace tare {
 
@@ -101,7 +102,8 @@ struct PressureTrigger {
   std::string path = "/proc/pressure/memory";
 };
 
-// A thread that sleeps until the kernel says so, then calls relieve(). At most once a window.
+// A thread that sleeps until the kernel says so, then calls relieve(). At most once a window. A forked child has no
+// such thread: its copy of the monitor may be stopped, which leaves the parent's alone, and started.
 class PressureMonitor {
  public:
   PressureMonitor() noexcept = default;
@@ -116,8 +118,10 @@ class PressureMonitor {
 
  private:
   static void* run(void* monitor);
+  bool has_thread() const noexcept;
 
   PressureRegistry* registry_ = nullptr;  // null: no thread runs
+  pid_t process_ = 0;                     // whose thread it is
   int moderate_fd_ = -1;
   int critical_fd_ = -1;
   int stop_fd_ = -1;

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "lib/atoms/block.h"
+#include "lib/cage/cage_locks.h"
 #include "lib/cage/system_pages.h"
 
 namespace tare {
@@ -59,6 +60,7 @@ void set_owner(const PageRun& run, std::uint8_t id) {
 
 AtomError ensure() {
   Range& r = range();
+  cage_locks::guard();
   const std::lock_guard<std::mutex> lock(r.mutex);
   if (atom_details::range_base != nullptr) return AtomError::None;
   if (r.tried) return AtomError::NoRange;
@@ -109,6 +111,10 @@ AtomRangeUse use() {
   use.mapped_bytes = cage_use.used_bytes;
   return use;
 }
+
+void lock_for_fork() { range().mutex.lock(); }
+
+void unlock_after_fork() { range().mutex.unlock(); }
 
 }  // namespace atom_range
 

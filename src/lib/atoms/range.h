@@ -27,4 +27,8 @@ void abandon(const PageRun& run);
 
 AtomRangeUse use();
 
+// Around a fork, in a child too.
+void lock_for_fork();
+void unlock_after_fork();
+
 }  // namespace tare::atom_range

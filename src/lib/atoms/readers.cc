@@ -88,4 +88,16 @@ void wait_for_readers() {
   }
 }
 
+void lock_for_fork() { threads.mutex.lock(); }
+
+void unlock_after_fork() { threads.mutex.unlock(); }
+
+void restart_in_child() {
+  ThreadRecord& record = this_thread;
+  record.previous = nullptr;
+  record.next = nullptr;
+  threads.first = record.is_registered ? &record : nullptr;
+  threads.mutex.unlock();
+}
+
 }  // namespace tare::atom_readers

@@ -17,6 +17,11 @@ void prepare();
 // Returns when all searches that were under way have ended. Not from within one.
 void wait_for_readers();
 
+// Around a fork. A child has this thread only: the others' records lie in memory that is used otherwise there.
+void lock_for_fork();
+void unlock_after_fork();
+void restart_in_child();
+
 struct ThreadRecord {
   std::atomic<std::uint64_t> count{0};  // odd while the thread searches
   bool is_registered = false;

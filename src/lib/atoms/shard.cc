@@ -90,6 +90,7 @@ void AtomShard::replace(const BucketArray& array, TablePages& pages) {
   } else if (!old.is_empty()) {
     if (retired_count_ == kRetired) free_retired(pages);
     retired_[retired_count_++] = old.packed();
+    if (old.mapped_bytes() >= kMostRetiredBytes) free_retired(pages);
   }
 }
 

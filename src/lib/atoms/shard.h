@@ -71,6 +71,10 @@ class alignas(64) AtomShard {
   template <class Visit>
   void visit_malloced(Visit&& visit);
 
+  // Around a fork, in a child too.
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_after_fork() { mutex_.unlock(); }
+
   // Before the table goes: frees everything that nobody holds. True if then nothing is left.
   bool abandon(AtomTableFacts& facts);
 
@@ -78,6 +82,9 @@ class alignas(64) AtomShard {
   // Full at 86 %: beyond, searches that miss read a second line too often (one in three; one in ten on average).
   static constexpr std::size_t most_atoms(std::size_t capacity) { return capacity - capacity / 7; }
   static constexpr std::size_t kRetired = 4;
+  // Larger arrays go at once: to wait for readers takes a few us, where to fill the next array took 100. Kept, they
+  // were 7 of 37 bytes an atom.
+  static constexpr std::size_t kMostRetiredBytes = 16 * 1024;
 
   [[gnu::always_inline]] std::uint32_t search(const SoughtText& sought) const {
     const BucketArray array = BucketArray::unpacked(array_.load(std::memory_order_acquire));
@@ -105,7 +112,7 @@ class alignas(64) AtomShard {
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::uint64_t> array_{0};  // BucketArray::packed
   AtomSlabs slabs_;
-  // Arrays that searches may still read: freed, all at once, when there is no room for another.
+  // Small arrays that searches may still read: freed, all at once, when there is no room for another.
   std::uint32_t retired_count_ = 0;
   std::uint64_t retired_[kRetired] = {};
 };

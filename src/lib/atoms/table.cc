@@ -17,6 +17,7 @@
 #include "lib/atoms/static_lists.h"
 #include "lib/atoms/unused_atoms.h"
 #include "lib/atoms/utf16.h"
+#include "lib/fork/at_fork.h"
 #include "tare/memory_reporter.h"
 #include "tare/static_atoms.h"
 
@@ -39,8 +40,7 @@ struct AtomTable::Books {
   std::uint32_t static_list_count = 0;
   std::array<const StaticAtomList*, kMostStaticLists> static_lists{};
   std::uint32_t threshold = 0;
-  std::atomic<std::uint32_t> became_unused{0};  // since the last shard was swept
-  std::atomic<std::uint32_t> step{0};           // so many must before the next is
+  std::atomic<std::uint32_t> step{0};  // so many atoms must become unused before the next shard is swept
   std::atomic<std::uint32_t> next_swept{0};
   std::atomic<AtomError> error{AtomError::None};
   AtomShard shards[kShards];
@@ -115,8 +115,50 @@ namespace {
 struct Tables {
   std::mutex mutex;
   std::atomic<AtomTable::Books*> by_id[kMostTables + 1] = {};
+  // Of each table, the atoms that became unused since it last swept a shard. Here and not in the tables: threads settle
+  // what they counted for a table after it is gone, when another may have its number.
+  std::atomic<std::uint32_t> became_unused[kMostTables + 1] = {};
 };
 constinit Tables tables;
+
+// All tables' locks, from those of the list down. No thread waits for one of these while it holds one further down, or
+// of another shard.
+template <class CallTable>
+void for_each_table(CallTable&& call) {
+  for (std::atomic<AtomTable::Books*>& table : tables.by_id) {
+    if (AtomTable::Books* books = table.load(std::memory_order_relaxed); books != nullptr) call(*books);
+  }
+}
+
+void unlock_tables() {
+  atom_range::unlock_after_fork();
+  for_each_table([](AtomTable::Books& books) {
+    books.facts.pages.unlock_after_fork();
+    for (AtomShard& shard : books.shards) shard.unlock_after_fork();
+  });
+  tables.mutex.unlock();
+}
+
+constexpr at_fork::Steps kForkSteps{.before =
+                                        [] {
+                                          tables.mutex.lock();
+                                          for_each_table([](AtomTable::Books& books) {
+                                            for (AtomShard& shard : books.shards) shard.lock_for_fork();
+                                            books.facts.pages.lock_for_fork();
+                                          });
+                                          atom_range::lock_for_fork();
+                                          atom_readers::lock_for_fork();
+                                        },
+                                    .in_parent =
+                                        [] {
+                                          atom_readers::unlock_after_fork();
+                                          unlock_tables();
+                                        },
+                                    .in_child =
+                                        [] {
+                                          atom_readers::restart_in_child();
+                                          unlock_tables();
+                                        }};
 
 // A text in bytes: of UTF-16, on the stack if it's short.
 class Bytes16 {
@@ -186,6 +228,7 @@ AtomTable::AtomTable(const AtomTableOptions& options) {
     construction_error_ = AtomError::NoMemory;
     return;
   }
+  at_fork::guard(at_fork::Part::AtomTables, kForkSteps);
   auto* made = new (memory) Books;
   {
     const std::lock_guard<std::mutex> lock(tables.mutex);
@@ -193,6 +236,7 @@ AtomTable::AtomTable(const AtomTableOptions& options) {
     while (id <= kMostTables && tables.by_id[id].load(std::memory_order_relaxed) != nullptr) ++id;
     if (id <= kMostTables) {
       made->facts.pages.set_owner(static_cast<std::uint8_t>(id));
+      tables.became_unused[id].store(0, std::memory_order_relaxed);
       tables.by_id[id].store(made, std::memory_order_release);
     }
   }
@@ -223,7 +267,10 @@ AtomTable::~AtomTable() {
   bool is_empty = true;
   for (AtomShard& shard : books_->shards) is_empty = shard.abandon(books_->facts) && is_empty;
   books_->facts.pages.leave(is_empty ? TablePages::Held::None : TablePages::Held::Some);
-  tables.by_id[books_->facts.pages.id()].store(nullptr, std::memory_order_release);
+  {
+    const std::lock_guard<std::mutex> lock(tables.mutex);  // a fork under way has its locks
+    tables.by_id[books_->facts.pages.id()].store(nullptr, std::memory_order_release);
+  }
   books_->~Books();
   std::free(books_);  // NOLINT(cppcoreguidelines-no-malloc)
 }
@@ -339,16 +386,16 @@ void count_unused_atom(const SharedHeader* block) {
   if (books == nullptr) return;  // the table is gone
   std::uint32_t told = thread.unused_count;
   if (thread.unused_table != id) {
-    AtomTable::Books* other = tables.by_id[thread.unused_table].load(std::memory_order_acquire);
-    if (other != nullptr) other->became_unused.fetch_add(told, std::memory_order_relaxed);
+    tables.became_unused[thread.unused_table].fetch_add(told, std::memory_order_relaxed);
     told = 1;
   }
   const std::uint32_t step = books->step.load(std::memory_order_relaxed);
   thread.unused_table = id;
   thread.unused_count = 0;
   thread.unused_limit = std::min(step, kMostUntold);
-  if (books->became_unused.fetch_add(told, std::memory_order_relaxed) + told < step) return;
-  books->became_unused.store(0, std::memory_order_relaxed);
+  std::atomic<std::uint32_t>& became_unused = tables.became_unused[id];
+  if (became_unused.fetch_add(told, std::memory_order_relaxed) + told < step) return;
+  became_unused.store(0, std::memory_order_relaxed);
   const std::uint32_t next = books->next_swept.fetch_add(1, std::memory_order_relaxed) % kShards;
   books->shards[next].try_sweep(books->facts);
   if (next == 0) books->set_step();

@@ -38,6 +38,10 @@ class TablePages {
 
   void add_use(AtomTableUse& use);
 
+  // Around a fork, in a child too.
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_after_fork() { mutex_.unlock(); }
+
   // What lies in the pages, for the recorder: atoms and hash tables.
   bool is_recorded() const { return pool_ != 0; }
   void tell_made(const void* block, std::size_t size_bytes) const { tare_pool_alloc(pool_, block, size_bytes); }

@@ -7,8 +7,11 @@
 #include <mutex>
 #include <new>
 
+#include "lib/cage/cage_locks.h"
 #include "lib/cage/page_runs.h"
 #include "lib/cage/system_pages.h"
+#include "lib/fork/at_fork.h"
+#include "lib/fork/living.h"
 #include "tare/memory_reporter.h"
 #include "tare/poison.h"
 
@@ -29,6 +32,18 @@ constexpr std::size_t kMostAhead = kHugePage;
 }
 
 constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) & ~(unit - 1); }
+
+struct CageLock : LivingLinks<CageLock> {
+  std::mutex mutex;
+};
+constinit Living<CageLock> all_locks;
+
+void unlock(CageLock& lock) { lock.mutex.unlock(); }
+
+constexpr at_fork::Steps kForkSteps{
+    .before = [] { all_locks.lock_for_fork([](CageLock& lock) { lock.mutex.lock(); }); },
+    .in_parent = [] { all_locks.unlock_after_fork(unlock); },
+    .in_child = [] { all_locks.unlock_after_fork(unlock); }};
 
 // The options with the defaults filled in, or sizes of 0 if they contradict each other.
 CageOptions settled(CageOptions o) noexcept {
@@ -99,7 +114,7 @@ const char* describe(CageError error) noexcept {
 }
 
 // Lies at the start of the books' mapping, before the entries of the pages.
-struct Cage::Books {
+struct Cage::Books : CageLock {
   Books(const CageOptions& o, std::byte* at, std::size_t size, std::size_t wanted, std::size_t books,
         PageRuns::Entry* e)
       : base(at),
@@ -122,7 +137,7 @@ struct Cage::Books {
   const std::size_t page_bytes;
   const HugePages huge_pages;
 
-  std::mutex mutex;  // guards what follows
+  // The mutex guards what follows.
   std::size_t committed_end;
   std::size_t inaccessible_pages = 0;  // below committed_end, by decommit()
   PageRuns::Entry* const entries;
@@ -174,6 +189,8 @@ struct Cage::Books {
   }
 };
 
+void cage_locks::guard() noexcept { at_fork::guard(at_fork::Part::Cages, kForkSteps); }
+
 CageResult<Cage> Cage::reserve(const CageOptions& wanted) noexcept {
   const CageOptions options = settled(wanted);
   if (options.size_bytes == 0) return CageError::BadOptions;
@@ -202,11 +219,14 @@ CageResult<Cage> Cage::reserve(const CageOptions& wanted) noexcept {
   auto* entries = reinterpret_cast<PageRuns::Entry*>(books + head);
   Cage cage;
   cage.books_ = new (books) Books(options, base, size, options.size_bytes, books_bytes, entries);
+  cage_locks::guard();
+  all_locks.add(*cage.books_);
   return cage;
 }
 
 Cage::~Cage() {
   if (books_ == nullptr) return;
+  all_locks.remove(*books_);
   unpoison(books_->base + books_->guard_bytes, books_->committed_end - books_->guard_bytes);
   system_pages::release(books_->base, books_->size_bytes);
   const std::size_t books_bytes = books_->books_bytes;

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "lib/fork/at_fork.h"
+
 namespace tare {
 
 namespace {
@@ -66,9 +68,19 @@ struct Ledger {
   std::unordered_map<const void*, Account> accounts;
 };
 
+Ledger& ledger();
+
+constexpr at_fork::Steps kForkSteps{.before = [] { ledger().mutex.lock(); },
+                                    .in_parent = [] { ledger().mutex.unlock(); },
+                                    .in_child = [] { ledger().mutex.unlock(); }};
+
 // Never destroyed: static objects may give up references when the program ends.
 Ledger& ledger() {
-  static Ledger& one = *new Ledger;
+  static Ledger& one = *[] {
+    auto* made = new Ledger;
+    at_fork::guard(at_fork::Part::RefLedger, kForkSteps);
+    return made;
+  }();
   return one;
 }
 

@@ -72,7 +72,8 @@ const char* describe(PressureError error) {
 }
 
 PressureError PressureMonitor::start(PressureRegistry& registry, const PressureTrigger& trigger) {
-  if (registry_ != nullptr) return PressureError::Running;
+  if (has_thread()) return PressureError::Running;
+  stop();  // what a parent process had
   PressureError error = open_trigger(trigger, "some", trigger.moderate_stall_us, moderate_fd_);
   if (error == PressureError::None && trigger.critical_stall_us != 0) {
     error = open_trigger(trigger, "full", trigger.critical_stall_us, critical_fd_);
@@ -80,6 +81,7 @@ PressureError PressureMonitor::start(PressureRegistry& registry, const PressureT
   if (error == PressureError::None) {
     stop_fd_ = ::eventfd(0, EFD_CLOEXEC);
     registry_ = &registry;
+    process_ = ::getpid();
     if (stop_fd_ < 0 || ::pthread_create(&thread_, nullptr, &PressureMonitor::run, this) != 0) {
       registry_ = nullptr;
       error = PressureError::NoMemory;
@@ -89,14 +91,16 @@ PressureError PressureMonitor::start(PressureRegistry& registry, const PressureT
   return error;
 }
 
+bool PressureMonitor::has_thread() const noexcept { return registry_ != nullptr && process_ == ::getpid(); }
+
 void PressureMonitor::stop() noexcept {
-  if (registry_ != nullptr) {
+  if (has_thread()) {
     const std::uint64_t one = 1;
     while (::write(stop_fd_, &one, sizeof one) < 0 && errno == EINTR) {
     }
     ::pthread_join(thread_, nullptr);
-    registry_ = nullptr;
   }
+  registry_ = nullptr;
   close_fd(moderate_fd_);
   close_fd(critical_fd_);
   close_fd(stop_fd_);

@@ -19,6 +19,9 @@ bool works_without_exceptions();  // without_exceptions.cc
 
 namespace {
 
+// What gc() frees no release has freed before.
+constexpr AtomTableOptions kOnlyByGc{.unused_threshold = 0xFFFFFFFF};
+
 TEST(Atom, WorksWithoutExceptionsAndRtti) { EXPECT_TRUE(works_without_exceptions()); }
 
 static_assert(sizeof(Atom) == 4 && alignof(Atom) == 4);
@@ -26,7 +29,7 @@ static_assert(std::is_nothrow_move_constructible_v<Atom>);
 static_assert(Atom() == Atom() && !Atom() && Atom().handle() == 0);
 
 TEST(Atom, EqualTextsAreOneAtom) {
-  AtomTable table;
+  AtomTable table(kOnlyByGc);
   const Atom a = table.intern("main-header");
   const Atom b = table.intern(std::string("main-") + "header");
   const Atom c = table.intern("main-footer");
@@ -48,7 +51,7 @@ TEST(Atom, NullHasNoText) {
   EXPECT_EQ(null.text(), "");
   EXPECT_STREQ(null.characters(), "");
   EXPECT_EQ(null.copy_utf16(nullptr, 0), 0U);
-  AtomTable table;
+  AtomTable table(kOnlyByGc);
   const Atom empty = table.intern("");
   EXPECT_TRUE(empty);
   EXPECT_NE(empty, null);
@@ -56,7 +59,7 @@ TEST(Atom, NullHasNoText) {
 }
 
 TEST(Atom, CharactersLieAtMultiplesOf8AndEndInNul) {
-  AtomTable table;
+  AtomTable table(kOnlyByGc);
   for (std::size_t n = 0; n < 100; ++n) {
     const std::string text(n, 'q');
     const Atom atom = table.intern(text);
@@ -68,7 +71,7 @@ TEST(Atom, CharactersLieAtMultiplesOf8AndEndInNul) {
 }
 
 TEST(Atom, CopiesCountAndMovesDoNot) {
-  AtomTable table;
+  AtomTable table(kOnlyByGc);
   Atom a = table.intern("counted");
   const SharedHeader* block = SharedHeader::before(a.characters());
   EXPECT_EQ(block->references(), 2U);  // the table's and a's
@@ -91,7 +94,7 @@ TEST(Atom, CopiesCountAndMovesDoNot) {
 }
 
 TEST(Atom, HandlesTakeReferencesAlong) {
-  AtomTable table;
+  AtomTable table(kOnlyByGc);
   Atom a = table.intern("by number");
   const SharedHeader* block = SharedHeader::before(a.characters());
   const std::uint32_t handle = a.detach();
@@ -107,7 +110,7 @@ TEST(Atom, HandlesTakeReferencesAlong) {
 }
 
 TEST(Atom, ServesAsKey) {
-  AtomTable table;
+  AtomTable table(kOnlyByGc);
   std::unordered_set<Atom> hashed;
   std::set<Atom> ordered;
   for (int i = 0; i < 1000; ++i) {
@@ -120,7 +123,7 @@ TEST(Atom, ServesAsKey) {
 
 TEST(Atom, HashesOfNeighboursSpread) {
   // Handles are multiples of few; a table that takes the low bits must not see that.
-  AtomTable table;
+  AtomTable table(kOnlyByGc);
   std::vector<Atom> atoms;
   std::vector<int> buckets(256);
   std::vector<int> high(256);
@@ -135,7 +138,7 @@ TEST(Atom, HashesOfNeighboursSpread) {
 }
 
 TEST(Shares, KeepTheAtomAliveWithoutCopying) {
-  AtomTable table;
+  AtomTable table(kOnlyByGc);
   for (const std::size_t n : {3, 4, 14, 15, 16, 63, 64, 100, 101, 400, 100'000}) {
     Atom atom = table.intern(std::string(n, 'c'));
     const char* characters = atom.characters();
@@ -153,7 +156,7 @@ TEST(Shares, KeepTheAtomAliveWithoutCopying) {
 }
 
 TEST(Shares, CallBacksServeAForeignString) {
-  AtomTable table;
+  AtomTable table(kOnlyByGc);
   const char* characters = nullptr;
   {
     const Atom atom = table.intern("held by an engine");
@@ -173,7 +176,7 @@ TEST(Shares, CallBacksServeAForeignString) {
 }
 
 TEST(Shares, AreBytesToWhoHoldsBytes) {
-  AtomTable table;
+  AtomTable table(kOnlyByGc);
   Bytes bytes;
   {
     const Atom atom = table.intern("an atom's characters");
@@ -187,7 +190,7 @@ TEST(Shares, AreBytesToWhoHoldsBytes) {
 }
 
 TEST(Shares, OverflownCountsAreImmortal) {
-  AtomTable table;
+  AtomTable table(kOnlyByGc);
   Atom atom = table.intern("popular");
   SharedHeader* block = atom.share();
   auto& references = *reinterpret_cast<std::atomic<std::uint32_t>*>(block);

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "lib/support/child_of_threads.h"
 #include "tare/cage.h"
 
 namespace tare {
@@ -48,6 +49,20 @@ TEST(CageThreads, RunsAreEachThreadsOwn) {
   EXPECT_EQ(cage.use().used_bytes, 0u);
   EXPECT_EQ(cage.resident_bytes(), 0u);
   EXPECT_EQ(cage.use().largest_free_bytes, cage.size_bytes() - cage.page_bytes());
+}
+
+TEST(CageThreads, AreNotMissedByAForkedChild) {
+  Cage cage = std::move(Cage::reserve({.size_bytes = std::size_t{64} << 20}).value());
+  const auto take_and_give = [&cage] {
+    const CageResult<PageRun> run = cage.allocate(64 * 1024);
+    if (!run) return 1;
+    std::memset(run.value().data, 1, run.value().size_bytes);
+    cage.free(run.value());
+    return 0;
+  };
+  const int wrong =
+      testing::in_children_of_threads(200, 2, [&](int) { static_cast<void>(take_and_give()); }, take_and_give);
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "lib/support/child_of_threads.h"
 #include "tare/ref_ptr.h"
 
 namespace ledger_test {
@@ -175,6 +176,21 @@ TEST(RefLedger, KeepsUpWithThreads) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(tare::RefLedger::size(), 1u);
   EXPECT_EQ(tare::RefLedger::accounts()[0].held, 1u);
+}
+
+TEST(RefLedger, GoesOnInAForkedChild) {
+  const tare::RefPtr<Font> font = tare::make_ref<Font>();
+  const auto copy_and_make = [&font] {
+    const tare::RefPtr<Font> copy = font;
+    const tare::RefPtr<Font> own = tare::make_ref<Font>();
+  };
+  const int wrong = tare::testing::in_children_of_threads(
+      100, 2, [&](int) { copy_and_make(); },
+      [&] {
+        copy_and_make();
+        return tare::RefLedger::accounts()[0].held == 0 ? 1 : 0;
+      });
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace ledger_test

@@ -1,0 +1,10 @@
+// For who reserves a cage while holding a lock that forks take.
+#pragma once
+
+namespace tare::cage_locks {
+
+// From now on forks take the locks of all cages (lib/fork/at_fork.h). Every Cage::reserve() does this, too late for a
+// caller with such a lock. Not with one.
+void guard() noexcept;
+
+}  // namespace tare::cage_locks

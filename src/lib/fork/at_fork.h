@@ -1,0 +1,28 @@
+// What the library holds for a whole process, kept usable in children that are forked while other threads are inside
+// it.
+//
+// A child has the memory of its parent and one of its threads: a lock that another thread held would stay locked, a
+// list it was changing half changed. So a fork waits until nobody is inside, as malloc's does, and the child goes on
+// from there. Not for vfork() and bare clone(), whose children share the parent's memory until they exec.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tare::at_fork {
+
+// In the order in which the locks are taken: who holds one may wait for those below, never for those above.
+enum class Part : std::uint8_t { Reporters, AtomTables, Cages, RefLedger };
+inline constexpr std::size_t kParts = 4;
+
+struct Steps {
+  void (*before)();     // by the thread that forks: takes the part's locks
+  void (*in_parent)();  // gives them back
+  void (*in_child)();   // the same, and forgets the threads that aren't there any more
+};
+
+// From now on forks do these. Before the part's first lock is taken, and with none of another part held; from the
+// second time on it does nothing, and may be called anywhere.
+void guard(Part part, const Steps& steps) noexcept;
+
+}  // namespace tare::at_fork

@@ -1,0 +1,43 @@
+#include "lib/reporters/call_back_locks.h"
+
+#include <new>
+
+#include "lib/fork/at_fork.h"
+
+namespace tare {
+
+namespace {
+
+constinit Living<CallBackLocks> all_locks;
+
+void unlock(CallBackLocks& locks) { locks.mutex.unlock(); }
+
+constexpr at_fork::Steps kForkSteps{
+    .before = [] { all_locks.lock_for_fork([](CallBackLocks& locks) { locks.mutex.lock(); }); },
+    .in_parent = [] { all_locks.unlock_after_fork(unlock); },
+    .in_child =
+        [] {
+          all_locks.unlock_after_fork([](CallBackLocks& locks) {
+            locks.restart_in_child();
+            unlock(locks);
+          });
+        }};
+
+}  // namespace
+
+CallBackLocks::CallBackLocks() {
+  at_fork::guard(at_fork::Part::Reporters, kForkSteps);
+  all_locks.add(*this);
+}
+
+CallBackLocks::~CallBackLocks() { all_locks.remove(*this); }
+
+void CallBackLocks::restart_in_child() {
+  // Made anew, not destroyed: that would wait for the threads that were waiting.
+  new (&call_ended) std::condition_variable;
+  if (running_id != kNone && running_thread == std::this_thread::get_id()) return;  // a call-back forks
+  running_id = kNone;
+  new (&pass) std::mutex;
+}
+
+}  // namespace tare
