@@ -98,7 +98,7 @@ mapped_end_bytes int mapped at the end
         _columns("""
 shape_id int key
 stack_id int where it was allocated: stacks.stack_id
-api text entry point: malloc, realloc, operator new, ...
+api text entry point: malloc, realloc, operator new, ...; pool block: a pool handed it out; pool memory: what a pool holds and hands out to nobody
 align_bytes int alignment asked for; 0: none
 requested_bytes int asked for, a block
 usable_bytes int malloc_usable_size, a block
@@ -117,7 +117,8 @@ freed_later real freed after that
 lifetime_ns real sum of the lifetimes of the blocks; those never freed live to the end
 byte_ns real sum over the blocks of (usable + header) x lifetime
 """),
-        note="The heart: every sum of the reports is a sum over this table.",
+        note="The heart: every sum of the reports is a sum over this table. No byte is counted twice: where a pool's memory lies in a\n"
+        "block of malloc, that block keeps what the pool didn't get. Such a rest is spread evenly over its blocks.",
     ),
     Table(
         "chains",

@@ -80,6 +80,7 @@ def concordance(recording: Recording, *, modelled: bool) -> list[Count]:
           select coalesce(c.class, '?') as class, z.requested_bytes, {usable} as usable_bytes,
                  coalesce(c.clownshoe, 0) as clownshoe, z.total_blocks
           from site_sizes z left join size_classes c on c.requested_bytes = z.requested_bytes
+          where z.api not in ('pool block', 'pool memory')
         )
         select sum(total_blocks) as blocks, class, requested_bytes, usable_bytes, clownshoe = 1
         from sized where total_blocks > 0

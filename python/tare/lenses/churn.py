@@ -13,6 +13,7 @@ with young as (
   select shape_id, stack_id, requested_bytes, usable_bytes + header_bytes as gross_bytes,
          peak_blocks, end_blocks, total_blocks, byte_ns, freed_within_16, freed_within_16 + freed_within_64 as dead_young
   from site_sizes
+  where api <> 'pool block' -- handing one out is what a pool makes cheap
 )
 select shape_id, stack_id, peak_blocks as blocks,
        gross_bytes * peak_blocks as bytes_peak, gross_bytes * end_blocks as bytes_end,

@@ -19,9 +19,9 @@ with growing as (
 sized as (
   select z.shape_id, z.stack_id, z.requested_bytes, z.usable_bytes, z.header_bytes,
          z.peak_blocks, z.end_blocks, z.total_blocks, z.byte_ns,
-         z.usable_bytes - z.requested_bytes as slop_bytes, c.class_below_bytes, c.clownshoe, g.stack_id as growing_stack_id
+         z.usable_bytes - z.requested_bytes as slop_bytes, z.api = 'pool memory' as of_pool, c.class_below_bytes, c.clownshoe, g.stack_id as growing_stack_id
   from site_sizes z
-  left join size_classes c on c.requested_bytes = z.requested_bytes
+  left join size_classes c on c.requested_bytes = z.requested_bytes and z.api <> 'pool memory'
   left join growing g on g.stack_id = z.stack_id
   where z.usable_bytes > z.requested_bytes
 )
@@ -30,7 +30,7 @@ select shape_id, stack_id, peak_blocks as blocks,
        slop_bytes * total_blocks as bytes_total,
        byte_ns * slop_bytes / (usable_bytes + header_bytes) as byte_ns, total_blocks as calls,
        requested_bytes, usable_bytes, class_below_bytes,
-       case when clownshoe = 1 then 'clownshoe' when growing_stack_id is not null then 'growing' else 'fixed' end as kind
+       case when of_pool then 'pool' when clownshoe = 1 then 'clownshoe' when growing_stack_id is not null then 'growing' else 'fixed' end as kind
 from sized
 """
 
@@ -48,6 +48,13 @@ def _advise(evidence: Evidence) -> Advice:
 
 def _avoid(evidence: Evidence) -> Advice:
     requested, usable, below = evidence["requested"], evidence["usable"], evidence["below"]
+    if evidence["kind"] == "pool":
+        return Advice(
+            "Take less memory at a time for this pool, or give back what no block lies in: "
+            f"{human_bytes(evidence['avoidable_peak'])} at the peak were handed to nobody",
+            "medium",
+            "pool",
+        )
     at_peak = f", {human_bytes(evidence['avoidable_peak'])} at the peak" if evidence["avoidable_peak"] >= 1 else ""
     if evidence["kind"] == "clownshoe":
         return Advice(
@@ -67,7 +74,7 @@ LENS = Lens(
     name="slop",
     question="Which requests don't fit a size class of this allocator?",
     why="The allocator rounds every request up to a size class; the rest is paid for and never asked for.",
-    threshold="0.1 % of gross at the peak where the caller can choose the size (a clownshoe, a growing buffer), 1 % where not: "
+    threshold="0.1 % of gross at the peak where the caller can choose the size (a clownshoe, a growing buffer, a pool's memory), 1 % where not: "
     "below, or below a page, fixing it wouldn't move the total",
     false_positives="A program that asks malloc_usable_size and uses all of it has no slop in truth.",
     remedy="Ask for a size class: fold the header into the power of two, grow buffers to what the allocator gives.",

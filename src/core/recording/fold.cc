@@ -1,6 +1,7 @@
 // One pass over site_sizes with a hash of (line, sizes, weight); a compiler's 245,000 shapes become 30,000.
 #include "core/recording/fold.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kNoLine = -1;  // stacks without frames share one line
 
-// Columns of site_sizes that tell folded shapes apart; beside them the line.
+// Columns of site_sizes that tell folded shapes apart; beside them the line, and whether pools or malloc gave the
+// block.
 constexpr const char* kKeys[] = {"requested_bytes", "usable_bytes", "header_bytes", "inherited"};
 // ... that are added up.
 constexpr const char* kCounts[] = {"total_blocks",    "peak_blocks",      "end_blocks",         "freed_within_16",
@@ -66,8 +68,11 @@ Groups group_rows(const Table& sizes, const Lines& lines) {
   for (const char* name : kKeys) keys.push_back(&sizes[name].ints);
   const std::vector<double>& weights = sizes["weight"].doubles;
   const std::vector<std::int64_t>& stacks = sizes["stack_id"].ints;
+  const std::vector<std::int32_t>& apis = sizes["api"].codes;
+  const auto giver = [&](std::size_t row) { return std::max(apis[row], kPoolBlockWord - 1); };
   const auto same = [&](std::size_t a, std::size_t b) {
-    if (weights[a] != weights[b] || lines.line_of(stacks[a]) != lines.line_of(stacks[b])) return false;
+    if (weights[a] != weights[b] || giver(a) != giver(b) || lines.line_of(stacks[a]) != lines.line_of(stacks[b]))
+      return false;
     for (const auto* key : keys) {
       if ((*key)[a] != (*key)[b]) return false;
     }
@@ -78,6 +83,7 @@ Groups group_rows(const Table& sizes, const Lines& lines) {
   for (std::size_t row = 0; row < rows; ++row) {
     std::uint64_t hash = trace::mix_hash(std::bit_cast<std::uint64_t>(weights[row]),
                                          static_cast<std::uint64_t>(lines.line_of(stacks[row])));
+    hash = trace::mix_hash(hash, static_cast<std::uint64_t>(giver(row)));
     for (const auto* key : keys) hash = trace::mix_hash(hash, static_cast<std::uint64_t>((*key)[row]));
     groups.group_of.push_back(known.find_or_make(
         hash, [&](std::uint32_t group) { return same(groups.first[group], row); },

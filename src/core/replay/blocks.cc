@@ -8,6 +8,7 @@
 
 #include "core/replay/dictionary_union.h"
 #include "core/replay/ledger.h"
+#include "core/replay/record_slots.h"
 #include "trace/open_trace.h"
 
 namespace tare::core {
@@ -147,7 +148,7 @@ struct BlockStream::State {
     const auto at = static_cast<std::uint32_t>(word) & ~kLive;
     Dead dead{records[at], trace::kEmptyStack, static_cast<std::uint32_t>(word >> 32)};
     if (!dead.record.inherited) dead.stack = shape(dead.record).stack;
-    free_records.push_back(at);
+    records.free(at);
     emit(dead.record, word_address(event), &event);
     return dead;
   }
@@ -171,18 +172,7 @@ struct BlockStream::State {
     return (record.inherited ? inherited->dictionary : dictionary).shapes[record.shape];
   }
 
-  std::uint64_t add(const Record& record) {
-    std::uint32_t at;
-    if (free_records.empty()) {
-      at = static_cast<std::uint32_t>(records.size());
-      records.push_back(record);
-    } else {
-      at = free_records.back();
-      free_records.pop_back();
-      records[at] = record;
-    }
-    return std::uint64_t{births} << 32 | kLive | at;
-  }
+  std::uint64_t add(const Record& record) { return std::uint64_t{births} << 32 | kLive | records.add(record); }
 
   // `death` is null for a block that is live at the end.
   void emit(const Record& record, std::uint64_t address, const Event* death) {
@@ -231,8 +221,7 @@ struct BlockStream::State {
   BlockSink sink;
   const LiveSet* inherited;
   std::vector<trace::StackId> stack_of_inherited;
-  std::vector<Record> records;
-  std::vector<std::uint32_t> free_records;
+  RecordSlots<Record> records;
   std::uint64_t next_id = 0;
   std::uint32_t births = 0;
   Batch batch;

@@ -3,10 +3,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "core/replay/pool_ledger.h"
 #include "core/replay/tables.h"
 #include "trace/dictionary.h"
 #include "trace/event.h"
@@ -15,7 +14,7 @@ namespace tare::core {
 
 class ProgramPools {
  public:
-  explicit ProgramPools(const trace::Dictionary& dictionary) : dictionary_(dictionary) {}
+  explicit ProgramPools(const trace::Dictionary& dictionary) : dictionary_(dictionary), ledger_(*this) {}
 
   // Any of the pool events; `heap_block` is the block of malloc that the memory of a PoolGrow lies in.
   void consume(const trace::Event& event, std::uint64_t time_ns, std::optional<std::uint64_t> heap_block);
@@ -32,11 +31,20 @@ class ProgramPools {
   // Tables pools, pool_memory, pool_blocks. Once.
   void add_to(Tables& tables) const;
   // Events that can't be: of pools, memory or blocks that weren't there, or were there already.
-  std::uint64_t impossible_events() const { return impossible_events_; }
+  std::uint64_t impossible_events() const { return ledger_.impossible_events(); }
+
+  // PoolLedger's view; see there.
+  std::size_t pool_made(const trace::Event& event);
+  void pool_ended(std::size_t pool) { pools_[pool].death_ns = now_ns_; }
+  std::size_t memory_got(std::size_t pool, const trace::Event& event);
+  void memory_left(std::size_t pool, std::size_t memory);
+  std::size_t block_out(std::size_t pool, std::optional<std::size_t> memory, const trace::Event& event);
+  void block_back(std::size_t pool, std::size_t block);
+  std::uint64_t memory_bytes(std::size_t memory) const { return memory_[memory].bytes; }
 
  private:
   struct Span {  // a piece of memory, or a block
-    std::uint32_t pool;
+    std::size_t pool;
     std::uint64_t address;
     std::uint64_t bytes;
     trace::StackId stack;
@@ -59,27 +67,21 @@ class ProgramPools {
     std::uint64_t peak_ns = 0;
     std::uint64_t total_blocks = 0;
     std::uint64_t total_bytes = 0;
-    std::unordered_map<std::uint64_t, std::size_t> memory;  // by address: index into memory_
-    std::unordered_map<std::uint64_t, std::size_t> blocks;  // by address: index into blocks_
   };
 
   class SpanTable;
 
   Table pools_table() const;
-  Pool* pool(const trace::Event& event);
-  Span span(const trace::Event& event, std::uint64_t time_ns) const;
-  void end_block(Pool& of, std::unordered_map<std::uint64_t, std::size_t>::iterator block, std::uint64_t time_ns);
-  void end_memory(Pool& of, std::unordered_map<std::uint64_t, std::size_t>::iterator memory, std::uint64_t time_ns);
-  void reset(Pool& of, std::uint64_t time_ns);
+  Span span(std::size_t pool, const trace::Event& event) const;
+  void note_peak(Pool& pool) const;
 
   const trace::Dictionary& dictionary_;
+  std::uint64_t now_ns_ = 0;                 // of the event in hand, and
+  std::optional<std::uint64_t> heap_block_;  // the block around its memory
   std::vector<Pool> pools_;
-  std::unordered_map<std::uint32_t, std::uint32_t> by_number_;  // of living pools: index into pools_
-  std::unordered_map<std::uint64_t, std::size_t>
-      by_address_;  // of living blocks, whatever the pool: index into blocks_
   std::vector<Span> memory_;
   std::vector<Span> blocks_;
-  std::uint64_t impossible_events_ = 0;
+  PoolLedger<ProgramPools> ledger_;
 };
 
 }  // namespace tare::core

@@ -21,7 +21,7 @@ class ProgramPools::SpanTable {
 
   void add(std::size_t id, const Span& span) {
     table_.add(key_, whole(id));
-    table_.add(pool_, whole(span.pool));
+    table_.add(pool_, whole(std::uint64_t{span.pool}));
     table_.add(address_, whole(span.address));
     table_.add(bytes_, whole(span.bytes));
     table_.add(stack_, whole(index(span.stack)));

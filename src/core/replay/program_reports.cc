@@ -6,8 +6,10 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/replay/block_around.h"
 #include "core/replay/ledger.h"
 #include "core/replay/program_pools.h"
+#include "core/replay/record_slots.h"
 #include "trace/open_trace.h"
 #include "trace/program_note.h"
 
@@ -78,7 +80,7 @@ struct ProgramReports::State {
   bool admit(trace::ShapeId shape) const { return index(shape) < dictionary.shapes.size(); }
   std::uint64_t born(const Event& event) { return add({next_id++, index(event.shape), false, {}}); }
   Dead died(std::uint64_t word, const Event&) {
-    free_records.push_back(record_of(word));
+    records.free(record_of(word));
     return {};
   }
   // Nothing here depends on what a block continues: without stacks nothing is linked.
@@ -93,10 +95,10 @@ struct ProgramReports::State {
     if (event.kind == EventKind::Report) return report(event);
     if (event.kind == EventKind::ClearReports) {
       ++round;
-    } else if (event.kind >= EventKind::PoolCreate && event.kind <= EventKind::PoolDestroy) {
+    } else if (PoolLedger<ProgramPools>::is_pool_event(event.kind)) {
       const bool is_memory = event.kind == EventKind::PoolGrow;
       pools.consume(event, clock.ns(event.stamp),
-                    is_memory ? block_around(trace::pool_address(event.address)) : std::nullopt);
+                    is_memory ? heap_block_around(trace::pool_address(event.address)) : std::nullopt);
     }
   }
 
@@ -107,34 +109,19 @@ struct ProgramReports::State {
     return (record.inherited ? inherited->dictionary : dictionary).shapes[record.shape];
   }
 
-  std::uint64_t add(const Record& record) {
-    std::uint32_t at;
-    if (free_records.empty()) {
-      at = static_cast<std::uint32_t>(records.size());
-      records.push_back(record);
-    } else {
-      at = free_records.back();
-      free_records.pop_back();
-      records[at] = record;
-    }
-    return kLive | at;
-  }
+  std::uint64_t add(const Record& record) { return kLive | records.add(record); }
 
   Record* find(std::uint64_t address) {
     const std::uint64_t* word = ledger.map().find(address);
     return word && BlockMap::is_live(*word) ? &records[record_of(*word)] : nullptr;
   }
 
-  // The block of malloc that `address` lies in, if it begins not far before: a pool's own header stands between.
-  std::optional<std::uint64_t> block_around(std::uint64_t address) {
-    constexpr std::uint64_t kFarthest = 4096;
-    for (std::uint64_t back = 0; back <= kFarthest && back <= address; back += 8) {
-      const Record* const record = find(address - back);
-      if (record == nullptr) continue;
-      if (shape(*record).usable_bytes <= back) return std::nullopt;
-      return record->id;
-    }
-    return std::nullopt;
+  std::optional<std::uint64_t> heap_block_around(std::uint64_t address) {
+    const auto start = block_around(address, [&](std::uint64_t at) -> std::optional<std::uint64_t> {
+      const Record* const record = find(at);
+      return record ? std::optional(shape(*record).usable_bytes) : std::nullopt;
+    });
+    return start ? std::optional(find(*start)->id) : std::nullopt;
   }
 
   void report(const Event& event) {
@@ -169,8 +156,7 @@ struct ProgramReports::State {
   bool is_sampled;
   trace::Clock clock;
   const LiveSet* inherited;
-  std::vector<Record> records;
-  std::vector<std::uint32_t> free_records;
+  RecordSlots<Record> records;
   std::uint64_t next_id = 0;
   Ledger<State> ledger;
   ProgramPools pools;

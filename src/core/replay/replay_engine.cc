@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/replay/block_around.h"
+
 namespace tare::core {
 namespace {
 
@@ -70,6 +72,8 @@ inline std::uint64_t ReplayEngine::born(const trace::Event& event) {
 
 inline ReplayEngine::Dead ReplayEngine::died(std::uint64_t word, const trace::Event& event) {
   before_fall();
+  if (pools_) [[unlikely]]
+    apply(pools_->ended(event.address, pools_now(event.stamp)));
   const auto low = static_cast<std::uint32_t>(word);
   Dead dead;
   if ((low & ~kIndexMask) == kPlain) [[likely]] {
@@ -173,8 +177,46 @@ void ReplayEngine::other(const trace::Event& event) {
       break;
     }
     default:
+      if (PoolLedger<PoolBooks>::is_pool_event(event.kind)) tell_pools(event);
       break;
   }
+}
+
+void ReplayEngine::tell_pools(const trace::Event& event) {
+  if (!pools_) pools_ = std::make_unique<PoolBooks>(dictionary_);
+  const bool only_adds = event.kind == trace::EventKind::PoolGrow || event.kind == trace::EventKind::PoolAlloc;
+  if (!only_adds) before_fall();
+  const std::uint64_t gross_before_q = gross_q_;
+  apply(pools_->consume(event, pools_now(event.stamp),
+                        [this](std::uint64_t address) { return heap_block_around(address); }));
+  if (gross_q_ > gross_before_q) last_rise_stamp_ = event.stamp;
+}
+
+void ReplayEngine::apply(const PoolBooks::Change& change) {
+  requested_q_ += change.requested_q;
+  usable_q_ += change.usable_q;
+  gross_q_ += change.usable_q;
+  blocks_q_ += change.blocks_q;
+}
+
+std::optional<HeapBlock> ReplayEngine::heap_block_around(std::uint64_t address) {
+  HeapBlock block{};
+  const auto start = block_around(address, [&](std::uint64_t at) -> std::optional<std::uint64_t> {
+    const std::uint64_t* word = ledger_.map().find(at);
+    if (!word || !BlockMap::is_live(*word)) return std::nullopt;
+    const std::uint32_t low = static_cast<std::uint32_t>(*word) & kIndexMask;
+    const std::uint32_t kind = static_cast<std::uint32_t>(*word) & ~kIndexMask;
+    block.inherited = kind == kInherited;
+    block.shape = kind == kInChain ? chain_blocks_[low].shape : low;
+    const trace::Shape& facts = (block.inherited ? inherited_dictionary_ : dictionary_).shapes[block.shape];
+    block.requested_bytes = std::min(facts.requested_bytes, kMostBytes);
+    block.usable_bytes = std::min(facts.usable_bytes, kMostBytes);
+    block.weight_q = weight_q(block.inherited ? inherited_weights_q_ : weights_q_, block.shape);
+    return block.usable_bytes;
+  });
+  if (!start) return std::nullopt;
+  block.address = *start;
+  return block;
 }
 
 ShapeSums ReplayEngine::sums_of(const trace::Shape& shape) const {
@@ -235,6 +277,7 @@ void ReplayEngine::stop(std::uint64_t stamp) {
       group->live_at.clear();
       for (const ShapeSums& sums : group->sums) group->live_at.push_back(sums.live);
     }
+    if (pools_) pools_->mark_at();
     at_stamp_.reset();
   }
   if (timeline_.bucket_of(stamp) != timeline_.bucket_of(last_stamp_) || stamp == kNever) close_bucket();
@@ -270,6 +313,7 @@ void ReplayEngine::finish() {
   for (Group* group : {&recorded_, &inherited_}) {
     for (std::uint32_t shape = 0; shape < group->sums.size(); ++shape) save_if_older(*group, shape);
   }
+  if (pools_) pools_->finish(pools_now(last_stamp_));
   chains_.finish(epoch_);
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "core/replay/ledger.h"
 #include "core/replay/live_set.h"
 #include "core/replay/mappings.h"
+#include "core/replay/pool_books.h"
 #include "core/replay/shape_sums.h"
 #include "core/replay/timeline.h"
 #include "trace/dictionary.h"
@@ -44,6 +46,7 @@ class ReplayEngine {
   const ChainRows& chains() const { return chains_; }
   const Timeline& timeline() const { return timeline_; }
   const Mappings& mappings() const { return mappings_; }
+  const PoolBooks* pools() const { return pools_.get(); }  // null: the program told of none
   const LedgerCounts& counts() const { return ledger_.counts(); }
   std::uint64_t map_events() const { return map_events_; }
   std::uint64_t threads() const { return ledger_.threads(); }
@@ -129,6 +132,10 @@ class ReplayEngine {
     gross_q_ -= sums.gross_q;
   }
   Dead died_specially(std::uint64_t word);
+  void tell_pools(const trace::Event& event);
+  std::optional<HeapBlock> heap_block_around(std::uint64_t address);
+  PoolBooks::Now pools_now(std::uint64_t stamp) const { return {(stamp - origin_) >> kAgeShift, epoch_, births_}; }
+  void apply(const PoolBooks::Change& change);
 
   const trace::Dictionary& dictionary_;
   const trace::ProcessInfo& info_;
@@ -165,6 +172,7 @@ class ReplayEngine {
   Timeline timeline_;
   Mappings mappings_;
   std::uint64_t map_events_ = 0;
+  std::unique_ptr<PoolBooks> pools_;
   Ledger<ReplayEngine> ledger_;
 };
 

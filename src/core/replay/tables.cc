@@ -149,8 +149,10 @@ void TableBuilder::add_null(ColumnId column) {
 std::vector<std::string> api_words() {
   constexpr int kCodes = 32;  // 5 bits in the trace
   std::vector<std::string> words;
-  words.reserve(kCodes);
+  words.reserve(kCodes + 2);
   for (int code = 0; code < kCodes; ++code) words.emplace_back(trace::name_of(static_cast<trace::AllocApi>(code)));
+  words.emplace_back("pool block");
+  words.emplace_back("pool memory");
   return words;
 }
 

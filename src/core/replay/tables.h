@@ -91,8 +91,11 @@ class TableBuilder {
   std::vector<std::unordered_map<std::string, std::int32_t>> codes_;
 };
 
-// Display names of the allocation entry points, by code: words of every `api` column.
+// Display names of the allocation entry points, by code: words of every `api` column. After the trace's 32 codes come
+// those of what pools have, in site_sizes.
 std::vector<std::string> api_words();
+inline constexpr std::int32_t kPoolBlockWord = 32;   // handed out by a pool
+inline constexpr std::int32_t kPoolMemoryWord = 33;  // a pool's own, or left of the block that its memory lies in
 
 // Unsigned sums into the signed columns that SQL has: what doesn't fit becomes the largest value.
 std::int64_t to_column(unsigned __int128 value);

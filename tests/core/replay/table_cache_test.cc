@@ -88,7 +88,7 @@ class TableCacheTest : public testing::Test {
     write_trace("a trace of some length");
   }
   void write_trace(const std::string& text) { std::ofstream(trace_) << text; }
-  fs::path beside() const { return folder_ / ".app.tare.cache" / "tables-v1"; }
+  fs::path beside() const { return folder_ / ".app.tare.cache" / ("tables-v" + std::to_string(kTablesVersion)); }
 
   test::TempDir temp_;
   fs::path folder_ = temp_.path();

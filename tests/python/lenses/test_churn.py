@@ -39,3 +39,10 @@ def test_hot_sites_whose_blocks_live_arent_listed(made: Handmade) -> None:
     made.blocks(made.stack("node", "main"), 24, 24, total=100_000, freed_within_16=50_000, freed_later=50_000)
     made.blocks(made.stack("rare", "main"), 24, 24, total=500, freed_within_16=500)
     assert not findings(made)
+
+
+def test_pools_blocks_are_cheap(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), 24, 24, total=5000, freed_within_16=5000, header=0, api="pool block")
+    recording = made.recording()
+    lens = next(lens for lens in recording.ledger.lenses if lens.name == "churn")
+    assert recording.ledger.findings(lens, all_claims="all") == []

@@ -72,3 +72,15 @@ def test_a_site_that_mostly_shrinks_isnt_called_growing(made: Handmade) -> None:
     made.blocks(finishes, 58, 72, total=10_000, peak=10_000)
     (finding,) = findings(made)
     assert finding.remedy.startswith("Unavoidable") and finding.confidence == "low"
+
+
+def test_what_a_pool_hands_to_nobody_is_its_slop(made: Handmade) -> None:
+    grow = made.stack("grow", "main")
+    made.size_class(0, 24, 0, clownshoe=1)  # not asked of malloc: no size class is at fault
+    made.blocks(grow, 0, 30_000, total=1, peak=1, header=0, api="pool memory")
+    made.blocks(made.stack("new_node", "main"), 64, 64, total=500, peak=500, header=0, api="pool block")
+    (finding,) = findings(made)
+    assert finding.bytes_peak == 30_000
+    assert finding.shown
+    assert finding.mark == "pool"
+    assert "29.3 KiB at the peak were handed to nobody" in finding.remedy
