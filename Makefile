@@ -17,7 +17,7 @@ NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 PACKAGE_SOURCES := pyproject.toml CMakeLists.txt $(shell find $(wildcard src include python cmake) -type f ! -name '*.pyc' ! -path '*/.*')
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.cpp' '*.h' '*.c' | grep -v '^fuzz/corpus/')
 PYTHON_SOURCES := python bench tools demo guide tests
-TYPED_PYTHON := python/tare bench tools demo guide
+TYPED_PYTHON := python/tare bench tools demo guide tests/docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -1,0 +1,163 @@
+"""The records of a file, one after the other (FORMAT.md: Grammar to Clock)."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+from trace_decoder.cursor import WORD, Cursor, Damage, unpack
+from trace_decoder.event_block import EventBlock
+from trace_decoder.tables import NO_MODULE, Module, Row, Shape, Stack, Trace
+from trace_decoder.xxh64 import xxh64
+
+(PROCESS, MODULES, ROWS, STACKS, SHAPES, CLOCK, EVENTS, END, NAMES) = range(1, 10)
+SKIPPABLE = 1
+HEADER_BYTES = RECORD_HEADER_BYTES = 16
+TEXTS = {6, 7, 8, 9, 10, 11, 12, 21, 29}
+REPEATED = {9, 10}
+
+
+class NewerVersion(Exception):
+    """The file has what only a later reader understands."""
+
+
+def read_fields(trace: Trace, payload: Cursor) -> None:
+    fields: dict[int, int | bytes | list[bytes]] = {}
+    while payload.left:
+        number = payload.varint()
+        value = Cursor(payload.text())
+        if number in REPEATED:
+            words = fields.setdefault(number, [])
+            assert isinstance(words, list)
+            words.append(value.data)
+        elif number in TEXTS:
+            fields[number] = value.data
+        elif number <= 33:
+            fields[number] = value.varint()
+            value.expect_end()
+    trace.fields = fields
+
+
+def unpacked(payload: Cursor, expected_first: int) -> tuple[int, Cursor]:
+    """The number of entries in a packed record, and their bytes."""
+    first, count, size = payload.varint(), payload.varint(), payload.varint()
+    if first != expected_first or count > 2**20 or size > 2**26:
+        raise Damage(f"{count} entries of {size} bytes from {first}, where {expected_first} are known")
+    return count, Cursor(unpack(payload.take(payload.left), size))
+
+
+def read_modules(trace: Trace, payload: Cursor) -> None:
+    count, entries = unpacked(payload, len(trace.modules))
+    for _ in range(count):
+        bias, start, length, generation = (entries.varint() for _ in range(4))
+        trace.modules.append(Module(bias, start, start + length, generation, entries.text(), entries.text()))
+    entries.expect_end()
+
+
+def read_rows(trace: Trace, payload: Cursor) -> None:
+    count, entries = unpacked(payload, len(trace.rows))
+    address = 0
+    for _ in range(count):
+        module = entries.varint()
+        address = (address + entries.svarint()) & WORD
+        if module != NO_MODULE and module >= len(trace.modules):
+            raise Damage(f"a row in module {module}")
+        trace.rows.append(Row(module, address))
+    entries.expect_end()
+
+
+def read_stacks(trace: Trace, payload: Cursor) -> None:
+    count, entries = unpacked(payload, len(trace.stacks))
+    row = -1
+    for _ in range(count):
+        caller = len(trace.stacks) - 1 - entries.varint()
+        row += 1 + entries.svarint()
+        if caller < 0 or not 0 <= row < len(trace.rows):
+            raise Damage(f"a stack of row {row} under stack {caller}")
+        trace.stacks.append(Stack(caller, row))
+    entries.expect_end()
+
+
+def read_shapes(trace: Trace, payload: Cursor) -> None:
+    count, entries = unpacked(payload, len(trace.shapes))
+    stack = 0
+    for _ in range(count):
+        flags, align_log2 = entries.varint(), entries.byte()
+        stack += entries.svarint()
+        requested = entries.varint()
+        usable = (requested + entries.svarint()) & WORD
+        weight = struct.unpack("<d", entries.take(8))[0] if flags & 1 else 1.0
+        if not 0 <= stack < len(trace.stacks):
+            raise Damage(f"a shape of stack {stack}")
+        trace.shapes.append(Shape(flags >> 2, bool(flags & 2), align_log2, stack, requested, usable, weight))
+    entries.expect_end()
+
+
+def read_names(trace: Trace, payload: Cursor) -> None:
+    count, entries = unpacked(payload, len(trace.names))
+    trace.names += [entries.text() for _ in range(count)]
+    entries.expect_end()
+
+
+def read_clock(trace: Trace, payload: Cursor) -> None:
+    stamp = ns = 0
+    for _ in range(payload.varint()):
+        stamp, ns = (stamp + payload.svarint()) & WORD, (ns + payload.svarint()) & WORD
+        trace.clock.append((stamp, ns))
+    payload.expect_end()
+
+
+def read_events(trace: Trace, payload: Cursor) -> None:
+    trace.blocks.append(EventBlock(payload, trace.shapes, len(trace.stacks)).block)
+
+
+READERS = {
+    PROCESS: read_fields,
+    MODULES: read_modules,
+    ROWS: read_rows,
+    STACKS: read_stacks,
+    SHAPES: read_shapes,
+    CLOCK: read_clock,
+    EVENTS: read_events,
+    END: read_fields,
+    NAMES: read_names,
+}
+
+
+def read_trace(path: Path) -> Trace:
+    return read_bytes(path.read_bytes())
+
+
+def read_bytes(data: bytes) -> Trace:
+    file = Cursor(data)
+    trace = Trace()
+    if file.take(8) != b"TARETRC\n":
+        raise Damage("not a trace")
+    version, header_bytes = struct.unpack("<II", file.take(8))
+    if version > 1:
+        raise NewerVersion(f"version {version}")
+    file.take(header_bytes - HEADER_BYTES)
+    while file.left and not trace.has_end and not trace.damage:
+        head = file.take(min(RECORD_HEADER_BYTES, file.left))
+        length = int.from_bytes(head[4:8], "little")
+        if len(head) < RECORD_HEADER_BYTES or length > file.left:
+            trace.is_cut = True
+            break
+        try:
+            read_record(trace, head, file.take(length))
+        except Damage as why:
+            trace.damage = str(why)
+    return trace
+
+
+def read_record(trace: Trace, head: bytes, payload: bytes) -> None:
+    kind, flags, length, checksum = struct.unpack("<HHIQ", head)
+    if xxh64(payload, kind | flags << 16 | length << 32) != checksum:
+        raise Damage(f"record {kind}: the checksum doesn't match")
+    if kind in READERS:
+        READERS[kind](trace, Cursor(payload))
+    elif flags & SKIPPABLE:
+        trace.skipped.append(kind)
+    else:
+        raise NewerVersion(f"record {kind}")
+    trace.has_end = kind == END
