@@ -17,6 +17,10 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/tare-config-versi
   VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
 # relative to itself, so that what was installed may be moved
 file(RELATIVE_PATH TARE_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+get_target_property(type tare TYPE)
+if(type STREQUAL SHARED_LIBRARY)
+  set(TARE_PC_DEFINITIONS " -DTARE_SHARED")
+endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tare.pc.in ${PROJECT_BINARY_DIR}/package/tare.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/tare-config.cmake ${PROJECT_BINARY_DIR}/package/tare-config-version.cmake
   DESTINATION ${TARE_PACKAGE_DIR} COMPONENT library)

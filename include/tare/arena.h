@@ -31,6 +31,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tare/export.h"
 #include "tare/poison.h"
 
 namespace tare {
@@ -49,8 +50,8 @@ struct ArenaSource {
   Memory memory = Memory::Mapped;
 };
 
-ArenaSource malloc_source() noexcept;          // malloc, free, and tare::good_size
-ArenaSource cage_source(Cage& cage) noexcept;  // page runs; the cage outlives the arena
+TARE_API ArenaSource malloc_source() noexcept;          // malloc, free, and tare::good_size
+TARE_API ArenaSource cage_source(Cage& cage) noexcept;  // page runs; the cage outlives the arena
 
 struct ArenaOptions {
   // What chunks are asked for, books included, before good_size rounds up. 1 KiB is small enough for an arena in each
@@ -78,7 +79,7 @@ enum class ArenaReset : std::uint8_t {
   Keep,  // all but the largest, which is empty and comes first: for arenas that are filled again and again alike
 };
 
-class Arena {
+class TARE_API Arena {
   // A block from the source, and what hands it back. Lies at the block's start, save for large ones.
   struct Chunk {
     Chunk* previous;

@@ -34,6 +34,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tare/export.h"
 #include "tare/shared_header.h"
 
 namespace tare {
@@ -70,21 +71,21 @@ namespace atom_details {
 inline constexpr std::uint32_t kFirstDynamicHandle = kMostStaticLists * (kMostStaticAtoms + 1);
 inline constexpr std::size_t kHandleUnitBytes = 8;
 
-extern std::byte* range_base;  // constant from the first table on
+extern TARE_API std::byte* range_base;  // constant from the first table on
 
 // The block of a static atom; of an empty text if its list isn't registered.
-SharedHeader* static_header(std::uint32_t handle);
+TARE_API SharedHeader* static_header(std::uint32_t handle);
 
 inline SharedHeader* header_of(std::uint32_t handle) {
   if (handle < kFirstDynamicHandle) return static_header(handle);
   return reinterpret_cast<SharedHeader*>(range_base + handle * kHandleUnitBytes);
 }
 
-void mark_handed_out(SharedHeader* header);
+TARE_API void mark_handed_out(SharedHeader* header);
 
 }  // namespace atom_details
 
-class Atom {
+class TARE_API Atom {
  public:
   constexpr Atom() = default;  // null: no atom, not even the empty one
   constexpr Atom(const Atom& other) : handle_(other.handle_) { acquire(); }

@@ -43,6 +43,7 @@
 #include <string_view>
 
 #include "tare/atom.h"
+#include "tare/export.h"
 
 namespace tare {
 
@@ -57,7 +58,7 @@ enum class AtomError : std::uint8_t {
 };
 
 // One sentence in English, static storage.
-const char* describe(AtomError error) noexcept;
+TARE_API const char* describe(AtomError error) noexcept;
 
 struct AtomTableOptions {
   std::array<const StaticAtomList*, kMostStaticLists> static_lists{};  // null: none. Searched first, in this order
@@ -103,7 +104,7 @@ struct AtomRangeUse {
 
 class ReportSink;
 
-class AtomTable {
+class TARE_API AtomTable {
  public:
   explicit AtomTable(const AtomTableOptions& options = {});
   // Frees all atoms that nobody holds. Those that are still held stay readable for ever, in pages that nobody gives

@@ -32,11 +32,12 @@
 #include <string_view>
 #include <utility>
 
+#include "tare/export.h"
 #include "tare/shared_header.h"
 
 namespace tare {
 
-class Bytes {
+class TARE_API Bytes {
  public:
   // Called once, by the thread that gives the last reference back.
   using Release = void (*)(const void* data, std::size_t size_bytes, void* context);
@@ -166,7 +167,7 @@ class Bytes {
 };
 
 // Memory for bytes to be shared that is still its maker's alone, and may be written. Movable. One thread at a time.
-class UniqueBytes {
+class TARE_API UniqueBytes {
  public:
   constexpr UniqueBytes() noexcept = default;
 

@@ -30,6 +30,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "tare/export.h"
+
 namespace tare {
 
 static_assert(sizeof(void*) == 8, "a cage needs 64-bit addresses");
@@ -47,7 +49,7 @@ enum class CageError : std::uint8_t {
 };
 
 // One sentence in English, static storage.
-const char* describe(CageError error) noexcept;
+TARE_API const char* describe(CageError error) noexcept;
 
 // A value, or the reason why there is none. value() may be called only where there is one.
 template <class T>
@@ -127,7 +129,7 @@ struct CageUse {
   std::size_t books_bytes = 0;         // reserved for the cage's own books, outside of it
 };
 
-class Cage {
+class TARE_API Cage {
  public:
   // Reserves a range. Errors: BadOptions, NoAddressSpace, AddressTaken.
   static CageResult<Cage> reserve(const CageOptions& options = {}) noexcept;

@@ -25,6 +25,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "tare/export.h"
+
 #include "tare/size_classes.h"
 
 namespace tare {
@@ -44,7 +46,7 @@ enum class GoodSizeSource {
 
 // The largest request that this program's malloc serves at the price of n bytes: at least n. A size that malloc can't
 // serve comes back as it is. 0 counts as 1, for malloc(0) takes a block too.
-[[nodiscard]] std::size_t good_size(std::size_t n) noexcept;
+[[nodiscard]] TARE_API std::size_t good_size(std::size_t n) noexcept;
 
 // How many bytes fit behind a header of `header_bytes` in the block that header and `payload_bytes` need anyway: at
 // least payload_bytes. Ask malloc for the result plus the header. `payload_bytes` as it is where the sum overflows:
@@ -62,7 +64,7 @@ enum class GoodSizeSource {
 }
 
 // Whom this program asks, and its name for logs ("nallocx", "glibc_formula"...).
-[[nodiscard]] GoodSizeSource good_size_source() noexcept;
-[[nodiscard]] std::string_view name_of(GoodSizeSource source) noexcept;
+[[nodiscard]] TARE_API GoodSizeSource good_size_source() noexcept;
+[[nodiscard]] TARE_API std::string_view name_of(GoodSizeSource source) noexcept;
 
 }  // namespace tare

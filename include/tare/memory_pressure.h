@@ -24,6 +24,8 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "tare/export.h"
+
 namespace tare {
 
 enum class PressureLevel : std::uint8_t {
@@ -32,7 +34,7 @@ enum class PressureLevel : std::uint8_t {
 };
 
 // Takes a call-back off the books when it dies. Movable; a default one holds nothing. May outlive its registry.
-class PressureHandle {
+class TARE_API PressureHandle {
  public:
   PressureHandle() noexcept = default;
   PressureHandle(PressureHandle&& other) noexcept;
@@ -54,7 +56,7 @@ class PressureHandle {
 };
 
 // Who gives memory back. Every function may be called from any thread.
-class PressureRegistry {
+class TARE_API PressureRegistry {
  public:
   // Frees what it can spare, and says how many bytes that were.
   using CallBack = std::function<std::size_t(PressureLevel)>;
@@ -80,7 +82,7 @@ class PressureRegistry {
 
 // Asks the allocator in use to return free pages to the kernel: glibc's malloc_trim, jemalloc's purge of all arenas.
 // False: it knows no such thing.
-bool give_back_heap();
+TARE_API bool give_back_heap();
 
 enum class PressureError : std::uint8_t {
   None,
@@ -90,7 +92,7 @@ enum class PressureError : std::uint8_t {
   NoMemory,      // neither thread nor descriptor to be had
   Running,       // start() was called before
 };
-const char* describe(PressureError error);  // one sentence, static storage
+TARE_API const char* describe(PressureError error);  // one sentence, static storage
 
 // When the kernel is to speak up: at `stall_us` of waiting within `window_us`.
 struct PressureTrigger {
@@ -104,7 +106,7 @@ struct PressureTrigger {
 
 // A thread that sleeps until the kernel says so, then calls relieve(). At most once a window. A forked child has no
 // such thread: its copy of the monitor may be stopped, which leaves the parent's alone, and started.
-class PressureMonitor {
+class TARE_API PressureMonitor {
  public:
   PressureMonitor() noexcept = default;
   ~PressureMonitor() { stop(); }

@@ -35,6 +35,7 @@
 #include <string>
 #include <string_view>
 
+#include "tare/export.h"
 #include "tare/memory_snapshot.h"
 
 namespace tare {
@@ -42,7 +43,7 @@ namespace tare {
 // Says what a block of malloc really takes, in bytes. A plain SizeOf asks malloc_usable_size; the one that a ReportSink
 // gives also tells the recorder. Copies are cheap (two pointers). A measure function takes it by value:
 //   std::size_t Table::measure(tare::SizeOf size_of) const { return size_of(slots_) + size_of(this); }
-class SizeOf {
+class TARE_API SizeOf {
  public:
   using Function = std::size_t (*)(const void* block, void* context);
 
@@ -62,7 +63,7 @@ class SizeOf {
 // What a call-back reports to. `path` is taken relative to the path it was registered with; empty means that path
 // itself. Amounts reported under one path are added up. Valid, with all its SizeOfs, until the call-back returns; for
 // the thread that runs the call-back only.
-class ReportSink {
+class TARE_API ReportSink {
  public:
   ReportSink(const ReportSink&) = delete;
   ReportSink& operator=(const ReportSink&) = delete;
@@ -98,7 +99,7 @@ class ReportSink {
 };
 
 // Takes a call-back off the books when it dies. Movable; a default one holds nothing. May outlive its registry.
-class ReporterHandle {
+class TARE_API ReporterHandle {
  public:
   ReporterHandle() noexcept = default;
   ReporterHandle(ReporterHandle&& other) noexcept;
@@ -122,7 +123,7 @@ class ReporterHandle {
 
 // The call-backs of a program, or of a part of it. Every function may be called from any thread. Allocates when made
 // and when call-backs are added; nothing else does while nobody collects.
-class ReporterRegistry {
+class TARE_API ReporterRegistry {
  public:
   ReporterRegistry();
   ~ReporterRegistry();  // forgets the call-backs; none may be running

@@ -22,6 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tare/export.h"
+
 namespace tare {
 
 enum class ReportKind : std::uint8_t {
@@ -47,7 +49,7 @@ struct MemoryReport {
   std::string description;    // that of the first
 };
 
-struct MemorySnapshot {
+struct TARE_API MemorySnapshot {
   std::vector<MemoryReport> reports;  // in the order of their paths, which are distinct
   // What the allocator says that all live blocks take, just before the call-backs were asked; nothing where it doesn't
   // say (see heap_allocated_bytes()).
@@ -65,7 +67,7 @@ struct MemorySnapshot {
 // jemalloc by mallctl, gperftools' tcmalloc by its MallocExtension, sanitizers by their own call. Nothing for mimalloc,
 // musl, and glibc before 2.33; an allocator unknown here leaves glibc's figure. Takes each arena's lock for a moment;
 // any thread.
-std::optional<std::uint64_t> heap_allocated_bytes();
+TARE_API std::optional<std::uint64_t> heap_allocated_bytes();
 
 // How amounts are written.
 enum class ReportAmounts : std::uint8_t {
@@ -80,12 +82,12 @@ struct ReportTextOptions {
 };
 
 // The tree under "explicit" with heap-unclassified, then other trees, then single paths; UTF-8, lines end in '\n'.
-std::string to_text(const MemorySnapshot& snapshot, const ReportTextOptions& options = {});
+TARE_API std::string to_text(const MemorySnapshot& snapshot, const ReportTextOptions& options = {});
 
 // One object: {"version": 1, "heap_allocated_bytes": N or null, "reports": [{"path", "kind", "units", "amount",
 // "reports", "description"}], "problems": [...]}. Kinds are "heap", "non-heap", "other"; units "bytes", "count",
 // "cumulative-count", "percentage". Bytes of paths and descriptions that aren't UTF-8 become U+FFFD.
-std::string to_json(const MemorySnapshot& snapshot);
+TARE_API std::string to_json(const MemorySnapshot& snapshot);
 
 // What changed, path by path; equal amounts are left out.
 struct MemoryDifference {
@@ -102,10 +104,10 @@ struct MemoryDifference {
 };
 
 // A path that has other units or another kind in `after` is one that went and one that came.
-MemoryDifference difference(const MemorySnapshot& before, const MemorySnapshot& after);
+TARE_API MemoryDifference difference(const MemorySnapshot& before, const MemorySnapshot& after);
 
 // The same tree with signs; [+] marks paths that came, [-] those that went. Shares are of the sum of all changes in the
 // tree, taken without their signs.
-std::string to_text(const MemoryDifference& difference, const ReportTextOptions& options = {});
+TARE_API std::string to_text(const MemoryDifference& difference, const ReportTextOptions& options = {});
 
 }  // namespace tare

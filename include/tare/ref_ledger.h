@@ -32,6 +32,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tare/export.h"
+
 #ifndef TARE_REF_LEDGER
 #define TARE_REF_LEDGER 0
 #endif
@@ -68,7 +70,7 @@ struct RefAccount {
   std::vector<RefSite> sites;        // in the order of their first appearance; the first is where it was made
 };
 
-class RefLedger {
+class TARE_API RefLedger {
  public:
   // Of all counted objects that live, in the order of their making.
   static std::vector<RefAccount> accounts();

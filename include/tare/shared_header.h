@@ -33,6 +33,8 @@
 
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
+
+#include "tare/export.h"
 #endif
 
 namespace tare {
@@ -66,7 +68,7 @@ inline std::uint32_t exchange_add(std::atomic<std::uint32_t>& count, std::uint32
 
 }  // namespace shared_details
 
-class SharedHeader {
+class TARE_API SharedHeader {
  public:
   static constexpr std::uint32_t kLargestSize = (std::uint32_t{1} << 30) - 1;  // characters, in bytes: 1 GiB - 1
   static constexpr std::uint32_t kSaturated = std::uint32_t{1} << 31;          // counts from here on are immortal ones
@@ -141,7 +143,7 @@ static_assert(sizeof(SharedHeader) == 8 && alignof(SharedHeader) == 4);
 
 // The same for a foreign string type that is given a pointer and two functions to call, such as a script engine's
 // external strings. `characters` is what SharedHeader::characters() (Atom::characters(), Bytes::data()) returned.
-void acquire_characters(const void* characters);
-void release_characters(const void* characters);
+TARE_API void acquire_characters(const void* characters);
+TARE_API void release_characters(const void* characters);
 
 }  // namespace tare

@@ -30,6 +30,7 @@
 
 #include "tare/atom.h"
 #include "tare/atom_key.h"
+#include "tare/export.h"
 #include "tare/shared_header.h"
 
 namespace tare {
@@ -140,6 +141,6 @@ inline constexpr StaticAtoms<kTexts, kNumber> static_atoms{};
 
 // Makes the texts of a list's atoms readable. False if another list has that number already. Making a table with the
 // list does the same. Any thread.
-bool register_static_atoms(const StaticAtomList& list);
+TARE_API bool register_static_atoms(const StaticAtomList& list);
 
 }  // namespace tare

@@ -27,6 +27,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "tare/export.h"
 #include "tare/shared_header.h"
 
 namespace tare {
@@ -86,7 +87,7 @@ inline void copy(char* to, const char* from, std::size_t size) noexcept {
 
 }  // namespace text_details
 
-class TextWriter {
+class TARE_API TextWriter {
  public:
   using value_type = char;                                                 // for std::back_inserter
   static constexpr std::size_t kLargestSize = SharedHeader::kLargestSize;  // 1 GiB - 1

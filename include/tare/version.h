@@ -1,6 +1,8 @@
 // tare/version.h: which version of the library was compiled against, and which is linked.
 #pragma once
 
+#include "tare/export.h"
+
 #define TARE_VERSION_MAJOR 0
 #define TARE_VERSION_MINOR 1
 #define TARE_VERSION_PATCH 0
@@ -9,6 +11,6 @@ namespace tare {
 
 // "0.1.0", of the library that is linked: it differs from the macros where a program runs with another shared library
 // than it was compiled against. Static storage; any thread; never fails.
-const char* version() noexcept;
+TARE_API const char* version() noexcept;
 
 }  // namespace tare

@@ -1,13 +1,17 @@
-# Installs the library alone into a fresh folder and builds the consumer against it three ways: by find_package, by
-# pkg-config, as a subdirectory; with each compiler that is there, without exceptions and RTTI, warnings being errors.
+# Installs the library alone into a fresh folder, static and shared, and builds the consumer against it three ways: by
+# find_package, by pkg-config, as a subdirectory; with each compiler that is there, without exceptions and RTTI, warnings
+# being errors. What a shared library exports is compared with the headers.
 #   cmake -DSOURCE_DIR=... -DSCRATCH_DIR=... -P install_test.cmake
 cmake_minimum_required(VERSION 3.24)
 set(FLAGS -Wall -Wextra -Wshadow -Wconversion -Werror -fno-exceptions -fno-rtti)
 list(JOIN FLAGS " " FLAGS_AS_TEXT)
 set(HERE ${SOURCE_DIR}/tests/lib/install)
-set(PREFIX ${SCRATCH_DIR}/prefix)
 file(REMOVE_RECURSE ${SCRATCH_DIR})
 file(MAKE_DIRECTORY ${SCRATCH_DIR})
+find_program(CCACHE ccache)  # the library is built eight times
+if(CCACHE)
+  set(LAUNCHER -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE} -DCMAKE_C_COMPILER_LAUNCHER=${CCACHE})
+endif()
 
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -17,16 +21,26 @@ function(run)
   endif()
 endfunction()
 
-run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE_DIR} -B ${SCRATCH_DIR}/library -DTARE_LIBRARY_ONLY=ON
-  -DCMAKE_BUILD_TYPE=Release)
-run(${CMAKE_COMMAND} --build ${SCRATCH_DIR}/library)
-run(${CMAKE_COMMAND} --install ${SCRATCH_DIR}/library --prefix ${PREFIX})
-file(GLOB_RECURSE installed LIST_DIRECTORIES false RELATIVE ${PREFIX} ${PREFIX}/*)
-foreach(file ${installed})
-  if(NOT file MATCHES "^(include/tare/.*\\.h|lib.*/libtare\\.a|lib.*/cmake/tare/.*\\.cmake|lib.*/pkgconfig/tare\\.pc)$")
-    message(FATAL_ERROR "installed besides the library: ${file}")
+# Beside headers and packages: the archive, or the library with its two links.
+function(check_installed prefix kind)
+  set(static_files "libtare\\.a")
+  set(shared_files "libtare\\.so(\\.0\\.[0-9]+(\\.[0-9]+)?)?")
+  file(GLOB_RECURSE installed LIST_DIRECTORIES false RELATIVE ${prefix} ${prefix}/*)
+  foreach(file ${installed})
+    if(NOT file MATCHES "^(include/tare/.*\\.h|lib.*/${${kind}_files}|lib.*/cmake/tare/.*\\.cmake|lib.*/pkgconfig/tare\\.pc)$")
+      message(FATAL_ERROR "installed besides the ${kind} library: ${file}")
+    endif()
+  endforeach()
+endfunction()
+
+function(check_shared prefix archive)
+  file(GLOB library ${prefix}/lib*/libtare.so ${prefix}/lib/*/libtare.so)
+  run(python3 ${HERE}/exported_symbols.py ${library} ${archive} ${prefix}/include)
+  execute_process(COMMAND readelf -d ${library} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT dynamic MATCHES "SONAME[^\n]*\\[libtare\\.so\\.0\\.[0-9]+\\]")
+    message(FATAL_ERROR "${library} has no versioned name:\n${dynamic}")
   endif()
-endforeach()
+endfunction()
 
 foreach(compiler g++ clang++-19)
   find_program(COMPILER_${compiler} ${compiler})
@@ -34,20 +48,36 @@ foreach(compiler g++ clang++-19)
     message(STATUS "${compiler} isn't here")
     continue()
   endif()
-  foreach(way find_package subdirectory)
-    set(build ${SCRATCH_DIR}/${compiler}-${way})
-    run(${CMAKE_COMMAND} -G Ninja -S ${HERE}/${way} -B ${build} -DCMAKE_PREFIX_PATH=${PREFIX}
-      -DTARE_SOURCE_DIR=${SOURCE_DIR} -DCMAKE_CXX_COMPILER=${COMPILER_${compiler}} -DCMAKE_CXX_FLAGS=${FLAGS_AS_TEXT})
-    run(${CMAKE_COMMAND} --build ${build} --target consumer)
-    run(${build}/consumer)
-    message(STATUS "${compiler}: ${way} works")
-  endforeach()
+  set(toolchain -DCMAKE_CXX_COMPILER=${COMPILER_${compiler}} ${LAUNCHER})
+  foreach(kind static shared)
+    set(name ${compiler}-${kind})
+    set(prefix ${SCRATCH_DIR}/${name}-prefix)
+    string(COMPARE EQUAL ${kind} "shared" is_shared)
+    run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE_DIR} -B ${SCRATCH_DIR}/${name} -DTARE_LIBRARY_ONLY=ON
+      -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=${is_shared} ${toolchain})
+    run(${CMAKE_COMMAND} --build ${SCRATCH_DIR}/${name})
+    run(${CMAKE_COMMAND} --install ${SCRATCH_DIR}/${name} --prefix ${prefix})
+    check_installed(${prefix} ${kind})
+    if(is_shared)
+      check_shared(${prefix} ${SCRATCH_DIR}/${compiler}-static/src/lib/libtare.a)
+    endif()
 
-  file(GLOB pc ${PREFIX}/lib*/pkgconfig ${PREFIX}/lib/*/pkgconfig)
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pc} pkg-config --cflags --libs tare
-    OUTPUT_VARIABLE package OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  separate_arguments(package)
-  run(${COMPILER_${compiler}} -std=c++20 ${FLAGS} ${HERE}/consumer.cc ${package} -o ${SCRATCH_DIR}/${compiler}-pkg-config)
-  run(${SCRATCH_DIR}/${compiler}-pkg-config)
-  message(STATUS "${compiler}: pkg-config works")
+    foreach(way find_package subdirectory)
+      set(build ${SCRATCH_DIR}/${name}-${way})
+      run(${CMAKE_COMMAND} -G Ninja -S ${HERE}/${way} -B ${build} -DCMAKE_PREFIX_PATH=${prefix}
+        -DTARE_SOURCE_DIR=${SOURCE_DIR} -DBUILD_SHARED_LIBS=${is_shared} -DCMAKE_CXX_FLAGS=${FLAGS_AS_TEXT} ${toolchain})
+      run(${CMAKE_COMMAND} --build ${build} --target consumer)
+      run(${build}/consumer)
+      message(STATUS "${name}: ${way} works")
+    endforeach()
+
+    file(GLOB pc ${prefix}/lib*/pkgconfig ${prefix}/lib/*/pkgconfig)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pc} pkg-config --cflags --libs tare
+      OUTPUT_VARIABLE package OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(package)
+    run(${COMPILER_${compiler}} -std=c++20 ${FLAGS} ${HERE}/consumer.cc ${package} -o ${SCRATCH_DIR}/${name}-pkg-config)
+    cmake_path(GET pc PARENT_PATH libraries)
+    run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${libraries} ${SCRATCH_DIR}/${name}-pkg-config)
+    message(STATUS "${name}: pkg-config works")
+  endforeach()
 endforeach()
