@@ -1,6 +1,7 @@
 """What the extension module offers; src/bindings/ converts and calls, no more."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tare.names import FrameRow
 
@@ -14,6 +15,7 @@ class Table:
     @property
     def columns(self) -> list[tuple[str, str]]: ...  # (name, SQL type)
     def row(self, number: int) -> dict[str, int | float | str | None]: ...
+    def values(self, column: str) -> list[Any]: ...  # of one column, None where null
     def write_text(self) -> int: ...  # descriptor of a memory file; the caller closes it
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 

@@ -7,13 +7,14 @@ import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 from tare import _core, schema
+from tare.database import Database
 from tare.errors import CORRUPT, TareError
 from tare.terminal import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from tare.database import Database
+    from tare.database import TableStore
     from tare.names import FrameRow
 
 # Rows up to which text is the cheaper way into DuckDB. Its Arrow scan needs the whole `duckdb` package, 47 ms of imports
@@ -49,7 +50,10 @@ class CoreSource:
         self._sites_ready = False
         self._program_tables: dict[str, _core.Table] = {}
 
-    def load(self, table: schema.Table, into: Database) -> None:
+    def load(self, table: schema.Table, into: TableStore) -> None:
+        if not isinstance(into, Database):
+            into.fill(table, _rows_of(table, self._make(table.name)))
+            return
         if table.name == "blocks":
             self._load_blocks(table, into)
             return
@@ -70,6 +74,10 @@ class CoreSource:
                     raise
                 progress.clear()
                 print(f"tare: {error.message}", file=sys.stderr)  # what lies before the damage is there to ask
+
+    def count(self, name: str) -> int:
+        """Rows of a table."""
+        return self._make(name).rows
 
     def _make(self, name: str) -> _core.Table:
         if name in ("sites", "stack_sites"):
@@ -132,6 +140,18 @@ def _progress(progress: Progress) -> Callable[[int, int], None]:
 
 # `end` is a word of SQL's own; a column that must be quoted is no good name.
 _CORE_NAMES = {("modules", "start_address"): "start", ("modules", "end_address"): "end"}
+
+
+def _rows_of(table: schema.Table, made: _core.Table) -> Iterable[tuple[Any, ...]]:
+    """The schema's columns as Python values, weighed like _selection's."""
+    weights = made.values("weight") if table.name == "site_sizes" else []
+    columns = []
+    for column in table.columns:
+        values = made.values(_CORE_NAMES.get((table.name, column.name), column.name))
+        if weights and column.name in _WEIGHED:
+            values = [None if value is None else value * weight for value, weight in zip(values, weights, strict=True)]
+        columns.append(values)
+    return zip(*columns, strict=True)
 
 
 def _selection(table: schema.Table) -> str:

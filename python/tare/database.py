@@ -1,15 +1,16 @@
-"""DuckDB holding a recording's tables; each is loaded when a statement first needs it."""
+"""Engines that hold a recording's tables and answer SQL about them; DuckDB is the one that all commands use."""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tare import schema
 from tare.errors import QUERY, TareError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import duckdb
 
@@ -17,23 +18,16 @@ if TYPE_CHECKING:
 class TableSource(Protocol):
     """Who makes tables: the core for a trace, a test by hand."""
 
-    def load(self, table: schema.Table, into: Database) -> None:
-        """Creates `table` in the database and fills it."""
+    def load(self, table: schema.Table, into: TableStore) -> None:
+        """Creates `table` in the store and fills it."""
 
 
-class Database:
-    """One in-memory DuckDB a recording."""
+class TableStore(ABC):
+    """A recording's tables in an engine that answers SQL; each is loaded when a statement first needs it."""
 
     def __init__(self, source: TableSource) -> None:
         self._source = source
         self._loaded: set[str] = set()
-        self._connection: duckdb.DuckDBPyConnection | None = None
-
-    @property
-    def connection(self) -> duckdb.DuckDBPyConnection:
-        if self._connection is None:
-            self._connection = _engine().connect(":memory:", config=_settings())
-        return self._connection
 
     def use(self, *names: str) -> None:
         """Makes sure that the tables are there."""
@@ -46,29 +40,64 @@ class Database:
         """Drops tables that depend on an option which changed (`sites` on the depth, `site_sizes` on the time)."""
         for name in names:
             if name in self._loaded:
-                self.connection.execute(f"drop table {name}")
+                self.run(f"drop table {name}")
                 self._loaded.discard(name)
 
-    def run(self, sql: str, parameters: Sequence[Any] | None = None) -> None:
-        self.connection.execute(sql, parameters)
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return self.answer(sql)[1]
 
-    def rows(self, sql: str, parameters: Sequence[Any] | None = None) -> list[tuple[Any, ...]]:
-        return self.connection.execute(sql, parameters).fetchall()
+    def row(self, sql: str) -> tuple[Any, ...]:
+        return self.rows(sql)[0]
 
-    def row(self, sql: str, parameters: Sequence[Any] | None = None) -> tuple[Any, ...]:
-        return self.rows(sql, parameters)[0]
+    def records(self, sql: str) -> list[dict[str, Any]]:
+        names, rows = self.answer(sql)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def records(self, sql: str, parameters: Sequence[Any] | None = None) -> list[dict[str, Any]]:
-        cursor = self.connection.execute(sql, parameters)
+    @abstractmethod
+    def run(self, sql: str) -> None: ...
+
+    @abstractmethod
+    def answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The names of a query's columns, and its rows."""
+
+    @abstractmethod
+    def fill(self, table: schema.Table, rows: Iterable[Sequence[Any]]) -> None:
+        """Creates a table from rows of Python values."""
+
+    @abstractmethod
+    def replaced(self, alias: str, query: str, columns: Mapping[str, str]) -> str:
+        """What to select for all columns of `query`, which goes by `alias`, with other expressions for some."""
+
+    @abstractmethod
+    def plan_simply(self) -> None:
+        """What follows is about few rows: planning it well costs more than it saves."""
+
+
+class Database(TableStore):
+    """One in-memory DuckDB a recording."""
+
+    def __init__(self, source: TableSource) -> None:
+        super().__init__(source)
+        self._connection: duckdb.DuckDBPyConnection | None = None
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        if self._connection is None:
+            self._connection = _engine().connect(":memory:", config=_settings())
+        return self._connection
+
+    def run(self, sql: str) -> None:
+        self.connection.execute(sql)
+
+    def answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        cursor = self.connection.execute(sql)
         names = [column[0] for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return names, cursor.fetchall() if names else []
 
     def ask(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """A user's statement: its column names and rows; what is wrong with it as one line."""
         try:
-            cursor = self.connection.execute(sql)
-            names = [column[0] for column in cursor.description or ()]
-            return names, cursor.fetchall() if names else []
+            return self.answer(sql)
         except _engine().Error as error:
             raise _query_error(error) from None
 
@@ -80,10 +109,15 @@ class Database:
             raise _query_error(error) from None
 
     def fill(self, table: schema.Table, rows: Iterable[Sequence[Any]]) -> None:
-        """Creates a table from rows of Python values: for tables the front end makes, and for tests."""
         self.run(table.ddl())
         with self.connection.appender(table.name) as appender:
             appender.append_rows(rows)
+
+    def replaced(self, alias: str, query: str, columns: Mapping[str, str]) -> str:
+        return f"{alias}.* replace ({', '.join(f'{sql} as {name}' for name, sql in columns.items())})"
+
+    def plan_simply(self) -> None:
+        self.run("pragma disable_optimizer")
 
 
 def _query_error(error: Exception) -> TareError:

@@ -6,6 +6,7 @@ none are left, so that no byte is counted twice and net = gross - tare can't be 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses
@@ -13,32 +14,16 @@ from tare import lenses
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tare.database import Database
+    from tare.database import TableStore
     from tare.lenses.lens import Lens
 
-# One row a claim that was granted something: what it got at each moment. "Before" is what earlier lenses claimed of the
-# same shape: with claims c1, c2, ... of a shape of G bytes, least(c, greatest(0, G - before)) is exactly what handing out
-# in turn gives.
-_GRANTS = """
-create table grants as
-with held as (
-  select shape_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak, (usable_bytes + header_bytes) * end_blocks as gross_end,
-         (usable_bytes + header_bytes) * total_blocks as gross_total, byte_ns as gross_byte_ns
-  from site_sizes
-),
-queue as (
-  select c.*, h.gross_peak, h.gross_end, h.gross_total, h.gross_byte_ns,
-         coalesce(sum(c.bytes_peak) over before, 0) as before_peak, coalesce(sum(c.bytes_end) over before, 0) as before_end,
-         coalesce(sum(c.bytes_total) over before, 0) as before_total, coalesce(sum(c.byte_ns) over before, 0) as before_byte_ns
-  from ({claims}) c join held h on h.shape_id = c.shape_id
-  window before as (partition by c.shape_id order by c.turn rows between unbounded preceding and 1 preceding)
-)
-select lens, shape_id, least(bytes_peak, greatest(0, gross_peak - before_peak)) as bytes_peak,
-       least(bytes_end, greatest(0, gross_end - before_end)) as bytes_end,
-       least(bytes_total, greatest(0, gross_total - before_total)) as bytes_total,
-       least(byte_ns, greatest(0, gross_byte_ns - before_byte_ns)) as byte_ns
-from queue
-"""
+# What is granted of a claim at each moment. "Taken" is what earlier lenses got of the same shape: with claims c1, c2, ... of a
+# shape of G bytes, least(c, greatest(0, G - taken)) is exactly what handing out in turn gives.
+_MOMENTS = {"bytes_peak": "peak_blocks", "bytes_end": "end_blocks", "bytes_total": "total_blocks"}
+_GRANTED = {
+    name: f"least(c.{name}, greatest(0, (h.usable_bytes + h.header_bytes) * h.{blocks} - {{taken}}))"
+    for name, blocks in _MOMENTS.items()
+} | {"byte_ns": "least(c.byte_ns, greatest(0, h.byte_ns - {taken}))"}
 
 
 # Shapes up to which optimizing a query costs more than it saves: 7 of the 36 ms that all queries of a summary take.
@@ -86,48 +71,67 @@ class Totals(NamedTuple):
 class Ledger:
     """Claims and grants of the lenses that run over one recording."""
 
-    def __init__(self, database: Database, names: Sequence[str] = lenses.NAMES) -> None:
+    def __init__(self, database: TableStore, names: Sequence[str] = lenses.NAMES) -> None:
         self._database = database
         self.lenses: list[Lens] = [lenses.load(name) for name in lenses.NAMES if name in names]
         database.use("site_sizes")
-        (shapes,) = database.row("select count(*) from site_sizes")
-        if shapes <= _SMALL_SHAPES:
-            database.run("pragma disable_optimizer")
-        self._collect()
-        self.totals = Totals(
-            *database.row(
-                "select coalesce(sum((usable_bytes + header_bytes) * peak_blocks), 0),"
-                " coalesce(sum((usable_bytes + header_bytes) * end_blocks), 0), coalesce(sum(total_blocks), 0) from site_sizes"
-            )
+        shapes, *totals = database.row(
+            "select count(*), coalesce(sum((usable_bytes + header_bytes) * peak_blocks), 0),"
+            " coalesce(sum((usable_bytes + header_bytes) * end_blocks), 0), coalesce(sum(total_blocks), 0) from site_sizes"
         )
+        self.totals = Totals(*totals)
+        if shapes <= _SMALL_SHAPES:
+            database.plan_simply()
+        self._collect()
 
     def _collect(self) -> None:
-        database = self._database
-        turns = []
-        for turn, lens in enumerate(self.lenses):
-            database.use(*lens.tables)
-            database.run(f"create table {_table(lens)} as {lens.claims}")
+        """Makes a table of each lens' claims; of a tare lens with what it was granted."""
+        granted: list[Lens] = []
+        for lens in self.lenses:
+            self._database.use(*lens.tables)
+            claims = lens.claims
             if lens.weight == "tare":
-                turns.append(
-                    f"select '{lens.name}' as lens, {turn} as turn, shape_id, bytes_peak, bytes_end, bytes_total, byte_ns"
-                    f" from {_table(lens)}"
-                )
-        nothing = "select '' as lens, 0 as turn, 0 as shape_id, 0.0 as bytes_peak, 0.0 as bytes_end, 0.0 as bytes_total, 0.0 as byte_ns where false"
-        database.run(_GRANTS.format(claims=" union all ".join(turns) or nothing))
+                claims = self._grant(claims, granted)
+                granted.append(lens)
+            self._database.run(f"create table {_table(lens)} as {claims}")
+
+    def _grant(self, claims: str, earlier: Sequence[Lens]) -> str:
+        """The claims, cut down to what `earlier` lenses left."""
+        taken, join = "0", ""
+        if earlier:
+            sums = ", ".join(f"sum({name}) as {name}" for name in _GRANTED)
+            join = f"left join (select shape_id, {sums} from ({_all_of(earlier)}) group by shape_id) t on t.shape_id = c.shape_id"
+        columns = self._database.replaced(
+            "c",
+            claims,
+            {name: sql.format(taken=f"coalesce(t.{name}, 0)" if earlier else taken) for name, sql in _GRANTED.items()},
+        )
+        return f"select {columns} from ({claims}) c join site_sizes h on h.shape_id = c.shape_id {join}"
+
+    def grants(self) -> str:
+        """A query: one row a claim that counts as tare, `lens`, `shape_id` and the bytes it was granted."""
+        return _all_of([lens for lens in self.lenses if lens.weight == "tare"])
 
     def tare_bytes(self) -> tuple[float, float]:
         """Bytes granted at the peak and at the end: gross minus these is net."""
-        peak, end = self._database.row("select coalesce(sum(bytes_peak), 0), coalesce(sum(bytes_end), 0) from grants")
-        return peak, end
+        return sum(each.bytes_peak for each in self.tare_totals), sum(each.bytes_end for each in self.tare_totals)
+
+    @cached_property
+    def tare_totals(self) -> list[LensTotals]:
+        """Of the lenses whose bytes leave net."""
+        return self._totals_of([lens for lens in self.lenses if lens.weight == "tare"])
 
     def lens_totals(self) -> list[LensTotals]:
+        return self._totals_of(self.lenses)
+
+    def _totals_of(self, chosen: Sequence[Lens]) -> list[LensTotals]:
         parts = " union all ".join(
             f"select {turn} as turn, coalesce(sum(bytes_peak), 0), coalesce(sum(bytes_end), 0), coalesce(sum(bytes_total), 0),"
-            f" count(*) from {self._granted(lens)}"
-            for turn, lens in enumerate(self.lenses)
+            f" count(*) from {_table(lens)}"
+            for turn, lens in enumerate(chosen)
         )
         rows = self._database.rows(f"select * from ({parts}) order by turn") if parts else []
-        return [LensTotals(lens.name, lens.weight, *sums) for lens, (_, *sums) in zip(self.lenses, rows, strict=True)]
+        return [LensTotals(lens.name, lens.weight, *sums) for lens, (_, *sums) in zip(chosen, rows, strict=True)]
 
     def findings(
         self, lens: Lens, *, by: str = "site_id", limit: int | None = None, all_claims: str = "shown only"
@@ -135,7 +139,6 @@ class Ledger:
         """Folded a site, or merged by the line that names it (`by="site_row"`); best first."""
         database = self._database
         database.use("sites", "stack_sites")
-        claims = self._granted(lens)
         evidence = ", ".join(f"{sql} as {name}" for name, sql in lens.evidence.items())
         shown = (
             lens.shown.replace("$gross_peak", repr(float(self.totals.gross_peak)))
@@ -147,7 +150,7 @@ class Ledger:
         rows = database.records(
             f"""
             with located as (
-              select c.*, s.site_id, t.site_row from {claims} c
+              select c.*, s.site_id, t.site_row from {_table(lens)} c
               join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id
             ),
             folded as (
@@ -168,19 +171,8 @@ class Ledger:
         """(site_id, bytes at the peak, bytes in all) of everything the lens was granted, shown or not."""
         self._database.use("stack_sites")
         return self._database.rows(
-            f"select s.site_id, sum(c.bytes_peak), sum(c.bytes_total) from {self._granted(lens)} c"
+            f"select s.site_id, sum(c.bytes_peak), sum(c.bytes_total) from {_table(lens)} c"
             " join stack_sites s on s.stack_id = c.stack_id group by s.site_id"
-        )
-
-    @staticmethod
-    def _granted(lens: Lens) -> str:
-        """The lens' claims with the bytes it was granted; the rest of a row is the claim's own."""
-        if lens.weight != "tare":
-            return _table(lens)
-        names = ("bytes_peak", "bytes_end", "bytes_total", "byte_ns")
-        return (
-            f"(select c.* replace ({', '.join(f'g.{name} as {name}' for name in names)}) from {_table(lens)} c"
-            f" join grants g on g.shape_id = c.shape_id and g.lens = '{lens.name}')"
         )
 
     @staticmethod
@@ -191,6 +183,7 @@ class Ledger:
             remedy=advice.remedy,
             confidence=advice.confidence,
             mark=advice.mark,
+            shown=bool(row["shown"]),
             **{name: row[name] for name in _FOLDED},
         )
 
@@ -205,12 +198,20 @@ _FOLDED = (
     "bytes_total",
     "byte_ns",
     "calls",
-    "shown",
 )
 
 
 def _table(lens: Lens) -> str:
     return f"claims_{lens.name.replace('-', '_')}"
+
+
+def _all_of(granted: Sequence[Lens]) -> str:
+    moments = ", ".join(_GRANTED)
+    nothing = "select '' as lens, 0 as shape_id, 0.0 as bytes_peak, 0.0 as bytes_end, 0.0 as bytes_total, 0.0 as byte_ns where false"
+    return (
+        " union all ".join(f"select '{lens.name}' as lens, shape_id, {moments} from {_table(lens)}" for lens in granted)
+        or nothing
+    )
 
 
 def _split(order: str) -> list[str]:

@@ -9,10 +9,10 @@ from tare.database import Database
 from tare.names import Frame, Names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Protocol
 
-    from tare.database import TableSource
+    from tare.database import TableSource, TableStore
     from tare.ledger import Finding, Ledger
     from tare.names import NameSource
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         path: str
         depth: int  # frames of a site
         warnings: Sequence[str]
+
+        def count(self, name: str) -> int:
+            """Rows of a table, without a database."""
 
         def process(self) -> dict[str, Any]:
             """The one row of table `process`, without a database."""
@@ -47,10 +50,15 @@ class Moment:
 
 
 class Recording:
-    def __init__(self, source: Source, lenses: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        lenses: Sequence[str] | None = None,
+        engine: Callable[[TableSource], TableStore] = Database,
+    ) -> None:
         self.source = source
         self.path = source.path
-        self.database = Database(source)
+        self.database = engine(source)
         self.names = Names(source)
         self._lens_names = lenses
 

@@ -72,6 +72,30 @@ nb::dict row_of(const PyTable& held, std::size_t number) {
   return row;
 }
 
+nb::list values_of(const PyTable& held, const std::string& name) {
+  const core::Column* const column = held.table->find(name);
+  if (column == nullptr) raise({ErrorKind::Internal, "table " + held.table->name + " has no column " + name});
+  nb::list values;
+  if (column->type == core::ColumnType::String) {
+    std::vector<nb::object> words;
+    for (const std::string& word : column->words) words.push_back(nb::str(word.c_str()));
+    for (std::size_t row = 0; row < column->size(); ++row) {
+      values.append(column->is_null(row) ? nb::none() : words[static_cast<std::size_t>(column->codes[row])]);
+    }
+    return values;
+  }
+  for (std::size_t row = 0; row < column->size(); ++row) {
+    if (column->is_null(row)) {
+      values.append(nb::none());
+    } else if (column->type == core::ColumnType::Int64) {
+      values.append(nb::int_(column->ints[row]));
+    } else {
+      values.append(nb::float_(column->doubles[row]));
+    }
+  }
+  return values;
+}
+
 core::LaunchOutcome run(
     std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
     bool wait_for_all, bool record_environment, bool record_free_stacks, bool summarize,
@@ -112,6 +136,7 @@ void bind_tables(nb::module_& module) {
       .def_prop_ro("rows", [](const PyTable& held) { return held.table->rows(); })
       .def_prop_ro("columns", columns_of)
       .def("row", row_of, nb::arg("number"))
+      .def("values", values_of, nb::arg("column"))
       .def("write_text", [](const PyTable& held) { return value_or_raise(write_text(*held.table)); })
       .def("__arrow_c_stream__", table_stream, nb::arg("requested_schema") = nb::none());
 }

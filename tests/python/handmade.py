@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tare import schema
-from tare.database import Database
+from tare.database import TableStore
 from tare.recording import SITE_DEPTH, Recording
 
 PROCESS: dict[str, Any] = {
@@ -101,12 +101,15 @@ class Handmade:
 
     # -- what a source does
 
-    def load(self, table: schema.Table, into: Database) -> None:
+    def load(self, table: schema.Table, into: TableStore) -> None:
         rows = {"process": self._process_rows, "sites": self._sites, "stack_sites": self._stack_sites}.get(
             table.name, lambda: self.tables[table.name]
         )()
         defaults = {c.name: 0.0 if c.type == schema.REAL else None for c in table.columns}
         into.fill(table, [[{**defaults, **row}[c.name] for c in table.columns] for row in rows])
+
+    def count(self, name: str) -> int:
+        return len(self.tables[name])
 
     def process(self) -> dict[str, Any]:
         return self._process_rows()[0]

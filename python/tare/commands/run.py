@@ -107,14 +107,13 @@ def _summarize(outcome: _core.Outcome) -> None:
 
     gc.disable()  # the process ends after this: looking for cycles was 15 of a summary's 220 ms
     from tare.core_source import CoreSource
-    from tare.recording import Recording
     from tare.reports import run_summary
     from tare.terminal import Style, width_of
 
     images = [run_summary.Image(i.path, i.program, i.pid, i.events, i.file_bytes) for i in outcome.images]
     try:
-        recording = Recording(CoreSource(run_summary.subject(images).path, grain="line"))
-        lines = list(run_summary.summary(recording, images, Style(sys.stderr), width_of(sys.stderr)))
+        source = CoreSource(run_summary.subject(images).path, grain="line")
+        lines = run_summary.lines(source, images, Style(sys.stderr), width_of(sys.stderr))
     except TareError as error:
         lines = [] if outcome.failure else [f"tare: {error.message}"]  # said already: one line a failure
     except Exception as error:

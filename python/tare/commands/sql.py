@@ -41,9 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from tare.core_source import CoreSource
-    from tare.recording import Recording
+    from tare.database import Database
 
-    database = Recording(CoreSource(options.file)).database
+    database = Database(CoreSource(options.file))
     database.run(f"set threads = {len(os.sched_getaffinity(0))}")
     database.use(*(table.name for table in schema.TABLES if table.name not in _ON_DEMAND))
     if options.statement is not None:

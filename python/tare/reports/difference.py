@@ -103,11 +103,10 @@ _Sites = dict[Key, tuple[list["Frame"], SiteSums, list[int]]]
 def _site_sums(recording: Recording) -> _Sites:
     """Sums by key; several of a recording's sites may share one (the same functions at other addresses)."""
     database = recording.database
-    recording.ledger  # noqa: B018  (makes the table of grants)
     database.use("sites", "stack_sites")
     rows = database.rows(
-        """
-        with granted as (select shape_id, sum(bytes_peak) as tare_bytes from grants group by shape_id)
+        f"""
+        with granted as (select shape_id, sum(bytes_peak) as tare_bytes from ({recording.ledger.grants()}) group by shape_id)
         select s.site_id, sum(peak_blocks), sum((usable_bytes + header_bytes) * peak_blocks),
                sum((usable_bytes + header_bytes) * end_blocks), sum(total_blocks), coalesce(sum(g.tare_bytes), 0)
         from site_sizes z join stack_sites s on s.stack_id = z.stack_id left join granted g on g.shape_id = z.shape_id

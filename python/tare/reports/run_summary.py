@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from tare.recording import Recording
 from tare.reports.text_parts import caveats, finding_lines, who
+from tare.small_database import MOST_ROWS, SmallDatabase
 from tare.terminal import shorten, shorten_path
 from tare.units import duration, human_bytes, human_count, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tare.recording import Recording
+    from tare.recording import Source
     from tare.terminal import Style
 
 _SCREEN_LINES = 24  # findings stop where a small terminal would scroll
@@ -38,6 +40,19 @@ def subject(images: Sequence[Image]) -> Image:
     return largest if largest.events >= _CHILD_MATTERS * max(images[0].events, 100) else images[0]
 
 
+def lines(source: Source, images: Sequence[Image], style: Style, width: int) -> list[str]:
+    """The screen about `subject(images)`, whose source is given: from SQLite where tables are small. A lens that asks for
+    more than both engines know is asked of DuckDB."""
+    if source.count("site_sizes") <= MOST_ROWS:
+        try:
+            import sqlite3
+
+            return list(summary(Recording(source, engine=SmallDatabase), images, style, width))
+        except (ImportError, sqlite3.Error):
+            pass
+    return list(summary(Recording(source), images, style, width))
+
+
 def summary(recording: Recording, images: Sequence[Image], style: Style, width: int) -> Iterator[str]:
     """About `subject(images)`, whose recording is given."""
     shown = subject(images)
@@ -56,11 +71,7 @@ def summary(recording: Recording, images: Sequence[Image], style: Style, width: 
             "yellow",
         )
     )
-    parts = [
-        f"{lens.lens} {human_bytes(lens.bytes_peak)}"
-        for lens in recording.ledger.lens_totals()
-        if lens.weight == "tare"
-    ]
+    parts = [f"{lens.lens} {human_bytes(lens.bytes_peak)}" for lens in recording.ledger.tare_totals]
     yield f"tare by lens: {', '.join(parts)}"
     yield (
         f"in all {about}{human_count(total.blocks)} blocks, {about}{human_bytes(total.requested_bytes)} requested; "

@@ -99,9 +99,8 @@ def balance(recording: Recording, style: Style, width: int) -> list[str]:
 
     row("gross", peak.gross_bytes, end.gross_bytes)
     rounding_peak, rounding_end = peak.tare_bytes or 0.0, end.tare_bytes or 0.0
-    for totals in recording.ledger.lens_totals():
-        if totals.weight == "tare":
-            row(f"  {totals.lens}", totals.bytes_peak, totals.bytes_end)
+    for totals in recording.ledger.tare_totals:
+        row(f"  {totals.lens}", totals.bytes_peak, totals.bytes_end)
     row("- tare", rounding_peak, rounding_end, "yellow")
     row("= net", peak.net_bytes or 0.0, end.net_bytes or 0.0, "bold")
     total = recording.moments["total"]

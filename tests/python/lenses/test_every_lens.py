@@ -7,7 +7,10 @@ import re
 import pytest
 from handmade import Handmade
 from tare import lenses, schema
+from tare.database import Database
 from tare.errors import TareError
+from tare.recording import Recording
+from tare.small_database import SmallDatabase
 
 FIXED = ["shape_id", "stack_id", "blocks", "bytes_peak", "bytes_end", "bytes_total", "byte_ns", "calls"]
 
@@ -22,12 +25,23 @@ def test_words_and_claims(name: str, busy: Handmade) -> None:
     assert set(lens.tables) <= set(schema.BY_NAME)
     database = busy.recording().database
     database.use(*lens.tables)
-    names, rows = database.ask(lens.claims)
+    names, rows = database.answer(lens.claims)
     assert names[: len(FIXED)] == FIXED
     assert rows
     if lens.weight == "tare":
         shapes = [row[0] for row in rows]
         assert len(shapes) == len(set(shapes)), "a tare lens claims each shape at most once"
+
+
+@pytest.mark.parametrize("name", lenses.NAMES)
+def test_both_engines_find_the_same(name: str, busy: Handmade) -> None:
+    ledgers = [Recording(busy, engine=engine).ledger for engine in (Database, SmallDatabase)]
+    for by in ("site_id", "site_row"):
+        in_duckdb, in_sqlite = (ledger.findings(lenses.load(name), by=by, all_claims="all") for ledger in ledgers)
+        assert in_duckdb
+        assert in_sqlite == in_duckdb
+    in_duckdb, in_sqlite = ((each.tare_bytes(), each.lens_totals(), each.totals) for each in ledgers)
+    assert in_sqlite == in_duckdb
 
 
 @pytest.mark.parametrize("name", lenses.NAMES)
