@@ -1,0 +1,180 @@
+// tare/variant/convert.h: values out of views, straight into C++ structs and containers: View::to<Value>().
+//
+//   auto rect = view.to<Rect>();                                   // a described struct, see tare/variant/values.h
+//   auto table = view.to<std::map<std::string, std::uint32_t>>();  // a{su}
+//   auto names = view.to<std::vector<std::string_view>>();         // as, without copying the texts
+//
+//   type                C++ values
+//   b y n q i u x t d h bool, integers of exactly the type's range, enums of such, double, Handle
+//   s o g               std::string, std::string_view (which points into the bytes), ObjectPath, Signature
+//   v                   View (what it holds), std::variant (the first alternative that fits)
+//   a                   whatever has push_back, or insert as maps and sets have it; std::span of numbers for a View
+//                       that can_be_array_of() them
+//   m                   std::optional
+//   ( ) { }             std::tuple, std::pair, structs by description
+//   any                 View
+//
+// Nothing comes out if the type doesn't fit. Values that the bytes don't hold properly are defaults, as in View.
+#pragma once
+
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "tare/variant/values.h"
+#include "tare/variant/view.h"
+
+namespace tare::variant {
+
+namespace convert_details {
+
+template <typename Value>
+bool read(const View& view, Value& value);
+
+template <typename Value, std::size_t... kIndexes>
+bool read_members(const View& view, Value& value, std::index_sequence<kIndexes...>) {
+  View::Iterator it = view.begin();
+  const auto next = [&](auto& member) {
+    if (it == view.end() || !read(*it, member)) return false;
+    ++it;
+    return true;
+  };
+  if constexpr (value_details::Described<Value>) {
+    return (next(value.*std::get<kIndexes>(fields<Value>)) && ...) && it == view.end();
+  } else {
+    return (next(std::get<kIndexes>(value)) && ...) && it == view.end();
+  }
+}
+
+template <typename Alternative, typename... Alternatives>
+bool read_alternative(const View& view, std::variant<Alternatives...>& value) {
+  Alternative alternative{};
+  if (!read(view, alternative)) return false;
+  value = std::move(alternative);
+  return true;
+}
+
+// A map's entries have constant keys, which can't be read into.
+template <typename Element>
+struct Readable {
+  using Of = Element;
+};
+template <typename Key, typename Mapped>
+struct Readable<std::pair<const Key, Mapped>> {
+  using Of = std::pair<Key, Mapped>;
+};
+
+template <typename Value>
+bool read_array(const View& view, Value& value) {
+  using Element = typename Readable<typename Value::value_type>::Of;
+  if (view.code() != 'a') return false;
+  bool is_fitting = true;
+  if (view.child_count() == 0) {  // the type must fit even so
+    if constexpr (std::same_as<Element, View>) return true;
+    Element element{};
+    return read(View(view.type().element(), {}), element) || natural_type<Element>.view() == "v" ||
+           natural_type<Element>.view() == view.type().element().text();
+  }
+  if constexpr (requires { value.reserve(std::size_t{}); }) value.reserve(view.child_count());
+  for (const View& child : view) {
+    Element element{};
+    is_fitting = is_fitting && read(child, element);
+    if (!is_fitting) break;
+    if constexpr (requires { value.push_back(std::move(element)); }) {
+      value.push_back(std::move(element));
+    } else {
+      value.insert(std::move(element));
+    }
+  }
+  return is_fitting;
+}
+
+template <typename Number>
+bool read_number(const View& view, Number& value) {
+  switch (view.code()) {
+    case 'y':
+      if constexpr (std::same_as<Number, std::uint8_t>) return value = view.as_byte(), true;
+      break;
+    case 'n':
+      if constexpr (std::is_signed_v<Number> && sizeof(Number) == 2) return value = view.as_int16(), true;
+      break;
+    case 'q':
+      if constexpr (std::is_unsigned_v<Number> && sizeof(Number) == 2) return value = view.as_uint16(), true;
+      break;
+    case 'i':
+      if constexpr (std::is_signed_v<Number> && sizeof(Number) == 4) return value = view.as_int32(), true;
+      break;
+    case 'u':
+      if constexpr (std::is_unsigned_v<Number> && sizeof(Number) == 4) return value = view.as_uint32(), true;
+      break;
+    case 'x':
+      if constexpr (std::is_signed_v<Number> && sizeof(Number) == 8) return value = view.as_int64(), true;
+      break;
+    case 't':
+      if constexpr (std::is_unsigned_v<Number> && sizeof(Number) == 8) return value = view.as_uint64(), true;
+      break;
+    default:
+      break;
+  }
+  return false;
+}
+
+template <typename Value>
+bool read(const View& view, Value& value) {
+  if constexpr (std::same_as<Value, View>) {
+    value = view.inside();
+    return true;
+  } else if constexpr (std::same_as<Value, bool>) {
+    value = view.as_bool();
+    return view.code() == 'b';
+  } else if constexpr (std::is_enum_v<Value> && !std::same_as<Value, std::byte>) {
+    std::underlying_type_t<Value> number{};
+    if (!read(view, number)) return false;
+    value = static_cast<Value>(number);
+    return true;
+  } else if constexpr (value_details::Integer<Value>) {
+    return read_number(view, value);
+  } else if constexpr (std::same_as<Value, double>) {
+    value = view.as_double();
+    return view.code() == 'd';
+  } else if constexpr (std::same_as<Value, Handle>) {
+    value = view.as_handle();
+    return view.code() == 'h';
+  } else if constexpr (std::same_as<Value, ObjectPath>) {
+    value.text = view.text();
+    return view.code() == 'o';
+  } else if constexpr (std::same_as<Value, Signature>) {
+    value.text = view.text();
+    return view.code() == 'g';
+  } else if constexpr (value_details::Text<Value>) {
+    value = Value(view.text());
+    return view.code() == 's' || view.code() == 'o' || view.code() == 'g';
+  } else if constexpr (value_details::IsOptional<Value>::value) {
+    if (view.code() != 'm') return false;
+    value.reset();
+    const View::Iterator it = view.begin();
+    return it == view.end() || read(*it, value.emplace());
+  } else if constexpr (value_details::IsVariant<Value>::value) {
+    return [&]<typename... Alternatives>(std::variant<Alternatives...>& any) {
+      return (read_alternative<Alternatives>(view.inside(), any) || ...);
+    }(value);
+  } else if constexpr (value_details::Described<Value> || value_details::TupleLike<Value>) {
+    constexpr std::size_t kCount = value_details::count_members<Value>();
+    return (view.code() == '(' || view.code() == '{') && view.child_count() == kCount &&
+           read_members(view, value, std::make_index_sequence<kCount>());
+  } else {
+    return read_array(view, value);
+  }
+}
+
+}  // namespace convert_details
+
+template <typename Value>
+std::optional<Value> View::to() const {
+  std::optional<Value> result(std::in_place);
+  if (!convert_details::read(*this, *result)) result.reset();
+  return result;
+}
+
+}  // namespace tare::variant

@@ -1,0 +1,421 @@
+// Writes a value piece by piece: containers that open and close, and values copied out of views.
+#include "tare/variant/builder.h"
+
+#include <array>
+
+#include "tare/good_size.h"
+
+namespace tare::variant {
+namespace {
+
+using format_details::offset_width_for;
+using format_details::store_offset;
+using type_details::code_bits;
+using type_details::kVariable;
+using type_details::Shape;
+using type_details::shape_at;
+
+// Types of one character, each with a zero behind: what holds a single child finds that there's no second one.
+constexpr std::array<char, 512> kSingles = [] {
+  std::array<char, 512> singles{};
+  for (std::size_t i = 0; i < 256; ++i) singles[2 * i] = static_cast<char>(i);
+  return singles;
+}();
+const char* single(const char* type, std::size_t size) {
+  return size == 1 ? &kSingles[2 * static_cast<unsigned char>(*type)] : type;
+}
+
+constexpr std::size_t alignment_of(unsigned bits) { return Shape{nullptr, bits}.alignment(); }
+
+}  // namespace
+
+template <bool kIsDBus>
+BasicBuilder<kIsDBus>::BasicBuilder(Output& out, Type type, std::endian numbers) noexcept
+    : data_(out.data()),
+      at_(0),
+      capacity_(out.capacity()),
+      begin_(0),
+      out_(out),
+      is_swapped_(numbers != std::endian::native) {
+  out.clear();
+  frames_[0] = {0, single(type.data(), type.size()), "", "", 0, 0, 0, 0, 'v', Kind::Single};
+  if (kIsDBus && !is_dbus_signature(type.text())) fail(WriteError::NotInDBus);
+}
+
+template <bool kIsDBus>
+BasicBuilder<kIsDBus>::BasicBuilder(Output& out, Body, Type type, std::endian numbers) noexcept
+  requires(kIsDBus)
+    : data_(out.data()),
+      at_(out.size()),
+      capacity_(out.capacity()),
+      begin_(format_details::aligned(at_, 8)),
+      out_(out),
+      is_swapped_(numbers != std::endian::native) {
+  frames_[0] = {begin_, type.data() + 1, "", "", 0, 0, 0, 0, '(', Kind::Sequence};
+  const std::string_view members = type.text().substr(1, type.size() - 2);
+  if (type.code() != '(' || !is_dbus_signature(members)) {
+    fail(WriteError::NotInDBus);
+  } else {
+    align(8, 0);
+  }
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::fail(WriteError reason) noexcept {
+  if (error_ == WriteError::None) error_ = reason;
+  for (Frame& frame : std::span(frames_, depth_ + 1)) {  // nothing fits any more
+    frame.next = "";
+    frame.after = "";
+  }
+  return false;
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::grow(std::size_t end) noexcept {
+  out_.set_size(at_);
+  if (error_ != WriteError::None) return false;
+  if (!out_.reserve_amortized(end)) return fail(out_.why_not());
+  data_ = out_.data();
+  capacity_ = out_.capacity();
+  return true;
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::grow_ends() noexcept {
+  const std::size_t size_bytes = good_size(2 * ends_capacity_ * sizeof(std::size_t));
+  void* block = ends_ == own_ends_ ? std::malloc(size_bytes) : std::realloc(ends_, size_bytes);
+  if (block == nullptr) return fail(WriteError::OutOfMemory);
+  if (ends_ == own_ends_) std::memcpy(block, own_ends_, sizeof own_ends_);
+  ends_ = static_cast<std::size_t*>(block);
+  ends_capacity_ = size_bytes / sizeof(std::size_t);
+  return true;
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::add_text(std::string_view text) noexcept {
+  Frame& frame = frames_[depth_];
+  const char code = *frame.next;
+  if (code != 's' && code != 'o' && code != 'g') [[unlikely]]
+    return fail(WriteError::WrongType);
+  if constexpr (kIsDBus) {
+    if (code == 'g') {
+      if (text.size() > kLongestDBusSignature) return fail(WriteError::TooLarge);
+      if (!reserve(at_ + text.size() + 2)) return false;
+      data_[at_++] = static_cast<char>(text.size());
+    } else {
+      if (text.size() > kLargestDBusMessage) return fail(WriteError::TooLarge);
+      if (!align(4, text.size() + 5)) return false;
+      format_details::store(data_ + at_, static_cast<std::uint32_t>(text.size()), is_swapped_);
+      at_ += 4;
+    }
+  } else if (!reserve(at_ + text.size() + 1)) [[unlikely]] {
+    return false;
+  }
+  if (!copy_text(data_ + at_, text)) [[unlikely]]
+    return fail(WriteError::NotText);
+  if (code == 'o' && !is_object_path(text)) return fail(WriteError::NotObjectPath);
+  if (code == 'g' && !(kIsDBus ? is_dbus_signature(text) : is_signature(text))) return fail(WriteError::NotSignature);
+  at_ += text.size();
+  data_[at_++] = 0;
+  frame.next += frame.kind == Kind::Array ? 0 : 1;
+  return finish_child(frame);
+}
+
+// Opens a container of the type that is next, whose children begin one character further in it.
+template <bool kIsDBus>
+typename BasicBuilder<kIsDBus>::Frame* BasicBuilder<kIsDBus>::push(char code, Kind kind) noexcept {
+  if (depth_ == kMostOpen) {
+    fail(WriteError::TooDeep);
+    return nullptr;
+  }
+  const Frame& parent = frames_[depth_];
+  Frame& frame = frames_[++depth_];
+  frame.next = parent.next + 1;
+  frame.after = parent.next;
+  frame.ends = ends_size_;
+  frame.count = 0;
+  frame.code = code;
+  frame.kind = kind;
+  if (parent.kind == Kind::Array && kind == Kind::Sequence) {
+    frame.bits = parent.bits;  // of its elements
+  } else {
+    const char* children = kind == Kind::Sequence ? parent.next : frame.next;
+    const Shape shape = shape_at(children);
+    frame.bits = static_cast<std::uint8_t>(shape.bits);
+    if (parent.kind == Kind::Sequence) frame.after = shape.end;
+    if (kind == Kind::Single) frame.next = single(children, static_cast<std::size_t>(shape.end - children));
+  }
+  if (parent.kind == Kind::Single) frame.after = "";
+  return &frame;
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::open() noexcept {
+  const char code = *frames_[depth_].next;
+  Kind kind = Kind::Sequence;
+  if (code == 'a') {
+    kind = Kind::Array;
+  } else if (code == 'm') {
+    kind = Kind::Single;
+  } else if (code != '(' && code != '{') {
+    return fail(WriteError::WrongType);
+  }
+  Frame* frame = push(code, kind);
+  if (frame == nullptr) return false;
+  if constexpr (kIsDBus) {
+    if (code == 'a') {
+      if (!align(4, 4)) return false;
+      frame->ends = at_;  // where its length goes
+      at_ += 4;
+      if (!align(format_details::dbus_alignment(*frame->next), 0)) return false;
+    } else if (!align(8, 0)) {
+      return false;
+    }
+  } else if (!align(alignment_of(frame->bits), 0)) {
+    return false;
+  }
+  frame->start = at_;
+  return true;
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::open_variant(Type type) noexcept {
+  if (!is_next('v')) return false;
+  // a type has at most as many levels as characters
+  const std::size_t levels_above = depth_ + 1;
+  if (levels_above + type.size() > kDeepest && levels_above + type.depth() > kDeepest) return fail(WriteError::TooDeep);
+  if (kIsDBus && type.size() > 1 && !is_dbus_signature(type.text())) return fail(WriteError::NotInDBus);
+  if (kIsDBus && type.code() == 'm') return fail(WriteError::NotInDBus);
+  if (depth_ == kMostOpen) return fail(WriteError::TooDeep);
+  const Frame& parent = frames_[depth_];
+  Frame& frame = frames_[++depth_];
+  frame.next = single(type.data(), type.size());
+  frame.after = parent.next + (parent.kind == Kind::Array ? 0 : 1);
+  frame.type = type.data();
+  frame.type_size = static_cast<std::uint32_t>(type.size());
+  frame.ends = ends_size_;
+  frame.count = 0;
+  frame.code = 'v';
+  frame.kind = Kind::Single;
+  if constexpr (kIsDBus) {
+    if (!reserve(at_ + type.size() + 2)) return false;
+    data_[at_++] = static_cast<char>(type.size());
+    std::memcpy(data_ + at_, type.data(), type.size());
+    at_ += type.size();
+    data_[at_++] = 0;
+  } else if (!align(8, 0)) {
+    return false;
+  }
+  frame.start = at_;
+  return true;
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::add_nothing() noexcept {
+  if (!open_maybe()) return false;
+  Frame& parent = frames_[depth_ - 1];
+  parent.next = frames_[depth_--].after;
+  return finish_child(parent);
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::write_offsets(const Frame& frame) noexcept {
+  const std::size_t count = ends_size_ - frame.ends;
+  const std::size_t* ends = ends_ + frame.ends;
+  const std::size_t width = offset_width_for(at_ - frame.start, count);
+  if (!reserve(at_ + count * width)) return false;
+  char* to = data_ + at_;
+  if (frame.code == 'a') {
+    if (width == 1) {
+      for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<char>(ends[i] - frame.start);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) store_offset(to + i * width, ends[i] - frame.start, width);
+    }
+  } else {
+    for (std::size_t i = count; i > 0; to += width) store_offset(to, ends[--i] - frame.start, width);
+  }
+  at_ += count * width;
+  ends_size_ = frame.ends;
+  return true;
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::close_gvariant(const Frame& frame) noexcept {
+  const bool is_variable = (frame.bits & kVariable) != 0;
+  switch (frame.code) {
+    case 'a':
+      return !is_variable || write_offsets(frame);
+    case 'v':
+      if (!reserve(at_ + 1 + frame.type_size)) return false;
+      data_[at_++] = 0;
+      std::memcpy(data_ + at_, frame.type, frame.type_size);
+      at_ += frame.type_size;
+      return true;
+    case 'm':
+      if (!is_variable) return true;  // what it holds isn't
+      if (!reserve(at_ + 1)) return false;
+      data_[at_++] = 0;
+      return true;
+    default:
+      if (is_variable) return write_offsets(frame);
+      if (frame.count == 0) {
+        if (!reserve(at_ + 1)) return false;
+        data_[at_++] = 0;
+        return true;
+      }
+      return align(alignment_of(frame.bits), 0);
+  }
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::close_dbus(const Frame& frame) noexcept {
+  if (frame.code != 'a') return true;
+  if (at_ - frame.start > kLargestDBusArray) return fail(WriteError::TooLarge);
+  format_details::store(data_ + frame.ends, static_cast<std::uint32_t>(at_ - frame.start), is_swapped_);
+  return true;
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::close() noexcept {
+  if (depth_ == 0) return fail(WriteError::WrongType);
+  const Frame& frame = frames_[depth_];
+  if (frame.kind != Kind::Array) {
+    const char next = *frame.next;
+    if (frame.kind == Kind::Single ? next != 0 : next != ')' && next != '}') return fail(WriteError::Incomplete);
+  }
+  if (error_ != WriteError::None) return false;
+  if (!(kIsDBus ? close_dbus(frame) : close_gvariant(frame))) return false;
+  Frame& parent = frames_[--depth_];
+  parent.next = frame.after;
+  if ((frame.code != '(' && frame.code != '{') || (frame.bits & kVariable) != 0) return finish_child(parent);
+  ++parent.count;
+  return true;
+}
+
+template <bool kIsDBus>
+std::string_view BasicBuilder<kIsDBus>::wanted() const noexcept {
+  const char* next = frames_[depth_].next;
+  if (*next == 0 || *next == ')' || *next == '}') return {};
+  return {next, static_cast<std::size_t>(type_details::skip(next) - next)};
+}
+
+template <bool kIsDBus>
+Written BasicBuilder<kIsDBus>::end() noexcept {
+  if (error_ == WriteError::None && depth_ != 0) fail(WriteError::Incomplete);
+  if (error_ == WriteError::None && *frames_[0].next != 0 && *frames_[0].next != ')') fail(WriteError::Incomplete);
+  if (kIsDBus && at_ > kLargestDBusMessage) fail(WriteError::TooLarge);
+  if (error_ != WriteError::None) return error_;
+  out_.set_size(at_);
+  return Written(data_ + begin_, at_ - begin_);
+}
+
+// ---- values from views
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::add_fixed_array(const void* elements, std::size_t count) noexcept {
+  const std::string_view type = wanted();
+  if (type.empty() || type[0] != 'a') return fail(WriteError::WrongType);
+  const std::size_t size = Type::trusted(type).element().layout().fixed_size;
+  if (size == 0) return fail(WriteError::WrongType);
+  const View view(Type::trusted(type), {static_cast<const char*>(elements), count * size});
+  return add_view(view.trusting_normal_form());
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::add_view(const View& value) noexcept {
+  if (wanted() != value.type().text()) return fail(WriteError::WrongType);
+  const std::size_t bytes = value.bytes().size();
+  const bool is_other_order = (value.byte_order() != std::endian::native) != is_swapped_;
+  if constexpr (kIsDBus) {
+    // an array of numbers looks the same in both
+    if (value.code() == 'a' && value.type().data()[1] != 'b' && !is_other_order) {
+      const std::size_t element_size = format_details::dbus_fixed_size(value.type().data()[1]);
+      if (element_size != 0 && bytes % element_size == 0) {
+        if (!open() || !reserve(at_ + bytes)) return false;
+        if (bytes != 0) std::memcpy(data_ + at_, value.bytes().data(), bytes);
+        at_ += bytes;
+        return close();
+      }
+    }
+  } else {
+    const Shape shape = shape_at(value.type().data());
+    if ((!is_other_order || shape.alignment() == 1) && value.is_normal_below(depth_)) {
+      if (!align(shape.alignment(), bytes)) return false;
+      if (bytes != 0) std::memcpy(data_ + at_, value.bytes().data(), bytes);
+      at_ += bytes;
+      Frame& frame = frames_[depth_];
+      if (frame.kind == Kind::Single) frame.next = "";
+      if (frame.kind == Kind::Sequence) frame.next = type_details::skip(frame.next);
+      if (shape.is_variable()) return finish_child(frame);
+      ++frame.count;
+      return true;
+    }
+  }
+  return copy(value);
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::copy_children(const View& value) noexcept {
+  for (const View& child : value) {
+    if (!copy(child)) return false;
+  }
+  return close();
+}
+
+template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::copy(const View& value) noexcept {
+  if constexpr (!kIsDBus) {
+    // what a variant holds that is too deep to hold anything: there may be no level left to open
+    if (value.type() == Type("()")) {
+      if (!reserve(at_ + 1)) return false;
+      data_[at_++] = 0;
+      Frame& parent = frames_[depth_];
+      ++parent.count;
+      parent.next = parent.kind == Kind::Single ? "" : parent.next + (parent.kind == Kind::Array ? 0 : 2);
+      return true;
+    }
+  }
+  switch (value.code()) {
+    case 'b':
+      return add_bool(value.as_bool());
+    case 'y':
+      return add_byte(value.as_byte());
+    case 'n':
+      return add_int16(value.as_int16());
+    case 'q':
+      return add_uint16(value.as_uint16());
+    case 'i':
+      return add_int32(value.as_int32());
+    case 'u':
+      return add_uint32(value.as_uint32());
+    case 'x':
+      return add_int64(value.as_int64());
+    case 't':
+      return add_uint64(value.as_uint64());
+    case 'd':
+      return add_double(value.as_double());
+    case 'h':
+      return add_handle(value.as_handle());
+    case 's':
+    case 'o':
+    case 'g':
+      return add_text(value.text());
+    case 'v':
+      return open_variant(value.inside().type()) && copy_children(value);
+    case 'm':
+      return value.child_count() == 0 ? add_nothing() : open() && copy_children(value);
+    default:
+      return open() && copy_children(value);
+  }
+}
+
+template class BasicBuilder<false>;
+template class BasicBuilder<true>;
+
+Written View::normal_form(Output& out, std::endian order) const noexcept {
+  Builder builder(out, type(), order);
+  builder.add_view(*this);
+  return builder.end();
+}
+
+}  // namespace tare::variant

@@ -1,0 +1,157 @@
+// Tells whether bytes are in normal form, the one encoding of their value: one pass, nothing allocated.
+#include <cstring>
+
+#include "tare/variant/text_rules.h"
+#include "tare/variant/view.h"
+
+namespace tare::variant {
+namespace {
+
+using format_details::load_offset;
+using format_details::offset_width;
+using format_details::offset_width_for;
+using type_details::code_bits;
+using type_details::layout_at;
+
+bool is_normal_value(const char* type, const char* data, std::size_t size, std::size_t depth);
+
+// Whether all bytes of the fixed-size type at `type` are valid ones: numbers without gaps between.
+bool is_plain(const char* type, std::size_t fixed_size) {
+  std::size_t sum = 0;
+  for (const char* end = type_details::skip(type); type != end; ++type) {
+    const unsigned bits = code_bits(*type);
+    if ((bits & type_details::kBool) != 0) return false;
+    sum += bits & type_details::kAlignments;
+  }
+  return sum == fixed_size;
+}
+
+// Moves `at` to the next multiple of `alignment` if there are only zeros up to there, and not more than to `end`.
+bool skip_padding(const char* data, std::size_t& at, std::size_t alignment, std::size_t end) {
+  while ((at & (alignment - 1)) != 0) {
+    if (at >= end || data[at] != 0) return false;
+    ++at;
+  }
+  return true;
+}
+
+bool is_normal_text(char code, const char* data, std::size_t size) {
+  if (size == 0 || data[size - 1] != 0) return false;
+  const std::string_view text(data, size - 1);
+  return is_text(text) && (code == 's' || (code == 'o' ? is_object_path(text) : is_signature(text)));
+}
+
+bool is_normal_array(const char* element, const char* data, std::size_t size, std::size_t depth) {
+  if (size == 0) return true;  // before the type is looked at: arrays can be empty and their types long
+  const char* at = element;
+  const Layout layout = layout_at(at);
+  if (layout.fixed_size != 0) {
+    if (size % layout.fixed_size != 0 || depth >= kDeepest) return false;
+    if (is_plain(element, layout.fixed_size)) return true;
+    for (std::size_t begin = 0; begin < size; begin += layout.fixed_size) {
+      if (!is_normal_value(element, data + begin, layout.fixed_size, depth)) return false;
+    }
+    return true;
+  }
+  const std::size_t width = offset_width(size);
+  const std::size_t body = load_offset(data + size - width, width);
+  if (body >= size || (size - body) % width != 0) return false;
+  if (offset_width_for(body, (size - body) / width) != width) return false;
+  std::size_t begin = 0;
+  for (std::size_t offset = body; offset < size; offset += width) {
+    const std::size_t end = load_offset(data + offset, width);
+    if (end < begin || end > body || !skip_padding(data, begin, layout.alignment, end)) return false;
+    if (!is_normal_value(element, data + begin, end - begin, depth)) return false;
+    begin = end;
+  }
+  return true;
+}
+
+bool is_normal_tuple(const char* type, const char* data, std::size_t size, std::size_t depth) {
+  const char* member = type;
+  const Layout whole = layout_at(member);
+  if (whole.fixed_size != 0) {
+    if (data == nullptr || size != whole.fixed_size) return false;
+    if (is_plain(type, whole.fixed_size)) return true;
+  }
+  const std::size_t width = offset_width(size);
+  std::size_t table = size;
+  std::size_t at = 0;
+  for (member = type + 1; *member != ')' && *member != '}';) {
+    const char* begin = member;
+    const Layout layout = layout_at(member);
+    if (!skip_padding(data, at, layout.alignment, size)) return false;
+    std::size_t end = at + layout.fixed_size;
+    if (layout.fixed_size == 0) {
+      end = table;
+      if (*member != ')' && *member != '}') {
+        if (table < width || table - width < at) return false;
+        table -= width;
+        end = width == 0 ? 0 : load_offset(data + table, width);
+      }
+    }
+    if (end < at || end > table) return false;
+    if (!is_normal_value(begin, end == at ? nullptr : data + at, end - at, depth)) return false;
+    at = end;
+  }
+  if (whole.fixed_size != 0) {
+    for (; at < size; ++at) {
+      if (data[at] != 0) return false;
+    }
+    return true;
+  }
+  return at == table && (size == 0 || size == at || offset_width_for(at, (size - table) / width) == width);
+}
+
+bool is_normal_variant(const char* data, std::size_t size, std::size_t depth) {
+  if (size == 0) return false;
+  std::size_t end = size - 1;
+  while (end > 0 && data[end] != 0) --end;
+  if (data[end] != 0) return false;
+  const std::string_view type(data + end + 1, size - end - 1);
+  std::size_t levels = 0;
+  if (type_details::scan(type, 0, type_details::Indefinite::Refused, levels) != type.size()) return false;
+  return depth + levels <= kDeepest && is_normal_value(type.data(), end == 0 ? nullptr : data, end, depth);
+}
+
+// `depth` is the value's own.
+bool is_normal_value(const char* type, const char* data, std::size_t size, std::size_t depth) {
+  if (depth >= kDeepest) return false;
+  switch (*type) {
+    case 'b':
+      return size == 1 && data != nullptr && static_cast<unsigned char>(*data) < 2;
+    case 's':
+    case 'o':
+    case 'g':
+      return is_normal_text(*type, data, size);
+    case 'v':
+      return is_normal_variant(data, size, depth + 1);
+    case 'a':
+      return is_normal_array(type + 1, data, size, depth + 1);
+    case 'm': {
+      if (size == 0) return true;
+      const char* at = type + 1;
+      const std::size_t fixed_size = layout_at(at).fixed_size;
+      if (fixed_size != 0) return size == fixed_size && is_normal_value(type + 1, data, size, depth + 1);
+      if (data[size - 1] != 0) return false;
+      return is_normal_value(type + 1, size == 1 ? nullptr : data, size - 1, depth + 1);
+    }
+    case '(':
+    case '{':
+      return is_normal_tuple(type, data, size, depth + 1);
+    default:
+      return data != nullptr && size == (code_bits(*type) & type_details::kAlignments);
+  }
+}
+
+}  // namespace
+
+bool View::is_normal() const noexcept { return is_trusted() || is_normal_value(type_, data_, size_, depth_); }
+
+bool View::is_normal_below(std::size_t levels) const noexcept {
+  // a level takes a character of a type, and one more byte for a variant's
+  if (is_trusted() && levels + type_size_ + size_ / 2 < kDeepest) return true;
+  return is_normal_value(type_, data_, size_, levels);
+}
+
+}  // namespace tare::variant

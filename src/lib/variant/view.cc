@@ -1,0 +1,326 @@
+// Reads GVariant bytes in place: finds children and checks what isn't known to be in normal form.
+#include "tare/variant/view.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tare/variant/text_rules.h"
+
+namespace tare::variant {
+
+using format_details::aligned;
+using format_details::load_offset;
+using format_details::offset_width;
+using type_details::layout_at;
+
+namespace {
+
+// The bytes of an element or member of a type: null where there are too few of them for a fixed size, and for none.
+struct Extent {
+  const char* data;
+  std::size_t size;
+};
+constexpr Extent extent(const char* base, std::size_t begin, std::size_t end, std::size_t fixed_size) {
+  if (begin < end) return {base + begin, end - begin};
+  return {nullptr, fixed_size};
+}
+
+}  // namespace
+
+View::View(Type type, std::string_view bytes, std::endian order) noexcept
+    : View(type.data(), type.size(), bytes.data(), bytes.size(), 0, order == std::endian::native ? 0 : kSwapped) {
+  const std::size_t fixed_size = type.layout().fixed_size;
+  if (fixed_size != 0 && fixed_size != size_) {
+    data_ = nullptr;
+    size_ = fixed_size;
+  } else if (size_ == 0) {
+    data_ = nullptr;
+  }
+}
+
+std::string_view View::text() const noexcept {
+  const bool is_path = code() == 'o';
+  if (!is_path && code() != 's' && code() != 'g') return {};
+  if (is_trusted()) return {data_, size_ - 1};
+  const std::string_view fallback = is_path ? "/" : "";
+  if (size_ == 0 || data_[size_ - 1] != 0) return fallback;
+  const std::string_view found(data_, size_ - 1);
+  if (!is_text(found)) return fallback;
+  if (is_path ? !is_object_path(found) : code() == 'g' && !is_signature(found)) return fallback;
+  return found;
+}
+
+View View::inside() const noexcept {
+  if (code() != 'v') return *this;
+  const View nothing("()", 2, nullptr, 1, depth_ + 1u, flags_);
+  if (size_ == 0) return nothing;
+  std::size_t end = size_ - 1;
+  while (end > 0 && data_[end] != 0) --end;
+  if (data_[end] != 0) return nothing;
+  const std::string_view type(data_ + end + 1, size_ - end - 1);
+  std::size_t fixed_size = 0;
+  if (type.size() == 1) {  // most of them
+    const unsigned bits = type_details::code_bits(type[0]);
+    if ((bits & type_details::kAlignments) == 0 || depth_ >= kDeepest - 1) return nothing;
+    fixed_size = (bits & type_details::kVariable) != 0 ? 0 : bits & type_details::kAlignments;
+  } else {
+    std::size_t levels = 0;
+    if (type_details::scan(type, 0, type_details::Indefinite::Refused, levels) != type.size()) return nothing;
+    if (depth_ + levels >= kDeepest) return nothing;
+    const char* at = type.data();
+    fixed_size = layout_at(at).fixed_size;
+  }
+  if (fixed_size != 0 && fixed_size != end) return nothing;
+  return {type.data(), type.size(), end == 0 ? nullptr : data_, end, depth_ + 1u, flags_};
+}
+
+std::size_t View::child_count() const noexcept {
+  switch (code()) {
+    case 'a':
+      return Iterator(*this).left_;
+    case 'm': {
+      const std::size_t fixed_size = type().element().layout().fixed_size;
+      return fixed_size != 0 ? (size_ == fixed_size ? 1 : 0) : (size_ > 0 ? 1 : 0);
+    }
+    case 'v':
+      return 1;
+    case '(':
+    case '{':
+      return type().member_count();
+    default:
+      return 0;
+  }
+}
+
+View View::child(std::size_t index) const noexcept {
+  if (code() == 'a') return Items(*this)[index];
+  Iterator it(*this);
+  while (it.left_ > 0 && index-- > 0) ++it;
+  return it.left_ > 0 ? *it : View();
+}
+
+// ---- arrays by number
+
+Items::Items(const View& array) noexcept : array_(array) {
+  if (array.code() != 'a') return;
+  const char* at = array.type_ + 1;
+  const Layout layout = layout_at(at);
+  alignment_ = layout.alignment;
+  element_size_ = layout.fixed_size;
+  if (element_size_ != 0) {
+    count_ = array.size_ % element_size_ == 0 ? array.size_ / element_size_ : 0;
+    return;
+  }
+  if (array.size_ == 0) return;
+  width_ = offset_width(array.size_);
+  body_ = load_offset(array.data_ + array.size_ - width_, width_);
+  if (body_ > array.size_ || (array.size_ - body_) % width_ != 0) return;
+  count_ = (array.size_ - body_) / width_;
+  ordered_ = count_;
+  if (array.is_trusted()) return;
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const std::size_t end = load_offset(array.data_ + body_ + i * width_, width_);
+    if (end < before) {
+      ordered_ = i;
+      return;
+    }
+    before = end;
+  }
+}
+
+View Items::operator[](std::size_t index) const noexcept {
+  if (index >= count_) {
+    if (array_.code() != 'a') return {};
+    return {array_.type_ + 1, array_.type_size_ - 1u, nullptr, element_size_, array_.depth_ + 1u, 0};
+  }
+  Extent found{nullptr, 0};
+  if (element_size_ != 0) {
+    found = {array_.data_ + index * element_size_, element_size_};
+  } else if (index < ordered_) {
+    const char* offset = array_.data_ + body_ + index * width_;
+    const std::size_t begin = index == 0 ? 0 : aligned(load_offset(offset - width_, width_), alignment_);
+    const std::size_t end = load_offset(offset, width_);
+    if (end <= body_) found = extent(array_.data_, begin, end, 0);
+  }
+  return {array_.type_ + 1, array_.type_size_ - 1u, found.data, found.size, array_.depth_ + 1u, array_.flags_};
+}
+
+// ---- children one after another
+
+View::Iterator::Iterator(const View& container) noexcept : container_(container) {
+  switch (container.code()) {
+    case 'a': {
+      const Items items(container.trusting_normal_form());  // order is seen to step by step
+      left_ = items.count_;
+      element_size_ = items.element_size_;
+      alignment_ = items.alignment_;
+      width_ = items.width_;
+      offset_ = last_end_ = items.body_;
+      if (left_ != 0) find_element();
+      break;
+    }
+    case 'm': {
+      left_ = container.child_count();
+      const bool is_fixed = container.type().element().layout().fixed_size != 0;
+      const std::size_t size = container.size_ - (is_fixed || left_ == 0 ? 0 : 1);
+      child_ = View(container.type_ + 1, container.type_size_ - 1u, size == 0 ? nullptr : container.data_, size,
+                    container.depth_ + 1u, container.flags_);
+      break;
+    }
+    case 'v':
+      left_ = 1;
+      child_ = container.inside();
+      break;
+    case '(':
+    case '{':
+      member_ = container.type_ + 1;
+      width_ = offset_width(container.size_);
+      offset_ = container.size_;
+      last_end_ = last_end_of_tuple(left_);
+      if (left_ != 0) find_member();
+      break;
+    default:
+      break;
+  }
+}
+
+View::Iterator& View::Iterator::operator++() noexcept {
+  if (--left_ == 0) return *this;
+  if (member_ != nullptr) {
+    find_member();
+  } else {
+    find_element();
+  }
+  return *this;
+}
+
+void View::Iterator::find_element() noexcept {
+  Extent found{nullptr, element_size_};
+  if (element_size_ != 0) {
+    found.data = container_.data_ + at_;
+    at_ += element_size_;
+  } else if (!is_broken_) {
+    const std::size_t end = load_offset(container_.data_ + offset_, width_);
+    offset_ += width_;
+    is_broken_ = end < at_;
+    if (!is_broken_ && end <= last_end_) found = extent(container_.data_, aligned(at_, alignment_), end, 0);
+    at_ = end;
+  }
+  child_ = View(container_.type_ + 1, container_.type_size_ - 1u, found.data, found.size, container_.depth_ + 1u,
+                container_.flags_);
+}
+
+// Counts the members, and finds where the last one ends as the bytes have it: no other may reach further. SIZE_MAX if
+// it can't be told.
+std::size_t View::Iterator::last_end_of_tuple(std::size_t& members) const noexcept {
+  std::size_t offsets = 0;  // of members but the last
+  bool is_last_variable = false;
+  const char* trailing = member_;  // fixed members at the end
+  const bool is_trusted = container_.is_trusted();
+  members = 0;
+  for (const char* at = member_; *at != ')' && *at != '}'; ++members) {
+    if (is_trusted) {
+      at = type_details::skip(at);
+      continue;
+    }
+    if (is_last_variable) ++offsets;
+    is_last_variable = layout_at(at).fixed_size == 0;
+    if (is_last_variable) trailing = at;
+  }
+  if (is_trusted) return SIZE_MAX;
+  const std::size_t table = offsets * width_;
+  if (is_last_variable) return table <= container_.size_ ? container_.size_ - table : SIZE_MAX;
+  std::size_t end = 0;
+  if (table != 0 && table <= container_.size_) end = load_offset(container_.data_ + container_.size_ - table, width_);
+  while (*trailing != ')' && *trailing != '}') {
+    const Layout layout = layout_at(trailing);
+    end = aligned(end, layout.alignment) + layout.fixed_size;
+  }
+  return end;
+}
+
+void View::Iterator::find_member() noexcept {
+  const char* type = member_;
+  const Layout layout = layout_at(member_);
+  Extent found{nullptr, layout.fixed_size};
+  if (container_.data_ != nullptr && !is_broken_) {
+    const std::size_t size = container_.size_;
+    const std::size_t begin = aligned(at_, layout.alignment);
+    std::size_t end = SIZE_MAX;
+    if (layout.fixed_size != 0) {
+      end = begin + layout.fixed_size;
+    } else if (left_ == 1) {
+      end = offset_;
+    } else if (offset_ >= width_) {
+      offset_ -= width_;
+      end = load_offset(container_.data_ + offset_, width_);
+    }
+    is_broken_ = begin > end || end > size;
+    if (!is_broken_ && end <= last_end_) found = extent(container_.data_, begin, end, layout.fixed_size);
+    at_ = end;
+  }
+  child_ = View(type, static_cast<std::size_t>(member_ - type), found.data, found.size, container_.depth_ + 1u,
+                container_.flags_);
+}
+
+// ---- dictionaries
+
+template <std::size_t kWidth>
+std::optional<View> View::find(std::string_view key) const noexcept {
+  const std::size_t body = load_offset(data_ + size_ - kWidth, kWidth);
+  if (body > size_ || (size_ - body) % kWidth != 0) return std::nullopt;
+  const char* value_type = type_ + 3;
+  const char* type_end = value_type;
+  const Layout value = layout_at(type_end);
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  for (std::size_t offset = body; offset < size_; offset += kWidth, begin = aligned(end, value.alignment)) {
+    const std::size_t before = end;
+    end = load_offset(data_ + offset, kWidth);
+    if (end < before) return std::nullopt;  // the rest are defaults
+    if (end > body || begin >= end) continue;
+    const char* entry = data_ + begin;
+    const std::size_t width = kWidth == 1 ? 1 : offset_width(end - begin);
+    if (end - begin < width) continue;
+    const std::size_t table = end - begin - width;
+    if (load_offset(entry + table, width) != key.size() + 1 || key.size() >= table) continue;
+    if (std::memcmp(entry, key.data(), key.size()) != 0 || entry[key.size()] != 0) continue;
+    const View found(type_ + 1, type_size_ - 1u, entry, end - begin, depth_ + 1u, flags_);
+    if (!is_trusted()) {
+      if (found.child(0).text() != key) continue;
+      return found.child(1).inside();
+    }
+    const std::size_t value_begin = aligned(key.size() + 1, value.alignment);
+    const std::size_t value_end = value.fixed_size != 0 ? value_begin + value.fixed_size : table;
+    const Extent place = extent(entry, value_begin, value_end, 0);
+    return View(value_type, static_cast<std::size_t>(type_end - value_type), place.data, place.size, depth_ + 2u,
+                flags_)
+        .inside();
+  }
+  return std::nullopt;
+}
+
+std::optional<View> View::lookup(std::string_view key) const noexcept {
+  if (!type().is_dictionary() || (type_[2] != 's' && type_[2] != 'o' && type_[2] != 'g')) return std::nullopt;
+  if (!is_trusted() && (key.empty() || key == "/")) {  // what invalid keys read as
+    for (const View& entry : *this) {
+      if (entry.child(0).text() == key) return entry.child(1).inside();
+    }
+    return std::nullopt;
+  }
+  switch (offset_width(size_)) {
+    case 1:
+      return find<1>(key);
+    case 2:
+      return find<2>(key);
+    case 4:
+      return find<4>(key);
+    case 8:
+      return find<8>(key);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace tare::variant
