@@ -30,6 +30,7 @@
 #include <span>
 #include <string_view>
 
+#include "tare/export.h"
 #include "tare/variant/format.h"
 #include "tare/variant/output.h"
 #include "tare/variant/text_rules.h"
@@ -207,7 +208,7 @@ class BasicBuilder {
 using Builder = BasicBuilder<false>;
 using DBusBuilder = BasicBuilder<true>;
 
-extern template class BasicBuilder<false>;
-extern template class BasicBuilder<true>;
+extern template class TARE_API BasicBuilder<false>;
+extern template class TARE_API BasicBuilder<true>;
 
 }  // namespace tare::variant

@@ -23,6 +23,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tare/export.h"
+
 namespace tare::variant {
 
 // Why a value wasn't written. The first reason is kept.
@@ -42,7 +44,7 @@ enum class WriteError : std::uint8_t {
 };
 
 // For messages: "a text isn't UTF-8".
-std::string_view describe(WriteError error) noexcept;
+TARE_API std::string_view describe(WriteError error) noexcept;
 
 // A value's bytes, or why there are none.
 class Written {
@@ -91,7 +93,7 @@ class Block {
   WriteError error_ = WriteError::None;
 };
 
-class Output {
+class TARE_API Output {
  public:
   Output() noexcept = default;
   explicit Output(std::span<char> memory) noexcept

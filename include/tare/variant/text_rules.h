@@ -16,6 +16,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "tare/export.h"
+
 namespace tare::variant {
 
 namespace text_details {
@@ -40,7 +42,7 @@ inline void store4(char* to, std::uint32_t word) noexcept { std::memcpy(to, &wor
 inline std::uint64_t odd_bytes(std::uint64_t word) noexcept { return ((word - kOnes) | word) & kHighs; }
 
 // Any text; the whole rule.
-bool is_text_slowly(std::string_view text) noexcept;
+TARE_API bool is_text_slowly(std::string_view text) noexcept;
 
 }  // namespace text_details
 
@@ -92,9 +94,9 @@ inline bool copy_text(char* to, std::string_view text) noexcept {
 }
 
 // Whether `text` is an object path: /, or names of A-Z a-z 0-9 _ with a / before each.
-bool is_object_path(std::string_view text) noexcept;
+TARE_API bool is_object_path(std::string_view text) noexcept;
 
 // Whether `text` is any number of types without maybe, one behind the other.
-bool is_signature(std::string_view text) noexcept;
+TARE_API bool is_signature(std::string_view text) noexcept;
 
 }  // namespace tare::variant

@@ -34,6 +34,7 @@
 #include <span>
 #include <string_view>
 
+#include "tare/export.h"
 #include "tare/variant/format.h"
 #include "tare/variant/output.h"
 #include "tare/variant/type.h"
@@ -42,7 +43,7 @@ namespace tare::variant {
 
 class Items;
 
-class View {
+class TARE_API View {
  public:
   // The value (), which is also what a broken variant holds.
   constexpr View() noexcept = default;
@@ -192,7 +193,7 @@ class View {
 };
 
 // An array's elements by number.
-class Items {
+class TARE_API Items {
  public:
   std::size_t size() const noexcept { return count_; }
   bool empty() const noexcept { return count_ == 0; }
@@ -212,7 +213,7 @@ class Items {
 };
 
 // Goes through the children of any container.
-class View::Iterator {
+class TARE_API View::Iterator {
  public:
   using value_type = View;
   using difference_type = std::ptrdiff_t;

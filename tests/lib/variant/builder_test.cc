@@ -53,7 +53,9 @@ TEST(Builder, FillsMemoryOfExactlyTheRightSize) {
       fill_dictionary(builder, entries);
       const Written written = builder.end();
       EXPECT_EQ(written.error(), size == expected.size() ? WriteError::None : WriteError::BufferFull);
-      if (written) EXPECT_EQ(written.bytes(), expected.bytes());
+      if (written) {
+        EXPECT_EQ(written.bytes(), expected.bytes());
+      }
     }
   }
 }
@@ -97,7 +99,9 @@ TEST(Builder, StopsAtTheDeepestLevel) {
     for (std::size_t i = 0; i < variants; ++i) builder.close();
     const Written written = builder.end();
     EXPECT_EQ(written.error(), variants < kDeepest ? WriteError::None : WriteError::TooDeep);
-    if (written) EXPECT_TRUE(View("v", written.bytes()).is_normal());
+    if (written) {
+      EXPECT_TRUE(View("v", written.bytes()).is_normal());
+    }
   }
   DBusBuilder dbus(out, "v");
   for (std::size_t i = 0; i < kDeepestDBusValue; ++i) EXPECT_TRUE(dbus.open_variant("v"));

@@ -18,7 +18,9 @@ bool is_text_both_ways(const std::string& text) {
   const std::string_view exact(from.get(), text.size());
   const bool is_one = is_text(exact);
   EXPECT_EQ(copy_text(to.get(), exact), is_one);
-  if (is_one) EXPECT_EQ(std::string_view(to.get(), text.size()), exact);
+  if (is_one) {
+    EXPECT_EQ(std::string_view(to.get(), text.size()), exact);
+  }
   return is_one;
 }
 
