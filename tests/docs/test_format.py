@@ -1,11 +1,15 @@
 """src/trace/FORMAT.md is enough to read a trace: what was written from it alone reads the golden files as they are."""
 
 import re
+from itertools import product
 from pathlib import Path
+from random import Random
 
 import pytest
+from tare._core import open as open_recording
+from tare.errors import TareError
 from trace_decoder.document import entry_points, example
-from trace_decoder.records import EVENTS, NewerVersion, read_bytes, read_trace
+from trace_decoder.records import END, EVENTS, PROCESS, NewerVersion, read_bytes, read_trace
 from trace_decoder.samples import record, records
 from trace_decoder.tables import Trace
 
@@ -85,3 +89,28 @@ def test_what_precedes_damage_is_good() -> None:
         trace = read_bytes(RICH[:place] + bytes([RICH[place] ^ 64]) + RICH[place + 1 :])
         assert trace.damage and not trace.blocks and not trace.has_end
         assert trace.shapes == whole.shapes
+
+
+def test_both_readers_agree_on_what_damage_is(tmp_path: Path) -> None:
+    """A byte of a payload changed and its checksum made to fit: the reader proper ends where this one ends."""
+    random = Random(1)
+    path = tmp_path / "changed.tare"
+    verdicts = set()
+    for _ in range(400):
+        kind, at, end = random.choice([found for found in records(RICH) if found[0] not in (PROCESS, END)])
+        place = random.randrange(at + 16, end)
+        changed = bytes([random.choice([0, RICH[place] ^ 1 << random.randrange(8), random.randrange(256)])])
+        payload = RICH[at + 16 : place] + changed + RICH[place + 1 : end]
+        path.write_bytes(RICH[:at] + record(kind, 0, payload) + RICH[end:])
+        damage = read_trace(path).damage
+        assert (damage is not None) == is_damaged(path), f"{kind} at {place}: {changed!r} {damage}"
+        verdicts.add((kind, damage is None))
+    assert verdicts == {(kind, good) for kind, good in product({kind for kind, _ in verdicts}, (False, True))}
+
+
+def is_damaged(path: Path) -> bool:
+    try:
+        warnings = open_recording(str(path), None, lambda done, all_: None).warnings
+    except TareError as error:
+        return "is damaged" in str(error)
+    return any("is damaged" in warning for warning in warnings)

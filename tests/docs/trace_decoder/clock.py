@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from operator import itemgetter
 
 LEAST_GAP_NS = 1_000_000
 
 
 class Clock:
     def __init__(self, pairs: list[tuple[int, int]]) -> None:
+        pairs = sorted(pairs, key=itemgetter(0))
         taken = pairs[:1]
         for stamp, ns in pairs[1:]:
             if stamp > taken[-1][0] and ns >= taken[-1][1] + LEAST_GAP_NS:
@@ -21,7 +23,7 @@ class Clock:
         self.ns = [ns - taken[0][1] for _, ns in taken]
 
     def time_ns(self, stamp: int) -> int:
-        """Since the first pair of the file."""
+        """Since the first pair."""
         if stamp <= self.stamps[0]:
             return 0
         i = min(bisect_right(self.stamps, stamp), len(self.stamps) - 1) - 1

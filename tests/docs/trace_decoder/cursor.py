@@ -53,7 +53,7 @@ class Cursor:
     def distance(self, base: int) -> int:
         """An address as its distance from another."""
         k = self.varint()
-        return (base + 16 * unzigzag(k >> 1) + (self.byte() if k & 1 else 0)) & WORD
+        return (base + 16 * unzigzag(k >> 1) + (self.byte() & 15 if k & 1 else 0)) & WORD
 
     def expect_end(self) -> None:
         if self.left:
@@ -75,3 +75,10 @@ def unpack(data: bytes, size: int) -> bytes:
     if zstd.ZSTD_decompress(out, size, data, len(data)) != size:
         raise Damage("a zstd frame of another size than announced")
     return out.raw[:size]
+
+
+def says_size(frame: bytes, size: int) -> bool:
+    zstd = ctypes.CDLL("libzstd.so.1")
+    zstd.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
+    zstd.ZSTD_getFrameContentSize.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    return int(zstd.ZSTD_getFrameContentSize(frame, len(frame))) == size

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 TEXT = Path(__file__).resolve().parents[3] / "src/trace/FORMAT.md"
 
 
+@cache
 def entry_points() -> dict[str, dict[int, str]]:
     """Names by code: of allocations, frees and mappings."""
     table = re.search(r"^\| entry points \|.*\n\|.*\n((?:\|.*\n)+)", TEXT.read_text(), re.MULTILINE)

@@ -14,11 +14,13 @@ from trace_decoder.tables import (
     REALLOC_START,
     Block,
     Event,
-    Shape,
+    Trace,
 )
 
 FIRST_SHAPE = 32
-FIRST_NOTE = 8
+FIRST_NOTE, LAST_NOTE = 8, 24
+NOTES_OF_NAMES = {15, 17}
+NOTES_OF_SHAPES = {18, 20}
 COLUMNS = 11
 (SYMBOL_CODES, SYMBOL_VALUES, ACQUIRE_CODES, ACQUIRE_VALUES, RELEASE_CODES, RELEASE_VALUES) = range(6)
 (STAMP_STEPS, STAMP_RESTS, MAPPINGS, NOTES, FREE_STACKS) = range(6, 11)
@@ -27,19 +29,21 @@ COLUMNS = 11
 class EventBlock:
     """Walks through the events of a block, with one cursor a column."""
 
-    def __init__(self, payload: Cursor, shapes: list[Shape], stacks: int) -> None:
+    def __init__(self, payload: Cursor, trace: Trace) -> None:
         self.flags, self.thread, first_event, made_events = (payload.varint() for _ in range(4))
         first_chunk, chunks, self.event_records = (payload.varint() for _ in range(3))
         first_stamp, stamp_range, self.shape_count, self.stack_count = (payload.varint() for _ in range(4))
         self.used_shapes, columns = payload.varint(), payload.varint()
-        if self.shape_count > len(shapes) or self.stack_count > stacks or self.event_records > 2**17:
+        if self.shape_count > len(trace.shapes) or self.stack_count > len(trace.stacks):
+            raise Damage("an event block ahead of the dictionary")
+        if self.event_records > 2**17 or self.used_shapes > self.shape_count:
             raise Damage("an event block of impossible sizes")
         if columns != COLUMNS:
             raise Damage(f"an event block of {columns} columns")
         sizes = [(payload.varint(), payload.varint()) for _ in range(COLUMNS)]
         self.columns = [Cursor(unpack(payload.take(packed), raw)) for raw, packed in sizes]
         payload.expect_end()
-        self.shapes = shapes
+        self.shapes, self.names = trace.shapes, trace.names
         self.symbols, self.addresses = SymbolModel(), AddressModel()
         self.free_stacks: dict[int, int] = {}
         self.stamp, self.last_mapping = first_stamp, 0
@@ -61,8 +65,8 @@ class EventBlock:
         if code == 9:
             note = self.columns[NOTES]
             kind, api, address, entry = note.byte(), note.byte(), note.varint(), note.varint()
-            if kind < FIRST_NOTE:
-                raise Damage(f"a note of kind {kind}")
+            if kind < FIRST_NOTE or not self.may_refer(kind, entry):
+                raise Damage(f"a note of kind {kind} about {entry}")
             self.add(kind, api, address, entry - 1)
             return
         symbol = self.symbol(code)
@@ -87,6 +91,13 @@ class EventBlock:
         self.symbols.see(symbol)
         if token is not None:
             self.symbols.remember(token)
+
+    def may_refer(self, kind: int, entry: int) -> bool:
+        if entry == 0 or kind > LAST_NOTE:
+            return True
+        if kind in NOTES_OF_NAMES:
+            return entry <= len(self.names)
+        return kind in NOTES_OF_SHAPES and entry <= self.shape_count and self.shapes[entry - 1].is_mapping
 
     def step(self) -> None:
         step = self.columns[STAMP_STEPS].byte()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from trace_decoder.cursor import WORD, Cursor, Damage, unpack
+from trace_decoder.cursor import WORD, Cursor, Damage, says_size, unpack
+from trace_decoder.document import entry_points
 from trace_decoder.event_block import EventBlock
 from trace_decoder.tables import NO_MODULE, Module, Row, Shape, Stack, Trace
 from trace_decoder.xxh64 import xxh64
@@ -13,6 +14,7 @@ from trace_decoder.xxh64 import xxh64
 (PROCESS, MODULES, ROWS, STACKS, SHAPES, CLOCK, EVENTS, END, NAMES) = range(1, 10)
 SKIPPABLE = 1
 HEADER_BYTES = RECORD_HEADER_BYTES = 16
+LAST_FIELD = 33
 TEXTS = {6, 7, 8, 9, 10, 11, 12, 21, 29}
 REPEATED = {9, 10}
 
@@ -32,9 +34,11 @@ def read_fields(trace: Trace, payload: Cursor) -> None:
             words.append(value.data)
         elif number in TEXTS:
             fields[number] = value.data
-        elif number <= 33:
-            fields[number] = value.varint()
-            value.expect_end()
+        elif number <= LAST_FIELD:
+            try:
+                fields[number] = value.varint()
+            except Damage:
+                fields[number] = 0
     trace.fields = fields
 
 
@@ -43,7 +47,10 @@ def unpacked(payload: Cursor, expected_first: int) -> tuple[int, Cursor]:
     first, count, size = payload.varint(), payload.varint(), payload.varint()
     if first != expected_first or count > 2**20 or size > 2**26:
         raise Damage(f"{count} entries of {size} bytes from {first}, where {expected_first} are known")
-    return count, Cursor(unpack(payload.take(payload.left), size))
+    entries = payload.take(payload.left)
+    if len(entries) != size and not says_size(entries, size):
+        raise Damage(f"a zstd frame that doesn't say that it holds {size} bytes")
+    return count, Cursor(unpack(entries, size))
 
 
 def read_modules(trace: Trace, payload: Cursor) -> None:
@@ -60,8 +67,8 @@ def read_rows(trace: Trace, payload: Cursor) -> None:
     for _ in range(count):
         module = entries.varint()
         address = (address + entries.svarint()) & WORD
-        if module != NO_MODULE and module >= len(trace.modules):
-            raise Damage(f"a row in module {module}")
+        if module > NO_MODULE or address >= 2**48:
+            raise Damage(f"a row at {address:#x} in module {module}")
         trace.rows.append(Row(module, address))
     entries.expect_end()
 
@@ -87,9 +94,13 @@ def read_shapes(trace: Trace, payload: Cursor) -> None:
         requested = entries.varint()
         usable = (requested + entries.svarint()) & WORD
         weight = struct.unpack("<d", entries.take(8))[0] if flags & 1 else 1.0
-        if not 0 <= stack < len(trace.stacks):
-            raise Damage(f"a shape of stack {stack}")
-        trace.shapes.append(Shape(flags >> 2, bool(flags & 2), align_log2, stack, requested, usable, weight))
+        shape = Shape(flags >> 2, bool(flags & 2), align_log2, stack, requested, usable, weight)
+        family = "mappings" if shape.is_mapping else "allocations"
+        if not 0 <= stack < len(trace.stacks) or shape.api not in entry_points()[family]:
+            raise Damage(f"an impossible shape: {shape}")
+        if not 1 <= weight <= 1e18 or align_log2 > 63:
+            raise Damage(f"an impossible shape: {shape}")
+        trace.shapes.append(shape)
     entries.expect_end()
 
 
@@ -108,7 +119,7 @@ def read_clock(trace: Trace, payload: Cursor) -> None:
 
 
 def read_events(trace: Trace, payload: Cursor) -> None:
-    trace.blocks.append(EventBlock(payload, trace.shapes, len(trace.stacks)).block)
+    trace.blocks.append(EventBlock(payload, trace).block)
 
 
 READERS = {
