@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/content_spool.h"
 #include "support/noted_spool.h"
 #include "support/spool_script.h"
 #include "support/temp_dir.h"
@@ -35,7 +36,9 @@ int main(int argc, char** argv) {
   test::write_trace_of_spool(dir / "spool", dir / "script", 100, test::Ending::End);
   test::write_noted_spool(dir / "noted-spool");
   test::write_trace_of_spool(dir / "noted-spool", dir / "noted", 100, test::Ending::End);
-  for (const char* name : {"example", "rich", "script", "noted"}) {
+  test::write_content_spool(dir / "content-spool");
+  test::write_trace_of_spool(dir / "content-spool", dir / "contents", 100, test::Ending::End);
+  for (const char* name : {"example", "rich", "script", "noted", "contents"}) {
     const std::vector<std::uint8_t> bytes = test::read_file(dir / name);
     put("trace_reader/" + std::string(name), bytes, 1);
     put("trace_reader/" + std::string(name) + "-as-it-is", bytes, 0);
@@ -51,7 +54,8 @@ int main(int argc, char** argv) {
       at += trace::kRecordHeaderBytes + header.length;
     }
   }
-  for (const auto& [name, file] : {std::pair("script", "spool"), std::pair("noted", "noted-spool")}) {
+  for (const auto& [name, file] :
+       {std::pair("script", "spool"), std::pair("noted", "noted-spool"), std::pair("contents", "content-spool")}) {
     const auto spool = trace::SpoolFile::open(dir / file);
     if (!spool) return 1;
     const auto chunks = spool->chunks(*spool->counts());

@@ -30,8 +30,12 @@ _WEIGHED = frozenset(
 # `line`: stacks with the same naming line are one, which is all that a summary shows. A compiler's 245,000 shapes are
 # 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7.
 Grain = Literal["stack", "line"]
-_FOLDED = ("site_sizes", "chains")
-_PROGRAM_TABLES = ("reports", "pools", "pool_memory", "pool_blocks")
+_FOLDED = ("site_sizes", "chains", "written", "recreated")
+# Tables that one walk over the trace makes together: by what the progress line says.
+_WALKS = {
+    "reading reports": ("reports", "pools", "pool_memory", "pool_blocks"),
+    "reading contents": ("moments", "observations"),
+}
 
 
 class CoreSource:
@@ -48,7 +52,7 @@ class CoreSource:
             self._recording = _core.open(path, at_ns, _progress(progress))
         self.warnings: Sequence[str] = self._recording.warnings
         self._sites_ready = False
-        self._program_tables: dict[str, _core.Table] = {}
+        self._walked: dict[str, dict[str, _core.Table]] = {}
 
     def load(self, table: schema.Table, into: TableStore) -> None:
         if not isinstance(into, Database):
@@ -88,8 +92,9 @@ class CoreSource:
                 return self._recording.frames_table()
         if name == "size_classes":
             return self._recording.size_classes(self._model)
-        if name in _PROGRAM_TABLES:
-            return self._make_program_tables()[name]
+        for walk, names in _WALKS.items():
+            if name in names:
+                return self._walk_for(walk)[name]
         if self._grain == "line" and name in _FOLDED:
             self._make_sites()
             return self._recording.line_table(name)
@@ -101,16 +106,18 @@ class CoreSource:
                 self._recording.find_sites(self.depth)
             self._sites_ready = True
 
-    def _make_program_tables(self) -> dict[str, _core.Table]:
-        """What the program said itself: one walk over the trace makes all of these."""
-        if not self._program_tables:
-            with Progress("tare: reading reports") as progress:
-                tables, warnings = self._recording.program_tables(_progress(progress))
+    def _walk_for(self, walk: str) -> dict[str, _core.Table]:
+        if walk not in self._walked:
+            with Progress(f"tare: {walk}") as progress:
+                make = (
+                    self._recording.program_tables if walk == "reading reports" else self._recording.observation_tables
+                )
+                tables, warnings = make(_progress(progress))
                 progress.clear()
-            self._program_tables = {table.name: table for table in tables}
+            self._walked[walk] = {table.name: table for table in tables}
             for warning in warnings:
                 print(f"tare: {warning}", file=sys.stderr)
-        return self._program_tables
+        return self._walked[walk]
 
     def process(self) -> dict[str, Any]:
         return self._recording.table("process").row(0)

@@ -71,6 +71,7 @@ complete int 1: ended in order; 0: killed, ended by _exit or exec, or still runn
 wait_status int as waitpid gives it; null where nobody waited
 peak_rss_bytes int greatest resident set; null where unknown
 sample_bytes int mean bytes between samples; 0: every allocation is recorded
+contents_recorded int 1: blocks were filled when allocated, and looked at when they ended (tare run --content)
 events int successful calls: allocations, frees and reallocs
 alloc_events int allocations without reallocs
 free_events int frees without reallocs
@@ -327,6 +328,80 @@ death_ns int since the start; null: live at the end
 """),
         note="Made by a walk over the whole trace, only when a statement names it.",
         heavy=True,
+    ),
+    Table(
+        "moments",
+        "when contents of blocks were seen; moment 0 stands for all frees, each at its own time",
+        _columns("""
+moment int key
+kind text free, exit, request or peak
+time_ns int since the start; null: each block's own
+gross_bytes int live then; null: no single instant
+"""),
+        note="Empty without --content. Made by a walk over the whole trace, only when a statement names it.",
+        heavy=True,
+    ),
+    Table(
+        "observations",
+        "what was seen of a block's contents at a moment; blocks without a row at their free were written to their end",
+        _columns("""
+moment int moments.moment
+block_id int blocks.block_id
+stack_id int where it was allocated: stacks.stack_id
+requested_bytes int asked for
+usable_bytes int malloc_usable_size
+high_water_bytes int one more than the offset of the last byte written; null: unknown
+digest int of the bytes written, 56 bits; at a free only where the same was freed before; null: unknown
+content_class text text, zeros, other or none; null: unknown
+start_pointers int words that hold the first address of a live block; null: not looked
+interior_pointers int words that point into a live block; null: not looked
+reachable int 1: something points to it, 0: nothing does; null: not looked
+last_write_ns int since the start; null: unknown
+"""),
+        note="Empty without --content. Made by a walk over the whole trace, only when a statement names it.",
+        heavy=True,
+    ),
+    Table(
+        "written",
+        "a shape of site_sizes of which blocks were seen not written to their end, at their free or while they lived",
+        _columns("""
+shape_id int site_sizes.shape_id
+stack_id int where it was allocated: stacks.stack_id
+requested_bytes int asked for, a block
+ended_blocks real blocks that ended; those not in partly_blocks were written to their end
+partly_blocks real of them, those with bytes at their end that were never written
+max_high_water_bytes int the greatest high-water mark among all that ended
+unwritten_peak_bytes real never written to the end, of blocks live at the peak that ended later
+unwritten_total_bytes real never written, of all that ended
+unwritten_pages real whole pages among those, of blocks of a page and more
+within_0 real blocks whose mark was 0: nothing was written
+within_16 real 1 to 16 bytes
+within_32 real 17 to 32
+within_48 real 33 to 48
+within_64 real 49 to 64
+within_128 real 65 to 128
+within_256 real 129 to 256
+within_512 real 257 to 512
+within_1024 real 513 to 1,024
+within_2048 real 1,025 to 2,048
+within_4096 real 2,049 to 4,096
+within_more real more than that, partly or all
+"""),
+        note="Empty without --content.",
+    ),
+    Table(
+        "recreated",
+        "contents that were freed before at the same stack, and were made there and freed once more",
+        _columns("""
+stack_id int where the blocks were allocated: stacks.stack_id
+digest int of the bytes written
+requested_bytes int the largest such block
+content_class text text, zeros, other
+times real blocks freed with these contents after the first
+near_times real of them, those made while one of the stack's last 8 different contents was the same
+bytes real requested by all of them
+"""),
+        note="Empty without --content.",
     ),
 )
 

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "recorder/bootstrap_arena.h"
+#include "recorder/contents.h"
 #include "recorder/hook_names.h"
 #include "recorder/real.h"
 #include "recorder/realloc.h"
@@ -100,6 +101,7 @@ TARE_HOOK_FUNCTION(void, free_aligned_sized, (void* block, std::size_t align, st
 
 TARE_HOOK_FUNCTION(std::size_t, malloc_usable_size, (void* block)) {
   if (block == nullptr) return 0;
+  if (TARE_UNLIKELY(recorder.contents())) contents_of_blocks.asked_usable(word(block));
   return TARE_UNLIKELY(bootstrap_arena.owns(block)) ? bootstrap_arena.size_of(block) : real.malloc_usable_size(block);
 }
 
@@ -132,6 +134,7 @@ TARE_HOOK_FUNCTION(void*, mremap, (void* old, std::size_t old_bytes, std::size_t
 
 // No event: what was a readable stack may not be one any more.
 TARE_HOOK_FUNCTION(int, mprotect, (void* address, std::size_t bytes, int protection)) {
+  if (TARE_UNLIKELY(recorder.contents())) contents_of_blocks.protection_changed(word(address), bytes, protection);
   const int result = real.mprotect(address, bytes, protection);
   mappings_changed();
   return result;

@@ -57,7 +57,7 @@ TARE_INLINE void* recorded_new(const StartState& start, Operator which, AllocApi
     }
     if (block == nullptr || bootstrap_arena.owns(block)) return block;
     // Not malloc's own, it may be the middle of something: nobody knows what of it is usable.
-    record_alloc(start, Block{word(block), bytes, bytes, api, align_log2, 0});
+    record_alloc(start, Block{word(block), bytes, bytes, api, align_log2, 0, Maker::Program});
     return block;
   }
   // Nothing is suppressed: should it fail, the exception is a block, too. jemalloc's aligned forms call aligned_alloc.

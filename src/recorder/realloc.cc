@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "recorder/bootstrap_arena.h"
+#include "recorder/contents.h"
 #include "recorder/nested.h"
 #include "recorder/real.h"
 
@@ -12,6 +13,26 @@ namespace tare::recorder {
 namespace {
 
 std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+// A recorded block's contents while it's being reallocated: nothing where they aren't recorded.
+class ContentsAround {
+ public:
+  ContentsAround(Thread* thread, std::uint64_t address) : address_(address) {
+    if (TARE_LIKELY(!recorder.contents())) return;
+    const SeenContents seen = contents_of_blocks.take(address, taken_);
+    if (seen.tells()) write_contents(thread, address, seen);
+  }
+  void moved_to(const Block& block) const {
+    if (TARE_UNLIKELY(recorder.contents())) contents_of_blocks.grown(taken_, block);
+  }
+  void stay() const {
+    if (TARE_UNLIKELY(recorder.contents())) contents_of_blocks.put_back(address_, taken_);
+  }
+
+ private:
+  std::uint64_t address_;
+  TakenContents taken_;
+};
 
 // A block made while the real allocator was being looked up moves into the real heap.
 void* leave_bootstrap(const StartState& start, const void* old, std::size_t bytes, trace::AllocApi api) {
@@ -126,13 +147,17 @@ void* record_realloc(const StartState& start, void* old, std::size_t bytes, trac
   }
   const std::uint64_t address = word(old);
   enter(thread, start);
+  ContentsAround contents(thread, address);
   const ReallocBegin begin = begin_realloc(thread, start);
   void* block = real.realloc(old, bytes);
   if (TARE_LIKELY(block != nullptr)) {
-    write_realloc(thread, begin, address, Block{word(block), bytes, usable_bytes(block, bytes), api, 0, 0});
+    const Block grown{word(block), bytes, usable_bytes(block, bytes), api, 0, 0};
+    contents.moved_to(grown);
+    write_realloc(thread, begin, address, grown);
   } else if (bytes == 0) {
     write_realloc_free(thread, begin, address, trace::FreeApi::ReallocToZero);  // glibc's way: realloc(p, 0) frees
   } else {
+    contents.stay();
     give_up_realloc(thread, begin);
   }
   leave(thread);

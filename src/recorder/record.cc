@@ -1,6 +1,7 @@
 // The slow side of recording: entries that aren't plain, chunks that are full, and events too rare to inline.
 #include "recorder/record.h"
 
+#include "recorder/contents.h"
 #include "recorder/nested.h"
 #include "recorder/syscall.h"
 
@@ -98,11 +99,17 @@ void record_decided(Entry entry, const StartState& start, const Block& block) {
 void record_alloc_slowly(StartState start, Block block) {
   const Entry entry = settle(start);
   if (entry == Entry::Ignored) return;
-  if (!recorder.sampling()) return record_decided(entry, start, block);
+  if (!recorder.sampling()) {
+    if (recorder.contents()) contents_of_blocks.born(block);
+    return record_decided(entry, start, block);
+  }
   SamplingState& state = this_thread->sampling;
   block.weight = sampler.decide(state, block.usable);
   // A sampled block that the set has no room for would never be seen to end.
-  if (block.weight != 0 && sampler.sampled.insert(block.address)) record_decided(entry, start, block);
+  if (block.weight != 0 && sampler.sampled.insert(block.address)) {
+    if (recorder.contents()) contents_of_blocks.born(block);
+    record_decided(entry, start, block);
+  }
   Sampler::count_allocation(state);
 }
 
@@ -112,8 +119,11 @@ void record_free_slowly(StartState start, std::uint64_t address, trace::FreeApi 
   Thread* thread = this_thread;
   const bool sampling = recorder.sampling();
   if (sampling && !sampler.sampled.remove(address)) return Sampler::count_free(thread->sampling);
+  SeenContents seen;
+  if (recorder.contents()) seen = contents_of_blocks.ended(address);
   if (entry == Entry::Ready) {
     enter(thread, start);
+    if (seen.tells()) write_contents(thread, address, seen);
     if (sampling) write_seen(thread);
     write_free(thread, start, address, api);
     leave(thread);
@@ -251,6 +261,20 @@ void write_note(Thread* thread, trace::Op op, std::uint64_t value) {
   *out++ = now;
   thread->newest_stamp = now;
   if (single_threaded()) thread->gap_start = now;
+  commit(thread, out);
+}
+
+// Stamped as the event that it precedes: other threads' events may lie between the thread's last one and this.
+void write_contents(Thread* thread, std::uint64_t address, const SeenContents& seen) {
+  if (!has_room(thread, 4) && !recorder.next_chunk(thread)) return;
+  const Stamped now = stamp_event(thread);
+  std::uint64_t* out = thread->cursor;
+  *out++ = static_cast<std::uint64_t>(trace::Op::Contents) | now.flag |
+           static_cast<std::uint64_t>(seen.content_class) << trace::ContentsWord::kClassShift |
+           seen.unwritten_bytes << trace::ContentsWord::kUnwrittenShift;
+  *out++ = address;
+  *out++ = seen.digest;
+  if (now.flag != 0) *out++ = now.stamp;
   commit(thread, out);
 }
 

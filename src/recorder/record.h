@@ -25,6 +25,9 @@ namespace tare::recorder {
                                 reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16, \
                                 *static_cast<const std::uint64_t*>(__builtin_frame_address(0))})
 
+// Who made a block: the program's own operator new may have put something into it already.
+enum class Maker : std::uint8_t { Allocator, Program };
+
 // A block as an event tells it.
 struct Block {
   std::uint64_t address;
@@ -33,6 +36,7 @@ struct Block {
   trace::AllocApi api;
   std::uint8_t align_log2;  // 0: none asked for
   double weight;            // 0: not sampled, every block counts as one
+  Maker maker = Maker::Allocator;
 };
 
 constexpr std::uint64_t kStampedBit = 1u << 5;  // the same in every kind of event
@@ -202,6 +206,9 @@ struct Mapping {
 void write_mapping(Thread* thread, const StartState& start, const Mapping& mapping);
 void write_note(Thread* thread, trace::Op op, std::uint64_t value);
 void write_seen(Thread* thread);  // before a sampled event
+struct SeenContents;
+// Before the free or realloc that ends the block.
+void write_contents(Thread* thread, std::uint64_t address, const SeenContents& seen);
 
 // What a hook does when the thread isn't ready: start, attach, become a forked child; or queue a nested event; or
 // nothing.

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "recorder/contents.h"
 #include "recorder/process_facts.h"
 #include "recorder/real.h"
 #include "recorder/record.h"
@@ -74,6 +75,8 @@ void Recorder::read_environment(char** environment) {
   sample_seed_ = seed != nullptr ? number(seed) : stamp() ^ static_cast<std::uint64_t>(sys::getpid()) << 40;
   const char* free_stacks = variable(environment, trace::kEnvFreeStacks);
   free_stacks_ = free_stacks != nullptr && std::strcmp(free_stacks, "1") == 0;
+  const char* contents = variable(environment, trace::kEnvContents);
+  contents_ = contents != nullptr && std::strcmp(contents, "1") == 0;
   const char* record_environment = variable(environment, trace::kEnvRecordEnv);
   record_environment_ = record_environment != nullptr && std::strcmp(record_environment, "1") == 0;
   launched_bytes_ = number(variable(environment, trace::kEnvSpoolBytes));
@@ -144,6 +147,7 @@ void Recorder::fill_header(const ForkOrigin* origin) {
   if (stamps_are_clock) flags |= trace::kSpoolTscIsClock;
   if (sample_bytes_ != 0) flags |= trace::kSpoolSampled;
   if (free_stacks_) flags |= trace::kSpoolFreeStacks;
+  if (contents_) flags |= trace::kSpoolContents;
   if (origin != nullptr) {
     flags |= trace::kSpoolForked;
     header.fork_parent_image = origin->parent_image;
@@ -153,6 +157,7 @@ void Recorder::fill_header(const ForkOrigin* origin) {
     header.fork_stamp = origin->stamp;
   }
   header.sample_bytes = sample_bytes_;
+  if (contents_) header.content_table = reinterpret_cast<std::uint64_t>(contents_of_blocks.table());
   header.flags.store(flags, std::memory_order_relaxed);
 }
 
@@ -184,6 +189,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
       wiped_page_ = reinterpret_cast<std::uint32_t*>(page);
   }
   if (error == 0 && sampling() && forks_ == 0 && !sampler.prepare(sample_bytes_, sample_seed_)) error = ENOMEM;
+  if (error == 0 && contents() && forks_ == 0 && !contents_of_blocks.prepare()) error = ENOMEM;
   if (error == 0) {
     error = launched_ ? spool_->create(directory_, SpoolMode::Launched, launched_bytes_) : open_standalone();
   }
@@ -201,7 +207,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     has_key_ = pthread_key_create(&key, &Recorder::on_thread_exit) == 0 && key < 32;
     key_ = key;
   }
-  *wiped_page_ = sampling() ? kAliveSampling : kAlive;
+  *wiped_page_ = sampling() ? kAliveSampling : contents() ? kAliveContents : kAlive;
   alive_ = wiped_page_;
   launcher_.wake();
   return true;

@@ -41,6 +41,8 @@ class Recorder {
   bool off() const { return phase_.load(std::memory_order_relaxed) == Phase::Off; }
   bool sampling() const { return sample_bytes_ != 0; }
   bool free_stacks() const { return free_stacks_; }
+  // Blocks are filled, and looked at when they end. Never on the fast path, which is for plain recording.
+  bool contents() const { return contents_; }
   std::uint64_t sample_bytes() const { return sample_bytes_; }
   Spool& spool() { return *spool_; }
 
@@ -89,6 +91,7 @@ class Recorder {
  private:
   static constexpr std::uint32_t kAlive = 1;
   static constexpr std::uint32_t kAliveSampling = 2;
+  static constexpr std::uint32_t kAliveContents = 3;
 
   bool make_spool(const ForkOrigin* origin);
   Errno fill_spool(const ForkOrigin* origin);
@@ -115,6 +118,7 @@ class Recorder {
   std::uint64_t sample_seed_ = 0;
   std::uint64_t forks_ = 0;  // generations since the image's start
   bool free_stacks_ = false;
+  bool contents_ = false;
   bool record_environment_ = false;
   bool launched_ = false;
   bool said_full_ = false;

@@ -19,6 +19,7 @@ struct EventBlockDecoder::State {
   std::vector<std::uint32_t> free_stacks;
   std::uint64_t used_shapes = 0;
   std::uint64_t last_map = 0;
+  std::vector<Event*> nameless_contents;  // notes whose address is that of the block which the event after them ends
   ZSTD_DCtx* zstd = ZSTD_createDCtx();
   ~State() { ZSTD_freeDCtx(zstd); }
 
@@ -30,6 +31,7 @@ struct EventBlockDecoder::State {
   bool take_release(Symbol symbol, std::uint64_t& address, std::uint32_t& token);
   bool take_event(const BlockHeader& header, std::uint64_t flags, const Dictionary& dictionary, std::uint64_t& stamp,
                   Event*& out);
+  bool name_contents(std::span<const Event> events);
 };
 
 EventBlockDecoder::EventBlockDecoder() : state_(std::make_unique<State>()) {}
@@ -47,6 +49,8 @@ bool note_may_refer(EventKind kind, std::uint64_t entry, const BlockHeader& head
     case EventKind::PoolGrow:
     case EventKind::PoolAlloc:
       return entry < header.shape_count && dictionary.shapes[entry].is_map != 0;
+    case EventKind::Contents:
+      return entry <= kMostUnwrittenBytes;
     default:
       return kind > kLastEventKind && entry < index(kNoShape);
   }
@@ -190,7 +194,9 @@ bool EventBlockDecoder::State::take_event(const BlockHeader& header, std::uint64
     event.api = notes.byte();
     event.address = notes.varint();
     const std::uint64_t entry = notes.varint();
+    if (event.kind == EventKind::Contents && entry == 0) return false;
     if (event.kind < EventKind::ThreadStart) return false;
+    if (event.kind == EventKind::Contents && event.address == 0) nameless_contents.push_back(out);
     if (entry != 0) {
       if (!note_may_refer(event.kind, entry - 1, header, dictionary)) return false;
       event.shape = ShapeId{static_cast<std::uint32_t>(entry - 1)};
@@ -241,6 +247,15 @@ bool EventBlockDecoder::State::take_event(const BlockHeader& header, std::uint64
   return true;
 }
 
+bool EventBlockDecoder::State::name_contents(std::span<const Event> events) {
+  for (Event* const note : nameless_contents) {
+    const std::size_t end = next_after_contents(events, static_cast<std::size_t>(note - events.data()));
+    if (end >= events.size() || !ends_block(events[end].kind)) return false;
+    note->address = events[end].address;
+  }
+  return true;
+}
+
 const char* EventBlockDecoder::decode(std::span<const std::uint8_t> payload, const Dictionary& dictionary,
                                       EventBuffer& out) {
   State& state = *state_;
@@ -256,10 +271,12 @@ const char* EventBlockDecoder::decode(std::span<const std::uint8_t> payload, con
   state.symbols.reset();
   state.addresses.reset();
   state.last_map = 0;
+  state.nameless_contents.clear();
   if ((flags & kBlockFreeStacks) != 0) state.free_stacks.assign(SymbolModel::kByThree, 0);
 
   Event* next = out.room(header.event_count + 1);  // a realloc's second half may come after the last that was announced
   Event* const end = next + header.event_count;
+  const Event* const first = next;
   std::uint64_t stamp = header.first_stamp;
   while (next < end) {
     if (!state.take_event(header, flags, dictionary, stamp, next)) return "an event block holds an impossible event";
@@ -267,6 +284,7 @@ const char* EventBlockDecoder::decode(std::span<const std::uint8_t> payload, con
   bool intact = next == end && stamp == (header.event_count == 0 ? 0 : header.last_stamp);
   for (const ByteReader& column : state.columns) intact = intact && !column.failed() && column.at_end();
   if (!intact) return "the columns of an event block don't fit each other";
+  if (!state.name_contents({first, end})) return "an event block says what a block held that nothing ends";
   out.set_end(end);
   return nullptr;
 }

@@ -78,6 +78,17 @@ struct EventBlockEncoder::State {
 EventBlockEncoder::EventBlockEncoder() : state_(std::make_unique<State>()) {}
 EventBlockEncoder::~EventBlockEncoder() = default;
 
+namespace {
+
+// A Contents note of the block that the next event ends: its address is that event's.
+bool is_about_next_end(std::span<const Event> events, std::size_t at) {
+  if (events[at].kind != EventKind::Contents) return false;
+  const std::size_t end = next_after_contents(events, at);
+  return end < events.size() && ends_block(events[end].kind) && events[end].address == events[at].address;
+}
+
+}  // namespace
+
 // One walk over a block's events, with the ends of the columns in registers: what is written as bytes may, for all a
 // compiler knows, be any other variable that lies in memory.
 class EventBlockEncoder::State::Pass {
@@ -230,7 +241,7 @@ void EventBlockEncoder::State::put_columns(std::span<const Event> events, const 
         pass.byte(Column::SymbolCodes, kSymbolNote);
         pass.byte(Column::Notes, static_cast<std::uint8_t>(event.kind));
         pass.byte(Column::Notes, event.api);
-        pass.varint(Column::Notes, event.address);
+        pass.varint(Column::Notes, is_about_next_end(events, i) ? 0 : event.address);
         pass.varint(Column::Notes, std::uint64_t{index(event.shape) + 1});
         break;
     }

@@ -1,9 +1,12 @@
 // The columns of an event block and the codes in them, for encoder and decoder. Part of the format: see FORMAT.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "trace/byte_stream.h"
+#include "trace/event.h"
 #include "trace/event_model.h"
 
 namespace tare::trace {
@@ -37,6 +40,14 @@ inline constexpr std::uint8_t kFreeForeign = AddressModel::kFreeOther + 1;  // v
 inline constexpr std::uint8_t kStampEscape = 255;
 
 enum BlockFlags : std::uint64_t { kBlockFreeStacks = 1 };
+
+// The event after a Contents note and its digest. A note whose address is written as 0 is about the block that this one
+// ends.
+inline std::size_t next_after_contents(std::span<const Event> events, std::size_t note) {
+  const bool has_digest = note + 1 < events.size() && events[note + 1].kind == EventKind::Digest;
+  return note + (has_digest ? 2 : 1);
+}
+constexpr bool ends_block(EventKind kind) { return kind == EventKind::Free || kind == EventKind::ReallocEnd; }
 
 // A distance between addresses as a varint: most are multiples of 16. Odd: the low four bits follow as a byte.
 constexpr std::uint64_t distance_key(std::uint64_t from, std::uint64_t to) {

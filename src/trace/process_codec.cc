@@ -39,6 +39,7 @@ enum class Field : std::uint64_t {
   SpoolEvents = 31,
   ThreadCount = 32,
   MallocBypassed = 33,
+  ContentsRecorded = 34,
 };
 
 class FieldWriter {
@@ -100,6 +101,7 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   fields.number(Field::SpoolEvents, record.spool_events);
   fields.number(Field::ThreadCount, record.thread_count);
   fields.number(Field::MallocBypassed, info.malloc_bypassed ? 1 : 0);
+  if (info.contents_recorded) fields.number(Field::ContentsRecorded, 1);
 }
 
 bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record) {
@@ -214,6 +216,9 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
         break;
       case Field::MallocBypassed:
         info.malloc_bypassed = number() != 0;
+        break;
+      case Field::ContentsRecorded:
+        info.contents_recorded = number() != 0;
         break;
     }
   }

@@ -35,7 +35,8 @@ struct ProcessInfo {
   std::uint64_t start_realtime_ns = 0;
   std::uint64_t sample_bytes = 0;  // 0: every allocation recorded
   bool free_stacks = false;
-  bool malloc_bypassed = false;  // the program brought a malloc of its own: little or nothing could be recorded
+  bool contents_recorded = false;  // blocks were filled when allocated, and looked at when they ended
+  bool malloc_bypassed = false;    // the program brought a malloc of its own: little or nothing could be recorded
   std::optional<ForkOrigin> fork;
   // known when the recording ended; otherwise as far as seen
   bool ended_in_order = false;     // the recorder's destructor ran (false: killed, _exit, exec, or still running)

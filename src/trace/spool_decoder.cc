@@ -1,8 +1,10 @@
 // Raw words of a spool chunk to events: see spool_decoder.h, and spool_event.h for the layout.
 #include "trace/spool_decoder.h"
 
+#include <algorithm>
 #include <bit>
 
+#include "trace/content_digest.h"
 #include "trace/program_note.h"
 #include "trace/spool_event.h"
 
@@ -97,6 +99,8 @@ class SpoolDecoder::Pass {
       case Op::PoolGrow:
       case Op::PoolAlloc:
         return decode_pool(word0);
+      case Op::Contents:
+        return decode_contents(word0);
       case Op::Pad:
         return {"a zero word stands where an event should"};
     }
@@ -250,6 +254,19 @@ class SpoolDecoder::Pass {
     return kNone;
   }
 
+  ChunkDamage decode_contents(std::uint64_t word0) {
+    const bool stamped = (word0 & N0::kStamped) != 0;
+    if (left() < 3u + stamped) return kCutOff;
+    const std::uint64_t unwritten =
+        std::min<std::uint64_t>(word0 >> ContentsWord::kUnwrittenShift, kMostUnwrittenBytes);
+    const std::uint64_t stamp = advance(stamped ? next_[3] : last_stamp_);
+    add(stamp, next_[1], ShapeId{static_cast<std::uint32_t>(unwritten)}, EventKind::Contents,
+        word0 >> ContentsWord::kClassShift & ContentsWord::kClassMask);
+    if (next_[2] != 0) add(stamp, next_[2] & kDigestMask, kNoShape, EventKind::Digest);
+    next_ += 3 + stamped;
+    return kNone;
+  }
+
   ChunkDamage decode_pool(std::uint64_t word0) {
     const bool stamped = (word0 & W0::kStamped) != 0;
     const std::uint64_t fixed_words = 3u + stamped;
@@ -309,6 +326,7 @@ static_assert(static_cast<int>(Op::ThreadStart) == static_cast<int>(EventKind::T
               static_cast<int>(Op::Usable) == static_cast<int>(EventKind::Usable) &&
               static_cast<int>(Op::Report) == static_cast<int>(EventKind::Report) &&
               static_cast<int>(Op::PoolDestroy) == static_cast<int>(EventKind::PoolDestroy) &&
-              static_cast<int>(Op::Seen) == static_cast<int>(EventKind::Seen));
+              static_cast<int>(Op::Seen) == static_cast<int>(EventKind::Seen) &&
+              static_cast<int>(Op::Contents) == static_cast<int>(EventKind::Contents));
 
 }  // namespace tare::trace

@@ -8,8 +8,9 @@
 //   Free      f0 | [stamp] | [k0 | frames, with kSpoolFreeStacks]
 //   Map       w0 | w1 | length | [stamp] | old address | old length | frames     (api is a MapApi)
 //   PoolGrow, PoolAlloc   w0 | n1 | bytes | [stamp] | frames                     (n1: address and pool, see
-//   program_note.h) others    n0 | n1 | [stamp]                                                  (a note: two words and
-//   a stamp)
+//   program_note.h)
+//   Contents  n0 | n1 | digest | [stamp]
+//   others    n0 | n1 | [stamp]                                                  (a note: two words and a stamp)
 //
 // Bracketed words are there when their flag in word 0 says so. Stamp is always the last word before `old`/frames.
 // Frames: `fresh` row ids of 32 bits, innermost first, padded to a whole word. The stack is those, then the outermost
@@ -55,6 +56,7 @@ enum class Op : std::uint8_t {
   PoolReset = 22,    // note: n1 = pool
   PoolDestroy = 23,  // note: n1 = pool
   Seen = 24,         // note, when sampling: n1 = SeenCounts, of all before this thread's next event
+  Contents = 25,     // see ContentsWord
 };
 
 // word 0 of Alloc, Realloc, Map
@@ -91,6 +93,13 @@ struct F0 {
 // word 0 of notes: Op, kStamped (always set)
 struct N0 {
   static constexpr std::uint64_t kStamped = 1u << 5;
+};
+
+// Contents: n0 | n1 = address | n2 = digest, 0 for none | [stamp]. Before the free or realloc that ends the block.
+struct ContentsWord {
+  static constexpr int kClassShift = 6;  // 2 bits: ContentClass
+  static constexpr std::uint64_t kClassMask = 3;
+  static constexpr int kUnwrittenShift = 8;  // 48 bits: bytes at the end that nobody wrote
 };
 
 constexpr Op op_of(std::uint64_t word0) { return static_cast<Op>(word0 & 0x1f); }

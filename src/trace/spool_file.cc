@@ -155,6 +155,7 @@ Result<ProcessInfo> SpoolFile::process() const {
   info.start_realtime_ns = header->start_realtime_ns;
   info.sample_bytes = header->sample_bytes;
   info.free_stacks = (flags & kSpoolFreeStacks) != 0;
+  info.contents_recorded = (flags & kSpoolContents) != 0;
   info.malloc_bypassed = (flags & kSpoolBypassed) != 0;
   if ((flags & kSpoolForked) != 0) {
     info.fork = ForkOrigin{header->fork_parent_pid,    header->fork_parent_image, header->fork_thread,

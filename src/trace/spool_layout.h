@@ -39,6 +39,7 @@ inline constexpr char kEnvSampleBytes[] = "TARE_SAMPLE_BYTES";  // mean bytes be
 inline constexpr char kEnvSampleSeed[] = "TARE_SAMPLE_SEED";    // for repeatable sampling in tests
 inline constexpr char kEnvRecordEnv[] = "TARE_RECORD_ENV";      // "1": keep the environment in the trace
 inline constexpr char kEnvFreeStacks[] = "TARE_FREE_STACKS";    // "1": frees carry stacks too
+inline constexpr char kEnvContents[] = "TARE_CONTENT";         // "1": blocks are filled, and looked at when they end
 
 // Names inside the spool directory. A spool appears under its final name, complete with header, by rename.
 //   PID.N.spool    N counts the process images of one pid (exec): 0, 1, ...
@@ -72,6 +73,7 @@ enum SpoolFlags : std::uint32_t {
   kSpoolFreeStacks = 32,
   kSpoolOrphaned = 64,   // the launcher died: growing like a standalone spool since
   kSpoolUnheard = 256,   // the program's sandbox forbids it to wake the launcher, which has to look by itself
+  kSpoolContents = 512,  // blocks are filled
   kSpoolBypassed = 128,  // the program has a malloc of its own in front of the recorder's: little is recorded
 };
 
@@ -124,6 +126,7 @@ struct SpoolHeader {
   std::atomic<std::uint64_t> unwind_failures;  // stacks that ended before the outermost frame
   std::atomic<std::uint64_t> nested_events;    // from a signal handler inside a hook
   std::atomic<std::uint64_t> end_stamp;        // with kSpoolEnded
+  std::uint64_t content_table;                 // with kSpoolContents: where the program has its ContentTable
 };
 
 struct ModuleEntry {

@@ -19,6 +19,7 @@ from trace_decoder.records import read_trace
 from trace_decoder.samples import with_clock
 from trace_decoder.tables import (
     ALLOCATION,
+    CONTENTS,
     FREE,
     MAPPING_APPEARS,
     MAPPING_GOES,
@@ -184,7 +185,7 @@ def test_a_command(tare: Tare) -> None:
     assert len(trace.blocks) == 1
 
 
-@pytest.mark.parametrize("options", [(), ("--free-stacks",), ("--sample", "2000")], ids=" ".join)
+@pytest.mark.parametrize("options", [(), ("--free-stacks",), ("--sample", "2000"), ("--content",)], ids=" ".join)
 def test_two_threads(tare: Tare, program: Program, options: tuple[str, ...]) -> None:
     trace = compare(tare, tare.record(program("two_threads.cc"), options=options))
     assert {block.thread for block in trace.blocks} == {0, 1}
@@ -192,6 +193,7 @@ def test_two_threads(tare: Tare, program: Program, options: tuple[str, ...]) -> 
     assert kinds > {ALLOCATION, FREE, REALLOC_END, REALLOC_START, MAPPING_APPEARS, MAPPING_GOES}
     assert any(event.free_stack for event in trace.events) == ("--free-stacks" in options)
     assert any(shape.weight > 1 for shape in trace.shapes) == ("--sample" in options)
+    assert (CONTENTS in kinds) == ("--content" in options)
 
 
 def test_a_thread_of_many_blocks(tare: Tare, program: Program) -> None:

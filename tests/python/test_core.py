@@ -16,7 +16,7 @@ from tare import schema
 
 _core = pytest.importorskip("tare._core", reason="the extension module isn't built")
 
-from tare.core_source import _PROGRAM_TABLES, CoreSource  # noqa: E402
+from tare.core_source import _WALKS, CoreSource  # noqa: E402
 from tare.recording import Recording  # noqa: E402
 
 WORK = "import json\nkept = json.loads(json.dumps([{'k%d' % i: i} for i in range(20000)]))\nprint(len(kept))"
@@ -30,7 +30,7 @@ def tare(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[str]
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("traces") / "json.tare"
-    done = tare("run", "-o", path, "--", sys.executable, "-c", WORK, PYTHONMALLOC="malloc")
+    done = tare("run", "--content", "-o", path, "--", sys.executable, "-c", WORK, PYTHONMALLOC="malloc")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "20000\n"
     assert "next: tare report" in done.stderr
@@ -45,14 +45,15 @@ def test_every_table_is_as_the_schema_says(trace: Path) -> None:
         found = recording.database.rows(f"select column_name, column_type from (describe {table.name})")
         assert found == [(column.name, column.type) for column in table.columns], table.name
     # this program reports nothing and has no pools
-    filled = schema.BY_NAME.keys() - set(_PROGRAM_TABLES)
+    filled = schema.BY_NAME.keys() - set(_WALKS["reading reports"])
     assert all(recording.database.row(f"select count(*) from {name}")[0] for name in filled)
 
 
 def test_the_core_has_no_table_or_column_that_the_schema_forgets(trace: Path) -> None:
     recording = _core.open(str(trace), None, lambda *_: None)
+    walked = [name for names in _WALKS.values() for name in names]
     for table in schema.TABLES:
-        if table.name in ("blocks", "frames", "sites", "stack_sites", "size_classes", *_PROGRAM_TABLES):
+        if table.name in ("blocks", "frames", "sites", "stack_sites", "size_classes", *walked):
             continue
         renamed = {"start": "start_address", "end": "end_address"} if table.name == "modules" else {}
         made = {renamed.get(name, name) for name, _ in recording.table(table.name).columns}
@@ -113,7 +114,13 @@ def test_folding_by_line_changes_no_sum(trace: Path) -> None:
         left, right = (
             r.ledger.findings(lens, by="site_row", all_claims="all") for r, lens in ((by_stack, a), (by_line, b))
         )
-        measure = {"bytes": "bytes_peak", "copied": "calls", "calls": "calls", "end": "bytes_end"}[a.unit]
+        measure = {
+            "bytes": "bytes_peak",
+            "copied": "calls",
+            "calls": "calls",
+            "end": "bytes_end",
+            "unwritten": "bytes_peak",
+        }[a.unit]
         assert {(f.site_row, getattr(f, measure)) for f in left} == {
             (f.site_row, getattr(f, measure)) for f in right
         }, a.name

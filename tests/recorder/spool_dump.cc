@@ -54,6 +54,14 @@ class Cursor {
         event.value = take();
         take_stamp(event);
         break;
+      case trace::Op::Contents:
+        event.api =
+            static_cast<std::uint8_t>(word0 >> trace::ContentsWord::kClassShift & trace::ContentsWord::kClassMask);
+        event.old_length = word0 >> trace::ContentsWord::kUnwrittenShift;
+        event.address = take();
+        event.value = take();
+        take_stamp(event);
+        break;
       default:
         throw std::runtime_error("unknown op " + std::to_string(static_cast<int>(event.op)));
     }

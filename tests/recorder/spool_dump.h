@@ -33,9 +33,9 @@ struct RawEvent {
   std::uint64_t address = 0;
   std::uint64_t requested = 0;  // of a map: length
   std::uint64_t usable = 0;
-  std::uint64_t old = 0;  // of a map: old address
-  std::uint64_t old_length = 0;
-  std::uint64_t value = 0;  // of a note
+  std::uint64_t old = 0;         // of a map: old address
+  std::uint64_t old_length = 0;  // of contents: unwritten bytes
+  std::uint64_t value = 0;       // of a note; of contents: the digest
   double weight = 1;
 };
 

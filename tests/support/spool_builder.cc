@@ -243,6 +243,18 @@ void SpoolBuilder::note(std::uint32_t thread, std::uint64_t stamp, Op op, std::u
   commit(state, {static_cast<std::uint64_t>(op) | N0::kStamped, value, stamp});
 }
 
+void SpoolBuilder::contents(std::uint32_t thread, std::uint64_t stamp, std::uint64_t address,
+                            std::uint64_t unwritten_bytes, ContentClass content_class, std::uint64_t digest) {
+  const bool stamped = stamp != kUnstamped;
+  Thread& state = room(thread, 4, stamp);
+  std::vector<std::uint64_t> words = {static_cast<std::uint64_t>(Op::Contents) | (stamped ? N0::kStamped : 0) |
+                                          static_cast<std::uint64_t>(content_class) << ContentsWord::kClassShift |
+                                          unwritten_bytes << ContentsWord::kUnwrittenShift,
+                                      address, digest};
+  if (stamped) words.push_back(stamp);
+  commit(state, words);
+}
+
 void SpoolBuilder::named(std::uint32_t thread, std::uint64_t stamp, Op op, std::uint64_t value, std::string_view name,
                          std::uint64_t flags) {
   Thread& state = room(thread, 3, stamp);

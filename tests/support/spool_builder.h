@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/content_digest.h"
 #include "trace/spool_event.h"
 #include "trace/spool_layout.h"
 
@@ -62,6 +63,10 @@ class SpoolBuilder {
   void map(std::uint32_t thread, std::uint64_t stamp, trace::MapApi api, std::uint64_t address, std::uint64_t length,
            std::uint64_t old_address, std::uint64_t old_length, const std::vector<std::uint32_t>& stack);
   void note(std::uint32_t thread, std::uint64_t stamp, trace::Op op, std::uint64_t value);
+
+  // Contents: before the free or realloc that ends the block.
+  void contents(std::uint32_t thread, std::uint64_t stamp, std::uint64_t address, std::uint64_t unwritten_bytes,
+                trace::ContentClass content_class, std::uint64_t digest = 0);
 
   // Report (`value`: the address) or PoolCreate (the pool), with the name in the string pool once more.
   void named(std::uint32_t thread, std::uint64_t stamp, trace::Op op, std::uint64_t value, std::string_view name,

@@ -6,12 +6,20 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/content_spool.h"
+#include "support/temp_dir.h"
 #include "support/trace_samples.h"
 #include "trace/expected_events.h"
 #include "trace/open_trace.h"
 
 namespace tare::test {
 namespace {
+
+void write_content_trace(const std::string& path) {
+  const TempDir dir;
+  write_content_spool(dir / "spool");
+  write_trace_of_spool(dir / "spool", path, 100, Ending::End);
+}
 
 std::string describe(const std::string& path) {
   auto opened = trace::open_trace(path);
@@ -48,8 +56,8 @@ TEST(Golden, EveryVersionIsRead) {
   const std::filesystem::path folder = TARE_SOURCE_DIR "/tests/trace/golden";
   if (std::getenv("TARE_WRITE_GOLDEN") != nullptr) {
     const std::string prefix = (folder / ("v" + std::to_string(trace::kTraceVersion) + "-")).string();
-    for (const auto& [name, write] :
-         {std::pair{"example", &write_example_trace}, std::pair{"rich", &write_rich_trace}}) {
+    for (const auto& [name, write] : {std::pair{"example", &write_example_trace}, std::pair{"rich", &write_rich_trace},
+                                      std::pair{"contents", &write_content_trace}}) {
       if (std::filesystem::exists(prefix + name + ".tare")) continue;
       write(prefix + name + ".tare");
       std::ofstream(prefix + name + ".txt") << describe(prefix + name + ".tare");

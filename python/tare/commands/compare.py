@@ -157,6 +157,7 @@ def malloc_calls(command: list[str]) -> int | None:
                 wait_for_all=True,
                 record_environment=False,
                 record_free_stacks=False,
+                record_contents=False,
                 summarize=True,
                 progress=None,
             )

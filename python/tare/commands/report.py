@@ -76,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(USAGE, f"report: --lens names no lens: there are {', '.join(lenses.NAMES)}")
     at_ns = None if options.at in ("peak", "end") else records.parse_time(options.at)
     recording = Recording(CoreSource(options.file, at_ns=at_ns, depth=options.depth))
+    for lens in chosen:
+        lenses.check_runnable(lens, recording.process)
     counted, title = _moment(options.mode, options.at)
     page = None
     if not chosen:

@@ -22,6 +22,7 @@ EXAMPLES = """
 tare run -- ./app --flag
 tare run -o app.tare -- python3 script.py
 tare run --sample 512K -- ./server        long runs: one allocation in 512 KiB, figures scaled
+tare run --content -- ./app               look into blocks, too: what of them is never written
 tare run -q -o app.tare -- make -j4       record a build, no summary
 """
 
@@ -37,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-wait", action="store_true", help="don't wait for processes that outlive the command")
     parser.add_argument("--env", action="store_true", help="keep the environment in the trace (it may hold secrets)")
     parser.add_argument("--free-stacks", action="store_true", help="record where blocks are freed, too")
+    parser.add_argument(
+        "--content",
+        action="store_true",
+        help="look into blocks, too: fills them when allocated, so costs and perturbs more",
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary")
     parser.add_argument("command", nargs="...", metavar="CMD", help="the program and its arguments")
 
@@ -82,6 +88,7 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
         wait_for_all=not options.no_wait,
         record_environment=options.env,
         record_free_stacks=options.free_stacks,
+        record_contents=options.content,
         summarize=not options.quiet,
         progress=None,
     )

@@ -20,7 +20,7 @@ constexpr std::string_view kPreload = "LD_PRELOAD=";
 
 bool is_ours(std::string_view entry) {
   for (const char* name : {trace::kEnvSpoolDir, trace::kEnvSpoolBytes, trace::kEnvSampleBytes, trace::kEnvSampleSeed,
-                           trace::kEnvRecordEnv, trace::kEnvFreeStacks}) {
+                           trace::kEnvRecordEnv, trace::kEnvFreeStacks, trace::kEnvContents}) {
     const std::string_view prefix(name);
     if (entry.size() > prefix.size() && entry.substr(0, prefix.size()) == prefix && entry[prefix.size()] == '=')
       return true;

@@ -153,6 +153,7 @@ Status Launch::start(const Executable& executable) {
   if (options_.sample_seed) number(trace::kEnvSampleSeed, *options_.sample_seed);
   if (options_.environment == RecordEnvironment::Yes) number(trace::kEnvRecordEnv, 1);
   if (options_.free_stacks == RecordFreeStacks::Yes) number(trace::kEnvFreeStacks, 1);
+  if (options_.contents == RecordContents::Yes) number(trace::kEnvContents, 1);
   if (!options_.output.empty()) name_the_spool(options_.output, directory_.path() + "/");
   const Result<pid_t> pid =
       start_process(executable, options_.command, recorded_environment(options_.recorder_library, variables));

@@ -18,6 +18,7 @@ enum class WaitFor : std::uint8_t {
 };
 enum class RecordEnvironment : std::uint8_t { No, Yes };
 enum class RecordFreeStacks : std::uint8_t { No, Yes };
+enum class RecordContents : std::uint8_t { No, Yes };
 enum class Summarize : std::uint8_t {
   WhileRecording,  // replay runs on the events as they are drained; tables are in the cache when launch() returns
   No,              // only the traces
@@ -30,6 +31,7 @@ struct LaunchOptions {
   WaitFor wait_for = WaitFor::AllProcesses;
   RecordEnvironment environment = RecordEnvironment::No;
   RecordFreeStacks free_stacks = RecordFreeStacks::No;
+  RecordContents contents = RecordContents::No;
   Summarize summarize = Summarize::WhileRecording;
   std::uint64_t sample_bytes = 0;  // 0: every allocation
   std::optional<std::uint64_t> sample_seed;

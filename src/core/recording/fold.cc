@@ -162,16 +162,30 @@ Table fold_sizes(const Table& sizes, const Groups& groups, const Lines& lines,
   return folded;
 }
 
-// A line may grow blocks that site_sizes doesn't name (all of them grew on elsewhere): it keeps a stack of its own.
-Table fold_chains(Table chains, const Lines& lines, std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
-  for (Column& column : chains.columns) {
+// A table by stack. A line may grow blocks that site_sizes doesn't name (all of them grew on elsewhere): it keeps a
+// stack of its own.
+Table fold_stacks(Table table, const Lines& lines, std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
+  for (Column& column : table.columns) {
     if (column.name != "stack_id") continue;
     for (std::int64_t& stack : column.ints) {
       const auto known = heaviest.try_emplace(lines.line_of(stack), lines.site_of(stack)).first;
       stack = lines.first_stack(known->second);
     }
   }
-  return chains;
+  return table;
+}
+
+// What is kept by shape and stack, told by the folded ones: several rows then have the same shape.
+Table fold_written(Table written, const Table& sizes, const Groups& groups, const Lines& lines,
+                   std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
+  std::unordered_map<std::int64_t, std::uint32_t> row_of;  // by shape
+  for (std::size_t row = 0; row < sizes.rows(); ++row)
+    row_of.emplace(sizes["shape_id"].ints[row], static_cast<std::uint32_t>(row));
+  for (Column& column : written.columns) {
+    if (column.name != "shape_id") continue;
+    for (std::int64_t& shape : column.ints) shape = std::int64_t{groups.group_of[row_of.at(shape)]};
+  }
+  return fold_stacks(std::move(written), lines, heaviest);
 }
 
 }  // namespace
@@ -181,8 +195,12 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
   const Table& sizes = replayed["site_sizes"];
   std::unordered_map<std::int64_t, std::int64_t> heaviest = heaviest_sites(sizes, lines);
   Tables folded;
-  folded.put(fold_chains(replayed["chains"], lines, heaviest));
-  folded.put(fold_sizes(sizes, group_rows(sizes, lines), lines, heaviest));
+  const Groups groups = group_rows(sizes, lines);
+  folded.put(fold_stacks(replayed["chains"], lines, heaviest));
+  if (const Table* recreated = replayed.find("recreated")) folded.put(fold_stacks(*recreated, lines, heaviest));
+  if (const Table* written = replayed.find("written"))
+    folded.put(fold_written(*written, sizes, groups, lines, heaviest));
+  folded.put(fold_sizes(sizes, groups, lines, heaviest));
   TableBuilder site_table("sites");
   const auto site_id = site_table.column("site_id", ColumnType::Int64);
   const auto site_stack = site_table.column("stack_id", ColumnType::Int64);

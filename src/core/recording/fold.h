@@ -5,9 +5,10 @@
 
 namespace tare::core {
 
-// Tables site_sizes, chains, sites and stack_sites as if a stack were only its naming line: shapes of equal sizes and
-// weight are added up, and each line is one stack and one site (those of the heaviest of its stacks at the peak, in
-// total where the peak has none). Every sum over the tables stays what it was. `sites` as SiteFinder makes them.
+// Tables site_sizes, chains, written, recreated, sites and stack_sites as if a stack were only its naming line: shapes
+// of equal sizes and weight are added up, and each line is one stack and one site (those of the heaviest of its stacks
+// at the peak, in total where the peak has none). Every sum over the tables stays what it was. `sites` as SiteFinder
+// makes them.
 Tables fold_by_line(const Tables& replayed, const Tables& sites);
 
 }  // namespace tare::core

@@ -5,6 +5,7 @@
 #include "core/recording/inherited.h"
 #include "core/recording/size_classes.h"
 #include "core/replay/fresh_tables.h"
+#include "core/replay/observations.h"
 #include "core/replay/program_reports.h"
 #include "core/replay/replay.h"
 #include "core/replay/table_cache.h"
@@ -143,6 +144,20 @@ Result<Recording::ProgramTables> Recording::program_tables(const trace::ReplayPr
   Tables made = reports.finish();
   for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
   result.warnings = reports.warnings();
+  if (!read) result.warnings.push_back(read.error().message);
+  return result;
+}
+
+Result<Recording::ProgramTables> Recording::observation_tables(const trace::ReplayProgress& progress) const {
+  auto opened = trace::open_trace(state_->path);
+  if (!opened) return opened.error();
+  ProgramTables result;
+  std::vector<std::string> warnings;  // said when the tables were made
+  const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
+  Observations observations(opened->dictionary(), opened->info(), inherited ? &*inherited : nullptr);
+  const Status read = opened->replay_into(observations, progress);
+  Tables made = observations.finish();
+  for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
   if (!read) result.warnings.push_back(read.error().message);
   return result;
 }

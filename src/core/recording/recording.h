@@ -32,8 +32,8 @@ class Recording {
   Recording& operator=(Recording&&) noexcept;
   ~Recording();
 
-  // process, site_sizes, chains, timeline, stacks, rows, modules; after find_sites() sites and stack_sites. Null: no
-  // such table.
+  // process, site_sizes, chains, timeline, written, recreated, stacks, rows, modules; after find_sites() sites and
+  // stack_sites. Null: no such table.
   std::shared_ptr<const Table> table(std::string_view name) const;
   const std::vector<std::string>& warnings() const;
 
@@ -57,6 +57,9 @@ class Recording {
     std::vector<std::string> warnings;
   };
   Result<ProgramTables> program_tables(const trace::ReplayProgress& progress) const;
+
+  // Walks the trace once more for what was seen of blocks' contents: tables moments, observations.
+  Result<ProgramTables> observation_tables(const trace::ReplayProgress& progress) const;
 
   // Return addresses of a stack, innermost first, at most `depth`.
   std::vector<trace::RowId> stack_rows(trace::StackId stack, std::size_t depth) const;

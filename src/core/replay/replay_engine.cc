@@ -176,6 +176,12 @@ void ReplayEngine::other(const trace::Event& event) {
       counted_ = true;
       break;
     }
+    case EventKind::Contents:
+      saw_contents(event);
+      break;
+    case EventKind::Digest:
+      contents_.repeated(event.address);
+      break;
     default:
       if (PoolLedger<PoolBooks>::is_pool_event(event.kind)) tell_pools(event);
       break;
@@ -217,6 +223,21 @@ std::optional<HeapBlock> ReplayEngine::heap_block_around(std::uint64_t address) 
   if (!start) return std::nullopt;
   block.address = *start;
   return block;
+}
+
+void ReplayEngine::saw_contents(const trace::Event& event) {
+  before_fall();  // which this note announces: whether the block lived at the peak depends on it
+  const std::uint64_t* word = ledger_.map().find(event.address);
+  contents_.forget_last();
+  if (!word || !BlockMap::is_live(*word)) return;
+  const auto low = static_cast<std::uint32_t>(*word);
+  if ((low & ~kIndexMask) == kInherited) return;  // its shape is another dictionary's
+  const std::uint32_t at = low & kIndexMask;
+  const std::uint32_t shape = (low & ~kIndexMask) == kPlain ? at : chain_blocks_[at].shape;
+  const trace::Shape& facts = dictionary_.shapes[shape];
+  const std::uint32_t born_before_peak = peak_births_ - static_cast<std::uint32_t>(*word >> 32);
+  contents_.ended({shape, facts.stack, facts.requested_bytes, trace::index(event.shape), weight(shape),
+                   static_cast<trace::ContentClass>(event.api & 3), born_before_peak < 1u << 31, epoch_});
 }
 
 ShapeSums ReplayEngine::sums_of(const trace::Shape& shape) const {
@@ -268,6 +289,7 @@ void ReplayEngine::inherit(const LiveSet& live) {
 void ReplayEngine::rise() {
   peak_q_ = gross_q_;
   peak_stamp_ = last_rise_stamp_;
+  peak_births_ = births_;
   ++epoch_;
 }
 

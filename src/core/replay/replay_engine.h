@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/replay/chain_rows.h"
+#include "core/replay/content_sums.h"
 #include "core/replay/ledger.h"
 #include "core/replay/live_set.h"
 #include "core/replay/mappings.h"
@@ -47,6 +48,8 @@ class ReplayEngine {
   const Timeline& timeline() const { return timeline_; }
   const Mappings& mappings() const { return mappings_; }
   const PoolBooks* pools() const { return pools_.get(); }  // null: the program told of none
+  const ContentSums& contents() const { return contents_; }
+  std::uint32_t peak_epoch() const { return epoch_; }
   const LedgerCounts& counts() const { return ledger_.counts(); }
   std::uint64_t map_events() const { return map_events_; }
   std::uint64_t threads() const { return ledger_.threads(); }
@@ -136,6 +139,7 @@ class ReplayEngine {
   std::optional<HeapBlock> heap_block_around(std::uint64_t address);
   PoolBooks::Now pools_now(std::uint64_t stamp) const { return {(stamp - origin_) >> kAgeShift, epoch_, births_}; }
   void apply(const PoolBooks::Change& change);
+  void saw_contents(const trace::Event& event);
 
   const trace::Dictionary& dictionary_;
   const trace::ProcessInfo& info_;
@@ -158,6 +162,7 @@ class ReplayEngine {
   std::uint64_t last_rise_stamp_ = 0;
   std::uint64_t origin_ = 0;
   std::uint64_t peak_stamp_ = 0;
+  std::uint32_t peak_births_ = 0;          // births_ at the peak
   std::optional<std::uint64_t> at_stamp_;  // emptied when passed
 
   std::vector<std::uint64_t> weights_q_;  // by shape, filled only where sampled
@@ -171,6 +176,7 @@ class ReplayEngine {
   ChainRows chains_;
   Timeline timeline_;
   Mappings mappings_;
+  ContentSums contents_;
   std::uint64_t map_events_ = 0;
   std::unique_ptr<PoolBooks> pools_;
   Ledger<ReplayEngine> ledger_;

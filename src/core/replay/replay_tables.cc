@@ -395,6 +395,7 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.number("peak_rss_bytes",
              info.peak_rss_bytes ? std::optional<std::int64_t>(whole(info.peak_rss_bytes)) : std::nullopt);
   row.number("sample_bytes", whole(info.sample_bytes));
+  row.number("contents_recorded", std::int64_t{info.contents_recorded ? 1 : 0});
   row.number("events", whole(counts.alloc_events + counts.free_events + counts.realloc_events));
   row.number("alloc_events", whole(counts.alloc_events));
   row.number("free_events", whole(counts.free_events));
@@ -464,6 +465,15 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   tables.put(site_sizes.take());
   tables.put(chains_table(engine));
   tables.put(timeline_table(engine, clock));
+  const auto facts = [&](std::uint32_t shape) {
+    double ended = 0;
+    for (std::size_t age = 0; age < kAgeClasses; ++age) ended += static_cast<double>(engine.ended(shape, age));
+    const trace::Shape& one = dictionary.shapes[shape];
+    const double weight = info.sample_bytes != 0 ? one.weight : 1.0;
+    return ContentSums::ShapeFacts{one.stack, one.requested_bytes, ended, weight};
+  };
+  tables.put(engine.contents().written_table(facts, engine.peak_epoch()));
+  tables.put(engine.contents().recreated_table());
   tables.put(stacks_table(names.dictionary));
   tables.put(rows_table(names.dictionary));
   tables.put(modules_table(names.dictionary));

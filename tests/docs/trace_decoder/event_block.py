@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trace_decoder.cursor import Cursor, Damage, unpack, unzigzag
 from trace_decoder.event_models import AddressModel, SymbolModel
 from trace_decoder.tables import (
     ALLOCATION,
+    CONTENTS,
+    DIGEST,
     FREE,
     MAPPING_APPEARS,
     MAPPING_GOES,
@@ -18,7 +22,7 @@ from trace_decoder.tables import (
 )
 
 FIRST_SHAPE = 32
-FIRST_NOTE, LAST_NOTE = 8, 24
+FIRST_NOTE, LAST_NOTE = 8, 26
 NOTES_OF_NAMES = {15, 17}
 NOTES_OF_SHAPES = {18, 20}
 COLUMNS = 11
@@ -50,6 +54,7 @@ class EventBlock:
         self.events: list[Event] = []
         while len(self.events) < self.event_records:
             self.decode_event()
+        self.name_contents()
         for column in self.columns:
             column.expect_end()
         if len(self.events) != self.event_records or self.stamp != first_stamp + stamp_range:
@@ -93,11 +98,23 @@ class EventBlock:
             self.symbols.remember(token)
 
     def may_refer(self, kind: int, entry: int) -> bool:
+        if kind == CONTENTS:
+            return 1 <= entry <= 2**32 - 1
         if entry == 0 or kind > LAST_NOTE:
             return True
         if kind in NOTES_OF_NAMES:
             return entry <= len(self.names)
         return kind in NOTES_OF_SHAPES and entry <= self.shape_count and self.shapes[entry - 1].is_mapping
+
+    def name_contents(self) -> None:
+        """A note of contents without an address is about the block that the next event ends, after the note's digest."""
+        for i, note in enumerate(self.events):
+            if note.kind != CONTENTS or note.address != 0:
+                continue
+            after = [event for event in self.events[i + 1 : i + 3] if event.kind != DIGEST]
+            if not after or after[0].kind not in (FREE, REALLOC_END):
+                raise Damage("contents of a block that nothing ends")
+            self.events[i] = replace(note, address=after[0].address)
 
     def step(self) -> None:
         step = self.columns[STAMP_STEPS].byte()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from trace_decoder.tables import (
     ALLOCATION,
+    DIGEST,
     FREE,
     MAPPING_GOES,
     REALLOC_END,
@@ -67,4 +68,4 @@ def is_first_of_two(trace: Trace, event: Event) -> bool:
     """Whether the call has a record more, which then counts as the made event."""
     if event.kind == MAPPING_GOES:
         return trace.shapes[event.entry].api == MREMAP
-    return event.kind == REALLOC_END
+    return event.kind in (REALLOC_END, DIGEST)

@@ -1,0 +1,249 @@
+// Filling, the table of filled blocks, and the look at the end.
+#include "recorder/contents.h"
+
+#include <cstring>
+
+#include <sys/mman.h>
+
+#include "recorder/real.h"
+#include "recorder/syscall.h"
+
+namespace tare::recorder {
+
+constinit Contents contents_of_blocks;
+
+namespace {
+
+using trace::ContentClass;
+using trace::ContentOrigin;
+using trace::ContentTable;
+using trace::ContentWord;
+
+constexpr std::uint64_t kPage = 4096;  // or a part of a larger one
+constexpr std::uint64_t kBatchPages = 512;
+
+std::uint8_t* bytes_at(std::uint64_t address) { return reinterpret_cast<std::uint8_t*>(address); }
+
+void* map_zeros(std::uint64_t bytes) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  const long base = sys::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  return sys::failed(base) ? nullptr : reinterpret_cast<void*>(base);
+}
+
+// Which of the pages from `start` on are in memory. False: the kernel doesn't say.
+bool look_up_pages(std::uint64_t start, std::uint64_t pages, unsigned char* present) {
+  return !sys::failed(
+      sys::call(SYS_mincore, static_cast<long>(start), static_cast<long>(pages * kPage), sys::word(present)));
+}
+
+void fill_bytes(std::uint64_t start, std::uint64_t end) { std::memset(bytes_at(start), trace::kFillByte, end - start); }
+
+// What untouched pages hold is known: zeros.
+ContentOrigin fill_present(std::uint64_t start, std::uint64_t end) {
+  const std::uint64_t first = (start + kPage - 1) / kPage * kPage;
+  const std::uint64_t last = end / kPage * kPage;
+  ContentOrigin origin = ContentOrigin::Filled;
+  fill_bytes(start, first);
+  for (std::uint64_t at = first; at < last;) {
+    unsigned char present[kBatchPages];
+    const std::uint64_t left = (last - at) / kPage;
+    const std::uint64_t pages = left < kBatchPages ? left : kBatchPages;
+    const bool is_known = look_up_pages(at, pages, present);
+    for (std::uint64_t i = 0; i < pages; ++i, at += kPage) {
+      if (!is_known || (present[i] & 1) != 0)
+        fill_bytes(at, at + kPage);
+      else
+        origin = ContentOrigin::Zeroed;
+    }
+  }
+  fill_bytes(last, end);
+  return origin;
+}
+
+ContentOrigin fill(std::uint64_t start, std::uint64_t end) {
+  if (end - start >= trace::kUntouchedBytes) return fill_present(start, end);
+  fill_bytes(start, end);
+  return ContentOrigin::Filled;
+}
+
+std::uint64_t mark_of(std::uint64_t start, std::uint64_t end, ContentOrigin origin) {
+  return trace::high_water({bytes_at(start), end - start}, origin);
+}
+
+// As mark_of a block with untouched pages, which aren't touched by it.
+std::uint64_t mark_of_present(std::uint64_t start, std::uint64_t end) {
+  const std::uint64_t first = (start + kPage - 1) / kPage * kPage;
+  std::uint64_t last = end / kPage * kPage;
+  if (const std::uint64_t mark = mark_of(last, end, ContentOrigin::Zeroed); mark != 0) return last + mark - start;
+  while (last > first) {
+    unsigned char present[kBatchPages];
+    const std::uint64_t left = (last - first) / kPage;
+    const std::uint64_t pages = left < kBatchPages ? left : kBatchPages;
+    const std::uint64_t from = last - pages * kPage;
+    const bool is_known = look_up_pages(from, pages, present);
+    for (std::uint64_t i = pages; i-- > 0;) {
+      if (is_known && (present[i] & 1) == 0) continue;
+      const std::uint64_t page = from + i * kPage;
+      if (const std::uint64_t mark = mark_of(page, page + kPage, ContentOrigin::Zeroed); mark != 0)
+        return page + mark - start;
+    }
+    last = from;
+  }
+  return mark_of(start, first, ContentOrigin::Zeroed);
+}
+
+}  // namespace
+
+bool Contents::prepare() {
+  leaves_ = static_cast<std::atomic<Word*>*>(map_zeros(ContentTable::kBytes));
+  return leaves_ != nullptr;
+}
+
+Contents::Word* Contents::find(std::uint64_t address) const {
+  if (!ContentTable::covers(address)) return nullptr;
+  Word* leaf = leaves_[ContentTable::leaf_of(address)].load(std::memory_order_acquire);
+  return leaf == nullptr ? nullptr : leaf + ContentTable::word_of(address);
+}
+
+Contents::Word* Contents::make(std::uint64_t address) {
+  if (!ContentTable::covers(address)) return nullptr;
+  std::atomic<Word*>& slot = leaves_[ContentTable::leaf_of(address)];
+  Word* leaf = slot.load(std::memory_order_acquire);
+  if (TARE_UNLIKELY(leaf == nullptr)) {
+    constexpr std::uint64_t kLeafBytes = ContentTable::kLeafWords * sizeof(Word);
+    Word* const made = static_cast<Word*>(map_zeros(kLeafBytes));
+    if (made == nullptr) return nullptr;
+    if (slot.compare_exchange_strong(leaf, made, std::memory_order_acq_rel))
+      leaf = made;
+    else
+      sys::munmap(made, kLeafBytes);  // another thread was first
+  }
+  return leaf + ContentTable::word_of(address);
+}
+
+void Contents::keep(std::uint64_t address, std::uint64_t slop, ContentOrigin origin) {
+  Word* const word = make(address);
+  if (word != nullptr) word->store(ContentWord{origin, 0, slop}.bits(), std::memory_order_relaxed);
+}
+
+void Contents::born(const Block& block) {
+  const std::uint64_t slop = block.usable - block.requested;
+  Word* const word = make(block.address);
+  if (word == nullptr) return;
+  const bool is_known = block.maker == Maker::Allocator && slop <= ContentWord::kMostSlop;
+  ContentOrigin origin = ContentOrigin::Unknown;
+  if (is_known) {
+    origin = block.api == trace::AllocApi::Calloc ? ContentOrigin::Zeroed
+                                                  : fill(block.address, block.address + block.requested);
+  }
+  word->store(is_known ? ContentWord{origin, 0, slop}.bits() : 0, std::memory_order_relaxed);
+}
+
+bool Contents::was_seen(std::uint64_t digest) {
+  std::atomic<std::uint16_t>& slot = digests_[digest % kDigests];
+  const auto tag = static_cast<std::uint16_t>(digest / kDigests | 1);
+  if (slot.load(std::memory_order_relaxed) == tag) return true;
+  slot.store(tag, std::memory_order_relaxed);
+  return false;
+}
+
+std::uint64_t Contents::mark(std::uint64_t address, std::uint64_t requested, ContentOrigin origin) const {
+  if (!may_read(address, requested)) return requested;
+  const bool may_be_untouched = origin == ContentOrigin::Zeroed && requested >= trace::kUntouchedBytes;
+  return may_be_untouched ? mark_of_present(address, address + requested)
+                          : mark_of(address, address + requested, origin);
+}
+
+SeenContents Contents::take(std::uint64_t address, TakenContents& taken) {
+  Word* const word = find(address);
+  const std::uint32_t bits = word == nullptr ? 0 : word->load(std::memory_order_relaxed);
+  if (bits == 0) return {};
+  word->store(0, std::memory_order_relaxed);
+  taken.word = ContentWord::of(bits);
+  taken.usable = usable_bytes(bytes_at(address), 0);
+  if (taken.usable < taken.word.slop) {  // another block than the one that was kept
+    taken = {};
+    return {};
+  }
+  taken.requested = taken.usable - taken.word.slop;
+  SeenContents seen;
+  seen.unwritten_bytes = taken.requested - mark(address, taken.requested, taken.word.origin);
+  return seen;
+}
+
+SeenContents Contents::ended(std::uint64_t address) {
+  TakenContents taken;
+  SeenContents seen = take(address, taken);
+  if (taken.requested == 0 || taken.requested > trace::kMostDigestedBytes) return seen;
+  if (!may_read(address, taken.requested)) return seen;
+  const std::span<const std::uint8_t> written{bytes_at(address), taken.requested - seen.unwritten_bytes};
+  seen.content_class = trace::content_class(written);
+  if (seen.content_class == ContentClass::None || seen.content_class == ContentClass::Zeros) return seen;
+  const std::uint64_t digest = trace::content_digest(written);
+  if (was_seen(digest)) seen.digest = digest;
+  return seen;
+}
+
+void Contents::grown(const TakenContents& taken, const Block& block) {
+  const std::uint64_t slop = block.usable - block.requested;
+  ContentOrigin origin = taken.word.origin;
+  if (origin == ContentOrigin::Unknown || slop > ContentWord::kMostSlop) return;
+  const std::uint64_t from = taken.word.asked != 0 ? taken.usable : taken.requested;
+  if (block.requested > from) {
+    const ContentOrigin added = fill(block.address + from, block.address + block.requested);
+    if (added == ContentOrigin::Zeroed) origin = ContentOrigin::Zeroed;
+  }
+  keep(block.address, slop, origin);
+}
+
+void Contents::put_back(std::uint64_t address, const TakenContents& taken) {
+  Word* const word = find(address);
+  if (word != nullptr) word->store(taken.word.bits(), std::memory_order_relaxed);
+}
+
+void Contents::asked_usable(std::uint64_t address) {
+  Word* const word = find(address);
+  const std::uint32_t bits = word == nullptr ? 0 : word->load(std::memory_order_relaxed);
+  if (bits != 0) word->store(bits | ContentWord{ContentOrigin::Unknown, 1, 0}.bits(), std::memory_order_relaxed);
+}
+
+// A block can only be unreadable where it has a page of its own: coroutines' stacks with a guard page are made so.
+bool Contents::may_read(std::uint64_t address, std::uint64_t bytes) const {
+  const std::uint32_t count = unreadable_count_.load(std::memory_order_acquire);
+  if (TARE_LIKELY(count == 0) || bytes < kPage) return true;
+  if (count > kRanges) return false;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t end = unreadable_[i].end.load(std::memory_order_acquire);
+    if (address < end && unreadable_[i].start.load(std::memory_order_relaxed) < address + bytes) return false;
+  }
+  return true;
+}
+
+void Contents::protection_changed(std::uint64_t address, std::uint64_t bytes, int protection) {
+  const std::uint64_t end = (address + bytes + kPage - 1) / kPage * kPage;
+  if ((protection & PROT_READ) != 0) {
+    const std::uint32_t count = unreadable_count_.load(std::memory_order_acquire);
+    for (std::uint32_t i = 0; i < count && i < kRanges; ++i) {
+      Range& range = unreadable_[i];
+      const std::uint64_t range_end = range.end.load(std::memory_order_acquire);
+      if (address <= range.start.load(std::memory_order_relaxed) && range_end <= end)
+        range.end.store(0, std::memory_order_release);
+    }
+    return;
+  }
+  if (find(address / kPage * kPage) == nullptr) return;  // far from any block: thread stacks, generated code
+  for (Range& range : unreadable_) {
+    std::uint64_t unused = 0;
+    if (!range.end.compare_exchange_strong(unused, 1, std::memory_order_acq_rel)) continue;
+    range.start.store(address, std::memory_order_relaxed);
+    range.end.store(end, std::memory_order_release);
+    const auto used = static_cast<std::uint32_t>(&range - unreadable_ + 1);
+    std::uint32_t count = unreadable_count_.load(std::memory_order_relaxed);
+    while (count < used && !unreadable_count_.compare_exchange_weak(count, used, std::memory_order_acq_rel)) {
+    }
+    return;
+  }
+  unreadable_count_.store(kRanges + 1, std::memory_order_release);
+}
+
+}  // namespace tare::recorder

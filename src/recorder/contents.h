@@ -1,0 +1,80 @@
+// What blocks hold, for recordings with contents: filled when they begin, looked at when they end.
+//
+// Only bytes that the program asked for are filled, never those that it may have written already: of a grown block the
+// new part, of calloc's none. Pages that the system gave and nobody touched stay untouched. No locks, no allocation: a
+// block belongs to the thread that makes or ends it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/record.h"
+#include "trace/content_digest.h"
+#include "trace/content_table.h"
+
+namespace tare::recorder {
+
+// What an ended block held. Blocks that were written to their end, with contents not seen before, tell nothing.
+struct SeenContents {
+  std::uint64_t unwritten_bytes = 0;  // at its end
+  std::uint64_t digest = 0;           // 0: none, or not seen before
+  trace::ContentClass content_class = trace::ContentClass::Other;
+
+  bool tells() const { return unwritten_bytes != 0 || digest != 0; }
+};
+
+// A block that realloc is about to take: off the table meanwhile, because its address may be another thread's next.
+struct TakenContents {
+  trace::ContentWord word{trace::ContentOrigin::Unknown, 0, 0};
+  std::uint64_t requested = 0;
+  std::uint64_t usable = 0;
+};
+
+class Contents {
+ public:
+  // False: no address space for the table.
+  bool prepare();
+  const void* table() const { return leaves_; }
+
+  void born(const Block& block);
+  // Looks at a block before it's freed, and forgets it.
+  SeenContents ended(std::uint64_t address);
+
+  // Around a realloc: the first looks and takes; then one of the others.
+  SeenContents take(std::uint64_t address, TakenContents& taken);
+  void grown(const TakenContents& taken, const Block& block);
+  void put_back(std::uint64_t address, const TakenContents& taken);
+
+  // The program asked malloc_usable_size: what it writes beyond its request must survive a realloc.
+  void asked_usable(std::uint64_t address);
+
+  // The program changes what may be read: blocks in there aren't looked at until it may be again.
+  void protection_changed(std::uint64_t address, std::uint64_t bytes, int protection);
+
+ private:
+  using Word = trace::ContentTable::Word;
+  struct Range {
+    std::atomic<std::uint64_t> start;
+    std::atomic<std::uint64_t> end;  // 0: not in use
+  };
+
+  Word* find(std::uint64_t address) const;  // null: no leaf there
+  Word* make(std::uint64_t address);        // null: no memory
+  bool may_read(std::uint64_t address, std::uint64_t bytes) const;
+  std::uint64_t mark(std::uint64_t address, std::uint64_t requested, trace::ContentOrigin origin) const;
+  bool was_seen(std::uint64_t digest);
+  void keep(std::uint64_t address, std::uint64_t slop, trace::ContentOrigin origin);
+
+  std::atomic<Word*>* leaves_ = nullptr;
+  // Contents met before, by digest: what isn't in is new, or long ago. 128 KiB lie in the second-level cache.
+  static constexpr std::uint32_t kDigests = 1 << 16;
+  std::atomic<std::uint16_t> digests_[kDigests] = {};
+
+  static constexpr int kRanges = 32;
+  Range unreadable_[kRanges] = {};
+  std::atomic<std::uint32_t> unreadable_count_{0};  // ranges in use; more than kRanges: no large block is looked at
+};
+
+extern Contents contents_of_blocks;
+
+}  // namespace tare::recorder

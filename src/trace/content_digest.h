@@ -1,0 +1,77 @@
+// What a block's bytes are, in a number and a word: for telling equal contents without keeping them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "trace/content_pattern.h"
+
+namespace tare::trace {
+
+enum class ContentClass : std::uint8_t {
+  Other = 0,
+  Text = 1,   // its first bytes are characters, up to a NUL where one ends it
+  Zeros = 2,  // nothing but zeros
+  None = 3,   // nothing was written
+};
+
+// Blocks above get no digest: a digest of some of the bytes would say "equal" of blocks that aren't, and hashing all of
+// a large block when it is freed costs more than the program's own work on it. Contents worth sharing are small.
+inline constexpr std::uint64_t kMostDigestedBytes = 4096;
+
+// 56 bits: SQL's integers have 63, and as a varint it takes 8 bytes instead of 10. Among a million different contents
+// two share a digest with a probability of 10^-5.
+inline constexpr std::uint64_t kDigestMask = (std::uint64_t{1} << 56) - 1;
+
+namespace content_internal {
+
+// Both halves of the 128-bit product folded: every input bit reaches every output bit.
+inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
+  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+inline constexpr std::uint64_t kOdd1 = 0x9e3779b97f4a7c15;
+inline constexpr std::uint64_t kOdd2 = 0xbf58476d1ce4e5b9;
+
+}  // namespace content_internal
+
+// Of the bytes and their number. 16 bytes a multiplication. Never 0.
+inline std::uint64_t content_digest(std::span<const std::uint8_t> bytes) {
+  using content_internal::fold;
+  using content_internal::kOdd1;
+  using content_internal::kOdd2;
+  using content_internal::word_at;
+  const std::uint8_t* at = bytes.data();
+  std::uint64_t left = bytes.size();
+  std::uint64_t hash = left * kOdd1 ^ kOdd2;
+  for (; left >= 16; at += 16, left -= 16) hash = fold(word_at(at) ^ hash, word_at(at + 8) ^ kOdd1);
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  for (std::uint64_t i = 0; i < left; ++i) (i < 8 ? low : high) |= std::uint64_t{at[i]} << (i % 8 * 8);
+  hash = fold(low ^ hash, high ^ kOdd2);
+  hash = fold(hash ^ kOdd2, kOdd1) & kDigestMask;
+  return hash == 0 ? 1 : hash;
+}
+
+// By the first 32 bytes; zeros by all.
+inline ContentClass content_class(std::span<const std::uint8_t> bytes) {
+  constexpr std::size_t kLooked = 32;
+  if (bytes.empty()) return ContentClass::None;
+  if (bytes[0] == 0) {
+    for (const std::uint8_t byte : bytes) {
+      if (byte != 0) return ContentClass::Other;
+    }
+    return ContentClass::Zeros;
+  }
+  std::size_t i = 0;
+  for (; i < bytes.size() && i < kLooked && bytes[i] != 0; ++i) {
+    const bool is_character = bytes[i] >= 0x20 ? bytes[i] != 0x7f : bytes[i] >= '\t' && bytes[i] <= '\r';
+    if (!is_character) return ContentClass::Other;
+  }
+  // Of a number's bytes the first may be a letter, too: one or two characters before a NUL are no text.
+  const bool is_ended = i == bytes.size() || i == kLooked;
+  return is_ended || i >= 3 ? ContentClass::Text : ContentClass::Other;
+}
+
+}  // namespace tare::trace
