@@ -72,7 +72,15 @@ class Recording:
         from tare import lenses
         from tare.ledger import Ledger
 
-        return Ledger(self.database, self._lens_names or lenses.NAMES)
+        runnable = lenses.load_runnable(self._lens_names or lenses.NAMES, self.process)
+        return Ledger(self.database, [lens.name for lens in runnable])
+
+    def run_lenses_of(self, other: Recording) -> None:
+        """Only lenses that run over `other`, too; before the ledger is asked for. Else tare would differ by what was asked."""
+        from tare import lenses
+
+        mine = self._lens_names or lenses.NAMES
+        self._lens_names = [lens.name for lens in lenses.load_runnable(mine, other.process)]
 
     @property
     def sampled(self) -> bool:

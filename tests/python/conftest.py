@@ -38,4 +38,8 @@ def busy() -> Handmade:
     temporary = source.stack("format@/src/format.c:30", "main@/src/main.c:8")
     source.blocks(temporary, 40, 40, total=50_000, peak=1, freed_within_16=50_000, freed_later=0)
     source.size_class(40, 40, 24)
+    source.tables["written"].append(
+        {"shape_id": 3, "stack_id": temporary, "requested_bytes": 40, "max_high_water_bytes": 40, "within_48": 50_000.0}
+    )
+    source.tables["recreated"].append({"stack_id": temporary, "digest": 1, "requested_bytes": 40, "times": 100.0})
     return source

@@ -76,7 +76,7 @@ class Handmade:
         rows.append(
             {"shape_id": len(rows), "stack_id": stack, "api": "malloc", "align_bytes": 0, "requested_bytes": requested,
              "usable_bytes": usable, "header_bytes": header, "weight": 1.0, "total_blocks": total, "peak_blocks": peak,
-             "end_blocks": end, "byte_ns": (usable + header) * max(peak, end) * 1e9, "freed_later": total - end,
+             "end_blocks": end, "inherited": 0, "byte_ns": (usable + header) * max(peak, end) * 1e9, "freed_later": total - end,
              **more}
         )  # fmt: skip
         return len(rows) - 1
@@ -95,6 +95,11 @@ class Handmade:
     def chain(self, stack: int, **columns: Any) -> None:
         zero = {c.name: 0 for c in schema.BY_NAME["chains"].columns}
         self.tables["chains"].append({**zero, "stack_id": stack, "kind": "realloc", **columns})
+
+    def with_contents(self) -> Handmade:
+        """As if recorded with --content: lenses that need it run."""
+        self._process["contents_recorded"] = 1
+        return self
 
     def recording(self) -> Recording:
         return Recording(self)

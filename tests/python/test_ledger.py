@@ -70,4 +70,4 @@ def test_sites_merge_by_the_line_that_names_them(made: Handmade) -> None:
 def test_an_empty_recording_has_no_findings(made: Handmade) -> None:
     recording = made.recording()
     assert recording.moments["peak"].tare_bytes == 0
-    assert [recording.ledger.findings(lens) for lens in recording.ledger.lenses] == [[]] * len(lenses.NAMES)
+    assert [recording.ledger.findings(lens) for lens in recording.ledger.lenses] == [[]] * len(recording.ledger.lenses)

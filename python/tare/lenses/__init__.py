@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tare.errors import USAGE, TareError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from tare.lenses.lens import Lens
 
-# Adding a lens: one file with a LENS, one name here. Tare lenses first (slop, then what the allocator adds), then those
+# Adding a lens: one file with a LENS, one name here. Tare lenses first (what is never written, then slop, then what the allocator adds), then those
 # whose bytes are only potential.
-NAMES = ("slop", "headers", "growth", "churn", "live-at-exit")
+NAMES = ("unwritten", "slop", "headers", "growth", "churn", "recreated", "live-at-exit")
 
 
 def load(name: str) -> Lens:
@@ -32,3 +34,18 @@ def load_named(names: str) -> list[Lens]:
 
 def load_all() -> list[Lens]:
     return [load(name) for name in NAMES]
+
+
+def load_runnable(names: Sequence[str], process: Mapping[str, Any]) -> list[Lens]:
+    """Those of `names` that a recording has something for, in the order of NAMES."""
+    found = [load(name) for name in NAMES if name in names]
+    return [lens for lens in found if lens.needs == "events" or process["contents_recorded"]]
+
+
+def check_runnable(lens: Lens, process: Mapping[str, Any]) -> None:
+    """What was asked for by name and can't run is an error, not silence."""
+    if lens.needs == "contents" and not process["contents_recorded"]:
+        raise TareError(
+            USAGE,
+            f"lens {lens.name} needs the blocks' contents, which weren't recorded: record with tare run --content",
+        )

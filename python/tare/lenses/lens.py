@@ -47,3 +47,4 @@ class Lens(NamedTuple):
     order: str  # ranking of findings, descending; never cumulative bytes alone
     unit: str  # what the summary shows of a finding: a format over its columns
     advise: Callable[[Evidence], Advice]
+    needs: Literal["events", "contents"] = "events"  # contents: runs only over recordings made with --content

@@ -26,6 +26,7 @@ _LENS_MEASURES = {
     "copied": ("bytes_total",),
     "calls": ("bytes_total",),
     "end": ("bytes_end",),
+    "unwritten": ("bytes_peak", "bytes_total"),
 }
 
 
@@ -59,6 +60,8 @@ class Change(NamedTuple):
 
 
 def between(before: Recording, after: Recording) -> Change:
+    before.run_lenses_of(after)
+    after.run_lenses_of(before)
     moments: dict[str, dict[str, tuple[float, float]]] = {}
     for name in ("peak", "end", "total"):
         pairs = {

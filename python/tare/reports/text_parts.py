@@ -34,6 +34,8 @@ def caveats(recording: Recording) -> list[str]:
     status = process["wait_status"]
     if status is not None and os.WIFSIGNALED(status):
         lines.append(f"the program was killed by signal {os.WTERMSIG(status)}; everything up to then is here")
+    if process["contents_recorded"]:
+        lines.append("contents recorded: blocks were filled, so pages and time are more than the program's own")
     if process["impossible_events"]:
         lines.append(
             f"{plural(process['impossible_events'], 'event contradicts', 'events contradict')} others: a bug in Tare"
@@ -125,6 +127,8 @@ def amount(finding: Finding, lens: Lens) -> str:
         return f"{human_bytes(copied)} copied" if copied else f"{human_count(finding.calls)} steps"
     if lens.unit == "calls":
         return f"{human_count(finding.calls)} calls"
+    if lens.unit == "unwritten":
+        return human_bytes(finding.bytes_peak) if finding.bytes_peak else f"{human_count(finding.calls)} calls"
     if lens.unit == "end":
         return human_bytes(finding.bytes_end or 0)
     return human_bytes(finding.bytes_peak or 0)

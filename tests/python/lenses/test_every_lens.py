@@ -35,7 +35,7 @@ def test_words_and_claims(name: str, busy: Handmade) -> None:
 
 @pytest.mark.parametrize("name", lenses.NAMES)
 def test_both_engines_find_the_same(name: str, busy: Handmade) -> None:
-    ledgers = [Recording(busy, engine=engine).ledger for engine in (Database, SmallDatabase)]
+    ledgers = [Recording(busy.with_contents(), engine=engine).ledger for engine in (Database, SmallDatabase)]
     for by in ("site_id", "site_row"):
         in_duckdb, in_sqlite = (ledger.findings(lenses.load(name), by=by, all_claims="all") for ledger in ledgers)
         assert in_duckdb

@@ -47,7 +47,11 @@ def test_the_width_is_kept(busy: Handmade) -> None:
     busy.nameless = [("/" + "long/" * 30 + "app", "replaced")]
     for width in (40, 60, 66, 80, 132):
         for lens in (None, ",".join(lenses.NAMES)):
-            long = [line for line in text(busy.recording(), lens, width=width).splitlines() if len(line) > width]
+            long = [
+                line
+                for line in text(busy.with_contents().recording(), lens, width=width).splitlines()
+                if len(line) > width
+            ]
             assert not long
 
 

@@ -1,0 +1,70 @@
+"""Recreated: the same contents, built and thrown away over and over."""
+
+from __future__ import annotations
+
+from tare.lenses.lens import Advice, Confidence, Evidence, Lens
+from tare.units import exact, human_bytes, human_count, percent
+
+_CLAIMS = """
+with made as (
+  select stack_id, sum(total_blocks) as total_blocks from site_sizes group by stack_id
+),
+again as (
+  select stack_id, sum(times) as times, sum(near_times) as near_times, sum(bytes) as bytes, count(*) as contents,
+         max(times) as most_times, max(requested_bytes) as largest, max_by(content_class, times) as content_class,
+         max_by(requested_bytes, times) as commonest_bytes
+  from recreated group by stack_id
+)
+select cast(null as bigint) as shape_id, a.stack_id, cast(0 as double) as blocks, cast(0 as double) as bytes_peak, cast(0 as double) as bytes_end, a.bytes as bytes_total,
+       cast(0 as double) as byte_ns, a.times as calls,
+       a.near_times, a.contents, a.most_times, a.largest, a.content_class, a.commonest_bytes,
+       m.total_blocks
+from again a join made m on m.stack_id = a.stack_id
+"""
+
+
+def _advise(evidence: Evidence) -> Advice:
+    calls, near = evidence["calls"], evidence["near_times"]
+    kind = {"text": "texts", "zeros": "zeros"}.get(evidence["content_class"], "contents")
+    seen = (
+        f"{percent(calls, evidence['total_blocks'], 0)} of the blocks held {kind} that had been built and freed before, "
+        f"{human_count(evidence['contents'])} different, the commonest {human_count(evidence['most_times'])} times"
+    )
+    sure: Confidence = "medium" if evidence["commonest_bytes"] > 32 or evidence["content_class"] == "text" else "low"
+    if near >= 0.5 * calls:
+        what = f"Keep the last 8 instead of freeing them: saves {human_count(near)} of {human_count(calls)} rebuilds"
+    else:
+        what = "Keep them in a table by key (AtomTable for text)"
+        what += f": saves up to {human_count(calls)} rebuilds"
+    return Advice(
+        f"{what} and {human_bytes(evidence['bytes_total'])} of allocation: {seen}, up to {exact(evidence['largest'])} bytes",
+        sure,
+    )
+
+
+LENS = Lens(
+    name="recreated",
+    question="Which sites build the same contents again and again, only to throw them away?",
+    why="Building is what costs: the allocation, the parsing or formatting, the free. Whoever keeps the last few pays once.",
+    threshold="at least 1,000 rebuilds and 0.5 % of all calls, more than half of the site's blocks, each of its contents four times on average: "
+    "below, equal contents are chance",
+    false_positives="Small nodes that begin alike, and contents full of pointers where the allocator hands out the same addresses again. "
+    "Contents are compared up to 4,096 bytes; the first time isn't counted, nor what comes back after 65,536 others.",
+    remedy="A cache that holds the last few, or a table of what was made; AtomTable where it is text.",
+    weight="potential",
+    sampling="scaled",
+    tables=("site_sizes", "recreated"),
+    claims=_CLAIMS,
+    evidence={name: f"sum({name})" for name in ("near_times", "contents", "total_blocks")}
+    | {
+        "most_times": "max(most_times)",
+        "largest": "max(largest)",
+        "content_class": "max_by(content_class, calls)",
+        "commonest_bytes": "max_by(commonest_bytes, calls)",
+    },
+    shown="calls >= 1000 and calls >= 0.005 * $calls_total and calls > 0.5 * total_blocks and calls >= 4 * contents",
+    order="calls, bytes_total",
+    unit="calls",
+    advise=_advise,
+    needs="contents",
+)

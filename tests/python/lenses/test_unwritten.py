@@ -1,0 +1,96 @@
+"""Unwritten: a maximum over all blocks of a site, with the size that would have served."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from handmade import Handmade
+from tare.errors import TareError
+from tare.ledger import Finding
+from tare.lenses import check_runnable, load
+from tare.recording import Recording
+
+
+@pytest.fixture
+def seen() -> Handmade:
+    """An empty recording with contents, to fill."""
+    return Handmade().with_contents()
+
+
+def partly(made: Handmade, shape: int, mark: int, total: float, **columns: Any) -> None:
+    row = made.tables["site_sizes"][shape]
+    made.tables["written"].append(
+        {
+            "shape_id": shape,
+            "stack_id": row["stack_id"],
+            "requested_bytes": row["requested_bytes"],
+            "ended_blocks": row["total_blocks"],
+            "partly_blocks": row["total_blocks"],
+            "max_high_water_bytes": mark,
+            "unwritten_total_bytes": total,
+            **columns,
+        }
+    )
+
+
+def findings(made: Handmade) -> list[Finding]:
+    ledger = made.recording().ledger
+    return ledger.findings(next(lens for lens in ledger.lenses if lens.name == "unwritten"))
+
+
+def test_small_marks_go_inline(seen: Handmade) -> None:
+    shape = seen.blocks(seen.stack("range_query", "main"), 4064, 4072, total=1964)
+    partly(seen, shape, 16, 4048 * 1964.0, within_0=200, within_16=1764, unwritten_pages=0)
+    (finding,) = findings(seen)
+    assert "Keep 16 bytes in the object or on the stack" in finding.remedy
+    assert "of 4,064 bytes never more than 16 are written (10% wrote nothing, 90% within 16)" in finding.remedy
+    assert "1,964 mallocs and frees" in finding.remedy
+    assert (finding.bytes_peak, finding.bytes_total, finding.confidence) == (0, 4048 * 1964, "high")
+
+
+def test_what_lived_at_the_peak_is_tare(seen: Handmade) -> None:
+    shape = seen.blocks(seen.stack("window", "main"), 32768, 32776, total=100, peak=10)
+    partly(seen, shape, 4096, 2.8e6, unwritten_peak_bytes=280_000, within_4096=100)
+    recording = seen.recording()
+    assert recording.ledger.tare_bytes()[0] >= 280_000
+    (finding,) = findings(seen)
+    assert "Ask for 4,096 bytes first and grow" in finding.remedy
+    assert finding.bytes_peak == 280_000
+
+
+def test_never_written_at_all_is_allocated_lazily(seen: Handmade) -> None:
+    shape = seen.blocks(seen.stack("spare", "main"), 8192, 8200, total=1000)
+    partly(seen, shape, 100, 8e6, within_0=950, within_128=50, unwritten_pages=1000)
+    (finding,) = findings(seen)
+    assert "Allocate it when it is first written to" in finding.remedy
+    assert "1,000 touches of pages" in finding.remedy
+
+
+def test_one_full_block_of_another_shape_clears_the_site(seen: Handmade) -> None:
+    stack = seen.stack("buffer", "main")
+    partly(seen, seen.blocks(stack, 4096, 4104, total=1000), 10, 4e6, within_16=1000)
+    seen.blocks(stack, 8192, 8200, total=1)  # written to its end
+    assert not findings(seen)
+
+
+def test_blocks_that_never_ended_say_nothing(seen: Handmade) -> None:
+    seen.blocks(seen.stack("kept", "main"), 4096, 4104, total=1000, peak=1000, end=1000)
+    assert not findings(seen)
+
+
+def test_zeros_of_calloc_are_never_tare(seen: Handmade) -> None:
+    shape = seen.blocks(seen.stack("table", "main"), 4096, 4104, total=1000, peak=100, api="calloc")
+    partly(seen, shape, 100, 4e6, unwritten_peak_bytes=400_000, within_128=1000)
+    (finding,) = findings(seen)
+    assert finding.bytes_peak == 0
+    assert finding.confidence == "low"
+    assert "from calloc" in finding.remedy
+
+
+def test_it_runs_only_where_contents_were_recorded(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), 4096, 4104, total=1000)
+    recording: Recording = made.recording()
+    assert {lens.name for lens in recording.ledger.lenses}.isdisjoint({"unwritten", "recreated"})
+    with pytest.raises(TareError, match=r"tare run --content"):
+        check_runnable(load("unwritten"), recording.process)
