@@ -7,12 +7,12 @@
 //   type                C++ values
 //   b y n q i u x t d h bool, integers of exactly the type's range, enums of such, double, Handle
 //   s o g               std::string, std::string_view (which points into the bytes), ObjectPath, Signature
-//   v                   View (what it holds), std::variant (the first alternative that fits)
+//   v                   View or DBusView (what it holds), std::variant (the first alternative that fits)
 //   a                   whatever has push_back, or insert as maps and sets have it; std::span of numbers for a View
 //                       that can_be_array_of() them
 //   m                   std::optional
 //   ( ) { }             std::tuple, std::pair, structs by description
-//   any                 View
+//   any                 View or DBusView, whichever is read
 //
 // Nothing comes out if the type doesn't fit. Values that the bytes don't hold properly are defaults, as in View.
 #pragma once
@@ -22,6 +22,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tare/variant/dbus_view.h"
 #include "tare/variant/values.h"
 #include "tare/variant/view.h"
 
@@ -29,12 +30,12 @@ namespace tare::variant {
 
 namespace convert_details {
 
-template <typename Value>
-bool read(const View& view, Value& value);
+template <typename AnyView, typename Value>
+bool read(const AnyView& view, Value& value);
 
-template <typename Value, std::size_t... kIndexes>
-bool read_members(const View& view, Value& value, std::index_sequence<kIndexes...>) {
-  View::Iterator it = view.begin();
+template <typename AnyView, typename Value, std::size_t... kIndexes>
+bool read_members(const AnyView& view, Value& value, std::index_sequence<kIndexes...>) {
+  auto it = view.begin();
   const auto next = [&](auto& member) {
     if (it == view.end() || !read(*it, member)) return false;
     ++it;
@@ -47,8 +48,8 @@ bool read_members(const View& view, Value& value, std::index_sequence<kIndexes..
   }
 }
 
-template <typename Alternative, typename... Alternatives>
-bool read_alternative(const View& view, std::variant<Alternatives...>& value) {
+template <typename Alternative, typename AnyView, typename... Alternatives>
+bool read_alternative(const AnyView& view, std::variant<Alternatives...>& value) {
   Alternative alternative{};
   if (!read(view, alternative)) return false;
   value = std::move(alternative);
@@ -65,19 +66,51 @@ struct Readable<std::pair<const Key, Mapped>> {
   using Of = std::pair<Key, Mapped>;
 };
 
+// Whether a Value can come out of values of `type`; for variants' contents it can't be told before.
 template <typename Value>
-bool read_array(const View& view, Value& value) {
+bool takes(Type type);
+
+template <typename Value, std::size_t... kIndexes>
+bool takes_members(Type type, std::index_sequence<kIndexes...>) {
+  std::optional<Type> member = type.first();
+  const auto next = [&]<typename Member>(const Member*) {
+    if (!member.has_value() || !takes<Member>(*member)) return false;
+    member = type.next(*member);
+    return true;
+  };
+  return (next(static_cast<const value_details::Member<kIndexes, Value>*>(nullptr)) && ...) && !member.has_value();
+}
+
+template <typename Value>
+bool takes(Type type) {
+  const char code = type.code();
+  if constexpr (std::same_as<Value, View> || std::same_as<Value, DBusView> || value_details::IsVariant<Value>::value) {
+    return true;
+  } else if constexpr (std::is_enum_v<Value> && !std::same_as<Value, std::byte>) {
+    return takes<std::underlying_type_t<Value>>(type);
+  } else if constexpr (value_details::IsOptional<Value>::value) {
+    return code == 'm' && takes<typename Value::value_type>(type.element());
+  } else if constexpr (value_details::Text<Value> && !std::same_as<Value, ObjectPath> &&
+                       !std::same_as<Value, Signature>) {
+    return code == 's' || code == 'o' || code == 'g';
+  } else if constexpr (value_details::Described<Value> || value_details::TupleLike<Value>) {
+    constexpr std::size_t kCount = value_details::count_members<Value>();
+    return (code == '(' || code == '{') && takes_members<Value>(type, std::make_index_sequence<kCount>());
+  } else if constexpr (value_details::Sequence<Value>) {
+    return code == 'a' && takes<typename Readable<typename Value::value_type>::Of>(type.element());
+  } else {
+    return natural_type<Value>[0] == code;
+  }
+}
+
+template <typename AnyView, typename Value>
+bool read_array(const AnyView& view, Value& value) {
   using Element = typename Readable<typename Value::value_type>::Of;
   if (view.code() != 'a') return false;
+  if (!takes<Element>(view.type().element())) return false;  // also where there are none
   bool is_fitting = true;
-  if (view.child_count() == 0) {  // the type must fit even so
-    if constexpr (std::same_as<Element, View>) return true;
-    Element element{};
-    return read(View(view.type().element(), {}), element) || natural_type<Element>.view() == "v" ||
-           natural_type<Element>.view() == view.type().element().text();
-  }
   if constexpr (requires { value.reserve(std::size_t{}); }) value.reserve(view.child_count());
-  for (const View& child : view) {
+  for (const AnyView& child : view) {
     Element element{};
     is_fitting = is_fitting && read(child, element);
     if (!is_fitting) break;
@@ -90,8 +123,8 @@ bool read_array(const View& view, Value& value) {
   return is_fitting;
 }
 
-template <typename Number>
-bool read_number(const View& view, Number& value) {
+template <typename AnyView, typename Number>
+bool read_number(const AnyView& view, Number& value) {
   switch (view.code()) {
     case 'y':
       if constexpr (std::same_as<Number, std::uint8_t>) return value = view.as_byte(), true;
@@ -120,9 +153,9 @@ bool read_number(const View& view, Number& value) {
   return false;
 }
 
-template <typename Value>
-bool read(const View& view, Value& value) {
-  if constexpr (std::same_as<Value, View>) {
+template <typename AnyView, typename Value>
+bool read(const AnyView& view, Value& value) {
+  if constexpr (std::same_as<Value, AnyView>) {
     value = view.inside();
     return true;
   } else if constexpr (std::same_as<Value, bool>) {
@@ -153,7 +186,7 @@ bool read(const View& view, Value& value) {
   } else if constexpr (value_details::IsOptional<Value>::value) {
     if (view.code() != 'm') return false;
     value.reset();
-    const View::Iterator it = view.begin();
+    const auto it = view.begin();
     return it == view.end() || read(*it, value.emplace());
   } else if constexpr (value_details::IsVariant<Value>::value) {
     return [&]<typename... Alternatives>(std::variant<Alternatives...>& any) {
@@ -172,6 +205,13 @@ bool read(const View& view, Value& value) {
 
 template <typename Value>
 std::optional<Value> View::to() const {
+  std::optional<Value> result(std::in_place);
+  if (!convert_details::read(*this, *result)) result.reset();
+  return result;
+}
+
+template <typename Value>
+std::optional<Value> DBusView::to() const {
   std::optional<Value> result(std::in_place);
   if (!convert_details::read(*this, *result)) result.reset();
   return result;

@@ -40,6 +40,7 @@ enum class WriteError : std::uint8_t {
   TooDeep,        // more levels than the encoding allows
   TooLarge,       // more bytes than the encoding allows: D-Bus has limits
   NotInDBus,      // a type that D-Bus doesn't have: maybe, (), an entry outside an array
+  BadHeader,      // a D-Bus message's header has an invalid text, or lacks what its type must have
   Unsteady        // a function that adds elements added others when it was asked again
 };
 
@@ -111,6 +112,7 @@ class TARE_API Output {
   std::size_t capacity() const noexcept { return capacity_; }
 
   void clear() noexcept { size_ = 0; }
+  bool is_callers_memory() const noexcept { return is_callers_; }
 
   // Room for `capacity` bytes in all, of which the first size() are kept. False where there's none: why_not() says why.
   // What is asked for is what is allocated: a size that is known needs no growth.

@@ -6,7 +6,7 @@
 //   h            Handle
 //   s o g        what converts to std::string_view; ObjectPath and Signature as well for o and g
 //   v            as<"u">(5), or anything that has a natural type (5 is "i", "x" is "s", a std::variant what it holds)
-//   a            a range; entries from a map or a range of pairs; a std::tuple or several arguments, an element each;
+//   a            a range; entries from a map or a range of pairs; several arguments or elements(...), one each;
 //                a function that adds elements, see tare/variant/writer.h
 //   m            std::optional, std::nullopt, a pointer (null is Nothing)
 //   ( ) { }      std::tuple, std::pair, std::array, and structs by description:
@@ -56,14 +56,20 @@ struct Signature {
 template <typename Struct>
 inline constexpr auto fields = nullptr;
 
-// A value and the type it is to have in a variant. Refers to the value: for use within one expression.
+// A value and the type it is to have in a variant: as<"u">(5u). Refers to what has a name, and holds what hasn't.
 template <TypeText kType, typename Value>
 struct Typed {
-  const Value& value;
+  std::conditional_t<std::is_lvalue_reference_v<Value>, const std::remove_reference_t<Value>&, Value> value;
 };
 template <TypeText kType, typename Value>
-constexpr Typed<kType, Value> as(const Value& value) {
-  return {value};
+constexpr Typed<kType, Value> as(Value&& value) {
+  return {std::forward<Value>(value)};
+}
+
+// An array's elements of different C++ types: elements(std::pair("a", 1), std::pair("b", "text")) for a{sv}.
+template <typename... Values>
+constexpr std::tuple<Values...> elements(const Values&... values) {
+  return std::tuple<Values...>(values...);
 }
 
 namespace value_details {
@@ -287,7 +293,8 @@ struct AlternativesFit<std::variant<Alternatives...>>
 template <typename Value>
 struct TypedFits : std::false_type {};
 template <TypeText kType, typename Value>
-struct TypedFits<Typed<kType, Value>> : std::bool_constant<is_type(kType.view()) && fits<kType, Value>()> {};
+struct TypedFits<Typed<kType, Value>>
+    : std::bool_constant<is_type(kType.view()) && fits<kType, std::remove_cvref_t<Value>>()> {};
 
 template <TypeText kType, typename Value>
 consteval bool fits() {

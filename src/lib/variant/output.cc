@@ -32,6 +32,8 @@ std::string_view describe(WriteError error) noexcept {
       return "the value is larger than its encoding allows";
     case WriteError::NotInDBus:
       return "D-Bus doesn't have such a type";
+    case WriteError::BadHeader:
+      return "a message's header has an invalid text, or lacks a field";
     case WriteError::Unsteady:
       return "a function that adds elements added others when asked again";
   }
