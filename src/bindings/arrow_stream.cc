@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/readable_text.h"
+
 namespace tare::bindings {
 namespace {
 
@@ -97,7 +99,7 @@ void export_words(const Column& column, ArrayHolder::Part& part) {
   part.word_offsets.reserve(column.words.size() + 1);
   part.word_offsets.push_back(0);
   for (const std::string& word : column.words) {
-    part.word_bytes += word;
+    part.word_bytes += readable(word);
     part.word_offsets.push_back(static_cast<std::int32_t>(part.word_bytes.size()));
   }
   part.word_buffers[1] = part.word_offsets.data();

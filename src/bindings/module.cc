@@ -5,13 +5,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrow_stream.h"
+#include "bindings/os_string.h"
 #include "bindings/py_table.h"
 #include "bindings/python_error.h"
+#include "bindings/readable_text.h"
 #include "bindings/recording.h"
 #include "bindings/table_text.h"
 #include "core/collect/launcher.h"
@@ -65,7 +66,7 @@ nb::dict row_of(const PyTable& held, std::size_t number) {
     if (!column.is_null(number)) {
       value = column.type == core::ColumnType::Int64    ? nb::object(nb::int_(column.ints[number]))
               : column.type == core::ColumnType::Double ? nb::object(nb::float_(column.doubles[number]))
-                                                        : nb::object(nb::str(std::string(column.text(number)).c_str()));
+                                                        : nb::object(nb::str(readable(column.text(number)).c_str()));
     }
     row[column.name.c_str()] = value;
   }
@@ -78,7 +79,7 @@ nb::list values_of(const PyTable& held, const std::string& name) {
   nb::list values;
   if (column->type == core::ColumnType::String) {
     std::vector<nb::object> words;
-    for (const std::string& word : column->words) words.push_back(nb::str(word.c_str()));
+    for (const std::string& word : column->words) words.push_back(nb::str(readable(word).c_str()));
     for (std::size_t row = 0; row < column->size(); ++row) {
       values.append(column->is_null(row) ? nb::none() : words[static_cast<std::size_t>(column->codes[row])]);
     }

@@ -1,8 +1,7 @@
 // The kinds of failure by name, from the one list in errors.def.
 #include "bindings/python_error.h"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
+#include "bindings/os_string.h"
 
 namespace tare::bindings {
 namespace {

@@ -4,13 +4,14 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings/os_string.h"
 #include "bindings/py_table.h"
 #include "bindings/python_error.h"
+#include "bindings/readable_text.h"
 #include "core/recording/recording.h"
 #include "core/replay/wrappers.h"
 #include "tare/size_classes.h"
@@ -81,10 +82,10 @@ std::vector<FrameRow> frames(Recording& recording, const std::vector<std::uint32
   rows.reserve(row_ids.size());
   for (const std::uint32_t row : row_ids) rows.push_back(static_cast<trace::RowId>(row));
   std::vector<FrameRow> result;
-  for (core::NamedFrame& named : recording.names().frames(rows)) {
-    result.emplace_back(trace::index(named.row), named.inline_depth, std::move(named.frame.function),
-                        std::move(named.frame.linkage_name), std::move(named.frame.file), named.frame.line,
-                        std::move(named.module_path), named.module_offset);
+  for (const core::NamedFrame& named : recording.names().frames(rows)) {
+    result.emplace_back(trace::index(named.row), named.inline_depth, readable(named.frame.function),
+                        readable(named.frame.linkage_name), readable(named.frame.file), named.frame.line,
+                        readable(named.module_path), named.module_offset);
   }
   return result;
 }
@@ -105,8 +106,8 @@ const char* word_for(core::ModuleState state) {
 std::vector<std::pair<std::string, std::string>> nameless_modules(Recording& recording) {
   nb::gil_scoped_release released;
   std::vector<std::pair<std::string, std::string>> found;
-  for (core::Names::Nameless& module : recording.names().nameless_modules()) {
-    found.emplace_back(std::move(module.path), word_for(module.state));
+  for (const core::Names::Nameless& module : recording.names().nameless_modules()) {
+    found.emplace_back(readable(module.path), word_for(module.state));
   }
   return found;
 }

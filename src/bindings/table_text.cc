@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "bindings/readable_text.h"
+
 namespace tare::bindings {
 namespace {
 
@@ -20,8 +22,7 @@ std::vector<std::string> quoted_words(const core::Column& column) {
   quoted.reserve(column.words.size());
   for (const std::string& word : column.words) {
     std::string text = "\"";
-    for (const char c : word) {
-      if (c == '\0') continue;  // no path or name has one; text that has ends nobody's column
+    for (const char c : readable(word)) {
       if (c == '"') text += '"';
       text += c;
     }

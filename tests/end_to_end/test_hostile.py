@@ -155,3 +155,20 @@ def test_sanitized_programs_that_are_started_run_unrecorded(tare: Tare, program:
     assert done.returncode == 0
     assert done.stderr.startswith("tare: 3 processes could not be recorded: built with a sanitizer"), done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_names_and_words_that_are_not_utf8_are_shown_and_found(tare: Tare) -> None:
+    folder = tare.folder / os.fsdecode(b"d\xff")
+    folder.mkdir()
+    program = folder / os.fsdecode(b"p\xe9")
+    shutil.copy("/bin/true", program)
+    words = [b"\xc3\xa9", b"\xf0\x9f\x98\x80", b"\xef\xbf\xbf", b"\xf4\x8f\xbf\xbf"]  # well-formed, the last in planes
+    words += [b"\x80", b"\xc0\x80", b"\xc3a", b"\xe0\x9f\x80", b"\xed\xa0\x80", b"\xe2\x82"]
+    words += [b"\xf0\x8f\x80\x80", b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xf0\x9f\x98"]
+    trace = tare.record(program, *map(os.fsdecode, words), name=str(folder / os.fsdecode(b"t\xfc.tare")))
+    (process,) = tare.sql(trace, "select * from process")
+    assert process["exe"] == os.fsencode(program).decode(errors="backslashreplace")
+    shown = process["command_line"].split()
+    assert [word.strip("'") for word in shown[1:]] == [word.decode(errors="backslashreplace") for word in words]
+    assert tare.report(trace)["program"] == "p\\xe9"
+    assert "p\\xe9" in tare("report", trace).stdout

@@ -1,0 +1,13 @@
+// Text of programs as SQL and terminals take it: paths, arguments and what programs say of themselves are any bytes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tare::bindings {
+
+// Bytes that aren't UTF-8 as Python's backslashreplace shows them ("\xff"), zero bytes left out: nothing that has one
+// ends a column.
+std::string readable(std::string_view text);
+
+}  // namespace tare::bindings
