@@ -98,6 +98,8 @@ class CoreSource:
         if self._grain == "line" and name in _FOLDED:
             self._make_sites()
             return self._recording.line_table(name)
+        if name == "written":  # judged by the site
+            self._make_sites()
         return self._recording.table(name)
 
     def _make_sites(self) -> None:

@@ -386,6 +386,9 @@ within_1024 real 513 to 1,024
 within_2048 real 1,025 to 2,048
 within_4096 real 2,049 to 4,096
 within_more real more than that, partly or all
+site_blocks real blocks of the whole site (stacks cut to some frames) that ended
+site_high_water_bytes int the greatest mark among them
+site_requested_bytes int the smallest request among them
 """),
         note="Empty without --content.",
     ),

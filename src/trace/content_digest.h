@@ -54,9 +54,26 @@ inline std::uint64_t content_digest(std::span<const std::uint8_t> bytes) {
   return hash == 0 ? 1 : hash;
 }
 
+namespace content_internal {
+
+// Bytes of the character that begins at `at`: 0 where none does. UTF-8 by its lead and following bytes' ranges.
+inline std::size_t character_bytes(std::span<const std::uint8_t> bytes, std::size_t at) {
+  const std::uint8_t first = bytes[at];
+  if (first < 0x80) return (first >= 0x20 && first != 0x7f) || (first >= '\t' && first <= '\r') ? 1 : 0;
+  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  for (std::size_t i = 1; i < size && at + i < bytes.size(); ++i) {
+    if ((bytes[at + i] & 0xc0) != 0x80) return 0;
+  }
+  return size;
+}
+
+}  // namespace content_internal
+
 // By the first 32 bytes; zeros by all.
 inline ContentClass content_class(std::span<const std::uint8_t> bytes) {
   constexpr std::size_t kLooked = 32;
+  constexpr std::size_t kPointer = 8;  // the bytes of one look like text often enough: heaps begin at 0x55 'U'
   if (bytes.empty()) return ContentClass::None;
   if (bytes[0] == 0) {
     for (const std::uint8_t byte : bytes) {
@@ -64,14 +81,14 @@ inline ContentClass content_class(std::span<const std::uint8_t> bytes) {
     }
     return ContentClass::Zeros;
   }
-  std::size_t i = 0;
-  for (; i < bytes.size() && i < kLooked && bytes[i] != 0; ++i) {
-    const bool is_character = bytes[i] >= 0x20 ? bytes[i] != 0x7f : bytes[i] >= '\t' && bytes[i] <= '\r';
-    if (!is_character) return ContentClass::Other;
+  std::size_t end = 0;
+  while (end < bytes.size() && end < kLooked && bytes[end] != 0) {
+    const std::size_t size = content_internal::character_bytes(bytes, end);
+    if (size == 0) return ContentClass::Other;
+    end += size;
   }
-  // Of a number's bytes the first may be a letter, too: one or two characters before a NUL are no text.
-  const bool is_ended = i == bytes.size() || i == kLooked;
-  return is_ended || i >= 3 ? ContentClass::Text : ContentClass::Other;
+  const bool is_whole = end + 1 >= bytes.size();
+  return end >= kPointer || (is_whole && end >= 3) ? ContentClass::Text : ContentClass::Other;
 }
 
 }  // namespace tare::trace

@@ -51,6 +51,7 @@ def test_every_table_is_as_the_schema_says(trace: Path) -> None:
 
 def test_the_core_has_no_table_or_column_that_the_schema_forgets(trace: Path) -> None:
     recording = _core.open(str(trace), None, lambda *_: None)
+    recording.find_sites(8)
     walked = [name for names in _WALKS.values() for name in names]
     for table in schema.TABLES:
         if table.name in ("blocks", "frames", "sites", "stack_sites", "size_classes", *walked):

@@ -78,15 +78,18 @@ TEST(ContentDigest, DiffersForEveryChangedByteAndLength) {
 }
 
 TEST(ContentClass, IsReadOffTheFirstBytes) {
+  const auto class_of = [](std::string_view text) { return content_class(bytes_of(text)); };
   EXPECT_EQ(content_class({}), ContentClass::None);
-  EXPECT_EQ(content_class(bytes_of("hello")), ContentClass::Text);
-  EXPECT_EQ(content_class(bytes_of("a\tb\n")), ContentClass::Text);
-  EXPECT_EQ(content_class(bytes_of("gr\xc3\xbc\xc3\x9f")), ContentClass::Text);
-  EXPECT_EQ(content_class(bytes_of(std::string_view("hello\0\x01\x02", 8))), ContentClass::Text);   // and its rest
-  EXPECT_EQ(content_class(bytes_of(std::string_view("d\0\0\0\0\0\0\0", 8))), ContentClass::Other);  // 100
-  EXPECT_EQ(content_class(bytes_of("\x7f"
-                                   "ELF")),
-            ContentClass::Other);
+  EXPECT_EQ(class_of("hello"), ContentClass::Text);
+  EXPECT_EQ(class_of({"hello", 6}), ContentClass::Text);
+  EXPECT_EQ(class_of("a\tb\n"), ContentClass::Text);
+  EXPECT_EQ(class_of("gr\xc3\xbc\xc3\x9f"), ContentClass::Text);
+  EXPECT_EQ(class_of("gr\xfc\xdf, long enough"), ContentClass::Other);  // Latin 1
+  EXPECT_EQ(class_of({"a name and then some\0\1\2", 23}), ContentClass::Text);
+  EXPECT_EQ(class_of({"\x20\x31\x7b\x5a\x55\x55\0\0\1\1", 10}), ContentClass::Other);  // a pointer, and more
+  EXPECT_EQ(class_of({"d\0\0\0\0\0\0\0", 8}), ContentClass::Other);                    // 100
+  EXPECT_EQ(class_of("ab"), ContentClass::Other);
+  EXPECT_EQ(class_of("\x7f\x45LF and what follows"), ContentClass::Other);
   EXPECT_EQ(content_class(Bytes(5000, 0)), ContentClass::Zeros);
   Bytes late(5000, 0);
   late.back() = 1;

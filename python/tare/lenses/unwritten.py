@@ -9,29 +9,31 @@ from tare.units import exact, human_bytes, human_count, percent
 _STEPS = (0, 16, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096)
 _COUNTS = tuple(f"within_{step}" for step in _STEPS)
 
-# A line of `written` may stand for several shapes where stacks are folded, so sums come first. Shapes without one were
-# written to their end. calloc's zeros may be what the program wants to read: they count in total, never as tare.
+# Narrow: no block of the whole site was written past 60 % of its smallest. Several lines of `written` may be of one shape
+# where stacks are folded. calloc's zeros may be what the program wants to read: they count in total, never as tare.
+_NARROW = "site_blocks >= 10 and site_requested_bytes >= 64 and site_high_water_bytes < 0.6 * site_requested_bytes"
 _CLAIMS = f"""
-with seen as (
-  select shape_id, max(max_high_water_bytes) as mark, sum(unwritten_peak_bytes) as at_peak, sum(unwritten_total_bytes) as in_all,
-         sum(unwritten_pages) as pages, {", ".join(f"sum({name}) as {name}" for name in _COUNTS)}
-  from written group by shape_id
+with judged as (
+  select w.*, case when {_NARROW} then 1 else 0 end as narrow from written w
 ),
-ended as (
-  select shape_id, stack_id, api, requested_bytes, usable_bytes + header_bytes as gross_bytes, total_blocks, peak_blocks, byte_ns,
-         freed_within_16 + freed_within_64 + freed_within_256 + freed_within_65536 + freed_later as ended_blocks
-  from site_sizes where inherited = 0
+seen as (
+  select shape_id, sum(unwritten_peak_bytes) as at_peak, sum(unwritten_total_bytes) as in_all,
+         sum(narrow * ended_blocks) as calls, sum(narrow * unwritten_peak_bytes) as narrow_peak,
+         sum(narrow * unwritten_total_bytes) as narrow_total, sum(narrow * unwritten_pages) as pages,
+         max(narrow * max_high_water_bytes) as mark, min(case when narrow = 1 then requested_bytes end) as smallest,
+         max(narrow * requested_bytes) as largest, {", ".join(f"sum(narrow * {name}) as {name}" for name in _COUNTS)}
+  from judged group by shape_id
 )
-select e.shape_id, e.stack_id, e.peak_blocks as blocks,
-       case when e.api = 'calloc' then cast(0 as double) else coalesce(s.at_peak, cast(0 as double)) end as bytes_peak,
-       cast(0 as double) as bytes_end, coalesce(s.in_all, cast(0 as double)) as bytes_total,
-       case when e.api = 'calloc' then cast(0 as double) else e.byte_ns * coalesce(s.in_all, cast(0 as double)) / (e.gross_bytes * e.total_blocks) end as byte_ns,
-       e.ended_blocks as calls,
-       coalesce(s.mark, e.requested_bytes) as mark, e.requested_bytes, coalesce(s.pages, cast(0 as double)) as pages,
-       case when e.api = 'calloc' then e.ended_blocks else cast(0 as double) end as zeroed,
-       {", ".join(f"coalesce(s.{name}, cast(0 as double)) as {name}" for name in _COUNTS)}
-from ended e left join seen s on s.shape_id = e.shape_id
-where e.ended_blocks > 0
+select z.shape_id, z.stack_id, z.peak_blocks as blocks,
+       case when z.api = 'calloc' then cast(0 as double) else s.at_peak end as bytes_peak,
+       cast(0 as double) as bytes_end, s.in_all as bytes_total,
+       case when z.api = 'calloc' then cast(0 as double)
+            else z.byte_ns * s.in_all / ((z.usable_bytes + z.header_bytes) * z.total_blocks) end as byte_ns,
+       s.calls,
+       case when z.api = 'calloc' then cast(0 as double) else s.narrow_peak end as narrow_peak, s.narrow_total, s.pages,
+       s.mark, s.smallest, s.largest, case when z.api = 'calloc' then s.calls else cast(0 as double) end as zeroed,
+       {", ".join(f"s.{name}" for name in _COUNTS)}
+from seen s join site_sizes z on z.shape_id = s.shape_id
 """
 
 
@@ -56,6 +58,8 @@ def _histogram(evidence: Evidence) -> str:
 
 def _advise(evidence: Evidence) -> Advice:
     calls, mark, smallest = evidence["calls"], evidence["mark"], evidence["smallest"]
+    if not calls:
+        return Advice("Grow to what is needed: some of these blocks are written to their end, others aren't", "low")
     serving = _serving(evidence)
     sizes = exact(smallest) if smallest == evidence["largest"] else f"{exact(smallest)} to {exact(evidence['largest'])}"
     seen = f"of {sizes} bytes never more than {exact(mark)} are written ({_histogram(evidence)})"
@@ -65,7 +69,7 @@ def _advise(evidence: Evidence) -> Advice:
         what = f"Keep {exact(serving)} bytes in the object or on the stack (TextStream does), heap only past that: serves 90 %"
     else:
         what = f"Ask for {exact(serving)} bytes first and grow (Buffer does): serves 90 %"
-    saves = f"; {human_bytes(evidence['bytes_peak'])} at the peak" if evidence["bytes_peak"] else ""
+    saves = f"; {human_bytes(evidence['narrow_peak'])} at the peak" if evidence["narrow_peak"] else ""
     if not saves:
         pages = evidence["pages"]
         touched = f" and up to {human_count(pages)} touches of pages" if pages >= 1 else ""
@@ -91,11 +95,11 @@ LENS = Lens(
     sampling="scaled",
     tables=("site_sizes", "written"),
     claims=_CLAIMS,
-    evidence={name: f"sum({name})" for name in (*_COUNTS, "pages", "zeroed")}
-    | {"mark": "max(mark)", "smallest": "min(requested_bytes)", "largest": "max(requested_bytes)"},
-    shown="calls >= 10 and smallest >= 64 and mark < 0.6 * smallest"
-    " and (bytes_peak >= greatest(4096, 0.001 * $gross_peak) or bytes_total >= greatest(1048576, 0.02 * $gross_peak))",
-    order="bytes_peak, bytes_total",
+    evidence={name: f"sum({name})" for name in (*_COUNTS, "narrow_peak", "narrow_total", "pages", "zeroed")}
+    | {"mark": "max(mark)", "smallest": "min(smallest)", "largest": "max(largest)"},
+    shown="calls >= 10 and (narrow_peak >= greatest(4096, 0.001 * $gross_peak)"
+    " or narrow_total >= greatest(1048576, 0.02 * $gross_peak))",
+    order="narrow_peak, narrow_total",
     unit="unwritten",
     advise=_advise,
     needs="contents",

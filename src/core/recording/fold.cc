@@ -198,8 +198,7 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
   const Groups groups = group_rows(sizes, lines);
   folded.put(fold_stacks(replayed["chains"], lines, heaviest));
   if (const Table* recreated = replayed.find("recreated")) folded.put(fold_stacks(*recreated, lines, heaviest));
-  if (const Table* written = replayed.find("written"))
-    folded.put(fold_written(*written, sizes, groups, lines, heaviest));
+  if (const Table* written = sites.find("written")) folded.put(fold_written(*written, sizes, groups, lines, heaviest));
   folded.put(fold_sizes(sizes, groups, lines, heaviest));
   TableBuilder site_table("sites");
   const auto site_id = site_table.column("site_id", ColumnType::Int64);

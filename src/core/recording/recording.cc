@@ -4,6 +4,7 @@
 #include "core/recording/fold.h"
 #include "core/recording/inherited.h"
 #include "core/recording/size_classes.h"
+#include "core/recording/written_sites.h"
 #include "core/replay/fresh_tables.h"
 #include "core/replay/observations.h"
 #include "core/replay/program_reports.h"
@@ -90,7 +91,7 @@ Result<Recording> Recording::open(const std::string& path, const RecordingOption
 }
 
 std::shared_ptr<const Table> Recording::table(std::string_view name) const {
-  for (const auto& tables : {state_->replayed, state_->sites}) {
+  for (const auto& tables : {state_->sites, state_->replayed}) {
     if (!tables) continue;
     if (const Table* found = tables->find(name)) return {tables, found};
   }
@@ -104,6 +105,7 @@ void Recording::find_sites(std::uint32_t depth) {
   names().name_sites(finder);
   Tables found;
   finder.add_to(found);
+  if (state_->replayed->find("written") != nullptr) found.put(written_at_sites(*state_->replayed, found));
   state_->sites = std::make_shared<const Tables>(std::move(found));
   state_->lines = nullptr;
 }

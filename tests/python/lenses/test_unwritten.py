@@ -29,6 +29,9 @@ def partly(made: Handmade, shape: int, mark: int, total: float, **columns: Any) 
             "partly_blocks": row["total_blocks"],
             "max_high_water_bytes": mark,
             "unwritten_total_bytes": total,
+            "site_blocks": row["total_blocks"],
+            "site_high_water_bytes": mark,
+            "site_requested_bytes": row["requested_bytes"],
             **columns,
         }
     )
@@ -67,10 +70,17 @@ def test_never_written_at_all_is_allocated_lazily(seen: Handmade) -> None:
     assert "1,000 touches of pages" in finding.remedy
 
 
-def test_one_full_block_of_another_shape_clears_the_site(seen: Handmade) -> None:
+def test_a_site_with_one_block_written_to_its_end_is_no_finding_but_tare(seen: Handmade) -> None:
     stack = seen.stack("buffer", "main")
-    partly(seen, seen.blocks(stack, 4096, 4104, total=1000), 10, 4e6, within_16=1000)
-    seen.blocks(stack, 8192, 8200, total=1)  # written to its end
+    shape = seen.blocks(stack, 4096, 4104, total=1000, peak=10)
+    partly(seen, shape, 10, 4e6, within_16=1000, unwritten_peak_bytes=40_000, site_high_water_bytes=8192)
+    assert not findings(seen)
+    assert seen.recording().ledger.tare_bytes()[0] >= 40_000
+
+
+def test_a_few_blocks_are_chance(seen: Handmade) -> None:
+    shape = seen.blocks(seen.stack("once", "main"), 4 << 20, (4 << 20) + 8, total=9)
+    partly(seen, shape, 10, 3e7, within_16=9)
     assert not findings(seen)
 
 
