@@ -1,7 +1,8 @@
 // tare/atom_key.h: the words of a text that hashes are made of, and the two hashes of an atom's text.
 //
-// A text of up to 16 bytes is two words, which may overlap; longer ones are read 16 bytes at a time. A 64-by-64-bit
-// product, folded, mixes each pair (the idea of wyhash and its relatives).
+// A text of up to 16 bytes is two words, which may overlap; below 8 bytes both are the text with zeros behind, as atoms
+// hold it, so that comparing takes no case for it. Longer ones are read 16 bytes at a time. A 64-by-64-bit product,
+// folded, mixes each pair (the idea of wyhash and its relatives).
 //
 //   seeded_hash  for the tables of dynamic atoms: two secret words are drawn from the system for each table, so that
 //                nobody outside can choose texts that collide. Differs from run to run; never shown to callers.
@@ -46,15 +47,20 @@ struct KeyWords {
   std::uint64_t last;
 };
 
-// The first and the last 8 bytes; both are the whole text if it's shorter than 17 bytes.
+// The first and the last 8 bytes, which are the whole text if it's shorter than 17; the text itself, twice, if it's
+// shorter than 8.
 constexpr KeyWords key_words(std::string_view text) {
   const std::size_t n = text.size();
   const char* p = text.data();
   if (n >= 8) return {read_word<std::uint64_t>(p), read_word<std::uint64_t>(p + n - 8)};
-  if (n >= 4) return {read_word<std::uint32_t>(p), read_word<std::uint32_t>(p + n - 4)};
-  if (n == 0) return {0, 0};
-  const auto byte = [p](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(p[i])}; };
-  return {byte(0) | byte(n / 2) << 8 | byte(n - 1) << 16, 0};
+  std::uint64_t word = 0;
+  if (n >= 4) {
+    word = read_word<std::uint32_t>(p) | std::uint64_t{read_word<std::uint32_t>(p + n - 4)} << (8 * (n - 4));
+  } else if (n != 0) {
+    const auto byte = [p](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(p[i])} << (8 * i); };
+    word = byte(0) | byte(n / 2) | byte(n - 1);
+  }
+  return {word, word};
 }
 
 __extension__ using Product = unsigned __int128;

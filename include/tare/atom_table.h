@@ -146,6 +146,9 @@ class TARE_API AtomTable {
   struct Books;  // see src/lib/atoms/table.cc
 
  private:
+  Atom intern_with_care(std::string_view text);
+  std::uint32_t find_handle_with_care(std::string_view text);
+
   Books* books_ = nullptr;
   AtomError construction_error_ = AtomError::None;
 };

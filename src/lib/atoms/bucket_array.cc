@@ -36,7 +36,7 @@ void BucketArray::free(TablePages& pages) {
   *this = {};
 }
 
-void BucketArray::insert(std::uint64_t hash, std::uint32_t handle) {
+void BucketArray::insert_beyond(std::uint64_t hash, std::uint32_t handle) {
   std::size_t at = home_of(hash);
   while (true) {
     const std::uint32_t empty = buckets_[at].match(AtomBucket::kEmpty);

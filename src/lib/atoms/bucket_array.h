@@ -61,12 +61,20 @@ class BucketArray {
   std::uint32_t find(std::uint64_t hash, IsWanted is_wanted) const;
 
   // Adds an atom that isn't there. There must be room.
-  void insert(std::uint64_t hash, std::uint32_t handle);
+  void insert(std::uint64_t hash, std::uint32_t handle) {
+    AtomBucket& home = buckets_[home_of(hash)];
+    const std::uint32_t empty = home.match(AtomBucket::kEmpty);
+    if (empty == 0) [[unlikely]]
+      return insert_beyond(hash, handle);
+    home.put(static_cast<unsigned>(std::countr_zero(empty)), tag_of(hash), handle);
+  }
   // Removes an atom that is there.
   void remove(std::uint64_t hash, std::uint32_t handle);
 
  private:
   static constexpr std::size_t kLeastMapped = 4096;
+
+  void insert_beyond(std::uint64_t hash, std::uint32_t handle);
 
   std::size_t size_bytes() const { return count_ * sizeof(AtomBucket); }
   std::size_t rounded_bytes() const {

@@ -67,6 +67,11 @@ struct AtomTable::Books {
     return 0;
   }
 
+  // Whether AtomShard::look_alone() may begin a search for the text.
+  bool is_simple(std::string_view text) const {
+    return text.size() <= SoughtText::kMostWordBytes && static_list_count == 0 && shared_details::is_single_threaded();
+  }
+
   [[gnu::always_inline]] std::uint32_t find(const SoughtText& sought) {
     if (static_list_count != 0) {
       if (const std::uint32_t handle = find_static(sought); handle != 0) return handle;
@@ -284,6 +289,21 @@ Atom too_long_or_no_table(AtomTable::Books* books) {
 }  // namespace
 
 Atom AtomTable::intern(std::string_view text) {
+  if (books_ != nullptr && books_->is_simple(text)) [[likely]] {
+    const atom_details::KeyWords words = atom_details::key_words(text);
+    const std::uint64_t hash = atom_details::seeded_hash(text, words, books_->facts.secret);
+    const AtomShard::Look look = books_->shard(hash).look_alone(text.size(), words, hash);
+    if (look.handle != 0) [[likely]] {
+      AtomBlock::acquire_alone(AtomBlock::at(look.handle));
+      return Atom::adopt_handle(look.handle);
+    }
+    if (look.is_absent) return books_->make(text, hash);
+  }
+  return intern_with_care(text);
+}
+
+// Where there are threads, static atoms, long texts, or others with the same tag.
+[[gnu::noinline]] Atom AtomTable::intern_with_care(std::string_view text) {
   if (books_ == nullptr || text.size() > SharedHeader::kLargestSize) [[unlikely]]
     return too_long_or_no_table(books_);
   const SoughtText sought(text, books_->facts.secret);
@@ -304,6 +324,17 @@ Atom AtomTable::find(std::string_view text) {
 }
 
 std::uint32_t AtomTable::find_handle(std::string_view text) {
+  if (books_ != nullptr && books_->is_simple(text)) [[likely]] {
+    const atom_details::KeyWords words = atom_details::key_words(text);
+    const std::uint64_t hash = atom_details::seeded_hash(text, words, books_->facts.secret);
+    const AtomShard::Look look = books_->shard(hash).look_alone(text.size(), words, hash);
+    if (look.handle != 0 || look.is_absent) [[likely]]
+      return look.handle;
+  }
+  return find_handle_with_care(text);
+}
+
+[[gnu::noinline]] std::uint32_t AtomTable::find_handle_with_care(std::string_view text) {
   if (books_ == nullptr || text.size() > SharedHeader::kLargestSize) [[unlikely]]
     return 0;
   const SoughtText sought(text, books_->facts.secret);
