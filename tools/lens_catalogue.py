@@ -36,6 +36,7 @@ def catalogue() -> str:
             f"- False positives: {lens.false_positives}\n"
             f"- Remedy: {lens.remedy}\n"
             f"- Under sampling: {SAMPLING[lens.sampling]}. Reads: {', '.join(lens.tables)}.\n"
+            + (f"- Before and after: [guide/{lens.guide}](../guide/{lens.guide}/README.md).\n" if lens.guide else "")
         )
     return "\n".join(parts)
 

@@ -33,7 +33,7 @@ def _advise(evidence: Evidence) -> Advice:
             telling = [n for n in _STEPS if n <= size or evidence[f"fit_{n}"] > evidence[f"fit_{size}"]]
             shares = ", ".join(f"{percent(evidence[f'fit_{n}'], calls, 0)} fit {n}" for n in telling)
             return Advice(
-                f"Keep {size} bytes in the object or on the stack (heap only past that), which saves nearly all of these mallocs and frees: {young}; {shares} bytes",
+                f"Keep {size} bytes in the object or on the stack (heap only past that; tare::TextStream for text), which saves nearly all of these mallocs and frees: {young}; {shares} bytes",
                 "high",
             )
     if evidence["commonest_blocks"] >= 0.9 * evidence["total_blocks"]:
@@ -43,7 +43,8 @@ def _advise(evidence: Evidence) -> Advice:
             "high",
         )
     return Advice(
-        f"Clear and reuse one buffer instead of a new one each time: {young}, of up to "
+        f"Clear and reuse one buffer instead of a new one each time (tare::Buffer, TextStream::reset), or take them from a "
+        f"tare::Arena that is reset when they are done with: {young}, of up to "
         f"{exact(evidence['largest_bytes'])} bytes",
         "medium",
     )
@@ -56,7 +57,8 @@ LENS = Lens(
     threshold="at least 1,000 blocks and 1 % of all calls, 90 % of the site's blocks dead within 64 allocations: below, the "
     "list is that of the hottest sites and says nothing to do",
     false_positives="Allocations inside a library that offers no other way.",
-    remedy="Inline storage for small ones, one reused block for equal sizes, a reused buffer otherwise.",
+    remedy="Inline storage for small ones (TextStream for text), one reused block for equal sizes, a reused Buffer or an Arena "
+    "otherwise.",
     weight="potential",
     sampling="scaled",
     tables=("site_sizes",),
@@ -73,4 +75,5 @@ LENS = Lens(
     order="calls, byte_ns",
     unit="calls",
     advise=_advise,
+    guide="03-eager-buffers",
 )

@@ -41,7 +41,7 @@ def _advise(evidence: Evidence) -> Advice:
         cost = f"{percent(evidence['in_place_steps'], steps, 0)} of the steps stayed in place, so the cost is the calls"
         sure = "medium" if evidence["kind"] == "realloc" else "low"
     return Advice(
-        f"Double the capacity, or reserve the size where it is known: "
+        f"Double the capacity, or reserve the size where it is known (tare::Buffer): "
         f"{plural(max(chains, 1), 'buffer')} grew up to {exact(evidence['max_requested_bytes'])} bytes in "
         f"{exact(steps)} {how}, {percent(evidence['slow_steps'], steps, 0)} of them by less than 1.2x; {cost}; asked for "
         f"{exact(evidence['requested_bytes'])} bytes in all ({exact(evidence['rounded_4k_bytes'])} rounded to 4 KiB), doubling "
@@ -58,7 +58,7 @@ LENS = Lens(
     "copy, or more than 4 times its steps: with laxer limits the sites are those that grow twice and stop",
     false_positives="Large blocks that realloc moves by remapping pages aren't copied, yet counted as moved. A sampled recording "
     "shows growth by malloc, copy and free only from blocks of an eighth of its sample distance on.",
-    remedy="Grow by a factor, or reserve once where the final size is known.",
+    remedy="Grow by a factor, or reserve once where the final size is known. Buffer does both; TextStream for text.",
     weight="potential",
     sampling="scaled",
     tables=("chains", "site_sizes"),
@@ -70,4 +70,5 @@ LENS = Lens(
     order="bytes_total + 64 * calls, byte_ns",
     unit="copied",
     advise=_advise,
+    guide="02-just-enough-growth",
 )

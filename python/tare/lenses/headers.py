@@ -34,7 +34,7 @@ LENS = Lens(
     threshold="sites with at least 0.5 % of gross at the peak, and a page, whose blocks average 128 bytes or less: with larger ones the "
     "header is below 6 % and batching them gains little",
     false_positives="Blocks that die one by one in no order can't share an arena.",
-    remedy="Allocate many small blocks together: an arena, an array, or inside the object that owns them.",
+    remedy="Allocate many small blocks together: an Arena, an array, or inside the object that owns them; texts in an AtomTable.",
     weight="tare",
     sampling="scaled",
     tables=("site_sizes",),
@@ -44,4 +44,5 @@ LENS = Lens(
     order="bytes_peak, byte_ns",
     unit="bytes",
     advise=_advise,
+    guide="04-twin-blocks",
 )

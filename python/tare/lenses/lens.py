@@ -48,3 +48,4 @@ class Lens(NamedTuple):
     unit: str  # what the summary shows of a finding: a format over its columns
     advise: Callable[[Evidence], Advice]
     needs: Literal["events", "contents"] = "events"  # contents: runs only over recordings made with --content
+    guide: str = ""  # the folder in guide/ with a program that has this waste, and the same without; "": none yet

@@ -41,4 +41,5 @@ LENS = Lens(
     order="bytes_end, byte_ns",
     unit="end",
     advise=_advise,
+    guide="06-recycling-cache",
 )

@@ -50,7 +50,7 @@ def _avoid(evidence: Evidence) -> Advice:
     requested, usable, below = evidence["requested"], evidence["usable"], evidence["below"]
     if evidence["kind"] == "pool":
         return Advice(
-            "Take less memory at a time for this pool, or give back what no block lies in: "
+            "Take less memory at a time for this pool, or give back what no block lies in, as tare::Arena does: "
             f"{human_bytes(evidence['avoidable_peak'])} at the peak were handed to nobody",
             "medium",
             "pool",
@@ -59,12 +59,13 @@ def _avoid(evidence: Evidence) -> Advice:
     if evidence["kind"] == "clownshoe":
         return Advice(
             f"Ask for {exact(below)} bytes instead of {exact(requested)}, which take {exact(usable)}: take the header out of "
-            f"the payload, or use all that is given. Saves {exact(usable - below)} a block{at_peak}",
+            f"the payload, or use all that is given (tare::good_size says how much; tare::Buffer and Bytes do it). Saves {exact(usable - below)} a block{at_peak}",
             "high",
             "clownshoe",
         )
     return Advice(
-        f"Grow to a size class (good_size in tare/size_classes.h) and use what is given as capacity: this buffer asks for "
+        f"Grow to a size class and use what is given as capacity, as tare::Buffer does (tare::good_size for a buffer of "
+        f"one's own): this one asks for "
         f"{exact(requested)} bytes and is given {exact(usable)}{at_peak}",
         "medium",
     )
@@ -77,7 +78,8 @@ LENS = Lens(
     threshold="0.1 % of gross at the peak where the caller can choose the size (a clownshoe, a growing buffer, a pool's memory), 1 % where not: "
     "below, or below a page, fixing it wouldn't move the total",
     false_positives="A program that asks malloc_usable_size and uses all of it has no slop in truth.",
-    remedy="Ask for a size class: fold the header into the power of two, grow buffers to what the allocator gives.",
+    remedy="Ask for a size class: fold the header into the power of two, grow buffers to what the allocator gives. Buffer, Bytes and "
+    "Arena ask good_size, which says it for the allocator in use.",
     weight="tare",
     sampling="scaled",
     tables=("site_sizes", "size_classes", "chains"),
@@ -109,4 +111,5 @@ LENS = Lens(
     order="avoidable_peak, bytes_peak, byte_ns",
     unit="bytes",
     advise=_advise,
+    guide="01-clownshoes",
 )

@@ -19,7 +19,7 @@ def test_small_ones_go_inline(made: Handmade) -> None:
     (finding,) = findings(made)
     assert finding.calls == 10_000
     assert "0% fit 16, 40% fit 32, 99% fit 48" in finding.remedy
-    assert "Keep 48 bytes in the object" in finding.remedy
+    assert "Keep 48 bytes in the object" in finding.remedy and "tare::TextStream" in finding.remedy
 
 
 def test_equal_sizes_are_reused(made: Handmade) -> None:
@@ -33,6 +33,7 @@ def test_varied_large_ones_get_a_buffer(made: Handmade) -> None:
         made.blocks(made.stack("join", "main"), size, size + 8, total=1000, freed_within_64=1000)
     (finding,) = findings(made)
     assert "Clear and reuse one buffer" in finding.remedy and "up to 9,000 bytes" in finding.remedy
+    assert "tare::Arena" in finding.remedy
 
 
 def test_hot_sites_whose_blocks_live_arent_listed(made: Handmade) -> None:

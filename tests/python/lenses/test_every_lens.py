@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from handmade import Handmade
@@ -22,6 +23,9 @@ def test_words_and_claims(name: str, busy: Handmade) -> None:
     for words in (lens.question, lens.why, lens.threshold, lens.false_positives, lens.remedy):
         assert len(words) > 30
     assert lens.question.endswith("?")
+    if lens.guide:
+        pair = Path(__file__).parents[3] / "guide" / lens.guide
+        assert (pair / "before.cc").exists() and (pair / "after.cc").exists()
     assert set(lens.tables) <= set(schema.BY_NAME)
     database = busy.recording().database
     database.use(*lens.tables)

@@ -28,6 +28,7 @@ def test_the_seeds_numbers_are_said_even_where_nothing_was_copied(made: Handmade
     for number in ("549,756,338,176", "134,742,016", "2,093,056", "1,048,575 reallocs"):
         assert number in finding.remedy
     assert "the cost is the calls" in finding.remedy
+    assert "tare::Buffer" in finding.remedy
 
 
 def test_copying_makes_it_certain(made: Handmade) -> None:

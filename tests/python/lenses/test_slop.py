@@ -38,7 +38,7 @@ def test_the_seeds_clownshoes_are_named(
     assert (finding.mark == "clownshoe") == clownshoe
     assert finding.bytes_peak == 5 * (usable - requested)
     if clownshoe:
-        assert f"Ask for {below:,}" in finding.remedy
+        assert f"Ask for {below:,}" in finding.remedy and "tare::good_size" in finding.remedy
         assert finding.confidence == "high"
 
 
@@ -49,7 +49,7 @@ def test_growing_buffers_are_avoidable_and_fixed_objects_arent(made: Handmade) -
         made.blocks(stack, 32, 40, total=1000, peak=peak)
     made.size_class(32, 40, 24)
     first, second = findings(made)
-    assert "good_size" in first.remedy and first.confidence == "medium"
+    assert "tare::Buffer" in first.remedy and "good_size" in first.remedy and first.confidence == "medium"
     assert second.remedy.startswith("Unavoidable") and "8 bytes less would fit 24" in second.remedy
     assert second.bytes_peak == 48_000  # ranked after, though larger: nobody can act on it
 
@@ -83,4 +83,4 @@ def test_what_a_pool_hands_to_nobody_is_its_slop(made: Handmade) -> None:
     assert finding.bytes_peak == 30_000
     assert finding.shown
     assert finding.mark == "pool"
-    assert "29.3 KiB at the peak were handed to nobody" in finding.remedy
+    assert "tare::Arena" in finding.remedy and "29.3 KiB at the peak were handed to nobody" in finding.remedy
