@@ -151,11 +151,11 @@ class TARE_API Arena {
   // A moment, to which rewind() goes back.
   class Mark {
     friend class Arena;
-    Chunk* newest = nullptr;
-    Chunk* current = nullptr;
-    std::uintptr_t top = 0;
-    std::size_t left_behind_bytes = 0;
-    std::size_t logged = 0;
+    Chunk* newest_ = nullptr;
+    Chunk* current_ = nullptr;
+    std::uintptr_t top_ = 0;
+    std::size_t left_behind_bytes_ = 0;
+    std::size_t logged_ = 0;
   };
   Mark mark() const noexcept;
   // Takes back what was handed out since the mark. Later marks end with it, and reset() ends all.

@@ -26,7 +26,8 @@
 //
 // Where the atoms lie. All tables of a process share a range of 32 GiB of addresses, reserved when the first one
 // interns. If that can't be had (RLIMIT_AS, containers) a smaller one is: half, a quarter, down to 1 MiB; under
-// RLIMIT_AS half of the limit at most. range() says what was got. What doesn't fit gives a null atom and an error.
+// RLIMIT_AS half of the limit at most. range() says what was got, and that it is less, by AtomError::SmallerRange. What
+// doesn't fit gives a null atom and an error.
 //
 // Under `tare run` a table is a pool: each atom is a block of the recording, with the stack that made it, and what the
 // table has of pages and doesn't use is seen too.
@@ -50,6 +51,7 @@ namespace tare {
 enum class AtomError : std::uint8_t {
   None,
   TooLong,          // more than SharedHeader::kLargestSize bytes
+  SmallerRange,     // no failure: the range is smaller than wanted (AtomTable::range)
   NoRange,          // no address range could be reserved, however small
   RangeFull,        // the range has no room for the atom
   NoMemory,         // malloc or the system refused
@@ -97,9 +99,10 @@ struct AtomTableUse {
 };
 
 struct AtomRangeUse {
-  std::size_t wanted_bytes = 0;    // 32 GiB
-  std::size_t reserved_bytes = 0;  // less after a fallback; 0 before the first atom, or if nothing could be reserved
-  std::size_t mapped_bytes = 0;    // pages that tables have
+  std::size_t wanted_bytes = 0;       // 32 GiB
+  std::size_t reserved_bytes = 0;     // less after a fallback; 0 before the first atom, or if nothing could be reserved
+  std::size_t mapped_bytes = 0;       // pages that tables have
+  AtomError error = AtomError::None;  // SmallerRange after a fallback; NoRange if nothing could be reserved
 };
 
 class ReportSink;

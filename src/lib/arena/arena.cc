@@ -162,19 +162,19 @@ void Arena::free_down_to(const Chunk* last, const Chunk* kept) noexcept {
 
 Arena::Mark Arena::mark() const noexcept {
   Mark now;
-  now.newest = newest_;
-  now.current = current_;
-  now.top = top_;
-  now.left_behind_bytes = left_behind_bytes_;
-  now.logged = log_ == nullptr ? 0 : log_->count();
+  now.newest_ = newest_;
+  now.current_ = current_;
+  now.top_ = top_;
+  now.left_behind_bytes_ = left_behind_bytes_;
+  now.logged_ = log_ == nullptr ? 0 : log_->count();
   return now;
 }
 
 void Arena::rewind(const Mark& mark) noexcept {
-  if (log_ != nullptr) log_->free_to(mark.logged);
-  free_down_to(mark.newest, nullptr);
-  go_to(mark.current, mark.top);
-  left_behind_bytes_ = mark.left_behind_bytes;
+  if (log_ != nullptr) log_->free_to(mark.logged_);
+  free_down_to(mark.newest_, nullptr);
+  go_to(mark.current_, mark.top_);
+  left_behind_bytes_ = mark.left_behind_bytes_;
   poison_room();
 }
 

@@ -38,10 +38,9 @@ struct Range {
   std::size_t page_bytes = 0;
 };
 
-Range& range() {
-  static constinit Range the_range;
-  return the_range;
-}
+constinit Range the_range;
+
+Range& range() { return the_range; }
 
 Cage& cage() {
   static Storage storage;
@@ -105,10 +104,14 @@ AtomRangeUse use() {
   Range& r = range();
   const std::lock_guard<std::mutex> lock(r.mutex);
   AtomRangeUse use{.wanted_bytes = kWanted};
-  if (atom_details::range_base == nullptr) return use;
+  if (atom_details::range_base == nullptr) {
+    if (r.tried) use.error = AtomError::NoRange;
+    return use;
+  }
   const CageUse cage_use = cage().use();
   use.reserved_bytes = cage_use.reserved_bytes;
   use.mapped_bytes = cage_use.used_bytes;
+  if (use.reserved_bytes < kWanted) use.error = AtomError::SmallerRange;
   return use;
 }
 

@@ -207,6 +207,8 @@ const char* describe(AtomError error) noexcept {
       return "no error";
     case AtomError::TooLong:
       return "the text is longer than an atom can be";
+    case AtomError::SmallerRange:
+      return "the range of addresses for atoms is smaller than wanted (see ulimit -v)";
     case AtomError::NoRange:
       return "the process can't have the addresses that atoms need (see ulimit -v)";
     case AtomError::RangeFull:

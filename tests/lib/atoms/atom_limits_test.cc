@@ -41,6 +41,7 @@ TEST(AtomLimits, TheRangeIs32GiB) {
   const int wrong = in_child([] {
     AtomTable table;
     if (!table.intern("x")) return 1;
+    if (AtomTable::range().error != AtomError::None) return 3;
     return AtomTable::range().reserved_bytes == 32 * kGiB && AtomTable::range().wanted_bytes == 32 * kGiB ? 0 : 2;
   });
   EXPECT_EQ(wrong, 0);
@@ -58,6 +59,7 @@ TEST(AtomLimits, ASmallerRangeServesAndSaysSo) {
     }
     const AtomRangeUse range = AtomTable::range();
     if (range.wanted_bytes != 32 * kGiB || range.reserved_bytes > kGiB / 2) return 3;
+    if (range.error != AtomError::SmallerRange || table.error() != AtomError::None) return 5;
     return range.reserved_bytes >= 128 * kMiB ? 0 : 4;
   });
   EXPECT_EQ(wrong, 0);
@@ -90,7 +92,7 @@ TEST(AtomLimits, NoRangeIsAnError) {
     if (table.intern("x")) return 2;
     if (table.error() != AtomError::NoRange) return 3;
     if (table.find("x") || table.intern("x")) return 4;
-    if (AtomTable::range().reserved_bytes != 0) return 5;
+    if (AtomTable::range().reserved_bytes != 0 || AtomTable::range().error != AtomError::NoRange) return 5;
     return table.gc() == 0 ? 0 : 6;
   });
   EXPECT_EQ(wrong, 0);
