@@ -71,8 +71,8 @@ class TARE_API DBusView {
   // The bytes of an array's elements; of arrays of numbers they are the numbers in byte_order().
   std::string_view element_bytes() const noexcept;
 
-  // Where the value begins, behind padding.
-  const char* bytes_begin() const noexcept { return base_ + at_; }
+  // The value's bytes, without padding before or behind. They mean the same at a multiple of 8 from where these lie.
+  std::string_view bytes() const noexcept;
 
   class Iterator;
   Iterator begin() const noexcept;

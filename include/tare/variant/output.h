@@ -124,8 +124,8 @@ class TARE_API Output {
   // Makes the first `size` <= capacity() bytes the written ones: for who fills data() itself.
   void set_size(std::size_t size) noexcept { size_ = size; }
 
-  // The heap block with what was written. From the caller's memory it is copied. An error if malloc fails. The Output
-  // is empty afterwards.
+  // The heap block with what was written, shrunk to it. From the caller's memory it is copied. An error if malloc
+  // fails. The Output is empty afterwards.
   [[nodiscard]] Block release() noexcept;
 
   // For a Reporter: what the heap block takes. `size_of` is a tare::SizeOf or any function of a block's address.

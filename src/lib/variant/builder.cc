@@ -313,12 +313,22 @@ Written BasicBuilder<kIsDBus>::end() noexcept {
 
 template <bool kIsDBus>
 bool BasicBuilder<kIsDBus>::add_fixed_array(const void* elements, std::size_t count) noexcept {
-  const std::string_view type = wanted();
-  if (type.empty() || type[0] != 'a') return fail(WriteError::WrongType);
-  const std::size_t size = Type::trusted(type).element().layout().fixed_size;
-  if (size == 0) return fail(WriteError::WrongType);
-  const View view(Type::trusted(type), {static_cast<const char*>(elements), count * size});
-  return add_view(view.trusting_normal_form());
+  if (!is_next('a')) return false;
+  const char* element = frames_[depth_].next + 1;
+  const unsigned bits = code_bits(*element);
+  const std::size_t size = bits & type_details::kAlignments;
+  // numbers look the same in both encodings, bools don't
+  if (size != 0 && (bits & kVariable) == 0 && (!kIsDBus || *element != 'b') && !is_swapped_) {
+    if (!open() || !reserve(at_ + count * size)) return false;
+    if (count != 0) std::memcpy(data_ + at_, elements, count * size);
+    at_ += count * size;
+    frames_[depth_].count = count;
+    return close();
+  }
+  const Type type = Type::trusted(wanted());
+  const std::size_t element_size = type.element().layout().fixed_size;
+  if (element_size == 0) return fail(WriteError::WrongType);
+  return add_view(View(type, {static_cast<const char*>(elements), count * element_size}).trusting_normal_form());
 }
 
 template <bool kIsDBus>
@@ -327,15 +337,9 @@ bool BasicBuilder<kIsDBus>::add_view(const View& value) noexcept {
   const std::size_t bytes = value.bytes().size();
   const bool is_other_order = (value.byte_order() != std::endian::native) != is_swapped_;
   if constexpr (kIsDBus) {
-    // an array of numbers looks the same in both
-    if (value.code() == 'a' && value.type().data()[1] != 'b' && !is_other_order) {
-      const std::size_t element_size = format_details::dbus_fixed_size(value.type().data()[1]);
-      if (element_size != 0 && bytes % element_size == 0) {
-        if (!open() || !reserve(at_ + bytes)) return false;
-        if (bytes != 0) std::memcpy(data_ + at_, value.bytes().data(), bytes);
-        at_ += bytes;
-        return close();
-      }
+    const std::size_t element_size = value.code() == 'a' ? format_details::dbus_fixed_size(value.type().data()[1]) : 0;
+    if (element_size != 0 && !is_other_order && bytes % element_size == 0 && value.type().data()[1] != 'b') {
+      return add_fixed_array(value.bytes().data(), bytes / element_size);
     }
   } else {
     const Shape shape = shape_at(value.type().data());

@@ -132,15 +132,10 @@ class FieldWriter {
 
 // Called for each field of `fields` that isn't known here, with its bytes.
 template <typename Act>
-void for_each_unknown(const DBusView& fields, std::string_view message, Act act) {
-  for (DBusView::Iterator it = fields.begin(); it != fields.end();) {
-    const std::uint8_t code = it->child(0).as_byte();
-    const char* begin = it->bytes_begin();
-    ++it;
-    const char* end =
-        it == fields.end() ? fields.element_bytes().data() + fields.element_bytes().size() : it->bytes_begin();
-    if (code > UnixFds)
-      act(message.substr(static_cast<std::size_t>(begin - message.data()), static_cast<std::size_t>(end - begin)));
+void for_each_unknown(const DBusView& fields, Act act) {
+  if (fields.code() != 'a') return;  // there's no other message
+  for (const DBusView& field : fields) {
+    if (field.child(0).as_byte() > UnixFds) act(field.bytes());
   }
 }
 
@@ -161,13 +156,13 @@ bool is_dbus_bus_name(std::string_view name) noexcept {
 namespace {
 
 Written write_header(Output& out, const DBusHeader& header, std::string_view signature, std::size_t body_size,
-                     std::endian order, const DBusView& other_fields, std::string_view other_message) noexcept {
+                     std::endian order, const DBusView& other_fields) noexcept {
   if (!is_valid(header)) return WriteError::BadHeader;
   if (!is_dbus_signature(signature)) return WriteError::NotSignature;
   // with each field's 15 bytes of code, signature, length, zero and padding at most
   std::size_t most = kFieldsAt + 4 + 9 * 16 + header.path.size() + header.interface.size() + header.member.size() +
                      header.error_name.size() + header.destination.size() + header.sender.size() + signature.size();
-  for_each_unknown(other_fields, other_message, [&most](std::string_view field) { most += field.size() + 8; });
+  for_each_unknown(other_fields, [&most](std::string_view field) { most += field.size() + 8; });
   if (most + body_size > kLargestDBusMessage) return WriteError::TooLarge;
   char fields_of_small_size[1024];
   out.clear();
@@ -194,7 +189,7 @@ Written write_header(Output& out, const DBusHeader& header, std::string_view sig
   fields.add_text(Sender, 's', header.sender);
   fields.add_text(SignatureOfBody, 'g', signature);
   fields.add_number(UnixFds, header.unix_fds);
-  for_each_unknown(other_fields, other_message, [&fields](std::string_view field) { fields.add_bytes(field); });
+  for_each_unknown(other_fields, [&fields](std::string_view field) { fields.add_bytes(field); });
   const std::size_t fields_size = fields.at() - kFieldsAt - 4;
   if (fields_size > kLargestDBusArray) return WriteError::TooLarge;
   format_details::store(data + kFieldsAt, static_cast<std::uint32_t>(fields_size), is_swapped);
@@ -211,7 +206,7 @@ Written write_header(Output& out, const DBusHeader& header, std::string_view sig
 
 Written write_dbus_header(Output& out, const DBusHeader& header, std::string_view signature, std::size_t body_size,
                           std::endian order) noexcept {
-  return write_header(out, header, signature, body_size, order, {}, {});
+  return write_header(out, header, signature, body_size, order, {});
 }
 
 Written finish_dbus_message(Output& out, std::size_t header_size, std::endian order) noexcept {
@@ -344,7 +339,7 @@ std::optional<DBusMessage> DBusMessage::parse(std::string_view bytes, DBusProble
 }
 
 Written DBusMessage::write_header(Output& out, const DBusHeader& header) const noexcept {
-  return variant::write_header(out, header, signature(), body_bytes().size(), order_, fields_, bytes_);
+  return variant::write_header(out, header, signature(), body_bytes().size(), order_, fields_);
 }
 
 void DBusMessage::set_serial(std::span<char> message, std::uint32_t serial) noexcept {

@@ -180,6 +180,12 @@ std::size_t DBusView::skip(const char*& type, std::size_t at) const noexcept {
   }
 }
 
+std::string_view DBusView::bytes() const noexcept {
+  if (is_body_) return {base_ + at_, end_ - at_};
+  const char* type = type_;
+  return {base_ + at_, skip(type, at_) - at_};
+}
+
 DBusView DBusView::inside() const noexcept {
   if (code() != 'v') return *this;
   const std::size_t size = static_cast<unsigned char>(base_[at_]);

@@ -54,13 +54,17 @@ bool Output::grow(std::size_t capacity) noexcept {
 bool Output::reserve_amortized(std::size_t capacity) noexcept {
   if (capacity <= capacity_) return true;
   const std::size_t doubled = capacity_ > kLargestRequest / 2 ? capacity : 2 * capacity_;
-  constexpr std::size_t kFirst = 256;  // most messages are smaller: one malloc
+  constexpr std::size_t kFirst = 4096;  // nearly all messages are smaller: no growth, and release() gives the rest back
   const std::size_t wanted = std::max({capacity, doubled, kFirst});
   return grow(good_size(wanted)) || (wanted > capacity && grow(capacity));
 }
 
 Block Output::release() noexcept {
   if (!is_callers_) {
+    if (size_ != 0 && good_size(size_) < good_size(capacity_)) {
+      void* shrunk = std::realloc(data_, size_);
+      if (shrunk != nullptr) data_ = static_cast<char*>(shrunk);
+    }
     capacity_ = 0;
     return Block(std::exchange(data_, nullptr), std::exchange(size_, 0));
   }

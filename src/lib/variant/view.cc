@@ -25,6 +25,11 @@ constexpr Extent extent(const char* base, std::size_t begin, std::size_t end, st
   return {nullptr, fixed_size};
 }
 
+// Whether a text may be one of type `code`.
+bool is_text_of(char code, std::string_view text) {
+  return is_text(text) && (code == 's' || (code == 'o' ? is_object_path(text) : is_signature(text)));
+}
+
 }  // namespace
 
 View::View(Type type, std::string_view bytes, std::endian order) noexcept
@@ -45,31 +50,29 @@ std::string_view View::text() const noexcept {
   const std::string_view fallback = is_path ? "/" : "";
   if (size_ == 0 || data_[size_ - 1] != 0) return fallback;
   const std::string_view found(data_, size_ - 1);
-  if (!is_text(found)) return fallback;
-  if (is_path ? !is_object_path(found) : code() == 'g' && !is_signature(found)) return fallback;
-  return found;
+  return is_text_of(code(), found) ? found : fallback;
 }
 
 View View::inside() const noexcept {
   if (code() != 'v') return *this;
+  if (size_ > 2 && data_[size_ - 2] == 0 && depth_ < kDeepest - 1) [[likely]] {  // a type of one character
+    const unsigned bits = type_details::code_bits(data_[size_ - 1]);
+    const std::size_t fixed_size = bits & type_details::kAlignments;
+    if ((bits & type_details::kBasic) != 0 && ((bits & type_details::kVariable) != 0 || fixed_size == size_ - 2)) {
+      return {data_ + size_ - 1, 1, data_, size_ - 2, depth_ + 1u, flags_};
+    }
+  }
   const View nothing("()", 2, nullptr, 1, depth_ + 1u, flags_);
   if (size_ == 0) return nothing;
   std::size_t end = size_ - 1;
   while (end > 0 && data_[end] != 0) --end;
   if (data_[end] != 0) return nothing;
   const std::string_view type(data_ + end + 1, size_ - end - 1);
-  std::size_t fixed_size = 0;
-  if (type.size() == 1) {  // most of them
-    const unsigned bits = type_details::code_bits(type[0]);
-    if ((bits & type_details::kAlignments) == 0 || depth_ >= kDeepest - 1) return nothing;
-    fixed_size = (bits & type_details::kVariable) != 0 ? 0 : bits & type_details::kAlignments;
-  } else {
-    std::size_t levels = 0;
-    if (type_details::scan(type, 0, type_details::Indefinite::Refused, levels) != type.size()) return nothing;
-    if (depth_ + levels >= kDeepest) return nothing;
-    const char* at = type.data();
-    fixed_size = layout_at(at).fixed_size;
-  }
+  std::size_t levels = 0;
+  if (type_details::scan(type, 0, type_details::Indefinite::Refused, levels) != type.size()) return nothing;
+  if (depth_ + levels >= kDeepest) return nothing;
+  const char* at = type.data();
+  const std::size_t fixed_size = layout_at(at).fixed_size;
   if (fixed_size != 0 && fixed_size != end) return nothing;
   return {type.data(), type.size(), end == 0 ? nullptr : data_, end, depth_ + 1u, flags_};
 }
@@ -266,61 +269,74 @@ void View::Iterator::find_member() noexcept {
 
 // ---- dictionaries
 
+namespace {
+
+// Whether `size` bytes are the same. Keys are short: a call of memcmp would cost as much as the rest of a step.
+inline bool are_equal(const char* a, const char* b, std::size_t size) {
+  if (size >= 8) {
+    for (std::size_t at = 0; at + 8 < size; at += 8) {
+      if (text_details::load8(a + at) != text_details::load8(b + at)) return false;
+    }
+    return text_details::load8(a + size - 8) == text_details::load8(b + size - 8);
+  }
+  if (size >= 4) {
+    return text_details::load4(a) == text_details::load4(b) &&
+           text_details::load4(a + size - 4) == text_details::load4(b + size - 4);
+  }
+  for (std::size_t at = 0; at < size; ++at) {
+    if (a[at] != b[at]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// The entries are looked at as they lie there: an entry has one offset, at its end, which says where the key ends.
 template <std::size_t kWidth>
 std::optional<View> View::find(std::string_view key) const noexcept {
   const std::size_t body = load_offset(data_ + size_ - kWidth, kWidth);
   if (body > size_ || (size_ - body) % kWidth != 0) return std::nullopt;
-  const char* value_type = type_ + 3;
-  const char* type_end = value_type;
-  const Layout value = layout_at(type_end);
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  for (std::size_t offset = body; offset < size_; offset += kWidth, begin = aligned(end, value.alignment)) {
-    const std::size_t before = end;
-    end = load_offset(data_ + offset, kWidth);
-    if (end < before) return std::nullopt;  // the rest are defaults
-    if (end > body || begin >= end) continue;
+  const char* type_end = type_ + 4;
+  const Layout value = type_[3] == 'v' ? Layout{0, 8} : layout_at(type_end = type_ + 3);
+  std::size_t before = 0;
+  for (std::size_t offset = body; offset < size_; offset += kWidth) {
+    const std::size_t begin = aligned(before, value.alignment);
+    const std::size_t end = load_offset(data_ + offset, kWidth);
+    if (begin >= end || end > body) [[unlikely]] {
+      if (end < before) return std::nullopt;  // the rest are defaults
+      before = end;
+      continue;
+    }
+    before = end;
     const char* entry = data_ + begin;
     const std::size_t width = kWidth == 1 ? 1 : offset_width(end - begin);
-    if (end - begin < width) continue;
+    if (kWidth != 1 && end - begin < width) continue;
     const std::size_t table = end - begin - width;
     if (load_offset(entry + table, width) != key.size() + 1 || key.size() >= table) continue;
-    if (std::memcmp(entry, key.data(), key.size()) != 0 || entry[key.size()] != 0) continue;
-    const View found(type_ + 1, type_size_ - 1u, entry, end - begin, depth_ + 1u, flags_);
-    if (!is_trusted()) {
-      if (found.child(0).text() != key) continue;
-      return found.child(1).inside();
-    }
+    if (entry[key.size()] != 0 || !are_equal(entry, key.data(), key.size())) continue;
+    if (!is_trusted() && !is_text_of(type_[2], key)) return std::nullopt;  // such keys read as defaults
     const std::size_t value_begin = aligned(key.size() + 1, value.alignment);
     const std::size_t value_end = value.fixed_size != 0 ? value_begin + value.fixed_size : table;
-    const Extent place = extent(entry, value_begin, value_end, 0);
-    return View(value_type, static_cast<std::size_t>(type_end - value_type), place.data, place.size, depth_ + 2u,
-                flags_)
+    Extent place{nullptr, value.fixed_size};
+    if (value_end <= end - begin) place = extent(entry, value_begin, value_end, value.fixed_size);
+    return View(type_ + 3, static_cast<std::size_t>(type_end - type_ - 3), place.data, place.size, depth_ + 2u, flags_)
         .inside();
   }
   return std::nullopt;
 }
 
 std::optional<View> View::lookup(std::string_view key) const noexcept {
-  if (!type().is_dictionary() || (type_[2] != 's' && type_[2] != 'o' && type_[2] != 'g')) return std::nullopt;
+  if (type_[0] != 'a' || type_[1] != '{' || size_ == 0) return std::nullopt;
+  if (type_[2] != 's' && type_[2] != 'o' && type_[2] != 'g') return std::nullopt;
   if (!is_trusted() && (key.empty() || key == "/")) {  // what invalid keys read as
     for (const View& entry : *this) {
       if (entry.child(0).text() == key) return entry.child(1).inside();
     }
     return std::nullopt;
   }
-  switch (offset_width(size_)) {
-    case 1:
-      return find<1>(key);
-    case 2:
-      return find<2>(key);
-    case 4:
-      return find<4>(key);
-    case 8:
-      return find<8>(key);
-    default:
-      return std::nullopt;
-  }
+  if (size_ <= 0xFF) return find<1>(key);
+  if (size_ <= 0xFFFF) return find<2>(key);
+  return size_ <= 0xFFFF'FFFF ? find<4>(key) : find<8>(key);
 }
 
 }  // namespace tare::variant
