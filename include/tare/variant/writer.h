@@ -384,6 +384,9 @@ struct Put {
     constexpr auto kElement = element<kType>();
     constexpr bool kHasOffsets = !kIsDBus && kFixedSize<Format, kElement> == 0;
     const std::size_t begin = kIsDBus ? pad_for<kElement>(state, base, at + 4) : at;
+    if constexpr (kHasOffsets && value_details::TupleLike<Value> && !value_details::Sequence<Value>) {
+      return put_known_elements(state, base, at, value);
+    }
     // the sizes again: where offsets go is known then, and what a function may add
     Measured measured{begin, 0};
     if constexpr (kHasOffsets || kIsChecked<Format>) measured = measure_elements(begin, value);
@@ -410,6 +413,21 @@ struct Put {
       format_details::store(base + at, static_cast<std::uint32_t>(end - begin), kIsSwapped);
     }
     return end;
+  }
+
+  // As many elements as the compiler knows, with offsets behind.
+  template <typename Value>
+  static std::size_t put_known_elements(State& state, char* base, std::size_t at, const Value& value) {
+    constexpr std::size_t kCount = std::tuple_size_v<Value>;
+    if constexpr (kCount == 0) return at;
+    const std::size_t begin = at;
+    std::size_t ends[kCount + 1];
+    at = put_elements(state, base, at, {}, value,
+                      [&ends, begin](std::size_t index, std::size_t end) { ends[index] = end - begin; });
+    const std::size_t width = format_details::offset_width_for(at - begin, kCount);
+    if (!has_room(state, at, kCount * width)) return at;
+    for (std::size_t i = 0; i < kCount; ++i) format_details::store_offset(base + at + i * width, ends[i], width);
+    return at + kCount * width;
   }
 
   template <typename Value, typename AfterEach>
