@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from trace_decoder.samples import with_clock
 from trace_decoder.tables import (
     ALLOCATION,
     CONTENTS,
+    DIGEST,
     FREE,
     MAPPING_APPEARS,
     MAPPING_GOES,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 Program = Callable[..., Path]
 REPORT, POOL_CREATE, POOL_ALLOC = 15, 17, 20
+MOST_LOOKED_AT_BYTES = 4096
 (PID, PARENT_PID, EXE, START, SAMPLE_BYTES, PARENTS_TRACE) = (1, 2, 7, 13, 14, 21)
 (RECORDS, MADE_EVENTS, THREADS) = (30, 31, 32)
 
@@ -194,6 +197,31 @@ def test_two_threads(tare: Tare, program: Program, options: tuple[str, ...]) -> 
     assert any(event.free_stack for event in trace.events) == ("--free-stacks" in options)
     assert any(shape.weight > 1 for shape in trace.shapes) == ("--sample" in options)
     assert (CONTENTS in kinds) == ("--content" in options)
+
+
+def test_contents(tare: Tare, program: Program) -> None:
+    path = tare.record(program("two_threads.cc"), options=("--content",))
+    trace, lives = compare_blocks(tare, path)
+    ended_by = {id(life.death): i for i, life in enumerate(lives) if life.death}
+    seen: dict[int, tuple[int, str | None, int | None]] = {}
+    for block in trace.blocks:
+        notes: dict[int, tuple[int, int, int | None]] = {}
+        for before, event in pairwise(block.events):
+            if event.kind == CONTENTS:
+                notes[event.address] = (event.entry, event.api, None)
+            elif event.kind == DIGEST:
+                notes[before.address] = (before.entry, before.api, event.address)
+            elif id(event) in ended_by and event.address in notes:
+                unwritten, rest, digest = notes.pop(event.address)
+                i = ended_by[id(event)]
+                requested = lives[i].shape.requested
+                written = requested - unwritten
+                held = ("other", "text", "zeros", "none")[rest] if requested <= MOST_LOOKED_AT_BYTES else None
+                seen[i] = (written, held if written else "none", digest)
+        assert not notes
+    rows = tare.sql(path, "select block_id, high_water_bytes, content_class, digest from observations")
+    assert len(rows) > 1000 and any(row["digest"] for row in rows)
+    assert seen == {row["block_id"]: (row["high_water_bytes"], row["content_class"], row["digest"]) for row in rows}
 
 
 def test_a_thread_of_many_blocks(tare: Tare, program: Program) -> None:
