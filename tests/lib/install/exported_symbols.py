@@ -27,7 +27,7 @@ def public_names(include: Path) -> set[str]:
 
 def own_name(symbol: str) -> str | None:
     """The class or function of a symbol of the library; None for others' symbols."""
-    match = re.match(r"tare::(?:\w+_details::)?(\w+)", symbol)
+    match = re.match(r"tare::(?:(?:variant|gc|\w+_details)::)*(\w+)", symbol)
     return match[1] if match else None
 
 
