@@ -26,6 +26,8 @@ _WEIGHED = frozenset(
     f"{name}_blocks" for name in ("total", "peak", "end", "at")
 ) | {f"freed_within_{n}" for n in (16, 64, 256, 65536)} | {"freed_later", "lifetime_ns", "byte_ns"}  # fmt: skip
 
+_WEIGHED_OF = {"site_sizes": _WEIGHED, "claimed": frozenset(("blocks",))}
+
 
 # `line`: stacks with the same naming line are one, which is all that a summary shows. A compiler's 245,000 shapes are
 # 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7.
@@ -33,7 +35,7 @@ Grain = Literal["stack", "line"]
 _FOLDED = ("site_sizes", "chains", "written", "recreated")
 # Tables that one walk over the trace makes together: by what the progress line says.
 _WALKS = {
-    "reading reports": ("reports", "pools", "pool_memory", "pool_blocks"),
+    "reading reports": ("reports", "pools", "pool_memory", "pool_blocks", "claimed"),
     "reading contents": ("moments", "observations"),
 }
 
@@ -53,6 +55,7 @@ class CoreSource:
         self.warnings: Sequence[str] = self._recording.warnings
         self._sites_ready = False
         self._walked: dict[str, dict[str, _core.Table]] = {}
+        self._claimed_at: tuple[int | None, int | None] = (None, None)
 
     def load(self, table: schema.Table, into: TableStore) -> None:
         if not isinstance(into, Database):
@@ -111,15 +114,21 @@ class CoreSource:
     def _walk_for(self, walk: str) -> dict[str, _core.Table]:
         if walk not in self._walked:
             with Progress(f"tare: {walk}") as progress:
-                make = (
-                    self._recording.program_tables if walk == "reading reports" else self._recording.observation_tables
-                )
-                tables, warnings = make(_progress(progress))
+                if walk == "reading reports":
+                    tables, warnings = self._recording.program_tables(*self._claimed_at, _progress(progress))
+                else:
+                    tables, warnings = self._recording.observation_tables(_progress(progress))
                 progress.clear()
             self._walked[walk] = {table.name: table for table in tables}
             for warning in warnings:
                 print(f"tare: {warning}", file=sys.stderr)
         return self._walked[walk]
+
+    def claim_at(self, at_ns: int | None, reports: int | None) -> None:
+        """Table `claimed` is of this time from now on, or after so many reports; without either of the end."""
+        if self._claimed_at != (at_ns, reports):
+            self._claimed_at = (at_ns, reports)
+            self._walked.pop("reading reports", None)
 
     def process(self) -> dict[str, Any]:
         return self._recording.table("process").row(0)
@@ -165,7 +174,7 @@ def _rows_of(table: schema.Table, made: _core.Table) -> Iterable[tuple[Any, ...]
 
 def _selection(table: schema.Table) -> str:
     """The schema's columns by name and type, weighed where they count recorded blocks."""
-    weighed = _WEIGHED if table.name == "site_sizes" else frozenset()
+    weighed = _WEIGHED_OF.get(table.name, frozenset())
     parts = []
     for column in table.columns:
         value = f'"{_CORE_NAMES.get((table.name, column.name), column.name)}"' + (

@@ -36,6 +36,12 @@ class TableStore(ABC):
                 self._source.load(schema.BY_NAME[name], self)
                 self._loaded.add(name)
 
+    def make(self, name: str, query: str) -> None:
+        """Fills a table of the schema from others, where that is all there is to know."""
+        self.run(schema.BY_NAME[name].ddl())
+        self.run(f"insert into {name} {query}")
+        self._loaded.add(name)
+
     def forget(self, *names: str) -> None:
         """Drops tables that depend on an option which changed (`sites` on the depth, `site_sizes` on the time)."""
         for name in names:

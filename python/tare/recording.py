@@ -29,6 +29,9 @@ if TYPE_CHECKING:
         def process(self) -> dict[str, Any]:
             """The one row of table `process`, without a database."""
 
+        def claim_at(self, at_ns: int | None, reports: int | None) -> None:
+            """Table `claimed` is of this time from now on, or after so many reports; without either of the end."""
+
         def by_line(self) -> Source:
             """The same, its stacks folded by the line that names them."""
 

@@ -266,6 +266,7 @@ usable_bytes int malloc_usable_size, or what the pool handed out; null: no block
 weight real blocks this one stands for; 1 unless sampled
 time_ns int since the start
 thread int serial number of the reporting thread
+stack_id int stacks.stack_id of who reported; null: not recorded
 round int tare_clear_reports() calls before
 on_alloc int 1: by tare_report_on_alloc, stands through rounds
 nth int this was the block's nth report of those that stood then; above 1: reported twice
@@ -273,6 +274,27 @@ standing int 1: holds at the end: in the last round or on_alloc, and the block i
 """),
         note="Made by a walk over the whole trace, only when a statement names it. Where standing = 1 and nth = 1, each block\n"
         "counts once; live blocks without such a row are unreported.",
+        heavy=True,
+    ),
+    Table(
+        "claimed",
+        "blocks of one kind that were live at the end, by which reports stood for them",
+        _columns("""
+stack_id int where they were allocated: stacks.stack_id
+kind text malloc, pool block, or pool memory: what a pool holds beside its blocks
+requested_bytes int asked for, a block
+usable_bytes int what it takes, a block; of a block that a pool's memory lies in what the pool didn't get
+header_bytes int the allocator's own bytes, a block
+weight real blocks that one recorded block stands for; 1 unless sampled. `blocks` is multiplied already
+blocks real how many there are
+reports int how many reports stand for each: 0 is dark matter, 2 and more a bug
+path text the first such report's; null: none stands
+report_stack_id int who reported it: stacks.stack_id
+path_again text the second report's
+again_stack_id int who reported it
+formerly text where none stands: what an earlier round reported it as
+"""),
+        note="Made by a walk over the whole trace, only when a statement names it. `tare report --mode dark-matter` shows other moments.",
         heavy=True,
     ),
     Table(

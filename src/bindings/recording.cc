@@ -141,15 +141,11 @@ void list_blocks(const Recording& recording, const std::function<void(PyTable)>&
   if (!status) raise(status.error());
 }
 
-using TableMaker = Result<Recording::ProgramTables> (Recording::*)(const trace::ReplayProgress&) const;
-
-// Made by a walk over the trace.
-template <TableMaker maker>
-std::pair<std::vector<PyTable>, std::vector<std::string>> walk_for_tables(const Recording& recording,
-                                                                          const Progress& progress) {
+std::pair<std::vector<PyTable>, std::vector<std::string>> walk_for_tables(
+    const std::function<Result<Recording::ProgramTables>()>& walk) {
   auto made = [&] {
     nb::gil_scoped_release released;
-    return (recording.*maker)(reporting(progress));
+    return walk();
   }();
   Recording::ProgramTables found = value_or_raise(std::move(made));
   std::vector<PyTable> tables;
@@ -170,8 +166,19 @@ void bind_recording(nb::module_& module) {
       .def("frames", frames, nb::arg("row_ids"))
       .def("nameless_modules", nameless_modules)
       .def("stack_rows", stack_rows, nb::arg("stack_id"), nb::arg("depth"))
-      .def("program_tables", walk_for_tables<&Recording::program_tables>, nb::arg("progress"))
-      .def("observation_tables", walk_for_tables<&Recording::observation_tables>, nb::arg("progress"))
+      .def(
+          "program_tables",
+          [](const Recording& recording, std::optional<std::uint64_t> at_ns, std::optional<std::uint64_t> reports,
+             const Progress& progress) {
+            return walk_for_tables([&] { return recording.program_tables({at_ns, reports}, reporting(progress)); });
+          },
+          nb::arg("at_ns").none(), nb::arg("reports").none(), nb::arg("progress"))
+      .def(
+          "observation_tables",
+          [](const Recording& recording, const Progress& progress) {
+            return walk_for_tables([&] { return recording.observation_tables(reporting(progress)); });
+          },
+          nb::arg("progress"))
       .def("list_blocks", list_blocks, nb::arg("sink"), nb::arg("progress"));
   module.def("open", open, nb::arg("path"), nb::arg("at_ns").none(), nb::arg("progress"));
   module.def("size_models", size_models);

@@ -89,6 +89,7 @@ void record_report(const StartState& start, std::uint64_t address, const char* p
   // Reports of blocks that weren't sampled would all be of unknown ones.
   if (recorder.sampling() && !sampler.sampled.may_hold(address)) return;
   enter(thread, start);
+  write_with_stack(thread, start, Op::ReportSite, address, 0);
   write_named(thread, Op::Report, name_bits(path) | (time == ReportTime::OnAlloc ? trace::NamedWord::kOnAlloc : 0),
               address);
   leave(thread);

@@ -38,9 +38,10 @@ enum class EventKind : std::uint8_t {
   // With contents recorded: the block at address, which its thread's next free or realloc ends, has bytes at its end
   // that nobody wrote, `shape` (a number of bytes, not a ShapeId; the greatest means that or more); api: ContentClass.
   Contents = 25,
-  Digest = 26,  // address = content_digest() of the block that the note just before is about; seen before
+  Digest = 26,      // address = content_digest() of the block that the note just before is about; seen before
+  ReportSite = 28,  // whence this thread's next event, a Report, comes: `shape` has the stack
 };
-inline constexpr EventKind kLastEventKind = EventKind::Digest;
+inline constexpr EventKind kLastEventKind = EventKind::ReportSite;
 inline constexpr std::uint32_t kMostUnwrittenBytes = 0xfffffffe;  // that a Contents note can say
 
 // 24 bytes, trivially copyable. For Free and ReallocEnd `shape` is kNoShape, or with recorded free stacks the StackId.

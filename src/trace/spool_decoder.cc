@@ -98,6 +98,7 @@ class SpoolDecoder::Pass {
         return decode_named(word0);
       case Op::PoolGrow:
       case Op::PoolAlloc:
+      case Op::ReportSite:
         return decode_pool(word0);
       case Op::Contents:
         return decode_contents(word0);
@@ -275,7 +276,9 @@ class SpoolDecoder::Pass {
     const std::uint64_t bytes = next_[2];
     const std::uint64_t stamp = stamped ? next_[3] : last_stamp_;
     if (const ChunkDamage damage = decode_frames(word0, next_ + fixed_words)) return damage;
-    const MapApi api = op_of(word0) == Op::PoolAlloc ? MapApi::PoolBlock : MapApi::PoolMemory;
+    const MapApi api = op_of(word0) == Op::PoolAlloc    ? MapApi::PoolBlock
+                       : op_of(word0) == Op::ReportSite ? MapApi::ReportSite
+                                                        : MapApi::PoolMemory;
     add(advance(stamp), word1, kNoShape, static_cast<EventKind>(op_of(word0)));
     decoder_.find_shape(out_[-1], Interner::make_shape(stack_, static_cast<std::uint64_t>(api), 0, 1, bytes, bytes, 1),
                         0);
@@ -327,6 +330,7 @@ static_assert(static_cast<int>(Op::ThreadStart) == static_cast<int>(EventKind::T
               static_cast<int>(Op::Report) == static_cast<int>(EventKind::Report) &&
               static_cast<int>(Op::PoolDestroy) == static_cast<int>(EventKind::PoolDestroy) &&
               static_cast<int>(Op::Seen) == static_cast<int>(EventKind::Seen) &&
-              static_cast<int>(Op::Contents) == static_cast<int>(EventKind::Contents));
+              static_cast<int>(Op::Contents) == static_cast<int>(EventKind::Contents) &&
+              static_cast<int>(Op::ReportSite) == static_cast<int>(EventKind::ReportSite));
 
 }  // namespace tare::trace

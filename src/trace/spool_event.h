@@ -7,9 +7,9 @@
 //   Realloc   w0 | w1 | requested | [usable] | [weight] | [stamp before, stamp after] | old | frames
 //   Free      f0 | [stamp] | [k0 | frames, with kSpoolFreeStacks]
 //   Map       w0 | w1 | length | [stamp] | old address | old length | frames     (api is a MapApi)
-//   PoolGrow, PoolAlloc   w0 | n1 | bytes | [stamp] | frames                     (n1: address and pool, see
-//   program_note.h)
 //   Contents  n0 | n1 | digest | [stamp]
+//   PoolGrow, PoolAlloc, ReportSite   w0 | n1 | bytes | [stamp] | frames         (n1: address and pool, see
+//   program_note.h; a ReportSite has no bytes)
 //   others    n0 | n1 | [stamp]                                                  (a note: two words and a stamp)
 //
 // Bracketed words are there when their flag in word 0 says so. Stamp is always the last word before `old`/frames.
@@ -57,6 +57,7 @@ enum class Op : std::uint8_t {
   PoolDestroy = 23,  // note: n1 = pool
   Seen = 24,         // note, when sampling: n1 = SeenCounts, of all before this thread's next event
   Contents = 25,     // see ContentsWord
+  ReportSite = 28,   // n1 = address that the thread's next event reports
 };
 
 // word 0 of Alloc, Realloc, Map

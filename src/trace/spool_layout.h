@@ -39,7 +39,7 @@ inline constexpr char kEnvSampleBytes[] = "TARE_SAMPLE_BYTES";  // mean bytes be
 inline constexpr char kEnvSampleSeed[] = "TARE_SAMPLE_SEED";    // for repeatable sampling in tests
 inline constexpr char kEnvRecordEnv[] = "TARE_RECORD_ENV";      // "1": keep the environment in the trace
 inline constexpr char kEnvFreeStacks[] = "TARE_FREE_STACKS";    // "1": frees carry stacks too
-inline constexpr char kEnvContents[] = "TARE_CONTENT";         // "1": blocks are filled, and looked at when they end
+inline constexpr char kEnvContents[] = "TARE_CONTENT";          // "1": blocks are filled, and looked at when they end
 
 // Names inside the spool directory. A spool appears under its final name, complete with header, by rename.
 //   PID.N.spool    N counts the process images of one pid (exec): 0, 1, ...

@@ -32,6 +32,7 @@ void write_noted_spool(const std::string& path) {
   spool.note(0, next(), Op::PoolReset, pool_word(7, 0));
   spool.note(0, next(), Op::PoolShrink, pool_word(7, 0x10000));
   spool.note(0, next(), Op::PoolDestroy, pool_word(7, 0));
+  spool.pool(0, next(), Op::ReportSite, 0x1000, 0, stack);
   spool.named(0, next(), Op::Report, 0x1000, "explicit/a");
   spool.end(next());
 }

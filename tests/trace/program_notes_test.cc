@@ -46,6 +46,7 @@ void expect_all_notes(const std::string& path) {
       {EventKind::PoolReset, pool_word(7, 0)},
       {EventKind::PoolShrink, pool_word(7, 0x10000)},
       {EventKind::PoolDestroy, pool_word(7, 0)},
+      {EventKind::ReportSite, 0x1000},
       {EventKind::Report, 0x1000, 0},
   };
   ASSERT_EQ(sink.all.size(), std::size(expected));
@@ -56,7 +57,7 @@ void expect_all_notes(const std::string& path) {
     EXPECT_EQ(event.address, expected[i].address);
     EXPECT_EQ(event.api, expected[i].api);
     EXPECT_EQ(event.stamp, 1'000'100 + i * 100);
-    if (expected[i].bytes != 0) {
+    if (expected[i].bytes != 0 || event.kind == EventKind::ReportSite) {
       const Shape& shape = dictionary.shapes.at(index(event.shape));
       EXPECT_EQ(shape.requested_bytes, expected[i].bytes);
       EXPECT_EQ(shape.is_map != 0, event.kind != EventKind::Alloc);

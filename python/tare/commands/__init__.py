@@ -6,6 +6,7 @@ from __future__ import annotations
 VERBS = {
     "run": "record a program and say where its heap's tare is",
     "report": "explain a recording: balance, findings, records by site",
+    "tree": "the heap by the paths that the program reported, and what it didn't",
     "counts": "which sizes are asked for, how often, and what the allocator makes of them",
     "diff": "what changed between two recordings, by lens and by site",
     "compare": "is the changed program faster: both unrecorded, side by side",

@@ -22,6 +22,7 @@ tare report app.tare --at 1.5s --sort blocks
 tare report app.tare --mode cumulative --sort byte-seconds -n 5
 tare report app.tare --lens growth,churn      two lenses, with their reasons
 tare report app.tare --filter parse --filter '!test'
+tare report app.tare --mode dark-matter       what no report of the program claims, or two do
 tare report app.tare --json | jq .peak
 """
 
@@ -34,10 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("file", metavar="FILE", help="a trace, or the spool of a recording that died")
     parser.add_argument(
-        "--mode", choices=("live", "cumulative"), default="live", help="what stands at a moment, or all that ever did"
+        "--mode",
+        choices=("live", "cumulative", "dark-matter"),
+        default="live",
+        help="what stands at a moment, all that ever did, or what stands held against the program's own reports",
     )
     parser.add_argument(
-        "--at", default="peak", metavar="peak|end|TIME", help="the moment of --mode live; TIME as in 1.5s or 300ms"
+        "--at",
+        metavar="peak|end|TIME",
+        help="the moment; TIME as in 1.5s or 300ms (default: peak; of dark-matter when the program last reported)",
     )
     parser.add_argument(
         "--sort", choices=SORTS, default="usable", help="records in this order, descending (default: usable)"
@@ -74,7 +80,10 @@ def run(options: argparse.Namespace) -> int:
     chosen = lenses.load_named(options.lens) if options.lens is not None else []
     if options.lens is not None and not chosen:
         raise TareError(USAGE, f"report: --lens names no lens: there are {', '.join(lenses.NAMES)}")
-    at_ns = None if options.at in ("peak", "end") else records.parse_time(options.at)
+    if options.mode == "dark-matter":
+        return _dark_matter(options)
+    options.at = options.at or ("peak" if options.mode == "live" else None)
+    at_ns = None if options.at in (None, "peak", "end") else records.parse_time(options.at)
     recording = Recording(CoreSource(options.file, at_ns=at_ns, depth=options.depth))
     for lens in chosen:
         lenses.check_runnable(lens, recording.process)
@@ -103,10 +112,32 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _moment(mode: str, at: str) -> tuple[str, str]:
+def _dark_matter(options: argparse.Namespace) -> int:
+    from tare import dark_matter
+    from tare.core_source import CoreSource
+    from tare.recording import Recording
+    from tare.reports import dark_matter as texts
+
+    if options.lens is not None or options.sort != "usable":
+        raise TareError(USAGE, "report: --lens and --sort belong to the other modes; dark matter is sorted by bytes")
+    recording = Recording(CoreSource(options.file, depth=options.depth))
+    matter = dark_matter.divide(recording, options.at, None if options.json else options.n, options.filter)
+    if options.json:
+        from tare.reports.json_report import dump
+
+        print(dump(texts.as_json(recording, matter)))
+        return 0
+    from tare.terminal import Style, width_of
+
+    for line in texts.report(recording, matter, Style(sys.stdout), width_of(sys.stdout)):
+        print(line)
+    return 0
+
+
+def _moment(mode: str, at: str | None) -> tuple[str, str]:
     """The column of site_sizes that counts the blocks meant, and what a record of them is called."""
     if mode == "cumulative":
-        if at != "peak":
+        if at is not None:
             raise TareError(USAGE, "report: --at belongs to --mode live; cumulative is over the whole run")
         return "total_blocks", "Cumulative"
     if at == "peak":

@@ -76,7 +76,7 @@ def query(recording: Recording, counted: str, sort: str, filters: Sequence[str],
     gross, blocks = sum(row[4] for row in rows), sum(row[1] for row in rows)
     if filters:
         stacks = recording.site_stacks([row[0] for row in rows])
-        rows = [row for row in rows if _matches(stacks[row[0]], filters)]
+        rows = [row for row in rows if matches(stacks[row[0]], filters)]
     shown = rows if limit is None else rows[:limit]
     ids = [row[0] for row in shown]
     stacks = recording.site_stacks(ids)
@@ -109,7 +109,7 @@ def query(recording: Recording, counted: str, sort: str, filters: Sequence[str],
     return Page(records, len(rows), gross, blocks)
 
 
-def _matches(stack: Sequence[Frame], filters: Sequence[str]) -> bool:
+def matches(stack: Sequence[Frame], filters: Sequence[str]) -> bool:
     """Every filter must hold: the text is in some frame, or with `!` in none."""
     texts = [f"{frame} {frame.file} {frame.module}" for frame in stack]
     for wanted in filters:

@@ -6,10 +6,12 @@ import os
 import textwrap
 from typing import TYPE_CHECKING
 
-from tare.terminal import shorten
+from tare.terminal import shorten, shorten_path
 from tare.units import duration, exact, human_bytes, human_count, percent, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from tare.ledger import Finding
     from tare.lenses.lens import Lens
     from tare.names import Frame
@@ -160,3 +162,12 @@ def finding_lines(
         text = text[:remedy_lines]
         text[-1] = text[-1][: room - 2].rstrip(" ,;:") + " …"
     return [*lines, *(" " * indent + style(line, "dim") for line in text)]
+
+
+def stack_lines(stack: Sequence[Frame], width: int) -> Iterator[str]:
+    """A frame a line, as DMD prints them."""
+    for number, frame in enumerate(stack, start=1):
+        place = f" ({shorten_path(frame.file, max(width // 2, 20))}:{frame.line})" if frame.file and frame.line else ""
+        if not place and frame.function and frame.module:
+            place = f" [{frame.module.rpartition('/')[2]}]"
+        yield shorten(f"    #{number:02}: {shorten(frame.name, max(width - 9 - len(place), 12))}{place}", width)

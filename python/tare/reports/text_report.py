@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tare.reports.records import sizes_line
-from tare.reports.text_parts import balance, caveats, finding_lines, nameless_files, who, wrapped
-from tare.terminal import shorten, shorten_path
+from tare.reports.text_parts import balance, caveats, finding_lines, nameless_files, stack_lines, who, wrapped
+from tare.terminal import shorten
 from tare.units import exact, percent, plural
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _records(recording: Recording, page: Page, title: str, style: Style, width: 
         share, so_far = (percent(part, page.gross_bytes, 2) for part in (record.gross_bytes, running))
         yield from wrapped(f"{share} of the heap ({so_far} cumulative)", width, "  ")
         yield "  Allocated at {"
-        yield from _stack(record, width)
+        yield from stack_lines(record.stack, width)
         yield "  }"
         yield "}"
         yield ""
@@ -113,11 +113,3 @@ def _weights(record: Record, about: str) -> Iterator[str]:
     )
     if round(record.blocks) != 1:
         yield f"Individual block sizes: {sizes_line(record)}"
-
-
-def _stack(record: Record, width: int) -> Iterator[str]:
-    for number, frame in enumerate(record.stack, start=1):
-        place = f" ({shorten_path(frame.file, max(width // 2, 20))}:{frame.line})" if frame.file and frame.line else ""
-        if not place and frame.function and frame.module:
-            place = f" [{frame.module.rpartition('/')[2]}]"
-        yield shorten(f"    #{number:02}: {shorten(frame.name, max(width - 9 - len(place), 12))}{place}", width)

@@ -134,14 +134,15 @@ Status Recording::list_blocks(const BlockSink& sink, const trace::ReplayProgress
   return read;
 }
 
-Result<Recording::ProgramTables> Recording::program_tables(const trace::ReplayProgress& progress) const {
+Result<Recording::ProgramTables> Recording::program_tables(const ClaimedMoment& moment,
+                                                           const trace::ReplayProgress& progress) const {
   auto opened = trace::open_trace(state_->path);
   if (!opened) return opened.error();
   ProgramTables result;
   std::vector<std::string> warnings;  // said when the tables were made
   const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
-  ProgramReports reports(opened->dictionary(), opened->info(), opened->clock_pairs(),
-                         inherited ? &*inherited : nullptr);
+  ProgramReports reports(opened->dictionary(), opened->info(), opened->clock_pairs(), inherited ? &*inherited : nullptr,
+                         moment);
   const Status read = opened->replay_into(reports, progress);
   Tables made = reports.finish();
   for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));

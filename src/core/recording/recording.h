@@ -12,6 +12,7 @@
 
 #include "core/recording/names.h"
 #include "core/replay/blocks.h"
+#include "core/replay/program_reports.h"
 #include "core/replay/tables.h"
 #include "trace/open_trace.h"
 #include "trace/result.h"
@@ -50,13 +51,13 @@ class Recording {
   // before.
   Status list_blocks(const BlockSink& sink, const trace::ReplayProgress& progress) const;
 
-  // Walks the trace once more for what the program said itself: tables reports, pools, pool_memory, pool_blocks. Damage
-  // is one of the warnings: what lies before it is there.
+  // Walks the trace once more for what the program said itself: tables reports, pools, pool_memory, pool_blocks, and
+  // claimed at a moment. Damage is one of the warnings: what lies before it is there.
   struct ProgramTables {
     std::vector<std::shared_ptr<const Table>> tables;
     std::vector<std::string> warnings;
   };
-  Result<ProgramTables> program_tables(const trace::ReplayProgress& progress) const;
+  Result<ProgramTables> program_tables(const ClaimedMoment& moment, const trace::ReplayProgress& progress) const;
 
   // Walks the trace once more for what was seen of blocks' contents: tables moments, observations.
   Result<ProgramTables> observation_tables(const trace::ReplayProgress& progress) const;

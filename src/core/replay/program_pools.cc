@@ -57,8 +57,9 @@ void ProgramPools::memory_left(std::size_t pool, std::size_t memory) {
   pools_[pool].now.memory_bytes -= memory_[memory].bytes;
 }
 
-std::size_t ProgramPools::block_out(std::size_t pool, std::optional<std::size_t>, const Event& event) {
+std::size_t ProgramPools::block_out(std::size_t pool, std::optional<std::size_t> memory, const Event& event) {
   blocks_.push_back(span(pool, event));
+  blocks_.back().memory = memory;
   Pool& of = pools_[pool];
   of.now.used_bytes += blocks_.back().bytes;
   ++of.now.blocks;

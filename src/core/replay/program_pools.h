@@ -28,6 +28,21 @@ class ProgramPools {
 
   bool is_live(std::uint64_t block) const { return !blocks_[block].death_ns; }
 
+  struct Span {  // a piece of memory, or a block
+    std::size_t pool;
+    std::uint64_t address;
+    std::uint64_t bytes;
+    trace::StackId stack;
+    std::uint16_t thread;
+    std::uint64_t birth_ns;
+    std::optional<std::uint64_t> death_ns;
+    std::optional<std::uint64_t> heap_block;  // of memory: what it lies in
+    std::optional<std::size_t> memory;        // of a block: what it lies in
+  };
+  // All that there ever were, those of death_ns too; by id.
+  const std::vector<Span>& memory() const { return memory_; }
+  const std::vector<Span>& blocks() const { return blocks_; }
+
   // Tables pools, pool_memory, pool_blocks. Once.
   void add_to(Tables& tables) const;
   // Events that can't be: of pools, memory or blocks that weren't there, or were there already.
@@ -43,16 +58,6 @@ class ProgramPools {
   std::uint64_t memory_bytes(std::size_t memory) const { return memory_[memory].bytes; }
 
  private:
-  struct Span {  // a piece of memory, or a block
-    std::size_t pool;
-    std::uint64_t address;
-    std::uint64_t bytes;
-    trace::StackId stack;
-    std::uint16_t thread;
-    std::uint64_t birth_ns;
-    std::optional<std::uint64_t> death_ns;
-    std::optional<std::uint64_t> heap_block;
-  };
   struct Moment {
     std::uint64_t memory_bytes = 0;
     std::uint64_t used_bytes = 0;

@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "core/replay/block_around.h"
+#include "core/replay/claimed.h"
+#include "core/replay/dictionary_union.h"
 #include "core/replay/ledger.h"
 #include "core/replay/program_pools.h"
 #include "core/replay/record_slots.h"
+#include "core/replay/shape_sums.h"
 #include "trace/open_trace.h"
 #include "trace/program_note.h"
 
@@ -22,6 +27,7 @@ using trace::index;
 
 // The reports of one block that stand.
 struct Standing {
+  std::size_t last = 0;             // the newest of all, as a row, from 1
   std::uint32_t round = 0;          // of in_round
   std::uint32_t in_round = 0;       // those before are cleared
   std::uint32_t from_on_alloc = 0;  // these stay
@@ -55,20 +61,32 @@ struct Row {
   std::uint32_t nth = 1;
   std::uint16_t thread;
   std::uint8_t on_alloc;
+  trace::StackId stack{};  // of who said it; empty where the recorder didn't tell
+  std::size_t before = 0;  // the block's report before this one, as a row, from 1
+};
+
+// Where a report came from: said just before it, by its thread.
+struct Site {
+  std::uint64_t address;
+  trace::StackId stack;
 };
 
 }  // namespace
 
 struct ProgramReports::State {
   State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& own_info,
-        std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited_set)
+        std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited_set,
+        const ClaimedMoment& claimed_moment)
       : dictionary(own_dictionary),
         is_sampled(own_info.sample_bytes != 0),
+        allocator(own_info.allocator),
         clock(clock_pairs),
         inherited(inherited_set),
         ledger(*this, is_sampled ? Ledger<State>::Coverage::Sample : Ledger<State>::Coverage::Everything),
-        pools(own_dictionary) {
+        pools(own_dictionary),
+        moment(claimed_moment) {
     if (!inherited) return;
+    stack_of_inherited = unite(dictionary, inherited->dictionary).stack_of;
     for (const LiveSet::Block& block : inherited->blocks) {
       ledger.place(block.address, add({next_id++, index(block.shape), true, {}}));
     }
@@ -76,7 +94,10 @@ struct ProgramReports::State {
 
   // Ledger's view; see there.
   struct Dead {};
-  void tick(std::uint64_t) {}
+  void tick(std::uint64_t stamp) {
+    if (!moment.at_ns || claimed || clock.ns(stamp) <= *moment.at_ns) return;
+    claimed = claimed_now();
+  }
   bool admit(trace::ShapeId shape) const { return index(shape) < dictionary.shapes.size(); }
   std::uint64_t born(const Event& event) { return add({next_id++, index(event.shape), false, {}}); }
   Dead died(std::uint64_t word, const Event&) {
@@ -93,6 +114,10 @@ struct ProgramReports::State {
   std::uint32_t last_birth() const { return 0; }
   void other(const Event& event) {
     if (event.kind == EventKind::Report) return report(event);
+    if (event.kind == EventKind::ReportSite) {
+      if (admit(event.shape)) sites[event.thread] = {event.address, dictionary.shapes[index(event.shape)].stack};
+      return;
+    }
     if (event.kind == EventKind::ClearReports) {
       ++round;
     } else if (PoolLedger<ProgramPools>::is_pool_event(event.kind)) {
@@ -132,34 +157,55 @@ struct ProgramReports::State {
     row.round = round;
     row.thread = event.thread;
     row.on_alloc = event.api;
-    if (Record* const record = find(event.address)) {
+    if (const auto site = sites.find(event.thread); site != sites.end() && site->second.address == event.address) {
+      row.stack = site->second.stack;
+    }
+    Record* const record = find(event.address);
+    const auto pool_block = pools.block_at(event.address);
+    // Where a pool's block begins with the block that its memory lies in, the first report is of the latter.
+    const bool is_of_pool = pool_block && (!record || stands_now(record->reports));
+    if (record && !is_of_pool) {
       row.nth = record->reports.add(round, row.on_alloc);
+      row.before = std::exchange(record->reports.last, rows.size() + 1);
       const trace::Shape& facts = shape(*record);
       row.block = record->id;
       row.requested = facts.requested_bytes;
       row.usable = facts.usable_bytes;
       if (is_sampled) row.weight = facts.weight;
-    } else if (const auto block = pools.block_at(event.address)) {
-      row.pool_block = block->id;
-      row.requested = row.usable = block->bytes;
-      row.nth = pool_reports[block->id].add(round, row.on_alloc);
+    } else if (pool_block) {
+      row.pool_block = pool_block->id;
+      row.requested = row.usable = pool_block->bytes;
+      Standing& standing = pool_reports[pool_block->id];
+      row.nth = standing.add(round, row.on_alloc);
+      row.before = std::exchange(standing.last, rows.size() + 1);
     } else if (!is_sampled) {
       if (unknown_reports++ == 0) first_unknown = rows.size();
     }
     rows.push_back(row);
+    if (moment.reports && rows.size() == *moment.reports) claimed = claimed_now();
   }
 
+  bool stands_now(const Standing& reports) const {
+    return reports.from_on_alloc != 0 || (reports.round == round && reports.in_round != 0);
+  }
+  Claims claims_of(const Standing& standing) const;
+  ClaimedBlocks claimed_now() const;
   Table reports_table();
   void warn();
 
   const trace::Dictionary& dictionary;
   bool is_sampled;
+  trace::AllocatorKind allocator;
   trace::Clock clock;
   const LiveSet* inherited;
   RecordSlots<Record> records;
   std::uint64_t next_id = 0;
   Ledger<State> ledger;
   ProgramPools pools;
+  std::vector<trace::StackId> stack_of_inherited;
+  ClaimedMoment moment;
+  std::optional<ClaimedBlocks> claimed;
+  std::unordered_map<std::uint16_t, Site> sites;  // by thread
   std::uint32_t round = 0;
   std::unordered_map<std::uint64_t, Standing> pool_reports;  // by pool block
   std::vector<Row> rows;
@@ -169,14 +215,109 @@ struct ProgramReports::State {
 };
 
 ProgramReports::ProgramReports(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
-                               std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited)
-    : state_(std::make_unique<State>(dictionary, info, clock_pairs, inherited)) {}
+                               std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited,
+                               const ClaimedMoment& moment)
+    : state_(std::make_unique<State>(dictionary, info, clock_pairs, inherited, moment)) {}
 
 ProgramReports::~ProgramReports() = default;
 
 void ProgramReports::consume(std::span<const Event> events) { state_->ledger.consume(events); }
 
 const std::vector<std::string>& ProgramReports::warnings() const { return state_->warnings; }
+
+// Of the reports of a block those that stand now.
+Claims ProgramReports::State::claims_of(const Standing& standing) const {
+  Claims claims;
+  for (std::size_t at = standing.last; at != 0; at = rows[at - 1].before) {
+    const Row& row = rows[at - 1];
+    if (row.on_alloc == 0 && row.round != round) {
+      if (claims.formerly == Claim::kNone) claims.formerly = index(row.path);
+      continue;
+    }
+    ++claims.reports;
+    claims.again = claims.first;
+    claims.first = {index(row.path), index(row.stack)};
+  }
+  if (claims.reports != 0) claims.formerly = Claim::kNone;
+  return claims;
+}
+
+ClaimedBlocks ProgramReports::State::claimed_now() const {
+  ClaimedBlocks blocks;
+  // Pools first: what of malloc's blocks is their memory, and what of that no block takes.
+  std::unordered_map<std::uint64_t, std::uint64_t> told;  // by block of malloc: bytes that are pools'
+  struct Rest {
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t used_bytes = 0;
+    std::optional<std::size_t> memory;  // the first piece
+    Claims claims;
+  };
+  std::map<std::size_t, Rest> rests;                        // by pool
+  std::vector<std::pair<ClaimedKey, std::uint64_t>> hosts;  // blocks of malloc that are pools' memory
+  std::unordered_map<std::uint64_t, std::size_t> pool_in;   // by such a block
+  for (std::size_t id = 0; id < pools.memory().size(); ++id) {
+    const ProgramPools::Span& memory = pools.memory()[id];
+    if (memory.death_ns) continue;
+    if (memory.heap_block) {
+      told[*memory.heap_block] += memory.bytes;
+      pool_in[*memory.heap_block] = memory.pool;
+    }
+    Rest& rest = rests[memory.pool];
+    rest.memory_bytes += memory.bytes;
+    if (!rest.memory) rest.memory = id;
+  }
+  std::unordered_map<std::uint64_t, Claims> claims_of_hosts;
+  ledger.map().for_each_live([&](std::uint64_t, std::uint64_t word) {
+    const Record& record = records[record_of(word)];
+    const trace::Shape& facts = shape(record);
+    ClaimedKey key{index(record.inherited ? stack_of_inherited[index(facts.stack)] : facts.stack),
+                   ClaimedKind::Malloc,
+                   facts.requested_bytes,
+                   facts.usable_bytes,
+                   header_bytes(allocator, facts.usable_bytes),
+                   is_sampled ? facts.weight : 1,
+                   claims_of(record.reports)};
+    if (const auto host = told.find(record.id); host != told.end()) {
+      claims_of_hosts[record.id] = key.claims;
+      hosts.push_back({key, record.id});
+      return;
+    }
+    ++blocks[key];
+  });
+  const auto claims_around = [&](std::optional<std::size_t> memory) {
+    const auto host = memory && pools.memory()[*memory].heap_block
+                          ? claims_of_hosts.find(*pools.memory()[*memory].heap_block)
+                          : claims_of_hosts.end();
+    if (host == claims_of_hosts.end() || host->second.reports == 0) return Claims{};
+    return Claims{1, host->second.first, {}, Claim::kNone};
+  };
+  for (std::size_t id = 0; id < pools.blocks().size(); ++id) {
+    const ProgramPools::Span& block = pools.blocks()[id];
+    if (block.death_ns) continue;
+    const auto reported = pool_reports.find(id);
+    Claims claims = reported == pool_reports.end() ? Claims{} : claims_of(reported->second);
+    // Who reports the memory that a pool's blocks lie in means them too.
+    if (claims.reports == 0 && block.memory) claims = claims_around(block.memory);
+    ++blocks[{index(block.stack), ClaimedKind::PoolBlock, block.bytes, block.bytes, 0, 1, claims}];
+    Rest& rest = rests[block.pool];
+    if (block.memory) rest.used_bytes += block.bytes;
+    if (rest.claims.reports == 0 && claims.reports != 0) rest.claims = {1, claims.first, {}, Claim::kNone};
+  }
+  // What a pool holds beside its blocks, and what it left of the block that its memory lies in, is of who claims these.
+  for (auto& [key, id] : hosts) {
+    key.usable_bytes -= std::min(key.usable_bytes, told[id]);
+    key.requested_bytes -= std::min(key.requested_bytes, told[id]);
+    if (key.claims.reports == 0) key.claims = rests[pool_in[id]].claims;
+    ++blocks[key];
+  }
+  for (const auto& [pool, rest] : rests) {
+    if (!rest.memory || rest.memory_bytes <= rest.used_bytes) continue;
+    const Claims claims = rest.claims.reports != 0 ? rest.claims : claims_around(rest.memory);
+    ++blocks[{index(pools.memory()[*rest.memory].stack), ClaimedKind::PoolMemory, 0,
+              rest.memory_bytes - rest.used_bytes, 0, 1, claims}];
+  }
+  return blocks;
+}
 
 Table ProgramReports::State::reports_table() {
   std::vector<std::uint64_t> live;  // ids of blocks, sorted
@@ -199,6 +340,7 @@ Table ProgramReports::State::reports_table() {
   const auto weight = table.column("weight", ColumnType::Double);
   const auto time_ns = int_column("time_ns");
   const auto thread = int_column("thread");
+  const auto stack = int_column("stack_id");
   const auto round_number = int_column("round");
   const auto on_alloc = int_column("on_alloc");
   const auto nth = int_column("nth");
@@ -222,6 +364,7 @@ Table ProgramReports::State::reports_table() {
     table.add(weight, row.weight);
     table.add(time_ns, to_column(row.time_ns));
     table.add(thread, std::int64_t{row.thread});
+    table.add(stack, row.stack == trace::kEmptyStack ? std::nullopt : std::optional(std::int64_t{index(row.stack)}));
     table.add(round_number, std::int64_t{row.round});
     table.add(on_alloc, std::int64_t{row.on_alloc});
     table.add(nth, std::int64_t{row.nth});
@@ -250,6 +393,8 @@ void ProgramReports::State::warn() {
 Tables ProgramReports::finish() {
   Tables tables;
   tables.put(state_->reports_table());
+  if (!state_->claimed) state_->claimed = state_->claimed_now();
+  tables.put(claimed_table(*state_->claimed, state_->dictionary));
   state_->pools.add_to(tables);
   state_->warn();
   return tables;

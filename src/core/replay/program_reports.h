@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,13 +16,20 @@
 
 namespace tare::core {
 
-// Tables reports, pools, pool_memory, pool_blocks. Memory is proportional to live blocks and to what was said.
-// Block ids are those of table `blocks`.
+// When table `claimed` is of. Nothing: the end.
+struct ClaimedMoment {
+  std::optional<std::uint64_t> at_ns;    // since the start
+  std::optional<std::uint64_t> reports;  // after so many of them: a time isn't exact enough to stand between two events
+};
+
+// Tables reports, pools, pool_memory, pool_blocks, and of one moment: claimed, what is live by who claims it. Memory is
+// proportional to live blocks and to what was said. Block ids are those of table `blocks`.
 class ProgramReports : public trace::EventSink {
  public:
   // The dictionary must be complete. `inherited` may be null.
   ProgramReports(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
-                 std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited = nullptr);
+                 std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited = nullptr,
+                 const ClaimedMoment& moment = {});
   ~ProgramReports() override;
 
   void consume(std::span<const trace::Event> events) override;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/replay/blocks.h"
 #include "made_up_trace.h"
 #include "trace/program_note.h"
@@ -141,6 +143,86 @@ TEST(ProgramReports, BlockIdsAreThoseOfTableBlocks) {
   EXPECT_EQ(address_of.at(ids[1]), 0x300);
   EXPECT_EQ(address_of.at(ids[2]), 0xa000);
   EXPECT_EQ(values(tables["reports"], "usable_bytes"), (Values{5000, 5000, 5000}));
+}
+
+// One line a row of `claimed`: blocks x usable bytes, reports, path, second path, former path.
+std::vector<std::string> claimed_lines(const Table& table) {
+  std::vector<std::string> lines;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    std::string line = std::to_string(table["blocks"].ints[row]) + " x " +
+                       std::to_string(table["usable_bytes"].ints[row]) + " " + std::string(table["kind"].text(row)) +
+                       ", " + std::to_string(table["reports"].ints[row]);
+    for (const char* path : {"path", "path_again", "formerly"}) {
+      line += table[path].is_null(row) ? " -" : " " + std::string(table[path].text(row));
+    }
+    lines.push_back(line);
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+using Lines = std::vector<std::string>;
+
+TEST(ProgramReports, DivideTheHeapByWhoClaimsIt) {
+  ToldTrace trace;
+  const auto here = trace.stack(0x1234), reporter = trace.stack(0x5678);
+  const auto shape = trace.shape(here, 100);  // 104 usable
+  const auto a = trace.name("a"), b = trace.name("b");
+  for (std::uint64_t block = 1; block <= 5; ++block) trace.alloc(block * 0x1000, shape);
+  trace.report(0x3000, b);
+  trace.clear();
+  const auto site = trace.map_shape(0, trace::MapApi::ReportSite);
+  trace.dictionary.shapes.back().stack = reporter;
+  trace.add(EventKind::ReportSite, 0x1000, site);
+  trace.report(0x1000, a);
+  trace.report(0x2000, a);
+  trace.report(0x2000, b);
+  trace.report(0x9000, b);  // nothing there
+  trace.free(0x1000);
+  trace.free(0x5000);
+  EXPECT_EQ(claimed_lines(trace.told()["claimed"]),
+            (Lines{"1 x 104 malloc, 0 - - -", "1 x 104 malloc, 0 - - b", "1 x 104 malloc, 2 a b -"}));
+
+  ProgramReports after_two(trace.dictionary, trace.info, trace.clock(), nullptr, {std::nullopt, 2});
+  after_two.consume(trace.events);
+  const Tables tables = after_two.finish();
+  const Table& claimed = tables["claimed"];
+  EXPECT_EQ(claimed_lines(claimed),
+            (Lines{"1 x 104 malloc, 0 - - b", "1 x 104 malloc, 1 a - -", "3 x 104 malloc, 0 - - -"}));
+  for (std::size_t row = 0; row < claimed.rows(); ++row) {
+    const bool is_reported = claimed["reports"].ints[row] == 1;
+    EXPECT_EQ(claimed["report_stack_id"].is_null(row), !is_reported);
+    EXPECT_EQ(claimed["report_stack_id"].ints[row], is_reported ? trace::index(reporter) : 0);
+  }
+
+  ProgramReports at_time(trace.dictionary, trace.info, trace.clock(), nullptr, {3 * 256, std::nullopt});
+  at_time.consume(trace.events);
+  EXPECT_EQ(claimed_lines(at_time.finish()["claimed"]), (Lines{"3 x 104 malloc, 0 - - -"}));
+}
+
+TEST(ProgramReports, OfAPoolAreOfItsMemoryToo) {
+  ToldTrace trace;
+  const auto cells = trace.name("cells");
+  trace.alloc(0x1000, trace.shape(trace.stack(0x1234), 1000));  // 1000 usable
+  trace.add(EventKind::PoolCreate, pool_word(1, 0), cells);
+  trace.add(EventKind::PoolGrow, pool_word(1, 0x1000), trace.map_shape(960, trace::MapApi::PoolMemory));
+  const auto cell = trace.map_shape(64, trace::MapApi::PoolBlock);
+  trace.add(EventKind::PoolAlloc, pool_word(1, 0x1000), cell);
+  trace.add(EventKind::PoolAlloc, pool_word(1, 0x1040), cell);
+  EXPECT_EQ(claimed_lines(trace.told()["claimed"]),
+            (Lines{"1 x 40 malloc, 0 - - -", "1 x 832 pool memory, 0 - - -", "2 x 64 pool block, 0 - - -"}));
+  trace.report(0x1000, cells);  // the memory, or the cell that begins there: both
+  EXPECT_EQ(
+      claimed_lines(trace.told()["claimed"]),
+      (Lines{"1 x 40 malloc, 1 cells - -", "1 x 832 pool memory, 1 cells - -", "2 x 64 pool block, 1 cells - -"}));
+  trace.report(0x1000, cells);
+  trace.report(0x1040, cells);
+  EXPECT_EQ(
+      claimed_lines(trace.told()["claimed"]),
+      (Lines{"1 x 40 malloc, 1 cells - -", "1 x 832 pool memory, 1 cells - -", "2 x 64 pool block, 1 cells - -"}));
+  trace.report(0x1040, cells);
+  EXPECT_EQ(claimed_lines(trace.told()["claimed"]),
+            (Lines{"1 x 40 malloc, 1 cells - -", "1 x 64 pool block, 1 cells - -", "1 x 64 pool block, 2 cells cells -",
+                   "1 x 832 pool memory, 1 cells - -"}));
 }
 
 TEST(ProgramPools, CountMemoryAndBlocks) {

@@ -1,0 +1,99 @@
+"""Dark matter: what the program's reports leave unclaimed, claim twice, or have forgotten."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Tare
+
+INCLUDE = f"-I{Path(__file__).resolve().parent.parent.parent / 'include'}"
+Program = Callable[..., Path]
+
+# glibc: (request + 8) rounded up to 16, without the header of 8
+ENTRIES, DARK, TABLE, SESSION, SLAB = 100 * 1000, 100 * 504, 808, 3000, 1032
+
+
+def dark_matter(tare: Tare, trace: Path, *options: str) -> dict[str, Any]:
+    done = tare("report", trace, "--mode", "dark-matter", "--json", *options)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def sections(found: dict[str, Any]) -> dict[str, Any]:
+    return {section["section"]: section for section in found["sections"]}
+
+
+def functions(stack: list[dict[str, Any]]) -> list[str]:
+    return [frame["function"] for frame in stack]
+
+
+def test_every_kind_of_mistake_is_named(tare: Tare, program: Program) -> None:
+    trace = tare.record(program("dark_matter.c", INCLUDE))
+    found = dark_matter(tare, trace)
+    parts = sections(found)
+    assert [section["section"] for section in found["sections"]] == ["twice-reported", "unreported", "once-reported"]
+    (twice,) = parts["twice-reported"]["records"]
+    assert twice["usable_bytes"] == TABLE
+    assert functions(twice["stack"])[:2] == ["fill_cache", "main"]
+    assert functions(twice["report_stack"])[:2] == ["report_cache", "main"]
+    assert functions(twice["again_stack"])[:2] == ["report_table_too", "main"]
+    assert (twice["path"], twice["path_again"]) == ("explicit/cache/table", "explicit/tables")
+    dark, session = parts["unreported"]["records"]
+    assert (dark["usable_bytes"], dark["blocks"], dark["stack"][0]["function"]) == (DARK, 100, "forget_things")
+    assert (session["usable_bytes"], session["formerly"]) == (SESSION, "explicit/sessions/7")
+    assert parts["once-reported"]["usable_bytes"] == ENTRIES + SLAB
+    assert found["total"]["usable_bytes"] == ENTRIES + DARK + TABLE + SESSION + SLAB
+    assert [(zombie["path"], zombie["usable_bytes"]) for zombie in found["zombies"]] == [
+        ("explicit/sessions/7", SESSION)
+    ]
+    assert found["unknown_reports"] == 1
+    text = tare("report", trace, "--mode", "dark-matter").stdout
+    assert "explicit/sessions/7 isn't reported any more, but 1 block of it lives on: 2.93 KiB" in text
+    assert "Reported again as explicit/tables at {" in text
+
+
+def test_who_reports_everything_has_none(tare: Tare, program: Program) -> None:
+    trace = tare.record(program("dark_matter.c", INCLUDE), "right")
+    found = dark_matter(tare, trace)
+    parts = sections(found)
+    assert parts["unreported"]["usable_bytes"] == parts["twice-reported"]["usable_bytes"] == 0
+    assert found["total"]["usable_bytes"] == parts["once-reported"]["usable_bytes"] == ENTRIES + TABLE + SLAB
+    assert found["unknown_reports"] == 0
+
+
+def test_other_moments(tare: Tare, program: Program) -> None:
+    trace = tare.record(program("dark_matter.c", INCLUDE), "right")
+    assert dark_matter(tare, trace, "--at", "end")["total"]["usable_bytes"] == SLAB
+    assert dark_matter(tare, trace, "--at", "0s")["total"]["usable_bytes"] <= ENTRIES + TABLE + SLAB
+    assert tare("report", trace, "--mode", "dark-matter", "--lens", "slop").returncode == 125
+
+
+def test_the_tree_adds_up_and_names_the_dark_sites(tare: Tare, program: Program) -> None:
+    trace = tare.record(program("dark_matter.c", INCLUDE))
+    done = tare("tree", trace, "--json")
+    tree = json.loads(done.stdout)["tree"]
+    sizes = {child["name"]: child["bytes"] for child in tree["children"]}
+    assert tree["bytes"] == sum(sizes.values()) == ENTRIES + DARK + TABLE + SESSION + SLAB
+    assert sizes == {"cache": ENTRIES + TABLE, "heap-unclassified": DARK + SESSION, "cells": SLAB}
+    lines = tare("tree", trace, env={"COLUMNS": "70"}).stdout.splitlines()
+    assert any(line.endswith("151.60 KiB (100.0%) -- explicit") for line in lines)
+    assert "├───52.15 KiB (34.40%) ── heap-unclassified" in lines
+    assert any("forget_things" in line for line in lines)
+    assert all(len(line) <= 70 for line in lines)
+
+
+@pytest.mark.parametrize("command", [("python3", "-c", "print(len([str(i) for i in range(50000)]))"), ("ls", "/")])
+def test_a_program_that_reports_nothing_is_all_dark(tare: Tare, command: tuple[str, ...]) -> None:
+    trace = tare.record(*command)
+    found = dark_matter(tare, trace)
+    assert sections(found)["unreported"]["usable_bytes"] == found["total"]["usable_bytes"]
+    # of the peak: what all other reports say of it
+    assert found["total"]["usable_bytes"] == tare.report(trace)["peak"]["usable_bytes"]
+    assert "(100.0%) -- explicit" in tare("tree", trace).stdout
