@@ -82,7 +82,7 @@ def between(before: Recording, after: Recording) -> Change:
 
 
 def _sites(before: Recording, after: Recording) -> list[SiteChange]:
-    old, new = _site_sums(before), _site_sums(after)
+    old, new = site_sums(before), site_sums(after)
     old_lenses, new_lenses = _lens_sums(before, old), _lens_sums(after, new)
     changes = []
     for key in old.keys() | new.keys():
@@ -103,7 +103,7 @@ def _sites(before: Recording, after: Recording) -> list[SiteChange]:
 _Sites = dict[Key, tuple[list["Frame"], SiteSums, list[int]]]
 
 
-def _site_sums(recording: Recording) -> _Sites:
+def site_sums(recording: Recording) -> _Sites:
     """Sums by key; several of a recording's sites may share one (the same functions at other addresses)."""
     database = recording.database
     database.use("sites", "stack_sites")

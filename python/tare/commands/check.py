@@ -1,0 +1,106 @@
+"""`tare check`: holds recordings against a budget or a baseline, for builds that must not grow."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from tare.errors import IO, USAGE, TareError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from tare.budget import Budget
+    from tare.recording import Recording
+
+SYNOPSIS = "tare check FILE ... [--budget TOML] [--baseline FILE] [options]"
+HELP = (
+    "Ends with 1 where a recording breaks its budget. Several recordings of one program may be given: each figure is the\n"
+    "smallest of theirs, so that chance breaks no build. A baseline's figures are allowed 2 % more (see [noise] in the man\n"
+    "page), budgets not a byte."
+)
+EXAMPLES = """
+tare check app.tare --budget tare.toml
+tare check app.tare --baseline main.tare --junit heap.xml
+tare check a.tare b.tare c.tare --budget tare.toml --json
+tare check app.tare --series heap.jsonl --label "$(git rev-parse --short HEAD)"
+tare check --series heap.jsonl                     only draw it
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a trace; several: the smallest figure counts")
+    parser.add_argument("--budget", metavar="TOML", help="the file with the limits")
+    parser.add_argument(
+        "--baseline", action="append", default=[], metavar="FILE", help="a trace to compare with; repeatable"
+    )
+    parser.add_argument("--junit", metavar="FILE", help="write the outcome as a JUnit file, too")
+    parser.add_argument("--series", metavar="FILE", help="append the checkpoints to this series, and draw it")
+    parser.add_argument("--label", metavar="TEXT", default="", help="the recording's name in the series, as a commit")
+    parser.add_argument("--json", action="store_true", help="the outcome as one JSON object")
+
+
+def run(options: argparse.Namespace) -> int:
+    from tare import budget as budgets
+    from tare.reports import check_report
+    from tare.reports.json_report import dump
+    from tare.terminal import Style, width_of
+
+    if options.files and not (options.budget or options.baseline or options.series):
+        raise TareError(USAGE, "check: say what to hold it against: --budget TOML, --baseline FILE or --series FILE")
+    if not options.files and (not options.series or options.budget or options.baseline):
+        raise TareError(USAGE, "check: no trace given (`tare check --help` has examples)")
+    budget = budgets.read(options.budget) if options.budget else budgets.NO_BUDGET
+    recordings, baselines = _open(options.files), _open(options.baseline)
+    verdicts = budgets.check(recordings, baselines, budget) if recordings else []
+    if options.budget and not budget.rules and not baselines and not options.series:
+        raise TareError(USAGE, f"check: {options.budget} has no limits: write some under [budget] or [[site]]")
+    if options.junit:
+        program = recordings[0].process["program"] if recordings else ""
+        try:
+            with open(options.junit, "w", encoding="utf-8") as file:
+                file.write(check_report.junit(verdicts, program))
+        except OSError as error:
+            raise TareError(IO, f"{options.junit}: {error.strerror}") from None
+    if options.series and recordings:
+        _add_to_series(options, recordings, budget)
+    if options.json:
+        print(dump(check_report.as_json(verdicts)))
+    else:
+        style, width = Style(sys.stdout), width_of(sys.stdout)
+        if verdicts:
+            print("\n".join(check_report.lines(verdicts, style, width)))
+        if options.series:
+            from tare import series
+
+            print("\n".join(series.lines(series.read(options.series), width, style)))
+    return 0 if all(verdict.kept for verdict in verdicts) else 1
+
+
+def _open(files: Sequence[str]) -> list[Recording]:
+    from tare.core_source import CoreSource
+    from tare.recording import Recording
+
+    return [Recording(CoreSource(file)) for file in files]
+
+
+def _add_to_series(options: argparse.Namespace, recordings: Sequence[Recording], budget: Budget) -> None:
+    from tare import series
+
+    checkpoints = {
+        name: min(_at(file, each, name) for file, each in zip(options.files, recordings, strict=True))
+        for name in budget.checkpoints
+    }
+    label = options.label or recordings[0].process["program"]
+    series.append(options.series, series.Entry(label, checkpoints))
+
+
+def _at(file: str, recording: Recording, checkpoint: str) -> float:
+    """Gross bytes at a checkpoint: peak, end, or a time."""
+    if checkpoint in ("peak", "end"):
+        return recording.moments[checkpoint].gross_bytes
+    from tare.core_source import CoreSource
+    from tare.reports.records import parse_time
+
+    return float(CoreSource(file, at_ns=parse_time(checkpoint)).process()["at_gross_bytes"])
