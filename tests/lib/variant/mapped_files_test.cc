@@ -93,7 +93,8 @@ TEST(MappedFiles, AGvdbDatabase) {
     GTEST_SKIP() << "no glib-compile-schemas: tools/bootstrap.sh test installs libglib2.0-dev";
   }
   const std::filesystem::path folder = scratch_folder();
-  std::ofstream(folder / "org.tare.test.gschema.xml") << R"xml(<schemalist><schema id="org.tare.test" path="/org/tare/test/">
+  std::ofstream(folder / "org.tare.test.gschema.xml")
+      << R"xml(<schemalist><schema id="org.tare.test" path="/org/tare/test/">
     <key name="names" type="as"><default>['one', 'two']</default></key>
     <key name="size" type="(ii)"><default>(640, 480)</default></key></schema></schemalist>)xml";
   ASSERT_EQ(std::system(("glib-compile-schemas " + folder.string()).c_str()), 0);
