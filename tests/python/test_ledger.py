@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from handmade import Handmade
 from tare import lenses
@@ -42,6 +44,38 @@ def test_greedy_lenses_share_what_there_is(made: Handmade, monkeypatch: pytest.M
     assert ledger.tare_bytes() == (1000, 400)
     shown = [finding.bytes_peak for lens in ledger.lenses for finding in ledger.findings(lens)]
     assert shown == [700, 300, 0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_claims_never_get_more_than_there_is(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(seed)
+    made = Handmade()
+    for number in range(40):
+        requested = chance.randrange(1, 5000)
+        usable = requested + chance.randrange(0, 64)
+        peak, end = chance.randrange(0, 50), chance.randrange(0, 50)
+        stack = made.stack(f"f{number % 7}", "main")
+        made.blocks(stack, requested, usable, total=peak + end, peak=peak, end=end, header=chance.choice((0, 8, 16)))
+    by_name = {name: _lens(name, chance.choice((0.0, 0.1, 0.37, 0.5, 0.9, 1.0, 3.0))) for name in "abcde"}
+    order = chance.sample(list(by_name), chance.randrange(1, 6))
+    monkeypatch.setattr(lenses, "NAMES", tuple(order))
+    monkeypatch.setattr(lenses, "load", by_name.__getitem__)
+    recording = made.recording()
+    ledger = recording.ledger
+    left = {"peak": recording.moments["peak"].gross_bytes, "end": recording.moments["end"].gross_bytes}
+    gross = dict(left)
+    for lens, totals in zip(ledger.lenses, ledger.lens_totals(), strict=True):
+        share = float(lens.claims.split(" * ")[0].rpartition(" ")[2])
+        for moment, granted in (("peak", totals.bytes_peak), ("end", totals.bytes_end)):
+            # each claims the same share of every block: it gets that, or what those before it left
+            assert granted == pytest.approx(min(share * gross[moment], left[moment]), abs=1e-6)
+            left[moment] -= granted
+    for name in ("peak", "end"):
+        moment_now = recording.moments[name]
+        assert moment_now.net_bytes is not None and moment_now.tare_bytes is not None
+        assert moment_now.gross_bytes == moment_now.net_bytes + moment_now.tare_bytes
+        assert moment_now.net_bytes >= 0
+        assert moment_now.net_bytes == pytest.approx(left[name], abs=1)
 
 
 def test_thresholds_change_what_is_shown_and_not_the_net(busy: Handmade) -> None:
