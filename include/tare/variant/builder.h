@@ -77,13 +77,19 @@ class BasicBuilder {
   // ---- containers
 
   // An array, a tuple or an entry, whichever the type has here; close() ends it. A tuple must be complete then.
-  bool open() noexcept;
+  bool open() noexcept { return open(nullptr); }
+  // The same for who walked the type before: `shape` is that of the tuple or entry, or of an array's or maybe's
+  // element.
+  bool open(const type_details::Shape& shape) noexcept { return open(&shape); }
   bool open_array() noexcept { return is_next('a') && open(); }
   bool open_tuple() noexcept { return is_next('(') && open(); }
   bool open_entry() noexcept { return is_next('{') && open(); }
   // A maybe with a value, which is added next, then close(); or one without, complete.
   bool open_maybe() noexcept { return is_next('m') && open(); }
-  bool add_nothing() noexcept;
+  bool add_nothing() noexcept { return open_maybe() && close_empty_maybe(); }
+  bool add_nothing(const type_details::Shape& shape) noexcept {
+    return is_next('m') && open(&shape) && close_empty_maybe();
+  }
   // A variant that will hold one `type`: add it, then close().
   bool open_variant(Type type) noexcept;
   bool close() noexcept;
@@ -169,7 +175,9 @@ class BasicBuilder {
     return true;
   }
 
-  Frame* push(char code, Kind kind) noexcept;
+  bool open(const type_details::Shape* known) noexcept;
+  bool close_empty_maybe() noexcept;
+  Frame* push(char code, Kind kind, const type_details::Shape* known) noexcept;
   // A child that varies in size is complete.
   bool finish_child(Frame& parent) noexcept {
     ++parent.count;

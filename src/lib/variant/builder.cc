@@ -123,7 +123,7 @@ bool BasicBuilder<kIsDBus>::add_text(std::string_view text) noexcept {
 
 // Opens a container of the type that is next, whose children begin one character further in it.
 template <bool kIsDBus>
-typename BasicBuilder<kIsDBus>::Frame* BasicBuilder<kIsDBus>::push(char code, Kind kind) noexcept {
+typename BasicBuilder<kIsDBus>::Frame* BasicBuilder<kIsDBus>::push(char code, Kind kind, const Shape* known) noexcept {
   if (depth_ == kMostOpen) {
     fail(WriteError::TooDeep);
     return nullptr;
@@ -140,7 +140,7 @@ typename BasicBuilder<kIsDBus>::Frame* BasicBuilder<kIsDBus>::push(char code, Ki
     frame.bits = parent.bits;  // of its elements
   } else {
     const char* children = kind == Kind::Sequence ? parent.next : frame.next;
-    const Shape shape = shape_at(children);
+    const Shape shape = known != nullptr ? *known : shape_at(children);
     frame.bits = static_cast<std::uint8_t>(shape.bits);
     if (parent.kind == Kind::Sequence) frame.after = shape.end;
     if (kind == Kind::Single) frame.next = single(children, static_cast<std::size_t>(shape.end - children));
@@ -150,7 +150,7 @@ typename BasicBuilder<kIsDBus>::Frame* BasicBuilder<kIsDBus>::push(char code, Ki
 }
 
 template <bool kIsDBus>
-bool BasicBuilder<kIsDBus>::open() noexcept {
+bool BasicBuilder<kIsDBus>::open(const Shape* known) noexcept {
   const char code = *frames_[depth_].next;
   Kind kind = Kind::Sequence;
   if (code == 'a') {
@@ -160,7 +160,7 @@ bool BasicBuilder<kIsDBus>::open() noexcept {
   } else if (code != '(' && code != '{') {
     return fail(WriteError::WrongType);
   }
-  Frame* frame = push(code, kind);
+  Frame* frame = push(code, kind, known);
   if (frame == nullptr) return false;
   if constexpr (kIsDBus) {
     if (code == 'a') {
@@ -211,8 +211,7 @@ bool BasicBuilder<kIsDBus>::open_variant(Type type) noexcept {
 }
 
 template <bool kIsDBus>
-bool BasicBuilder<kIsDBus>::add_nothing() noexcept {
-  if (!open_maybe()) return false;
+bool BasicBuilder<kIsDBus>::close_empty_maybe() noexcept {
   Frame& parent = frames_[depth_ - 1];
   parent.next = frames_[depth_--].after;
   return finish_child(parent);
