@@ -30,7 +30,11 @@ LENS = {
     "03-eager-buffers": "churn",
     "04-twin-blocks": "headers",
     "06-recycling-cache": "live-at-exit",
+    "09-unwritten": "unwritten",
+    "10-recreated": "recreated",
 }
+# What a pair's lens needs to be recorded.
+OPTIONS = {"09-unwritten": ("--content",), "10-recreated": ("--content",)}
 
 
 def run(*command: str | Path, environment: dict[str, str] | None = None) -> str:
@@ -65,11 +69,11 @@ def head(difference: str) -> str:
 
 def measure(pair: str) -> str:
     programs = BUILD / "guide" / pair
-    environment = ENVIRONMENT.get(pair, {})
+    environment, options = ENVIRONMENT.get(pair, {}), OPTIONS.get(pair, ())
     with tempfile.TemporaryDirectory() as scratch:
         traces = {version: Path(scratch) / f"{version}.tare" for version in ("before", "after")}
         for version, trace in traces.items():
-            run(TARE, "run", "-q", "-o", trace, "--", programs / version, environment=environment)
+            run(TARE, "run", "-q", *options, "-o", trace, "--", programs / version, environment=environment)
         preload = "".join(f"{name}={Path(value).name} " for name, value in environment.items())
         parts = []
         if pair == "07-dark-matter":
@@ -79,7 +83,7 @@ def measure(pair: str) -> str:
             report = run(TARE, "report", traces["before"], "--lens", LENS[pair])
             parts.append(
                 fenced(
-                    f"{preload}tare run -q -o before.tare -- ./before; tare report before.tare",
+                    f"{preload}tare run -q {''.join(f'{o} ' for o in options)}-o before.tare -- ./before; tare report before.tare",
                     finding(report, LENS[pair]),
                 )
             )

@@ -28,6 +28,7 @@ class Pair:
     environment: dict[str, str] = field(default_factory=dict)
     # moment, figure, and what is left of it afterwards: at most this share
     falls: tuple[tuple[str, str, float], ...] = ()
+    options: tuple[str, ...] = ()  # of tare run
     rss: float = 1.4  # what is left of the peak RSS at most, or may be added
 
 
@@ -61,6 +62,21 @@ PAIRS = (
     Pair("05-duplicates", falls=(("peak", "gross_bytes", 0.65),), rss=0.7),
     Pair("06-recycling-cache", "live-at-exit", "take", falls=(("end", "gross_bytes", 0.01),)),
     Pair("07-dark-matter"),
+    Pair(
+        "09-unwritten",
+        "unwritten",
+        "Connection",
+        falls=(("peak", "gross_bytes", 0.02), ("peak", "tare_bytes", 0.02)),
+        rss=0.5,
+        options=("--content",),
+    ),
+    Pair(
+        "10-recreated",
+        "recreated",
+        "Layout",
+        falls=(("total", "blocks", 0.001), ("total", "requested_bytes", 0.1)),
+        options=("--content",),
+    ),
 )
 # CPU may grow by this much before it counts as a cost that the README would have to name; runs of a tenth of a second
 # differ by as much on a busy machine.
@@ -95,7 +111,9 @@ class TestPair:
 
     def test_the_profiler_finds_it_and_the_change_removes_it(self, pair: Pair, guide: Path, tare: Tare) -> None:
         traces = {
-            version: tare.record(guide / pair.name / version, name=f"{version}.tare", env=pair.environment)
+            version: tare.record(
+                guide / pair.name / version, name=f"{version}.tare", options=pair.options, env=pair.environment
+            )
             for version in ("before", "after")
         }
         if pair.lens is not None:
