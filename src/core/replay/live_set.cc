@@ -27,9 +27,10 @@ struct LiveSetAtFork::State {
     for (const LiveSet::Block& block : inherited->blocks) blocks.claim(block.address) = kInherited | index(block.shape);
   }
 
-  // What of `event` a thread wrote as one spool event counts once: a realloc at its second half, an mremap at its Map.
+  // What of `event` a thread wrote as one spool event counts once: a realloc at its second half, an mremap at its Map, a
+  // note of contents without its digest.
   bool counts(const Event& event) const {
-    if (event.kind == EventKind::ReallocEnd) return false;
+    if (event.kind == EventKind::ReallocEnd || event.kind == EventKind::Digest) return false;
     if (event.kind != EventKind::Unmap || index(event.shape) >= dictionary.shapes.size()) return true;
     return dictionary.shapes[index(event.shape)].api != static_cast<trace::AllocApi>(trace::MapApi::Mremap);
   }

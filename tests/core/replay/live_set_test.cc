@@ -87,6 +87,22 @@ TEST(LiveSetAtFork, AnMremapIsOneEventOfItsThread) {
   EXPECT_EQ(addresses(take(parent, fork)), (std::vector<std::uint64_t>{0x10010}));
 }
 
+TEST(LiveSetAtFork, ANoteOfContentsIsOneEventWithItsDigest) {
+  MadeUpTrace parent;
+  const auto shape = parent.shape(parent.stack(0x2000), 24);
+  parent.alloc(0x10010, shape);
+  parent.add(EventKind::Contents, 0x10010, trace::ShapeId{4});
+  parent.add(EventKind::Digest, 77);
+  parent.free(0x10010);
+  parent.alloc(0x20010, shape);
+  trace::ForkOrigin fork;
+  fork.stamp = parent.stamp + 1000;
+  fork.parent_thread_events = 3;
+  EXPECT_EQ(addresses(take(parent, fork)), (std::vector<std::uint64_t>{}));
+  fork.parent_thread_events = 4;
+  EXPECT_EQ(addresses(take(parent, fork)), (std::vector<std::uint64_t>{0x20010}));
+}
+
 TEST(LiveSetAtFork, KeepsOnlyTheDictionaryThatItsBlocksNeed) {
   MadeUpTrace parent;
   for (std::uint64_t i = 0; i < 100; ++i) parent.shape(parent.stack(0x2000 + i), 24);
