@@ -52,15 +52,19 @@ LINES = {
 }
 
 
+@pytest.mark.parametrize("options", [(), ("--content",)], ids=" ".join)
 @pytest.mark.parametrize("name", LINES)
-def test_behaves_as_without_tare(tare: Tare, tmp_path: Path, name: str) -> None:
+def test_behaves_as_without_tare(tare: Tare, tmp_path: Path, name: str, options: tuple[str, ...]) -> None:
     needed, line, least = LINES[name]
     if shutil.which(needed) is None:
         pytest.skip(f"{needed} isn't installed")
     command = ["sh", "-c", line]
     native = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=60)
     recorded = subprocess.run(
-        [tare.command, "run", "-q", "-o", "t.tare", "--", *command], capture_output=True, cwd=tmp_path, timeout=120
+        [tare.command, "run", "-q", *options, "-o", "t.tare", "--", *command],
+        capture_output=True,
+        cwd=tmp_path,
+        timeout=120,
     )
     assert (recorded.returncode, recorded.stdout, recorded.stderr) == (native.returncode, native.stdout, native.stderr)
     traces = sorted(tmp_path.glob("t.tare*"))
@@ -68,3 +72,23 @@ def test_behaves_as_without_tare(tare: Tare, tmp_path: Path, name: str) -> None:
     for trace in traces[:6]:
         report = tare.report(trace)
         assert report["impossible_events"] == report["dropped_events"] == 0, trace.name
+
+
+HISTORY = """git init -q . && git config user.name x && git config user.email y@z && git config gc.auto 0
+for i in $(seq 300); do seq $i $((i + 40)) > f$((i % 20)); git add . && git commit -qm $i; done"""
+
+
+def test_zlibs_windows_that_git_never_fills_are_found(tare: Tare, tmp_path: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git isn't installed")
+    subprocess.run(["sh", "-c", HISTORY], check=True, capture_output=True, cwd=tmp_path)
+    trace = tare.record("git", "-C", tmp_path, "log", "--stat", options=("--content",))
+    windows = tare.sql(
+        trace,
+        "select sum(ended_blocks) as blocks, max(max_high_water_bytes) as mark from written"
+        " where requested_bytes = 32768",
+    )
+    assert windows[0]["blocks"] >= 100
+    assert windows[0]["mark"] < 1000
+    found = [f for f in tare.report(trace)["findings"] if f["lens"] == "unwritten"]
+    assert any("of 32,768 bytes never more than" in finding["remedy"] for finding in found)
