@@ -61,6 +61,7 @@ class Tare:
     """Everything that `tare run` does, its summary included, with no cache of symbols from earlier runs."""
 
     name = "tare"
+    options: tuple[str, ...] = ()
 
     def applies(self, case: Case) -> bool:
         return True
@@ -73,7 +74,8 @@ class Tare:
 
     def run(self, case: Case, folder: Path) -> Metrics:
         environment = self.environment(case, folder)
-        usage = measure([TARE, "run", "-o", folder / "out.tare", "--", *case.command], folder, environment)
+        command: Command = [TARE, "run", *self.options, "-o", folder / "out.tare", "--", *case.command]
+        usage = measure(command, folder, environment)
         return whole(usage)
 
     def analyse(self, case: Case, folder: Path) -> Metrics:
@@ -88,6 +90,13 @@ class Tare:
             "count": events,
             "disk_per_event": file_bytes(folder.glob("out.tare*")) / events,
         }
+
+
+class TareContent(Tare):
+    """With the blocks' contents: at most 1.5 times what `tare` costs is the aim."""
+
+    name = "tare-content"
+    options = ("--content",)
 
 
 class TareProgram(Tare):
@@ -179,4 +188,4 @@ def install_memray() -> None:
     subprocess.run([MEMRAY_VENV / "bin/pip", "install", "--quiet", "memray==1.20.0"], check=True)
 
 
-SUBJECTS: list[Subject] = [Native(), Tare(), TareProgram(), HeaptrackRecorder(), Heaptrack(), Memray()]
+SUBJECTS: list[Subject] = [Native(), Tare(), TareContent(), TareProgram(), HeaptrackRecorder(), Heaptrack(), Memray()]
