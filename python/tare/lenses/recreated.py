@@ -67,4 +67,5 @@ LENS = Lens(
     unit="calls",
     advise=_advise,
     needs="contents",
+    guide="10-recreated",
 )

@@ -103,4 +103,5 @@ LENS = Lens(
     unit="unwritten",
     advise=_advise,
     needs="contents",
+    guide="09-unwritten",
 )
