@@ -52,6 +52,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (::ftruncate(file, 0) != 0 || ::pwrite(file, bytes.data(), bytes.size(), 0) < 0) return 0;
   const auto opened = tare::trace::open_trace("/proc/self/fd/" + std::to_string(file));
   if (!opened) return 0;
+  (void)opened->read_moments([&](const tare::trace::Moment& moment) {
+    for (const tare::trace::Observation& block : moment.blocks) {
+      const bool has_shape = block.shape != tare::trace::kNoShape;
+      if (has_shape && tare::trace::index(block.shape) >= opened->dictionary().shapes.size()) std::abort();
+    }
+  });
   CountingSink sink(opened->dictionary());
   (void)opened->replay_into(sink);
   const tare::trace::Clock clock(opened->clock_pairs());

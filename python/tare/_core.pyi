@@ -30,6 +30,7 @@ class Recording:
     def frames(self, row_ids: Sequence[int]) -> list[FrameRow]: ...
     def nameless_modules(self) -> list[tuple[str, str]]: ...  # path; replaced, missing, stripped or damaged
     def stack_rows(self, stack_id: int, depth: int) -> list[int]: ...
+    def moment_tables(self, by_line: bool) -> tuple[list[Table], list[str]]: ...  # moments, moment_blocks; warnings
     # reports, pools, pool_memory and pool_blocks; warnings
     def program_tables(
         self, at_ns: int | None, reports: int | None, progress: Callable[[int, int], None]
@@ -69,6 +70,7 @@ def run(
     record_environment: bool,
     record_free_stacks: bool,
     record_contents: bool,
+    take_moments: bool,
     summarize: bool,
     progress: Callable[[int, int, int, int], None] | None,
 ) -> Outcome: ...

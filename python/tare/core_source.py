@@ -33,10 +33,11 @@ _WEIGHED_OF = {"site_sizes": _WEIGHED, "claimed": frozenset(("blocks",))}
 # 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7.
 Grain = Literal["stack", "line"]
 _FOLDED = ("site_sizes", "chains", "written", "recreated")
+_MOMENT_TABLES = ("moments", "moment_blocks")
 # Tables that one walk over the trace makes together: by what the progress line says.
 _WALKS = {
     "reading reports": ("reports", "pools", "pool_memory", "pool_blocks", "claimed"),
-    "reading contents": ("moments", "observations"),
+    "reading contents": ("observations",),
 }
 
 
@@ -56,6 +57,7 @@ class CoreSource:
         self._sites_ready = False
         self._walked: dict[str, dict[str, _core.Table]] = {}
         self._claimed_at: tuple[int | None, int | None] = (None, None)
+        self._moment_tables: dict[str, _core.Table] = {}
 
     def load(self, table: schema.Table, into: TableStore) -> None:
         if not isinstance(into, Database):
@@ -98,6 +100,8 @@ class CoreSource:
         for walk, names in _WALKS.items():
             if name in names:
                 return self._walk_for(walk)[name]
+        if name in _MOMENT_TABLES:
+            return self._make_moment_tables()[name]
         if self._grain == "line" and name in _FOLDED:
             self._make_sites()
             return self._recording.line_table(name)
@@ -110,6 +114,18 @@ class CoreSource:
             with Progress("tare: looking up names"):
                 self._recording.find_sites(self.depth)
             self._sites_ready = True
+
+    def _make_moment_tables(self) -> dict[str, _core.Table]:
+        """What was seen of live blocks: read together."""
+        if not self._moment_tables:
+            by_line = self._grain == "line"
+            if by_line:
+                self._make_sites()
+            tables, warnings = self._recording.moment_tables(by_line)
+            self._moment_tables = {table.name: table for table in tables}
+            for warning in warnings:
+                print(f"tare: {warning}", file=sys.stderr)
+        return self._moment_tables
 
     def _walk_for(self, walk: str) -> dict[str, _core.Table]:
         if walk not in self._walked:
@@ -143,6 +159,7 @@ class CoreSource:
         """The same recording, its stacks folded by the line that names them: what the summary of a run is about."""
         folded = copy.copy(self)
         folded._grain = "line"
+        folded._moment_tables = {}  # their shapes are others
         return folded
 
     def is_wrapper(self, function: str) -> bool:

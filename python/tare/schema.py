@@ -84,6 +84,7 @@ pre_existing_frees int frees of blocks older than the recording
 truncated_stacks int stacks deeper than what is kept
 unwind_failures int stacks that end before the outermost frame
 nested_events int events from a signal handler inside an allocation
+moments int times that live blocks were looked into: rows of moments
 threads int threads seen
 inherited_blocks int blocks inherited through fork
 inherited_usable_bytes int usable bytes of those
@@ -254,6 +255,46 @@ address int where it lay
         heavy=True,
     ),
     Table(
+        "moments",
+        "a moment at which blocks were looked into; moment 0 stands for all frees, each at its own time",
+        _columns("""
+moment int key, in the order in which they were written
+kind text free, exit, peak (the last candidate for it) or request
+name text given by who asked for it
+time_ns int since the start; null: each block's own
+blocks int live then; null: no single instant
+gross_bytes int of them, usable bytes plus allocator headers; null: no single instant
+root_bytes int memory outside the heap that was searched for pointers; null: none was
+unread_bytes int of live blocks that couldn't be read
+frozen_ns int that long the program stood still
+cost_ns int CPU time that looking took
+"""),
+        note="Empty without --snapshots or --content.",
+    ),
+    Table(
+        "moment_blocks",
+        "a block that was live at a moment, and what was seen of it",
+        _columns("""
+moment int moments.moment
+address int where it lies
+shape_id int site_sizes.shape_id
+stack_id int where it was allocated: stacks.stack_id
+requested_bytes int asked for
+usable_bytes int malloc_usable_size
+header_bytes int the allocator's own bytes, by its model
+weight real blocks this one stands for; 1 unless sampled
+digest int of the bytes asked for, 63 bits; null: it couldn't be read
+content_class text zeros, text or other; null: it couldn't be read
+start_pointers int words in it that hold the first address of a live block; null: unknown
+interior_pointers int words in it that hold an address inside a live block; null: unknown
+reachable text start: from globals, stacks, registers and TLS over pointers to starts of blocks; interior: only over such into the middle; no; null: unknown
+leak_root int address of the unreachable block that this one hangs on, its own if on none; null: no leak
+last_write_ns int since the start: it has held the same since then, as far as moments tell; null: first seen
+high_water_bytes int one more than the offset of the last byte ever written; null: unknown
+"""),
+        note="Empty without --snapshots or --content.",
+    ),
+    Table(
         "reports",
         "a report of the program (tare/reporter.h): this block belongs to that path",
         _columns("""
@@ -349,18 +390,6 @@ birth_ns int since the start
 death_ns int since the start; null: live at the end
 """),
         note="Made by a walk over the whole trace, only when a statement names it.",
-        heavy=True,
-    ),
-    Table(
-        "moments",
-        "when contents of blocks were seen; moment 0 stands for all frees, each at its own time",
-        _columns("""
-moment int key
-kind text free, exit, request or peak
-time_ns int since the start; null: each block's own
-gross_bytes int live then; null: no single instant
-"""),
-        note="Empty without --content. Made by a walk over the whole trace, only when a statement names it.",
         heavy=True,
     ),
     Table(

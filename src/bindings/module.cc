@@ -99,8 +99,8 @@ nb::list values_of(const PyTable& held, const std::string& name) {
 
 core::LaunchOutcome run(
     std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
-    bool wait_for_all, bool record_environment, bool record_free_stacks, bool record_contents, bool summarize,
-    const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
+    bool wait_for_all, bool record_environment, bool record_free_stacks, bool record_contents, bool take_moments,
+    bool summarize, const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
   core::LaunchOptions options;
   options.command = std::move(command);
   options.output = std::move(output);
@@ -110,6 +110,7 @@ core::LaunchOutcome run(
   options.environment = record_environment ? core::RecordEnvironment::Yes : core::RecordEnvironment::No;
   options.free_stacks = record_free_stacks ? core::RecordFreeStacks::Yes : core::RecordFreeStacks::No;
   options.contents = record_contents ? core::RecordContents::Yes : core::RecordContents::No;
+  options.moments = take_moments ? core::TakeMoments::PeaksAndExit : core::TakeMoments::OnRequest;
   options.summarize = summarize ? core::Summarize::WhileRecording : core::Summarize::No;
   core::ProgressCallback report;
   if (progress) {
@@ -161,7 +162,7 @@ void bind_launch(nb::module_& module) {
       });
   module.def("run", run, nb::arg("command"), nb::kw_only(), nb::arg("output"), nb::arg("recorder_library"),
              nb::arg("sample_bytes"), nb::arg("wait_for_all"), nb::arg("record_environment"),
-             nb::arg("record_free_stacks"), nb::arg("record_contents"), nb::arg("summarize"),
+             nb::arg("record_free_stacks"), nb::arg("record_contents"), nb::arg("take_moments"), nb::arg("summarize"),
              nb::arg("progress").none());
 }
 

@@ -153,6 +153,17 @@ std::pair<std::vector<PyTable>, std::vector<std::string>> walk_for_tables(
   return {std::move(tables), std::move(found.warnings)};
 }
 
+std::pair<std::vector<PyTable>, std::vector<std::string>> moment_tables(Recording& recording, bool by_line) {
+  auto made = [&] {
+    nb::gil_scoped_release released;
+    return recording.moment_tables(by_line ? Recording::Grain::Line : Recording::Grain::Stack);
+  }();
+  Recording::ProgramTables found = value_or_raise(std::move(made));
+  std::vector<PyTable> tables;
+  for (auto& table : found.tables) tables.push_back({std::move(table)});
+  return {std::move(tables), std::move(found.warnings)};
+}
+
 }  // namespace
 
 void bind_recording(nb::module_& module) {
@@ -179,6 +190,7 @@ void bind_recording(nb::module_& module) {
             return walk_for_tables([&] { return recording.observation_tables(reporting(progress)); });
           },
           nb::arg("progress"))
+      .def("moment_tables", moment_tables, nb::arg("by_line"))
       .def("list_blocks", list_blocks, nb::arg("sink"), nb::arg("progress"));
   module.def("open", open, nb::arg("path"), nb::arg("at_ns").none(), nb::arg("progress"));
   module.def("size_models", size_models);

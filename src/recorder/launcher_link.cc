@@ -59,19 +59,29 @@ LauncherLife LauncherLink::life() const {
 }
 
 bool LauncherLink::wants_to_run() const {
-  if (control_ == nullptr) return false;
+  const char now = state();
+  return now == 'R' || now == 'D';
+}
+
+bool LauncherLink::is_stopped() const {
+  const char now = state();
+  return now == 'T' || now == 't';
+}
+
+char LauncherLink::state() const {
+  if (control_ == nullptr) return 0;
   char buffer[128];
   Text path(buffer, sizeof(buffer));
   path.add("/proc/").add_number(control_->launcher_pid).add("/stat");
   const long fd = sys::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (sys::failed(fd)) return false;
+  if (sys::failed(fd)) return 0;
   const long got = sys::read(fd, buffer, sizeof(buffer));
   sys::close(fd);
   // "PID (NAME) STATE ...", and a name may hold anything.
   for (long at = sys::failed(got) ? 0 : got; at >= 3; --at) {
-    if (buffer[at - 3] == ')') return buffer[at - 1] == 'R' || buffer[at - 1] == 'D';
+    if (buffer[at - 3] == ')') return buffer[at - 1];
   }
-  return false;
+  return 0;
 }
 
 }  // namespace tare::recorder

@@ -32,10 +32,15 @@ class LauncherLink {
   // This process isn't recorded and can't even say why (chroot). False: not connected.
   bool count_unrecorded();
   LauncherLife life() const;
+  bool wants_exit_moments() const {
+    return control_ != nullptr && control_->exit_moments.load(std::memory_order_relaxed) != 0;
+  }
   // Neither stopped nor asleep: it only waits for a processor or the disk. False where /proc doesn't say so.
   bool wants_to_run() const;
+  bool is_stopped() const;  // by a signal or a debugger
 
  private:
+  char state() const;  // as in /proc/PID/stat; 0: unknown
   trace::LauncherControl* control_ = nullptr;
   char path_[4352] = {};
 };

@@ -32,7 +32,10 @@ __attribute__((constructor(101))) void on_load() {
   look_up_operators();
   if (is_bypassed()) recorder.flag_bypassed();
 }
-__attribute__((destructor(101))) void on_exit() { recorder.end(); }
+__attribute__((destructor(101))) void on_exit() {
+  recorder.ask_for_exit_moment();
+  recorder.end();
+}
 
 }  // namespace
 }  // namespace tare::recorder

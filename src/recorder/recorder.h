@@ -62,6 +62,9 @@ class Recorder {
   void flag_unheard();
   // The program's malloc isn't ours: little or nothing will be recorded.
   void flag_bypassed();
+  // The process is about to exit: where the launcher wants it, waits until it has looked at the heap. Once a process,
+  // and a bounded time: a launcher that is dead, stopped or busy elsewhere holds up no exit.
+  void ask_for_exit_moment();
   // At the process's end: says so in the spool. Events that other libraries' destructors make still follow.
   void end();
 
@@ -122,6 +125,7 @@ class Recorder {
   bool record_environment_ = false;
   bool launched_ = false;
   bool said_full_ = false;
+  std::atomic<bool> asked_for_exit_{false};
   std::atomic<bool> dropping_{false};  // the last search for a chunk failed: others don't wait again
   std::uint32_t key_ = 0;              // pthread key for thread exit
   bool has_key_ = false;

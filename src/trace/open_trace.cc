@@ -54,6 +54,26 @@ Status OpenedTrace::replay_into(EventSink& sink, const ReplayProgress& progress)
   return ok();
 }
 
+Status OpenedTrace::read_moments(const std::function<void(Moment)>& take) const {
+  std::vector<Moment> moments;  // the last is complete when another begins
+  const auto hand_out = [&] {
+    for (Moment& moment : moments) take(std::move(moment));
+    moments.clear();
+  };
+  for (const RecordRef& record : state_->index.moments) {
+    const Status read = state_->file->read_moment(record, state_->index.dictionary, moments);
+    if (!read) {
+      hand_out();
+      return read;
+    }
+    if (moments.size() < 2) continue;
+    take(std::move(moments.front()));
+    moments.erase(moments.begin());
+  }
+  hand_out();
+  return ok();
+}
+
 namespace {
 
 void count(OpenedTrace::State& state) {

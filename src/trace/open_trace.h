@@ -11,6 +11,7 @@
 
 #include "trace/dictionary.h"
 #include "trace/event_sink.h"
+#include "trace/moment.h"
 #include "trace/process_info.h"
 #include "trace/result.h"
 
@@ -41,6 +42,10 @@ class OpenedTrace {
   // Events that replay_into will hand out; for a spool an upper bound.
   std::uint64_t event_count() const;
   std::uint32_t thread_count() const;
+
+  // What was seen of live blocks, in the order of the file. Each call reads it again. Damage gives Corrupt with the
+  // offset, after what lies before it was handed out.
+  Status read_moments(const std::function<void(Moment)>& take) const;
 
   // Hands all events to `sink` in global order. May be called again: each call starts at the beginning. Damage found on
   // the way gives Corrupt with the offset, after everything before it was handed out.

@@ -40,6 +40,7 @@ enum class Field : std::uint64_t {
   ThreadCount = 32,
   MallocBypassed = 33,
   ContentsRecorded = 34,
+  Moments = 35,
 };
 
 class FieldWriter {
@@ -102,6 +103,7 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   fields.number(Field::ThreadCount, record.thread_count);
   fields.number(Field::MallocBypassed, info.malloc_bypassed ? 1 : 0);
   if (info.contents_recorded) fields.number(Field::ContentsRecorded, 1);
+  if (info.moments != 0) fields.number(Field::Moments, info.moments);
 }
 
 bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record) {
@@ -219,6 +221,9 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
         break;
       case Field::ContentsRecorded:
         info.contents_recorded = number() != 0;
+        break;
+      case Field::Moments:
+        info.moments = number32();
         break;
     }
   }

@@ -45,6 +45,7 @@ struct ProcessInfo {
   std::uint64_t truncated_stacks = 0;
   std::uint64_t unwind_failures = 0;
   std::uint64_t nested_events = 0;
+  std::uint32_t moments = 0;         // that its live blocks were looked into
   std::uint64_t peak_rss_bytes = 0;  // from rusage, where the launcher could see it; else 0
 };
 

@@ -21,7 +21,8 @@ enum class RecordType : std::uint16_t {
   Clock = 6,
   Events = 7,
   End = 8,
-  Names = 9,  // skippable
+  Names = 9,    // skippable
+  Moment = 10,  // skippable
 };
 
 enum RecordFlags : std::uint16_t {

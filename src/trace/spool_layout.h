@@ -59,6 +59,7 @@ struct LauncherControl {
                                                 // appeared or ended
   std::atomic<std::uint32_t> sleeping;          // [l] 1 while the launcher waits on `wake`
   std::atomic<std::uint32_t> wake_chunks;       // [l] full chunks a process lets gather before it wakes the launcher
+  std::atomic<std::uint32_t> exit_moments;      // [l] 1: a process asks for a moment before it exits, and waits for it
   std::atomic<std::uint32_t> unrecorded;  // [r] processes that can't reach the directory any more, not even by a link
 };
 
@@ -127,6 +128,11 @@ struct SpoolHeader {
   std::atomic<std::uint64_t> nested_events;    // from a signal handler inside a hook
   std::atomic<std::uint64_t> end_stamp;        // with kSpoolEnded
   std::uint64_t content_table;                 // with kSpoolContents: where the program has its ContentTable
+  // A moment that the program asks for, and waits for a bounded time. Serials: equal ones mean nothing is asked.
+  alignas(64) std::atomic<std::uint32_t> moment_asked;  // [r] bumped
+  std::atomic<std::uint32_t> moment_kind;               // [r] a MomentKind
+  std::atomic<std::uint32_t> moment_begun;              // [l] the serial under way: worth waiting longer for
+  std::atomic<std::uint32_t> moment_done;               // [l] the serial answered; FUTEX_WAKE
 };
 
 struct ModuleEntry {

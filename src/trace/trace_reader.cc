@@ -11,6 +11,7 @@
 #include "trace/byte_stream.h"
 #include "trace/dictionary_codec.h"
 #include "trace/file_bytes.h"
+#include "trace/moment_codec.h"
 #include "trace/record.h"
 
 namespace tare::trace {
@@ -86,6 +87,9 @@ const char* add_record(const RecordHeader& header, std::uint64_t offset, std::sp
       index.blocks.push_back(block);
       return nullptr;
     }
+    case RecordType::Moment:
+      index.moments.push_back({offset, header.length});
+      return nullptr;
     case RecordType::End:
       if (!decode_process(payload, index.process)) return "the facts of the process can't be read";
       index.ended = true;
@@ -94,7 +98,7 @@ const char* add_record(const RecordHeader& header, std::uint64_t offset, std::sp
   return "";  // unknown: the caller knows what to do
 }
 
-bool known(std::uint16_t type) { return type >= 1 && type <= static_cast<std::uint16_t>(RecordType::Names); }
+bool known(std::uint16_t type) { return type >= 1 && type <= static_cast<std::uint16_t>(RecordType::Moment); }
 
 }  // namespace
 
@@ -188,15 +192,31 @@ Result<TraceIndex> TraceFile::index() const {
   return index;
 }
 
+Status TraceFile::read_payload(std::uint64_t offset, std::uint32_t length,
+                               std::span<const std::uint8_t>& payload) const {
+  buffer_.resize(kRecordHeaderBytes + length);
+  const std::int64_t got = read_at(fd_, buffer_.data(), buffer_.size(), offset);
+  if (got < 0) return unreadable(path_);
+  if (got < static_cast<std::int64_t>(buffer_.size())) return corrupt(path_, offset, "the file became shorter");
+  payload = std::span<const std::uint8_t>(buffer_).subspan(kRecordHeaderBytes);
+  return ok();
+}
+
+// The pass before has checked the sums; the decoders trust nothing either way.
 Status TraceFile::read_block(const BlockRef& block, const Dictionary& dictionary, EventBlockDecoder& decoder,
                              EventBuffer& out) const {
-  buffer_.resize(kRecordHeaderBytes + block.length);
-  const std::int64_t got = read_at(fd_, buffer_.data(), buffer_.size(), block.offset);
-  if (got < 0) return unreadable(path_);
-  if (got < static_cast<std::int64_t>(buffer_.size())) return corrupt(path_, block.offset, "the file became shorter");
-  const std::span<const std::uint8_t> payload = std::span<const std::uint8_t>(buffer_).subspan(kRecordHeaderBytes);
-  // The pass before has checked the sum; the decoder trusts nothing either way.
+  std::span<const std::uint8_t> payload;
+  if (Status status = read_payload(block.offset, block.length, payload); !status) return status;
   if (const char* damage = decoder.decode(payload, dictionary, out)) return corrupt(path_, block.offset, damage);
+  return ok();
+}
+
+Status TraceFile::read_moment(const RecordRef& record, const Dictionary& dictionary,
+                              std::vector<Moment>& moments) const {
+  std::span<const std::uint8_t> payload;
+  if (Status status = read_payload(record.offset, record.length, payload); !status) return status;
+  if (const char* damage = decode_moment(payload, dictionary.shapes.size(), moments))
+    return corrupt(path_, record.offset, damage);
   return ok();
 }
 

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "trace/dictionary.h"
 #include "trace/event_block.h"
+#include "trace/moment.h"
 #include "trace/process_codec.h"
 #include "trace/process_info.h"
 #include "trace/result.h"
@@ -21,12 +23,19 @@ struct BlockRef {
   BlockHeader header;
 };
 
+// Where a record lies whose contents are read on demand.
+struct RecordRef {
+  std::uint64_t offset = 0;  // of the record
+  std::uint32_t length = 0;  // of the payload
+};
+
 // Everything of a trace but its events, which are left in the file.
 struct TraceIndex {
   ProcessRecord process;
   Dictionary dictionary;
   std::vector<ClockPair> clock_pairs;
   std::vector<BlockRef> blocks;      // in file order: each thread's in its order
+  std::vector<RecordRef> moments;    // in file order; a large moment has several
   bool ended = false;                // an End record closes it
   bool cut_off = false;              // the file ends inside a record
   std::uint64_t readable_bytes = 0;  // up to the end of the last whole and intact record
@@ -49,9 +58,13 @@ class TraceFile {
   Status read_block(const BlockRef& block, const Dictionary& dictionary, EventBlockDecoder& decoder,
                     EventBuffer& out) const;
 
+  // Adds a record's moment to `moments`, or its blocks to the last of them. Corrupt says the offset.
+  Status read_moment(const RecordRef& record, const Dictionary& dictionary, std::vector<Moment>& moments) const;
+
   const std::string& path() const { return path_; }
 
  private:
+  Status read_payload(std::uint64_t offset, std::uint32_t length, std::span<const std::uint8_t>& payload) const;
   TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
 
   std::string path_;

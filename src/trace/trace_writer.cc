@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "trace/moment_codec.h"
+
 namespace tare::trace {
 
 namespace {
@@ -110,6 +112,16 @@ void TraceWriter::put_clock(std::span<const ClockPair> pairs) {
 }
 
 void TraceWriter::put_events(std::span<const std::uint8_t> payload) { put_record(RecordType::Events, payload); }
+
+void TraceWriter::put_moment(const Moment& moment) {
+  std::size_t first = 0;
+  do {
+    payload_.clear();
+    encode_moment(moment, first, payload_);
+    put_record(RecordType::Moment, payload_.bytes(), kRecordSkippable);
+    first += kMaxRecordObservations;
+  } while (first < moment.blocks.size());
+}
 
 void TraceWriter::put_end(const ProcessRecord& record) {
   payload_.clear();

@@ -10,6 +10,7 @@
 #include "trace/dictionary.h"
 #include "trace/dictionary_codec.h"
 #include "trace/event_block.h"
+#include "trace/moment.h"
 #include "trace/process_codec.h"
 #include "trace/process_info.h"
 #include "trace/record.h"
@@ -32,6 +33,8 @@ class TraceWriter {
   void put_clock(std::span<const ClockPair> pairs);
   // `payload` as EventBlockEncoder gives it.
   void put_events(std::span<const std::uint8_t> payload);
+  // In as many records as it needs. The shapes it refers to must have been put.
+  void put_moment(const Moment& moment);
   void put_end(const ProcessRecord& record);
 
   // Goes on with an unfinished trace after its first `offset` bytes, which hold `written` of the dictionary.

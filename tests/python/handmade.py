@@ -92,6 +92,29 @@ class Handmade:
             }
         )
 
+    def moment(self, kind: str, blocks: Sequence[tuple[int, int, dict[str, Any]]]) -> None:
+        """What was seen at a moment: (shape, address, columns) a block. `lost`: nothing points to it."""
+        moment = len(self.tables["moments"]) + 1
+        gross = 0
+        for shape_id, address, columns in blocks:
+            shape = self.tables["site_sizes"][shape_id]
+            copied = {name: shape[name] for name in ("stack_id", "requested_bytes", "usable_bytes", "header_bytes")}
+            lost = columns.pop("lost", False)
+            seen = {
+                "content_class": "text",
+                "start_pointers": 0,
+                "interior_pointers": 0,
+                "reachable": "no" if lost else "start",
+                "leak_root": address if lost else None,
+            }
+            gross += shape["usable_bytes"] + shape["header_bytes"]
+            self.tables["moment_blocks"].append(
+                {"moment": moment, "shape_id": shape_id, "address": address, "weight": 1.0, **copied, **seen, **columns}
+            )
+        self.tables["moments"].append({"moment": moment, "kind": kind, "blocks": len(blocks), "gross_bytes": gross})
+        self._process.setdefault("moments", 0)
+        self._process["moments"] += 1
+
     def chain(self, stack: int, **columns: Any) -> None:
         zero = {c.name: 0 for c in schema.BY_NAME["chains"].columns}
         self.tables["chains"].append({**zero, "stack_id": stack, "kind": "realloc", **columns})

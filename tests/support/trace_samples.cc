@@ -43,7 +43,9 @@ void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes)
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
-void write_example_trace(const std::string& path) {
+namespace {
+
+void write_example(const std::string& path, const std::vector<Moment>& moments) {
   TraceWriter writer = must(TraceWriter::create(path));
   ProcessRecord record;
   record.info.pid = 42;
@@ -75,6 +77,8 @@ void write_example_trace(const std::string& path) {
   std::uint32_t used_shapes = 0;
   EventBlockEncoder encoder;
   writer.put_events(encoder.encode(header, events, dictionary, used_shapes));
+  for (const Moment& moment : moments) writer.put_moment(moment);
+  record.info.moments = static_cast<std::uint32_t>(moments.size());
   record.info.ended_in_order = true;
   record.info.wait_status = 0;
   record.event_count = record.spool_events = 3;
@@ -82,6 +86,49 @@ void write_example_trace(const std::string& path) {
   writer.put_end(record);
   if (!writer.flush()) std::abort();
 }
+
+}  // namespace
+
+void write_example_trace(const std::string& path) { write_example(path, {}); }
+
+std::vector<Moment> moments_of_example() {
+  Moment peak;
+  peak.kind = MomentKind::Peak;
+  peak.stamp = 1200;
+  peak.events_before = 2;
+  peak.frozen_ns = 3'000'000;
+  peak.cost_ns = 2'000'000;
+  peak.root_bytes = 70'000;
+  Observation first;
+  first.address = 0x6002a0;
+  first.digest = 0x0123456789abcdef;
+  first.high_water_bytes = 0;
+  first.shape = ShapeId{0};
+  first.start_pointers = 1;
+  first.interior_pointers = 200;
+  first.content = BlockContent::Other;
+  first.reach = Reach::Start;
+  Observation second;  // a leak that couldn't be read
+  second.address = 0x600310;
+  second.shape = ShapeId{0};
+  second.leak_root = 1;
+  second.reach = Reach::None;
+  peak.blocks = {first, second};
+  peak.unread_bytes = 100;
+  Moment exit;
+  exit.stamp = 1400;
+  exit.events_before = 3;
+  exit.name = "last";
+  Observation text;
+  text.address = 0x600310;
+  text.digest = ~std::uint64_t{0};
+  text.unchanged_ns = 77;
+  text.content = BlockContent::Text;  // of a block without a shape here: unmarked
+  exit.blocks = {text};
+  return {peak, exit};
+}
+
+void write_observed_trace(const std::string& path) { write_example(path, moments_of_example()); }
 
 void write_rich_trace(const std::string& path) {
   TraceWriter writer = must(TraceWriter::create(path));

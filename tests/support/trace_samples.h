@@ -16,6 +16,10 @@ void write_example_trace(const std::string& path);
 // Two threads, every kind of event and every entry point, weights, alignments, free stacks, several dictionary records.
 void write_rich_trace(const std::string& path);
 
+// The example, in which its blocks were looked into twice: moments_of_example() after its second event, and at its end.
+void write_observed_trace(const std::string& path);
+std::vector<trace::Moment> moments_of_example();
+
 // A trace of what a spool holds, as the launcher writes it; only the first `chunks` chunks, and the end record or not.
 enum class Ending { End, NoEnd };
 void write_trace_of_spool(const std::string& spool_path, const std::string& path, std::size_t chunks, Ending ending);

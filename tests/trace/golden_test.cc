@@ -42,6 +42,19 @@ std::string describe(const std::string& path) {
     for (const std::uint64_t address : return_addresses(opened->dictionary(), shape.stack)) text << " " << address;
     text << "\n";
   }
+  const Status moments = opened->read_moments([&](const trace::Moment& moment) {
+    text << "moment " << static_cast<int>(moment.kind) << " '" << moment.name << "' at " << moment.stamp << " after "
+         << moment.events_before << " facts " << moment.frozen_ns << " " << moment.cost_ns << " " << moment.root_bytes
+         << " " << moment.unread_bytes << "\n";
+    for (const trace::Observation& block : moment.blocks) {
+      text << "  " << block.address << " " << block.digest << " " << trace::index(block.shape) << " "
+           << static_cast<int>(block.content) << " " << static_cast<int>(block.reach) << " " << block.start_pointers
+           << " " << block.interior_pointers << " " << block.leak_root << " " << block.unchanged_ns.value_or(0) << "/"
+           << block.unchanged_ns.has_value() << " " << block.high_water_bytes.value_or(0) << "/"
+           << block.high_water_bytes.has_value() << "\n";
+    }
+  });
+  if (!moments) text << moments.error().message << "\n";
   CollectingSink sink;
   if (const Status status = opened->replay_into(sink); !status) text << status.error().message << "\n";
   for (const trace::Event& event : sink.all) {
@@ -56,8 +69,9 @@ TEST(Golden, EveryVersionIsRead) {
   const std::filesystem::path folder = TARE_SOURCE_DIR "/tests/trace/golden";
   if (std::getenv("TARE_WRITE_GOLDEN") != nullptr) {
     const std::string prefix = (folder / ("v" + std::to_string(trace::kTraceVersion) + "-")).string();
-    for (const auto& [name, write] : {std::pair{"example", &write_example_trace}, std::pair{"rich", &write_rich_trace},
-                                      std::pair{"contents", &write_content_trace}}) {
+    for (const auto& [name, write] :
+         {std::pair{"example", &write_example_trace}, std::pair{"observed", &write_observed_trace},
+          std::pair{"rich", &write_rich_trace}, std::pair{"contents", &write_content_trace}}) {
       if (std::filesystem::exists(prefix + name + ".tare")) continue;
       write(prefix + name + ".tare");
       std::ofstream(prefix + name + ".txt") << describe(prefix + name + ".tare");
@@ -72,7 +86,7 @@ TEST(Golden, EveryVersionIsRead) {
     expected << std::ifstream(std::filesystem::path(entry.path()).replace_extension(".txt")).rdbuf();
     EXPECT_EQ(describe(entry.path()), expected.str());
   }
-  EXPECT_GE(found, 2);
+  EXPECT_GE(found, 3);
 }
 
 }  // namespace

@@ -158,6 +158,7 @@ def malloc_calls(command: list[str]) -> int | None:
                 record_environment=False,
                 record_free_stacks=False,
                 record_contents=False,
+                take_moments=False,
                 summarize=True,
                 progress=None,
             )

@@ -43,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="look into blocks, too: fills them when allocated, so costs and perturbs more",
     )
+    parser.add_argument(
+        "--snapshots", action="store_true", help="look into live blocks near the peak and at the exit (short stops)"
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary")
     parser.add_argument("command", nargs="...", metavar="CMD", help="the program and its arguments")
 
@@ -89,6 +92,7 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
         record_environment=options.env,
         record_free_stacks=options.free_stacks,
         record_contents=options.content,
+        take_moments=options.content or options.snapshots,
         summarize=not options.quiet,
         progress=None,
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Adding a lens: one file with a LENS, one name here. Tare lenses first (what is never written, then slop, then what the allocator adds), then those
 # whose bytes are only potential.
-NAMES = ("unwritten", "slop", "headers", "growth", "churn", "recreated", "live-at-exit")
+NAMES = ("leaks", "duplicates", "unwritten", "slop", "headers", "growth", "churn", "recreated", "live-at-exit")
 
 
 def load(name: str) -> Lens:
@@ -39,13 +39,20 @@ def load_all() -> list[Lens]:
 def load_runnable(names: Sequence[str], process: Mapping[str, Any]) -> list[Lens]:
     """Those of `names` that a recording has something for, in the order of NAMES."""
     found = [load(name) for name in NAMES if name in names]
-    return [lens for lens in found if lens.needs == "events" or process["contents_recorded"]]
+    return [lens for lens in found if not _what_is_missing(lens, process)]
 
 
 def check_runnable(lens: Lens, process: Mapping[str, Any]) -> None:
     """What was asked for by name and can't run is an error, not silence."""
+    if missing := _what_is_missing(lens, process):
+        raise TareError(USAGE, f"lens {lens.name} needs {missing}")
+
+
+def _what_is_missing(lens: Lens, process: Mapping[str, Any]) -> str:
+    if lens.sampling == "unavailable" and process["sample_bytes"]:
+        return "every block, and this recording is a sample: record without --sample"
     if lens.needs == "contents" and not process["contents_recorded"]:
-        raise TareError(
-            USAGE,
-            f"lens {lens.name} needs the blocks' contents, which weren't recorded: record with tare run --content",
-        )
+        return "the blocks' contents, which weren't recorded: record with tare run --content"
+    if lens.needs == "moments" and not process["moments"]:
+        return "a look into the live blocks, which wasn't taken: record with tare run --snapshots"
+    return ""

@@ -47,5 +47,6 @@ class Lens(NamedTuple):
     order: str  # ranking of findings, descending; never cumulative bytes alone
     unit: str  # what the summary shows of a finding: a format over its columns
     advise: Callable[[Evidence], Advice]
-    needs: Literal["events", "contents"] = "events"  # contents: runs only over recordings made with --content
+    # contents: runs only over recordings made with --content; moments: with that or --snapshots
+    needs: Literal["events", "contents", "moments"] = "events"
     guide: str = ""  # the folder in guide/ with a program that has this waste, and the same without; "": none yet

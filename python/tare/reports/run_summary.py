@@ -41,9 +41,9 @@ def subject(images: Sequence[Image]) -> Image:
 
 
 def lines(source: Source, images: Sequence[Image], style: Style, width: int) -> list[str]:
-    """The screen about `subject(images)`, whose source is given: from SQLite where tables are small. A lens that asks for
-    more than both engines know is asked of DuckDB."""
-    if source.count("site_sizes") <= MOST_ROWS:
+    """The screen about `subject(images)`, whose source is given: from SQLite where tables are small, which those of moments
+    aren't. A lens that asks for more than both engines know is asked of DuckDB."""
+    if source.count("site_sizes") <= MOST_ROWS and not source.process()["moments"]:
         try:
             import sqlite3
 

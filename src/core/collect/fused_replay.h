@@ -21,6 +21,7 @@ class FusedReplay {
       : replay_(dictionary, info, {}), merge_(replay_) {}
 
   OnlineMerge& merge() { return merge_; }
+  const Replay& replay() const { return replay_; }
 
   // After the last event, when the trace at `path` is finished: puts the tables into its cache.
   Status store(const std::string& path, std::span<const trace::ClockPair> clock_pairs);

@@ -32,7 +32,7 @@ std::uint64_t monotonic_ns() {
 
 Result<std::unique_ptr<ImageRecording>> ImageRecording::create(const std::string& spool_path,
                                                                const std::string& trace_path, Summarize summarize,
-                                                               EventBlockEncoder& encoder) {
+                                                               EventBlockEncoder& encoder, TakeMoments moments) {
   Result<LiveSpool> spool = LiveSpool::open(spool_path);
   if (!spool) return spool.error();
   Result<ProcessInfo> info = spool->file().process();
@@ -43,7 +43,9 @@ Result<std::unique_ptr<ImageRecording>> ImageRecording::create(const std::string
   image->record_.spool_path = spool_path;
   image->clock_pairs_.push_back(image->spool_->file().start());
   // A forked child's summary begins with its parent's blocks, which are only known when the parent's trace is.
-  if (summarize == Summarize::WhileRecording && !image->record_.info.fork) {
+  // Without them its replay serves moments only.
+  image->moments_ = MomentSchedule(moments);
+  if ((summarize == Summarize::WhileRecording && !image->record_.info.fork) || image->moments_.wanted()) {
     image->replay_ = std::make_unique<FusedReplay>(image->dictionary_, image->record_.info);
   }
   Result<TraceWriter> writer = TraceWriter::create(trace_path);
@@ -120,7 +122,8 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
     begin_chunk(stream, control);
   }
   const bool full = control.state.load(std::memory_order_acquire) == ChunkState::Full;
-  if (!full && depth == DrainDepth::Usual && spool_->table_counts().threads < 2) return false;
+  const bool whole = full || moments_.wanted() || spool_->table_counts().threads >= 2;
+  if (!whole && depth == DrainDepth::Usual) return false;
   // Before the events: what isn't committed below then begins, and is stamped, later.
   stream.idle = full || control.busy.load(std::memory_order_acquire) == 0;
   const std::uint64_t committed_words =
@@ -282,6 +285,7 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   record_.spool_events = 0;
   for (const Stream& stream : streams_) record_.spool_events += stream.packer.decode.spool_events;
   if (!failure_) {
+    write_moments();
     clock_pairs_.push_back({stamp_now(), monotonic_ns()});
     writer_->put_growth(dictionary_);
     writer_->put_clock({clock_pairs_.data() + clock_pairs_written_, clock_pairs_.size() - clock_pairs_written_});
@@ -308,6 +312,7 @@ void ImageRecording::rename_parent(const std::string& parent_trace) {
 }
 
 void ImageRecording::summarize(LaunchOutcome& outcome, Importance importance) {
+  if (record_.info.fork) replay_.reset();
   if (!replay_ || failure_ || (importance == Importance::Other && calls_ < kWorthCaching)) {
     replay_.reset();
     dictionary_ = {};

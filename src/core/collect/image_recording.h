@@ -11,6 +11,8 @@
 #include "core/collect/fused_replay.h"
 #include "core/collect/launcher.h"
 #include "core/collect/live_spool.h"
+#include "core/collect/moment_schedule.h"
+#include "core/observe/observer.h"
 #include "trace/block_packer.h"
 #include "trace/spool_decoder.h"
 #include "trace/trace_writer.h"
@@ -27,13 +29,20 @@ struct DrainCounts {
   std::uint64_t events = 0;
 };
 
+// What taking a moment needs to know of the launch.
+struct MomentFacts {
+  std::string recorder_library;
+  std::string spool_folder;
+};
+
 enum class Importance : std::uint8_t { Command, Other };  // the process that the user started, or one of its helpers
 
 class ImageRecording {
  public:
   // Starts the trace at `trace_path`. `encoder` is shared by all images. Io where the spool can't be mapped.
   static Result<std::unique_ptr<ImageRecording>> create(const std::string& spool_path, const std::string& trace_path,
-                                                        Summarize summarize, trace::EventBlockEncoder& encoder);
+                                                        Summarize summarize, trace::EventBlockEncoder& encoder,
+                                                        TakeMoments moments);
   ~ImageRecording();
 
   // Takes what is new. Never fails: where the trace can't be written, chunks are given back all the same, so that the
@@ -48,6 +57,15 @@ class ImageRecording {
   }
   // Closes those of its descriptors that are numbered `from` or higher, until they are used again.
   void rest_descriptors(int from);
+
+  // Freezes the process, takes all that it has recorded, looks into its live blocks, and lets it go on. An exact and
+  // running process is needed, and a sound replay: else the error says why not. The recording goes on in any case.
+  Status take_moment(trace::MomentKind kind, const std::string& name, const MomentFacts& facts);
+  // The program is about to exit and waits for its moment.
+  bool asked_for_moment() const;
+  void answer_moment();
+  // The heap is larger than at the last candidate for its peak, by as much as pays for another look.
+  bool peak_is_due() const;
 
   // The process is over, or has become another image: takes the rest and closes the trace. Then the spool may be
   // deleted.
@@ -96,6 +114,10 @@ class ImageRecording {
   void set_watermarks(std::uint64_t now_stamp);
   void write_out();
   void discard();
+  Status drain_frozen(FrozenProcess& process);
+  void put_moment(const trace::Moment& moment);
+  void write_moments();
+  ObservedProcess observed_process(const MomentFacts& facts) const;
   std::uint64_t stamp_now() const;
 
   std::optional<LiveSpool> spool_;  // until finish()
@@ -121,6 +143,9 @@ class ImageRecording {
   bool needs_replay_ = false;     // for its summary
   std::uint64_t end_offset_ = 0;  // of the End record
   std::uint64_t file_bytes_ = 0;  // of the finished trace
+  MomentSchedule moments_;
+  Observer observer_;
+  std::optional<trace::Moment> peak_candidate_;  // written when no other can come before it
   std::optional<Error> failure_;
   std::vector<std::string> warnings_;
 };

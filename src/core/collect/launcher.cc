@@ -34,6 +34,7 @@ constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kShortestSleepNs = 20 * kMs;  // while waiting for processes whose end sends us no signal
 constexpr std::uint64_t kLongestSleepNs = 1000 * kMs;
 constexpr std::uint64_t kUnheardSleepNs = 2 * kMs;    // of 256 chunks a program that only allocates fills 10 meanwhile
+constexpr std::uint64_t kPeakWatchSleepNs = 5 * kMs;  // a peak that stands so long isn't missed
 constexpr std::uint64_t kFlushPeriodNs = 5000 * kMs;  // open chunks of idle programs go into the file that often
 constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
 constexpr int kSpareDescriptors = 32;
@@ -111,6 +112,7 @@ class Launch {
   void rename_trace(ImageRecording& image, const std::string& name);
   void close_image(Process& process, const ProcessEnd& end);
   bool drain(DrainDepth depth);
+  void take_due_moments(pid_t pid, ImageRecording& image);
   void look_after_processes();
   bool all_over();
   void report_progress();
@@ -133,7 +135,8 @@ class Launch {
   std::uint64_t child_over_since_ns_ = 0;
   std::set<pid_t> strangers_;  // children that this process had before
   UnrecordedByReason unrecorded_;
-  std::set<std::string> starved_;  // spools that there was no descriptor for
+  std::set<pid_t> refused_moments_;  // said once a process
+  std::set<std::string> starved_;    // spools that there was no descriptor for
   // Files numbered from here on are closed between reads and writes: half of the numbers are for processes, and they
   // leave some for whatever else is to be done.
   int resting_from_ = 0;
@@ -142,6 +145,7 @@ class Launch {
 };
 
 Status Launch::start(const Executable& executable) {
+  if (options_.moments == TakeMoments::PeaksAndExit) directory_.control().exit_moments = 1;
   strangers_ = own_children();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   Variables variables{{trace::kEnvSpoolDir, directory_.path()}};
@@ -208,8 +212,8 @@ void Launch::add_image(const std::string& name, pid_t pid) {
       if (image->trace_path() == old_name) rename_trace(*image, names_->replaced(pid, process.images - 1));
     }
   }
-  Result<std::unique_ptr<ImageRecording>> image =
-      ImageRecording::create(directory_.path() + "/" + name, names_->current(pid), options_.summarize, encoder_);
+  Result<std::unique_ptr<ImageRecording>> image = ImageRecording::create(
+      directory_.path() + "/" + name, names_->current(pid), options_.summarize, encoder_, options_.moments);
   if ((!image || (*image)->failure()) && !has_descriptor_left()) {  // other processes end, the spool stays
     seen_spools_.erase(name);
     starved_.insert(name);
@@ -252,6 +256,19 @@ void Launch::close_image(Process& process, const ProcessEnd& end) {
   image.summarize(outcome_, image.trace_path() == names_->current(child_) ? Importance::Command : Importance::Other);
 }
 
+void Launch::take_due_moments(pid_t pid, ImageRecording& image) {
+  const auto take = [&](trace::MomentKind kind) {
+    const Status taken = image.take_moment(kind, {}, {options_.recorder_library, directory_.path()});
+    if (!taken && refused_moments_.insert(pid).second) outcome_.warnings.push_back(taken.error().message);
+  };
+  if (image.asked_for_moment()) {
+    take(trace::MomentKind::Exit);
+    image.answer_moment();
+  } else if (image.peak_is_due()) {
+    take(trace::MomentKind::Peak);
+  }
+}
+
 bool Launch::drain(DrainDepth depth) {
   bool something = false;
   bool unheard = false;
@@ -259,11 +276,16 @@ bool Launch::drain(DrainDepth depth) {
     if (process.image == nullptr) continue;
     unheard = unheard || process.image->unheard();
     const DrainCounts counts = process.image->drain(depth);
+    take_due_moments(pid, *process.image);
     process.image->rest_descriptors(resting_from_);
     outcome_.drained_chunks += counts.chunks;
     something = something || counts.chunks > 0;
   }
   longest_sleep_ns_ = unheard ? kUnheardSleepNs : kLongestSleepNs;
+  if (options_.moments == TakeMoments::PeaksAndExit) {
+    longest_sleep_ns_ = std::min(longest_sleep_ns_, kPeakWatchSleepNs);
+    FrozenProcess::release_late_stops();
+  }
   return something;
 }
 

@@ -24,6 +24,11 @@ enum class Summarize : std::uint8_t {
   No,              // only the traces
 };
 
+enum class TakeMoments : std::uint8_t {
+  OnRequest,     // a program stands still only where somebody asks for it
+  PeaksAndExit,  // at candidates for the peak, and before the program exits; see moment_schedule.h
+};
+
 struct LaunchOptions {
   std::vector<std::string> command;  // [0] is looked up in PATH as execvp does
   std::string output;                // F of the naming contract; empty: tare.PROGRAM.PID.tare in the working directory
@@ -32,6 +37,7 @@ struct LaunchOptions {
   RecordEnvironment environment = RecordEnvironment::No;
   RecordFreeStacks free_stacks = RecordFreeStacks::No;
   RecordContents contents = RecordContents::No;
+  TakeMoments moments = TakeMoments::OnRequest;
   Summarize summarize = Summarize::WhileRecording;
   std::uint64_t sample_bytes = 0;  // 0: every allocation
   std::optional<std::uint64_t> sample_seed;

@@ -26,6 +26,7 @@ class LiveSpool {
   bool ended() const;
   bool orphaned() const;
   bool unheard() const;  // its program can't wake us
+  trace::SpoolHeader& header() const { return *header_; }
   trace::ChunkControl& control(std::uint32_t chunk) const { return controls_[chunk]; }
 
   // The chunk's words as they lie in the spool, which the program may still change. Null where they can't be mapped.

@@ -200,6 +200,14 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
   if (const Table* recreated = replayed.find("recreated")) folded.put(fold_stacks(*recreated, lines, heaviest));
   if (const Table* written = sites.find("written")) folded.put(fold_written(*written, sizes, groups, lines, heaviest));
   folded.put(fold_sizes(sizes, groups, lines, heaviest));
+  TableBuilder shapes("folded_shapes");
+  const auto shape = shapes.column("shape_id", ColumnType::Int64);
+  const auto line_shape = shapes.column("line_shape_id", ColumnType::Int64);
+  for (std::size_t row = 0; row < sizes.rows(); ++row) {
+    shapes.add(shape, sizes["shape_id"].ints[row]);
+    shapes.add(line_shape, static_cast<std::int64_t>(groups.group_of[row]));
+  }
+  folded.put(shapes.take());
   TableBuilder site_table("sites");
   const auto site_id = site_table.column("site_id", ColumnType::Int64);
   const auto site_stack = site_table.column("stack_id", ColumnType::Int64);
@@ -217,6 +225,29 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
   folded.put(site_table.take());
   folded.put(stack_table.take());
   return folded;
+}
+
+void put_line_shapes(const Table& folded_shapes, const Table& folded_sizes, Tables& tables) {
+  std::unordered_map<std::int64_t, std::int64_t> line_shape;
+  const std::vector<std::int64_t>& shapes = folded_shapes["shape_id"].ints;
+  for (std::size_t row = 0; row < shapes.size(); ++row) {
+    line_shape.emplace(shapes[row], folded_shapes["line_shape_id"].ints[row]);
+  }
+  for (Table& table : tables.tables) {
+    if (table.name != "moment_blocks") continue;
+    Column* shape = nullptr;
+    Column* stack = nullptr;
+    for (Column& column : table.columns) {
+      if (column.name == "shape_id") shape = &column;
+      if (column.name == "stack_id") stack = &column;
+    }
+    for (std::size_t row = 0; row < shape->ints.size(); ++row) {
+      const auto known = line_shape.find(shape->ints[row]);
+      if (known == line_shape.end()) continue;  // a shape without events: damage
+      shape->ints[row] = known->second;
+      stack->ints[row] = folded_sizes["stack_id"].ints[static_cast<std::size_t>(known->second)];
+    }
+  }
 }
 
 }  // namespace tare::core

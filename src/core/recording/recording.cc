@@ -6,6 +6,7 @@
 #include "core/recording/size_classes.h"
 #include "core/recording/written_sites.h"
 #include "core/replay/fresh_tables.h"
+#include "core/replay/moment_tables.h"
 #include "core/replay/observations.h"
 #include "core/replay/program_reports.h"
 #include "core/replay/replay.h"
@@ -162,6 +163,22 @@ Result<Recording::ProgramTables> Recording::observation_tables(const trace::Repl
   Tables made = observations.finish();
   for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
   if (!read) result.warnings.push_back(read.error().message);
+  return result;
+}
+
+Result<Recording::ProgramTables> Recording::moment_tables(Grain grain) {
+  auto opened = trace::open_trace(state_->path);
+  if (!opened) return opened.error();
+  ProgramTables result;
+  Tables made;
+  if (const Status read = make_moment_tables(*opened, made); !read) result.warnings.push_back(read.error().message);
+  if (grain == Grain::Line) {
+    const auto sizes = line_table("site_sizes");
+    const auto folded = line_table("folded_shapes");
+    if (!sizes || !folded) return Error{ErrorKind::Internal, "moments are asked for by line before there are sites"};
+    put_line_shapes(*folded, *sizes, made);
+  }
+  for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
   return result;
 }
 

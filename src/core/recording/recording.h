@@ -59,8 +59,13 @@ class Recording {
   };
   Result<ProgramTables> program_tables(const ClaimedMoment& moment, const trace::ReplayProgress& progress) const;
 
-  // Walks the trace once more for what was seen of blocks' contents: tables moments, observations.
+  // Walks the trace once more for what was seen of blocks' contents: table observations.
   Result<ProgramTables> observation_tables(const trace::ReplayProgress& progress) const;
+
+  // moments and moment_blocks, and as warnings what of them couldn't be read. By line (after find_sites()) their shapes
+  // and stacks are those of line_table("site_sizes").
+  enum class Grain : std::uint8_t { Stack, Line };
+  Result<ProgramTables> moment_tables(Grain grain);
 
   // Return addresses of a stack, innermost first, at most `depth`.
   std::vector<trace::RowId> stack_rows(trace::StackId stack, std::size_t depth) const;

@@ -10,6 +10,7 @@ class Mappings {
  public:
   void map(std::uint64_t start, std::uint64_t length);
   void unmap(std::uint64_t start, std::uint64_t length);
+  const std::map<std::uint64_t, std::uint64_t>& ranges() const { return ends_; }  // start -> end, disjoint
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t peak_bytes() const { return peak_bytes_; }
 

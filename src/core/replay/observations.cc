@@ -102,21 +102,6 @@ struct Observations::State {
     return true;
   }
 
-  Table moments_table() const {
-    TableBuilder table("moments");
-    const auto moment = table.column("moment", ColumnType::Int64);
-    const auto kind = table.column("kind", ColumnType::String);
-    const auto time_ns = table.column("time_ns", ColumnType::Int64);
-    const auto gross_bytes = table.column("gross_bytes", ColumnType::Int64);
-    if (info.contents_recorded) {
-      table.add(moment, kFrees);
-      table.add(kind, std::string_view("free"));
-      table.add_null(time_ns);
-      table.add_null(gross_bytes);
-    }
-    return table.take();
-  }
-
   Table observations_table() const {
     TableBuilder table("observations");
     const auto int_column = [&](const char* name) { return table.column(name, ColumnType::Int64); };
@@ -173,7 +158,6 @@ void Observations::consume(std::span<const Event> events) { state_->ledger.consu
 
 Tables Observations::finish() {
   Tables tables;
-  tables.put(state_->moments_table());
   tables.put(state_->observations_table());
   return tables;
 }

@@ -59,6 +59,14 @@ std::uint64_t Replay::live_gross_bytes() const { return state_->engine.live_gros
 
 std::uint64_t Replay::memory_bytes() const { return state_->engine.memory_bytes(); }
 
+std::vector<LiveBlock> Replay::live_blocks() const {
+  std::vector<LiveBlock> blocks = state_->engine.live_blocks();
+  std::sort(blocks.begin(), blocks.end(), [](const LiveBlock& a, const LiveBlock& b) { return a.address < b.address; });
+  return blocks;
+}
+
+const Mappings& Replay::mappings() const { return state_->engine.mappings(); }
+
 Tables Replay::finish(std::span<const trace::ClockPair> clock_pairs) {
   state_->engine.finish();
   return make_tables(state_->engine, state_->dictionary, state_->info, clock_pairs);

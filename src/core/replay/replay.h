@@ -12,8 +12,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
+#include "core/replay/live_block.h"
 #include "core/replay/live_set.h"
+#include "core/replay/mappings.h"
 #include "core/replay/tables.h"
 #include "trace/dictionary.h"
 #include "trace/event_sink.h"
@@ -47,6 +50,10 @@ class Replay : public trace::EventSink {
   std::uint64_t events() const;  // successful calls so far: allocations, frees, reallocs
   std::uint64_t live_gross_bytes() const;
   std::uint64_t memory_bytes() const;  // held by the replay itself
+
+  // Between two calls of consume(): what is live, by address; and what the program itself has mapped.
+  std::vector<LiveBlock> live_blocks() const;
+  const Mappings& mappings() const;
 
   // Once, after the last event.
   Tables finish(std::span<const trace::ClockPair> clock_pairs);

@@ -344,6 +344,23 @@ std::uint64_t ReplayEngine::ended(std::uint32_t shape, std::size_t age) const {
   return recorded_.sums[shape].ended[age] + (carries == carries_.end() ? 0 : carries->second << 32);
 }
 
+std::vector<LiveBlock> ReplayEngine::live_blocks() const {
+  std::vector<LiveBlock> blocks;
+  ledger_.map().for_each_live([&](std::uint64_t address, std::uint64_t word) {
+    const auto low = static_cast<std::uint32_t>(word);
+    const std::uint32_t kind = low & ~kIndexMask;
+    const std::uint32_t shape = kind == kInChain ? chain_blocks_[low & kIndexMask].shape : low & kIndexMask;
+    const trace::Shape& facts = (kind == kInherited ? inherited_dictionary_ : dictionary_).shapes[shape];
+    LiveBlock& block = blocks.emplace_back();
+    block.address = address;
+    block.requested_bytes = std::min(facts.requested_bytes, kMostBytes);
+    block.usable_bytes = std::min(facts.usable_bytes, kMostBytes);
+    block.shape = kind == kInherited ? trace::kNoShape : static_cast<trace::ShapeId>(shape);
+    block.birth = static_cast<std::uint32_t>(word >> 32);
+  });
+  return blocks;
+}
+
 std::uint64_t ReplayEngine::memory_bytes() const {
   return ledger_.map().memory_bytes() + recorded_.sums.capacity() * sizeof(ShapeSums) +
          recorded_.live_at_peak.capacity() * 4 + weights_q_.capacity() * 8 +

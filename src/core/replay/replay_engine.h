@@ -12,6 +12,7 @@
 #include "core/replay/chain_rows.h"
 #include "core/replay/content_sums.h"
 #include "core/replay/ledger.h"
+#include "core/replay/live_block.h"
 #include "core/replay/live_set.h"
 #include "core/replay/mappings.h"
 #include "core/replay/pool_books.h"
@@ -33,6 +34,7 @@ class ReplayEngine {
   void finish();  // once, before what follows is read
   std::uint64_t memory_bytes() const;
   std::uint64_t live_gross_bytes() const { return gross_q_ >> kFractionBits; }
+  std::vector<LiveBlock> live_blocks() const;  // in no order
 
   // Results, per shape of the dictionary, or per shape of the inherited set.
   struct Group {

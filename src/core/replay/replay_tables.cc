@@ -409,6 +409,7 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.number("unwind_failures", whole(info.unwind_failures));
   row.number("nested_events", whole(info.nested_events));
   row.number("threads", whole(engine.threads()));
+  row.number("moments", std::int64_t{info.moments});
   row.number("inherited_blocks", totals.inherited.blocks());
   row.number("inherited_usable_bytes", totals.inherited.usable_bytes());
   row.number("peak_time_ns", whole(clock.ns(engine.peak_stamp())));

@@ -156,8 +156,6 @@ TEST(Observations, HaveARowForWhatWasSeen) {
   Observations observations(trace.dictionary, trace.info);
   observations.consume(trace.events);
   const Tables tables = observations.finish();
-  ASSERT_EQ(tables["moments"].rows(), 1u);
-  EXPECT_EQ(tables["moments"]["kind"].text(0), "free");
   const Table& seen = tables["observations"];
   ASSERT_EQ(seen.rows(), 3u);
   EXPECT_EQ(seen["block_id"].ints, (std::vector<std::int64_t>{1, 2, 3}));

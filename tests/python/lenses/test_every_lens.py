@@ -17,7 +17,7 @@ FIXED = ["shape_id", "stack_id", "blocks", "bytes_peak", "bytes_end", "bytes_tot
 
 
 @pytest.mark.parametrize("name", lenses.NAMES)
-def test_words_and_claims(name: str, busy: Handmade) -> None:
+def test_words_and_claims(name: str, looked_into: Handmade) -> None:
     lens = lenses.load(name)
     assert lens.name == name
     for words in (lens.question, lens.why, lens.threshold, lens.false_positives, lens.remedy):
@@ -27,7 +27,7 @@ def test_words_and_claims(name: str, busy: Handmade) -> None:
         pair = Path(__file__).parents[3] / "guide" / lens.guide
         assert (pair / "before.cc").exists() and (pair / "after.cc").exists()
     assert set(lens.tables) <= set(schema.BY_NAME)
-    database = busy.recording().database
+    database = looked_into.recording().database
     database.use(*lens.tables)
     names, rows = database.answer(lens.claims)
     assert names[: len(FIXED)] == FIXED
@@ -38,8 +38,8 @@ def test_words_and_claims(name: str, busy: Handmade) -> None:
 
 
 @pytest.mark.parametrize("name", lenses.NAMES)
-def test_both_engines_find_the_same(name: str, busy: Handmade) -> None:
-    ledgers = [Recording(busy.with_contents(), engine=engine).ledger for engine in (Database, SmallDatabase)]
+def test_both_engines_find_the_same(name: str, looked_into: Handmade) -> None:
+    ledgers = [Recording(looked_into.with_contents(), engine=engine).ledger for engine in (Database, SmallDatabase)]
     for by in ("site_id", "site_row"):
         in_duckdb, in_sqlite = (ledger.findings(lenses.load(name), by=by, all_claims="all") for ledger in ledgers)
         assert in_duckdb

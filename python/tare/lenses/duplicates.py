@@ -1,0 +1,98 @@
+"""Duplicates: live blocks that hold the same bytes."""
+
+from __future__ import annotations
+
+from tare.lenses.lens import Advice, Evidence, Lens
+from tare.lenses.used_moments import USED
+from tare.units import human_bytes, plural
+
+# What AtomTable needs beside the characters: 29.6 bytes an atom are measured with 164,000 of 8.5 characters and a NUL
+# (bench/RESULTS.md). The 4-byte handles take the places of pointers, and only make it better.
+ATOM_BYTES = 20
+
+# At each moment, and for each contents, all blocks but one are duplicates. A shape is claimed once: its share of the
+# duplicates of its contents. Blocks that weren't read, empty ones and such as hold pointers into the heap aren't looked
+# at: two nodes that point to the same are seldom one value. All zeros are no contents yet: that is `unwritten`'s.
+_CLAIMS = f"""
+with {USED},
+seen as (
+  select b.moment, m.kind, b.shape_id, b.stack_id, b.requested_bytes, b.usable_bytes + b.header_bytes as gross_bytes,
+         b.content_class, count(*) over same as copies
+  from moment_blocks b join used m on m.moment = b.moment
+  where b.digest is not null and b.requested_bytes > 0 and b.content_class <> 'zeros'
+    and coalesce(b.start_pointers, 0) + coalesce(b.interior_pointers, 0) = 0
+  window same as (partition by b.moment, m.kind, b.requested_bytes, b.digest)
+),
+doubled as (
+  select kind, shape_id, stack_id, content_class, requested_bytes, count(*) as copies,
+         sum(gross_bytes * (copies - 1.0) / copies) as bytes,
+         sum(greatest(0, gross_bytes - (gross_bytes + {ATOM_BYTES}.0) / copies)) as saved_bytes,
+         sum(1.0 / copies) as contents
+  from seen where copies > 1
+  group by kind, shape_id, stack_id, content_class, requested_bytes
+),
+shaped as (
+  select shape_id, min(stack_id) as stack_id,
+         round(sum(case when kind = 'peak' then bytes else 0 end)) as bytes_peak,
+         round(sum(case when kind = 'exit' then bytes else 0 end)) as bytes_end,
+         sum(case when kind = 'peak' then saved_bytes else 0 end) as saved_peak,
+         sum(case when kind = 'peak' then copies else 0 end) as copies,
+         sum(case when kind = 'peak' then contents else 0 end) as contents,
+         sum(case when content_class = 'text' then bytes else 0 end) as text_bytes,
+         sum(bytes) as all_bytes, max(requested_bytes) as requested_bytes
+  from doubled group by shape_id
+)
+select d.shape_id, d.stack_id, d.copies as blocks,
+       least(d.bytes_peak, z.gross_peak) as bytes_peak, least(d.bytes_end, z.gross_end) as bytes_end,
+       greatest(least(d.bytes_peak, z.gross_peak), least(d.bytes_end, z.gross_end)) as bytes_total,
+       case when z.gross_peak > 0 then z.byte_ns * least(1, d.bytes_peak / z.gross_peak) else 0 end as byte_ns,
+       z.total_blocks as calls, d.saved_peak, d.copies, d.contents, d.text_bytes, d.all_bytes, d.requested_bytes
+from shaped d
+join (select shape_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
+             (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, byte_ns from site_sizes) z
+  on z.shape_id = d.shape_id
+"""
+
+
+def _advise(evidence: Evidence) -> Advice:
+    copies, contents = evidence["copies"], max(1.0, round(evidence["contents"]))
+    text = evidence["text_bytes"] >= 0.5 * evidence["all_bytes"]
+    what = "strings" if text else "blocks"
+    seen = (
+        f"{plural(copies, 'block holds', 'blocks hold')} {plural(contents, 'content', 'different contents')}"
+        if copies
+        else "seen only at the exit"
+    )
+    saved = (
+        f"; each once, {human_bytes(evidence['saved_peak'])} less at the peak" if evidence["saved_peak"] >= 1 else ""
+    )
+    how = (
+        "Intern them (AtomTable in tare/atom.h)"
+        if text
+        else "Share one immutable copy (Bytes in tare/bytes.h, or a table of those that exist)"
+    )
+    return Advice(
+        f"{how}: {seen}{saved}. Only {what} that nobody changes in place can be shared", "high" if text else "medium"
+    )
+
+
+LENS = Lens(
+    name="duplicates",
+    question="Which live blocks hold the same bytes?",
+    why="The same content stored many times costs a block, a header and slop each time.",
+    threshold="0.5 % of gross at the peak, and a page: interning is a change of design, and must return something",
+    false_positives="Buffers that are equal only at the moment of the look, and objects without pointers that are changed in "
+    "place later. Blocks with pointers into the heap and blocks of zeros aren't counted.",
+    remedy="Keep each content once: AtomTable for strings, shared Bytes for others.",
+    weight="tare",
+    sampling="unavailable",
+    tables=("site_sizes", "moments", "moment_blocks"),
+    claims=_CLAIMS,
+    evidence={name: f"sum({name})" for name in ("saved_peak", "copies", "contents", "text_bytes", "all_bytes")}
+    | {"requested_bytes": "max_by(requested_bytes, all_bytes)"},
+    shown="bytes_peak >= greatest(4096, 0.005 * $gross_peak) or bytes_end >= greatest(4096, 0.005 * $gross_end)",
+    order="bytes_peak, bytes_end",
+    unit="bytes",
+    advise=_advise,
+    needs="moments",
+)

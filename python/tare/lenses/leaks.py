@@ -1,0 +1,82 @@
+"""Leaks: blocks that nothing points to any more."""
+
+from __future__ import annotations
+
+from tare.lenses.lens import Advice, Evidence, Lens
+from tare.lenses.used_moments import USED
+from tare.units import human_bytes, percent, plural
+
+# A leaked block is found at the exit, and at the candidate for the peak for what had leaked by then. What only other
+# leaked blocks point to hangs on the one that nothing points to, and is claimed where that one was allocated: there the
+# last pointer was lost. A shape is claimed once, at the root that most of its bytes hang on.
+_CLAIMS = f"""
+with {USED},
+lost as (
+  select m.kind, b.moment, b.shape_id, b.address, b.leak_root, b.usable_bytes + b.header_bytes as bytes
+  from moment_blocks b join used m on m.moment = b.moment
+  where b.reachable = 'no'
+),
+rooted as (
+  select l.kind, l.shape_id, r.stack_id, l.bytes, case when l.address = l.leak_root then 1 else 0 end as is_root
+  from lost l join moment_blocks r on r.moment = l.moment and r.address = l.leak_root
+),
+by_root as (
+  select shape_id, stack_id, sum(bytes) as bytes,
+         sum(case when kind = 'peak' then bytes else 0 end) as bytes_peak,
+         sum(case when kind = 'exit' then bytes else 0 end) as bytes_end,
+         sum(case when kind = 'peak' then 1 else 0 end) as peak_blocks,
+         sum(case when kind = 'exit' then 1 else 0 end) as end_blocks,
+         sum(case when kind = 'exit' then is_root else 0 end) as roots
+  from rooted group by shape_id, stack_id
+),
+shaped as (
+  select shape_id, max_by(stack_id, bytes) as stack_id, sum(bytes_peak) as bytes_peak, sum(bytes_end) as bytes_end,
+         sum(peak_blocks) as peak_blocks, sum(end_blocks) as end_blocks, sum(roots) as roots
+  from by_root group by shape_id
+)
+select s.shape_id, s.stack_id, s.peak_blocks as blocks,
+       least(s.bytes_peak, z.gross_peak) as bytes_peak, least(s.bytes_end, z.gross_end) as bytes_end,
+       least(s.bytes_end, z.gross_end) as bytes_total,
+       case when z.gross_end > 0 then z.byte_ns * least(1, s.bytes_end / z.gross_end) else 0 end as byte_ns,
+       z.total_blocks as calls, s.end_blocks, s.roots, case when s.roots > 0 then z.total_blocks else 0 end as root_calls
+from shaped s
+join (select shape_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
+             (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, byte_ns from site_sizes) z
+  on z.shape_id = s.shape_id
+"""
+
+
+def _advise(evidence: Evidence) -> Advice:
+    roots, blocks, calls = evidence["roots"], evidence["end_blocks"], evidence["root_calls"]
+    if not blocks:
+        return Advice("Nothing pointed to these at the peak; by the exit they were found again or freed", "low")
+    hanging = blocks - roots
+    also = f", and {plural(hanging, 'block')} that hang on them" if hanging > 0 else ""
+    return Advice(
+        f"Free it where its last pointer goes: nothing points to {plural(roots, 'block')} from here ({percent(roots, calls, 0)} "
+        f"of those allocated){also}, {human_bytes(evidence['bytes_end'])} at the exit",
+        "high" if roots > 1 else "medium",
+    )
+
+
+LENS = Lens(
+    name="leaks",
+    question="Which blocks does nothing point to at the exit?",
+    why="Nobody can ever free or use them: the program that runs longer loses more.",
+    threshold="every site with a page or more at the exit: a leak is a bug whatever its share; one lost byte a run isn't",
+    false_positives="Pointers that are hidden: compressed, tagged in their low bits, XORed, kept in a file, on a device or by "
+    "another process. What static destructors drop without freeing is a leak to this lens, and harmless. Whatever looks like a "
+    "pointer counts as one, so that some leaks aren't seen. Blocks that only pointers into their middle hold are none: "
+    "moment_blocks.reachable tells them apart.",
+    remedy="Free the block where its last pointer goes, or keep the pointer.",
+    weight="tare",
+    sampling="unavailable",
+    tables=("site_sizes", "moments", "moment_blocks"),
+    claims=_CLAIMS,
+    evidence={name: f"sum({name})" for name in ("end_blocks", "roots", "root_calls")},
+    shown="bytes_end >= 4096 or (bytes_end = 0 and bytes_peak >= greatest(4096, 0.01 * $gross_peak))",
+    order="bytes_end, bytes_peak",
+    unit="end",
+    advise=_advise,
+    needs="moments",
+)

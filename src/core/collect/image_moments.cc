@@ -1,0 +1,139 @@
+// Moments of a process image: stopping it where its blocks are all known, and putting what was seen into its trace.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <climits>
+
+#include "core/collect/image_recording.h"
+
+namespace tare::core {
+
+using namespace trace;
+
+namespace {
+
+constexpr std::uint64_t kRunOnNs = 50'000;  // a thread in a hook is out of it by then, unless it copies megabytes
+constexpr int kMostRunOns = 400;            // 20 ms in all
+
+std::uint64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+Error not_taken(std::uint32_t pid, const std::string& why) {
+  return {ErrorKind::CannotRecord,
+          "no look into the blocks of process " + std::to_string(pid) + ": " + why + "; its events are recorded"};
+}
+
+}  // namespace
+
+bool ImageRecording::asked_for_moment() const {
+  if (!spool_) return false;
+  const SpoolHeader& header = spool_->header();
+  return header.moment_asked.load(std::memory_order_acquire) != header.moment_done.load(std::memory_order_relaxed);
+}
+
+void ImageRecording::answer_moment() {
+  SpoolHeader& header = spool_->header();
+  header.moment_done.store(header.moment_asked.load(std::memory_order_acquire), std::memory_order_release);
+  ::syscall(SYS_futex, &header.moment_done, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+bool ImageRecording::peak_is_due() const {
+  if (!replay_ || !spool_ || failure_ || !moments_.wanted()) return false;
+  const std::uint64_t run_ns = clock_ns(CLOCK_MONOTONIC) - clock_pairs_.front().monotonic_ns;
+  return moments_.peak_is_due(replay_->replay().live_gross_bytes(), run_ns);
+}
+
+// A thread inside a hook may have an event begun that isn't written: the block of a realloc may be gone already, and no
+// later event of any thread may be merged before it. So threads run on one by one until none is inside.
+Status ImageRecording::drain_frozen(FrozenProcess& process) {
+  for (int tries = 0; tries < kMostRunOns; ++tries) {
+    while (drain(DrainDepth::Everything).chunks > 0) {
+    }
+    if (failure_) return *failure_;
+    const ChunkControl* inside = nullptr;
+    for (const Stream& stream : streams_) {
+      if (stream.queue.empty()) continue;
+      const ChunkControl& control = spool_->control(stream.queue.front().index);
+      if (control.busy.load(std::memory_order_acquire) != 0) inside = &control;
+    }
+    if (inside == nullptr) {
+      // All threads stand still outside hooks: whatever they stamp next is later than now.
+      if (replay_->merge().sound()) {
+        const std::uint64_t now = stamp_now();
+        for (const Stream& stream : streams_) replay_->merge().set_watermark(stream.packer.thread, now);
+        replay_->merge().advance();
+        return ok();
+      }
+      return not_taken(record_.info.pid, "its threads' events came too far apart to be merged");
+    }
+    (void)process.let_run(static_cast<pid_t>(inside->tid), kRunOnNs);
+  }
+  return not_taken(record_.info.pid, "a thread stayed inside the allocator");
+}
+
+ObservedProcess ImageRecording::observed_process(const MomentFacts& facts) const {
+  ObservedProcess observed;
+  for (const auto& [start, end] : replay_->replay().mappings().ranges()) {
+    observed.program_mappings.push_back({start, end});
+  }
+  observed.heap = record_.info.fork ? HeapKnowledge::Partly : HeapKnowledge::Whole;
+  observed.allocator_maps_through_hooks = record_.info.allocator != AllocatorKind::Glibc;
+  observed.recorder_library = facts.recorder_library;
+  observed.spool_folder = facts.spool_folder;
+  // Of a sample too little is known of what could point where.
+  observed.links = record_.info.sample_bytes == 0 ? Links::Find : Links::Skip;
+  return observed;
+}
+
+Status ImageRecording::take_moment(MomentKind kind, const std::string& name, const MomentFacts& facts) {
+  if (failure_) return *failure_;
+  if (!replay_ || !spool_ || !replay_->merge().sound()) {
+    return not_taken(record_.info.pid, "its live blocks aren't known while it runs");
+  }
+  SpoolHeader& header = spool_->header();
+  header.moment_begun.store(header.moment_asked.load(std::memory_order_acquire), std::memory_order_release);
+  const std::uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+  const std::uint64_t begin_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  Moment moment;
+  {
+    Result<FrozenProcess> process = FrozenProcess::freeze(static_cast<pid_t>(record_.info.pid));
+    if (!process) return process.error();
+    if (Status drained = drain_frozen(*process); !drained) return drained;
+    moment = observer_.observe(*process, replay_->replay().live_blocks(), observed_process(facts), begin_ns);
+    moment.stamp = stamp_now();
+  }
+  clock_pairs_.push_back({stamp_now(), clock_ns(CLOCK_MONOTONIC)});
+  moment.kind = kind;
+  moment.name = name;
+  moment.events_before = record_.event_count;
+  moment.frozen_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
+  moment.cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns;
+  if (kind == MomentKind::Peak) {
+    moments_.took_peak(replay_->replay().live_gross_bytes(), moment.cost_ns);
+    peak_candidate_ = std::move(moment);  // of all candidates only the last is of use
+    return ok();
+  }
+  if (kind == MomentKind::Exit) write_moments();
+  put_moment(moment);
+  write_out();
+  return ok();
+}
+
+void ImageRecording::put_moment(const Moment& moment) {
+  writer_->put_growth(dictionary_);
+  writer_->put_moment(moment);
+  ++record_.info.moments;
+  something_packed_ = true;
+}
+
+void ImageRecording::write_moments() {
+  if (peak_candidate_) put_moment(*peak_candidate_);
+  peak_candidate_.reset();
+}
+
+}  // namespace tare::core

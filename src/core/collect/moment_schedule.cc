@@ -1,0 +1,23 @@
+// Growth and budget: see moment_schedule.h.
+#include "core/collect/moment_schedule.h"
+
+namespace tare::core {
+
+bool MomentSchedule::peak_is_due(std::uint64_t gross_bytes, std::uint64_t run_ns) const {
+  if (!wanted_ || gross_bytes < kFloorBytes) return false;
+  if (static_cast<double>(gross_bytes) < kGrowth * static_cast<double>(last_gross_bytes_)) return false;
+  if (last_gross_bytes_ == 0) return true;
+  // The next costs what the last did, and more as the heap has grown.
+  const double next_ns =
+      static_cast<double>(last_cost_ns_) * static_cast<double>(gross_bytes) / static_cast<double>(last_gross_bytes_);
+  const double budget_ns = kBudget * static_cast<double>(run_ns) + static_cast<double>(kFirstAllowanceNs);
+  return static_cast<double>(spent_ns_) + next_ns <= budget_ns;
+}
+
+void MomentSchedule::took_peak(std::uint64_t gross_bytes, std::uint64_t cost_ns) {
+  last_gross_bytes_ = gross_bytes;
+  last_cost_ns_ = cost_ns;
+  spent_ns_ += cost_ns;
+}
+
+}  // namespace tare::core

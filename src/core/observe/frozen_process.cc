@@ -1,0 +1,169 @@
+// Stopping a process from outside: see frozen_process.h.
+#include "core/observe/frozen_process.h"
+
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+namespace tare::core {
+namespace {
+
+constexpr int kMostRounds = 100;  // of looking for threads that others made meanwhile
+
+// 300 ms: a thread that only waits for a processor has stopped by then.
+constexpr long kPauseNs = 30'000;
+constexpr int kMostPauses = 10'000;
+
+// Threads of processes that were let go before these had stopped. One tracer, one thread: no lock.
+std::vector<pid_t> late_stops;
+
+bool has_stopped(const siginfo_t& info) { return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED; }
+
+std::vector<pid_t> thread_ids(pid_t pid) {
+  std::vector<pid_t> ids;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
+    ids.push_back(static_cast<pid_t>(std::strtol(task.path().filename().c_str(), nullptr, 10)));
+  }
+  return ids;
+}
+
+Error refused(pid_t pid, int error) {
+  std::string why = std::strerror(error);
+  if (error == EPERM) {
+    why = "another tracer (a debugger, strace) holds it, or it may not be looked into (changed user, a sandbox)";
+  }
+  return {ErrorKind::CannotRecord,
+          "cannot look into process " + std::to_string(pid) + ": " + why + "; what its blocks hold isn't in the trace"};
+}
+
+}  // namespace
+
+FrozenProcess::FrozenProcess(FrozenProcess&& other) noexcept
+    : pid_(other.pid_), tids_(std::exchange(other.tids_, {})) {}
+
+FrozenProcess::~FrozenProcess() {
+  for (const Held& held : tids_) {
+    if (held.late) {
+      late_stops.push_back(held.tid);
+    } else {
+      ::ptrace(PTRACE_DETACH, held.tid, nullptr, held.signal);
+    }
+  }
+}
+
+void FrozenProcess::release_late_stops() {
+  std::erase_if(late_stops, [](pid_t tid) {
+    siginfo_t info{};
+    const int result = ::waitid(P_PID, static_cast<id_t>(tid), &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL);
+    if (result != 0 || (info.si_pid != 0 && !has_stopped(info))) return true;
+    if (info.si_pid == 0) return false;
+    int status = 0;
+    ::waitpid(tid, &status, WNOHANG | __WALL);
+    ::ptrace(PTRACE_DETACH, tid, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);
+    return true;
+  });
+}
+
+FrozenProcess::Wait FrozenProcess::wait_for_stop(Held& held) const {
+  for (int pause = 0; pause < kMostPauses; ++pause) {
+    // What ends instead must stay to be waited for by whoever looks after the process.
+    siginfo_t info{};
+    const int options = WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL;
+    if (::waitid(P_PID, static_cast<id_t>(held.tid), &info, options) != 0) return Wait::Gone;
+    if (info.si_pid == 0) {
+      const timespec moment{0, kPauseNs};
+      ::nanosleep(&moment, nullptr);
+      continue;
+    }
+    int status = 0;
+    if (!has_stopped(info)) {
+      if (held.tid != pid_) ::waitpid(held.tid, &status, WNOHANG | __WALL);
+      return Wait::Gone;
+    }
+    ::waitpid(held.tid, &status, WNOHANG | __WALL);
+    // A stop of its own (what names an event above bit 15) has nothing to deliver.
+    if (status >> 16 == 0) held.signal = WSTOPSIG(status);
+    return Wait::Stopped;
+  }
+  held.late = true;
+  return Wait::Late;
+}
+
+Status FrozenProcess::stop_new_threads(bool& found) {
+  found = false;
+  const std::size_t before = tids_.size();
+  for (const pid_t tid : thread_ids(pid_)) {
+    if (std::any_of(tids_.begin(), tids_.end(), [&](const Held& held) { return held.tid == tid; })) continue;
+    if (::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) {
+      if (errno == ESRCH) continue;  // ended meanwhile
+      // A zombie leader of living threads, or a thread that is ending, gives EPERM.
+      if (errno == EPERM && (before > 0 || tids_.size() > before)) continue;
+      return refused(pid_, errno);
+    }
+    ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    tids_.push_back({tid});
+    found = true;
+  }
+  // All are told before the first is waited for.
+  for (std::size_t i = before; i < tids_.size();) {
+    if (wait_for_stop(tids_[i]) == Wait::Gone) {
+      tids_.erase(tids_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  return ok();
+}
+
+Result<FrozenProcess> FrozenProcess::freeze(pid_t pid) {
+  FrozenProcess process(pid);
+  bool found = true;
+  for (int round = 0; found && round < kMostRounds; ++round) {
+    if (Status status = process.stop_new_threads(found); !status) return status.error();
+  }
+  if (process.tids_.empty()) return refused(pid, ESRCH);
+  return process;
+}
+
+bool FrozenProcess::let_run(pid_t tid, std::uint64_t nanoseconds) {
+  const auto held = std::find_if(tids_.begin(), tids_.end(), [&](const Held& one) { return one.tid == tid; });
+  if (held == tids_.end()) return false;
+  if (!held->late) {
+    if (::ptrace(PTRACE_CONT, tid, nullptr, std::exchange(held->signal, 0)) != 0) return false;
+  }
+  const timespec pause{0, static_cast<long>(nanoseconds)};
+  ::nanosleep(&pause, nullptr);
+  if (!held->late) ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+  held->late = false;
+  if (wait_for_stop(*held) != Wait::Gone) return true;
+  tids_.erase(held);
+  return false;
+}
+
+std::vector<ThreadState> FrozenProcess::threads() const {
+  std::vector<ThreadState> states;
+  for (const Held& held : tids_) {
+    user_regs_struct registers{};
+    if (::ptrace(PTRACE_GETREGS, held.tid, nullptr, &registers) != 0) continue;
+    ThreadState state;
+    state.registers = {registers.rax, registers.rbx, registers.rcx, registers.rdx, registers.rsi,
+                       registers.rdi, registers.rbp, registers.r8,  registers.r9,  registers.r10,
+                       registers.r11, registers.r12, registers.r13, registers.r14, registers.r15};
+    state.stack_pointer = registers.rsp;
+    state.thread_pointer = registers.fs_base;
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
+}  // namespace tare::core

@@ -1,0 +1,25 @@
+// Memory of another process, or of a test: bytes by address.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tare::core {
+
+struct AddressRange {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+
+  std::uint64_t bytes() const { return end - start; }
+  bool operator==(const AddressRange&) const = default;
+};
+
+class MemorySource {
+ public:
+  virtual ~MemorySource() = default;
+  // Copies what can be read from `address` on, and says how many bytes that are: fewer where the rest isn't mapped.
+  virtual std::size_t read(std::uint64_t address, std::span<std::uint8_t> out) = 0;
+};
+
+}  // namespace tare::core

@@ -1,0 +1,53 @@
+// Scans, marks, and compares with the moment before: see observer.h.
+#include "core/observe/observer.h"
+
+#include "core/observe/memory_map.h"
+#include "core/observe/process_memory.h"
+
+namespace tare::core {
+
+trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<LiveBlock>& blocks,
+                                const ObservedProcess& facts, std::uint64_t now_ns) {
+  trace::Moment moment;
+  const std::vector<MappedRange> map = memory_map_of(process.pid());
+  ProcessMemory memory(process.pid(), map);
+  HeapScan scan(blocks, memory, facts.links);
+  moment.blocks = scan.scan_blocks();
+  if (facts.links == Links::Find) {
+    const std::vector<ThreadState> threads = process.threads();
+    for (const AddressRange& root :
+         find_roots({map, threads, blocks, facts.program_mappings, facts.heap, facts.allocator_maps_through_hooks,
+                     facts.recorder_library, facts.spool_folder})) {
+      scan.scan_root(root);
+    }
+    for (const ThreadState& thread : threads) {
+      for (const std::uint64_t word : thread.registers) scan.scan_root_word(word);
+    }
+    scan.mark(moment.blocks);
+  }
+  moment.root_bytes = scan.root_bytes();
+  moment.unread_bytes = scan.unread_bytes();
+  compare_with_last(blocks, now_ns, moment);
+  return moment;
+}
+
+void Observer::compare_with_last(const std::vector<LiveBlock>& blocks, std::uint64_t now_ns, trace::Moment& moment) {
+  std::vector<Seen> now;
+  now.reserve(blocks.size());
+  auto before = last_.begin();
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    trace::Observation& block = moment.blocks[i];
+    const bool read = block.content != trace::BlockContent::Unread;
+    Seen seen{block.address, block.digest, now_ns, blocks[i].birth, read};
+    while (before != last_.end() && before->address < block.address) ++before;
+    const bool known = before != last_.end() && before->address == block.address && before->birth == seen.birth;
+    if (known && read && before->read) {
+      if (before->digest == block.digest) seen.since_ns = before->since_ns;
+      block.unchanged_ns = now_ns - seen.since_ns;
+    }
+    now.push_back(seen);
+  }
+  last_ = std::move(now);
+}
+
+}  // namespace tare::core

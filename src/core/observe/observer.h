@@ -1,0 +1,48 @@
+// Looks at the heap of a frozen process: what its blocks hold, what points to them, and since when they are unchanged.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/observe/frozen_process.h"
+#include "core/observe/heap_scan.h"
+#include "core/observe/memory_source.h"
+#include "core/observe/roots.h"
+#include "core/replay/live_block.h"
+#include "trace/moment.h"
+
+namespace tare::core {
+
+// Where marking can begin, besides what the kernel says.
+struct ObservedProcess {
+  std::vector<AddressRange> program_mappings;  // see RootFacts
+  HeapKnowledge heap = HeapKnowledge::Whole;
+  bool allocator_maps_through_hooks = false;
+  std::string recorder_library;
+  std::string spool_folder;
+  Links links = Links::Find;
+};
+
+// One a process image: it remembers what it saw last.
+class Observer {
+ public:
+  // `blocks` by address, ascending. `now_ns` on any clock that goes on between calls. Sets blocks, frozen_ns and what
+  // was read or not; the rest of the moment is the caller's.
+  trace::Moment observe(const FrozenProcess& process, const std::vector<LiveBlock>& blocks,
+                        const ObservedProcess& facts, std::uint64_t now_ns);
+
+ private:
+  struct Seen {
+    std::uint64_t address;
+    std::uint64_t digest;
+    std::uint64_t since_ns;
+    std::uint32_t birth;
+    bool read;
+  };
+  void compare_with_last(const std::vector<LiveBlock>& blocks, std::uint64_t now_ns, trace::Moment& moment);
+
+  std::vector<Seen> last_;  // by address
+};
+
+}  // namespace tare::core

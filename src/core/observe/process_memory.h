@@ -1,0 +1,36 @@
+// Another process's memory, by process_vm_readv: needs no stop, and what isn't mapped is no error.
+#pragma once
+
+#include <sys/types.h>
+
+#include <span>
+#include <vector>
+
+#include "core/observe/memory_map.h"
+#include "core/observe/memory_source.h"
+
+namespace tare::core {
+
+class ProcessMemory : public MemorySource {
+ public:
+  // `map`: what it has mapped now; must outlive the object. Pages of its own that nobody has touched are zeros, and are
+  // neither read nor thereby touched: of a large buffer that waits for its contents nothing is brought into memory.
+  ProcessMemory(pid_t pid, std::span<const MappedRange> map);
+  ProcessMemory(const ProcessMemory&) = delete;
+  ProcessMemory& operator=(const ProcessMemory&) = delete;
+  ~ProcessMemory() override;
+
+  std::size_t read(std::uint64_t address, std::span<std::uint8_t> out) override;
+
+ private:
+  std::size_t read_all(std::uint64_t address, std::span<std::uint8_t> out) const;
+  bool is_private_memory(const AddressRange& range);
+
+  pid_t pid_;
+  std::span<const MappedRange> map_;
+  std::size_t last_ = 0;  // in map_: reads ask in ascending order, mostly
+  int page_map_ = -1;
+  std::vector<std::uint64_t> entries_;
+};
+
+}  // namespace tare::core

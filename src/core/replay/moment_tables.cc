@@ -1,0 +1,150 @@
+// A row a moment, a row an observed block: see moment_tables.h.
+#include "core/replay/moment_tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "core/replay/shape_sums.h"
+
+namespace tare::core {
+namespace {
+
+using trace::Observation;
+
+std::int64_t whole(std::uint64_t value) { return to_column(value); }
+
+std::optional<std::int64_t> whole(const std::optional<std::uint64_t>& value) {
+  if (!value) return std::nullopt;
+  return whole(*value);
+}
+
+class MomentRows {
+ public:
+  explicit MomentRows(const trace::OpenedTrace& trace)
+      : dictionary_(trace.dictionary()), info_(trace.info()), clock_(trace.clock_pairs()) {}
+
+  void add(const trace::Moment& moment) {
+    ++number_;
+    double gross = 0;
+    double known = 0;
+    for (const Observation& block : moment.blocks) {
+      if (block.shape == trace::kNoShape) continue;  // a forked child's from its parent: no shape of this trace
+      const trace::Shape& shape = dictionary_.shapes[trace::index(block.shape)];
+      const double weight = info_.sample_bytes != 0 ? shape.weight : 1.0;
+      const std::uint64_t usable = shape.usable_bytes;
+      gross += weight * static_cast<double>(usable + header_bytes(info_.allocator, usable));
+      known += weight;
+      add(block, shape, moment);
+    }
+    moments_.add(m_moment_, number_);
+    moments_.add_code(m_kind_, static_cast<std::int32_t>(moment.kind));
+    moments_.add(m_name_, std::string_view(moment.name));
+    moments_.add(m_time_, whole(clock_.ns(moment.stamp)));
+    moments_.add(m_blocks_, std::int64_t{std::llround(known)});
+    moments_.add(m_gross_, std::int64_t{std::llround(gross)});
+    moments_.add(m_root_bytes_, whole(moment.root_bytes));
+    moments_.add(m_unread_, whole(moment.unread_bytes));
+    moments_.add(m_frozen_, whole(moment.frozen_ns));
+    moments_.add(m_cost_, whole(moment.cost_ns));
+  }
+
+  // Each block's contents at its free are in table observations.
+  void add_frees() {
+    moments_.add(m_moment_, std::int64_t{0});
+    moments_.add_code(m_kind_, 0);
+    moments_.add(m_name_, std::string_view());
+    for (const Id column : {m_time_, m_blocks_, m_gross_, m_root_bytes_, m_unread_, m_frozen_, m_cost_}) {
+      moments_.add_null(column);
+    }
+  }
+
+  void put_into(Tables& tables) {
+    tables.put(moments_.take());
+    tables.put(blocks_.take());
+  }
+
+ private:
+  void add(const Observation& block, const trace::Shape& shape, const trace::Moment& moment) {
+    const bool read = block.content != trace::BlockContent::Unread;
+    const bool marked = block.reach != trace::Reach::Unknown;
+    const std::uint64_t now = clock_.ns(moment.stamp);
+    blocks_.add(b_moment_, number_);
+    blocks_.add(b_address_, whole(block.address));
+    blocks_.add(b_shape_, std::int64_t{trace::index(block.shape)});
+    blocks_.add(b_stack_, std::int64_t{trace::index(shape.stack)});
+    blocks_.add(b_requested_, whole(shape.requested_bytes));
+    blocks_.add(b_usable_, whole(shape.usable_bytes));
+    blocks_.add(b_header_, whole(header_bytes(info_.allocator, shape.usable_bytes)));
+    blocks_.add(b_weight_, info_.sample_bytes != 0 ? shape.weight : 1.0);
+    // Two halves of a 64-bit digest would be two columns; 63 bits of it fit SQL's integers.
+    blocks_.add(b_digest_,
+                read ? std::optional<std::int64_t>(static_cast<std::int64_t>(block.digest >> 1)) : std::nullopt);
+    if (read) {
+      blocks_.add_code(b_class_, static_cast<std::int32_t>(block.content) - 1);
+    } else {
+      blocks_.add_null(b_class_);
+    }
+    blocks_.add(b_starts_, marked && read ? std::optional<std::int64_t>(block.start_pointers) : std::nullopt);
+    blocks_.add(b_interiors_, marked && read ? std::optional<std::int64_t>(block.interior_pointers) : std::nullopt);
+    if (marked) {
+      blocks_.add_code(b_reach_, static_cast<std::int32_t>(block.reach) - 1);
+    } else {
+      blocks_.add_null(b_reach_);
+    }
+    const bool is_leak = block.leak_root < moment.blocks.size();
+    blocks_.add(b_root_,
+                is_leak ? std::optional<std::int64_t>(whole(moment.blocks[block.leak_root].address)) : std::nullopt);
+    blocks_.add(b_written_, block.unchanged_ns
+                                ? std::optional<std::int64_t>(whole(now - std::min(now, *block.unchanged_ns)))
+                                : std::nullopt);
+    blocks_.add(b_high_water_, whole(block.high_water_bytes));
+  }
+
+  const trace::Dictionary& dictionary_;
+  const trace::ProcessInfo& info_;
+  trace::Clock clock_;
+  std::int64_t number_ = 0;
+
+  using Id = TableBuilder::ColumnId;
+  TableBuilder moments_{"moments"};
+  Id m_moment_ = moments_.column("moment", ColumnType::Int64);
+  Id m_kind_ = moments_.column("kind", {"free", "exit", "peak", "request"});
+  Id m_name_ = moments_.column("name", ColumnType::String);
+  Id m_time_ = moments_.column("time_ns", ColumnType::Int64);
+  Id m_blocks_ = moments_.column("blocks", ColumnType::Int64);
+  Id m_gross_ = moments_.column("gross_bytes", ColumnType::Int64);
+  Id m_root_bytes_ = moments_.column("root_bytes", ColumnType::Int64);
+  Id m_unread_ = moments_.column("unread_bytes", ColumnType::Int64);
+  Id m_frozen_ = moments_.column("frozen_ns", ColumnType::Int64);
+  Id m_cost_ = moments_.column("cost_ns", ColumnType::Int64);
+  TableBuilder blocks_{"moment_blocks"};
+  Id b_moment_ = blocks_.column("moment", ColumnType::Int64);
+  Id b_address_ = blocks_.column("address", ColumnType::Int64);
+  Id b_shape_ = blocks_.column("shape_id", ColumnType::Int64);
+  Id b_stack_ = blocks_.column("stack_id", ColumnType::Int64);
+  Id b_requested_ = blocks_.column("requested_bytes", ColumnType::Int64);
+  Id b_usable_ = blocks_.column("usable_bytes", ColumnType::Int64);
+  Id b_header_ = blocks_.column("header_bytes", ColumnType::Int64);
+  Id b_weight_ = blocks_.column("weight", ColumnType::Double);
+  Id b_digest_ = blocks_.column("digest", ColumnType::Int64);
+  Id b_class_ = blocks_.column("content_class", {"zeros", "text", "other"});
+  Id b_starts_ = blocks_.column("start_pointers", ColumnType::Int64);
+  Id b_interiors_ = blocks_.column("interior_pointers", ColumnType::Int64);
+  Id b_reach_ = blocks_.column("reachable", {"no", "interior", "start"});
+  Id b_root_ = blocks_.column("leak_root", ColumnType::Int64);
+  Id b_written_ = blocks_.column("last_write_ns", ColumnType::Int64);
+  Id b_high_water_ = blocks_.column("high_water_bytes", ColumnType::Int64);
+};
+
+}  // namespace
+
+Status make_moment_tables(const trace::OpenedTrace& trace, Tables& tables) {
+  MomentRows rows(trace);
+  if (trace.info().contents_recorded) rows.add_frees();
+  const Status read = trace.read_moments([&](const trace::Moment& moment) { rows.add(moment); });
+  rows.put_into(tables);
+  return read;
+}
+
+}  // namespace tare::core

@@ -1,0 +1,18 @@
+// The interposed _exit and _Exit: ways out on which no destructor runs.
+#include "recorder/hook_names.h"
+#include "recorder/real.h"
+#include "recorder/recorder.h"
+
+namespace tare::recorder {
+
+TARE_HOOK_FUNCTION(void, _exit, (int status)) {
+  recorder.ask_for_exit_moment();
+  real._exit(status);
+}
+
+TARE_HOOK_FUNCTION(void, _Exit, (int status)) {
+  recorder.ask_for_exit_moment();
+  real._Exit(status);
+}
+
+}  // namespace tare::recorder

@@ -1,0 +1,208 @@
+// Packs observations into columns: see moment_codec.h.
+#include "trace/moment_codec.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+
+namespace tare::trace {
+
+namespace {
+
+constexpr int kZstdLevel = 1;
+constexpr std::uint64_t kMaxNameBytes = 4000;
+
+enum Column : std::uint8_t {
+  Addresses,
+  Shapes,
+  Digests,
+  States,
+  StartPointers,
+  InteriorPointers,
+  LeakRoots,
+  Unchanged,
+  HighWater,
+};
+constexpr std::size_t kColumns = 9;
+using Columns = std::array<ByteWriter, kColumns>;
+
+// A value of a byte string can't be longer than this: the address column's varints.
+constexpr std::uint64_t kMaxColumnBytes = kMaxRecordObservations * kMaxVarintBytes;
+
+std::uint64_t or_zero(const std::optional<std::uint64_t>& value) { return value ? *value + 1 : 0; }
+std::optional<std::uint64_t> from_zero(std::uint64_t code) {
+  if (code == 0) return std::nullopt;
+  return code - 1;
+}
+
+void drop_if_all_zero(ByteWriter& column) {
+  if (std::all_of(column.bytes().begin(), column.bytes().end(), [](std::uint8_t byte) { return byte == 0; }))
+    column.clear();
+}
+
+void fill(Columns& columns, std::span<const Observation> blocks) {
+  std::uint64_t last = 0;
+  std::uint64_t last_shape = 0;
+  for (const Observation& block : blocks) {
+    columns[Addresses].varint(block.address - last);
+    last = block.address;
+    const std::uint64_t shape = block.shape == kNoShape ? 0 : std::uint64_t{index(block.shape)} + 1;
+    columns[Shapes].varint(zigzag(static_cast<std::int64_t>(shape - last_shape)));
+    last_shape = shape;
+    columns[Digests].fixed64(block.digest);
+    columns[States].byte(
+        static_cast<std::uint8_t>(static_cast<unsigned>(block.content) | static_cast<unsigned>(block.reach) << 2));
+    columns[StartPointers].varint(block.start_pointers);
+    columns[InteriorPointers].varint(block.interior_pointers);
+    columns[LeakRoots].varint(block.leak_root == kNoObservation ? 0 : std::uint64_t{block.leak_root} + 1);
+    columns[Unchanged].varint(or_zero(block.unchanged_ns));
+    columns[HighWater].varint(or_zero(block.high_water_bytes));
+  }
+  for (const Column column : {Digests, States, StartPointers, InteriorPointers, LeakRoots, Unchanged, HighWater})
+    drop_if_all_zero(columns[column]);
+}
+
+// False: the bytes don't fit what the record says.
+bool unpack(ByteReader& reader, std::uint64_t raw, std::uint64_t packed, std::vector<std::uint8_t>& out) {
+  const std::span<const std::uint8_t> bytes = reader.take(packed);
+  if (reader.failed() || raw > kMaxColumnBytes) return false;
+  if (raw == packed) {
+    out.assign(bytes.begin(), bytes.end());
+    return true;
+  }
+  // zstd's own record of the size must agree before memory is taken for it.
+  if (ZSTD_getFrameContentSize(bytes.data(), bytes.size()) != raw) return false;
+  out.resize(raw);
+  const std::size_t got = ZSTD_decompress(out.data(), raw, bytes.data(), bytes.size());
+  return ZSTD_isError(got) == 0 && got == raw;
+}
+
+// A column that isn't there is all zeros.
+struct Values {
+  std::vector<std::uint8_t> bytes;
+  ByteReader reader;
+  void begin() { reader = ByteReader(bytes); }
+  std::uint64_t next() { return bytes.empty() ? 0 : reader.varint(); }
+  bool done() const { return bytes.empty() || (!reader.failed() && reader.at_end()); }
+};
+
+const char* decode_blocks(std::array<Values, kColumns>& columns, std::uint64_t count, std::size_t shapes,
+                          std::vector<Observation>& blocks) {
+  std::uint64_t address = 0;
+  std::uint64_t shape = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Observation block;
+    const std::uint64_t step = columns[Addresses].next();
+    address += step;
+    if ((step == 0 && i > 0) || address < step) return "blocks of a moment aren't in order";
+    block.address = address;
+    shape += static_cast<std::uint64_t>(unzigzag(columns[Shapes].next()));
+    if (shape > shapes) return "a moment refers to a shape that doesn't exist";
+    block.shape = shape == 0 ? kNoShape : static_cast<ShapeId>(shape - 1);
+    if (!columns[Digests].bytes.empty()) block.digest = columns[Digests].reader.fixed64();
+    const std::uint8_t state = columns[States].bytes.empty() ? 0 : columns[States].reader.byte();
+    if (state > 15) return "a moment has an impossible state of a block";
+    block.content = static_cast<BlockContent>(state & 3);
+    block.reach = static_cast<Reach>(state >> 2);
+    const std::uint64_t starts = columns[StartPointers].next();
+    const std::uint64_t interiors = columns[InteriorPointers].next();
+    const std::uint64_t root = columns[LeakRoots].next();
+    if (starts > kNoObservation || interiors > kNoObservation || root > kNoObservation)
+      return "a moment has an impossible count";
+    block.start_pointers = static_cast<std::uint32_t>(starts);
+    block.interior_pointers = static_cast<std::uint32_t>(interiors);
+    block.leak_root = root == 0 ? kNoObservation : static_cast<std::uint32_t>(root - 1);
+    block.unchanged_ns = from_zero(columns[Unchanged].next());
+    block.high_water_bytes = from_zero(columns[HighWater].next());
+    blocks.push_back(block);
+  }
+  for (const Values& column : columns) {
+    if (!column.done()) return "a column of a moment doesn't fit its blocks";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void encode_moment(const Moment& moment, std::size_t first, ByteWriter& out) {
+  const std::size_t count = std::min(moment.blocks.size() - first, kMaxRecordObservations);
+  out.byte(static_cast<std::uint8_t>(moment.kind));
+  for (const std::uint64_t fact :
+       {moment.stamp, moment.events_before, moment.frozen_ns, moment.cost_ns, moment.root_bytes, moment.unread_bytes}) {
+    out.varint(fact);
+  }
+  out.text(std::string_view(moment.name).substr(0, kMaxNameBytes));
+  out.varint(first);
+  out.varint(count);
+  Columns columns;
+  fill(columns, std::span(moment.blocks).subspan(first, count));
+  out.varint(kColumns);
+  std::vector<std::uint8_t> packed;
+  for (const ByteWriter& column : columns) {
+    const std::vector<std::uint8_t>& raw = column.bytes();
+    const std::size_t at = packed.size();
+    packed.resize(at + ZSTD_compressBound(raw.size()));
+    std::size_t size = ZSTD_compress(packed.data() + at, packed.size() - at, raw.data(), raw.size(), kZstdLevel);
+    if (ZSTD_isError(size) != 0 || size >= raw.size()) {
+      size = raw.size();
+      std::copy(raw.begin(), raw.end(), packed.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    packed.resize(at + size);
+    out.varint(raw.size());
+    out.varint(size);
+  }
+  out.append(packed);
+}
+
+const char* decode_moment(std::span<const std::uint8_t> payload, std::size_t shapes, std::vector<Moment>& moments) {
+  ByteReader reader(payload);
+  Moment moment;
+  const std::uint8_t kind = reader.byte();
+  if (kind < static_cast<std::uint8_t>(MomentKind::Exit) || kind > static_cast<std::uint8_t>(MomentKind::Request))
+    return "a moment has an impossible kind";
+  moment.kind = static_cast<MomentKind>(kind);
+  for (std::uint64_t* fact : {&moment.stamp, &moment.events_before, &moment.frozen_ns, &moment.cost_ns,
+                              &moment.root_bytes, &moment.unread_bytes}) {
+    *fact = reader.varint();
+  }
+  moment.name = reader.text();
+  const std::uint64_t first = reader.varint();
+  const std::uint64_t count = reader.varint();
+  if (reader.failed() || moment.name.size() > kMaxNameBytes || count > kMaxRecordObservations)
+    return "the facts of a moment can't be read";
+  const bool continues = first > 0;
+  if (continues && (moments.empty() || moments.back().blocks.size() != first || moments.back().kind != moment.kind ||
+                    moments.back().events_before != moment.events_before)) {
+    return "a moment goes on that didn't begin";
+  }
+  const std::uint64_t column_count = reader.varint();
+  if (column_count < kColumns || column_count > 64) return "a moment has an impossible number of columns";
+  std::array<std::array<std::uint64_t, 2>, 64> sizes{};
+  for (std::uint64_t i = 0; i < column_count; ++i) sizes[i] = {reader.varint(), reader.varint()};
+  std::array<Values, kColumns> columns;
+  for (std::uint64_t i = 0; i < column_count; ++i) {
+    std::vector<std::uint8_t> later_versions;
+    if (!unpack(reader, sizes[i][0], sizes[i][1], i < kColumns ? columns[i].bytes : later_versions))
+      return "a column of a moment doesn't unpack to its size";
+  }
+  if (reader.failed() || !reader.at_end()) return "a moment's record has another length than its columns";
+  for (Values& column : columns) column.begin();
+  // Every block takes a byte of the first column at least: memory is bounded by what the record holds.
+  if (columns[Addresses].bytes.size() < count || columns[Shapes].bytes.size() < count)
+    return "a moment has fewer blocks than it says";
+  std::vector<Observation> blocks;
+  blocks.reserve(count);
+  if (const char* damage = decode_blocks(columns, count, shapes, blocks)) return damage;
+  if (continues) {
+    std::vector<Observation>& all = moments.back().blocks;
+    if (!blocks.empty() && blocks.front().address <= all.back().address) return "blocks of a moment aren't in order";
+    all.insert(all.end(), blocks.begin(), blocks.end());
+  } else {
+    moment.blocks = std::move(blocks);
+    moments.push_back(std::move(moment));
+  }
+  return nullptr;
+}
+
+}  // namespace tare::trace

@@ -1,0 +1,112 @@
+"""`tare run --snapshots`: what is seen of live blocks, on programs that hold and lose them in known ways."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Tare
+
+Build = Callable[..., Path]
+
+
+def at_exit(tare: Tare, trace: Path, what: str) -> list[dict[str, Any]]:
+    return tare.sql(
+        trace,
+        f"select {what} from moment_blocks b join moments m on m.moment = b.moment where m.kind = 'exit' group by all order by all",
+    )
+
+
+def test_what_is_held_is_reached_and_what_is_lost_is_not(tare: Tare, program: Build) -> None:
+    trace = tare.record(program("losing.c"), options=("--snapshots",))
+    reached = {
+        (row["requested_bytes"], row["reachable"]): row["blocks"]
+        for row in at_exit(tare, trace, "requested_bytes, reachable, count(*) as blocks")
+    }
+    assert reached[7001, "start"] == 1, "in a thread's TLS"
+    assert reached[9001, "start"] == 1, "on a thread's stack"
+    assert reached[5001, "interior"] == 1
+    assert reached[201, "start"] == 1000
+    assert reached[128, "start"] >= 100
+    # A register or a dead slot may still hold one of the last.
+    assert reached[4001, "no"] >= 48
+    assert reached[128, "no"] >= 990
+    lost = at_exit(tare, trace, "leak_root, count(*) as blocks")
+    assert max(row["blocks"] for row in lost if row["leak_root"] is not None) >= 990, "a list hangs on its head"
+
+
+def test_leaks_and_duplicates_are_found_where_they_are_made(tare: Tare, program: Build) -> None:
+    trace = tare.record(program("losing.c"), options=("--snapshots",))
+    report = tare.report(trace)
+    assert {"leaks", "duplicates"} <= set(report["lenses_run"])
+    assert report["end"]["net_bytes"] == report["end"]["gross_bytes"] - report["end"]["tare_bytes"]
+    leaks = [f for f in report["findings"] if f["lens"] == "leaks"]
+    assert {f["function"] for f in leaks} == {"make_node", "lose_buffers"}
+    (text,) = (f for f in report["findings"] if f["lens"] == "duplicates" and f["function"] == "hold_text")
+    assert text["bytes_end"] == (1000 - 4) * (208 - 8 + 8 + 8) or text["bytes_end"] > 996 * 208
+    assert "AtomTable" in text["remedy"]
+
+
+def test_without_snapshots_nothing_is_looked_into(tare: Tare, program: Build) -> None:
+    trace = tare.record(program("losing.c"))
+    assert tare.sql(trace, "select count(*) as n from moments") == [{"n": 0}]
+    assert not {"leaks", "duplicates"} & set(tare.report(trace)["lenses_run"])
+    done = tare("report", trace, "--lens", "leaks")
+    assert done.returncode == 125
+    assert "--snapshots" in done.stderr
+
+
+def test_known_duplicates_of_python(tare: Tare) -> None:
+    code = "x = ['%d' % (i % 50) + 'y' * 600 for i in range(20000)]; import time; time.sleep(0.3)"
+    trace = tare.record("/usr/bin/python3", "-c", code, options=("--snapshots",))
+    (seen,) = tare.sql(
+        trace,
+        "select count(*) as blocks, count(distinct digest) as contents from moment_blocks b join moments m on m.moment = b.moment"
+        " where m.kind = 'peak' and requested_bytes between 650 and 651",
+    )
+    assert seen["blocks"] >= 15_000
+    # 50, but for the padding in Python's string header, which holds what was there before
+    assert seen["contents"] <= 0.15 * seen["blocks"]
+
+
+@pytest.mark.parametrize("how", ["exit", "_exit", "fork"])
+def test_every_way_out_has_its_moment(tare: Tare, how: str) -> None:
+    code = {
+        "exit": "print(1)",
+        "_exit": "import os; print(1, flush=True); os._exit(0)",
+        "fork": "import os; pid = os.fork(); os.waitpid(pid, 0) if pid else print(1)",
+    }[how]
+    trace = tare.record("/usr/bin/python3", "-c", code, options=("--snapshots",))
+    traces = sorted(tare.folder.glob("t.tare*")) if how == "fork" else [trace]
+    assert len(traces) == (2 if how == "fork" else 1)
+    for each in traces:
+        assert tare.sql(each, "select count(*) as n from moments where kind = 'exit'") == [{"n": 1}]
+
+
+def test_a_stopped_launcher_holds_up_no_exit(tare: Tare) -> None:
+    script = "echo 1; sleep 1; /usr/bin/python3 -c 'print(2)'; echo 3"
+    run = subprocess.Popen(
+        [tare.command, "run", "-q", "--snapshots", "-o", "t.tare", "--", "/bin/sh", "-c", script],
+        cwd=tare.folder,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert run.stdout is not None
+    assert run.stdout.readline() == "1\n"
+    os.kill(run.pid, signal.SIGSTOP)
+    try:
+        assert run.stdout.readline() == "2\n"
+        begin = time.monotonic()
+        assert run.stdout.readline() == "3\n"  # hangs where python never ends
+        assert time.monotonic() - begin < 30
+    finally:
+        os.kill(run.pid, signal.SIGCONT)
+    assert run.wait(timeout=60) == 0

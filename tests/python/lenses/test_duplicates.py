@@ -1,0 +1,55 @@
+"""Duplicates: on blocks whose contents are known."""
+
+from __future__ import annotations
+
+from handmade import Handmade
+from tare import lenses
+from tare.lenses.duplicates import ATOM_BYTES
+
+
+def same_texts(made: Handmade, kinds: tuple[str, ...] = ("peak", "exit"), **columns: object) -> int:
+    """100 blocks of 200 bytes and a header, with 4 contents."""
+    shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=100, peak=100, end=100)
+    for kind in kinds:
+        made.moment(kind, [(shape, 4096 + 208 * i, {"digest": i % 4, **columns}) for i in range(100)])
+    return shape
+
+
+def test_all_but_one_of_each_content_are_duplicates(made: Handmade) -> None:
+    same_texts(made)
+    recording = made.recording()
+    (finding,) = recording.ledger.findings(lenses.load("duplicates"))
+    assert finding.bytes_peak == finding.bytes_end == 96 * 208
+    assert finding.shown
+    assert "100 blocks hold 4 different contents" in finding.remedy
+    assert "AtomTable" in finding.remedy
+    saved = 100 * 208 - 4 * (208 + ATOM_BYTES)
+    assert round(saved / 1024, 1) == 19.4
+    assert "19.4 KiB less at the peak" in finding.remedy
+
+
+def test_only_an_exit_stands_for_both(made: Handmade) -> None:
+    same_texts(made, ("exit",))
+    (finding,) = made.recording().ledger.findings(lenses.load("duplicates"))
+    assert finding.bytes_peak == finding.bytes_end == 96 * 208
+
+
+def test_what_holds_pointers_or_only_zeros_is_left_alone(made: Handmade) -> None:
+    same_texts(made, start_pointers=1)
+    same_texts(made, content_class="zeros")
+    same_texts(made, digest=None)
+    assert made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all") == []
+
+
+def test_binary_contents_are_to_be_shared_not_interned(made: Handmade) -> None:
+    same_texts(made, content_class="other")
+    (finding,) = made.recording().ledger.findings(lenses.load("duplicates"))
+    assert "Bytes" in finding.remedy
+    assert finding.confidence == "medium"
+
+
+def test_contents_are_compared_at_one_moment_only(made: Handmade) -> None:
+    shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=2, peak=1, end=1)
+    made.moment("peak", [(shape, 4096, {"digest": 7})])
+    made.moment("exit", [(shape, 8192, {"digest": 7})])
+    assert made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all") == []

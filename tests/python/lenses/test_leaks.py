@@ -1,0 +1,46 @@
+"""Leaks: direct ones, and what hangs on them."""
+
+from __future__ import annotations
+
+import pytest
+from handmade import Handmade
+from tare import lenses
+
+
+def test_what_hangs_on_a_leak_is_told_where_the_leak_is(made: Handmade) -> None:
+    heads = made.blocks(made.stack("new_list@a.c:1"), 56, 56, total=10, peak=10, end=10)
+    nodes = made.blocks(made.stack("new_node@a.c:9"), 120, 120, total=1000, peak=1000, end=1000)
+    blocks = [(heads, 1 << 20 | i << 8, {"lost": True}) for i in range(10)]
+    blocks += [(nodes, 2 << 20 | i << 8, {"lost": True, "leak_root": 1 << 20}) for i in range(900)]
+    blocks += [(nodes, 3 << 20 | i << 8, {}) for i in range(100)]
+    made.moment("exit", blocks)
+    recording = made.recording()
+    (finding,) = recording.ledger.findings(lenses.load("leaks"))
+    assert recording.names.stack(1, 8)[0].function == "new_list"
+    assert finding.site_id == recording.database.row("select site_id from stack_sites where stack_id = 1")[0]
+    assert finding.bytes_end == 10 * 64 + 900 * 128
+    assert "10 blocks from here (100% of those allocated), and 900 blocks that hang on them" in finding.remedy
+    assert recording.moments["end"].tare_bytes >= finding.bytes_end
+
+
+def test_leaks_come_before_duplicates_and_no_byte_counts_twice(made: Handmade) -> None:
+    shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=100, peak=100, end=100)
+    made.moment("exit", [(shape, 4096 + 208 * i, {"lost": i < 50, "digest": 1}) for i in range(100)])
+    ledger = made.recording().ledger
+    granted = {totals.lens: totals.bytes_end for totals in ledger.lens_totals()}
+    assert granted["leaks"] == 50 * 208
+    assert granted["duplicates"] == 50 * 208  # of 99 claimed
+    assert granted["headers"] == 0
+
+
+@pytest.mark.parametrize("lens", ["leaks", "duplicates"])
+def test_they_run_only_where_blocks_were_looked_into(made: Handmade, lens: str) -> None:
+    made.blocks(made.stack("copy@a.c:1"), 200, 200, total=100, peak=100, end=100)
+    assert lens not in [each.name for each in made.recording().ledger.lenses]
+
+
+def test_they_dont_run_on_samples() -> None:
+    made = Handmade(sample_bytes=4096)
+    shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=100, peak=100, end=100)
+    made.moment("exit", [(shape, 4096, {})])
+    assert "leaks" not in [each.name for each in made.recording().ledger.lenses]

@@ -1,0 +1,79 @@
+// Moments written and read, whole and in pieces; bytes that are no moment are refused.
+#include "trace/moment_codec.h"
+
+#include <gtest/gtest.h>
+
+#include "support/temp_dir.h"
+#include "support/trace_samples.h"
+#include "trace/open_trace.h"
+
+namespace tare::test {
+namespace {
+
+using trace::Moment;
+
+std::vector<Moment> read_all(const trace::OpenedTrace& opened) {
+  std::vector<Moment> moments;
+  EXPECT_TRUE(opened.read_moments([&](Moment moment) { moments.push_back(std::move(moment)); }));
+  return moments;
+}
+
+TEST(MomentCodec, RoundTripThroughAFile) {
+  TempDir dir;
+  write_observed_trace(dir / "observed.tare");
+  const auto opened = trace::open_trace(dir / "observed.tare");
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_TRUE(opened->complete());
+  EXPECT_EQ(opened->info().moments, 2u);
+  EXPECT_EQ(read_all(*opened), moments_of_example());
+  EXPECT_EQ(read_all(*opened).size(), 2u);  // as often as one likes
+}
+
+TEST(MomentCodec, LargeMomentsTakeSeveralRecords) {
+  Moment large;
+  large.kind = trace::MomentKind::Request;
+  large.events_before = 5;
+  large.blocks.resize(trace::kMaxRecordObservations + 3);
+  for (std::size_t i = 0; i < large.blocks.size(); ++i) large.blocks[i].address = 0x1000 + 16 * i;
+  large.blocks.back().leak_root = static_cast<std::uint32_t>(large.blocks.size() - 1);
+  std::vector<Moment> moments;
+  for (const std::size_t first : {std::size_t{0}, trace::kMaxRecordObservations}) {
+    trace::ByteWriter payload;
+    trace::encode_moment(large, first, payload);
+    ASSERT_EQ(trace::decode_moment(payload.bytes(), 0, moments), nullptr);
+  }
+  ASSERT_EQ(moments.size(), 1u);
+  EXPECT_EQ(moments[0], large);
+}
+
+TEST(MomentCodec, RefusesWhatCantBe) {
+  const Moment good = moments_of_example().front();
+  trace::ByteWriter payload;
+  trace::encode_moment(good, 0, payload);
+  std::vector<Moment> moments;
+  const auto refused = [&](std::vector<std::uint8_t> bytes, std::size_t shapes) {
+    const bool is_refused = trace::decode_moment(bytes, shapes, moments) != nullptr;
+    return is_refused && moments.empty();
+  };
+  EXPECT_TRUE(refused(payload.bytes(), 0)) << "a shape that isn't there";
+  for (std::size_t cut = 0; cut < payload.bytes().size(); ++cut) {
+    EXPECT_TRUE(refused({payload.bytes().begin(), payload.bytes().begin() + static_cast<std::ptrdiff_t>(cut)}, 1))
+        << cut;
+  }
+  std::vector<std::uint8_t> longer = payload.bytes();
+  longer.push_back(0);
+  EXPECT_TRUE(refused(longer, 1));
+  Moment second_half = good;
+  trace::ByteWriter later;
+  trace::encode_moment(second_half, 1, later);
+  EXPECT_TRUE(refused(later.bytes(), 1)) << "goes on without a beginning";
+  Moment backwards = good;
+  std::swap(backwards.blocks[0], backwards.blocks[1]);
+  trace::ByteWriter wrong;
+  trace::encode_moment(backwards, 0, wrong);
+  EXPECT_TRUE(refused(wrong.bytes(), 1));
+  EXPECT_EQ(trace::decode_moment(payload.bytes(), 1, moments), nullptr);
+}
+
+}  // namespace
+}  // namespace tare::test
