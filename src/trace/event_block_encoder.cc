@@ -23,9 +23,7 @@ constexpr std::size_t kSmallestPacked = 48;  // below, a zstd frame's own bytes 
 // stay: where one names a block that has the address now, it's the right one.
 class BirthIndex {
  public:
-  std::uint32_t& at(std::uint64_t address) {
-    return blocks_[(address >> 4 ^ address >> 20 ^ address >> 36) & (kSlots - 1)];
-  }
+  std::uint32_t& at(std::uint64_t address) { return blocks_[(address >> 4 ^ address >> 20) & (kSlots - 1)]; }
 
  private:
   static constexpr std::size_t kSlots = 1 << 16;

@@ -5,7 +5,10 @@
 // what is freed was mostly allocated a moment ago. Each guess that holds costs a byte that zstd then packs to a tenth.
 #pragma once
 
+#include <emmintrin.h>
+
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,9 +43,11 @@ class SymbolModel {
   Symbol guess(int which) const { return which == 0 ? *slow_ : fast_[which - 1]; }
   // The first guess that is `symbol`, or kGuesses. Without branches: which guess is right is what nobody can foresee.
   int find(Symbol symbol) const {
-    int code = kGuesses;
-    for (int way = kWays - 1; way >= 0; --way) code = fast_[way] == symbol ? way + 1 : code;
-    return *slow_ == symbol ? 0 : code;
+    static_assert(kWays == 4);
+    const __m128i ways = _mm_load_si128(reinterpret_cast<const __m128i*>(fast_));
+    const __m128i equal = _mm_cmpeq_epi32(ways, _mm_set1_epi32(static_cast<int>(symbol)));
+    const int which = _mm_movemask_ps(_mm_castsi128_ps(equal)) | 1 << kWays;
+    return *slow_ == symbol ? 0 : std::countr_zero(static_cast<unsigned>(which)) + 1;
   }
   // Tells what came.
   void saw(Symbol symbol) {

@@ -123,7 +123,10 @@ Table fold_sizes(const Table& sizes, const Groups& groups, const Lines& lines,
                  const std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
   Table folded{sizes.name, {}};
   for (const Column& column : sizes.columns) {
-    Column out = column;
+    Column out;  // filled anew: copying a compiler's 245,000 values to drop them was a third of folding
+    out.name = column.name;
+    out.type = column.type;
+    out.words = column.words;
     const auto is_one_of = [&](const auto& names) {
       for (const char* name : names) {
         if (column.name == name) return true;
@@ -137,10 +140,6 @@ Table fold_sizes(const Table& sizes, const Groups& groups, const Lines& lines,
       out.doubles.assign(groups.first.size(), 0);
       for (std::size_t row = 0; row < sizes.rows(); ++row) out.doubles[groups.group_of[row]] += column.doubles[row];
     } else {
-      out.ints.clear();
-      out.doubles.clear();
-      out.codes.clear();
-      out.valid.clear();
       for (std::size_t group = 0; group < groups.first.size(); ++group) {
         const std::uint32_t row = groups.first[group];
         if (column.name == "shape_id") {

@@ -1,5 +1,6 @@
 // Tables `stacks`, `rows` and `modules`.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/replay/replay_tables.h"
@@ -27,18 +28,20 @@ Table stacks_table(const trace::Dictionary& dictionary) {
   const auto caller_id = table.column("caller_id", ColumnType::Int64);
   const auto row_id = table.column("row_id", ColumnType::Int64);
   const auto depth = table.column("depth", ColumnType::Int64);  // frames; 0 for stack 0, which is empty and has no row
-  table.reserve(dictionary.stacks.size());
-  std::vector<std::int64_t> depths;
-  depths.reserve(dictionary.stacks.size());
-  for (std::size_t i = 0; i < dictionary.stacks.size(); ++i) {
+  const std::size_t count = dictionary.stacks.size();
+  std::vector<std::int64_t> ids(count), callers(count), rows(count), depths(count);
+  for (std::size_t i = 0; i < count; ++i) {
     const trace::StackNode node = dictionary.stacks[i];
     const std::size_t caller = index(node.caller);
-    depths.push_back(i == 0 ? 0 : caller < i ? depths[caller] + 1 : 1);
-    table.add(stack_id, static_cast<std::int64_t>(i));
-    table.add(caller_id, static_cast<std::int64_t>(caller));
-    table.add(row_id, std::int64_t{index(node.row)});
-    table.add(depth, depths.back());
+    ids[i] = static_cast<std::int64_t>(i);
+    callers[i] = static_cast<std::int64_t>(caller);
+    rows[i] = std::int64_t{index(node.row)};
+    depths[i] = i == 0 ? 0 : caller < i ? depths[caller] + 1 : 1;
   }
+  table.fill(stack_id, std::move(ids));
+  table.fill(caller_id, std::move(callers));
+  table.fill(row_id, std::move(rows));
+  table.fill(depth, std::move(depths));
   return table.take();
 }
 

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 
 #include "trace/ids.h"
 #include "trace/seen_counts.h"
@@ -28,8 +27,13 @@ class GrowthRing {
     const std::uint32_t at = next_++ % kWindow;
     stacks_[at] = trace::index(stack);
     entries_[at] = {address, shape, birth, number_++};
+    signature_ |= bit_of(stack);
+    held_ += held_ < kWindow;
   }
-  void freed() { stacks_.fill(kNone); }
+  void freed() {
+    signature_ = 0;
+    held_ = 0;
+  }
 
   // What happened since the last event, where not all events are recorded.
   void skip_to(trace::SeenCounts seen) {
@@ -42,9 +46,9 @@ class GrowthRing {
   // it and of a shape that `larger` accepts, or null. `now` is the serial of the last allocation in the process.
   template <typename Larger>
   const Entry* successor(trace::StackId stack, std::uint32_t birth, std::uint32_t now, Larger&& larger) const {
-    if (!holds(stack)) [[likely]]
+    if ((signature_ & bit_of(stack)) == 0) [[likely]]
       return nullptr;
-    for (std::uint32_t back = 1; back <= kWindow; ++back) {
+    for (std::uint32_t back = 1; back <= held_; ++back) {
       const std::uint32_t at = (next_ - back) % kWindow;
       if (stacks_[at] != trace::index(stack)) continue;
       const Entry& entry = entries_[at];
@@ -56,21 +60,15 @@ class GrowthRing {
   }
 
  private:
-  // Asked at every free, and mostly answered no: two vector compares save 53 of the some 330 instructions that an
-  // allocation and its free cost together.
-  bool holds(trace::StackId stack) const {
-    using Lanes = std::uint32_t __attribute__((vector_size(16)));
-    Lanes halves[2];
-    static_assert(sizeof halves == sizeof stacks_);
-    std::memcpy(halves, stacks_.data(), sizeof halves);
-    const auto equal = (halves[0] == trace::index(stack)) | (halves[1] == trace::index(stack));
-    std::uint64_t words[2];
-    std::memcpy(words, &equal, sizeof words);
-    return (words[0] | words[1]) != 0;
+  // Asked at every free, and mostly answered no by one bit of 64 a stack: 25 of the some 280 instructions that an
+  // allocation and its free cost together went into comparing all stacks and clearing them.
+  static constexpr std::uint64_t bit_of(trace::StackId stack) {
+    return std::uint64_t{1} << (trace::index(stack) * 0x9e3779b1u >> 26);
   }
 
-  static constexpr std::uint32_t kNone = ~0u;
-  alignas(32) std::array<std::uint32_t, kWindow> stacks_{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
+  std::uint64_t signature_ = 0;  // of the stacks since the last free
+  std::uint32_t held_ = 0;       // allocations since then, at most kWindow
+  std::array<std::uint32_t, kWindow> stacks_{};
   std::array<Entry, kWindow> entries_{};
   std::uint32_t next_ = 0;
   std::uint16_t number_ = 0;

@@ -30,12 +30,13 @@ SiteFinder::SiteFinder(const Tables& tables, std::uint32_t depth) : depth_(std::
   };
   caller_of_ = narrow(stacks["caller_id"]);
   row_of_ = narrow(stacks["row_id"]);
+  std::vector<bool> named(caller_of_.size());
   for (const char* table : {"site_sizes", "chains"}) {
-    const auto ids = narrow(tables[table]["stack_id"]);
-    stacks_.insert(stacks_.end(), ids.begin(), ids.end());
+    for (const std::int64_t id : tables[table]["stack_id"].ints) named[static_cast<std::size_t>(id)] = true;
   }
-  std::sort(stacks_.begin(), stacks_.end());
-  stacks_.erase(std::unique(stacks_.begin(), stacks_.end()), stacks_.end());
+  for (std::size_t id = 0; id < named.size(); ++id) {
+    if (named[id]) stacks_.push_back(static_cast<std::uint32_t>(id));
+  }
   inner_ = stacks_;
   kinds_.resize(tables["rows"].rows(), Kind::Unknown);
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "trace/dictionary.h"
@@ -80,6 +81,8 @@ class TableBuilder {
   }
   void add(ColumnId column, std::string_view value);
   void add_null(ColumnId column);
+  // All values of a column at once.
+  void fill(ColumnId column, std::vector<std::int64_t> values) { table_.columns[column].ints = std::move(values); }
   Table take() { return std::move(table_); }
 
  private:
