@@ -15,6 +15,7 @@
 #include "bindings/readable_text.h"
 #include "bindings/recording.h"
 #include "bindings/table_text.h"
+#include "bindings/variant.h"
 #include "core/collect/launcher.h"
 
 namespace nb = nanobind;
@@ -174,4 +175,5 @@ NB_MODULE(_core, module) {
   tare::bindings::bind_tables(module);
   tare::bindings::bind_launch(module);
   tare::bindings::bind_recording(module);
+  tare::bindings::bind_variant(module);
 }

@@ -34,6 +34,7 @@
 #include <utility>
 
 #include "tare/export.h"
+#include "tare/variant/dbus_view.h"
 #include "tare/variant/output.h"
 #include "tare/variant/type.h"
 #include "tare/variant/view.h"
@@ -46,6 +47,9 @@ enum class TypeAnnotations : std::uint8_t { Print, Omit };
 // Prints `value` to `out`, from its beginning: UTF-8, no zero behind. Values in variants are always printed so that
 // their types can be inferred. Only memory can fail.
 TARE_API Written print(Output& out, const View& value, TypeAnnotations annotations = TypeAnnotations::Print) noexcept;
+// The same for a D-Bus value; a message's body is printed as a tuple.
+TARE_API Written print(Output& out, const DBusView& value,
+                       TypeAnnotations annotations = TypeAnnotations::Print) noexcept;
 
 // Why a text can't be parsed. Names and meanings are those of GVariantParseError, but for the last two.
 enum class TextError : std::uint8_t {

@@ -13,5 +13,6 @@ VERBS = {
     "compare": "is the changed program faster: both unrecorded, side by side",
     "sql": "ask a recording's tables yourself",
     "schema": "the tables and columns there are to ask",
+    "variant": "show, search and convert GVariant values, D-Bus messages and dconf databases",
     "completion": "a completion script for bash, zsh or fish",
 }

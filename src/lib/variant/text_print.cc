@@ -1,6 +1,7 @@
 // Prints values in GVariant's text format.
 #include <charconv>
 #include <cstring>
+#include <type_traits>
 
 #include "lib/variant/text_printable.h"
 #include "tare/variant/text.h"
@@ -8,11 +9,17 @@
 namespace tare::variant {
 namespace {
 
+std::string_view type_of(const View& value) { return value.type().text(); }
+std::string_view type_of(const DBusView& value) { return value.type_text(); }
+std::string_view elements_of(const View& value) { return value.bytes(); }
+std::string_view elements_of(const DBusView& value) { return value.element_bytes(); }
+
 class Printer {
  public:
   explicit Printer(Output& out) noexcept : out_(out) { out.clear(); }
 
-  void print(const View& value, TypeAnnotations annotations) noexcept;
+  template <typename AnyView>
+  void print(const AnyView& value, TypeAnnotations annotations) noexcept;
   Written end() const noexcept {
     return has_failed_ ? Written(out_.why_not()) : Written(out_.bytes().data(), out_.size());
   }
@@ -37,10 +44,10 @@ class Printer {
   void add_keyword(std::string_view keyword, TypeAnnotations annotations) noexcept {
     if (annotations == TypeAnnotations::Print) add(keyword);
   }
-  void add_type(Type type, TypeAnnotations annotations) noexcept {
+  void add_type(std::string_view type, TypeAnnotations annotations) noexcept {
     if (annotations == TypeAnnotations::Omit) return;
     add('@');
-    add(type.text());
+    add(type);
     add(' ');
   }
   void add_quoted_plainly(std::string_view text) noexcept {
@@ -59,7 +66,8 @@ class Printer {
   void print_bytes(std::string_view bytes) noexcept;
   void print_double(double number) noexcept;
   void print_maybe(const View& value, TypeAnnotations annotations) noexcept;
-  void print_array(const View& value, TypeAnnotations annotations) noexcept;
+  template <typename AnyView>
+  void print_array(const AnyView& value, TypeAnnotations annotations) noexcept;
 
   Output& out_;
   bool has_failed_ = false;
@@ -156,7 +164,7 @@ void Printer::print_double(double number) noexcept {
 
 // 4 is just just 4 where the type says so; only Nothing needs to be told from just nothing.
 void Printer::print_maybe(const View& value, TypeAnnotations annotations) noexcept {
-  add_type(value.type(), annotations);
+  add_type(value.type().text(), annotations);
   View inside = value;
   int levels = 0;
   while (inside.code() == 'm' && inside.child_count() != 0) {
@@ -168,15 +176,17 @@ void Printer::print_maybe(const View& value, TypeAnnotations annotations) noexce
   add("nothing");
 }
 
-void Printer::print_array(const View& value, TypeAnnotations annotations) noexcept {
-  const char element = value.type().data()[1];
+template <typename AnyView>
+void Printer::print_array(const AnyView& value, TypeAnnotations annotations) noexcept {
+  const std::string_view type = type_of(value);
+  const char element = type[1];
   if (element == 'y') {
-    const std::string_view bytes = value.bytes();
+    const std::string_view bytes = elements_of(value);
     if (!bytes.empty() && bytes.find('\0') == bytes.size() - 1) return print_bytes(bytes.substr(0, bytes.size() - 1));
   }
   const bool is_dictionary = element == '{';
   bool is_first = true;
-  for (const View& child : value) {
+  for (const AnyView& child : value) {
     if (has_failed_) return;
     add(!is_first ? ", " : is_dictionary ? "{" : "[");
     is_first = false;
@@ -190,13 +200,14 @@ void Printer::print_array(const View& value, TypeAnnotations annotations) noexce
     annotations = TypeAnnotations::Omit;  // the first says it for all
   }
   if (is_first) {
-    add_type(value.type(), annotations);
+    add_type(type, annotations);
     add(is_dictionary ? "{" : "[");
   }
   add(is_dictionary ? '}' : ']');
 }
 
-void Printer::print(const View& value, TypeAnnotations annotations) noexcept {
+template <typename AnyView>
+void Printer::print(const AnyView& value, TypeAnnotations annotations) noexcept {
   switch (value.code()) {
     case 'b':
       return add(value.as_bool() ? "true" : "false");
@@ -239,14 +250,15 @@ void Printer::print(const View& value, TypeAnnotations annotations) noexcept {
       print(value.inside(), TypeAnnotations::Print);
       return add('>');
     case 'm':
-      return print_maybe(value, annotations);
+      if constexpr (std::is_same_v<AnyView, View>) print_maybe(value, annotations);  // D-Bus has none
+      return;
     case 'a':
       return print_array(value, annotations);
     default: {
       const bool is_entry = value.code() == '{';
       add(is_entry ? '{' : '(');
       std::size_t count = 0;
-      for (const View& child : value) {
+      for (const AnyView& child : value) {
         if (count++ > 0) add(", ");
         print(child, annotations);
       }
@@ -259,6 +271,12 @@ void Printer::print(const View& value, TypeAnnotations annotations) noexcept {
 }  // namespace
 
 Written print(Output& out, const View& value, TypeAnnotations annotations) noexcept {
+  Printer printer(out);
+  printer.print(value, annotations);
+  return printer.end();
+}
+
+Written print(Output& out, const DBusView& value, TypeAnnotations annotations) noexcept {
   Printer printer(out);
   printer.print(value, annotations);
   return printer.end();

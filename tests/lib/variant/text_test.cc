@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "tare/variant/writer.h"
 
@@ -29,6 +31,18 @@ TEST(VariantText, PrintsWhatWasWritten) {
   EXPECT_EQ(printed(view), "{'size': <uint32 7>, 'name': <'tare'>}");
   EXPECT_EQ(printed(View("ay", ""), TypeAnnotations::Omit), "[]");
   EXPECT_EQ(printed(View("ay", "")), "@ay []");
+}
+
+TEST(VariantText, PrintsDBusValues) {
+  Output out;
+  const auto body = Writer<"(a{sv}ayx)", DBusFormat<>>::write(out, std::map<std::string, std::uint32_t>{{"a", 7}},
+                                                              std::vector<std::uint8_t>{'x', 0}, 5);
+  ASSERT_TRUE(body);
+  const auto view = DBusView::parse_body("a{sv}ayx", body.bytes());
+  ASSERT_TRUE(view.has_value());
+  Output text;
+  EXPECT_EQ(print(text, *view).bytes(), "({'a': <uint32 7>}, b'x', int64 5)");
+  EXPECT_EQ(print(text, DBusView()).bytes(), "()");
 }
 
 TEST(VariantText, InfersOneTypeForAllElements) {

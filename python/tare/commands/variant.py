@@ -1,0 +1,218 @@
+"""`tare variant`: shows, searches and converts values in files: GVariant, D-Bus messages, gvdb databases."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import CORRUPT, USAGE, TareError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+SYNOPSIS = "tare variant dump|get|convert FILE [KEY ...] [--type TYPE] [--from ...] [--to ...] [-o OUT] [--json]"
+HELP = (
+    "Shows, searches and converts values in files. Found by their beginning: gvdb databases (dconf's, gschemas.compiled)\n"
+    "and D-Bus messages as `dbus-monitor --binary` writes them. Else --type says what the file's value is."
+)
+EXAMPLES = """
+tare variant dump ~/.config/dconf/user
+tare variant get ~/.config/dconf/user /org/gnome/desktop/interface/clock-format
+tare variant get gschemas.compiled org.gnome.desktop.interface clock-format --json
+dbus-monitor --binary --session > bus.messages; tare variant dump bus.messages
+tare variant dump commit.bin --type "(a{sv}aya(say)sstayay)" --from big
+tare variant convert settings.txt --from text --to little -o settings.bin
+"""
+
+_TO_GVDB = (b"GVariant", b"raVGtnai")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("dump", "get", "convert"), metavar="dump|get|convert", help="what to do")
+    parser.add_argument("file", metavar="FILE", help="a file; - is the input")
+    parser.add_argument(
+        "keys", nargs="*", metavar="KEY", help="get: a key; of a table within the file, after the table's"
+    )
+    parser.add_argument("--type", metavar="TYPE", help="the type of the file's value, as a{sv}")
+    parser.add_argument(
+        "--from", dest="source", choices=("little", "big", "text"), help="byte order, or text (default: little)"
+    )
+    parser.add_argument(
+        "--to", dest="target", choices=("little", "big", "text"), help="convert: the same of the output (default: text)"
+    )
+    parser.add_argument("-o", "--output", metavar="OUT", help="convert: where to write (default: the output)")
+    parser.add_argument("--json", action="store_true", help="dump, get: as JSON, with types")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.action != "get" and options.keys:
+        raise TareError(USAGE, f"variant: only `get` takes keys, not `{options.action}`")
+    if options.action == "get" and not options.keys:
+        raise TareError(USAGE, "variant: `get` needs a key: `tare variant dump` lists those that there are")
+    data = _read(options.file)
+    if options.action == "convert":
+        return _convert(data, options)
+    if options.action == "get":
+        return _get(data, options)
+    return _dump(data, options)
+
+
+def _read(path: str) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _is_gvdb(data: bytes, options: argparse.Namespace) -> bool:
+    return options.type is None and options.source is None and data.startswith(_TO_GVDB)
+
+
+def _is_messages(data: bytes, options: argparse.Namespace) -> bool:
+    return options.type is None and options.source is None and data[:1] in (b"l", b"B") and data[3:4] == b"\x01"
+
+
+def _as_gvariant(data: bytes, options: argparse.Namespace) -> tuple[str, bytes, bool]:
+    """Type, bytes, and whether they are big-endian."""
+    from tare import _core
+
+    if options.source == "text":
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            raise TareError(USAGE, f"{options.file}: no text: byte {error.start} isn't UTF-8") from None
+        kind, value = _core.variant_parse(text, options.type or "", False)
+        return kind, value, False
+    if options.type is None:
+        raise TareError(
+            USAGE, f"{options.file}: neither gvdb nor D-Bus messages: --type TYPE says what its value is, as a{{sv}}"
+        )
+    return options.type, data, options.source == "big"
+
+
+def _show(value: tuple[str, str, Any], as_json: bool) -> None:
+    kind, text, plain = value
+    print(_json({"type": kind, "data": plain}) if as_json else text)
+
+
+def _json(value: Any) -> str:
+    from tare.reports.json_report import dump
+
+    return dump(value)
+
+
+def _get(data: bytes, options: argparse.Namespace) -> int:
+    from tare import _core
+
+    if _is_gvdb(data, options):
+        found = _core.gvdb_find(data, options.keys)
+    else:
+        kind, value, is_big = _as_gvariant(data, options)
+        if len(options.keys) > 1:
+            raise TareError(USAGE, "variant: a value's dictionary takes one key")
+        found = _core.variant_find(value, kind, is_big, options.keys[0])
+    if found is None:
+        key = " ".join(options.keys)
+        raise TareError(USAGE, f"{options.file}: no value has the key {key}: `tare variant dump` lists those there are")
+    _show(found, options.json)
+    return 0
+
+
+def _convert(data: bytes, options: argparse.Namespace) -> int:
+    from tare import _core
+
+    kind, value, is_big = _as_gvariant(data, options)
+    if options.target in (None, "text"):
+        (_, text, _), _ = _core.variant_value(value, kind, is_big)
+        result = f"{text}\n".encode()
+    else:
+        result = _core.variant_normal(value, kind, is_big, options.target == "big")
+    if options.output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(result)
+    else:
+        with open(options.output, "wb") as file:
+            file.write(result)
+    return 0
+
+
+def _dump(data: bytes, options: argparse.Namespace) -> int:
+    from tare import _core
+
+    if _is_gvdb(data, options):
+        items = _core.gvdb_items(data)
+        if options.json:
+            print(_json(_gvdb_plain(items)))
+        else:
+            print("\n".join(_gvdb_lines(items, "")))
+        return 0
+    if _is_messages(data, options):
+        return _dump_messages(data, options)
+    kind, value, is_big = _as_gvariant(data, options)
+    shown, is_normal = _core.variant_value(value, kind, is_big)
+    _show(shown, options.json)
+    if not is_normal:
+        print(f"tare: {options.file}: not in normal form: is it {kind}, in this byte order?", file=sys.stderr)
+    return 0
+
+
+def _name(key: bytes) -> str:
+    return key.decode(errors="backslashreplace")
+
+
+def _sorted(items: list[tuple[bytes, str, Any]]) -> list[tuple[bytes, str, Any]]:
+    return sorted(items, key=lambda item: item[0])
+
+
+def _gvdb_lines(items: list[tuple[bytes, str, Any]], indent: str) -> Iterator[str]:
+    for key, kind, content in _sorted(items):
+        if kind == "value":
+            yield f"{indent}{_name(key)} = {content[1]}"
+        elif kind == "table":
+            yield f"{indent}{_name(key)}:"
+            yield from _gvdb_lines(content, indent + "  ")
+        elif kind == "broken":
+            yield f"{indent}{_name(key)}: damaged"
+
+
+def _gvdb_plain(items: list[tuple[bytes, str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, kind, content in _sorted(items):
+        if kind == "value":
+            result[_name(key)] = {"type": content[0], "data": content[2]}
+        elif kind == "table":
+            result[_name(key)] = _gvdb_plain(content)
+        elif kind == "broken":
+            result[_name(key)] = None
+    return result
+
+
+def _dump_messages(data: bytes, options: argparse.Namespace) -> int:
+    from tare import _core
+
+    messages, good, problem = _core.dbus_messages(data)
+    if options.json:
+        print(_json([{name: value for name, value in message.items() if name != "text"} for message in messages]))
+    else:
+        for message in messages:
+            print(_message_line(message))
+    # what dbus-monitor tells itself when its bus ends: no message of a bus, without a serial number
+    if problem and b"org.freedesktop.DBus.Local" not in data[good:]:
+        raise TareError(CORRUPT, f"{options.file}: {len(messages)} messages, then at byte {good}: {problem}")
+    return 0
+
+
+def _message_line(message: dict[str, Any]) -> str:
+    ends = [message[name] for name in ("sender", "destination") if name in message]
+    what = message.get("error_name") or ".".join(message[name] for name in ("interface", "member") if name in message)
+    parts = [
+        message["type"],
+        str(message["serial"]),
+        f"to {message['reply_serial']}" if "reply_serial" in message else "",
+        " -> ".join(ends),
+        message.get("path", ""),
+        what,
+        message["text"],
+    ]
+    return " ".join(part for part in parts if part)
