@@ -27,8 +27,8 @@ struct LiveSetAtFork::State {
     for (const LiveSet::Block& block : inherited->blocks) blocks.claim(block.address) = kInherited | index(block.shape);
   }
 
-  // What of `event` a thread wrote as one spool event counts once: a realloc at its second half, an mremap at its Map, a
-  // note of contents without its digest.
+  // What of `event` a thread wrote as one spool event counts once: a realloc at its second half, an mremap at its Map,
+  // a note of contents without its digest.
   bool counts(const Event& event) const {
     if (event.kind == EventKind::ReallocEnd || event.kind == EventKind::Digest) return false;
     if (event.kind != EventKind::Unmap || index(event.shape) >= dictionary.shapes.size()) return true;
