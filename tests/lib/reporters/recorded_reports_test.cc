@@ -35,7 +35,7 @@ class RecordedReports : public testing::Test {
 
     const auto recording = Recording::open(options.output);
     ASSERT_TRUE(recording) << recording.error().message;
-    auto made = recording->program_tables({});
+    auto made = recording->program_tables({}, {});
     ASSERT_TRUE(made) << made.error().message;
     for (const std::string& warning : made->warnings) ADD_FAILURE() << warning;
     for (const auto& table : made->tables) tables_.put(*table);
