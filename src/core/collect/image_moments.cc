@@ -103,6 +103,7 @@ Status ImageRecording::take_moment(MomentKind kind, const std::string& name, con
   {
     Result<FrozenProcess> process = FrozenProcess::freeze(static_cast<pid_t>(record_.info.pid));
     if (!process) return process.error();
+    if (process->thread_count() == 0) return ok();  // short-lived children end before their last chunk is read
     if (Status drained = drain_frozen(*process); !drained) return drained;
     moment = observer_.observe(*process, replay_->replay().live_blocks(), observed_process(facts), begin_ns);
     moment.stamp = stamp_now();

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -35,6 +36,15 @@ std::vector<pid_t> thread_ids(pid_t pid) {
     ids.push_back(static_cast<pid_t>(std::strtol(task.path().filename().c_str(), nullptr, 10)));
   }
   return ids;
+}
+
+// A zombie: a leader whose other threads live on, or a process that nobody has waited for yet. No tracer can have it.
+bool has_ended(pid_t pid, pid_t tid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return true;
+  const std::size_t state = line.rfind(") ");  // a thread's name may hold anything
+  return state != std::string::npos && state + 2 < line.size() && (line[state + 2] == 'Z' || line[state + 2] == 'X');
 }
 
 Error refused(pid_t pid, int error) {
@@ -105,10 +115,11 @@ Status FrozenProcess::stop_new_threads(bool& found) {
   for (const pid_t tid : thread_ids(pid_)) {
     if (std::any_of(tids_.begin(), tids_.end(), [&](const Held& held) { return held.tid == tid; })) continue;
     if (::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) {
-      if (errno == ESRCH) continue;  // ended meanwhile
-      // A zombie leader of living threads, or a thread that is ending, gives EPERM.
-      if (errno == EPERM && (before > 0 || tids_.size() > before)) continue;
-      return refused(pid_, errno);
+      const int error = errno;
+      if (error == ESRCH || has_ended(pid_, tid)) continue;
+      // A thread that is ending gives EPERM, too.
+      if (error == EPERM && (before > 0 || tids_.size() > before)) continue;
+      return refused(pid_, error);
     }
     ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     tids_.push_back({tid});
@@ -131,7 +142,6 @@ Result<FrozenProcess> FrozenProcess::freeze(pid_t pid) {
   for (int round = 0; found && round < kMostRounds; ++round) {
     if (Status status = process.stop_new_threads(found); !status) return status.error();
   }
-  if (process.tids_.empty()) return refused(pid, ESRCH);
   return process;
 }
 

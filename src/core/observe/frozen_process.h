@@ -16,7 +16,7 @@ namespace tare::core {
 // up again, but for the few that end with EINTR when a process is stopped (epoll_wait among them: signal(7)).
 class FrozenProcess {
  public:
-  static Result<FrozenProcess> freeze(pid_t pid);
+  static Result<FrozenProcess> freeze(pid_t pid);  // of no threads where it has ended
   FrozenProcess(FrozenProcess&& other) noexcept;
   FrozenProcess& operator=(FrozenProcess&&) = delete;
   ~FrozenProcess();  // lets all go on

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,15 +116,56 @@ TEST_F(FrozenProcessTest, EndsOfTheProcessStayForWhoWaits) {
   ::kill(child, SIGKILL);
   ::usleep(50'000);
   const Result<FrozenProcess> process = FrozenProcess::freeze(child);
-  EXPECT_FALSE(process && process->thread_count() > 0);
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->thread_count(), 0u);
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFSIGNALED(status));
   child = 0;
 }
 
-TEST_F(FrozenProcessTest, AProcessThatIsntThereIsAnError) {
+TEST_F(FrozenProcessTest, AProcessThatIsntThereHasNoThreads) {
   const Result<FrozenProcess> process = FrozenProcess::freeze(0x3ffffff);
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->thread_count(), 0u);
+}
+
+TEST_F(FrozenProcessTest, ALeaderThatLeftItsThreadsDoesntKeepThemFromStopping) {
+  child = ::fork();
+  if (child == 0) {
+    std::thread other([] {
+      while (g_shared->counters[0] < ~std::uint64_t{0}) {
+        ++g_shared->running;
+        ::usleep(100);
+      }
+    });
+    ::syscall(SYS_exit, 0);  // this thread alone
+  }
+  while (g_shared->running == 0) ::usleep(100);
+  ::usleep(50'000);
+  const Result<FrozenProcess> process = FrozenProcess::freeze(child);
+  ASSERT_TRUE(process) << process.error().message;
+  EXPECT_EQ(process->thread_count(), 1u);
+  const std::uint32_t before = g_shared->running;
+  ::usleep(10'000);
+  EXPECT_EQ(g_shared->running, before);
+}
+
+TEST_F(FrozenProcessTest, AnotherTracersProcessIsAnError) {
+  child = ::fork();
+  if (child == 0) {
+    const pid_t traced = ::fork();
+    if (traced == 0) {
+      while (true) ::pause();
+    }
+    ::ptrace(PTRACE_SEIZE, traced, nullptr, nullptr);
+    g_shared->counters[0] = static_cast<std::uint64_t>(traced);
+    while (true) ::pause();
+  }
+  while (g_shared->counters[0] == 0) ::usleep(100);
+  const auto traced = static_cast<pid_t>(g_shared->counters[0]);
+  const Result<FrozenProcess> process = FrozenProcess::freeze(traced);
+  ::kill(traced, SIGKILL);
   ASSERT_FALSE(process);
   EXPECT_NE(process.error().message.find("cannot look into process"), std::string::npos);
 }
