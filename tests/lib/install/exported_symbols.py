@@ -28,7 +28,11 @@ def public_names(include: Path) -> set[str]:
 def own_name(symbol: str) -> str | None:
     """The class or function of a symbol of the library; None for others' symbols."""
     match = re.match(r"tare::(?:(?:variant|gc|\w+_details)::)*(\w+)", symbol)
-    return match[1] if match else None
+    if match:
+        return match[1]
+    # What Debian 12's nm can't demangle: clang 19 puts a constructor's `requires` into its name.
+    mangled = re.match(r"_ZNK?4tare(?:7variant|2gc)?(\d+)(\w+)", symbol)
+    return mangled[2][: int(mangled[1])] if mangled else None
 
 
 def main() -> int:
