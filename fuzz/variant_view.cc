@@ -2,6 +2,7 @@
 // that reads the same, and validated bytes must read as before.
 #include "tare/variant/view.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -38,7 +39,7 @@ void visit(const View& view, std::size_t& steps) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const std::size_t type_size = static_cast<std::size_t>(data[0] & 0x7F);
+  const std::size_t type_size = std::min<std::size_t>(data[0] & 0x7F, size - 1);
   const auto type = tare::variant::Type::parse(input.substr(1, type_size));
   if (!type.has_value()) return 0;
   const auto order = (data[0] & 0x80) != 0 ? std::endian::big : std::endian::little;
