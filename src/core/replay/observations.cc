@@ -8,6 +8,7 @@
 #include "core/replay/content_sums.h"
 #include "core/replay/dictionary_union.h"
 #include "core/replay/ledger.h"
+#include "core/replay/record_slots.h"
 #include "trace/content_digest.h"
 
 namespace tare::core {
@@ -56,7 +57,7 @@ struct Observations::State {
   bool admit(trace::ShapeId shape) const { return index(shape) < dictionary.shapes.size(); }
   std::uint64_t born(const Event& event) { return add({next_id++, index(event.shape), false}); }
   Dead died(std::uint64_t word, const Event&) {
-    free_records.push_back(record_of(word));
+    records.free(record_of(word));
     return {};
   }
   void continued(const Dead&, std::uint64_t&, GrowthKind, Move) {}
@@ -77,18 +78,7 @@ struct Observations::State {
   static constexpr std::uint32_t kLive = 1u << 31;
   static std::uint32_t record_of(std::uint64_t word) { return static_cast<std::uint32_t>(word) & ~kLive; }
 
-  std::uint64_t add(const Record& record) {
-    std::uint32_t at;
-    if (free_records.empty()) {
-      at = static_cast<std::uint32_t>(records.size());
-      records.push_back(record);
-    } else {
-      at = free_records.back();
-      free_records.pop_back();
-      records[at] = record;
-    }
-    return kLive | at;
-  }
+  std::uint64_t add(const Record& record) { return kLive | records.add(record); }
 
   bool saw(const Event& event) {
     const std::uint64_t* word = ledger.map().find(event.address);
@@ -140,8 +130,7 @@ struct Observations::State {
   const trace::ProcessInfo& info;
   const LiveSet* inherited;
   std::vector<trace::StackId> stack_of_inherited;
-  std::vector<Record> records;
-  std::vector<std::uint32_t> free_records;
+  RecordSlots<Record> records;
   std::uint64_t next_id = 0;
   std::vector<Row> rows;
   bool is_known = false;  // the last note was about a block that is there: a digest may follow
