@@ -67,7 +67,7 @@ test-asan test-tsan: test-%: ## C++ tests under address+undefined or thread sani
 	cmake --build --preset $*
 	$(NO_ASLR) ctest --preset $* -j $(JOBS)
 
-test-fuzz: ## each fuzz target over its corpus and for some seconds more (FUZZ_SECONDS=5)
+test-fuzz: ## each fuzz target over its corpus and a fixed course of new inputs (FUZZ_SECONDS=600: ever others)
 	@tools/bootstrap.sh test
 	cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz

@@ -1,8 +1,14 @@
 #!/bin/sh
-# Runs each fuzz target of folder $1: first its seed corpus (fuzz/corpus/NAME), then new inputs for FUZZ_SECONDS.
+# Runs each fuzz target of folder $1: first its seed corpus (fuzz/corpus/NAME), then new inputs: FUZZ_RUNS of them, always
+# the same, so that what passed once passes again; or, given FUZZ_SECONDS, for that long ever others on top of the finds
+# of earlier runs.
 set -eu
 folder=$1
-seconds=${FUZZ_SECONDS:-5}
+if [ -n "${FUZZ_SECONDS:-}" ]; then
+  extent="-max_total_time=$FUZZ_SECONDS"
+else
+  extent="-seed=1 -runs=${FUZZ_RUNS:-20000} -max_total_time=20"
+fi
 
 # a target without seeds would be left out in silence
 for source in $(grep -l LLVMFuzzerTestOneInput fuzz/*.cc); do
@@ -16,11 +22,15 @@ for seeds in fuzz/corpus/*/; do
   # finds stay in the build folder; one worth keeping is copied into the seed corpus by hand
   found=$folder/found/$name
   log=$folder/$name.log
-  mkdir -p "$found"
+  # what libFuzzer adds to its inputs goes to the first folder it's given
+  added=${FUZZ_SECONDS:+$found}
+  added=${added:-$folder/course/$name}
+  [ -n "${FUZZ_SECONDS:-}" ] || rm -rf "$added"
+  mkdir -p "$found" "$added"
   echo "fuzz: $name"
   if ! "$target" -runs=0 -artifact_prefix="$found/" "$seeds" >"$log" 2>&1 ||
-     ! "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$found/" \
-       "$found" "$seeds" >>"$log" 2>&1; then
+     ! "$target" $extent -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$found/" "$added" "$seeds" \
+       >>"$log" 2>&1; then
     tail -n 60 "$log" >&2
     echo "fuzz: $name failed; the input lies in $found" >&2
     exit 1

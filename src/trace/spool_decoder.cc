@@ -258,6 +258,8 @@ class SpoolDecoder::Pass {
   ChunkDamage decode_contents(std::uint64_t word0) {
     const bool stamped = (word0 & N0::kStamped) != 0;
     if (left() < 3u + stamped) return kCutOff;
+    // In an event block, 0 stands for the address of the block that ends next.
+    if (next_[1] == 0) return {"a note says what the block at address zero held"};
     const std::uint64_t unwritten =
         std::min<std::uint64_t>(word0 >> ContentsWord::kUnwrittenShift, kMostUnwrittenBytes);
     const std::uint64_t stamp = advance(stamped ? next_[3] : last_stamp_);

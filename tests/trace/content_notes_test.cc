@@ -123,5 +123,19 @@ TEST(ContentNotes, AreCutOffLikeOtherEvents) {
   EXPECT_TRUE(damage_of({contents | N0::kStamped, 0x1000, 0}));
 }
 
+// An event block could not say it: 0 stands there for the address of the block that ends next.
+TEST(ContentNotes, AreOfNoBlockAtAddressZero) {
+  Dictionary dictionary;
+  SpoolDecoder decoder(dictionary);
+  ThreadDecodeState state;
+  state.open_chunk(0, 50);
+  EventBuffer events;
+  const ChunkDamage damage =
+      decoder.decode(state, std::vector<std::uint64_t>{static_cast<std::uint64_t>(Op::Contents), 0, 0}, events);
+  ASSERT_TRUE(damage);
+  EXPECT_STREQ(damage.what, "a note says what the block at address zero held");
+  EXPECT_EQ(events.size(), 0u);
+}
+
 }  // namespace
 }  // namespace tare::test
