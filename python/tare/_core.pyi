@@ -77,6 +77,7 @@ def run(
 def open(path: str, at_ns: int | None, progress: Callable[[int, int], None]) -> Recording: ...
 def is_wrapper(function: str) -> bool: ...
 def size_models() -> list[tuple[str, str]]: ...  # name, meaning
+def slot_bytes(model: str, requested_bytes: list[int]) -> list[int]: ...  # what blocks take, headers included
 
 # Values: type, text in GVariant's format, and plain data as JSON has it.
 def variant_value(data: bytes, type: str, is_big_endian: bool) -> tuple[tuple[str, str, Any], bool]: ...  # and: normal

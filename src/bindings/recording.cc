@@ -68,6 +68,18 @@ std::vector<std::pair<std::string_view, std::string_view>> size_models() {
   return models;
 }
 
+// What blocks of these sizes take of the heap under a model, headers included; a size that no allocator serves takes
+// what was asked for.
+std::vector<std::uint64_t> slot_bytes(std::string_view model_name, const std::vector<std::uint64_t>& requested) {
+  const SizeModel* model = find_size_model(model_name);
+  if (model == nullptr) throw nb::value_error("no model is called so");
+  std::vector<std::uint64_t> slots;
+  slots.reserve(requested.size());
+  for (const std::uint64_t bytes : requested)
+    slots.push_back(bytes > kLargestRequest ? bytes : size_class(*model, bytes).slot_bytes);
+  return slots;
+}
+
 PyTable frames_table(Recording& recording) {
   nb::gil_scoped_release released;
   return {std::make_shared<const core::Table>(recording.names().frames_table())};
@@ -194,6 +206,7 @@ void bind_recording(nb::module_& module) {
       .def("list_blocks", list_blocks, nb::arg("sink"), nb::arg("progress"));
   module.def("open", open, nb::arg("path"), nb::arg("at_ns").none(), nb::arg("progress"));
   module.def("size_models", size_models);
+  module.def("slot_bytes", slot_bytes, nb::arg("model"), nb::arg("requested_bytes"));
   module.def("is_wrapper", [](const std::string& function) { return core::is_wrapper(function); }, nb::arg("function"));
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import USAGE, TareError
-from tare.units import human_bytes, percent
+from tare.units import percent
 
 if TYPE_CHECKING:
     import argparse
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tare.recording import Recording
 
-SYNOPSIS = "tare counts FILE [--model NAME | --models] [-n N] [--json]"
+SYNOPSIS = "tare counts FILE [--model NAME] [-n N] [--json]"
 HELP = (
     "How many allocations there were of each size, and what they took: ( n ) COUNT ( share, running share) CLASS:\n"
     "REQUESTED -> USABLE ( SLOP ). A request just above a size class, so that much of the block is slop, is a clownshoe."
@@ -23,7 +23,6 @@ tare counts app.tare
 tare counts app.tare -n 50
 tare counts app.tare --model jemalloc-2011     what another allocator would make of the same requests
 tare counts --model list                       the models there are
-tare counts app.tare --models                  the same requests under each of them, one table
 """
 
 _LINES = 10
@@ -44,7 +43,6 @@ class Count(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="a trace")
     parser.add_argument("--model", metavar="NAME", help="price the requests under another allocator; `list` names them")
-    parser.add_argument("--models", action="store_true", help="what every model would make of the same requests")
     parser.add_argument("-n", type=int, default=_LINES, metavar="N", help=f"at most N lines (default: {_LINES})")
     parser.add_argument("--json", action="store_true", help="all of them as JSON")
 
@@ -60,8 +58,6 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.file is None:
         raise TareError(USAGE, "counts: no trace given (`tare counts --help` has examples)")
-    if options.models:
-        return _models(options)
     recording = Recording(CoreSource(options.file, model=options.model or ""))
     counts = concordance(recording, modelled=options.model is not None)
     if options.json:
@@ -93,63 +89,6 @@ def concordance(recording: Recording, *, modelled: bool) -> list[Count]:
         """
     )
     return [Count(*row) for row in rows]
-
-
-class Priced(NamedTuple):
-    """All requests of a run under one allocator's size classes."""
-
-    model: str
-    requested_bytes: float
-    usable_bytes: float
-    peak_requested_bytes: float
-    peak_usable_bytes: float
-
-
-def price(recording: Recording, model: str) -> Priced:
-    """Slop alone: what an allocator keeps beside blocks, and how it fragments, no model knows."""
-    database = recording.database
-    database.use("site_sizes", "size_classes")
-    sums = database.row(
-        "select coalesce(sum(z.requested_bytes * total_blocks), 0), coalesce(sum(c.usable_bytes * total_blocks), 0),"
-        " coalesce(sum(z.requested_bytes * peak_blocks), 0), coalesce(sum(c.usable_bytes * peak_blocks), 0)"
-        " from site_sizes z join size_classes c on c.requested_bytes = z.requested_bytes"
-        " where z.api not in ('pool block', 'pool memory')"
-    )
-    return Priced(model, *sums)
-
-
-def _models(options: argparse.Namespace) -> int:
-    from tare import _core
-    from tare.core_source import CoreSource
-    from tare.recording import Recording
-
-    names = [name for name, _ in _core.size_models()]
-    priced = [price(Recording(CoreSource(options.file, model=name)), name) for name in names]
-    priced.sort(key=lambda each: (each.peak_usable_bytes, each.usable_bytes))
-    if options.json:
-        from tare.reports.json_report import dump
-
-        print(
-            dump([{name: round(v) if name != "model" else v for name, v in each._asdict().items()} for each in priced])
-        )
-        return 0
-    print("slop of the same requests, by size classes alone: least at the peak first")
-    print(f"{'':<16}{'at the peak':>21}{'in all':>21}")
-    for each in priced:
-        if each.usable_bytes == each.requested_bytes:  # scudo: malloc_usable_size says what was asked for
-            continue
-        cells = "".join(
-            f"{human_bytes(usable - requested):>12}{percent(usable - requested, usable):>9}"
-            for requested, usable in (
-                (each.peak_requested_bytes, each.peak_usable_bytes),
-                (each.requested_bytes, each.usable_bytes),
-            )
-        )
-        print(f"{each.model:<16}{cells}")
-    silent = [each.model for each in priced if each.usable_bytes == each.requested_bytes]
-    if silent:
-        print(f"not told by {', '.join(silent)}: there, a block's usable size is what was asked for")
-    return 0
 
 
 def lines(counts: list[Count], limit: int) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handmade import Handmade
-from tare.commands.counts import Priced, as_json, concordance, lines, price
+from tare.commands.counts import as_json, concordance, lines
 
 # the ten lines of the seed
 SEED = """
@@ -73,15 +73,3 @@ def test_json() -> None:
     assert got["sizes"][3] == {
         "count": 54386, "class": "small", "requested_bytes": 1056, "usable_bytes": 2048, "slop_bytes": 992, "clownshoe": True,
     }  # fmt: skip
-
-
-def test_requests_are_priced_under_a_model(made: Handmade) -> None:
-    stack = made.stack("f", "main")
-    made.blocks(stack, 24, 24, total=10, peak=4)
-    made.blocks(stack, 100, 104, total=5, peak=1)
-    made.blocks(stack, 64, 64, total=500, peak=500, api="pool block")  # never asked of malloc
-    made.size_class(24, 32, 16)
-    made.size_class(100, 112, 96)
-    made.size_class(64, 64, 48)
-    priced = price(made.recording(), "other")
-    assert priced == Priced("other", 740, 10 * 32 + 5 * 112, 196, 4 * 32 + 112)
