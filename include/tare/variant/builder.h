@@ -105,6 +105,10 @@ class BasicBuilder {
   // A variant that holds `value`.
   bool add_variant(const View& value) noexcept { return open_variant(value.type()) && add_view(value) && close(); }
 
+  // Room for the bytes of a value of the type wanted here, which the caller writes there, in this encoding and in
+  // normal form, before anything else is added; `to` is set to where. Its depth isn't looked at.
+  bool add_room(std::size_t bytes, char*& to) noexcept;
+
   // Says that so many bytes are to come: one allocation instead of some.
   bool expect(std::size_t bytes) noexcept { return reserve(at_ + bytes); }
 
@@ -115,6 +119,16 @@ class BasicBuilder {
   std::size_t open_containers() const noexcept { return depth_; }
   std::size_t children_so_far() const noexcept { return frames_[depth_].count; }
   WriteError error() const noexcept { return error_; }
+
+  // A place to come back to, as long as the container that is innermost now stays open: what was added since, and an
+  // error that came since, are forgotten.
+  class Mark {
+    friend class BasicBuilder;
+    const char* next_;
+    std::size_t at_, depth_, ends_, count_;
+  };
+  Mark mark() const noexcept;
+  void rewind(const Mark& mark) noexcept;
 
   // The whole value, when all containers are closed. The Output has it as well.
   Written end() noexcept;

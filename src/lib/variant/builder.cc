@@ -63,10 +63,7 @@ BasicBuilder<kIsDBus>::BasicBuilder(Output& out, Body, Type type, std::endian nu
 template <bool kIsDBus>
 bool BasicBuilder<kIsDBus>::fail(WriteError reason) noexcept {
   if (error_ == WriteError::None) error_ = reason;
-  for (Frame& frame : std::span(frames_, depth_ + 1)) {  // nothing fits any more
-    frame.next = "";
-    frame.after = "";
-  }
+  frames_[depth_].next = "";  // nothing fits any more, and close() doesn't go back to where something would
   return false;
 }
 
@@ -331,6 +328,44 @@ bool BasicBuilder<kIsDBus>::add_fixed_array(const void* elements, std::size_t co
 }
 
 template <bool kIsDBus>
+bool BasicBuilder<kIsDBus>::add_room(std::size_t bytes, char*& to) noexcept {
+  Frame& frame = frames_[depth_];
+  const char code = *frame.next;
+  if (code == 0 || code == ')' || code == '}') return fail(WriteError::WrongType);
+  const Shape shape = shape_at(frame.next);
+  const std::size_t alignment = kIsDBus ? format_details::dbus_alignment(code) : shape.alignment();
+  if (!align(alignment, bytes)) return false;
+  to = data_ + at_;
+  at_ += bytes;
+  if (frame.kind == Kind::Single) frame.next = "";
+  if (frame.kind == Kind::Sequence) frame.next = shape.end;
+  if (kIsDBus || shape.is_variable()) return finish_child(frame);
+  ++frame.count;
+  return true;
+}
+
+template <bool kIsDBus>
+typename BasicBuilder<kIsDBus>::Mark BasicBuilder<kIsDBus>::mark() const noexcept {
+  Mark mark;
+  mark.next_ = frames_[depth_].next;
+  mark.at_ = at_;
+  mark.depth_ = depth_;
+  mark.ends_ = ends_size_;
+  mark.count_ = frames_[depth_].count;
+  return mark;
+}
+
+template <bool kIsDBus>
+void BasicBuilder<kIsDBus>::rewind(const Mark& mark) noexcept {
+  depth_ = mark.depth_;
+  at_ = mark.at_;
+  ends_size_ = mark.ends_;
+  frames_[depth_].next = mark.next_;
+  frames_[depth_].count = mark.count_;
+  error_ = WriteError::None;
+}
+
+template <bool kIsDBus>
 bool BasicBuilder<kIsDBus>::add_view(const View& value) noexcept {
   if (wanted() != value.type().text()) return fail(WriteError::WrongType);
   const std::size_t bytes = value.bytes().size();
@@ -343,14 +378,9 @@ bool BasicBuilder<kIsDBus>::add_view(const View& value) noexcept {
   } else {
     const Shape shape = shape_at(value.type().data());
     if ((!is_other_order || shape.alignment() == 1) && value.is_normal_below(depth_)) {
-      if (!align(shape.alignment(), bytes)) return false;
-      if (bytes != 0) std::memcpy(data_ + at_, value.bytes().data(), bytes);
-      at_ += bytes;
-      Frame& frame = frames_[depth_];
-      if (frame.kind == Kind::Single) frame.next = "";
-      if (frame.kind == Kind::Sequence) frame.next = type_details::skip(frame.next);
-      if (shape.is_variable()) return finish_child(frame);
-      ++frame.count;
+      char* to = nullptr;
+      if (!add_room(bytes, to)) return false;
+      if (bytes != 0) std::memcpy(to, value.bytes().data(), bytes);
       return true;
     }
   }

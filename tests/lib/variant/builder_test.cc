@@ -211,5 +211,42 @@ TEST(Builder, AllocatesNothingIntoAReusedBuffer) {
   }
 }
 
+TEST(Builder, ComesBackToAMark) {
+  Output out;
+  Builder builder(out, Type("(sav)"));
+  builder.open();
+  builder.add_text("kept");
+  builder.open();
+  builder.open_variant(Type("u")) && builder.add_uint32(1) && builder.close();
+  const auto mark = builder.mark();
+  EXPECT_TRUE(builder.open_variant(Type("(sas)")) && builder.open() && builder.add_text("forgotten") && builder.open());
+  EXPECT_FALSE(builder.add_text("\xFF"));
+  EXPECT_EQ(builder.error(), WriteError::NotText);
+  EXPECT_FALSE(builder.close());
+  builder.rewind(mark);
+  EXPECT_EQ(builder.error(), WriteError::None);
+  EXPECT_EQ(builder.children_so_far(), 1u);
+  builder.open_variant(Type("u")) && builder.add_uint32(2) && builder.close();
+  EXPECT_TRUE(builder.close() && builder.close());
+  const std::string bytes(builder.end().bytes());
+  EXPECT_EQ(bytes, Writer<"(sav)">::write(out, "kept", elements(std::uint32_t{1}, std::uint32_t{2})).bytes());
+}
+
+TEST(Builder, LeavesRoomForBytesOfTheCallers) {
+  char memory[8 + 4 + 1];  // no byte more than needed
+  Output out{std::span<char>(memory)};
+  Builder builder(out, Type("(yuay)"));
+  builder.open();
+  builder.add_byte(7);
+  char* to = nullptr;
+  ASSERT_TRUE(builder.add_room(4, to));
+  EXPECT_EQ(to, memory + 4);
+  std::memcpy(to, "\1\0\0\0", 4);
+  ASSERT_TRUE(builder.add_room(5, to));
+  std::memcpy(to, "bytes", 5);
+  EXPECT_FALSE(builder.add_room(1, to));  // the tuple is complete
+  EXPECT_EQ(builder.error(), WriteError::WrongType);
+}
+
 }  // namespace
 }  // namespace tare::variant
