@@ -33,7 +33,7 @@ _WEIGHED_OF = {"site_sizes": _WEIGHED, "claimed": frozenset(("blocks",))}
 # 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7.
 Grain = Literal["stack", "line"]
 _FOLDED = ("site_sizes", "chains", "written", "recreated")
-_MOMENT_TABLES = ("moments", "moment_blocks")
+_MOMENT_TABLES = ("moments", "moment_blocks", "pointer_words")
 # Tables that one walk over the trace makes together: by what the progress line says.
 _WALKS = {
     "reading reports": ("reports", "pools", "pool_memory", "pool_blocks", "claimed"),
@@ -102,6 +102,8 @@ class CoreSource:
                 return self._walk_for(walk)[name]
         if name in _MOMENT_TABLES:
             return self._make_moment_tables()[name]
+        if name == "twins":
+            return self._make_twins()
         if self._grain == "line" and name in _FOLDED:
             self._make_sites()
             return self._recording.line_table(name)
@@ -126,6 +128,17 @@ class CoreSource:
             for warning in warnings:
                 print(f"tare: {warning}", file=sys.stderr)
         return self._moment_tables
+
+    def _make_twins(self) -> _core.Table:
+        by_line = self._grain == "line"
+        if by_line:
+            self._make_sites()
+        with Progress("tare: pairing blocks") as progress:
+            (table,), warnings = self._recording.twin_tables(by_line, _progress(progress))
+            progress.clear()
+        for warning in warnings:
+            print(f"tare: {warning}", file=sys.stderr)
+        return table
 
     def _walk_for(self, walk: str) -> dict[str, _core.Table]:
         if walk not in self._walked:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from tare.database import TableSource, TableStore
     from tare.ledger import Finding, Ledger
+    from tare.lenses.lens import Lens
     from tare.names import NameSource
 
     class Source(TableSource, NameSource, Protocol):
@@ -120,6 +121,21 @@ class Recording:
         stacks = dict(self.database.rows(f"select site_id, stack_id from sites where site_id in ({listed})"))
         self.names.prepare_stacks(stacks.values(), self.source.depth)
         return {site_id: self.names.stack(stack_id, self.source.depth) for site_id, stack_id in stacks.items()}
+
+    def findings(self, lens: Lens, *, by: str = "site_id", limit: int | None = None) -> list[Finding]:
+        """Those above the lens' threshold, their words complete: the ledger knows no names of other sites."""
+        from tare.lenses.lens import PARTNER
+
+        found = [each for each in self.ledger.findings(lens, by=by, limit=limit) if each.shown]
+        rows = {each.partner_row for each in found if each.partner_row is not None}
+        self.names.prepare(sorted(rows))
+        named = {row: str(self.names.at(row)) for row in rows}
+        return [
+            each._replace(remedy=each.remedy.replace(PARTNER, named.get(each.partner_row, "the other")))
+            if each.partner_row in named
+            else each
+            for each in found
+        ]
 
     def finding_frames(self, findings: Sequence[Finding]) -> list[Frame]:
         """The frame that names each finding's site; asked for in one batch."""

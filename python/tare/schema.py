@@ -295,6 +295,42 @@ high_water_bytes int one more than the offset of the last byte ever written; nul
         note="Empty without --snapshots or --content.",
     ),
     Table(
+        "pointer_words",
+        "a kind of allocation at a moment: pointers in its blocks, and what 4-byte ones would leave of a block",
+        _columns("""
+moment int moments.moment
+shape_id int site_sizes.shape_id
+stack_id int where they were allocated: stacks.stack_id
+requested_bytes int asked for, a block
+blocks real blocks that were looked at; multiplied by their weight, as are the three sums below
+words real 8-byte words in them
+start_pointers real words that hold the first address of a live block
+interior_pointers real words that hold an address inside a live block
+most_pointers int of both, in the block that has most
+fields int pointers that a block has room for: most_pointers up to 512 bytes, else their mean
+packed_bytes int what would be asked for with 4 bytes for each of those, padded, a block
+packed_gross_bytes int what that would take with its header; null: no model of the allocator
+"""),
+        note="Empty without --snapshots or --content, and of samples.",
+    ),
+    Table(
+        "twins",
+        "pairs of blocks, one of each of two kinds, that were allocated one after the other and freed together",
+        _columns("""
+first_shape_id int the kind allocated first: site_sizes.shape_id
+first_stack_id int its stack: stacks.stack_id
+second_shape_id int the kind allocated next
+second_stack_id int its stack
+pairs int how many
+end_pairs int of them, never freed
+apart_gross_bytes int what a pair takes, headers included
+joined_bytes int what one block for both would ask for
+joined_gross_bytes int what that would take with its header; null: no model of the allocator
+"""),
+        note="Only kinds whose stacks are paired in half of the blocks of either. Made by a walk over the whole trace, only when a\nstatement names it.",
+        heavy=True,
+    ),
+    Table(
         "reports",
         "a report of the program (tare/reporter.h): this block belongs to that path",
         _columns("""

@@ -165,16 +165,7 @@ std::pair<std::vector<PyTable>, std::vector<std::string>> walk_for_tables(
   return {std::move(tables), std::move(found.warnings)};
 }
 
-std::pair<std::vector<PyTable>, std::vector<std::string>> moment_tables(Recording& recording, bool by_line) {
-  auto made = [&] {
-    nb::gil_scoped_release released;
-    return recording.moment_tables(by_line ? Recording::Grain::Line : Recording::Grain::Stack);
-  }();
-  Recording::ProgramTables found = value_or_raise(std::move(made));
-  std::vector<PyTable> tables;
-  for (auto& table : found.tables) tables.push_back({std::move(table)});
-  return {std::move(tables), std::move(found.warnings)};
-}
+Recording::Grain grain_of(bool by_line) { return by_line ? Recording::Grain::Line : Recording::Grain::Stack; }
 
 }  // namespace
 
@@ -202,7 +193,18 @@ void bind_recording(nb::module_& module) {
             return walk_for_tables([&] { return recording.observation_tables(reporting(progress)); });
           },
           nb::arg("progress"))
-      .def("moment_tables", moment_tables, nb::arg("by_line"))
+      .def(
+          "moment_tables",
+          [](Recording& recording, bool by_line) {
+            return walk_for_tables([&] { return recording.moment_tables(grain_of(by_line)); });
+          },
+          nb::arg("by_line"))
+      .def(
+          "twin_tables",
+          [](Recording& recording, bool by_line, const Progress& progress) {
+            return walk_for_tables([&] { return recording.twin_tables(grain_of(by_line), reporting(progress)); });
+          },
+          nb::arg("by_line"), nb::arg("progress"))
       .def("list_blocks", list_blocks, nb::arg("sink"), nb::arg("progress"));
   module.def("open", open, nb::arg("path"), nb::arg("at_ns").none(), nb::arg("progress"));
   module.def("size_models", size_models);

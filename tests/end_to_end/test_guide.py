@@ -152,3 +152,11 @@ def unclassified_percent(tree: str) -> float:
 def test_reporters_make_dark_matter_visible(guide: Path) -> None:
     assert unclassified_percent(output(guide / "07-dark-matter/before")) > 50
     assert unclassified_percent(output(guide / "07-dark-matter/after")) < 7
+
+
+def test_twin_blocks_are_twins(guide: Path, tare: Tare) -> None:
+    before, after = (tare.record(guide / "04-twin-blocks" / version) for version in ("before", "after"))
+    (twins,) = (f for f in tare.report(before, "--lens", "twins")["findings"] if "Symbol" in (f["function"] or ""))
+    assert "Symbol" in twins["remedy"].split(" allocates", 1)[0], "the other site is named"
+    assert twins["bytes_peak"] > 1_000_000
+    assert not [f for f in tare.report(after, "--lens", "twins")["findings"] if "Symbol" in (f["function"] or "")]

@@ -51,5 +51,11 @@ def looked_into(busy: Handmade) -> Handmade:
     name = busy.stack("copy_name@/src/names.c:14", "main@/src/main.c:9")
     names = busy.blocks(name, 200, 200, total=400, peak=300, end=300)
     busy.moment("peak", [(names, 0x10000 + 208 * i, {"digest": i % 3}) for i in range(300)])
-    busy.moment("exit", [(names, 0x10000 + 208 * i, {"digest": i % 3, "lost": i >= 100}) for i in range(300)])
+    busy.moment(
+        "exit",
+        [(names, 0x10000 + 208 * i, {"digest": i % 3, "lost": i >= 100, "last_write_ns": 0}) for i in range(300)],
+    )
+    node = busy.tables["site_sizes"][2]
+    busy.pointers(1, 2, pointers=30_000, fields=2, packed=16, packed_gross=32)
+    busy.twins(names, node["shape_id"], pairs=400, end_pairs=300, joined_gross=230)
     return busy

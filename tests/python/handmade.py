@@ -111,9 +111,34 @@ class Handmade:
             self.tables["moment_blocks"].append(
                 {"moment": moment, "shape_id": shape_id, "address": address, "weight": 1.0, **copied, **seen, **columns}
             )
-        self.tables["moments"].append({"moment": moment, "kind": kind, "blocks": len(blocks), "gross_bytes": gross})
+        time_ns = PROCESS["duration_ns"] if kind == "exit" else PROCESS["peak_time_ns"]
+        self.tables["moments"].append(
+            {"moment": moment, "kind": kind, "blocks": len(blocks), "gross_bytes": gross, "time_ns": time_ns}
+        )
         self._process.setdefault("moments", 0)
         self._process["moments"] += 1
+
+    def pointers(
+        self, moment: int, shape: int, *, pointers: float, fields: int, packed: int, packed_gross: int
+    ) -> None:
+        """One row of pointer_words: of all blocks that the shape had at the peak."""
+        sizes = self.tables["site_sizes"][shape]
+        self.tables["pointer_words"].append(
+            {"moment": moment, "shape_id": shape, "stack_id": sizes["stack_id"], "requested_bytes": sizes["requested_bytes"],
+             "blocks": sizes["peak_blocks"], "words": sizes["peak_blocks"] * (sizes["requested_bytes"] // 8),
+             "start_pointers": pointers, "interior_pointers": 0.0, "most_pointers": fields, "fields": fields,
+             "packed_bytes": packed, "packed_gross_bytes": packed_gross}
+        )  # fmt: skip
+
+    def twins(self, first: int, second: int, *, pairs: int, end_pairs: int = 0, joined_gross: int | None) -> None:
+        """One row of twins, of two shapes."""
+        one, other = (self.tables["site_sizes"][shape] for shape in (first, second))
+        apart = sum(each["usable_bytes"] + each["header_bytes"] for each in (one, other))
+        self.tables["twins"].append(
+            {"first_shape_id": first, "first_stack_id": one["stack_id"], "second_shape_id": second,
+             "second_stack_id": other["stack_id"], "pairs": pairs, "end_pairs": end_pairs, "apart_gross_bytes": apart,
+             "joined_bytes": one["requested_bytes"] + other["requested_bytes"], "joined_gross_bytes": joined_gross}
+        )  # fmt: skip
 
     def chain(self, stack: int, **columns: Any) -> None:
         zero = {c.name: 0 for c in schema.BY_NAME["chains"].columns}

@@ -54,11 +54,24 @@ def test_the_core_has_no_table_or_column_that_the_schema_forgets(trace: Path) ->
     recording.find_sites(8)
     walked = [name for names in _WALKS.values() for name in names]
     for table in schema.TABLES:
-        if table.name in ("blocks", "frames", "sites", "stack_sites", "size_classes", *walked, *_MOMENT_TABLES):
+        if table.name in (
+            "blocks",
+            "frames",
+            "sites",
+            "stack_sites",
+            "size_classes",
+            "twins",
+            *walked,
+            *_MOMENT_TABLES,
+        ):
             continue
         renamed = {"start": "start_address", "end": "end_address"} if table.name == "modules" else {}
         made = {renamed.get(name, name) for name, _ in recording.table(table.name).columns}
         assert made == {column.name for column in table.columns}, table.name
+    for tables, _ in (recording.moment_tables(False), recording.twin_tables(False, lambda *_: None)):
+        for made_table in tables:
+            columns = [column.name for column in schema.BY_NAME[made_table.name].columns]
+            assert [name for name, _ in made_table.columns] == columns, made_table.name
 
 
 def test_blocks_agree_with_the_small_tables(trace: Path) -> None:
@@ -93,7 +106,8 @@ def test_text_and_arrow_make_the_same_table(trace: Path, monkeypatch: pytest.Mon
 
 def test_folding_by_line_changes_no_sum(trace: Path) -> None:
     # What was seen at a moment near the peak is bounded by what was live at it, shape by shape: a line's bound is another.
-    exact = [lens.name for lens in lenses.load_all() if lens.needs != "moments"]
+    # Twins are pairs of sites: of lines they are other pairs.
+    exact = [lens.name for lens in lenses.load_all() if lens.needs != "moments" and lens.name != "twins"]
     by_stack, by_line = (Recording(CoreSource(str(trace), grain=grain), exact) for grain in ("stack", "line"))
     columns = [
         c.name

@@ -13,7 +13,20 @@ if TYPE_CHECKING:
 
 # Adding a lens: one file with a LENS, one name here. Tare lenses first (what is never written, then slop, then what the allocator adds), then those
 # whose bytes are only potential.
-NAMES = ("leaks", "duplicates", "unwritten", "slop", "headers", "growth", "churn", "recreated", "live-at-exit")
+NAMES = (
+    "leaks",
+    "duplicates",
+    "unwritten",
+    "slop",
+    "headers",
+    "growth",
+    "churn",
+    "recreated",
+    "twins",
+    "wide-pointers",
+    "hoards",
+    "live-at-exit",
+)
 
 
 def load(name: str) -> Lens:

@@ -23,6 +23,10 @@ Evidence = dict[str, Any]
 Confidence = Literal["high", "medium", "low"]
 
 
+# In a remedy: the line of the site whose `partner_row` is among the evidence, where a finding is about two sites.
+PARTNER = "$partner"
+
+
 class Advice(NamedTuple):
     """What to do at a site, and how sure the lens is that it helps."""
 

@@ -26,6 +26,8 @@ _LENS_MEASURES = {
     "copied": ("bytes_total",),
     "calls": ("bytes_total",),
     "end": ("bytes_end",),
+    "kept": ("bytes_peak", "bytes_end"),
+    "pairs": ("bytes_peak", "bytes_total"),
     "unwritten": ("bytes_peak", "bytes_total"),
 }
 

@@ -66,10 +66,7 @@ def findings(recording: Recording, chosen: Sequence[Lens]) -> list[dict[str, Any
     """Every finding of the chosen lenses (none: of all) above its lens' threshold, in the order of the lenses, best first."""
     names = {lens.name for lens in chosen}
     found = [
-        each
-        for lens in recording.ledger.lenses
-        if not names or lens.name in names
-        for each in recording.ledger.findings(lens)
+        each for lens in recording.ledger.lenses if not names or lens.name in names for each in recording.findings(lens)
     ]
     stacks = recording.site_stacks(sorted({each.site_id for each in found}))
     frames = recording.finding_frames(found)

@@ -129,8 +129,13 @@ def amount(finding: Finding, lens: Lens) -> str:
         return f"{human_bytes(copied)} copied" if copied else f"{human_count(finding.calls)} steps"
     if lens.unit == "calls":
         return f"{human_count(finding.calls)} calls"
+    if lens.unit == "pairs":
+        saved = finding.bytes_peak or 0
+        return human_bytes(saved) if saved >= 4096 else f"{human_count(finding.calls)} pairs"
     if lens.unit == "unwritten":
         return human_bytes(finding.bytes_peak) if finding.bytes_peak else f"{human_count(finding.calls)} calls"
+    if lens.unit == "kept":
+        return human_bytes(max(finding.bytes_peak or 0, finding.bytes_end or 0))
     if lens.unit == "end":
         return human_bytes(finding.bytes_end or 0)
     return human_bytes(finding.bytes_peak or 0)

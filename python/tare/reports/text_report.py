@@ -60,7 +60,7 @@ def _lens_report(recording: Recording, lens: Lens, limit: int, style: Style, wid
 
 def _findings(recording: Recording, lens: Lens, limit: int, style: Style, width: int) -> Iterator[str]:
     # As the summary of the run has them, in the same order and words; the stacks behind a line are counted here only.
-    found = [finding for finding in recording.by_line.ledger.findings(lens, by="site_row") if finding.shown]
+    found = recording.by_line.findings(lens, by="site_row")
     every = recording.ledger.findings(lens, by="site_row", all_claims="all")
     sites = {finding.site_row: finding.sites for finding in every}
     found = [finding._replace(sites=sites.get(finding.site_row, 1)) for finding in found]

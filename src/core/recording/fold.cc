@@ -226,6 +226,14 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
   return folded;
 }
 
+namespace {
+
+Column& column_of(Table& table, std::string_view name) {
+  return *std::find_if(table.columns.begin(), table.columns.end(), [&](const Column& one) { return one.name == name; });
+}
+
+}  // namespace
+
 void put_line_shapes(const Table& folded_shapes, const Table& folded_sizes, Tables& tables) {
   std::unordered_map<std::int64_t, std::int64_t> line_shape;
   const std::vector<std::int64_t>& shapes = folded_shapes["shape_id"].ints;
@@ -233,18 +241,16 @@ void put_line_shapes(const Table& folded_shapes, const Table& folded_sizes, Tabl
     line_shape.emplace(shapes[row], folded_shapes["line_shape_id"].ints[row]);
   }
   for (Table& table : tables.tables) {
-    if (table.name != "moment_blocks") continue;
-    Column* shape = nullptr;
-    Column* stack = nullptr;
-    for (Column& column : table.columns) {
-      if (column.name == "shape_id") shape = &column;
-      if (column.name == "stack_id") stack = &column;
-    }
-    for (std::size_t row = 0; row < shape->ints.size(); ++row) {
-      const auto known = line_shape.find(shape->ints[row]);
-      if (known == line_shape.end()) continue;  // a shape without events: damage
-      shape->ints[row] = known->second;
-      stack->ints[row] = folded_sizes["stack_id"].ints[static_cast<std::size_t>(known->second)];
+    for (const std::string prefix : {"", "first_", "second_"}) {
+      if (table.find(prefix + "shape_id") == nullptr) continue;
+      Column& shape = column_of(table, prefix + "shape_id");
+      Column& stack = column_of(table, prefix + "stack_id");
+      for (std::size_t row = 0; row < shape.ints.size(); ++row) {
+        const auto known = line_shape.find(shape.ints[row]);
+        if (known == line_shape.end()) continue;  // a shape without events: damage
+        shape.ints[row] = known->second;
+        stack.ints[row] = folded_sizes["stack_id"].ints[static_cast<std::size_t>(known->second)];
+      }
     }
   }
 }

@@ -12,7 +12,8 @@ namespace tare::core {
 // makes them.
 Tables fold_by_line(const Tables& replayed, const Tables& sites);
 
-// Puts the folded shapes and their stacks in the place of those that `tables`' moment_blocks name.
+// Puts the folded shapes and their stacks in the place of those that the columns shape_id and stack_id of `tables`
+// name, also those with first_ and second_ before them.
 void put_line_shapes(const Table& folded_shapes, const Table& folded_sizes, Tables& tables);
 
 }  // namespace tare::core

@@ -3,7 +3,9 @@
 
 #include "core/recording/fold.h"
 #include "core/recording/inherited.h"
+#include "core/recording/pointer_words.h"
 #include "core/recording/size_classes.h"
+#include "core/recording/twin_pairs.h"
 #include "core/recording/written_sites.h"
 #include "core/replay/fresh_tables.h"
 #include "core/replay/moment_tables.h"
@@ -11,6 +13,7 @@
 #include "core/replay/program_reports.h"
 #include "core/replay/replay.h"
 #include "core/replay/table_cache.h"
+#include "core/replay/twins.h"
 #include "trace/finish_leftover.h"
 
 namespace tare::core {
@@ -66,6 +69,7 @@ struct Recording::State {
   std::shared_ptr<const Tables> replayed;
   std::shared_ptr<const Tables> sites;
   std::shared_ptr<const Tables> lines;
+  std::optional<Table> twins;  // as one walk made them, by stack
   std::vector<std::string> warnings;
   trace::Dictionary dictionary;
   std::unique_ptr<Names> names;
@@ -166,19 +170,45 @@ Result<Recording::ProgramTables> Recording::observation_tables(const trace::Repl
   return result;
 }
 
+Result<std::shared_ptr<const Table>> Recording::put_grain(Grain grain, Tables& tables) {
+  if (grain == Grain::Stack) return table("site_sizes");
+  auto sizes = line_table("site_sizes");
+  const auto folded = line_table("folded_shapes");
+  if (!sizes || !folded) return Error{ErrorKind::Internal, "tables are asked for by line before there are sites"};
+  put_line_shapes(*folded, *sizes, tables);
+  return sizes;
+}
+
 Result<Recording::ProgramTables> Recording::moment_tables(Grain grain) {
   auto opened = trace::open_trace(state_->path);
   if (!opened) return opened.error();
   ProgramTables result;
   Tables made;
   if (const Status read = make_moment_tables(*opened, made); !read) result.warnings.push_back(read.error().message);
-  if (grain == Grain::Line) {
-    const auto sizes = line_table("site_sizes");
-    const auto folded = line_table("folded_shapes");
-    if (!sizes || !folded) return Error{ErrorKind::Internal, "moments are asked for by line before there are sites"};
-    put_line_shapes(*folded, *sizes, made);
-  }
+  if (const auto sizes = put_grain(grain, made); !sizes) return sizes.error();
+  made.put(pointer_words_table(made["moment_blocks"], model_of(*state_->replayed)));
   for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
+  return result;
+}
+
+Result<Recording::ProgramTables> Recording::twin_tables(Grain grain, const trace::ReplayProgress& progress) {
+  ProgramTables result;
+  if (!state_->twins) {  // a report asks in both grains
+    auto opened = trace::open_trace(state_->path);
+    if (!opened) return opened.error();
+    std::vector<std::string> warnings;  // said when the tables were made
+    const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
+    Twins twins(opened->dictionary(), opened->info(), inherited ? &*inherited : nullptr);
+    if (const Status read = opened->replay_into(twins, progress); !read)
+      result.warnings.push_back(read.error().message);
+    state_->twins = twins.finish();
+  }
+  Tables made;
+  made.put(*state_->twins);
+  const auto sizes = put_grain(grain, made);
+  if (!sizes) return sizes.error();
+  result.tables.push_back(std::make_shared<const Table>(
+      twin_pairs_table(std::move(made.tables.front()), **sizes, model_of(*state_->replayed))));
   return result;
 }
 

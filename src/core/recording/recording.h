@@ -62,10 +62,12 @@ class Recording {
   // Walks the trace once more for what was seen of blocks' contents: table observations.
   Result<ProgramTables> observation_tables(const trace::ReplayProgress& progress) const;
 
-  // moments and moment_blocks, and as warnings what of them couldn't be read. By line (after find_sites()) their shapes
-  // and stacks are those of line_table("site_sizes").
+  // By line (after find_sites()) the shapes and stacks of what follows are those of line_table("site_sizes").
   enum class Grain : std::uint8_t { Stack, Line };
+  // moments, moment_blocks and pointer_words, and as warnings what of them couldn't be read.
   Result<ProgramTables> moment_tables(Grain grain);
+  // Walks the trace once more for pairs of blocks that live and die together: table twins.
+  Result<ProgramTables> twin_tables(Grain grain, const trace::ReplayProgress& progress);
 
   // Return addresses of a stack, innermost first, at most `depth`.
   std::vector<trace::RowId> stack_rows(trace::StackId stack, std::size_t depth) const;
@@ -74,6 +76,8 @@ class Recording {
 
  private:
   struct State;
+  // site_sizes in that grain; puts its shapes into `tables`.
+  Result<std::shared_ptr<const Table>> put_grain(Grain grain, Tables& tables);
   explicit Recording(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

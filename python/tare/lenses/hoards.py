@@ -1,0 +1,95 @@
+"""Hoards: blocks that are kept for long without being written to."""
+
+from __future__ import annotations
+
+from tare.lenses.lens import Advice, Evidence, Lens
+from tare.lenses.used_moments import USED
+from tare.units import duration, human_bytes, human_count, percent, plural
+
+# Long: half of what the program has lived by then, and at least so much. `last_write_ns` is the first moment at which a
+# block was seen as it is now. Of a site that still makes blocks (a table that grows) too few are old for a hoard.
+LEAST_IDLE_NS = 100_000_000
+
+_CLAIMS = f"""
+with {USED},
+seen as (
+  select u.kind, b.shape_id, b.stack_id, b.usable_bytes + b.header_bytes as gross,
+         m.time_ns - b.last_write_ns as idle_ns,
+         case when m.time_ns - coalesce(b.last_write_ns, m.time_ns) >= greatest({LEAST_IDLE_NS}, 0.5 * m.time_ns)
+              then 1 else 0 end as still
+  from moment_blocks b join used u on u.moment = b.moment join moments m on m.moment = b.moment
+  where coalesce(b.reachable, 'start') <> 'no'
+),
+shaped as (
+  select shape_id, min(stack_id) as stack_id,
+         sum(case when kind = 'peak' then still * gross else 0 end) as bytes_peak,
+         sum(case when kind = 'exit' then still * gross else 0 end) as bytes_end,
+         sum(case when kind = 'peak' then still else 0 end) as peak_still,
+         sum(case when kind = 'exit' then still else 0 end) as end_still,
+         sum(case when kind = 'peak' then 1 else 0 end) as peak_held, sum(case when kind = 'exit' then 1 else 0 end) as end_held,
+         min(case when still = 1 then idle_ns end) as idle_ns
+  from seen group by shape_id
+)
+select s.shape_id, s.stack_id, s.peak_still as blocks,
+       least(s.bytes_peak, z.gross_peak) as bytes_peak, least(s.bytes_end, z.gross_end) as bytes_end,
+       greatest(least(s.bytes_peak, z.gross_peak), least(s.bytes_end, z.gross_end)) as bytes_total,
+       (z.usable_bytes + z.header_bytes) * coalesce(s.idle_ns, 0) * greatest(s.peak_still, s.end_still) as byte_ns,
+       z.total_blocks as calls, greatest(s.peak_still, s.end_still) as kept, s.peak_still, s.end_still,
+       s.peak_held, s.end_held, s.idle_ns,
+       case when s.end_still > 0 then z.total_blocks - z.end_blocks else 0 end as gone
+from shaped s
+join (select shape_id, usable_bytes, header_bytes, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
+             (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, end_blocks from site_sizes) z
+  on z.shape_id = s.shape_id
+"""
+
+
+def _share(evidence: Evidence) -> tuple[float, float]:
+    """Unchanged blocks and all of the site, at the moment that has more of them."""
+    if evidence["end_still"] >= evidence["peak_still"]:
+        return evidence["end_still"], evidence["end_held"]
+    return evidence["peak_still"], evidence["peak_held"]
+
+
+def _advise(evidence: Evidence) -> Advice:
+    kept, gone = evidence["kept"], evidence["gone"]
+    if not kept:
+        return Advice("None of these was unchanged for long", "low")
+    returned = max(evidence["bytes_peak"], evidence["bytes_end"])
+    reused = (
+        f"{human_count(gone)} others from here came and went meanwhile: those that are kept don't serve them"
+        if gone >= kept
+        else "nothing from here came and went: look who reads them, and build them when somebody does"
+    )
+    return Advice(
+        f"Drop them, or build them when they are asked for (a tare::MemoryPressure call-back that empties the cache): "
+        f"{plural(kept, 'block')} lay unchanged for {duration(evidence['idle_ns'])} and more, "
+        f"{percent(*_share(evidence), 0)} of the site's; returns up to "
+        f"{human_bytes(returned)}; {reused}",
+        "medium" if gone >= kept else "low",
+    )
+
+
+LENS = Lens(
+    name="hoards",
+    question="Which sites keep blocks that nobody has written to for long?",
+    why="A cache that isn't used is memory that nobody else has; a recycling cache is often slower than malloc besides.",
+    threshold="1 % of gross at the peak or at the end, and 64 KiB, unchanged for half of the program's life and 100 ms, nine in "
+    "ten of the site's blocks: a hoard is kept whole",
+    false_positives="Whoever only reads isn't seen: tables, texts and trees that are built once and looked at all the time are "
+    "unchanged, too. Hence nothing of it counts as tare, and the finding asks who reads them. A write of what stood "
+    "there already isn't one. Times are those of the looks at the heap: at candidates for the peak, when asked for, at the exit.",
+    remedy="Drop what wasn't used, bound the cache, empty it under memory pressure, build on first use.",
+    weight="potential",
+    sampling="unavailable",
+    tables=("site_sizes", "moments", "moment_blocks"),
+    claims=_CLAIMS,
+    evidence={name: f"sum({name})" for name in ("kept", "peak_still", "end_still", "peak_held", "end_held", "gone")}
+    | {"idle_ns": "min(idle_ns)"},
+    shown="(bytes_peak >= greatest(65536, 0.01 * $gross_peak) and peak_still >= 0.9 * peak_held)"
+    " or (bytes_end >= greatest(65536, 0.01 * $gross_end) and end_still >= 0.9 * end_held)",
+    order="bytes_end, bytes_peak, byte_ns",
+    unit="kept",
+    advise=_advise,
+    needs="moments",
+)

@@ -1,0 +1,81 @@
+"""Twins: blocks of two sites that are always made together and freed together."""
+
+from __future__ import annotations
+
+from tare.lenses.lens import PARTNER, Advice, Evidence, Lens
+from tare.units import exact, human_bytes, human_count, percent
+
+# A site's partner is the one it has most pairs with. How many of a kind's pairs stood at the peak isn't counted; both
+# blocks of a pair live as long, so that it's their kinds' share of then.
+_CLAIMS = """
+with sited as (
+  select t.*, f.site_id as site_id, s.site_id as partner_id
+  from twins t join stack_sites f on f.stack_id = t.first_stack_id join stack_sites s on s.stack_id = t.second_stack_id
+  where f.site_id <> s.site_id
+),
+counted as (select site_id, partner_id, sum(pairs) as pairs from sited group by site_id, partner_id),
+best as (select site_id, max_by(partner_id, pairs) as partner_id from counted group by site_id),
+made as (
+  select s.site_id, sum(z.total_blocks) as blocks
+  from site_sizes z join stack_sites s on s.stack_id = z.stack_id group by s.site_id
+),
+sized as (
+  select t.site_id, t.partner_id, t.first_stack_id, t.pairs, t.end_pairs, t.apart_gross_bytes - t.joined_gross_bytes as saved,
+         t.apart_gross_bytes, t.joined_gross_bytes, f.requested_bytes as first_bytes, s.requested_bytes as second_bytes,
+         t.pairs * least(f.peak_blocks / f.total_blocks, s.peak_blocks / s.total_blocks) as peak_pairs,
+         f.byte_ns / f.total_blocks / (f.usable_bytes + f.header_bytes) as lifetime_ns
+  from sited t join best b on b.site_id = t.site_id and b.partner_id = t.partner_id
+  join site_sizes f on f.shape_id = t.first_shape_id join site_sizes s on s.shape_id = t.second_shape_id
+  where f.total_blocks > 0 and s.total_blocks > 0
+)
+select cast(null as bigint) as shape_id, z.first_stack_id as stack_id, z.peak_pairs as blocks,
+       z.saved * z.peak_pairs as bytes_peak, z.saved * z.end_pairs as bytes_end, z.saved * z.pairs as bytes_total,
+       z.saved * z.pairs * z.lifetime_ns as byte_ns, z.pairs as calls,
+       z.first_bytes, z.second_bytes, z.apart_gross_bytes, z.joined_gross_bytes, f.blocks as first_blocks, s.blocks as second_blocks,
+       t.site_row as partner_row
+from sized z join made f on f.site_id = z.site_id join made s on s.site_id = z.partner_id
+join sites t on t.site_id = z.partner_id
+"""
+
+
+def _advise(evidence: Evidence) -> Advice:
+    pairs, first, second = evidence["calls"], evidence["first_blocks"], evidence["second_blocks"]
+    share = min(pairs / first, pairs / second)
+    sizes = f"{exact(evidence['first_bytes'])} + {exact(evidence['second_bytes'])} bytes"
+    joined, apart = evidence["joined_gross_bytes"], evidence["apart_gross_bytes"]
+    taken = f", which take {exact(apart)} apart and {exact(joined)} joined" if joined is not None else ""
+    at_peak = evidence["bytes_peak"] or 0
+    saves = f"saves {human_bytes(at_peak)} at the peak and " if at_peak >= 1 else "saves no memory at the peak, but "
+    return Advice(
+        f"Make it one block with what {PARTNER} allocates, that behind this (AtomTable and Bytes do so for texts and bytes, "
+        f"variant for values): {percent(share, 1, 0)} of both are allocated and freed as pairs, mostly of {sizes}{taken}; "
+        f"{saves}{human_count(pairs)} mallocs and frees",
+        "high" if share >= 0.99 else "medium",
+    )
+
+
+LENS = Lens(
+    name="twins",
+    question="Which two sites are always allocated together and freed together?",
+    why="Two blocks that live and die as one pay two headers, two roundings and two calls each way, and lie apart in the cache.",
+    threshold="at least 90 % of both sites' blocks are such pairs, because below some live without the other; and 0.5 % of gross at the "
+    "peak (a page at least), or 1,000 pairs and 1 % of all calls",
+    false_positives="A part that is replaced later, or that a library allocates and frees. Pairs that are never freed were only made "
+    "together. Sizes that vary need the length before the first allocation.",
+    remedy="One block: the second part behind the first, as AtomTable, Bytes and variant have it; or inside it where its size is fixed.",
+    weight="potential",
+    sampling="unavailable",
+    tables=("site_sizes", "twins", "sites", "stack_sites"),
+    claims=_CLAIMS,
+    evidence={
+        name: f"max_by({name}, calls)"
+        for name in ("first_bytes", "second_bytes", "apart_gross_bytes", "joined_gross_bytes", "partner_row")
+    }
+    | {"first_blocks": "max(first_blocks)", "second_blocks": "max(second_blocks)"},
+    shown="calls >= 0.9 * first_blocks and calls >= 0.9 * second_blocks and (bytes_peak >= greatest(4096, 0.005 * $gross_peak)"
+    " or (calls >= 1000 and calls >= 0.01 * $calls_total))",
+    order="bytes_peak, calls",
+    unit="pairs",
+    advise=_advise,
+    guide="04-twin-blocks",
+)

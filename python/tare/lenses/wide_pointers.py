@@ -1,0 +1,77 @@
+"""Wide pointers: what 4-byte pointers would leave of blocks that are full of 8-byte ones."""
+
+from __future__ import annotations
+
+from tare.lenses.lens import Advice, Evidence, Lens
+from tare.lenses.used_moments import USED
+from tare.units import human_bytes, percent
+
+# Without a model of the allocator its rounding isn't known: then what the request shrinks by is all there is to say.
+_CLAIMS = f"""
+with {USED},
+sized as (
+  select u.kind, p.shape_id, p.stack_id, p.blocks, p.words, p.start_pointers + p.interior_pointers as pointers,
+         p.blocks * (p.requested_bytes - p.packed_bytes) as padded,
+         p.blocks * greatest(0, z.gross - coalesce(p.packed_gross_bytes, z.gross - p.requested_bytes + p.packed_bytes)) as saved
+  from pointer_words p join used u on u.moment = p.moment
+  join (select shape_id, usable_bytes + header_bytes as gross from site_sizes) z on z.shape_id = p.shape_id
+),
+shaped as (
+  select shape_id, min(stack_id) as stack_id,
+         sum(case when kind = 'peak' then blocks else 0 end) as blocks,
+         sum(case when kind = 'peak' then words else 0 end) as words,
+         sum(case when kind = 'peak' then pointers else 0 end) as pointers,
+         sum(case when kind = 'peak' then padded else 0 end) as padded_bytes,
+         sum(case when kind = 'peak' then saved else 0 end) as bytes_peak,
+         sum(case when kind = 'exit' then saved else 0 end) as bytes_end
+  from sized group by shape_id
+)
+select s.shape_id, s.stack_id, s.blocks,
+       least(s.bytes_peak, z.gross_peak) as bytes_peak, least(s.bytes_end, z.gross_end) as bytes_end,
+       greatest(least(s.bytes_peak, z.gross_peak), least(s.bytes_end, z.gross_end)) as bytes_total,
+       case when z.gross_peak > 0 then z.byte_ns * least(1, s.bytes_peak / z.gross_peak) else 0 end as byte_ns,
+       z.total_blocks as calls, s.words, s.pointers, s.padded_bytes, z.requested_bytes
+from shaped s
+join (select shape_id, requested_bytes, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
+             (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, byte_ns from site_sizes) z
+  on z.shape_id = s.shape_id
+where s.pointers > 0 or s.bytes_end > 0
+"""
+
+
+def _advise(evidence: Evidence) -> Advice:
+    words, pointers = evidence["words"], evidence["pointers"]
+    if not pointers:
+        return Advice("Nothing here at the peak; what is left at the exit holds pointers", "low")
+    return Advice(
+        "Hold them in 4 bytes (CompressedPtr in tare/compressed_ptr.h where the blocks come from a Cage, gc::Member where they "
+        f"are collected, an Atom where they are strings): {percent(pointers, words, 0)} of the words here point to live blocks, "
+        f"half of which is {human_bytes(4 * pointers)}; types that need no padding for it shrink by "
+        f"{human_bytes(evidence['padded_bytes'])}, and {human_bytes(evidence['bytes_peak'])} is left of that by the size classes",
+        "medium" if evidence["requested_bytes"] <= 512 else "low",
+    )
+
+
+LENS = Lens(
+    name="wide-pointers",
+    question="How many words of the heap point to heap blocks, and what would 4-byte pointers save?",
+    why="A program that lives in 4 GiB needs 4 bytes to say where; nodes of lists, trees and graphs are little but pointers.",
+    threshold="1 % of gross at the peak, and a page: after padding and size classes, because half of the pointers' bytes "
+    "seldom come back (a node of 24 bytes with one pointer needs 24 bytes still)",
+    false_positives="Whatever looks like a pointer counts as one. A null isn't seen, so that up to 512 bytes all blocks of a "
+    "kind are taken to have as many pointers as the fullest of them, which overstates where one site makes several types. "
+    "Pointers to globals, code and other programs' memory aren't counted; types that a library or the kernel lays out can't change.",
+    remedy="CompressedPtr with blocks from a Cage, gc::Member for collected ones, 4-byte Atom handles for strings, or indices into "
+    "an array.",
+    weight="potential",
+    sampling="unavailable",
+    tables=("site_sizes", "moments", "pointer_words"),
+    claims=_CLAIMS,
+    evidence={name: f"sum({name})" for name in ("words", "pointers", "padded_bytes")}
+    | {"requested_bytes": "max_by(requested_bytes, bytes_peak)"},
+    shown="bytes_peak >= greatest(4096, 0.01 * $gross_peak)",
+    order="bytes_peak, bytes_end",
+    unit="bytes",
+    advise=_advise,
+    needs="moments",
+)

@@ -1,0 +1,60 @@
+"""Lenses on recorded programs: small ones whose waste is known to the byte, and real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Tare
+
+Build = Callable[..., Path]
+
+
+def findings(tare: Tare, trace: Path, lens: str) -> dict[str, dict[str, Any]]:
+    """Of one lens, by the function that is named."""
+    return {f["function"]: f for f in tare.report(trace, "--lens", lens)["findings"] if f["lens"] == lens}
+
+
+@pytest.fixture
+def keeping(tare: Tare, program: Build) -> Path:
+    return tare.record(program("keeping.c"), options=("--snapshots",))
+
+
+def test_pointers_of_a_tree_take_half_of_it(tare: Tare, keeping: Path) -> None:
+    found = findings(tare, keeping, "wide-pointers")
+    node = found["make_node"]
+    assert node["bytes_end"] == 19_999 * (48 - 32)  # glibc: 40 bytes take 48, the 24 that are left 32
+    assert "80% of the words" in node["remedy"]
+    assert "fill_cache" not in found
+    (row,) = tare.sql(keeping, "select max(fields) as fields, min(packed_bytes) as packed from pointer_words"
+                      " where requested_bytes = 40")  # fmt: skip
+    assert row == {"fields": 4, "packed": 24}
+
+
+def test_what_is_filled_once_is_a_hoard_and_what_is_reused_is_not(tare: Tare, keeping: Path) -> None:
+    found = findings(tare, keeping, "hoards")
+    assert found["fill_cache"]["bytes_end"] >= 0.9 * 512 * 8208
+    assert "work" not in found
+
+
+def test_of_python_on_malloc(tare: Tare) -> None:
+    code = "x = [{'id': i, 'tags': [i, i + 1]} for i in range(30000)]; import time; time.sleep(0.3)"
+    trace = tare.record("/usr/bin/python3", "-c", code, options=("--snapshots",), env={"PYTHONMALLOC": "malloc"})
+    (seen,) = tare.sql(
+        trace,
+        "select sum(p.words) as words, sum(start_pointers + interior_pointers) as pointers from pointer_words p"
+        " join moments m on m.moment = p.moment where m.kind = 'peak'",
+    )
+    assert 0.15 < seen["pointers"] / seen["words"] < 0.6  # a fifth to a half of Python's heap points into it
+    report = tare.report(trace)
+    assert {"twins", "wide-pointers", "hoards"} <= set(report["lenses_run"])
+    # a list's object and its array, a dictionary's object and its keys
+    twins = tare.sql(trace, "select sum(pairs) as pairs from twins")
+    assert twins[0]["pairs"] >= 30_000
+    for moment in ("peak", "end"):
+        assert report[moment]["gross_bytes"] == report[moment]["net_bytes"] + report[moment]["tare_bytes"]
+        assert report[moment]["net_bytes"] >= 0

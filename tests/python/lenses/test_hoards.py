@@ -1,0 +1,48 @@
+"""Hoards: on blocks of which is known when they changed."""
+
+from __future__ import annotations
+
+from handmade import Handmade
+from tare import lenses
+
+END_NS = 2_000_000_000  # of the handmade run
+
+
+def cache(made: Handmade, last_write_ns: list[int | None], total: float | None = None, **columns: object) -> None:
+    """As many blocks of 4,096 bytes, and when each got what it holds at the exit."""
+    blocks = len(last_write_ns)
+    shape = made.blocks(made.stack("keep@a.c:1"), 4096, 4104, total=total or blocks, peak=blocks, end=blocks)
+    made.moment("exit", [(shape, 8192 * i, {"last_write_ns": at, **columns}) for i, at in enumerate(last_write_ns)])
+
+
+def test_what_lies_unchanged_for_half_of_the_run_is_a_hoard(made: Handmade) -> None:
+    cache(made, [500_000_000] * 95 + [END_NS] * 5)
+    (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
+    assert finding.bytes_end == 95 * 4112
+    assert "95 blocks lay unchanged for 1.50 s" in finding.remedy
+    assert "95% of the site's" in finding.remedy
+    assert "look who reads them" in finding.remedy
+
+
+def test_others_that_come_and_go_meanwhile_say_that_it_serves_nobody(made: Handmade) -> None:
+    cache(made, [0] * 100, total=5000)
+    (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
+    assert "4,900 others" in finding.remedy
+    assert finding.confidence == "medium"
+
+
+def test_a_site_that_changes_what_it_keeps_uses_it(made: Handmade) -> None:
+    cache(made, [0] * 80 + [END_NS - 1] * 20)
+    assert made.recording().ledger.findings(lenses.load("hoards")) == []
+
+
+def test_a_site_that_still_grows_is_none(made: Handmade) -> None:
+    cache(made, [0] * 80 + [None] * 20)
+    assert made.recording().ledger.findings(lenses.load("hoards")) == []
+
+
+def test_blocks_seen_once_or_lost_are_none(made: Handmade) -> None:
+    cache(made, [None] * 100)
+    cache(made, [0] * 100, lost=True)
+    found = made.recording().ledger.findings(lenses.load("hoards"), all_claims="all")
+    assert [f.bytes_end for f in found] == [0]

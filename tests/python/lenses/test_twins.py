@@ -1,0 +1,52 @@
+"""Twins: on pairs that are known."""
+
+from __future__ import annotations
+
+from handmade import Handmade
+from tare import lenses
+
+
+def symbols(made: Handmade, pairs: int, texts: int = 1000) -> None:
+    """1,000 symbols of 16 bytes, of which `pairs` have a text of 20 that lives as long; half live at the peak."""
+    symbol = made.blocks(made.stack("new_symbol@a.c:1", "main@a.c:9"), 16, 24, total=1000, peak=500)
+    text = made.blocks(made.stack("copy_text@a.c:2", "main@a.c:9"), 20, 24, total=texts, peak=texts / 2)
+    made.twins(symbol, text, pairs=pairs, joined_gross=48)
+
+
+def test_a_pair_saves_what_one_block_takes_less(made: Handmade) -> None:
+    symbols(made, pairs=1000)
+    (finding,) = made.recording().findings(lenses.load("twins"))
+    assert finding.bytes_peak == 500 * (32 + 32 - 48)
+    assert finding.bytes_total == 1000 * 16
+    assert finding.calls == 1000
+    assert "copy_text (a.c:2)" in finding.remedy, "the other site has a name"
+    assert "100% of both" in finding.remedy
+    assert "64 apart and 48 joined" in finding.remedy
+    assert finding.confidence == "high"
+
+
+def test_both_must_be_paired_in_nine_of_ten(made: Handmade) -> None:
+    symbols(made, pairs=890)
+    assert made.recording().findings(lenses.load("twins")) == []
+    other = Handmade()
+    symbols(other, pairs=1000, texts=1200)
+    assert other.recording().findings(lenses.load("twins")) == []
+
+
+def test_without_a_model_only_the_calls_are_known(made: Handmade) -> None:
+    one = made.blocks(made.stack("f@a.c:1"), 16, 24, total=2000, peak=1)
+    other = made.blocks(made.stack("g@a.c:2"), 16, 24, total=2000, peak=1)
+    made.twins(one, other, pairs=2000, joined_gross=None)
+    (finding,) = made.recording().findings(lenses.load("twins"))
+    assert finding.bytes_peak is None
+    assert finding.shown
+    assert "saves no memory at the peak, but 2,000 mallocs" in finding.remedy
+
+
+def test_the_most_frequent_partner_is_named(made: Handmade) -> None:
+    symbols(made, pairs=1000)
+    rare = made.blocks(made.stack("note@a.c:3", "main@a.c:9"), 16, 24, total=10, peak=1)
+    made.twins(0, rare, pairs=10, joined_gross=48)
+    (finding,) = made.recording().findings(lenses.load("twins"))
+    assert "copy_text" in finding.remedy
+    assert finding.calls == 1000

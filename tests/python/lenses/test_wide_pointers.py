@@ -1,0 +1,46 @@
+"""Wide pointers: on kinds whose pointers are known."""
+
+from __future__ import annotations
+
+from handmade import Handmade
+from tare import lenses
+
+
+def nodes(made: Handmade, packed: int, packed_gross: int, kinds: tuple[str, ...] = ("peak", "exit")) -> None:
+    """1,000 nodes of 40 bytes, two of their five words pointers."""
+    shape = made.blocks(made.stack("new_node@a.c:1"), 40, 40, total=1000, peak=1000, end=1000)
+    for number, kind in enumerate(kinds, 1):
+        made.moment(kind, [])
+        made.pointers(number, shape, pointers=2000, fields=2, packed=packed, packed_gross=packed_gross)
+
+
+def test_what_size_classes_leave_of_it_is_the_claim(made: Handmade) -> None:
+    nodes(made, packed=32, packed_gross=40)
+    (finding,) = made.recording().ledger.findings(lenses.load("wide-pointers"))
+    assert finding.bytes_peak == finding.bytes_end == 1000 * (48 - 40)
+    assert "40% of the words" in finding.remedy
+    assert "half of which is 7.81 KiB" in finding.remedy  # 2000 * 4
+    assert "shrink by 7.81 KiB" in finding.remedy  # 1000 * (40 - 32)
+
+
+def test_padding_and_size_classes_may_take_it_all(made: Handmade) -> None:
+    nodes(made, packed=40, packed_gross=48)
+    (finding,) = made.recording().ledger.findings(lenses.load("wide-pointers"), all_claims="all")
+    assert finding.bytes_peak == 0
+    assert not finding.shown
+
+
+def test_only_an_exit_stands_for_both(made: Handmade) -> None:
+    nodes(made, packed=32, packed_gross=40, kinds=("exit",))
+    (finding,) = made.recording().ledger.findings(lenses.load("wide-pointers"))
+    assert finding.bytes_peak == finding.bytes_end == 8000
+
+
+def test_it_never_leaves_net(made: Handmade) -> None:
+    nodes(made, packed=32, packed_gross=40)
+    with_it, without = (
+        made.recording().ledger.tare_bytes(),
+        type(made.recording())(made, ["slop", "headers"]).ledger.tare_bytes(),
+    )
+    assert with_it[0] >= without[0]
+    assert lenses.load("wide-pointers").weight == "potential"
