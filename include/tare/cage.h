@@ -173,8 +173,9 @@ class TARE_API Cage {
   // Returns the contents of pages of a run in use to the system. They stay accessible and read as zeros.
   void discard(std::byte* begin, std::size_t size_bytes) noexcept;
 
-  // Returns all pages that free() kept to the system. Returns how many bytes they were, resident or not.
-  std::size_t trim() noexcept;
+  // Returns the pages that free() kept to the system, all but keep_bytes of them: those with the lowest addresses.
+  // Returns how many bytes went back, resident or not.
+  std::size_t trim(std::size_t keep_bytes = 0) noexcept;
 
   CageUse use() const noexcept;
 

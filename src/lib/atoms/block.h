@@ -74,7 +74,7 @@ class AtomBlock {
   static bool is_free(const SharedHeader* block) { return block->references_.load(std::memory_order_relaxed) == 0; }
 
   static std::uint32_t references(const SharedHeader* block) {
-    return block->references_.load(std::memory_order_relaxed);
+    return block->references_.load(std::memory_order_acquire);  // what holders did before they let go is done
   }
   static bool is_unused(const SharedHeader* block) { return references(block) == 1; }
 
@@ -84,30 +84,9 @@ class AtomBlock {
     if (references < SharedHeader::kSaturated) block->references_.store(references + 1, std::memory_order_relaxed);
   }
 
-  // Takes a reference to a block of the table that may be freed meanwhile. False if it was.
-  static bool acquire_unless_dead(SharedHeader* block) {
-    std::uint32_t references = block->references_.load(std::memory_order_relaxed);
-    while (references != 0) {
-      if (references >= SharedHeader::kSaturated) return true;  // immortal: not counted any more
-      if (block->references_.compare_exchange_weak(references, references + 1, std::memory_order_acquire,
-                                                   std::memory_order_relaxed)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  // Claims an unused atom for freeing: false if somebody holds it by now.
-  static bool kill(SharedHeader* block) {
-    std::uint32_t unused = 1;
-    return block->references_.compare_exchange_strong(unused, 0, std::memory_order_acquire, std::memory_order_relaxed);
-  }
-
-  static bool kill_alone(SharedHeader* block) {
-    block->references_.store(0, std::memory_order_relaxed);
-    return true;
-  }
-  // A dead atom still has its text, for searches under way; a free block has none.
+  // Frees an unused atom, which nobody may be able to find any more.
+  static void kill(SharedHeader* block) { block->references_.store(0, std::memory_order_relaxed); }
+  // A dead atom still has its text, which tells where it is in the hash table; a free block has none.
   static bool is_dead_atom(const SharedHeader* block) { return is_free(block) && block->owner() != SharedOwner::Heap; }
 
   template <std::size_t kBytes>

@@ -1,5 +1,6 @@
 #include "lib/atoms/range.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <new>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::size_t kWanted = std::size_t{32} << 30;  // what 4 bytes reach in units of 8
 constexpr std::size_t kLeast = std::size_t{1} << 20;
+constexpr std::size_t kKept = std::size_t{128} << 10;
 constexpr std::size_t kGrain =
     4096;  // pages are this or a multiple; a constant, since every last release divides by it
 constexpr std::size_t kGuard =
@@ -85,10 +87,11 @@ CageResult<PageRun> allocate(std::size_t size_bytes, std::uint8_t table_id) {
 
 void free(const PageRun& run, FreedPages pages) {
   set_owner(run, 0);
-  cage().free(run, pages);
+  const bool may_stay = cage().use().kept_bytes + run.size_bytes <= kKept;
+  cage().free(run, may_stay ? FreedPages::Keep : pages);
 }
 
-void trim() { cage().trim(); }
+void trim() { cage().trim(kKept); }
 
 void abandon(const PageRun& run) { set_owner(run, 0); }
 
@@ -111,6 +114,7 @@ AtomRangeUse use() {
   const CageUse cage_use = cage().use();
   use.reserved_bytes = cage_use.reserved_bytes;
   use.mapped_bytes = cage_use.used_bytes;
+  use.kept_bytes = std::min(cage_use.kept_bytes, kKept);
   if (use.reserved_bytes < kWanted) use.error = AtomError::SmallerRange;
   return use;
 }

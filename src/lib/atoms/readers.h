@@ -26,10 +26,10 @@ struct ThreadRecord {
   std::atomic<std::uint64_t> count{0};  // odd while the thread searches
   bool is_registered = false;
   bool has_ended = false;
-  // Atoms of one table that became unused by this thread and aren't in the table's count yet.
-  std::uint8_t unused_table = 0;
+  // Atoms that became unused by this thread and that no table was told of yet, and when to tell.
   std::uint32_t unused_count = 0;
   std::uint32_t unused_limit = 0;
+  std::uint32_t unused_random = 1;
   ThreadRecord* next = nullptr;
   ThreadRecord* previous = nullptr;
 };

@@ -28,19 +28,24 @@ struct AtomTableFacts {
 
 class alignas(64) AtomShard {
  public:
+  // What searches without the lock give when they can't tell: find_locked() can. No atom has this handle: static ones
+  // begin anew after each multiple of it.
+  static constexpr std::uint32_t kAskLocked = kMostStaticAtoms + 1;
+  static_assert(kAskLocked < atom_details::kFirstDynamicHandle);
+
   // Handles with a reference for the caller; 0 if there is none.
   //
   // Without the lock. Finds every atom that was there before and stays, but may miss one that is being made.
   [[gnu::always_inline]] std::uint32_t find(const SoughtText& sought) const {
     const bool is_alone = shared_details::is_single_threaded();
     atom_readers::ThreadRecord* reader = nullptr;
-    if (!is_alone && (reader = atom_readers::begin()) == nullptr) return 0;
-    std::uint32_t handle = search(sought);
+    if (!is_alone && (reader = atom_readers::begin()) == nullptr) return kAskLocked;
+    const std::uint32_t handle = search(sought);
     if (is_alone) {
       if (handle != 0) AtomBlock::acquire_alone(AtomBlock::at(handle));
       return handle;
     }
-    if (handle != 0 && !AtomBlock::acquire_unless_dead(AtomBlock::at(handle))) handle = 0;
+    if (handle > kAskLocked) AtomBlock::at(handle)->acquire();
     atom_readers::end(reader);
     return handle;
   }
@@ -48,7 +53,7 @@ class alignas(64) AtomShard {
   [[gnu::always_inline]] std::uint32_t find_handle(const SoughtText& sought) const {
     if (shared_details::is_single_threaded()) return search(sought);
     atom_readers::ThreadRecord* reader = atom_readers::begin();
-    if (reader == nullptr) return 0;
+    if (reader == nullptr) return kAskLocked;
     const std::uint32_t handle = search(sought);
     atom_readers::end(reader);
     return handle;
@@ -74,9 +79,13 @@ class alignas(64) AtomShard {
   std::uint32_t intern(std::string_view text, std::uint64_t hash, AtomTableFacts& facts, AtomError& error);
   std::uint32_t find_locked(std::string_view text, std::uint64_t hash);
 
-  // Frees the unused atoms, and slabs as `freed` says; returns how many.
-  std::size_t sweep(AtomTableFacts& facts, FreedPages freed);
-  // If nobody else is at it. False if somebody is.
+  // Sweeping, in three steps, so that one wait for readers does for several shards: takes the lock and hides the atoms
+  // from searches without it; after atom_readers::wait_for_readers() frees the unused atoms, and slabs as `freed` says,
+  // and returns how many; shows the rest and unlocks. Searches meanwhile wait for the lock.
+  void begin_sweep();
+  std::size_t sweep_hidden(AtomTableFacts& facts, FreedPages freed);
+  void end_sweep();
+  // All of it, if nobody else is at it. False if somebody is.
   bool try_sweep(AtomTableFacts& facts);
 
   std::size_t approximate_count() const { return count_.load(std::memory_order_relaxed); }
@@ -104,8 +113,10 @@ class alignas(64) AtomShard {
   static constexpr std::size_t kMostRetiredBytes = 16 * 1024;
 
   [[gnu::always_inline]] std::uint32_t search(const SoughtText& sought) const {
-    const BucketArray array = BucketArray::unpacked(array_.load(std::memory_order_acquire));
-    if (array.is_empty()) return 0;
+    const std::uint64_t packed = array_.load(std::memory_order_acquire);
+    if (packed <= kHidden) [[unlikely]]
+      return packed == kHidden ? kAskLocked : 0;
+    const BucketArray array = BucketArray::unpacked(packed);
     const BucketArray::FirstLook first = array.first_look(sought.hash);
     if (first.handle != 0 && sought.is_text_of(AtomBlock::at(first.handle))) [[likely]]
       return first.handle;
@@ -114,24 +125,30 @@ class alignas(64) AtomShard {
   // From the start again, and out of line, so that the first look needs no stack.
   static std::uint32_t search_on(const BucketArray& array, std::string_view text, std::uint64_t hash);
 
+  // In place of a packed array while the shard is swept: a count without an address.
+  static constexpr std::uint64_t kHidden = 1;
+
+  // For who has the lock.
+  BucketArray array() const { return BucketArray::unpacked(own_array_); }
+  bool is_hidden() const { return array_.load(std::memory_order_relaxed) == kHidden; }
+  // Whether no search without the lock can be under way here.
+  bool has_no_readers() const { return shared_details::is_single_threaded() || is_hidden(); }
+
   template <class ForEachAtom>
   bool rebuild(std::size_t bucket_count, AtomTableFacts& facts, ForEachAtom&& for_each_atom);
   bool grow(AtomTableFacts& facts);
   void replace(const BucketArray& array, TablePages& pages);
   void free_retired(TablePages& pages);
   void remove_dead(std::size_t left, AtomTableFacts& facts);
-  std::size_t sweep_locked(AtomTableFacts& facts, FreedPages freed);
   // Doubled: by half would save 1.3 bytes an atom on average over all sizes (8.9 now), and moves every atom twice in a
-  // lifetime instead of once: 30 ns of the 95 that making an atom of 164,334 took. While there are few, by four: that
-  // spares an atom of 2,000 two of three moves, a fifth of what making it took.
-  static std::size_t next_bucket_count(std::size_t count) {
-    constexpr std::size_t kFew = 16;
-    return count == 0 ? 1 : count * (count < kFew ? 4 : 2);
-  }
+  // lifetime instead of once: 30 ns of the 95 that making an atom of 164,334 took. The first bucket becomes four at
+  // once, which spares moves and costs no memory; with four after four a table of 1,000 had 50 bytes an atom for 42.
+  static std::size_t next_bucket_count(std::size_t count) { return count == 0 ? 1 : count == 1 ? 4 : 2 * count; }
 
   AtomMutex mutex_;
   std::atomic<std::uint32_t> count_{0};
-  std::atomic<std::uint64_t> array_{0};  // BucketArray::packed
+  std::atomic<std::uint64_t> array_{0};  // BucketArray::packed, for searches: own_array_ or kHidden
+  std::uint64_t own_array_ = 0;
   AtomSlabs slabs_;
   // Small arrays that searches may still read: freed, all at once, when there is no room for another.
   std::uint32_t retired_count_ = 0;
@@ -145,7 +162,7 @@ void AtomShard::visit_malloced(Visit&& visit) {
     const BucketArray array = BucketArray::unpacked(packed);
     if (!array.is_empty() && array.mapped_bytes() == 0) visit(&array.bucket(0));
   };
-  visit_array(array_.load(std::memory_order_relaxed));
+  visit_array(own_array_);
   for (std::uint32_t i = 0; i < retired_count_; ++i) visit_array(retired_[i]);
 }
 

@@ -125,7 +125,6 @@ std::byte* AtomSlabs::allocate_elsewhere(std::size_t block_bytes, TablePages& pa
 }
 
 AtomSlabs::Killed AtomSlabs::kill_unused() {
-  const bool is_alone = shared_details::is_single_threaded();
   Killed killed;
   for (std::uint32_t handle = first_; handle != 0;) {
     Slab* slab = slab_at(handle);
@@ -135,7 +134,8 @@ AtomSlabs::Killed AtomSlabs::kill_unused() {
       auto* block = reinterpret_cast<SharedHeader*>(at);
       at += AtomBlock::bytes_of(block);
       const std::uint32_t references = AtomBlock::references(block);
-      if (references == 1 && (is_alone ? AtomBlock::kill_alone(block) : AtomBlock::kill(block))) {
+      if (references == 1) {
+        AtomBlock::kill(block);
         ++killed.dead;
       } else if (references != 0) {
         ++killed.left;

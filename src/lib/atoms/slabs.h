@@ -37,7 +37,7 @@ class AtomSlabs {
   template <class Visit, class VisitSlab>
   void walk(Visit&& visit, VisitSlab&& slab) const;
 
-  // Takes the table's reference from every unused atom, which makes it dead: nobody can get hold of it any more.
+  // Takes the table's reference from every unused atom, which makes it dead. Nobody may be able to find one meanwhile.
   struct Killed {
     std::size_t dead = 0;
     std::size_t left = 0;

@@ -10,15 +10,16 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "lib/atoms/range.h"
 #include "lib/atoms/readers.h"
 #include "lib/atoms/shard.h"
 #include "lib/atoms/static_lists.h"
+#include "lib/atoms/table_blocks.h"
 #include "lib/atoms/unused_atoms.h"
 #include "lib/atoms/utf16.h"
 #include "lib/fork/at_fork.h"
-#include "tare/memory_reporter.h"
 #include "tare/static_atoms.h"
 
 namespace tare {
@@ -41,7 +42,8 @@ struct AtomTable::Books {
   std::array<const StaticAtomList*, kMostStaticLists> static_lists{};
   std::uint32_t threshold = 0;
   std::atomic<std::uint32_t> step{0};  // so many atoms must become unused before the next shard is swept
-  std::atomic<std::uint32_t> next_swept{0};
+  std::uint32_t became_unused = 0;     // since the last sweep; tables.mutex guards this and the next
+  std::size_t next_swept = 0;
   std::atomic<AtomError> error{AtomError::None};
   AtomShard shards[kShards];
 
@@ -94,6 +96,26 @@ struct AtomTable::Books {
     return {};
   }
 
+  // To wait for readers takes 1 us and more: as long as sweeping 200 atoms, of which a small table's shard has fewer.
+  // So there is one wait for several shards, in which nobody finds anything until all of them are swept: 0.1 ms.
+  std::size_t sweep() {
+    constexpr std::size_t kAtomsAtOnce = 16 * 1024;
+    std::size_t freed = 0;
+    for (std::size_t i = 0; i < kShards;) {
+      std::size_t end = i;
+      for (std::size_t atoms = 0; end < kShards && atoms < kAtomsAtOnce; ++end) {
+        shards[end].begin_sweep();
+        atoms += shards[end].approximate_count();
+      }
+      atom_readers::wait_for_readers();
+      for (; i < end; ++i) {
+        freed += shards[i].sweep_hidden(facts, FreedPages::Keep);
+        shards[i].end_sweep();
+      }
+    }
+    return freed;
+  }
+
   // The range is reserved when the first atom is made, so that a table that isn't used costs no addresses.
   std::atomic<bool> is_ready{false};
   bool make_ready() {
@@ -119,19 +141,16 @@ namespace {
 
 struct Tables {
   std::mutex mutex;
-  std::atomic<AtomTable::Books*> by_id[kMostTables + 1] = {};
-  // Of each table, the atoms that became unused since it last swept a shard. Here and not in the tables: threads settle
-  // what they counted for a table after it is gone, when another may have its number.
-  std::atomic<std::uint32_t> became_unused[kMostTables + 1] = {};
+  AtomTable::Books* by_id[kMostTables + 1] = {};
 };
 constinit Tables tables;
 
 // All tables' locks, from those of the list down. No thread waits for one of these while it holds one further down, or
-// of another shard.
+// of a later shard.
 template <class CallTable>
 void for_each_table(CallTable&& call) {
-  for (std::atomic<AtomTable::Books*>& table : tables.by_id) {
-    if (AtomTable::Books* books = table.load(std::memory_order_relaxed); books != nullptr) call(*books);
+  for (AtomTable::Books* books : tables.by_id) {
+    if (books != nullptr) call(*books);
   }
 }
 
@@ -240,11 +259,10 @@ AtomTable::AtomTable(const AtomTableOptions& options) {
   {
     const std::lock_guard<std::mutex> lock(tables.mutex);
     std::size_t id = 1;
-    while (id <= kMostTables && tables.by_id[id].load(std::memory_order_relaxed) != nullptr) ++id;
+    while (id <= kMostTables && tables.by_id[id] != nullptr) ++id;
     if (id <= kMostTables) {
       made->facts.pages.set_owner(static_cast<std::uint8_t>(id));
-      tables.became_unused[id].store(0, std::memory_order_relaxed);
-      tables.by_id[id].store(made, std::memory_order_release);
+      tables.by_id[id] = made;
     }
   }
   if (made->facts.pages.id() == 0) {
@@ -271,18 +289,44 @@ AtomTable::AtomTable(const AtomTableOptions& options) {
 
 AtomTable::~AtomTable() {
   if (books_ == nullptr) return;
+  {
+    // From here on no release finds the table, and none is sweeping it.
+    const std::lock_guard<std::mutex> lock(tables.mutex);
+    tables.by_id[books_->facts.pages.id()] = nullptr;
+  }
   bool is_empty = true;
   for (AtomShard& shard : books_->shards) is_empty = shard.abandon(books_->facts) && is_empty;
   books_->facts.pages.leave(is_empty ? TablePages::Held::None : TablePages::Held::Some);
-  {
-    const std::lock_guard<std::mutex> lock(tables.mutex);  // a fork under way has its locks
-    tables.by_id[books_->facts.pages.id()].store(nullptr, std::memory_order_release);
-  }
   books_->~Books();
   std::free(books_);  // NOLINT(cppcoreguidelines-no-malloc)
 }
 
 namespace {
+
+[[gnu::noinline]] void tell_unused_atoms(const SharedHeader* block, atom_readers::ThreadRecord& thread) {
+  constexpr std::uint32_t kMostUntold = 32;
+  // Held while the table is used: it may be about to go. Who can't get it counts on.
+  const std::unique_lock<std::mutex> lock(tables.mutex, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    thread.unused_limit = thread.unused_count + kMostUntold;
+    return;
+  }
+  const std::uint32_t told = std::exchange(thread.unused_count, 0);
+  AtomTable::Books* books = tables.by_id[atom_range::owner_of(block)];
+  if (books == nullptr) return;  // the table is gone
+  const std::uint32_t step = books->step.load(std::memory_order_relaxed);
+  // 32 on average, and never the same: every 32nd may be of the same table always.
+  thread.unused_random = thread.unused_random * 1'664'525 + 1'013'904'223;
+  const std::uint64_t most = 2 * std::min(step, kMostUntold) - 1;
+  thread.unused_limit = 1 + static_cast<std::uint32_t>(thread.unused_random * most >> 32);
+  books->became_unused += told;
+  if (books->became_unused < step) return;
+  books->became_unused = 0;
+  const std::size_t next = books->next_swept;
+  books->next_swept = (next + 1) % kShards;
+  books->shards[next].try_sweep(books->facts);
+  if (next == 0) books->set_step();
+}
 
 Atom too_long_or_no_table(AtomTable::Books* books) {
   return books == nullptr ? Atom{} : books->fail(AtomError::TooLong);
@@ -310,7 +354,8 @@ Atom AtomTable::intern(std::string_view text) {
     return too_long_or_no_table(books_);
   const SoughtText sought(text, books_->facts.secret);
   const std::uint32_t handle = books_->find(sought);
-  return handle != 0 ? Atom::adopt_handle(handle) : books_->make(text, sought.hash);
+  const bool is_found = handle != 0 && handle != AtomShard::kAskLocked;
+  return is_found ? Atom::adopt_handle(handle) : books_->make(text, sought.hash);
 }
 
 Atom AtomTable::find(std::string_view text) {
@@ -318,11 +363,8 @@ Atom AtomTable::find(std::string_view text) {
     return too_long_or_no_table(books_);
   const SoughtText sought(text, books_->facts.secret);
   const std::uint32_t handle = books_->find(sought);
-  // Without a lock an atom that was made before this call is found for sure, so that 0 is an answer; save in a thread
-  // that ends, which mayn't search like that.
-  if (handle == 0 && atom_readers::this_thread.has_ended)
-    return Atom::adopt_handle(books_->find_locked(text, sought.hash));
-  return Atom::adopt_handle(handle);
+  // Without a lock an atom that was made before this call is found for sure, so that 0 is an answer.
+  return Atom::adopt_handle(handle == AtomShard::kAskLocked ? books_->find_locked(text, sought.hash) : handle);
 }
 
 std::uint32_t AtomTable::find_handle(std::string_view text) {
@@ -343,8 +385,8 @@ std::uint32_t AtomTable::find_handle(std::string_view text) {
   if (books_->static_list_count != 0) {
     if (const std::uint32_t handle = books_->find_static(sought); handle != 0) return handle;
   }
-  if (!atom_readers::this_thread.has_ended) return books_->shard(sought.hash).find_handle(sought);
-  return find(text).handle();
+  const std::uint32_t handle = books_->shard(sought.hash).find_handle(sought);
+  return handle == AtomShard::kAskLocked ? find(text).handle() : handle;
 }
 
 Atom AtomTable::intern(std::u16string_view text) {
@@ -361,8 +403,7 @@ Atom AtomTable::find(std::u16string_view text) {
 
 std::size_t AtomTable::gc() {
   if (books_ == nullptr) return 0;
-  std::size_t freed = 0;
-  for (AtomShard& shard : books_->shards) freed += shard.sweep(books_->facts, FreedPages::Keep);
+  const std::size_t freed = books_->sweep();
   if (freed != 0) atom_range::trim();
   books_->set_step();
   return freed;
@@ -388,50 +429,20 @@ AtomTableUse AtomTable::use() const {
   return use;
 }
 
-void AtomTable::report(ReportSink& sink) const {
-  if (books_ == nullptr) return;
-  const AtomTableUse now = use();
-  sink.non_heap("atoms/handed-out", now.handed_out_bytes, "atoms whose characters others were given to hold");
-  sink.non_heap("atoms/unshared", now.unshared_bytes, "atoms whose characters nobody else was given");
-  sink.non_heap("slack/free", now.free_bytes, "blocks of freed atoms");
-  sink.non_heap("slack/unfilled", now.unfilled_bytes, "slabs: what isn't used yet, and their headers");
-  sink.non_heap("table/pages", now.table_bytes - now.malloc_bytes, "large hash tables");
-  const SizeOf size_of = sink.size_of("table/heap");
-  std::size_t bytes = 0;
-  books_->visit_malloced([&](const void* block) { bytes += size_of(block); });
-  sink.heap("table/heap", bytes, "small hash tables, and the table itself");
-  sink.other_bytes("static", now.static_bytes, "atoms in read-only memory");
-  sink.count("used", now.used_atoms, "dynamic atoms that somebody holds");
-  sink.count("unused", now.unused_atoms, "dynamic atoms that the next gc() frees");
+void visit_malloced(AtomTable::Books& books, void (*visit)(void* context, const void* block), void* context) {
+  books.visit_malloced([&](const void* block) { visit(context, block); });
 }
 
 AtomRangeUse AtomTable::range() noexcept { return atom_range::use(); }
 
-// Threads count for themselves and tell the table every 32 atoms: a counter that all write would cost a release as much
-// again. What a thread that ends hasn't told is forgotten.
+// Threads count for themselves and tell a table every 32 atoms or so: a counter that all write would cost a release as
+// much again. Told is the table of the last of them, which all were of in programs with one table, and in others on
+// average: asking for each atom took 1 ns more. What a thread that ends hasn't told is forgotten.
 void count_unused_atom(const SharedHeader* block) {
-  constexpr std::uint32_t kMostUntold = 32;
-  const std::uint8_t id = atom_range::owner_of(block);
   atom_readers::ThreadRecord& thread = atom_readers::this_thread;
-  if (thread.unused_table == id && ++thread.unused_count < thread.unused_limit) [[likely]]
+  if (++thread.unused_count < thread.unused_limit) [[likely]]
     return;
-  AtomTable::Books* books = tables.by_id[id].load(std::memory_order_acquire);
-  if (books == nullptr) return;  // the table is gone
-  std::uint32_t told = thread.unused_count;
-  if (thread.unused_table != id) {
-    tables.became_unused[thread.unused_table].fetch_add(told, std::memory_order_relaxed);
-    told = 1;
-  }
-  const std::uint32_t step = books->step.load(std::memory_order_relaxed);
-  thread.unused_table = id;
-  thread.unused_count = 0;
-  thread.unused_limit = std::min(step, kMostUntold);
-  std::atomic<std::uint32_t>& became_unused = tables.became_unused[id];
-  if (became_unused.fetch_add(told, std::memory_order_relaxed) + told < step) return;
-  became_unused.store(0, std::memory_order_relaxed);
-  const std::uint32_t next = books->next_swept.fetch_add(1, std::memory_order_relaxed) % kShards;
-  books->shards[next].try_sweep(books->facts);
-  if (next == 0) books->set_step();
+  tell_unused_atoms(block, thread);
 }
 
 }  // namespace tare

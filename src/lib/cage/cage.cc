@@ -12,7 +12,6 @@
 #include "lib/cage/system_pages.h"
 #include "lib/fork/at_fork.h"
 #include "lib/fork/living.h"
-#include "tare/memory_reporter.h"
 #include "tare/poison.h"
 
 namespace tare {
@@ -311,12 +310,13 @@ void Cage::discard(std::byte* begin, std::size_t size_bytes) noexcept {
   system_pages::return_contents(begin, size_bytes);
 }
 
-std::size_t Cage::trim() noexcept {
+std::size_t Cage::trim(std::size_t keep_bytes) noexcept {
   if (books_ == nullptr) return 0;
   Books& b = *books_;
   const std::lock_guard lock(b.mutex);
   std::size_t returned = 0;
-  b.runs.clean_stale([&](std::uint32_t first, std::uint32_t pages) {
+  const auto kept = static_cast<std::uint32_t>(std::min<std::size_t>(keep_bytes / b.page_bytes, PageRuns::kMostPages));
+  b.runs.clean_stale(kept, [&](std::uint32_t first, std::uint32_t pages) {
     system_pages::return_contents(b.address(first), std::size_t{pages} * b.page_bytes);
     returned += std::size_t{pages} * b.page_bytes;
   });
@@ -341,18 +341,6 @@ std::size_t Cage::resident_bytes() const noexcept {
   Books& b = *books_;
   const std::lock_guard lock(b.mutex);
   return system_pages::resident_bytes(b.base, b.committed_end);
-}
-
-void Cage::report(ReportSink& sink) const {
-  if (books_ == nullptr) return;
-  const CageUse now = use();
-  sink.non_heap("books", system_pages::resident_bytes(reinterpret_cast<std::byte*>(books_), books_->books_bytes),
-                "which pages of the cage are free");
-  sink.non_heap("kept", now.kept_bytes, "free pages that are kept for the next run");
-  sink.other_bytes("used", now.used_bytes, "runs that are handed out, resident or not");
-  sink.other_bytes("committed", now.committed_bytes, "what is accessible, resident or not");
-  sink.other_bytes("reserved", now.reserved_bytes, "addresses");
-  sink.other_bytes("largest-free", now.largest_free_bytes, "the longest run that can be had");
 }
 
 }  // namespace tare

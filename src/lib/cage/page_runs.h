@@ -48,9 +48,10 @@ class PageRuns {
     return entries_[page].state == State::Used ? entries_[page].pages : 0;
   }
 
-  // Calls clean(first, pages) for each stale free run, which then are clean.
+  // Calls clean(first, pages) for stale free runs, which then are clean. `kept` pages stay as they are, the lowest; the
+  // run in which they end stays stale, what was cleaned of it included, for neighbours that are free are one run.
   template <class Clean>
-  void clean_stale(Clean&& clean) noexcept;
+  void clean_stale(std::uint32_t kept, Clean&& clean) noexcept;
 
   std::uint32_t frontier() const noexcept { return frontier_; }  // above lies what is clean and never handed out
   std::uint32_t used_pages() const noexcept { return used_; }
@@ -96,16 +97,20 @@ class PageRuns {
 };
 
 template <class Clean>
-void PageRuns::clean_stale(Clean&& clean) noexcept {
+void PageRuns::clean_stale(std::uint32_t kept, Clean&& clean) noexcept {
   // Merging moves runs between lists, so the walk is by address, over the runs' ends.
   std::uint32_t page = first_;
   while (stale_ != 0 && page < frontier_) {
     const Entry& entry = entries_[page];
     const std::uint32_t pages = entry.pages;
     if (entry.state == State::FreeStale) {
-      clean(page, pages);
-      unlink(page);
-      link(page, pages, State::FreeClean);
+      const std::uint32_t kept_here = kept < pages ? kept : pages;
+      kept -= kept_here;
+      if (kept_here < pages) clean(page + kept_here, pages - kept_here);
+      if (kept_here == 0) {
+        unlink(page);
+        link(page, pages, State::FreeClean);
+      }
     }
     page += pages;
   }

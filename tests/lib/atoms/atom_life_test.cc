@@ -109,6 +109,7 @@ TEST(AtomLife, MemoryGoesBackToTheSystem) {
   EXPECT_EQ(table.gc(), 1'000'000U);
   EXPECT_LT(table.use().total_bytes, 400'000U);
   EXPECT_LT(AtomTable::range().mapped_bytes, 1'000'000U);
+  EXPECT_LE(AtomTable::range().kept_bytes, 131'072U);
   if (kSanitized) GTEST_SKIP() << "sanitizers keep memory of their own";
   EXPECT_GT(resident_full, resident_before + 20'000'000);
   EXPECT_LT(process_memory_bytes("Rss:"), resident_before + 4'000'000);

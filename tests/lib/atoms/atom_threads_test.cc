@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -116,6 +117,23 @@ TEST(AtomThreads, SharesCrossThreads) {
   EXPECT_EQ(wrong.load(), 0);
   table.gc();
   EXPECT_EQ(table.use().used_atoms, 0U);
+}
+
+TEST(AtomThreads, LetGoWhileTheTableGoes) {
+  for (int round = 0; round < 20; ++round) {
+    auto table = std::make_unique<AtomTable>(AtomTableOptions{.unused_threshold = 100});
+    std::vector<std::vector<Atom>> held(kThreads);
+    for (std::vector<Atom>& of_thread : held) {
+      for (int i = 0; i < 2000; ++i) of_thread.push_back(table->intern(std::to_string(i + (i % 7) * 10'000)));
+    }
+    std::atomic<int> waiting{kThreads};
+    in_threads([&](int self) {
+      --waiting;
+      while (waiting > 0) std::this_thread::yield();
+      if (self == 0) table.reset();
+      held[static_cast<std::size_t>(self)].clear();
+    });
+  }
 }
 
 // Searches in destructors of thread-local objects, after the thread was taken off the books of readers.

@@ -77,6 +77,21 @@ TEST(CageMemory, KeptPagesStayUntilTheyAreTrimmed) {
   EXPECT_EQ(cage.use().largest_free_bytes, cage.size_bytes() - cage.page_bytes());
 }
 
+TEST(CageMemory, TrimmingMayLeaveSome) {
+  Cage cage = small_cage();
+  const PageRun first = filled(cage, 2 * kMiB);
+  const PageRun between = filled(cage, kMiB);
+  const PageRun second = filled(cage, 4 * kMiB);
+  cage.free(first, FreedPages::Keep);
+  cage.free(second, FreedPages::Keep);
+  EXPECT_EQ(cage.trim(3 * kMiB), 3 * kMiB);
+  EXPECT_EQ(cage.resident_bytes(), between.size_bytes + 3 * kMiB);
+  EXPECT_EQ(first.data[0], std::byte{1}) << "the lowest stay";
+  EXPECT_EQ(cage.trim(64 * kMiB), 0u);
+  EXPECT_EQ(cage.trim(), 6 * kMiB);
+  EXPECT_EQ(cage.resident_bytes(), between.size_bytes);
+}
+
 TEST(CageMemory, DecommittedAndDiscardedPagesAreNotResident) {
   Cage cage = small_cage();
   const PageRun run = filled(cage, 8 * kMiB);

@@ -118,8 +118,11 @@ void random_walk(std::uint32_t seed, std::uint32_t end, std::uint32_t longest) {
       runs.give(first, state);
       ASSERT_EQ(runs.used_pages_at(first), 0u);
     } else if (dice == 99) {
-      runs.clean_stale([&](std::uint32_t first, std::uint32_t pages) { model.clean(first, pages); });
-      ASSERT_EQ(runs.stale_pages(), 0u);
+      const std::uint32_t kept = below(2) == 0 ? 0 : below(longest);
+      runs.clean_stale(kept, [&](std::uint32_t first, std::uint32_t pages) { model.clean(first, pages); });
+      if (kept == 0) {
+        ASSERT_EQ(runs.stale_pages(), 0u);
+      }
     }
     ASSERT_EQ(runs.used_pages(), model.used());
     ASSERT_EQ(runs.largest_free_pages(), model.largest_gap());
@@ -134,7 +137,7 @@ void random_walk(std::uint32_t seed, std::uint32_t end, std::uint32_t longest) {
     model.gave(first, State::FreeClean);
     runs.give(first, State::FreeClean);
   }
-  runs.clean_stale([](std::uint32_t, std::uint32_t) {});
+  runs.clean_stale(0, [](std::uint32_t, std::uint32_t) {});
   EXPECT_EQ(runs.frontier(), kFirst);
   EXPECT_EQ(runs.largest_free_pages(), end - kFirst);
 }
@@ -152,6 +155,19 @@ TEST(PageRuns, FreshBooksStayUntouched) {
   PageRuns runs(entries.data(), 1, 1000);
   runs.take(10);
   for (std::size_t page = 11; page < entries.size(); ++page) ASSERT_EQ(entries[page].pages, 0u) << page;
+}
+
+TEST(PageRuns, TheLowestStalePagesMayBeKept) {
+  std::vector<PageRuns::Entry> entries(1000);
+  PageRuns runs(entries.data(), 1, 1000);
+  std::vector<PageRuns::Run> taken;
+  for (int i = 0; i < 6; ++i) taken.push_back(runs.take(10));
+  for (const std::size_t i : {0u, 2u, 4u}) runs.give(taken[i].first, State::FreeStale);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> cleaned;
+  runs.clean_stale(14, [&](std::uint32_t first, std::uint32_t pages) { cleaned.emplace_back(first, pages); });
+  const std::vector<std::pair<std::uint32_t, std::uint32_t>> expected = {{taken[2].first + 4, 6}, {taken[4].first, 10}};
+  EXPECT_EQ(cleaned, expected);
+  EXPECT_EQ(runs.stale_pages(), 20u) << "a run is stale as a whole";
 }
 
 TEST(PageRuns, FreedRunsComeBeforeFreshPages) {

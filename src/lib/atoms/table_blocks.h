@@ -1,0 +1,11 @@
+// The blocks that malloc gave an atom table.
+#pragma once
+
+#include "tare/atom_table.h"
+
+namespace tare {
+
+// Calls visit for each: the table's own, and small hash tables. Locks one shard at a time.
+void visit_malloced(AtomTable::Books& books, void (*visit)(void* context, const void* block), void* context);
+
+}  // namespace tare
