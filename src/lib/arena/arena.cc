@@ -4,9 +4,7 @@
 #include <cstdlib>
 
 #include "lib/arena/pool_log.h"
-#include "tare/cage.h"
 #include "tare/good_size.h"
-#include "tare/memory_reporter.h"
 
 namespace tare {
 
@@ -23,25 +21,6 @@ ArenaSource malloc_source() noexcept {
       .good_size = [](void*, std::size_t bytes) noexcept { return good_size(bytes); },
       .context = nullptr,
       .memory = ArenaSource::Memory::Heap,
-  };
-}
-
-ArenaSource cage_source(Cage& cage) noexcept {
-  return {
-      .allocate = [](void* context, std::size_t bytes) noexcept -> void* {
-        const CageResult<PageRun> run = static_cast<Cage*>(context)->allocate(bytes);
-        return run ? run.value().data : nullptr;
-      },
-      .free =
-          [](void* context, void* memory, std::size_t bytes) noexcept {
-            static_cast<Cage*>(context)->free({static_cast<std::byte*>(memory), bytes});
-          },
-      .good_size =
-          [](void* context, std::size_t bytes) noexcept {
-            const std::size_t page = static_cast<Cage*>(context)->page_bytes();
-            return page == 0 ? bytes : (bytes + page - 1) / page * page;
-          },
-      .context = &cage,
   };
 }
 
@@ -206,18 +185,6 @@ ArenaUse Arena::use() const noexcept {
           .used_bytes = committed_bytes_ - headers - slack,
           .slack_bytes = slack,
           .room_bytes = room()};
-}
-
-void Arena::report(ReportSink& sink) const {
-  for (Chunk* chunk = newest_; chunk != nullptr; chunk = chunk->previous) {
-    if (options_.source.memory == ArenaSource::Memory::Heap) {
-      sink.block("chunks", memory_of(chunk), "what the arena hands out from");
-    } else {
-      sink.non_heap("chunks", chunk->size_bytes, "what the arena hands out from");
-    }
-  }
-  sink.other_bytes("used", use().used_bytes, "handed out by the arena");
-  sink.other_bytes("slack", use().slack_bytes, "in the arena's chunks, and not handed out");
 }
 
 Arena::~Arena() {
