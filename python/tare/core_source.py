@@ -30,8 +30,9 @@ _WEIGHED_OF = {"site_sizes": _WEIGHED, "claimed": frozenset(("blocks",))}
 
 
 # `line`: stacks with the same naming line are one, which is all that a summary shows. A compiler's 245,000 shapes are
-# 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7.
-Grain = Literal["stack", "line"]
+# 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7. `band`: and sizes that no finding would name are joined,
+# see src/core/recording/size_bands.h.
+Grain = Literal["stack", "line", "band"]
 _FOLDED = ("site_sizes", "chains", "written", "recreated")
 _MOMENT_TABLES = ("moments", "moment_blocks", "pointer_words")
 # Tables that one walk over the trace makes together: by what the progress line says.
@@ -91,10 +92,13 @@ class CoreSource:
     def _make(self, name: str) -> _core.Table:
         if name in ("sites", "stack_sites"):
             self._make_sites()
-            return self._recording.line_table(name) if self._grain == "line" else self._recording.table(name)
+            return self._recording.table(name) if self._grain == "stack" else self._recording.line_table(name)
         if name == "frames":
             with Progress("tare: looking up names"):
                 return self._recording.frames_table()
+        if self._grain == "band" and name in ("site_sizes", "size_classes"):
+            self._make_sites()
+            return self._recording.banded_table(name)
         if name == "size_classes":
             return self._recording.size_classes(self._model)
         for walk, names in _WALKS.items():
@@ -104,7 +108,7 @@ class CoreSource:
             return self._make_moment_tables()[name]
         if name == "twins":
             return self._make_twins()
-        if self._grain == "line" and name in _FOLDED:
+        if self._grain != "stack" and name in _FOLDED:
             self._make_sites()
             return self._recording.line_table(name)
         if name == "written":  # judged by the site
@@ -120,7 +124,7 @@ class CoreSource:
     def _make_moment_tables(self) -> dict[str, _core.Table]:
         """What was seen of live blocks: read together."""
         if not self._moment_tables:
-            by_line = self._grain == "line"
+            by_line = self._grain != "stack"
             if by_line:
                 self._make_sites()
             tables, warnings = self._recording.moment_tables(by_line)
@@ -130,7 +134,7 @@ class CoreSource:
         return self._moment_tables
 
     def _make_twins(self) -> _core.Table:
-        by_line = self._grain == "line"
+        by_line = self._grain != "stack"
         if by_line:
             self._make_sites()
         with Progress("tare: pairing blocks") as progress:
@@ -170,8 +174,15 @@ class CoreSource:
 
     def by_line(self) -> CoreSource:
         """The same recording, its stacks folded by the line that names them: what the summary of a run is about."""
+        return self._with_grain("line")
+
+    def in_bands(self) -> CoreSource:
+        """The same with fewer sizes, for the screen that ends a run; only where no table but site_sizes names shapes."""
+        return self._with_grain("band")
+
+    def _with_grain(self, grain: Grain) -> CoreSource:
         folded = copy.copy(self)
-        folded._grain = "line"
+        folded._grain = grain
         folded._moment_tables = {}  # their shapes are others
         return folded
 

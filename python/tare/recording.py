@@ -36,6 +36,9 @@ if TYPE_CHECKING:
         def by_line(self) -> Source:
             """The same, its stacks folded by the line that names them."""
 
+        def in_bands(self) -> Source:
+            """As by_line(), with fewer sizes, where nothing but site_sizes names shapes."""
+
 
 SITE_DEPTH = 8  # DMD's default: deep enough to tell callers apart, few enough to read
 

@@ -52,6 +52,12 @@ PyTable line_table(Recording& recording, const std::string& name) {
   return {std::move(found)};
 }
 
+PyTable banded_table(Recording& recording, const std::string& name) {
+  auto found = recording.banded_table(name);
+  if (!found) raise({ErrorKind::Internal, "the core joins no sizes of table " + name});
+  return {std::move(found)};
+}
+
 void find_sites(Recording& recording, std::uint32_t depth) {
   nb::gil_scoped_release released;
   recording.find_sites(depth);
@@ -174,6 +180,7 @@ void bind_recording(nb::module_& module) {
       .def_prop_ro("warnings", [](const Recording& recording) { return recording.warnings(); })
       .def("table", table, nb::arg("name"))
       .def("line_table", line_table, nb::arg("name"))
+      .def("banded_table", banded_table, nb::arg("name"))
       .def("find_sites", find_sites, nb::arg("depth"))
       .def("size_classes", size_classes, nb::arg("model"))
       .def("frames_table", frames_table)

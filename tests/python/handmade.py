@@ -211,6 +211,9 @@ class Handmade:
     def by_line(self) -> Handmade:
         return self
 
+    def in_bands(self) -> Handmade:
+        return self
+
     def is_wrapper(self, function: str) -> bool:
         return function in ("malloc", "operator new")
 

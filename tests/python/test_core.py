@@ -18,6 +18,8 @@ _core = pytest.importorskip("tare._core", reason="the extension module isn't bui
 
 from tare.core_source import _MOMENT_TABLES, _WALKS, CoreSource  # noqa: E402
 from tare.recording import Recording  # noqa: E402
+from tare.reports import run_summary  # noqa: E402
+from tare.small_database import SmallDatabase  # noqa: E402
 
 WORK = "import json\nkept = json.loads(json.dumps([{'k%d' % i: i} for i in range(20000)]))\nprint(len(kept))"
 
@@ -141,6 +143,38 @@ def test_folding_by_line_changes_no_sum(trace: Path) -> None:
         assert {(f.site_row, getattr(f, measure)) for f in left} == {
             (f.site_row, getattr(f, measure)) for f in right
         }, a.name
+
+
+MANY_SIZES = """
+import random
+random.seed(1)
+kept = [bytes(random.randrange(40000)) for _ in range(4000)]
+for _ in range(3):
+    gone = [bytes(random.randrange(40000)) for _ in range(9000)]
+"""
+
+
+def test_joining_sizes_changes_nothing_that_the_summary_says(tmp_path: Path) -> None:
+    path = tmp_path / "sizes.tare"
+    command = ("run", "-q", "-o", path, "--", sys.executable, "-c", MANY_SIZES)
+    assert tare(*command, PYTHONMALLOC="malloc").returncode == 0
+    source = CoreSource(str(path), depth=1)
+    lines, bands = source.by_line(), source.in_bands()
+    assert bands.count("site_sizes") * 2 < lines.count("site_sizes")
+    names = [lens.name for lens in run_summary._quick_lenses(source.process())]
+    exact, joined = Recording(lines, names), Recording(bands, names, SmallDatabase)
+    for moment in ("peak", "end", "total"):
+        for figure in ("gross_bytes", "net_bytes", "tare_bytes"):
+            assert getattr(joined.moments[moment], figure) == getattr(exact.moments[moment], figure), (moment, figure)
+    shown = 0
+    for lens in exact.ledger.lenses:
+        found = [list(each.ledger.findings(lens, by="site_row", limit=3)) for each in (exact, joined)]
+        shown += len(found[0])
+        for mine, others in zip(*found, strict=True):
+            assert (others.site_row, others.remedy, others.confidence) == (mine.site_row, mine.remedy, mine.confidence)
+            assert (others.calls, others.sites) == (mine.calls, mine.sites)
+            assert round(others.bytes_end or 0) == round(mine.bytes_end or 0) or lens.name == "churn"
+    assert shown >= 2
 
 
 def test_net_tare_and_gross_are_the_processs_own(trace: Path) -> None:

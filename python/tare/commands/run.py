@@ -123,7 +123,7 @@ def _summarize(outcome: _core.Outcome) -> None:
 
     images = [run_summary.Image(i.path, i.program, i.pid, i.events, i.file_bytes) for i in outcome.images]
     try:
-        source = CoreSource(run_summary.subject(images).path, depth=1, grain="line")  # a line is one frame
+        source = CoreSource(run_summary.subject(images).path, depth=1)  # a line is one frame
         lines = run_summary.lines(source, images, Style(sys.stderr), width_of(sys.stderr))
     except TareError as error:
         lines = [] if outcome.failure else [f"tare: {error.message}"]  # said already: one line a failure

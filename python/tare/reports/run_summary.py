@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tare import lenses, schema
 from tare.recording import Recording
 from tare.reports.text_parts import caveats, finding_lines, who
 from tare.small_database import MOST_ROWS, SmallDatabase
@@ -14,6 +15,7 @@ from tare.units import duration, human_bytes, human_count, percent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tare.lenses.lens import Lens
     from tare.recording import Source
     from tare.terminal import Style
 
@@ -43,14 +45,31 @@ def subject(images: Sequence[Image]) -> Image:
 def lines(source: Source, images: Sequence[Image], style: Style, width: int) -> list[str]:
     """The screen about `subject(images)`, whose source is given: from SQLite where tables are small, which those of moments
     aren't. A lens that asks for more than both engines know is asked of DuckDB."""
-    if source.count("site_sizes") <= MOST_ROWS and not source.process()["moments"]:
+    source = source.by_line()
+    asked = _quick_lenses(source.process())
+    names = [lens.name for lens in asked]
+    if not source.process()["moments"]:
+        small = source.in_bands() if _names_no_shapes(asked) else source
         try:
             import sqlite3
 
-            return list(summary(Recording(source, engine=SmallDatabase), images, style, width))
+            if small.count("site_sizes") <= MOST_ROWS:
+                return list(summary(Recording(small, names, SmallDatabase), images, style, width))
         except (ImportError, sqlite3.Error):
             pass
-    return list(summary(Recording(source), images, style, width))
+    return list(summary(Recording(source, names), images, style, width))
+
+
+def _quick_lenses(process: dict[str, Any]) -> list[Lens]:
+    """Those that have something to ask of the recording, and need no second walk over it."""
+    runnable = lenses.load_runnable(lenses.NAMES, process)
+    return [lens for lens in runnable if not any(schema.BY_NAME[name].heavy for name in lens.tables)]
+
+
+def _names_no_shapes(asked: Sequence[Lens]) -> bool:
+    """Whether these lenses have shapes from site_sizes alone: then sizes may be joined."""
+    tables = {name for lens in asked for name in lens.tables} - {"site_sizes"}
+    return not any(column.name.endswith("shape_id") for name in tables for column in schema.BY_NAME[name].columns)
 
 
 def summary(recording: Recording, images: Sequence[Image], style: Style, width: int) -> Iterator[str]:

@@ -4,6 +4,7 @@
 #include "core/recording/fold.h"
 #include "core/recording/inherited.h"
 #include "core/recording/pointer_words.h"
+#include "core/recording/size_bands.h"
 #include "core/recording/size_classes.h"
 #include "core/recording/twin_pairs.h"
 #include "core/recording/written_sites.h"
@@ -69,6 +70,7 @@ struct Recording::State {
   std::shared_ptr<const Tables> replayed;
   std::shared_ptr<const Tables> sites;
   std::shared_ptr<const Tables> lines;
+  std::shared_ptr<const Tables> bands;
   std::optional<Table> twins;  // as one walk made them, by stack
   std::vector<std::string> warnings;
   trace::Dictionary dictionary;
@@ -113,6 +115,7 @@ void Recording::find_sites(std::uint32_t depth) {
   if (state_->replayed->find("written") != nullptr) found.put(written_at_sites(*state_->replayed, found));
   state_->sites = std::make_shared<const Tables>(std::move(found));
   state_->lines = nullptr;
+  state_->bands = nullptr;
 }
 
 std::shared_ptr<const Table> Recording::line_table(std::string_view name) {
@@ -121,6 +124,21 @@ std::shared_ptr<const Table> Recording::line_table(std::string_view name) {
   const Table* found = state_->lines->find(name);
   if (found == nullptr) return nullptr;
   return {state_->lines, found};
+}
+
+std::shared_ptr<const Table> Recording::banded_table(std::string_view name) {
+  if (name != "site_sizes" && name != "size_classes") return line_table(name);
+  if (!state_->bands) {
+    const auto sizes = line_table("site_sizes");
+    if (!sizes) return nullptr;
+    const SizeModel* const model = model_of(*state_->replayed);
+    Tables made;
+    made.put(join_sizes(*sizes, model));
+    made.put(size_classes_of(whole_sizes(made["site_sizes"]), model));
+    state_->bands = std::make_shared<const Tables>(std::move(made));
+  }
+  const Table* const found = state_->bands->find(name);
+  return {state_->bands, found};
 }
 
 Result<Table> Recording::size_classes(std::string_view model_name) const {

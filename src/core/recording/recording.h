@@ -44,6 +44,10 @@ class Recording {
   // site_sizes, chains, sites and stack_sites by line, see fold.h; after find_sites().
   std::shared_ptr<const Table> line_table(std::string_view name);
 
+  // As line_table(), but site_sizes and its size_classes with fewer rows: see size_bands.h. For recordings that nothing
+  // else names shapes of.
+  std::shared_ptr<const Table> banded_table(std::string_view name);
+
   // See size_classes.h.
   Result<Table> size_classes(std::string_view model_name) const;
 

@@ -1,7 +1,9 @@
 // Table `size_classes`: the sizes that a recording asked for, as an allocator's model serves them.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/replay/tables.h"
 #include "tare/size_classes.h"
@@ -16,5 +18,8 @@ const SizeModel* model_of(const Tables& tables);
 // One row a requested size of site_sizes. `model_name` empty: model_of(); without one the table is empty. Usage for a
 // name that no model has.
 Result<Table> size_classes_table(const Tables& tables, std::string_view model_name);
+
+// The same for these sizes; null: empty.
+Table size_classes_of(std::vector<std::int64_t> requested, const SizeModel* model);
 
 }  // namespace tare::core

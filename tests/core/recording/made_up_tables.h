@@ -38,6 +38,7 @@ inline Table site_sizes_of(const std::vector<MadeUpShape>& shapes) {
   const auto weight = table.column("weight", ColumnType::Double);
   const auto total = column("total_blocks");
   const auto peak = column("peak_blocks");
+  const auto end = column("end_blocks");
   const auto at = column("at_blocks");
   const auto inherited = column("inherited");
   const auto byte_ns = table.column("byte_ns", ColumnType::Double);
@@ -53,6 +54,7 @@ inline Table site_sizes_of(const std::vector<MadeUpShape>& shapes) {
     table.add(weight, shape.weight);
     table.add(total, shape.total_blocks);
     table.add(peak, shape.peak_blocks);
+    table.add(end, std::int64_t{0});
     table.add_null(at);
     table.add(inherited, std::int64_t{0});
     table.add(byte_ns, 0.5 * static_cast<double>(shape.total_blocks));
