@@ -27,6 +27,8 @@ def public_names(include: Path) -> set[str]:
 
 def own_name(symbol: str) -> str | None:
     """The class or function of a symbol of the library; None for others' symbols."""
+    if re.fullmatch(r"tare_variant_\w+", symbol):  # of the C API
+        return symbol
     match = re.match(r"tare::(?:(?:variant|gc|\w+_details)::)*(\w+)", symbol)
     if match:
         return match[1]

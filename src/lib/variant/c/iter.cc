@@ -1,0 +1,71 @@
+// The iterators of tare/variant/c.h.
+#include <new>
+
+#include "lib/variant/c/format_reader.h"
+
+using tare::variant::View;
+using tare::variant::c::Arguments;
+using tare::variant::c::part_of;
+using tare::variant::c::view_of;
+
+namespace {
+
+struct Children {
+  View::Iterator next;
+  tare_variant* whole;
+  std::size_t count;
+  bool is_heap;  // and holds a reference
+};
+static_assert(sizeof(Children) <= sizeof(tare_variant_iter) && alignof(Children) <= alignof(tare_variant_iter));
+
+Children& children_of(tare_variant_iter* iter) { return *std::launder(reinterpret_cast<Children*>(iter)); }
+
+}  // namespace
+
+extern "C" {
+
+size_t tare_variant_iter_init(tare_variant_iter* iter, tare_variant* value) {
+  const View view = view_of(*value);
+  new (iter) Children{view.begin(), value, view.child_count(), false};
+  return children_of(iter).count;
+}
+
+tare_variant_iter* tare_variant_iter_new(tare_variant* value) {
+  auto* iter = new (std::nothrow) tare_variant_iter;
+  if (iter == nullptr) return nullptr;
+  tare_variant_iter_init(iter, value);
+  children_of(iter).is_heap = true;
+  tare_variant_ref_sink(value);
+  return iter;
+}
+
+void tare_variant_iter_free(tare_variant_iter* iter) {
+  if (iter == nullptr) return;
+  tare_variant_unref(children_of(iter).whole);
+  delete iter;
+}
+
+size_t tare_variant_iter_n_children(const tare_variant_iter* iter) {
+  return children_of(const_cast<tare_variant_iter*>(iter)).count;
+}
+
+tare_variant* tare_variant_iter_next_value(tare_variant_iter* iter) {
+  Children& children = children_of(iter);
+  if (children.next == std::default_sentinel) return nullptr;
+  tare_variant* child = part_of(*children.whole, *children.next);
+  ++children.next;
+  return child;
+}
+
+bool tare_variant_iter_next(tare_variant_iter* iter, const char* format, ...) {
+  Children& children = children_of(iter);
+  if (children.next == std::default_sentinel) return false;
+  Arguments arguments;
+  va_start(arguments.list, format);
+  const bool is_read = tare::variant::c::read_by_format(*children.whole, *children.next, format, arguments);
+  va_end(arguments.list);
+  ++children.next;
+  return is_read;
+}
+
+}  // extern "C"
