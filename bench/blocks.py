@@ -1,5 +1,5 @@
 """Bench of the library's blocks beside their peers: atoms, text streams, growing buffers under several allocators,
-arenas, compressed pointers.
+arenas, compressed and counted pointers, cages.
 
 Each block has a program in bench/blocks that prints what it measured. Every round runs all programs one after the other,
 so that a slow minute of the machine hits them all; medians count. Calls of malloc are counted in runs of their own, once:
@@ -25,13 +25,13 @@ COUNT_MALLOC = BUILD / "blocks/libcount-malloc.so"
 # What is preloaded for each; the empty one is what the programs are linked with
 ALLOCATORS = {
     "glibc": None,
+    # Where freed memory at the heap's end isn't given back: what blocks cost without the system's pages
+    "glibc-untrimmed": None,
     "jemalloc": LIBRARIES / "libjemalloc.so.2",
     "mimalloc": LIBRARIES / "libmimalloc.so.2.0",
     "tcmalloc": LIBRARIES / "libtcmalloc_minimal.so.4",
 }
-# gperftools ends the program where its malloc is called through another library's, and mimalloc's aligned operator new
-# calls no function that could be counted
-NOT_COUNTED = {("buffers", "tcmalloc"), ("arenas", "tcmalloc"), ("arenas", "mimalloc")}
+UNTRIMMED = {"GLIBC_TUNABLES": "glibc.malloc.trim_threshold=1073741824"}
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Program:
     arguments: tuple[str, ...] = ()
     preloaded: tuple[Path, ...] = ()
     counts: bool = False  # runs once, since what it prints doesn't vary
+    untrimmed: bool = False
 
     @property
     def executable(self) -> Path:
@@ -49,6 +50,8 @@ class Program:
 
     def run(self, results: Results) -> None:
         environment = {**os.environ, "LD_PRELOAD": " ".join(map(str, self.preloaded))}
+        if self.untrimmed:
+            environment |= UNTRIMMED
         words = " ".join([self.executable.name, *self.arguments, *(file.name for file in self.preloaded)])
         print(words, flush=True)
         run = subprocess.run(
@@ -76,15 +79,19 @@ def programs(blocks: list[str], results: Results) -> list[Program]:
                 results.remark(f"{allocator} isn't installed")
                 continue
             preloaded = () if library is None else (library,)
+            if allocator == "glibc-untrimmed":
+                if block == "arenas":
+                    wanted.append(Program(block, (allocator,), untrimmed=True))
+                continue
             wanted.append(Program(block, (allocator,), preloaded))
-            if (block, allocator) not in NOT_COUNTED:
-                wanted.append(Program(block, (allocator,), (COUNT_MALLOC, *preloaded), counts=True))
-    if "pointers" in blocks:
-        wanted.append(Program("pointers"))
+            wanted.append(Program(block, (allocator,), (COUNT_MALLOC, *preloaded), counts=True))
+    for block in ("pointers", "references", "cages"):
+        if block in blocks:
+            wanted.append(Program(block))
     return wanted
 
 
-BLOCKS = ["atoms", "streams", "buffers", "arenas", "pointers"]
+BLOCKS = ["atoms", "streams", "buffers", "arenas", "pointers", "references", "cages"]
 
 
 def main() -> int:

@@ -7,7 +7,8 @@
 //   final_ratio   what all blocks take, with the allocator's headers, by what was asked for: mean of ratios
 //   mallocs       calls of malloc, a document
 //
-// Subjects: tare, std-pmr (monotonic_buffer_resource), llvm-bump (BumpPtrAllocator), native (malloc for each object).
+// Subjects: tare, std-pmr (monotonic_buffer_resource), llvm-bump (BumpPtrAllocator), native (malloc for each object);
+// and tare-kept and llvm-bump-reset, which are one arena for all documents and keep a chunk.
 #include <llvm/Support/Allocator.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +33,23 @@ namespace {
 struct TareArena {
   void* allocate(std::size_t bytes) { return arena.allocate(bytes, 8); }
   Arena arena;
+};
+// One for all documents, as who builds one after another has it.
+struct TareKept {
+  static Arena& arena() {
+    static Arena kept;
+    return kept;
+  }
+  void* allocate(std::size_t bytes) { return arena().allocate(bytes, 8); }
+  ~TareKept() { arena().reset(ArenaReset::Keep); }
+};
+struct LlvmReset {
+  static llvm::BumpPtrAllocator& arena() {
+    static llvm::BumpPtrAllocator kept;
+    return kept;
+  }
+  void* allocate(std::size_t bytes) { return arena().Allocate(bytes, llvm::Align(8)); }
+  ~LlvmReset() { arena().Reset(); }
 };
 struct PmrArena {
   void* allocate(std::size_t bytes) { return arena.allocate(bytes, 8); }
@@ -151,6 +169,9 @@ int main(int count, char** words) {
   report_on<TareArena>(report, case_name, "tare", all);
   report_on<PmrArena>(report, case_name, "std-pmr", all);
   report_on<LlvmArena>(report, case_name, "llvm-bump", all);
-  if (tare_counted_mallocs == nullptr) report_on<Malloc>(report, case_name, "native", all);
+  if (tare_counted_mallocs != nullptr) return 0;
+  report_on<TareKept>(report, case_name, "tare-kept", all);
+  report_on<LlvmReset>(report, case_name, "llvm-bump-reset", all);
+  report_on<Malloc>(report, case_name, "native", all);
   return 0;
 }

@@ -14,7 +14,7 @@
 //   /hit-threaded and the like      the same while the process has a second, idle thread: locks and counts are real.
 //                                   `hand` only counts
 //   /hit-2-threads   time, wall     CPU and wall-clock time an operation of two threads
-//                    final_ratio    their speed-up over one, by the wall clock
+//                    final_ratio    their speed-up over one, by the wall clock; `hand` calculates and shares nothing
 // and of atoms-10k only, with a second thread
 //   /handout-N       time    giving characters to a holder and taking them back, texts of N characters
 #include <malloc.h>
@@ -198,6 +198,27 @@ void run_threaded(const Workload& work, Results& results) {
   results.add_time(work.name + "/gc-threaded", Table::kName, gc, atoms);
 }
 
+// What two threads are worth on this machine now: each calculates, in registers, as long as a million look-ups take.
+double calculate() {
+  const double start = seconds(CLOCK_MONOTONIC);
+  std::uint64_t state = 1;
+  for (std::size_t i = 0; i < 10 * kOperations; ++i) {
+    state = (state ^ state >> 29) * 0x9E3779B97F4A7C15;
+    tare::bench::keep(state);
+  }
+  return seconds(CLOCK_MONOTONIC) - start;
+}
+
+void run_parallel_limit(const Workload& work, Results& results) {
+  const double alone = calculate();
+  const double both_start = seconds(CLOCK_MONOTONIC);
+  std::thread other(calculate);
+  calculate();
+  other.join();
+  const double both = seconds(CLOCK_MONOTONIC) - both_start;
+  results.add(work.name + "/hit-2-threads", "hand", "final_ratio", "x", 2 * alone / both);
+}
+
 // The least that a counted, threaded table can do: hash nothing, compare nothing, only count.
 void run_limits(const Workload& work, Results& results) {
   struct Block {
@@ -331,7 +352,9 @@ int run(int rounds, const std::string& only) {
         if (wanted(Table::kName)) run_threaded<Table, kShared>(work, results);
       };
       threaded.template operator()<Tare, true>();
+      run_parallel_limit(work, results);
       threaded.template operator()<LlvmMap, false>();
+      threaded.template operator()<LockedLlvmMap, true>();
       threaded.template operator()<Flyweight, true>();
       threaded.template operator()<FirefoxModel, true>();
       run_limits(work, results);

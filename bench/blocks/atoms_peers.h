@@ -77,6 +77,43 @@ struct LlvmMap {
   void gc() { map.clear(); }
 };
 
+// The same for threads that share it: each search and each let-go takes the lock, and keys are counted.
+struct LockedLlvmMap {
+  static constexpr const char* kName = "llvm::StringMap, locked";
+  using Map = llvm::StringMap<std::atomic<std::uint32_t>>;
+  class Key {
+   public:
+    explicit Key(Map::value_type* entry) : entry_(entry) {}
+    Key(Key&& other) noexcept : entry_(std::exchange(other.entry_, nullptr)) {}
+    Key& operator=(Key&& other) noexcept {
+      std::swap(entry_, other.entry_);
+      return *this;
+    }
+    ~Key() {
+      if (entry_ != nullptr) entry_->second.fetch_sub(1, std::memory_order_acq_rel);
+    }
+
+   private:
+    Map::value_type* entry_;
+  };
+  std::mutex mutex;
+  Map map;
+  Key intern(std::string_view text) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    auto* entry = &*map.try_emplace({text.data(), text.size()}, 0).first;
+    entry->second.fetch_add(1, std::memory_order_relaxed);
+    return Key(entry);
+  }
+  void gc() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (auto at = map.begin(); at != map.end();) {
+      const auto next = std::next(at);
+      if (at->second.load(std::memory_order_acquire) == 0) map.erase(at);
+      at = next;
+    }
+  }
+};
+
 struct Flyweight {
   static constexpr const char* kName = "boost::flyweight";
   using Key = boost::flyweight<std::string>;  // counted, and freed at once; the table is the process'

@@ -21,9 +21,15 @@ Function next(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
+// gperftools makes an object when it is first asked for a size, by operator new: which came by here, and so on.
+constinit thread_local bool is_counting [[gnu::tls_model("initial-exec")]] = false;
+
 void* counted(void* block) {
+  if (is_counting) return block;
+  is_counting = true;
   calls.fetch_add(1, std::memory_order_relaxed);
   bytes.fetch_add(malloc_usable_size(block), std::memory_order_relaxed);
+  is_counting = false;
   return block;
 }
 
@@ -42,7 +48,6 @@ TARE_EXPORT void* realloc(void* block, std::size_t size) {
   static auto* const real = next<void* (*)(void*, std::size_t)>("realloc");
   return counted(real(block, size));
 }
-// What operator new with an alignment calls
 TARE_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t size) {
   static auto* const real = next<void* (*)(std::size_t, std::size_t)>("aligned_alloc");
   return counted(real(alignment, size));
@@ -55,3 +60,7 @@ TARE_EXPORT void* operator new(std::size_t size) {
   std::abort();
 }
 TARE_EXPORT void* operator new[](std::size_t size) { return operator new(size); }
+TARE_EXPORT void* operator new(std::size_t size, std::align_val_t alignment) {
+  if (void* block = aligned_alloc(static_cast<std::size_t>(alignment), size)) return block;
+  std::abort();
+}

@@ -13,6 +13,9 @@
 // early by overflow. Static objects are made so from the start, with kImmortal, and cost no atomic cache line traffic
 // beyond that of counting.
 //
+// While a process has one thread, counts that threads may share are plain arithmetic too, as in shared_ptr: a copy takes
+// 1 ns, where locked instructions take 10.
+//
 // Why intrusive: shared_ptr takes 16 bytes a pointer and 16 a control block; this takes 8 (or 4 in a cage) and 4.
 #pragma once
 
@@ -22,6 +25,7 @@
 #include <cstdint>
 
 #include "tare/ref_ledger.h"
+#include "tare/shared_header.h"
 
 namespace tare {
 
@@ -122,14 +126,14 @@ class AtomicCount {
 
   // Relaxed: who adds one has one, and with it sees the object.
   void add() noexcept {
-    const std::uint32_t before = value_.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t before = shared_details::exchange_add(value_, 1, std::memory_order_relaxed);
     assert(before != 0);
     if (before >= kImmortalCount - 1) value_.store(kSettledCount, std::memory_order_relaxed);
   }
 
   // Release: what this holder did comes before the object's end. Acquire, at the end only: so does what others did.
   bool drop() noexcept {
-    const std::uint32_t before = value_.fetch_sub(1, std::memory_order_release);
+    const std::uint32_t before = shared_details::exchange_add(value_, ~std::uint32_t{0}, std::memory_order_release);
     assert(before != 0);
     if (before == 1) {
       (void)value_.load(std::memory_order_acquire);  // a fence would do, but thread sanitizers don't see fences
