@@ -1,5 +1,6 @@
 // The limit: each message written by hand for its one layout, as a program would that knows nothing else. Texts are
 // checked for UTF-8 while they are copied, as ours are, by the same function; nothing else is checked, not even room.
+// All of it is inlined, whatever the compiler thinks of the size: else the limit doubled from build to build.
 #pragma once
 
 #include <cstring>
@@ -15,32 +16,32 @@ class HandWriter {
 
   std::size_t at() const { return at_; }
   bool is_ok() const { return is_ok_; }
-  void align(std::size_t alignment) {
+  [[gnu::always_inline]] void align(std::size_t alignment) {
     const std::size_t to = (at_ + alignment - 1) & ~(alignment - 1);
     std::memset(base_ + at_, 0, 8);
     at_ = to;
   }
   template <typename Number>
-  void number(Number number) {
+  [[gnu::always_inline]] void number(Number number) {
     std::memcpy(base_ + at_, &number, sizeof number);
     at_ += sizeof number;
   }
-  void text(std::string_view text) {
+  [[gnu::always_inline]] void text(std::string_view text) {
     is_ok_ &= variant::copy_text(base_ + at_, text);
     base_[at_ + text.size()] = 0;
     at_ += text.size() + 1;
   }
   template <std::size_t kSize>
-  void bytes(const char (&bytes)[kSize]) {
+  [[gnu::always_inline]] void bytes(const char (&bytes)[kSize]) {
     std::memcpy(base_ + at_, bytes, kSize - 1);
     at_ += kSize - 1;
   }
-  void blob(const void* data, std::size_t size) {
+  [[gnu::always_inline]] void blob(const void* data, std::size_t size) {
     std::memcpy(base_ + at_, data, size);
     at_ += size;
   }
-  void end_of(std::size_t end) { base_[at_++] = static_cast<char>(end); }
-  void wide_end_of(std::size_t end) { number(static_cast<std::uint16_t>(end)); }
+  [[gnu::always_inline]] void end_of(std::size_t end) { base_[at_++] = static_cast<char>(end); }
+  [[gnu::always_inline]] void wide_end_of(std::size_t end) { number(static_cast<std::uint16_t>(end)); }
 
  private:
   char* base_;
@@ -48,14 +49,14 @@ class HandWriter {
   bool is_ok_ = true;
 };
 
-inline void rect_by_hand(HandWriter& to, const Rect& r) {
+[[gnu::always_inline]] inline void rect_by_hand(HandWriter& to, const Rect& r) {
   to.number(r.x);
   to.number(r.y);
   to.number(r.width);
   to.number(r.height);
 }
 
-inline void key_by_hand(HandWriter& to, const KeyEvent& key) {
+[[gnu::always_inline]] inline void key_by_hand(HandWriter& to, const KeyEvent& key) {
   to.number(key.symbol);
   to.number(key.code);
   to.number(key.state);
@@ -63,7 +64,7 @@ inline void key_by_hand(HandWriter& to, const KeyEvent& key) {
 
 // {sv}: key, value behind padding, and where the key ended.
 template <typename Value>
-std::size_t entry_by_hand(HandWriter& to, std::string_view key, Value value) {
+[[gnu::always_inline]] inline std::size_t entry_by_hand(HandWriter& to, std::string_view key, Value value) {
   to.align(8);
   const std::size_t begin = to.at();
   to.text(key);
@@ -74,7 +75,7 @@ std::size_t entry_by_hand(HandWriter& to, std::string_view key, Value value) {
   return to.at();
 }
 
-inline void dictionary_by_hand(HandWriter& to, std::uint32_t size, double ratio) {
+[[gnu::always_inline]] inline void dictionary_by_hand(HandWriter& to, std::uint32_t size, double ratio) {
   std::size_t ends[8];
   ends[0] = entry_by_hand(to, texts.keys[0], [&] { to.text(texts.name), to.bytes("\0s"); });
   ends[1] = entry_by_hand(to, texts.keys[1], [&] { to.number(size), to.bytes("\0u"); });
@@ -87,7 +88,7 @@ inline void dictionary_by_hand(HandWriter& to, std::uint32_t size, double ratio)
   for (const std::size_t end : ends) to.end_of(end);
 }
 
-inline void words_by_hand(HandWriter& to) {
+[[gnu::always_inline]] inline void words_by_hand(HandWriter& to) {
   std::uint16_t ends[words.size()];
   for (std::size_t i = 0; i < words.size(); ++i) {
     to.text(words[i]);
@@ -96,10 +97,10 @@ inline void words_by_hand(HandWriter& to) {
   to.blob(ends, sizeof ends);
 }
 
-inline void engine_by_hand(HandWriter& to, const Engine& e) {
+[[gnu::always_inline]] inline void engine_by_hand(HandWriter& to, const Engine& e) {
   std::uint8_t ends[12];
   std::size_t count = 0;
-  const auto add = [&](const char* text) {
+  const auto add = [&](const char* text) __attribute__((always_inline)) {
     to.text(text);
     ends[count++] = static_cast<std::uint8_t>(to.at());
   };
@@ -121,7 +122,7 @@ inline void engine_by_hand(HandWriter& to, const Engine& e) {
 }
 
 // (texts.attribute, {}, type, value, start, end) in a variant.
-inline void attribute_by_hand(HandWriter& to, std::uint32_t type, std::uint32_t end) {
+[[gnu::always_inline]] inline void attribute_by_hand(HandWriter& to, std::uint32_t type, std::uint32_t end) {
   to.align(8);
   const std::size_t begin = to.at();
   to.text(texts.attribute);
@@ -137,7 +138,7 @@ inline void attribute_by_hand(HandWriter& to, std::uint32_t type, std::uint32_t 
   to.bytes("\0(sa{sv}uuuu)");
 }
 
-inline void preedit_by_hand(HandWriter& to, std::string_view text) {
+[[gnu::always_inline]] inline void preedit_by_hand(HandWriter& to, std::string_view text) {
   to.text(texts.text);
   const std::size_t name_end = to.at();
   to.align(8);
@@ -166,7 +167,7 @@ inline void preedit_by_hand(HandWriter& to, std::string_view text) {
 }
 
 // a(sa{sv}): three groups of five settings.
-inline void nested_by_hand(HandWriter& to) {
+[[gnu::always_inline]] inline void nested_by_hand(HandWriter& to) {
   std::size_t group_ends[std::size(texts.groups)];
   for (std::size_t group = 0; group < std::size(texts.groups); ++group) {
     to.align(8);
@@ -189,7 +190,7 @@ inline void nested_by_hand(HandWriter& to) {
   for (const std::size_t end : group_ends) to.wide_end_of(end);
 }
 
-inline void blobs_by_hand(HandWriter& to) {
+[[gnu::always_inline]] inline void blobs_by_hand(HandWriter& to) {
   std::uint16_t ends[10];
   std::size_t count = 0;
   for (const auto& blob : ten_blobs()) {
@@ -199,7 +200,7 @@ inline void blobs_by_hand(HandWriter& to) {
   to.blob(ends, sizeof ends);
 }
 
-inline void numbers_by_hand(HandWriter& to) {
+[[gnu::always_inline]] inline void numbers_by_hand(HandWriter& to) {
   to.blob(thousand_numbers().data(), thousand_numbers().size() * sizeof(std::int32_t));
 }
 

@@ -8,8 +8,9 @@
 //   b y n q i u x t d h bool, integers of exactly the type's range, enums of such, double, Handle
 //   s o g               std::string, std::string_view (which points into the bytes), ObjectPath, Signature
 //   v                   View or DBusView (what it holds), std::variant (the first alternative that fits)
-//   a                   whatever has push_back, or insert as maps and sets have it; std::span of numbers for a View
-//                       that can_be_array_of() them
+//   a                   whatever has push_back, or insert as maps and sets have it; std::array of as many elements; a
+//                       std::span of numbers, or of structs and arrays of them without padding, for a View that
+//                       can_be_array_of() them and, where there are bools, is_trusted()
 //   m                   std::optional
 //   ( ) { }             std::tuple, std::pair, structs by description
 //   any                 View or DBusView, whichever is read
@@ -17,7 +18,10 @@
 // Nothing comes out if the type doesn't fit. Values that the bytes don't hold properly are defaults, as in View.
 #pragma once
 
+#include <cstring>
 #include <optional>
+#include <ranges>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -25,6 +29,7 @@
 #include "tare/variant/dbus_view.h"
 #include "tare/variant/values.h"
 #include "tare/variant/view.h"
+#include "tare/variant/writing/wire_form.h"
 
 namespace tare::variant {
 
@@ -95,6 +100,9 @@ bool takes(Type type) {
     return code == 's' || code == 'o' || code == 'g';
   } else if constexpr (value_details::Described<Value> || value_details::TupleLike<Value>) {
     constexpr std::size_t kCount = value_details::count_members<Value>();
+    if constexpr (writer_details::IsArray<Value>::value) {
+      if (code == 'a') return takes<typename Value::value_type>(type.element());
+    }
     return (code == '(' || code == '{') && takes_members<Value>(type, std::make_index_sequence<kCount>());
   } else if constexpr (value_details::Sequence<Value>) {
     return code == 'a' && takes<typename Readable<typename Value::value_type>::Of>(type.element());
@@ -103,11 +111,59 @@ bool takes(Type type) {
   }
 }
 
+template <typename Value>
+struct IsSpan : std::false_type {};
+template <typename Element>
+struct IsSpan<std::span<const Element>> : std::true_type {};
+
+// Whether an Element's memory is that of its natural type, so that arrays can be taken as they lie there.
+template <typename Element>
+consteval bool lies_as_in_bytes() {
+  if constexpr (natural_type<Element>.size() == 0 || std::same_as<Element, bool>) return false;
+  return writer_details::kIsWireForm<GVariantFormat<>, natural_type<Element>, Element>;
+}
+// Bytes of others may hold bools that are neither.
+template <typename Element>
+bool may_be_taken(const View& view) {
+  return natural_type<Element>.view().find('b') == std::string_view::npos || view.is_trusted();
+}
+
+template <typename Element, typename AnyView>
+bool read_span(const AnyView& view, std::span<const Element>& span) {
+  static_assert(std::same_as<AnyView, View> && lies_as_in_bytes<Element>(),
+                "a span is for GVariant's numbers, and structs of them without padding");
+  if (view.code() != 'a' || !takes<Element>(view.type().element())) return false;
+  if (!view.template can_be_array_of<Element>() || !may_be_taken<Element>(view)) return false;
+  if (!writer_details::lies_in_order<Element>()) return false;
+  span = view.template array_of<Element>();
+  return true;
+}
+
+// All elements by one copy, where that is possible.
+template <typename Value>
+bool copy_elements(const View& view, Value& value) {
+  using Element = typename Value::value_type;
+  if constexpr (std::ranges::contiguous_range<Value> && requires { value.resize(std::size_t{}); }) {
+    if constexpr (lies_as_in_bytes<Element>()) {
+      const std::string_view bytes = view.bytes();
+      if (view.byte_order() != std::endian::native || bytes.size() % sizeof(Element) != 0) return false;
+      if (!may_be_taken<Element>(view) || !writer_details::lies_in_order<Element>()) return false;
+      value.resize(bytes.size() / sizeof(Element));
+      if (!bytes.empty()) std::memcpy(value.data(), bytes.data(), bytes.size());
+      return true;
+    }
+  }
+  return false;
+}
+
 template <typename AnyView, typename Value>
 bool read_array(const AnyView& view, Value& value) {
   using Element = typename Readable<typename Value::value_type>::Of;
   if (view.code() != 'a') return false;
   if (!takes<Element>(view.type().element())) return false;  // also where there are none
+  if constexpr (std::same_as<AnyView, View>) {
+    if (copy_elements(view, value)) return true;
+  }
   bool is_fitting = true;
   if constexpr (requires { value.reserve(std::size_t{}); }) value.reserve(view.child_count());
   for (const AnyView& child : view) {
@@ -192,10 +248,13 @@ bool read(const AnyView& view, Value& value) {
     return [&]<typename... Alternatives>(std::variant<Alternatives...>& any) {
       return (read_alternative<Alternatives>(view.inside(), any) || ...);
     }(value);
+  } else if constexpr (IsSpan<Value>::value) {
+    return read_span(view, value);
   } else if constexpr (value_details::Described<Value> || value_details::TupleLike<Value>) {
     constexpr std::size_t kCount = value_details::count_members<Value>();
-    return (view.code() == '(' || view.code() == '{') && view.child_count() == kCount &&
-           read_members(view, value, std::make_index_sequence<kCount>());
+    const bool is_tuple = view.code() == '(' || view.code() == '{';
+    return (is_tuple || (writer_details::IsArray<Value>::value && view.code() == 'a')) &&
+           view.child_count() == kCount && read_members(view, value, std::make_index_sequence<kCount>());
   } else {
     return read_array(view, value);
   }

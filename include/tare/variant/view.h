@@ -183,6 +183,7 @@ class TARE_API View {
 
   template <std::size_t kWidth>
   std::optional<View> find(std::string_view key) const noexcept;
+  std::optional<View> find_default(std::string_view key) const noexcept;
 
   const char* data_ = nullptr;  // null with a size: zeros
   std::size_t size_ = 1;

@@ -34,7 +34,8 @@ bool is_text_of(char code, std::string_view text) {
 
 View::View(Type type, std::string_view bytes, std::endian order) noexcept
     : View(type.data(), type.size(), bytes.data(), bytes.size(), 0, order == std::endian::native ? 0 : kSwapped) {
-  const std::size_t fixed_size = type.layout().fixed_size;
+  const bool is_variable = (type_details::code_bits(type.code()) & type_details::kVariable) != 0;
+  const std::size_t fixed_size = is_variable ? 0 : type.layout().fixed_size;
   if (fixed_size != 0 && fixed_size != size_) {
     data_ = nullptr;
     size_ = fixed_size;
@@ -53,14 +54,22 @@ std::string_view View::text() const noexcept {
   return is_text_of(code(), found) ? found : fallback;
 }
 
+namespace {
+
+// Whether bytes of a variant end with a type of one character, and hold as much as that has.
+inline bool holds_basic(const char* data, std::size_t size) {
+  if (size <= 2 || data[size - 2] != 0) return false;
+  const unsigned bits = type_details::code_bits(data[size - 1]);
+  const std::size_t fixed_size = bits & type_details::kAlignments;
+  return (bits & type_details::kBasic) != 0 && ((bits & type_details::kVariable) != 0 || fixed_size == size - 2);
+}
+
+}  // namespace
+
 View View::inside() const noexcept {
   if (code() != 'v') return *this;
-  if (size_ > 2 && data_[size_ - 2] == 0 && depth_ < kDeepest - 1) [[likely]] {  // a type of one character
-    const unsigned bits = type_details::code_bits(data_[size_ - 1]);
-    const std::size_t fixed_size = bits & type_details::kAlignments;
-    if ((bits & type_details::kBasic) != 0 && ((bits & type_details::kVariable) != 0 || fixed_size == size_ - 2)) {
-      return {data_ + size_ - 1, 1, data_, size_ - 2, depth_ + 1u, flags_};
-    }
+  if (holds_basic(data_, size_) && depth_ < kDeepest - 1) [[likely]] {
+    return {data_ + size_ - 1, 1, data_, size_ - 2, depth_ + 1u, flags_};
   }
   const View nothing("()", 2, nullptr, 1, depth_ + 1u, flags_);
   if (size_ == 0) return nothing;
@@ -314,8 +323,14 @@ std::optional<View> View::find(std::string_view key) const noexcept {
     const std::size_t table = end - begin - width;
     if (load_offset(entry + table, width) != key.size() + 1 || key.size() >= table) continue;
     if (entry[key.size()] != 0 || !are_equal(entry, key.data(), key.size())) continue;
-    if (!is_trusted() && !is_text_of(type_[2], key)) return std::nullopt;  // such keys read as defaults
+    if (!is_trusted() && !(type_[2] == 's' ? is_text(key) : is_text_of(type_[2], key))) [[unlikely]]
+      return std::nullopt;  // such keys read as defaults
     const std::size_t value_begin = aligned(key.size() + 1, value.alignment);
+    if (type_[3] == 'v' && value_begin < table && holds_basic(entry + value_begin, table - value_begin) &&
+        depth_ < kDeepest - 3) [[likely]] {
+      // as inside() has it. Made of what registers hold: a View that is copied from memory just written is waited for
+      return View(entry + table - 1, 1, entry + value_begin, table - value_begin - 2, depth_ + 3u, flags_);
+    }
     const std::size_t value_end = value.fixed_size != 0 ? value_begin + value.fixed_size : table;
     Extent place{nullptr, value.fixed_size};
     if (value_end <= end - begin) place = extent(entry, value_begin, value_end, value.fixed_size);
@@ -325,15 +340,19 @@ std::optional<View> View::find(std::string_view key) const noexcept {
   return std::nullopt;
 }
 
+// A key that invalid ones read as.
+std::optional<View> View::find_default(std::string_view key) const noexcept {
+  for (const View& entry : *this) {
+    if (entry.child(0).text() == key) return entry.child(1).inside();
+  }
+  return std::nullopt;
+}
+
 std::optional<View> View::lookup(std::string_view key) const noexcept {
   if (type_[0] != 'a' || type_[1] != '{' || size_ == 0) return std::nullopt;
   if (type_[2] != 's' && type_[2] != 'o' && type_[2] != 'g') return std::nullopt;
-  if (!is_trusted() && (key.empty() || key == "/")) {  // what invalid keys read as
-    for (const View& entry : *this) {
-      if (entry.child(0).text() == key) return entry.child(1).inside();
-    }
-    return std::nullopt;
-  }
+  if (key.size() <= 1 && !is_trusted() && (key.empty() || key == "/")) [[unlikely]]
+    return find_default(key);
   if (size_ <= 0xFF) return find<1>(key);
   if (size_ <= 0xFFFF) return find<2>(key);
   return size_ <= 0xFFFF'FFFF ? find<4>(key) : find<8>(key);

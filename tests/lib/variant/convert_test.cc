@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,19 @@ struct Key {
   std::string name;
   bool is_release = false;
 };
+
+struct Point {
+  std::int32_t x, y;
+  friend bool operator==(const Point&, const Point&) = default;
+};
+struct Flags {
+  bool a, b;
+};
 }  // namespace
+template <>
+inline constexpr auto tare::variant::fields<Point> = std::tuple(&Point::x, &Point::y);
+template <>
+inline constexpr auto tare::variant::fields<Flags> = std::tuple(&Flags::a, &Flags::b);
 template <>
 inline constexpr auto tare::variant::fields<Key> = std::tuple(&Key::symbol, &Key::name, &Key::is_release);
 
@@ -30,6 +44,12 @@ Value there_and_back(const Value& value) {
   return View(Type::trusted(kType.view()), out.bytes()).template to<Value>().value();
 }
 
+template <TypeText kType, typename Value>
+std::string there_as_bytes(const Value& value) {
+  Output out;
+  return std::string(Writer<kType>::write(out, value).bytes());
+}
+
 TEST(Convert, ContainersComeBack) {
   const std::map<std::string, std::vector<int>> map{{"a", {1, 2}}, {"b", {}}};
   EXPECT_EQ(there_and_back(map), map);
@@ -40,6 +60,43 @@ TEST(Convert, ContainersComeBack) {
   EXPECT_EQ(there_and_back(anys), anys);
   const std::pair<std::uint8_t, std::int64_t> pair{1, -1};
   EXPECT_EQ(there_and_back(pair), pair);
+}
+
+TEST(Convert, ArraysComeBackAsOneCopyOrNone) {
+  const std::vector<Point> points{{1, -2}, {3, 4}};
+  EXPECT_EQ(there_and_back(points), points);
+  const std::array<std::array<std::uint16_t, 2>, 2> grid{{{1, 2}, {3, 4}}};
+  EXPECT_EQ(there_and_back(grid), grid);
+  Output out;
+  Writer<"a(ii)">::write(out, points);
+  const View view("a(ii)", out.bytes());
+  const auto span = view.to<std::span<const Point>>();
+  ASSERT_TRUE(span.has_value());
+  EXPECT_EQ(static_cast<const void*>(span->data()), out.bytes().data());
+  EXPECT_EQ((*span)[1], (Point{3, 4}));
+  EXPECT_FALSE(view.to<std::span<const std::int64_t>>().has_value());
+  // not as they lie there: another order, a place that is no multiple of 4
+  Writer<"a(ii)", GVariantFormat<std::endian::big>>::write(out, points);
+  const View big("a(ii)", out.bytes(), std::endian::big);
+  EXPECT_FALSE(big.to<std::span<const Point>>().has_value());
+  EXPECT_EQ(big.to<std::vector<Point>>(), points);
+  const std::string shifted = " " + there_as_bytes<"a(ii)">(points);
+  EXPECT_FALSE(View("a(ii)", std::string_view(shifted).substr(1)).to<std::span<const Point>>().has_value());
+  EXPECT_EQ(View("a(ii)", std::string_view(shifted).substr(1)).to<std::vector<Point>>(), points);
+  // an array has as many elements as it has
+  EXPECT_FALSE((View("ai", std::string_view("\1\0\0\0", 4)).to<std::array<int, 2>>().has_value()));
+}
+
+TEST(Convert, BoolsOfOthersAreReadOneByOne) {
+  const std::string_view bytes("\1\2\0\3", 4);
+  const auto flags = View("a(bb)", bytes).to<std::vector<Flags>>();
+  ASSERT_TRUE(flags.has_value());
+  EXPECT_EQ(flags->size(), 2u);
+  EXPECT_TRUE((*flags)[0].b && (*flags)[1].b && !(*flags)[1].a);
+  EXPECT_FALSE(View("a(bb)", bytes).to<std::span<const Flags>>().has_value());
+  View valid("a(bb)", std::string_view("\1\0", 2));
+  ASSERT_TRUE(valid.validate());
+  EXPECT_TRUE(valid.to<std::span<const Flags>>()->front().a);
 }
 
 TEST(Convert, DescribedStructsComeBack) {

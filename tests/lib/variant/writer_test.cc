@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <list>
 #include <map>
 #include <memory>
@@ -15,6 +16,24 @@
 struct Rect {
   std::int32_t x, y, width, height;
 };
+struct Padded {
+  std::uint8_t a;
+  std::uint32_t b;
+};
+struct Reversed {
+  std::int32_t y, x;
+};
+struct Mixed {
+  std::int64_t a;
+  std::array<std::uint16_t, 2> b;
+  std::uint32_t c;
+};
+template <>
+inline constexpr auto tare::variant::fields<Padded> = std::tuple(&Padded::a, &Padded::b);
+template <>
+inline constexpr auto tare::variant::fields<Reversed> = std::tuple(&Reversed::x, &Reversed::y);
+template <>
+inline constexpr auto tare::variant::fields<Mixed> = std::tuple(&Mixed::a, &Mixed::b, &Mixed::c);
 template <>
 inline constexpr auto tare::variant::fields<Rect> = std::tuple(&Rect::x, &Rect::y, &Rect::width, &Rect::height);
 
@@ -24,6 +43,17 @@ namespace {
 using testing::operator""_b;
 
 static_assert(std::endian::native == std::endian::little, "bytes below are little endian");
+
+using Native = GVariantFormat<>;
+using Swapped = GVariantFormat<std::endian::big>;
+static_assert(writer_details::kIsWireForm<Native, "(iiii)", Rect>);
+static_assert(writer_details::kIsWireForm<Native, "(x(qq)u)", Mixed>);
+static_assert(!writer_details::kIsWireForm<Native, "(yu)", Padded>, "padding is zero in bytes, anything in memory");
+static_assert(!writer_details::kIsWireForm<Native, "(xxxx)", Rect> && !writer_details::kIsWireForm<Native, "d", long>);
+static_assert(!writer_details::kIsWireForm<Swapped, "(iiii)", Rect>);
+static_assert(writer_details::kIsWireForm<DBusFormat<>, "(iiii)", Rect>, "16 bytes: the next one begins at once");
+static_assert(!writer_details::kIsWireForm<DBusFormat<>, "(qq)", std::array<std::uint16_t, 2>>, "4 bytes, not 8");
+static_assert(!writer_details::kIsWireForm<DBusFormat<>, "(x(qq)u)", Mixed>, "the inner one begins at 8, not its end");
 
 enum class Colour : std::uint8_t { Red = 3 };
 
@@ -92,6 +122,37 @@ TEST(Writer, OffsetsAreAsWideAsTheWholeNeeds) {
   EXPECT_EQ((bytes<"as">(std::vector<std::string>(21845))).size(), 65535u);
   EXPECT_EQ((bytes<"as">(std::vector<std::string>(21846))).size(), 5u * 21846);
   EXPECT_EQ((bytes<"(sas)">(std::string(300, 'x'), std::vector<std::string>{})).substr(301), "\x2D\1"_b);
+}
+
+TEST(Writer, StructsThatLieAsTheyAreWritten) {
+  const std::vector<Rect> rects{{1, 2, 3, 4}, {5, 6, 7, 8}};
+  EXPECT_FALSE(writer_details::lies_in_order<Reversed>());
+  EXPECT_TRUE(writer_details::lies_in_order<Mixed>());
+  const std::string one{"\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0"_b};
+  const std::string two{"\5\0\0\0\6\0\0\0\7\0\0\0\x08\0\0\0"_b};
+  EXPECT_EQ((bytes<"a(iiii)">(rects)), one + two);
+  EXPECT_EQ((bytes<"a(iiii)", DBusFormat<>>(rects)), std::string("\x20\0\0\0\0\0\0\0"_b) + one + two);
+  EXPECT_EQ((bytes<"a(yu)">(std::vector<Padded>{{1, 2}})), "\1\0\0\0\2\0\0\0"_b);
+  EXPECT_EQ((bytes<"a(ii)">(std::vector<Reversed>{{2, 1}})), "\1\0\0\0\2\0\0\0"_b);
+  EXPECT_EQ((bytes<"(x(qq)u)">(Mixed{1, {2, 3}, 4})), "\1\0\0\0\0\0\0\0\2\0\3\0\4\0\0\0"_b);
+  EXPECT_EQ((bytes<"(x(qq)u)", DBusFormat<std::endian::big>>(Mixed{1, {2, 3}, 4})),
+            "\0\0\0\0\0\0\0\1\0\2\0\3\0\0\0\4"_b);
+}
+
+TEST(Writer, ManyElementsAndFewAreWrittenAlike) {
+  for (const std::size_t count : {1u, 63u, 64u, 65u, 200u}) {
+    std::string expected;
+    std::string ends;
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < count; ++i) {
+      texts.push_back(std::string(i % 5 + 1, 'x'));
+      expected += texts.back() + '\0';
+      ends += static_cast<char>(expected.size());
+      if (count > 1) ends += static_cast<char>(expected.size() >> 8);
+    }
+    EXPECT_EQ((bytes<"as">(texts)), expected + ends) << count;
+    EXPECT_EQ((bytes<"as">(std::list(texts.begin(), texts.end()))), expected + ends) << count;
+  }
 }
 
 TEST(Writer, Maybes) {
