@@ -42,6 +42,8 @@ enum class EventKind : std::uint8_t {
   ReportSite = 28,  // whence this thread's next event, a Report, comes: `shape` has the stack
 };
 inline constexpr EventKind kLastEventKind = EventKind::ReportSite;
+constexpr bool begins_block(EventKind kind) { return kind == EventKind::Alloc || kind == EventKind::ReallocStart; }
+constexpr bool ends_block(EventKind kind) { return kind == EventKind::Free || kind == EventKind::ReallocEnd; }
 inline constexpr std::uint32_t kMostUnwrittenBytes = 0xfffffffe;  // that a Contents note can say
 
 // 24 bytes, trivially copyable. For Free and ReallocEnd `shape` is kNoShape, or with recorded free stacks the StackId.

@@ -47,7 +47,6 @@ inline std::size_t next_after_contents(std::span<const Event> events, std::size_
   const bool has_digest = note + 1 < events.size() && events[note + 1].kind == EventKind::Digest;
   return note + (has_digest ? 2 : 1);
 }
-constexpr bool ends_block(EventKind kind) { return kind == EventKind::Free || kind == EventKind::ReallocEnd; }
 
 // A distance between addresses as a varint: most are multiples of 16. Odd: the low four bits follow as a byte.
 constexpr std::uint64_t distance_key(std::uint64_t from, std::uint64_t to) {

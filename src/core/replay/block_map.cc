@@ -74,6 +74,7 @@ BlockMap::PageEntry& BlockMap::make_entry(std::uint64_t page) {
 }
 
 std::uint64_t* BlockMap::find_slowly(Place place) {
+  ++slow_visits_;
   const PageEntry* found = entry(place.page);
   if (!found || !*found) return nullptr;
   if (*found & kSparse) {
@@ -88,6 +89,7 @@ std::uint64_t* BlockMap::find_slowly(Place place) {
 }
 
 std::uint64_t& BlockMap::claim_slowly(Place place) {
+  ++slow_visits_;
   PageEntry& found = make_entry(place.page);
   if (found == 0 || found & kSparse) return claim_sparse(found, place);
   remember(place.page, full(found));

@@ -46,6 +46,8 @@ class BlockMap {
   }
 
   std::uint64_t memory_bytes() const;
+  // Look-ups and claims that had to walk the tables.
+  std::uint64_t slow_visits() const { return slow_visits_; }
 
   // Calls visit(address, word) for every live word, by ascending address within each alignment (see Place).
   template <typename Visit>
@@ -136,6 +138,7 @@ class BlockMap {
   std::uint64_t full_count_ = 0;
   std::uint64_t shrink_at_;
   std::uint64_t table_bytes_ = 0;
+  std::uint64_t slow_visits_ = 0;
 };
 
 template <typename Visit>

@@ -21,12 +21,14 @@ class GrowthRing {
     trace::ShapeId shape;
     std::uint32_t birth;   // serial of the allocation in the process, modulo 2^32
     std::uint16_t number;  // of the allocation in its thread
+    std::uint32_t place;   // of the event, as the caller counts
   };
 
-  void allocated(trace::StackId stack, std::uint64_t address, trace::ShapeId shape, std::uint32_t birth) {
+  void allocated(trace::StackId stack, std::uint64_t address, trace::ShapeId shape, std::uint32_t birth,
+                 std::uint32_t place) {
     const std::uint32_t at = next_++ % kWindow;
     stacks_[at] = trace::index(stack);
-    entries_[at] = {address, shape, birth, number_++};
+    entries_[at] = {address, shape, birth, number_++, place};
     signature_ |= bit_of(stack);
     held_ += held_ < kWindow;
   }

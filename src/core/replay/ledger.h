@@ -11,6 +11,7 @@
 
 #include "core/replay/block_map.h"
 #include "core/replay/growth_ring.h"
+#include "core/replay/short_lives.h"
 #include "trace/event.h"
 
 namespace tare::core {
@@ -31,6 +32,7 @@ struct LedgerCounts {
 
 // Books has:
 //   using Dead = ...;                           what is still needed of a block that just ended
+//   void foresee(const Event&);                 optional; up to ShortLives::kMostEvents ahead: to fetch what it needs
 //   void tick(std::uint64_t stamp);             before every event
 //   bool admit(ShapeId);                        false: no such shape
 //   std::uint64_t born(const Event&);           the word of the new block: BlockMap::is_live, its birth in the high
@@ -52,36 +54,14 @@ class Ledger {
   Ledger(Books& books, Coverage coverage) : books_(books), coverage_(coverage), threads_(std::size_t{1} << 16) {}
 
   void consume(std::span<const trace::Event> events) {
-    using trace::EventKind;
-    for (const trace::Event& event : events) {
-      books_.tick(event.stamp);
-      switch (event.kind) {
-        case EventKind::Alloc:
-          ++counts_.alloc_events;
-          alloc(event);
-          break;
-        case EventKind::Free:
-          ++counts_.free_events;
-          free(event);
-          break;
-        case EventKind::ReallocEnd:
-          realloc_end(event);
-          break;
-        case EventKind::ReallocStart:
-          ++counts_.realloc_events;
-          realloc_start(event);
-          break;
-        case EventKind::Dropped:
-          counts_.dropped_events += event.address;
-          other(event);
-          break;
-        case EventKind::Seen:
-          thread(event.thread).ring.skip_to(trace::SeenCounts::of(event.address));
-          thread(event.thread).seen = true;
-          [[fallthrough]];
-        default:
-          other(event);
-      }
+    while (!events.empty()) {
+      const bool foreseen = events_to_foresee_ > 0;
+      run_ = foreseen ? foresee(events) : short_lives_.foresee_none(events);
+      const std::uint64_t slow_visits = map_.slow_visits();
+      consume_run(events.first(run_));
+      first_place_ += static_cast<std::uint32_t>(run_);
+      events = events.subspan(run_);
+      if (!foreseen) judge(map_.slow_visits() - slow_visits);
     }
   }
 
@@ -107,6 +87,57 @@ class Ledger {
 
   static std::uint32_t birth_of(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
 
+  std::size_t foresee(std::span<const trace::Event> events) {
+    const std::size_t run = short_lives_.foresee(events, [&](const trace::Event& event) {
+      if constexpr (requires { books_.foresee(event); }) books_.foresee(event);
+    });
+    events_to_foresee_ -= static_cast<std::int64_t>(run);
+    return run;
+  }
+
+  // Looking ahead costs 3 ns an event and pays where blocks lie far apart: git's replay takes a third less, a Python
+  // program's a fifth more. So a run in 256 goes without, and shows whether many of its blocks were hard to find.
+  void judge(std::uint64_t slow_visits) {
+    if (slow_visits * 4 < run_) return;
+    events_to_foresee_ = 256 * ShortLives::kMostEvents;
+    short_lives_.restart();
+  }
+
+  void consume_run(std::span<const trace::Event> events) {
+    using trace::EventKind;
+    for (std::size_t at = 0; at < events.size(); ++at) {
+      const trace::Event& event = events[at];
+      books_.tick(event.stamp);
+      switch (event.kind) {
+        case EventKind::Alloc:
+          ++counts_.alloc_events;
+          begin(event, at, thread(event.thread));
+          break;
+        case EventKind::Free:
+          ++counts_.free_events;
+          free(event, at);
+          break;
+        case EventKind::ReallocEnd:
+          realloc_end(event, at);
+          break;
+        case EventKind::ReallocStart:
+          ++counts_.realloc_events;
+          realloc_start(event, at);
+          break;
+        case EventKind::Dropped:
+          counts_.dropped_events += event.address;
+          other(event);
+          break;
+        case EventKind::Seen:
+          thread(event.thread).ring.skip_to(trace::SeenCounts::of(event.address));
+          thread(event.thread).seen = true;
+          [[fallthrough]];
+        default:
+          other(event);
+      }
+    }
+  }
+
   Thread& thread(std::uint16_t id) {
     auto& found = threads_[id];
     if (!found) [[unlikely]]
@@ -114,30 +145,46 @@ class Ledger {
     return *found;
   }
 
-  std::uint64_t* begin(const trace::Event& event, Thread& of) {
-    if (!books_.admit(event.shape)) [[unlikely]] {
-      ++counts_.impossible_events;
-      return nullptr;
-    }
+  // Where the word of the block that begins at `at` is kept. A short-lived one leaves behind what it would have left.
+  std::uint64_t& word_for(const trace::Event& event, std::size_t at) {
+    if (short_lives_.is_short(at) && short_lives_.is_vacant(at)) return short_lives_.word(at);
     std::uint64_t& word = map_.claim(event.address);
     if (BlockMap::is_live(word)) [[unlikely]] {
       ++(counts_.dropped_events ? counts_.unmatched_after_drops : counts_.impossible_events);
       books_.died(word, event);
     }
-    word = books_.born(event);
-    if (follows_all(of)) of.ring.allocated(books_.stack(event.shape), event.address, event.shape, birth_of(word));
-    return &word;
+    if (!short_lives_.is_short(at)) return word;
+    word = BlockMap::kGone;
+    return short_lives_.word(at);
   }
 
-  void alloc(const trace::Event& event) { begin(event, thread(event.thread)); }
+  std::uint64_t* begin(const trace::Event& event, std::size_t at, Thread& of) {
+    if (!books_.admit(event.shape)) [[unlikely]] {
+      ++counts_.impossible_events;
+      if (short_lives_.is_short(at)) short_lives_.word(at) = BlockMap::kNever;
+      return nullptr;
+    }
+    std::uint64_t& word = word_for(event, at);
+    word = books_.born(event);
+    if (follows_all(of)) {
+      of.ring.allocated(books_.stack(event.shape), event.address, event.shape, birth_of(word),
+                        first_place_ + static_cast<std::uint32_t>(at));
+    }
+    return &word;
+  }
 
   void other(const trace::Event& event) {
     thread(event.thread);
     books_.other(event);
   }
 
-  // The slot if the block is known and live; counts what can't be if not.
-  std::uint64_t* end(const trace::Event& event) {
+  // The word of the block that ends at `at` if it is known and live; counts what can't be if not.
+  std::uint64_t* end(const trace::Event& event, std::size_t at) {
+    if (const std::size_t birth = short_lives_.birth_of(at); birth != ShortLives::kNone) [[likely]] {
+      std::uint64_t& word = short_lives_.word(birth);
+      if (BlockMap::is_live(word)) [[likely]]
+        return &word;
+    }
     std::uint64_t* word = map_.find(event.address);
     if (word && BlockMap::is_live(*word)) [[likely]]
       return word;
@@ -155,9 +202,9 @@ class Ledger {
   // Whether everything that `of` did before its present event is known.
   bool follows_all(Thread& of) const { return coverage_ == Coverage::Everything || std::exchange(of.seen, false); }
 
-  void free(const trace::Event& event) {
+  void free(const trace::Event& event, std::size_t at) {
     Thread& of = thread(event.thread);
-    if (std::uint64_t* word = end(event)) [[likely]] {
+    if (std::uint64_t* word = end(event, at)) [[likely]] {
       const typename Books::Dead dead = books_.died(*word, event);
       *word = BlockMap::kGone;
       const bool may_be_known =
@@ -178,14 +225,16 @@ class Ledger {
   }
 
   void take_over(const typename Books::Dead& dead, const GrowthRing::Entry& next) {
-    std::uint64_t* word = map_.find(next.address);
+    const std::uint32_t place = next.place - first_place_;
+    const bool is_here = place < run_ && short_lives_.is_short(place);
+    std::uint64_t* word = is_here ? &short_lives_.word(place) : map_.find(next.address);
     const bool same_block = word && BlockMap::is_live(*word) && birth_of(*word) == next.birth;
     if (same_block) books_.continued(dead, *word, GrowthKind::MallocCopyFree, Move::Copied);
   }
 
-  void realloc_end(const trace::Event& event) {
+  void realloc_end(const trace::Event& event, std::size_t at) {
     Thread& of = thread(event.thread);
-    std::uint64_t* word = end(event);
+    std::uint64_t* word = end(event, at);
     of.reallocating = word != nullptr;
     if (!word) return;
     of.old = books_.died(*word, event);
@@ -193,9 +242,9 @@ class Ledger {
     *word = BlockMap::kGone;
   }
 
-  void realloc_start(const trace::Event& event) {
+  void realloc_start(const trace::Event& event, std::size_t at) {
     Thread& of = thread(event.thread);
-    std::uint64_t* word = begin(event, of);
+    std::uint64_t* word = begin(event, at, of);
     if (word && of.reallocating) {
       books_.continued(of.old, *word, GrowthKind::Realloc,
                        of.old_address == event.address ? Move::InPlace : Move::Copied);
@@ -205,7 +254,11 @@ class Ledger {
 
   Books& books_;
   Coverage coverage_;
-  BlockMap map_;
+  BlockMap map_;  // of the blocks that outlive their run of events
+  ShortLives short_lives_;
+  std::int64_t events_to_foresee_ = 0;
+  std::size_t run_ = 0;            // events in the present run
+  std::uint32_t first_place_ = 0;  // events before it, modulo 2^32
   std::vector<std::unique_ptr<Thread>> threads_;
   LedgerCounts counts_;
 };
