@@ -1,6 +1,7 @@
 // The slow ways through the shadow map: making tables and leaves, and giving leaves back.
 #include "core/replay/block_map.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -86,6 +87,47 @@ std::uint64_t* BlockMap::find_slowly(Place place) {
   }
   remember(place.page, full(*found));
   return &full(*found)->words[place.slot];
+}
+
+int BlockMap::last_live_slot(PageEntry entry, std::uint32_t until) {
+  int last = -1;
+  if (entry & kSparse) {
+    const SparseLeaf* leaf = sparse(entry);
+    for (std::uint8_t i = 0; i < leaf->used; ++i) {
+      if (leaf->slots[i] <= until && is_live(leaf->words[i])) last = std::max<int>(last, leaf->slots[i]);
+    }
+    return last;
+  }
+  const FullLeaf* leaf = full(entry);
+  for (last = static_cast<int>(until); last >= 0 && !is_live(leaf->words[last]);) --last;
+  return last;
+}
+
+// Among addresses with the same low four bits.
+std::optional<std::uint64_t> BlockMap::last_live_in_plane(std::uint64_t address) const {
+  const Place from(address);
+  const std::uint64_t back = std::min(kFarthestBytes, address);
+  const std::uint64_t lowest = Place(address - back / 16 * 16).page;
+  std::uint32_t until = from.slot;
+  for (std::uint64_t page = from.page; page >= lowest; --page) {
+    const PageEntry* found = entry(page);
+    if (!found) {
+      page &= ~((std::uint64_t{1} << kRegionBits) - 1);  // to the region's first: the next one is another's last
+    } else if (*found) {
+      if (const int slot = last_live_slot(*found, until); slot >= 0) {
+        return Place::address(page, static_cast<std::uint32_t>(slot));
+      }
+    }
+    until = (1u << kSlotBits) - 1;
+    if (page == 0) break;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> BlockMap::last_live_until(std::uint64_t address) const {
+  const std::optional<std::uint64_t> found = last_live_in_plane(address);
+  const std::optional<std::uint64_t> other = address < 8 ? std::nullopt : last_live_in_plane(address - 8);
+  return std::max(found, other);  // nothing is less than any address
 }
 
 std::uint64_t& BlockMap::claim_slowly(Place place) {

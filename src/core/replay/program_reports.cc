@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/replay/block_around.h"
 #include "core/replay/claimed.h"
 #include "core/replay/dictionary_union.h"
 #include "core/replay/ledger.h"
@@ -142,11 +141,10 @@ struct ProgramReports::State {
   }
 
   std::optional<std::uint64_t> heap_block_around(std::uint64_t address) {
-    const auto start = block_around(address, [&](std::uint64_t at) -> std::optional<std::uint64_t> {
-      const Record* const record = find(at);
-      return record ? std::optional(shape(*record).usable_bytes) : std::nullopt;
-    });
-    return start ? std::optional(find(*start)->id) : std::nullopt;
+    const std::optional<std::uint64_t> start = ledger.map().last_live_until(address);
+    if (!start) return std::nullopt;
+    const Record& record = *find(*start);
+    return shape(record).usable_bytes > address - *start ? std::optional(record.id) : std::nullopt;
   }
 
   void report(const Event& event) {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/replay/block_around.h"
-
 namespace tare::core {
 namespace {
 
@@ -206,22 +204,20 @@ void ReplayEngine::apply(const PoolBooks::Change& change) {
 }
 
 std::optional<HeapBlock> ReplayEngine::heap_block_around(std::uint64_t address) {
-  HeapBlock block{};
-  const auto start = block_around(address, [&](std::uint64_t at) -> std::optional<std::uint64_t> {
-    const std::uint64_t* word = ledger_.map().find(at);
-    if (!word || !BlockMap::is_live(*word)) return std::nullopt;
-    const std::uint32_t low = static_cast<std::uint32_t>(*word) & kIndexMask;
-    const std::uint32_t kind = static_cast<std::uint32_t>(*word) & ~kIndexMask;
-    block.inherited = kind == kInherited;
-    block.shape = kind == kInChain ? chain_blocks_[low].shape : low;
-    const trace::Shape& facts = (block.inherited ? inherited_dictionary_ : dictionary_).shapes[block.shape];
-    block.requested_bytes = std::min(facts.requested_bytes, kMostBytes);
-    block.usable_bytes = std::min(facts.usable_bytes, kMostBytes);
-    block.weight_q = weight_q(block.inherited ? inherited_weights_q_ : weights_q_, block.shape);
-    return block.usable_bytes;
-  });
+  const std::optional<std::uint64_t> start = ledger_.map().last_live_until(address);
   if (!start) return std::nullopt;
+  const auto word = static_cast<std::uint32_t>(*ledger_.map().find(*start));
+  const std::uint32_t low = word & kIndexMask;
+  const std::uint32_t kind = word & ~kIndexMask;
+  HeapBlock block{};
   block.address = *start;
+  block.inherited = kind == kInherited;
+  block.shape = kind == kInChain ? chain_blocks_[low].shape : low;
+  const trace::Shape& facts = (block.inherited ? inherited_dictionary_ : dictionary_).shapes[block.shape];
+  block.requested_bytes = std::min(facts.requested_bytes, kMostBytes);
+  block.usable_bytes = std::min(facts.usable_bytes, kMostBytes);
+  block.weight_q = weight_q(block.inherited ? inherited_weights_q_ : weights_q_, block.shape);
+  if (block.usable_bytes <= address - *start) return std::nullopt;
   return block;
 }
 

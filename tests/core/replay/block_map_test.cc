@@ -54,6 +54,49 @@ TEST(BlockMap, TombstonesStayWhileThereIsRoom) {
   EXPECT_EQ(*map.find(0x10010), BlockMap::kGone);
 }
 
+TEST(BlockMap, FindsTheLastLiveBlockUntilAnAddress) {
+  BlockMap map;
+  EXPECT_EQ(map.last_live_until(0x10000), std::nullopt);
+  map.claim(0x10010) = live_word(1);
+  map.claim(0x10028) = live_word(2);
+  map.claim(0x10040) = BlockMap::kGone;
+  EXPECT_EQ(map.last_live_until(0x10008), std::nullopt);
+  EXPECT_EQ(map.last_live_until(0x10010), 0x10010u);
+  EXPECT_EQ(map.last_live_until(0x10020), 0x10010u);
+  EXPECT_EQ(map.last_live_until(0x10028), 0x10028u);
+  EXPECT_EQ(map.last_live_until(0x10050), 0x10028u) << "the one at 0x10040 has ended";
+  EXPECT_EQ(map.last_live_until(0x10028 + BlockMap::kFarthestBytes), 0x10028u);
+  EXPECT_EQ(map.last_live_until(0x10028 + 2 * BlockMap::kFarthestBytes), std::nullopt);
+}
+
+TEST(BlockMap, FindsTheLastLiveBlockLikeAnOrderedMap) {
+  std::mt19937_64 random(7);
+  BlockMap map;
+  std::map<std::uint64_t, bool> blocks;
+  for (int i = 0; i < 20'000; ++i) {
+    // Pages with many blocks, with few, and regions with none.
+    const std::uint64_t page = random() % 4 == 0 ? random() % 8 : random() % 40'000;
+    const std::uint64_t address = 0x7f00'0000'0000 + page * 4096 + random() % 512 * 8;
+    const bool is_live = random() % 4 != 0;
+    if (is_live || blocks.count(address) != 0) {
+      map.claim(address) = is_live ? live_word(1) : BlockMap::kGone;
+      if (is_live) {
+        blocks[address] = true;
+      } else {
+        blocks.erase(address);
+      }
+    }
+    const std::uint64_t asked = 0x7f00'0000'0000 + random() % 50'000 * 4096 + random() % 512 * 8;
+    const auto above = blocks.upper_bound(asked);
+    const auto found = map.last_live_until(asked);
+    if (above == blocks.begin()) {
+      ASSERT_EQ(found, std::nullopt);
+    } else {
+      ASSERT_EQ(found, std::prev(above)->first);
+    }
+  }
+}
+
 class RandomMaps : public testing::TestWithParam<unsigned> {};
 
 TEST_P(RandomMaps, AnswersLikeAHashTable) {

@@ -90,6 +90,19 @@ TEST(PoolBooks, MemoryOfMallocIsCountedOnce) {
   EXPECT_EQ(figures(tables, "total").gross, 2 * (4104 + 8));
 }
 
+TEST(PoolBooks, MemoryFarIntoABlockIsCountedOnce) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  PoolTrace trace;
+  const auto large = trace.shape(trace.stack(0x1234), 4 * kMiB);  // 8 more usable, 8 header
+  trace.alloc(0x10000, trace.shape(trace.stack(0x1234), 24));
+  trace.alloc(0x10'0000'0000, large);
+  trace.create(1);
+  trace.grow(1, 0x10'0000'0000 + kMiB, kMiB);
+  trace.grow(1, 0x10'0000'0000 + 8 * kMiB, kMiB);  // beyond the block: mapped
+  const Tables tables = trace.replay();
+  EXPECT_EQ(figures(tables, "end").gross, 32 + 4 * kMiB + 16 + kMiB);
+}
+
 TEST(PoolBooks, MappedMemoryMakesThePeak) {
   PoolTrace trace;
   const auto shape = trace.shape(trace.stack(0x1234), 1000);  // 1000 usable, 8 header
