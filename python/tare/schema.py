@@ -70,6 +70,7 @@ duration_ns int from the start to the last event
 complete int 1: ended in order; 0: killed, ended by _exit or exec, or still running
 wait_status int as waitpid gives it; null where nobody waited
 peak_rss_bytes int greatest resident set; null where unknown
+spool_bytes int of it, what the recorder wrote its events to; null where unknown
 sample_bytes int mean bytes between samples; 0: every allocation is recorded
 contents_recorded int 1: blocks were filled when allocated, and looked at when they ended (tare run --content)
 events int successful calls: allocations, frees and reallocs

@@ -41,6 +41,7 @@ enum class Field : std::uint64_t {
   MallocBypassed = 33,
   ContentsRecorded = 34,
   Moments = 35,
+  SpoolBytes = 36,
 };
 
 class FieldWriter {
@@ -104,6 +105,7 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   fields.number(Field::MallocBypassed, info.malloc_bypassed ? 1 : 0);
   if (info.contents_recorded) fields.number(Field::ContentsRecorded, 1);
   if (info.moments != 0) fields.number(Field::Moments, info.moments);
+  if (info.spool_bytes != 0) fields.number(Field::SpoolBytes, info.spool_bytes);
 }
 
 bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record) {
@@ -224,6 +226,9 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
         break;
       case Field::Moments:
         info.moments = number32();
+        break;
+      case Field::SpoolBytes:
+        info.spool_bytes = number();
         break;
     }
   }

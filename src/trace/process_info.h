@@ -47,6 +47,7 @@ struct ProcessInfo {
   std::uint64_t nested_events = 0;
   std::uint32_t moments = 0;         // that its live blocks were looked into
   std::uint64_t peak_rss_bytes = 0;  // from rusage, where the launcher could see it; else 0
+  std::uint64_t spool_bytes = 0;     // of the spool's file, all of them resident in the program; 0: not known
 };
 
 // Stamps to nanoseconds since the start of the recording: piecewise linear through these pairs, ascending.

@@ -2,6 +2,7 @@
 #include "trace/spool_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -45,6 +46,12 @@ Error SpoolFile::unreadable() const {
 int SpoolFile::descriptor() const {
   if (fd_ < 0) fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   return fd_;
+}
+
+std::uint64_t SpoolFile::allocated_bytes() const {
+  struct stat facts;
+  if (descriptor() < 0 || fstat(fd_, &facts) != 0) return 0;
+  return static_cast<std::uint64_t>(facts.st_blocks) * 512;
 }
 
 std::int64_t SpoolFile::read(void* to, std::size_t bytes, std::uint64_t offset) const {

@@ -66,6 +66,8 @@ class SpoolFile {
   // Closes the descriptor until the next read: who reads from a thousand spools in turn hasn't one for each.
   void rest();
   int descriptor() const;  // opened again if need be; -1 where it can't be
+  // What the file takes up, holes left out; 0 where it can't be told.
+  std::uint64_t allocated_bytes() const;
   bool holds_descriptor_from(int number) const { return fd_ >= number; }
   bool stamps_are_ns() const { return stamps_are_ns_; }
 

@@ -220,6 +220,7 @@ void write_rich_trace(const std::string& path) {
   record.info.unwind_failures = 2;
   record.info.nested_events = 3;
   record.info.peak_rss_bytes = 1 << 30;
+  record.info.spool_bytes = 1 << 23;
   record.thread_count = 2;
   writer.put_end(record);
   if (!writer.flush()) std::abort();

@@ -281,6 +281,7 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   }
   record_.info.wait_status = wait_status;
   record_.info.peak_rss_bytes = peak_rss_bytes;
+  record_.info.spool_bytes = spool_->file().allocated_bytes();
   record_.thread_count = static_cast<std::uint32_t>(streams_.size());
   record_.spool_events = 0;
   for (const Stream& stream : streams_) record_.spool_events += stream.packer.decode.spool_events;

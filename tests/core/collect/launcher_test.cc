@@ -105,6 +105,8 @@ TEST(Launcher, RecordsEveryCallAndKeepsTheStatus) {
   EXPECT_TRUE(image.info.ended_in_order);
   EXPECT_EQ(image.info.wait_status, 0);
   EXPECT_GT(image.info.peak_rss_bytes, 1u << 20);
+  EXPECT_GT(image.info.spool_bytes, trace::kChunkBytes);
+  EXPECT_LT(image.info.spool_bytes, image.info.peak_rss_bytes);
   EXPECT_GE(contents(image.path).kinds[EventKind::Alloc], 300'000u);
   EXPECT_EQ(std::filesystem::file_size(image.path), image.file_bytes);
   expect_same_summary(image.path);
