@@ -80,6 +80,9 @@ def run(
 def open(path: str, at_ns: int | None, progress: Callable[[int, int], None]) -> Recording: ...
 def is_wrapper(function: str) -> bool: ...
 def size_models() -> list[tuple[str, str]]: ...  # name, meaning
+def write_call_script(  # steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks
+    trace: str, script: str, progress: Callable[[int, int], None]
+) -> tuple[int, int, int, int, int, int]: ...
 def slot_bytes(model: str, requested_bytes: list[int]) -> list[int]: ...  # what blocks take, headers included
 
 # Values: type, text in GVariant's format, and plain data as JSON has it.

@@ -14,6 +14,7 @@
 #include "bindings/readable_text.h"
 #include "core/recording/recording.h"
 #include "core/replay/wrappers.h"
+#include "core/script/script_writer.h"
 #include "tare/size_classes.h"
 
 namespace nb = nanobind;
@@ -84,6 +85,22 @@ std::vector<std::uint64_t> slot_bytes(std::string_view model_name, const std::ve
   for (const std::uint64_t bytes : requested)
     slots.push_back(bytes > kLargestRequest ? bytes : size_class(*model, bytes).slot_bytes);
   return slots;
+}
+
+// steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks
+using ScriptFacts =
+    std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+
+ScriptFacts write_call_script(const std::string& trace_path, const std::string& script_path, const Progress& progress) {
+  auto written = [&]() -> Result<core::ScriptSummary> {
+    nb::gil_scoped_release released;
+    auto opened = trace::open_trace(trace_path);
+    if (!opened) return opened.error();
+    return core::write_call_script(*opened, script_path, reporting(progress));
+  }();
+  const core::ScriptSummary facts = value_or_raise(std::move(written));
+  return {facts.steps,       facts.threads,       facts.peak_requested_bytes,
+          facts.duration_ns, facts.foreign_frees, facts.reborn_blocks};
 }
 
 PyTable frames_table(Recording& recording) {
@@ -215,6 +232,7 @@ void bind_recording(nb::module_& module) {
       .def("list_blocks", list_blocks, nb::arg("sink"), nb::arg("progress"));
   module.def("open", open, nb::arg("path"), nb::arg("at_ns").none(), nb::arg("progress"));
   module.def("size_models", size_models);
+  module.def("write_call_script", write_call_script, nb::arg("trace"), nb::arg("script"), nb::arg("progress"));
   module.def("slot_bytes", slot_bytes, nb::arg("model"), nb::arg("requested_bytes"));
   module.def("is_wrapper", [](const std::string& function) { return core::is_wrapper(function); }, nb::arg("function"));
 }

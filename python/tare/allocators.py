@@ -1,0 +1,66 @@
+"""Allocators to preload: by the names people use, or by the path of a library."""
+
+from __future__ import annotations
+
+import glob
+import os
+from typing import NamedTuple
+
+from tare.errors import USAGE, TareError
+
+# name -> libraries in the order of preference, and Debian's package
+_KNOWN = {
+    "jemalloc": (("libjemalloc.so.2", "libjemalloc.so"), "libjemalloc2"),
+    "mimalloc": (("libmimalloc.so.3", "libmimalloc.so.2", "libmimalloc.so"), "libmimalloc2.0"),
+    "tcmalloc": (
+        ("libtcmalloc_minimal.so.4", "libtcmalloc.so.4", "libtcmalloc_minimal.so", "libtcmalloc.so"),
+        "libtcmalloc-minimal4",
+    ),
+}
+GLIBC = "glibc"  # the C library's own: nothing is preloaded
+
+_FOLDERS = (
+    "/usr/local/lib",
+    "/usr/local/lib64",
+    "/usr/lib/*-linux-gnu",
+    "/lib/*-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/lib64",
+)
+
+
+class Allocator(NamedTuple):
+    name: str
+    library: str  # what to preload; empty: nothing
+
+
+def find(name: str) -> Allocator:
+    if name == GLIBC:
+        return Allocator(name, "")
+    if "/" in name:
+        if not os.path.isfile(name):
+            raise TareError(USAGE, f"replay: there is no allocator {name}")
+        return Allocator(os.path.basename(name), os.path.abspath(name))
+    if name not in _KNOWN:
+        raise TareError(USAGE, f"replay: no allocator is called '{name}': {', '.join([GLIBC, *_KNOWN])}, or a path")
+    library = _installed(name)
+    if not library:
+        raise TareError(
+            USAGE, f"replay: {name} isn't installed: Debian's package is {_KNOWN[name][1]}, or give its path"
+        )
+    return Allocator(name, library)
+
+
+def installed() -> list[Allocator]:
+    """The C library's, and those of the known that are here."""
+    found = [Allocator(name, _installed(name)) for name in _KNOWN]
+    return [Allocator(GLIBC, ""), *(each for each in found if each.library)]
+
+
+def _installed(name: str) -> str:
+    for library in _KNOWN[name][0]:
+        for folder in _FOLDERS:
+            for path in sorted(glob.glob(f"{folder}/{library}")):
+                return path
+    return ""

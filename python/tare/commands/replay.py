@@ -1,0 +1,233 @@
+"""`tare replay`: the calls of a recording performed again, against real allocators."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tare.allocators import GLIBC, Allocator, find, installed
+from tare.errors import USAGE, TareError
+from tare.terminal import Progress, width_of
+from tare.units import exact, human_bytes, human_count, percent
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from tare.performance import Performance
+
+SYNOPSIS = "tare replay FILE [--allocator NAME|PATH,...] [-n RUNS] [--speed X] [--json]"
+HELP = (
+    "Performs the allocations, reallocs and frees of a recording again, with their threads, order and sizes, under each\n"
+    "allocator, and writes to the blocks as the program did. Which allocator would take the least memory or time for this\n"
+    "program, without running it?"
+)
+EXAMPLES = """
+tare replay app.tare                                  under every allocator that is installed
+tare replay app.tare --allocator glibc,jemalloc
+tare replay app.tare --allocator /opt/libmine.so -n 5
+tare replay app.tare --speed 1                        in the recording's own time, for allocators that tidy up by the clock
+MALLOC_ARENA_MAX=1 tare replay app.tare --allocator glibc    allocators read their settings as always
+"""
+
+_RUNS = 3
+_COURSE_CELLS = 24
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+class Facts(NamedTuple):
+    """What is known before anything is performed."""
+
+    steps: int
+    threads: int
+    live_bytes: int  # requested, at the peak
+    duration_ns: int
+    foreign_frees: int
+    reborn_blocks: int
+    allocator: Allocator  # that of the recording; its library may be gone
+    program_peak_rss_bytes: int | None  # without what the recorder took
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a trace")
+    parser.add_argument(
+        "--allocator",
+        metavar="NAME|PATH,...",
+        help="glibc, jemalloc, mimalloc, tcmalloc, or libraries (default: all here)",
+    )
+    parser.add_argument(
+        "-n", type=int, default=_RUNS, metavar="RUNS", help=f"runs of each, for medians (default: {_RUNS})"
+    )
+    parser.add_argument(
+        "--speed", type=float, default=0.0, metavar="X", help="times as fast as recorded (default: as fast as can be)"
+    )
+    parser.add_argument("--json", action="store_true", help="everything as JSON, with RSS over time")
+
+
+def run(options: argparse.Namespace) -> int:
+    import tempfile
+
+    from tare.performance import middle, perform, without
+
+    if options.n < 1:
+        raise TareError(USAGE, "replay: -n is at least 1")
+    if not 0 <= options.speed < float("inf"):
+        raise TareError(USAGE, "replay: --speed wants a positive number")
+    chosen = [find(name) for name in options.allocator.split(",")] if options.allocator else installed()
+    chosen = list({each.library: each for each in reversed(chosen)}.values())[::-1]  # by whichever name came first
+    with tempfile.TemporaryDirectory(prefix="tare-replay-") as folder:
+        script = os.path.join(folder, "script")
+        facts = _write_script(options.file, script)
+        reference = _reference(facts, chosen)
+        wanted = chosen if reference is None or reference in chosen else [*chosen, reference]
+        performed: dict[Allocator, list[Performance]] = {each: [] for each in wanted}
+        with Progress("tare: performing") as progress:
+            own = middle([perform(script, Allocator(GLIBC, ""), speed=0, calling=False) for _ in range(options.n)])
+            for number in range(options.n):
+                for place, allocator in enumerate(wanted):
+                    done = (number * len(wanted) + place) / (options.n * len(wanted))
+                    progress.update(done, allocator.name)
+                    performed[allocator].append(perform(script, allocator, speed=options.speed))
+    results = {allocator: without(middle(runs), own) for allocator, runs in performed.items()}
+    shown = sorted((results[each] for each in chosen), key=lambda each: each.peak_rss_bytes)
+    outside = _outside_heap(facts, results.get(reference) if reference else None)
+    if options.json:
+        from tare.reports.json_report import dump
+
+        print(dump(as_json(facts, shown, outside)))
+    else:
+        print("\n".join(lines(facts, shown, outside, width_of(sys.stdout))))
+    return 0
+
+
+def _write_script(path: str, script: str) -> Facts:
+    from tare import _core
+    from tare.core_source import CoreSource
+    from tare.recording import Recording
+
+    process = Recording(CoreSource(path)).process
+    with Progress("tare: reading the calls") as progress:
+        told = _core.write_call_script(path, script, lambda done, total: progress.update(done / total if total else -1))
+    library = process["allocator_path"]
+    name = process["allocator"]
+    peak_rss = process["peak_rss_bytes"]
+    if peak_rss is not None:
+        peak_rss -= process["spool_bytes"] or 0
+    return Facts(*told, Allocator(name, "" if name == GLIBC else library), peak_rss)
+
+
+def _reference(facts: Facts, chosen: list[Allocator]) -> Allocator | None:
+    """The allocator of the recording: how it fares here ties the heap's figures to the program's."""
+    if facts.program_peak_rss_bytes is None:
+        return None
+    for each in chosen:
+        if os.path.realpath(each.library) == os.path.realpath(facts.allocator.library):
+            return each
+    if facts.allocator.name == GLIBC or os.path.isfile(facts.allocator.library):
+        return facts.allocator
+    return None
+
+
+def _outside_heap(facts: Facts, reference: Performance | None) -> float | None:
+    """What of the program's RSS isn't heap: the same under every allocator."""
+    if reference is None or facts.program_peak_rss_bytes is None:
+        return None
+    return facts.program_peak_rss_bytes - reference.peak_rss_bytes
+
+
+def lines(facts: Facts, shown: list[Performance], outside: float | None, columns: int) -> Iterator[str]:
+    threads = "1 thread" if facts.threads == 1 else f"{exact(facts.threads)} threads"
+    yield from textwrap.wrap(
+        f"{human_count(facts.steps)} calls of {threads}, {human_bytes(facts.live_bytes)} requested and live at the peak",
+        columns,
+    )
+    yield ""
+    table = [
+        ["", "heap RSS", "over", "slop at", "program", "", "page", ""],
+        ["", "peak", "live", "peak", "peak", "CPU", "faults", ""],
+    ]
+    for each in shown:
+        table.append(
+            [
+                each.allocator,
+                human_bytes(each.peak_rss_bytes),
+                f"+{percent(each.rss_at_peak_bytes - facts.live_bytes, facts.live_bytes)}",
+                percent(each.usable_at_peak_bytes - facts.live_bytes, each.usable_at_peak_bytes),
+                "-" if outside is None else human_bytes(outside + each.peak_rss_bytes),
+                f"{each.cpu_s:.2f} s",
+                human_count(each.faults),
+                course(each, facts),
+            ]
+        )
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    used = widths[0]
+    fitting = 1
+    while fitting < len(widths) and used + 2 + widths[fitting] <= columns:
+        used += 2 + widths[fitting]
+        fitting += 1
+    for row in table:
+        cells = [f"{row[0]:<{widths[0]}}", *(f"{row[i]:>{widths[i]}}" for i in range(1, fitting))]
+        yield "  ".join(cells).rstrip()
+    yield ""
+    yield from notes(facts, shown, outside, columns)
+
+
+def notes(facts: Facts, shown: list[Performance], outside: float | None, columns: int) -> Iterator[str]:
+    said = ["over live: RSS beyond what was requested and live then: slop, headers, free lists, pages half empty"]
+    if outside is not None:
+        said.append("program peak: its RSS as recorded, the heap's share exchanged")
+    if facts.foreign_frees:
+        said.append(f"{exact(facts.foreign_frees)} frees left out: of blocks whose birth wasn't recorded")
+    if facts.reborn_blocks:
+        said.append(f"{exact(facts.reborn_blocks)} blocks freed a little late: their frees were lost")
+    for each in shown:
+        if each.failed_calls:
+            said.append(f"{each.allocator} refused {exact(each.failed_calls)} calls")
+    for text in said:
+        yield from textwrap.wrap(text, columns, subsequent_indent="  ")
+
+
+def course(performed: Performance, facts: Facts) -> str:
+    """RSS over the calls, a bar each; all allocators' to one scale would hide how each of them falls."""
+    if not performed.rss:
+        return ""
+    cells = [0.0] * _COURSE_CELLS
+    for _, order, size in performed.rss:
+        cell = min(order * _COURSE_CELLS // max(facts.steps, 1), _COURSE_CELLS - 1)
+        cells[cell] = max(cells[cell], size)
+    last = 0.0
+    for i, size in enumerate(cells):  # between samples nothing is known: as before
+        cells[i] = last = size or last
+    top = max(cells) or 1.0
+    return "".join(_BARS[min(int(size / top * len(_BARS)), len(_BARS) - 1)] for size in cells)
+
+
+def as_json(facts: Facts, shown: list[Performance], outside: float | None) -> dict[str, Any]:
+    return {
+        "calls": facts.steps,
+        "threads": facts.threads,
+        "live_requested_bytes": facts.live_bytes,
+        "duration_ns": facts.duration_ns,
+        "foreign_frees": facts.foreign_frees,
+        "reborn_blocks": facts.reborn_blocks,
+        "recorded_allocator": facts.allocator.name,
+        "program_peak_rss_bytes": facts.program_peak_rss_bytes,
+        "allocators": [
+            {
+                "name": each.allocator,
+                "library": each.library,
+                "peak_heap_rss_bytes": round(each.peak_rss_bytes),
+                "heap_rss_at_peak_bytes": round(each.rss_at_peak_bytes),
+                "usable_at_peak_bytes": round(each.usable_at_peak_bytes),
+                "predicted_peak_rss_bytes": None if outside is None else round(outside + each.peak_rss_bytes),
+                "cpu_s": each.cpu_s,
+                "wall_s": each.wall_s,
+                "faults": round(each.faults),
+                "failed_calls": each.failed_calls,
+                "rss": [{"ns": ns, "calls": order, "heap_rss_bytes": round(size)} for ns, order, size in each.rss],
+            }
+            for each in shown
+        ],
+    }

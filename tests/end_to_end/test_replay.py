@@ -1,0 +1,97 @@
+"""tare replay: what was live is live again, allocators are told apart, and what can't be performed is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Tare
+
+JEMALLOC = Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
+
+
+def test_what_was_live_is_live_again(tare: Tare, program: Callable[..., Path]) -> None:
+    trace = tare.record(program("tight_handoff.c"))
+    report = tare.report(trace)
+    done = tare("replay", trace, "--allocator", "glibc", "-n", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["threads"] > 1
+    assert told["foreign_frees"] == told["reborn_blocks"] == 0
+    (glibc,) = told["allocators"]
+    assert glibc["failed_calls"] == 0
+    assert told["live_requested_bytes"] <= glibc["usable_at_peak_bytes"]
+    # threads are up to 8,192 calls apart
+    assert glibc["usable_at_peak_bytes"] <= report["peak"]["usable_bytes"] * 2 + 8192 * 64
+    assert glibc["peak_heap_rss_bytes"] > 0
+    assert glibc["rss"]
+
+
+def test_81_mb_are_taken_again(tare: Tare, program: Callable[..., Path]) -> None:
+    trace = tare.record(program("aligned_81mb.c"))
+    told = json.loads(tare("replay", trace, "--allocator", "glibc", "-n", "1", "--json").stdout)
+    (glibc,) = told["allocators"]
+    assert 81_000_000 <= glibc["usable_at_peak_bytes"] < 82_000_000
+    assert 80_000_000 <= glibc["peak_heap_rss_bytes"] < 86_000_000  # the performer's own is taken off
+    # performed as recorded, the program comes to what it came to
+    assert glibc["predicted_peak_rss_bytes"] == pytest.approx(told["program_peak_rss_bytes"], abs=1)
+
+
+@pytest.mark.skipif(not JEMALLOC.exists(), reason="libjemalloc2 isn't installed")
+def test_another_allocator_serves_the_calls(tare: Tare, program: Callable[..., Path]) -> None:
+    trace = tare.record(program("clownshoes.c"))
+    done = tare("replay", trace, "--allocator", f"glibc,jemalloc,{JEMALLOC}", "-n", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    found = {each["name"]: each for each in json.loads(done.stdout)["allocators"]}
+    assert set(found) == {"glibc", "jemalloc"}  # the same library twice is one
+    assert "jemalloc" in found["jemalloc"]["library"]
+    assert "libc.so" in found["glibc"]["library"]
+    assert found["jemalloc"]["usable_at_peak_bytes"] > found["glibc"]["usable_at_peak_bytes"]
+
+
+def test_the_table_fits(tare: Tare, program: Callable[..., Path]) -> None:
+    trace = tare.record(program("clownshoes.c"))
+    for columns in (40, 80, 120):
+        done = tare("replay", trace, "--allocator", "glibc", "-n", "1", env={"COLUMNS": str(columns)})
+        assert done.returncode == 0, done.stderr
+        assert all(len(line) <= columns for line in done.stdout.splitlines()), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        (["--allocator", "nomalloc"], 125, "no allocator is called 'nomalloc'"),
+        (["--allocator", "/nowhere/lib.so"], 125, "there is no allocator /nowhere/lib.so"),
+        (["--allocator", "/bin/sh"], 4, "replay: "),
+        (["-n", "0"], 125, "-n is at least 1"),
+        (["--speed", "-1"], 125, "--speed wants a positive number"),
+    ],
+)
+def test_what_makes_no_sense_is_said(
+    tare: Tare, program: Callable[..., Path], options: list[str], status: int, said: str
+) -> None:
+    trace = tare.record(program("clownshoes.c"))
+    done = tare("replay", trace, *options)
+    assert done.returncode == status, done.stderr
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_library_without_malloc_is_no_allocator(tare: Tare, program: Callable[..., Path]) -> None:
+    trace = tare.record(program("clownshoes.c"))
+    done = tare("replay", trace, "--allocator", "/lib/x86_64-linux-gnu/libz.so.1")
+    assert done.returncode == 4
+    assert "brings no malloc" in done.stderr
+
+
+def test_a_sampled_recording_is_refused(tare: Tare, program: Callable[..., Path]) -> None:
+    trace = tare.record(program("clownshoes.c"), options=("--sample", "4K"))
+    done = tare("replay", trace)
+    assert done.returncode == 125
+    assert "sampled" in done.stderr
