@@ -30,6 +30,7 @@ LENS = {
     "03-eager-buffers": "churn",
     "04-twin-blocks": "headers",
     "06-recycling-cache": "live-at-exit",
+    "08-arena": "headers",
     "09-unwritten": "unwritten",
     "10-recreated": "recreated",
 }

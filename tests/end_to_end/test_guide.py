@@ -63,6 +63,13 @@ PAIRS = (
     Pair("06-recycling-cache", "live-at-exit", "take", falls=(("end", "gross_bytes", 0.01),)),
     Pair("07-dark-matter"),
     Pair(
+        "08-arena",
+        "headers",
+        "RuleFile",
+        falls=(("peak", "gross_bytes", 0.62), ("peak", "tare_bytes", 0.2)),
+        rss=0.75,
+    ),
+    Pair(
         "09-unwritten",
         "unwritten",
         "Connection",

@@ -44,5 +44,5 @@ LENS = Lens(
     order="bytes_peak, byte_ns",
     unit="bytes",
     advise=_advise,
-    guide="04-twin-blocks",
+    guide="08-arena",
 )
