@@ -60,6 +60,8 @@ struct ArgumentHost {
     return assembly == nullptr ? std::string_view("()") : assembly->type();
   }
 
+  static void see_builder(void*) noexcept {}
+
   bool add(Builder& to, void* value, std::string_view type) noexcept {
     if (value == nullptr) return to.fail(WriteError::WrongType);
     auto* added = static_cast<tare_variant*>(value);

@@ -59,6 +59,20 @@ const char* end_at(const char* format, std::size_t levels_left) {
 
 const char* end_of_format(const char* format) noexcept { return end_at(format, kDeepest); }
 
+const char* next_format_in(const char* text) noexcept {
+  for (char quote = 0; *text != 0; ++text) {
+    if (quote == 0 && *text == '%') return text + 1;
+    if (quote == 0 && (*text == '\'' || *text == '"')) {
+      quote = *text;
+    } else if (*text == quote) {
+      quote = 0;
+    } else if (quote != 0 && *text == '\\' && text[1] != 0) {
+      ++text;
+    }
+  }
+  return nullptr;
+}
+
 std::string type_of_format(std::string_view format) {
   std::string type;
   for (const char code : format) {

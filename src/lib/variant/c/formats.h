@@ -23,6 +23,9 @@ std::string type_of_format(std::string_view format);
 
 constexpr bool is_definite(std::string_view type) noexcept { return type.find_first_of("*?r") == type.npos; }
 
+// The format behind the next % in `text`, a value's text, in which a % within quotes is none; null if there's none.
+const char* next_format_in(const char* text) noexcept;
+
 // Whether a format's maybe is a null pointer, not a boolean before its arguments.
 constexpr bool is_pointer(char code) noexcept {
   switch (code) {
@@ -49,7 +52,7 @@ struct Arguments {
 };
 
 // Goes past the arguments of one format. Where `type` isn't null their type is appended, by Host::type_of_value and
-// Host::type_of_builder where the format leaves it open.
+// Host::type_of_builder where the format leaves it open. Host::see_builder gets each builder.
 template <typename Host>
 void skip_arguments(Host& host, const char*& format, Arguments& arguments, std::string* type) {
   const char code = *format;
@@ -89,6 +92,7 @@ void skip_arguments(Host& host, const char*& format, Arguments& arguments, std::
     default: {
       const char* end = end_of_format(format);
       void* pointer = va_arg(arguments.list, void*);
+      if (code == 'a' && pointer != nullptr) host.see_builder(pointer);
       const std::string text = type_of_format({format, static_cast<std::size_t>(end - format)});
       if (is_definite(text) || pointer == nullptr) {
         append(text);

@@ -11,6 +11,7 @@ using tare::variant::Type;
 using tare::variant::c::Arguments;
 using tare::variant::c::end_of_format;
 using tare::variant::c::make_value;
+using tare::variant::c::next_format_in;
 using tare::variant::c::Trust;
 
 namespace {
@@ -31,21 +32,12 @@ bool append_argument(std::string& to, const char*& format, Arguments& arguments)
 
 // `text` with values for its %FORMATs. A % in a text in quotes is a %.
 bool fill_in(std::string& filled, const char* text, Arguments& arguments) {
-  char quote = 0;
-  while (*text != 0) {
-    if (quote == 0 && *text == '%') {
-      if (!append_argument(filled, ++text, arguments)) return false;
-      continue;
-    }
-    if (quote == 0 && (*text == '\'' || *text == '"')) {
-      quote = *text;
-    } else if (*text == quote) {
-      quote = 0;
-    } else if (quote != 0 && *text == '\\' && text[1] != 0) {
-      filled += *text++;
-    }
-    filled += *text++;
+  while (const char* format = next_format_in(text)) {
+    filled.append(text, format - 1);
+    if (!append_argument(filled, format, arguments)) return false;
+    text = format;
   }
+  filled += text;
   return true;
 }
 

@@ -1,0 +1,74 @@
+// What lies in a GVariantBuilder that this library has initialized, and how others are told from it.
+//
+// A builder is ours if its type is definite and it wasn't handed to GLib. It is handed to GLib where its first piece is
+// a value that exists already: keeping a reference to that costs less than copying it and making it anew for readers,
+// as GDBus' parser and those who walk its messages would.
+#pragma once
+
+#include <glib.h>
+
+#include <cstddef>
+#include <string_view>
+
+#include "lib/variant/c/assembly_pool.h"
+
+namespace tare::gvariant {
+
+using variant::Builder;
+using variant::c::Assembly;
+
+struct OurBuilder {
+  static constexpr gsize kMark = 0x7461'7265'4756'0001;  // in place of GLib's pointer: no address
+  static constexpr gsize kEndMark = 0x7461'7265'4756'0002;
+
+  gsize mark;
+  Assembly* assembly;    // null before the first piece
+  const char* type;      // GLib's caller's, our copy, or null: in `text`
+  GVariantBuilder* sub;  // GLib's, for an open container whose type isn't definite
+  guint32 type_size;
+  guint16 sub_depth;  // containers open in it
+  bool is_trusted;    // all pieces are in normal form
+  bool is_type_ours;
+  char text[80];
+  gsize end_mark;
+
+  std::string_view type_text() const noexcept { return {type == nullptr ? text : type, type_size}; }
+};
+static_assert(sizeof(OurBuilder) == sizeof(GVariantBuilder));
+
+inline bool is_ours(const GVariantBuilder& builder) noexcept {
+  const auto& ours = reinterpret_cast<const OurBuilder&>(builder);
+  return ours.mark == OurBuilder::kMark && ours.end_mark == OurBuilder::kEndMark;
+}
+
+inline std::string_view text_of(const GVariantType* type) noexcept {
+  const auto* text = reinterpret_cast<const char*>(type);
+  return {text, static_cast<std::size_t>(variant::type_details::skip(text) - text)};
+}
+inline const GVariantType* as_type(const char* text) noexcept { return reinterpret_cast<const GVariantType*>(text); }
+
+// Ours, after what G_VARIANT_BUILDER_INIT left is initialized; null for GLib's.
+OurBuilder* ours_of(GVariantBuilder* builder) noexcept;
+
+// Ours with its Assembly begun; ends the program, as GLib does, where there's no memory.
+Assembly& begun(OurBuilder& ours) noexcept;
+
+// Makes it GLib's, without its pieces: GLib's again, with them.
+void hand_over_empty(OurBuilder& ours) noexcept;
+void hand_over(GVariantBuilder* builder) noexcept;
+
+// All zeros, as GLib leaves it.
+void forget(OurBuilder& ours) noexcept;
+
+// A floating value of bytes that were written here.
+GVariant* make_value(std::string_view type, std::string_view bytes, bool is_trusted) noexcept;
+
+// Adds `value` as it is; whether it is in normal form goes into `is_trusted`.
+bool add_bytes_of(Builder& to, GVariant* value, bool& is_trusted) noexcept;
+
+// Ends a floating value that was taken into another one.
+inline void consume(GVariant* value) noexcept {
+  if (g_variant_is_floating(value)) g_variant_unref(g_variant_take_ref(value));
+}
+
+}  // namespace tare::gvariant
