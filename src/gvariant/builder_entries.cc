@@ -166,6 +166,7 @@ void g_variant_builder_close(GVariantBuilder* builder) {
     ours->sub = nullptr;
     if (!add_whole(*ours, value)) complain("g_variant_builder_close", "the built value fits its place");
   } else if (!begun(*ours).close()) {
+    ours->assembly->drop();
     complain("g_variant_builder_close", "a container is open, and complete");
   }
 }

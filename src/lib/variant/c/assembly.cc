@@ -22,7 +22,7 @@ bool Assembly::begin(std::string_view type, Text text) noexcept {
   }
   new (memory_) Builder(out_, Type::trusted(type_));
   is_begun_ = true;
-  levels_[0] = {type_[0], false, texts_.place()};
+  levels_[0] = {type_[0], false, texts_.place(), {}, false};
   return type_[0] == 'v' || type_[0] == 'm' || builder().open();
 }
 
@@ -41,8 +41,19 @@ bool Assembly::open(std::string_view type) noexcept {
   const TypeTexts::Place texts = texts_.place();
   const bool is_opened_later = type[0] == 'v' || type[0] == 'm';
   if (depth_ == kDeepest) return fail(WriteError::TooDeep);
+  const Builder::Mark before = builder().mark();
+  const bool was_open = levels_[depth_].is_open;
   if (!add(type, [&](Builder& to) { return is_opened_later || to.open(); })) return false;
-  levels_[++depth_] = {type[0], false, texts};
+  levels_[++depth_] = {type[0], false, texts, before, was_open};
+  return true;
+}
+
+bool Assembly::drop() noexcept {
+  if (depth_ == 0) return false;
+  const Level& level = levels_[depth_--];
+  builder().rewind(level.before);
+  texts_.back_to(level.texts);
+  levels_[depth_].is_open = level.was_open;
   return true;
 }
 

@@ -51,6 +51,8 @@ class Assembly {
   }
   // Closes the innermost container; not the outermost one, see end().
   bool close() noexcept { return depth_ > 0 && can_close() && close_level(); }
+  // Forgets the innermost container, where it isn't the outermost one.
+  bool drop() noexcept;
   std::size_t open_containers() const noexcept { return depth_; }
   std::size_t children_so_far() const noexcept {
     const Level& level = levels_[depth_];
@@ -95,6 +97,9 @@ class Assembly {
     char code;     // v and m are opened when they get their child
     bool is_open;  // of v and m: they have it
     TypeTexts::Place texts;
+    // what drop() goes back to
+    Builder::Mark before;
+    bool was_open;  // what it lies in, if that is a v or m
   };
   Builder& builder() noexcept { return *std::launder(reinterpret_cast<Builder*>(memory_)); }
   const Builder& builder() const noexcept { return *std::launder(reinterpret_cast<const Builder*>(memory_)); }

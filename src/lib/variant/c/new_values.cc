@@ -82,7 +82,8 @@ tare_variant* tare_variant_new_fixed_array(const char* element_type, const void*
   const auto element = Type::parse(element_type);
   if (!element.has_value() || element->layout().fixed_size != element_bytes || element_bytes == 0) return nullptr;
   if (count > PTRDIFF_MAX / element_bytes) return nullptr;
-  const std::string type = std::string("a") + element_type;
+  std::string type("a");
+  type += element_type;
   const std::string_view bytes(static_cast<const char*>(elements), count * element_bytes);
   // padding and bools may be anything
   return make_value(type, bytes, std::strpbrk(element_type, "b({") == nullptr ? Trust::NormalForm : Trust::None);
@@ -94,13 +95,15 @@ tare_variant* tare_variant_new_variant(tare_variant* value) {
 
 tare_variant* tare_variant_new_maybe(const char* child_type, tare_variant* value) {
   if (value == nullptr && (child_type == nullptr || !tare::variant::is_type(child_type))) return nullptr;
-  const std::string type = "m" + std::string(value == nullptr ? child_type : type_of(*value));
+  std::string type("m");
+  type += value == nullptr ? std::string_view(child_type) : type_of(*value);
   return new_container(type, &value, value == nullptr ? 0 : 1);
 }
 
 tare_variant* tare_variant_new_array(const char* child_type, tare_variant* const* children, size_t count) {
   if (count == 0 && (child_type == nullptr || !tare::variant::is_type(child_type))) return nullptr;
-  const std::string type = "a" + std::string(child_type != nullptr ? child_type : type_of(*children[0]));
+  std::string type("a");
+  type += child_type != nullptr ? std::string_view(child_type) : type_of(*children[0]);
   return tare::variant::is_type(type) ? new_container(type, children, count) : nullptr;
 }
 
@@ -113,7 +116,8 @@ tare_variant* tare_variant_new_tuple(tare_variant* const* children, size_t count
 
 tare_variant* tare_variant_new_dict_entry(tare_variant* key, tare_variant* value) {
   if (key == nullptr || value == nullptr) return nullptr;
-  const std::string type = "{" + std::string(type_of(*key)) + std::string(type_of(*value)) + "}";
+  std::string type("{");
+  type.append(type_of(*key)).append(type_of(*value)).append("}");
   tare_variant* const members[] = {key, value};
   return tare::variant::is_type(type) ? new_container(type, members, 2) : nullptr;
 }
