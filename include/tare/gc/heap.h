@@ -1,0 +1,205 @@
+// tare/gc/heap.h: Heap, where collected objects of one thread live.
+//
+//   tare::CageResult<tare::gc::Heap> made = tare::gc::Heap::create();
+//   if (!made) return tell(tare::describe(made.error()));
+//   tare::gc::Heap heap = std::move(made.value());
+//   tare::gc::Persistent<Document> document = tare::gc::make<Document>(heap, url);     // tare/gc/make.h
+//   ...
+//   heap.collect(tare::gc::StackState::HoldsNone);         // in the event loop, where no pointer is on the stack
+//
+// An object lives while a Persistent keeps it, by itself or by the Members on a way to it, or while the stack may hold
+// a pointer to it. Collections begin by themselves, when as much was allocated as HeapOptions says; those look at the
+// stack, as an allocation may happen anywhere. What looks like a pointer there keeps its object; what that costs and
+// what is accepted says src/lib/gc/stack_scan.h. A program that collects by hand in its event loop, before the
+// limit is reached, never pays for it.
+//
+// All heaps of a group (DefaultGroup, if nothing is said) lie in one cage, which the first of them reserves and which
+// stays. Where it can't be had as large as wanted, a half is tried, a quarter, and so on down to 64 MiB; under
+// RLIMIT_AS no more than half of the limit. When the cage or the heap's budget is used up and collecting doesn't help,
+// make() returns null and the program goes on.
+//
+// Thread-safety: a heap belongs to the thread that made it: objects, Members, Persistents, collections, destruction.
+// Other threads have heaps of their own in the same cage, and collect when they like. CrossThreadPersistent
+// (tare/gc/cross_thread_persistent.h) is for the rest.
+//
+// Source of the ideas: Oilpan (Member, Persistent, per-thread heaps); marks beside the cage and sweeping by words as in
+// Go's and in Immix-like collectors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "tare/cage.h"
+#include "tare/export.h"
+#include "tare/gc/cell.h"
+#include "tare/gc/decoding.h"
+#include "tare/gc/heap_core.h"
+
+namespace tare {
+class ReportSink;
+}
+
+namespace tare::gc {
+
+enum class StackState : std::uint8_t {
+  MayHoldPointers,  // scan it
+  HoldsNone,        // no pointer to a collected object is in any frame of this thread that will use it again
+};
+
+enum class Collections : std::uint8_t {
+  Automatic,  // when the limit is reached, in make(); and by hand
+  ByHand,     // in collect() only
+};
+
+// What near_limit is told.
+struct NearLimit {
+  std::size_t wanted_bytes = 0;  // what couldn't be had, in pages
+  std::size_t page_bytes = 0;    // what the heap has
+  std::size_t budget_bytes = 0;
+  bool is_cage_exhausted = false;  // then a larger budget doesn't help, but dropping objects does
+};
+
+struct HeapOptions {
+  Collections collections = Collections::Automatic;
+
+  // The most pages that the heap may have. Beyond, make() returns null.
+  std::size_t budget_bytes = SIZE_MAX;
+
+  // An automatic collection begins when so much was allocated since the last: growth_percent of what was alive after
+  // it, and least_growth_bytes at least. More is less CPU and more memory: at 100 % a heap has up to twice what lives.
+  std::size_t growth_percent = 100;
+  std::size_t least_growth_bytes = std::size_t{4} << 20;
+
+  // Called when neither the cage nor the budget has room and a collection didn't help; may drop objects and returns the
+  // budget from now on. make() tries once more after it. Not to allocate in.
+  std::size_t (*near_limit)(void* context, const NearLimit& limit) = nullptr;
+  void* near_limit_context = nullptr;
+
+  // Each collection is checked: all that an object points to must be marked, and be objects of this heap. Ends the
+  // program with both types' names if not. Takes as long as marking.
+  bool verifies = false;
+};
+
+// All in bytes where nothing else is said. A page is 64 KiB or 256, or an object's own.
+struct HeapUse {
+  std::size_t page_bytes = 0;        // in use, without pooled ones
+  std::size_t pooled_bytes = 0;      // empty pages that are kept for the next allocations
+  std::size_t live_bytes = 0;        // cells that the last collection left; what it hasn't swept yet counts as alive
+  std::size_t live_objects = 0;      //
+  std::size_t allocated_bytes = 0;   // since then
+  std::size_t limit_bytes = 0;       // of allocated_bytes, for the next automatic collection
+  std::size_t collections = 0;       // since the heap was made
+  std::size_t last_pause_ns = 0;     // of the last one; without lazy sweeping
+  std::size_t last_stack_roots = 0;  // objects that the scan of the stack found
+};
+
+// Objects of one type, for statistics and reports.
+struct TypeUse {
+  std::string_view name;
+  std::size_t objects = 0;
+  std::size_t cell_bytes = 0;
+};
+
+// What heaps of all groups have.
+class TARE_API HeapBase {
+ public:
+  HeapBase() noexcept = default;
+  HeapBase(HeapBase&& other) noexcept : core_(std::exchange(other.core_, nullptr)) {}
+  HeapBase& operator=(HeapBase&& other) noexcept {
+    std::swap(core_, other.core_);
+    return *this;
+  }
+  // Prefinalizers and destructors of all objects run, Persistents become null, pages go back to the cage.
+  ~HeapBase();
+
+  // Finds what is dead, now. Nothing in a NoCollectionScope. Destructors may run later, see finish_sweeping().
+  void collect(StackState stack) noexcept;
+
+  // Destructors of what the last collection found dead that didn't run yet. Otherwise they do as pages are reused, and
+  // before the next collection.
+  void finish_sweeping() noexcept;
+
+  // Returns empty pages that are kept to the system.
+  void trim() noexcept;
+
+  HeapUse use() const noexcept;
+  bool owns(const void* address) const noexcept;  // whether a page of this heap lies there
+
+  // Calls each(TypeUse) for all types that have objects, dead ones included that weren't found yet. Walks the heap:
+  // about 5 ns an object.
+  template <class Each>
+  void for_each_type(Each&& each) const {
+    walk_types([](void* context, const TypeUse& type) { (*static_cast<Each*>(context))(type); }, &each);
+  }
+
+  // Under paths of types: "TYPE/cells", then "slop-of-pages" and "pooled". From a call-back of a ReporterRegistry.
+  void report(ReportSink& sink) const;
+
+  HeapCore& core() const noexcept { return *core_; }  // for make() and its kin
+
+ protected:
+  explicit HeapBase(HeapCore* core) noexcept : core_(core) {}
+
+  struct GroupTraits;
+  static CageResult<HeapCore*> create_core(std::size_t slot, const CageOptions& cage, bool is_low,
+                                           DecodingShape (*shape)(std::uintptr_t),
+                                           std::uintptr_t (*base)(const DecodingShape&),
+                                           const HeapOptions& options) noexcept;
+
+ private:
+  void walk_types(void (*each)(void* context, const TypeUse& type), void* context) const;
+
+  HeapCore* core_ = nullptr;
+};
+
+template <class Group>
+class HeapOf : public HeapBase {
+ public:
+  HeapOf() noexcept = default;  // none: may be assigned to and destroyed
+
+  // Errors: those of Cage::reserve for the group's first heap, Exhausted or NoMemory later.
+  static CageResult<HeapOf> create(const HeapOptions& options = {}) noexcept {
+    using Decoding = typename Group::Decoding;
+    CageResult<HeapCore*> core = create_core(
+        Decoding::kCageSlot, Decoding::cage_options(Group::kCageBytes), Decoding::kIsLow,
+        [](std::uintptr_t begin) { return Decoding::shape(begin); },
+        [](const DecodingShape& shape) { return Decoding::base(shape); }, options);
+    if (!core) return core.error();
+    if constexpr (requires { Decoding::enter_thread(); }) Decoding::enter_thread();
+    return HeapOf(core.value());
+  }
+
+ private:
+  explicit HeapOf(HeapCore* core) noexcept : HeapBase(core) {}
+};
+
+using Heap = HeapOf<DefaultGroup>;
+
+// While one lives the heap doesn't collect: allocations take pages instead, collect() does nothing.
+class TARE_API NoCollectionScope {
+ public:
+  explicit NoCollectionScope(const HeapBase& heap) noexcept;
+  ~NoCollectionScope();
+  NoCollectionScope(const NoCollectionScope&) = delete;
+  NoCollectionScope& operator=(const NoCollectionScope&) = delete;
+
+ private:
+  HeapCore& core_;
+};
+
+// While one lives a collection, or an allocation that could begin one, is a mistake: it ends the program with a
+// message. For code that holds pointers where nobody looks.
+class TARE_API DisallowCollectionScope {
+ public:
+  explicit DisallowCollectionScope(const HeapBase& heap) noexcept;
+  ~DisallowCollectionScope();
+  DisallowCollectionScope(const DisallowCollectionScope&) = delete;
+  DisallowCollectionScope& operator=(const DisallowCollectionScope&) = delete;
+
+ private:
+  HeapCore& core_;
+};
+
+}  // namespace tare::gc

@@ -1,0 +1,80 @@
+// tare/gc/object.h: what makes a class collected: GarbageCollected, and GarbageCollectedMixin for interfaces.
+//
+//   class Node : public tare::gc::GarbageCollected<Node> {
+//    public:
+//     void trace(tare::gc::Visitor& visitor) const {
+//       visitor.trace(parent_);
+//       visitor.trace(first_);
+//     }
+//    private:
+//     tare::gc::Member<Node> parent_, first_;
+//   };
+//
+// The base is empty and comes first; classes derived from Node are collected, too, and their trace() calls Node's.
+// trace() names every Member, WeakMember and part that has some; what it leaves out dies while it is in use. It neither
+// allocates nor changes anything, and must not rely on other objects' contents. It isn't virtual and needn't be: an
+// object is traced as what it was made as.
+//
+// A destructor that isn't trivial is called when the object is found dead, at some time before its memory is used
+// again, in no order: it may not touch other collected objects, which may be gone, nor make new ones. Objects of types
+// with trivial destructors die without being looked at, which is nearly free. What must touch others goes into
+//     void prefinalize();
+// which runs at the end of marking, latest made first, while all that is dead is still whole. It can't save anything:
+// what it stores into live objects would point to what dies now.
+//
+// A mixin is a base that isn't first. Members may point to it, and keep the whole object:
+//   struct Listener : tare::gc::GarbageCollectedMixin { virtual void hear() = 0; };
+//   class Button : public tare::gc::GarbageCollected<Button>, public Listener { ... };
+// No table of functions is added for that, as Oilpan must: the page knows where an object begins.
+//
+// Source of the idea: Oilpan. Thread-safety: objects belong to their heap's thread.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+#include "tare/gc/decoding.h"
+
+namespace tare::gc {
+
+class Visitor;
+
+class GarbageCollectedBase {
+ public:
+  // By make<T>(heap, ...) only.
+  void* operator new(std::size_t) = delete;
+  void* operator new[](std::size_t) = delete;
+  void operator delete(void*) {}  // virtual destructors want one; nobody calls it
+};
+
+// GroupOf: whose heaps the class lives in, see tare/gc/decoding.h.
+template <class T, class GroupOf = DefaultGroup>
+class GarbageCollected : public GarbageCollectedBase {
+ public:
+  using GcGroup = GroupOf;
+  using GcRoot = T;  // the class that comes first in every object
+};
+
+class GarbageCollectedMixin {
+ public:
+  void* operator new(std::size_t) = delete;
+  void* operator new[](std::size_t) = delete;
+  void operator delete(void*) {}
+};
+
+template <class T>
+concept Collected = std::derived_from<std::remove_cv_t<T>, GarbageCollectedBase>;
+
+// Pointers to it may point into an object. T is complete.
+template <class T>
+concept IsMixin = !Collected<T> && std::is_base_of_v<GarbageCollectedMixin, std::remove_cv_t<T>>;
+
+// There may be several such bases in T.
+template <class T>
+concept HasMixins = std::is_base_of_v<GarbageCollectedMixin, T>;
+
+template <class T>
+concept HasPrefinalizer = requires(T& object) { object.prefinalize(); };
+
+}  // namespace tare::gc

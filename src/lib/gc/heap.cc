@@ -1,0 +1,97 @@
+#include "tare/gc/heap.h"
+
+#include <new>
+
+#include "lib/gc/heap_impl.h"
+#include "lib/gc/stack_scan.h"
+#include "lib/gc/stop.h"
+
+namespace tare::gc {
+
+namespace {
+
+HeapImpl& impl(HeapCore& core) noexcept { return static_cast<HeapImpl&>(core); }
+
+}  // namespace
+
+HeapImpl::HeapImpl(Space& space, const HeapOptions& options) noexcept
+    : space_(space), options_(options), stack_end_(stack_end_of_thread()) {
+  set_limit();
+}
+
+CageResult<HeapCore*> HeapImpl::create(Space& space, const HeapOptions& options) noexcept {
+  auto* heap = new (std::nothrow) HeapImpl(space, options);
+  if (heap == nullptr) return CageError::NoMemory;
+  return heap;
+}
+
+// All objects die. What their destructors make of Persistents becomes null, too.
+void HeapImpl::destroy(HeapCore* core) noexcept {
+  auto* heap = static_cast<HeapImpl*>(core);
+  heap->finish_sweeping();
+  heap->retire_stretches();
+  for (RootList& roots : heap->roots_) roots.clear();
+  heap->run_prefinalizers(true);
+  heap->is_busy_ = true;
+  heap->limit_bytes_ = 0;  // nothing goes into the pool
+  heap->for_each_page([&](Page& page) {
+    page.needs_sweep = page.has_destructors;
+    page.live_cells = 0;
+  });
+  for (auto& of_kind : heap->lists_) {
+    for (PageList& pages : of_kind) heap->sweep_list(pages, false);
+  }
+  heap->sweep_large();
+  heap->trim();
+  for (RootList& roots : heap->roots_) roots.clear();
+  delete heap;
+}
+
+HeapUse HeapImpl::use() const noexcept {
+  return {.page_bytes = page_bytes_,
+          .pooled_bytes = pooled_bytes_,
+          .live_bytes = live_bytes_,
+          .live_objects = live_objects_,
+          .allocated_bytes = allocated_bytes_,
+          .limit_bytes = limit_bytes_,
+          .collections = collections_,
+          .last_pause_ns = last_pause_ns_,
+          .last_stack_roots = last_stack_roots_};
+}
+
+CageResult<HeapCore*> HeapBase::create_core(std::size_t slot, const CageOptions& cage, bool is_low,
+                                            DecodingShape (*shape)(std::uintptr_t),
+                                            std::uintptr_t (*base)(const DecodingShape&),
+                                            const HeapOptions& options) noexcept {
+  const CageResult<Space*> space = Space::of_slot(slot, cage, is_low, shape, base);
+  if (!space) return space.error();
+  return HeapImpl::create(*space.value(), options);
+}
+
+HeapBase::~HeapBase() {
+  if (core_ != nullptr) HeapImpl::destroy(core_);
+}
+
+void HeapBase::collect(StackState stack) noexcept { impl(*core_).collect(stack); }
+void HeapBase::finish_sweeping() noexcept { impl(*core_).finish_sweeping(); }
+void HeapBase::trim() noexcept { impl(*core_).trim(); }
+HeapUse HeapBase::use() const noexcept { return impl(*core_).use(); }
+
+bool HeapBase::owns(const void* address) const noexcept {
+  Space& space = impl(*core_).space();
+  const auto number = reinterpret_cast<std::uintptr_t>(address);
+  return space.contains(number) &&
+         space.page(space.unit_of(number)).heap.load(std::memory_order_relaxed) == &impl(*core_);
+}
+
+NoCollectionScope::NoCollectionScope(const HeapBase& heap) noexcept : core_(heap.core()) {
+  ++impl(core_).no_collection_scopes;
+}
+NoCollectionScope::~NoCollectionScope() { --impl(core_).no_collection_scopes; }
+
+DisallowCollectionScope::DisallowCollectionScope(const HeapBase& heap) noexcept : core_(heap.core()) {
+  ++impl(core_).disallow_scopes;
+}
+DisallowCollectionScope::~DisallowCollectionScope() { --impl(core_).disallow_scopes; }
+
+}  // namespace tare::gc

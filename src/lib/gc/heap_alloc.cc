@@ -1,0 +1,156 @@
+// Where stretches of free cells and pages come from, and what is tried when there are none.
+#include "lib/gc/heap_impl.h"
+#include "lib/gc/stop.h"
+#include "tare/poison.h"
+
+namespace tare::gc {
+
+void* HeapCore::allocate_slowly(std::size_t size_class, Finalization finalization) noexcept {
+  return static_cast<HeapImpl*>(this)->allocate_slowly(size_class, finalization);
+}
+void* HeapCore::allocate_large(std::size_t cell_bytes, Finalization finalization) noexcept {
+  return static_cast<HeapImpl*>(this)->allocate_large(cell_bytes, finalization);
+}
+void HeapCore::add_prefinalizer(void* object, void (*call)(void* object)) noexcept {
+  static_cast<HeapImpl*>(this)->add_prefinalizer({object, call});
+}
+
+// attempt() gives memory, or null and why. Between attempts whatever can make room is done.
+template <class Attempt>
+void* HeapImpl::with_all_means(std::size_t bytes, Attempt&& attempt) noexcept {
+  if (is_busy_) return nullptr;
+  if (disallow_scopes != 0) stop("an allocation that may collect, in a DisallowCollectionScope");
+  const bool may_collect = options_.collections == Collections::Automatic && no_collection_scopes == 0;
+  const std::size_t before = collections_;
+  if (may_collect && allocated_bytes_ >= limit_bytes_) collect(StackState::MayHoldPointers);
+  CageError error = CageError::None;
+  void* memory = attempt(error);
+  if (memory != nullptr) return memory;
+  if (may_collect && collections_ == before) {
+    collect(StackState::MayHoldPointers);
+    finish_sweeping();
+    memory = attempt(error);
+    if (memory != nullptr) return memory;
+  }
+  trim();
+  if (options_.near_limit != nullptr) {
+    const NearLimit limit{bytes, page_bytes_, options_.budget_bytes, page_bytes_ + bytes <= options_.budget_bytes};
+    is_busy_ = true;
+    options_.budget_bytes = options_.near_limit(options_.near_limit_context, limit);
+    is_busy_ = false;
+    if (may_collect) collect(StackState::MayHoldPointers);
+    finish_sweeping();
+    trim();
+  }
+  return attempt(error);
+}
+
+void* HeapImpl::allocate_slowly(std::size_t size_class, Finalization finalization) noexcept {
+  return with_all_means(cell::bytes_of(size_class), [&](CageError& error) -> void* {
+    if (!next_stretch(size_class, finalization) && !add_page(size_class, finalization, error)) return nullptr;
+    return HeapCore::allocate(size_class, finalization);
+  });
+}
+
+bool HeapImpl::next_stretch(std::size_t size_class, Finalization finalization) noexcept {
+  PageList& pages = list(size_class, finalization);
+  Stretch& stretch = stretches_[static_cast<std::size_t>(finalization)][size_class];
+  while (pages.current != 0) {
+    Page& page = space_.page(pages.current);
+    if (page.needs_sweep) sweep_with_destructors(page);
+    if (next_stretch_of(page, stretch)) {
+      allocated_bytes_ += stretch.end - stretch.next;
+      return true;
+    }
+    pages.current = page.next;
+  }
+  return false;
+}
+
+CageResult<std::uint32_t> HeapImpl::take_pages(std::size_t bytes, Page::Kind kind) noexcept {
+  if (bytes > options_.budget_bytes || page_bytes_ > options_.budget_bytes - bytes) return CageError::Exhausted;
+  const bool is_pooled = kind == Page::Kind::Cells && bytes == cell::kUnitBytes && pooled_ != 0;
+  CageResult<std::uint32_t> unit = pooled_;
+  if (is_pooled) {
+    pooled_ = space_.page(pooled_).next;
+    pooled_bytes_ -= bytes;
+  } else {
+    unit = space_.take(bytes, *this, kind);
+    if (!unit) return unit.error();
+  }
+  Page& page = space_.page(unit.value());
+  page_bytes_ += page.run_bytes;
+  page.needs_sweep = false;
+  page.cursor = page.hole_begin = page.hole_end = page.live_cells = 0;
+  return unit;
+}
+
+// A page in front of its list; the list's others are full until the next collection, and aren't looked at again.
+bool HeapImpl::add_page(std::size_t size_class, Finalization finalization, CageError& error) noexcept {
+  const std::size_t cell_bytes = cell::bytes_of(size_class);
+  const std::size_t units = cell_bytes <= cell::kMostInOneUnit ? 1 : cell::kLargeUnits;
+  const CageResult<std::uint32_t> unit = take_pages(units * cell::kUnitBytes, Page::Kind::Cells);
+  error = unit.error();
+  if (!unit) return false;
+  Page& page = space_.page(unit.value());
+  page.size_class = static_cast<std::uint8_t>(size_class);
+  page.has_destructors = finalization == Finalization::Destructor;
+  page.cell_bytes = static_cast<std::uint32_t>(cell_bytes);
+  constexpr std::size_t kHead = cell::kFirstObject - sizeof(CellHeader);
+  page.cells = static_cast<std::uint32_t>((units * cell::kUnitBytes - kHead) / cell_bytes);
+  PageList& pages = list(size_class, finalization);
+  page.next = pages.first;
+  pages.first = unit.value();
+  poison(reinterpret_cast<void*>(space_.address_of(unit.value())), units * cell::kUnitBytes);
+
+  Stretch& stretch = stretches_[static_cast<std::size_t>(finalization)][size_class];
+  const bool has_stretch = next_stretch_of(page, stretch);
+  allocated_bytes_ += stretch.end - stretch.next;
+  return has_stretch;
+}
+
+void* HeapImpl::allocate_large(std::size_t cell_bytes, Finalization finalization) noexcept {
+  constexpr std::size_t kHead = cell::kFirstObject - sizeof(CellHeader);
+  const std::size_t bytes = cell_bytes + kHead;
+  return with_all_means(bytes, [&](CageError& error) -> void* {
+    const CageResult<std::uint32_t> unit = take_pages(bytes, Page::Kind::Large);
+    error = unit.error();
+    if (!unit) return nullptr;
+    Page& page = space_.page(unit.value());
+    page.has_destructors = finalization == Finalization::Destructor;
+    page.cells = 1;
+    page.cursor = 1;
+    page.cell_bytes = 0;  // run_bytes tells, which has more bits
+    page.next = large_.first;
+    large_.first = unit.value();
+    allocated_bytes_ += page.run_bytes;
+    const std::uintptr_t object = space_.address_of(unit.value()) + cell::kFirstObject;
+    header_of(reinterpret_cast<void*>(object)).bits = 0;
+    return reinterpret_cast<void*>(object);
+  });
+}
+
+// An empty page goes into the pool, or back to the cage.
+void HeapImpl::drop_page(std::uint32_t unit) noexcept {
+  Page& page = space_.page(unit);
+  page_bytes_ -= page.run_bytes;
+  if (page.kind == Page::Kind::Cells && page.units == 1 && pooled_bytes_ + page.run_bytes <= limit_bytes_) {
+    pooled_bytes_ += page.run_bytes;
+    page.cells = 0;  // no object lies there
+    page.next = pooled_;
+    pooled_ = unit;
+  } else {
+    space_.give_back(unit);
+  }
+}
+
+void HeapImpl::trim() noexcept {
+  while (pooled_ != 0) {
+    const std::uint32_t unit = pooled_;
+    pooled_ = space_.page(unit).next;
+    space_.give_back(unit);
+  }
+  pooled_bytes_ = 0;
+}
+
+}  // namespace tare::gc

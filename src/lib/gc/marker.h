@@ -1,0 +1,78 @@
+// Marks what is alive: from roots, through trace(), with what is weak put aside until everything strong is known.
+//
+// An object's mark is a bit beside the cage, tested when an edge to it is found: an edge to what is marked already
+// costs no access to the object, and that is most of them where objects point back to their parents and neighbours.
+// What is new waits for a few others' turns while its memory is fetched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/gc/heap_impl.h"
+#include "lib/gc/rows.h"
+#include "tare/gc/visitor.h"
+
+namespace tare::gc {
+
+class Marker {
+ public:
+  explicit Marker(HeapImpl& heap) noexcept;
+  ~Marker();
+  Marker(const Marker&) = delete;
+  Marker& operator=(const Marker&) = delete;
+
+  // In this order.
+  void mark_roots() noexcept;
+  void mark_stack() noexcept;  // of the calling thread
+  void finish_strong() noexcept;
+  void call_weak_callbacks() noexcept;
+  void clear_weak() noexcept;
+
+  // What every marked object points to is an object of this heap and marked; ends the program if not.
+  void verify() noexcept;
+
+  bool is_alive(const void* address) const noexcept;
+  std::size_t stack_roots() const noexcept { return stack_roots_; }
+
+  // What the scan of the stack finds.
+  void consider_word(std::uintptr_t word) noexcept;
+
+ private:
+  friend class Visitor;
+
+  struct WeakSlot {
+    std::uint32_t* slot;  // null: a raw pointer is cleared by nobody
+    std::uintptr_t target;
+  };
+  struct Ephemeron {
+    std::uintptr_t key;
+    std::uintptr_t value;
+  };
+  struct Callback {
+    WeakCallback call;
+    const void* object;
+  };
+
+  bool mark_object(std::uintptr_t object) noexcept;  // whether it is new; it is in the list then
+  void drain() noexcept;
+  void trace(std::uint32_t granule) noexcept;
+  void keep_new_edges(std::size_t first) noexcept;
+  void scan_in_construction() noexcept;
+  bool mark_live_ephemerons() noexcept;
+  [[noreturn]] void tell_unmarked(std::uintptr_t from, std::uintptr_t to) noexcept;
+
+  std::size_t edges() const noexcept { return static_cast<std::size_t>(visitor_.top_ - list_.begin()); }
+
+  HeapImpl& heap_;
+  Space& space_;
+  Rows<std::uint32_t>& list_;  // granules of objects that are marked and not traced yet, up to visitor_.top_
+  Visitor visitor_;
+  Rows<std::uint32_t> in_construction_;
+  Rows<WeakSlot> weak_slots_;
+  Rows<Ephemeron> ephemerons_;
+  Rows<Callback> callbacks_;
+  std::size_t stack_roots_ = 0;
+  bool is_verifying_ = false;  // weak edges aren't put aside again
+};
+
+}  // namespace tare::gc

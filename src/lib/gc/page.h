@@ -1,0 +1,41 @@
+// What is known of 64 KiB of a cage: which heap's they are, and what cells they have.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "tare/gc/cell.h"
+
+namespace tare::gc {
+
+class HeapImpl;
+
+// A page of cells has one or several units, a large object's as many as it needs. Only the heap's thread reads more
+// than `heap`.
+struct alignas(64) Page {
+  enum class Kind : std::uint8_t {
+    None,
+    Cells,
+    Large,
+    Tail,  // of the page that begins at first_unit
+  };
+
+  std::atomic<HeapImpl*> heap{nullptr};
+  Kind kind = Kind::None;
+  bool has_destructors = false;
+  bool needs_sweep = false;  // marks are of the last collection, and the dead aren't finalized
+  std::uint8_t size_class = 0;
+  std::uint32_t first_unit = 0;
+  std::uint32_t next = 0;  // unit of another page of the same list; 0: none
+  std::uint32_t units = 0;
+  std::uint32_t cell_bytes = 0;
+  std::uint32_t cells = 0;
+  std::uint32_t cursor = 0;      // cells below were all handed out; above, those with a used bit
+  std::uint32_t hole_begin = 0;  // but for these, which were taken back before they became objects
+  std::uint32_t hole_end = 0;
+  std::uint32_t live_cells = 0;  // of the last collection
+  std::size_t run_bytes = 0;     // of the cage's run
+};
+static_assert(sizeof(Page) == 64);
+
+}  // namespace tare::gc

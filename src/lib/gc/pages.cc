@@ -1,0 +1,91 @@
+// Which cells of a page are objects, and which are free.
+#include <algorithm>
+
+#include "lib/gc/heap_impl.h"
+#include "lib/gc/types.h"
+
+namespace tare::gc {
+
+namespace {
+
+// The first set bit of [begin, end); end if there is none.
+std::size_t next_set(const std::uint64_t* bits, std::size_t begin, std::size_t end) noexcept {
+  std::size_t word = begin / 64;
+  std::uint64_t rest = bits[word] & ~std::uint64_t{0} << (begin % 64);
+  while (rest == 0) {
+    if (++word * 64 >= end) return end;
+    rest = bits[word];
+  }
+  return std::min(end, word * 64 + static_cast<std::size_t>(std::countr_zero(rest)));
+}
+
+}  // namespace
+
+// Whose 4 bytes of header or whose object the address lies in; page.cells if in none's.
+std::uint32_t HeapImpl::cell_at(const Page& page, std::uintptr_t address) noexcept {
+  const std::uintptr_t offset = address - space_.address_of(space_.unit_of(page));
+  constexpr std::size_t kFirstHeader = cell::kFirstObject - sizeof(CellHeader);
+  if (offset < kFirstHeader) return page.cells;
+  if (page.kind == Page::Kind::Large) return 0;
+  const auto index = (offset - kFirstHeader) / page.cell_bytes;
+  return index < page.cells ? static_cast<std::uint32_t>(index) : page.cells;
+}
+
+bool HeapImpl::has_object(const Page& page, std::uint32_t cell) noexcept {
+  const std::uintptr_t object = object_of(page, cell);
+  if (cell >= page.cursor) {
+    if (!Space::test(space_.used(), space_.bit_of(object))) return false;
+  } else if (cell >= page.hole_begin && cell < page.hole_end) {
+    return false;
+  } else if (page.kind == Page::Kind::Cells) {
+    const Stretch& stretch = stretches_[page.has_destructors ? 1 : 0][page.size_class];
+    if (object >= stretch.next && object < stretch.end) return false;
+  }
+  return header_of(reinterpret_cast<void*>(object)).type() != 0;
+}
+
+std::uintptr_t HeapImpl::find(std::uintptr_t address, bool is_start_only) noexcept {
+  if (!space_.contains(address)) return 0;
+  const Page* page = &space_.page(space_.unit_of(address));
+  if (page->heap.load(std::memory_order_relaxed) != this) return 0;
+  if (page->kind == Page::Kind::Tail) page = &space_.page(page->first_unit);
+  const std::uint32_t cell = cell_at(*page, address);
+  if (cell == page->cells || !has_object(*page, cell)) return 0;
+  const std::uintptr_t object = object_of(*page, cell);
+  if (address < object) return 0;  // the header
+  if (is_start_only && address != object) {
+    const TypeInfo& type = types_by_index[header_of(reinterpret_cast<void*>(object)).type()];
+    if (!type.has_mixins || (address - object) % cell::kGranuleBytes != 0) return 0;
+  }
+  return object;
+}
+
+std::uintptr_t HeapImpl::object_around(std::uintptr_t address) noexcept { return find(address, false); }
+std::uintptr_t HeapImpl::object_at(std::uintptr_t address) noexcept { return find(address, true); }
+
+// The next free cells of a page from its cursor on, as many as follow each other.
+bool HeapImpl::next_stretch_of(Page& page, Stretch& stretch) noexcept {
+  const std::uint32_t unit = space_.unit_of(page);
+  const std::size_t first_bit = std::size_t{unit} * Space::kWordsOfUnit * 64;
+  const auto bit_of_cell = [&](std::uint32_t cell) {
+    return first_bit + (cell::kFirstObject + std::size_t{cell} * page.cell_bytes) / cell::kMarkGranuleBytes;
+  };
+  std::uint32_t cell = page.cursor;
+  while (cell < page.cells && Space::test(space_.used(), bit_of_cell(cell))) ++cell;
+  if (cell >= page.cells) {
+    page.cursor = page.cells;
+    return false;
+  }
+  const std::size_t end_bit = first_bit + std::size_t{page.units} * Space::kWordsOfUnit * 64;
+  const std::size_t used_bit = next_set(space_.used(), bit_of_cell(cell), end_bit);
+  // The cell that begins within those 16 bytes: cells are no smaller.
+  const std::uint32_t end =
+      used_bit == end_bit
+          ? page.cells
+          : static_cast<std::uint32_t>(((used_bit - first_bit) * cell::kMarkGranuleBytes - 1) / page.cell_bytes);
+  page.cursor = end;
+  stretch = {object_of(page, cell), object_of(page, end)};
+  return true;
+}
+
+}  // namespace tare::gc

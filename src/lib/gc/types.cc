@@ -1,0 +1,35 @@
+#include <array>
+#include <mutex>
+
+#include "lib/gc/stop.h"
+#include "lib/gc/types.h"
+
+namespace tare::gc {
+
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::uint32_t count = 1;  // number 0: no type
+};
+constinit Registry registry;
+
+}  // namespace
+
+// Numbers are told to other threads through `index` or an object's header, after the entry was written.
+constinit std::array<TypeInfo, kMostTypes> types_by_index{};
+
+std::uint32_t register_type(const TypeInfo& info, std::atomic<std::uint32_t>& index) noexcept {
+  const std::lock_guard lock(registry.mutex);
+  std::uint32_t number = index.load(std::memory_order_relaxed);
+  if (number != 0) return number;
+  if (registry.count == kMostTypes) stop("more than 16,383 types of collected objects");
+  number = registry.count++;
+  types_by_index[number] = info;
+  index.store(number, std::memory_order_release);
+  return number;
+}
+
+const TypeInfo& type_info(std::uint32_t index) noexcept { return types_by_index[index < kMostTypes ? index : 0]; }
+
+}  // namespace tare::gc

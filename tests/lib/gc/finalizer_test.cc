@@ -1,0 +1,162 @@
+// Destructors and prefinalizers: which run, when, and in what order.
+#include <string>
+#include <vector>
+
+#include "heap_fixture.h"
+
+namespace tare::gc {
+namespace {
+
+using namespace testing;
+
+using Finalizers = HeapTest;
+
+int destroyed = 0;
+std::vector<int> prefinalized;
+
+struct Counted : GarbageCollected<Counted> {
+  explicit Counted(int n) : number(n) {}
+  ~Counted() { ++destroyed; }
+  void trace(Visitor& visitor) const { visitor.trace(next); }
+  int number;
+  Member<Counted> next;
+};
+
+struct Prepared : GarbageCollected<Prepared> {
+  explicit Prepared(int n) : number(n) {}
+  void prefinalize() {
+    prefinalized.push_back(number);
+    if (other) other->number += 100;  // all that is dead is still whole
+  }
+  void trace(Visitor& visitor) const { visitor.trace(other); }
+  int number;
+  Member<Prepared> other;
+};
+
+TEST_F(Finalizers, ExistWhereADestructorIsNotTrivial) {
+  EXPECT_TRUE(TypeOf<Counted>::kHasFinalizer);
+  EXPECT_FALSE(TypeOf<Knot>::kHasFinalizer);
+  EXPECT_FALSE(TypeOf<Prepared>::kHasFinalizer);
+}
+
+TEST_F(Finalizers, RunOnceForEachOfTheDeadAndForNobodyElse) {
+  destroyed = 0;
+  Persistent<Counted> first = make_one<Counted>(0);
+  for (int i = 1; i < 10'000; ++i) {
+    Counted* counted = make_one<Counted>(i);
+    if (i % 10 == 0) {
+      counted->next = first->next;
+      first->next = counted;
+    }
+  }
+  collect();
+  heap_.finish_sweeping();
+  EXPECT_EQ(destroyed, 9000);
+  collect();
+  heap_.finish_sweeping();
+  EXPECT_EQ(destroyed, 9000);
+  first = nullptr;
+  collect();
+  heap_.finish_sweeping();
+  EXPECT_EQ(destroyed, 10'000);
+}
+
+TEST_F(Finalizers, RunLazilyAsCellsAreReused) {
+  destroyed = 0;
+  for (int i = 0; i < 20'000; ++i) static_cast<void>(make_one<Counted>(i));
+  collect();
+  EXPECT_EQ(destroyed, 0);
+  static_cast<void>(make_one<Counted>(-1));
+  EXPECT_GT(destroyed, 1000);  // one page
+  EXPECT_LT(destroyed, 20'000);
+  collect();
+  EXPECT_EQ(destroyed, 20'000);  // a collection ends the sweep of the one before; and one more is dead
+  heap_.finish_sweeping();
+  EXPECT_EQ(destroyed, 20'001);
+}
+
+TEST_F(Finalizers, RunForLargeObjectsAndAtTheEnd) {
+  struct Large : GarbageCollected<Large> {
+    ~Large() { ++destroyed; }
+    void trace(Visitor&) const {}
+    char bytes[100'000];
+  };
+  destroyed = 0;
+  Persistent<Large> kept = make_one<Large>();
+  static_cast<void>(make_one<Large>());
+  Persistent<Counted> small = make_one<Counted>(1);
+  collect();
+  EXPECT_EQ(destroyed, 1);
+  heap_ = Heap();
+  EXPECT_EQ(destroyed, 3);
+}
+
+TEST_F(Finalizers, FreeWhatMallocGave) {
+  struct Named : GarbageCollected<Named> {
+    explicit Named(std::string text) : name(std::move(text)) {}
+    void trace(Visitor&) const {}
+    std::string name;  // leak checkers tell if its destructor doesn't run
+  };
+  for (int i = 0; i < 1000; ++i) static_cast<void>(make_one<Named>(std::string(100, 'x')));
+  collect();
+}
+
+TEST_F(Finalizers, OfDestructorsMakeNothing) {
+  static Heap* current = nullptr;
+  static int made = 0;
+  struct Maker : GarbageCollected<Maker> {
+    ~Maker() {
+      if (make<Knot>(*current) != nullptr) ++made;
+    }
+    void trace(Visitor&) const {}
+    char bytes[100'000];
+  };
+  current = &heap_;
+  static_cast<void>(make_one<Maker>());
+  collect();
+  EXPECT_EQ(made, 0);
+}
+
+TEST_F(Finalizers, PrefinalizersRunLatestFirstWhileTheDeadAreWhole) {
+  prefinalized.clear();
+  Persistent<Prepared> kept = make_one<Prepared>(1);
+  Prepared* second = make_one<Prepared>(2);
+  Prepared* third = make_one<Prepared>(3);
+  third->other = second;
+  second->other = kept.get();
+  collect();
+  EXPECT_EQ(prefinalized, (std::vector<int>{3, 102}));
+  EXPECT_EQ(kept->number, 101);
+  kept = nullptr;
+  collect();
+  EXPECT_EQ(prefinalized, (std::vector<int>{3, 102, 101}));
+}
+
+TEST_F(Finalizers, PrefinalizersRunWhenTheHeapEnds) {
+  prefinalized.clear();
+  Persistent<Prepared> kept = make_one<Prepared>(1);
+  heap_ = Heap();
+  EXPECT_EQ(prefinalized, (std::vector<int>{1}));
+}
+
+TEST_F(Finalizers, MayMakeAndDropPersistents) {
+  static Persistent<Knot> global;
+  struct Holder : GarbageCollected<Holder> {
+    explicit Holder(Knot* knot) : knot_(knot) {}
+    ~Holder() { global = knot_; }
+    void trace(Visitor&) const {}
+    Persistent<Knot> knot_;
+  };
+  static_cast<void>(make_one<Holder>(make_one<Knot>(12)));
+  collect();
+  heap_.finish_sweeping();
+  collect();
+  ASSERT_NE(global.get(), nullptr);
+  EXPECT_EQ(global->value, 12);
+  static_cast<void>(make_one<Holder>(global.get()));
+  heap_ = Heap();
+  EXPECT_EQ(global.get(), nullptr);
+}
+
+}  // namespace
+}  // namespace tare::gc

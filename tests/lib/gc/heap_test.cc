@@ -1,0 +1,223 @@
+#include "tare/gc/heap.h"
+
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "heap_fixture.h"
+#include "lib/support/process_memory.h"
+#include "lib/support/sanitized.h"
+#include "tare/memory_reporter.h"
+#include "tare/memory_snapshot.h"
+
+namespace tare::gc {
+namespace {
+
+using namespace testing;
+
+using HeapsOf = HeapTest;
+
+TEST_F(HeapsOf, KeepWhatAPersistentReaches) {
+  Persistent<Knot> root = make_one<Knot>(1);
+  root->left = make_one<Knot>(2);
+  root->left->right = make_one<Knot>(3);
+  root->left->right->up = root.get();  // a cycle
+  static_cast<void>(make_one<Knot>(4));
+  collect();
+  EXPECT_EQ(live(), 3u);
+  EXPECT_EQ(root->left->right->value, 3);
+  root->left = nullptr;
+  collect();
+  EXPECT_EQ(live(), 1u);
+  root = nullptr;
+  collect();
+  EXPECT_EQ(live(), 0u);
+}
+
+TEST_F(HeapsOf, ReuseTheCellsOfTheDead) {
+  Persistent<Knot> root = make_one<Knot>(1);
+  const Knot* dead = make_one<Knot>(2);
+  const auto place = reinterpret_cast<std::uintptr_t>(dead);
+  root->left = make_one<Knot>(3);
+  collect();
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(make_one<Knot>(4)), place);
+}
+
+TEST_F(HeapsOf, AlignObjectsAndKeepThemApart) {
+  struct alignas(16) Wide : GarbageCollected<Wide> {
+    void trace(Visitor&) const {}
+    unsigned char bytes[48];
+  };
+  struct Small : GarbageCollected<Small> {
+    void trace(Visitor&) const {}
+    unsigned char bytes[20];
+  };
+  std::vector<Persistent<Wide>> wide;
+  std::vector<Persistent<Small>> small;
+  for (int i = 0; i < 5000; ++i) {
+    wide.emplace_back(make_one<Wide>());
+    small.emplace_back(make_one<Small>());
+    ASSERT_EQ(reinterpret_cast<std::uintptr_t>(wide.back().get()) % 16, 0u);
+    ASSERT_EQ(reinterpret_cast<std::uintptr_t>(small.back().get()) % 8, 0u);
+    std::memset(wide.back()->bytes, i & 0xff, sizeof(wide.back()->bytes));
+    std::memset(small.back()->bytes, ~i & 0xff, sizeof(small.back()->bytes));
+  }
+  collect();
+  EXPECT_EQ(live(), 10'000u);
+  for (std::size_t i = 0; i < 5000; ++i) {
+    for (const unsigned char byte : wide[i]->bytes) ASSERT_EQ(byte, i & 0xff);
+    for (const unsigned char byte : small[i]->bytes) ASSERT_EQ(byte, ~i & 0xff);
+  }
+}
+
+struct Text : GarbageCollected<Text> {
+  explicit Text(std::size_t n) : length(n) {}
+  void trace(Visitor&) const {}
+  char* characters() { return reinterpret_cast<char*>(this + 1); }
+  std::size_t length;
+};
+
+TEST_F(HeapsOf, GiveZerosBehindAnObjectOfAnySize) {
+  std::vector<Persistent<Text>> texts;
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t length = 1; length < 300'000; length = length * 5 / 4 + 3) {
+      Text* text = make_one<Text>(AdditionalBytes(length), length);
+      ASSERT_NE(text, nullptr);
+      for (std::size_t i = 0; i < length; ++i) ASSERT_EQ(text->characters()[i], '\0');
+      std::memset(text->characters(), 'x', length);
+      if (length % 2 == 0) texts.emplace_back(text);
+    }
+    collect();
+    EXPECT_EQ(live(), texts.size());
+  }
+  for (const auto& text : texts) EXPECT_EQ(text->characters()[text->length - 1], 'x');
+  EXPECT_EQ(make_one<Text>(AdditionalBytes(SIZE_MAX - 8), 1u), nullptr);
+  EXPECT_EQ(make_one<Text>(AdditionalBytes(std::size_t{64} << 30), 1u), nullptr);
+}
+
+TEST_F(HeapsOf, ReturnPagesWhenMostHasDied) {
+  if (kSanitized) GTEST_SKIP() << "the shadow counts too";
+  Persistent<Knot> root = make_one<Knot>();
+  Knot* last = root.get();
+  for (int i = 0; i < 2'000'000; ++i) {
+    last->left = make_one<Knot>(i);
+    last = last->left.get();
+  }
+  collect();
+  const std::size_t full = process_memory_bytes("Rss:");
+  EXPECT_GT(heap_.use().page_bytes, std::size_t{40} << 20);
+  root->left = nullptr;
+  collect();
+  EXPECT_LT(heap_.use().page_bytes + heap_.use().pooled_bytes, std::size_t{8} << 20);
+  EXPECT_LT(process_memory_bytes("Rss:") + (std::size_t{30} << 20), full);
+  heap_.trim();
+  EXPECT_EQ(heap_.use().pooled_bytes, 0u);
+}
+
+TEST_F(HeapsOf, CollectByThemselvesAsMuchIsMade) {
+  Persistent<Knot> root = make_one<Knot>(1);
+  for (int i = 0; i < 3'000'000; ++i) root->left = make_one<Knot>(i);
+  EXPECT_GT(heap_.use().collections, 5u);
+  EXPECT_LT(heap_.use().page_bytes, std::size_t{16} << 20);
+}
+
+TEST_F(HeapsOf, DontCollectInAScopeThatForbidsIt) {
+  {
+    const NoCollectionScope scope(heap_);
+    for (int i = 0; i < 1'000'000; ++i) static_cast<void>(make_one<Knot>(i));
+    collect();
+    EXPECT_EQ(heap_.use().collections, 0u);
+  }
+  collect();
+  EXPECT_EQ(heap_.use().collections, 1u);
+  EXPECT_EQ(live(), 0u);
+}
+
+TEST_F(HeapsOf, EndTheProgramThatCollectsWhereItMayNot) {
+  EXPECT_DEATH(
+      {
+        const DisallowCollectionScope scope(heap_);
+        heap_.collect(StackState::HoldsNone);
+      },
+      "a collection in a DisallowCollectionScope");
+}
+
+// What a constructor makes may collect, while nobody but the stack knows of its object.
+struct Parent : GarbageCollected<Parent> {
+  explicit Parent(Heap& heap, bool collects) {
+    first = make<Knot>(heap, 5);
+    if (collects) heap.collect(StackState::MayHoldPointers);
+    second = make<Knot>(heap, 6);
+  }
+  void trace(Visitor& visitor) const {
+    visitor.trace(first);
+    visitor.trace(second);
+  }
+  Member<Knot> first, second;
+};
+
+TEST_F(HeapsOf, KeepWhatIsInConstruction) {
+  Persistent<Parent> parent = make_one<Parent>(heap_, true);
+  collect();
+  EXPECT_EQ(parent->first->value, 5);
+  EXPECT_EQ(parent->second->value, 6);
+  EXPECT_EQ(live(), 3u);
+}
+
+TEST_F(HeapsOf, TakeTheCellBackIfAConstructorThrows) {
+  struct Throwing : GarbageCollected<Throwing> {
+    explicit Throwing(bool does) {
+      if (does) throw std::runtime_error("no");
+    }
+    void trace(Visitor&) const { ADD_FAILURE() << "of what was never made"; }
+    std::string text;  // a destructor, which must not run
+  };
+  EXPECT_THROW(static_cast<void>(make_one<Throwing>(true)), std::runtime_error);
+  heap_.collect(StackState::MayHoldPointers);
+  EXPECT_EQ(live(), 0u);
+}
+
+TEST_F(HeapsOf, TellTypesAndReportThem) {
+  Persistent<Knot> root = make_one<Knot>();
+  for (int i = 0; i < 9; ++i) {
+    Knot* knot = make_one<Knot>();
+    knot->left = root->left;
+    root->left = knot;
+  }
+  Persistent<Text> text = make_one<Text>(AdditionalBytes(100'000), 100'000u);
+  std::map<std::string, TypeUse> types;
+  heap_.for_each_type([&](const TypeUse& type) { types[std::string(type.name)] = type; });
+  ASSERT_EQ(types.size(), 2u);
+  EXPECT_EQ(types.at("tare::gc::testing::Knot").objects, 10u);
+  EXPECT_EQ(types.at("tare::gc::testing::Knot").cell_bytes, 10u * 24);  // 16 and a header, in steps of 8
+  const auto& [name, use] = *types.rbegin();                            // "{anonymous}" comes behind "testing"
+  EXPECT_NE(name.find("Text"), std::string::npos) << name;
+  EXPECT_EQ(use.objects, 1u);
+  EXPECT_GE(use.cell_bytes, 100'000u);
+}
+
+TEST_F(HeapsOf, FreeEverythingWhenTheyAreDestroyed) {
+  Persistent<Knot> root = make_one<Knot>();
+  WeakPersistent<Knot> weak = root.get();
+  heap_ = Heap();
+  EXPECT_EQ(root.get(), nullptr);
+  EXPECT_EQ(weak.get(), nullptr);
+}
+
+TEST_F(HeapsOf, MarkDeepGraphsWithoutRecursion) {
+  Persistent<Knot> root = make_one<Knot>();
+  Knot* last = root.get();
+  for (int i = 0; i < 300'000; ++i) {
+    Knot* next = make_one<Knot>(i);
+    last->right = next;
+    next->up = last;
+    last = next;
+  }
+  collect();
+  EXPECT_EQ(live(), 300'001u);
+}
+
+}  // namespace
+}  // namespace tare::gc

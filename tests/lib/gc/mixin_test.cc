@@ -1,0 +1,112 @@
+// Classes with several bases: derived ones, and mixins that Members point to.
+#include "heap_fixture.h"
+
+namespace tare::gc {
+namespace {
+
+using namespace testing;
+
+using Mixins = HeapTest;
+
+struct Listener : GarbageCollectedMixin {
+  virtual int hear() const = 0;
+  std::uint64_t heard = 0;
+
+ protected:
+  ~Listener() = default;
+};
+struct Watcher : GarbageCollectedMixin {
+  std::uint64_t seen = 7;
+};
+
+struct Button final : GarbageCollected<Button>, Listener, Watcher {
+  int hear() const override { return 42; }
+  void trace(Visitor& visitor) const { visitor.trace(label); }
+  Member<Knot> label;
+};
+
+struct Page : GarbageCollected<Page> {
+  void trace(Visitor& visitor) const {
+    visitor.trace(listener);
+    visitor.trace(watcher);
+    visitor.trace(weak);
+  }
+  Member<Listener> listener;
+  UncompressedMember<Watcher> watcher;
+  WeakMember<Watcher> weak;
+};
+
+TEST_F(Mixins, KeepTheWholeObject) {
+  Persistent<Page> page = make_one<Page>();
+  {
+    Button* button = make_one<Button>();
+    button->label = make_one<Knot>(3);
+    page->listener = button;
+  }
+  collect();
+  EXPECT_EQ(live(), 3u);
+  EXPECT_EQ(page->listener->hear(), 42);
+  page->watcher = static_cast<Button*>(page->listener.get());
+  page->listener = nullptr;
+  collect();
+  EXPECT_EQ(live(), 3u);
+  EXPECT_EQ(page->watcher->seen, 7u);
+  page->weak = page->watcher.get();
+  page->watcher.clear();
+  collect();
+  EXPECT_EQ(live(), 1u);
+  EXPECT_EQ(page->weak.get(), nullptr);
+}
+
+TEST_F(Mixins, AreRootsAsWell) {
+  Persistent<Watcher> watcher = make_one<Button>();
+  WeakPersistent<Listener> listener = static_cast<Button*>(watcher.get());
+  collect();
+  EXPECT_EQ(watcher->seen, 7u);
+  EXPECT_NE(listener.get(), nullptr);
+  watcher = nullptr;
+  collect();
+  EXPECT_EQ(listener.get(), nullptr);
+}
+
+struct Special : Knot {
+  void trace(Visitor& visitor) const {
+    Knot::trace(visitor);
+    visitor.trace(more);
+  }
+  Member<Knot> more;
+};
+
+TEST_F(Mixins, DerivedObjectsAreTracedAsWhatTheyAre) {
+  Special* special = make_one<Special>();
+  special->more = make_one<Knot>(9);
+  special->left = make_one<Knot>(8);
+  Persistent<Knot> root = special;
+  collect();
+  EXPECT_EQ(live(), 3u);
+  EXPECT_EQ(static_cast<Special*>(root.get())->more->value, 9);
+}
+
+// A part with Members of its own.
+struct Pair {
+  void trace(Visitor& visitor) const {
+    visitor.trace(a);
+    visitor.trace(b);
+  }
+  Member<Knot> a, b;
+};
+struct Whole : GarbageCollected<Whole> {
+  void trace(Visitor& visitor) const { visitor.trace(pair); }
+  Pair pair;
+};
+
+TEST_F(Mixins, PartsAreTraced) {
+  Persistent<Whole> whole = make_one<Whole>();
+  whole->pair.a = make_one<Knot>(1);
+  whole->pair.b = make_one<Knot>(2);
+  collect();
+  EXPECT_EQ(live(), 3u);
+}
+
+}  // namespace
+}  // namespace tare::gc

@@ -1,0 +1,148 @@
+// What is weak: members, ephemerons, call-backs.
+#include "heap_fixture.h"
+
+namespace tare::gc {
+namespace {
+
+using namespace testing;
+
+using Weak = HeapTest;
+
+struct Observer : GarbageCollected<Observer> {
+  void trace(Visitor& visitor) const {
+    visitor.trace(strong);
+    visitor.trace(weak);
+  }
+  Member<Knot> strong;
+  WeakMember<Knot> weak;
+};
+
+TEST_F(Weak, MembersBecomeNullWhenTheirObjectDies) {
+  Persistent<Observer> observer = make_one<Observer>();
+  observer->strong = make_one<Knot>(1);
+  observer->weak = observer->strong;
+  collect();
+  EXPECT_EQ(observer->weak->value, 1);
+  EXPECT_EQ(observer->weak, observer->strong);
+  observer->strong = nullptr;
+  collect();
+  EXPECT_EQ(observer->weak, nullptr);
+  EXPECT_EQ(live(), 1u);
+}
+
+TEST_F(Weak, SentinelsStay) {
+  Persistent<Observer> observer = make_one<Observer>();
+  observer->weak = kSentinelPtr;
+  observer->strong = kSentinelPtr;
+  collect();
+  EXPECT_TRUE(observer->weak.is_sentinel());
+  EXPECT_TRUE(observer->strong.is_sentinel());
+}
+
+struct Pairs : GarbageCollected<Pairs> {
+  void trace(Visitor& visitor) const {
+    for (const auto& pair : pairs) visitor.trace_ephemeron(pair.key, pair.value);
+  }
+  struct {
+    WeakMember<Knot> key;
+    Member<Knot> value;
+  } pairs[4];
+};
+
+TEST_F(Weak, EphemeronsKeepTheirValueWhileTheKeyLives) {
+  Persistent<Pairs> pairs = make_one<Pairs>();
+  Persistent<Knot> key = make_one<Knot>(1);
+  pairs->pairs[0].key = key.get();
+  pairs->pairs[0].value = make_one<Knot>(2);
+  collect();
+  EXPECT_EQ(pairs->pairs[0].value->value, 2);
+  EXPECT_EQ(live(), 3u);
+  key = nullptr;
+  collect();
+  EXPECT_EQ(pairs->pairs[0].key, nullptr);
+  EXPECT_EQ(live(), 1u);
+}
+
+TEST_F(Weak, EphemeronsWhoseValuesAreKeysLiveTogether) {
+  Persistent<Pairs> pairs = make_one<Pairs>();
+  Persistent<Knot> first = make_one<Knot>(0);
+  Knot* keys[5] = {first.get()};
+  for (int i = 1; i < 5; ++i) keys[i] = make_one<Knot>(i);
+  for (int i = 3; i >= 0; --i) {  // the worst order: each round finds one
+    pairs->pairs[3 - i].key = keys[i];
+    pairs->pairs[3 - i].value = keys[i + 1];
+  }
+  std::fill(keys, keys + 5, nullptr);
+  collect();
+  EXPECT_EQ(live(), 6u);
+  EXPECT_EQ(pairs->pairs[0].value->value, 4);
+  first = nullptr;
+  collect();
+  EXPECT_EQ(live(), 1u);
+}
+
+TEST_F(Weak, AnEphemeronsValueThatPointsToItsKeyKeepsNeither) {
+  Persistent<Pairs> pairs = make_one<Pairs>();
+  {
+    Knot* key = make_one<Knot>(1);
+    Knot* value = make_one<Knot>(2);
+    value->left = key;
+    pairs->pairs[0].key = key;
+    pairs->pairs[0].value = value;
+  }
+  collect();
+  EXPECT_EQ(live(), 1u);
+  EXPECT_EQ(pairs->pairs[0].key, nullptr);
+}
+
+struct Registered : GarbageCollected<Registered> {
+  void trace(Visitor& visitor) const {
+    visitor.add_weak_callback(
+        [](const Liveness& liveness, const void* object) {
+          auto* self = static_cast<Registered*>(const_cast<void*>(object));
+          ++self->calls;
+          if (!liveness.is_alive(self->watched)) self->watched = nullptr;
+        },
+        this);
+  }
+  UntracedMember<Knot> watched;
+  int calls = 0;
+};
+
+TEST_F(Weak, CallBacksTellWhoDied) {
+  Persistent<Registered> registered = make_one<Registered>();
+  Persistent<Knot> knot = make_one<Knot>(1);
+  registered->watched = knot.get();
+  static_cast<void>(make_one<Registered>());  // dies, and isn't called
+  collect();
+  EXPECT_EQ(registered->calls, 1);
+  EXPECT_EQ(registered->watched->value, 1);
+  knot = nullptr;
+  collect();
+  EXPECT_EQ(registered->calls, 2);
+  EXPECT_EQ(registered->watched, nullptr);
+}
+
+TEST_F(Weak, MembersMayBeTracedStrongly) {
+  struct Sometimes : GarbageCollected<Sometimes> {
+    void trace(Visitor& visitor) const {
+      if (is_strong) {
+        visitor.trace_strongly(member);
+      } else {
+        visitor.trace(member);
+      }
+    }
+    bool is_strong = true;
+    WeakMember<Knot> member;
+  };
+  Persistent<Sometimes> sometimes = make_one<Sometimes>();
+  sometimes->member = make_one<Knot>(4);
+  collect();
+  EXPECT_EQ(sometimes->member->value, 4);
+  sometimes->is_strong = false;
+  collect();
+  EXPECT_EQ(sometimes->member, nullptr);
+}
+
+}  // namespace
+}  // namespace tare::gc
