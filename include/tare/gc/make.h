@@ -38,6 +38,11 @@ class AdditionalBytes {
 
 namespace make_details {
 
+template <class... Arguments>
+inline constexpr bool kBeginWithBytes = false;
+template <class First, class... Rest>
+inline constexpr bool kBeginWithBytes<First, Rest...> = std::is_same_v<std::remove_cvref_t<First>, AdditionalBytes>;
+
 // Ends an object's construction; by an exception if nobody says otherwise.
 class Construction {
  public:
@@ -62,7 +67,8 @@ T* construct(HeapCore& core, void* memory, Arguments&&... arguments) {
   Construction construction(memory, type);
   T* object = ::new (memory) T(std::forward<Arguments>(arguments)...);
   construction.succeed(type);
-  if (static_cast<void*>(static_cast<typename T::GcRoot*>(object)) != memory) __builtin_trap();  // see the assertion
+  // GarbageCollected must be T's first base: pointers to objects are taken for their beginning.
+  if (static_cast<void*>(static_cast<typename T::GcRoot*>(object)) != memory) __builtin_trap();
   if constexpr (HasPrefinalizer<T>) {
     core.add_prefinalizer(object, [](void* dead) { static_cast<T*>(dead)->prefinalize(); });
   }
@@ -75,6 +81,7 @@ inline constexpr Finalization kFinalization = TypeOf<T>::kHasFinalizer ? Finaliz
 }  // namespace make_details
 
 template <class T, class... Arguments>
+  requires(!make_details::kBeginWithBytes<Arguments...>)
 [[nodiscard]] T* make(HeapOf<typename T::GcGroup>& heap, Arguments&&... arguments) {
   static_assert(Collected<T>, "derive from GarbageCollected<T>");
   static_assert(alignof(T) <= 16, "objects are aligned to 16 bytes at most");

@@ -25,6 +25,7 @@ struct TypeInfo {
   void (*finalize)(void* object) = nullptr;  // null where the destructor is trivial
   std::string_view name;
   bool has_mixins = false;  // pointers to its objects may point further in
+  bool has_prefinalizer = false;
 };
 
 inline constexpr std::uint32_t kMostTypes = 16384;
@@ -88,7 +89,8 @@ class TypeOf {
   [[gnu::noinline, gnu::cold]] static std::uint32_t register_now() noexcept {
     TypeInfo info{.trace = type_info_details::trace_as<T>,
                   .name = type_info_details::shown_name<T>(),
-                  .has_mixins = HasMixins<T>};
+                  .has_mixins = HasMixins<T>,
+                  .has_prefinalizer = HasPrefinalizer<T>};
     if constexpr (kHasFinalizer) info.finalize = type_info_details::finalize_as<T>;
     return register_type(info, index_);
   }

@@ -12,8 +12,8 @@
 namespace tare::at_fork {
 
 // In the order in which the locks are taken: who holds one may wait for those below, never for those above.
-enum class Part : std::uint8_t { Reporters, AtomTables, Cages, RefLedger };
-inline constexpr std::size_t kParts = 4;
+enum class Part : std::uint8_t { Reporters, AtomTables, CollectedHeaps, Cages, RefLedger };
+inline constexpr std::size_t kParts = 5;
 
 struct Steps {
   void (*before)();     // by the thread that forks: takes the part's locks

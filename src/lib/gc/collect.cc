@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <mutex>
+#include <utility>
 
 #include "lib/gc/heap_impl.h"
+#include "lib/gc/locks.h"
 #include "lib/gc/marker.h"
 #include "lib/gc/stop.h"
 #include "lib/gc/types.h"
@@ -29,6 +32,8 @@ void HeapImpl::collect(StackState stack) noexcept {
   const std::size_t begin_ns = now_ns();
   retire_stretches();
   {
+    // Where other threads have roots here, they can't make a weak one strong while it is decided who lives.
+    const std::lock_guard lock(locks().cross_roots);
     Marker marker(*this);
     marker.mark_roots();
     if (stack == StackState::MayHoldPointers) marker.mark_stack();
@@ -74,6 +79,7 @@ void HeapImpl::retire_stretches() noexcept {
       stretch = {};
     }
   }
+  for (auto& of_kind : free_cells_) std::fill(std::begin(of_kind), std::end(of_kind), FreeCells{});
 }
 
 void HeapImpl::count_live() noexcept {

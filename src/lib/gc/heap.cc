@@ -1,8 +1,10 @@
 #include "tare/gc/heap.h"
 
+#include <mutex>
 #include <new>
 
 #include "lib/gc/heap_impl.h"
+#include "lib/gc/locks.h"
 #include "lib/gc/stack_scan.h"
 #include "lib/gc/stop.h"
 
@@ -30,7 +32,7 @@ void HeapImpl::destroy(HeapCore* core) noexcept {
   auto* heap = static_cast<HeapImpl*>(core);
   heap->finish_sweeping();
   heap->retire_stretches();
-  for (RootList& roots : heap->roots_) roots.clear();
+  heap->drop_roots();
   heap->run_prefinalizers(true);
   heap->is_busy_ = true;
   heap->limit_bytes_ = 0;  // nothing goes into the pool
@@ -43,8 +45,14 @@ void HeapImpl::destroy(HeapCore* core) noexcept {
   }
   heap->sweep_large();
   heap->trim();
-  for (RootList& roots : heap->roots_) roots.clear();
+  heap->drop_roots();
   delete heap;
+}
+
+void HeapImpl::drop_roots() noexcept {
+  for (RootList& roots : roots_) roots.clear();
+  const std::lock_guard lock(locks().cross_roots);
+  for (CrossRootList& roots : cross_roots_) roots.clear();
 }
 
 HeapUse HeapImpl::use() const noexcept {

@@ -55,6 +55,12 @@ void* HeapImpl::allocate_slowly(std::size_t size_class, Finalization finalizatio
 bool HeapImpl::next_stretch(std::size_t size_class, Finalization finalization) noexcept {
   PageList& pages = list(size_class, finalization);
   Stretch& stretch = stretches_[static_cast<std::size_t>(finalization)][size_class];
+  if (FreeCells& free = free_cells_[static_cast<std::size_t>(finalization)][size_class]; free.first != 0) {
+    const std::uintptr_t object = space_.object_at(free.first);
+    free.first = *reinterpret_cast<const std::uint32_t*>(object);
+    stretch = {object, object + cell::bytes_of(size_class)};
+    return true;
+  }
   while (pages.current != 0) {
     Page& page = space_.page(pages.current);
     if (page.needs_sweep) sweep_with_destructors(page);

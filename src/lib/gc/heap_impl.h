@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lib/gc/cross_roots.h"
 #include "lib/gc/roots.h"
 #include "lib/gc/rows.h"
 #include "lib/gc/space.h"
@@ -21,11 +22,16 @@ class HeapImpl final : public HeapCore {
  public:
   static CageResult<HeapCore*> create(Space& space, const HeapOptions& options) noexcept;
   static void destroy(HeapCore* core) noexcept;
+  static HeapImpl* of(const void* object) noexcept;  // whose page the address lies in; null if in none's
 
   // Allocation: heap_alloc.cc
   void* allocate_slowly(std::size_t size_class, Finalization finalization) noexcept;
   void* allocate_large(std::size_t cell_bytes, Finalization finalization) noexcept;
   void add_prefinalizer(const Prefinalizer& prefinalizer) noexcept { prefinalizers_.push(prefinalizer); }
+
+  // Explicit: explicit.cc
+  void free_object(std::uintptr_t object) noexcept;
+  std::size_t room_of(std::uintptr_t object) noexcept;
 
   // Collection: collect.cc
   void collect(StackState stack) noexcept;
@@ -43,6 +49,7 @@ class HeapImpl final : public HeapCore {
   HeapUse use() const noexcept;
   Space& space() noexcept { return space_; }
   RootList& roots(RootKind kind) noexcept { return roots_[static_cast<std::size_t>(kind)]; }
+  CrossRootList& cross_roots(RootKind kind) noexcept { return cross_roots_[static_cast<std::size_t>(kind)]; }
   const void* stack_end() const noexcept { return stack_end_; }
   const HeapOptions& options() const noexcept { return options_; }
 
@@ -58,6 +65,11 @@ class HeapImpl final : public HeapCore {
   struct PageList {
     std::uint32_t first = 0;    // units; 0: none
     std::uint32_t current = 0;  // has the stretch that is allocated from; those before it are full
+  };
+
+  // Cells that were freed one by one, each with the next one's granule in it; 0 ends the list.
+  struct FreeCells {
+    std::uint32_t first = 0;
   };
 
   PageList& list(std::size_t size_class, Finalization finalization) noexcept {
@@ -86,6 +98,9 @@ class HeapImpl final : public HeapCore {
   template <class Attempt>
   void* with_all_means(std::size_t bytes, Attempt&& attempt) noexcept;
   void drop_page(std::uint32_t unit) noexcept;
+  void forget_prefinalizer(std::uintptr_t object) noexcept;
+
+  void drop_roots() noexcept;
 
   // collect.cc
   void retire_stretches() noexcept;
@@ -101,9 +116,11 @@ class HeapImpl final : public HeapCore {
   HeapOptions options_;
   const void* stack_end_ = nullptr;
   PageList lists_[2][cell::kClasses];
+  FreeCells free_cells_[2][cell::kClasses];
   PageList large_;
   std::uint32_t pooled_ = 0;  // empty pages of one unit
   RootList roots_[2];
+  CrossRootList cross_roots_[2];
   Rows<Prefinalizer> prefinalizers_;
   Rows<std::uint32_t> mark_stack_;
 

@@ -79,6 +79,11 @@ void Marker::mark_roots() noexcept {
     if (object == 0) stop("a Persistent points to an object that was freed");
     mark_object(object);
   });
+  heap_.cross_roots(RootKind::Strong).for_each([&](const void* root) {
+    const std::uintptr_t object = heap_.object_around(reinterpret_cast<std::uintptr_t>(root));
+    if (object == 0) stop("a CrossThreadPersistent points to an object that was freed");
+    mark_object(object);
+  });
   drain();
 }
 
@@ -189,7 +194,9 @@ void Marker::clear_weak() noexcept {
   for (const WeakSlot& weak : weak_slots_) {
     if (!is_alive(reinterpret_cast<const void*>(weak.target))) *weak.slot = 0;
   }
-  heap_.roots(RootKind::Weak).clear_if([&](const void* object) { return !is_alive(object); });
+  const auto dies = [&](const void* object) { return !is_alive(object); };
+  heap_.roots(RootKind::Weak).clear_if(dies);
+  heap_.cross_roots(RootKind::Weak).clear_if(dies);
 }
 
 // A word that may be a pointer, or two of 4 bytes, or what compilers have in hand between the two.

@@ -1,18 +1,20 @@
 #include "lib/gc/roots.h"
 
 #include "lib/gc/heap_impl.h"
-#include "lib/gc/space.h"
 #include "lib/gc/stop.h"
 
 namespace tare::gc {
 
+HeapImpl* HeapImpl::of(const void* object) noexcept {
+  Space* space = Space::containing(object);
+  if (space == nullptr) return nullptr;
+  const std::uint32_t unit = space->unit_of(reinterpret_cast<std::uintptr_t>(object));
+  return space->page(unit).heap.load(std::memory_order_relaxed);
+}
+
 void RootLink::link(const void* object, RootKind kind) noexcept {
   unlink();
-  Space* space = Space::containing(object);
-  HeapImpl* heap =
-      space == nullptr
-          ? nullptr
-          : space->page(space->unit_of(reinterpret_cast<std::uintptr_t>(object))).heap.load(std::memory_order_relaxed);
+  HeapImpl* heap = HeapImpl::of(object);
   if (heap == nullptr) stop("a Persistent to what is no collected object");
   object_ = object;
   heap->roots(kind).add(*this);

@@ -9,6 +9,7 @@
 
 #include "lib/cage/system_pages.h"
 #include "lib/gc/bases.h"
+#include "lib/gc/locks.h"
 
 namespace tare::gc {
 
@@ -19,7 +20,6 @@ struct Slot {
   alignas(Space) std::byte memory[sizeof(Space)];
 };
 constinit std::array<Slot, kCageSlots> slots{};
-constinit std::mutex slots_mutex;
 
 // Below 4 GiB, wherever there is room: from the top downwards, since what the program has there begins at the bottom.
 CageResult<Cage> reserve_low(CageOptions options) noexcept {
@@ -60,11 +60,13 @@ CageResult<Space*> Space::of_slot(std::size_t slot, const CageOptions& wanted, b
                                   std::uintptr_t (*base_of)(const DecodingShape&)) noexcept {
   Slot& place = slots[slot];
   if (Space* known = place.space.load(std::memory_order_acquire); known != nullptr) return known;
-  const std::lock_guard lock(slots_mutex);
+  const std::lock_guard lock(locks().spaces);
   if (Space* known = place.space.load(std::memory_order_relaxed); known != nullptr) return known;
 
   CageOptions options = wanted;
-  options.guard_bytes = cell::kUnitBytes;  // so that unit 0 is none, and null and the sentinel point nowhere
+  // So that unit 0 is none, null and the sentinel point nowhere; and the upper halves of native pointers don't, either:
+  // they are below 0x8000, in units of 8 bytes at most.
+  options.guard_bytes = 4 * cell::kUnitBytes;
   options.alignment_bytes = std::max(options.alignment_bytes, cell::kUnitBytes);
   CageResult<Cage> cage = is_low ? reserve_low(options) : Cage::reserve(options);
   if (!cage) return cage.error();

@@ -1,6 +1,7 @@
 #include <array>
 #include <mutex>
 
+#include "lib/gc/locks.h"
 #include "lib/gc/stop.h"
 #include "lib/gc/types.h"
 
@@ -8,11 +9,7 @@ namespace tare::gc {
 
 namespace {
 
-struct Registry {
-  std::mutex mutex;
-  std::uint32_t count = 1;  // number 0: no type
-};
-constinit Registry registry;
+constinit std::uint32_t type_count = 1;  // number 0: no type
 
 }  // namespace
 
@@ -20,11 +17,11 @@ constinit Registry registry;
 constinit std::array<TypeInfo, kMostTypes> types_by_index{};
 
 std::uint32_t register_type(const TypeInfo& info, std::atomic<std::uint32_t>& index) noexcept {
-  const std::lock_guard lock(registry.mutex);
+  const std::lock_guard lock(locks().types);
   std::uint32_t number = index.load(std::memory_order_relaxed);
   if (number != 0) return number;
-  if (registry.count == kMostTypes) stop("more than 16,383 types of collected objects");
-  number = registry.count++;
+  if (type_count == kMostTypes) stop("more than 16,383 types of collected objects");
+  number = type_count++;
   types_by_index[number] = info;
   index.store(number, std::memory_order_release);
   return number;

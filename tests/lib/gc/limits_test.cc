@@ -61,11 +61,14 @@ TEST(HeapLimits, NearTheLimitTheProgramIsAsked) {
   Persistent<Link<DefaultGroup>> cache;
   Persistent<Link<DefaultGroup>> all;
   asked.cache = &cache;
-  for (int i = 0; i < 1000; ++i) {
-    auto* link = make<Link<DefaultGroup>>(heap);
-    link->next = cache.get();
-    cache = link;
-  }
+  [&]() __attribute__((noinline)) {
+    for (int i = 0; i < 1000; ++i) {
+      auto* link = make<Link<DefaultGroup>>(heap);
+      link->next = cache.get();
+      cache = link;
+    }
+    for (int i = 0; i < 10; ++i) static_cast<void>(make<Link<DefaultGroup>>(heap));  // what the stack still holds
+  }();
   const std::size_t made = fill(heap, all);
   EXPECT_EQ(asked.times, 3);
   EXPECT_EQ(cache.get(), nullptr);

@@ -1,0 +1,119 @@
+// tare/gc/cross_thread_persistent.h: CrossThreadPersistent and WeakCrossThreadPersistent, roots that any thread may
+// have.
+//
+//   auto task = [text = tare::gc::CrossThreadPersistent<Text>(text)] { ... };     // runs anywhere, drops it there
+//
+// They keep an object, or tell that it died, and may be made, copied, moved and destroyed by any thread. What the
+// object says while its heap's thread works with it is for those threads to settle. One lock for the process guards
+// them all, and a collection holds it: for the few objects that other threads get, not for data structures.
+//
+// The first root of an object is made by its heap's thread, or by one that knows that the object lives. When the heap
+// is destroyed they become null.
+//
+// Thread-safety: any thread; one root by one thread at a time.
+//
+// Source: Oilpan's classes of these names.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <utility>
+
+#include "tare/export.h"
+#include "tare/gc/persistent.h"
+
+namespace tare::gc {
+
+// What such roots are to their heap: a ring under the lock.
+class TARE_API CrossRootLink {
+ public:
+  CrossRootLink(const CrossRootLink&) = delete;
+  CrossRootLink& operator=(const CrossRootLink&) = delete;
+
+ protected:
+  CrossRootLink() noexcept = default;
+  ~CrossRootLink() { clear(); }
+
+  const void* object() const noexcept;
+  void set(const void* object, RootKind kind) noexcept;  // null: none
+  // The other's object, if it lives; null otherwise.
+  void set_from(const CrossRootLink& other, RootKind kind) noexcept;
+  void clear() noexcept { set(nullptr, RootKind::Strong); }
+
+ private:
+  friend class CrossRootList;
+  void unlink() noexcept;  // holding the lock
+  void link(const void* object, RootKind kind) noexcept;
+
+  const void* object_ = nullptr;
+  CrossRootLink* next_ = nullptr;
+  CrossRootLink* previous_ = nullptr;
+};
+
+template <class T, RootKind kKind>
+class CrossThreadRoot : private CrossRootLink {
+ public:
+  using element_type = T;
+
+  CrossThreadRoot() noexcept = default;
+  CrossThreadRoot(T* object) noexcept { set(object, kKind); }  // NOLINT(google-explicit-constructor)
+  CrossThreadRoot(const CrossThreadRoot& other) noexcept { set_from(other, kKind); }
+  CrossThreadRoot(CrossThreadRoot&& other) noexcept {
+    set_from(other, kKind);
+    other.clear();
+  }
+  // A weak one of a strong one, or the other way: null if the object has died.
+  template <RootKind kOther>
+    requires(kOther != kKind)
+  explicit CrossThreadRoot(const CrossThreadRoot<T, kOther>& other) noexcept {
+    set_from(other, kKind);
+  }
+  ~CrossThreadRoot() = default;
+
+  CrossThreadRoot& operator=(const CrossThreadRoot& other) noexcept {
+    if (this != &other) set_from(other, kKind);
+    return *this;
+  }
+  CrossThreadRoot& operator=(CrossThreadRoot&& other) noexcept {
+    if (this != &other) {
+      set_from(other, kKind);
+      other.clear();
+    }
+    return *this;
+  }
+  CrossThreadRoot& operator=(T* object) noexcept {
+    set(object, kKind);
+    return *this;
+  }
+
+  // Of a strong one.
+  T* get() const noexcept
+    requires(kKind == RootKind::Strong)
+  {
+    return static_cast<T*>(const_cast<void*>(object()));
+  }
+  T* operator->() const noexcept
+    requires(kKind == RootKind::Strong)
+  {
+    return get();
+  }
+  // Of a weak one: keeps the object, or is null.
+  CrossThreadRoot<T, RootKind::Strong> lock() const noexcept
+    requires(kKind == RootKind::Weak)
+  {
+    return CrossThreadRoot<T, RootKind::Strong>(*this);
+  }
+  explicit operator bool() const noexcept { return object() != nullptr; }
+  void clear() noexcept { CrossRootLink::clear(); }
+
+ private:
+  template <class U, RootKind kOther>
+  friend class CrossThreadRoot;
+};
+
+template <class T>
+using CrossThreadPersistent = CrossThreadRoot<T, RootKind::Strong>;
+template <class T>
+using WeakCrossThreadPersistent = CrossThreadRoot<T, RootKind::Weak>;
+
+}  // namespace tare::gc
