@@ -89,6 +89,13 @@ class TARE_API Visitor {
     add_weak(&key, key.operator->());
   }
 
+  // The same for who takes pairs with dead keys out in a weak call-back, where null would mean something else.
+  template <class K, class V, class Group>
+  void trace_while_alive(const BasicMember<K, Group, Strength::Weak>& key,
+                         const BasicMember<V, Group, Strength::Strong>& value) {
+    if (key.is_object() && value.is_object()) add_ephemeron(key.operator->(), value.operator->());
+  }
+
   // To be called when marking has ended, if `object` has survived; before members are cleared that died.
   void add_weak_callback(WeakCallback callback, const void* object);
 

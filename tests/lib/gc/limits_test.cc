@@ -1,4 +1,6 @@
 // Where addresses, the budget or the cage end.
+#include <vector>
+
 #include "heap_fixture.h"
 
 namespace tare::gc {
@@ -43,7 +45,7 @@ TEST(HeapLimits, NearTheLimitTheProgramIsAsked) {
   struct Asked {
     int times = 0;
     NearLimit last;
-    Persistent<Link<DefaultGroup>>* cache = nullptr;
+    std::vector<Persistent<Link<DefaultGroup>>> cache;  // no list: one that the stack still holds keeps only itself
   } asked;
   HeapOptions options;
   options.budget_bytes = std::size_t{4} << 20;
@@ -52,26 +54,17 @@ TEST(HeapLimits, NearTheLimitTheProgramIsAsked) {
     auto& what = *static_cast<Asked*>(context);
     what.last = limit;
     if (++what.times == 1) {
-      *what.cache = nullptr;  // the cache goes
+      what.cache.clear();
       return limit.budget_bytes;
     }
     return what.times == 2 ? limit.budget_bytes + (std::size_t{1} << 20) : limit.budget_bytes;
   };
   Heap heap = std::move(Heap::create(options).value());
-  Persistent<Link<DefaultGroup>> cache;
   Persistent<Link<DefaultGroup>> all;
-  asked.cache = &cache;
-  [&]() __attribute__((noinline)) {
-    for (int i = 0; i < 1000; ++i) {
-      auto* link = make<Link<DefaultGroup>>(heap);
-      link->next = cache.get();
-      cache = link;
-    }
-    for (int i = 0; i < 10; ++i) static_cast<void>(make<Link<DefaultGroup>>(heap));  // what the stack still holds
-  }();
+  for (int i = 0; i < 1000; ++i) asked.cache.emplace_back(make<Link<DefaultGroup>>(heap));
   const std::size_t made = fill(heap, all);
   EXPECT_EQ(asked.times, 3);
-  EXPECT_EQ(cache.get(), nullptr);
+  EXPECT_TRUE(asked.cache.empty());
   EXPECT_FALSE(asked.last.is_cage_exhausted);
   EXPECT_GT(made, 4500u);
   EXPECT_LE(heap.use().page_bytes, std::size_t{5} << 20);
