@@ -3,6 +3,10 @@
 
 #include <string>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
 #include "gvariant/builders.h"
 #include "gvariant/logged.h"
 #include "gvariant/real.h"
@@ -11,6 +15,14 @@ namespace tare {
 namespace {
 
 using gvariant::real;
+
+// GLib itself loses memory where an incomplete container is closed.
+void act_leaking(void (*act)(GVariantBuilder*), GVariantBuilder* builder) {
+#ifdef __SANITIZE_ADDRESS__
+  const __lsan::ScopedDisabler disabled;
+#endif
+  act(builder);
+}
 
 // Does the same wrong things with ours and with GLib's; both must say something where they say it, and end the same.
 struct Step {
@@ -54,7 +66,7 @@ TEST(Misuse, HasGlibsEffects) {
   real().init(&theirs, G_VARIANT_TYPE("a(sv)"));
   for (const Step& step : kSteps) {
     logged.take();
-    step.act(&theirs);
+    act_leaking(step.act, &theirs);
     const bool is_wrong = logged.count() > 0;
     const std::string said = logged.take();
     step.act(&ours);
