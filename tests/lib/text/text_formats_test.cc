@@ -6,9 +6,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <iomanip>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
+#include <version>
+#if defined(__cpp_lib_format)
+#include <format>
+#endif
 
 #include "tare/text_ostream.h"
 #include "tare/text_stream.h"
@@ -93,6 +98,23 @@ TEST(TextInserters, BackInserterAndFmt) {
   EXPECT_EQ(fixed.view(), "1234567");
   EXPECT_FALSE(fixed.ok());
 }
+
+// What std::format_to asks of an iterator; gcc 12 has the header not yet.
+static_assert(std::output_iterator<std::back_insert_iterator<TextStream>, const char&>);
+static_assert(std::output_iterator<std::back_insert_iterator<FixedTextStream>, const char&>);
+
+#if defined(__cpp_lib_format)
+TEST(TextInserters, BackInserterAndStdFormat) {
+  TextStream out;
+  std::format_to(std::back_inserter(out), "{:>60}|{:x}", "right", 255);
+  EXPECT_EQ(out.view(), std::string(55, ' ') + "right|ff");
+  char line[8];
+  FixedTextStream fixed(line);
+  std::format_to(std::back_inserter(fixed), "{}", 1234567890);
+  EXPECT_EQ(fixed.view(), "1234567");
+  EXPECT_FALSE(fixed.ok());
+}
+#endif
 
 TEST(TextOstream, WritesThroughAndSaysWhatIsLost) {
   TextStream out;
