@@ -15,6 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import variant_preload
 from harness.measure import BUILD, ROOT
 from harness.results import Results, table
 
@@ -187,7 +188,8 @@ def main() -> int:
         complete = run(results) and complete
         complete = run(results, "growth") and complete
     complete = run(results, preloaded=COUNT_MALLOC) and complete
-    body = section(results, arguments.runs)
+    complete = variant_preload.measure(results, arguments.runs) and complete
+    body = section(results, arguments.runs) + variant_preload.section(results)
     print(body)
     print(results.write_json())
     if complete:

@@ -22,9 +22,11 @@ template <typename Act>
 void measure(Report& report, const std::string& name, const char* subject, Act act) {
   act();
   if (counts_mallocs()) {
-    const auto before = tare_counted_mallocs().calls;
+    const auto before = tare_counted_mallocs();
     for (int i = 0; i < 100; ++i) act();
-    report.add(name, subject, "mallocs", static_cast<double>(tare_counted_mallocs().calls - before) / 100, "count");
+    const auto after = tare_counted_mallocs();
+    report.add(name, subject, "mallocs", static_cast<double>(after.calls - before.calls) / 100, "count");
+    report.add(name, subject, "bytes", static_cast<double>(after.bytes - before.bytes) / 100, "bytes");
     return;
   }
   constexpr double kBatchNs = 2e6;
