@@ -1,7 +1,5 @@
 # Growing arrays beside LLVM's, Abseil's and the standard library's.
 find_package(absl REQUIRED)
-find_path(TARE_LLVM_INCLUDE llvm/ADT/SmallVector.h PATHS /usr/lib/llvm-19/include REQUIRED)
-find_library(TARE_LLVM_LIBRARY LLVM-19 PATHS /usr/lib/llvm-19/lib REQUIRED)
 add_executable(bench-buffers ${CMAKE_CURRENT_LIST_DIR}/buffers.cc)
 target_link_libraries(bench-buffers PRIVATE tare_options tare absl::inlined_vector ${TARE_LLVM_LIBRARY})
 target_include_directories(bench-buffers SYSTEM PRIVATE ${TARE_LLVM_INCLUDE})
