@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,6 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = _dispatch(arguments)
         sys.stdout.flush()
+        if argv is None and arguments[:1] == ["run"] and "_duckdb" not in sys.modules:  # its files on disk go with it
+            _exit_at_once(status)
         return status
     except TareError as error:
         print(f"tare: {error.message}", file=sys.stderr)
@@ -40,6 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"tare: bug: {type(error).__name__}: {error} (TARE_DEBUG=1 shows where)", file=sys.stderr)
         return 70
+
+
+def _exit_at_once(status: int) -> NoReturn:
+    """Nothing is left to do: taking tables and modules apart is 12 ms of a run's CPU."""
+    with suppress(OSError):
+        sys.stderr.flush()
+    os._exit(status)
 
 
 def _open_missing_streams() -> None:
