@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses, schema
 from tare.recording import Recording
-from tare.reports.text_parts import caveats, finding_lines, who
+from tare.reports.text_parts import caveats, finding_lines, who, wrapped
 from tare.small_database import MOST_ROWS, SmallDatabase
 from tare.terminal import shorten, shorten_path
 from tare.units import duration, human_bytes, human_count, percent
@@ -76,30 +76,33 @@ def summary(recording: Recording, images: Sequence[Image], style: Style, width: 
     """About `subject(images)`, whose recording is given."""
     shown = subject(images)
     process, peak, total = recording.process, recording.moments["peak"], recording.moments["total"]
-    yield style(f"tare: {who(recording)}", "bold")
+    for line in wrapped(f"tare: {who(recording)}", width):
+        yield style(line, "bold")
     if shown is not images[0]:
         yield shorten(f"note: {images[0].program} only started this one: tare report {images[0].path} shows it", width)
-    for line in caveats(recording):
-        yield style(shorten(f"note: {line}", width), "yellow")
+    for note in caveats(recording):
+        for line in wrapped(f"note: {note}", width):
+            yield style(line, "yellow")
     about = "~" if recording.sampled else ""
-    yield (
+    tare = f"tare {about}{human_bytes(peak.tare_bytes or 0)} ({percent(peak.tare_bytes or 0, peak.gross_bytes)})"
+    balance = wrapped(
         f"peak {about}{human_bytes(peak.gross_bytes)} gross at {duration(process['peak_time_ns'])} = "
-        f"net {about}{human_bytes(peak.net_bytes or 0)} + "
-        + style(
-            f"tare {about}{human_bytes(peak.tare_bytes or 0)} ({percent(peak.tare_bytes or 0, peak.gross_bytes)})",
-            "yellow",
-        )
+        f"net {about}{human_bytes(peak.net_bytes or 0)} + {tare}",
+        width,
     )
+    for line in balance:
+        yield line.replace(tare, style(tare, "yellow"))
     parts = [f"{lens.lens} {human_bytes(lens.bytes_peak)}" for lens in recording.ledger.tare_totals]
-    yield f"tare by lens: {', '.join(parts)}"
-    yield (
+    yield from wrapped(f"tare by lens: {', '.join(parts)}", width)
+    yield from wrapped(
         f"in all {about}{human_count(total.blocks)} blocks, {about}{human_bytes(total.requested_bytes)} requested; "
         f"at the end {about}{human_count(recording.moments['end'].blocks)} blocks, "
-        f"{about}{human_bytes(recording.moments['end'].gross_bytes)}"
+        f"{about}{human_bytes(recording.moments['end'].gross_bytes)}",
+        width,
     )
     yield from _findings(recording, style, width)
     yield from _processes(shown, [image for image in images if image is not shown], width)
-    yield f"next: tare report {_quoted(shown.path)}   tare counts …   tare report … --lens growth   tare sql …"
+    yield from _next_steps(shown.path, width)
 
 
 def _findings(recording: Recording, style: Style, width: int) -> Iterator[str]:
@@ -121,6 +124,21 @@ def _findings(recording: Recording, style: Style, width: int) -> Iterator[str]:
             yield from finding_lines(finding, lens, next(frames), style, width, 2)
 
 
+def _next_steps(path: str, width: int) -> Iterator[str]:
+    """Commands side by side as far as they fit."""
+    report = f"tare report {_quoted(path)}"
+    if len(report) > width - 6:
+        report = f"tare report {shorten_path(path, width - 18)}"
+    line = f"next: {report}"
+    for command in ("tare counts …", "tare report … --lens growth", "tare sql …"):
+        if len(line) + 3 + len(command) <= width:
+            line += f"   {command}"
+        else:
+            yield line
+            line = f"      {command}"
+    yield line
+
+
 def _processes(shown: Image, others: Sequence[Image], width: int) -> Iterator[str]:
     yield shorten(f"trace: {shorten_path(shown.path, width - 20)} ({human_bytes(shown.file_bytes)})", width)
     if not others:
@@ -130,7 +148,8 @@ def _processes(shown: Image, others: Sequence[Image], width: int) -> Iterator[st
     for image in largest:
         yield shorten(f"  {image.program} (pid {image.pid}), {human_count(image.events)} events: {image.path}", width)
     if len(others) > len(largest):
-        yield f"  ({len(others) - len(largest)} more in {_quoted(os.path.dirname(shown.path) or '.')})"
+        folder = _quoted(os.path.dirname(shown.path) or ".")
+        yield shorten(f"  ({len(others) - len(largest)} more in {folder})", width)
 
 
 def _quoted(path: str) -> str:

@@ -37,6 +37,15 @@ def test_it_is_one_screen_however_much_is_found(busy: Handmade) -> None:
     assert len(lines(busy, *others)) <= 32
 
 
+def test_it_fits_a_narrow_terminal(busy: Handmade) -> None:
+    busy.warnings = ["something that is well worth knowing before anybody believes a word of it"]
+    others = [Image(f"my traces/app.tare.{pid}", "a-child", pid, pid, 1) for pid in range(100, 110)]
+    for width in (40, 64, 100):
+        for line in lines(busy, *others, width=width):
+            assert len(line) <= width, line
+    assert any("tare sql" in line for line in lines(busy, width=40))
+
+
 def test_processes_are_listed_largest_first(busy: Handmade) -> None:
     text = "\n".join(lines(busy, Image("app.tare.1", "sh", 1, 10, 5), Image("app.tare.2", "cc1", 2, 99_999, 5)))
     assert "2 more recorded" in text
