@@ -68,6 +68,8 @@ page_bytes int size of a page
 start_realtime_ns int start of the recording, nanoseconds since 1970 (UTC)
 duration_ns int from the start to the last event
 complete int 1: ended in order; 0: killed, ended by _exit or exec, or still running
+replaced_by_exec int 1: another program took the process over by exec; it has a trace of its own
+launcher_died int 1: tare run was killed, and what the program did after its buffers were full isn't recorded
 wait_status int as waitpid gives it; null where nobody waited
 peak_rss_bytes int greatest resident set; null where unknown
 spool_bytes int of it, what the recorder wrote its events to; null where unknown

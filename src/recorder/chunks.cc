@@ -26,14 +26,14 @@ std::uint32_t Recorder::take_or_grow() {
   return chunk;
 }
 
-// A dead launcher gives nothing back: then the spool grows as if there had never been one, and is the trace.
+// A dead launcher gives nothing back: what it left is full, and the recording ends here. A spool that grew on would
+// take memory from the machine for as long as the program runs, and nobody sees it.
 void Recorder::check_launcher() {
-  trace::SpoolHeader& header = *spool_->header();
-  if (!launched_ || (header.flags.load(std::memory_order_relaxed) & trace::kSpoolOrphaned) != 0) return;
+  if (!launched_) return;
   next_life_check_ns_.store(monotonic_ns() + kLifeCheckPeriodNs, std::memory_order_relaxed);
   if (launcher_.life() != LauncherLife::Dead) return;
-  header.flags.fetch_or(trace::kSpoolOrphaned, std::memory_order_release);
-  spool_->set_chunk_limit(spool_->file_chunks());
+  spool_->header()->flags.fetch_or(trace::kSpoolOrphaned, std::memory_order_release);
+  stop();
 }
 
 std::uint32_t Recorder::take_chunk() {
@@ -42,6 +42,7 @@ std::uint32_t Recorder::take_chunk() {
   const std::uint64_t begin = monotonic_ns();
   if (begin >= next_life_check_ns_.load(std::memory_order_relaxed)) {
     check_launcher();
+    if (!alive()) return kNoChunk;
     chunk = take_or_grow();
   }
   if (dropping_.load(std::memory_order_relaxed) || !launched_) return chunk;

@@ -8,19 +8,29 @@
 #include "recorder/exec_target.h"
 #include "recorder/hook_names.h"
 #include "recorder/real.h"
+#include "recorder/recorder.h"
 
 extern "C" char** environ;
 
 namespace tare::recorder {
 namespace {
 
-// `call` with the environment that `target` shall have. Returns only where nothing was executed, but for spawns.
+// `call` with the environment that `target` shall have.
 template <typename Call>
-int execute(ExecTarget target, char* const* environment, Call call) {
+int start(ExecTarget target, char* const* environment, Call call) {
   const std::uint64_t words = target.prepare(environment);
   if (words != 0) environment = target.environment_in(static_cast<char**>(alloca(words * sizeof(char*))), environment);
   const int result = call(environment);
   if (result != 0) target.take_back();
+  return result;
+}
+
+// The same in this process. Returns only where nothing was executed.
+template <typename Call>
+int execute(ExecTarget target, char* const* environment, Call call) {
+  const bool told = recorder.begin_exec();
+  const int result = start(target, environment, call);
+  if (told) recorder.take_back_exec();
   return result;
 }
 
@@ -101,7 +111,7 @@ TARE_HOOK_FUNCTION(int, fexecve, (int fd, char* const* arguments, char* const* e
 TARE_HOOK_FUNCTION(int, posix_spawn,
                    (int* pid, const char* path, const void* actions, const void* attributes, char* const* arguments,
                     char* const* environment)) {
-  return execute(ExecTarget::at_path(path), environment, [&](char* const* changed) {
+  return start(ExecTarget::at_path(path), environment, [&](char* const* changed) {
     return real.posix_spawn(pid, path, actions, attributes, arguments, changed);
   });
 }
@@ -109,7 +119,7 @@ TARE_HOOK_FUNCTION(int, posix_spawn,
 TARE_HOOK_FUNCTION(int, posix_spawnp,
                    (int* pid, const char* file, const void* actions, const void* attributes, char* const* arguments,
                     char* const* environment)) {
-  return execute(ExecTarget::in_search_path(file), environment, [&](char* const* changed) {
+  return start(ExecTarget::in_search_path(file), environment, [&](char* const* changed) {
     return real.posix_spawnp(pid, file, actions, attributes, arguments, changed);
   });
 }

@@ -188,6 +188,11 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     else
       wiped_page_ = reinterpret_cast<std::uint32_t*>(page);
   }
+  // A process that begins after its launcher's death would fill a spool that no trace names.
+  if (error == 0 && launched_) {
+    if (!launcher_.connected()) launcher_.connect(directory_);
+    if (launcher_.life() == LauncherLife::Dead) return false;
+  }
   if (error == 0 && sampling() && forks_ == 0 && !sampler.prepare(sample_bytes_, sample_seed_)) error = ENOMEM;
   if (error == 0 && contents() && forks_ == 0 && !contents_of_blocks.prepare()) error = ENOMEM;
   if (error == 0) {
@@ -215,7 +220,6 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
 
 Errno Recorder::fill_spool(const ForkOrigin* origin) {
   if (origin == nullptr) {
-    if (launched_) launcher_.connect(directory_);
     write_process_facts(*spool_, record_environment_ ? KeepEnvironment::Yes : KeepEnvironment::No);
   } else if (const Errno error = take_over_parent(); error != 0) {
     return error;
@@ -228,6 +232,25 @@ Errno Recorder::fill_spool(const ForkOrigin* origin) {
   char name[320];
   return spool_->publish_named(
       Text(name, sizeof(name)).add("tare.").add(program_).add(".").add_number(process_id_).c_str());
+}
+
+bool Recorder::begin_exec() {
+  if (!alive() || static_cast<std::uint32_t>(sys::getpid()) != process_id_) return false;
+  const sys::SignalsBlocked blocked;
+  Thread* thread = this_thread;
+  if (thread != nullptr && thread->gate.load(std::memory_order_relaxed) == Gate::Ready) {
+    thread->gate.store(Gate::InHook, std::memory_order_relaxed);
+    thread->control->busy.store(1, std::memory_order_relaxed);
+    write_note(thread, trace::Op::Exec, 0);
+    thread->control->busy.store(0, std::memory_order_release);
+    thread->gate.store(Gate::Ready, std::memory_order_relaxed);
+  }
+  spool_->header()->flags.fetch_or(trace::kSpoolReplaced, std::memory_order_release);
+  return true;
+}
+
+void Recorder::take_back_exec() {
+  if (alive()) spool_->header()->flags.fetch_and(~std::uint32_t{trace::kSpoolReplaced}, std::memory_order_release);
 }
 
 void Recorder::flag_bypassed() {

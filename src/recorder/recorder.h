@@ -58,6 +58,10 @@ class Recorder {
   // What the program does from now on can't be recorded.
   void stop();
   const char* program() const { return program_; }
+  // Another program is about to take this process over: says so in the spool. False: nothing to say, as this is the
+  // child of a vfork, which only borrows its parent's memory, or not recorded.
+  bool begin_exec();
+  void take_back_exec();  // it failed
   // Waking the launcher is forbidden: it has to look by itself.
   void flag_unheard();
   // The program's malloc isn't ours: little or nothing will be recorded.

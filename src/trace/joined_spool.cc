@@ -64,6 +64,8 @@ Result<SpoolImport> import_joined(const std::string& spool_path, TraceIndex& ind
   } else {
     // Counters and endings that the launcher didn't live to copy.
     traced.ended_in_order = info->ended_in_order;
+    traced.replaced_by_exec = info->replaced_by_exec;
+    traced.launcher_died = info->launcher_died;
     traced.malloc_bypassed = info->malloc_bypassed;
     traced.dropped_events = info->dropped_events;
     traced.truncated_stacks = info->truncated_stacks;

@@ -42,6 +42,8 @@ enum class Field : std::uint64_t {
   ContentsRecorded = 34,
   Moments = 35,
   SpoolBytes = 36,
+  ReplacedByExec = 37,
+  LauncherDied = 38,
 };
 
 class FieldWriter {
@@ -106,6 +108,8 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   if (info.contents_recorded) fields.number(Field::ContentsRecorded, 1);
   if (info.moments != 0) fields.number(Field::Moments, info.moments);
   if (info.spool_bytes != 0) fields.number(Field::SpoolBytes, info.spool_bytes);
+  if (info.replaced_by_exec) fields.number(Field::ReplacedByExec, 1);
+  if (info.launcher_died) fields.number(Field::LauncherDied, 1);
 }
 
 bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record) {
@@ -190,6 +194,12 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
         break;
       case Field::WaitStatus:
         info.wait_status = static_cast<int>(number32());
+        break;
+      case Field::ReplacedByExec:
+        info.replaced_by_exec = number() != 0;
+        break;
+      case Field::LauncherDied:
+        info.launcher_died = number() != 0;
         break;
       case Field::DroppedEvents:
         info.dropped_events = number();

@@ -40,6 +40,8 @@ struct ProcessInfo {
   std::optional<ForkOrigin> fork;
   // known when the recording ended; otherwise as far as seen
   bool ended_in_order = false;     // the recorder's destructor ran (false: killed, _exit, exec, or still running)
+  bool replaced_by_exec = false;   // another program took the process over
+  bool launcher_died = false;      // ... and what the program did after its chunks were full isn't recorded
   std::optional<int> wait_status;  // as waitpid gives it, where the launcher could see it
   std::uint64_t dropped_events = 0;
   std::uint64_t truncated_stacks = 0;

@@ -169,6 +169,8 @@ Result<ProcessInfo> SpoolFile::process() const {
                            header->fork_thread_events, header->fork_stamp,        {}};
   }
   info.ended_in_order = (flags & kSpoolEnded) != 0;
+  info.replaced_by_exec = (flags & kSpoolReplaced) != 0;
+  info.launcher_died = (flags & kSpoolOrphaned) != 0;
   info.dropped_events = header->dropped_events.load();
   info.truncated_stacks = header->truncated_stacks.load();
   info.unwind_failures = header->unwind_failures.load();

@@ -72,10 +72,11 @@ enum SpoolFlags : std::uint32_t {
   kSpoolTscIsClock = 8,  // stamps are CLOCK_MONOTONIC nanoseconds: this machine's TSC isn't invariant
   kSpoolSampled = 16,
   kSpoolFreeStacks = 32,
-  kSpoolOrphaned = 64,   // the launcher died: growing like a standalone spool since
-  kSpoolUnheard = 256,   // the program's sandbox forbids it to wake the launcher, which has to look by itself
-  kSpoolContents = 512,  // blocks are filled
-  kSpoolBypassed = 128,  // the program has a malloc of its own in front of the recorder's: little is recorded
+  kSpoolOrphaned = 64,    // the launcher died, and nothing was recorded any more once the chunks were full
+  kSpoolUnheard = 256,    // the program's sandbox forbids it to wake the launcher, which has to look by itself
+  kSpoolContents = 512,   // blocks are filled
+  kSpoolBypassed = 128,   // the program has a malloc of its own in front of the recorder's: little is recorded
+  kSpoolReplaced = 1024,  // this image is about to be replaced by exec; taken back where that fails
 };
 
 struct StringRef {  // bytes [offset, offset + length) of the string pool; not terminated

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -96,6 +97,51 @@ def test_a_stopped_launcher_never_hangs_the_program(tare: Tare, program: Program
     assert report["dropped_events"] > 0  # 40 million events don't fit the spool, and that is said
     assert report["impossible_events"] == 0
     assert pid > 0
+
+
+def bytes_under(folder: Path) -> int:
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*.spool"))
+
+
+def test_a_killed_launcher_leaves_a_program_that_takes_no_more_memory(tare: Tare, program: Program) -> None:
+    count_file = tare.folder / "alone.count"
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as spools:
+        launcher = subprocess.Popen(
+            [tare.command, "run", "-o", "alone.tare", "--", str(program("steady.c")), str(count_file)],
+            cwd=tare.folder,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "TARE_SPOOL_PARENT": spools},
+        )
+        while allocations_done(count_file) == 0:
+            time.sleep(0.002)
+        (pid,) = child_pids(launcher.pid)
+        launcher.kill()
+        launcher.wait(timeout=20)
+        done = allocations_done(count_file)
+        deadline = time.monotonic() + 60
+        while allocations_done(count_file) < done + 5_000_000 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert allocations_done(count_file) >= done + 5_000_000, "the program was held up"
+        assert (
+            bytes_under(Path(spools)) < 80 << 20
+        )  # 64 MiB and a little; 5 million more allocations take three times that
+        os.kill(pid, signal.SIGKILL)
+        done_now = tare("report", "alone.tare")
+        assert "tare run was killed; what the program did once its buffers were full isn't recorded" in done_now.stdout
+        report = tare.report(tare.folder / "alone.tare")
+        assert report["impossible_events"] == 0
+        assert report["total"]["blocks"] > 1000
+        assert report["dropped_events"] >= 1
+        assert bytes_under(Path(spools)) == 0  # the report took what was left into the trace
+
+
+def test_an_image_replaced_by_exec_says_so(tare: Tare, program: Program) -> None:
+    count_file = tare.folder / "exec.count"
+    trace = tare.record("/bin/sh", "-c", f"exec {program('steady.c')} {count_file} 1000", name="x.tare")
+    assert tare.sql(trace, "select replaced_by_exec from process") == [{"replaced_by_exec": 0}]
+    (before,) = tare.folder.glob("x.tare.*.e0")
+    assert tare.sql(before, "select replaced_by_exec from process") == [{"replaced_by_exec": 1}]
+    assert "another program took this process over by exec" in tare("report", before).stdout
 
 
 def one_line(done: subprocess.CompletedProcess[str]) -> str:

@@ -53,6 +53,44 @@ TEST(ExecTarget, OfRecordableProgramsIsNotNoted) {
   EXPECT_EQ(result.images.size(), 2u);
 }
 
+int exec_notes(const SpoolImage& image) {
+  int notes = 0;
+  for (const ThreadEvents& thread : image.threads()) {
+    for (const RawEvent& event : thread.events) notes += event.op == trace::Op::Exec ? 1 : 0;
+  }
+  return notes;
+}
+
+TEST(ExecTarget, IsSaidByTheImageThatItReplaces) {
+  for (const char* form : {"execve", "execv", "execvp", "execvpe", "fexecve", "execl", "execlp", "execle"}) {
+    const RunResult result = run({program("starts"), form, program("burst")});
+    ASSERT_TRUE(result.exited(0)) << form << result.wait_status;
+    ASSERT_EQ(result.images.size(), 2u) << form;
+    for (const SpoolImage& image : result.images) {
+      const bool replaced = image.header().image_index == 0;
+      EXPECT_EQ((image.header().flags.load() & trace::kSpoolReplaced) != 0, replaced) << form << image.path;
+      EXPECT_EQ(exec_notes(image), replaced ? 1 : 0) << form << image.path;
+    }
+  }
+}
+
+TEST(ExecTarget, IsNotSaidByWhoOnlyStartsIt) {
+  for (const char* form : {"vfork", "posix_spawn", "posix_spawnp"}) {
+    const RunResult result = run({program("starts"), form, program("burst")});
+    ASSERT_TRUE(result.exited(0)) << form << result.wait_status;
+    for (const SpoolImage& image : result.images) {
+      EXPECT_EQ(image.header().flags.load() & trace::kSpoolReplaced, 0u) << form << image.path;
+      EXPECT_EQ(exec_notes(image), 0) << form << image.path;
+    }
+  }
+}
+
+TEST(ExecTarget, ThatFailsIsTakenBack) {
+  const RunResult result = run({program("starts"), "execv", "/nowhere/at/all"});
+  EXPECT_TRUE(result.exited(3)) << result.wait_status;
+  EXPECT_EQ(result.only_image().header().flags.load() & trace::kSpoolReplaced, 0u);
+}
+
 TEST(ExecTarget, OfAStaticProgramIsNoted) {
   const RunResult result = run({program("starts"), "posix_spawn", program("static")});
   EXPECT_TRUE(result.exited(0)) << result.wait_status;

@@ -56,16 +56,28 @@ TEST(SpoolFull, AStoppedLauncherCostsAMomentAndIsCounted) {
   EXPECT_EQ(written(image) + image.header().dropped_events.load(), 4'000'000u);
 }
 
-TEST(SpoolFull, ADeadLaunchersSpoolGrowsOn) {
+TEST(SpoolFull, ADeadLaunchersSpoolFillsUpAndIsTheEnd) {
   RunOptions options;
-  options.launcher = Launcher::Dead;
+  options.launcher = Launcher::Dying;
   options.environment = {"TARE_SPOOL_BYTES=1048576"};
-  const RunResult result = run({program("burst"), "500000"}, options);
+  const RunResult result = run({program("burst"), "3000000"}, options);
   ASSERT_TRUE(result.exited(0));
   const SpoolImage& image = result.only_image();
   EXPECT_NE(image.header().flags.load() & trace::kSpoolOrphaned, 0u);
-  EXPECT_EQ(image.header().dropped_events.load(), 0u);
-  EXPECT_EQ(written(image), 1'000'000u);
+  EXPECT_EQ(image.header().flags.load() & trace::kSpoolEnded, 0u);
+  EXPECT_EQ(image.header().chunk_count.load(), 18u);
+  EXPECT_GT(written(image), 10'000u);
+  EXPECT_GE(image.header().dropped_events.load(), 1u);
+  EXPECT_EQ(image.replay().impossible, 0u);
+}
+
+TEST(SpoolFull, AProcessThatBeginsAfterItsLauncherIsntRecorded) {
+  RunOptions options;
+  options.launcher = Launcher::Dead;
+  const RunResult result = run({program("burst"), "1000"}, options);
+  ASSERT_TRUE(result.exited(0));
+  EXPECT_TRUE(result.images.empty());
+  EXPECT_EQ(result.errors, "");
 }
 
 TEST(SpoolFull, WithoutALauncherTheSpoolHoldsEverything) {

@@ -86,6 +86,12 @@ class Control {
     lock.l_type = F_WRLCK;
     if (locked && fcntl(fd_, F_SETLK, &lock) != 0) throw std::runtime_error("lock");
   }
+  void unlock() {
+    struct flock lock = {};
+    lock.l_type = F_UNLCK;
+    lock.l_whence = SEEK_SET;
+    if (fcntl(fd_, F_SETLK, &lock) != 0) throw std::runtime_error("unlock");
+  }
   ~Control() {
     munmap(control_, 4096);
     close(fd_);
@@ -195,7 +201,8 @@ RunResult run(const std::vector<std::string>& command, const RunOptions& options
   };
   bool killed = false;
   while (waitpid(pid, &result.wait_status, WNOHANG) == 0) {
-    if (options.launcher == Launcher::Draining) look();
+    if (options.launcher == Launcher::Draining || options.launcher == Launcher::Dying) look();
+    if (options.launcher == Launcher::Dying && !spools.empty()) control->unlock();
     if (!killed && options.kill_after_s > 0 && seconds_since(start) > options.kill_after_s) {
       kill(pid, SIGKILL);
       killed = true;

@@ -13,6 +13,7 @@ enum class Launcher {
   None,      // no TARE_SPOOL_DIR: standalone spools in the run's folder
   Draining,  // takes full chunks and gives them back
   Stopped,   // locks its control file but never drains
+  Dying,     // as Stopped, and dead once there's a spool
   Dead,      // its control file lies there unlocked
 };
 

@@ -36,6 +36,10 @@ def caveats(recording: Recording) -> list[str]:
     status = process["wait_status"]
     if status is not None and os.WIFSIGNALED(status):
         lines.append(f"the program was killed by signal {os.WTERMSIG(status)}; everything up to then is here")
+    if process["replaced_by_exec"]:
+        lines.append("another program took this process over by exec; what it did is in a trace of its own")
+    if process["launcher_died"]:
+        lines.append("tare run was killed; what the program did once its buffers were full isn't recorded")
     if process["contents_recorded"]:
         lines.append("contents recorded: blocks were filled, so pages and time are more than the program's own")
     if process["impossible_events"]:

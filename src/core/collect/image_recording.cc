@@ -268,6 +268,7 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   if (const Result<ProcessInfo> now = spool_->file().process()) {
     ProcessInfo& info = record_.info;
     info.ended_in_order = now->ended_in_order;
+    info.replaced_by_exec = now->replaced_by_exec;
     info.dropped_events = now->dropped_events;
     info.truncated_stacks = now->truncated_stacks;
     info.unwind_failures = now->unwind_failures;

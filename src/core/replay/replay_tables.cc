@@ -391,6 +391,8 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   if (!clock_pairs.empty() && clock_pairs.back().stamp > end_stamp) end_stamp = clock_pairs.back().stamp;
   row.number("duration_ns", whole(clock.ns(end_stamp)));
   row.number("complete", std::int64_t{info.ended_in_order ? 1 : 0});
+  row.number("replaced_by_exec", std::int64_t{info.replaced_by_exec ? 1 : 0});
+  row.number("launcher_died", std::int64_t{info.launcher_died ? 1 : 0});
   row.number("wait_status", info.wait_status ? std::optional<std::int64_t>(*info.wait_status) : std::nullopt);
   row.number("peak_rss_bytes",
              info.peak_rss_bytes ? std::optional<std::int64_t>(whole(info.peak_rss_bytes)) : std::nullopt);
