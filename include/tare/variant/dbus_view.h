@@ -22,11 +22,12 @@
 
 #include "tare/export.h"
 #include "tare/variant/format.h"
+#include "tare/variant/numbers.h"
 #include "tare/variant/type.h"
 
 namespace tare::variant {
 
-class TARE_API DBusView {
+class TARE_API DBusView : public Numbers<DBusView> {
  public:
   // The value of no arguments, an empty body.
   constexpr DBusView() noexcept = default;
@@ -49,15 +50,7 @@ class TARE_API DBusView {
   }
 
   bool as_bool() const noexcept { return number<std::uint32_t>('b') != 0; }
-  std::uint8_t as_byte() const noexcept { return number<std::uint8_t>('y'); }
-  std::int16_t as_int16() const noexcept { return number<std::int16_t>('n'); }
-  std::uint16_t as_uint16() const noexcept { return number<std::uint16_t>('q'); }
-  std::int32_t as_int32() const noexcept { return number<std::int32_t>('i'); }
-  std::uint32_t as_uint32() const noexcept { return number<std::uint32_t>('u'); }
-  std::int64_t as_int64() const noexcept { return number<std::int64_t>('x'); }
-  std::uint64_t as_uint64() const noexcept { return number<std::uint64_t>('t'); }
-  double as_double() const noexcept { return number<double>('d'); }
-  Handle as_handle() const noexcept { return {number<std::uint32_t>('h')}; }
+  // as_byte(), as_int16(), ... as_double() and as_handle() are in tare/variant/numbers.h
   // Followed by a zero, which the size leaves out.
   std::string_view text() const noexcept;
 
@@ -82,6 +75,7 @@ class TARE_API DBusView {
   std::optional<Value> to() const;
 
  private:
+  friend class Numbers<DBusView>;
   DBusView(const char* type, std::size_t type_size, const char* base, std::size_t at, std::size_t end,
            bool is_swapped) noexcept
       : base_(base),

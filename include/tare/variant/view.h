@@ -36,6 +36,7 @@
 
 #include "tare/export.h"
 #include "tare/variant/format.h"
+#include "tare/variant/numbers.h"
 #include "tare/variant/output.h"
 #include "tare/variant/type.h"
 
@@ -43,7 +44,7 @@ namespace tare::variant {
 
 class Items;
 
-class TARE_API View {
+class TARE_API View : public Numbers<View> {
  public:
   // The value (), which is also what a broken variant holds.
   constexpr View() noexcept = default;
@@ -78,15 +79,7 @@ class TARE_API View {
   // ---- basic values; the default where the type is another
 
   bool as_bool() const noexcept { return code() == 'b' && data_ != nullptr && *data_ != 0; }
-  std::uint8_t as_byte() const noexcept { return number<std::uint8_t>('y'); }
-  std::int16_t as_int16() const noexcept { return number<std::int16_t>('n'); }
-  std::uint16_t as_uint16() const noexcept { return number<std::uint16_t>('q'); }
-  std::int32_t as_int32() const noexcept { return number<std::int32_t>('i'); }
-  std::uint32_t as_uint32() const noexcept { return number<std::uint32_t>('u'); }
-  std::int64_t as_int64() const noexcept { return number<std::int64_t>('x'); }
-  std::uint64_t as_uint64() const noexcept { return number<std::uint64_t>('t'); }
-  double as_double() const noexcept { return number<double>('d'); }
-  Handle as_handle() const noexcept { return {number<std::uint32_t>('h')}; }
+  // as_byte(), as_int16(), ... as_double() and as_handle() are in tare/variant/numbers.h
 
   // Of s, o or g: followed by a zero, which the size leaves out. "" for other types.
   std::string_view text() const noexcept;
@@ -154,6 +147,7 @@ class TARE_API View {
   std::size_t depth() const noexcept { return depth_; }
 
  private:
+  friend class Numbers<View>;
   friend class Items;
   template <bool>
   friend class BasicBuilder;
