@@ -22,8 +22,8 @@
 // messages. Where GLib's parser calls it a bug of the caller (texts that aren't UTF-8), here it is an error as well.
 //
 // Limits: kDeepest levels, texts below 4 GiB. Both take linear time and memory: a tree of some 60 bytes a value is
-// kept while parsing. Nothing throws: parse() reports a lack of memory; where the library
-// is built without exceptions that ends the program, as the standard containers do. Any thread may call.
+// kept while parsing. Nothing throws: parse() reports a lack of memory, also where the
+// library is built without exceptions (the parser has its own inside). Any thread may call.
 #pragma once
 
 #include <bit>

@@ -355,15 +355,11 @@ ParsedText parse(Output& out, std::string_view text, std::optional<Type> type, R
   if (text.size() > std::numeric_limits<std::uint32_t>::max() / 4) {
     return ParsedText({TextError::NoMemory, {}, std::nullopt, "the text is too long"});
   }
-#if defined(__cpp_exceptions)
-  try {
+  try {  // CMakeLists.txt compiles the parser's files with exceptions, whatever the rest of the library has
     return text_details::parse_tree(out, text, type, rest, order);
   } catch (const std::bad_alloc&) {
     return ParsedText({TextError::NoMemory, {}, std::nullopt, {}});
   }
-#else
-  return text_details::parse_tree(out, text, type, rest, order);
-#endif
 }
 
 }  // namespace tare::variant
