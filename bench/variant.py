@@ -120,6 +120,27 @@ def lookups(results: Results) -> str:
     )
 
 
+def ablation(results: Results) -> str:
+    """A row a step; each has all steps above it, too. Gains are against the first row, times by step against the row above."""
+    messages = list(dict.fromkeys(case for case, _, _ in results.samples if case.startswith("ablation/")))
+    steps = list(dict.fromkeys(subject for case, subject, _ in results.samples if case.startswith("ablation/")))
+    first = {case: results.median(case, steps[0], "time") for case in messages} if steps else {}
+    before = dict(first)
+    rows = []
+    for step in steps:
+        row = [step]
+        for case in messages:
+            time = results.median(case, step, "time")
+            row += [shown(time), shown(ratio(before[case], time), 2), shown(ratio(first[case], time), 2)]
+            row.append(shown(results.median(case, step, "mallocs"), 0))
+            before[case] = time
+        rows.append(row)
+    header = ["step"]
+    for case in messages:
+        header += [f"{case.removeprefix('ablation/')}, ns", "gain", "gain in all", "mallocs"]
+    return table(header, rows)
+
+
 def growth(results: Results) -> str:
     """A row a kind of bytes, a column a size: nanoseconds a byte, which don't grow where reading is linear."""
     sizes: dict[str, dict[int, float]] = {}
@@ -132,7 +153,37 @@ def growth(results: Results) -> str:
         values = [by_size[size] for size in sorted(by_size)]
         rows.append([name.removeprefix("hostile-"), *(shown(value, 2) for value in values)])
     columns = max((len(row) for row in rows), default=1) - 1
-    return table(["bytes", *(f"{4 << (2 * i)} KiB" for i in range(columns))], rows)
+    shown_table = table(["bytes", *(f"{4 << (2 * i)} KiB" for i in range(columns))], rows)
+    return f"{shown_table}\n{graph(sizes)}"
+
+
+def graph(sizes: dict[str, dict[int, float]]) -> str:
+    """Time against size, both logarithmic, a letter a kind: what is linear falls with the line of dots, which is 1 ns a byte."""
+    points = [(size, ".", float(size)) for size in next(iter(sizes.values()), {})]
+    legend = []
+    for letter, (name, by_size) in zip("ABCDEFGH", sizes.items(), strict=False):
+        legend.append(f"{letter} {name.removeprefix('hostile-')}")
+        points += [(size, letter, size * each) for size, each in by_size.items() if each > 0]
+    if not points:
+        return ""
+    # a row is a factor of two, six columns are one of four, as between the sizes: a line of slope 1 drops two rows each
+    rows: dict[int, list[str]] = {}
+    smallest = min(size for size, _, _ in points)
+    width = 6 * (round(math.log(max(size for size, _, _ in points) / smallest, 4)) + 1)
+    for size, letter, time_ns in points:
+        row = rows.setdefault(round(math.log2(time_ns)), [" "] * width)
+        column = 6 * round(math.log(size / smallest, 4))
+        while row[column] not in (" ", ".") and column % 6 != 5:
+            column += 1
+        row[column] = letter
+    lines = []
+    for exponent in range(max(rows), min(rows) - 1, -1):
+        lines.append(f"{2.0**exponent / 1000:12,.1f} us |{''.join(rows.get(exponent, [])).rstrip()}")
+    kib = [(smallest << (2 * i)) // 1024 for i in range(width // 6)]
+    lines.append(
+        " " * 17 + "".join(f"{size}K".ljust(6) if size < 1024 else f"{size // 1024}M".ljust(6) for size in kib)
+    )
+    return "\n".join(["    " + line for line in [*lines, "", "  ".join(legend)]]) + "\n"
 
 
 def section(results: Results, runs: int) -> str:
@@ -163,6 +214,12 @@ Beside `g_dbus_message_to_blob` with body and message made for it. Target: a fif
 Of bytes that aren't validated before. Target: within {LOOKUP_TARGETS[0]:g} times of the hand-written reader, {LOOKUP_TARGETS[1]:g} times as fast as GLib.
 
 {lookups(results)}
+### A value tree, step by step
+
+What GLib 2.83 did to its builder, on a tree of the same design (`bench/variant/value_tree.h`) in which each step is a switch: built and
+freed, not serialized. Each row has the steps of all rows above it. The last two have no tree, and their value's bytes at once.
+
+{ablation(results)}
 ### Validation
 
 An array of 1,000 numbers: {shown(validation)} ns (target {VALIDATE_TARGET_NS:g}, {verdict(validation is not None and validation < VALIDATE_TARGET_NS)}).
@@ -170,7 +227,8 @@ An array of 1,000 numbers: {shown(validation)} ns (target {VALIDATE_TARGET_NS:g}
 {beside_glib(results, "validate", None)}
 ### Hostile bytes
 
-Nanoseconds a byte for validating, hashing and bringing into normal form what made other readers quadratic or worse.
+Nanoseconds a byte for validating, hashing and bringing into normal form what made other readers quadratic or worse; of shared-type,
+thousands of empty values of one type as long as all of them, validation alone. Below, time against size: dots are 1 ns a byte.
 
 {growth(results)}"""
 
@@ -187,7 +245,9 @@ def main() -> int:
     for _ in range(arguments.runs):
         complete = run(results) and complete
         complete = run(results, "growth") and complete
+        complete = run(results, "ablation") and complete
     complete = run(results, preloaded=COUNT_MALLOC) and complete
+    complete = run(results, "ablation", preloaded=COUNT_MALLOC) and complete
     complete = variant_preload.measure(results, arguments.runs) and complete
     body = section(results, arguments.runs) + variant_preload.section(results)
     print(body)
