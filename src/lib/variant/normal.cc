@@ -1,4 +1,5 @@
 // Tells whether bytes are in normal form, the one encoding of their value: one pass, nothing allocated.
+#include <cstdint>
 #include <cstring>
 
 #include "tare/variant/text_rules.h"
@@ -11,9 +12,57 @@ using format_details::load_offset;
 using format_details::offset_width;
 using format_details::offset_width_for;
 using type_details::code_bits;
-using type_details::layout_at;
 
-bool is_normal_value(const char* type, const char* data, std::size_t size, std::size_t depth);
+// What walking long types said: where they end, what they are like, and whether values of no bytes are normal. Many
+// small values can share one long type; walking it for each would take values times characters, hours for a megabyte.
+class LongTypes {
+ public:
+  // Of the type at `at`, which is moved behind it.
+  Layout layout_at(const char*& at) {
+    const char* const begin = at;
+    if (is_used_ && slot(begin).begin == begin) {
+      at = slot(begin).end;
+      return slot(begin).layout;
+    }
+    const Layout layout = type_details::layout_at(at);
+    if (at - begin > kLong) [[unlikely]] {
+      if (!is_used_) std::memset(static_cast<void*>(slots_), 0, sizeof slots_);
+      is_used_ = true;
+      slot(begin) = {begin, at, layout, Emptiness::Unknown};
+    }
+    return layout;
+  }
+
+  enum class Emptiness : std::uint8_t { Unknown, Normal, Wrong };
+  // Of a type that layout_at() may have seen: what was said of its values of no bytes.
+  Emptiness emptiness(const char* type) const {
+    const Slot& found = slots_[index(type)];
+    return is_used_ && found.begin == type ? found.emptiness : Emptiness::Unknown;
+  }
+  void set_emptiness(const char* type, bool is_normal) {
+    if (is_used_ && slot(type).begin == type) {
+      slot(type).emptiness = is_normal ? Emptiness::Normal : Emptiness::Wrong;
+    }
+  }
+
+ private:
+  static constexpr std::ptrdiff_t kLong = 32;  // characters that are walked as fast as looked up
+  struct Slot {
+    const char* begin;
+    const char* end;
+    Layout layout;
+    Emptiness emptiness;
+  };
+  static std::size_t index(const char* type) {
+    return (reinterpret_cast<std::uintptr_t>(type) * 0x9E37'79B9'7F4A'7C15U) >> 58;
+  }
+  Slot& slot(const char* type) { return slots_[index(type)]; }
+
+  bool is_used_ = false;
+  Slot slots_[64];  // not made before they are used
+};
+
+bool is_normal_value(const char* type, const char* data, std::size_t size, std::size_t depth, LongTypes& types);
 
 // Whether all bytes of the fixed-size type at `type` are valid ones: numbers without gaps between.
 bool is_plain(const char* type, std::size_t fixed_size) {
@@ -41,15 +90,15 @@ bool is_normal_text(char code, const char* data, std::size_t size) {
   return is_text(text) && (code == 's' || (code == 'o' ? is_object_path(text) : is_signature(text)));
 }
 
-bool is_normal_array(const char* element, const char* data, std::size_t size, std::size_t depth) {
+bool is_normal_array(const char* element, const char* data, std::size_t size, std::size_t depth, LongTypes& types) {
   if (size == 0) return true;  // before the type is looked at: arrays can be empty and their types long
   const char* at = element;
-  const Layout layout = layout_at(at);
+  const Layout layout = types.layout_at(at);
   if (layout.fixed_size != 0) {
     if (size % layout.fixed_size != 0 || depth >= kDeepest) return false;
     if (is_plain(element, layout.fixed_size)) return true;
     for (std::size_t begin = 0; begin < size; begin += layout.fixed_size) {
-      if (!is_normal_value(element, data + begin, layout.fixed_size, depth)) return false;
+      if (!is_normal_value(element, data + begin, layout.fixed_size, depth, types)) return false;
     }
     return true;
   }
@@ -61,15 +110,15 @@ bool is_normal_array(const char* element, const char* data, std::size_t size, st
   for (std::size_t offset = body; offset < size; offset += width) {
     const std::size_t end = load_offset(data + offset, width);
     if (end < begin || end > body || !skip_padding(data, begin, layout.alignment, end)) return false;
-    if (!is_normal_value(element, data + begin, end - begin, depth)) return false;
+    if (!is_normal_value(element, data + begin, end - begin, depth, types)) return false;
     begin = end;
   }
   return true;
 }
 
-bool is_normal_tuple(const char* type, const char* data, std::size_t size, std::size_t depth) {
+bool is_normal_tuple(const char* type, const char* data, std::size_t size, std::size_t depth, LongTypes& types) {
   const char* member = type;
-  const Layout whole = layout_at(member);
+  const Layout whole = types.layout_at(member);
   if (whole.fixed_size != 0) {
     if (data == nullptr || size != whole.fixed_size) return false;
     if (is_plain(type, whole.fixed_size)) return true;
@@ -79,7 +128,7 @@ bool is_normal_tuple(const char* type, const char* data, std::size_t size, std::
   std::size_t at = 0;
   for (member = type + 1; *member != ')' && *member != '}';) {
     const char* begin = member;
-    const Layout layout = layout_at(member);
+    const Layout layout = types.layout_at(member);
     if (!skip_padding(data, at, layout.alignment, size)) return false;
     std::size_t end = at + layout.fixed_size;
     if (layout.fixed_size == 0) {
@@ -91,7 +140,7 @@ bool is_normal_tuple(const char* type, const char* data, std::size_t size, std::
       }
     }
     if (end < at || end > table) return false;
-    if (!is_normal_value(begin, end == at ? nullptr : data + at, end - at, depth)) return false;
+    if (!is_normal_value(begin, end == at ? nullptr : data + at, end - at, depth, types)) return false;
     at = end;
   }
   if (whole.fixed_size != 0) {
@@ -103,7 +152,16 @@ bool is_normal_tuple(const char* type, const char* data, std::size_t size, std::
   return at == table && (size == 0 || size == at || offset_width_for(at, (size - table) / width) == width);
 }
 
-bool is_normal_variant(const char* data, std::size_t size, std::size_t depth) {
+// A tuple of no bytes: what it is depends on the type alone.
+bool is_empty_normal(const char* type, std::size_t depth, LongTypes& types) {
+  const LongTypes::Emptiness known = types.emptiness(type);
+  if (known != LongTypes::Emptiness::Unknown) return known == LongTypes::Emptiness::Normal;
+  const bool is_normal = is_normal_tuple(type, nullptr, 0, depth, types);
+  types.set_emptiness(type, is_normal);
+  return is_normal;
+}
+
+bool is_normal_variant(const char* data, std::size_t size, std::size_t depth, LongTypes& types) {
   if (size == 0) return false;
   std::size_t end = size - 1;
   while (end > 0 && data[end] != 0) --end;
@@ -111,11 +169,11 @@ bool is_normal_variant(const char* data, std::size_t size, std::size_t depth) {
   const std::string_view type(data + end + 1, size - end - 1);
   std::size_t levels = 0;
   if (type_details::scan(type, 0, type_details::Indefinite::Refused, levels) != type.size()) return false;
-  return depth + levels <= kDeepest && is_normal_value(type.data(), end == 0 ? nullptr : data, end, depth);
+  return depth + levels <= kDeepest && is_normal_value(type.data(), end == 0 ? nullptr : data, end, depth, types);
 }
 
 // `depth` is the value's own.
-bool is_normal_value(const char* type, const char* data, std::size_t size, std::size_t depth) {
+bool is_normal_value(const char* type, const char* data, std::size_t size, std::size_t depth, LongTypes& types) {
   if (depth >= kDeepest) return false;
   switch (*type) {
     case 'b':
@@ -125,20 +183,20 @@ bool is_normal_value(const char* type, const char* data, std::size_t size, std::
     case 'g':
       return is_normal_text(*type, data, size);
     case 'v':
-      return is_normal_variant(data, size, depth + 1);
+      return is_normal_variant(data, size, depth + 1, types);
     case 'a':
-      return is_normal_array(type + 1, data, size, depth + 1);
+      return is_normal_array(type + 1, data, size, depth + 1, types);
     case 'm': {
       if (size == 0) return true;
       const char* at = type + 1;
-      const std::size_t fixed_size = layout_at(at).fixed_size;
-      if (fixed_size != 0) return size == fixed_size && is_normal_value(type + 1, data, size, depth + 1);
+      const std::size_t fixed_size = types.layout_at(at).fixed_size;
+      if (fixed_size != 0) return size == fixed_size && is_normal_value(type + 1, data, size, depth + 1, types);
       if (data[size - 1] != 0) return false;
-      return is_normal_value(type + 1, size == 1 ? nullptr : data, size - 1, depth + 1);
+      return is_normal_value(type + 1, size == 1 ? nullptr : data, size - 1, depth + 1, types);
     }
     case '(':
     case '{':
-      return is_normal_tuple(type, data, size, depth + 1);
+      return size != 0 ? is_normal_tuple(type, data, size, depth + 1, types) : is_empty_normal(type, depth + 1, types);
     default:
       return data != nullptr && size == (code_bits(*type) & type_details::kAlignments);
   }
@@ -146,12 +204,16 @@ bool is_normal_value(const char* type, const char* data, std::size_t size, std::
 
 }  // namespace
 
-bool View::is_normal() const noexcept { return is_trusted() || is_normal_value(type_, data_, size_, depth_); }
+bool View::is_normal() const noexcept {
+  LongTypes types;
+  return is_trusted() || is_normal_value(type_, data_, size_, depth_, types);
+}
 
 bool View::is_normal_below(std::size_t levels) const noexcept {
   // a level takes a character of a type, and one more byte for a variant's
   if (is_trusted() && levels + type_size_ + size_ / 2 < kDeepest) return true;
-  return is_normal_value(type_, data_, size_, levels);
+  LongTypes types;
+  return is_normal_value(type_, data_, size_, levels, types);
 }
 
 }  // namespace tare::variant

@@ -270,5 +270,18 @@ TEST(View, OrdersByTypeThenByValue) {
   EXPECT_NE(View("i", "\1\0\0\0"_b), View("u", "\1\0\0\0"_b));
 }
 
+TEST(View, ValuesThatShareALongTypeAreWalkedOnce) {
+  // 32,768 empty tuples of 65,536 arrays each: walking the type for each of them would take minutes
+  const auto many_of = [](std::string_view last) {
+    std::string bytes(1 << 17, '\0');
+    bytes += std::string_view("\0a(", 3);
+    for (int i = 0; i < 1 << 16; ++i) bytes += "ai";
+    return bytes.append(last) + ')';
+  };
+  EXPECT_TRUE(View("v", many_of("as")).is_normal());
+  EXPECT_FALSE(View("v", many_of("s")).is_normal()) << "a text has at least its zero";
+  EXPECT_FALSE(View("v", many_of("y")).is_normal());
+}
+
 }  // namespace
 }  // namespace tare::variant
