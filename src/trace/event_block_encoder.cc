@@ -15,6 +15,8 @@ namespace tare::trace {
 namespace {
 
 constexpr int kZstdLevel = 1;
+// Codes repeat in long rows or not at all: shorter matches than the level's 6 bytes or 7 take more room and time.
+constexpr int kZstdShortestMatch = 7;
 constexpr std::size_t kAhead = 12;           // events whose far-off facts are fetched early
 constexpr std::size_t kSmallestPacked = 48;  // below, a zstd frame's own bytes eat the gain
 
@@ -66,6 +68,10 @@ struct EventBlockEncoder::State {
   ByteWriter payload;
   std::vector<std::uint8_t> packed;
   ZSTD_CCtx* zstd = ZSTD_createCCtx();
+  State() {
+    ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, kZstdLevel);
+    ZSTD_CCtx_setParameter(zstd, ZSTD_c_minMatch, kZstdShortestMatch);
+  }
   ~State() { ZSTD_freeCCtx(zstd); }
 
   void put_columns(std::span<const Event> events, const Dictionary& dictionary, std::uint64_t first_stamp,
@@ -130,50 +136,50 @@ class EventBlockEncoder::State::Pass {
   }
 
   [[gnu::always_inline]] void put_alloc(std::uint64_t address, ShapeId shape, const Dictionary& dictionary) {
-    AddressModel& addresses = state_.addresses;
+    AddressModel& model = state_.addresses;
     const std::uint64_t usable = dictionary.shapes[index(shape)].usable_bytes;
-    const std::uint64_t base = addresses.alloc_base();
-    state_.births.at(address) = addresses.block_count();
-    const std::uint8_t code = addresses.allocated(usable, address, shape);
+    const std::uint64_t base = model.alloc_base();
+    state_.births.at(address) = model.block_count();
+    const std::uint8_t code = model.allocated(usable, address, shape);
     byte(Column::AllocCodes, code);
     if (code == AddressModel::kAllocOther) distance(Column::AllocValues, base, address);
   }
 
   // Gives the token for the history.
   [[gnu::always_inline]] std::uint32_t put_release(std::uint64_t address, Symbol symbol) {
-    AddressModel& addresses = state_.addresses;
+    AddressModel& model = state_.addresses;
     std::uint32_t& birth = state_.births.at(address);
     const std::uint32_t block = birth;
-    if (block >= addresses.block_count() || addresses.address_of(block) != address) {
+    if (block >= model.block_count() || model.address_of(block) != address) {
       byte(Column::FreeCodes, kFreeForeign);
-      distance(Column::FreeValues, addresses.foreign_base(), address);
-      addresses.freed_foreign(address);
+      distance(Column::FreeValues, model.foreign_base(), address);
+      model.freed_foreign(address);
       return symbol;
     }
     birth = AddressModel::kNoBlock;
     const std::size_t context = state_.symbols.context();
-    const std::uint8_t code = addresses.find_free(block, context);
+    const std::uint8_t code = model.find_free(block, context);
     byte(Column::FreeCodes, code);
-    if (code == AddressModel::kFreeOther) varint(Column::FreeValues, addresses.block_count() - block);
-    addresses.freed(block, context);
-    return ~shape_symbol(addresses.shape_of(block), ShapeUse::Alloc);
+    if (code == AddressModel::kFreeOther) varint(Column::FreeValues, model.block_count() - block);
+    model.freed(block, context);
+    return ~shape_symbol(model.shape_of(block), ShapeUse::Alloc);
   }
 
  private:
   // Corrects the code just written.
   void put_new_symbol(Symbol symbol) {
     std::uint8_t& code = ends_[static_cast<std::size_t>(Column::SymbolCodes)][-1];
-    std::uint32_t& used_shapes = state_.used_shapes;
+    std::uint32_t& used = state_.used_shapes;
     if (symbol >= kFirstShapeSymbol) {
-      if (symbol == shape_symbol(ShapeId{used_shapes}, ShapeUse::Alloc)) {
+      if (symbol == shape_symbol(ShapeId{used}, ShapeUse::Alloc)) {
         code = kSymbolNewAlloc;
       } else {
         code = kSymbolShape;
-        varint(Column::SymbolValues, zigzag(static_cast<std::int64_t>(used_shapes) - index(shape_of(symbol))) * 4 +
+        varint(Column::SymbolValues, zigzag(static_cast<std::int64_t>(used) - index(shape_of(symbol))) * 4 +
                                          static_cast<std::uint32_t>(use_of(symbol)));
       }
       // A symbol that was guessed was used before.
-      used_shapes = std::max(used_shapes, index(shape_of(symbol)) + 1);
+      used = std::max(used, index(shape_of(symbol)) + 1);
     } else if (symbol == static_cast<Symbol>(FreeApi::Free)) {
       code = kSymbolFree;
     } else {
@@ -196,8 +202,8 @@ void EventBlockEncoder::State::put_columns(std::span<const Event> events, const 
     const Event& ahead = events[std::min(i + kAhead, events.size() - 1)];
     __builtin_prefetch(&births.at(ahead.address));
     // of notes it is other numbers, and of most frees kNoShape
-    if (index(ahead.shape) < dictionary.shapes.size())
-      __builtin_prefetch(&dictionary.shapes[index(ahead.shape)].usable_bytes);
+    const std::size_t shape = index(ahead.shape) < dictionary.shapes.size() ? index(ahead.shape) : 0;
+    __builtin_prefetch(dictionary.shapes.data() + shape);
     pass.put_stamp(event.stamp);
     switch (event.kind) {
       case EventKind::Alloc: {
@@ -249,25 +255,24 @@ void EventBlockEncoder::State::put_columns(std::span<const Event> events, const 
 
 void EventBlockEncoder::State::pack() {
   payload.varint(kColumns);
-  packed.clear();
+  std::size_t room = 0;
+  for (const ColumnBuffer& buffer : columns) room += ZSTD_compressBound(buffer.bytes().size());
+  if (packed.size() < room) packed.resize(room);
+  std::size_t end = 0;
   for (const ColumnBuffer& buffer : columns) {
     const std::span<const std::uint8_t> raw = buffer.bytes();
-    const std::size_t at = packed.size();
     std::size_t size = raw.size();
-    if (raw.size() >= kSmallestPacked) {
-      packed.resize(at + ZSTD_compressBound(raw.size()));
-      size = ZSTD_compressCCtx(zstd, packed.data() + at, packed.size() - at, raw.data(), raw.size(), kZstdLevel);
-    }
+    if (raw.size() >= kSmallestPacked)
+      size = ZSTD_compress2(zstd, packed.data() + end, packed.size() - end, raw.data(), raw.size());
     if (raw.size() < kSmallestPacked || ZSTD_isError(size) != 0 || size >= raw.size()) {
       size = raw.size();
-      packed.resize(at);
-      packed.insert(packed.end(), raw.begin(), raw.end());
+      std::copy(raw.begin(), raw.end(), packed.data() + end);
     }
-    packed.resize(at + size);
+    end += size;
     payload.varint(raw.size());
     payload.varint(size);
   }
-  payload.append(packed);
+  payload.append({packed.data(), end});
 }
 
 std::span<const std::uint8_t> EventBlockEncoder::encode(BlockHeader& header, std::span<const Event> events,
@@ -280,9 +285,12 @@ std::span<const std::uint8_t> EventBlockEncoder::encode(BlockHeader& header, std
   header.last_stamp = events.empty() ? 0 : events.back().stamp;
   header.shape_count = dictionary.shapes.size();
   header.stack_count = dictionary.stacks.size();
-  const bool free_stacks = std::any_of(events.begin(), events.end(), [](const Event& event) {
-    return event.kind == EventKind::Free && event.shape != kNoShape;
-  });
+  // To the last one, and without a branch that is wrong at every fifth event.
+  bool free_stacks = false;
+  for (const Event& event : events) {
+    free_stacks |=
+        static_cast<bool>(static_cast<int>(event.kind == EventKind::Free) & static_cast<int>(event.shape != kNoShape));
+  }
   const std::uint64_t flags = free_stacks ? std::uint64_t{kBlockFreeStacks} : 0;
 
   for (ColumnBuffer& buffer : state.columns) buffer.reset(events.size());

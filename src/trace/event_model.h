@@ -46,21 +46,22 @@ class SymbolModel {
     static_assert(kWays == 4);
     const __m128i ways = _mm_load_si128(reinterpret_cast<const __m128i*>(fast_));
     const __m128i equal = _mm_cmpeq_epi32(ways, _mm_set1_epi32(static_cast<int>(symbol)));
-    const int which = _mm_movemask_ps(_mm_castsi128_ps(equal)) | 1 << kWays;
-    return *slow_ == symbol ? 0 : std::countr_zero(static_cast<unsigned>(which)) + 1;
+    const int which = _mm_movemask_ps(_mm_castsi128_ps(equal)) << 1 | static_cast<int>(*slow_ == symbol);
+    return std::countr_zero(static_cast<unsigned>(which | 1 << kGuesses));
   }
   // Tells what came.
   void saw(Symbol symbol) {
     static_assert(kWays == 4);
     const Symbol first = fast_[0], second = fast_[1], third = fast_[2];
-    const bool is_first = first == symbol;
-    const bool is_second = is_first || second == symbol;
-    const bool is_third = is_second || third == symbol;
+    // All ones or none, which a compiler can't make branches of: each was wrong at every sixth event of git.
+    const Symbol is_first = -static_cast<Symbol>(first == symbol);
+    const Symbol is_second = is_first | -static_cast<Symbol>(second == symbol);
+    const Symbol is_third = is_second | -static_cast<Symbol>(third == symbol);
     *slow_ = symbol;
     fast_[0] = symbol;
-    fast_[1] = is_first ? second : first;
-    fast_[2] = is_second ? third : second;
-    fast_[3] = is_third ? fast_[3] : third;
+    fast_[1] = first ^ ((first ^ second) & is_first);
+    fast_[2] = second ^ ((second ^ third) & is_second);
+    fast_[3] = third ^ ((third ^ fast_[3]) & is_third);
   }
   // `token` stands for what came in the history: the symbol, or for a free what kind of block it ended.
   void remember(std::uint32_t token) {
@@ -120,13 +121,7 @@ class AddressModel {
   std::uint8_t find_free(std::uint32_t block, std::size_t context) const {
     if (block_count_ - ages_[context] == block) return 0;
     if (last_freed_ + freed_step_ == block) return 1;
-    std::uint32_t candidate = living_.older(block_count_);
-    std::uint8_t code = 2;
-    while (candidate > block && code < kFreeOther) {
-      candidate = living_.older(candidate);
-      ++code;
-    }
-    return code;
+    return static_cast<std::uint8_t>(2 + living_.count_above(block, block_count_, kFreeOther - 2));
   }
   std::uint32_t guess_free(std::uint8_t code, std::size_t context) const;
 

@@ -42,9 +42,13 @@ class Interner {
             std::bit_cast<std::uint64_t>(weight)};
   }
 
+  // All at once: which word differs is what nobody can foresee.
+  static bool equal(const ShapeWords& a, const ShapeWords& b) {
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+  }
   static StackId stack_of(const ShapeWords& shape) { return StackId{static_cast<std::uint32_t>(shape[0])}; }
 
-  bool is(ShapeId id, const ShapeWords& shape) const { return words_of(dictionary_.shapes[index(id)]) == shape; }
+  bool is(ShapeId id, const ShapeWords& shape) const { return equal(words_of(dictionary_.shapes[index(id)]), shape); }
 
   // Shapes in two steps, so that a caller can let some cache misses overlap: hash, then prefetch, and later the id.
   static std::uint64_t hash(const ShapeWords& shape) { return mix_hash(shape[0] ^ shape[2] << 32, shape[1]); }
@@ -55,7 +59,7 @@ class Interner {
   }
   ShapeId shape(const ShapeWords& shape, std::uint64_t hash) {
     return ShapeId{shape_table_.find_or_make(
-        hash, [&](std::uint32_t candidate) { return words_of(dictionary_.shapes[candidate]) == shape; },
+        hash, [&](std::uint32_t candidate) { return equal(words_of(dictionary_.shapes[candidate]), shape); },
         [&] {
           dictionary_.shapes.push_back(std::bit_cast<Shape>(shape));
           return static_cast<std::uint32_t>(dictionary_.shapes.size() - 1);

@@ -5,6 +5,7 @@
 // of an interpreter's.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,9 +31,9 @@ class SeenStacks {
   // `rows`: the new frames, two a word; `kept`: how many of the stack `before` they attach to.
   static Key key(StackId before, std::uint64_t kept, std::uint64_t fresh, std::span<const std::uint64_t> rows) {
     std::uint64_t key = kSecrets[0] ^ fresh;
-    std::size_t i = 0;
-    for (; i + 1 < rows.size(); i += 2) key = fold(rows[i] ^ kSecrets[1], rows[i + 1] ^ key);
-    if (i < rows.size()) key = fold(rows[i] ^ kSecrets[2], key);
+    // Two words at a time, the last one perhaps twice: `fresh` tells. How many there are is what nobody can foresee.
+    for (std::size_t i = 0; i < rows.size(); i += 2)
+      key = fold(rows[i] ^ kSecrets[1], rows[std::min(i + 1, rows.size() - 1)] ^ key);
     return fold(key, (index(before) | kept << 32) ^ kSecrets[1]);
   }
 
@@ -43,7 +44,7 @@ class SeenStacks {
   // 256 KiB, a quarter of an L2 cache: four times as many find 3 % more of a compiler's stacks, but push out what the
   // encoder needs.
   static constexpr std::size_t kEntries = 1 << 14;
-  static constexpr std::uint64_t kSecrets[] = {0x2d358dccaa6c78a5, 0x8bb84b93962eacc9, 0x4b33a62ed433d4a3};
+  static constexpr std::uint64_t kSecrets[] = {0x2d358dccaa6c78a5, 0x8bb84b93962eacc9};
 
   // Both halves of the product: every bit of either word reaches every bit of the key.
   static std::uint64_t fold(std::uint64_t a, std::uint64_t b) {

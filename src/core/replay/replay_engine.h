@@ -71,9 +71,9 @@ class ReplayEngine {
     ChainState chain;  // if in_chain
   };
   void foresee(const trace::Event& event) {
-    // Of notes it is other numbers, and of most ends kNoShape.
-    if (trace::index(event.shape) < recorded_.sums.size())
-      __builtin_prefetch(&recorded_.sums[trace::index(event.shape)], 1);
+    // Of notes it is other numbers, and of most ends kNoShape: nobody can foresee which.
+    const std::size_t shape = trace::index(event.shape);
+    __builtin_prefetch(recorded_.sums.data() + (shape < recorded_.sums.size() ? shape : 0), 1);
   }
   void tick(std::uint64_t stamp) {
     if (stamp >= next_stop_) [[unlikely]]
