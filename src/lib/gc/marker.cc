@@ -1,5 +1,6 @@
 #include "lib/gc/marker.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "lib/gc/stack_scan.h"
@@ -116,6 +117,8 @@ void Marker::trace(std::uint32_t granule) noexcept {
     in_construction_.push(granule);
     return;
   }
+  if (!values_by_key_.empty()) [[unlikely]]
+    mark_values_of(granule);
   const std::size_t first = edges();
   const auto trace_it = types_by_index[header.type()].trace;
   if (trace_it == nullptr) return;
@@ -178,11 +181,33 @@ bool Marker::mark_live_ephemerons() noexcept {
   return is_any_new;
 }
 
+// Going through all pairs again and again is quadratic where each value is the next one's key. After a few rounds what
+// is traced is looked for among the keys instead.
+void Marker::index_ephemerons() noexcept {
+  for (const Ephemeron& pair : ephemerons_) {
+    const std::uintptr_t key = heap_.object_around(pair.key);
+    const std::uintptr_t value = heap_.object_around(pair.value);
+    if (key != 0 && value != 0) values_by_key_.push({space_.granule_of(key), space_.granule_of(value)});
+  }
+  std::sort(values_by_key_.begin(), values_by_key_.end(),
+            [](const KeyAndValue& a, const KeyAndValue& b) { return a.key < b.key; });
+}
+
+void Marker::mark_values_of(std::uint32_t key) noexcept {
+  const auto* pair =
+      std::lower_bound(values_by_key_.begin(), values_by_key_.end(), key,
+                       [](const KeyAndValue& entry, std::uint32_t wanted) { return entry.key < wanted; });
+  for (; pair != values_by_key_.end() && pair->key == key; ++pair) mark_object(space_.object_at(pair->value));
+}
+
 void Marker::finish_strong() noexcept {
-  do {
+  constexpr int kRoundsBeforeIndex = 3;
+  for (int round = 1;; ++round) {
     drain();
     scan_in_construction();
-  } while (mark_live_ephemerons() || !in_construction_.empty());
+    if (!mark_live_ephemerons() && in_construction_.empty()) break;
+    if (round == kRoundsBeforeIndex) index_ephemerons();
+  }
 }
 
 void Marker::call_weak_callbacks() noexcept {

@@ -48,6 +48,11 @@ class Marker {
     std::uintptr_t key;
     std::uintptr_t value;
   };
+  // The same by objects' starts, sorted by key.
+  struct KeyAndValue {
+    std::uint32_t key;
+    std::uint32_t value;
+  };
   struct Callback {
     WeakCallback call;
     const void* object;
@@ -59,6 +64,8 @@ class Marker {
   void keep_new_edges(std::size_t first) noexcept;
   void scan_in_construction() noexcept;
   bool mark_live_ephemerons() noexcept;
+  void index_ephemerons() noexcept;
+  void mark_values_of(std::uint32_t key) noexcept;
   [[noreturn]] void tell_unmarked(std::uintptr_t from, std::uintptr_t to) noexcept;
 
   std::size_t edges() const noexcept { return static_cast<std::size_t>(visitor_.top_ - list_.begin()); }
@@ -70,6 +77,7 @@ class Marker {
   Rows<std::uint32_t> in_construction_;
   Rows<WeakSlot> weak_slots_;
   Rows<Ephemeron> ephemerons_;
+  Rows<KeyAndValue> values_by_key_;  // once it pays: what is traced is looked for here
   Rows<Callback> callbacks_;
   std::size_t stack_roots_ = 0;
   bool is_verifying_ = false;  // weak edges aren't put aside again

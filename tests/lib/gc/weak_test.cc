@@ -1,4 +1,9 @@
 // What is weak: members, ephemerons, call-backs.
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <vector>
+
 #include "heap_fixture.h"
 
 namespace tare::gc {
@@ -76,6 +81,46 @@ TEST_F(Weak, EphemeronsWhoseValuesAreKeysLiveTogether) {
   collect();
   EXPECT_EQ(live(), 6u);
   EXPECT_EQ(pairs->pairs[0].value->value, 4);
+  first = nullptr;
+  collect();
+  EXPECT_EQ(live(), 1u);
+}
+
+struct Chain : GarbageCollected<Chain> {
+  explicit Chain(std::size_t n) : count(n) {}
+  void trace(Visitor& visitor) const {
+    for (std::size_t i = 0; i < count; ++i) visitor.trace_ephemeron(pairs()[i].key, pairs()[i].value);
+  }
+  struct Pair {
+    WeakMember<Knot> key;
+    Member<Knot> value;
+  };
+  Pair* pairs() const { return reinterpret_cast<Pair*>(const_cast<Chain*>(this) + 1); }
+  std::size_t count;
+};
+
+// Each value is another pair's key, in an order that finds few of them in a round: tens of thousands of rounds of as
+// many pairs would take minutes.
+TEST_F(Weak, LongChainsOfEphemeronsAreFollowed) {
+  constexpr std::size_t kPairs = 100'000;
+  Persistent<Chain> chain;
+  Persistent<Knot> first;
+  {
+    const NoCollectionScope scope(heap_);
+    chain = make_one<Chain>(AdditionalBytes(kPairs * sizeof(Chain::Pair)), kPairs);
+    std::vector<Knot*> knots;
+    for (std::size_t i = 0; i <= kPairs; ++i) knots.push_back(make_one<Knot>(static_cast<int>(i)));
+    first = knots[0];
+    std::vector<std::size_t> order(kPairs);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), std::mt19937(3));
+    for (std::size_t i = 0; i < kPairs; ++i) {
+      chain->pairs()[i].key = knots[order[i]];
+      chain->pairs()[i].value = knots[order[i] + 1];
+    }
+  }
+  collect();
+  EXPECT_EQ(live(), kPairs + 2);
   first = nullptr;
   collect();
   EXPECT_EQ(live(), 1u);

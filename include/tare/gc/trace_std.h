@@ -1,0 +1,58 @@
+// tare/gc/trace_std.h: lets visitor.trace() take optional, variant, pair and array of Members, and of parts.
+//
+//   std::variant<std::monostate, int, tare::gc::Member<Node>> value_;
+//   void trace(tare::gc::Visitor& visitor) const { visitor.trace(value_); }
+//
+// What has nothing to trace in it is passed over. Containers that take memory from malloc aren't here: what lies there
+// is found by nobody while it is moved; take tare/gc/heap_vector.h and its like.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "tare/gc/visitor.h"
+
+namespace tare::gc {
+
+namespace trace_std_details {
+
+template <class T>
+void trace_any(Visitor& visitor, const T& value) {
+  if constexpr (requires { visitor.trace(value); }) visitor.trace(value);
+}
+
+}  // namespace trace_std_details
+
+template <class T>
+struct TraceOf<std::optional<T>> {
+  static void trace(Visitor& visitor, const std::optional<T>& value) {
+    if (value.has_value()) trace_std_details::trace_any(visitor, *value);
+  }
+};
+
+template <class... Types>
+struct TraceOf<std::variant<Types...>> {
+  static void trace(Visitor& visitor, const std::variant<Types...>& value) {
+    if (value.valueless_by_exception()) return;
+    std::visit([&](const auto& held) { trace_std_details::trace_any(visitor, held); }, value);
+  }
+};
+
+template <class First, class Second>
+struct TraceOf<std::pair<First, Second>> {
+  static void trace(Visitor& visitor, const std::pair<First, Second>& value) {
+    trace_std_details::trace_any(visitor, value.first);
+    trace_std_details::trace_any(visitor, value.second);
+  }
+};
+
+template <class T, std::size_t kCount>
+struct TraceOf<std::array<T, kCount>> {
+  static void trace(Visitor& visitor, const std::array<T, kCount>& value) {
+    for (const T& element : value) trace_std_details::trace_any(visitor, element);
+  }
+};
+
+}  // namespace tare::gc
