@@ -33,9 +33,10 @@ LENS = {
     "08-arena": "headers",
     "09-unwritten": "unwritten",
     "10-recreated": "recreated",
+    "15-value-tree": "twins",
 }
 # What a pair's lens needs to be recorded.
-OPTIONS = {"09-unwritten": ("--content",), "10-recreated": ("--content",)}
+OPTIONS = {"09-unwritten": ("--content",), "10-recreated": ("--content",), "15-value-tree": ("--content",)}
 
 
 def run(*command: str | Path, environment: dict[str, str] | None = None) -> str:

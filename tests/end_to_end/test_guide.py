@@ -84,6 +84,13 @@ PAIRS = (
         falls=(("total", "blocks", 0.001), ("total", "requested_bytes", 0.1)),
         options=("--content",),
     ),
+    Pair(
+        "15-value-tree",
+        "churn",
+        "Value",
+        falls=(("total", "blocks", 0.001), ("total", "requested_bytes", 0.02)),
+        options=("--content",),
+    ),
 )
 # CPU may grow by this much before it counts as a cost that the README would have to name; runs of a tenth of a second
 # differ by as much on a busy machine.
@@ -167,3 +174,10 @@ def test_twin_blocks_are_twins(guide: Path, tare: Tare) -> None:
     assert "Symbol" in twins["remedy"].split(" allocates", 1)[0], "the other site is named"
     assert twins["bytes_peak"] > 1_000_000
     assert not [f for f in tare.report(after, "--lens", "twins")["findings"] if "Symbol" in (f["function"] or "")]
+
+
+def test_trees_of_values_are_twins_and_made_again(guide: Path, tare: Tare) -> None:
+    before, after = (tare.record(guide / "15-value-tree" / v, options=("--content",)) for v in ("before", "after"))
+    for lens in ("twins", "recreated"):
+        assert [f for f in tare.report(before, "--lens", lens)["findings"] if "Value" in (f["function"] or "")], lens
+        assert not [f for f in tare.report(after, "--lens", lens)["findings"] if f["lens"] == lens], lens
