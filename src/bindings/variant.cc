@@ -29,7 +29,25 @@ using variant::View;
 
 nb::str to_str(std::string_view text) { return nb::str(text.data(), text.size()); }
 nb::bytes to_bytes(std::string_view bytes) { return nb::bytes(bytes.data(), bytes.size()); }
-std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+// What bytes or a mapped file hold, while this lives: nothing is copied.
+class Held {
+ public:
+  explicit Held(const nb::object& data) {
+    if (PyObject_GetBuffer(data.ptr(), &buffer_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() { PyBuffer_Release(&buffer_); }
+
+  std::string_view bytes() const {
+    return {static_cast<const char*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)};
+  }
+
+ private:
+  Py_buffer buffer_{};
+};
+
 std::endian order_of(bool is_big_endian) { return is_big_endian ? std::endian::big : std::endian::little; }
 
 std::string_view type_of(const View& value) { return value.type().text(); }
@@ -111,14 +129,16 @@ nb::tuple described(const AnyView& value) {
   return nb::make_tuple(to_str(type_of(value)), to_str(text_of(value)), plain(value));
 }
 
-nb::tuple variant_value(const nb::bytes& bytes, const std::string& type, bool is_big_endian) {
-  View view(type_or_raise(type), view_of(bytes), order_of(is_big_endian));
+nb::tuple variant_value(const nb::object& data, const std::string& type, bool is_big_endian) {
+  const Held held(data);
+  View view(type_or_raise(type), held.bytes(), order_of(is_big_endian));
   const bool is_normal = view.validate();
   return nb::make_tuple(described(view), is_normal);
 }
 
-nb::object variant_find(const nb::bytes& bytes, const std::string& type, bool is_big_endian, const std::string& key) {
-  const View view(type_or_raise(type), view_of(bytes), order_of(is_big_endian));
+nb::object variant_find(const nb::object& data, const std::string& type, bool is_big_endian, const std::string& key) {
+  const Held held(data);
+  const View view(type_or_raise(type), held.bytes(), order_of(is_big_endian));
   const auto found = view.lookup(key);
   return found ? nb::object(described(*found)) : nb::none();
 }
@@ -136,8 +156,9 @@ nb::tuple variant_parse(const std::string& text, const std::string& type, bool i
   return nb::make_tuple(to_str(parsed.type().text()), to_bytes(parsed.bytes()));
 }
 
-nb::bytes variant_normal(const nb::bytes& bytes, const std::string& type, bool from_big_endian, bool to_big_endian) {
-  const View view(type_or_raise(type), view_of(bytes), order_of(from_big_endian));
+nb::bytes variant_normal(const nb::object& data, const std::string& type, bool from_big_endian, bool to_big_endian) {
+  const Held held(data);
+  const View view(type_or_raise(type), held.bytes(), order_of(from_big_endian));
   Output out;
   const variant::Written written = view.normal_form(out, order_of(to_big_endian));
   if (!written) raise({ErrorKind::Internal, std::string(describe(written.error()))});
@@ -168,19 +189,23 @@ nb::list items_of(const GvdbTable& table, int levels_left) {
   return items;
 }
 
-variant::Gvdb gvdb_or_raise(const nb::bytes& bytes) {
-  const auto file = variant::Gvdb::parse(view_of(bytes));
+variant::Gvdb gvdb_or_raise(const Held& held) {
+  const auto file = variant::Gvdb::parse(held.bytes());
   if (!file) raise({ErrorKind::Usage, "the file is no gvdb database"});
   return *file;
 }
 
 constexpr int kGvdbLevels = 4;  // schemas have 2; a damaged file can have a table in itself
 
-nb::list gvdb_items(const nb::bytes& bytes) { return items_of(gvdb_or_raise(bytes).root(), kGvdbLevels); }
+nb::list gvdb_items(const nb::object& data) {
+  const Held held(data);
+  return items_of(gvdb_or_raise(held).root(), kGvdbLevels);
+}
 
 // The value of the last key, each before it a table's. None where there's none.
-nb::object gvdb_find(const nb::bytes& bytes, const std::vector<std::string>& keys) {
-  GvdbTable table = gvdb_or_raise(bytes).root();
+nb::object gvdb_find(const nb::object& data, const std::vector<std::string>& keys) {
+  const Held held(data);
+  GvdbTable table = gvdb_or_raise(held).root();
   for (const std::string& key : keys) {
     const auto item = table.find(key);
     if (!item) return nb::none();
@@ -217,8 +242,9 @@ nb::dict message_of(const DBusMessage& message) {
 }
 
 // Messages one behind the other, how many bytes of them are good, and what is wrong with those behind.
-nb::tuple dbus_messages(const nb::bytes& bytes) {
-  std::string_view left = view_of(bytes);
+nb::tuple dbus_messages(const nb::object& data) {
+  const Held held(data);
+  std::string_view left = held.bytes();
   nb::list messages;
   std::string problem;
   while (!left.empty() && problem.empty()) {
@@ -235,7 +261,7 @@ nb::tuple dbus_messages(const nb::bytes& bytes) {
       problem = describe(why);
     }
   }
-  return nb::make_tuple(messages, bytes.size() - left.size(), problem);
+  return nb::make_tuple(messages, held.bytes().size() - left.size(), problem);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,17 +76,65 @@ def test_text_becomes_bytes_and_text_again(tare: Tare, tmp_path: Path) -> None:
 
 
 def test_messages_of_a_real_bus_are_listed(tare: Tare, tmp_path: Path) -> None:
+    talk(tmp_path, "--binary")
+    shown = tare("variant", "dump", tmp_path / "captured")
+    assert shown.returncode == 0
+    assert any("GetNameOwner ('org.freedesktop.DBus',)" in line for line in shown.stdout.splitlines())
+    messages = json.loads(tare("variant", "dump", tmp_path / "captured", "--json").stdout)
+    calls = [message for message in messages if message.get("member") == "GetNameOwner"]
+    assert [(call["type"], call["body"]) for call in calls] == [("method_call", ["org.freedesktop.DBus"])]
+
+
+def talk(folder: Path, monitor: str) -> None:
+    """Lets a client talk to a bus of its own; what `dbus-monitor` writes lies in `folder`/captured."""
     if shutil.which("dbus-run-session") is None:
         pytest.skip("no dbus-run-session: tools/bootstrap.sh test installs dbus")
     script = (
-        "dbus-monitor --binary > messages & sleep 1; "
+        f"dbus-monitor {monitor} > captured & sleep 1; "
         "dbus-send --session --print-reply --dest=org.freedesktop.DBus / org.freedesktop.DBus.GetNameOwner "
         "string:org.freedesktop.DBus; sleep 1; kill $!"
     )
-    subprocess.run(["dbus-run-session", "--", "sh", "-c", script], cwd=tmp_path, check=False, capture_output=True)
-    shown = tare("variant", "dump", tmp_path / "messages")
-    assert shown.returncode == 0
+    subprocess.run(["dbus-run-session", "--", "sh", "-c", script], cwd=folder, check=False, capture_output=True)
+
+
+def test_packet_captures_of_a_real_bus_are_listed(tare: Tare, tmp_path: Path) -> None:
+    talk(tmp_path, "--pcap")
+    capture = (tmp_path / "captured").read_bytes()
+    assert capture[:4] in (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4")
+    shown = tare("variant", "dump", tmp_path / "captured")
+    assert shown.returncode == 0, shown.stderr
     assert any("GetNameOwner ('org.freedesktop.DBus',)" in line for line in shown.stdout.splitlines())
-    messages = json.loads(tare("variant", "dump", tmp_path / "messages", "--json").stdout)
-    calls = [message for message in messages if message.get("member") == "GetNameOwner"]
-    assert [(call["type"], call["body"]) for call in calls] == [("method_call", ["org.freedesktop.DBus"])]
+    messages = json.loads(tare("variant", "dump", tmp_path / "captured", "--json").stdout)
+    (call,) = (message for message in messages if message.get("member") == "GetNameOwner")
+    replies = [message for message in messages if message.get("reply_serial") == call["serial"]]
+    assert ["org.freedesktop.DBus"] in [reply["body"] for reply in replies]
+
+
+def capture_of(*packets: bytes, link_type: int = 231, lost_bytes: int = 0) -> bytes:
+    """As in the format's description, big-endian."""
+    parts = [b"\xa1\xb2\xc3\xd4" + struct.pack(">HHiIII", 2, 4, 0, 0, 65535, link_type)]
+    parts += [struct.pack(">IIII", 0, 0, len(packet), len(packet) + lost_bytes) + packet for packet in packets]
+    return b"".join(parts)
+
+
+PING = b"l\1\0\1\0\0\0\0\7\0\0\0\x1d\0\0\0\1\1o\0\2\0\0\0/a\0\0\0\0\0\0\3\1s\0\4\0\0\0Ping\0\0\0\0"
+
+
+def test_captures_that_are_damaged_say_where(tare: Tare, tmp_path: Path) -> None:
+    file = tmp_path / "capture"
+
+    def dump(content: bytes) -> tuple[int, str, str]:
+        file.write_bytes(content)
+        done = tare("variant", "dump", file)
+        return done.returncode, done.stdout, done.stderr
+
+    assert dump(capture_of(PING, PING)) == (0, "method_call 7 /a Ping ()\n" * 2, "")
+    status, out, error = dump(capture_of(PING, b"l" + PING[:20], PING))
+    assert (status, out) == (3, "method_call 7 /a Ping ()\n" * 2)
+    assert "2 messages; packet 2: " in error
+    status, out, error = dump(capture_of(PING)[:-1])
+    assert status == 3
+    assert f"packet 1: the capture ends after {len(PING) - 1} of its {len(PING)} bytes" in error
+    assert "packet 1: its last 5 bytes weren't captured" in dump(capture_of(PING, lost_bytes=5))[2]
+    assert "link type 1; D-Bus has 231" in dump(capture_of(link_type=1))[2]
+    assert "the capture ends in its header" in dump(capture_of()[:10])[2]

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tare import packet_capture
 from tare.errors import CORRUPT, USAGE, TareError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+Data = bytes | mmap.mmap
+
 SYNOPSIS = "tare variant dump|get|convert FILE [KEY ...] [--type TYPE] [--from ...] [--to ...] [-o OUT] [--json]"
 HELP = (
     "Shows, searches and converts values in files. Found by their beginning: gvdb databases (dconf's, gschemas.compiled)\n"
-    "and D-Bus messages as `dbus-monitor --binary` writes them. Else --type says what the file's value is."
+    "and D-Bus messages as `dbus-monitor --binary` and `--pcap` write them. Else --type says what the file's value is."
 )
 EXAMPLES = """
 tare variant dump ~/.config/dconf/user
 tare variant get ~/.config/dconf/user /org/gnome/desktop/interface/clock-format
 tare variant get gschemas.compiled org.gnome.desktop.interface clock-format --json
 dbus-monitor --binary --session > bus.messages; tare variant dump bus.messages
+dbus-monitor --pcap --system > bus.pcap; tare variant dump bus.pcap --json
 tare variant dump commit.bin --type "(a{sv}aya(say)sstayay)" --from big
 tare variant convert settings.txt --from text --to little -o settings.bin
 """
@@ -58,28 +63,36 @@ def run(options: argparse.Namespace) -> int:
     return _dump(data, options)
 
 
-def _read(path: str) -> bytes:
+def _read(path: str) -> Data:
+    """A file is mapped: of one of gigabytes only what is looked at is read."""
     if path == "-":
         return sys.stdin.buffer.read()
     with open(path, "rb") as file:
-        return file.read()
+        try:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError):  # a pipe or a device; an empty file
+            return file.read()
 
 
-def _is_gvdb(data: bytes, options: argparse.Namespace) -> bool:
-    return options.type is None and options.source is None and data.startswith(_TO_GVDB)
+def _is_gvdb(data: Data, options: argparse.Namespace) -> bool:
+    return options.type is None and options.source is None and data[:8] in _TO_GVDB
 
 
-def _is_messages(data: bytes, options: argparse.Namespace) -> bool:
+def _is_messages(data: Data, options: argparse.Namespace) -> bool:
     return options.type is None and options.source is None and data[:1] in (b"l", b"B") and data[3:4] == b"\x01"
 
 
-def _as_gvariant(data: bytes, options: argparse.Namespace) -> tuple[str, bytes, bool]:
+def _is_capture(data: Data, options: argparse.Namespace) -> bool:
+    return options.type is None and options.source is None and packet_capture.is_capture(data[:4])
+
+
+def _as_gvariant(data: Data, options: argparse.Namespace) -> tuple[str, Data, bool]:
     """Type, bytes, and whether they are big-endian."""
     from tare import _core
 
     if options.source == "text":
         try:
-            text = data.decode()
+            text = data[:].decode()
         except UnicodeDecodeError as error:
             raise TareError(USAGE, f"{options.file}: no text: byte {error.start} isn't UTF-8") from None
         kind, value = _core.variant_parse(text, options.type or "", False)
@@ -102,7 +115,7 @@ def _json(value: Any) -> str:
     return dump(value)
 
 
-def _get(data: bytes, options: argparse.Namespace) -> int:
+def _get(data: Data, options: argparse.Namespace) -> int:
     from tare import _core
 
     if _is_gvdb(data, options):
@@ -119,7 +132,7 @@ def _get(data: bytes, options: argparse.Namespace) -> int:
     return 0
 
 
-def _convert(data: bytes, options: argparse.Namespace) -> int:
+def _convert(data: Data, options: argparse.Namespace) -> int:
     from tare import _core
 
     kind, value, is_big = _as_gvariant(data, options)
@@ -137,7 +150,7 @@ def _convert(data: bytes, options: argparse.Namespace) -> int:
     return 0
 
 
-def _dump(data: bytes, options: argparse.Namespace) -> int:
+def _dump(data: Data, options: argparse.Namespace) -> int:
     from tare import _core
 
     if _is_gvdb(data, options):
@@ -149,6 +162,8 @@ def _dump(data: bytes, options: argparse.Namespace) -> int:
         return 0
     if _is_messages(data, options):
         return _dump_messages(data, options)
+    if _is_capture(data, options):
+        return _dump_capture(data, options)
     kind, value, is_big = _as_gvariant(data, options)
     shown, is_normal = _core.variant_value(value, kind, is_big)
     _show(shown, options.json)
@@ -188,19 +203,45 @@ def _gvdb_plain(items: list[tuple[bytes, str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _dump_messages(data: bytes, options: argparse.Namespace) -> int:
+def _dump_messages(data: Data, options: argparse.Namespace) -> int:
     from tare import _core
 
     messages, good, problem = _core.dbus_messages(data)
+    _show_messages(messages, options)
+    # what dbus-monitor tells itself when its bus ends: no message of a bus, without a serial number
+    if problem and b"org.freedesktop.DBus.Local" not in data[good:]:
+        raise TareError(CORRUPT, f"{options.file}: {len(messages)} messages, then at byte {good}: {problem}")
+    return 0
+
+
+def _dump_capture(data: Data, options: argparse.Namespace) -> int:
+    from tare import _core
+
+    messages = []
+    problems = []
+    try:
+        for packet in packet_capture.packets(data):
+            found, _, problem = _core.dbus_messages(packet.bytes)
+            messages += found
+            if packet.lost_bytes:
+                problem = f"its last {packet.lost_bytes} bytes weren't captured"
+            if problem and b"org.freedesktop.DBus.Local" not in packet.bytes:
+                problems.append(f"packet {packet.number}: {problem}")
+    except packet_capture.CaptureError as error:
+        problems.append(str(error))
+    _show_messages(messages, options)
+    if problems:
+        more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
+        raise TareError(CORRUPT, f"{options.file}: {len(messages)} messages; {problems[0]}{more}")
+    return 0
+
+
+def _show_messages(messages: list[dict[str, Any]], options: argparse.Namespace) -> None:
     if options.json:
         print(_json([{name: value for name, value in message.items() if name != "text"} for message in messages]))
     else:
         for message in messages:
             print(_message_line(message))
-    # what dbus-monitor tells itself when its bus ends: no message of a bus, without a serial number
-    if problem and b"org.freedesktop.DBus.Local" not in data[good:]:
-        raise TareError(CORRUPT, f"{options.file}: {len(messages)} messages, then at byte {good}: {problem}")
-    return 0
 
 
 def _message_line(message: dict[str, Any]) -> str:
