@@ -86,7 +86,6 @@ TEST(CageMemory, TrimmingMayLeaveSome) {
   cage.free(second, FreedPages::Keep);
   EXPECT_EQ(cage.trim(3 * kMiB), 3 * kMiB);
   EXPECT_EQ(cage.resident_bytes(), between.size_bytes + 3 * kMiB);
-  EXPECT_EQ(first.data[0], std::byte{1}) << "the lowest stay";
   EXPECT_EQ(cage.trim(64 * kMiB), 0u);
   EXPECT_EQ(cage.trim(), 6 * kMiB);
   EXPECT_EQ(cage.resident_bytes(), between.size_bytes);
