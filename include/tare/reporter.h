@@ -46,6 +46,7 @@ struct tare_recorder_v1 {
   void (*pool_free)(uint64_t pool, uintptr_t block);
   void (*pool_reset)(uint64_t pool);
   void (*pool_destroy)(uint64_t pool);
+  void (*snapshot)(const char* name);
 };
 
 #if defined(__linux__) && defined(__GNUC__) && !defined(TARE_REPORTER_OFF)
@@ -54,7 +55,7 @@ static void* tare_dlsym_(void*, const char*) __attribute__((weakref("dlsym")));
 /* The recorder's functions; all null where there is none. */
 /* NOLINTBEGIN(modernize-use-nullptr): this is C */
 static __inline__ const struct tare_recorder_v1* tare_recorder_(void) {
-  static const struct tare_recorder_v1 none = {sizeof(struct tare_recorder_v1), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  static const struct tare_recorder_v1 none = {sizeof(struct tare_recorder_v1), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   static const struct tare_recorder_v1* found; /* null: not looked for yet */
   const struct tare_recorder_v1* recorder = __atomic_load_n(&found, __ATOMIC_ACQUIRE);
   if (__builtin_expect(recorder == 0, 0)) {
@@ -103,6 +104,15 @@ static __inline__ void tare_report_on_alloc(const void* block, const char* path)
 
 /* Begins a round: what tare_report() said before doesn't stand any more. */
 static __inline__ void tare_clear_reports(void) { TARE_RECORDER_DO_(clear_reports, ()); }
+
+/* Moments. The recorder's launcher looks at the heap now: what the live blocks hold and what points to them, and notes
+ * it under this name; the call returns when that is done (some ms for 10 MiB; after 2 s where the launcher doesn't
+ * answer). `tare check --series` takes such moments as checkpoints, `tare sql` has them in table `moments`. A name may
+ * be given again; null is the empty name. A recorder without launcher can't look, and does nothing. */
+static __inline__ void tare_snapshot(const char* name) {
+  (void)name;
+  TARE_RECORDER_DO_(snapshot, (name));
+}
 
 /* Pools. Code that takes memory in large pieces (by mmap or malloc) and hands it out itself says so, so that what it
  * hands out is recorded like the blocks of malloc, with stacks, and what it holds and doesn't hand out is seen. Sizes

@@ -77,7 +77,22 @@ def run(
     record_contents: bool,
     take_moments: bool,
     summarize: bool,
+    start_paused: bool,
+    snapshot_signal: int,  # number; 0: none
     progress: Callable[[int, int, int, int], None] | None,
+) -> Outcome: ...
+def attach(
+    pid: int,
+    *,
+    program: str,
+    output: str,
+    recorder_library: str,
+    sample_bytes: int,
+    record_free_stacks: bool,
+    record_contents: bool,
+    take_moments: bool,
+    summarize: bool,
+    seconds: float,  # 0: until it ends, or a signal comes
 ) -> Outcome: ...
 def open(path: str, at_ns: int | None, progress: Callable[[int, int], None]) -> Recording: ...
 def is_wrapper(function: str) -> bool: ...

@@ -89,6 +89,12 @@ class CoreSource:
         """Rows of a table."""
         return self._make(name).rows
 
+    def named_moments(self) -> dict[str, int]:
+        """When the moments were that somebody asked for by name; of a name that repeats, the last."""
+        moments = self._make_moment_tables()["moments"]
+        columns = (moments.values(column) for column in ("kind", "name", "time_ns"))
+        return {name: time_ns for kind, name, time_ns in zip(*columns, strict=True) if kind == "request" and name}
+
     def _make(self, name: str) -> _core.Table:
         if name in ("sites", "stack_sites"):
             self._make_sites()

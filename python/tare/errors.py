@@ -11,6 +11,7 @@ NOT_A_TRACE = "NotATrace"
 CORRUPT = "Corrupt"
 INTERNAL = "Internal"
 COMMAND_NOT_FOUND = "CommandNotFound"
+CANNOT_RECORD = "CannotRecord"
 
 
 class TareError(Exception):

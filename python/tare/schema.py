@@ -74,6 +74,7 @@ wait_status int as waitpid gives it; null where nobody waited
 peak_rss_bytes int greatest resident set; null where unknown
 spool_bytes int of it, what the recorder wrote its events to; null where unknown
 sample_bytes int mean bytes between samples; 0: every allocation is recorded
+asleep_ns int that long the recorder slept (tare run --start-paused, tare pause), all in all; null: never
 contents_recorded int 1: blocks were filled when allocated, and looked at when they ended (tare run --content)
 events int successful calls: allocations, frees and reallocs
 alloc_events int allocations without reallocs
@@ -83,7 +84,7 @@ map_events int changes of mappings (mmap, munmap, mremap, brk)
 impossible_events int events that contradict each other; anything but 0 is a bug in Tare
 dropped_events int events lost because the disk or the launcher was too slow
 unmatched_after_drops int events that fit nothing because what they refer to was dropped
-pre_existing_frees int frees of blocks older than the recording
+pre_existing_frees int frees of blocks older than the recording, or born while the recorder slept
 truncated_stacks int stacks deeper than what is kept
 unwind_failures int stacks that end before the outermost frame
 nested_events int events from a signal handler inside an allocation

@@ -101,7 +101,8 @@ nb::list values_of(const PyTable& held, const std::string& name) {
 core::LaunchOutcome run(
     std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
     bool wait_for_all, bool record_environment, bool record_free_stacks, bool record_contents, bool take_moments,
-    bool summarize, const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
+    bool summarize, bool start_paused, int snapshot_signal,
+    const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
   core::LaunchOptions options;
   options.command = std::move(command);
   options.output = std::move(output);
@@ -113,6 +114,8 @@ core::LaunchOutcome run(
   options.contents = record_contents ? core::RecordContents::Yes : core::RecordContents::No;
   options.moments = take_moments ? core::TakeMoments::PeaksAndExit : core::TakeMoments::OnRequest;
   options.summarize = summarize ? core::Summarize::WhileRecording : core::Summarize::No;
+  options.asleep = start_paused ? core::StartAsleep::Yes : core::StartAsleep::No;
+  options.snapshot_signal = snapshot_signal;
   core::ProgressCallback report;
   if (progress) {
     report = [&progress](const core::LaunchProgress& now) {
@@ -123,6 +126,27 @@ core::LaunchOutcome run(
   auto outcome = [&] {
     nb::gil_scoped_release released;
     return core::launch(options, report);
+  }();
+  return value_or_raise(std::move(outcome));
+}
+
+core::LaunchOutcome attach(int pid, std::string program, std::string output, std::string recorder_library,
+                           std::uint64_t sample_bytes, bool record_free_stacks, bool record_contents, bool take_moments,
+                           bool summarize, double seconds) {
+  core::AttachOptions options;
+  options.pid = pid;
+  options.program = std::move(program);
+  options.for_ns = static_cast<std::uint64_t>(seconds * 1e9);
+  options.launch.output = std::move(output);
+  options.launch.recorder_library = std::move(recorder_library);
+  options.launch.sample_bytes = sample_bytes;
+  options.launch.free_stacks = record_free_stacks ? core::RecordFreeStacks::Yes : core::RecordFreeStacks::No;
+  options.launch.contents = record_contents ? core::RecordContents::Yes : core::RecordContents::No;
+  options.launch.moments = take_moments ? core::TakeMoments::PeaksAndExit : core::TakeMoments::OnRequest;
+  options.launch.summarize = summarize ? core::Summarize::WhileRecording : core::Summarize::No;
+  auto outcome = [&] {
+    nb::gil_scoped_release released;
+    return core::attach(options);
   }();
   return value_or_raise(std::move(outcome));
 }
@@ -164,7 +188,10 @@ void bind_launch(nb::module_& module) {
   module.def("run", run, nb::arg("command"), nb::kw_only(), nb::arg("output"), nb::arg("recorder_library"),
              nb::arg("sample_bytes"), nb::arg("wait_for_all"), nb::arg("record_environment"),
              nb::arg("record_free_stacks"), nb::arg("record_contents"), nb::arg("take_moments"), nb::arg("summarize"),
-             nb::arg("progress").none());
+             nb::arg("start_paused"), nb::arg("snapshot_signal"), nb::arg("progress").none());
+  module.def("attach", attach, nb::arg("pid"), nb::kw_only(), nb::arg("program"), nb::arg("output"),
+             nb::arg("recorder_library"), nb::arg("sample_bytes"), nb::arg("record_free_stacks"),
+             nb::arg("record_contents"), nb::arg("take_moments"), nb::arg("summarize"), nb::arg("seconds"));
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ std::uint64_t mark_of_present(std::uint64_t start, std::uint64_t end) {
 }  // namespace
 
 bool Contents::prepare() {
+  if (leaves_ != nullptr) return true;
   leaves_ = static_cast<std::atomic<Word*>*>(map_zeros(ContentTable::kBytes));
   return leaves_ != nullptr;
 }

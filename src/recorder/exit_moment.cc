@@ -1,4 +1,4 @@
-// Asking the launcher to look at the heap before the process exits.
+// Asking the launcher to look at the heap: before the process exits, or when the program says so.
 #include "recorder/recorder.h"
 #include "recorder/stamp.h"
 #include "recorder/syscall.h"
@@ -16,15 +16,40 @@ constexpr std::int64_t kLifeCheckNs = 100'000'000;
 
 }  // namespace
 
+bool Recorder::can_ask_for_moment() const {
+  if (!alive() || detached() || !launched_ || !launcher_.connected()) return false;
+  if (static_cast<std::uint32_t>(sys::getpid()) != process_id_) return false;  // the child of a vfork
+  const std::uint32_t flags = spool_->header()->flags.load(std::memory_order_relaxed);
+  return (flags & (trace::kSpoolOrphaned | trace::kSpoolUnheard)) == 0;
+}
+
 void Recorder::ask_for_exit_moment() {
-  if (!alive() || !launched_ || !launcher_.wants_exit_moments()) return;
-  if (static_cast<std::uint32_t>(sys::getpid()) != process_id_) return;  // the child of a vfork leaves, not we
+  if (!alive() || !launcher_.wants_exit_moments() || !can_ask_for_moment()) return;
   if (asked_for_exit_.exchange(true, std::memory_order_relaxed)) return;
+  ask_for_moment(trace::MomentKind::Exit, {0, 0});
+}
+
+void Recorder::ask_for_named_moment(trace::StringRef name) {
+  if (can_ask_for_moment()) ask_for_moment(trace::MomentKind::Request, name);
+}
+
+// One thread at a time: who finds another waiting waits behind it, as long as the launcher may take to begin.
+void Recorder::ask_for_moment(trace::MomentKind kind, trace::StringRef name) {
+  constexpr std::int64_t kPauseNs = 1'000'000;
+  const std::uint64_t begin_to_ask = monotonic_ns();
+  while (asking_.exchange(true, std::memory_order_acquire)) {
+    if (monotonic_ns() - begin_to_ask > kLongestAnswerNs) return;
+    sys::sleep_ns(kPauseNs);
+  }
+  wait_for_moment(kind, name);
+  asking_.store(false, std::memory_order_release);
+}
+
+void Recorder::wait_for_moment(trace::MomentKind kind, trace::StringRef name) {
   trace::SpoolHeader& header = *spool_->header();
-  const std::uint32_t flags = header.flags.load(std::memory_order_relaxed);
-  if ((flags & (trace::kSpoolOrphaned | trace::kSpoolUnheard)) != 0) return;
   if (Thread* thread = this_thread; thread != nullptr) thread->newest_block = 0;  // no pointer of the program's
-  header.moment_kind.store(static_cast<std::uint32_t>(trace::MomentKind::Exit), std::memory_order_relaxed);
+  header.moment_kind.store(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
+  header.moment_name = name;
   const std::uint32_t asked = header.moment_asked.fetch_add(1, std::memory_order_acq_rel) + 1;
   launcher_.wake();
   const std::uint64_t begin = monotonic_ns();

@@ -28,6 +28,7 @@ bool Recorder::become_child() {
   lock_.reset();
   dropping_.store(false, std::memory_order_relaxed);
   asked_for_exit_.store(false, std::memory_order_relaxed);
+  asking_.store(false, std::memory_order_relaxed);
   for (Thread* thread = threads_; thread != nullptr; thread = thread->next) thread->alive = false;
   parent_spool_ = spool_;
   spool_ = spool_ == &spools_[0] ? &spools_[1] : &spools_[0];

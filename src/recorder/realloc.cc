@@ -129,6 +129,33 @@ void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old,
   return block;
 }
 
+// The block ends, if it was known; what it becomes isn't recorded.
+void* paused_realloc(Entry entry, const StartState& start, void* old, std::size_t bytes) {
+  const std::uint64_t address = word(old);
+  Thread* thread = this_thread;
+  if (recorder.sampling() && !sampler.sampled.remove(address)) return real.realloc(old, bytes);
+  const trace::FreeApi api = bytes == 0 ? trace::FreeApi::ReallocToZero : trace::FreeApi::ReallocUnsampled;
+  if (entry == Entry::Nested) {
+    void* block = real.realloc(old, bytes);
+    if (block != nullptr || bytes == 0) queue_free(thread, address, api);
+    return block;
+  }
+  enter(thread, start);
+  ContentsAround contents(thread, address);
+  if (recorder.sampling()) write_seen(thread);
+  const ReallocBegin begin = begin_realloc(thread, start);
+  void* block = real.realloc(old, bytes);
+  if (block != nullptr || bytes == 0) {
+    write_realloc_free(thread, begin, address, api);
+  } else {
+    if (recorder.sampling()) sampler.sampled.insert(address);
+    contents.stay();
+    give_up_realloc(thread, begin);
+  }
+  leave(thread);
+  return block;
+}
+
 }  // namespace
 
 void* record_realloc(const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
@@ -138,6 +165,7 @@ void* record_realloc(const StartState& start, void* old, std::size_t bytes, trac
     const Entry entry = settle(start);
     thread = this_thread;
     if (entry == Entry::Ignored) return real.realloc(old, bytes);
+    if (recorder.paused()) return paused_realloc(entry, start, old, bytes);
     if (recorder.sampling()) {
       if (!sampler.sampled.remove(word(old))) return unsampled_realloc(entry, start, old, bytes, api);
       if (entry == Entry::Nested) return nested_sampled_realloc(thread, start, old, bytes, api);

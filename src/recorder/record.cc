@@ -43,7 +43,7 @@ Entry settle_dead() {
 }  // namespace
 
 Entry settle(const StartState& start) {
-  if (recorder.off()) return Entry::Ignored;
+  if (recorder.off() || recorder.sleeps() || recorder.detached()) return Entry::Ignored;
   if (!recorder.alive() && settle_dead() == Entry::Ignored) return Entry::Ignored;
   Thread* thread = this_thread;
   if (thread == nullptr) {
@@ -97,8 +97,9 @@ void record_decided(Entry entry, const StartState& start, const Block& block) {
 }
 
 void record_alloc_slowly(StartState start, Block block) {
+  if (recorder.paused()) return;
   const Entry entry = settle(start);
-  if (entry == Entry::Ignored) return;
+  if (entry == Entry::Ignored || recorder.paused()) return;  // a paused parent's child has only just found out
   if (!recorder.sampling()) {
     if (recorder.contents()) contents_of_blocks.born(block);
     return record_decided(entry, start, block);

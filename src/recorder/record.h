@@ -230,6 +230,7 @@ void record_mapping(const StartState& start, const Mapping& mapping);
 TARE_INLINE void record_alloc(const StartState& start, const Block& block) {
   Thread* thread = this_thread;
   if (TARE_UNLIKELY(!is_ready(thread))) {
+    if (recorder.sleeps()) return;
     if (!passes_unsampled(block.usable)) record_alloc_slowly(start, block);
     return;
   }
@@ -241,6 +242,7 @@ TARE_INLINE void record_alloc(const StartState& start, const Block& block) {
 TARE_INLINE void record_free(const StartState& start, std::uint64_t address, trace::FreeApi api) {
   Thread* thread = this_thread;
   if (TARE_UNLIKELY(!is_ready(thread))) {
+    if (recorder.sleeps()) return;
     if (!ends_unsampled(address)) record_free_slowly(start, address, api);
     return;
   }

@@ -78,6 +78,8 @@ void Recorder::read_environment(char** environment) {
   const char* contents = variable(environment, trace::kEnvContents);
   contents_ = contents != nullptr && std::strcmp(contents, "1") == 0;
   const char* record_environment = variable(environment, trace::kEnvRecordEnv);
+  const char* start_paused = variable(environment, trace::kEnvStartPaused);
+  start_paused_ = start_paused != nullptr && std::strcmp(start_paused, "1") == 0;
   record_environment_ = record_environment != nullptr && std::strcmp(record_environment, "1") == 0;
   launched_bytes_ = number(variable(environment, trace::kEnvSpoolBytes));
   if (launched_bytes_ == 0) launched_bytes_ = trace::kDefaultLaunchedChunks * trace::kChunkBytes;
@@ -148,7 +150,14 @@ void Recorder::fill_header(const ForkOrigin* origin) {
   if (sample_bytes_ != 0) flags |= trace::kSpoolSampled;
   if (free_stacks_) flags |= trace::kSpoolFreeStacks;
   if (contents_) flags |= trace::kSpoolContents;
+  if (bypassed_) flags |= trace::kSpoolBypassed;
+  if (slept_) flags |= trace::kSpoolSlept;
+  if (asleep_since_ns_ != 0) {
+    header.asleep_ns.store(monotonic_ns() - asleep_since_ns_, std::memory_order_relaxed);
+    asleep_since_ns_ = 0;
+  }
   if (origin != nullptr) {
+    flags |= parent_spool_->header()->flags.load(std::memory_order_relaxed) & trace::kSpoolSlept;
     flags |= trace::kSpoolForked;
     header.fork_parent_image = origin->parent_image;
     header.fork_parent_pid = origin->parent_pid;
@@ -163,7 +172,10 @@ void Recorder::fill_header(const ForkOrigin* origin) {
 
 void Recorder::start(char** environment) {
   Phase waiting = Phase::Waiting;
-  if (!phase_.compare_exchange_strong(waiting, Phase::Starting, std::memory_order_acq_rel)) return;
+  if (!phase_.compare_exchange_strong(waiting, Phase::Starting, std::memory_order_acq_rel)) {
+    if (waiting == Phase::Asleep) wake_up();
+    return;
+  }
   if (environment == nullptr || !resolve_real_functions()) {
     phase_.store(Phase::Waiting, std::memory_order_release);
     return;
@@ -172,6 +184,7 @@ void Recorder::start(char** environment) {
   choose_clock();
   remember_standard_error();
   read_environment(environment);
+  if (wants_to_sleep()) return fall_asleep();
   phase_.store(make_spool(nullptr) ? Phase::Recording : Phase::Off, std::memory_order_release);
 }
 
@@ -206,16 +219,28 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     complain(directory_, error);
     return false;
   }
-  if (!has_key_) {
-    pthread_key_t key;
-    // A key of the first 32 has its slot in the thread itself; setting a later one would allocate.
-    has_key_ = pthread_key_create(&key, &Recorder::on_thread_exit) == 0 && key < 32;
-    key_ = key;
+  make_exit_key();
+  std::uint32_t alive = sampling() ? kAliveSampling : contents() ? kAliveContents : kAlive;
+  const trace::RecorderWish wish = rendezvous.wish.load(std::memory_order_acquire);  // a paused parent's
+  if (wish == trace::RecorderWish::Asleep) {
+    alive |= trace::kPausedBit;
+    spool_->header()->asleep_since_ns.store(monotonic_ns(), std::memory_order_relaxed);
   }
-  *wiped_page_ = sampling() ? kAliveSampling : contents() ? kAliveContents : kAlive;
+  if (wish == trace::RecorderWish::Detached) alive |= trace::kPausedBit | trace::kDetachedBit;
+  *wiped_page_ = alive;
   alive_ = wiped_page_;
+  rendezvous.alive_word = reinterpret_cast<std::uint64_t>(wiped_page_);
+  rendezvous.state.store(trace::RecorderState::Recording, std::memory_order_release);
   launcher_.wake();
   return true;
+}
+
+void Recorder::make_exit_key() {
+  if (has_key_) return;
+  pthread_key_t key;
+  // A key of the first 32 has its slot in the thread itself; setting a later one would allocate.
+  has_key_ = pthread_key_create(&key, &Recorder::on_thread_exit) == 0 && key < 32;
+  key_ = key;
 }
 
 Errno Recorder::fill_spool(const ForkOrigin* origin) {
@@ -254,6 +279,7 @@ void Recorder::take_back_exec() {
 }
 
 void Recorder::flag_bypassed() {
+  bypassed_ = true;
   if (alive()) spool_->header()->flags.fetch_or(trace::kSpoolBypassed, std::memory_order_release);
 }
 

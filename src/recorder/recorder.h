@@ -11,11 +11,14 @@
 #include "recorder/notice.h"
 #include "recorder/spool.h"
 #include "recorder/thread.h"
+#include "trace/moment_kind.h"
+#include "trace/rendezvous.h"
 
 namespace tare::recorder {
 
 enum class Phase : std::uint32_t {
   Waiting,   // nothing happened yet
+  Asleep,    // no spool is wanted yet: see trace/rendezvous.h
   Starting,  // the spool is being made: calls meanwhile go unrecorded
   Recording,
   Off,  // no spool could be made: the program runs unrecorded
@@ -30,6 +33,8 @@ struct ForkOrigin {
   std::uint64_t stamp;
 };
 
+extern trace::Rendezvous rendezvous;
+
 class Recorder {
  public:
   // True once recording in this very process: false in a forked child until it has its own spool, for its copy of the
@@ -39,6 +44,15 @@ class Recorder {
   TARE_INLINE bool alive_and_exact() const { return *alive_ == kAlive; }
   TARE_INLINE bool alive_and_sampling() const { return *alive_ == kAliveSampling; }
   bool off() const { return phase_.load(std::memory_order_relaxed) == Phase::Off; }
+  // Asleep since the process began, and nobody wants a recording yet.
+  bool sleeps() const {
+    return phase_.load(std::memory_order_relaxed) == Phase::Asleep &&
+           rendezvous.wish.load(std::memory_order_acquire) != trace::RecorderWish::Awake;
+  }
+  // Paused: new blocks aren't recorded, the ends of those that are known go on being so.
+  bool paused() const { return (*alive_ & trace::kPausedBit) != 0; }
+  // Paused, and nobody reads the spool any more.
+  bool detached() const { return (*alive_ & trace::kDetachedBit) != 0; }
   bool sampling() const { return sample_bytes_ != 0; }
   bool free_stacks() const { return free_stacks_; }
   // Blocks are filled, and looked at when they end. Never on the fast path, which is for plain recording.
@@ -69,6 +83,8 @@ class Recorder {
   // The process is about to exit: where the launcher wants it, waits until it has looked at the heap. Once a process,
   // and a bounded time: a launcher that is dead, stopped or busy elsewhere holds up no exit.
   void ask_for_exit_moment();
+  // The program wants a look at its heap now, under that name: waits for it as long as before an exit.
+  void ask_for_named_moment(trace::StringRef name);
   // At the process's end: says so in the spool. Events that other libraries' destructors make still follow.
   void end();
 
@@ -100,6 +116,13 @@ class Recorder {
   static constexpr std::uint32_t kAliveSampling = 2;
   static constexpr std::uint32_t kAliveContents = 3;
 
+  bool wants_to_sleep();
+  void fall_asleep();
+  void wake_up();
+  void make_exit_key();
+  bool can_ask_for_moment() const;
+  void ask_for_moment(trace::MomentKind kind, trace::StringRef name);
+  void wait_for_moment(trace::MomentKind kind, trace::StringRef name);
   bool make_spool(const ForkOrigin* origin);
   Errno fill_spool(const ForkOrigin* origin);
   Errno take_over_parent();
@@ -127,9 +150,15 @@ class Recorder {
   bool free_stacks_ = false;
   bool contents_ = false;
   bool record_environment_ = false;
+  bool contents_when_awake_ = false;
+  bool start_paused_ = false;
+  bool slept_ = false;
+  bool bypassed_ = false;
+  std::uint64_t asleep_since_ns_ = 0;  // until there's a spool to say it in
   bool launched_ = false;
   bool said_full_ = false;
   std::atomic<bool> asked_for_exit_{false};
+  std::atomic<bool> asking_{false};    // a thread waits for a moment
   std::atomic<bool> dropping_{false};  // the last search for a chunk failed: others don't wait again
   std::uint32_t key_ = 0;              // pthread key for thread exit
   bool has_key_ = false;

@@ -103,6 +103,13 @@ void record_clear_reports(const StartState& start) {
   leave(thread);
 }
 
+void record_snapshot(const StartState& start, const char* name) {
+  if (ready_thread(start) == nullptr) return;
+  trace::StringRef place{0, 0};
+  if (!find_name(name, place)) place = {0, 0};
+  recorder.ask_for_named_moment(place);
+}
+
 std::uint64_t record_pool_create(const StartState& start, const char* name) {
   Thread* thread = ready_thread(start);
   if (thread == nullptr) return 0;

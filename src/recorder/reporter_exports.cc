@@ -35,6 +35,8 @@ void pool_reset(std::uint64_t pool) { record_pool_note(TARE_HERE, pool, trace::O
 
 void pool_destroy(std::uint64_t pool) { record_pool_destroy(TARE_HERE, pool); }
 
+void snapshot(const char* name) { record_snapshot(TARE_HERE, name == nullptr ? "" : name); }
+
 }  // namespace
 }  // namespace tare::recorder
 
@@ -47,6 +49,6 @@ const struct tare_recorder_v1 tare_recorder_v1 = {
     tare::recorder::pool_create,     tare::recorder::pool_grow,
     tare::recorder::pool_shrink,     tare::recorder::pool_alloc,
     tare::recorder::pool_free,       tare::recorder::pool_reset,
-    tare::recorder::pool_destroy,
+    tare::recorder::pool_destroy,    tare::recorder::snapshot,
 };
 }

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "trace/ids.h"
+#include "trace/moment_kind.h"
 
 namespace tare::trace {
-
-enum class MomentKind : std::uint8_t { Exit = 1, Peak = 2, Request = 3 };
 
 enum class BlockContent : std::uint8_t {
   Unread = 0,

@@ -44,6 +44,7 @@ enum class Field : std::uint64_t {
   SpoolBytes = 36,
   ReplacedByExec = 37,
   LauncherDied = 38,
+  AsleepNs = 39,
 };
 
 class FieldWriter {
@@ -110,6 +111,7 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   if (info.spool_bytes != 0) fields.number(Field::SpoolBytes, info.spool_bytes);
   if (info.replaced_by_exec) fields.number(Field::ReplacedByExec, 1);
   if (info.launcher_died) fields.number(Field::LauncherDied, 1);
+  if (info.asleep_ns) fields.number(Field::AsleepNs, *info.asleep_ns);
 }
 
 bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record) {
@@ -239,6 +241,9 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
         break;
       case Field::SpoolBytes:
         info.spool_bytes = number();
+        break;
+      case Field::AsleepNs:
+        info.asleep_ns = number();
         break;
     }
   }

@@ -36,7 +36,10 @@ struct ProcessInfo {
   std::uint64_t sample_bytes = 0;  // 0: every allocation recorded
   bool free_stacks = false;
   bool contents_recorded = false;  // blocks were filled when allocated, and looked at when they ended
-  bool malloc_bypassed = false;    // the program brought a malloc of its own: little or nothing could be recorded
+  // Set where the recorder slept at times, altogether so long: blocks born meanwhile aren't known, and of such known
+  // only that they ended.
+  std::optional<std::uint64_t> asleep_ns;
+  bool malloc_bypassed = false;  // the program brought a malloc of its own: little or nothing could be recorded
   std::optional<ForkOrigin> fork;
   // known when the recording ended; otherwise as far as seen
   bool ended_in_order = false;     // the recorder's destructor ran (false: killed, _exit, exec, or still running)

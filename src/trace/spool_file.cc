@@ -164,6 +164,7 @@ Result<ProcessInfo> SpoolFile::process() const {
   info.free_stacks = (flags & kSpoolFreeStacks) != 0;
   info.contents_recorded = (flags & kSpoolContents) != 0;
   info.malloc_bypassed = (flags & kSpoolBypassed) != 0;
+  if ((flags & kSpoolSlept) != 0) info.asleep_ns = header->asleep_ns.load();
   if ((flags & kSpoolForked) != 0) {
     info.fork = ForkOrigin{header->fork_parent_pid,    header->fork_parent_image, header->fork_thread,
                            header->fork_thread_events, header->fork_stamp,        {}};

@@ -40,14 +40,19 @@ inline constexpr char kEnvSampleSeed[] = "TARE_SAMPLE_SEED";    // for repeatabl
 inline constexpr char kEnvRecordEnv[] = "TARE_RECORD_ENV";      // "1": keep the environment in the trace
 inline constexpr char kEnvFreeStacks[] = "TARE_FREE_STACKS";    // "1": frees carry stacks too
 inline constexpr char kEnvContents[] = "TARE_CONTENT";          // "1": blocks are filled, and looked at when they end
+inline constexpr char kEnvStartPaused[] = "TARE_START_PAUSED";  // "1": nothing is recorded until somebody asks for it
 
 // Names inside the spool directory. A spool appears under its final name, complete with header, by rename.
 //   PID.N.spool    N counts the process images of one pid (exec): 0, 1, ...
 //   control        LauncherControl, made by the launcher before the program starts
 //   PID.NS.unrecorded  a symbolic link to "PROGRAM\nREASON": a process that isn't recorded; the launcher takes it away
+//   PID.NS.request     a symbolic link to "VERB PID NAME": what a user asks of the launcher (request_desk.h)
+//   PID.NS.answer      a symbolic link to "ok TEXT" or "no TEXT": the launcher's answer, for the asker to take away
 inline constexpr char kControlName[] = "control";
 inline constexpr char kSpoolSuffix[] = ".spool";
 inline constexpr char kNoticeSuffix[] = ".unrecorded";
+inline constexpr char kRequestSuffix[] = ".request";
+inline constexpr char kAnswerSuffix[] = ".answer";
 
 // Shared by the launcher and every recorded process. The launcher holds a POSIX write lock (fcntl F_SETLK) on the whole
 // file while it lives; F_GETLK that finds none means it died, even if it is a zombie.
@@ -61,6 +66,9 @@ struct LauncherControl {
   std::atomic<std::uint32_t> wake_chunks;       // [l] full chunks a process lets gather before it wakes the launcher
   std::atomic<std::uint32_t> exit_moments;      // [l] 1: a process asks for a moment before it exits, and waits for it
   std::atomic<std::uint32_t> unrecorded;  // [r] processes that can't reach the directory any more, not even by a link
+  std::atomic<std::uint32_t>
+      all_awake;  // [l] 1: processes that start from now on don't sleep, whatever kEnvStartPaused
+  std::atomic<std::uint32_t> requested;  // set by who left a request in the directory; see request_desk.h
 };
 
 enum class AllocatorKind : std::uint32_t { Unknown = 0, Glibc = 1, Jemalloc = 2, Mimalloc = 3, Tcmalloc = 4, Musl = 5 };
@@ -77,6 +85,7 @@ enum SpoolFlags : std::uint32_t {
   kSpoolContents = 512,   // blocks are filled
   kSpoolBypassed = 128,   // the program has a malloc of its own in front of the recorder's: little is recorded
   kSpoolReplaced = 1024,  // this image is about to be replaced by exec; taken back where that fails
+  kSpoolSlept = 2048,     // there are blocks that were born while the recorder slept
 };
 
 struct StringRef {  // bytes [offset, offset + length) of the string pool; not terminated
@@ -134,6 +143,11 @@ struct SpoolHeader {
   std::atomic<std::uint32_t> moment_kind;               // [r] a MomentKind
   std::atomic<std::uint32_t> moment_begun;              // [l] the serial under way: worth waiting longer for
   std::atomic<std::uint32_t> moment_done;               // [l] the serial answered; FUTEX_WAKE
+  StringRef moment_name;                                // [r] of the moment asked for; empty: none
+  // How long the recorder slept, all in all, and since when (CLOCK_MONOTONIC) it does. By who changes it: the recorder
+  // itself before it makes its spool, the launcher later.
+  std::atomic<std::uint64_t> asleep_ns;
+  std::atomic<std::uint64_t> asleep_since_ns;  // 0: it's awake
 };
 
 struct ModuleEntry {

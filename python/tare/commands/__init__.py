@@ -5,6 +5,10 @@ from __future__ import annotations
 # name -> what it does, in a line; in the order in which a newcomer meets them
 VERBS = {
     "run": "record a program and say where its heap's tare is",
+    "attach": "record a running program whose recorder sleeps",
+    "pause": "stop recording a running program's new blocks",
+    "resume": "record them again, or wake a recorder that sleeps",
+    "snapshot": "look into a running program's live blocks now",
     "report": "explain a recording: balance, findings, records by site",
     "tree": "the heap by the paths that the program reported, and what it didn't",
     "counts": "which sizes are asked for, how often, and what the allocator makes of them",

@@ -9,7 +9,7 @@ from tare.errors import IO, USAGE, TareError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tare.budget import Budget
     from tare.recording import Recording
@@ -86,21 +86,35 @@ def _open(files: Sequence[str]) -> list[Recording]:
 
 
 def _add_to_series(options: argparse.Namespace, recordings: Sequence[Recording], budget: Budget) -> None:
+    from tare import budget as budgets
     from tare import series
+    from tare.core_source import CoreSource
 
+    named = [CoreSource(file).named_moments() for file in options.files]
+    wanted = list(budget.checkpoints)
+    if budget.checkpoints is budgets.NO_BUDGET.checkpoints:  # none are chosen: all that every recording has
+        wanted[:0] = [name for name in named[0] if all(name in each for each in named) and name not in wanted]
     checkpoints = {
-        name: min(_at(file, each, name) for file, each in zip(options.files, recordings, strict=True))
-        for name in budget.checkpoints
+        name: min(
+            _at(file, each, name, moments) for file, each, moments in zip(options.files, recordings, named, strict=True)
+        )
+        for name in wanted
     }
     label = options.label or recordings[0].process["program"]
     series.append(options.series, series.Entry(label, checkpoints))
 
 
-def _at(file: str, recording: Recording, checkpoint: str) -> float:
-    """Gross bytes at a checkpoint: peak, end, or a time."""
-    if checkpoint in ("peak", "end"):
+def _at(file: str, recording: Recording, checkpoint: str, named: Mapping[str, int]) -> float:
+    """Gross bytes at a checkpoint: a named moment, peak, end, or a time."""
+    if checkpoint in ("peak", "end") and checkpoint not in named:
         return recording.moments[checkpoint].gross_bytes
     from tare.core_source import CoreSource
     from tare.reports.records import parse_time
 
-    return float(CoreSource(file, at_ns=parse_time(checkpoint)).process()["at_gross_bytes"])
+    try:
+        at_ns = named[checkpoint] if checkpoint in named else parse_time(checkpoint)
+    except TareError:
+        raise TareError(
+            USAGE, f"check: {file} has no checkpoint '{checkpoint}': it's neither a moment's name, peak, end nor a time"
+        ) from None
+    return float(CoreSource(file, at_ns=at_ns).process()["at_gross_bytes"])

@@ -160,6 +160,8 @@ def malloc_calls(command: list[str]) -> int | None:
                 record_contents=False,
                 take_moments=False,
                 summarize=True,
+                start_paused=False,
+                snapshot_signal=0,
                 progress=None,
             )
         except TareError:

@@ -24,6 +24,7 @@ tare run -o app.tare -- python3 script.py
 tare run --sample 512K -- ./server        long runs: one allocation in 512 KiB, figures scaled
 tare run --content -- ./app               look into blocks, too: what of them is never written
 tare run -q -o app.tare -- make -j4       record a build, no summary
+tare run --start-paused -- ./server       asleep until `tare resume PID`
 """
 
 
@@ -46,6 +47,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--snapshots", action="store_true", help="look into live blocks near the peak and at the exit (short stops)"
     )
+    parser.add_argument(
+        "--start-paused", action="store_true", help="record nothing until `tare resume PID` (or `tare attach PID`)"
+    )
+    parser.add_argument(
+        "--snapshot-signal",
+        metavar="SIGNAL",
+        default="",
+        help="sent to `tare run`: look into CMD's live blocks then (USR1, USR2), as moments signal-1, signal-2, ...",
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary")
     parser.add_argument("command", nargs="...", metavar="CMD", help="the program and its arguments")
 
@@ -61,14 +71,14 @@ def run(options: argparse.Namespace) -> int:
         error.status = 127 if error.kind == COMMAND_NOT_FOUND else 125
         raise
     try:
-        _tell(outcome, with_summary=not options.quiet)
+        tell(outcome, with_summary=not options.quiet)
     except OSError:
         # stderr is full or nobody reads it. The program's status still counts, and Python's flush at exit must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return end_like(outcome.wait_status)
 
 
-def _tell(outcome: _core.Outcome, *, with_summary: bool) -> None:
+def tell(outcome: _core.Outcome, *, with_summary: bool) -> None:
     for warning in outcome.warnings[:_MOST_WARNINGS]:
         print(f"tare: {warning}", file=sys.stderr)
     if len(outcome.warnings) > _MOST_WARNINGS:
@@ -94,8 +104,20 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
         record_contents=options.content,
         take_moments=options.content or options.snapshots,
         summarize=not options.quiet,
+        start_paused=options.start_paused,
+        snapshot_signal=_signal_number(options.snapshot_signal),
         progress=None,
     )
+
+
+def _signal_number(name: str) -> int:
+    import signal
+
+    if not name:
+        return 0
+    if (wanted := name.upper().removeprefix("SIG")) not in ("USR1", "USR2"):
+        raise TareError(USAGE, f"run: --snapshot-signal takes USR1 or USR2, not '{name}'")
+    return int(signal.Signals[f"SIG{wanted}"])
 
 
 def recorder_library() -> str:

@@ -40,6 +40,10 @@ def caveats(recording: Recording) -> list[str]:
         lines.append("another program took this process over by exec; what it did is in a trace of its own")
     if process["launcher_died"]:
         lines.append("tare run was killed; what the program did once its buffers were full isn't recorded")
+    if process["asleep_ns"] is not None:
+        lines.append(
+            f"the recorder slept for {duration(process['asleep_ns'])}: blocks born meanwhile aren't in the figures"
+        )
     if process["contents_recorded"]:
         lines.append("contents recorded: blocks were filled, so pages and time are more than the program's own")
     if process["impossible_events"]:

@@ -42,6 +42,32 @@ void ImageRecording::answer_moment() {
   ::syscall(SYS_futex, &header.moment_done, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+MomentKind ImageRecording::asked_kind() const {
+  return spool_->header().moment_kind.load(std::memory_order_acquire) == static_cast<std::uint32_t>(MomentKind::Request)
+             ? MomentKind::Request
+             : MomentKind::Exit;
+}
+
+std::string ImageRecording::asked_name() const {
+  return asked_kind() == MomentKind::Exit ? std::string() : spool_->file().string_at(spool_->header().moment_name);
+}
+
+void ImageRecording::falls_asleep() {
+  if (!record_.info.asleep_ns) record_.info.asleep_ns = 0;
+  if (!spool_) return;
+  SpoolHeader& header = spool_->header();
+  header.flags.fetch_or(kSpoolSlept, std::memory_order_release);
+  if (header.asleep_since_ns.load() == 0) header.asleep_since_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+void ImageRecording::wakes_up() {
+  if (!spool_) return;
+  SpoolHeader& header = spool_->header();
+  if (const std::uint64_t since = header.asleep_since_ns.exchange(0); since != 0) {
+    header.asleep_ns.fetch_add(clock_ns(CLOCK_MONOTONIC) - since);
+  }
+}
+
 bool ImageRecording::peak_is_due() const {
   if (!replay_ || !spool_ || failure_ || !moments_.wanted()) return false;
   const std::uint64_t run_ns = clock_ns(CLOCK_MONOTONIC) - clock_pairs_.front().monotonic_ns;
@@ -50,7 +76,7 @@ bool ImageRecording::peak_is_due() const {
 
 // A thread inside a hook may have an event begun that isn't written: the block of a realloc may be gone already, and no
 // later event of any thread may be merged before it. So threads run on one by one until none is inside.
-Status ImageRecording::drain_frozen(FrozenProcess& process) {
+Status ImageRecording::run_out_of_hooks(FrozenProcess& process) {
   for (int tries = 0; tries < kMostRunOns; ++tries) {
     while (drain(DrainDepth::Everything).chunks > 0) {
     }
@@ -61,19 +87,22 @@ Status ImageRecording::drain_frozen(FrozenProcess& process) {
       const ChunkControl& control = spool_->control(stream.queue.front().index);
       if (control.busy.load(std::memory_order_acquire) != 0) inside = &control;
     }
-    if (inside == nullptr) {
-      // All threads stand still outside hooks: whatever they stamp next is later than now.
-      if (replay_->merge().sound()) {
-        const std::uint64_t now = stamp_now();
-        for (const Stream& stream : streams_) replay_->merge().set_watermark(stream.packer.thread, now);
-        replay_->merge().advance();
-        return ok();
-      }
-      return not_taken(record_.info.pid, "its threads' events came too far apart to be merged");
-    }
+    if (inside == nullptr) return ok();
     (void)process.let_run(static_cast<pid_t>(inside->tid), kRunOnNs);
   }
   return not_taken(record_.info.pid, "a thread stayed inside the allocator");
+}
+
+Status ImageRecording::drain_frozen(FrozenProcess& process) {
+  if (Status out = run_out_of_hooks(process); !out) return out;
+  // All threads stand still outside hooks: whatever they stamp next is later than now.
+  if (!replay_->merge().sound()) {
+    return not_taken(record_.info.pid, "its threads' events came too far apart to be merged");
+  }
+  const std::uint64_t now = stamp_now();
+  for (const Stream& stream : streams_) replay_->merge().set_watermark(stream.packer.thread, now);
+  replay_->merge().advance();
+  return ok();
 }
 
 ObservedProcess ImageRecording::observed_process(const MomentFacts& facts) const {
@@ -81,7 +110,7 @@ ObservedProcess ImageRecording::observed_process(const MomentFacts& facts) const
   for (const auto& [start, end] : replay_->replay().mappings().ranges()) {
     observed.program_mappings.push_back({start, end});
   }
-  observed.heap = record_.info.fork ? HeapKnowledge::Partly : HeapKnowledge::Whole;
+  observed.heap = record_.info.fork || record_.info.asleep_ns ? HeapKnowledge::Partly : HeapKnowledge::Whole;
   observed.allocator_maps_through_hooks = record_.info.allocator != AllocatorKind::Glibc;
   observed.recorder_library = facts.recorder_library;
   observed.spool_folder = facts.spool_folder;
@@ -93,7 +122,8 @@ ObservedProcess ImageRecording::observed_process(const MomentFacts& facts) const
 Status ImageRecording::take_moment(MomentKind kind, const std::string& name, const MomentFacts& facts) {
   if (failure_) return *failure_;
   if (!replay_ || !spool_ || !replay_->merge().sound()) {
-    return not_taken(record_.info.pid, "its live blocks aren't known while it runs");
+    return not_taken(record_.info.pid, replay_ ? "its threads' events came too far apart to be merged"
+                                               : "its live blocks aren't known while it runs (tare run --snapshots)");
   }
   SpoolHeader& header = spool_->header();
   header.moment_begun.store(header.moment_asked.load(std::memory_order_acquire), std::memory_order_release);

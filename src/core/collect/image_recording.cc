@@ -274,6 +274,8 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
     info.unwind_failures = now->unwind_failures;
     info.nested_events = now->nested_events;
     info.malloc_bypassed = now->malloc_bypassed;
+    wakes_up();
+    if (info.asleep_ns) info.asleep_ns = spool_->header().asleep_ns.load();
   }
   if (record_.info.malloc_bypassed) {
     warnings_.push_back(record_.info.exe +

@@ -64,6 +64,14 @@ class ImageRecording {
   // The program is about to exit and waits for its moment.
   bool asked_for_moment() const;
   void answer_moment();
+  trace::MomentKind asked_kind() const;
+  std::string asked_name() const;
+  // The program's recorder was paused, or woken again: kept in its spool, and in the trace when that ends.
+  void falls_asleep();
+  void wakes_up();
+  // The process goes on unrecorded, and its recorder doesn't touch the spool any more: to be called while it stands
+  // still, before finish().
+  Status run_out_of_hooks(FrozenProcess& process);
   // The heap is larger than at the last candidate for its peak, by as much as pays for another look.
   bool peak_is_due() const;
 

@@ -19,6 +19,8 @@ std::atomic<trace::LauncherControl*> g_control{nullptr};
 std::atomic<pid_t> g_child{0};
 std::atomic<bool> g_child_gone{false};
 std::atomic<bool> g_stop{false};
+std::atomic<int> g_snapshot_signal{0};
+std::atomic<std::uint32_t> g_snapshots{0};
 std::atomic<int> g_early_signal{0};  // came before the command had a process
 
 // SIGUSR1 and SIGUSR2 mean something to servers (reopen logs, dump state) and would kill us.
@@ -33,7 +35,9 @@ void wake_self() {
 
 void on_signal(int signal, siginfo_t* info, void*) {
   const int saved_errno = errno;
-  if (signal != SIGCHLD) {
+  if (signal == g_snapshot_signal.load()) {
+    g_snapshots.fetch_add(1);
+  } else if (signal != SIGCHLD) {
     if (g_child_gone.load()) {
       if (signal != SIGUSR1 && signal != SIGUSR2) g_stop.store(true);
     } else if (const pid_t child = g_child.load(); child > 0) {
@@ -50,7 +54,9 @@ void on_signal(int signal, siginfo_t* info, void*) {
 
 }  // namespace
 
-LaunchSignals::LaunchSignals(trace::LauncherControl& control) {
+LaunchSignals::LaunchSignals(trace::LauncherControl& control, int snapshot_signal) {
+  g_snapshot_signal = snapshot_signal;
+  g_snapshots = 0;
   g_child = 0;
   g_child_gone = false;
   g_stop = false;
@@ -79,6 +85,7 @@ void LaunchSignals::forward_to(pid_t child) {
 }
 
 void LaunchSignals::child_is_gone() { g_child_gone = true; }
+std::uint32_t LaunchSignals::snapshots_asked() const { return g_snapshots; }
 bool LaunchSignals::stop_requested() const { return g_stop; }
 
 void wait_for_wake(trace::LauncherControl& control, std::uint32_t seen, std::uint64_t timeout_ns) {

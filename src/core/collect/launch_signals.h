@@ -14,7 +14,8 @@ namespace tare::core {
 // Installs handlers; the destructor puts the old ones back. One at a time a process.
 class LaunchSignals {
  public:
-  explicit LaunchSignals(trace::LauncherControl& control);
+  // `snapshot_signal` isn't forwarded, but counted; 0: there is none.
+  LaunchSignals(trace::LauncherControl& control, int snapshot_signal);
   ~LaunchSignals();
   LaunchSignals(const LaunchSignals&) = delete;
   LaunchSignals& operator=(const LaunchSignals&) = delete;
@@ -23,6 +24,7 @@ class LaunchSignals {
   void forward_to(pid_t child);
   // The command is gone: the next SIGINT or SIGTERM means the launcher.
   void child_is_gone();
+  std::uint32_t snapshots_asked() const;
   // Asked to stop waiting for processes that outlive the command.
   bool stop_requested() const;
 

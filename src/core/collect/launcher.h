@@ -1,6 +1,8 @@
 // Starts a program under the recorder, drains what it and its descendants record into traces, and waits for them.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -19,6 +21,7 @@ enum class WaitFor : std::uint8_t {
 enum class RecordEnvironment : std::uint8_t { No, Yes };
 enum class RecordFreeStacks : std::uint8_t { No, Yes };
 enum class RecordContents : std::uint8_t { No, Yes };
+enum class StartAsleep : std::uint8_t { No, Yes };  // processes record nothing until a request wakes them
 enum class Summarize : std::uint8_t {
   WhileRecording,  // replay runs on the events as they are drained; tables are in the cache when launch() returns
   No,              // only the traces
@@ -37,7 +40,10 @@ struct LaunchOptions {
   RecordEnvironment environment = RecordEnvironment::No;
   RecordFreeStacks free_stacks = RecordFreeStacks::No;
   RecordContents contents = RecordContents::No;
+  StartAsleep asleep = StartAsleep::No;
   TakeMoments moments = TakeMoments::OnRequest;
+  int snapshot_signal =
+      0;  // sent to the launcher: a look into the command's blocks, instead of being handed on; 0: none
   Summarize summarize = Summarize::WhileRecording;
   std::uint64_t sample_bytes = 0;  // 0: every allocation
   std::optional<std::uint64_t> sample_seed;
@@ -78,6 +84,18 @@ using ProgressCallback = std::function<void(const LaunchProgress&)>;  // at most
 // from the terminal anyway (a second SIGINT stops the waiting for other processes). Not reentrant: one launch() at a
 // time a process.
 Result<LaunchOutcome> launch(const LaunchOptions& options, const ProgressCallback& progress = {});
+
+struct AttachOptions {
+  pid_t pid = 0;
+  std::string program;       // for the default name
+  LaunchOptions launch;      // command, wait_for, asleep and environment mean nothing here
+  std::uint64_t for_ns = 0;  // let go after so long; 0: when the process ends, or a SIGINT, SIGTERM or SIGHUP comes
+};
+
+// Becomes the launcher of a process whose recorder sleeps since it began, without a launcher (TARE_START_PAUSED=1 and
+// the recorder's library preloaded). When it lets go, the process goes on unrecorded. CannotRecord where there is no
+// such recorder; else as launch().
+Result<LaunchOutcome> attach(const AttachOptions& options, const ProgressCallback& progress = {});
 
 // Does the checks that launch() does before it starts anything; gives the file that would be executed.
 Result<std::string> check_recordable(const std::vector<std::string>& command);

@@ -123,6 +123,7 @@ SpoolDirectory::~SpoolDirectory() {
   if (!path_.empty() && !left_behind_) {
     UnrecordedByReason late;
     take_notices(late);
+    for (const auto& [request, text] : take_requests()) leave_answer(request, "no the recording is over");
     ::unlink((path_ + "/" + trace::kControlName).c_str());
     ::rmdir(path_.c_str());  // not empty: a spool that couldn't be read is worth keeping
     const std::string above = path_.substr(0, path_.rfind('/'));
@@ -160,6 +161,29 @@ void SpoolDirectory::take_notices(UnrecordedByReason& all) const {
     same.programs.insert(program);
   }
   ::closedir(folder);
+}
+
+std::vector<std::pair<std::string, std::string>> SpoolDirectory::take_requests() const {
+  std::vector<std::pair<std::string, std::string>> requests;
+  DIR* folder = ::opendir(path_.c_str());
+  if (folder == nullptr) return requests;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string name = entry->d_name;
+    if (!name.ends_with(trace::kRequestSuffix)) continue;
+    char text[1024];
+    const ssize_t length = ::readlinkat(::dirfd(folder), entry->d_name, text, sizeof(text));
+    ::unlinkat(::dirfd(folder), entry->d_name, 0);
+    if (length > 0) requests.emplace_back(name, std::string(text, static_cast<std::size_t>(length)));
+  }
+  ::closedir(folder);
+  std::sort(requests.begin(), requests.end());
+  return requests;
+}
+
+void SpoolDirectory::leave_answer(const std::string& request, const std::string& text) const {
+  constexpr std::size_t kMostLinkBytes = 4000;
+  const std::string stem = request.substr(0, request.size() - (sizeof(trace::kRequestSuffix) - 1));
+  (void)::symlink(text.substr(0, kMostLinkBytes).c_str(), (path_ + "/" + stem + trace::kAnswerSuffix).c_str());
 }
 
 std::vector<std::string> SpoolDirectory::spools() const {

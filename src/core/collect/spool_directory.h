@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trace/result.h"
@@ -32,6 +33,10 @@ class SpoolDirectory {
   trace::LauncherControl& control() const { return *control_; }
   // Names of spools there now, those of one process by age.
   std::vector<std::string> spools() const;
+  // Takes what users asked: names and texts, see request_desk.h.
+  std::vector<std::pair<std::string, std::string>> take_requests() const;
+  // The answer to the request of that name.
+  void leave_answer(const std::string& request, const std::string& text) const;
   // Takes the notices that processes left, and adds them to `all`.
   void take_notices(UnrecordedByReason& all) const;
   // Deletes a spool, and keeps its name from being given again: the recorder numbers the images of a process by what is

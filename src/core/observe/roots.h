@@ -20,8 +20,9 @@ struct ThreadState {
 };
 
 enum class HeapKnowledge : std::uint8_t {
-  Whole,   // every live block is known
-  Partly,  // a forked child's, whose parent's blocks aren't: what isn't a known block may be one of those
+  Whole,  // every live block is known
+  // A forked child's, whose parent's blocks aren't, or one whose recorder slept: what isn't a known block may be such.
+  Partly,
 };
 
 struct RootFacts {

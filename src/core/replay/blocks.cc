@@ -124,7 +124,7 @@ struct BlockStream::State {
         clock(clock_pairs),
         sink(std::move(to)),
         inherited(inherited_set),
-        ledger(*this, info.sample_bytes != 0 ? Ledger<State>::Coverage::Sample : Ledger<State>::Coverage::Everything) {
+        ledger(*this, info) {
     if (!inherited) return;
     stack_of_inherited = unite(dictionary, inherited->dictionary).stack_of;
     for (const LiveSet::Block& block : inherited->blocks) {

@@ -13,6 +13,7 @@
 #include "core/replay/growth_ring.h"
 #include "core/replay/short_lives.h"
 #include "trace/event.h"
+#include "trace/process_info.h"
 
 namespace tare::core {
 
@@ -25,8 +26,9 @@ struct LedgerCounts {
   std::uint64_t free_events = 0;
   std::uint64_t realloc_events = 0;
   std::uint64_t dropped_events = 0;
-  std::uint64_t impossible_events = 0;      // began on a live block, or ended one that had already ended
-  std::uint64_t pre_existing_frees = 0;     // ended a block of which nothing is known: older than the recording
+  std::uint64_t impossible_events = 0;  // began on a live block, or ended one that had already ended
+  // Ended a block of which nothing is known: older than the recording, or born while the recorder slept.
+  std::uint64_t pre_existing_frees = 0;
   std::uint64_t unmatched_after_drops = 0;  // either of these, after events were lost: no verdict possible
 };
 
@@ -51,7 +53,12 @@ class Ledger {
     Sample,
   };
 
-  Ledger(Books& books, Coverage coverage) : books_(books), coverage_(coverage), threads_(std::size_t{1} << 16) {}
+  // `info` must outlive it, and may change: a recorder may fall asleep at any time.
+  Ledger(Books& books, const trace::ProcessInfo& info)
+      : books_(books),
+        info_(info),
+        coverage_(info.sample_bytes != 0 ? Coverage::Sample : Coverage::Everything),
+        threads_(std::size_t{1} << 16) {}
 
   void consume(std::span<const trace::Event> events) {
     while (!events.empty()) {
@@ -191,7 +198,7 @@ class Ledger {
     if (coverage_ == Coverage::Sample) return nullptr;
     if (counts_.dropped_events) {
       ++counts_.unmatched_after_drops;
-    } else if (word && *word == BlockMap::kGone) {
+    } else if (word && *word == BlockMap::kGone && !info_.asleep_ns) {
       ++counts_.impossible_events;
     } else {
       ++counts_.pre_existing_frees;
@@ -253,6 +260,7 @@ class Ledger {
   }
 
   Books& books_;
+  const trace::ProcessInfo& info_;
   Coverage coverage_;
   BlockMap map_;  // of the blocks that outlive their run of events
   ShortLives short_lives_;

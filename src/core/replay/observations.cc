@@ -40,10 +40,7 @@ constexpr std::int64_t kFrees = 0;  // the moment that stands for all of them
 
 struct Observations::State {
   State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& own_info, const LiveSet* inherited_set)
-      : dictionary(own_dictionary),
-        info(own_info),
-        inherited(inherited_set),
-        ledger(*this, info.sample_bytes != 0 ? Ledger<State>::Coverage::Sample : Ledger<State>::Coverage::Everything) {
+      : dictionary(own_dictionary), info(own_info), inherited(inherited_set), ledger(*this, info) {
     if (!inherited) return;
     stack_of_inherited = unite(dictionary, inherited->dictionary).stack_of;
     for (const LiveSet::Block& block : inherited->blocks) {

@@ -81,7 +81,7 @@ struct ProgramReports::State {
         allocator(own_info.allocator),
         clock(clock_pairs),
         inherited(inherited_set),
-        ledger(*this, is_sampled ? Ledger<State>::Coverage::Sample : Ledger<State>::Coverage::Everything),
+        ledger(*this, own_info),
         pools(own_dictionary),
         moment(claimed_moment) {
     if (!inherited) return;

@@ -35,7 +35,7 @@ ReplayEngine::ReplayEngine(const trace::Dictionary& dictionary, const trace::Pro
       sampled_(info.sample_bytes != 0),
       asked_for_time_(at_stamp.has_value()),
       at_stamp_(at_stamp),
-      ledger_(*this, sampled_ ? Ledger<ReplayEngine>::Coverage::Sample : Ledger<ReplayEngine>::Coverage::Everything) {}
+      ledger_(*this, info) {}
 
 void ReplayEngine::consume(std::span<const trace::Event> events) {
   if (events.empty()) return;

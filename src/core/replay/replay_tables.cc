@@ -398,6 +398,7 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
              info.peak_rss_bytes ? std::optional<std::int64_t>(whole(info.peak_rss_bytes)) : std::nullopt);
   row.number("spool_bytes", info.spool_bytes ? std::optional<std::int64_t>(whole(info.spool_bytes)) : std::nullopt);
   row.number("sample_bytes", whole(info.sample_bytes));
+  row.number("asleep_ns", info.asleep_ns ? std::optional<std::int64_t>(whole(*info.asleep_ns)) : std::nullopt);
   row.number("contents_recorded", std::int64_t{info.contents_recorded ? 1 : 0});
   row.number("events", whole(counts.alloc_events + counts.free_events + counts.realloc_events));
   row.number("alloc_events", whole(counts.alloc_events));

@@ -69,7 +69,7 @@ struct Twins::State {
       : dictionary(own_dictionary),
         threads(std::size_t{1} << 16),
         blocks_of_stack(own_dictionary.stacks.size()),
-        ledger(*this, info.sample_bytes != 0 ? Ledger<State>::Coverage::Sample : Ledger<State>::Coverage::Everything) {
+        ledger(*this, info) {
     if (!inherited) return;
     for (const LiveSet::Block& block : inherited->blocks) ledger.place(block.address, add({0, 0, 0, 0, true}));
   }

@@ -1,0 +1,142 @@
+"""Finds the recording that a running process belongs to, and asks its launcher for something (`tare run` answers).
+
+The protocol is in src/core/collect/request_desk.h: a symbolic link in the recording's private directory is a request,
+another the answer.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import signal
+import struct
+import time
+from typing import NamedTuple
+
+from tare.errors import CANNOT_RECORD, TareError
+
+_CONTROL = "control"
+_MAGIC = b"TARECTL\n"
+_LAUNCHER_PID_AT = 12  # trace::LauncherControl
+_REQUESTED_AT = 64 + 6 * 4
+_LONGEST_WAIT_S = 60.0  # a look into a large heap, some 2 GB/s
+
+
+class Recorded(NamedTuple):
+    """A process with the recorder in it; `directory` is its launcher's, empty where it has none."""
+
+    pid: int
+    directory: str
+
+
+def find(pid: int) -> Recorded:
+    """CannotRecord where there is no such process, it can't be looked into, or the recorder isn't in it."""
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
+            paths = {line.rstrip("\n").split(maxsplit=5)[5] for line in file if line.count(" ") >= 5 and "/" in line}
+    except FileNotFoundError:
+        raise TareError(CANNOT_RECORD, f"there is no process {pid}") from None
+    except ProcessLookupError:
+        raise TareError(CANNOT_RECORD, f"process {pid} has ended") from None
+    except PermissionError:
+        owner = _owner(pid)
+        raise TareError(CANNOT_RECORD, f"process {pid} is {owner}'s: be that user, or root, to reach it") from None
+    if not any("/libtare-record.so" in path for path in paths):
+        raise TareError(
+            CANNOT_RECORD,
+            f"process {pid} has no recorder in it: start it with `tare run` (--start-paused to begin asleep)",
+        )
+    for path in paths:
+        folder, name = os.path.split(path)
+        if name == _CONTROL and "/tare-" in folder:
+            return Recorded(pid, folder)
+    return Recorded(pid, "")
+
+
+def _owner(pid: int) -> str:
+    import pwd
+
+    uid = os.stat(f"/proc/{pid}").st_uid
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
+
+
+def ask(recorded: Recorded, verb: str, whom: str = "", name: str = "") -> str:
+    """The launcher's words; CannotRecord with its reason where it refuses, or where there's none."""
+    if not recorded.directory:
+        raise TareError(
+            CANNOT_RECORD, f"process {recorded.pid} has no launcher: `tare attach {recorded.pid}` becomes one"
+        )
+    control = os.path.join(recorded.directory, _CONTROL)
+    stem = os.path.join(recorded.directory, f"{os.getpid()}.{time.monotonic_ns()}")
+    try:
+        with open(control, "r+b") as file, mmap.mmap(file.fileno(), 0) as page:
+            if page[: len(_MAGIC)] != _MAGIC:
+                raise TareError(CANNOT_RECORD, f"{control} isn't a launcher's control file")
+            if not _is_held(file.fileno()):
+                raise TareError(CANNOT_RECORD, f"the launcher of process {recorded.pid} is gone; nobody can do that")
+            os.symlink(f"{verb} {whom or recorded.pid} {name}".rstrip(), stem + ".request")
+            page[_REQUESTED_AT : _REQUESTED_AT + 4] = struct.pack("<I", 1)
+            (launcher,) = struct.unpack_from("<I", page, _LAUNCHER_PID_AT)
+            _wake(launcher)
+            return _answer(stem, file.fileno())
+    except PermissionError:
+        raise TareError(
+            CANNOT_RECORD, f"the recording of process {recorded.pid} is another user's: be that user, or root"
+        ) from None
+    except FileNotFoundError:
+        raise TareError(CANNOT_RECORD, f"the recording of process {recorded.pid} is over") from None
+
+
+def _is_held(control: int) -> bool:
+    """A launcher holds a lock on its control file while it lives."""
+    lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    kind: int = struct.unpack("hhqqi4x", fcntl.fcntl(control, fcntl.F_GETLK, lock))[0]
+    return kind != fcntl.F_UNLCK
+
+
+def _wake(launcher: int) -> None:
+    """SIGCHLD is what a launcher expects to be woken by; without it, it looks by itself within a second."""
+    try:
+        os.kill(launcher, signal.SIGCHLD)
+    except OSError:
+        return
+
+
+def _answer(stem: str, control: int) -> str:
+    begin = time.monotonic()
+    pause_s = 0.001
+    while True:
+        try:
+            text = os.readlink(stem + ".answer")
+        except FileNotFoundError:
+            waited = time.monotonic() - begin
+            if waited > _LONGEST_WAIT_S or not _is_held(control):
+                _take_back(stem)
+                raise TareError(CANNOT_RECORD, "the launcher didn't answer; it has ended, or is stopped") from None
+            time.sleep(pause_s)
+            pause_s = min(pause_s * 1.5, 0.05)
+            continue
+        os.unlink(stem + ".answer")
+        verdict, _, rest = text.partition(" ")
+        if verdict != "ok":
+            raise TareError(CANNOT_RECORD, rest)
+        return rest
+
+
+def _take_back(stem: str) -> None:
+    try:
+        os.unlink(stem + ".request")
+    except OSError:
+        return
+
+
+def pid_of(text: str, verb: str) -> int:
+    from tare.errors import USAGE
+
+    if not text.isdigit() or int(text) == 0:
+        raise TareError(USAGE, f"{verb}: '{text}' is no process number")
+    return int(text)

@@ -1,0 +1,437 @@
+// Starting or joining a program, the loop, and the end: see launch.h.
+#include "core/collect/launch.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/collect/child_process.h"
+#include "core/collect/process_recorder.h"
+
+namespace tare::core {
+
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kShortestSleepNs = 20 * kMs;  // while waiting for processes whose end sends us no signal
+constexpr std::uint64_t kLongestSleepNs = 1000 * kMs;
+constexpr std::uint64_t kUnheardSleepNs = 2 * kMs;    // of 256 chunks a program that only allocates fills 10 meanwhile
+constexpr std::uint64_t kPeakWatchSleepNs = 5 * kMs;  // a peak that stands so long isn't missed
+constexpr std::uint64_t kFlushPeriodNs = 5000 * kMs;  // open chunks of idle programs go into the file that often
+constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
+constexpr int kSpareDescriptors = 32;
+constexpr std::size_t kMostNamed = 3;                // programs in the line that says why they weren't recorded
+constexpr std::uint64_t kStartGraceNs = 1000 * kMs;  // for an orphan to make its spool after the command ended
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Only files of our own making are moved or removed: -o may name a device.
+bool is_plain_file(const std::string& path) {
+  struct stat status;
+  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// Each living process costs three, and the usual soft limit of 1,024 is passed with 340. Called once the command is
+// started, which keeps the limit it was given. Returns how many there may be.
+int use_all_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) ::getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int>::max()));
+}
+
+bool has_descriptor_left() {
+  const int fd = ::open("/", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
+}
+
+}  // namespace
+
+Status Launch::start(const Executable& executable) {
+  if (options_.moments == TakeMoments::PeaksAndExit) directory_.control().exit_moments = 1;
+  strangers_ = own_children();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  Variables variables{{trace::kEnvSpoolDir, directory_.path()}};
+  const auto number = [&](const char* name, std::uint64_t value) {
+    variables.emplace_back(name, std::to_string(value));
+  };
+  if (options_.spool_bytes != 0) number(trace::kEnvSpoolBytes, options_.spool_bytes);
+  if (options_.sample_bytes != 0) number(trace::kEnvSampleBytes, options_.sample_bytes);
+  if (options_.sample_seed) number(trace::kEnvSampleSeed, *options_.sample_seed);
+  if (options_.environment == RecordEnvironment::Yes) number(trace::kEnvRecordEnv, 1);
+  if (options_.free_stacks == RecordFreeStacks::Yes) number(trace::kEnvFreeStacks, 1);
+  if (options_.contents == RecordContents::Yes) number(trace::kEnvContents, 1);
+  if (options_.asleep == StartAsleep::Yes) number(trace::kEnvStartPaused, 1);
+  if (!options_.output.empty()) name_the_spool(options_.output, directory_.path() + "/");
+  const Result<pid_t> pid =
+      start_process(executable, options_.command, recorded_environment(options_.recorder_library, variables));
+  if (!pid) {
+    if (is_plain_file(options_.output)) ::unlink(options_.output.c_str());
+    return pid.error();
+  }
+  watch_first(*pid, options_.command.front());
+  signals_.forward_to(child_);
+  if (options_.output.empty()) {
+    name_the_spool(names_->current(child_),
+                   directory_.path() + "/" + std::to_string(child_) + ".0" + trace::kSpoolSuffix);
+  }
+  return ok();
+}
+
+void Launch::watch_first(pid_t pid, const std::string& program) {
+  child_ = pid;
+  const int descriptors = use_all_descriptors();
+  resting_from_ = descriptors / 2;
+  most_watches_ = descriptors - kSpareDescriptors;
+  processes_.emplace(child_, Process{.watch = ProcessWatch(child_, most_watches_), .retired = {}});
+  names_.emplace(options_.output, program, child_);
+}
+
+Status Launch::join(const AttachOptions& options) {
+  joined_ = true;
+  if (options_.moments == TakeMoments::PeaksAndExit) directory_.control().exit_moments = 1;
+  strangers_ = own_children();
+  Result<FrozenProcess> process = FrozenProcess::freeze(options.pid);
+  if (!process) return process.error();
+  Result<ProcessRecorder> recorder = ProcessRecorder::find(*process);
+  if (!recorder) return recorder.error();
+  const std::string who = "process " + std::to_string(options.pid);
+  if (recorder->state() == trace::RecorderState::Recording) {
+    return Error{ErrorKind::CannotRecord,
+                 who + (recorder->wish() == trace::RecorderWish::Detached
+                            ? " was attached to before, which works once; restart it"
+                            : " is recorded already, without a launcher: its trace is the spool "
+                              "in its working directory")};
+  }
+  if (recorder->state() != trace::RecorderState::Asleep) {
+    return Error{ErrorKind::CannotRecord, who + " has a recorder that isn't asleep: it couldn't start"};
+  }
+  WakingOptions waking{directory_.path(), options_.sample_bytes, 0};
+  if (options_.free_stacks == RecordFreeStacks::Yes) waking.spool_flags |= trace::kSpoolFreeStacks;
+  if (options_.contents == RecordContents::Yes) waking.spool_flags |= trace::kSpoolContents;
+  watch_first(options.pid, options.program);
+  signals_.child_is_gone();  // signals are for us
+  if (options.for_ns != 0) let_go_ns_ = now_ns() + options.for_ns;
+  return recorder->wake(waking);
+}
+
+ImageRecording* Launch::image_of(pid_t pid) {
+  find_images();
+  const auto found = processes_.find(pid);
+  return found == processes_.end() ? nullptr : found->second.image;
+}
+
+// A trace that says no more than where the command's spool will be: all there is if we are killed before we see it.
+// `spool`: its path, or the folder where the only one made by our child is meant.
+void Launch::name_the_spool(const std::string& trace_path, const std::string& spool) {
+  trace::ProcessRecord record;
+  record.info.parent_pid = static_cast<std::uint32_t>(::getpid());
+  record.spool_path = spool;
+  Result<trace::TraceWriter> writer = trace::TraceWriter::create(trace_path);
+  if (!writer) return;  // the same error comes again, and is shown, when there's something to write
+  writer->put_process(record);
+  (void)writer->flush();
+}
+
+void Launch::rename_trace(ImageRecording& image, const std::string& name) {
+  if (!is_plain_file(image.trace_path())) return;
+  if (::rename(image.trace_path().c_str(), name.c_str()) == 0) image.renamed(name);
+}
+
+void Launch::add_image(const std::string& name, pid_t pid) {
+  Process& process =
+      processes_.try_emplace(pid, Process{.watch = ProcessWatch(pid, most_watches_), .retired = {}}).first->second;
+  if (process.image != nullptr) {
+    // The image before was replaced by exec: it gives its name to the one that runs now.
+    const std::string name_now = names_->replaced(pid, process.images - 1);
+    rename_trace(*process.image, name_now);
+    close_image(process, {});
+  } else if (process.left) {  // the kernel gave the number of a dead process to a new one
+    process.watch = ProcessWatch(pid, most_watches_);
+    process.left = false;
+    const std::string old_name = names_->current(pid);
+    for (const auto& image : images_) {
+      if (image->trace_path() == old_name) rename_trace(*image, names_->replaced(pid, process.images - 1));
+    }
+  }
+  Result<std::unique_ptr<ImageRecording>> image = ImageRecording::create(
+      directory_.path() + "/" + name, names_->current(pid), options_.summarize, encoder_, options_.moments);
+  if ((!image || (*image)->failure()) && !has_descriptor_left()) {  // other processes end, the spool stays
+    seen_spools_.erase(name);
+    starved_.insert(name);
+    return;
+  }
+  if (!image) {
+    outcome_.warnings.push_back(image.error().message);
+    return;
+  }
+  starved_.erase(name);
+  (*image)->rest_descriptors(resting_from_);
+  (*image)->record().info.image_index = process.images++;
+  process.image = image->get();
+  images_.push_back(std::move(*image));
+}
+
+void Launch::find_images() {
+  for (const std::string& name : directory_.spools()) {
+    std::uint32_t pid, image;
+    if (!parse_spool_name(name, pid, image) || !seen_spools_.insert(name).second) continue;
+    add_image(name, static_cast<pid_t>(pid));
+  }
+}
+
+std::string Launch::parent_trace_of(const trace::ForkOrigin& fork) const {
+  for (const auto& image : images_) {
+    if (image->info().pid != fork.parent_pid || image->info().image_index != fork.parent_image) continue;
+    return image->trace_path().substr(image->trace_path().rfind('/') + 1);
+  }
+  return {};
+}
+
+void Launch::close_image(Process& process, const ProcessEnd& end) {
+  ImageRecording& image = *process.image;
+  if (image.record().info.fork) image.record().info.fork->parent_trace = parent_trace_of(*image.record().info.fork);
+  image.finish(end.wait_status, end.peak_rss_bytes);
+  process.image = nullptr;
+  process.retired.push_back(image.spool_path().substr(image.spool_path().rfind('/') + 1));
+  directory_.retire(process.retired.back());
+  image.summarize(outcome_, image.trace_path() == names_->current(child_) ? Importance::Command : Importance::Other);
+}
+
+void Launch::take_due_moments(pid_t pid, ImageRecording& image) {
+  const auto take = [&](trace::MomentKind kind, const std::string& name) {
+    const Status taken = image.take_moment(kind, name, {options_.recorder_library, directory_.path()});
+    if (!taken && refused_moments_.insert(pid).second) outcome_.warnings.push_back(taken.error().message);
+  };
+  if (image.asked_for_moment()) {
+    take(image.asked_kind(), image.asked_name());
+    image.answer_moment();
+  } else if (image.peak_is_due()) {
+    take(trace::MomentKind::Peak, {});
+  }
+}
+
+void Launch::take_signalled_moments() {
+  while (signalled_moments_ < signals_.snapshots_asked()) {
+    ++signalled_moments_;
+    ImageRecording* image = image_of(child_);
+    if (image == nullptr) continue;
+    const Status taken = image->take_moment(trace::MomentKind::Request, "signal-" + std::to_string(signalled_moments_),
+                                            {options_.recorder_library, directory_.path()});
+    if (!taken) outcome_.warnings.push_back(taken.error().message);
+  }
+}
+
+bool Launch::drain(DrainDepth depth) {
+  bool something = false;
+  bool unheard = false;
+  for (auto& [pid, process] : processes_) {
+    if (process.image == nullptr) continue;
+    unheard = unheard || process.image->unheard();
+    const DrainCounts counts = process.image->drain(depth);
+    take_due_moments(pid, *process.image);
+    process.image->rest_descriptors(resting_from_);
+    outcome_.drained_chunks += counts.chunks;
+    something = something || counts.chunks > 0;
+  }
+  longest_sleep_ns_ = unheard ? kUnheardSleepNs : kLongestSleepNs;
+  if (options_.moments == TakeMoments::PeaksAndExit) {
+    longest_sleep_ns_ = std::min(longest_sleep_ns_, kPeakWatchSleepNs);
+    FrozenProcess::release_late_stops();
+  }
+  return something;
+}
+
+void Launch::look_after_processes() {
+  for (auto& [pid, process] : processes_) {
+    if (process.left || !process.watch.over()) continue;
+    if (pid == child_) {
+      outcome_.wait_status = process.watch.end().wait_status.value_or(0);
+      child_over_since_ns_ = now_ns();
+      signals_.child_is_gone();
+    }
+    find_images();  // it may have become another image just before its end
+    if (process.image != nullptr) close_image(process, process.watch.end());
+    for (const std::string& name : process.retired) {
+      directory_.forget(name);
+      seen_spools_.erase(name);  // a new process may get the number
+    }
+    process.retired.clear();
+    process.left = true;
+  }
+}
+
+bool Launch::all_over() {
+  if (joined_ && (signals_.stop_requested() || (let_go_ns_ != 0 && now_ns() >= let_go_ns_))) return true;
+  if (child_over_since_ns_ == 0) return false;
+  if (options_.wait_for == WaitFor::FirstProcess || signals_.stop_requested()) return true;
+  for (const auto& [pid, process] : processes_) {
+    if (!process.left) return false;
+  }
+  // An orphan that hasn't made its spool yet is our child now: wait a little for it to do so, or to end.
+  bool orphans = false;
+  for (const pid_t pid : own_children()) {
+    if (!strangers_.contains(pid) && ::waitpid(pid, nullptr, WNOHANG | __WALL) == 0) orphans = true;
+  }
+  return !orphans || now_ns() > child_over_since_ns_ + kStartGraceNs;
+}
+
+void Launch::report_progress() {
+  if (!progress_ || now_ns() < next_progress_ns_) return;
+  next_progress_ns_ = now_ns() + kProgressPeriodNs;
+  LaunchProgress progress;
+  progress.processes_recorded = static_cast<std::uint32_t>(images_.size());
+  for (const auto& [pid, process] : processes_) progress.processes_running += process.left ? 0 : 1;
+  for (const auto& image : images_) {
+    progress.events += image->calls();
+    progress.file_bytes += image->file_bytes();
+  }
+  progress_(progress);
+}
+
+void Launch::run() {
+  trace::LauncherControl& control = directory_.control();
+  std::uint64_t sleep_ns = kShortestSleepNs;
+  next_flush_ns_ = now_ns() + kFlushPeriodNs;
+  while (true) {
+    const std::uint32_t seen = control.wake.load();
+    find_images();
+    DrainDepth depth = DrainDepth::Usual;
+    if (now_ns() >= next_flush_ns_) {
+      depth = DrainDepth::Everything;
+      next_flush_ns_ = now_ns() + kFlushPeriodNs;
+      directory_.take_notices(unrecorded_);
+    }
+    const bool progress = drain(depth);
+    desk_.serve();
+    take_signalled_moments();
+    look_after_processes();
+    report_progress();
+    if (all_over()) {
+      // Who ended just now may have made its spool after we looked.
+      const std::size_t images_before = images_.size();
+      find_images();
+      if (images_.size() == images_before) break;
+      continue;
+    }
+    if (progress) {
+      sleep_ns = kShortestSleepNs;
+      if (control.wake.load() != seen) continue;
+    }
+    // While the command runs, it or SIGCHLD wakes us; only other processes' sudden deaths don't.
+    sleep_ns = std::min(sleep_ns, longest_sleep_ns_);
+    if (let_go_ns_ != 0) sleep_ns = std::min(sleep_ns, std::max(let_go_ns_, now_ns() + kMs) - now_ns());
+    wait_for_wake(control, seen, sleep_ns);
+    ++outcome_.wakeups;
+    sleep_ns = std::min(sleep_ns * 2, child_over_since_ns_ != 0 ? kShortestSleepNs : kLongestSleepNs);
+  }
+}
+
+// First of the warnings: it says why a process that the user looks for isn't in the list.
+void Launch::warn_of_unrecorded() {
+  directory_.take_notices(unrecorded_);
+  if (const std::uint32_t silent = directory_.control().unrecorded.load(); silent > 0) {
+    unrecorded_["they can't reach " + directory_.path() + " any more (chroot?)"].processes += silent;
+  }
+  for (const std::string& name : starved_) {
+    ++unrecorded_["tare had no file descriptor left; raise the hard limit on open files (ulimit -Hn)"].processes;
+    directory_.forget(name);
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [reason, same] : unrecorded_) {
+    std::string warning = std::to_string(same.processes) + (same.processes == 1 ? " process" : " processes") +
+                          " could not be recorded: " + reason;
+    std::size_t named = 0;
+    for (const std::string& program : same.programs) {
+      if (named < kMostNamed) warning += (named == 0 ? " (" : ", ") + program;
+      ++named;
+    }
+    if (named > 0) warning += named > kMostNamed ? ", ...)" : ")";
+    warnings.push_back(std::move(warning));
+  }
+  outcome_.warnings.insert(outcome_.warnings.begin(), warnings.begin(), warnings.end());
+}
+
+// The spool's file is deleted here; the process keeps the memory of what it had mapped until it ends.
+void Launch::let_go(pid_t pid, Process& process) {
+  {
+    Result<FrozenProcess> frozen = FrozenProcess::freeze(pid);
+    if (frozen && frozen->thread_count() > 0) {
+      Result<ProcessRecorder> recorder = ProcessRecorder::find(*frozen);
+      Status detached = recorder ? recorder->detach() : Status(recorder.error());
+      if (detached) detached = process.image->run_out_of_hooks(*frozen);
+      if (!detached) outcome_.warnings.push_back(detached.error().message);
+    } else if (!frozen) {
+      outcome_.warnings.push_back(frozen.error().message);
+    }
+  }
+  close_image(process, {});
+  for (const std::string& name : process.retired) directory_.forget(name);
+}
+
+LaunchOutcome Launch::finish() {
+  warn_of_unrecorded();
+  for (auto& [pid, process] : processes_) {
+    if (process.image == nullptr) continue;
+    if (joined_) {
+      let_go(pid, process);
+      continue;
+    }
+    process.image->drain(DrainDepth::Everything);
+    directory_.leave_behind();
+    outcome_.warnings.push_back("process " + std::to_string(pid) + " still runs; what it does from now on stays in " +
+                                process.image->spool_path() + ", and is read with " + process.image->trace_path());
+  }
+  std::stable_sort(images_.begin(), images_.end(), [&](const auto& a, const auto& b) {
+    const auto rank = [&](const ImageRecording& image) {
+      return image.trace_path() == names_->current(child_) ? 0 : 1;
+    };
+    return rank(*a) < rank(*b);
+  });
+  std::size_t unwritten = 0;
+  for (const auto& image : images_) {
+    if (image->info().fork && image->finished()) image->rename_parent(parent_trace_of(*image->info().fork));
+    if (!outcome_.failure && image->failure()) outcome_.failure = image->failure();
+    if (image->failure() && image->file_bytes() == 0) {
+      ++unwritten;
+      continue;
+    }
+    image->summarize_from_file();
+    outcome_.images.push_back(
+        {image->trace_path(), image->info(), image->calls(), image->file_bytes(), image->summarized()});
+    for (const std::string& warning : image->warnings()) outcome_.warnings.push_back(warning);
+  }
+  if (unwritten > 1) {
+    outcome_.warnings.push_back(std::to_string(unwritten) + " processes have no trace, because none could be written");
+  }
+  const std::string output = names_->current(child_);
+  if (std::none_of(images_.begin(), images_.end(), [&](const auto& image) { return image->trace_path() == output; })) {
+    if (is_plain_file(output)) ::unlink(output.c_str());  // the one that only names a spool
+  }
+  if (images_.empty() && joined_) {
+    outcome_.warnings.push_back("nothing was recorded: the process allocated nothing meanwhile");
+  } else if (images_.empty() && options_.asleep == StartAsleep::Yes) {
+    outcome_.warnings.push_back("nothing was recorded: nobody woke the recorder (tare resume PID)");
+  } else if (images_.empty()) {
+    outcome_.warnings.push_back(
+        "nothing was recorded: the command ended before its first allocation, or it can't be preloaded");
+  } else if (images_.front()->trace_path() != output) {
+    outcome_.warnings.push_back("the command itself wasn't recorded, only processes that it started");
+  }
+  return std::move(outcome_);
+}
+
+}  // namespace tare::core

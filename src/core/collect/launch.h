@@ -1,0 +1,98 @@
+// One recording while it goes on: its processes, their images, and the loop that drains them. See launcher.h.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/collect/executable_check.h"
+#include "core/collect/image_recording.h"
+#include "core/collect/launch_signals.h"
+#include "core/collect/launcher.h"
+#include "core/collect/process_watch.h"
+#include "core/collect/request_desk.h"
+#include "core/collect/spool_directory.h"
+#include "core/collect/trace_names.h"
+#include "trace/event_block.h"
+
+namespace tare::core {
+
+class Launch {
+ public:
+  Launch(const LaunchOptions& options, const ProgressCallback& progress, SpoolDirectory directory)
+      : options_(options),
+        progress_(progress),
+        directory_(std::move(directory)),
+        signals_(directory_.control(), options.snapshot_signal),
+        desk_(directory_, {options.recorder_library, directory_.path()}, [this](pid_t pid) { return image_of(pid); }) {}
+
+  Status start(const Executable& executable);
+  // In place of start(): a process that runs already.
+  Status join(const AttachOptions& options);
+  void run();
+  LaunchOutcome finish();
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+
+ private:
+  struct Process {
+    ProcessWatch watch;
+    ImageRecording* image = nullptr;  // the one it runs; null when it's over
+    std::uint32_t images = 0;
+    std::vector<std::string> retired;  // names of its spools that are done with
+    bool left = false;                 // nothing more to do for it
+  };
+
+  void watch_first(pid_t pid, const std::string& program);
+  ImageRecording* image_of(pid_t pid);
+  void take_signalled_moments();
+  void let_go(pid_t pid, Process& process);
+  void name_the_spool(const std::string& trace_path, const std::string& spool);
+  void find_images();
+  void add_image(const std::string& name, pid_t pid);
+  void rename_trace(ImageRecording& image, const std::string& name);
+  void close_image(Process& process, const ProcessEnd& end);
+  bool drain(DrainDepth depth);
+  void take_due_moments(pid_t pid, ImageRecording& image);
+  void look_after_processes();
+  bool all_over();
+  void report_progress();
+  std::string parent_trace_of(const trace::ForkOrigin& fork) const;
+  void warn_of_unrecorded();
+
+  const LaunchOptions& options_;
+  const ProgressCallback& progress_;
+  SpoolDirectory directory_;
+  LaunchSignals signals_;
+  RequestDesk desk_;
+  bool joined_ = false;          // the process was there before us
+  std::uint64_t let_go_ns_ = 0;  // then; 0: not by the clock
+  std::uint32_t signalled_moments_ = 0;
+  trace::EventBlockEncoder encoder_;
+  std::optional<TraceNames> names_;
+  pid_t child_ = 0;
+  std::map<pid_t, Process> processes_;
+  std::vector<std::unique_ptr<ImageRecording>> images_;
+  std::set<std::string> seen_spools_;
+  LaunchOutcome outcome_;
+  std::uint64_t next_flush_ns_ = 0;
+  std::uint64_t next_progress_ns_ = 0;
+  std::uint64_t child_over_since_ns_ = 0;
+  std::set<pid_t> strangers_;  // children that this process had before
+  UnrecordedByReason unrecorded_;
+  std::set<pid_t> refused_moments_;  // said once a process
+  std::set<std::string> starved_;    // spools that there was no descriptor for
+  // Files numbered from here on are closed between reads and writes: half of the numbers are for processes, and they
+  // leave some for whatever else is to be done.
+  int resting_from_ = 0;
+  int most_watches_ = 0;
+  std::uint64_t longest_sleep_ns_ = 0;  // set by drain()
+};
+
+}  // namespace tare::core

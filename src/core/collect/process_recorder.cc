@@ -1,0 +1,150 @@
+// Reading and writing the rendezvous: see process_recorder.h.
+#include "core/collect/process_recorder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "core/observe/memory_map.h"
+#include "trace/spool_layout.h"
+
+namespace tare::core {
+
+using trace::RecorderState;
+using trace::RecorderWish;
+using trace::Rendezvous;
+
+namespace {
+
+constexpr std::uint64_t kMostData = 16 << 20;  // the library's data is some KB: more is another file of that name
+
+bool is_library(const MappedRange& mapped) { return mapped.name.find("/libtare-record.so") != std::string::npos; }
+
+Error not_reached(pid_t pid, const std::string& why) {
+  return {ErrorKind::CannotRecord, "the recorder of process " + std::to_string(pid) + " can't be reached: " + why};
+}
+
+}  // namespace
+
+bool has_recorder(pid_t pid) {
+  for (const MappedRange& mapped : memory_map_of(pid)) {
+    if (is_library(mapped)) return true;
+  }
+  return false;
+}
+
+ProcessRecorder::ProcessRecorder(ProcessRecorder&& other) noexcept
+    : pid_(other.pid_),
+      memory_(std::exchange(other.memory_, -1)),
+      address_(other.address_),
+      state_(other.state_),
+      wish_(other.wish_),
+      alive_word_(other.alive_word_),
+      alive_(other.alive_) {}
+
+ProcessRecorder::~ProcessRecorder() {
+  if (memory_ >= 0) ::close(memory_);
+}
+
+Result<ProcessRecorder> ProcessRecorder::find(const FrozenProcess& process) {
+  const pid_t pid = process.pid();
+  const int memory = ::open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDWR | O_CLOEXEC);
+  if (memory < 0) return not_reached(pid, std::strerror(errno));
+  ProcessRecorder recorder(pid, memory);
+  bool seen = false;
+  for (const MappedRange& mapped : memory_map_of(pid)) {
+    if (!is_library(mapped)) continue;
+    seen = true;
+    const std::uint64_t bytes = mapped.range.end - mapped.range.start;
+    if (!mapped.readable || !mapped.writable || mapped.shared || bytes > kMostData) continue;
+    std::vector<char> data(bytes);
+    if (::pread(memory, data.data(), bytes, static_cast<off_t>(mapped.range.start)) != static_cast<ssize_t>(bytes))
+      continue;
+    for (std::uint64_t at = 0; at + sizeof(Rendezvous) <= bytes; at += alignof(Rendezvous)) {
+      if (std::memcmp(data.data() + at, trace::kRendezvousMagic, sizeof(trace::kRendezvousMagic)) != 0) continue;
+      recorder.address_ = mapped.range.start + at;
+      if (Status status = recorder.read_state(); !status) return status.error();
+      return recorder;
+    }
+  }
+  return not_reached(pid, seen ? "its library is another version's; restart the program under this one"
+                               : "the program wasn't started with it (tare run --start-paused, or LD_PRELOAD)");
+}
+
+Status ProcessRecorder::read_state() {
+  Rendezvous found;
+  if (::pread(memory_, static_cast<void*>(&found), sizeof(found), static_cast<off_t>(address_)) != sizeof(found)) {
+    return not_reached(pid_, std::strerror(errno));
+  }
+  if (found.version != trace::kRendezvousVersion || found.struct_bytes != sizeof(Rendezvous)) {
+    return not_reached(pid_, "its library is another version's; restart the program under this one");
+  }
+  state_ = found.state.load();
+  wish_ = found.wish.load();
+  alive_word_ = found.alive_word;
+  if (alive_word_ != 0) {
+    if (::pread(memory_, &alive_, sizeof(alive_), static_cast<off_t>(alive_word_)) != sizeof(alive_)) {
+      return not_reached(pid_, std::strerror(errno));
+    }
+  }
+  return ok();
+}
+
+bool ProcessRecorder::is_awake() const {
+  return state_ == RecorderState::Recording && (alive_ & trace::kPausedBit) == 0 && wish_ != RecorderWish::Asleep &&
+         wish_ != RecorderWish::Detached;
+}
+
+Status ProcessRecorder::write(std::uint64_t address, const void* bytes, std::size_t count) {
+  if (::pwrite(memory_, bytes, count, static_cast<off_t>(address)) == static_cast<ssize_t>(count)) return ok();
+  return not_reached(pid_, std::strerror(errno));
+}
+
+Status ProcessRecorder::put_wish(RecorderWish wish) {
+  wish_ = wish;
+  return write(address_ + offsetof(Rendezvous, wish), &wish, sizeof(wish));
+}
+
+// In a forked child the word is zero until its first event, when it asks the wish: anything else there would be taken
+// for a spool that it doesn't have.
+Status ProcessRecorder::put_alive_bits(std::uint32_t bits) {
+  if (alive_word_ == 0 || alive_ == 0) return ok();
+  alive_ = (alive_ & ~(trace::kPausedBit | trace::kDetachedBit)) | bits;
+  return write(alive_word_, &alive_, sizeof(alive_));
+}
+
+Status ProcessRecorder::wake(const WakingOptions& options) {
+  if (state_ == RecorderState::Asleep && !options.directory.empty()) {
+    if (options.directory.size() >= sizeof(Rendezvous::directory)) {
+      return not_reached(pid_, "the path of its private folder is too long; set TMPDIR to a shorter one");
+    }
+    Status status = write(address_ + offsetof(Rendezvous, sample_bytes), &options.sample_bytes, sizeof(std::uint64_t));
+    if (status) {
+      status = write(address_ + offsetof(Rendezvous, spool_flags), &options.spool_flags, sizeof(options.spool_flags));
+    }
+    if (status) {
+      status =
+          write(address_ + offsetof(Rendezvous, directory), options.directory.c_str(), options.directory.size() + 1);
+    }
+    if (!status) return status;
+  }
+  if (Status status = put_wish(RecorderWish::Awake); !status) return status;
+  return put_alive_bits(0);
+}
+
+Status ProcessRecorder::pause() {
+  if (Status status = put_wish(RecorderWish::Asleep); !status) return status;
+  return put_alive_bits(trace::kPausedBit);
+}
+
+Status ProcessRecorder::detach() {
+  if (Status status = put_wish(RecorderWish::Detached); !status) return status;
+  return put_alive_bits(trace::kPausedBit | trace::kDetachedBit);
+}
+
+}  // namespace tare::core

@@ -1,0 +1,121 @@
+// Reading requests, carrying them out, leaving answers: see request_desk.h.
+#include "core/collect/request_desk.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "core/collect/process_recorder.h"
+#include "core/observe/frozen_process.h"
+#include "core/observe/memory_map.h"
+
+namespace tare::core {
+
+using trace::RecorderState;
+using trace::RecorderWish;
+
+namespace {
+
+constexpr std::size_t kMostNameBytes = 200;
+
+std::string next_word(std::string& text) {
+  const std::size_t end = text.find(' ');
+  std::string word = text.substr(0, end);
+  text.erase(0, end == std::string::npos ? end : end + 1);
+  return word;
+}
+
+std::string named(pid_t pid) { return "process " + std::to_string(pid); }
+
+// Processes that have the file mapped: recorders that sleep have told nobody of themselves.
+std::vector<pid_t> processes_with(const std::string& path) {
+  std::vector<pid_t> pids;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc{}) continue;
+    for (const MappedRange& mapped : memory_map_of(pid)) {
+      if (mapped.name != path || pid == ::getpid()) continue;
+      pids.push_back(pid);
+      break;
+    }
+  }
+  return pids;
+}
+
+}  // namespace
+
+void RequestDesk::serve() {
+  if (directory_.control().requested.exchange(0, std::memory_order_acq_rel) == 0) return;
+  for (const auto& [name, text] : directory_.take_requests()) directory_.leave_answer(name, answer(text));
+}
+
+std::string RequestDesk::answer(const std::string& request) {
+  std::string rest = request;
+  const std::string verb = next_word(rest);
+  const std::string whom = next_word(rest);
+  const bool sleep = verb == "pause";
+  if (!sleep && verb != "resume" && verb != "snapshot") return "no there is no request '" + verb + "'";
+  const RecorderWish wish = sleep ? RecorderWish::Asleep : RecorderWish::Awake;
+  if (whom == "all" && verb != "snapshot") return "ok " + change_all(wish);
+  pid_t pid = 0;
+  if (std::from_chars(whom.data(), whom.data() + whom.size(), pid).ec != std::errc{} || pid <= 0) {
+    return "no '" + whom + "' is no process";
+  }
+  if (verb == "snapshot") {
+    const Status taken = snapshot(pid, rest);
+    return taken ? "ok looked into the blocks of " + named(pid) : "no " + taken.error().message;
+  }
+  const Result<std::string> done = change(pid, wish);
+  return done ? "ok " + *done : "no " + done.error().message;
+}
+
+Status RequestDesk::snapshot(pid_t pid, const std::string& name) {
+  ImageRecording* image = find_image_(pid);
+  if (image == nullptr) {
+    return Error{ErrorKind::CannotRecord, named(pid) + " isn't recorded now: it has ended, or sleeps (tare resume)"};
+  }
+  return image->take_moment(trace::MomentKind::Request, name.substr(0, kMostNameBytes), facts_);
+}
+
+Result<std::string> RequestDesk::change(pid_t pid, RecorderWish wish) {
+  ImageRecording* image = find_image_(pid);
+  Result<FrozenProcess> process = FrozenProcess::freeze(pid);
+  if (!process) return process.error();
+  if (process->thread_count() == 0) return Error{ErrorKind::CannotRecord, named(pid) + " has ended"};
+  Result<ProcessRecorder> recorder = ProcessRecorder::find(*process);
+  if (!recorder) return recorder.error();
+  if (recorder->state() == RecorderState::Off) {
+    return Error{ErrorKind::CannotRecord, named(pid) + " can't be recorded: it could make no spool when it began"};
+  }
+  const bool begun = recorder->state() == RecorderState::Recording;
+  if (wish == RecorderWish::Asleep) {
+    if (!recorder->is_awake() && recorder->wish() != RecorderWish::Awake) return named(pid) + " sleeps already";
+    if (Status paused = recorder->pause(); !paused) return paused.error();
+    if (begun && image != nullptr) image->falls_asleep();
+    return named(pid) + " is paused";
+  }
+  if (recorder->is_awake()) return named(pid) + " is recorded already";
+  if (Status woken = recorder->wake({}); !woken) return woken.error();
+  if (begun && image != nullptr) image->wakes_up();
+  return named(pid) + (begun ? " is recorded again" : " is recorded from its next allocation on");
+}
+
+std::string RequestDesk::change_all(RecorderWish wish) {
+  directory_.control().all_awake.store(wish == RecorderWish::Awake ? 1 : 0, std::memory_order_release);
+  std::size_t changed = 0;
+  std::string refused;
+  for (const pid_t pid : processes_with(directory_.path() + "/" + trace::kControlName)) {
+    const Result<std::string> done = change(pid, wish);
+    if (done) {
+      ++changed;
+    } else {
+      refused += "; " + done.error().message;
+    }
+  }
+  return std::to_string(changed) + (changed == 1 ? " process" : " processes") + refused;
+}
+
+}  // namespace tare::core

@@ -1,0 +1,63 @@
+// A recorder that sleeps since its process began, until somebody wants a recording; and what a paused one still does.
+#include <cstring>
+
+#include <sys/prctl.h>
+
+#include "recorder/contents.h"
+#include "recorder/recorder.h"
+#include "recorder/stamp.h"
+#include "recorder/syscall.h"
+#include "recorder/text.h"
+
+namespace tare::recorder {
+
+// Not all zeros, so that it lies in the library's file-backed data, where a launcher looks for it.
+constinit trace::Rendezvous rendezvous{
+    {'T', 'A', 'R', 'E', '-', 'R', 'E', 'N', 'D', 'E', 'Z', 'V', 'O', 'U', 'S', '\n'},
+    trace::kRendezvousVersion,
+    sizeof(trace::Rendezvous),
+    {},
+    {},
+    0,
+    0,
+    0,
+    {}};
+
+bool Recorder::wants_to_sleep() {
+  if (!start_paused_) return false;
+  if (launched_) launcher_.connect(directory_);
+  return !launcher_.all_awake();
+}
+
+void Recorder::fall_asleep() {
+  // Not before the table of blocks is there: hooks ask for contents() whether the recorder sleeps or not.
+  contents_when_awake_ = contents_;
+  contents_ = false;
+  asleep_since_ns_ = monotonic_ns();
+  make_exit_key();  // while the program has few keys of its own
+  // Who attaches is no ancestor of this process, and where the kernel's Yama guards processes from each other it lets
+  // only those. Any process of the same user may look into this one then, as everywhere else.
+  if (!launched_) sys::call(SYS_prctl, PR_SET_PTRACER, static_cast<long>(PR_SET_PTRACER_ANY));
+  rendezvous.state.store(trace::RecorderState::Asleep, std::memory_order_release);
+  phase_.store(Phase::Asleep, std::memory_order_release);
+}
+
+void Recorder::wake_up() {
+  if (sleeps()) return;
+  Phase asleep = Phase::Asleep;
+  if (!phase_.compare_exchange_strong(asleep, Phase::Starting, std::memory_order_acq_rel)) return;
+  const sys::SignalsBlocked blocked;
+  if (rendezvous.directory[0] == '/') {
+    launched_ = true;
+    Text(directory_, sizeof(directory_)).add(rendezvous.directory);
+    sample_bytes_ = rendezvous.sample_bytes;
+    free_stacks_ = (rendezvous.spool_flags & trace::kSpoolFreeStacks) != 0;
+    contents_when_awake_ = (rendezvous.spool_flags & trace::kSpoolContents) != 0;
+  }
+  slept_ = true;
+  contents_ = contents_when_awake_ && contents_of_blocks.prepare();
+  const bool made = make_spool(nullptr);
+  phase_.store(made ? Phase::Recording : Phase::Off, std::memory_order_release);
+}
+
+}  // namespace tare::recorder

@@ -1,0 +1,10 @@
+// Why a program's heap was looked at.
+#pragma once
+
+#include <cstdint>
+
+namespace tare::trace {
+
+enum class MomentKind : std::uint8_t { Exit = 1, Peak = 2, Request = 3 };
+
+}  // namespace tare::trace

@@ -1,0 +1,47 @@
+// Where a launcher finds the recorder inside a running process: a place in the recorder library's own data, that is
+// read and written from outside (/proc/PID/mem) while the process stands still. Nothing else says to a sleeping
+// recorder that somebody wants a recording: it keeps no file, no descriptor and no thread for it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tare::trace {
+
+inline constexpr char kRendezvousMagic[16] = {'T', 'A', 'R', 'E', '-', 'R', 'E', 'N',
+                                              'D', 'E', 'Z', 'V', 'O', 'U', 'S', '\n'};
+inline constexpr std::uint32_t kRendezvousVersion = 1;
+
+enum class RecorderWish : std::uint32_t {
+  None = 0,  // as the environment says
+  Awake = 1,
+  Asleep = 2,    // blocks made from now on aren't recorded; the ends of known ones are
+  Detached = 3,  // nothing is, for nobody reads it any more
+};
+
+enum class RecorderState : std::uint32_t {
+  NotStarted = 0,
+  Asleep = 1,  // since the process began: it has no spool
+  Recording = 2,
+  Off = 3,
+};
+
+// The word that the recorder's hooks look at. 0: no recording in this process (yet). Else the lowest bits say what is
+// recorded; with one of these set the hooks take their slow way.
+inline constexpr std::uint32_t kPausedBit = 1u << 4;
+inline constexpr std::uint32_t kDetachedBit = 1u << 5;
+
+struct Rendezvous {
+  char magic[16];
+  std::uint32_t version;
+  std::uint32_t struct_bytes;
+  std::atomic<RecorderWish> wish;    // [l]
+  std::atomic<RecorderState> state;  // [r]
+  std::uint64_t alive_word;          // [r] its address; 0: not made yet
+  // [l] For a recorder that sleeps since its process began, without a launcher; read when `wish` becomes Awake.
+  std::uint64_t sample_bytes;
+  std::uint32_t spool_flags;  // of SpoolFlags: FreeStacks, Contents
+  char directory[1028];       // where the spool is to be made; empty: as the environment says
+};
+
+}  // namespace tare::trace
