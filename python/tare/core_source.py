@@ -42,11 +42,24 @@ _WALKS = {
 }
 
 
+# Frames that suppressions are held against. The defaults name functions close to malloc: looking up all of a compiler's
+# stacks for them would be a second of CPU.
+_WHOLE_STACK = 64
+_NEAR = 4
+
+
 class CoreSource:
     """A trace's tables and names."""
 
     def __init__(
-        self, path: str, *, at_ns: int | None = None, depth: int = 8, model: str = "", grain: Grain = "stack"
+        self,
+        path: str,
+        *,
+        at_ns: int | None = None,
+        depth: int = 8,
+        model: str = "",
+        grain: Grain = "stack",
+        suppressions: Sequence[str] = (),
     ) -> None:
         self.path = path
         self.depth = depth
@@ -59,6 +72,8 @@ class CoreSource:
         self._walked: dict[str, dict[str, _core.Table]] = {}
         self._claimed_at: tuple[int | None, int | None] = (None, None)
         self._moment_tables: dict[str, _core.Table] = {}
+        self._suppressions = suppressions  # files
+        self._suppressed: list[int] | None = None  # stacks; null: not looked for
 
     def load(self, table: schema.Table, into: TableStore) -> None:
         if not isinstance(into, Database):
@@ -133,7 +148,7 @@ class CoreSource:
             by_line = self._grain != "stack"
             if by_line:
                 self._make_sites()
-            tables, warnings = self._recording.moment_tables(by_line)
+            tables, warnings = self._recording.moment_tables(by_line, self._suppressed_stacks())
             self._moment_tables = {table.name: table for table in tables}
             for warning in warnings:
                 print(f"tare: {warning}", file=sys.stderr)
@@ -149,6 +164,21 @@ class CoreSource:
         for warning in warnings:
             print(f"tare: {warning}", file=sys.stderr)
         return table
+
+    def _suppressed_stacks(self) -> list[int]:
+        """Stacks of leaks that are known and left alone."""
+        if self._suppressed is None:
+            from tare import suppressions
+            from tare.names import Names
+
+            known = suppressions.load(self._suppressions)
+            depth = _WHOLE_STACK if known else _NEAR
+            matcher = suppressions.Matcher([*suppressions.defaults(), *known])
+            names = Names(self)
+            stacks = self._recording.leaking_stacks()
+            names.prepare_stacks(stacks, depth)
+            self._suppressed = [stack for stack in stacks if matcher.matches(names.stack(stack, depth))]
+        return self._suppressed
 
     def _walk_for(self, walk: str) -> dict[str, _core.Table]:
         if walk not in self._walked:

@@ -291,7 +291,7 @@ digest int of the bytes asked for, 63 bits; null: it couldn't be read
 content_class text zeros, text or other; null: it couldn't be read
 start_pointers int words in it that hold the first address of a live block; null: unknown
 interior_pointers int words in it that hold an address inside a live block; null: unknown
-reachable text start: from globals, stacks, registers and TLS over pointers to starts of blocks; interior: only over such into the middle; no; null: unknown
+reachable text start: from globals, stacks, registers and TLS over pointers to starts of blocks; interior: only over such into the middle; no; suppressed: no, and known (leak:PATTERN); null: unknown
 leak_root int address of the unreachable block that this one hangs on, its own if on none; null: no leak
 last_write_ns int since the start: it has held the same since then, as far as moments tell; null: first seen
 high_water_bytes int one more than the offset of the last byte ever written; null: unknown

@@ -190,6 +190,15 @@ std::pair<std::vector<PyTable>, std::vector<std::string>> walk_for_tables(
 
 Recording::Grain grain_of(bool by_line) { return by_line ? Recording::Grain::Line : Recording::Grain::Stack; }
 
+std::vector<std::uint32_t> leaking_stacks(const Recording& recording) {
+  std::vector<std::uint32_t> numbers;
+  // What lies behind damage is the tables' to complain of.
+  if (const auto stacks = recording.leaking_stacks()) {
+    for (const trace::StackId stack : *stacks) numbers.push_back(trace::index(stack));
+  }
+  return numbers;
+}
+
 }  // namespace
 
 void bind_recording(nb::module_& module) {
@@ -219,10 +228,13 @@ void bind_recording(nb::module_& module) {
           nb::arg("progress"))
       .def(
           "moment_tables",
-          [](Recording& recording, bool by_line) {
-            return walk_for_tables([&] { return recording.moment_tables(grain_of(by_line)); });
+          [](Recording& recording, bool by_line, const std::vector<std::uint32_t>& suppressed) {
+            std::vector<trace::StackId> stacks;
+            for (const std::uint32_t number : suppressed) stacks.push_back(trace::StackId{number});
+            return walk_for_tables([&] { return recording.moment_tables(grain_of(by_line), stacks); });
           },
-          nb::arg("by_line"))
+          nb::arg("by_line"), nb::arg("suppressed"))
+      .def("leaking_stacks", leaking_stacks)
       .def(
           "twin_tables",
           [](Recording& recording, bool by_line, const Progress& progress) {

@@ -55,6 +55,28 @@ def test_leaks_and_duplicates_are_found_where_they_are_made(tare: Tare, program:
     assert "AtomTable" in text["remedy"]
 
 
+def test_known_leaks_are_left_out(tare: Tare, program: Build) -> None:
+    trace = tare.record(program("losing.c"), options=("--snapshots",))
+    (tare.folder / "known").write_text("# by file and by function\nleak:losing.c\n")
+    (tare.folder / "one").write_text("leak:^make_node$\n")
+
+    def leaking(*options: str) -> set[str]:
+        return {f["function"] for f in tare.report(trace, *options)["findings"] if f["lens"] == "leaks"}
+
+    assert leaking("--suppressions", "one") == {"lose_buffers"}
+    assert leaking("--suppressions", "known") == set()
+    shown = tare("report", trace, env={"TARE_SUPPRESSIONS": "one"}).stdout
+    assert "lose_buffers" in shown
+    report, bare = tare.report(trace, "--suppressions", "known"), tare.report(trace)
+    assert report["end"]["tare_bytes"] < bare["end"]["tare_bytes"], "their bytes are granted to others, or are net"
+    budget = tare.folder / "tare.toml"
+    budget.write_text('[budget]\n"lens.leaks.bytes_end" = 0\n')
+    assert tare("check", trace, "--budget", budget).returncode == 1
+    assert tare("check", trace, "--budget", budget, "--suppressions", "known").returncode == 0
+    refused = tare("report", trace, "--suppressions", "none")
+    assert (refused.returncode, "none: No such file" in refused.stderr) == (4, True)
+
+
 def test_without_snapshots_nothing_is_looked_into(tare: Tare, program: Build) -> None:
     trace = tare.record(program("losing.c"))
     assert tare.sql(trace, "select count(*) as n from moments") == [{"n": 0}]

@@ -38,6 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--junit", metavar="FILE", help="write the outcome as a JUnit file, too")
     parser.add_argument("--series", metavar="FILE", help="append the checkpoints to this series, and draw it")
     parser.add_argument("--label", metavar="TEXT", default="", help="the recording's name in the series, as a commit")
+    parser.add_argument(
+        "--suppressions",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="leaks that are known: lines of leak:PATTERN, as LeakSanitizer has them; repeatable",
+    )
     parser.add_argument("--json", action="store_true", help="the outcome as one JSON object")
 
 
@@ -52,7 +59,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.files and (not options.series or options.budget or options.baseline):
         raise TareError(USAGE, "check: no trace given (`tare check --help` has examples)")
     budget = budgets.read(options.budget) if options.budget else budgets.NO_BUDGET
-    recordings, baselines = _open(options.files), _open(options.baseline)
+    recordings = _open(options.files, options.suppressions)
+    baselines = _open(options.baseline, options.suppressions)
     verdicts = budgets.check(recordings, baselines, budget) if recordings else []
     if options.budget and not budget.rules and not baselines and not options.series:
         raise TareError(USAGE, f"check: {options.budget} has no limits: write some under [budget] or [[site]]")
@@ -78,11 +86,11 @@ def run(options: argparse.Namespace) -> int:
     return 0 if all(verdict.kept for verdict in verdicts) else 1
 
 
-def _open(files: Sequence[str]) -> list[Recording]:
+def _open(files: Sequence[str], suppressions: Sequence[str]) -> list[Recording]:
     from tare.core_source import CoreSource
     from tare.recording import Recording
 
-    return [Recording(CoreSource(file)) for file in files]
+    return [Recording(CoreSource(file, suppressions=suppressions)) for file in files]
 
 
 def _add_to_series(options: argparse.Namespace, recordings: Sequence[Recording], budget: Budget) -> None:

@@ -66,6 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", type=int, default=_RECORDS, metavar="N", help=f"at most N records or findings (default: {_RECORDS})"
     )
+    parser.add_argument(
+        "--suppressions",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="leaks that are known: lines of leak:PATTERN, as LeakSanitizer has them; repeatable",
+    )
     parser.add_argument("--json", action="store_true", help="everything as one JSON object")
 
 
@@ -84,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         return _dark_matter(options)
     options.at = options.at or ("peak" if options.mode == "live" else None)
     at_ns = None if options.at in (None, "peak", "end") else records.parse_time(options.at)
-    recording = Recording(CoreSource(options.file, at_ns=at_ns, depth=options.depth))
+    recording = Recording(CoreSource(options.file, at_ns=at_ns, depth=options.depth, suppressions=options.suppressions))
     for lens in chosen:
         lenses.check_runnable(lens, recording.process)
     counted, title = _moment(options.mode, options.at)

@@ -66,7 +66,7 @@ LENS = Lens(
     threshold="every site with a page or more at the exit: a leak is a bug whatever its share; one lost byte a run isn't",
     false_positives="Pointers that are hidden: compressed, tagged in their low bits, XORed, kept in a file, on a device or by "
     "another process. What static destructors drop without freeing is a leak to this lens, and harmless. Whatever looks like a "
-    "pointer counts as one, so that some leaks aren't seen. Blocks that only pointers into their middle hold are none: "
+    "pointer counts as one, so that some leaks aren't seen. Known ones are suppressed (tare report --suppressions). Blocks that only pointers into their middle hold are none: "
     "moment_blocks.reachable tells them apart.",
     remedy="Free the block where its last pointer goes, or keep the pointer.",
     weight="tare",

@@ -197,12 +197,19 @@ Result<std::shared_ptr<const Table>> Recording::put_grain(Grain grain, Tables& t
   return sizes;
 }
 
-Result<Recording::ProgramTables> Recording::moment_tables(Grain grain) {
+Result<std::vector<trace::StackId>> Recording::leaking_stacks() const {
+  auto opened = trace::open_trace(state_->path);
+  if (!opened) return opened.error();
+  return core::leaking_stacks(*opened);
+}
+
+Result<Recording::ProgramTables> Recording::moment_tables(Grain grain, const std::vector<trace::StackId>& suppressed) {
   auto opened = trace::open_trace(state_->path);
   if (!opened) return opened.error();
   ProgramTables result;
   Tables made;
-  if (const Status read = make_moment_tables(*opened, made); !read) result.warnings.push_back(read.error().message);
+  if (const Status read = make_moment_tables(*opened, suppressed, made); !read)
+    result.warnings.push_back(read.error().message);
   if (const auto sizes = put_grain(grain, made); !sizes) return sizes.error();
   made.put(pointer_words_table(made["moment_blocks"], model_of(*state_->replayed)));
   for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));

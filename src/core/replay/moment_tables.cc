@@ -19,10 +19,12 @@ std::optional<std::int64_t> whole(const std::optional<std::uint64_t>& value) {
   return whole(*value);
 }
 
+constexpr std::int32_t kSuppressed = 3;  // of column `reachable`
+
 class MomentRows {
  public:
-  explicit MomentRows(const trace::OpenedTrace& trace)
-      : dictionary_(trace.dictionary()), info_(trace.info()), clock_(trace.clock_pairs()) {}
+  MomentRows(const trace::OpenedTrace& trace, const std::vector<trace::StackId>& suppressed)
+      : dictionary_(trace.dictionary()), info_(trace.info()), suppressed_(suppressed), clock_(trace.clock_pairs()) {}
 
   void add(const trace::Moment& moment) {
     ++number_;
@@ -87,12 +89,15 @@ class MomentRows {
     }
     blocks_.add(b_starts_, marked && read ? std::optional<std::int64_t>(block.start_pointers) : std::nullopt);
     blocks_.add(b_interiors_, marked && read ? std::optional<std::int64_t>(block.interior_pointers) : std::nullopt);
+    const bool is_leak = block.leak_root < moment.blocks.size();
     if (marked) {
-      blocks_.add_code(b_reach_, static_cast<std::int32_t>(block.reach) - 1);
+      const bool is_suppressed = block.reach == trace::Reach::None &&
+                                 (is_suppressed_stack(shape.stack) ||
+                                  (is_leak && is_suppressed_stack(stack_of(moment.blocks[block.leak_root]))));
+      blocks_.add_code(b_reach_, is_suppressed ? kSuppressed : static_cast<std::int32_t>(block.reach) - 1);
     } else {
       blocks_.add_null(b_reach_);
     }
-    const bool is_leak = block.leak_root < moment.blocks.size();
     blocks_.add(b_root_,
                 is_leak ? std::optional<std::int64_t>(whole(moment.blocks[block.leak_root].address)) : std::nullopt);
     blocks_.add(b_written_, block.unchanged_ns
@@ -101,8 +106,16 @@ class MomentRows {
     blocks_.add(b_high_water_, whole(block.high_water_bytes));
   }
 
+  trace::StackId stack_of(const Observation& block) const {
+    return block.shape == trace::kNoShape ? trace::kEmptyStack : dictionary_.shapes[trace::index(block.shape)].stack;
+  }
+  bool is_suppressed_stack(trace::StackId stack) const {
+    return std::binary_search(suppressed_.begin(), suppressed_.end(), stack);
+  }
+
   const trace::Dictionary& dictionary_;
   const trace::ProcessInfo& info_;
+  const std::vector<trace::StackId>& suppressed_;
   trace::Clock clock_;
   std::int64_t number_ = 0;
 
@@ -131,7 +144,7 @@ class MomentRows {
   Id b_class_ = blocks_.column("content_class", {"zeros", "text", "other"});
   Id b_starts_ = blocks_.column("start_pointers", ColumnType::Int64);
   Id b_interiors_ = blocks_.column("interior_pointers", ColumnType::Int64);
-  Id b_reach_ = blocks_.column("reachable", {"no", "interior", "start"});
+  Id b_reach_ = blocks_.column("reachable", {"no", "interior", "start", "suppressed"});
   Id b_root_ = blocks_.column("leak_root", ColumnType::Int64);
   Id b_written_ = blocks_.column("last_write_ns", ColumnType::Int64);
   Id b_high_water_ = blocks_.column("high_water_bytes", ColumnType::Int64);
@@ -139,12 +152,29 @@ class MomentRows {
 
 }  // namespace
 
-Status make_moment_tables(const trace::OpenedTrace& trace, Tables& tables) {
-  MomentRows rows(trace);
+Status make_moment_tables(const trace::OpenedTrace& trace, const std::vector<trace::StackId>& suppressed,
+                          Tables& tables) {
+  MomentRows rows(trace, suppressed);
   if (trace.info().contents_recorded) rows.add_frees();
   const Status read = trace.read_moments([&](const trace::Moment& moment) { rows.add(moment); });
   rows.put_into(tables);
   return read;
+}
+
+Result<std::vector<trace::StackId>> leaking_stacks(const trace::OpenedTrace& trace) {
+  std::vector<trace::StackId> stacks;
+  const auto& shapes = trace.dictionary().shapes;
+  const Status read = trace.read_moments([&](const trace::Moment& moment) {
+    for (const Observation& block : moment.blocks) {
+      if (block.reach != trace::Reach::None || block.shape == trace::kNoShape) continue;
+      const trace::StackId stack = shapes[trace::index(block.shape)].stack;
+      if (stacks.empty() || stacks.back() != stack) stacks.push_back(stack);
+    }
+    std::sort(stacks.begin(), stacks.end());
+    stacks.erase(std::unique(stacks.begin(), stacks.end()), stacks.end());
+  });
+  if (!read) return read.error();
+  return stacks;
 }
 
 }  // namespace tare::core

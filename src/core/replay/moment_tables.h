@@ -1,13 +1,21 @@
 // Tables moments and moment_blocks: what was seen of live blocks, read from the trace without a walk over its events.
 #pragma once
 
+#include <vector>
+
 #include "core/replay/tables.h"
+#include "trace/ids.h"
 #include "trace/open_trace.h"
 #include "trace/result.h"
 
 namespace tare::core {
 
-// Damage ends them early and is the error; `tables` then holds what lies before it.
-Status make_moment_tables(const trace::OpenedTrace& trace, Tables& tables);
+// Damage ends them early and is the error; `tables` then holds what lies before it. Blocks that nothing points to are
+// told as suppressed where their stack, or that of the block they hang on, is among `suppressed` (ascending).
+Status make_moment_tables(const trace::OpenedTrace& trace, const std::vector<trace::StackId>& suppressed,
+                          Tables& tables);
+
+// Stacks of blocks that nothing points to at some moment, ascending.
+Result<std::vector<trace::StackId>> leaking_stacks(const trace::OpenedTrace& trace);
 
 }  // namespace tare::core
