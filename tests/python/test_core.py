@@ -70,7 +70,7 @@ def test_the_core_has_no_table_or_column_that_the_schema_forgets(trace: Path) ->
         renamed = {"start": "start_address", "end": "end_address"} if table.name == "modules" else {}
         made = {renamed.get(name, name) for name, _ in recording.table(table.name).columns}
         assert made == {column.name for column in table.columns}, table.name
-    for tables, _ in (recording.moment_tables(False), recording.twin_tables(False, lambda *_: None)):
+    for tables, _ in (recording.moment_tables(False, []), recording.twin_tables(False, lambda *_: None)):
         for made_table in tables:
             columns = [column.name for column in schema.BY_NAME[made_table.name].columns]
             assert [name for name, _ in made_table.columns] == columns, made_table.name

@@ -221,6 +221,7 @@ void write_rich_trace(const std::string& path) {
   record.info.nested_events = 3;
   record.info.peak_rss_bytes = 1 << 30;
   record.info.spool_bytes = 1 << 23;
+  record.info.asleep_ns = 77;
   record.thread_count = 2;
   writer.put_end(record);
   if (!writer.flush()) std::abort();

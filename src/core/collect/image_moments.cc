@@ -4,7 +4,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
+#include <vector>
 
 #include "core/collect/image_recording.h"
 
@@ -14,8 +16,12 @@ using namespace trace;
 
 namespace {
 
-constexpr std::uint64_t kRunOnNs = 50'000;  // a thread in a hook is out of it by then, unless it copies megabytes
-constexpr int kMostRunOns = 400;            // 20 ms in all
+// A thread is inside a hook for a microsecond, unless it copies megabytes. But it may wait for a processor with a dozen
+// others in front of it, or for the allocator's lock that another stopped thread holds: so each has its turn, and turns
+// get longer.
+constexpr std::uint64_t kFirstTurnNs = 100'000;
+constexpr std::uint64_t kLongestTurnNs = 50'000'000;
+constexpr std::uint64_t kAllTurnsNs = 2'000'000'000;
 
 std::uint64_t clock_ns(clockid_t clock) {
   timespec now{};
@@ -77,19 +83,25 @@ bool ImageRecording::peak_is_due() const {
 // A thread inside a hook may have an event begun that isn't written: the block of a realloc may be gone already, and no
 // later event of any thread may be merged before it. So threads run on one by one until none is inside.
 Status ImageRecording::run_out_of_hooks(FrozenProcess& process) {
-  for (int tries = 0; tries < kMostRunOns; ++tries) {
+  const std::uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+  std::uint64_t turn_ns = kFirstTurnNs;
+  std::size_t turn = 0;
+  do {
     while (drain(DrainDepth::Everything).chunks > 0) {
     }
     if (failure_) return *failure_;
-    const ChunkControl* inside = nullptr;
+    std::vector<const ChunkControl*> inside;
     for (const Stream& stream : streams_) {
       if (stream.queue.empty()) continue;
       const ChunkControl& control = spool_->control(stream.queue.front().index);
-      if (control.busy.load(std::memory_order_acquire) != 0) inside = &control;
+      if (control.busy.load(std::memory_order_acquire) != 0) inside.push_back(&control);
     }
-    if (inside == nullptr) return ok();
-    (void)process.let_run(static_cast<pid_t>(inside->tid), kRunOnNs);
-  }
+    if (inside.empty()) return ok();
+    const ChunkControl& next = *inside[turn++ % inside.size()];
+    const auto is_out = [&] { return next.busy.load(std::memory_order_acquire) == 0; };
+    (void)process.let_run(static_cast<pid_t>(next.tid), is_out, turn_ns);
+    if (turn % inside.size() == 0) turn_ns = std::min(2 * turn_ns, kLongestTurnNs);
+  } while (clock_ns(CLOCK_MONOTONIC) - begin_ns < kAllTurnsNs);
   return not_taken(record_.info.pid, "a thread stayed inside the allocator");
 }
 

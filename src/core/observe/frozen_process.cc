@@ -145,14 +145,16 @@ Result<FrozenProcess> FrozenProcess::freeze(pid_t pid) {
   return process;
 }
 
-bool FrozenProcess::let_run(pid_t tid, std::uint64_t nanoseconds) {
+bool FrozenProcess::let_run(pid_t tid, const std::function<bool()>& is_far_enough, std::uint64_t most_ns) {
   const auto held = std::find_if(tids_.begin(), tids_.end(), [&](const Held& one) { return one.tid == tid; });
   if (held == tids_.end()) return false;
   if (!held->late) {
     if (::ptrace(PTRACE_CONT, tid, nullptr, std::exchange(held->signal, 0)) != 0) return false;
   }
-  const timespec pause{0, static_cast<long>(nanoseconds)};
-  ::nanosleep(&pause, nullptr);
+  const timespec pause{0, kPauseNs};
+  for (std::uint64_t waited_ns = 0; waited_ns < most_ns && !is_far_enough(); waited_ns += kPauseNs) {
+    ::nanosleep(&pause, nullptr);
+  }
   if (!held->late) ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
   held->late = false;
   if (wait_for_stop(*held) != Wait::Gone) return true;

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "core/observe/roots.h"
@@ -25,8 +26,9 @@ class FrozenProcess {
   // To be called now and then by the same thread.
   static void release_late_stops();
 
-  // Lets one thread (the kernel's number) run on for a moment, and stops it again. False: it is gone.
-  bool let_run(pid_t tid, std::uint64_t nanoseconds);
+  // Lets one thread (the kernel's number) run on until `is_far_enough` says so, at most so long, and stops it again: on a
+  // busy machine it gets a processor only after milliseconds. False: it is gone.
+  bool let_run(pid_t tid, const std::function<bool()>& is_far_enough, std::uint64_t most_ns);
   std::vector<ThreadState> threads() const;
   pid_t pid() const { return pid_; }
   std::size_t thread_count() const { return tids_.size(); }
