@@ -77,6 +77,23 @@ def test_known_leaks_are_left_out(tare: Tare, program: Build) -> None:
     assert (refused.returncode, "none: No such file" in refused.stderr) == (4, True)
 
 
+def test_content_records_only_what_the_lenses_need(tare: Tare, program: Build) -> None:
+    def recorded(*options: str) -> tuple[bool, bool]:
+        trace = tare.record(program("losing.c"), options=options)
+        (row,) = tare.sql(trace, "select contents_recorded, moments > 0 as looked from process")
+        return bool(row["contents_recorded"]), bool(row["looked"])
+
+    assert recorded("--content") == (True, True)
+    assert recorded("--content=unwritten,recreated") == (True, False)
+    assert recorded("--content=leaks") == (False, True)
+    assert recorded("--content=recreated", "--snapshots") == (True, True)
+    assert recorded("--content=slop") == (False, False)
+    refused = tare("run", "--content=leeks", "--", "true")
+    assert (refused.returncode, "no lens is called 'leeks'" in refused.stderr) == (125, True)
+    assert tare("run", "-o", "u.tare", "--content", program("losing.c")).returncode == 0
+    assert tare.sql(tare.folder / "u.tare", "select contents_recorded as yes from process") == [{"yes": 1}]
+
+
 def test_without_snapshots_nothing_is_looked_into(tare: Tare, program: Build) -> None:
     trace = tare.record(program("losing.c"))
     assert tare.sql(trace, "select count(*) as n from moments") == [{"n": 0}]

@@ -23,11 +23,13 @@ tare run -- ./app --flag
 tare run -o app.tare -- python3 script.py
 tare run --sample 512K -- ./server        long runs: one allocation in 512 KiB, figures scaled
 tare run --content -- ./app               look into blocks, too: what of them is never written
+tare run --content=unwritten -- ./app     only what this lens needs: no stops to look into live blocks
 tare run -q -o app.tare -- make -j4       record a build, no summary
 tare run --start-paused -- ./server       asleep until `tare resume PID`
 """
 
 
+_EVERYTHING = "*"  # --content without lenses
 _MOST_WARNINGS = 5  # one a process can be hundreds; the first say what is wrong
 
 
@@ -41,8 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--free-stacks", action="store_true", help="record where blocks are freed, too")
     parser.add_argument(
         "--content",
-        action="store_true",
-        help="look into blocks, too: fills them when allocated, so costs and perturbs more",
+        nargs="?",
+        const=_EVERYTHING,
+        default="",
+        metavar="LENS,...",
+        help="look into blocks, too: fills them when allocated, so costs and perturbs more; with lenses only what these need",
     )
     parser.add_argument(
         "--snapshots", action="store_true", help="look into live blocks near the peak and at the exit (short stops)"
@@ -61,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    _tell_lenses_from_command(options)
     command = options.command + (options.after_dashes or [])
     if not command:
         raise TareError(USAGE, "run: no program given: tare run -- CMD [ARG ...]")
@@ -89,10 +95,31 @@ def tell(outcome: _core.Outcome, *, with_summary: bool) -> None:
         _summarize(outcome)
 
 
+def _tell_lenses_from_command(options: argparse.Namespace) -> None:
+    """`--content ./app`: what follows is no lens, but the program."""
+    from tare import lenses
+
+    named = options.content.split(",") if options.content != _EVERYTHING else []
+    if any(name not in lenses.NAMES for name in named if name) and options.after_dashes is None:
+        options.command.insert(0, options.content)
+        options.content = _EVERYTHING
+
+
+def _contents_and_moments(content: str, *, snapshots: bool) -> tuple[bool, bool]:
+    """Whether blocks are filled and looked at when they end, and whether live ones are looked into."""
+    from tare import lenses
+
+    if content in ("", _EVERYTHING):
+        return bool(content), bool(content) or snapshots
+    needs = {lens.needs for lens in lenses.load_named(content)}
+    return "contents" in needs, "moments" in needs or snapshots
+
+
 def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
     from tare import _core
     from tare.sizes import parse_bytes
 
+    contents, moments = _contents_and_moments(options.content, snapshots=options.snapshots)
     return _core.run(
         command=command,
         output=options.output,
@@ -101,8 +128,8 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
         wait_for_all=not options.no_wait,
         record_environment=options.env,
         record_free_stacks=options.free_stacks,
-        record_contents=options.content,
-        take_moments=options.content or options.snapshots,
+        record_contents=contents,
+        take_moments=moments,
         summarize=not options.quiet,
         start_paused=options.start_paused,
         snapshot_signal=_signal_number(options.snapshot_signal),
