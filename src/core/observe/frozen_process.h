@@ -26,8 +26,8 @@ class FrozenProcess {
   // To be called now and then by the same thread.
   static void release_late_stops();
 
-  // Lets one thread (the kernel's number) run on until `is_far_enough` says so, at most so long, and stops it again: on a
-  // busy machine it gets a processor only after milliseconds. False: it is gone.
+  // Lets one thread (the kernel's number) run on until `is_far_enough` says so, at most so long, and stops it again: on
+  // a busy machine it gets a processor only after milliseconds. False: it is gone.
   bool let_run(pid_t tid, const std::function<bool()>& is_far_enough, std::uint64_t most_ns);
   std::vector<ThreadState> threads() const;
   pid_t pid() const { return pid_; }

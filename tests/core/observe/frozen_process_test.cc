@@ -93,7 +93,8 @@ TEST_F(FrozenProcessTest, OneThreadRunsOnAlone) {
   ASSERT_TRUE(process);
   const std::uint64_t first = g_shared->counters[0];
   const std::uint64_t second = g_shared->counters[1];
-  for (int i = 0; i < 100 && g_shared->counters[0] == first; ++i) EXPECT_TRUE(process->let_run(child, [] { return false; }, 1'000'000));
+  for (int i = 0; i < 100 && g_shared->counters[0] == first; ++i)
+    EXPECT_TRUE(process->let_run(child, [] { return false; }, 1'000'000));
   EXPECT_NE(g_shared->counters[0], first);
   EXPECT_EQ(g_shared->counters[1], second);
 }
