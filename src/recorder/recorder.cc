@@ -260,7 +260,7 @@ Errno Recorder::fill_spool(const ForkOrigin* origin) {
 }
 
 bool Recorder::begin_exec() {
-  if (!alive() || static_cast<std::uint32_t>(sys::getpid()) != process_id_) return false;
+  if (!alive() || detached() || static_cast<std::uint32_t>(sys::getpid()) != process_id_) return false;
   const sys::SignalsBlocked blocked;
   Thread* thread = this_thread;
   if (thread != nullptr && thread->gate.load(std::memory_order_relaxed) == Gate::Ready) {
