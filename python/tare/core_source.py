@@ -34,7 +34,7 @@ _WEIGHED_OF = {"site_sizes": _WEIGHED, "claimed": frozenset(("blocks",))}
 # see src/core/recording/size_bands.h.
 Grain = Literal["stack", "line", "band"]
 _FOLDED = ("site_sizes", "chains", "written", "recreated")
-_MOMENT_TABLES = ("moments", "moment_blocks", "pointer_words")
+_MOMENT_TABLES = ("moments", "moment_blocks", "resident", "pointer_words")
 # Tables that one walk over the trace makes together: by what the progress line says.
 _WALKS = {
     "reading reports": ("reports", "pools", "pool_memory", "pool_blocks", "claimed"),

@@ -272,6 +272,7 @@ root_bytes int memory outside the heap that was searched for pointers; null: non
 unread_bytes int of live blocks that couldn't be read
 frozen_ns int that long the program stood still
 cost_ns int CPU time that looking took
+absent_bytes int of live blocks, on whole pages that nobody has touched, or that are swapped out; null: unknown
 """),
         note="Empty without --snapshots or --content.",
     ),
@@ -295,6 +296,19 @@ reachable text start: from globals, stacks, registers and TLS over pointers to s
 leak_root int address of the unreachable block that this one hangs on, its own if on none; null: no leak
 last_write_ns int since the start: it has held the same since then, as far as moments tell; null: first seen
 high_water_bytes int one more than the offset of the last byte ever written; null: unknown
+"""),
+        note="Empty without --snapshots or --content.",
+    ),
+    Table(
+        "resident",
+        "what a part of the process's memory was used for at a moment; the resident ones add up to its RSS",
+        _columns("""
+moment int moments.moment
+kind text heap (malloc's), stack, file, mapping (the program's own mmap), recorder, other (the loader's, the C library's, and what the recorder keeps)
+name text a file's path; empty for the others
+mapped_bytes int addresses taken
+resident_bytes int in memory
+touched_bytes int of those, read or written since the moment before; null: unknown
 """),
         note="Empty without --snapshots or --content.",
     ),

@@ -28,6 +28,27 @@ enum class Reach : std::uint8_t {
 
 inline constexpr std::uint32_t kNoObservation = ~0u;
 
+// What a process's memory is used for.
+enum class MemoryKind : std::uint8_t {
+  Heap = 1,     // malloc's: the break, and mappings with live blocks in them
+  Stack = 2,    // of threads
+  File = 3,     // programs, libraries, mapped files
+  Mapping = 4,  // the program's own mmap, without blocks of malloc
+  Recorder = 5,
+  Other = 6,
+};
+inline constexpr MemoryKind kLastMemoryKind = MemoryKind::Other;
+
+struct MemoryPart {
+  MemoryKind kind = MemoryKind::Other;
+  std::string name;  // a file's path; empty for the others
+  std::uint64_t mapped_bytes = 0;
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t touched_bytes = 0;  // of those: read or written since the moment before, or the start
+
+  bool operator==(const MemoryPart&) const = default;
+};
+
 // One live block. What isn't known is empty, kNoObservation, or the enumerator that says so.
 struct Observation {
   std::uint64_t address = 0;
@@ -54,7 +75,10 @@ struct Moment {
   std::uint64_t cost_ns = 0;        // CPU time that the launcher spent on it
   std::uint64_t root_bytes = 0;     // memory outside the heap that was searched for pointers
   std::uint64_t unread_bytes = 0;   // of live blocks that couldn't be read
+  std::uint64_t absent_bytes = 0;   // of live blocks: whole pages that nobody has touched, or that are swapped out
+  bool touches_known = false;       // touched_bytes of `memory` are of the time since the moment before
   std::string name;                 // given by who asked for it
+  std::vector<MemoryPart> memory;   // largest first; empty: not looked
   std::vector<Observation> blocks;  // by address, ascending
 
   bool operator==(const Moment&) const = default;

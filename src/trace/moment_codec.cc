@@ -23,8 +23,11 @@ enum Column : std::uint8_t {
   LeakRoots,
   Unchanged,
   HighWater,
+  Memory,  // not of blocks: the process's, once a moment
 };
-constexpr std::size_t kColumns = 9;
+constexpr std::size_t kColumns = 10;
+constexpr std::size_t kLeastColumns = 9;  // before there was Memory
+constexpr std::uint64_t kMaxMemoryParts = 1 << 16;
 using Columns = std::array<ByteWriter, kColumns>;
 
 // A value of a byte string can't be longer than this: the address column's varints.
@@ -61,6 +64,39 @@ void fill(Columns& columns, std::span<const Observation> blocks) {
   }
   for (const Column column : {Digests, States, StartPointers, InteriorPointers, LeakRoots, Unchanged, HighWater})
     drop_if_all_zero(columns[column]);
+}
+
+void fill_memory(ByteWriter& out, const Moment& moment) {
+  if (moment.memory.empty()) return;
+  out.varint(moment.absent_bytes);
+  out.byte(moment.touches_known ? 1 : 0);
+  const std::size_t count = std::min<std::size_t>(moment.memory.size(), kMaxMemoryParts);
+  out.varint(count);
+  for (const MemoryPart& part : std::span(moment.memory).first(count)) {
+    out.byte(static_cast<std::uint8_t>(part.kind));
+    out.text(std::string_view(part.name).substr(0, kMaxNameBytes));
+    for (const std::uint64_t bytes : {part.mapped_bytes, part.resident_bytes, part.touched_bytes}) out.varint(bytes);
+  }
+}
+
+bool decode_memory(std::span<const std::uint8_t> bytes, Moment& moment) {
+  if (bytes.empty()) return true;
+  ByteReader reader(bytes);
+  moment.absent_bytes = reader.varint();
+  moment.touches_known = reader.byte() == 1;
+  const std::uint64_t count = reader.varint();
+  if (reader.failed() || count > kMaxMemoryParts) return false;
+  for (std::uint64_t i = 0; i < count && !reader.failed(); ++i) {
+    MemoryPart part;
+    const std::uint8_t kind = reader.byte();
+    if (kind == 0 || kind > static_cast<std::uint8_t>(kLastMemoryKind)) return false;
+    part.kind = static_cast<MemoryKind>(kind);
+    part.name = reader.text();
+    for (std::uint64_t* value : {&part.mapped_bytes, &part.resident_bytes, &part.touched_bytes})
+      *value = reader.varint();
+    moment.memory.push_back(std::move(part));
+  }
+  return !reader.failed() && reader.at_end();
 }
 
 // False: the bytes don't fit what the record says.
@@ -137,6 +173,7 @@ void encode_moment(const Moment& moment, std::size_t first, ByteWriter& out) {
   out.varint(count);
   Columns columns;
   fill(columns, std::span(moment.blocks).subspan(first, count));
+  if (first == 0) fill_memory(columns[Memory], moment);
   out.varint(kColumns);
   std::vector<std::uint8_t> packed;
   for (const ByteWriter& column : columns) {
@@ -177,7 +214,7 @@ const char* decode_moment(std::span<const std::uint8_t> payload, std::size_t sha
     return "a moment goes on that didn't begin";
   }
   const std::uint64_t column_count = reader.varint();
-  if (column_count < kColumns || column_count > 64) return "a moment has an impossible number of columns";
+  if (column_count < kLeastColumns || column_count > 64) return "a moment has an impossible number of columns";
   std::array<std::array<std::uint64_t, 2>, 64> sizes{};
   for (std::uint64_t i = 0; i < column_count; ++i) sizes[i] = {reader.varint(), reader.varint()};
   std::array<Values, kColumns> columns;
@@ -187,6 +224,8 @@ const char* decode_moment(std::span<const std::uint8_t> payload, std::size_t sha
       return "a column of a moment doesn't unpack to its size";
   }
   if (reader.failed() || !reader.at_end()) return "a moment's record has another length than its columns";
+  if (!decode_memory(columns[Memory].bytes, moment)) return "what a moment says of the process's memory can't be read";
+  columns[Memory].bytes.clear();
   for (Values& column : columns) column.begin();
   // Every block takes a byte of the first column at least: memory is bounded by what the record holds.
   if (columns[Addresses].bytes.size() < count || columns[Shapes].bytes.size() < count)

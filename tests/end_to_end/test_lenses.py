@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ def keeping(tare: Tare, program: Build) -> Path:
 def test_pointers_of_a_tree_take_half_of_it(tare: Tare, keeping: Path) -> None:
     found = findings(tare, keeping, "wide-pointers")
     node = found["make_node"]
-    assert node["bytes_end"] == 19_999 * (48 - 32)  # glibc: 40 bytes take 48, the 24 that are left 32
+    assert node["bytes_end"] == 39_999 * (48 - 32)  # glibc: 40 bytes take 48, the 24 that are left 32
     assert "80% of the words" in node["remedy"]
     assert "fill_cache" not in found
     (row,) = tare.sql(keeping, "select max(fields) as fields, min(packed_bytes) as packed from pointer_words"
@@ -37,7 +38,7 @@ def test_pointers_of_a_tree_take_half_of_it(tare: Tare, keeping: Path) -> None:
 
 def test_what_is_filled_once_is_a_hoard_and_what_is_reused_is_not(tare: Tare, keeping: Path) -> None:
     found = findings(tare, keeping, "hoards")
-    assert found["fill_cache"]["bytes_end"] >= 0.9 * 512 * 8208
+    assert found["fill_cache"]["bytes_end"] >= 0.9 * 512 * 65552
     assert "work" not in found
 
 
@@ -58,3 +59,39 @@ def test_of_python_on_malloc(tare: Tare) -> None:
     for moment in ("peak", "end"):
         assert report[moment]["gross_bytes"] == report[moment]["net_bytes"] + report[moment]["tare_bytes"]
         assert report[moment]["net_bytes"] >= 0
+
+
+def test_nobody_read_the_cache_either(tare: Tare, keeping: Path) -> None:
+    """Where the kernel tells which pages were touched; elsewhere the finding stays unsure."""
+    (touched,) = tare.sql(
+        keeping,
+        "select sum(touched_bytes) as bytes from resident r join moments m on m.moment = r.moment"
+        " where r.kind = 'heap' and m.kind = 'exit'",
+    )
+    hoard = findings(tare, keeping, "hoards")["fill_cache"]
+    if touched["bytes"] < 10_000_000:
+        assert hoard["confidence"] == "high"
+        assert "wasn't read either" in hoard["remedy"]
+
+
+def test_the_parts_of_the_resident_memory_add_up(tare: Tare, keeping: Path) -> None:
+    done = tare("report", keeping, "--mode", "rss", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert sum(part["resident_bytes"] for part in found["parts"]) == found["resident_bytes"]
+    assert found["resident_bytes"] <= 1.05 * found["peak_rss_bytes"]  # which the kernel counts in batches
+    heap = found["heap"]
+    assert heap["requested_bytes"] > 40_000 * 40 + 512 * (65536 + 4096)
+    (resident,) = (part["resident_bytes"] for part in found["parts"] if part["kind"] == "heap")
+    parts = ("requested_bytes", "slop_bytes", "header_bytes", "kept_bytes")
+    assert sum(heap[name] for name in parts) - heap["absent_bytes"] == resident
+    assert {"file", "stack", "recorder"} <= {part["kind"] for part in found["parts"]}
+    text = tare("report", keeping, "--mode", "rss").stdout
+    assert len(text.splitlines()) < 40
+
+
+def test_a_recording_without_looks_has_no_rss_mode(tare: Tare, program: Build) -> None:
+    trace = tare.record(program("keeping.c"))
+    done = tare("report", trace, "--mode", "rss")
+    assert done.returncode == 125
+    assert "--snapshots" in done.stderr

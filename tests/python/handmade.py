@@ -118,6 +118,19 @@ class Handmade:
         self._process.setdefault("moments", 0)
         self._process["moments"] += 1
 
+    def resident(self, moment: int, kind: str, resident: int, touched: int | None = None, name: str = "") -> None:
+        """One row of resident."""
+        self.tables["resident"].append(
+            {
+                "moment": moment,
+                "kind": kind,
+                "name": name,
+                "mapped_bytes": resident,
+                "resident_bytes": resident,
+                "touched_bytes": touched,
+            }
+        )
+
     def pointers(
         self, moment: int, shape: int, *, pointers: float, fields: int, packed: int, packed_gross: int
     ) -> None:

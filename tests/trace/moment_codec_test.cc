@@ -29,6 +29,23 @@ TEST(MomentCodec, RoundTripThroughAFile) {
   EXPECT_EQ(read_all(*opened).size(), 2u);  // as often as one likes
 }
 
+TEST(MomentCodec, CarryWhereTheProcesssMemoryIs) {
+  using trace::MemoryKind;
+  Moment moment = moments_of_example().front();
+  moment.absent_bytes = 8192;
+  moment.touches_known = true;
+  moment.memory = {{MemoryKind::Heap, "", 1 << 20, 5000, 4096}, {MemoryKind::File, "/bin/app", 8192, 4096, 0}};
+  trace::ByteWriter payload;
+  trace::encode_moment(moment, 0, payload);
+  std::vector<Moment> moments;
+  ASSERT_EQ(trace::decode_moment(payload.bytes(), 1, moments), nullptr);
+  EXPECT_EQ(moments.at(0), moment);
+  std::vector<std::uint8_t> wrong = payload.bytes();
+  wrong.back() ^= 0xff;  // the last part's touched bytes go on
+  EXPECT_NE(trace::decode_moment(wrong, 1, moments), nullptr);
+  EXPECT_EQ(moments.size(), 1u);
+}
+
 TEST(MomentCodec, LargeMomentsTakeSeveralRecords) {
   Moment large;
   large.kind = trace::MomentKind::Request;

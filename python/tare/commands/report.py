@@ -23,6 +23,7 @@ tare report app.tare --mode cumulative --sort byte-seconds -n 5
 tare report app.tare --lens growth,churn      two lenses, with their reasons
 tare report app.tare --filter parse --filter '!test'
 tare report app.tare --mode dark-matter       what no report of the program claims, or two do
+tare report app.tare --mode rss               where the resident memory is (needs --snapshots)
 tare report app.tare --json | jq .peak
 """
 
@@ -36,14 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a trace, or the spool of a recording that died")
     parser.add_argument(
         "--mode",
-        choices=("live", "cumulative", "dark-matter"),
+        choices=("live", "cumulative", "dark-matter", "rss"),
         default="live",
-        help="what stands at a moment, all that ever did, or what stands held against the program's own reports",
+        help="what stands at a moment, all that ever did, what stands held against the program's own reports, or where the "
+        "resident memory is",
     )
     parser.add_argument(
         "--at",
         metavar="peak|end|TIME",
-        help="the moment; TIME as in 1.5s or 300ms (default: peak; of dark-matter when the program last reported)",
+        help="the moment; TIME as in 1.5s or 300ms (default: peak; of dark-matter when the program last reported; of rss the "
+        "last look)",
     )
     parser.add_argument(
         "--sort", choices=SORTS, default="usable", help="records in this order, descending (default: usable)"
@@ -89,6 +92,8 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(USAGE, f"report: --lens names no lens: there are {', '.join(lenses.NAMES)}")
     if options.mode == "dark-matter":
         return _dark_matter(options)
+    if options.mode == "rss":
+        return _resident(options)
     options.at = options.at or ("peak" if options.mode == "live" else None)
     at_ns = None if options.at in (None, "peak", "end") else records.parse_time(options.at)
     recording = Recording(CoreSource(options.file, at_ns=at_ns, depth=options.depth, suppressions=options.suppressions))
@@ -137,6 +142,30 @@ def _dark_matter(options: argparse.Namespace) -> int:
     from tare.terminal import Style, width_of
 
     for line in texts.report(recording, matter, Style(sys.stdout), width_of(sys.stdout)):
+        print(line)
+    return 0
+
+
+def _resident(options: argparse.Namespace) -> int:
+    from tare import resident
+    from tare.core_source import CoreSource
+    from tare.recording import Recording
+    from tare.reports import resident as texts
+
+    if options.lens is not None or options.sort != "usable" or options.filter:
+        raise TareError(
+            USAGE, "report: --lens, --sort and --filter belong to the other modes; rss is of the whole process"
+        )
+    recording = Recording(CoreSource(options.file, depth=options.depth))
+    found = resident.residence(recording, options.at)
+    if options.json:
+        from tare.reports.json_report import dump
+
+        print(dump(texts.as_json(recording, found)))
+        return 0
+    from tare.terminal import Style, width_of
+
+    for line in texts.report(recording, found, Style(sys.stdout), width_of(sys.stdout)):
         print(line)
     return 0
 

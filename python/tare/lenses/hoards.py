@@ -9,6 +9,8 @@ from tare.units import duration, human_bytes, human_count, percent, plural
 # Long: half of what the program has lived by then, and at least so much. `last_write_ns` is the first moment at which a
 # block was seen as it is now. Of a site that still makes blocks (a table that grows) too few are old for a hoard.
 LEAST_IDLE_NS = 100_000_000
+# So much may have been read unseen: the processor doesn't mark a page again that its TLB holds, 3,072 of them at most.
+UNSEEN_BYTES = 3072 * 4096
 
 _CLAIMS = f"""
 with {USED},
@@ -19,6 +21,12 @@ seen as (
               then 1 else 0 end as still
   from moment_blocks b join used u on u.moment = b.moment join moments m on m.moment = b.moment
   where coalesce(b.reachable, 'start') <> 'no'
+),
+unread as (
+  select r.untouched_bytes, s.still_bytes
+  from (select max(moment) as moment, sum(resident_bytes - touched_bytes) as untouched_bytes from resident
+        where kind = 'heap' and moment in (select moment from used where kind = 'exit')) r
+  join (select sum(still * gross) as still_bytes from seen where kind = 'exit') s on 1 = 1
 ),
 shaped as (
   select shape_id, min(stack_id) as stack_id,
@@ -36,11 +44,13 @@ select s.shape_id, s.stack_id, s.peak_still as blocks,
        (z.usable_bytes + z.header_bytes) * coalesce(s.idle_ns, 0) * greatest(s.peak_still, s.end_still) as byte_ns,
        z.total_blocks as calls, greatest(s.peak_still, s.end_still) as kept, s.peak_still, s.end_still,
        s.peak_held, s.end_held, s.idle_ns,
+       case when s.end_still > 0 and u.untouched_bytes - {UNSEEN_BYTES} >= 0.5 * u.still_bytes then 1 else 0 end as unread,
        case when s.end_still > 0 then z.total_blocks - z.end_blocks else 0 end as gone
 from shaped s
 join (select shape_id, usable_bytes, header_bytes, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, end_blocks from site_sizes) z
   on z.shape_id = s.shape_id
+left join unread u on 1 = 1
 """
 
 
@@ -51,21 +61,34 @@ def _share(evidence: Evidence) -> tuple[float, float]:
     return evidence["peak_still"], evidence["peak_held"]
 
 
+def _seen(evidence: Evidence) -> str:
+    return (
+        f"{plural(evidence['kept'], 'block')} lay unchanged for {duration(evidence['idle_ns'])} and more, "
+        f"{percent(*_share(evidence), 0)} of the site's"
+    )
+
+
+_WHAT = "Drop them, or build them when they are asked for (a tare::MemoryPressure call-back that empties the cache)"
+
+
 def _advise(evidence: Evidence) -> Advice:
     kept, gone = evidence["kept"], evidence["gone"]
     if not kept:
         return Advice("None of these was unchanged for long", "low")
     returned = max(evidence["bytes_peak"], evidence["bytes_end"])
+    if evidence["unread"]:
+        return Advice(
+            f"{_WHAT}: {_seen(evidence)}; returns up to {human_bytes(returned)}; at least half of all that lies unchanged "
+            "wasn't read either between the last two looks, says the kernel",
+            "high",
+        )
     reused = (
         f"{human_count(gone)} others from here came and went meanwhile: those that are kept don't serve them"
         if gone >= kept
         else "nothing from here came and went: look who reads them, and build them when somebody does"
     )
     return Advice(
-        f"Drop them, or build them when they are asked for (a tare::MemoryPressure call-back that empties the cache): "
-        f"{plural(kept, 'block')} lay unchanged for {duration(evidence['idle_ns'])} and more, "
-        f"{percent(*_share(evidence), 0)} of the site's; returns up to "
-        f"{human_bytes(returned)}; {reused}",
+        f"{_WHAT}: {_seen(evidence)}; returns up to {human_bytes(returned)}; {reused}",
         "medium" if gone >= kept else "low",
     )
 
@@ -76,16 +99,16 @@ LENS = Lens(
     why="A cache that isn't used is memory that nobody else has; a recycling cache is often slower than malloc besides.",
     threshold="1 % of gross at the peak or at the end, and 64 KiB, unchanged for half of the program's life and 100 ms, nine in "
     "ten of the site's blocks: a hoard is kept whole",
-    false_positives="Whoever only reads isn't seen: tables, texts and trees that are built once and looked at all the time are "
-    "unchanged, too. Hence nothing of it counts as tare, and the finding asks who reads them. A write of what stood "
-    "there already isn't one. Times are those of the looks at the heap: at candidates for the peak, when asked for, at the exit.",
+    false_positives="Tables, texts and trees that are built once and only read are unchanged, too. Hence nothing of it counts as tare, "
+    "and the finding asks who reads them; only where the kernel says that half as much of the heap was surely neither read nor written "
+    "since the last look, its confidence is high. A write of what stood there already isn't one. Times are those of the looks at the heap: at candidates for the peak, when asked for, at the exit.",
     remedy="Drop what wasn't used, bound the cache, empty it under memory pressure, build on first use.",
     weight="potential",
     sampling="unavailable",
-    tables=("site_sizes", "moments", "moment_blocks"),
+    tables=("site_sizes", "moments", "moment_blocks", "resident"),
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("kept", "peak_still", "end_still", "peak_held", "end_held", "gone")}
-    | {"idle_ns": "min(idle_ns)"},
+    | {"idle_ns": "min(idle_ns)", "unread": "max(unread)"},
     shown="(bytes_peak >= greatest(65536, 0.01 * $gross_peak) and peak_still >= 0.9 * peak_held)"
     " or (bytes_end >= greatest(65536, 0.01 * $gross_end) and end_still >= 0.9 * end_held)",
     order="bytes_end, bytes_peak, byte_ns",

@@ -46,6 +46,8 @@ def caveats(recording: Recording) -> list[str]:
         )
     if process["contents_recorded"]:
         lines.append("contents recorded: blocks were filled, so pages and time are more than the program's own")
+    if distance := peak_distance(recording):
+        lines.append(distance)
     if process["impossible_events"]:
         lines.append(
             f"{plural(process['impossible_events'], 'event contradicts', 'events contradict')} others: a bug in Tare"
@@ -62,6 +64,25 @@ def caveats(recording: Recording) -> list[str]:
             "inherited from the parent: in the live figures, not in the totals"
         )
     return lines
+
+
+def peak_distance(recording: Recording) -> str:
+    """Which look at live blocks stands for the peak, and how far from it: lenses that look into blocks speak of that one."""
+    process = recording.process
+    if not process["moments"]:
+        return ""
+    recording.database.use("moments")
+    looks = recording.database.rows("select kind, time_ns, gross_bytes from moments where kind in ('peak', 'exit')")
+    if not looks:
+        return ""
+    kind, time_ns, gross = min(looks, key=lambda look: look[0] != "peak")
+    of_peak, peak_ns = process["peak_gross_bytes"], process["peak_time_ns"]
+    where = "the exit" if kind == "exit" else "a look"
+    apart = f"{duration(abs(time_ns - peak_ns))} {'before' if time_ns < peak_ns else 'after'} the peak"
+    return (
+        f"blocks at the peak were seen at {where} {apart}, with {percent(gross, of_peak)} of its gross ({human_bytes(gross)} of "
+        f"{human_bytes(of_peak)})"
+    )
 
 
 _NAMELESS = {

@@ -2,24 +2,35 @@
 #include "core/observe/observer.h"
 
 #include "core/observe/memory_map.h"
-#include "core/observe/process_memory.h"
+#include "core/observe/resident_memory.h"
 
 namespace tare::core {
+namespace {
+
+// Smaller blocks hold no whole page, or lie among others that were touched.
+constexpr std::uint64_t kLeastAbsentBytes = 8192;
+
+}  // namespace
 
 trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<LiveBlock>& blocks,
                                 const ObservedProcess& facts, std::uint64_t now_ns) {
   trace::Moment moment;
   const std::vector<MappedRange> map = memory_map_of(process.pid());
   ProcessMemory memory(process.pid(), map);
+  const std::vector<ThreadState> threads = process.threads();
+  const RootFacts around{map,
+                         threads,
+                         blocks,
+                         facts.program_mappings,
+                         facts.heap,
+                         facts.allocator_maps_through_hooks,
+                         facts.recorder_library,
+                         facts.spool_folder};
+  look_at_pages(process.pid(), memory, around, moment);
   HeapScan scan(blocks, memory, facts.links);
   moment.blocks = scan.scan_blocks();
   if (facts.links == Links::Find) {
-    const std::vector<ThreadState> threads = process.threads();
-    for (const AddressRange& root :
-         find_roots({map, threads, blocks, facts.program_mappings, facts.heap, facts.allocator_maps_through_hooks,
-                     facts.recorder_library, facts.spool_folder})) {
-      scan.scan_root(root);
-    }
+    for (const AddressRange& root : find_roots(around)) scan.scan_root(root);
     for (const ThreadState& thread : threads) {
       for (const std::uint64_t word : thread.registers) scan.scan_root_word(word);
     }
@@ -28,7 +39,18 @@ trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<
   moment.root_bytes = scan.root_bytes();
   moment.unread_bytes = scan.unread_bytes();
   compare_with_last(blocks, now_ns, moment);
+  forgets_ = forget_touched(process.pid());
   return moment;
+}
+
+// Before the blocks are read, which touches their pages, too.
+void Observer::look_at_pages(pid_t pid, ProcessMemory& memory, const RootFacts& around, trace::Moment& moment) const {
+  moment.memory = memory_parts(resident_ranges_of(pid), around);
+  moment.touches_known = forgets_;
+  for (const LiveBlock& block : around.blocks) {
+    if (block.usable_bytes >= kLeastAbsentBytes)
+      moment.absent_bytes += memory.absent_bytes({block.address, block.address + block.usable_bytes});
+  }
 }
 
 void Observer::compare_with_last(const std::vector<LiveBlock>& blocks, std::uint64_t now_ns, trace::Moment& moment) {

@@ -8,6 +8,7 @@
 #include "core/observe/frozen_process.h"
 #include "core/observe/heap_scan.h"
 #include "core/observe/memory_source.h"
+#include "core/observe/process_memory.h"
 #include "core/observe/roots.h"
 #include "core/replay/live_block.h"
 #include "trace/moment.h"
@@ -40,9 +41,11 @@ class Observer {
     std::uint32_t birth;
     bool read;
   };
+  void look_at_pages(pid_t pid, ProcessMemory& memory, const RootFacts& around, trace::Moment& moment) const;
   void compare_with_last(const std::vector<LiveBlock>& blocks, std::uint64_t now_ns, trace::Moment& moment);
 
   std::vector<Seen> last_;  // by address
+  bool forgets_ = false;    // the kernel forgot at the last look which pages were touched before
 };
 
 }  // namespace tare::core

@@ -12,7 +12,9 @@ namespace tare::core {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kFewPages = 16;  // below, reading costs less than asking
+constexpr std::uint64_t kFewPages = 16;        // below, reading costs less than asking
+constexpr std::uint64_t kMostPages = 1 << 16;  // asked for at once: half a megabyte of entries
+constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
 constexpr std::uint64_t kPresentOrSwapped = std::uint64_t{3} << 62;
 
 }  // namespace
@@ -53,15 +55,35 @@ bool ProcessMemory::is_private_memory(const AddressRange& range) {
   return mapped.readable && !mapped.shared && (mapped.name.empty() || mapped.name.front() == '[');
 }
 
+bool ProcessMemory::ask_page_map(std::uint64_t first_page, std::uint64_t pages) {
+  entries_.resize(pages);
+  const auto bytes = static_cast<ssize_t>(pages * sizeof(std::uint64_t));
+  return ::pread(page_map_, entries_.data(), static_cast<std::size_t>(bytes), static_cast<off_t>(first_page * 8)) ==
+         bytes;
+}
+
+std::uint64_t ProcessMemory::absent_bytes(const AddressRange& range) {
+  const std::uint64_t first = (range.start + kPage - 1) / kPage;
+  const std::uint64_t end = range.end / kPage;
+  if (end <= first || page_map_ < 0 || !is_private_memory(range)) return 0;
+  std::uint64_t absent = 0;
+  for (std::uint64_t page = first; page < end;) {
+    const std::uint64_t pages = std::min(end - page, kMostPages);
+    if (!ask_page_map(page, pages)) return absent;
+    absent += static_cast<std::uint64_t>(std::count_if(entries_.begin(), entries_.end(),
+                                                       [](std::uint64_t entry) { return (entry & kPresent) == 0; })) *
+              kPage;
+    page += pages;
+  }
+  return absent;
+}
+
 std::size_t ProcessMemory::read(std::uint64_t address, std::span<std::uint8_t> out) {
   const std::uint64_t first = address / kPage;
   const std::uint64_t pages = (address + out.size() + kPage - 1) / kPage - first;
   if (pages < kFewPages || page_map_ < 0 || !is_private_memory({address, address + out.size()}))
     return read_all(address, out);
-  entries_.resize(pages);
-  const auto bytes = static_cast<ssize_t>(pages * sizeof(std::uint64_t));
-  if (::pread(page_map_, entries_.data(), static_cast<std::size_t>(bytes), static_cast<off_t>(first * 8)) != bytes)
-    return read_all(address, out);
+  if (!ask_page_map(first, pages)) return read_all(address, out);
   // Runs of pages that are there, and of pages that aren't.
   std::size_t done = 0;
   for (std::uint64_t page = 0; page < pages;) {

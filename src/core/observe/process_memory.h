@@ -21,8 +21,13 @@ class ProcessMemory : public MemorySource {
   ~ProcessMemory() override;
 
   std::size_t read(std::uint64_t address, std::span<std::uint8_t> out) override;
+  // Bytes on whole pages of the range that aren't there: nobody has touched them, or they are swapped out. 0 where that
+  // can't be known, and of memory with a file behind it.
+  std::uint64_t absent_bytes(const AddressRange& range);
 
  private:
+  // The page map of so many pages, into entries_. False: it can't be read.
+  bool ask_page_map(std::uint64_t first_page, std::uint64_t pages);
   std::size_t read_all(std::uint64_t address, std::span<std::uint8_t> out) const;
   bool is_private_memory(const AddressRange& range);
 

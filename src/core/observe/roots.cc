@@ -12,14 +12,6 @@ bool begins_with(std::string_view text, std::string_view start) {
   return !start.empty() && text.substr(0, start.size()) == start;
 }
 
-bool holds_blocks(const AddressRange& range, std::span<const LiveBlock> blocks) {
-  const auto first =
-      std::lower_bound(blocks.begin(), blocks.end(), range.start,
-                       [](const LiveBlock& block, std::uint64_t start) { return block.address < start; });
-  if (first != blocks.end() && first->address < range.end) return true;
-  return first != blocks.begin() && std::prev(first)->address + std::prev(first)->usable_bytes > range.start;
-}
-
 void add_overlap(const AddressRange& a, const AddressRange& b, std::vector<AddressRange>& out) {
   const AddressRange both{std::max(a.start, b.start), std::min(a.end, b.end)};
   if (both.start < both.end) out.push_back(both);
@@ -40,6 +32,14 @@ void join(std::vector<AddressRange>& ranges) {
 }
 
 }  // namespace
+
+bool holds_blocks(const AddressRange& range, std::span<const LiveBlock> blocks) {
+  const auto first =
+      std::lower_bound(blocks.begin(), blocks.end(), range.start,
+                       [](const LiveBlock& block, std::uint64_t start) { return block.address < start; });
+  if (first != blocks.end() && first->address < range.end) return true;
+  return first != blocks.begin() && std::prev(first)->address + std::prev(first)->usable_bytes > range.start;
+}
 
 std::vector<AddressRange> find_roots(const RootFacts& facts) {
   std::vector<AddressRange> roots;

@@ -36,6 +36,9 @@ struct RootFacts {
   std::string spool_folder;                   // the same
 };
 
+// Whether a live block lies in the range, all or part of it. `blocks` by address.
+bool holds_blocks(const AddressRange& range, std::span<const LiveBlock> blocks);
+
 // Ascending and disjoint. Of stacks what is in use; of mappings that malloc carves blocks from only what the program
 // mapped itself, for the rest is free memory with stale pointers in it.
 std::vector<AddressRange> find_roots(const RootFacts& facts);

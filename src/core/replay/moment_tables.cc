@@ -49,6 +49,19 @@ class MomentRows {
     moments_.add(m_unread_, whole(moment.unread_bytes));
     moments_.add(m_frozen_, whole(moment.frozen_ns));
     moments_.add(m_cost_, whole(moment.cost_ns));
+    if (moment.memory.empty()) {
+      moments_.add_null(m_absent_);
+    } else {
+      moments_.add(m_absent_, whole(moment.absent_bytes));
+    }
+    for (const trace::MemoryPart& part : moment.memory) {
+      memory_.add(r_moment_, number_);
+      memory_.add_code(r_kind_, static_cast<std::int32_t>(part.kind) - 1);
+      memory_.add(r_name_, std::string_view(part.name));
+      memory_.add(r_mapped_, whole(part.mapped_bytes));
+      memory_.add(r_resident_, whole(part.resident_bytes));
+      memory_.add(r_touched_, moment.touches_known ? std::optional(whole(part.touched_bytes)) : std::nullopt);
+    }
   }
 
   // Each block's contents at its free are in table observations.
@@ -56,7 +69,7 @@ class MomentRows {
     moments_.add(m_moment_, std::int64_t{0});
     moments_.add_code(m_kind_, 0);
     moments_.add(m_name_, std::string_view());
-    for (const Id column : {m_time_, m_blocks_, m_gross_, m_root_bytes_, m_unread_, m_frozen_, m_cost_}) {
+    for (const Id column : {m_time_, m_blocks_, m_gross_, m_root_bytes_, m_unread_, m_frozen_, m_cost_, m_absent_}) {
       moments_.add_null(column);
     }
   }
@@ -64,6 +77,7 @@ class MomentRows {
   void put_into(Tables& tables) {
     tables.put(moments_.take());
     tables.put(blocks_.take());
+    tables.put(memory_.take());
   }
 
  private:
@@ -131,6 +145,14 @@ class MomentRows {
   Id m_unread_ = moments_.column("unread_bytes", ColumnType::Int64);
   Id m_frozen_ = moments_.column("frozen_ns", ColumnType::Int64);
   Id m_cost_ = moments_.column("cost_ns", ColumnType::Int64);
+  Id m_absent_ = moments_.column("absent_bytes", ColumnType::Int64);
+  TableBuilder memory_{"resident"};
+  Id r_moment_ = memory_.column("moment", ColumnType::Int64);
+  Id r_kind_ = memory_.column("kind", {"heap", "stack", "file", "mapping", "recorder", "other"});
+  Id r_name_ = memory_.column("name", ColumnType::String);
+  Id r_mapped_ = memory_.column("mapped_bytes", ColumnType::Int64);
+  Id r_resident_ = memory_.column("resident_bytes", ColumnType::Int64);
+  Id r_touched_ = memory_.column("touched_bytes", ColumnType::Int64);
   TableBuilder blocks_{"moment_blocks"};
   Id b_moment_ = blocks_.column("moment", ColumnType::Int64);
   Id b_address_ = blocks_.column("address", ColumnType::Int64);

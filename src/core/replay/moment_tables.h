@@ -1,4 +1,5 @@
-// Tables moments and moment_blocks: what was seen of live blocks, read from the trace without a walk over its events.
+// Tables moments, moment_blocks and resident: what was seen of live blocks and of the process's memory, read from the
+// trace without a walk over its events.
 #pragma once
 
 #include <vector>

@@ -41,6 +41,16 @@ TEST(ProcessMemory, ReadsWhatIsThereAndLeavesTheRestUntouched) {
   EXPECT_FALSE(pages.in_memory(63));
 }
 
+TEST(ProcessMemory, CountsWholePagesThatNobodyTouched) {
+  const Pages pages(64);
+  std::memset(pages.start + 8 * kPage, 1, 4 * kPage);
+  const auto map = memory_map_of(::getpid());
+  ProcessMemory memory(::getpid(), map);
+  EXPECT_EQ(memory.absent_bytes({pages.address(), pages.address() + pages.bytes}), 60 * kPage);
+  EXPECT_EQ(memory.absent_bytes({pages.address() + 1, pages.address() + 3 * kPage - 1}), kPage);
+  EXPECT_EQ(memory.absent_bytes({pages.address() + 8 * kPage, pages.address() + 12 * kPage}), 0u);
+}
+
 TEST(ProcessMemory, StopsWhereNothingIsMapped) {
   const Pages pages(64);
   std::memset(pages.start, 7, pages.bytes);

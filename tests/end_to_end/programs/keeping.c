@@ -25,8 +25,8 @@ static struct node* make_node(long key) {
 
 static void fill_cache(void) {
   for (int i = 0; i < 512; ++i) {
-    cache[i] = malloc(8192);
-    for (int at = 0; at < 8192; ++at) cache[i][at] = (char)(i * 31 + at);
+    cache[i] = malloc(65536);
+    for (int at = 0; at < 65536; ++at) cache[i][at] = (char)(i * 31 + at);
   }
 }
 
@@ -40,7 +40,7 @@ static void work(int round) {
 
 int main(void) {
   struct node* last = root = make_node(0);
-  for (long key = 1; key < 20000; ++key) {
+  for (long key = 1; key < 40000; ++key) {
     last->right = make_node(key);
     last = last->right;
   }

@@ -31,6 +31,22 @@ def test_others_that_come_and_go_meanwhile_say_that_it_serves_nobody(made: Handm
     assert finding.confidence == "medium"
 
 
+def test_what_the_kernel_saw_nobody_read_is_certain(made: Handmade) -> None:
+    cache(made, [0] * 100)
+    # 411,200 unchanged; 12,790,000 untouched, less the 12,582,912 that may have been
+    made.resident(1, "heap", 13_000_000, touched=210_000)
+    (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
+    assert finding.confidence == "high"
+    assert "wasn't read either" in finding.remedy
+
+
+def test_what_somebody_may_have_read_is_not(made: Handmade) -> None:
+    cache(made, [0] * 100)
+    made.resident(1, "heap", 13_000_000, touched=220_000)
+    (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
+    assert finding.confidence == "low"
+
+
 def test_a_site_that_changes_what_it_keeps_uses_it(made: Handmade) -> None:
     cache(made, [0] * 80 + [END_NS - 1] * 20)
     assert made.recording().ledger.findings(lenses.load("hoards")) == []

@@ -1,0 +1,114 @@
+"""Where the resident memory is, on one screen and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tare.reports.text_parts import caveats, who, wrapped
+from tare.terminal import shorten_path
+from tare.units import duration, human_bytes, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tare.recording import Recording
+    from tare.resident import Part, Residence
+    from tare.terminal import Style
+
+_FILES = 5
+_MOMENTS = {"peak": "near the peak", "exit": "at the exit"}
+_KINDS = {
+    "stack": "stacks",
+    "mapping": "the program's own mappings",
+    "other": "the loader's and the C library's, and what the recorder keeps",
+    "recorder": "the recorder: not there without it",
+}
+
+
+def report(recording: Recording, found: Residence, style: Style, width: int) -> Iterator[str]:
+    for line in wrapped(who(recording), width):
+        yield style(line, "bold")
+    for note in caveats(recording):
+        for line in wrapped(f"note: {note}", width):
+            yield style(line, "yellow")
+    yield ""
+    total = found.resident_bytes
+    moment = f"'{found.name}'" if found.name else _MOMENTS.get(found.kind, "when asked")
+
+    def row(label: str, amount: float, indent: int = 0, look: str = "") -> Iterator[str]:
+        cells = f"{human_bytes(amount):>10}{percent(amount, total):>8}  {' ' * indent}"
+        first, *rest = wrapped(label, max(width - len(cells), 20))
+        yield style(cells + first, look) if look else cells + first
+        for line in rest:
+            yield " " * len(cells) + line
+
+    yield from row(f"resident {moment}, {duration(found.time_ns)} after the start", total, 0, "bold")
+    heap = found.heap
+    resident = {
+        kind: sum(p.resident_bytes for p in found.parts if p.kind == kind) for kind in ("heap", "file", *_KINDS)
+    }
+    yield from row("heap", resident["heap"], 0, "cyan")
+    yield from row("asked for by live blocks", heap.requested_bytes, 2)
+    yield from row("slop: the allocator rounds up", heap.slop_bytes, 2)
+    yield from row("the allocator's headers", heap.header_bytes, 2)
+    if heap.absent_bytes:
+        yield from row("live, but on pages that nobody has touched yet", -heap.absent_bytes, 2)
+    yield from row(f"free: kept by {recording.process['allocator']} for later, and its books", heap.kept_bytes, 2)
+    if heap.pool_rest_bytes:
+        yield from row("(of live blocks, held by pools and handed out to nobody)", heap.pool_rest_bytes, 2)
+    yield from row("mapped files: programs and libraries", resident["file"], 0, "cyan")
+    files = [part for part in found.parts if part.kind == "file"]
+    for part in files[:_FILES]:
+        yield from row(shorten_path(part.name, max(width - 22, 20)), part.resident_bytes, 2)
+    if len(files) > _FILES:
+        rest = sum(part.resident_bytes for part in files[_FILES:])
+        yield from row(f"({len(files) - _FILES} more)", rest, 2)
+    for kind, words in _KINDS.items():
+        if resident[kind]:
+            yield from row(words, resident[kind], 0, "cyan")
+    yield ""
+    yield from wrapped(advice(found), width)
+    peak_rss = recording.process["peak_rss_bytes"]
+    if peak_rss:
+        yield from wrapped(f"The peak RSS of the run was {human_bytes(peak_rss)}.", width)
+
+
+def advice(found: Residence) -> str:
+    """What the largest part of it asks for."""
+    heap = found.heap
+    untouched = sum(
+        p.resident_bytes - p.touched_bytes for p in found.parts if p.kind == "heap" and p.touched_bytes is not None
+    )
+    words = (
+        f"Up to {human_bytes(untouched)} of the heap's pages were neither read nor written since the look before. "
+        if untouched
+        else ""
+    )
+    live = heap.requested_bytes + heap.slop_bytes + heap.header_bytes
+    if 2 * heap.kept_bytes > live:
+        return words + (
+            "Much of the heap is free and not given back: long-lived blocks among short-lived ones hold its pages. Allocate those "
+            "together (Arena), or call malloc_trim(0) when much was freed."
+        )
+    return words + "Most of the heap is live: `tare report` says which lines hold it."
+
+
+def as_json(recording: Recording, found: Residence) -> dict[str, Any]:
+    process = recording.process
+    return {
+        "program": process["program"],
+        "pid": process["pid"],
+        "allocator": process["allocator"],
+        "warnings": list(recording.source.warnings),
+        "moment": found.kind,
+        "name": found.name or None,
+        "time_ns": found.time_ns,
+        "resident_bytes": found.resident_bytes,
+        "peak_rss_bytes": process["peak_rss_bytes"],
+        "heap": found.heap._asdict(),
+        "parts": [_part(part) for part in found.parts],
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return part._asdict() | {"name": part.name or None}
