@@ -45,7 +45,7 @@ ContentOrigin fill_present(std::uint64_t start, std::uint64_t end) {
   ContentOrigin origin = ContentOrigin::Filled;
   fill_bytes(start, first);
   for (std::uint64_t at = first; at < last;) {
-    unsigned char present[kBatchPages];
+    unsigned char present[kBatchPages] = {};
     const std::uint64_t left = (last - at) / kPage;
     const std::uint64_t pages = left < kBatchPages ? left : kBatchPages;
     const bool is_known = look_up_pages(at, pages, present);
@@ -76,7 +76,7 @@ std::uint64_t mark_of_present(std::uint64_t start, std::uint64_t end) {
   std::uint64_t last = end / kPage * kPage;
   if (const std::uint64_t mark = mark_of(last, end, ContentOrigin::Zeroed); mark != 0) return last + mark - start;
   while (last > first) {
-    unsigned char present[kBatchPages];
+    unsigned char present[kBatchPages] = {};
     const std::uint64_t left = (last - first) / kPage;
     const std::uint64_t pages = left < kBatchPages ? left : kBatchPages;
     const std::uint64_t from = last - pages * kPage;

@@ -295,7 +295,8 @@ constexpr bool is_dbus_type(std::string_view text, std::size_t& at, int arrays_l
   if (code == '{') {
     if (!in_array || structs_left == 0 || at >= text.size() || (code_bits(text[at]) & kBasic) == 0) return false;
     ++at;
-    return is_dbus_type(text, at, arrays_left, structs_left - 1, false) && at < text.size() && text[at++] == '}';
+    if (!is_dbus_type(text, at, arrays_left, structs_left - 1, false) || at >= text.size()) return false;
+    return text[at++] == '}';
   }
   return code == 'v' || (code_bits(code) & kBasic) != 0;
 }

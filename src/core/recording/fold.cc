@@ -228,8 +228,11 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
 
 namespace {
 
-Column& column_of(Table& table, std::string_view name) {
-  return *std::find_if(table.columns.begin(), table.columns.end(), [&](const Column& one) { return one.name == name; });
+// Null where the table has none.
+Column* column_of(Table& table, std::string_view name) {
+  const auto found =
+      std::find_if(table.columns.begin(), table.columns.end(), [&](const Column& one) { return one.name == name; });
+  return found == table.columns.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -242,14 +245,14 @@ void put_line_shapes(const Table& folded_shapes, const Table& folded_sizes, Tabl
   }
   for (Table& table : tables.tables) {
     for (const std::string prefix : {"", "first_", "second_"}) {
-      if (table.find(prefix + "shape_id") == nullptr) continue;
-      Column& shape = column_of(table, prefix + "shape_id");
-      Column& stack = column_of(table, prefix + "stack_id");
-      for (std::size_t row = 0; row < shape.ints.size(); ++row) {
-        const auto known = line_shape.find(shape.ints[row]);
+      Column* const shape = column_of(table, prefix + "shape_id");
+      Column* const stack = column_of(table, prefix + "stack_id");
+      if (shape == nullptr || stack == nullptr) continue;
+      for (std::size_t row = 0; row < shape->ints.size(); ++row) {
+        const auto known = line_shape.find(shape->ints[row]);
         if (known == line_shape.end()) continue;  // a shape without events: damage
-        shape.ints[row] = known->second;
-        stack.ints[row] = folded_sizes["stack_id"].ints[static_cast<std::size_t>(known->second)];
+        shape->ints[row] = known->second;
+        stack->ints[row] = folded_sizes["stack_id"].ints[static_cast<std::size_t>(known->second)];
       }
     }
   }

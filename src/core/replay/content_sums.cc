@@ -49,7 +49,8 @@ void ContentSums::ended(const Ending& ending) {
   shape.max_mark = std::max(shape.max_mark, mark);
   shape.partly_blocks += ending.weight;
   shape.unwritten_total += bytes;
-  shape.unwritten_pages += static_cast<double>(unwritten / kPage) * ending.weight;
+  const std::uint64_t whole_pages = unwritten / kPage;
+  shape.unwritten_pages += static_cast<double>(whole_pages) * ending.weight;
   shape.within[step_of(mark)] += ending.weight;
 }
 

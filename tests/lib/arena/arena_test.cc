@@ -251,7 +251,8 @@ TEST(Arena, MovesTakeTheChunksAlong) {
   auto* number = first.make<int>(7);
   Arena second = std::move(first);
   EXPECT_EQ(second.use().chunks, 1u);
-  EXPECT_EQ(first.use().chunks, 0u);  // NOLINT(bugprone-use-after-move): empty, and of use
+  // empty, and of use  NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
+  EXPECT_EQ(first.use().chunks, 0u);
   ASSERT_NE(first.make<int>(8), nullptr);
   first = std::move(second);
   EXPECT_EQ(*number, 7);

@@ -206,7 +206,7 @@ TEST(Shares, OverflownCountsAreImmortal) {
     const Atom found = table.find("popular");
   }
   {
-    const Atom copy = atom;
+    const Atom copy = atom;  // NOLINT(performance-unnecessary-copy-initialization): counts
   }
   EXPECT_EQ(block->references(), SharedHeader::kImmortal);
   atom = {};

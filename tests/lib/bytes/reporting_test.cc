@@ -24,7 +24,7 @@ TEST(Reporting, EachBlockOnceWithItsSlop) {
   ASSERT_TRUE(buffer.resize(1000));
   const Bytes text = Bytes::copy_of_text("0123456789");
   const Bytes apart = Bytes::adopt_malloced(std::malloc(5000), 5000);
-  const Bytes shared = text;
+  const Bytes shared = text;  // NOLINT(performance-unnecessary-copy-initialization): counted below
 
   ReporterRegistry registry;
   const ReporterHandle handle = registry.add("explicit/blocks", [&](ReportSink& sink) {
