@@ -109,6 +109,8 @@ bench-%: build ## one bench; bench-spine: tare beside heaptrack and memray (BENC
 	cmake --build --preset release
 	$(BIN)/python bench/$*.py $(BENCH_ARGS)
 
+bench-gc: bench-collector # a module named gc would hide Python's own
+
 # ---- guide
 
 guide: build ## build and record the guide's pairs, and rewrite what its pages say was measured
