@@ -15,8 +15,8 @@
 // became unused (or of a quarter of all atoms, if that is more) the thread that released the last of them sweeps one of
 // the 16 shards, in turn; gc() sweeps all. So about half the threshold stays unused without anybody calling gc(), and
 // no release does more than count, save the rare one that sweeps a shard. Threads tell the table of 32 releases at a
-// time. Sweeping takes 5 to 10 ns an atom, used or not, and gives empty pages back to the system, all but 128 KiB of the
-// process.
+// time. Sweeping takes 5 to 10 ns an atom, used or not, and gives empty pages back to the system, all but 128 KiB of
+// the process.
 //
 // Threads. Everything may be called from any thread at once, save the destructor. The table has 16 shards, chosen by
 // hash; each has a lock of 4 bytes. While the process has one thread, locks and counts are plain memory accesses. Each

@@ -13,8 +13,8 @@
 // early by overflow. Static objects are made so from the start, with kImmortal, and cost no atomic cache line traffic
 // beyond that of counting.
 //
-// While a process has one thread, counts that threads may share are plain arithmetic too, as in shared_ptr: a copy takes
-// 1 ns, where locked instructions take 10.
+// While a process has one thread, counts that threads may share are plain arithmetic too, as in shared_ptr: a copy
+// takes 1 ns, where locked instructions take 10.
 //
 // Why intrusive: shared_ptr takes 16 bytes a pointer and 16 a control block; this takes 8 (or 4 in a cage) and 4.
 #pragma once
