@@ -33,10 +33,18 @@ LENS = {
     "08-arena": "headers",
     "09-unwritten": "unwritten",
     "10-recreated": "recreated",
+    "12-leaks": "leaks",
+    "14-headroom": "headroom",
     "15-value-tree": "twins",
 }
 # What a pair's lens needs to be recorded.
-OPTIONS = {"09-unwritten": ("--content",), "10-recreated": ("--content",), "15-value-tree": ("--content",)}
+OPTIONS = {
+    "09-unwritten": ("--content",),
+    "10-recreated": ("--content",),
+    "12-leaks": ("--snapshots",),
+    "14-headroom": ("--content",),
+    "15-value-tree": ("--content",),
+}
 
 
 def run(*command: str | Path, environment: dict[str, str] | None = None) -> str:

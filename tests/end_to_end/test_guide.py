@@ -85,6 +85,20 @@ PAIRS = (
         options=("--content",),
     ),
     Pair(
+        "12-leaks",
+        "leaks",
+        "parse",
+        falls=(("end", "gross_bytes", 0.2), ("end", "tare_bytes", 0.2)),
+        options=("--snapshots",),
+    ),
+    Pair(
+        "14-headroom",
+        "headroom",
+        "_M_realloc_insert",
+        falls=(("peak", "tare_bytes", 0.8),),
+        options=("--content",),
+    ),
+    Pair(
         "15-value-tree",
         "churn",
         "Value",

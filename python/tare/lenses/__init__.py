@@ -20,6 +20,7 @@ NAMES = (
     "slop",
     "headers",
     "growth",
+    "headroom",
     "churn",
     "recreated",
     "twins",

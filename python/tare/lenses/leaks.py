@@ -79,4 +79,5 @@ LENS = Lens(
     unit="end",
     advise=_advise,
     needs="moments",
+    guide="12-leaks",
 )

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from tare.lenses.growing import GROWING
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.units import exact, human_bytes
 
 # Which shape speaks for a site: the one with most slop at the peak; after a comma in thousandths, over the run.
 _MOST = "bytes_peak + bytes_total / 1e6"
 
-# A stack that grows buffers: at least a quarter of its blocks are steps of growth. Fewer are those that shrink a block to
-# fit when it is finished (CPython's strings), and grow one now and then.
-_CLAIMS = """
-with growing as (
-  select c.stack_id from (select stack_id, sum(steps) as steps from chains group by stack_id) c
-  join (select stack_id, sum(total_blocks) as blocks from site_sizes group by stack_id) b on b.stack_id = c.stack_id
-  where 4 * c.steps >= b.blocks
-),
+_CLAIMS = f"""
+with {GROWING},
 sized as (
   select z.shape_id, z.stack_id, z.requested_bytes, z.usable_bytes, z.header_bytes,
          z.peak_blocks, z.end_blocks, z.total_blocks, z.byte_ns,

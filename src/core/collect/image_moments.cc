@@ -126,6 +126,7 @@ ObservedProcess ImageRecording::observed_process(const MomentFacts& facts) const
   observed.allocator_maps_through_hooks = record_.info.allocator != AllocatorKind::Glibc;
   observed.recorder_library = facts.recorder_library;
   observed.spool_folder = facts.spool_folder;
+  observed.content_table = spool_->header().content_table;
   // Of a sample too little is known of what could point where.
   observed.links = record_.info.sample_bytes == 0 ? Links::Find : Links::Skip;
   return observed;

@@ -5,9 +5,11 @@
 #include <cstring>
 
 #include "core/observe/content.h"
+#include "trace/content_pattern.h"
 
 namespace tare::core {
 
+using trace::ContentOrigin;
 using trace::Observation;
 using trace::Reach;
 
@@ -40,22 +42,31 @@ void HeapScan::link(std::uint64_t address, std::span<const std::uint8_t> bytes, 
   });
 }
 
+ContentOrigin HeapScan::origin_of(std::size_t block) {
+  return words_ == nullptr ? ContentOrigin::Unknown : words_->origin_of(blocks_[block].address);
+}
+
 void HeapScan::scan_block(std::size_t block, std::span<const std::uint8_t> bytes, Observation& seen) {
   Content content(bytes.size());
   content.add(bytes);
   seen.digest = content.digest();
   seen.content = content.kind();
+  if (const ContentOrigin origin = origin_of(block); origin != ContentOrigin::Unknown)
+    seen.high_water_bytes = trace::high_water(bytes, origin);
   if (links_ == Links::Find) link(blocks_[block].address, bytes, seen);
 }
 
 void HeapScan::scan_large(std::size_t block, Observation& seen) {
   const LiveBlock& facts = blocks_[block];
+  const ContentOrigin origin = origin_of(block);
+  std::uint64_t mark = 0;
   Content content(facts.requested_bytes);
   for (std::uint64_t done = 0; done < facts.requested_bytes;) {
     const std::size_t wanted = std::min<std::uint64_t>(facts.requested_bytes - done, Content::kPieceBytes);
     const std::size_t got = memory_.read(facts.address + done, std::span(buffer_).first(wanted));
     const std::span<const std::uint8_t> bytes(buffer_.data(), got);
     content.add(bytes);
+    if (const std::uint64_t in_piece = trace::high_water(bytes, origin); in_piece > 0) mark = done + in_piece;
     if (links_ == Links::Find) link(facts.address + done, bytes, seen);
     if (got < wanted) {
       unread_bytes_ += facts.requested_bytes - done - got;
@@ -65,6 +76,7 @@ void HeapScan::scan_large(std::size_t block, Observation& seen) {
   }
   seen.digest = content.digest();
   seen.content = content.kind();
+  if (origin != ContentOrigin::Unknown) seen.high_water_bytes = mark;
 }
 
 std::vector<Observation> HeapScan::scan_blocks() {

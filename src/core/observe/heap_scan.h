@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/observe/block_index.h"
+#include "core/observe/content_words.h"
 #include "core/observe/memory_source.h"
 #include "core/replay/live_block.h"
 #include "trace/moment.h"
@@ -22,6 +23,9 @@ class HeapScan {
   // `blocks` by address, ascending; both must outlive the scan.
   HeapScan(std::span<const LiveBlock> blocks, MemorySource& memory, Links links);
 
+  // With them, scan_blocks() also says how far filled blocks were written. They must outlive the scan.
+  void use(ContentWords& words) { words_ = &words; }
+
   // Reads all blocks. Fills address, shape, digest, content and pointers of `observations` (one a block, made here).
   std::vector<trace::Observation> scan_blocks();
   // Looks through memory outside the heap; what of it lies in live blocks is left out.
@@ -37,6 +41,7 @@ class HeapScan {
  private:
   static constexpr std::uint32_t kInterior = 1u << 31;  // in an edge: it points into the middle of the block
 
+  trace::ContentOrigin origin_of(std::size_t block);
   void scan_block(std::size_t block, std::span<const std::uint8_t> bytes, trace::Observation& seen);
   void scan_large(std::size_t block, trace::Observation& seen);
   void link(std::uint64_t address, std::span<const std::uint8_t> bytes, trace::Observation& seen);
@@ -49,6 +54,7 @@ class HeapScan {
   std::span<const LiveBlock> blocks_;
   MemorySource& memory_;
   Links links_;
+  ContentWords* words_ = nullptr;
   BlockIndex index_;
   std::vector<std::uint8_t> buffer_;
   std::vector<std::uint32_t> edges_;

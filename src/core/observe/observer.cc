@@ -28,6 +28,8 @@ trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<
                          facts.spool_folder};
   look_at_pages(process.pid(), memory, around, moment);
   HeapScan scan(blocks, memory, facts.links);
+  ContentWords words(memory, facts.content_table);
+  scan.use(words);
   moment.blocks = scan.scan_blocks();
   if (facts.links == Links::Find) {
     for (const AddressRange& root : find_roots(around)) scan.scan_root(root);

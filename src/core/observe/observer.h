@@ -22,6 +22,7 @@ struct ObservedProcess {
   bool allocator_maps_through_hooks = false;
   std::string recorder_library;
   std::string spool_folder;
+  std::uint64_t content_table = 0;  // see ContentWords
   Links links = Links::Find;
 };
 

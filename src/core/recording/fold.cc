@@ -5,7 +5,9 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "trace/id_table.h"
@@ -228,6 +230,9 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
 
 namespace {
 
+constexpr std::pair<const char*, const char*> kShapeColumns[] = {
+    {"shape_id", "stack_id"}, {"first_shape_id", "first_stack_id"}, {"second_shape_id", "second_stack_id"}};
+
 // Null where the table has none.
 Column* column_of(Table& table, std::string_view name) {
   const auto found =
@@ -244,9 +249,9 @@ void put_line_shapes(const Table& folded_shapes, const Table& folded_sizes, Tabl
     line_shape.emplace(shapes[row], folded_shapes["line_shape_id"].ints[row]);
   }
   for (Table& table : tables.tables) {
-    for (const std::string prefix : {"", "first_", "second_"}) {
-      Column* const shape = column_of(table, prefix + "shape_id");
-      Column* const stack = column_of(table, prefix + "stack_id");
+    for (const auto& [shape_id, stack_id] : kShapeColumns) {
+      Column* const shape = column_of(table, shape_id);
+      Column* const stack = column_of(table, stack_id);
       if (shape == nullptr || stack == nullptr) continue;
       for (std::size_t row = 0; row < shape->ints.size(); ++row) {
         const auto known = line_shape.find(shape->ints[row]);

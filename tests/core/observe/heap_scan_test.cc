@@ -38,6 +38,39 @@ TEST(HeapScan, CountsPointersOfBothKinds) {
   EXPECT_EQ(seen[1].start_pointers, 0u);
 }
 
+TEST(HeapScan, SaysHowFarFilledBlocksWereWritten) {
+  using trace::ContentTable;
+  using trace::ContentWord;
+  FakeHeap heap;
+  heap.region(kGlobals, 64);
+  const std::uint64_t filled = heap.block(64);
+  const std::uint64_t zeroed = heap.block(64);
+  const std::uint64_t unknown = heap.block(64);
+  for (std::uint64_t at = 0; at < 64; at += 8) heap.word(filled + at, trace::kFillWord);
+  heap.word(filled + 8, 1);
+  heap.word(zeroed + 16, 7);
+  // The program's table: a pointer to the leaf, and in it a word a block.
+  constexpr std::uint64_t kTable = 0x10000000, kLeaf = 0x20000000;
+  const std::uint64_t entry = kTable + ContentTable::leaf_of(filled) * 8;
+  heap.region(entry, 8);
+  heap.word(entry, kLeaf);
+  heap.region(kLeaf, ContentTable::kLeafWords * 4);
+  const auto know = [&](std::uint64_t block, trace::ContentOrigin origin) {
+    // a word of 4 bytes; the block of the next unit begins elsewhere
+    heap.word(kLeaf + ContentTable::word_of(block) * 4, ContentWord{origin, 0, 0}.bits());
+  };
+  know(filled, trace::ContentOrigin::Filled);
+  know(zeroed, trace::ContentOrigin::Zeroed);
+  ContentWords words(heap, kTable);
+  HeapScan scan(heap.blocks(), heap, Links::Find);
+  scan.use(words);
+  const std::vector<Observation> seen = scan.scan_blocks();
+  EXPECT_EQ(seen[0].high_water_bytes, 16u);  // all of the word was written, its zeros too
+  EXPECT_EQ(seen[1].high_water_bytes, 17u);  // of zeros nobody knows
+  EXPECT_EQ(seen[2].high_water_bytes, std::nullopt);
+  EXPECT_EQ(seen[2].address, unknown);
+}
+
 TEST(HeapScan, MarksFromRootsAndTellsInteriorApart) {
   FakeHeap heap;
   heap.region(kGlobals, 64);

@@ -1,0 +1,59 @@
+// The same index, whose lists are cut to size when the last document was read.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "tare/buffer.h"
+
+namespace {
+
+constexpr std::uint32_t kTerms = 2000;
+constexpr std::uint32_t kDocuments = 40000;
+constexpr std::uint32_t kTermsADocument = 60;
+
+// The documents in which a term occurs, ascending.
+class Postings {
+ public:
+  void add(std::uint32_t document) {
+    if (!documents_.append(document)) std::abort();
+  }
+  void finish() { (void)documents_.shrink_to_fit(); }  // where there is no memory for that, nothing is lost
+  std::uint64_t intersect(const Postings& other) const {
+    std::uint64_t common = 0;
+    std::size_t i = 0, j = 0;
+    while (i < documents_.size() && j < other.documents_.size()) {
+      const std::uint32_t a = documents_.data()[i], b = other.documents_.data()[j];
+      common += a == b;
+      i += a <= b;
+      j += b <= a;
+    }
+    return common;
+  }
+
+ private:
+  tare::Buffer<std::uint32_t> documents_;
+};
+
+std::vector<Postings> read_documents() {
+  std::vector<Postings> terms(kTerms);
+  std::uint64_t state = 1;
+  for (std::uint32_t document = 0; document < kDocuments; ++document) {
+    for (std::uint32_t i = 0; i < kTermsADocument; ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      terms[(state >> 33) % kTerms].add(document);
+    }
+  }
+  for (Postings& postings : terms) postings.finish();
+  return terms;
+}
+
+}  // namespace
+
+int main() {
+  const std::vector<Postings> terms = read_documents();
+  std::uint64_t common = 0;
+  for (std::uint32_t query = 0; query + 1 < kTerms; ++query) common += terms[query].intersect(terms[query + 1]);
+  std::printf("%u documents, %llu found\n", kDocuments, static_cast<unsigned long long>(common));
+}

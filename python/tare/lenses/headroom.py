@@ -1,0 +1,72 @@
+"""Headroom: capacity that buffers keep when they have stopped growing."""
+
+from __future__ import annotations
+
+from tare.lenses.growing import GROWING
+from tare.lenses.lens import Advice, Evidence, Lens
+from tare.units import exact, human_bytes, percent, plural
+
+# Two halves: of blocks that ended what they never wrote, as `written` has it, and of those that live at the exit what lies
+# behind their high-water marks then. The first is `unwritten`'s tare already, so that this is shown beside it. Of the latter's kind as many lived at the peak as site_sizes says.
+_CLAIMS = f"""
+with {GROWING},
+kept as (
+  select b.shape_id, sum(b.weight * (b.requested_bytes - b.high_water_bytes)) as bytes, sum(b.weight) as blocks
+  from moment_blocks b join moments m on m.moment = b.moment
+  where m.kind = 'exit' and b.high_water_bytes is not null
+  group by b.shape_id
+),
+ended as (
+  select shape_id, sum(unwritten_peak_bytes) as at_peak, sum(unwritten_total_bytes) as in_all, sum(partly_blocks) as blocks
+  from written group by shape_id
+)
+select z.shape_id, z.stack_id, z.peak_blocks as blocks,
+       coalesce(e.at_peak, 0) + coalesce(k.bytes, 0) * case when z.end_blocks > 0 then least(1, z.peak_blocks / z.end_blocks) else 0 end
+         as bytes_peak,
+       coalesce(k.bytes, 0) as bytes_end, coalesce(e.in_all, 0) + coalesce(k.bytes, 0) as bytes_total,
+       case when z.total_blocks > 0
+            then z.byte_ns * least(1, (coalesce(e.in_all, 0) + coalesce(k.bytes, 0))
+                                      / ((z.usable_bytes + z.header_bytes) * z.total_blocks)) else 0 end as byte_ns,
+       z.total_blocks as calls, z.requested_bytes * z.peak_blocks as requested_peak, z.requested_bytes,
+       coalesce(e.blocks, 0) + coalesce(k.blocks, 0) as loose
+from site_sizes z join growing g on g.stack_id = z.stack_id
+left join kept k on k.shape_id = z.shape_id left join ended e on e.shape_id = z.shape_id
+where (k.bytes > 0 or e.in_all > 0) and z.inherited = 0
+"""
+
+
+def _advise(evidence: Evidence) -> Advice:
+    peak, requested = evidence["bytes_peak"], evidence["requested_peak"]
+    return Advice(
+        "Shrink it once when it has stopped growing, or reserve what is known to come (tare::Buffer grows to size classes, and "
+        f"shrink_to_fit gives the rest back): {percent(peak, requested, 0)} of what these buffers held at the peak, "
+        f"{human_bytes(peak)}, was never written; {plural(evidence['loose'], 'buffer')} ended with room to spare, of up to "
+        f"{exact(evidence['requested_bytes'])} bytes",
+        "high" if 4 * peak >= requested else "medium",
+    )
+
+
+LENS = Lens(
+    name="headroom",
+    question="Which buffers keep capacity that they didn't need in the end?",
+    why="Who doubles has a third to spare on average, for as long as the buffer lives; growth has ended, the room stays.",
+    threshold="1 % of gross at the peak or at the end, and a page: shrinking costs a copy, and must return something",
+    false_positives="A buffer that is used again and will grow to there the next time. A program may write the filling's own value. "
+    "What a sampled recording sees of growth is what it links: blocks of an eighth of its sample distance on.",
+    remedy="Shrink once at the end, reserve what is known, or grow by less where most stop early. Buffer does all three.",
+    weight="potential",
+    sampling="scaled",
+    tables=("site_sizes", "chains", "written", "moments", "moment_blocks"),
+    claims=_CLAIMS,
+    evidence={
+        "requested_peak": "sum(requested_peak)",
+        "loose": "sum(loose)",
+        "requested_bytes": "max(requested_bytes)",
+    },
+    shown="bytes_peak >= greatest(4096, 0.01 * $gross_peak) or bytes_end >= greatest(4096, 0.01 * $gross_end)",
+    order="bytes_peak, bytes_end, byte_ns",
+    unit="bytes",
+    advise=_advise,
+    needs="contents",
+    guide="14-headroom",
+)

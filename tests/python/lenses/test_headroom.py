@@ -1,0 +1,52 @@
+"""Headroom: on buffers that grew by hand."""
+
+from __future__ import annotations
+
+from handmade import Handmade
+from tare import lenses
+
+
+def buffers(made: Handmade, steps: int, **columns: object) -> int:
+    """10 buffers of 65,536 bytes in the end, all live at the peak and 6 of them at the exit."""
+    stack = made.stack("append@a.c:1")
+    shape = made.blocks(stack, 65536, 65544, total=10, peak=10, end=6)
+    made.blocks(stack, 32768, 32776, total=10, peak=0)
+    made.chain(stack, chains=10, steps=steps, max_requested_bytes=65536)
+    made.tables["written"].append(
+        {"shape_id": shape, "stack_id": stack, "requested_bytes": 65536, "ended_blocks": 4.0, "partly_blocks": 4.0,
+         "unwritten_peak_bytes": 4 * 20_000.0, "unwritten_total_bytes": 4 * 20_000.0, "site_blocks": 14.0,
+         "site_requested_bytes": 32768, "site_high_water_bytes": 45_536}
+    )  # fmt: skip
+    made.moment("exit", [(shape, 65552 * i, {"high_water_bytes": 40_000, **columns}) for i in range(6)])
+    return shape
+
+
+def test_what_ended_and_what_lives_on_are_added(made: Handmade) -> None:
+    buffers(made, steps=10)
+    (finding,) = made.with_contents().recording().ledger.findings(lenses.load("headroom"))
+    assert finding.bytes_end == 6 * 25_536
+    assert finding.bytes_peak == 4 * 20_000 + 6 * 25_536
+    assert "36% of what these buffers held at the peak" in finding.remedy  # 233,216 of 655,360
+    assert "10 buffers ended with room to spare" in finding.remedy
+
+
+def test_blocks_that_never_grew_have_no_headroom(made: Handmade) -> None:
+    buffers(made, steps=1)
+    ledger = made.with_contents().recording().ledger
+    assert ledger.findings(lenses.load("headroom"), all_claims="all") == []
+    (finding,) = ledger.findings(lenses.load("unwritten"), all_claims="all")
+    assert finding.bytes_peak == 4 * 20_000
+
+
+def test_it_counts_beside_the_tare_that_unwritten_is(made: Handmade) -> None:
+    buffers(made, steps=10)
+    ledger = made.with_contents().recording().ledger
+    (finding,) = ledger.findings(lenses.load("unwritten"), all_claims="all")
+    assert finding.bytes_peak == 4 * 20_000
+    assert lenses.load("headroom").weight == "potential"
+
+
+def test_of_unknown_blocks_nothing_is_claimed(made: Handmade) -> None:
+    buffers(made, steps=10, high_water_bytes=None)
+    (finding,) = made.with_contents().recording().ledger.findings(lenses.load("headroom"))
+    assert finding.bytes_end == 0
