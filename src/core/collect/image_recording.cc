@@ -1,10 +1,14 @@
 // From a spool into a trace: see image_recording.h.
 #include "core/collect/image_recording.h"
 
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 #include <x86intrin.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 namespace tare::core {
 
@@ -48,16 +52,36 @@ Result<std::unique_ptr<ImageRecording>> ImageRecording::create(const std::string
   if ((summarize == Summarize::WhileRecording && !image->record_.info.fork) || image->moments_.wanted()) {
     image->replay_ = std::make_unique<FusedReplay>(image->dictionary_, image->record_.info);
   }
-  Result<TraceWriter> writer = TraceWriter::create(trace_path);
-  if (writer) {
-    image->writer_.emplace(std::move(*writer));
-    image->writer_->put_process(image->record_);
-    image->something_packed_ = true;
-    image->write_out();
-  } else {
-    image->failure_ = writer.error();
-  }
+  image->begin_trace();
   return image;
+}
+
+// What lies at the trace's path so far only says where the spool is, and is all there is if we are killed before the
+// new one says so too: it is replaced at once, by a file that does.
+void ImageRecording::begin_trace() {
+  struct stat before;
+  const bool replaces = ::lstat(trace_path_.c_str(), &before) == 0 && S_ISREG(before.st_mode);
+  const std::string path = replaces ? trace_path_ + ".new" : trace_path_;
+  Result<TraceWriter> writer = TraceWriter::create(path);
+  if (writer) {
+    writer_.emplace(std::move(*writer));
+    writer_->put_process(record_);
+    something_packed_ = true;
+    write_out();
+  } else {
+    failure_ = writer.error();
+  }
+  if (!replaces) return;
+  if (!failure_ && ::rename(path.c_str(), trace_path_.c_str()) == 0) {
+    writer_->renamed(trace_path_);
+    return;
+  }
+  if (!failure_) {
+    failure_ = Error{ErrorKind::Io, "cannot write the trace " + trace_path_ + ": " + std::strerror(errno) +
+                                        "; choose another place with -o"};
+  }
+  ::unlink(path.c_str());
+  ::unlink(trace_path_.c_str());
 }
 
 ImageRecording::ImageRecording(LiveSpool spool, EventBlockEncoder& encoder)

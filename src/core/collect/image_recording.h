@@ -121,6 +121,7 @@ class ImageRecording {
   void pack(Stream& stream);
   void set_watermarks(std::uint64_t now_stamp);
   void write_out();
+  void begin_trace();
   void discard();
   Status drain_frozen(FrozenProcess& process);
   void put_moment(const trace::Moment& moment);
