@@ -60,7 +60,8 @@ TEST(SpoolFull, ADeadLaunchersSpoolFillsUpAndIsTheEnd) {
   RunOptions options;
   options.launcher = Launcher::Dying;
   options.environment = {"TARE_SPOOL_BYTES=1048576"};
-  const RunResult result = run({program("burst"), "3000000"}, options);
+  // long enough, a second or more, to look for the launcher again if it wasn't dead yet when the spool was full
+  const RunResult result = run({program("burst"), "60000000"}, options);
   ASSERT_TRUE(result.exited(0));
   const SpoolImage& image = result.only_image();
   EXPECT_NE(image.header().flags.load() & trace::kSpoolOrphaned, 0u);
