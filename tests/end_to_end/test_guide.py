@@ -183,7 +183,7 @@ def test_reporters_make_dark_matter_visible(guide: Path) -> None:
 
 
 def test_twin_blocks_are_twins(guide: Path, tare: Tare) -> None:
-    before, after = (tare.record(guide / "04-twin-blocks" / version) for version in ("before", "after"))
+    before, after = (tare.record(guide / "04-twin-blocks" / v, name=f"{v}.tare") for v in ("before", "after"))
     (twins,) = (f for f in tare.report(before, "--lens", "twins")["findings"] if "Symbol" in (f["function"] or ""))
     assert "Symbol" in twins["remedy"].split(" allocates", 1)[0], "the other site is named"
     assert twins["bytes_peak"] > 1_000_000
@@ -191,7 +191,9 @@ def test_twin_blocks_are_twins(guide: Path, tare: Tare) -> None:
 
 
 def test_trees_of_values_are_twins_and_made_again(guide: Path, tare: Tare) -> None:
-    before, after = (tare.record(guide / "15-value-tree" / v, options=("--content",)) for v in ("before", "after"))
+    before, after = (
+        tare.record(guide / "15-value-tree" / v, name=f"{v}.tare", options=("--content",)) for v in ("before", "after")
+    )
     for lens in ("twins", "recreated"):
         assert [f for f in tare.report(before, "--lens", lens)["findings"] if "Value" in (f["function"] or "")], lens
         assert not [f for f in tare.report(after, "--lens", lens)["findings"] if f["lens"] == lens], lens
