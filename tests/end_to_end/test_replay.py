@@ -29,7 +29,6 @@ def test_what_was_live_is_live_again(tare: Tare, program: Callable[..., Path]) -
     assert told["live_requested_bytes"] <= glibc["usable_at_peak_bytes"]
     # threads are up to 8,192 calls apart
     assert glibc["usable_at_peak_bytes"] <= report["peak"]["usable_bytes"] * 2 + 8192 * 64
-    assert glibc["peak_heap_rss_bytes"] > 0
     assert glibc["rss"]
 
 

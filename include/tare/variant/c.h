@@ -14,7 +14,8 @@
  *
  * Ownership, as in GLib: what tare_variant_new...() and tare_variant_builder_end() return is floating. The first
  * tare_variant_ref_sink() makes it the caller's; a function that takes a value into another one (marked "sinks" below)
- * does that and gives it up, so that tare_variant_new_...() can stand in an argument. A value that isn't floating
+ * does that and gives it up, so that tare_variant_new_...() can stand in an argument (as in GLib, arguments after one
+ * that is refused aren't read: a floating value among them stays the caller's). A value that isn't floating
  * stays the caller's. Whatever other functions return isn't floating and ends with tare_variant_unref().
  *
  * Bytes are in this machine's order. Those that come from others, by tare_variant_new_from_data(), may be anything:
