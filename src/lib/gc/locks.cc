@@ -1,5 +1,6 @@
 #include "lib/gc/locks.h"
 
+#include "lib/cage/cage_locks.h"
 #include "lib/fork/at_fork.h"
 
 namespace tare::gc {
@@ -26,6 +27,9 @@ constexpr at_fork::Steps kForkSteps{.before =
 }  // namespace
 
 Locks& locks() noexcept {
+  // A cage is reserved with `spaces` held, when it's too late for what a fork takes first: who forks holds that and
+  // waits for `spaces`.
+  cage_locks::guard();
   at_fork::guard(at_fork::Part::CollectedHeaps, kForkSteps);
   return all;
 }
