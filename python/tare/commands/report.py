@@ -96,7 +96,8 @@ def run(options: argparse.Namespace) -> int:
         return _resident(options)
     options.at = options.at or ("peak" if options.mode == "live" else None)
     at_ns = None if options.at in (None, "peak", "end") else records.parse_time(options.at)
-    recording = Recording(CoreSource(options.file, at_ns=at_ns, depth=options.depth, suppressions=options.suppressions))
+    source = CoreSource(options.file, at_ns=at_ns, depth=options.depth, suppressions=options.suppressions)
+    recording = Recording(source, lenses.names_for(chosen))
     for lens in chosen:
         lenses.check_runnable(lens, recording.process)
     counted, title = _moment(options.mode, options.at)
