@@ -41,7 +41,8 @@ class TARE_API CrossRootLink {
   void clear() noexcept { set(nullptr, RootKind::Strong); }
 
  private:
-  friend class CrossRootList;
+  template <class Link>
+  friend class RootRing;
   void unlink() noexcept;  // holding the lock
   void link(const void* object, RootKind kind) noexcept;
 

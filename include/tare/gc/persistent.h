@@ -57,7 +57,8 @@ class TARE_API RootLink {
   void point_to(const void* object) noexcept { object_ = object; }
 
  private:
-  friend class RootList;
+  template <class Link>
+  friend class RootRing;
 
   const void* object_ = nullptr;
   RootLink* next_ = nullptr;

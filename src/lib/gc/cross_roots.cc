@@ -1,4 +1,4 @@
-#include "lib/gc/cross_roots.h"
+#include "lib/gc/root_ring.h"
 
 #include <mutex>
 

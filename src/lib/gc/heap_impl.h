@@ -4,8 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lib/gc/cross_roots.h"
-#include "lib/gc/roots.h"
+#include "lib/gc/root_ring.h"
 #include "lib/gc/rows.h"
 #include "lib/gc/space.h"
 #include "tare/gc/heap.h"

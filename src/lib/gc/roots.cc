@@ -1,4 +1,4 @@
-#include "lib/gc/roots.h"
+#include "lib/gc/root_ring.h"
 
 #include "lib/gc/heap_impl.h"
 #include "lib/gc/stop.h"

@@ -1,0 +1,48 @@
+// The roots of one kind that point into a heap: a ring, whose head this is.
+#pragma once
+
+#include "tare/gc/cross_thread_persistent.h"
+#include "tare/gc/persistent.h"
+
+namespace tare::gc {
+
+template <class Link>
+class RootRing : private Link {
+ public:
+  RootRing() noexcept { this->next_ = this->previous_ = this; }
+  ~RootRing() {
+    clear();
+    this->next_ = this->previous_ = nullptr;
+  }
+
+  void add(Link& root) noexcept {
+    root.next_ = this;
+    root.previous_ = this->previous_;
+    this->previous_->next_ = &root;
+    this->previous_ = &root;
+  }
+
+  template <class Each>
+  void for_each(Each&& each) const {
+    for (const Link* root = this->next_; root != this; root = root->next_) each(root->object_);
+  }
+
+  // Those for which dies(object) is true become null.
+  template <class Dies>
+  void clear_if(Dies&& dies) {
+    for (Link* root = this->next_; root != this;) {
+      Link* following = root->next_;
+      if (dies(root->object_)) root->unlink();
+      root = following;
+    }
+  }
+  void clear() noexcept {
+    while (this->next_ != this) this->next_->unlink();
+  }
+};
+
+using RootList = RootRing<RootLink>;
+// All of it under locks().cross_roots, and empty when its heap ends.
+using CrossRootList = RootRing<CrossRootLink>;
+
+}  // namespace tare::gc
