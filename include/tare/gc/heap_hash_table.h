@@ -172,7 +172,7 @@ class HeapHashMap {
   }
   // Whether it was there.
   bool erase(KeyPointer key) noexcept {
-    if (!array_) return false;
+    if (!array_ || key == nullptr) return false;
     Slot* slot = array_->find(Key(key).bits());
     if (slot == nullptr) return false;
     array_->erase(*slot);

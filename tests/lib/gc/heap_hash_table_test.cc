@@ -46,6 +46,15 @@ TEST_F(HashTables, KeepStrongKeysAndValues) {
   EXPECT_EQ(seen, 1000);
 }
 
+TEST_F(HashTables, HaveNoEntryForNull) {
+  Persistent<Tables> tables = make_one<Tables>();
+  Knot* knot = make_one<Knot>();
+  ASSERT_TRUE(tables->strong.insert(heap_, knot, knot));
+  EXPECT_EQ(tables->strong.find(nullptr), nullptr);
+  EXPECT_FALSE(tables->strong.erase(nullptr));
+  EXPECT_EQ(tables->strong.size(), 1u);
+}
+
 TEST_F(HashTables, LoseEntriesWhoseWeakKeysDie) {
   Persistent<Tables> tables = make_one<Tables>();
   RootedVector<Member<Knot>> kept;
