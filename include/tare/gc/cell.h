@@ -20,6 +20,10 @@ struct CellHeader {
 
   std::uint32_t type() const noexcept { return bits & kTypeMask; }
   bool is_in_construction() const noexcept { return (bits & kInConstruction) != 0; }
+
+  // Who marks on another thread sees what the constructor wrote once it sees that it has ended.
+  void publish(std::uint32_t value) noexcept { __atomic_store_n(&bits, value, __ATOMIC_RELEASE); }
+  CellHeader seen() const noexcept { return {__atomic_load_n(&bits, __ATOMIC_ACQUIRE)}; }
 };
 static_assert(sizeof(CellHeader) == 4);
 

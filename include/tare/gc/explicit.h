@@ -3,7 +3,8 @@
 // For the storage behind containers that grow, and for large parts that a program knows it is done with. A wrong guess
 // is a pointer to freed memory, as with free(): debug and address sanitizer builds find it, others don't.
 //
-// Thread-safety: the heap's thread. In destructors, prefinalizers and weak call-backs these do nothing.
+// Thread-safety: the heap's thread. In destructors, prefinalizers and weak call-backs free_unreferenced() does nothing,
+// nor while the heap is being marked: who marks may have been told of the object, which is found dead later.
 //
 // Source: Oilpan's FreeUnreferencedObject and Resize.
 #pragma once

@@ -13,6 +13,10 @@
 // what is accepted says src/lib/gc/stack_scan.h. A program that collects by hand in its event loop, before the
 // limit is reached, never pays for it.
 //
+// A heap of which marking all at once would take longer than HeapOptions::pause_goal_ns is marked by steps while the
+// program runs, at about as many bytes made as the steps need to keep up; only the last one looks at the stack. With
+// Marking::Concurrent another thread does most of it. An event loop may take steps by itself, collect_some().
+//
 // All heaps of a group (DefaultGroup, if nothing is said) lie in one cage, which the first of them reserves and which
 // stays. Where it can't be had as large as wanted, a half is tried, a quarter, and so on down to 64 MiB; under
 // RLIMIT_AS no more than half of the limit. When the cage or the heap's budget is used up and collecting doesn't help,
@@ -33,6 +37,7 @@
 
 #include "tare/cage.h"
 #include "tare/export.h"
+#include "tare/gc/barrier.h"
 #include "tare/gc/cell.h"
 #include "tare/gc/decoding.h"
 #include "tare/gc/heap_core.h"
@@ -51,6 +56,12 @@ enum class StackState : std::uint8_t {
 enum class Collections : std::uint8_t {
   Automatic,  // when the limit is reached, in make(); and by hand
   ByHand,     // in collect() only
+};
+
+enum class Marking : std::uint8_t {
+  AtOnce,
+  Incremental,  // by steps of the heap's thread
+  Concurrent,   // mostly by another thread, which calls trace(): see tare/gc/visitor.h for what that mustn't do
 };
 
 // What near_limit is told.
@@ -72,13 +83,21 @@ struct HeapOptions {
   std::size_t growth_percent = 100;
   std::size_t least_growth_bytes = std::size_t{4} << 20;
 
+  // How automatic collections and collect_some() mark. A group without WriteBarrier (tare/gc/barrier.h) marks at once.
+  Marking marking = Marking::Incremental;
+
+  // How long the heap's thread may be kept from its work by a step, and by a collection that is done at once for being
+  // that short. A goal: what the program's own trace(), destructors and a deep stack take can't be divided. 0: the
+  // shortest steps there are, and always by steps.
+  std::size_t pause_goal_ns = 1'000'000;
+
   // Called when neither the cage nor the budget has room and a collection didn't help; may drop objects and returns the
   // budget from now on. make() tries once more after it. Not to allocate in.
   std::size_t (*near_limit)(void* context, const NearLimit& limit) = nullptr;
   void* near_limit_context = nullptr;
 
   // Each collection is checked: all that an object points to must be marked, and be objects of this heap. Ends the
-  // program with both types' names if not. Takes as long as marking.
+  // program with both types' names if not. Takes as long as marking. Libraries built with assertions always do.
   bool verifies = false;
 };
 
@@ -91,8 +110,13 @@ struct HeapUse {
   std::size_t allocated_bytes = 0;   // since then
   std::size_t limit_bytes = 0;       // of allocated_bytes, for the next automatic collection
   std::size_t collections = 0;       // since the heap was made
-  std::size_t last_pause_ns = 0;     // of the last one; without lazy sweeping
+  std::size_t last_pause_ns = 0;     // of the last one, or of its last step; without lazy sweeping
   std::size_t last_stack_roots = 0;  // objects that the scan of the stack found
+  // All times that the heap's thread was kept from its work, steps and whole collections alike.
+  std::size_t pauses = 0;
+  std::size_t paused_ns = 0;
+  std::size_t longest_pause_ns = 0;
+  bool is_marking = false;
 };
 
 // Objects of one type, for statistics and reports.
@@ -114,8 +138,14 @@ class TARE_API HeapBase {
   // Prefinalizers and destructors of all objects run, Persistents become null, pages go back to the cage.
   ~HeapBase();
 
-  // Finds what is dead, now. Nothing in a NoCollectionScope. Destructors may run later, see finish_sweeping().
+  // Finds what is dead, now and all at once; marking that was under way is thrown away. Nothing in a
+  // NoCollectionScope. Destructors may run later, see finish_sweeping().
   void collect(StackState stack) noexcept;
+
+  // A step of a collection, which is begun if none is under way: marks for about so long, and ends the collection if
+  // nothing is left to mark. What died since it began may be found by the next only. True if it ended. For event loops
+  // that have time to spare; automatic collections take their own steps beside it.
+  bool collect_some(std::size_t budget_ns, StackState stack) noexcept;
 
   // Destructors of what the last collection found dead that didn't run yet. Otherwise they do as pages are reused, and
   // before the next collection.
@@ -162,10 +192,12 @@ class HeapOf : public HeapBase {
   // Errors: those of Cage::reserve for the group's first heap, Exhausted or NoMemory later.
   static CageResult<HeapOf> create(const HeapOptions& options = {}) noexcept {
     using Decoding = typename Group::Decoding;
+    HeapOptions possible = options;
+    if (kWriteBarrierOf<Group> == WriteBarrier::None) possible.marking = Marking::AtOnce;
     CageResult<HeapCore*> core = create_core(
         Decoding::kCageSlot, Decoding::cage_options(Group::kCageBytes), Decoding::kIsLow,
         [](std::uintptr_t begin) { return Decoding::shape(begin); },
-        [](const DecodingShape& shape) { return Decoding::base(shape); }, options);
+        [](const DecodingShape& shape) { return Decoding::base(shape); }, possible);
     if (!core) return core.error();
     if constexpr (requires { Decoding::enter_thread(); }) Decoding::enter_thread();
     return HeapOf(core.value());

@@ -30,7 +30,7 @@ namespace tare::gc {
 template <class T, class Group>
 class RingArray final : public GarbageCollected<RingArray<T, Group>, Group> {
  public:
-  static_assert(std::is_trivially_destructible_v<T> && std::is_trivially_copyable_v<T>);
+  static_assert(std::is_trivially_destructible_v<T> && (std::is_trivially_copyable_v<T> || Traced<T>));
   static_assert(alignof(T) <= 8, "elements are aligned to 8 bytes at most");
 
   explicit RingArray(int log) noexcept : mask_((std::uint32_t{1} << log) - 1) {}
@@ -53,6 +53,7 @@ class RingArray final : public GarbageCollected<RingArray<T, Group>, Group> {
 
   void trace(Visitor& visitor) const {
     if constexpr (Traced<T>) {
+      if (visitor.leave_to_owner()) return;
       for (std::size_t i = 0; i < size_; ++i) visitor.trace(at(i));
     }
   }

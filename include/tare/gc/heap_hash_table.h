@@ -22,9 +22,11 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
+#include "tare/gc/barrier.h"
 #include "tare/gc/explicit.h"
 #include "tare/gc/heap_vector.h"
 #include "tare/gc/make.h"
@@ -92,6 +94,16 @@ class HashArray final : public GarbageCollected<HashArray<Key, Value, Group>, Gr
     ++size_;
     return slot;
   }
+  // Copies bytes: a barrier would make keys that are weak strong. Whoever moves has the array traced afterwards.
+  void move_from(const Slot& from) noexcept {
+    Slot& to = free_slot(from.key.bits());
+    std::memcpy(static_cast<void*>(&to.key), static_cast<const void*>(&from.key), sizeof(Key));
+    if constexpr (kIsMember<Value>) {
+      std::memcpy(static_cast<void*>(&to.value), static_cast<const void*>(&from.value), sizeof(Value));
+    } else {
+      to.value = from.value;
+    }
+  }
   void erase(Slot& slot) noexcept {
     slot.key = kSentinelPtr;
     slot.value = Value();
@@ -102,6 +114,7 @@ class HashArray final : public GarbageCollected<HashArray<Key, Value, Group>, Gr
   bool is_full() const noexcept { return (std::size_t{size_} + deleted_ + 1) * 4 > slot_count() * 3; }
 
   void trace(Visitor& visitor) const {
+    if (visitor.leave_to_owner()) return;
     for (std::size_t i = 0; i < slot_count(); ++i) {
       const Slot& slot = slots()[i];
       if (!slot.key.is_object()) continue;
@@ -153,7 +166,11 @@ class HeapHashMap {
   bool empty() const noexcept { return size() == 0; }
 
   // The key's value, or null.
-  Value* find(KeyPointer key) const noexcept { return find_slot(Key(key)); }
+  Value* find(KeyPointer key) const noexcept {
+    if (!array_ || key == nullptr) return nullptr;
+    Slot* slot = array_->find(Key::bits_of(key));
+    return slot == nullptr ? nullptr : &slot->value;
+  }
   bool contains(KeyPointer key) const noexcept { return find(key) != nullptr; }
 
   // The key gets the value, whatever it had. False if there's no memory.
@@ -164,16 +181,15 @@ class HeapHashMap {
       return true;
     }
     if ((!array_ || array_->is_full()) && !rehash(heap)) return false;
-    const Key compressed(key);
-    Slot& slot = array_->free_slot(compressed.bits());
+    Slot& slot = array_->free_slot(Key::bits_of(key));
     slot.value = value;
-    slot.key = compressed;
+    slot.key = key;
     return true;
   }
   // Whether it was there.
   bool erase(KeyPointer key) noexcept {
     if (!array_ || key == nullptr) return false;
-    Slot* slot = array_->find(Key(key).bits());
+    Slot* slot = array_->find(Key::bits_of(key));
     if (slot == nullptr) return false;
     array_->erase(*slot);
     return true;
@@ -197,12 +213,6 @@ class HeapHashMap {
   void trace(Visitor& visitor) const { visitor.trace(array_); }
 
  private:
-  Value* find_slot(Key key) const noexcept {
-    if (!array_ || !key.is_object()) return nullptr;
-    Slot* slot = array_->find(key.bits());
-    return slot == nullptr ? nullptr : &slot->value;
-  }
-
   // Into an array that is half as full at most; the same size if deleted slots made it full.
   bool rehash(HeapOf<Group>& heap) {
     constexpr int kLeastLog = 2;
@@ -216,8 +226,9 @@ class HeapHashMap {
     if (Array* old = array_.get(); old != nullptr) {
       for (std::size_t i = 0; i < old->slot_count(); ++i) {
         const Slot& slot = old->slots()[i];
-        if (slot.key.is_object()) fresh->free_slot(slot.key.bits()) = slot;
+        if (slot.key.is_object()) fresh->move_from(slot);
       }
+      trace_again(fresh);
       array_ = fresh;
       free_unreferenced(heap, old);
     } else {

@@ -10,7 +10,8 @@
 //
 // Elements are Members, values with a trace() of their own, or anything that holds no collected objects. They lie in a
 // collected array of the vector's heap, which asks for as many as its cell has room for, and doubles when it is full;
-// the old array is freed at once. As in std::vector, references and iterators are good until then.
+// the old array is freed at once, or by the collection if one is marking. As in std::vector, references and iterators
+// are good until then.
 //
 // A RootedVector keeps its elements from where no trace() reaches, like a Persistent: for globals, members of classes
 // that aren't collected, and functions' locals whose elements must not depend on the scan of the stack.
@@ -23,12 +24,14 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
 
+#include "tare/gc/barrier.h"
 #include "tare/gc/explicit.h"
 #include "tare/gc/make.h"
 #include "tare/gc/member.h"
@@ -62,6 +65,7 @@ class VectorArray final : public GarbageCollected<VectorArray<T, Group>, Group> 
 
   void trace(Visitor& visitor) const {
     if constexpr (Traced<T>) {
+      if (visitor.leave_to_owner()) return;
       for (std::size_t i = 0; i < size_; ++i) visitor.trace(begin()[i]);
     }
   }
@@ -184,8 +188,14 @@ class VectorBy {
     if (fresh == nullptr) return false;
     fresh->set_capacity(std::min(kMost, room_behind(heap, fresh) / sizeof(T)));
     if (Array* old = array_.get(); old != nullptr) {
-      std::uninitialized_move_n(old->begin(), old->size(), fresh->begin());
+      if constexpr (kIsMember<T>) {
+        std::memcpy(static_cast<void*>(fresh->begin()), static_cast<const void*>(old->begin()),
+                    old->size() * sizeof(T));
+      } else {
+        std::uninitialized_move_n(old->begin(), old->size(), fresh->begin());
+      }
       fresh->set_size(old->size());
+      if constexpr (kIsMember<T>) trace_again(fresh);
       array_ = fresh;
       free_unreferenced(heap, old);  // and destroys what was moved from
     } else {

@@ -50,12 +50,12 @@ class Construction {
     header_.bits = type | CellHeader::kInConstruction;
   }
   ~Construction() {
-    if (header_.is_in_construction()) header_.bits = 0;
+    if (header_.is_in_construction()) header_.publish(0);
   }
   Construction(const Construction&) = delete;
   Construction& operator=(const Construction&) = delete;
 
-  void succeed(std::uint32_t type) noexcept { header_.bits = type; }
+  void succeed(std::uint32_t type) noexcept { header_.publish(type); }
 
  private:
   CellHeader& header_;

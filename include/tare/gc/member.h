@@ -10,12 +10,15 @@
 // hashed and tested without being decoded. What decoding costs is up to the group's scheme (tare/gc/decoding.h): with
 // the default p->x is as cheap as an index, and p.get() has a test for null beside an addition.
 //
+// Storing one tells a heap that is being marked (tare/gc/barrier.h); otherwise that is a load and a branch.
+//
 // They lie in collected objects and in their parts, and for as long as a function runs on the stack, where the scan
 // finds them. Elsewhere, in globals and in what malloc gave, nobody finds them: take a Persistent
 // (tare/gc/persistent.h). A plain T* is right for parameters and locals.
 //
-// Thread-safety: as plain pointers. A Member points into its own object's heap only; debug builds check it when
-// collecting.
+// Thread-safety: as plain pointers. The collector reads them on another thread, if a heap is marked concurrently;
+// stores are atomic for that, of 4 bytes (of 8 for UncompressedMember). A Member points into its own object's heap
+// only; debug builds check it when collecting.
 //
 // Source: Oilpan's classes of these names, and "Pointer compression in Oilpan" (2022) for what isn't decoded.
 #pragma once
@@ -28,6 +31,7 @@
 #include <type_traits>
 
 #include "tare/compressed_ptr.h"
+#include "tare/gc/barrier.h"
 #include "tare/gc/decoding.h"
 
 namespace tare::gc {
@@ -37,20 +41,58 @@ enum class Strength : std::uint8_t { Strong, Weak, Untraced };
 template <class T, class Group, Strength kStrength>
 class BasicMember {
   using Decoding = typename Group::Decoding;
+  // Who uses an untraced one knows that its object lives by another.
+  static constexpr bool kHasBarrier = kStrength != Strength::Untraced && kWriteBarrierOf<Group> != WriteBarrier::None;
 
  public:
   using element_type = T;
 
-  constexpr BasicMember() noexcept = default;                            // null
-  constexpr BasicMember(std::nullptr_t) noexcept {}                      // NOLINT(google-explicit-constructor)
-  constexpr BasicMember(SentinelPtr) noexcept : bits_(kSentinelBits) {}  // NOLINT(google-explicit-constructor)
-  BasicMember(T* raw) noexcept : bits_(Decoding::encode(raw)) {}         // NOLINT(google-explicit-constructor)
+  constexpr BasicMember() noexcept = default;                              // null
+  constexpr BasicMember(std::nullptr_t) noexcept {}                        // NOLINT(google-explicit-constructor)
+  constexpr BasicMember(SentinelPtr) noexcept : bits_(kSentinelBits) {}    // NOLINT(google-explicit-constructor)
+  BasicMember(T* raw) noexcept : bits_(Decoding::encode(raw)) { tell(); }  // NOLINT(google-explicit-constructor)
 
   // From another strength, or a derived class: a base that lies further in costs an addition and a test.
   template <class U, Strength kOther>
     requires(std::convertible_to<U*, T*> && !(std::same_as<U, T> && kOther == kStrength))
   BasicMember(const BasicMember<U, Group, kOther>& other) noexcept  // NOLINT(google-explicit-constructor)
-      : bits_(convert(other)) {}
+      : bits_(convert(other)) {
+    tell();
+  }
+
+  constexpr BasicMember(const BasicMember&) noexcept
+    requires(!kHasBarrier)
+  = default;
+  constexpr BasicMember(const BasicMember& other) noexcept
+    requires kHasBarrier
+      : bits_(other.bits_) {
+    if (!std::is_constant_evaluated()) tell();
+  }
+  ~BasicMember() = default;
+
+  constexpr BasicMember& operator=(const BasicMember&) noexcept
+    requires(!kHasBarrier)
+  = default;
+  BasicMember& operator=(const BasicMember& other) noexcept  // NOLINT(bugprone-unhandled-self-assignment)
+    requires kHasBarrier
+  {
+    return store(other.bits_);
+  }
+  BasicMember& operator=(T* raw) noexcept { return store(Decoding::encode(raw)); }
+  template <class U, Strength kOther>
+    requires(std::convertible_to<U*, T*> && !(std::same_as<U, T> && kOther == kStrength))
+  BasicMember& operator=(const BasicMember<U, Group, kOther>& other) noexcept {
+    return store(convert(other));
+  }
+  // Templates, so that `= {}` isn't ambiguous.
+  template <std::same_as<std::nullptr_t> Null>
+  BasicMember& operator=(Null) noexcept {
+    return put(0);
+  }
+  template <std::same_as<SentinelPtr> Sentinel>
+  BasicMember& operator=(Sentinel) noexcept {
+    return put(kSentinelBits);
+  }
 
   T* get() const noexcept { return static_cast<T*>(Decoding::decode(bits_)); }
   // Of an object only: neither null nor the sentinel.
@@ -63,19 +105,18 @@ class BasicMember {
   constexpr bool is_sentinel() const noexcept { return bits_ == kSentinelBits; }
   constexpr bool is_object() const noexcept { return bits_ > kSentinelBits; }
 
-  void clear() noexcept { bits_ = 0; }
+  void clear() noexcept { put(0); }
   void swap(BasicMember& other) noexcept {
     const std::uint32_t bits = bits_;
-    bits_ = other.bits_;
-    other.bits_ = bits;
+    store(other.bits_);
+    other.store(bits);
   }
 
   constexpr std::uint32_t bits() const noexcept { return bits_; }
-  static constexpr BasicMember from_bits(std::uint32_t bits) noexcept {
-    BasicMember made;
-    made.bits_ = bits;
-    return made;
-  }
+  // As it stands while another thread may store.
+  std::uint32_t shared_bits() const noexcept { return __atomic_load_n(&bits_, __ATOMIC_ACQUIRE); }
+  static std::uint32_t bits_of(const T* raw) noexcept { return Decoding::encode(raw); }
+  static constexpr BasicMember from_bits(std::uint32_t bits) noexcept { return BasicMember(Bits{bits}); }
 
   // Against plain pointers: those are encoded, which is cheaper than decoding.
   friend constexpr bool operator==(const BasicMember& a, std::nullptr_t) noexcept { return a.bits_ == 0; }
@@ -101,6 +142,29 @@ class BasicMember {
 
  private:
   static constexpr std::uint32_t kSentinelBits = 1;
+  struct Bits {
+    std::uint32_t bits;
+  };
+
+  constexpr explicit BasicMember(Bits bits) noexcept : bits_(bits.bits) {}
+
+  void tell() const noexcept {
+    if constexpr (kHasBarrier) write_barrier<Group>(bits_);
+  }
+  // Whoever sees the new bits sees the object's mark, which it had before: hence the release, on x86 a plain store.
+  BasicMember& put(std::uint32_t bits) noexcept {
+    if constexpr (kHasBarrier) {
+      __atomic_store_n(&bits_, bits, __ATOMIC_RELEASE);
+    } else {
+      bits_ = bits;
+    }
+    return *this;
+  }
+  BasicMember& store(std::uint32_t bits) noexcept {
+    put(bits);
+    if constexpr (kHasBarrier) write_barrier<Group>(bits);
+    return *this;
+  }
 
   template <class U, Strength kOther>
   static std::uint32_t convert(const BasicMember<U, Group, kOther>& other) noexcept {
@@ -122,26 +186,53 @@ using WeakMember = BasicMember<T, Group, Strength::Weak>;
 template <class T, class Group = DefaultGroup>
 using UntracedMember = BasicMember<T, Group, Strength::Untraced>;
 
+// What may be moved as bytes, if trace_again() follows.
+template <class T>
+inline constexpr bool kIsMember = false;
+template <class T, class Group, Strength kStrength>
+inline constexpr bool kIsMember<BasicMember<T, Group, kStrength>> = true;
+
 template <class T, class Group = DefaultGroup>
 class UncompressedMember {
+  static constexpr bool kHasBarrier = kWriteBarrierOf<Group> != WriteBarrier::None;
+
  public:
   using element_type = T;
 
   constexpr UncompressedMember() noexcept = default;
-  constexpr UncompressedMember(T* raw) noexcept : raw_(raw) {}  // NOLINT(google-explicit-constructor)
+  UncompressedMember(T* raw) noexcept : raw_(raw) { tell(); }  // NOLINT(google-explicit-constructor)
   template <class U, Strength kOther>
     requires std::convertible_to<U*, T*>
   UncompressedMember(const BasicMember<U, Group, kOther>& other) noexcept  // NOLINT(google-explicit-constructor)
-      : raw_(other.get()) {}
+      : UncompressedMember(static_cast<T*>(other.get())) {}
+  UncompressedMember(const UncompressedMember& other) noexcept : UncompressedMember(other.raw_) {}
+  ~UncompressedMember() = default;
+
+  UncompressedMember& operator=(const UncompressedMember& other) noexcept { return *this = other.raw_; }
+  UncompressedMember& operator=(T* raw) noexcept {
+    __atomic_store_n(&raw_, raw, __ATOMIC_RELEASE);
+    tell();
+    return *this;
+  }
 
   constexpr T* get() const noexcept { return raw_; }
   constexpr T* operator->() const noexcept { return raw_; }
   constexpr T& operator*() const noexcept { return *raw_; }
   constexpr operator T*() const noexcept { return raw_; }  // NOLINT(google-explicit-constructor)
   constexpr explicit operator bool() const noexcept { return raw_ != nullptr; }
-  constexpr void clear() noexcept { raw_ = nullptr; }
+  void clear() noexcept { *this = static_cast<T*>(nullptr); }
+
+  // As it stands while another thread may store.
+  T* shared() const noexcept { return __atomic_load_n(&raw_, __ATOMIC_ACQUIRE); }
 
  private:
+  void tell() const noexcept {
+    if constexpr (kHasBarrier) {
+      if (is_any_marking<Group>()) [[unlikely]]
+        barrier_details::mark(Group::Decoding::kCageSlot, raw_);
+    }
+  }
+
   T* raw_ = nullptr;
 };
 

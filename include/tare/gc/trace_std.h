@@ -28,6 +28,7 @@ void trace_any(Visitor& visitor, const T& value) {
 template <class T>
 struct TraceOf<std::optional<T>> {
   static void trace(Visitor& visitor, const std::optional<T>& value) {
+    if (visitor.leave_to_owner()) return;
     if (value.has_value()) trace_std_details::trace_any(visitor, *value);
   }
 };
@@ -35,6 +36,7 @@ struct TraceOf<std::optional<T>> {
 template <class... Types>
 struct TraceOf<std::variant<Types...>> {
   static void trace(Visitor& visitor, const std::variant<Types...>& value) {
+    if (visitor.leave_to_owner()) return;
     if (value.valueless_by_exception()) return;
     std::visit([&](const auto& held) { trace_std_details::trace_any(visitor, held); }, value);
   }

@@ -4,7 +4,14 @@
 // Nothing in it is virtual: naming a Member stores 4 bytes into the collector's list. The verifier and the snapshot of
 // the heap read the same list.
 //
-// Thread-safety: a visitor belongs to who calls trace() with it.
+// Thread-safety: a visitor belongs to who calls trace() with it. In a heap that is marked concurrently
+// (HeapOptions::marking) that is another thread, while the heap's own changes the object. Members of all kinds may be
+// read there, by naming them; what else trace() looks at, to find them, it may not:
+//   void trace(tare::gc::Visitor& visitor) const {
+//     if (visitor.leave_to_owner()) return;       // then the heap's thread calls it, soon
+//     if (kind_ == Kind::Text) visitor.trace(as_text_);
+//   }
+// The library's containers, optional and variant do that by themselves.
 #pragma once
 
 #include <cstddef>
@@ -54,27 +61,35 @@ class TARE_API Visitor {
  public:
   template <class T, class Group>
   void trace(const BasicMember<T, Group, Strength::Strong>& member) {
+    const std::uint32_t bits = member.shared_bits();
     if constexpr (IsMixin<T>) {
-      if (member.is_object()) push_interior(member.operator->());
+      if (bits > 1) push_interior(Group::Decoding::decode_object(bits));
     } else {
-      push(Group::Decoding::granule(member.bits()), member.is_object());
+      push(Group::Decoding::granule(bits), bits > 1);
     }
   }
   template <class T, class Group>
   void trace(const BasicMember<T, Group, Strength::Weak>& member) {
-    if (member.is_object()) add_weak(&member, member.operator->());
+    if (member.shared_bits() > 1) add_weak(&member);
   }
   template <class T, class Group>
   void trace(const BasicMember<T, Group, Strength::Untraced>&) = delete;  // nobody is to trace it: leave it out
   template <class T, class Group>
   void trace(const UncompressedMember<T, Group>& member) {
-    if (member) push_interior(member.get());
+    if (const T* raw = member.shared(); raw != nullptr) push_interior(raw);
   }
 
   // A weak member that this time keeps its object.
   template <class T, class Group>
   void trace_strongly(const BasicMember<T, Group, Strength::Weak>& member) {
-    trace(BasicMember<T, Group, Strength::Strong>::from_bits(member.bits()));
+    trace(BasicMember<T, Group, Strength::Strong>::from_bits(member.shared_bits()));
+  }
+
+  // True where trace() runs on another thread than the object's. Then it is called again on that, and what it does now
+  // doesn't count.
+  bool leave_to_owner() noexcept {
+    is_left_ = is_left_ || is_concurrent_;
+    return is_concurrent_;
   }
 
   // A part of the object, with Members of its own.
@@ -95,16 +110,16 @@ class TARE_API Visitor {
   template <class K, class V, class Group>
   void trace_ephemeron(const BasicMember<K, Group, Strength::Weak>& key,
                        const BasicMember<V, Group, Strength::Strong>& value) {
-    if (!key.is_object()) return;
-    if (value.is_object()) add_ephemeron(key.operator->(), value.operator->());
-    add_weak(&key, key.operator->());
+    if (key.shared_bits() > 1) add_weak(&key);
+    add_ephemeron(&key, &value);  // also without a key, which may get one before marking ends
   }
 
-  // The same for who takes pairs with dead keys out in a weak call-back, where null would mean something else.
+  // The same for who takes pairs with dead keys out in a weak call-back, where null would mean something else; and who
+  // stores a value whenever a key comes.
   template <class K, class V, class Group>
   void trace_while_alive(const BasicMember<K, Group, Strength::Weak>& key,
                          const BasicMember<V, Group, Strength::Strong>& value) {
-    if (key.is_object() && value.is_object()) add_ephemeron(key.operator->(), value.operator->());
+    if (key.shared_bits() > 1 && value.shared_bits() > 1) add_ephemeron(&key, &value);
   }
 
   // To be called when marking has ended, if `object` has survived; before members are cleared that died.
@@ -123,11 +138,14 @@ class TARE_API Visitor {
   }
   void push_interior(const void* address);
   void grow();
-  void add_weak(const void* slot, const void* target);
-  void add_ephemeron(const void* key, const void* value);
+  // Of the 4 bytes of a Member.
+  void add_weak(const void* slot);
+  void add_ephemeron(const void* key_slot, const void* value_slot);
 
   std::uint32_t* top_ = nullptr;
   std::uint32_t* end_ = nullptr;
+  bool is_concurrent_ = false;
+  bool is_left_ = false;
   Marker& marker_;
 };
 

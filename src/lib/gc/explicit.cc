@@ -18,7 +18,7 @@ std::size_t explicit_details::room_behind(HeapCore& core, const void* object, st
 // The newest object of its size goes back to the stretch it was cut from; others' cells wait for the next stretch that
 // is looked for.
 void HeapImpl::free_object(std::uintptr_t object) noexcept {
-  if (is_busy_) return;
+  if (is_busy_ || is_marking()) return;
   if (object_at(object) != object) stop("free_unreferenced() of what is no object of this heap");
   Page* page = &space_.page(space_.unit_of(object));
   if (page->kind == Page::Kind::Tail) page = &space_.page(page->first_unit);

@@ -30,18 +30,19 @@ CageResult<HeapCore*> HeapImpl::create(Space& space, const HeapOptions& options)
 // All objects die. What their destructors make of Persistents becomes null, too.
 void HeapImpl::destroy(HeapCore* core) noexcept {
   auto* heap = static_cast<HeapImpl*>(core);
+  heap->abort_marking();
   heap->finish_sweeping();
   heap->retire_stretches();
   heap->drop_roots();
   heap->run_prefinalizers(true);
   heap->is_busy_ = true;
-  heap->limit_bytes_ = 0;  // nothing goes into the pool
+  heap->pool_limit_bytes_ = 0;  // nothing goes into the pool
   heap->for_each_page([&](Page& page) {
     page.needs_sweep = page.has_destructors;
     page.live_cells = 0;
   });
   for (auto& of_kind : heap->lists_) {
-    for (PageList& pages : of_kind) heap->sweep_list(pages, false);
+    for (PageList& pages : of_kind) heap->sweep_list(pages);
   }
   heap->sweep_large();
   heap->trim();
@@ -63,8 +64,12 @@ HeapUse HeapImpl::use() const noexcept {
           .allocated_bytes = allocated_bytes_,
           .limit_bytes = limit_bytes_,
           .collections = collections_,
-          .last_pause_ns = last_pause_ns_,
-          .last_stack_roots = last_stack_roots_};
+          .last_pause_ns = pauses_.last_ns,
+          .last_stack_roots = last_stack_roots_,
+          .pauses = pauses_.count,
+          .paused_ns = pauses_.sum_ns,
+          .longest_pause_ns = pauses_.longest_ns,
+          .is_marking = is_marking()};
 }
 
 CageResult<HeapCore*> HeapBase::create_core(std::size_t slot, const CageOptions& cage, bool is_low,
@@ -81,6 +86,9 @@ HeapBase::~HeapBase() {
 }
 
 void HeapBase::collect(StackState stack) noexcept { impl(*core_).collect(stack); }
+bool HeapBase::collect_some(std::size_t budget_ns, StackState stack) noexcept {
+  return impl(*core_).collect_some(budget_ns, stack);
+}
 void HeapBase::finish_sweeping() noexcept { impl(*core_).finish_sweeping(); }
 void HeapBase::trim() noexcept { impl(*core_).trim(); }
 HeapUse HeapBase::use() const noexcept { return impl(*core_).use(); }

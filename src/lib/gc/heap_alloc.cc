@@ -22,7 +22,7 @@ void* HeapImpl::with_all_means(std::size_t bytes, Attempt&& attempt) noexcept {
   if (disallow_scopes != 0) stop("an allocation that may collect, in a DisallowCollectionScope");
   const bool may_collect = options_.collections == Collections::Automatic && no_collection_scopes == 0;
   const std::size_t before = collections_;
-  if (may_collect && allocated_bytes_ >= limit_bytes_) collect(StackState::MayHoldPointers);
+  if (may_collect) collect_as_due();
   CageError error = CageError::None;
   void* memory = attempt(error);
   if (memory != nullptr) return memory;
@@ -59,13 +59,14 @@ bool HeapImpl::next_stretch(std::size_t size_class, Finalization finalization) n
     const std::uintptr_t object = space_.object_at(free.first);
     free.first = *reinterpret_cast<const std::uint32_t*>(object);
     stretch = {object, object + cell::bytes_of(size_class)};
+    if (is_marking()) mark_cells(stretch, cell::bytes_of(size_class));
     return true;
   }
   while (pages.current != 0) {
     Page& page = space_.page(pages.current);
     if (page.needs_sweep) sweep_with_destructors(page);
     if (next_stretch_of(page, stretch)) {
-      allocated_bytes_ += stretch.end - stretch.next;
+      take_stretch(stretch, page.cell_bytes);
       return true;
     }
     pages.current = page.next;
@@ -110,9 +111,14 @@ bool HeapImpl::add_page(std::size_t size_class, Finalization finalization, CageE
   poison(reinterpret_cast<void*>(space_.address_of(unit.value())), units * cell::kUnitBytes);
 
   Stretch& stretch = stretches_[static_cast<std::size_t>(finalization)][size_class];
-  const bool has_stretch = next_stretch_of(page, stretch);
+  if (!next_stretch_of(page, stretch)) return false;
+  take_stretch(stretch, cell_bytes);
+  return true;
+}
+
+void HeapImpl::take_stretch(const Stretch& stretch, std::size_t cell_bytes) noexcept {
   allocated_bytes_ += stretch.end - stretch.next;
-  return has_stretch;
+  if (is_marking()) mark_cells(stretch, cell_bytes);
 }
 
 void* HeapImpl::allocate_large(std::size_t cell_bytes, Finalization finalization) noexcept {
@@ -132,6 +138,7 @@ void* HeapImpl::allocate_large(std::size_t cell_bytes, Finalization finalization
     allocated_bytes_ += page.run_bytes;
     const std::uintptr_t object = space_.address_of(unit.value()) + cell::kFirstObject;
     header_of(reinterpret_cast<void*>(object)).bits = 0;
+    if (is_marking()) space_.mark(object);
     return reinterpret_cast<void*>(object);
   });
 }
@@ -140,7 +147,7 @@ void* HeapImpl::allocate_large(std::size_t cell_bytes, Finalization finalization
 void HeapImpl::drop_page(std::uint32_t unit) noexcept {
   Page& page = space_.page(unit);
   page_bytes_ -= page.run_bytes;
-  if (page.kind == Page::Kind::Cells && page.units == 1 && pooled_bytes_ + page.run_bytes <= limit_bytes_) {
+  if (page.kind == Page::Kind::Cells && page.units == 1 && pooled_bytes_ + page.run_bytes <= pool_limit_bytes_) {
     pooled_bytes_ += page.run_bytes;
     page.cells = 0;  // no object lies there
     page.next = pooled_;
@@ -150,13 +157,15 @@ void HeapImpl::drop_page(std::uint32_t unit) noexcept {
   }
 }
 
+void HeapImpl::release_pooled() noexcept {
+  const std::uint32_t unit = pooled_;
+  pooled_ = space_.page(unit).next;
+  pooled_bytes_ -= space_.page(unit).run_bytes;
+  space_.give_back(unit);
+}
+
 void HeapImpl::trim() noexcept {
-  while (pooled_ != 0) {
-    const std::uint32_t unit = pooled_;
-    pooled_ = space_.page(unit).next;
-    space_.give_back(unit);
-  }
-  pooled_bytes_ = 0;
+  while (pooled_ != 0) release_pooled();
 }
 
 }  // namespace tare::gc

@@ -1,9 +1,12 @@
 // A heap: its pages by size, its roots, and when it collects.
 #pragma once
 
+#include <pthread.h>
+
 #include <cstddef>
 #include <cstdint>
 
+#include "lib/gc/pauses.h"
 #include "lib/gc/root_ring.h"
 #include "lib/gc/rows.h"
 #include "lib/gc/space.h"
@@ -16,6 +19,8 @@ struct Prefinalizer {
   void* object;
   void (*call)(void* object);
 };
+
+class Marker;
 
 class HeapImpl final : public HeapCore {
  public:
@@ -32,14 +37,24 @@ class HeapImpl final : public HeapCore {
   void free_object(std::uintptr_t object) noexcept;
   std::size_t room_of(std::uintptr_t object) noexcept;
 
-  // Collection: collect.cc
+  // Collection: collect.cc, sweep.cc
   void collect(StackState stack) noexcept;
   void finish_sweeping() noexcept;
+
+  // Marking by steps: marking.cc
+  bool collect_some(std::size_t budget_ns, StackState stack) noexcept;
+  bool is_marking() const noexcept { return marker_ != nullptr; }
+  bool is_of_this_thread() const noexcept { return pthread_equal(thread_, pthread_self()) != 0; }
+  // While it is marking: what was stored somewhere, and what was written without telling.
+  void mark_stored(std::uintptr_t address) noexcept;
+  void trace_again(std::uintptr_t object) noexcept;
   void trim() noexcept;
 
   // Objects: pages.cc. The object whose cell has this address in it, if a heap's object lies there; 0 otherwise.
   std::uintptr_t object_around(std::uintptr_t address) noexcept;
-  // The same, for what may only be an object's start, or lie within one that has mixins.
+  // The same for an address that is known to lie in an object, or in one that was freed.
+  std::uintptr_t start_of(std::uintptr_t address) noexcept;
+  // As object_around, for what may only be an object's start, or lie within one that has mixins.
   std::uintptr_t object_at(std::uintptr_t address) noexcept;
   // Calls each(object, cell_bytes) for all objects, living or not found dead yet.
   template <class Each>
@@ -76,12 +91,18 @@ class HeapImpl final : public HeapCore {
   }
   template <class Each>
   void for_each_page(Each&& each);
+  template <class Each>
+  void for_each_stretch(Each&& each);
 
   // pages.cc
   std::uint32_t cell_at(const Page& page, std::uintptr_t address) noexcept;
   bool has_object(const Page& page, std::uint32_t cell) noexcept;
   std::uintptr_t object_of(const Page& page, std::uint32_t cell) noexcept {
     return space_.address_of(space_.unit_of(page)) + cell::kFirstObject + std::size_t{cell} * page.cell_bytes;
+  }
+  // Of marks and of used bits.
+  static std::size_t words_of(const Page& page) noexcept {
+    return page.kind == Page::Kind::Large ? 1 : page.units * Space::kWordsOfUnit;
   }
   static std::size_t bytes_of_cells(const Page& page) noexcept {
     return page.kind == Page::Kind::Large ? page.run_bytes : page.cell_bytes;
@@ -93,19 +114,41 @@ class HeapImpl final : public HeapCore {
   bool next_stretch(std::size_t size_class, Finalization finalization) noexcept;
   bool add_page(std::size_t size_class, Finalization finalization, CageError& error) noexcept;
   CageResult<std::uint32_t> take_pages(std::size_t bytes, Page::Kind kind) noexcept;
-  void collect_for_allocation() noexcept;
   template <class Attempt>
   void* with_all_means(std::size_t bytes, Attempt&& attempt) noexcept;
+  void take_stretch(const Stretch& stretch, std::size_t cell_bytes) noexcept;
   void drop_page(std::uint32_t unit) noexcept;
   void forget_prefinalizer(std::uintptr_t object) noexcept;
 
   void drop_roots() noexcept;
 
+  void release_pooled() noexcept;
+
+  // marking.cc
+  void collect_as_due() noexcept;
+  bool advance(const Pause& pause, std::size_t budget_ns, StackState stack) noexcept;
+  bool mark_last_roots(std::size_t deadline_ns, StackState stack) noexcept;
+  void start_marking() noexcept;
+  void stop_marking() noexcept;
+  void abort_marking() noexcept;
+  void mark_cells(const Stretch& stretch, std::size_t cell_bytes) noexcept;
+  void unmark_cells(const Stretch& stretch, std::size_t cell_bytes) noexcept;
+  void release_surplus() noexcept;
+  std::size_t window_bytes() const noexcept;
+  std::size_t expected_marking_ns() const noexcept;
+
   // collect.cc
+  void end_marking(Marker& marker, StackState stack) noexcept;
   void retire_stretches() noexcept;
+  void learn(std::size_t live_bytes_before) noexcept;
+
+  // sweep.cc
+  void sweep() noexcept;
+  bool sweep_until(std::size_t deadline_ns) noexcept;
+  void drop_swept(PageList& pages) noexcept;
   void sweep_words(Page& page) noexcept;
   void sweep_with_destructors(Page& page) noexcept;
-  void sweep_list(PageList& list, bool only_needed) noexcept;
+  void sweep_list(PageList& pages) noexcept;
   void sweep_large() noexcept;
   void run_prefinalizers(bool all) noexcept;
   void set_limit() noexcept;
@@ -123,6 +166,18 @@ class HeapImpl final : public HeapCore {
   Rows<Prefinalizer> prefinalizers_;
   Rows<std::uint32_t> mark_stack_;
 
+  pthread_t thread_ = pthread_self();
+  Marker* marker_ = nullptr;             // while marking by steps
+  std::size_t marking_began_bytes_ = 0;  // of allocated_bytes_
+  std::size_t next_step_bytes_ = 0;      // the same, when the next step is due
+  std::size_t marking_ns_ = 0;           // of this collection so far
+  std::uint32_t stack_scans_ = 0;
+  // What the last collections say of the next: how much of what is new survives, and how long marking takes. Begins
+  // with 40 ns for an object of 32 bytes.
+  double survival_ = 1;
+  double marking_ns_a_byte_ = 40.0 / 32;
+  Pauses pauses_;
+
   bool is_busy_ = false;  // finalizers, prefinalizers or call-backs run: nothing is allocated or collected
   std::size_t page_bytes_ = 0;
   std::size_t pooled_bytes_ = 0;
@@ -130,8 +185,8 @@ class HeapImpl final : public HeapCore {
   std::size_t live_objects_ = 0;
   std::size_t allocated_bytes_ = 0;
   std::size_t limit_bytes_ = 0;
+  std::size_t pool_limit_bytes_ = 0;  // empty pages beyond go back to the cage at once
   std::size_t collections_ = 0;
-  std::size_t last_pause_ns_ = 0;
   std::size_t last_stack_roots_ = 0;
 };
 
@@ -143,6 +198,15 @@ void HeapImpl::for_each_page(Each&& each) {
     }
   }
   for (std::uint32_t unit = large_.first; unit != 0; unit = space_.page(unit).next) each(space_.page(unit));
+}
+
+template <class Each>
+void HeapImpl::for_each_stretch(Each&& each) {
+  for (auto& of_kind : stretches_) {
+    for (std::size_t size_class = 0; size_class < cell::kClasses; ++size_class) {
+      if (of_kind[size_class].next != of_kind[size_class].end) each(of_kind[size_class], cell::bytes_of(size_class));
+    }
+  }
 }
 
 template <class Each>

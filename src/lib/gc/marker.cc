@@ -15,6 +15,8 @@ namespace {
 // changes; without, it doubles.
 constexpr std::size_t kAhead = 8;
 
+constexpr std::size_t kObjectsBetweenLooks = 64;  // at the clock, which takes 25 ns
+
 }  // namespace
 
 bool Liveness::is_marked(const void* object) const noexcept { return marker_.is_alive(object); }
@@ -27,31 +29,33 @@ void Visitor::grow() {
 }
 
 void Visitor::push_interior(const void* address) {
-  const std::uintptr_t object = marker_.heap_.object_around(reinterpret_cast<std::uintptr_t>(address));
+  const auto number = reinterpret_cast<std::uintptr_t>(address);
+  const bool is_verifying = marker_.is_verifying_;
+  const std::uintptr_t object = is_verifying ? marker_.heap_.object_around(number) : marker_.heap_.start_of(number);
   if (object != 0) {
     push(marker_.space_.granule_of(object), true);
-  } else if (marker_.is_verifying_) {
+  } else if (is_verifying) {
     stop("a mixin's pointer or an UncompressedMember points to no object of this heap");
   }
 }
 
-void Visitor::add_weak(const void* slot, const void* target) {
-  if (marker_.is_verifying_) return;
+void Visitor::add_weak(const void* slot) {
   // Member objects are never constants: trace() is const so that it changes nothing.
-  marker_.weak_slots_.push(
-      {static_cast<std::uint32_t*>(const_cast<void*>(slot)), reinterpret_cast<std::uintptr_t>(target)});
+  if (!marker_.is_verifying_) marker_.weak_slots_.push(static_cast<std::uint32_t*>(const_cast<void*>(slot)));
 }
 
-void Visitor::add_ephemeron(const void* key, const void* value) {
+void Visitor::add_ephemeron(const void* key_slot, const void* value_slot) {
   if (marker_.is_verifying_) return;
-  marker_.ephemerons_.push({reinterpret_cast<std::uintptr_t>(key), reinterpret_cast<std::uintptr_t>(value)});
+  marker_.ephemerons_.push(
+      {static_cast<const std::uint32_t*>(key_slot), static_cast<const std::uint32_t*>(value_slot)});
 }
 
 void Visitor::add_weak_callback(WeakCallback callback, const void* object) {
   if (!marker_.is_verifying_) marker_.callbacks_.push({callback, object});
 }
 
-Marker::Marker(HeapImpl& heap) noexcept : heap_(heap), space_(heap.space()), list_(heap.mark_stack_), visitor_(*this) {
+Marker::Marker(HeapImpl& heap, Rows<std::uint32_t>& list) noexcept
+    : heap_(heap), space_(heap.space()), list_(list), visitor_(*this) {
   visitor_.top_ = list_.begin();
   visitor_.end_ = list_.begin() + list_.capacity();
 }
@@ -61,11 +65,20 @@ Marker::~Marker() {
   list_.shrink_to(kKept);
 }
 
+// By the object's start: of an address further in, the bit may be the next object's.
 bool Marker::is_alive(const void* address) const noexcept {
-  std::uintptr_t object = reinterpret_cast<std::uintptr_t>(address);
-  if (space_.is_marked(object)) return true;
-  object = heap_.object_around(object);
+  const std::uintptr_t object = heap_.start_of(reinterpret_cast<std::uintptr_t>(address));
   return object != 0 && space_.is_marked(object);
+}
+
+const void* Marker::target_of(std::uint32_t bits) const noexcept {
+  const DecodingShape& shape = space_.shape();
+  if (bits <= 1) return nullptr;
+  return reinterpret_cast<const void*>(shape.origin + (std::uintptr_t{bits & shape.mask} << shape.shift));
+}
+
+std::uintptr_t Marker::start_of_target(std::uint32_t bits) const noexcept {
+  return heap_.start_of(reinterpret_cast<std::uintptr_t>(target_of(bits)));
 }
 
 bool Marker::mark_object(std::uintptr_t object) noexcept {
@@ -74,24 +87,28 @@ bool Marker::mark_object(std::uintptr_t object) noexcept {
   return true;
 }
 
+void Marker::trace_again(std::uintptr_t object) noexcept {
+  static_cast<void>(space_.mark(object));
+  visitor_.push(space_.granule_of(object), true);
+}
+
 void Marker::mark_roots() noexcept {
   heap_.roots(RootKind::Strong).for_each([&](const void* root) {
     const std::uintptr_t object = heap_.object_around(reinterpret_cast<std::uintptr_t>(root));
     if (object == 0) stop("a Persistent points to an object that was freed");
     mark_object(object);
   });
+}
+
+void Marker::mark_cross_roots() noexcept {
   heap_.cross_roots(RootKind::Strong).for_each([&](const void* root) {
     const std::uintptr_t object = heap_.object_around(reinterpret_cast<std::uintptr_t>(root));
     if (object == 0) stop("a CrossThreadPersistent points to an object that was freed");
     mark_object(object);
   });
-  drain();
 }
 
-void Marker::mark_stack() noexcept {
-  scan_stack(*this, heap_.stack_end());
-  drain();
-}
+void Marker::mark_stack() noexcept { scan_stack(*this, heap_.stack_end()); }
 
 // Of the edges that trace() named from `first` on, those to objects that weren't marked stay in the list.
 void Marker::keep_new_edges(std::size_t first) noexcept {
@@ -126,12 +143,13 @@ void Marker::trace(std::uint32_t granule) noexcept {
   keep_new_edges(first);
 }
 
-void Marker::drain() noexcept {
+bool Marker::drain(std::size_t deadline_ns) noexcept {
+  std::size_t until_look = deadline_ns == kNoDeadline ? SIZE_MAX : kObjectsBetweenLooks;
   std::uint32_t ahead[kAhead];
   std::size_t next = 0;  // the oldest, if all are taken
   std::size_t count = 0;
   for (;;) {
-    while (visitor_.top_ != list_.begin()) {
+    while (visitor_.top_ != list_.begin() && until_look != 0) {
       const std::uint32_t granule = *--visitor_.top_;
       __builtin_prefetch(reinterpret_cast<const void*>(space_.object_at(granule)));
       if (count < kAhead) {
@@ -141,27 +159,44 @@ void Marker::drain() noexcept {
       const std::uint32_t oldest = ahead[next];
       ahead[next] = granule;
       next = (next + 1) % kAhead;
+      --until_look;
       trace(oldest);
     }
-    if (count == 0) break;
+    if (until_look == 0) {
+      if (is_late(deadline_ns)) {
+        for (std::size_t i = 0; i < count; ++i) visitor_.push(ahead[i], true);
+        return false;
+      }
+      until_look = kObjectsBetweenLooks;
+      continue;
+    }
+    if (count == 0) return true;
     // Nothing else waits: what was taken first is traced, and may find more.
     const std::uint32_t oldest = ahead[next % count];
     ahead[next % count] = ahead[count - 1];
     --count;
     next = 0;
+    --until_look;
     trace(oldest);
   }
 }
 
-// Their fields may not be initialised, or not be what trace() believes: taken for what they look like.
+// Their constructors run. Their fields may not be initialised, or not be what trace() believes: taken for what they
+// look like.
 void Marker::scan_in_construction() noexcept {
   while (!in_construction_.empty()) {
-    const std::uintptr_t object = space_.object_at(in_construction_.pop());
+    const std::uint32_t granule = in_construction_.pop();
+    const std::uintptr_t object = space_.object_at(granule);
+    if (!header_of(reinterpret_cast<const void*>(object)).is_in_construction()) {
+      visitor_.push(granule, true);  // it was, when it was found
+      drain(kNoDeadline);
+      continue;
+    }
     const Page* page = &space_.page(space_.unit_of(object));
     const std::size_t bytes =
         HeapImpl::bytes_of_cells(*page) - (page->kind == Page::Kind::Large ? cell::kFirstObject : sizeof(CellHeader));
     scan_words(*this, reinterpret_cast<const std::uintptr_t*>(object), bytes / sizeof(std::uintptr_t));
-    drain();
+    drain(kNoDeadline);
   }
 }
 
@@ -170,11 +205,13 @@ bool Marker::mark_live_ephemerons() noexcept {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < ephemerons_.size(); ++i) {
     const Ephemeron pair = ephemerons_[i];
-    if (!is_alive(reinterpret_cast<const void*>(pair.key))) {
+    const void* key = target_of(*pair.key);
+    if (key == nullptr) continue;
+    if (!is_alive(key)) {
       ephemerons_[kept++] = pair;
       continue;
     }
-    const std::uintptr_t value = heap_.object_around(pair.value);
+    const std::uintptr_t value = start_of_target(*pair.value);
     if (value != 0 && mark_object(value)) is_any_new = true;
   }
   ephemerons_.set_size(kept);
@@ -185,8 +222,8 @@ bool Marker::mark_live_ephemerons() noexcept {
 // is traced is looked for among the keys instead.
 void Marker::index_ephemerons() noexcept {
   for (const Ephemeron& pair : ephemerons_) {
-    const std::uintptr_t key = heap_.object_around(pair.key);
-    const std::uintptr_t value = heap_.object_around(pair.value);
+    const std::uintptr_t key = start_of_target(*pair.key);
+    const std::uintptr_t value = start_of_target(*pair.value);
     if (key != 0 && value != 0) values_by_key_.push({space_.granule_of(key), space_.granule_of(value)});
   }
   std::sort(values_by_key_.begin(), values_by_key_.end(),
@@ -203,7 +240,7 @@ void Marker::mark_values_of(std::uint32_t key) noexcept {
 void Marker::finish_strong() noexcept {
   constexpr int kRoundsBeforeIndex = 3;
   for (int round = 1;; ++round) {
-    drain();
+    drain(kNoDeadline);
     scan_in_construction();
     if (!mark_live_ephemerons() && in_construction_.empty()) break;
     if (round == kRoundsBeforeIndex) index_ephemerons();
@@ -216,8 +253,9 @@ void Marker::call_weak_callbacks() noexcept {
 }
 
 void Marker::clear_weak() noexcept {
-  for (const WeakSlot& weak : weak_slots_) {
-    if (!is_alive(reinterpret_cast<const void*>(weak.target))) *weak.slot = 0;
+  for (std::uint32_t* slot : weak_slots_) {
+    const void* target = target_of(*slot);
+    if (target != nullptr && !is_alive(target)) *slot = 0;
   }
   const auto dies = [&](const void* object) { return !is_alive(object); };
   heap_.roots(RootKind::Weak).clear_if(dies);

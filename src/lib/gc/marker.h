@@ -3,6 +3,9 @@
 // An object's mark is a bit beside the cage, tested when an edge to it is found: an edge to what is marked already
 // costs no access to the object, and that is most of them where objects point back to their parents and neighbours.
 // What is new waits for a few others' turns while its memory is fetched.
+//
+// Where marking goes by steps, what an object says when it is traced may not hold when all is marked: of what is weak
+// only the place is put aside, and looked at again. The place stays where it is, as nothing is freed meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +19,17 @@ namespace tare::gc {
 
 class Marker {
  public:
-  explicit Marker(HeapImpl& heap) noexcept;
+  Marker(HeapImpl& heap, Rows<std::uint32_t>& list) noexcept;
   ~Marker();
   Marker(const Marker&) = delete;
   Marker& operator=(const Marker&) = delete;
 
-  // In this order.
+  // In this order; the first four as often as wanted.
   void mark_roots() noexcept;
-  void mark_stack() noexcept;  // of the calling thread
+  // Follows what is marked. False if time ran out before the end.
+  bool drain(std::size_t deadline_ns) noexcept;
+  void mark_cross_roots() noexcept;  // holding their lock
+  void mark_stack() noexcept;        // of the calling thread
   void finish_strong() noexcept;
   void call_weak_callbacks() noexcept;
   void clear_weak() noexcept;
@@ -31,6 +37,8 @@ class Marker {
   // What every marked object points to is an object of this heap and marked; ends the program if not.
   void verify() noexcept;
 
+  bool mark_object(std::uintptr_t object) noexcept;  // whether it is new; it is in the list then
+  void trace_again(std::uintptr_t object) noexcept;  // whether it is marked or not
   bool is_alive(const void* address) const noexcept;
   std::size_t stack_roots() const noexcept { return stack_roots_; }
 
@@ -40,15 +48,11 @@ class Marker {
  private:
   friend class Visitor;
 
-  struct WeakSlot {
-    std::uint32_t* slot;  // null: a raw pointer is cleared by nobody
-    std::uintptr_t target;
-  };
   struct Ephemeron {
-    std::uintptr_t key;
-    std::uintptr_t value;
+    const std::uint32_t* key;
+    const std::uint32_t* value;
   };
-  // The same by objects' starts, sorted by key.
+  // By objects' starts, sorted by key.
   struct KeyAndValue {
     std::uint32_t key;
     std::uint32_t value;
@@ -58,8 +62,9 @@ class Marker {
     const void* object;
   };
 
-  bool mark_object(std::uintptr_t object) noexcept;  // whether it is new; it is in the list then
-  void drain() noexcept;
+  // What 4 bytes of a Member name; null if no object.
+  const void* target_of(std::uint32_t bits) const noexcept;
+  std::uintptr_t start_of_target(std::uint32_t bits) const noexcept;  // 0 if no object
   void trace(std::uint32_t granule) noexcept;
   void keep_new_edges(std::size_t first) noexcept;
   void scan_in_construction() noexcept;
@@ -75,7 +80,7 @@ class Marker {
   Rows<std::uint32_t>& list_;  // granules of objects that are marked and not traced yet, up to visitor_.top_
   Visitor visitor_;
   Rows<std::uint32_t> in_construction_;
-  Rows<WeakSlot> weak_slots_;
+  Rows<std::uint32_t*> weak_slots_;
   Rows<Ephemeron> ephemerons_;
   Rows<KeyAndValue> values_by_key_;  // once it pays: what is traced is looked for here
   Rows<Callback> callbacks_;

@@ -60,6 +60,15 @@ std::uintptr_t HeapImpl::find(std::uintptr_t address, bool is_start_only) noexce
   return object;
 }
 
+std::uintptr_t HeapImpl::start_of(std::uintptr_t address) noexcept {
+  if (!space_.contains(address)) return 0;
+  const Page* page = &space_.page(space_.unit_of(address));
+  if (page->heap.load(std::memory_order_relaxed) != this) return 0;
+  if (page->kind == Page::Kind::Tail) page = &space_.page(page->first_unit);
+  const std::uint32_t cell = cell_at(*page, address);
+  return cell == page->cells ? 0 : object_of(*page, cell);
+}
+
 std::uintptr_t HeapImpl::object_around(std::uintptr_t address) noexcept { return find(address, false); }
 std::uintptr_t HeapImpl::object_at(std::uintptr_t address) noexcept { return find(address, true); }
 

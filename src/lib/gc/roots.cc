@@ -18,6 +18,8 @@ void RootLink::link(const void* object, RootKind kind) noexcept {
   if (heap == nullptr) stop("a Persistent to what is no collected object");
   object_ = object;
   heap->roots(kind).add(*this);
+  // Roots that were there are marked, those that come tell; so none must be looked at in the end.
+  if (heap->is_marking()) heap->mark_stored(reinterpret_cast<std::uintptr_t>(object));
 }
 
 }  // namespace tare::gc

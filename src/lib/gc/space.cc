@@ -46,8 +46,10 @@ Entry* map_table(std::size_t count) noexcept {
 
 }  // namespace
 
-Space::Space(Cage&& cage, const DecodingShape& shape, Page* pages, std::uint64_t* marks, std::uint64_t* used) noexcept
-    : cage_(std::move(cage)),
+Space::Space(std::size_t slot, Cage&& cage, const DecodingShape& shape, Page* pages, std::uint64_t* marks,
+             std::uint64_t* used) noexcept
+    : slot_(slot),
+      cage_(std::move(cage)),
       shape_(shape),
       cage_begin_(reinterpret_cast<std::uintptr_t>(cage_.base())),
       cage_bytes_(cage_.size_bytes()),
@@ -86,11 +88,13 @@ CageResult<Space*> Space::of_slot(std::size_t slot, const CageOptions& wanted, b
     return CageError::NoAddressSpace;
   }
   // The mapping is zero, which is what entries start as.
-  Space* space = new (place.memory) Space(std::move(cage.value()), shape, pages, marks, used);
+  Space* space = new (place.memory) Space(slot, std::move(cage.value()), shape, pages, marks, used);
   mutable_cage_bases[slot] = base_of(shape);
   place.space.store(space, std::memory_order_release);
   return space;
 }
+
+Space* Space::at(std::size_t slot) noexcept { return slots[slot].space.load(std::memory_order_acquire); }
 
 Space* Space::containing(const void* address) noexcept {
   for (Slot& slot : slots) {

@@ -6,12 +6,14 @@
 // Thread-safety: entries belong to the heap that owns the unit. Taking and freeing pages may be done by any thread.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "lib/gc/page.h"
 #include "tare/cage.h"
+#include "tare/gc/barrier.h"
 #include "tare/gc/decoding.h"
 
 namespace tare::gc {
@@ -22,10 +24,16 @@ class Space {
   static CageResult<Space*> of_slot(std::size_t slot, const CageOptions& options, bool is_low,
                                     DecodingShape (*shape)(std::uintptr_t),
                                     std::uintptr_t (*base)(const DecodingShape&)) noexcept;
+  // The same, or null if there is none yet.
+  static Space* at(std::size_t slot) noexcept;
   // In whose cage the address lies; null if in none's.
   static Space* containing(const void* address) noexcept;
 
-  Space(Cage&& cage, const DecodingShape& shape, Page* pages, std::uint64_t* marks, std::uint64_t* used) noexcept;
+  Space(std::size_t slot, Cage&& cage, const DecodingShape& shape, Page* pages, std::uint64_t* marks,
+        std::uint64_t* used) noexcept;
+
+  // How many heaps of the group are being marked, which stores ask.
+  std::atomic<std::uint32_t>& marking_heaps() noexcept { return gc::marking_heaps[slot_]; }
 
   const DecodingShape& shape() const noexcept { return shape_; }
   Cage& cage() noexcept { return cage_; }
@@ -61,6 +69,10 @@ class Space {
     marks_[bit / 64] |= std::uint64_t{1} << (bit % 64);
     return !was;
   }
+  void unmark(std::uintptr_t object) noexcept {
+    const std::size_t bit = bit_of(object);
+    marks_[bit / 64] &= ~(std::uint64_t{1} << (bit % 64));
+  }
   static bool test(const std::uint64_t* bits, std::size_t bit) noexcept {
     return (bits[bit / 64] >> (bit % 64) & 1) != 0;
   }
@@ -71,6 +83,7 @@ class Space {
   void give_back(std::uint32_t first_unit) noexcept;
 
  private:
+  std::size_t slot_;
   Cage cage_;
   DecodingShape shape_;
   std::uintptr_t cage_begin_;

@@ -4,10 +4,12 @@
 
 namespace code {
 
-template <class SomeDecoding>
+// Without a barrier, so that what is counted is the decoding's; the last one has it.
+template <class SomeDecoding, tare::gc::WriteBarrier kBarrier = tare::gc::WriteBarrier::None>
 struct GroupOf {
   using Decoding = SomeDecoding;
   static constexpr std::size_t kCageBytes = std::size_t{4} << 30;
+  static constexpr tare::gc::WriteBarrier kWriteBarrier = kBarrier;
 };
 using Split = GroupOf<tare::gc::SplitDecoding<1>>;
 using Seed = GroupOf<tare::gc::SeedDecoding<2>>;
@@ -15,6 +17,7 @@ using Seed16 = GroupOf<tare::gc::SeedDecoding<3, 3>>;
 using Low = GroupOf<tare::gc::LowDecoding<4>>;
 using ThreadBase = GroupOf<tare::gc::ThreadBaseDecoding<5>>;
 using Shiftless = GroupOf<tare::gc::ShiftlessDecoding<6>>;
+using Guarded = GroupOf<tare::gc::SplitDecoding<7>, tare::gc::WriteBarrier::Insertion>;
 
 template <class Group>
 struct Node {
@@ -53,3 +56,4 @@ CODE_OF(Seed16)
 CODE_OF(Low)
 CODE_OF(ThreadBase)
 CODE_OF(Shiftless)
+CODE_OF(Guarded)

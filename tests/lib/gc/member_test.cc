@@ -15,7 +15,7 @@ struct Derived : Knot {};
 
 static_assert(sizeof(Member<Knot>) == 4 && sizeof(WeakMember<Knot>) == 4 && sizeof(UntracedMember<Knot>) == 4);
 static_assert(sizeof(UncompressedMember<Knot>) == 8);
-static_assert(std::is_trivially_copyable_v<Member<Knot>> && std::is_trivially_destructible_v<Member<Knot>>);
+static_assert(std::is_trivially_destructible_v<Member<Knot>>);
 static_assert(std::is_convertible_v<Member<Derived>, Member<Knot>>);
 static_assert(!std::is_convertible_v<Member<Knot>, Member<Derived>>);
 static_assert(std::is_convertible_v<Member<Knot>, WeakMember<Knot>>);

@@ -1,0 +1,91 @@
+// tare/gc/barrier.h: what storing a Member costs, so that a heap can be marked while its program runs.
+//
+// While a heap is being marked (tare/gc/heap.h), whatever is stored into a Member of any kind is marked, too: by
+// Dijkstra's rule nothing can be hidden in an object that was looked at already. Objects that are made meanwhile are
+// marked from the beginning. While no heap of the group is being marked, a store is a load of a global variable and a
+// branch that isn't taken beside the 4 bytes themselves; nothing is decoded for it.
+//
+// Who writes Members otherwise, by memcpy into an array say, says so afterwards:
+//   std::memcpy(to->slots(), from->slots(), bytes);
+//   tare::gc::trace_again(to);
+//
+// A group whose heaps need no short pauses may do without, and has Members that are copied as plain numbers are:
+//   struct ToolHeaps {
+//     using Decoding = tare::gc::SplitDecoding<1>;
+//     static constexpr std::size_t kCageBytes = std::size_t{1} << 30;
+//     static constexpr tare::gc::WriteBarrier kWriteBarrier = tare::gc::WriteBarrier::None;
+//   };
+//
+// Thread-safety: stores belong to the heap's thread. Those of other threads, into Members on their own stacks, mark
+// nothing.
+//
+// Source: "Pointer compression in Oilpan" (2022): the barrier decodes behind the branch. That it also guards copies
+// into new Members is ours: what an optional or an array constructs in an old object is as much a store as any.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tare/export.h"
+#include "tare/gc/cage_bases.h"
+
+namespace tare::gc {
+
+enum class WriteBarrier : std::uint8_t {
+  None,       // heaps of the group are marked all at once
+  Insertion,  // what is stored while its heap is being marked is marked
+};
+
+template <class Group>
+inline constexpr WriteBarrier kWriteBarrierOf = WriteBarrier::Insertion;
+template <class Group>
+  requires requires { Group::kWriteBarrier; }
+inline constexpr WriteBarrier kWriteBarrierOf<Group> = Group::kWriteBarrier;
+
+#ifndef TARE_SHARED
+#pragma GCC visibility push(hidden)  // no way by the global offset table
+#endif
+// How many heaps of each slot's group are being marked.
+extern TARE_API std::atomic<std::uint32_t> marking_heaps[kCageSlots];
+#ifndef TARE_SHARED
+#pragma GCC visibility pop
+#endif
+
+namespace barrier_details {
+
+TARE_API void mark(std::size_t slot, const void* target) noexcept;
+TARE_API void trace_again(std::size_t slot, const void* object) noexcept;
+
+// Out of line, so that functions which store are hardly longer for it.
+template <class Decoding>
+[[gnu::noinline, gnu::cold]] void mark_bits(std::uint32_t bits) noexcept {
+  if (bits > 1) mark(Decoding::kCageSlot, Decoding::decode_object(bits));
+}
+
+}  // namespace barrier_details
+
+// Whether a heap of the group is being marked.
+template <class Group>
+bool is_any_marking() noexcept {
+  return kWriteBarrierOf<Group> != WriteBarrier::None &&
+         marking_heaps[Group::Decoding::kCageSlot].load(std::memory_order_relaxed) != 0;
+}
+
+// After a store of 4 bytes.
+template <class Group>
+void write_barrier(std::uint32_t bits) noexcept {
+  if (is_any_marking<Group>()) [[unlikely]]
+    barrier_details::mark_bits<typename Group::Decoding>(bits);
+}
+
+// After Members of a collected object were written without a barrier, before anything is allocated. Marks the object
+// and all it points to, in its turn; weak call-backs that it registers may then be called more than once.
+template <class T>
+void trace_again(const T* object) noexcept {
+  using Group = typename T::GcGroup;
+  if (is_any_marking<Group>()) [[unlikely]]
+    barrier_details::trace_again(Group::Decoding::kCageSlot, object);
+}
+
+}  // namespace tare::gc
