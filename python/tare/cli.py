@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tare.commands import VERBS
+from tare.commands import VERBS, module_of
 from tare.errors import USAGE, TareError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     if verb not in VERBS:
         raise TareError(USAGE, f"there is no verb '{verb}': {', '.join(VERBS)} (`tare --help` says what they do)")
-    command = import_module(f"tare.commands.{verb}")
+    command = import_module(module_of(verb))
     before, separator, after = _split_command(arguments[1:])
     parser = build_parser(verb, command)
     options = parser.parse_args(before)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tare.cli import build_parser
-from tare.commands import VERBS
+from tare.commands import VERBS, module_of
 
 PAGES = Path(__file__).resolve().parents[2] / "docs/man"
 
@@ -14,7 +14,7 @@ PAGES = Path(__file__).resolve().parents[2] / "docs/man"
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_page_documents_the_verbs_options(verb: str) -> None:
     page = (PAGES / f"tare-{verb}.md").read_text()
-    command = import_module(f"tare.commands.{verb}")
+    command = import_module(module_of(verb))
     parser = build_parser(verb, command)
     taken = {option for action in parser._actions for option in action.option_strings} - {"-h", "--help"}
     documented = set(re.findall(r"^\*\*(-[-\w]+)\*\*|, \*\*(-[-\w]+)\*\*", page, re.MULTILINE))
@@ -25,5 +25,5 @@ def test_a_page_documents_the_verbs_options(verb: str) -> None:
 
 def test_the_overview_names_every_verb() -> None:
     overview = (PAGES / "tare.md").read_text()
-    rows = re.findall(r"^\| \[(\w+)\]\(tare-\1\.md\) \| (.*) \|$", overview, re.MULTILINE)
+    rows = re.findall(r"^\| \[([-\w]+)\]\(tare-\1\.md\) \| (.*) \|$", overview, re.MULTILINE)
     assert dict(rows) == VERBS

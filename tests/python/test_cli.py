@@ -9,7 +9,7 @@ from importlib import import_module
 
 import pytest
 from tare import __version__, cli, schema
-from tare.commands import VERBS, completion
+from tare.commands import VERBS, completion, module_of
 from tare.errors import TareError
 
 HEAVY = {"duckdb", "_duckdb", "numpy", "rich", "argparse", "dataclasses", "inspect", "typing"}
@@ -38,7 +38,7 @@ def test_each_verb_has_help_with_examples(verb: str, capsys: pytest.CaptureFixtu
     assert ended.value.code == 0
     text = capsys.readouterr().out
     assert "examples:" in text and f"tare {verb}" in text
-    command = import_module(f"tare.commands.{verb}")
+    command = import_module(module_of(verb))
     assert command.__doc__ and command.__doc__.startswith(f"`tare {verb}`")
 
 

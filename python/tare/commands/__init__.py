@@ -20,5 +20,10 @@ VERBS = {
     "sql": "ask a recording's tables yourself",
     "schema": "the tables and columns there are to ask",
     "variant": "show, search and convert GVariant values, D-Bus messages and dconf databases",
+    "gc-check": "what C++ sources do with collected objects that the collector can't see",
     "completion": "a completion script for bash, zsh or fish",
 }
+
+
+def module_of(verb: str) -> str:
+    return f"tare.commands.{verb.replace('-', '_')}"

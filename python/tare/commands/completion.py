@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tare.commands import VERBS
+from tare.commands import VERBS, module_of
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +34,7 @@ def flags() -> dict[str, list[tuple[str, str, list[str]]]]:
 
     found: dict[str, list[tuple[str, str, list[str]]]] = {}
     for verb in VERBS:
-        parser = build_parser(verb, import_module(f"tare.commands.{verb}"))
+        parser = build_parser(verb, import_module(module_of(verb)))
         found[verb] = [
             (option, (action.help or "").split("(")[0].strip(), [str(choice) for choice in action.choices or ()])
             for action in parser._actions
