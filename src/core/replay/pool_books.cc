@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/replay/block_around.h"
 #include "trace/program_note.h"
 
 namespace tare::core {
@@ -12,6 +11,11 @@ namespace {
 using trace::index;
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;  // no larger block fits a user's address space
+constexpr std::uint64_t kLeastLargeBytes = 4096;
+constexpr std::uint64_t kStartStep = 8;
+// Large blocks of pools that don't hold an address and lie before it, but within one that does: few pools divide their
+// memory twice, and a damaged trace shall not make this quadratic.
+constexpr int kMostNeighbours = 1024;
 constexpr std::uint64_t kOne = std::uint64_t{1} << kFractionBits;
 
 std::size_t at(PoolBooks::Moment moment) { return static_cast<std::size_t>(moment); }
@@ -134,23 +138,32 @@ void PoolBooks::add_to_total(const Host& host) {
   total.requested_bytes += std::min(host.most_bytes, host.requested_bytes);
 }
 
+// The innermost block of a pool that an address lies in: a pool's own header, or what it left out to align its memory,
+// stands between its start and the address. Small blocks are found by their starts, and need no order among millions.
+std::optional<std::size_t> PoolBooks::block_around(std::uint64_t address) const {
+  for (std::uint64_t back = 0; back < kLeastLargeBytes && back <= address; back += kStartStep) {
+    const std::optional<std::size_t> found = ledger_.block_at(address - back);
+    if (found && blocks_[*found].bytes > back) return found;
+  }
+  auto after = large_blocks_.upper_bound(address);
+  for (int looked_at = 0; looked_at < kMostNeighbours && after != large_blocks_.begin(); ++looked_at) {
+    const auto& [start, found] = *--after;
+    if (address - start < blocks_[found].bytes) return found;
+  }
+  return std::nullopt;
+}
+
 // What lies in another pool's block, or in a block of malloc, takes its bytes from that.
 PoolBooks::Place PoolBooks::settle(std::uint64_t address, std::uint64_t bytes) {
-  std::size_t block = 0;
-  const auto start = block_around(address, [&](std::uint64_t back) -> std::optional<std::uint64_t> {
-    const std::optional<std::size_t> found = ledger_.block_at(back);
-    if (!found) return std::nullopt;
-    block = *found;
-    return blocks_[block].bytes;
-  });
+  const std::optional<std::size_t> block = block_around(address);
   std::optional<HeapBlock> heap_block;
-  if (!start) heap_block = (*around_)(address);
-  if (!start && !heap_block) return {};
-  const std::uint64_t place = start ? key(*start, Kind::Pool) : key(heap_block->address, Kind::Heap);
+  if (!block) heap_block = (*around_)(address);
+  if (!block && !heap_block) return {};
+  const std::uint64_t place = block ? key(blocks_[*block].address, Kind::Pool) : key(heap_block->address, Kind::Heap);
   const auto [at, fresh] = hosts_.try_emplace(place);
   Host& host = at->second;
   if (fresh) {
-    host = start ? host_of(blocks_[block].shape, blocks_[block].bytes)
+    host = block ? host_of(blocks_[*block].shape, blocks_[*block].bytes)
                  : Host{++last_serial_,       heap_block->requested_bytes, heap_block->usable_bytes,
                         heap_block->weight_q, heap_block->shape,           heap_block->inherited};
     open(host);
@@ -212,13 +225,17 @@ std::size_t PoolBooks::block_out(std::size_t, std::optional<std::size_t> piece, 
   came(block.shape);
   change_.usable_q += block.bytes * kOne;
   change_.requested_q += block.bytes * kOne;
-  return blocks_.add(block);
+  const std::size_t id = blocks_.add(block);
+  if (block.bytes >= kLeastLargeBytes) large_blocks_[block.address] = id;
+  return id;
 }
 
 void PoolBooks::block_back(std::size_t, std::size_t id) {
   const Block& block = blocks_[id];
   blocks_.free(id);
   if (!block.is_known) return;
+  if (const auto large = large_blocks_.find(block.address); large != large_blocks_.end() && large->second == id)
+    large_blocks_.erase(large);
   if (const auto host = hosts_.find(key(block.address, Kind::Pool)); host != hosts_.end()) {
     close(host->second);
     hosts_.erase(host);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -134,6 +135,7 @@ class PoolBooks {
   void open(const Host& host);
   void close(Host& host);
   void add_to_total(const Host& host);
+  std::optional<std::size_t> block_around(std::uint64_t address) const;
   Place settle(std::uint64_t address, std::uint64_t bytes);
   void leave(const Place& place, std::uint64_t bytes);
 
@@ -142,7 +144,8 @@ class PoolBooks {
   ByShape inherited_;
   RecordSlots<Piece> pieces_;
   RecordSlots<Block> blocks_;
-  std::unordered_map<std::uint64_t, Host> hosts_;  // by key
+  std::map<std::uint64_t, std::size_t> large_blocks_;  // of blocks_, by address: see block_around
+  std::unordered_map<std::uint64_t, Host> hosts_;      // by key
   std::uint64_t last_serial_ = 0;
   std::uint32_t births_ = 0;  // of pools' blocks
   // Of the event in hand:

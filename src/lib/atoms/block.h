@@ -84,6 +84,13 @@ class AtomBlock {
     if (references < SharedHeader::kSaturated) block->references_.store(references + 1, std::memory_order_relaxed);
   }
 
+  // The same where there are others. SharedHeader::acquire() reads the owner first, and thereby the line twice.
+  static void acquire_shared(SharedHeader* block) {
+    const std::uint32_t before = block->references_.fetch_add(1, std::memory_order_relaxed);
+    if (before >= SharedHeader::kSaturated) [[unlikely]]
+      block->references_.store(SharedHeader::kImmortal, std::memory_order_relaxed);
+  }
+
   // Frees an unused atom, which nobody may be able to find any more.
   static void kill(SharedHeader* block) { block->references_.store(0, std::memory_order_relaxed); }
   // A dead atom still has its text, which tells where it is in the hash table; a free block has none.

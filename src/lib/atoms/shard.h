@@ -37,17 +37,13 @@ class alignas(64) AtomShard {
   //
   // Without the lock. Finds every atom that was there before and stays, but may miss one that is being made.
   [[gnu::always_inline]] std::uint32_t find(const SoughtText& sought) const {
-    const bool is_alone = shared_details::is_single_threaded();
-    atom_readers::ThreadRecord* reader = nullptr;
-    if (!is_alone && (reader = atom_readers::begin()) == nullptr) return kAskLocked;
-    const std::uint32_t handle = search(sought);
-    if (is_alone) {
+    if (shared_details::is_single_threaded()) {
+      const std::uint32_t handle = search(sought);
       if (handle != 0) AtomBlock::acquire_alone(AtomBlock::at(handle));
       return handle;
     }
-    if (handle > kAskLocked) AtomBlock::at(handle)->acquire();
-    atom_readers::end(reader);
-    return handle;
+    atom_readers::ThreadRecord* reader = atom_readers::begin();
+    return reader == nullptr ? kAskLocked : search_and_hold(sought, reader);
   }
   // The same without the reference.
   [[gnu::always_inline]] std::uint32_t find_handle(const SoughtText& sought) const {
@@ -121,6 +117,33 @@ class alignas(64) AtomShard {
     if (first.handle != 0 && sought.is_text_of(AtomBlock::at(first.handle))) [[likely]]
       return first.handle;
     return first.is_all ? 0 : search_on(array, sought.text, sought.hash);
+  }
+  // With a reference, and the end of the reading. What the first look finds is held before its text is read: an atom
+  // that two threads look for at once then travels once between their cores and not twice, to be read and to be counted
+  // (two threads on 2,000 names: 32 ns instead of 35). Until the reading ends, what a bucket names can't be freed.
+  [[gnu::always_inline]] std::uint32_t search_and_hold(const SoughtText& sought,
+                                                       atom_readers::ThreadRecord* reader) const {
+    const std::uint64_t packed = array_.load(std::memory_order_acquire);
+    if (packed <= kHidden) [[unlikely]] {
+      atom_readers::end(reader);
+      return packed == kHidden ? kAskLocked : 0;
+    }
+    const BucketArray array = BucketArray::unpacked(packed);
+    const BucketArray::FirstLook first = array.first_look(sought.hash);
+    SharedHeader* other = nullptr;  // with the same tag
+    if (first.handle != 0) [[likely]] {
+      other = AtomBlock::at(first.handle);
+      AtomBlock::acquire_shared(other);
+      if (sought.is_text_of(other)) [[likely]] {
+        atom_readers::end(reader);
+        return first.handle;
+      }
+    }
+    const std::uint32_t handle = first.is_all ? 0 : search_on(array, sought.text, sought.hash);
+    if (handle != 0) AtomBlock::acquire_shared(AtomBlock::at(handle));
+    atom_readers::end(reader);
+    if (other != nullptr) other->release();  // which may sweep, and that waits for readers
+    return handle;
   }
   // From the start again, and out of line, so that the first look needs no stack.
   static std::uint32_t search_on(const BucketArray& array, std::string_view text, std::uint64_t hash);

@@ -103,6 +103,31 @@ TEST(PoolBooks, MemoryFarIntoABlockIsCountedOnce) {
   EXPECT_EQ(figures(tables, "end").gross, 32 + 4 * kMiB + 16 + kMiB);
 }
 
+// A pool's page, far into a run of pages that another pool handed out, behind a page of a third: a collected heap in
+// a cage of which others take pages, too.
+TEST(PoolBooks, MemoryFarIntoAPoolsBlockIsCountedOnce) {
+  constexpr std::uint64_t kCage = 0x7F00'0000'0000;
+  constexpr std::uint64_t kKiB = 1024;
+  PoolTrace trace;
+  for (const std::uint32_t pool : {1, 2, 3}) trace.create(pool);
+  trace.grow(1, kCage, 4096 * kKiB);
+  trace.hand_out(1, kCage + 64 * kKiB, 1024 * kKiB);
+  trace.grow(2, kCage + 128 * kKiB, 128 * kKiB);
+  trace.hand_out(2, kCage + 128 * kKiB, 64 * kKiB);
+  trace.hand_out(2, kCage + 192 * kKiB, 16);
+  trace.grow(3, kCage + 512 * kKiB, 64 * kKiB);  // in the block of pool 1, behind those of pool 2
+  trace.hand_out(3, kCage + 512 * kKiB, 100);
+  const Tables tables = trace.replay();
+  EXPECT_EQ(figures(tables, "end").gross, 4096 * kKiB);
+  EXPECT_EQ(figures(tables, "end").requested, (1024 - 128 - 64) * kKiB + 64 * kKiB + 16 + 100);
+  trace.shrink(3, kCage + 512 * kKiB);
+  EXPECT_EQ(figures(trace.replay(), "end").gross, 4096 * kKiB + 100);  // the block that pool 3 forgot
+  trace.destroy(2);
+  trace.destroy(3);
+  EXPECT_EQ(figures(trace.replay(), "end").gross, 4096 * kKiB);
+  EXPECT_EQ(figures(trace.replay(), "end").requested, 1024 * kKiB);
+}
+
 TEST(PoolBooks, MappedMemoryMakesThePeak) {
   PoolTrace trace;
   const auto shape = trace.shape(trace.stack(0x1234), 1000);  // 1000 usable, 8 header
