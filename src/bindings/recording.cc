@@ -13,6 +13,7 @@
 #include "bindings/python_error.h"
 #include "bindings/readable_text.h"
 #include "core/recording/recording.h"
+#include "core/replay/replay_tables.h"
 #include "core/replay/wrappers.h"
 #include "core/script/script_writer.h"
 #include "tare/size_classes.h"
@@ -90,8 +91,15 @@ std::vector<std::uint64_t> slot_bytes(std::string_view model_name, const std::ve
 // steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks
 using ScriptFacts =
     std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+// allocator, its file, peak_rss_bytes, spool_bytes
+using ProcessFacts = std::tuple<std::string, std::string, std::optional<std::uint64_t>, std::optional<std::uint64_t>>;
 
-ScriptFacts write_call_script(const std::string& trace_path, const std::string& script_path, const Progress& progress) {
+std::optional<std::uint64_t> where_known(std::uint64_t bytes) {
+  return bytes == 0 ? std::nullopt : std::optional(bytes);
+}
+
+std::pair<ScriptFacts, ProcessFacts> write_call_script(const std::string& trace_path, const std::string& script_path,
+                                                       const Progress& progress) {
   auto written = [&]() -> Result<core::ScriptSummary> {
     nb::gil_scoped_release released;
     auto opened = trace::open_trace(trace_path);
@@ -99,8 +107,10 @@ ScriptFacts write_call_script(const std::string& trace_path, const std::string& 
     return core::write_call_script(*opened, script_path, reporting(progress));
   }();
   const core::ScriptSummary facts = value_or_raise(std::move(written));
-  return {facts.steps,       facts.threads,       facts.peak_requested_bytes,
-          facts.duration_ns, facts.foreign_frees, facts.reborn_blocks};
+  return {{facts.steps, facts.threads, facts.peak_requested_bytes, facts.duration_ns, facts.foreign_frees,
+           facts.reborn_blocks},
+          {core::name_of(facts.process.allocator), facts.process.allocator_path,
+           where_known(facts.process.peak_rss_bytes), where_known(facts.process.spool_bytes)}};
 }
 
 PyTable frames_table(Recording& recording) {

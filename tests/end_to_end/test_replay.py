@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,16 @@ def test_81_mb_are_taken_again(tare: Tare, program: Callable[..., Path]) -> None
     assert 80_000_000 <= glibc["peak_heap_rss_bytes"] < 86_000_000  # the performer's own is taken off
     # performed as recorded, the program comes to what it came to
     assert glibc["predicted_peak_rss_bytes"] == pytest.approx(told["program_peak_rss_bytes"], abs=1)
+
+
+def test_the_trace_is_read_once(tare: Tare, program: Callable[..., Path]) -> None:
+    trace = tare.record(program("clownshoes.c"))
+    (row,) = tare.sql(trace, "select allocator, peak_rss_bytes - spool_bytes as peak from process")
+    cache = trace.with_name(f".{trace.name}.cache")
+    shutil.rmtree(cache)
+    told = json.loads(tare("replay", trace, "--allocator", "glibc", "-n", "1", "--json").stdout)
+    assert (told["recorded_allocator"], told["program_peak_rss_bytes"]) == (row["allocator"], row["peak"])
+    assert not cache.exists()  # tables would have cost a replay
 
 
 @pytest.mark.skipif(not JEMALLOC.exists(), reason="libjemalloc2 isn't installed")

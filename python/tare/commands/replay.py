@@ -104,18 +104,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _write_script(path: str, script: str) -> Facts:
     from tare import _core
-    from tare.core_source import CoreSource
-    from tare.recording import Recording
 
-    process = Recording(CoreSource(path)).process
     with Progress("tare: reading the calls") as progress:
-        told = _core.write_call_script(path, script, lambda done, total: progress.update(done / total if total else -1))
-    library = process["allocator_path"]
-    name = process["allocator"]
-    peak_rss = process["peak_rss_bytes"]
-    if peak_rss is not None:
-        peak_rss -= process["spool_bytes"] or 0
-    return Facts(*told, Allocator(name, "" if name == GLIBC else library), peak_rss)
+        told, (name, library, peak_rss, spool) = _core.write_call_script(
+            path, script, lambda done, total: progress.update(done / total if total else -1)
+        )
+    own_rss = None if peak_rss is None else peak_rss - (spool or 0)
+    return Facts(*told, Allocator(name, "" if name == GLIBC else library), own_rss)
 
 
 def _reference(facts: Facts, chosen: list[Allocator]) -> Allocator | None:

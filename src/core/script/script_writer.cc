@@ -245,12 +245,13 @@ Result<ScriptSummary> write_call_script(const trace::OpenedTrace& trace, const s
   if (!replayed) return replayed.error();
   if (sink.is_too_long())
     return Error{ErrorKind::Usage, "the recording has more than 2^32 calls: record a shorter run"};
-  const ScriptSummary summary = sink.finish();
+  ScriptSummary summary = sink.finish();
   if (file.error_number() != 0) {
     return Error{ErrorKind::Io, path + ": can't write the calls to perform: " + std::strerror(file.error_number()) +
                                     "; they take 16 bytes each (TMPDIR chooses another place)"};
   }
   if (summary.steps == 0) return Error{ErrorKind::Usage, "the recording holds no calls to perform"};
+  summary.process = trace.info();
   return summary;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "trace/open_trace.h"
+#include "trace/process_info.h"
 #include "trace/result.h"
 
 namespace tare::core {
@@ -19,6 +20,8 @@ struct ScriptSummary {
   // What the script leaves out, so that a reader can judge it:
   std::uint64_t foreign_frees = 0;  // of blocks whose birth wasn't recorded
   std::uint64_t reborn_blocks = 0;  // born where another was thought to live
+  // Of the recording: who performs the calls need not replay it for its allocator and its peak RSS.
+  trace::ProcessInfo process;
 };
 
 // Writes the calls of `trace` to `path`. A sampled recording, or one without calls, is refused (Usage). The file is

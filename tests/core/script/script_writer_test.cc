@@ -93,6 +93,8 @@ TEST_F(ScriptWriter, TellsEachCall) {
   EXPECT_EQ(summary->foreign_frees, 1u);
   EXPECT_EQ(summary->reborn_blocks, 0u);
   EXPECT_EQ(summary->peak_requested_bytes, 200u + 64 + 5000);
+  EXPECT_EQ(summary->process.allocator, trace::AllocatorKind::Glibc);
+  EXPECT_EQ(summary->process.pid, 4711u);
 
   const Script script = read_script(path);
   ASSERT_EQ(script.threads.size(), 2u);
