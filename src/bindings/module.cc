@@ -16,6 +16,7 @@
 #include "bindings/recording.h"
 #include "bindings/table_text.h"
 #include "bindings/variant.h"
+#include "bindings/vtables.h"
 #include "core/collect/launcher.h"
 
 namespace nb = nanobind;
@@ -203,4 +204,5 @@ NB_MODULE(_core, module) {
   tare::bindings::bind_launch(module);
   tare::bindings::bind_recording(module);
   tare::bindings::bind_variant(module);
+  tare::bindings::bind_vtables(module);
 }

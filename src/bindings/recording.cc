@@ -165,6 +165,23 @@ std::vector<std::uint32_t> stack_rows(const Recording& recording, std::uint32_t 
   return rows;
 }
 
+// functions_out, name, size_bytes, line
+using PointedRow = std::tuple<std::uint32_t, std::string, std::uint64_t, std::uint32_t>;
+
+std::vector<std::vector<PointedRow>> row_types(const Recording& recording, const std::vector<std::uint32_t>& row_ids) {
+  nb::gil_scoped_release released;
+  std::vector<trace::RowId> rows;
+  rows.reserve(row_ids.size());
+  for (const std::uint32_t row : row_ids) rows.push_back(static_cast<trace::RowId>(row));
+  std::vector<std::vector<PointedRow>> result;
+  for (const std::vector<core::PointedType>& types : recording.row_types(rows)) {
+    std::vector<PointedRow>& made = result.emplace_back();
+    for (const core::PointedType& type : types)
+      made.emplace_back(type.functions_out, readable(type.name), type.size_bytes, type.line);
+  }
+  return result;
+}
+
 void list_blocks(const Recording& recording, const std::function<void(PyTable)>& sink, const Progress& progress) {
   // What the sink throws must not cross the core; it is thrown again when the core has returned.
   std::exception_ptr thrown;
@@ -218,11 +235,17 @@ void bind_recording(nb::module_& module) {
       .def("line_table", line_table, nb::arg("name"))
       .def("banded_table", banded_table, nb::arg("name"))
       .def("find_sites", find_sites, nb::arg("depth"))
+      .def_prop_ro("size_model",
+                   [](const Recording& recording) {
+                     const SizeModel* const model = recording.size_model();
+                     return model == nullptr ? std::string_view() : model->name;
+                   })
       .def("size_classes", size_classes, nb::arg("model"))
       .def("frames_table", frames_table)
       .def("frames", frames, nb::arg("row_ids"))
       .def("nameless_modules", nameless_modules)
       .def("stack_rows", stack_rows, nb::arg("stack_id"), nb::arg("depth"))
+      .def("row_types", row_types, nb::arg("row_ids"))
       .def(
           "program_tables",
           [](const Recording& recording, std::optional<std::uint64_t> at_ns, std::optional<std::uint64_t> reports,

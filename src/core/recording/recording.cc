@@ -4,6 +4,7 @@
 #include "core/recording/fold.h"
 #include "core/recording/inherited.h"
 #include "core/recording/pointer_words.h"
+#include "core/recording/row_types.h"
 #include "core/recording/size_bands.h"
 #include "core/recording/size_classes.h"
 #include "core/recording/twin_pairs.h"
@@ -141,6 +142,8 @@ std::shared_ptr<const Table> Recording::banded_table(std::string_view name) {
   return {state_->bands, found};
 }
 
+const SizeModel* Recording::size_model() const { return model_of(*state_->replayed); }
+
 Result<Table> Recording::size_classes(std::string_view model_name) const {
   return size_classes_table(*state_->replayed, model_name);
 }
@@ -248,6 +251,10 @@ std::vector<trace::RowId> Recording::stack_rows(trace::StackId stack, std::size_
     stack = node.caller;
   }
   return rows;
+}
+
+std::vector<std::vector<PointedType>> Recording::row_types(std::span<const trace::RowId> rows) const {
+  return core::row_types(state_->dictionary, rows);
 }
 
 Names& Recording::names() {

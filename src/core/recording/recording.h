@@ -10,10 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/layout/pointed_types.h"
 #include "core/recording/names.h"
 #include "core/replay/blocks.h"
 #include "core/replay/program_reports.h"
 #include "core/replay/tables.h"
+#include "tare/size_classes.h"
 #include "trace/open_trace.h"
 #include "trace/result.h"
 
@@ -48,6 +50,8 @@ class Recording {
   // else names shapes of.
   std::shared_ptr<const Table> banded_table(std::string_view name);
 
+  // The model of the allocator in use, whose sizes were seen; null: none is known.
+  const SizeModel* size_model() const;
   // See size_classes.h.
   Result<Table> size_classes(std::string_view model_name) const;
 
@@ -77,6 +81,8 @@ class Recording {
 
   // Return addresses of a stack, innermost first, at most `depth`.
   std::vector<trace::RowId> stack_rows(trace::StackId stack, std::size_t depth) const;
+  // What the code there has pointers to: see row_types.h.
+  std::vector<std::vector<PointedType>> row_types(std::span<const trace::RowId> rows) const;
 
   Names& names();
 
