@@ -47,6 +47,7 @@ class Finding(NamedTuple):
     remedy: str
     confidence: str
     mark: str
+    amount: str = ""
     partner_row: int | None = None  # names the other site, where a finding is about two
 
 
@@ -184,6 +185,7 @@ class Ledger:
             remedy=advice.remedy,
             confidence=advice.confidence,
             mark=advice.mark,
+            amount=advice.amount,
             shown=bool(row["shown"]),
             partner_row=row.get("partner_row"),
             **{name: row[name] for name in _FOLDED},

@@ -32,8 +32,10 @@ def _advise(evidence: Evidence) -> Advice:
         if evidence[f"fit_{size}"] >= 0.9 * calls:
             telling = [n for n in _STEPS if n <= size or evidence[f"fit_{n}"] > evidence[f"fit_{size}"]]
             shares = ", ".join(f"{percent(evidence[f'fit_{n}'], calls, 0)} fit {n}" for n in telling)
+            alike = evidence["commonest_blocks"] >= 0.9 * evidence["total_blocks"]
+            reuse = "; where they outlive the call, keep freed ones for the next" if alike else ""
             return Advice(
-                f"Keep {size} bytes in the object or on the stack (heap only past that; tare::TextStream for text), which saves nearly all of these mallocs and frees: {young}; {shares} bytes",
+                f"Keep {size} bytes in the object or on the stack (heap only past that; tare::TextStream for text{reuse}), which saves nearly all of these mallocs and frees: {young}; {shares} bytes",
                 "high",
             )
     if evidence["commonest_blocks"] >= 0.9 * evidence["total_blocks"]:

@@ -8,17 +8,19 @@ from tare.units import exact, human_bytes, percent, plural
 
 # Two halves: of blocks that ended what they never wrote, as `written` has it, and of those that live at the exit what lies
 # behind their high-water marks then. The first is `unwritten`'s tare already, so that this is shown beside it. Of the latter's kind as many lived at the peak as site_sizes says.
+# Who grew was written to: a mark of 0 is a large block full of zeros, in which those that were written aren't told from fresh ones (Lua's
+# table of strings when all have gone).
 _CLAIMS = f"""
 with {GROWING},
 kept as (
   select b.shape_id, sum(b.weight * (b.requested_bytes - b.high_water_bytes)) as bytes, sum(b.weight) as blocks
   from moment_blocks b join moments m on m.moment = b.moment
-  where m.kind = 'exit' and b.high_water_bytes is not null
+  where m.kind = 'exit' and b.high_water_bytes > 0
   group by b.shape_id
 ),
 ended as (
   select shape_id, sum(unwritten_peak_bytes) as at_peak, sum(unwritten_total_bytes) as in_all, sum(partly_blocks) as blocks
-  from written group by shape_id
+  from written where max_high_water_bytes > 0 group by shape_id
 )
 select z.shape_id, z.stack_id, z.peak_blocks as blocks,
        coalesce(e.at_peak, 0) + coalesce(k.bytes, 0) * case when z.end_blocks > 0 then least(1, z.peak_blocks / z.end_blocks) else 0 end

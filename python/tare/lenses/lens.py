@@ -33,6 +33,7 @@ class Advice(NamedTuple):
     remedy: str
     confidence: Confidence
     mark: str = ""  # a short tag for the reports: "clownshoe"
+    amount: str = ""  # what the reports put before the site, where the lens' unit doesn't say it
 
 
 class Lens(NamedTuple):

@@ -31,14 +31,9 @@ from sized
 
 
 def _advise(evidence: Evidence) -> Advice:
-    avoidable = evidence["avoidable_peak"] + evidence["avoidable_total"] / 1e6
-    if 2 * avoidable >= evidence["all_peak"] + evidence["all_total"] / 1e6:
-        return _avoid(evidence)
-    requested, usable, below = evidence["fixed_requested"], evidence["fixed_usable"], evidence["fixed_below"]
-    shrink = f"; {exact(requested - below)} bytes less would fit {exact(below)}" if below else ""
-    return Advice(
-        f"Unavoidable unless the object changes: {exact(requested)} bytes take {exact(usable)}{shrink}", "low"
-    )
+    if not evidence["avoidable_total"]:
+        return Advice("Unavoidable unless the object changes", "low")
+    return _avoid(evidence)
 
 
 def _avoid(evidence: Evidence) -> Advice:
@@ -49,20 +44,24 @@ def _avoid(evidence: Evidence) -> Advice:
             f"{human_bytes(evidence['avoidable_peak'])} at the peak were handed to nobody",
             "medium",
             "pool",
+            human_bytes(evidence["avoidable_peak"]),
         )
-    at_peak = f", {human_bytes(evidence['avoidable_peak'])} at the peak" if evidence["avoidable_peak"] >= 1 else ""
+    amount = human_bytes(evidence["avoidable_peak"])
+    at_peak = f", {amount} at the peak" if evidence["avoidable_peak"] >= 1 else ""
     if evidence["kind"] == "clownshoe":
         return Advice(
             f"Ask for {exact(below)} bytes instead of {exact(requested)}, which take {exact(usable)}: take the header out of "
             f"the payload, or use all that is given (tare::good_size says how much; tare::Buffer and Bytes do it). Saves {exact(usable - below)} a block{at_peak}",
             "high",
             "clownshoe",
+            amount,
         )
     return Advice(
         f"Grow to a size class and use what is given as capacity, as tare::Buffer does (tare::good_size for a buffer of "
         f"one's own): this one asks for "
         f"{exact(requested)} bytes and is given {exact(usable)}{at_peak}",
         "medium",
+        amount=amount,
     )
 
 
@@ -70,8 +69,8 @@ LENS = Lens(
     name="slop",
     question="Which requests don't fit a size class of this allocator?",
     why="The allocator rounds every request up to a size class; the rest is paid for and never asked for.",
-    threshold="0.1 % of gross at the peak where the caller can choose the size (a clownshoe, a growing buffer, a pool's memory), 1 % where not: "
-    "below, or below a page, fixing it wouldn't move the total",
+    threshold="0.1 % of gross at the peak, and a page, where the caller can choose the size: a clownshoe, a growing buffer, a pool's memory. "
+    "Slop of objects of one size is counted as tare and not shown: of those that were on ten real programs none could be had back",
     false_positives="A program that asks malloc_usable_size and uses all of it has no slop in truth.",
     remedy="Ask for a size class: fold the header into the power of two, grow buffers to what the allocator gives. Buffer, Bytes and "
     "Arena ask good_size, which says it for the allocator in use.",
@@ -80,8 +79,6 @@ LENS = Lens(
     tables=("site_sizes", "size_classes", "chains"),
     claims=_CLAIMS,
     evidence={
-        "all_peak": "sum(bytes_peak)",
-        "all_total": "sum(bytes_total)",
         "avoidable_peak": "sum(case when kind <> 'fixed' then bytes_peak else 0 end)",
         "avoidable_total": "sum(case when kind <> 'fixed' then bytes_total else 0 end)",
     }
@@ -93,16 +90,8 @@ LENS = Lens(
             ("usable", "usable_bytes"),
             ("below", "class_below_bytes"),
         )
-    }
-    | {
-        f"fixed_{name}": f"max_by({column}, case when kind = 'fixed' then {_MOST} else -1 end)"
-        for name, column in (
-            ("requested", "requested_bytes"),
-            ("usable", "usable_bytes"),
-            ("below", "class_below_bytes"),
-        )
     },
-    shown="avoidable_peak >= greatest(4096, 0.001 * $gross_peak) or bytes_peak >= greatest(4096, 0.01 * $gross_peak)",
+    shown="avoidable_peak >= greatest(4096, 0.001 * $gross_peak)",
     order="avoidable_peak, bytes_peak, byte_ns",
     unit="bytes",
     advise=_advise,

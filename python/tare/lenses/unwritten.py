@@ -78,7 +78,9 @@ def _advise(evidence: Evidence) -> Advice:
     if zeroed:
         saves += " (from calloc: zeros that it wrote can't be told from its own)"
     sure: Confidence = "low" if zeroed else "high" if mark < 0.3 * smallest else "medium"
-    return Advice(f"{what}: {seen}{saves}", sure)
+    # What is written to more than a fraction is in bytes_peak, too: the finding is about the rest.
+    amount = human_bytes(evidence["narrow_peak"]) if evidence["narrow_peak"] else f"{human_count(calls)} calls"
+    return Advice(f"{what}: {seen}{saves}", sure, amount=amount)
 
 
 LENS = Lens(
@@ -100,7 +102,7 @@ LENS = Lens(
     shown="calls >= 10 and (narrow_peak >= greatest(4096, 0.001 * $gross_peak)"
     " or narrow_total >= greatest(1048576, 0.02 * $gross_peak))",
     order="narrow_peak, narrow_total",
-    unit="unwritten",
+    unit="calls",
     advise=_advise,
     needs="contents",
     guide="09-unwritten",

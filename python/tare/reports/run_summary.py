@@ -62,7 +62,7 @@ def lines(source: Source, images: Sequence[Image], style: Style, width: int) -> 
 
 def _quick_lenses(process: dict[str, Any]) -> list[Lens]:
     """Those that have something to ask of the recording, and need no second walk over it."""
-    runnable = lenses.load_runnable(lenses.NAMES, process)
+    runnable = lenses.load_runnable(lenses.names_for([]), process)
     return [lens for lens in runnable if not any(schema.BY_NAME[name].heavy for name in lens.tables)]
 
 

@@ -153,6 +153,8 @@ def balance(recording: Recording, style: Style, width: int) -> list[str]:
 
 def amount(finding: Finding, lens: Lens) -> str:
     """What the lens counts, in its own unit: bytes at the peak, bytes copied in vain, calls, bytes at the end."""
+    if finding.amount:
+        return finding.amount
     if lens.unit == "copied":
         copied = finding.bytes_total or 0
         return f"{human_bytes(copied)} copied" if copied else f"{human_count(finding.calls)} steps"
@@ -161,8 +163,6 @@ def amount(finding: Finding, lens: Lens) -> str:
     if lens.unit == "pairs":
         saved = finding.bytes_peak or 0
         return human_bytes(saved) if saved >= 4096 else f"{human_count(finding.calls)} pairs"
-    if lens.unit == "unwritten":
-        return human_bytes(finding.bytes_peak) if finding.bytes_peak else f"{human_count(finding.calls)} calls"
     if lens.unit == "kept":
         return human_bytes(max(finding.bytes_peak or 0, finding.bytes_end or 0))
     if lens.unit == "end":

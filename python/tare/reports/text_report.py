@@ -12,7 +12,9 @@ from tare.units import exact, percent, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tare.ledger import Finding
     from tare.lenses.lens import Lens
+    from tare.names import Frame
     from tare.recording import Recording
     from tare.reports.records import Page, Record
     from tare.terminal import Style
@@ -59,11 +61,7 @@ def _lens_report(recording: Recording, lens: Lens, limit: int, style: Style, wid
 
 
 def _findings(recording: Recording, lens: Lens, limit: int, style: Style, width: int) -> Iterator[str]:
-    # As the summary of the run has them, in the same order and words; the stacks behind a line are counted here only.
-    found = recording.by_line.findings(lens, by="site_row")
-    every = recording.ledger.findings(lens, by="site_row", all_claims="all")
-    sites = {finding.site_row: finding.sites for finding in every}
-    found = [finding._replace(sites=sites.get(finding.site_row, 1)) for finding in found]
+    found = _found(recording, lens)
     weight = "" if lens.weight == "tare" else " (potential: beside the tare, not in it)"
     if not found:
         yield from wrapped(f"{lens.name}: nothing above its threshold{weight}", width)
@@ -78,6 +76,21 @@ def _findings(recording: Recording, lens: Lens, limit: int, style: Style, width:
     if len(found) > len(shown):
         yield f"  ({len(found) - len(shown):,} more)"
     yield ""
+
+
+def _found(recording: Recording, lens: Lens) -> list[Finding]:
+    """A line each: as the summary of the run has them, in the same order and words; the stacks behind one are counted here only."""
+    found = recording.by_line.findings(lens, by="site_row")
+    every = recording.ledger.findings(lens, by="site_row", all_claims="all")
+    sites = {finding.site_row: finding.sites for finding in every}
+    return [finding._replace(sites=sites.get(finding.site_row, 1)) for finding in found]
+
+
+def default_findings(recording: Recording) -> Iterator[tuple[Lens, Finding, Frame]]:
+    """Those of the report without options, in its order."""
+    for lens in recording.ledger.lenses:
+        found = _found(recording, lens)[:_FINDINGS_A_LENS]
+        yield from zip([lens] * len(found), found, recording.finding_frames(found), strict=True)
 
 
 def _records(recording: Recording, page: Page, title: str, style: Style, width: int) -> Iterator[str]:

@@ -48,3 +48,15 @@ def test_doubling_is_no_finding(made: Handmade) -> None:
 
 def test_growing_twice_and_stopping_is_no_finding(made: Handmade) -> None:
     assert not findings(made, **SEED | {"chains": 1000, "steps": 2000, "slow_steps": 1500, "copied_bytes": 3_000_000})
+
+
+COPIED = SEED | {"steps": 16, "slow_steps": 16, "copied_bytes": 315_000, "doubling_copied_bytes": 0}
+
+
+def test_a_copy_into_a_block_of_its_size_is_no_finding(made: Handmade) -> None:
+    assert not findings(made, **COPIED | {"chains": 16})
+
+
+def test_two_steps_a_buffer_are_a_way_of_growing(made: Handmade) -> None:
+    (finding,) = findings(made, **COPIED | {"chains": 8})
+    assert finding.bytes_total == 315_000

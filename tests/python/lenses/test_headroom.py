@@ -6,7 +6,7 @@ from handmade import Handmade
 from tare import lenses
 
 
-def buffers(made: Handmade, steps: int, **columns: object) -> int:
+def buffers(made: Handmade, steps: int, mark: int = 45_536, **columns: object) -> int:
     """10 buffers of 65,536 bytes in the end, all live at the peak and 6 of them at the exit."""
     stack = made.stack("append@a.c:1")
     shape = made.blocks(stack, 65536, 65544, total=10, peak=10, end=6)
@@ -15,7 +15,7 @@ def buffers(made: Handmade, steps: int, **columns: object) -> int:
     made.tables["written"].append(
         {"shape_id": shape, "stack_id": stack, "requested_bytes": 65536, "ended_blocks": 4.0, "partly_blocks": 4.0,
          "unwritten_peak_bytes": 4 * 20_000.0, "unwritten_total_bytes": 4 * 20_000.0, "site_blocks": 14.0,
-         "site_requested_bytes": 32768, "site_high_water_bytes": 45_536}
+         "site_requested_bytes": 32768, "site_high_water_bytes": mark, "max_high_water_bytes": mark}
     )  # fmt: skip
     made.moment("exit", [(shape, 65552 * i, {"high_water_bytes": 40_000, **columns}) for i in range(6)])
     return shape
@@ -50,3 +50,8 @@ def test_of_unknown_blocks_nothing_is_claimed(made: Handmade) -> None:
     buffers(made, steps=10, high_water_bytes=None)
     (finding,) = made.with_contents().recording().ledger.findings(lenses.load("headroom"))
     assert finding.bytes_end == 0
+
+
+def test_large_blocks_full_of_zeros_may_have_been_written(made: Handmade) -> None:
+    buffers(made, steps=10, mark=0, high_water_bytes=0)
+    assert made.with_contents().recording().ledger.findings(lenses.load("headroom"), all_claims="all") == []

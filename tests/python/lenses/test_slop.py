@@ -42,7 +42,7 @@ def test_the_seeds_clownshoes_are_named(
         assert finding.confidence == "high"
 
 
-def test_growing_buffers_are_avoidable_and_fixed_objects_arent(made: Handmade) -> None:
+def test_growing_buffers_are_shown_and_fixed_objects_arent(made: Handmade) -> None:
     grows, fixed = made.stack("append", "main"), made.stack("node", "main")
     made.chain(grows, steps=900)
     for stack, peak in ((grows, 600), (fixed, 6000)):
@@ -50,8 +50,19 @@ def test_growing_buffers_are_avoidable_and_fixed_objects_arent(made: Handmade) -
     made.size_class(32, 40, 24)
     first, second = findings(made)
     assert "tare::Buffer" in first.remedy and "good_size" in first.remedy and first.confidence == "medium"
-    assert second.remedy.startswith("Unavoidable") and "8 bytes less would fit 24" in second.remedy
-    assert second.bytes_peak == 48_000  # ranked after, though larger: nobody can act on it
+    assert second.remedy.startswith("Unavoidable")
+    assert second.bytes_peak == 48_000  # in the tare, though nobody can act on it
+    assert first.shown and not second.shown
+
+
+def test_a_site_of_both_kinds_is_told_of_what_it_can_avoid(made: Handmade) -> None:
+    mixed = made.stack("wrapper", "main")
+    made.blocks(mixed, 1032, 2040, total=10, peak=10)
+    made.blocks(mixed, 29, 40, total=90_000, peak=90_000)
+    made.size_class(1032, 2040, 1016, clownshoe=1)
+    made.size_class(29, 40, 24)
+    (finding,) = findings(made)
+    assert finding.shown and finding.mark == "clownshoe" and "9.84 KiB at the peak" in finding.remedy
 
 
 def test_a_request_without_a_model_still_counts(made: Handmade) -> None:
