@@ -1,5 +1,7 @@
-/* Types into an ibus-daemon at ADDRESS: makes an input context, gives it focus, sends keys, and prints the answers. */
+/* Types into an ibus-daemon: makes an input context, gives it focus, sends keys, and prints the answers.
+   gvariant-ibus-client ADDRESS [KEYS] */
 #include <gio/gio.h>
+#include <stdlib.h>
 
 static GVariant* call(GDBusConnection* bus, const char* path, const char* interface, const char* method,
                       GVariant* arguments) {
@@ -12,7 +14,8 @@ static GVariant* call(GDBusConnection* bus, const char* path, const char* interf
 
 int main(int argc, char** argv) {
   GError* error = NULL;
-  if (argc != 2) return 2;
+  if (argc != 2 && argc != 3) return 2;
+  const unsigned keys = argc == 3 ? (unsigned)atoi(argv[2]) : 400;
   GDBusConnection* bus = g_dbus_connection_new_for_address_sync(
       argv[1], G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION, NULL,
       NULL, &error);
@@ -27,7 +30,7 @@ int main(int argc, char** argv) {
   g_variant_unref(call(bus, path, context, "SetCursorLocation", g_variant_new("(iiii)", 1, 2, 30, 40)));
   int handled = 0;
   int answers = 0;
-  for (unsigned key = 0; key < 400; ++key) {
+  for (unsigned key = 0; key < keys; ++key) {
     const unsigned released = key % 2 ? 1U << 30 : 0;
     GVariant* answer = call(bus, path, context, "ProcessKeyEvent",
                             g_variant_new("(uuu)", 'a' + key / 2 % 26, 30 + key / 2 % 26, released));
