@@ -12,26 +12,36 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 namespace tare::core {
 namespace {
 
-constexpr std::array<std::string_view, 14> kUnusedDebugSections = {
-    ".debug_loc",          ".debug_loclists",     ".debug_macro",    ".debug_macinfo",  ".debug_pubnames",
-    ".debug_pubtypes",     ".debug_names",        ".debug_types",    ".debug_frame",    ".gdb_index",
-    ".debug_gnu_pubnames", ".debug_gnu_pubtypes", ".debug_cu_index", ".debug_tu_index",
+constexpr std::array<std::string_view, 13> kUnusedDebugSections = {
+    ".debug_loc",          ".debug_loclists", ".debug_macro",    ".debug_macinfo", ".debug_pubnames",
+    ".debug_pubtypes",     ".debug_names",    ".debug_frame",    ".gdb_index",     ".debug_gnu_pubnames",
+    ".debug_gnu_pubtypes", ".debug_cu_index", ".debug_tu_index",
 };
+constexpr std::array<std::string_view, 1> kTypesOnly = {".debug_types"};
+// The link to dwz's file: libdw would open whatever it names, a FIFO too, where none was given to it.
+constexpr std::array<std::string_view, 4> kAddressesOnly = {".debug_ranges", ".debug_rnglists", ".debug_aranges",
+                                                            ".gnu_debugaltlink"};
 
-bool is_unused(std::string_view name) {
-  for (const std::string_view unused : kUnusedDebugSections) {
-    if (name == unused) return true;
-    if (name.starts_with(".zdebug_") && name.substr(2) == unused.substr(1)) return true;
+bool is_one_of(std::span<const std::string_view> sections, std::string_view name) {
+  for (const std::string_view section : sections) {
+    if (name == section) return true;
+    if (name.starts_with(".zdebug_") && name.substr(2) == section.substr(1)) return true;
   }
   return false;
 }
 
-Error unreadable(const std::string& path, const std::string& what) {
-  return Error{ErrorKind::Io, "cannot read symbols of " + path + ": " + what};
+bool is_unused(std::string_view name, DebugUse use) {
+  if (is_one_of(kUnusedDebugSections, name)) return true;
+  return use == DebugUse::Names ? is_one_of(kTypesOnly, name) : is_one_of(kAddressesOnly, name);
+}
+
+Error unreadable(const std::string& path, const std::string& what, ErrorKind kind = ErrorKind::NotABinary) {
+  return Error{kind, "cannot read symbols of " + path + ": " + what};
 }
 
 }  // namespace
@@ -50,7 +60,7 @@ std::string to_hex(const BuildId& id) {
 Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::filesystem::path& path) {
   // O_NONBLOCK: a FIFO of that name must not hang us.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return unreadable(path, std::strerror(errno));
+  if (fd < 0) return unreadable(path, std::strerror(errno), ErrorKind::Io);
   struct stat info;
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < static_cast<off_t>(sizeof(Elf64_Ehdr))) {
     ::close(fd);
@@ -59,7 +69,7 @@ Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::filesystem::path& path
   const auto bytes = static_cast<std::size_t>(info.st_size);
   void* mapping = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
   ::close(fd);
-  if (mapping == MAP_FAILED) return unreadable(path, std::strerror(errno));
+  if (mapping == MAP_FAILED) return unreadable(path, std::strerror(errno), ErrorKind::Io);
 
   std::unique_ptr<ElfFile> file(new ElfFile);
   file->image_ = static_cast<char*>(mapping);
@@ -131,7 +141,7 @@ std::string_view ElfFile::section(std::string_view name) const {
   return {static_cast<const char*>(data->d_buf), data->d_size};
 }
 
-void ElfFile::hide_unused_debug_sections() {
+void ElfFile::hide_unused_debug_sections(DebugUse use) {
   // libelf may have read the headers already; it must see the edited ones.
   Elf64_Ehdr header;
   std::memcpy(&header, image_, sizeof header);
@@ -144,7 +154,7 @@ void ElfFile::hide_unused_debug_sections() {
     if (gelf_getshdr(section, &in_memory) == nullptr) continue;
     const char* name = elf_strptr(elf_, names, in_memory.sh_name);
     const std::uint64_t offset = header.e_shoff + elf_ndxscn(section) * sizeof(Elf64_Shdr);
-    if (name == nullptr || !is_unused(name) || offset > image_bytes_ - sizeof(Elf64_Shdr)) continue;
+    if (name == nullptr || !is_unused(name, use) || offset > image_bytes_ - sizeof(Elf64_Shdr)) continue;
     const std::uint32_t type = SHT_NOBITS;
     std::memcpy(image_ + offset + offsetof(Elf64_Shdr, sh_type), &type, sizeof type);
     edited = true;

@@ -26,9 +26,12 @@ struct FileStamp {
   std::int64_t modified_ns = 0;
 };
 
+// What debug information is opened for.
+enum class DebugUse : std::uint8_t { Names, Types };
+
 class ElfFile {
  public:
-  // Regular files of this machine's kind (64-bit little-endian) only.
+  // Regular files of this machine's kind (64-bit little-endian) only: NotABinary for others.
   static Result<std::unique_ptr<ElfFile>> open(const std::filesystem::path& path);
   static Result<std::unique_ptr<ElfFile>> from_bytes(std::string bytes, std::string name);
   ~ElfFile();
@@ -45,9 +48,9 @@ class ElfFile {
   // bytes.
   std::string_view section(std::string_view name) const;
 
-  // Makes libdw pass over sections that symbolization never reads. It decompresses all it knows at once, and location
-  // lists and macros are a fifth to a third of that. Must be called before a Dwarf is made of elf().
-  void hide_unused_debug_sections();
+  // Makes libdw pass over sections that are never read. It decompresses all it knows at once, and location lists and
+  // macros are a fifth to a third of that. Must be called before a Dwarf is made of elf().
+  void hide_unused_debug_sections(DebugUse use);
 
  private:
   ElfFile() = default;

@@ -1,0 +1,137 @@
+// Finds the files, hides what layouts don't need, and opens the rest with libdw.
+#include "core/layout/debug_binary.h"
+
+#include <elf.h>
+#include <gelf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "core/symbols/debug_files.h"
+
+namespace tare::core {
+namespace {
+
+// Debug sections compress to a third; a file that claims to be a hundred times its size is made to fill memory.
+constexpr std::uint64_t kMostExpansion = 100;
+
+std::string_view name_of(Elf* elf, std::size_t names, const GElf_Shdr& header) {
+  const char* name = elf_strptr(elf, names, header.sh_name);
+  return name == nullptr ? std::string_view() : std::string_view(name);
+}
+
+// Bytes that the compressed sections claim to become.
+std::uint64_t claimed_bytes(Elf* elf) {
+  std::uint64_t claimed = 0;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    GElf_Chdr compression;
+    if (gelf_getshdr(section, &header) == nullptr || (header.sh_flags & SHF_COMPRESSED) == 0) continue;
+    if (gelf_getchdr(section, &compression) == nullptr) continue;
+    claimed += std::min(compression.ch_size, ~std::uint64_t{0} / 65536);  // there are fewer than 65,536 sections
+  }
+  return claimed;
+}
+
+// As libdw has it: decompressed in place; old GNU-compressed sections keep their .zdebug_ name.
+std::string_view opened_section(Elf* elf, std::string_view wanted) {
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return {};
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const std::string_view found = name_of(elf, names, header);
+    if (found != wanted && !(found.starts_with(".zdebug_") && found.substr(2) == wanted.substr(1))) continue;
+    if ((header.sh_flags & SHF_COMPRESSED) != 0) continue;
+    const Elf_Data* data = elf_getdata(section, nullptr);
+    if (data != nullptr && data->d_buf != nullptr) return {static_cast<const char*>(data->d_buf), data->d_size};
+  }
+  return {};
+}
+
+bool has_dwarf(const ElfFile& file) { return file.has_section(".debug_info") || file.has_section(".zdebug_info"); }
+
+bool is_relocatable(const ElfFile& file) {
+  GElf_Ehdr header;
+  return gelf_getehdr(file.elf(), &header) != nullptr && header.e_type == ET_REL;
+}
+
+Error unlinked(const std::string& path) {
+  return Error{ErrorKind::NotABinary,
+               path +
+                   " is an object file, whose debug information isn't linked yet: give the program or library that "
+                   "it becomes part of"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DebugBinary>> DebugBinary::open(const std::filesystem::path& path,
+                                                       std::span<const std::filesystem::path> debug_dirs) {
+  Result<std::unique_ptr<ElfFile>> binary = ElfFile::open(path);
+  if (!binary) return binary.error();
+  if (is_relocatable(**binary)) return unlinked(path.string());
+  trace::Module module;
+  module.path = path.string();
+  module.build_id = (*binary)->build_id();
+  DebugFiles files = find_debug_files(module, debug_dirs);
+  ElfFile* const with_dwarf = files.with_dwarf();
+  if (with_dwarf == nullptr) {
+    return Error{ErrorKind::NoDebugInfo, path.string() +
+                                             " has no debug information, and no separate debug file for it "
+                                             "is installed: build it with -g or install its debug package"};
+  }
+  std::unique_ptr<DebugBinary> made(new DebugBinary);
+  made->path_ = path.string();
+  made->binary_ = *std::move(binary);
+  made->debug_ = with_dwarf == files.debug.get() ? std::move(files.debug) : std::move(files.binary);
+  made->alternate_ = std::move(files.alternate);
+  if (Status attached = made->attach(*made->debug_, made->alternate_.get()); !attached) return attached.error();
+  return made;
+}
+
+Result<std::unique_ptr<DebugBinary>> DebugBinary::from_bytes(std::string bytes, std::string name) {
+  Result<std::unique_ptr<ElfFile>> binary = ElfFile::from_bytes(std::move(bytes), name);
+  if (!binary) return binary.error();
+  if (is_relocatable(**binary)) return unlinked(name);
+  if (!has_dwarf(**binary)) return Error{ErrorKind::NoDebugInfo, name + " has no debug information"};
+  std::unique_ptr<DebugBinary> made(new DebugBinary);
+  made->path_ = std::move(name);
+  made->binary_ = *std::move(binary);
+  if (Status attached = made->attach(*made->binary_, nullptr); !attached) return attached.error();
+  return made;
+}
+
+Status DebugBinary::attach(ElfFile& file, ElfFile* alternate) {
+  dwarf_path_ = file.stamp().path;
+  for (ElfFile* each : {&file, alternate}) {
+    if (each == nullptr) continue;
+    const std::uint64_t claimed = claimed_bytes(each->elf());
+    if (claimed / kMostExpansion > each->image().size()) {
+      return Error{ErrorKind::Corrupt, "debug information of " + each->stamp().path + " is damaged: it claims to be " +
+                                           std::to_string(claimed) + " bytes in a file of " +
+                                           std::to_string(each->image().size()) + "; build or install it again"};
+    }
+    each->hide_unused_debug_sections(DebugUse::Types);
+  }
+  dwarf_ = dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr);
+  if (dwarf_ == nullptr) {
+    return Error{ErrorKind::Corrupt, "cannot read debug information of " + dwarf_path_ + " (" + dwarf_errmsg(-1) +
+                                         "): build or install it again"};
+  }
+  if (alternate != nullptr) {
+    alternate_dwarf_ = dwarf_begin_elf(alternate->elf(), DWARF_C_READ, nullptr);
+    if (alternate_dwarf_ != nullptr) dwarf_setalt(dwarf_, alternate_dwarf_);
+  }
+  line_sections_ = {opened_section(file.elf(), ".debug_line"), opened_section(file.elf(), ".debug_line_str"),
+                    opened_section(file.elf(), ".debug_str")};
+  info_bytes_ = opened_section(file.elf(), ".debug_info").size();
+  return ok();
+}
+
+DebugBinary::~DebugBinary() {
+  if (dwarf_ != nullptr) dwarf_end(dwarf_);
+  if (alternate_dwarf_ != nullptr) dwarf_end(alternate_dwarf_);
+}
+
+}  // namespace tare::core

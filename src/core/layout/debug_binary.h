@@ -1,0 +1,53 @@
+// A binary and the files that hold its DWARF: itself or a separate debug file, and dwz's common part.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/symbols/elf_file.h"
+#include "core/symbols/line_program.h"
+#include "trace/result.h"
+
+namespace tare::core {
+
+class DebugBinary {
+ public:
+  // `debug_dirs` are searched before /usr/lib/debug. NotABinary: no ELF file of this kind of machine; NoDebugInfo: none
+  // here and none installed; Io and Corrupt as their names say.
+  static Result<std::unique_ptr<DebugBinary>> open(const std::filesystem::path& path,
+                                                   std::span<const std::filesystem::path> debug_dirs);
+  // Bytes of one file that has its DWARF in itself.
+  static Result<std::unique_ptr<DebugBinary>> from_bytes(std::string bytes, std::string name);
+  ~DebugBinary();
+  DebugBinary(const DebugBinary&) = delete;
+  DebugBinary& operator=(const DebugBinary&) = delete;
+
+  const std::string& path() const { return path_; }              // as it was asked for
+  const ElfFile& binary() const { return *binary_; }             // for sections with code and data
+  const std::string& dwarf_path() const { return dwarf_path_; }  // the file that holds the DWARF
+
+  Dwarf* dwarf() const { return dwarf_; }
+  const LineSections& line_sections() const { return line_sections_; }  // views of dwarf()'s sections
+  std::uint64_t info_bytes() const { return info_bytes_; }              // .debug_info, decompressed
+
+ private:
+  DebugBinary() = default;
+  Status attach(ElfFile& file, ElfFile* alternate);
+
+  std::string path_;
+  std::string dwarf_path_;
+  std::unique_ptr<ElfFile> binary_;
+  std::unique_ptr<ElfFile> debug_;
+  std::unique_ptr<ElfFile> alternate_;
+  Dwarf* dwarf_ = nullptr;
+  Dwarf* alternate_dwarf_ = nullptr;
+  LineSections line_sections_;
+  std::uint64_t info_bytes_ = 0;
+};
+
+}  // namespace tare::core
