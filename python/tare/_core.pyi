@@ -111,6 +111,26 @@ def write_call_script(
 def count_vtables(path: str, debug_dirs: Sequence[str]) -> dict[str, Any]: ...
 def slot_bytes(model: str, requested_bytes: list[int]) -> list[int]: ...  # what blocks take, headers included
 
+class Layouts:
+    @property
+    def table(self) -> Table: ...  # types, one row each: see src/core/layout/layout_table.h
+    @property
+    def dwarf_path(self) -> str: ...  # the file that held the debug information
+    @property
+    def units(self) -> int: ...
+    @property
+    def definitions(self) -> int: ...  # of types, in all units
+    @property
+    def warnings(self) -> list[str]: ...
+    def fields(  # name, type, kind, offset_bits, size_bits, align_bytes
+        self, type_id: int
+    ) -> list[tuple[str, str, str, int, int, int]]: ...
+    def holes(self, type_id: int) -> list[tuple[int, int]]: ...  # offset_bits, size_bits
+    def order(self, type_id: int) -> list[int]: ...  # of fields; empty: none is better
+    def narrow_order(self, type_id: int) -> list[int]: ...  # with 4-byte pointers
+
+def read_layouts(path: str, debug_dirs: Sequence[str], progress: Callable[[int, int], None]) -> Layouts: ...
+
 # Values: type, text in GVariant's format, and plain data as JSON has it.
 def variant_value(data: Buffer, type: str, is_big_endian: bool) -> tuple[tuple[str, str, Any], bool]: ...  # and: normal
 def variant_find(data: Buffer, type: str, is_big_endian: bool, key: str) -> tuple[str, str, Any] | None: ...

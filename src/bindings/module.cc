@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrow_stream.h"
+#include "bindings/layouts.h"
 #include "bindings/os_string.h"
 #include "bindings/py_table.h"
 #include "bindings/python_error.h"
@@ -203,6 +204,7 @@ NB_MODULE(_core, module) {
   tare::bindings::bind_tables(module);
   tare::bindings::bind_launch(module);
   tare::bindings::bind_recording(module);
+  tare::bindings::bind_layouts(module);
   tare::bindings::bind_variant(module);
   tare::bindings::bind_vtables(module);
 }

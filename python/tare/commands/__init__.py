@@ -13,6 +13,7 @@ VERBS = {
     "tree": "the heap by the paths that the program reported, and what it didn't",
     "counts": "which sizes are asked for, how often, and what the allocator makes of them",
     "model": "the slop under other allocators' size classes, your own, and the best there are",
+    "layout": "how types lie in memory: padding, better orders of fields, narrower pointers",
     "replay": "the calls of a recording performed again, against real allocators",
     "diff": "what changed between two recordings, by lens and by site",
     "check": "hold recordings against a budget or a baseline, for CI",
