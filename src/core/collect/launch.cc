@@ -24,6 +24,8 @@ constexpr std::uint64_t kShortestSleepNs = 20 * kMs;  // while waiting for proce
 constexpr std::uint64_t kLongestSleepNs = 1000 * kMs;
 constexpr std::uint64_t kUnheardSleepNs = 2 * kMs;    // of 256 chunks a program that only allocates fills 10 meanwhile
 constexpr std::uint64_t kPeakWatchSleepNs = 5 * kMs;  // a peak that stands so long isn't missed
+constexpr std::uint64_t kLateStopSleepNs = 5 * kMs;   // a thread stands still meanwhile for nothing
+constexpr std::uint64_t kLateReleaseNs = 2000 * kMs;
 constexpr std::uint64_t kFlushPeriodNs = 5000 * kMs;  // open chunks of idle programs go into the file that often
 constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
 constexpr int kSpareDescriptors = 32;
@@ -250,8 +252,8 @@ bool Launch::drain(DrainDepth depth) {
   longest_sleep_ns_ = unheard ? kUnheardSleepNs : kLongestSleepNs;
   if (options_.moments == TakeMoments::PeaksAndExit) {
     longest_sleep_ns_ = std::min(longest_sleep_ns_, kPeakWatchSleepNs);
-    FrozenProcess::release_late_stops();
   }
+  if (!FrozenProcess::release_late_stops()) longest_sleep_ns_ = std::min(longest_sleep_ns_, kLateStopSleepNs);
   return something;
 }
 
@@ -380,6 +382,12 @@ void Launch::let_go(pid_t pid, Process& process) {
   }
   close_image(process, {});
   for (const std::string& name : process.retired) directory_.forget(name);
+  // Nobody looks for them later; the kernel lets go whom we still hold when we end.
+  for (const std::uint64_t end_ns = now_ns() + kLateReleaseNs;
+       !FrozenProcess::release_late_stops() && now_ns() < end_ns;) {
+    const timespec moment{0, static_cast<long>(kMs)};
+    ::nanosleep(&moment, nullptr);
+  }
 }
 
 LaunchOutcome Launch::finish() {

@@ -33,6 +33,14 @@ void wake_self() {
   ::syscall(SYS_futex, &control->wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+// Without a command to send it to, it is for us.
+void take_early_signal() {
+  if (!g_child_gone.load()) return;
+  if (const int signal = g_early_signal.exchange(0); signal != 0 && signal != SIGUSR1 && signal != SIGUSR2) {
+    g_stop.store(true);
+  }
+}
+
 void on_signal(int signal, siginfo_t* info, void*) {
   const int saved_errno = errno;
   if (signal == g_snapshot_signal.load()) {
@@ -46,6 +54,7 @@ void on_signal(int signal, siginfo_t* info, void*) {
       if (!from_terminal && info->si_pid != child) ::kill(child, signal);
     } else {
       g_early_signal.store(signal);
+      take_early_signal();  // where the other thread has just looked
     }
   }
   wake_self();
@@ -84,7 +93,10 @@ void LaunchSignals::forward_to(pid_t child) {
   if (const int signal = g_early_signal.exchange(0); signal != 0) ::kill(child, signal);
 }
 
-void LaunchSignals::child_is_gone() { g_child_gone = true; }
+void LaunchSignals::child_is_gone() {
+  g_child_gone = true;
+  take_early_signal();
+}
 std::uint32_t LaunchSignals::snapshots_asked() const { return g_snapshots; }
 bool LaunchSignals::stop_requested() const { return g_stop; }
 

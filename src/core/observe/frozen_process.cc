@@ -20,9 +20,21 @@ namespace {
 
 constexpr int kMostRounds = 100;  // of looking for threads that others made meanwhile
 
-// 300 ms: a thread that only waits for a processor has stopped by then.
 constexpr long kPauseNs = 30'000;
-constexpr int kMostPauses = 10'000;
+// Where nothing stops a thread, it waits in the kernel (inside vfork, say) and not for a processor.
+constexpr std::uint64_t kUsualWaitNs = 300'000'000;
+constexpr std::uint64_t kLongestWaitNs = 10'000'000'000;
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void pause() {
+  const timespec moment{0, kPauseNs};
+  ::nanosleep(&moment, nullptr);
+}
 
 // Threads of processes that were let go before these had stopped. One tracer, one thread: no lock.
 std::vector<pid_t> late_stops;
@@ -38,13 +50,19 @@ std::vector<pid_t> thread_ids(pid_t pid) {
   return ids;
 }
 
-// A zombie: a leader whose other threads live on, or a process that nobody has waited for yet. No tracer can have it.
-bool has_ended(pid_t pid, pid_t tid) {
+// As /proc/PID/stat has it; 'X' for one that is gone.
+char state_of(pid_t pid, pid_t tid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/stat");
   std::string line;
-  if (!std::getline(file, line)) return true;
+  if (!std::getline(file, line)) return 'X';
   const std::size_t state = line.rfind(") ");  // a thread's name may hold anything
-  return state != std::string::npos && state + 2 < line.size() && (line[state + 2] == 'Z' || line[state + 2] == 'X');
+  return state != std::string::npos && state + 2 < line.size() ? line[state + 2] : ' ';
+}
+
+// A zombie: a leader whose other threads live on, or a process that nobody has waited for yet. No tracer can have it.
+bool has_ended(pid_t pid, pid_t tid) {
+  const char state = state_of(pid, tid);
+  return state == 'Z' || state == 'X';
 }
 
 Error refused(pid_t pid, int error) {
@@ -71,7 +89,7 @@ FrozenProcess::~FrozenProcess() {
   }
 }
 
-void FrozenProcess::release_late_stops() {
+bool FrozenProcess::release_late_stops() {
   std::erase_if(late_stops, [](pid_t tid) {
     siginfo_t info{};
     const int result = ::waitid(P_PID, static_cast<id_t>(tid), &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL);
@@ -82,17 +100,23 @@ void FrozenProcess::release_late_stops() {
     ::ptrace(PTRACE_DETACH, tid, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);
     return true;
   });
+  return late_stops.empty();
 }
 
 FrozenProcess::Wait FrozenProcess::wait_for_stop(Held& held) const {
-  for (int pause = 0; pause < kMostPauses; ++pause) {
+  const std::uint64_t begin_ns = now_ns();
+  while (true) {
     // What ends instead must stay to be waited for by whoever looks after the process.
     siginfo_t info{};
     const int options = WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL;
     if (::waitid(P_PID, static_cast<id_t>(held.tid), &info, options) != 0) return Wait::Gone;
     if (info.si_pid == 0) {
-      const timespec moment{0, kPauseNs};
-      ::nanosleep(&moment, nullptr);
+      const std::uint64_t waited_ns = now_ns() - begin_ns;
+      if (waited_ns > kLongestWaitNs || (waited_ns > kUsualWaitNs && state_of(pid_, held.tid) != 'R')) {
+        held.late = true;
+        return Wait::Late;
+      }
+      pause();
       continue;
     }
     int status = 0;
@@ -105,8 +129,6 @@ FrozenProcess::Wait FrozenProcess::wait_for_stop(Held& held) const {
     if (status >> 16 == 0) held.signal = WSTOPSIG(status);
     return Wait::Stopped;
   }
-  held.late = true;
-  return Wait::Late;
 }
 
 Status FrozenProcess::stop_new_threads(bool& found) {
@@ -145,15 +167,27 @@ Result<FrozenProcess> FrozenProcess::freeze(pid_t pid) {
   return process;
 }
 
+// A signal that comes to a thread stops it once more, and so does a stop that was asked for when a signal had stopped
+// it already.
+void FrozenProcess::pass_on_stop(const Held& held) const {
+  siginfo_t info{};
+  const int options = WSTOPPED | WNOWAIT | WNOHANG | __WALL;
+  if (::waitid(P_PID, static_cast<id_t>(held.tid), &info, options) != 0 || info.si_pid == 0) return;
+  int status = 0;
+  ::waitpid(held.tid, &status, WNOHANG | __WALL);
+  ::ptrace(PTRACE_CONT, held.tid, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);
+}
+
 bool FrozenProcess::let_run(pid_t tid, const std::function<bool()>& is_far_enough, std::uint64_t most_ns) {
   const auto held = std::find_if(tids_.begin(), tids_.end(), [&](const Held& one) { return one.tid == tid; });
   if (held == tids_.end()) return false;
   if (!held->late) {
     if (::ptrace(PTRACE_CONT, tid, nullptr, std::exchange(held->signal, 0)) != 0) return false;
   }
-  const timespec pause{0, kPauseNs};
-  for (std::uint64_t waited_ns = 0; waited_ns < most_ns && !is_far_enough(); waited_ns += kPauseNs) {
-    ::nanosleep(&pause, nullptr);
+  const std::uint64_t begin_ns = now_ns();
+  while (!is_far_enough() && now_ns() - begin_ns < most_ns) {
+    pause();
+    if (!held->late) pass_on_stop(*held);
   }
   if (!held->late) ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
   held->late = false;

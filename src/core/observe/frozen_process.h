@@ -23,8 +23,8 @@ class FrozenProcess {
   ~FrozenProcess();  // lets all go on
 
   // Lets threads go on that stopped only after their process was let go: one inside vfork stops when its child is done.
-  // To be called now and then by the same thread.
-  static void release_late_stops();
+  // To be called now and then by the same thread, until it says that none is left.
+  static bool release_late_stops();
 
   // Lets one thread (the kernel's number) run on until `is_far_enough` says so, at most so long, and stops it again: on
   // a busy machine it gets a processor only after milliseconds. False: it is gone.
@@ -44,6 +44,7 @@ class FrozenProcess {
   explicit FrozenProcess(pid_t pid) : pid_(pid) {}
   Status stop_new_threads(bool& found);
   Wait wait_for_stop(Held& held) const;
+  void pass_on_stop(const Held& held) const;
 
   pid_t pid_;
   std::vector<Held> tids_;

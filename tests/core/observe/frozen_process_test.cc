@@ -112,6 +112,43 @@ TEST_F(FrozenProcessTest, SignalsThatCameMeanwhileAreDelivered) {
   }
 }
 
+// The signal stops it first, and the stop that was asked for comes when it is let run: no turn may be lost to that.
+TEST_F(FrozenProcessTest, AThreadThatASignalHadStoppedRunsOn) {
+  start(1);
+  for (std::uint32_t round = 1; round <= 20; ++round) {
+    ::kill(child, SIGUSR1);
+    Result<FrozenProcess> process = FrozenProcess::freeze(child);
+    ASSERT_TRUE(process);
+    const std::uint64_t before = g_shared->counters[0];
+    const auto moved = [&] { return g_shared->counters[0] != before; };
+    EXPECT_TRUE(process->let_run(child, moved, 10'000'000'000));
+    ASSERT_TRUE(moved());
+  }
+}
+
+// Nothing stops a thread that waits for its vfork child. It comes back stopped, and nobody holds it any more.
+TEST_F(FrozenProcessTest, AThreadThatStopsLateIsReleasedLater) {
+  child = ::fork();
+  if (child == 0) {
+    if (::vfork() == 0) {
+      g_shared->running = 1;
+      while (g_shared->signals == 0) {
+      }
+      ::_exit(0);
+    }
+    while (true) ++g_shared->counters[0];
+  }
+  while (g_shared->running == 0) ::usleep(100);
+  {
+    const Result<FrozenProcess> process = FrozenProcess::freeze(child);
+    ASSERT_TRUE(process) << process.error().message;
+  }
+  EXPECT_FALSE(FrozenProcess::release_late_stops());
+  g_shared->signals = 1;
+  while (!FrozenProcess::release_late_stops()) ::usleep(1000);
+  while (g_shared->counters[0] == 0) ::usleep(100);  // hangs where it doesn't go on
+}
+
 TEST_F(FrozenProcessTest, EndsOfTheProcessStayForWhoWaits) {
   start(1);
   ::kill(child, SIGKILL);
