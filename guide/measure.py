@@ -33,7 +33,9 @@ LENS = {
     "08-arena": "headers",
     "09-unwritten": "unwritten",
     "10-recreated": "recreated",
+    "11-hoards": "hoards",
     "12-leaks": "leaks",
+    "13-churn": "churn",
     "14-headroom": "headroom",
     "15-value-tree": "twins",
 }
@@ -41,6 +43,7 @@ LENS = {
 OPTIONS = {
     "09-unwritten": ("--content",),
     "10-recreated": ("--content",),
+    "11-hoards": ("--snapshots",),
     "12-leaks": ("--snapshots",),
     "14-headroom": ("--content",),
     "15-value-tree": ("--content",),

@@ -85,11 +85,25 @@ PAIRS = (
         options=("--content",),
     ),
     Pair(
+        "11-hoards",
+        "hoards",
+        "unpack",
+        falls=(("peak", "gross_bytes", 0.15), ("end", "gross_bytes", 0.15)),
+        options=("--snapshots",),
+        rss=0.5,
+    ),
+    Pair(
         "12-leaks",
         "leaks",
         "parse",
         falls=(("end", "gross_bytes", 0.2), ("end", "tare_bytes", 0.2)),
         options=("--snapshots",),
+    ),
+    Pair(
+        "13-churn",
+        "churn",
+        "edit_distance",
+        falls=(("total", "blocks", 0.01), ("total", "requested_bytes", 0.01)),
     ),
     Pair(
         "14-headroom",

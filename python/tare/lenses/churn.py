@@ -77,5 +77,5 @@ LENS = Lens(
     order="calls, byte_ns",
     unit="calls",
     advise=_advise,
-    guide="03-eager-buffers",
+    guide="13-churn",
 )

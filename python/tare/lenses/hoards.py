@@ -115,4 +115,5 @@ LENS = Lens(
     unit="kept",
     advise=_advise,
     needs="moments",
+    guide="11-hoards",
 )
