@@ -60,13 +60,17 @@ class CoreSource:
         model: str = "",
         grain: Grain = "stack",
         suppressions: Sequence[str] = (),
+        recording: _core.Recording | None = None,
     ) -> None:
+        """`recording`: opened already, or one that still goes on (_core.of_tables)."""
         self.path = path
         self.depth = depth
         self._model = model
         self._grain = grain
-        with Progress(f"tare: reading {path}") as progress:
-            self._recording = _core.open(path, at_ns, _progress(progress))
+        if recording is None:
+            with Progress(f"tare: reading {path}") as progress:
+                recording = _core.open(path, at_ns, _progress(progress))
+        self._recording = recording
         self.warnings: Sequence[str] = self._recording.warnings
         self._sites_ready = False
         self._walked: dict[str, dict[str, _core.Table]] = {}

@@ -32,9 +32,45 @@ class Recorded(NamedTuple):
 
 def find(pid: int) -> Recorded:
     """CannotRecord where there is no such process, it can't be looked into, or the recorder isn't in it."""
+    paths = _mapped_files(pid)
+    if not any("/libtare-record.so" in path for path in paths):
+        raise TareError(
+            CANNOT_RECORD,
+            f"process {pid} has no recorder in it: start it with `tare run` (--start-paused to begin asleep)",
+        )
+    return Recorded(pid, _directory(paths))
+
+
+def find_launched(pid: int) -> tuple[Recorded, str]:
+    """A recorded process, or a launcher; and whose figures to ask for: of a launcher those of the process that did most."""
+    paths = _mapped_files(pid)
+    directory = _directory(paths)
+    if directory and not any("/libtare-record.so" in path for path in paths):
+        return Recorded(pid, directory), "largest"
+    return find(pid), str(pid)
+
+
+def is_over(pid: int) -> bool:
+    """Gone, or only waited for."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="surrogateescape") as file:
+            return file.read().rpartition(") ")[2][:1] in ("Z", "X")
+    except OSError:
+        return True
+
+
+def _directory(paths: set[str]) -> str:
+    for path in paths:
+        folder, name = os.path.split(path)
+        if name == _CONTROL and "/tare-" in folder:
+            return folder
+    return ""
+
+
+def _mapped_files(pid: int) -> set[str]:
     try:
         with open(f"/proc/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
-            paths = {line.rstrip("\n").split(maxsplit=5)[5] for line in file if line.count(" ") >= 5 and "/" in line}
+            return {line.rstrip("\n").split(maxsplit=5)[5] for line in file if line.count(" ") >= 5 and "/" in line}
     except FileNotFoundError:
         raise TareError(CANNOT_RECORD, f"there is no process {pid}") from None
     except ProcessLookupError:
@@ -42,16 +78,6 @@ def find(pid: int) -> Recorded:
     except PermissionError:
         owner = _owner(pid)
         raise TareError(CANNOT_RECORD, f"process {pid} is {owner}'s: be that user, or root, to reach it") from None
-    if not any("/libtare-record.so" in path for path in paths):
-        raise TareError(
-            CANNOT_RECORD,
-            f"process {pid} has no recorder in it: start it with `tare run` (--start-paused to begin asleep)",
-        )
-    for path in paths:
-        folder, name = os.path.split(path)
-        if name == _CONTROL and "/tare-" in folder:
-            return Recorded(pid, folder)
-    return Recorded(pid, "")
 
 
 def _owner(pid: int) -> str:

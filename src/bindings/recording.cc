@@ -42,6 +42,22 @@ Recording open(const std::string& path, std::optional<std::uint64_t> at_ns, cons
   return value_or_raise(std::move(opened));
 }
 
+Recording of_tables(const std::string& path) {
+  auto made = [&] {
+    nb::gil_scoped_release released;
+    return Recording::of_tables(path);
+  }();
+  return value_or_raise(std::move(made));
+}
+
+void renew(Recording& recording, const std::string& path) {
+  const Status status = [&] {
+    nb::gil_scoped_release released;
+    return recording.renew(path);
+  }();
+  if (!status) raise(status.error());
+}
+
 PyTable table(const Recording& recording, const std::string& name) {
   auto found = recording.table(name);
   if (!found) raise({ErrorKind::Internal, "the core makes no table " + name});
@@ -231,6 +247,7 @@ std::vector<std::uint32_t> leaking_stacks(const Recording& recording) {
 void bind_recording(nb::module_& module) {
   nb::class_<Recording>(module, "Recording")
       .def_prop_ro("warnings", [](const Recording& recording) { return recording.warnings(); })
+      .def("renew", renew, nb::arg("path"))
       .def("table", table, nb::arg("name"))
       .def("line_table", line_table, nb::arg("name"))
       .def("banded_table", banded_table, nb::arg("name"))
@@ -276,6 +293,7 @@ void bind_recording(nb::module_& module) {
           nb::arg("by_line"), nb::arg("progress"))
       .def("list_blocks", list_blocks, nb::arg("sink"), nb::arg("progress"));
   module.def("open", open, nb::arg("path"), nb::arg("at_ns").none(), nb::arg("progress"));
+  module.def("of_tables", of_tables, nb::arg("path"));
   module.def("size_models", size_models);
   module.def("write_call_script", write_call_script, nb::arg("trace"), nb::arg("script"), nb::arg("progress"));
   module.def("slot_bytes", slot_bytes, nb::arg("model"), nb::arg("requested_bytes"));

@@ -48,11 +48,13 @@ inline constexpr char kEnvStartPaused[] = "TARE_START_PAUSED";  // "1": nothing 
 //   PID.NS.unrecorded  a symbolic link to "PROGRAM\nREASON": a process that isn't recorded; the launcher takes it away
 //   PID.NS.request     a symbolic link to "VERB PID NAME": what a user asks of the launcher (request_desk.h)
 //   PID.NS.answer      a symbolic link to "ok TEXT" or "no TEXT": the launcher's answer, for the asker to take away
+//   PID.tables         what an answer to that asker names, where it doesn't fit a link; for the asker to take away, too
 inline constexpr char kControlName[] = "control";
 inline constexpr char kSpoolSuffix[] = ".spool";
 inline constexpr char kNoticeSuffix[] = ".unrecorded";
 inline constexpr char kRequestSuffix[] = ".request";
 inline constexpr char kAnswerSuffix[] = ".answer";
+inline constexpr char kBytesSuffix[] = ".tables";
 
 // Shared by the launcher and every recorded process. The launcher holds a POSIX write lock (fcntl F_SETLK) on the whole
 // file while it lives; F_GETLK that finds none means it died, even if it is a zombie.

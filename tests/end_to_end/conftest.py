@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))  # for what several tests share
 REPO = HERE.parent.parent
 sys.path.insert(0, str(HERE))  # for what several tests make: random_types
 

@@ -9,6 +9,7 @@ VERBS = {
     "pause": "stop recording a running program's new blocks",
     "resume": "record them again, or wake a recorder that sleeps",
     "snapshot": "look into a running program's live blocks now",
+    "top": "a running program's heap as it changes: rates, sites, findings so far",
     "report": "explain a recording: balance, findings, records by site",
     "tree": "the heap by the paths that the program reported, and what it didn't",
     "counts": "which sizes are asked for, how often, and what the allocator makes of them",

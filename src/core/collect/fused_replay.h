@@ -22,6 +22,7 @@ class FusedReplay {
 
   OnlineMerge& merge() { return merge_; }
   const Replay& replay() const { return replay_; }
+  Tables tables_so_far(std::span<const trace::ClockPair> clock_pairs) { return replay_.tables_so_far(clock_pairs); }
 
   // After the last event, when the trace at `path` is finished: puts the tables into its cache.
   Status store(const std::string& path, std::span<const trace::ClockPair> clock_pairs);

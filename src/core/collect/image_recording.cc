@@ -280,6 +280,14 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
   return counts;
 }
 
+std::optional<Tables> ImageRecording::tables_so_far() {
+  drain(DrainDepth::Everything);
+  if (!replay_ || record_.info.fork || !replay_->merge().sound()) return std::nullopt;
+  std::vector<ClockPair> pairs = clock_pairs_;
+  pairs.push_back({stamp_now(), monotonic_ns()});
+  return replay_->tables_so_far(pairs);
+}
+
 void ImageRecording::rest_descriptors(int from) {
   if (spool_ && spool_->file().holds_descriptor_from(from)) spool_->file().rest();
   if (writer_ && writer_->holds_descriptor_from(from)) writer_->rest();

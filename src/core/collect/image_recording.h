@@ -69,6 +69,10 @@ class ImageRecording {
   // The program's recorder was paused, or woken again: kept in its spool, and in the trace when that ends.
   void falls_asleep();
   void wakes_up();
+  // All that is recorded up to now, as the tables of a finished recording. Nothing where no figures are kept on the
+  // way (Summarize::No, forked children, threads whose events came too far apart): then what has been recorded is in
+  // the trace, for who replays it.
+  std::optional<Tables> tables_so_far();
   // The process goes on unrecorded, and its recorder doesn't touch the spool any more: to be called while it stands
   // still, before finish().
   Status run_out_of_hooks(FrozenProcess& process);

@@ -132,6 +132,14 @@ Status Launch::join(const AttachOptions& options) {
 
 ImageRecording* Launch::image_of(pid_t pid) {
   find_images();
+  if (pid == 0) {
+    ImageRecording* largest = nullptr;
+    for (const auto& [number, process] : processes_) {
+      const bool larger = largest == nullptr || (process.image != nullptr && process.image->calls() > largest->calls());
+      if (larger) largest = process.image;
+    }
+    return largest;
+  }
   const auto found = processes_.find(pid);
   return found == processes_.end() ? nullptr : found->second.image;
 }

@@ -1,14 +1,17 @@
 // Reading requests, carrying them out, leaving answers: see request_desk.h.
 #include "core/collect/request_desk.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <filesystem>
+#include <optional>
 
 #include "core/collect/process_recorder.h"
 #include "core/observe/frozen_process.h"
 #include "core/observe/memory_map.h"
+#include "core/replay/table_codec.h"
 
 namespace tare::core {
 
@@ -19,6 +22,12 @@ namespace {
 
 constexpr std::size_t kMostNameBytes = 200;
 
+std::uint64_t cpu_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 std::string next_word(std::string& text) {
   const std::size_t end = text.find(' ');
   std::string word = text.substr(0, end);
@@ -27,6 +36,8 @@ std::string next_word(std::string& text) {
 }
 
 std::string named(pid_t pid) { return "process " + std::to_string(pid); }
+
+std::string in_words(const Result<std::string>& done) { return done ? "ok " + *done : "no " + done.error().message; }
 
 // Processes that have the file mapped: recorders that sleep have told nobody of themselves.
 std::vector<pid_t> processes_with(const std::string& path) {
@@ -49,17 +60,20 @@ std::vector<pid_t> processes_with(const std::string& path) {
 
 void RequestDesk::serve() {
   if (directory_.control().requested.exchange(0, std::memory_order_acq_rel) == 0) return;
-  for (const auto& [name, text] : directory_.take_requests()) directory_.leave_answer(name, answer(text));
+  for (const auto& [name, text] : directory_.take_requests()) directory_.leave_answer(name, answer(name, text));
 }
 
-std::string RequestDesk::answer(const std::string& request) {
+std::string RequestDesk::answer(const std::string& name, const std::string& request) {
   std::string rest = request;
   const std::string verb = next_word(rest);
   const std::string whom = next_word(rest);
   const bool sleep = verb == "pause";
-  if (!sleep && verb != "resume" && verb != "snapshot") return "no there is no request '" + verb + "'";
+  if (!sleep && verb != "resume" && verb != "snapshot" && verb != "figures") {
+    return "no there is no request '" + verb + "'";
+  }
   const RecorderWish wish = sleep ? RecorderWish::Asleep : RecorderWish::Awake;
-  if (whom == "all" && verb != "snapshot") return "ok " + change_all(wish);
+  if (whom == "all" && (sleep || verb == "resume")) return "ok " + change_all(wish);
+  if (whom == "largest" && verb == "figures") return in_words(figures(name, 0));
   pid_t pid = 0;
   if (std::from_chars(whom.data(), whom.data() + whom.size(), pid).ec != std::errc{} || pid <= 0) {
     return "no '" + whom + "' is no process";
@@ -68,8 +82,7 @@ std::string RequestDesk::answer(const std::string& request) {
     const Status taken = snapshot(pid, rest);
     return taken ? "ok looked into the blocks of " + named(pid) : "no " + taken.error().message;
   }
-  const Result<std::string> done = change(pid, wish);
-  return done ? "ok " + *done : "no " + done.error().message;
+  return in_words(verb == "figures" ? figures(name, pid) : change(pid, wish));
 }
 
 Status RequestDesk::snapshot(pid_t pid, const std::string& name) {
@@ -78,6 +91,20 @@ Status RequestDesk::snapshot(pid_t pid, const std::string& name) {
     return Error{ErrorKind::CannotRecord, named(pid) + " isn't recorded now: it has ended, or sleeps (tare resume)"};
   }
   return image->take_moment(trace::MomentKind::Request, name.substr(0, kMostNameBytes), facts_);
+}
+
+Result<std::string> RequestDesk::figures(const std::string& request, pid_t pid) {
+  ImageRecording* image = find_image_(pid);
+  if (image == nullptr) {
+    return Error{ErrorKind::CannotRecord, (pid == 0 ? "no process is" : named(pid) + " isn't") +
+                                              " recorded now: it has ended, or sleeps (tare resume)"};
+  }
+  const std::uint64_t begin_ns = cpu_ns();
+  const std::optional<Tables> tables = image->tables_so_far();
+  if (!tables) return "trace " + std::filesystem::absolute(image->trace_path()).string();
+  const Result<std::string> file = directory_.leave_bytes(request, encode_tables(*tables));
+  if (!file) return file.error();
+  return "tables " + *file + " " + std::to_string(cpu_ns() - begin_ns);
 }
 
 Result<std::string> RequestDesk::change(pid_t pid, RecorderWish wish) {

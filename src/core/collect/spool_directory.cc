@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -124,6 +125,7 @@ SpoolDirectory::~SpoolDirectory() {
     UnrecordedByReason late;
     take_notices(late);
     for (const auto& [request, text] : take_requests()) leave_answer(request, "no the recording is over");
+    forget_answers();
     ::unlink((path_ + "/" + trace::kControlName).c_str());
     ::rmdir(path_.c_str());  // not empty: a spool that couldn't be read is worth keeping
     const std::string above = path_.substr(0, path_.rfind('/'));
@@ -131,6 +133,22 @@ SpoolDirectory::~SpoolDirectory() {
   }
   if (control_ != nullptr) ::munmap(control_, sizeof(LauncherControl));
   if (control_fd_ >= 0) ::close(control_fd_);
+}
+
+// Answers that nobody will take away any more.
+void SpoolDirectory::forget_answers() const {
+  DIR* folder = ::opendir(path_.c_str());
+  if (folder == nullptr) return;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    pid_t asker = 0;
+    std::from_chars(name.data(), name.data() + name.size(), asker);
+    const bool is_gone = asker > 0 && ::kill(asker, 0) != 0 && errno == ESRCH;
+    if (name.ends_with(trace::kBytesSuffix) || (name.ends_with(trace::kAnswerSuffix) && is_gone)) {
+      ::unlinkat(::dirfd(folder), entry->d_name, 0);
+    }
+  }
+  ::closedir(folder);
 }
 
 // By rename and not by truncation: a forked child that hasn't made its own spool yet still reads its parent's.
@@ -178,6 +196,25 @@ std::vector<std::pair<std::string, std::string>> SpoolDirectory::take_requests()
   ::closedir(folder);
   std::sort(requests.begin(), requests.end());
   return requests;
+}
+
+Result<std::string> SpoolDirectory::leave_bytes(const std::string& request, std::span<const std::uint8_t> bytes) const {
+  const std::string name = request.substr(0, request.find('.')) + trace::kBytesSuffix;
+  const std::string path = path_ + "/" + name;
+  ::unlink(path.c_str());
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  bool whole = fd >= 0;
+  while (whole && !bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    whole = wrote > 0;
+    if (whole) bytes = bytes.subspan(static_cast<std::size_t>(wrote));
+  }
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (whole) return name;
+  ::unlink(path.c_str());
+  return Error{ErrorKind::Io, "cannot write " + path + ": " + std::strerror(error) + "; free some space there"};
 }
 
 void SpoolDirectory::leave_answer(const std::string& request, const std::string& text) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,9 @@ class SpoolDirectory {
   std::vector<std::string> spools() const;
   // Takes what users asked: names and texts, see request_desk.h.
   std::vector<std::pair<std::string, std::string>> take_requests() const;
+  // Leaves bytes that don't fit an answer: in a file of the folder, whose name is returned, for the asker to take away.
+  // What it left from an earlier request is replaced.
+  Result<std::string> leave_bytes(const std::string& request, std::span<const std::uint8_t> bytes) const;
   // The answer to the request of that name.
   void leave_answer(const std::string& request, const std::string& text) const;
   // Takes the notices that processes left, and adds them to `all`.
@@ -49,6 +53,8 @@ class SpoolDirectory {
 
  private:
   SpoolDirectory() = default;
+  void forget_answers() const;
+
   std::string path_;
   int control_fd_ = -1;  // holds the lock that says that the launcher lives
   trace::LauncherControl* control_ = nullptr;

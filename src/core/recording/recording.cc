@@ -1,6 +1,13 @@
 // Cache first; otherwise open, replay, and leave the tables for the next reader.
 #include "core/recording/recording.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
 #include "core/recording/fold.h"
 #include "core/recording/inherited.h"
 #include "core/recording/pointer_words.h"
@@ -15,7 +22,9 @@
 #include "core/replay/program_reports.h"
 #include "core/replay/replay.h"
 #include "core/replay/table_cache.h"
+#include "core/replay/table_codec.h"
 #include "core/replay/twins.h"
+#include "trace/file_bytes.h"
 #include "trace/finish_leftover.h"
 
 namespace tare::core {
@@ -64,6 +73,23 @@ Result<Tables> stored_or_replayed(const std::string& path, const RecordingOption
   return fresh;
 }
 
+// Its file goes: it was left for us.
+Result<std::vector<std::uint8_t>> taken_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  struct stat facts{};
+  std::vector<std::uint8_t> bytes;
+  bool whole = fd >= 0 && ::fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode);
+  if (whole) {
+    bytes.resize(static_cast<std::size_t>(facts.st_size));
+    whole = trace::read_at(fd, bytes.data(), bytes.size(), 0) == static_cast<std::int64_t>(bytes.size());
+  }
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (!whole) return Error{ErrorKind::Io, "cannot read " + path + ": " + std::strerror(error)};
+  ::unlink(path.c_str());
+  return bytes;
+}
+
 }  // namespace
 
 struct Recording::State {
@@ -96,6 +122,25 @@ Result<Recording> Recording::open(const std::string& path, const RecordingOption
   state->dictionary = dictionary_of(*tables);
   state->replayed = std::move(tables);
   return Recording(std::move(state));
+}
+
+Result<Recording> Recording::of_tables(const std::string& path) {
+  Recording recording(std::make_unique<State>());
+  if (Status status = recording.renew(path); !status) return status.error();
+  return recording;
+}
+
+Status Recording::renew(const std::string& path) {
+  Result<std::vector<std::uint8_t>> bytes = taken_file(path);
+  if (!bytes) return bytes.error();
+  std::optional<Tables> tables = decode_tables(*bytes);
+  if (!tables || tables->find("process") == nullptr || tables->find("stacks") == nullptr) {
+    return Error{ErrorKind::Corrupt, path + " holds no tables of a recording; is the launcher of another version?"};
+  }
+  state_->dictionary = dictionary_of(*tables);
+  state_->replayed = std::make_shared<const Tables>(*std::move(tables));
+  state_->sites = state_->lines = state_->bands = nullptr;
+  return ok();
 }
 
 std::shared_ptr<const Table> Recording::table(std::string_view name) const {

@@ -31,6 +31,12 @@ class Recording {
   // Damage leaves what lies before it, and a warning; an error means that nothing can be shown.
   static Result<Recording> open(const std::string& path, const RecordingOptions& options = {});
 
+  // Of a recording that still goes on, from tables that its launcher left in a file (request_desk.h), which is deleted.
+  // Nothing that needs another walk over the trace can be asked of it. Corrupt, Io.
+  static Result<Recording> of_tables(const std::string& path);
+  // The same recording some time later: names that were looked up stay known.
+  Status renew(const std::string& path);
+
   Recording(Recording&&) noexcept;
   Recording& operator=(Recording&&) noexcept;
   ~Recording();

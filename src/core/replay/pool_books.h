@@ -55,7 +55,6 @@ class PoolBooks {
 
   void mark_at();  // what is live now is what was live at the time asked for
   void finish(const Now& end);
-
   // Blocks of which a part is counted elsewhere, and the sums of these parts.
   struct Taken {
     std::uint64_t blocks = 0;
@@ -78,6 +77,17 @@ class PoolBooks {
   using ByShape = std::unordered_map<std::uint32_t, Sums>;
   const ByShape& recorded() const { return recorded_; }
   const ByShape& inherited() const { return inherited_; }
+
+  // What finish() changes, for who reads the books on the way: kept before it, put back after.
+  struct Kept {
+    ByShape recorded;
+    ByShape inherited;
+  };
+  Kept keep() const { return {recorded_, inherited_}; }
+  void put_back(Kept kept) {
+    recorded_ = std::move(kept.recorded);
+    inherited_ = std::move(kept.inherited);
+  }
 
   // PoolLedger's view; see there.
   std::size_t pool_made(const trace::Event&) { return 0; }

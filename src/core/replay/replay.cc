@@ -67,6 +67,11 @@ std::vector<LiveBlock> Replay::live_blocks() const {
 
 const Mappings& Replay::mappings() const { return state_->engine.mappings(); }
 
+Tables Replay::tables_so_far(std::span<const trace::ClockPair> clock_pairs) {
+  return state_->engine.read_on_the_way(
+      [&] { return make_tables(state_->engine, state_->dictionary, state_->info, clock_pairs); });
+}
+
 Tables Replay::finish(std::span<const trace::ClockPair> clock_pairs) {
   state_->engine.finish();
   return make_tables(state_->engine, state_->dictionary, state_->info, clock_pairs);

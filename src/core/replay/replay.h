@@ -55,6 +55,9 @@ class Replay : public trace::EventSink {
   std::vector<LiveBlock> live_blocks() const;
   const Mappings& mappings() const;
 
+  // Between two calls of consume(): all tables, as if the program had ended here. 0.4 us a shape.
+  Tables tables_so_far(std::span<const trace::ClockPair> clock_pairs);
+
   // Once, after the last event.
   Tables finish(std::span<const trace::ClockPair> clock_pairs);
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -32,6 +33,20 @@ class ReplayEngine {
   void inherit(const LiveSet& live);
   void consume(std::span<const trace::Event> events);
   void finish();  // once, before what follows is read
+  // The same on the way: `read` finds all results as they were had this been the last event.
+  template <typename Read>
+  auto read_on_the_way(const Read& read) {
+    std::optional<PoolBooks::Kept> pools;
+    if (pools_) pools = pools_->keep();
+    const std::tuple peak(peak_q_, bucket_max_q_, peak_stamp_, peak_births_);
+    finish();
+    auto result = read();
+    // Of instants with equal gross the last before a fall is the peak: it's looked for again. What else finish() did,
+    // it does as often as one likes.
+    std::tie(peak_q_, bucket_max_q_, peak_stamp_, peak_births_) = peak;
+    if (pools) pools_->put_back(*std::move(pools));
+    return result;
+  }
   std::uint64_t memory_bytes() const;
   std::uint64_t live_gross_bytes() const { return gross_q_ >> kFractionBits; }
   std::vector<LiveBlock> live_blocks() const;  // in no order

@@ -1,8 +1,11 @@
 // Builds small recordings by hand: shapes, stacks and ordered events, without a program.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -76,6 +79,22 @@ class MadeUpTrace {
     return replay.finish(pairs);
   }
 
+  // As replay(), with a look at the tables after every `gap` events; `judge` gets what was seen, and what a replay
+  // makes that ends there.
+  template <typename Judge>
+  Tables replay_with_looks(std::size_t gap, const Judge& judge) const {
+    const std::vector<trace::ClockPair> pairs = clock();
+    Replay replay(dictionary, info, {});
+    const std::span<const trace::Event> all = events;
+    for (std::size_t at = 0; at < all.size(); at += gap) {
+      replay.consume(all.subspan(at, std::min(gap, all.size() - at)));
+      Replay shorter(dictionary, info, {});
+      shorter.consume(all.first(std::min(at + gap, all.size())));
+      judge(replay.tables_so_far(pairs), shorter.finish(pairs));
+    }
+    return replay.finish(pairs);
+  }
+
   trace::Dictionary dictionary;
   trace::ProcessInfo info;
   std::vector<trace::Event> events;
@@ -90,6 +109,19 @@ class MadeUpTrace {
 
 inline std::int64_t process_value(const Tables& tables, const char* column) {
   return tables["process"][column].ints.at(0);
+}
+
+// Where two makings of tables differ, for a test to say; empty: nowhere.
+inline std::string difference(const Tables& a, const Tables& b) {
+  std::string found;
+  for (const Table& table : a.tables) {
+    const Table* other = b.find(table.name);
+    if (other == nullptr || other->columns.size() != table.columns.size()) return table.name;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      if (!(table.columns[i] == other->columns[i])) found += table.name + "." + table.columns[i].name + " ";
+    }
+  }
+  return found;
 }
 
 // Row of `table` whose column has that value; fails the test's array access if there is none.

@@ -247,6 +247,9 @@ TEST(PoolBooks, RandomPoolsAddUpToWhatLiesInMemory) {
       ASSERT_EQ(row_sums(tables, std::string(moment) + "_blocks"), figures(tables, moment)) << "seed " << seed;
     }
     ASSERT_GE(figures(tables, "total").gross, figures(tables, "peak").gross) << "seed " << seed;
+    const Tables looked_at = trace.replay_with_looks(
+        70, [&](const Tables& seen, const Tables& made) { ASSERT_EQ(difference(seen, made), "") << "seed " << seed; });
+    ASSERT_EQ(difference(looked_at, tables), "") << "seed " << seed;
   }
 }
 

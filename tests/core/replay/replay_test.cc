@@ -372,6 +372,9 @@ TEST_P(RandomStreams, PeakEndAndTotalsAreThoseOfTheNaiveCount) {
   EXPECT_EQ(timeline_allocs, process_value(tables, "total_blocks"));
   EXPECT_EQ(timeline["gross_bytes"].ints.back(), process_value(tables, "end_gross_bytes"));
   EXPECT_EQ(timeline["blocks"].ints.back(), process_value(tables, "end_blocks"));
+  const Tables looked_at = made.replay_with_looks(
+      331, [](const Tables& seen, const Tables& shorter) { EXPECT_EQ(difference(seen, shorter), ""); });
+  EXPECT_EQ(difference(looked_at, tables), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomStreams, testing::Range(0u, 20u));

@@ -1,0 +1,1 @@
+"""Screens that stay: what needs textual (`pip install 'heaptare[top]'`). Nothing else imports it."""

@@ -1,0 +1,134 @@
+"""The screen of `tare top`, driven by textual's own harness."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+
+import pytest
+from handmade import Handmade
+from tare.errors import CANNOT_RECORD, TareError
+from tare.live_looks import Judge, Look
+
+pytest.importorskip("textual")
+
+from tare.tui.top import Top
+from textual.pilot import Pilot
+from textual.widgets import DataTable, Static
+
+
+class Eye:
+    """Sees a program whose cache grows by 100 blocks a look, until it has been told to end."""
+
+    pid = 4711
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self.over = False
+        self.failure = "the launcher didn't answer"
+        self._judge = Judge()
+        self.seen = threading.Event()
+
+    def look(self) -> Look:
+        self.seen.set()
+        if self.over or self.taken < 0:
+            raise TareError(CANNOT_RECORD, self.failure)
+        self.taken += 1
+        made = Handmade(depth=1, duration_ns=self.taken * 1_000_000_000)
+        cached = 100 * self.taken
+        made.blocks(made.stack("fill_cache@cache.c:7", "main"), 1000, 1000, total=cached, peak=cached, end=cached)
+        calls = 5000 * self.taken
+        made.blocks(made.stack("parse@parse.c:9", "main"), 20, 24, total=calls, freed_within_16=calls, freed_later=0)
+        return self._judge.look(made)
+
+    def is_over(self) -> bool:
+        return self.over
+
+
+def drive(eye: Eye, script: Callable[[Top, Pilot[None]], Awaitable[None]], interval_s: float = 0.01) -> Top:
+    app = Top(eye, interval_s, "live")
+
+    async def play() -> None:
+        async with app.run_test(size=(110, 30)) as pilot:
+            await script(app, pilot)
+
+    asyncio.run(play())
+    return app
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if condition():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError("it didn't come to that")
+
+
+def column(app: Top, table: str, number: int) -> list[str]:
+    rows = app.query_one(table, DataTable)
+    return [str(rows.get_row_at(row)[number]) for row in range(rows.row_count)]
+
+
+def head(app: Top) -> str:
+    return str(app.query_one("#head", Static).content)
+
+
+def test_figures_sites_and_findings_are_shown_and_go_on() -> None:
+    eye = Eye()
+
+    async def script(app: Top, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: bool(column(app, "#sites", 5)))
+        assert "app (pid 4711)" in head(app)
+        assert column(app, "#sites", 5)[0] == "fill_cache (cache.c:7)"
+        assert "churn" in column(app, "#found", 0)
+        before = column(app, "#sites", 0)[0]
+        await until(pilot, lambda: column(app, "#sites", 0)[0] != before)
+        await pilot.press("q")
+
+    app = drive(eye, script)
+    assert app.failure is None
+    assert eye.taken >= 2
+
+
+def test_keys_choose_the_order_and_hold_the_figures() -> None:
+    async def script(app: Top, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: bool(column(app, "#sites", 5)))
+        await pilot.press("r")
+        assert column(app, "#sites", 5)[0] == "parse (parse.c:9)"
+        await pilot.press("space")
+        held, taken = head(app), eye.taken
+        await until(pilot, lambda: eye.taken > taken + 2)
+        assert head(app) == held
+        await pilot.press("space")
+        assert head(app) != held
+
+    eye = Eye()
+    drive(eye, script)
+
+
+def test_the_last_look_stays_when_the_program_ends() -> None:
+    eye = Eye()
+
+    async def script(app: Top, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: bool(column(app, "#sites", 5)))
+        eye.over = True
+        await until(pilot, lambda: "has ended" in head(app))
+        assert "allocations/s" in head(app)
+        assert column(app, "#sites", 5)
+        await pilot.press("q")
+
+    app = drive(eye, script)
+    assert (app.over, app.failure) == (True, None)
+
+
+def test_a_look_that_fails_ends_the_screen_with_its_reason() -> None:
+    eye = Eye()
+    eye.taken = -1
+
+    async def script(app: Top, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: app.failure is not None)
+
+    app = drive(eye, script)
+    assert app.failure is not None
+    assert app.failure.message == "the launcher didn't answer"
