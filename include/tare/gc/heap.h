@@ -164,8 +164,16 @@ class TARE_API HeapBase {
     walk_types([](void* context, const TypeUse& type) { (*static_cast<Each*>(context))(type); }, &each);
   }
 
-  // Under paths of types: "TYPE/cells", then "slop-of-pages" and "pooled". From a call-back of a ReporterRegistry.
+  // Under paths of types: "TYPE/cells", then "free-cells" and "pooled". From a call-back of a ReporterRegistry.
   void report(ReportSink& sink) const;
+
+  // The cage that the heap shares with all of its group: how much of it is used, and the longest run that is free. What
+  // is reserved and not used shows in no figure of the system's, and is what heaps run out of.
+  CageUse cage_use() const noexcept;
+  // Its books and tables as memory; beside, "used", "reserved", "largest-free" and, in percent, "occupancy" (used of
+  // reserved) and "fragmentation" (of what is free, how much isn't in the longest run). Once for each group:
+  //   registry.add("explicit/gc-cage", [&](ReportSink& sink) { heap.report_cage(sink); })
+  void report_cage(ReportSink& sink) const;
 
   HeapCore& core() const noexcept { return *core_; }  // for make() and its kin
 

@@ -22,6 +22,7 @@ VERBS = {
     "sql": "ask a recording's tables yourself",
     "schema": "the tables and columns there are to ask",
     "variant": "show, search and convert GVariant values, D-Bus messages and dconf databases",
+    "gc-graph": "a snapshot of a collected heap: what keeps how much alive, and who keeps that",
     "gc-check": "what C++ sources do with collected objects that the collector can't see",
     "completion": "a completion script for bash, zsh or fish",
 }

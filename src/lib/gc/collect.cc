@@ -63,6 +63,7 @@ void HeapImpl::end_marking(Marker& marker, StackState stack) noexcept {
   learn(live_bytes_before);
   allocated_bytes_ = next_step_bytes_ = 0;
   set_limit();
+  if (pool_.has_objects()) tell_dead();
   pool_limit_bytes_ = ended != nullptr ? SIZE_MAX : limit_bytes_;  // after steps, pages are given back by steps
   sweep();
   while (pooled_bytes_ > pool_limit_bytes_) release_pooled();

@@ -30,6 +30,7 @@ void HeapImpl::free_object(std::uintptr_t object) noexcept {
     is_busy_ = false;
   }
   if (type.has_prefinalizer) forget_prefinalizer(object);
+  pool_.died(reinterpret_cast<const void*>(object));
   header.bits = 0;
   if (page->kind == Page::Kind::Large) {
     std::uint32_t* link = &large_.first;

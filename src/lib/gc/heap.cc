@@ -33,6 +33,7 @@ void HeapImpl::destroy(HeapCore* core) noexcept {
   heap->abort_marking();
   heap->finish_sweeping();
   heap->retire_stretches();
+  if (heap->pool_.has_objects()) heap->tell_dead();
   heap->drop_roots();
   heap->run_prefinalizers(true);
   heap->is_busy_ = true;

@@ -48,7 +48,9 @@ void* HeapImpl::with_all_means(std::size_t bytes, Attempt&& attempt) noexcept {
 void* HeapImpl::allocate_slowly(std::size_t size_class, Finalization finalization) noexcept {
   return with_all_means(cell::bytes_of(size_class), [&](CageError& error) -> void* {
     if (!next_stretch(size_class, finalization) && !add_page(size_class, finalization, error)) return nullptr;
-    return HeapCore::allocate(size_class, finalization);
+    void* object = HeapCore::allocate(size_class, finalization);
+    pool_.made(object, cell::bytes_of(size_class) - sizeof(CellHeader));
+    return object;
   });
 }
 
@@ -86,6 +88,9 @@ CageResult<std::uint32_t> HeapImpl::take_pages(std::size_t bytes, Page::Kind kin
     if (!unit) return unit.error();
   }
   Page& page = space_.page(unit.value());
+  const auto* begin = reinterpret_cast<const void*>(space_.address_of(unit.value()));
+  if (!is_pooled) pool_.grow(begin, page.run_bytes);
+  pool_.use_page(begin, page.run_bytes);
   page_bytes_ += page.run_bytes;
   page.needs_sweep = false;
   page.cursor = page.hole_begin = page.hole_end = page.live_cells = 0;
@@ -138,6 +143,7 @@ void* HeapImpl::allocate_large(std::size_t cell_bytes, Finalization finalization
     allocated_bytes_ += page.run_bytes;
     const std::uintptr_t object = space_.address_of(unit.value()) + cell::kFirstObject;
     header_of(reinterpret_cast<void*>(object)).bits = 0;
+    pool_.made(reinterpret_cast<void*>(object), cell_bytes - sizeof(CellHeader));
     if (is_marking()) space_.mark(object);
     return reinterpret_cast<void*>(object);
   });
@@ -146,6 +152,8 @@ void* HeapImpl::allocate_large(std::size_t cell_bytes, Finalization finalization
 // An empty page goes into the pool, or back to the cage.
 void HeapImpl::drop_page(std::uint32_t unit) noexcept {
   Page& page = space_.page(unit);
+  const auto* begin = reinterpret_cast<const void*>(space_.address_of(unit));
+  pool_.leave_page(begin);
   page_bytes_ -= page.run_bytes;
   if (page.kind == Page::Kind::Cells && page.units == 1 && pooled_bytes_ + page.run_bytes <= pool_limit_bytes_) {
     pooled_bytes_ += page.run_bytes;
@@ -153,6 +161,7 @@ void HeapImpl::drop_page(std::uint32_t unit) noexcept {
     page.next = pooled_;
     pooled_ = unit;
   } else {
+    pool_.shrink(begin);
     space_.give_back(unit);
   }
 }
@@ -161,6 +170,7 @@ void HeapImpl::release_pooled() noexcept {
   const std::uint32_t unit = pooled_;
   pooled_ = space_.page(unit).next;
   pooled_bytes_ -= space_.page(unit).run_bytes;
+  pool_.shrink(reinterpret_cast<const void*>(space_.address_of(unit)));
   space_.give_back(unit);
 }
 

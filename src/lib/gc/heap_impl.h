@@ -3,9 +3,11 @@
 
 #include <pthread.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "lib/gc/heap_pool.h"
 #include "lib/gc/pauses.h"
 #include "lib/gc/root_ring.h"
 #include "lib/gc/rows.h"
@@ -18,6 +20,15 @@ namespace tare::gc {
 struct Prefinalizer {
   void* object;
   void (*call)(void* object);
+};
+
+// Cells of one size, for statistics; those of large objects have no one size.
+struct SizeUse {
+  std::size_t cell_bytes = 0;
+  std::size_t pages = 0;
+  std::size_t page_bytes = 0;
+  std::size_t cells = 0;
+  std::size_t objects = 0;  // dead ones included that weren't found yet
 };
 
 class Marker;
@@ -61,6 +72,7 @@ class HeapImpl final : public HeapCore {
   void for_each_object(Each&& each);
 
   HeapUse use() const noexcept;
+  std::array<SizeUse, cell::kClasses + 1> sizes() noexcept;  // the last: large objects
   Space& space() noexcept { return space_; }
   RootList& roots(RootKind kind) noexcept { return roots_[static_cast<std::size_t>(kind)]; }
   CrossRootList& cross_roots(RootKind kind) noexcept { return cross_roots_[static_cast<std::size_t>(kind)]; }
@@ -154,8 +166,11 @@ class HeapImpl final : public HeapCore {
   void set_limit() noexcept;
   void count_live() noexcept;
 
+  void tell_dead() noexcept;  // the recorder, of what isn't marked
+
   Space& space_;
   HeapOptions options_;
+  HeapPool pool_;
   const void* stack_end_ = nullptr;
   PageList lists_[2][cell::kClasses];
   FreeCells free_cells_[2][cell::kClasses];

@@ -40,4 +40,44 @@ void HeapBase::report(ReportSink& sink) const {
   sink.non_heap("pooled", now.pooled_bytes, "empty pages that are kept for the next allocations");
 }
 
+CageUse HeapBase::cage_use() const noexcept { return static_cast<HeapImpl&>(*core_).space().cage().use(); }
+
+void HeapBase::report_cage(ReportSink& sink) const {
+  Space& space = static_cast<HeapImpl&>(*core_).space();
+  const CageUse use = space.cage().use();
+  space.cage().report(sink);
+  const std::size_t units = use.used_bytes / cell::kUnitBytes;
+  sink.non_heap("tables", units * (sizeof(Page) + 2 * Space::kWordsOfUnit * sizeof(std::uint64_t)),
+                "what is known of pages in use, and two bits for 16 bytes of them");
+  const std::size_t room = use.reserved_bytes - space.cage().guard_bytes();
+  const std::size_t free = room - use.used_bytes;
+  const auto hundredths = [](std::size_t part, std::size_t whole) {
+    return whole == 0 ? 0U : static_cast<std::uint32_t>(part * 10'000 / whole);
+  };
+  sink.percentage("occupancy", hundredths(use.used_bytes, room), "of the cage, by pages of all heaps in it");
+  sink.percentage("fragmentation", hundredths(free - use.largest_free_bytes, free),
+                  "of what is free in the cage, how much lies outside of the longest run");
+}
+
+std::array<SizeUse, cell::kClasses + 1> HeapImpl::sizes() noexcept {
+  std::array<SizeUse, cell::kClasses + 1> all{};
+  for_each_page([&](Page& page) {
+    const bool is_large = page.kind == Page::Kind::Large;
+    SizeUse& size = all[is_large ? cell::kClasses : page.size_class];
+    size.cell_bytes = is_large ? 0 : page.cell_bytes;
+    ++size.pages;
+    size.page_bytes += page.run_bytes;
+    size.cells += page.cells;
+    for (std::uint32_t cell = 0; cell < page.cells; ++cell) size.objects += has_object(page, cell) ? 1 : 0;
+  });
+  return all;
+}
+
+// Objects whose constructors threw are told of by nobody, and stay in the books.
+void HeapImpl::tell_dead() noexcept {
+  for_each_object([&](std::uintptr_t object, std::size_t) {
+    if (!space_.is_marked(object)) pool_.died(reinterpret_cast<const void*>(object));
+  });
+}
+
 }  // namespace tare::gc

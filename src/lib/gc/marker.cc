@@ -309,6 +309,23 @@ void Marker::verify() noexcept {
   is_verifying_ = false;
 }
 
+void Marker::name_edges(std::uintptr_t object, Rows<std::uint32_t>& edges, Rows<KeyAndValue>& ephemerons) noexcept {
+  const CellHeader header = header_of(reinterpret_cast<const void*>(object));
+  const auto trace_it = types_by_index[header.type()].trace;
+  if (header.is_in_construction() || trace_it == nullptr) return;
+  trace_it(visitor_, reinterpret_cast<const void*>(object));
+  for (const std::uint32_t* edge = list_.begin(); edge != visitor_.top_; ++edge) edges.push(*edge);
+  for (const Ephemeron& pair : ephemerons_) {
+    const std::uintptr_t key = start_of_target(*pair.key);
+    const std::uintptr_t value = start_of_target(*pair.value);
+    if (key != 0 && value != 0) ephemerons.push({space_.granule_of(key), space_.granule_of(value)});
+  }
+  visitor_.top_ = list_.begin();
+  ephemerons_.set_size(0);
+  weak_slots_.set_size(0);
+  callbacks_.set_size(0);
+}
+
 void Marker::tell_unmarked(std::uintptr_t from, std::uintptr_t to) noexcept {
   const auto name = [](std::uintptr_t object) {
     return object == 0 ? std::string_view("no object of this heap")

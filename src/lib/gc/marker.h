@@ -37,6 +37,14 @@ class Marker {
   // What every marked object points to is an object of this heap and marked; ends the program if not.
   void verify() noexcept;
 
+  // By objects' starts.
+  struct KeyAndValue {
+    std::uint32_t key;
+    std::uint32_t value;
+  };
+  // For a snapshot: adds what an object's trace() names strongly, and its ephemerons; marks nothing.
+  void name_edges(std::uintptr_t object, Rows<std::uint32_t>& edges, Rows<KeyAndValue>& ephemerons) noexcept;
+
   bool mark_object(std::uintptr_t object) noexcept;  // whether it is new; it is in the list then
   void trace_again(std::uintptr_t object) noexcept;  // whether it is marked or not
   bool is_alive(const void* address) const noexcept;
@@ -51,11 +59,6 @@ class Marker {
   struct Ephemeron {
     const std::uint32_t* key;
     const std::uint32_t* value;
-  };
-  // By objects' starts, sorted by key.
-  struct KeyAndValue {
-    std::uint32_t key;
-    std::uint32_t value;
   };
   struct Callback {
     WeakCallback call;
@@ -82,7 +85,7 @@ class Marker {
   Rows<std::uint32_t> in_construction_;
   Rows<std::uint32_t*> weak_slots_;
   Rows<Ephemeron> ephemerons_;
-  Rows<KeyAndValue> values_by_key_;  // once it pays: what is traced is looked for here
+  Rows<KeyAndValue> values_by_key_;  // sorted by key, once it pays: what is traced is looked for here
   Rows<Callback> callbacks_;
   std::size_t stack_roots_ = 0;
   bool is_verifying_ = false;  // weak edges aren't put aside again

@@ -88,10 +88,11 @@ bool HeapImpl::next_stretch_of(Page& page, Stretch& stretch) noexcept {
   const std::size_t end_bit = first_bit + std::size_t{page.units} * Space::kWordsOfUnit * 64;
   const std::size_t used_bit = next_set(space_.used(), bit_of_cell(cell), end_bit);
   // The cell that begins within those 16 bytes: cells are no smaller.
-  const std::uint32_t end =
+  std::uint32_t end =
       used_bit == end_bit
           ? page.cells
           : static_cast<std::uint32_t>(((used_bit - first_bit) * cell::kMarkGranuleBytes - 1) / page.cell_bytes);
+  if (pool_.has_objects()) end = cell + 1;  // each is to be told of
   page.cursor = end;
   stretch = {object_of(page, cell), object_of(page, end)};
   return true;

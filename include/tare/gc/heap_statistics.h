@@ -1,0 +1,28 @@
+// tare/gc/heap_statistics.h: what a heap has, as JSON: its use, its cage's, its types and its cells by size.
+//
+//   std::fputs(tare::gc::to_json(heap).c_str(), stderr);
+//
+// {"version": 1,
+//  "use": {"page_bytes", "pooled_bytes", "live_bytes", "live_objects", "allocated_bytes", "limit_bytes", "collections",
+//          "last_pause_ns", "last_stack_roots", "pauses", "paused_ns", "longest_pause_ns", "is_marking"},
+//  "cage": {"wanted_bytes", "reserved_bytes", "committed_bytes", "used_bytes", "kept_bytes", "largest_free_bytes",
+//           "books_bytes"},
+//  "types": [{"name", "objects", "cell_bytes"}, ...],            // most bytes first
+//  "sizes": [{"cell_bytes", "pages", "page_bytes", "cells", "objects"}, ...]}     // large objects: cell_bytes 0
+//
+// As the members of HeapUse, CageUse and TypeUse; objects are counted with the dead that weren't found yet. What
+// "sizes" has of cells and not of objects is free, or was never used: fragmentation, where collections leave it.
+//
+// Thread-safety: the heap's thread. Walks the heap, 5 ns an object; allocates by malloc.
+#pragma once
+
+#include <string>
+
+#include "tare/export.h"
+#include "tare/gc/heap.h"
+
+namespace tare::gc {
+
+TARE_API std::string to_json(const HeapBase& heap);
+
+}  // namespace tare::gc

@@ -1,0 +1,261 @@
+"""A collected heap's objects and what points to what, from a file of tare/gc/heap_graph.h: who keeps how much alive.
+
+Dominators by Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001): an object is dominated by what lies
+on every way to it from a root; what dies with an object is what it dominates.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from tare.errors import CORRUPT, IO, NOT_A_TRACE, TareError
+
+_HEADER = struct.Struct("<8s7Q")
+_MAGIC = b"TAREGCG1"
+_CROSS_THREAD = 1 << 31
+_MOST_NODES = 1 << 31
+
+
+class Graph(NamedTuple):
+    """What the file has; node numbers are below len(type_of)."""
+
+    type_of: array[int]
+    granule_of: array[int]  # rising
+    bytes_of: array[int]
+    names: list[str]  # of types
+    roots: array[int]
+    cross_roots: array[int]
+    edge_end: array[int]
+    edge_to: array[int]
+
+    def targets(self, node: int) -> array[int]:
+        return self.edge_to[self.edge_end[node - 1] if node else 0 : self.edge_end[node]]
+
+
+class Tree(NamedTuple):
+    """Who dominates whom. `parent` and `retained_bytes` have one more entry, for all roots together."""
+
+    parent: array[int]  # of a node that no root leads to: itself
+    retained_bytes: list[int]
+    reached: int  # nodes that a root leads to
+    order: array[int]  # those, each after its dominator
+
+
+class _Reader:
+    """Takes arrays from the bytes, one after the other, and no byte that isn't there."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path, self.data, self.at = path, data, _HEADER.size
+
+    def bytes(self, count: int) -> bytes:
+        if count > len(self.data) - self.at:
+            raise TareError(
+                CORRUPT, f"{self.path}: ends in the middle: its header promises more than {len(self.data)} bytes"
+            )
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def numbers(self, kind: str, count: int) -> array[int]:
+        numbers = array(kind)
+        numbers.frombytes(self.bytes(count * numbers.itemsize))
+        if sys.byteorder != "little":
+            numbers.byteswap()
+        return numbers
+
+
+def read_graph(path: str | Path) -> Graph:
+    """Checks all that the bytes say: nothing in a Graph points outside of it."""
+    name = str(path)
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise TareError(IO, f"{name}: {error.strerror}") from error
+    if len(data) < _HEADER.size or not data.startswith(_MAGIC):
+        raise TareError(NOT_A_TRACE, f"{name}: is no snapshot of a heap's graph, which tare::gc::write_graph() makes")
+    _, nodes, edges, roots, types, name_bytes, _, _ = _HEADER.unpack_from(data)
+    if max(nodes, edges, roots, types, name_bytes) > len(data) or nodes >= _MOST_NODES:
+        raise TareError(CORRUPT, f"{name}: ends in the middle: its header promises more than {len(data)} bytes")
+    reader = _Reader(name, data)
+    type_of, granule_of, bytes_of = (reader.numbers(kind, nodes) for kind in "IIQ")
+    name_end = reader.numbers("I", types)
+    text = reader.bytes(name_bytes)
+    reader.bytes(-(name_bytes + 4 * types) % 8)
+    root_of = reader.numbers("I", roots)
+    edge_end, edge_to = reader.numbers("I", nodes), reader.numbers("I", edges)
+    if reader.at != len(data):
+        raise TareError(CORRUPT, f"{name}: has {len(data) - reader.at} bytes more than its header says")
+
+    def check(holds: bool, what: str) -> None:
+        if not holds:
+            raise TareError(CORRUPT, f"{name}: {what}")
+
+    check(not nodes or max(type_of) < types, "an object has a type that isn't there")
+    check(
+        all(a < b for a, b in pairwise(granule_of)),
+        "objects aren't in the order of their places",
+    )
+    check(_rises_to(name_end, name_bytes), "names of types overlap")
+    check(_rises_to(edge_end, edges), "edges of objects overlap")
+    check(not edges or max(edge_to) < nodes, "an edge leads to an object that isn't there")
+    plain = array("I", (root for root in root_of if root < _CROSS_THREAD))
+    cross = array("I", (root - _CROSS_THREAD for root in root_of if root >= _CROSS_THREAD))
+    check(all(root < nodes for each in (plain, cross) for root in each), "a root leads to an object that isn't there")
+    begins = [0, *name_end[:-1]] if types else []
+    names = [text[a:b].decode(errors="replace") for a, b in zip(begins, name_end, strict=True)]
+    return Graph(type_of, granule_of, bytes_of, names, plain, cross, edge_end, edge_to)
+
+
+def _rises_to(ends: array[int], last: int) -> bool:
+    if not ends:
+        return last == 0
+    return ends[-1] == last and all(a <= b for a, b in pairwise(ends))
+
+
+def dominators(graph: Graph) -> Tree:
+    """All roots together are the node behind the last."""
+    nodes = len(graph.type_of)
+    top = nodes
+    order = _reverse_postorder(graph)
+    place = array("q", [-1]) * (nodes + 1)  # in that order; -1: no root leads there
+    for index, node in enumerate(order):
+        place[node] = index
+    before = _predecessors(graph, place)
+    parent = array("q", [-1]) * (nodes + 1)
+    parent[top] = top
+    changed = True
+    while changed:
+        changed = False
+        for node in order[1:]:
+            new = -1
+            for source in before[node]:
+                if parent[source] == -1:
+                    continue
+                if new == -1:
+                    new = source
+                    continue
+                other = source
+                while new != other:
+                    while place[new] > place[other]:
+                        new = parent[new]
+                    while place[other] > place[new]:
+                        other = parent[other]
+            if parent[node] != new:
+                parent[node] = new
+                changed = True
+    retained = [*graph.bytes_of, 0]
+    for node in reversed(order[1:]):
+        retained[parent[node]] += retained[node]
+    for node in range(nodes):
+        if parent[node] == -1:
+            parent[node] = node
+    return Tree(parent, retained, len(order) - 1, order[1:])
+
+
+def _reverse_postorder(graph: Graph) -> array[int]:
+    """From all roots, that node first; iterative, as chains are long."""
+    nodes = len(graph.type_of)
+    seen = bytearray(nodes)
+    done = array("q")
+    ends, to = graph.edge_end, graph.edge_to
+    for root in (*graph.roots, *graph.cross_roots):
+        if seen[root]:
+            continue
+        seen[root] = 1
+        stack = [(root, ends[root - 1] if root else 0)]
+        while stack:
+            node, edge = stack.pop()
+            end = ends[node]
+            while edge < end and seen[to[edge]]:
+                edge += 1
+            if edge == end:
+                done.append(node)
+                continue
+            target = to[edge]
+            seen[target] = 1
+            stack.append((node, edge + 1))
+            stack.append((target, ends[target - 1] if target else 0))
+    done.append(nodes)
+    done.reverse()
+    return done
+
+
+def _predecessors(graph: Graph, place: array[int]) -> list[list[int]]:
+    """Of nodes that roots lead to, by nodes that roots lead to."""
+    nodes = len(graph.type_of)
+    before: list[list[int]] = [[] for _ in range(nodes + 1)]
+    for root in (*graph.roots, *graph.cross_roots):
+        before[root].append(nodes)
+    begin = 0
+    for node in range(nodes):
+        end = graph.edge_end[node]
+        if place[node] >= 0:
+            for target in graph.edge_to[begin:end]:
+                before[target].append(node)
+        begin = end
+    return before
+
+
+class TypeRow(NamedTuple):
+    """All objects of a type."""
+
+    name: str
+    objects: int
+    cell_bytes: int
+    retained_bytes: int  # dies if all of them die; by objects that no other of the type dominates
+
+
+def types_of(graph: Graph, tree: Tree) -> list[TypeRow]:
+    """Those that keep most first."""
+    objects: dict[int, int] = {}
+    cells: dict[int, int] = {}
+    retained: dict[int, int] = {}
+    for node, type_ in enumerate(graph.type_of):
+        objects[type_] = objects.get(type_, 0) + 1
+        cells[type_] = cells.get(type_, 0) + graph.bytes_of[node]
+        if tree.parent[node] == node:  # no root leads there
+            retained[type_] = retained.get(type_, 0) + graph.bytes_of[node]
+    # Down the tree: an object counts if none above it is of its type.
+    top = len(graph.type_of)
+    children: dict[int, list[int]] = {}
+    for node in tree.order:
+        children.setdefault(tree.parent[node], []).append(node)
+    above: dict[int, int] = {}
+    stack: list[tuple[int, bool]] = [(node, False) for node in children.get(top, [])]
+    while stack:
+        node, leaves = stack.pop()
+        type_ = graph.type_of[node]
+        if leaves:
+            above[type_] -= 1
+            continue
+        if not above.get(type_, 0):
+            retained[type_] = retained.get(type_, 0) + tree.retained_bytes[node]
+        above[type_] = above.get(type_, 0) + 1
+        stack.append((node, True))
+        stack.extend((child, False) for child in children.get(node, ()))
+    rows = [TypeRow(graph.names[t], objects[t], cells[t], retained.get(t, 0)) for t in objects]
+    return sorted(rows, key=lambda row: (-row.retained_bytes, row.name))
+
+
+def way_to(graph: Graph, wanted: int) -> list[int]:
+    """The shortest way from a root to an object, both ends included; empty if there is none."""
+    came: dict[int, int] = dict.fromkeys((*graph.roots, *graph.cross_roots), -1)
+    waiting = list(came)
+    while waiting and wanted not in came:
+        following = []
+        for node in waiting:
+            for target in graph.targets(node):
+                if target not in came:
+                    came[target] = node
+                    following.append(target)
+        waiting = following
+    if wanted not in came:
+        return []
+    way = [wanted]
+    while came[way[-1]] != -1:
+        way.append(came[way[-1]])
+    return way[::-1]

@@ -1,0 +1,148 @@
+// What a heap tells the recorder. This program has a recorder of its own: it checks every word.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "heap_fixture.h"
+#include "tare/gc/explicit.h"
+#include "tare/gc/heap_vector.h"
+#include "tare/reporter.h"
+
+namespace {
+
+struct Told {
+  std::map<std::uintptr_t, std::size_t> memory;
+  std::map<std::uintptr_t, std::size_t> blocks;
+  int wrong = 0;
+  bool is_destroyed = false;
+
+  std::size_t sum(const std::map<std::uintptr_t, std::size_t>& of) const {
+    std::size_t bytes = 0;
+    for (const auto& [at, each] : of) bytes += each;
+    return bytes;
+  }
+} told;
+
+void grow(uint64_t pool, std::uintptr_t memory, size_t bytes) {
+  told.wrong += pool != 7 || !told.memory.emplace(memory, bytes).second;
+}
+void shrink(uint64_t, std::uintptr_t memory) { told.wrong += told.memory.erase(memory) != 1; }
+void alloc(uint64_t, std::uintptr_t block, size_t bytes) {
+  const auto piece = told.memory.upper_bound(block);
+  const bool inside =
+      piece != told.memory.begin() && block + bytes <= std::prev(piece)->first + std::prev(piece)->second;
+  told.wrong += !inside || !told.blocks.emplace(block, bytes).second;
+}
+void free_block(uint64_t, std::uintptr_t block) { told.wrong += told.blocks.erase(block) != 1; }
+
+}  // namespace
+
+extern "C" {
+// The name by which tare/reporter.h finds a recorder.
+[[gnu::visibility("default")]] struct tare_recorder_v1 tare_recorder_v1 = {sizeof(struct tare_recorder_v1),
+                                                                           0,
+                                                                           nullptr,
+                                                                           nullptr,
+                                                                           [](const char*) {
+                                                                             told = {};
+                                                                             return uint64_t{7};
+                                                                           },
+                                                                           grow,
+                                                                           shrink,
+                                                                           alloc,
+                                                                           free_block,
+                                                                           nullptr,
+                                                                           [](uint64_t) { told.is_destroyed = true; },
+                                                                           nullptr};
+}
+
+namespace tare::gc {
+namespace {
+
+using namespace testing;
+
+struct Finalized : GarbageCollected<Finalized> {
+  ~Finalized() { ++count; }
+  void trace(Visitor&) const {}
+  static inline int count = 0;
+};
+
+using HeapPools = HeapTest;
+
+TEST_F(HeapPools, APageIsABlock) {
+  remake({});
+  RootedVector<Member<Knot>> kept;
+  for (int i = 0; i < 40'000; ++i) {
+    Knot* knot = make_one<Knot>(i);
+    if (i % 3 == 0) {
+      ASSERT_TRUE(kept.push_back(heap_, knot));
+    }
+    static_cast<void>(make_one<Finalized>());
+  }
+  EXPECT_EQ(told.sum(told.blocks), heap_.use().page_bytes);
+  EXPECT_EQ(told.sum(told.memory), heap_.use().page_bytes + heap_.use().pooled_bytes);
+  kept.clear(heap_);
+  for (int i = 0; i < 3; ++i) {
+    collect();
+    heap_.finish_sweeping();
+  }
+  EXPECT_EQ(told.sum(told.blocks), heap_.use().page_bytes);
+  heap_.trim();
+  EXPECT_EQ(told.sum(told.memory), heap_.use().page_bytes);
+  EXPECT_EQ(told.wrong, 0);
+  heap_ = Heap();
+  EXPECT_TRUE(told.is_destroyed);
+  EXPECT_TRUE(told.memory.empty());
+  EXPECT_EQ(told.wrong, 0);
+}
+
+TEST_F(HeapPools, AnObjectIsABlockIfThatIsAskedFor) {
+  setenv("TARE_GC_RECORD", "objects", 1);
+  remake({});
+  unsetenv("TARE_GC_RECORD");
+  std::mt19937 random(1);
+  RootedVector<Member<Knot>> kept;
+  ASSERT_TRUE(kept.resize(heap_, 500));
+  for (int step = 0; step < 20'000; ++step) {
+    Knot* knot = make_one<Knot>(step);
+    ASSERT_TRUE(told.blocks.contains(reinterpret_cast<std::uintptr_t>(knot)));
+    ASSERT_GE(told.blocks[reinterpret_cast<std::uintptr_t>(knot)], sizeof(Knot));
+    switch (random() % 8) {
+      case 0:
+        kept[random() % kept.size()] = knot;
+        break;
+      case 1:
+        if (!heap_.use().is_marking) {
+          free_unreferenced(heap_, knot);
+          ASSERT_FALSE(told.blocks.contains(reinterpret_cast<std::uintptr_t>(knot)));
+        }
+        break;
+      case 2:
+        static_cast<void>(make_one<Finalized>());
+        break;
+      case 3:
+        if (step % 50 == 0)
+          static_cast<void>(make<VectorArray<int, DefaultGroup>>(heap_, AdditionalBytes(100'000), 1U));
+        break;
+      default:
+        break;
+    }
+    if (step % 1000 == 0) {
+      collect();
+      EXPECT_EQ(told.blocks.size(), live());
+    }
+  }
+  EXPECT_EQ(told.wrong, 0);
+  kept.clear(heap_);
+  collect();
+  heap_.finish_sweeping();
+  EXPECT_EQ(told.blocks.size(), 0u);
+  heap_ = Heap();
+  EXPECT_TRUE(told.memory.empty());
+  EXPECT_EQ(told.wrong, 0);
+}
+
+}  // namespace
+}  // namespace tare::gc

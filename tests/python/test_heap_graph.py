@@ -1,0 +1,164 @@
+"""Graphs of collected heaps: dominators against a slow and certain way, damaged files against their checks."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+from pathlib import Path
+
+import pytest
+from tare import cli
+from tare.errors import TareError
+from tare.heap_graph import dominators, read_graph, types_of, way_to
+
+
+def write(
+    path: Path,
+    nodes: list[tuple[int, int]],
+    edges: list[tuple[int, int]],
+    roots: list[int],
+    names: list[str],
+) -> Path:
+    """nodes: (type, bytes); in the format of tare/gc/heap_graph.h."""
+    text = "".join(names).encode()
+    ends, at = [], 0
+    for name in names:
+        at += len(name.encode())
+        ends.append(at)
+    sorted_edges = sorted(edges)
+    edge_ends = [sum(a <= i for a, _ in sorted_edges) for i in range(len(nodes))]
+    data = struct.pack("<8s7Q", b"TAREGCG1", len(nodes), len(edges), len(roots), len(names), len(text), 1, 0)
+    data += struct.pack(f"<{len(nodes)}I", *(t for t, _ in nodes))
+    data += struct.pack(f"<{len(nodes)}I", *(10 + 2 * i for i in range(len(nodes))))
+    data += struct.pack(f"<{len(nodes)}Q", *(b for _, b in nodes))
+    data += struct.pack(f"<{len(names)}I", *ends) + text + bytes(-(len(text) + 4 * len(names)) % 8)
+    data += struct.pack(f"<{len(roots)}I", *roots) + struct.pack(f"<{len(nodes)}I", *edge_ends)
+    data += struct.pack(f"<{len(edges)}I", *(b for _, b in sorted_edges))
+    path.write_bytes(data)
+    return path
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """0 (Top) -> 1 and 2 (Node), both -> 3 (Leaf), 2 -> 4 (Node) -> 5 (Leaf); 6 (Leaf) by no root; 7 (Leaf) by another thread's."""
+    nodes = [(0, 100), (1, 10), (1, 20), (2, 1), (1, 30), (2, 2), (2, 4), (2, 8)]
+    edges = [(0, 1), (0, 2), (1, 3), (2, 3), (2, 4), (4, 5), (5, 4)]
+    return write(tmp_path / "g.tgg", nodes, edges, [0, 7 | 1 << 31], ["Top", "Node", "Leaf"])
+
+
+def test_what_dies_with_an_object_is_what_it_keeps(small: Path) -> None:
+    graph = read_graph(small)
+    tree = dominators(graph)
+    assert list(tree.retained_bytes) == [163, 10, 52, 1, 32, 2, 4, 8, 171]
+    assert list(tree.parent) == [8, 0, 0, 0, 2, 4, 6, 8, 8]
+    assert tree.reached == 7
+    rows = {row.name: row for row in types_of(graph, tree)}
+    assert (rows["Top"].retained_bytes, rows["Top"].objects) == (163, 1)
+    assert (rows["Node"].retained_bytes, rows["Node"].cell_bytes, rows["Node"].objects) == (62, 60, 3)
+    assert rows["Leaf"].retained_bytes == 1 + 2 + 4 + 8
+    assert way_to(graph, 5) == [0, 2, 4, 5]
+    assert way_to(graph, 6) == []
+
+
+def test_the_command_shows_types_objects_and_ways(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["gc-graph", str(small), "--limit", "2"]) == 0
+    output = capsys.readouterr().out
+    assert "8 objects of 3 types" in output and "2 roots; 1 objects that only the stack led to" in output
+    assert "and 1 more types" in output
+    assert cli.main(["gc-graph", str(small), "--type", "Leaf", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [(row["type"], row["retained_bytes"]) for row in result["largest"]] == [
+        ("Leaf", 8),
+        ("Leaf", 2),
+        ("Leaf", 1),
+    ]
+    assert result["largest"][1]["way"] == ["Top", "Node", "Node", "Leaf"]
+    assert cli.main(["gc-graph", str(small), "--limit", "0"]) == 125
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_dominators_agree_with_leaving_each_node_out(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    count = chance.randrange(1, 40)
+    nodes = [(chance.randrange(3), chance.randrange(1, 100)) for _ in range(count)]
+    edges = [(chance.randrange(count), chance.randrange(count)) for _ in range(chance.randrange(3 * count))]
+    roots = [chance.randrange(count) for _ in range(chance.randrange(1, 4))]
+    graph = read_graph(write(tmp_path / "g.tgg", nodes, edges, roots, ["a", "b", "c"]))
+
+    def reachable(without: int) -> set[int]:
+        seen = {root for root in roots if root != without}
+        waiting = list(seen)
+        while waiting:
+            node = waiting.pop()
+            for a, b in edges:
+                if a == node and b != without and b not in seen:
+                    seen.add(b)
+                    waiting.append(b)
+        return seen
+
+    tree = dominators(graph)
+    everything = reachable(-1)
+    assert tree.reached == len(everything)
+    for node in range(count):
+        dead = everything - reachable(node) if node in everything else {node}
+        assert tree.retained_bytes[node] == sum(nodes[each][1] for each in dead), node
+    # A type keeps alive what dies if all of its objects do; objects that no root leads to count themselves.
+    for row in types_of(graph, tree):
+        assert row.retained_bytes >= 0 and row.objects == sum(t == "abc".index(row.name) for t, _ in nodes)
+
+
+def test_chains_of_any_length_are_followed(tmp_path: Path) -> None:
+    count = 20_000
+    path = tmp_path / "g.tgg"
+    data = struct.pack("<8s7Q", b"TAREGCG1", count, count - 1, 1, 1, 1, 1, 0)
+    data += bytes(4 * count) + struct.pack(f"<{count}I", *range(count)) + struct.pack("<Q", 8) * count
+    data += struct.pack("<I", 1) + b"N" + bytes(3) + struct.pack("<I", 0)
+    data += struct.pack(f"<{count}I", *range(1, count), count - 1) + struct.pack(f"<{count - 1}I", *range(1, count))
+    path.write_bytes(data)
+    graph = read_graph(path)
+    tree = dominators(graph)
+    assert tree.retained_bytes[0] == 8 * count and tree.retained_bytes[count - 1] == 8
+    assert types_of(graph, tree)[0].retained_bytes == 8 * count
+    assert len(way_to(graph, count - 1)) == count
+
+
+def test_an_empty_heap_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "g.tgg", [], [], [], [])
+    assert cli.main(["gc-graph", str(path)]) == 0
+    assert "0 objects" in capsys.readouterr().out
+
+
+def test_damaged_files_are_refused_and_nothing_else_happens(small: Path, tmp_path: Path) -> None:
+    whole = small.read_bytes()
+    broken = tmp_path / "broken.tgg"
+    for length in range(len(whole)):
+        broken.write_bytes(whole[:length])
+        with pytest.raises(TareError):
+            read_graph(broken)
+    broken.write_bytes(whole + b"x")
+    with pytest.raises(TareError, match="1 bytes more"):
+        read_graph(broken)
+    chance = random.Random(1)
+    refused = 0
+    for _ in range(5000):
+        data = bytearray(whole)
+        for _ in range(chance.randrange(1, 4)):
+            data[chance.randrange(len(data))] = chance.choice([0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)])
+        broken.write_bytes(data)
+        try:
+            graph = read_graph(broken)
+        except TareError as error:
+            assert error.kind in ("Corrupt", "NotATrace")
+            refused += 1
+            continue
+        types_of(graph, dominators(graph))
+        way_to(graph, len(graph.type_of) - 1)
+    assert refused > 1000
+
+
+def test_what_is_no_snapshot_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x").write_bytes(b"hello")
+    assert cli.main(["gc-graph", str(tmp_path / "x")]) == 2
+    assert "is no snapshot" in capsys.readouterr().err
+    assert cli.main(["gc-graph", str(tmp_path / "none")]) == 4
