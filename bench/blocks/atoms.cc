@@ -13,7 +13,8 @@
 //   /gc              time    freeing it
 //   /hit-threaded and the like      the same while the process has a second, idle thread: locks and counts are real.
 //                                   `hand` only counts
-//   /hit-2-threads   time, wall     CPU and wall-clock time an operation of two threads
+//   /hit-2-threads, /find-2-threads
+//                    time, wall     CPU and wall-clock time an operation of two threads
 //                    final_ratio    their speed-up over one, by the wall clock; `native` calculates and shares nothing,
 //                                   `hand` does nothing but count in the blocks that the others find
 // and of atoms-10k only, with a second thread
@@ -100,15 +101,20 @@ double time_hits(Table& table, const Workload& work, const std::vector<std::uint
 
 // Looking without taking hold, where a table has that.
 template <class Table>
-void time_finds(Table& table, const Workload& work, const std::string& name, Results& results) {
-  if constexpr (requires { table.has({}); }) {
-    std::size_t missed = 0;
-    const double start = cpu_seconds();
-    for (const std::uint32_t at : work.zipf) missed += table.has((*work.texts)[at]) ? 0 : 1;
-    results.add_time(name, Table::kName, cpu_seconds() - start, kOperations);
-    if (missed != 0) std::abort();
+double time_finds(Table& table, const Workload& work, std::size_t first = 0) {
+  std::size_t missed = 0;
+  const double start = cpu_seconds();
+  for (std::size_t i = 0; i < kOperations; ++i) {
+    std::size_t at = i + first;
+    if (at >= kOperations) at -= kOperations;
+    missed += table.has((*work.texts)[work.zipf[at]]) ? 0 : 1;
   }
+  const double took = cpu_seconds() - start;
+  if (missed != 0) std::abort();
+  return took;
 }
+template <class Table>
+constexpr bool kFinds = requires(Table& table) { table.has({}); };
 
 template <class Table>
 std::vector<typename Table::Key> fill(Table& table, const Workload& work) {
@@ -120,7 +126,7 @@ std::vector<typename Table::Key> fill(Table& table, const Workload& work) {
 
 // `operations` does a million of them beginning with the one it is given, and returns its CPU seconds.
 template <class Operations>
-void run_side_by_side(const Workload& work, const char* subject, Results& results, Operations&& operations) {
+void run_side_by_side(const std::string& name, const char* subject, Results& results, Operations&& operations) {
   const double wall_start = seconds(CLOCK_MONOTONIC);
   operations(0);
   const double alone = seconds(CLOCK_MONOTONIC) - wall_start;
@@ -130,7 +136,6 @@ void run_side_by_side(const Workload& work, const char* subject, Results& result
   cpu[0] = operations(0);
   other.join();
   const double both = seconds(CLOCK_MONOTONIC) - both_start;
-  const std::string name = work.name + "/hit-2-threads";
   results.add_time(name, subject, cpu[0] + cpu[1], 2 * kOperations);
   results.add(name, subject, "wall", "ns", both * 1e9 / (2 * kOperations));
   results.add(name, subject, "final_ratio", "x", 2 * alone / both);
@@ -156,7 +161,9 @@ void run_alone(const Workload& work, Results& results) {
       results.add(work.name, Table::kName, "bytes", "bytes",
                   static_cast<double>(memory_taken() - before) / static_cast<double>(work.count));
       results.add_time(work.name + "/hit", Table::kName, time_hits(table, work, work.zipf), kOperations);
-      time_finds(table, work, work.name + "/find", results);
+      if constexpr (kFinds<Table>) {
+        results.add_time(work.name + "/find", Table::kName, time_finds(table, work), kOperations);
+      }
       results.add_time(work.name + "/hit-uniform", Table::kName, time_hits(table, work, work.uniform), kOperations);
     }
     const double full = cpu_seconds();
@@ -186,10 +193,19 @@ void run_threaded(const Workload& work, Results& results) {
     miss += cpu_seconds() - empty;
     if (i == 0)
       results.add_time(work.name + "/hit-threaded", Table::kName, time_hits(table, work, work.zipf), kOperations);
-    if (i == 0) time_finds(table, work, work.name + "/find-threaded", results);
-    if (kShared && i == 0)
-      run_side_by_side(work, Table::kName, results,
+    if constexpr (kFinds<Table>) {
+      if (i == 0) {
+        results.add_time(work.name + "/find-threaded", Table::kName, time_finds(table, work), kOperations);
+      }
+      if (kShared && i == 0) {
+        run_side_by_side(work.name + "/find-2-threads", Table::kName, results,
+                         [&](std::size_t first) { return time_finds(table, work, first); });
+      }
+    }
+    if (kShared && i == 0) {
+      run_side_by_side(work.name + "/hit-2-threads", Table::kName, results,
                        [&](std::size_t first) { return time_hits(table, work, work.zipf, first); });
+    }
     const double full = cpu_seconds();
     keys.clear();
     const double released = cpu_seconds();
@@ -241,7 +257,7 @@ void run_limits(const Workload& work, Results& results) {
     return cpu_seconds() - start;
   };
   results.add_time(work.name + "/hit-threaded", "hand", count(0), kOperations);
-  run_side_by_side(work, "hand", results, count);
+  run_side_by_side(work.name + "/hit-2-threads", "hand", results, count);
   const double counted = cpu_seconds();
   std::size_t unused = 0;
   for (std::size_t i = 0; i < work.count; ++i) {
