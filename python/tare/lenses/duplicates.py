@@ -10,7 +10,8 @@ from tare.units import human_bytes, plural
 # (bench/RESULTS.md). The 4-byte handles take the places of pointers, and only make it better.
 ATOM_BYTES = 20
 
-# At each moment, and for each contents, all blocks but one are duplicates. A shape is claimed once: its share of the
+# At each moment, and for each contents, all blocks but one are duplicates; claimed is what they take less what a table of them would: of two
+# strings of redis that were equal on average, 6 of 99 KiB are to be had. A shape is claimed once: its share of the
 # duplicates of its contents. Blocks that weren't read, empty ones and such as hold pointers into the heap aren't looked
 # at: two nodes that point to the same are seldom one value. All zeros are no contents yet: that is `unwritten`'s.
 _CLAIMS = f"""
@@ -25,8 +26,7 @@ seen as (
 ),
 doubled as (
   select kind, shape_id, stack_id, content_class, requested_bytes, count(*) as copies,
-         sum(gross_bytes * (copies - 1.0) / copies) as bytes,
-         sum(greatest(0, gross_bytes - (gross_bytes + {ATOM_BYTES}.0) / copies)) as saved_bytes,
+         sum(greatest(0, gross_bytes - (gross_bytes + {ATOM_BYTES}.0) / copies)) as bytes,
          sum(1.0 / copies) as contents
   from seen where copies > 1
   group by kind, shape_id, stack_id, content_class, requested_bytes
@@ -35,7 +35,6 @@ shaped as (
   select shape_id, min(stack_id) as stack_id,
          round(sum(case when kind = 'peak' then bytes else 0 end)) as bytes_peak,
          round(sum(case when kind = 'exit' then bytes else 0 end)) as bytes_end,
-         sum(case when kind = 'peak' then saved_bytes else 0 end) as saved_peak,
          sum(case when kind = 'peak' then copies else 0 end) as copies,
          sum(case when kind = 'peak' then contents else 0 end) as contents,
          sum(case when content_class = 'text' then bytes else 0 end) as text_bytes,
@@ -46,7 +45,7 @@ select d.shape_id, d.stack_id, d.copies as blocks,
        least(d.bytes_peak, z.gross_peak) as bytes_peak, least(d.bytes_end, z.gross_end) as bytes_end,
        greatest(least(d.bytes_peak, z.gross_peak), least(d.bytes_end, z.gross_end)) as bytes_total,
        case when z.gross_peak > 0 then z.byte_ns * least(1, d.bytes_peak / z.gross_peak) else 0 end as byte_ns,
-       z.total_blocks as calls, d.saved_peak, d.copies, d.contents, d.text_bytes, d.all_bytes, d.requested_bytes
+       z.total_blocks as calls, d.copies, d.contents, d.text_bytes, d.all_bytes, d.requested_bytes
 from shaped d
 join (select shape_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, byte_ns from site_sizes) z
@@ -64,7 +63,7 @@ def _advise(evidence: Evidence) -> Advice:
         else "seen only at the exit"
     )
     saved = (
-        f"; each once, {human_bytes(evidence['saved_peak'])} less at the peak" if evidence["saved_peak"] >= 1 else ""
+        f"; each once, {human_bytes(evidence['bytes_peak'])} less at the peak" if evidence["bytes_peak"] >= 1 else ""
     )
     how = (
         "Intern them (AtomTable in tare/atom.h)"
@@ -80,7 +79,8 @@ LENS = Lens(
     name="duplicates",
     question="Which live blocks hold the same bytes?",
     why="The same content stored many times costs a block, a header and slop each time.",
-    threshold="0.5 % of gross at the peak, and a page: interning is a change of design, and must return something",
+    threshold="0.5 % of gross at the peak, and a page: interning is a change of design, and must return something; of what isn't text, 64 blocks "
+    "too many, as a few equal ones are scratch buffers",
     false_positives="Buffers that are equal only at the moment of the look, and objects without pointers that are changed in "
     "place later. Blocks with pointers into the heap and blocks of zeros aren't counted.",
     remedy="Keep each content once: AtomTable for strings, shared Bytes for others.",
@@ -88,9 +88,10 @@ LENS = Lens(
     sampling="unavailable",
     tables=("site_sizes", "moments", "moment_blocks"),
     claims=_CLAIMS,
-    evidence={name: f"sum({name})" for name in ("saved_peak", "copies", "contents", "text_bytes", "all_bytes")}
+    evidence={name: f"sum({name})" for name in ("copies", "contents", "text_bytes", "all_bytes")}
     | {"requested_bytes": "max_by(requested_bytes, all_bytes)"},
-    shown="bytes_peak >= greatest(4096, 0.005 * $gross_peak) or bytes_end >= greatest(4096, 0.005 * $gross_end)",
+    shown="(bytes_peak >= greatest(4096, 0.005 * $gross_peak) or bytes_end >= greatest(4096, 0.005 * $gross_end))"
+    " and (copies - contents >= 64 or text_bytes >= 0.5 * all_bytes)",
     order="bytes_peak, bytes_end",
     unit="bytes",
     advise=_advise,

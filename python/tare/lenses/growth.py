@@ -55,7 +55,7 @@ LENS = Lens(
     question="Which buffers grow by less than about 1.2x a step, and what does the copying cost?",
     why="Growing by a constant copies n² bytes where doubling copies at most the final size; the heap is churned besides.",
     threshold="more than half of the steps below 1.2x, and either more than 4 times the bytes copied that doubling would "
-    "copy, at two steps a buffer or more, or more than 4 times its steps: with laxer limits the sites are those that grow twice and "
+    "copy, at two steps a buffer or more, or more than 4 times its steps and 100 at least: with laxer limits the sites are those that grow twice and "
     "stop, or build a text and copy it once",
     false_positives="Large blocks that realloc moves by remapping pages aren't copied, yet counted as moved. A sampled recording "
     "shows growth by malloc, copy and free only from blocks of an eighth of its sample distance on.",
@@ -68,7 +68,7 @@ LENS = Lens(
     | {"max_requested_bytes": "max(max_requested_bytes)", "kind": "max_by(kind, steps)"},
     # One step a buffer is no way of growing: SQLite, that builds a text and copies it into a value of its size, was taken for it.
     shown="slow_steps > 0.5 * steps and ((copied_bytes > 4 * doubling_copied_bytes + 65536 and steps >= 2 * chains)"
-    " or steps > 4 * greatest(chains, 1) * log2(2.0 + max_requested_bytes))",
+    " or (steps >= 100 and steps > 4 * greatest(chains, 1) * log2(2.0 + max_requested_bytes)))",
     order="bytes_total + 64 * calls, byte_ns",
     unit="copied",
     advise=_advise,

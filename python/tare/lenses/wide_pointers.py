@@ -48,7 +48,7 @@ def _advise(evidence: Evidence) -> Advice:
         f"are collected, an Atom where they are strings): {percent(pointers, words, 0)} of the words here point to live blocks, "
         f"half of which is {human_bytes(4 * pointers)}; types that need no padding for it shrink by "
         f"{human_bytes(evidence['padded_bytes'])}, and {human_bytes(evidence['bytes_peak'])} is left of that by the size classes",
-        "medium" if evidence["requested_bytes"] <= 512 else "low",
+        "medium",
     )
 
 
@@ -56,8 +56,9 @@ LENS = Lens(
     name="wide-pointers",
     question="How many words of the heap point to heap blocks, and what would 4-byte pointers save?",
     why="A program that lives in 4 GiB needs 4 bytes to say where; nodes of lists, trees and graphs are little but pointers.",
-    threshold="1 % of gross at the peak, and a page: after padding and size classes, because half of the pointers' bytes "
-    "seldom come back (a node of 24 bytes with one pointer needs 24 bytes still)",
+    threshold="1 % of gross at the peak, and a page, blocks of up to 512 bytes: after padding and size classes, because half of the pointers' "
+    "bytes seldom come back (a node of 24 bytes with one pointer needs 24 bytes still). What is larger is an array, a page or an arena, whose "
+    "words are of many kinds: on ten real programs none of those could be had",
     false_positives="Whatever looks like a pointer counts as one. A null isn't seen, so that up to 512 bytes all blocks of a "
     "kind are taken to have as many pointers as the fullest of them, which overstates where one site makes several types. "
     "Pointers to globals, code and other programs' memory aren't counted; types that a library or the kernel lays out can't change.",
@@ -69,7 +70,7 @@ LENS = Lens(
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("words", "pointers", "padded_bytes")}
     | {"requested_bytes": "max_by(requested_bytes, bytes_peak)"},
-    shown="bytes_peak >= greatest(4096, 0.01 * $gross_peak)",
+    shown="bytes_peak >= greatest(4096, 0.01 * $gross_peak) and requested_bytes <= 512",
     order="bytes_peak, bytes_end",
     unit="bytes",
     advise=_advise,

@@ -87,6 +87,7 @@ std::string plain_name(std::string_view function) {
     }
   }
   while (!name.empty() && name.back() == ' ') name.pop_back();
+  if (name.ends_with("::")) name.resize(name.size() - 2);  // of Rust's f::<T>
   // A template function's demangled name starts with its return type: "void* xalloc<int>(int)".
   const std::size_t is_operator = name.find("operator ");
   const std::size_t space = is_operator == std::string::npos ? name.rfind(' ') : name.rfind(' ', is_operator);

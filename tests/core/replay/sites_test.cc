@@ -78,7 +78,11 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "<alloc::vec::Vec<T,A> as core::clone::Clone>::clone",
         "<u8 as alloc::slice::hack::ConvertVec>::to_vec",
         "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec::<alloc::alloc::Global>",
+        "<[u8]>::to_vec_in::<alloc::alloc::Global>",
+        "<[u8]>::to_vec",
         "<str>::to_owned",
+        "<std::sys::fs::unix::ReadDir as core::iter::traits::iterator::Iterator>::next",
+        "std::fs::read_dir",
         "<T as alloc::string::ToString>::to_string",
         "<core::iter::adapters::map::Map<I,F> as core::iter::traits::iterator::Iterator>::fold",
         "alloc::string::String::push_str",
@@ -99,6 +103,7 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
   for (const char* name :
        {"", "main", "list_resize", "scanstring_unicode",
         "std::vector<int, std::allocator<int> >::push_back(int const&)", "pcache1Alloc",
+        "<[u8] as bstr::ext_slice::ByteSlice>::to_str_lossy", "std::filesystem::path::append(char const*)",
         "<grep::Lines as core::iter::traits::iterator::Iterator>::next", "core::Engine::start()", "alloc::Pool::grow()",
         "zmalloc_get_rss", "mallocator::malloc_it", "Foo::malloc(int)", "strbuf_grow", "my_operator_new"}) {
     EXPECT_FALSE(is_wrapper(name)) << name;

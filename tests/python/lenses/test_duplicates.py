@@ -15,23 +15,25 @@ def same_texts(made: Handmade, kinds: tuple[str, ...] = ("peak", "exit"), **colu
     return shape
 
 
+SAVED = 100 * 208 - 4 * (208 + ATOM_BYTES)
+
+
 def test_all_but_one_of_each_content_are_duplicates(made: Handmade) -> None:
     same_texts(made)
     recording = made.recording()
     (finding,) = recording.ledger.findings(lenses.load("duplicates"))
-    assert finding.bytes_peak == finding.bytes_end == 96 * 208
+    assert finding.bytes_peak == finding.bytes_end == SAVED
     assert finding.shown
     assert "100 blocks hold 4 different contents" in finding.remedy
     assert "AtomTable" in finding.remedy
-    saved = 100 * 208 - 4 * (208 + ATOM_BYTES)
-    assert round(saved / 1024, 1) == 19.4
+    assert round(SAVED / 1024, 1) == 19.4
     assert "19.4 KiB less at the peak" in finding.remedy
 
 
 def test_only_an_exit_stands_for_both(made: Handmade) -> None:
     same_texts(made, ("exit",))
     (finding,) = made.recording().ledger.findings(lenses.load("duplicates"))
-    assert finding.bytes_peak == finding.bytes_end == 96 * 208
+    assert finding.bytes_peak == finding.bytes_end == SAVED
 
 
 def test_what_holds_pointers_or_only_zeros_is_left_alone(made: Handmade) -> None:
@@ -53,3 +55,17 @@ def test_contents_are_compared_at_one_moment_only(made: Handmade) -> None:
     made.moment("peak", [(shape, 4096, {"digest": 7})])
     made.moment("exit", [(shape, 8192, {"digest": 7})])
     assert made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all") == []
+
+
+def test_the_table_that_would_hold_them_is_paid_first(made: Handmade) -> None:
+    shape = made.blocks(made.stack("name@a.c:1"), 10, 16, total=10_000, peak=10_000)
+    made.moment("peak", [(shape, 4096 + 24 * i, {"digest": i // 2}) for i in range(10_000)])
+    (finding,) = made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all")
+    assert finding.bytes_peak == 5_000 * (2 * 24 - 24 - ATOM_BYTES)
+
+
+def test_a_few_equal_binary_blocks_are_scratch_buffers(made: Handmade) -> None:
+    shape = made.blocks(made.stack("dense@a.c:1"), 9000, 9000, total=28, peak=28)
+    made.moment("peak", [(shape, 4096 + 9008 * i, {"digest": i % 9, "content_class": "other"}) for i in range(28)])
+    (finding,) = made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all")
+    assert finding.bytes_peak > 100_000 and not finding.shown

@@ -60,3 +60,17 @@ def test_a_copy_into_a_block_of_its_size_is_no_finding(made: Handmade) -> None:
 def test_two_steps_a_buffer_are_a_way_of_growing(made: Handmade) -> None:
     (finding,) = findings(made, **COPIED | {"chains": 8})
     assert finding.bytes_total == 315_000
+
+
+def test_few_calls_are_not_worth_it(made: Handmade) -> None:
+    few = SEED | {
+        "steps": 90,
+        "slow_steps": 80,
+        "copied_bytes": 3000,
+        "max_requested_bytes": 336,
+    }  # glibc's environ, 40 variables
+    assert not findings(made, **few)
+
+
+def test_hundreds_of_them_are(made: Handmade) -> None:
+    assert findings(made, **SEED | {"steps": 330, "slow_steps": 330, "copied_bytes": 3000, "max_requested_bytes": 2776})

@@ -44,3 +44,11 @@ def test_it_never_leaves_net(made: Handmade) -> None:
     )
     assert with_it[0] >= without[0]
     assert lenses.load("wide-pointers").weight == "potential"
+
+
+def test_arrays_and_pages_arent_shown(made: Handmade) -> None:
+    shape = made.blocks(made.stack("page", "main"), 4360, 4360, total=1000, peak=1000, end=1000)
+    made.moment("exit", [])
+    made.pointers(1, shape, pointers=9000, fields=9, packed=4320, packed_gross=4328)
+    (finding,) = made.recording().ledger.findings(lenses.load("wide-pointers"), all_claims="all")
+    assert finding.bytes_peak == 1000 * (4368 - 4328) and not finding.shown
