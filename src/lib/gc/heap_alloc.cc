@@ -113,6 +113,7 @@ bool HeapImpl::add_page(std::size_t size_class, Finalization finalization, CageE
   PageList& pages = list(size_class, finalization);
   page.next = pages.first;
   pages.first = unit.value();
+  if (pool_.has_objects()) pages.current = unit.value();  // its cells are taken one by one
   poison(reinterpret_cast<void*>(space_.address_of(unit.value())), units * cell::kUnitBytes);
 
   Stretch& stretch = stretches_[static_cast<std::size_t>(finalization)][size_class];

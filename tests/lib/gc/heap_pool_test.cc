@@ -103,6 +103,8 @@ TEST_F(HeapPools, AnObjectIsABlockIfThatIsAskedFor) {
   remake({});
   unsetenv("TARE_GC_RECORD");
   std::mt19937 random(1);
+  for (int i = 0; i < 1000; ++i) static_cast<void>(make_one<Knot>());
+  EXPECT_EQ(heap_.use().page_bytes, std::size_t{64} << 10) << "cells of a page are used before another is taken";
   RootedVector<Member<Knot>> kept;
   ASSERT_TRUE(kept.resize(heap_, 500));
   for (int step = 0; step < 20'000; ++step) {
@@ -135,6 +137,7 @@ TEST_F(HeapPools, AnObjectIsABlockIfThatIsAskedFor) {
     }
   }
   EXPECT_EQ(told.wrong, 0);
+  EXPECT_EQ(told.sum(told.memory), heap_.use().page_bytes + heap_.use().pooled_bytes);
   kept.clear(heap_);
   collect();
   heap_.finish_sweeping();
