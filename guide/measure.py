@@ -38,6 +38,7 @@ LENS = {
     "13-churn": "churn",
     "14-headroom": "headroom",
     "15-value-tree": "twins",
+    "17-document": "wide-pointers",
 }
 # What a pair's lens needs to be recorded.
 OPTIONS = {
@@ -47,7 +48,10 @@ OPTIONS = {
     "12-leaks": ("--snapshots",),
     "14-headroom": ("--content",),
     "15-value-tree": ("--content",),
+    "17-document": ("--snapshots",),
 }
+# What else a pair's programs are asked: the bytes of each of so many pages.
+PAGES = 1000
 
 
 def run(*command: str | Path, environment: dict[str, str] | None = None) -> str:
@@ -80,6 +84,16 @@ def head(difference: str) -> str:
     return "\n".join(lines[1 : next((i for i, line in enumerate(lines) if not line.strip()), len(lines))])
 
 
+def weighed(before: str, after: str) -> str:
+    """P50 and P99 of two lists of bytes, one a line."""
+    rows = []
+    for share in (50, 99):
+        pages = [sorted(int(line) for line in text.split()) for text in (before, after)]
+        least, most = (each[len(each) * share // 100] for each in pages)
+        rows.append(f"P{share} {least:>12,} {most:>12,} {most - least:>12,} {100 * (most / least - 1):+6.1f}%")
+    return "\n".join([f"bytes {'before':>10} {'after':>12} {'change':>12}", *rows])
+
+
 def measure(pair: str) -> str:
     programs = BUILD / "guide" / pair
     environment, options = ENVIRONMENT.get(pair, {}), OPTIONS.get(pair, ())
@@ -92,6 +106,13 @@ def measure(pair: str) -> str:
         if pair == "07-dark-matter":
             for version in traces:
                 parts.append(fenced(f"./{version}", run(programs / version)))
+        if pair == "17-document":
+            pages = [run(programs / version, "--weigh", str(PAGES)) for version in traces]
+            parts.append(
+                fenced(
+                    f"./before --weigh {PAGES}; ./after --weigh {PAGES}     # the bytes of each page", weighed(*pages)
+                )
+            )
         if pair in LENS:
             report = run(TARE, "report", traces["before"], "--lens", LENS[pair])
             parts.append(

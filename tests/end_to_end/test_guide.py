@@ -119,6 +119,14 @@ PAIRS = (
         falls=(("total", "blocks", 0.001), ("total", "requested_bytes", 0.02)),
         options=("--content",),
     ),
+    Pair(
+        "17-document",
+        "wide-pointers",
+        "",
+        falls=(("peak", "blocks", 0.5), ("peak", "gross_bytes", 0.75), ("total", "gross_bytes", 0.3)),
+        options=("--snapshots",),
+        rss=0.85,
+    ),
 )
 # CPU may grow by this much before it counts as a cost that the README would have to name; runs of a tenth of a second
 # differ by as much on a busy machine.
@@ -211,3 +219,20 @@ def test_trees_of_values_are_twins_and_made_again(guide: Path, tare: Tare) -> No
     for lens in ("twins", "recreated"):
         assert [f for f in tare.report(before, "--lens", lens)["findings"] if "Value" in (f["function"] or "")], lens
         assert not [f for f in tare.report(after, "--lens", lens)["findings"] if f["lens"] == lens], lens
+
+
+def test_documents_of_members_and_atoms_take_half(guide: Path, tare: Tare) -> None:
+    """Of 40 pages, by what each program says of its own; and the pages hold texts again and again."""
+    before, after = (
+        [
+            int(line)
+            for line in subprocess.run(
+                [guide / "17-document" / version, "--weigh", "40"], check=True, capture_output=True, text=True
+            ).stdout.split()
+        ]
+        for version in ("before", "after")
+    )
+    assert len(before) == len(after) == 40
+    assert all(b < 0.5 * a for a, b in zip(before, after, strict=True))
+    trace = tare.record(guide / "17-document/before", options=("--snapshots",))
+    assert [f for f in tare.report(trace, "--lens", "duplicates")["findings"] if f["lens"] == "duplicates"]
