@@ -38,6 +38,7 @@ LENS = {
     "13-churn": "churn",
     "14-headroom": "headroom",
     "15-value-tree": "twins",
+    "16-padding": "padding",
     "17-document": "wide-pointers",
 }
 # What a pair's lens needs to be recorded.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tare.database import TableStore
     from tare.names import FrameRow
+    from tare.site_layouts import SiteLayouts
 
 # Rows up to which text is the cheaper way into DuckDB. Its Arrow scan needs the whole `duckdb` package, 47 ms of imports
 # that the engine itself doesn't need; text costs 25 ns a value, so 100,000 rows of 21 columns come out even.
@@ -76,6 +77,7 @@ class CoreSource:
         self._walked: dict[str, dict[str, _core.Table]] = {}
         self._claimed_at: tuple[int | None, int | None] = (None, None)
         self._moment_tables: dict[str, _core.Table] = {}
+        self._layouts: dict[str, _core.Layouts | None] = {}  # by module, for all grains
         self._suppressions = suppressions  # files
         self._suppressed: list[int] | None = None  # stacks; null: not looked for
 
@@ -85,6 +87,9 @@ class CoreSource:
             return
         if table.name == "blocks":
             self._load_blocks(table, into)
+            return
+        if table.name == "type_sites":
+            into.fill(table, self.site_layouts().rows())
             return
         made = self._make(table.name)
         if made.rows > _TEXT_ROWS:
@@ -139,6 +144,12 @@ class CoreSource:
         if name == "written":  # judged by the site
             self._make_sites()
         return self._recording.table(name)
+
+    def site_layouts(self) -> SiteLayouts:
+        """Types of the recorded modules, read for this."""
+        from tare.site_layouts import SiteLayouts
+
+        return SiteLayouts(self._recording, self._make("site_sizes"), self._layouts)
 
     def _make_sites(self) -> None:
         if not self._sites_ready:

@@ -332,6 +332,27 @@ packed_gross_bytes int what that would take with its header; null: no model of t
         note="Empty without --snapshots or --content, and of samples.",
     ),
     Table(
+        "type_sites",
+        "a kind of allocation whose blocks hold a type that another order of its fields would make smaller",
+        _columns("""
+shape_id int site_sizes.shape_id
+stack_id int where it was allocated: stacks.stack_id
+type text its name
+file text where it is declared; empty: unknown
+line int line in it; null: unknown
+size_bytes int of one object
+reordered_bytes int of one, in the order that takes least
+objects int in a block
+saved_bytes int what that order leaves of a block, headers included, as the allocator in use serves it
+field_order text its fields in that order
+certainty text how sure it is that the blocks hold the type: high, medium, low
+told_by text what says so
+"""),
+        note="Of kinds with a thousandth of gross at the peak or at the end, and a KiB. Needs the debug information of the program's modules,\n"
+        "which is read when a statement names the table.",
+        heavy=True,
+    ),
+    Table(
         "twins",
         "pairs of blocks, one of each of two kinds, that were allocated one after the other and freed together",
         _columns("""

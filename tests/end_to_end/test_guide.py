@@ -120,6 +120,13 @@ PAIRS = (
         options=("--content",),
     ),
     Pair(
+        "16-padding",
+        "padding",
+        "accept",
+        falls=(("peak", "gross_bytes", 0.55),),
+        rss=0.65,
+    ),
+    Pair(
         "17-document",
         "wide-pointers",
         "",

@@ -61,5 +61,6 @@ def looked_into(busy: Handmade) -> Handmade:
         {"shape_id": 1, "stack_id": busy.tables["site_sizes"][1]["stack_id"], "requested_bytes": 100, "partly_blocks": 1.0,
          "max_high_water_bytes": 10, "unwritten_peak_bytes": 30.0, "unwritten_total_bytes": 900.0}
     )  # fmt: skip
+    busy.type_site(names, "Name", 200, 184, saved=16)
     busy.twins(names, node["shape_id"], pairs=400, end_pairs=300, joined_gross=230)
     return busy

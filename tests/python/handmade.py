@@ -153,6 +153,21 @@ class Handmade:
              "joined_bytes": one["requested_bytes"] + other["requested_bytes"], "joined_gross_bytes": joined_gross}
         )  # fmt: skip
 
+    def type_site(self, shape: int, type_name: str, size: int, reordered: int, *, saved: int, **columns: Any) -> None:
+        """One row of type_sites: of one object a block, and sure."""
+        told = {
+            "file": "/src/types.h",
+            "line": 3,
+            "objects": 1,
+            "field_order": "a, b",
+            "certainty": "high",
+            "told_by": "x",
+        }
+        self.tables["type_sites"].append(
+            {"shape_id": shape, "stack_id": self.tables["site_sizes"][shape]["stack_id"], "type": type_name,
+             "size_bytes": size, "reordered_bytes": reordered, "saved_bytes": saved, **told, **columns}
+        )  # fmt: skip
+
     def chain(self, stack: int, **columns: Any) -> None:
         zero = {c.name: 0 for c in schema.BY_NAME["chains"].columns}
         self.tables["chains"].append({**zero, "stack_id": stack, "kind": "realloc", **columns})

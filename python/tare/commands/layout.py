@@ -21,18 +21,20 @@ if TYPE_CHECKING:
 
 SYNOPSIS = (
     "tare layout BINARY... [--type PATTERN] [--min-saving BYTES] [--sort KEY] [--model NAME] [--limit N] [--system]\n"
-    "       [--diff] [--debug-dir DIR] [--json]"
+    "       [--diff] [--debug-dir DIR] [--json]\n"
+    "    tare layout --trace FILE [--type PATTERN] [--min-saving BYTES] [--limit N] [--json]"
 )
 HELP = (
     "Reads from a program's or library's debug information how its types lie in memory: holes, tail padding, the order of\n"
     "fields that removes them, what 4-byte pointers to data would leave before and after it, and whether an allocator's\n"
-    "block gets smaller by that. C, C++ and Rust."
+    "block gets smaller by that. C, C++ and Rust. Beside a recording, by how many objects lived at its peak."
 )
 EXAMPLES = """
 tare layout ./app                            types that another order of fields makes smaller
 tare layout ./app --type 'net::*Packet'      field by field, with the order to write instead
 tare layout ./app lib*.so --model jemalloc --min-saving 8
 tare layout --diff old/app new/app           what a change did to the sizes of types
+tare layout --trace app.tare                 the types of a recording's blocks, by what they would save at its peak
 """
 
 _LIMIT = 25
@@ -53,7 +55,8 @@ _STAYS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("binary", metavar="BINARY", nargs="+", help="programs or libraries with debug information")
+    parser.add_argument("binary", metavar="BINARY", nargs="*", help="programs or libraries with debug information")
+    parser.add_argument("--trace", metavar="FILE", help="the types of this recording's blocks, by their live counts")
     parser.add_argument("--type", metavar="PATTERN", help="field by field, types whose names hold or match it")
     parser.add_argument("--min-saving", metavar="BYTES", help="only types whose block gets smaller by that much")
     parser.add_argument("--sort", choices=tuple(_SORTS), default="saving", help="by what (default: saving)")
@@ -75,11 +78,15 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(USAGE, f"layout: there is no model '{options.model}': {names}")
     if options.limit < 0:
         raise TareError(USAGE, "layout: --limit is at least 0")
+    if bool(options.trace) == bool(options.binary):
+        raise TareError(USAGE, "layout: name binaries, or a recording with --trace")
     if options.diff and len(options.binary) != 2:
         raise TareError(USAGE, "layout: --diff compares two binaries, the old and the new")
     least = parse_bytes(options.min_saving, "--min-saving") if options.min_saving is not None else None
-    read = read_all(options.binary, options.debug_dir)
     columns = width_of(sys.stdout)
+    if options.trace:
+        return _weigh(options, least or 0, columns)
+    read = read_all(options.binary, options.debug_dir)
     if options.diff:
         return _diff(options, read, columns)
     types = types_of(read)
@@ -93,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         from tare.reports.json_report import dump
 
-        print(dump(as_json(options.binary, read, rows)))
+        print(dump(as_json(options.binary, read, rows, count_vtables(options.binary, options.debug_dir))))
     elif options.type:
         chosen = rows[: options.limit or None]
         print("\n\n".join("\n".join(picture(each, blocks, read, options.model, columns)) for each, blocks in chosen))
@@ -102,7 +109,47 @@ def run(options: argparse.Namespace) -> int:
     else:
         shown = [row for row in rows if options.system or not row[0].is_system]
         print("\n".join(overview(rows, shown, read, options, columns)))
+        from tare.reports import vtables
+
+        counted = count_vtables(options.binary, options.debug_dir)
+        if said := list(vtables.lines(options.binary, counted, columns)):
+            print("\n".join(["", *said]))
     return 0
+
+
+def _weigh(options: argparse.Namespace, least: int, columns: int) -> int:
+    from tare.core_source import CoreSource
+    from tare.reports import weighed_types
+
+    source = CoreSource(options.trace)
+    found = source.site_layouts().weigh()
+    if options.type:
+        named = set(matching([each.type for each in found], options.type))
+        found = [each for each in found if each.type in named]
+    found = [each for each in found if each.saved_bytes >= least]
+    gross_peak = source.process()["peak_gross_bytes"]
+    if options.json:
+        from tare.reports.json_report import dump
+
+        print(dump(weighed_types.as_json(found, gross_peak)))
+    else:
+        print("\n".join(weighed_types.lines(found, gross_peak, options.limit, columns)))
+    return 0
+
+
+def count_vtables(paths: Sequence[str], debug_dirs: Sequence[str]) -> list[dict[str, Any] | None]:
+    """None where a file isn't linked yet."""
+    from tare import _core
+
+    counted: list[dict[str, Any] | None] = []
+    for path in paths:
+        try:
+            counted.append(_core.count_vtables(path, debug_dirs))
+        except TareError as error:
+            if error.kind != USAGE:
+                raise
+            counted.append(None)
+    return counted
 
 
 def read_all(paths: Sequence[str], debug_dirs: Sequence[str]) -> list[Layouts]:
@@ -341,15 +388,26 @@ def _called(field: Field) -> str:
 # ---- JSON
 
 
-def as_json(paths: Sequence[str], read: Sequence[Layouts], rows: Sequence[tuple[Type, Blocks]]) -> dict[str, Any]:
+def as_json(
+    paths: Sequence[str],
+    read: Sequence[Layouts],
+    rows: Sequence[tuple[Type, Blocks]],
+    vtables: Sequence[dict[str, Any] | None],
+) -> dict[str, Any]:
     from tare import _core
 
     types = [each for each, _ in rows]
     models = {name: price(types, name) for name, _ in _core.size_models()}
     return {
         "binaries": [
-            {"path": path, "debug_file": layouts.dwarf_path, "units": layouts.units, "warnings": layouts.warnings}
-            for path, layouts in zip(paths, read, strict=True)
+            {
+                "path": path,
+                "debug_file": layouts.dwarf_path,
+                "units": layouts.units,
+                "warnings": layouts.warnings,
+                "vtables": counted,
+            }
+            for path, layouts, counted in zip(paths, read, vtables, strict=True)
         ],
         "types": [
             {

@@ -25,6 +25,7 @@ NAMES = (
     "recreated",
     "twins",
     "wide-pointers",
+    "padding",
     "hoards",
     "live-at-exit",
 )

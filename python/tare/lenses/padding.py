@@ -1,0 +1,77 @@
+"""Padding: what another order of a type's fields would leave of the blocks that hold it."""
+
+from __future__ import annotations
+
+from tare.lenses.lens import Advice, Evidence, Lens
+from tare.units import exact, human_bytes
+
+_CLAIMS = """
+select t.shape_id, t.stack_id, z.peak_blocks as blocks,
+       t.saved_bytes * z.peak_blocks as bytes_peak, t.saved_bytes * z.end_blocks as bytes_end,
+       t.saved_bytes * z.total_blocks as bytes_total,
+       z.byte_ns * t.saved_bytes / (z.usable_bytes + z.header_bytes) as byte_ns, z.total_blocks as calls,
+       t.type, t.file, t.line, t.size_bytes, t.reordered_bytes, t.field_order, t.certainty, t.told_by,
+       z.requested_bytes, t.saved_bytes, t.objects
+from type_sites t join site_sizes z on z.shape_id = t.shape_id
+where t.saved_bytes > 0 and t.saved_bytes <= z.usable_bytes + z.header_bytes
+"""
+# Which of a site's types speaks for it: the one that wastes most at the peak; after a comma in thousandths, over the run.
+_MOST = "bytes_peak + bytes_total / 1e6"
+_SHOWN_FIELDS = 400  # characters of an order: beyond, `tare layout` shows it
+
+
+def _advise(evidence: Evidence) -> Advice:
+    place = evidence["file"].rpartition("/")[2] if evidence["file"] else ""
+    where = f" ({place}:{exact(evidence['line'])})" if place and evidence["line"] else ""
+    order = evidence["field_order"]
+    if len(order) > _SHOWN_FIELDS:
+        order = order[:_SHOWN_FIELDS].rpartition(", ")[0] + ", …"
+    each = f"a block of {exact(evidence['requested_bytes'])} bytes"
+    if evidence["objects"] > 1:
+        each += f" with {exact(evidence['objects'])} of them"
+    guess = {"high": "", "medium": "Probably of ", "low": "Perhaps of "}[evidence["certainty"]]
+    return Advice(
+        f"{guess}{evidence['type']}{where}: {exact(evidence['size_bytes'])} bytes, of which {exact(evidence['reordered_bytes'])} are left "
+        f"with its fields in the order {order}. Saves {exact(evidence['saved_bytes'])} of {each}, "
+        f"{human_bytes(evidence['bytes_peak'])} at the peak (the type is told by this: {evidence['told_by']})",
+        evidence["certainty"],
+    )
+
+
+LENS = Lens(
+    name="padding",
+    question="Which types shrink when their fields are reordered, and what would that leave of the live blocks?",
+    why="A compiler puts fields where the source does and pads between them; with falling alignment nothing lies between.",
+    threshold="0.5 % of gross at the peak, and a page: a change of order touches every place that lists the fields, and only what "
+    "is left after the allocator's rounding counts (40 bytes made 36 are the same block)",
+    false_positives="Recordings don't say which type a block has. Template arguments of allocating functions are sure; a variable of "
+    "the function that points to a type of the block's size is probable; of a type that alone has the size it is a guess, and said to "
+    "be one. What files, the network, other programs or assembly rely on must keep its order, and fields that are used together "
+    "should stay in one cache line.",
+    remedy="The order that is printed; TARE_ASSERT_PACKED (tare/layout.h) keeps it. What few objects use belongs into a block of its own.",
+    weight="potential",
+    sampling="scaled",
+    tables=("site_sizes", "type_sites"),
+    claims=_CLAIMS,
+    evidence={
+        name: f"max_by({name}, {_MOST})"
+        for name in (
+            "type",
+            "file",
+            "line",
+            "size_bytes",
+            "reordered_bytes",
+            "field_order",
+            "certainty",
+            "told_by",
+            "requested_bytes",
+            "saved_bytes",
+            "objects",
+        )
+    },
+    shown="bytes_peak >= greatest(4096, 0.005 * $gross_peak)",
+    order="bytes_peak, bytes_end",
+    unit="bytes",
+    advise=_advise,
+    guide="16-padding",
+)

@@ -1,0 +1,103 @@
+"""Types by what their blocks took at a recording's peak, and what other orders or narrower pointers would leave of them."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from tare.cpp_names import shorten as short_name
+from tare.terminal import shorten
+from tare.units import exact, human_bytes, percent, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tare.site_layouts import Weighed
+
+_LEAST_NAME = 20  # characters of a type's name, before columns are left out
+
+
+def lines(weighed: Sequence[Weighed], gross_peak: float, limit: int, columns: int) -> Iterator[str]:
+    known = sum(each.gross_bytes for each in weighed)
+    gaining = [each for each in weighed if each.saved_bytes]
+    yield from textwrap.wrap(
+        f"{plural(len(weighed), 'type')} known of {human_bytes(known)} of blocks at the peak, {percent(known, gross_peak, 0)} of the"
+        f" heap; other orders of fields would save {human_bytes(sum(each.saved_bytes for each in gaining))}",
+        columns,
+    )
+    yield from textwrap.wrap(narrow_summary(weighed), columns)
+    if not gaining:
+        yield "no type whose objects were found would take smaller blocks in another order"
+        return
+    yield ""
+    yield from _table(gaining[: limit or None], columns)
+    if limit and len(gaining) > limit:
+        yield f"… and {exact(len(gaining) - limit)} more (--limit 0 shows all)"
+    yield ""
+    yield from textwrap.wrap(
+        "sure: high, an allocating function names the type; medium, a variable of the block's size does; low, only the size does",
+        columns,
+        subsequent_indent="  ",
+    )
+
+
+def narrow_summary(weighed: Sequence[Weighed]) -> str:
+    """What 4-byte pointers give, what padding and size classes leave of that, and what reordering gives back."""
+    holding = [each for each in weighed if each.type.pointers]
+    nominal = sum(4 * each.type.pointers * each.objects for each in holding)
+    if not nominal:
+        return "no live object that was found holds pointers to data"
+    before = sum(each.narrow_saved_bytes for each in holding)
+    both = sum(each.narrow_reordered_saved_bytes for each in holding)
+    order = sum(each.saved_bytes for each in holding)
+    return (
+        f"with 4-byte pointers to data they would save {human_bytes(before)}, and {human_bytes(both)} reordered as well"
+        f" ({human_bytes(order)} of that by order alone): half of their pointers is {human_bytes(nominal)}, of which padding and"
+        f" size classes eat {percent(max(nominal - before, 0), nominal, 0)}"
+    )
+
+
+def _table(weighed: Sequence[Weighed], columns: int) -> Iterator[str]:
+    heads = ["saves", "live", "size", "sure"]
+    cells = [
+        [
+            human_bytes(each.saved_bytes),
+            exact(each.objects),
+            f"{exact(each.type.size_bytes)} → {exact(each.type.reordered_bytes)}",
+            each.certainty,
+        ]
+        for each in weighed
+    ]
+    widths = [max(len(line[column]) for line in [heads, *cells]) for column in range(len(heads))]
+    fitting = len(widths)
+    while fitting > 1 and sum(widths[:fitting]) + 2 * fitting + _LEAST_NAME > columns:
+        fitting -= 1
+    room = columns - sum(widths[:fitting]) - 2 * fitting
+    yield "  ".join(head.rjust(width) for head, width in zip(heads[:fitting], widths, strict=False)) + "  type"
+    for each, line in zip(weighed, cells, strict=True):
+        name = shorten(short_name(each.type.name), room)
+        yield "  ".join(cell.rjust(width) for cell, width in zip(line[:fitting], widths, strict=False)) + "  " + name
+
+
+def as_json(weighed: Sequence[Weighed], gross_peak: float) -> dict[str, Any]:
+    return {
+        "gross_bytes_peak": gross_peak,
+        "types": [
+            {
+                "name": each.type.name,
+                "file": each.type.file,
+                "line": each.type.line,
+                "size_bytes": each.type.size_bytes,
+                "reordered_bytes": each.type.reordered_bytes,
+                "pointers": each.type.pointers,
+                "objects_peak": each.objects,
+                "gross_bytes_peak": each.gross_bytes,
+                "saved_bytes_peak": each.saved_bytes,
+                "narrow_saved_bytes_peak": each.narrow_saved_bytes,
+                "narrow_reordered_saved_bytes_peak": each.narrow_reordered_saved_bytes,
+                "certainty": each.certainty,
+                "told_by": each.told_by,
+            }
+            for each in weighed
+        ],
+    }

@@ -1,0 +1,234 @@
+"""Table `type_sites` of a recording: which of its blocks hold types that another order of fields makes smaller."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tare import _core
+from tare.errors import TareError
+from tare.layouts import Field, Type, types_of
+from tare.terminal import Progress
+from tare.type_sites import Caller, Told, Types, allocated_by, gains, order_text, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tare.names import FrameRow
+
+# A thousandth of gross, and a KiB: reading types for sites that no report would show costs and tells nothing.
+_LEAST_SHARE = 0.001
+_LEAST_BYTES = 1024
+# Return addresses between the allocator and the function that names a site; more are only recursion.
+_MOST_ROWS = 24
+# Where the system's libraries lie: that one of their types has a block's size tells nothing.
+_SYSTEM = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")
+# Functions from the naming one outwards whose variables may tell: a program's own xmalloc() has none, its caller has.
+_ASKED_ROWS = 3
+
+
+class Kind(NamedTuple):
+    """A row of site_sizes."""
+
+    shape_id: int
+    stack_id: int
+    requested_bytes: int
+    gross_bytes: int  # of a block
+    peak_blocks: float
+    end_blocks: float
+
+
+class Site(NamedTuple):
+    """What a stack says of its blocks."""
+
+    functions: list[str]  # from the allocator to the one that names the site
+    callers: list[
+        tuple[int, str]
+    ]  # return addresses from that one outwards, and each's module if it has debug information
+
+
+class ToldKind(NamedTuple):
+    kind: Kind
+    told: Told
+
+
+class Weighed(NamedTuple):
+    """A type by its live objects at the peak; bytes are of blocks, headers included."""
+
+    type: Type
+    objects: float
+    gross_bytes: float
+    saved_bytes: float  # by another order
+    narrow_saved_bytes: float  # by 4-byte pointers to data in the order as it is
+    narrow_reordered_saved_bytes: float  # by both
+    certainty: str  # of the site with most of them
+    told_by: str
+
+
+class SiteLayouts:
+    """The types of a recording's modules, and which of its blocks hold them."""
+
+    def __init__(self, recording: _core.Recording, sizes: _core.Table, read: dict[str, _core.Layouts | None]) -> None:
+        """`read`: modules that were read before, None for what can't be; the others are added."""
+        self._recording = recording
+        self._model = recording.size_model
+        self.kinds = _large(sizes)
+        self._sites = self._find_sites()
+        rows = sorted({row for site in self._sites.values() for row, _ in site.callers})
+        self._pointed = dict(zip(rows, recording.row_types(rows), strict=True))
+        self._layouts: list[_core.Layouts] = []
+        self._types = {"": Types([])}  # by module
+        modules = dict.fromkeys(module for kind in self.kinds for module in self._modules_that_may_tell(kind))
+        _read_missing(modules, read)
+        for path in modules:
+            if (layouts := read[path]) is None:
+                continue
+            number = len(self._layouts)
+            self._layouts.append(layouts)
+            self._types[path] = Types(each._replace(binary=number) for each in types_of([layouts]))
+
+    def told(self) -> list[ToldKind]:
+        """The kinds whose type is known, sure or not."""
+        found = []
+        for kind in self.kinds:
+            site = self._sites[kind.stack_id]
+            callers = [
+                Caller(self._pointed[row], self._types.get(module, self._types[""])) for row, module in site.callers
+            ]
+            told = tell(site.functions, callers, kind.requested_bytes)
+            if told is not None:
+                found.append(ToldKind(kind, told))
+        return found
+
+    def _modules_that_may_tell(self, kind: Kind) -> Iterator[str]:
+        """Reading a module's types costs: those of the system's libraries only where a name or a variable asks for them."""
+        site = self._sites[kind.stack_id]
+        for out, (row, module) in enumerate(site.callers):
+            is_asked = any(size == kind.requested_bytes for _, _, size, _ in self._pointed[row])
+            is_home = out == 0 and (not module.startswith(_SYSTEM) or any(map(allocated_by, site.functions)))
+            if module and (is_asked or is_home):
+                yield module
+
+    def saved_bytes(self, each: ToldKind, object_bytes: int) -> int:
+        """What is left of a block with objects of that size: slots, or where no model is known what the request shrinks by."""
+        less = each.told.objects * (each.told.type.size_bytes - object_bytes)
+        requested = each.kind.requested_bytes
+        if not self._model:
+            return less
+        before, after = _core.slot_bytes(self._model, [requested, requested - less])
+        return min(before - after, each.kind.gross_bytes)
+
+    def weigh(self) -> list[Weighed]:
+        """Each type that blocks are known to hold, by what another order would leave at the peak."""
+        by_type: dict[tuple[object, ...], list[ToldKind]] = {}
+        for each in self.told():
+            by_type.setdefault(each.told.type[1:-1], []).append(each)  # wherever it was read
+        weighed = [self._weigh(kinds[0].told.type, kinds) for kinds in by_type.values()]
+        return sorted(weighed, key=lambda each: (-each.saved_bytes, -each.gross_bytes, each.type.name))
+
+    def _weigh(self, type_: Type, kinds: Sequence[ToldKind]) -> Weighed:
+        def at_peak(of: Callable[[ToldKind], float]) -> float:
+            return sum(each.kind.peak_blocks * of(each) for each in kinds)
+
+        most = max(kinds, key=lambda each: each.kind.peak_blocks * each.kind.gross_bytes)
+        return Weighed(
+            type_,
+            at_peak(lambda each: each.told.objects),
+            at_peak(lambda each: each.kind.gross_bytes),
+            at_peak(lambda each: self.saved_bytes(each, type_.reordered_bytes)) if gains(type_) else 0.0,
+            at_peak(lambda each: self.saved_bytes(each, type_.narrow_bytes)),
+            at_peak(lambda each: self.saved_bytes(each, type_.narrow_reordered_bytes)),
+            most.told.certainty,
+            most.told.by,
+        )
+
+    def order_of(self, type_: Type) -> str:
+        layouts = self._layouts[type_.binary]
+        return order_text([Field(*field) for field in layouts.fields(type_.type_id)], layouts.order(type_.type_id))
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """As tare.schema has them."""
+        for each in self.told():
+            type_ = each.told.type
+            if not gains(type_) or not (saved := self.saved_bytes(each, type_.reordered_bytes)):
+                continue
+            yield (
+                each.kind.shape_id,
+                each.kind.stack_id,
+                type_.name,
+                type_.file or "",
+                type_.line,
+                type_.size_bytes,
+                type_.reordered_bytes,
+                each.told.objects,
+                saved,
+                self.order_of(type_),
+                each.told.certainty,
+                each.told.by,
+            )
+
+    def _find_sites(self) -> dict[int, Site]:
+        stacks = {
+            stack: self._recording.stack_rows(stack, _MOST_ROWS) for stack in {kind.stack_id for kind in self.kinds}
+        }
+        frames: dict[int, list[FrameRow]] = {}
+        for frame in self._recording.frames(sorted({row for rows in stacks.values() for row in rows})):
+            frames.setdefault(frame[0], []).append(frame)
+        return {stack: _site(rows, frames, _core.is_wrapper) for stack, rows in stacks.items()}
+
+
+def _read_missing(modules: Iterable[str], read: dict[str, _core.Layouts | None]) -> None:
+    with Progress("tare: reading types") as progress:
+        for path in modules:
+            if path in read:
+                continue
+            try:
+                read[path] = _core.read_layouts(
+                    path, [], lambda done, total: progress.update(done / total if total else -1)
+                )
+            except TareError as error:  # the others' types are there to ask
+                read[path] = None
+                progress.clear()
+                print(f"tare: {error.message}", file=sys.stderr)
+
+
+def _large(sizes: _core.Table) -> list[Kind]:
+    names = (
+        "shape_id",
+        "stack_id",
+        "requested_bytes",
+        "usable_bytes",
+        "header_bytes",
+        "peak_blocks",
+        "end_blocks",
+        "weight",
+        "api",
+    )
+    rows = list(zip(*(sizes.values(name) for name in names), strict=True))
+    peak = sum((usable + header) * at_peak * weight for *_, usable, header, at_peak, _, weight, _ in rows)
+    end = sum((usable + header) * at_end * weight for *_, usable, header, _, at_end, weight, _ in rows)
+    kinds = []
+    for shape, stack, requested, usable, header, at_peak, at_end, weight, api in rows:
+        kind = Kind(shape, stack, requested, usable + header, at_peak * weight, at_end * weight)
+        least = max(_LEAST_BYTES, _LEAST_SHARE * peak), max(_LEAST_BYTES, _LEAST_SHARE * end)
+        large = kind.gross_bytes * kind.peak_blocks >= least[0] or kind.gross_bytes * kind.end_blocks >= least[1]
+        if large and api != "pool memory":
+            kinds.append(kind)
+    return kinds
+
+
+def _site(rows: Sequence[int], frames: dict[int, list[FrameRow]], is_wrapper: Callable[[str], bool]) -> Site:
+    functions: list[str] = []
+    for place, row in enumerate(rows):
+        at_row = [function for _, _, function, *_ in frames.get(row, [])]
+        if not at_row or is_wrapper(at_row[-1]):  # the function that the code belongs to comes last
+            functions += at_row
+            continue
+        passing = next((n for n, function in enumerate(at_row) if not is_wrapper(function)), len(at_row) - 1)
+        # Only with debug information of the recorded build a file is known.
+        callers = [
+            (each, next((module for *_, file, _, module, _ in frames.get(each, []) if file), ""))
+            for each in rows[place : place + _ASKED_ROWS]
+        ]
+        return Site(functions + at_row[: passing + 1], callers)
+    return Site(functions, [])
