@@ -19,7 +19,17 @@ SUBJECTS = ["tare", "tare-seed", "tare-seed16", "tare-low", "tare-thread-base", 
 PEERS = ["cppgc", "boehm", "shared-ptr", "native"]
 DECODED = ["chase", "dom", "retention"]  # programs for the subjects that differ in decoding alone
 COUNTING = [*SUBJECTS, "boehm"]  # who can say how many dead objects were kept; nothing scans stacks for the others
-PROGRAMS = [["dom"], ["chase"], ["binary-trees", "16"], ["binary-trees", "18"], ["retention"]]
+ONLY = {"pause": ["tare", "cppgc", "boehm"], "mutate": ["tare"], "hash-set": ["tare", "native"]}
+PROGRAMS = [
+    ["dom"],
+    ["chase"],
+    ["binary-trees", "16"],
+    ["binary-trees", "18"],
+    ["retention"],
+    ["pause"],
+    ["mutate"],
+    ["hash-set"],
+]
 
 
 def run(results: Results, subject: str, arguments: list[str]) -> None:
@@ -66,6 +76,13 @@ def targets(results: Results) -> str:
         add(f"{case}, CPU / cppgc", ratio(results, case, "cpu", "tare", "cppgc"), 0.5)
         add(f"{case}, RSS / cppgc", ratio(results, case, "rss", "tare", "cppgc"), 1.0)
         add(f"{case}, CPU / Boehm", ratio(results, case, "cpu", "tare", "boehm"), 1.0)
+    longest = results.median("pause", "tare", "time")
+    add("longest pause, ms", None if longest is None else longest / 1e6, 2)
+    for case in ("mutate/marking-by-steps", "mutate/marking-besides"):
+        marking, idle = (results.median(c, "tare", "time") for c in (case, "mutate/idle"))
+        add(f"{case} / not marking", None if marking is None or not idle else marking / idle, 1.5)
+    for act in ("insert", "hit", "miss"):
+        add(f"hash-set/{act} / plain pointers", ratio(results, f"hash-set/{act}", "time", "tare", "native"), 1.0)
     add("kept by 10,000 native pointers", results.median("retention-pointers", "tare", "count"), 20)
     add("kept by 10,000 numbers of 32 bits", results.median("retention-u32", "tare", "count"), 50)
     return table(["", "value", "target", ""], rows)
@@ -81,6 +98,9 @@ def section(results: Results, runs: int) -> str:
     return f"""\
 CPU times, medians of {runs} rounds; `rss` without what a process has before its first object. `dom` has a million nodes of five links and 8 bytes of payload; `full-gc` is one
 collection of them; `chase` a ring of 256 nodes; `retention` counts objects of 256 bytes, of 1 GiB dead ones.
+`pause` is the longest that 16 operations took, each of which makes a node beside a million and drops another, in CPU time of the program's thread (`wall`:
+with whatever else the machine did); tare marks with Marking::Concurrent, cppgc as it does by default, Boehm's with GC_enable_incremental(). `mutate` changes links between
+random nodes of a million; `hash-set` has 500,000 keys.
 
 {targets(results)}
 {table(["", *subjects], rows)}"""
@@ -96,6 +116,8 @@ def main() -> int:
     for _ in range(arguments.runs):
         for program in wanted:
             for subject in SUBJECTS + PEERS:
+                if subject not in ONLY.get(program[0], [subject]):
+                    continue
                 if subject in SUBJECTS[1:] and program[0] not in DECODED:
                     continue
                 if program[0] == "retention" and subject not in COUNTING:

@@ -15,6 +15,8 @@
 #include <memory>
 #include <utility>
 
+#include "collecting.h"
+
 namespace tare::bench {
 
 struct Collector {
@@ -36,7 +38,7 @@ struct Collector {
   static inline std::shared_ptr<cppgc::DefaultPlatform> platform;
   static inline std::unique_ptr<cppgc::Heap> heap;
 
-  static void begin(bool by_hand) {
+  static void begin(Collecting collecting) {
     if (!platform) {
       // As part of node the collector asks V8's platform whether to write traces.
       static const std::unique_ptr<v8::Platform> for_traces = v8::platform::NewDefaultPlatform(1);
@@ -45,7 +47,7 @@ struct Collector {
       cppgc::InitializeProcess(platform->GetPageAllocator());
     }
     cppgc::Heap::HeapOptions options = cppgc::Heap::HeapOptions::Default();
-    if (by_hand) {
+    if (collecting == Collecting::ByHand) {
       options.resource_constraints.initial_heap_size_bytes = std::size_t{2000} << 20;
       options.marking_support = cppgc::Heap::MarkingType::kAtomic;
       options.sweeping_support = cppgc::Heap::SweepingType::kAtomic;

@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "collecting.h"
+
 #ifdef TARE_BENCH_BOEHM
 #include <gc/gc.h>
 #endif
@@ -53,7 +55,7 @@ struct Collector {
   using Made = std::shared_ptr<T>;
   template <class T>
   using Base = NoBase;
-  static void begin(bool) {}
+  static void begin(Collecting) {}
   static void end() {}
   template <class T, class... Arguments>
   static std::shared_ptr<T> make(Arguments&&... arguments) {
@@ -89,9 +91,10 @@ struct Collector {
   using Base = NoBase;
 
 #ifdef TARE_BENCH_BOEHM
-  static void begin(bool by_hand) {
+  static void begin(Collecting collecting) {
     GC_INIT();
-    if (by_hand) GC_disable();
+    if (collecting == Collecting::ByHand) GC_disable();
+    if (collecting == Collecting::BesideTheProgram) GC_enable_incremental();
   }
   static void end() {}
   template <class T, class... Arguments>
@@ -109,7 +112,7 @@ struct Collector {
   template <class T>
   static void free_tree(const T&) {}
 #else
-  static void begin(bool) {}
+  static void begin(Collecting) {}
   static void end() {}
   template <class T, class... Arguments>
   static T* make(Arguments&&... arguments) {

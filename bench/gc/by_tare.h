@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "collecting.h"
 #include "tare/gc/decoding_variants.h"
 #include "tare/gc/make.h"
 #include "tare/gc/persistent.h"
 #include "tare/gc/visitor.h"
+
+#define TARE_BENCH_MARKS_ON_DEMAND 1
 
 namespace tare::bench {
 
@@ -55,10 +58,13 @@ struct Collector {
     static Heap only;
     return only;
   }
-  // `by_hand`: for programs that measure collections one by one.
-  [[gnu::noinline]] static void begin(bool by_hand) {
+  [[gnu::noinline]] static void begin(Collecting collecting) {
     gc::HeapOptions options;
-    if (by_hand) options.collections = gc::Collections::ByHand;
+    const bool is_by_hand = collecting == Collecting::ByHand || collecting == Collecting::ByHandBesideTheProgram;
+    const bool is_beside =
+        collecting == Collecting::BesideTheProgram || collecting == Collecting::ByHandBesideTheProgram;
+    if (is_by_hand) options.collections = gc::Collections::ByHand;
+    if (is_beside) options.marking = gc::Marking::Concurrent;
     heap() = std::move(Heap::create(options).value());
   }
   static void end() { heap() = Heap(); }
@@ -67,6 +73,7 @@ struct Collector {
     return gc::make<T>(heap(), std::forward<Arguments>(arguments)...);
   }
   static void collect() { heap().collect(gc::StackState::HoldsNone); }
+  static void begin_marking() { heap().collect_some(0, gc::StackState::HoldsNone); }
   static void collect_with_stack() { heap().collect(gc::StackState::MayHoldPointers); }
   static double live_objects() { return static_cast<double>(heap().use().live_objects); }
   static double used_bytes() { return static_cast<double>(heap().use().page_bytes); }

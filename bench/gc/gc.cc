@@ -1,11 +1,13 @@
 // What a collector's objects cost: programs of objects, compiled for one collector each (bench/gc/CMakeLists.txt).
 //
 //   dom          a million nodes of five links and 8 bytes of payload: all-in bytes a node, building, walking through
-//   the
-//                tree, a full collection, and one after half of it died
+//                the tree, a full collection, and one after half of it died
 //   chase        a ring of 256 nodes in the first-level cache: a step to what is known to be there, and one that tests
 //   binary-trees the benchmark game's: short-lived trees beside a long-lived one
 //   retention    dead objects of 256 bytes, 1 GiB of them, that junk on the stack keeps
+//   pause        garbage made beside those million nodes: the longest that a few operations took
+//   mutate       links of those nodes changed, while the heap is being marked and while it isn't
+//   hash-set     half a million of them as keys of a set
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -18,14 +20,9 @@
 #include <random>
 #include <vector>
 
+#include "dom.h"
+#include "programs.h"
 #include "report.h"
-#if defined(TARE_BENCH_CPPGC)
-#include "by_cppgc.h"
-#elif defined(TARE_BENCH_BOEHM) || defined(TARE_BENCH_NATIVE) || defined(TARE_BENCH_SHARED_PTR)
-#include "by_others.h"
-#else
-#include "by_tare.h"
-#endif
 
 namespace tare::bench {
 
@@ -61,78 +58,6 @@ double peak_rss_bytes() {
 
 // ---- dom
 
-struct Element : Collector::Base<Element> {
-  explicit Element(std::uint32_t n) : number(n) {}
-  TARE_BENCH_TRACE(parent, first, next, previous, document)
-
-  Collector::BackLink<Element> parent;
-  Collector::Link<Element> first;
-  Collector::Link<Element> next;
-  Collector::BackLink<Element> previous;
-  Collector::BackLink<Element> document;
-  std::uint32_t number;
-  std::uint32_t state = 0;
-};
-
-using MadeElement = Collector::Made<Element>;
-
-// A page's shape: three of four elements hang below the latest ones, the rest somewhere above.
-[[gnu::noinline]] Collector::Root<Element> build(std::uint32_t count) {
-  std::mt19937 random(7);
-  Collector::Root<Element> document = Collector::make<Element>(0u);
-  std::vector<Collector::Root<Element>> open;  // the way down to the latest
-  open.emplace_back(document);
-  for (std::uint32_t i = 1; i < count; ++i) {
-    while (open.size() > 1 && (open.size() > 40 || random() % 3 == 0)) open.pop_back();
-    MadeElement element = Collector::make<Element>(i);
-    Element* parent = &*open.back();
-    element->parent = MadeElement(open.back());
-    element->document = MadeElement(document);
-    if (parent->first) {
-      element->next = parent->first;
-      parent->first->previous = element;
-    }
-    parent->first = element;
-    if (random() % 2 == 0) open.emplace_back(element);
-  }
-  return document;
-}
-
-template <class Node>
-const Node* raw(const std::shared_ptr<Node>& pointer) {
-  return pointer.get();
-}
-template <class Pointer>
-auto raw(const Pointer& pointer) {
-  if constexpr (requires { pointer.get(); }) {
-    return pointer.get();
-  } else {
-    return pointer.Get();
-  }
-}
-
-[[gnu::noinline]] std::uint64_t walk(const Element* element) {
-  std::uint64_t sum = element->number;
-  for (const Element* child = raw(element->first); child != nullptr; child = raw(child->next)) sum += walk(child);
-  return sum;
-}
-
-// Siblings are freed in a loop: a chain of a million destructors would be as many frames.
-template <class Link>
-void drop([[maybe_unused]] Link& first) {
-  if constexpr (Collector::kFrees) {
-    Link next = first;
-    first = Link();
-    while (next) {
-      Link element = next;
-      next = element->next;
-      element->next = Link();
-      drop(element->first);
-      if constexpr (std::is_same_v<Collector::Made<Element>, Element*>) delete &*element;
-    }
-  }
-}
-
 void dom(Report& report) {
   constexpr std::uint32_t kNodes = 1'000'000;
   const auto ns_a_node = [&](auto&& act) {
@@ -140,7 +65,7 @@ void dom(Report& report) {
     act();
     return (cpu_ns() - begin) / kNodes;
   };
-  Collector::begin(true);
+  Collector::begin(Collecting::ByHand);
   const std::size_t before = resident_bytes();
   Collector::Root<Element> document;
   report.add("dom/build", Collector::kSubject, "time", ns_a_node([&] { document = build(kNodes); }), "ns");
@@ -193,7 +118,7 @@ template <class Link>
 }
 
 void chase(Report& report) {
-  Collector::begin(true);
+  Collector::begin(Collecting::ByHand);
   constexpr std::size_t kCount = 256;
   constexpr std::size_t kSteps = 4'000'000;
   std::vector<Collector::Root<Ring>> ring;
@@ -243,7 +168,7 @@ std::uint32_t use(Made tree) {
 
 [[gnu::noinline]] void trees(Report& report, int most) {
   const double before_bytes = peak_rss_bytes();  // libnode alone has 20 MB
-  Collector::begin(false);
+  Collector::begin(Collecting::Automatic);
   const double begin = process_cpu_s();
   constexpr int kLeast = 4;
   std::uint64_t objects = use(grow(most + 1));
@@ -283,7 +208,7 @@ void retention([[maybe_unused]] Report& report) {
 #if !defined(TARE_BENCH_NATIVE) && !defined(TARE_BENCH_SHARED_PTR) && !defined(TARE_BENCH_CPPGC)
   std::mt19937_64 random(2026);
   const auto measure = [&](const char* name, auto&& next) {
-    Collector::begin(true);
+    Collector::begin(Collecting::ByHand);
     for (std::size_t i = 0; i < (std::size_t{1} << 30) / 264; ++i) keep(Collector::make<Dead>());
     std::vector<std::uint64_t> words(kJunk);
     for (std::uint64_t& word : words) word = next();
@@ -311,8 +236,14 @@ int main(int argc, char** argv) {
     trees(report, argc > 2 ? std::atoi(argv[2]) : 16);
   } else if (std::strcmp(program, "retention") == 0) {
     retention(report);
+  } else if (std::strcmp(program, "pause") == 0) {
+    pause(report);
+  } else if (std::strcmp(program, "mutate") == 0) {
+    mutate(report);
+  } else if (std::strcmp(program, "hash-set") == 0) {
+    hash_set(report);
   } else {
-    std::fprintf(stderr, "usage: %s dom|chase|binary-trees [DEPTH]|retention\n", argv[0]);
+    std::fprintf(stderr, "usage: %s dom|chase|binary-trees [DEPTH]|retention|pause|mutate|hash-set\n", argv[0]);
     return 2;
   }
   return 0;

@@ -201,6 +201,10 @@ class HeapOf : public HeapBase {
   static CageResult<HeapOf> create(const HeapOptions& options = {}) noexcept {
     using Decoding = typename Group::Decoding;
     HeapOptions possible = options;
+    // What finds objects by something of the heap's thread is for that.
+    if constexpr (requires { Decoding::enter_thread(); }) {
+      if (options.marking == Marking::Concurrent) possible.marking = Marking::Incremental;
+    }
     if (kWriteBarrierOf<Group> == WriteBarrier::None) possible.marking = Marking::AtOnce;
     CageResult<HeapCore*> core = create_core(
         Decoding::kCageSlot, Decoding::cage_options(Group::kCageBytes), Decoding::kIsLow,

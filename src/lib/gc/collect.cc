@@ -28,7 +28,7 @@ void HeapImpl::collect(StackState stack) noexcept {
   abort_marking();
   finish_sweeping();
   const std::size_t begin_ns = now_ns();
-  Marker marker(*this, mark_stack_);
+  Marker marker(*this, mark_stack_, Marker::Sharing::None);
   marker.mark_roots();
   marker.drain(kNoDeadline);
   marking_ns_ = now_ns() - begin_ns;
@@ -38,6 +38,7 @@ void HeapImpl::collect(StackState stack) noexcept {
 // Whatever is marked by now is followed to the end; then it is decided who lives.
 void HeapImpl::end_marking(Marker& marker, StackState stack) noexcept {
   const std::size_t begin_ns = now_ns();
+  take_back_marking();
   std::unique_ptr<Marker> ended;
   {
     // Where other threads have roots here, they can't make a weak one strong meanwhile.

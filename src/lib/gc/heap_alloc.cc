@@ -145,7 +145,7 @@ void* HeapImpl::allocate_large(std::size_t cell_bytes, Finalization finalization
     const std::uintptr_t object = space_.address_of(unit.value()) + cell::kFirstObject;
     header_of(reinterpret_cast<void*>(object)).bits = 0;
     pool_.made(reinterpret_cast<void*>(object), cell_bytes - sizeof(CellHeader));
-    if (is_marking()) space_.mark(object);
+    if (is_marking()) mark_made(object);
     return reinterpret_cast<void*>(object);
   });
 }

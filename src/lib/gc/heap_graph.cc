@@ -164,7 +164,7 @@ class GraphWriter {
   // Twice over all objects: ends come before edges, and ephemerons' values belong to others than those that name them.
   bool write_edges() noexcept {
     Rows<std::uint32_t> list;
-    Marker marker(heap_, list);
+    Marker marker(heap_, list, Marker::Sharing::None);
     Rows<std::uint32_t> edges;
     const auto edges_of = [&](std::uint32_t granule) {
       edges.set_size(0);

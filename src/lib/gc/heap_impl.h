@@ -31,6 +31,7 @@ struct SizeUse {
   std::size_t objects = 0;  // dead ones included that weren't found yet
 };
 
+class ConcurrentMarking;
 class Marker;
 
 class HeapImpl final : public HeapCore {
@@ -138,11 +139,16 @@ class HeapImpl final : public HeapCore {
 
   // marking.cc
   void collect_as_due() noexcept;
-  bool advance(const Pause& pause, std::size_t budget_ns, StackState stack) noexcept;
+  // Whether the heap's thread does what another could.
+  enum class Help : std::uint8_t { None, Full };
+  bool advance(const Pause& pause, std::size_t budget_ns, Help help, StackState stack) noexcept;
+  bool mark_until(std::size_t deadline_ns, Help help) noexcept;
   bool mark_last_roots(std::size_t deadline_ns, StackState stack) noexcept;
   void start_marking() noexcept;
   void stop_marking() noexcept;
   void abort_marking() noexcept;
+  void take_back_marking() noexcept;
+  void mark_made(std::uintptr_t object) noexcept;
   void mark_cells(const Stretch& stretch, std::size_t cell_bytes) noexcept;
   void unmark_cells(const Stretch& stretch, std::size_t cell_bytes) noexcept;
   void release_surplus() noexcept;
@@ -182,10 +188,12 @@ class HeapImpl final : public HeapCore {
   Rows<std::uint32_t> mark_stack_;
 
   pthread_t thread_ = pthread_self();
-  Marker* marker_ = nullptr;             // while marking by steps
-  std::size_t marking_began_bytes_ = 0;  // of allocated_bytes_
-  std::size_t next_step_bytes_ = 0;      // the same, when the next step is due
-  std::size_t marking_ns_ = 0;           // of this collection so far
+  Marker* marker_ = nullptr;                 // while marking by steps
+  ConcurrentMarking* concurrent_ = nullptr;  // the same, if another thread does it, too
+  Rows<std::uint32_t> left_;                 // what that has left to this one
+  std::size_t marking_began_bytes_ = 0;      // of allocated_bytes_
+  std::size_t next_step_bytes_ = 0;          // the same, when the next step is due
+  std::size_t marking_ns_ = 0;               // of this collection so far
   std::uint32_t stack_scans_ = 0;
   // What the last collections say of the next: how much of what is new survives, and how long marking takes. Begins
   // with 40 ns for an object of 32 bytes.

@@ -2,6 +2,7 @@
 
 #include "lib/cage/cage_locks.h"
 #include "lib/fork/at_fork.h"
+#include "lib/gc/marking_thread.h"
 
 namespace tare::gc {
 
@@ -10,6 +11,7 @@ namespace {
 constinit Locks all;
 
 void unlock() {
+  all.marking.unlock();
   all.types.unlock();
   all.cross_roots.unlock();
   all.spaces.unlock();
@@ -20,9 +22,19 @@ constexpr at_fork::Steps kForkSteps{.before =
                                           all.spaces.lock();
                                           all.cross_roots.lock();
                                           all.types.lock();
+                                          all.marking.lock();
+                                          marking_thread::rest_for_fork();
                                         },
-                                    .in_parent = unlock,
-                                    .in_child = unlock};
+                                    .in_parent =
+                                        [] {
+                                          marking_thread::go_on_in_parent();
+                                          unlock();
+                                        },
+                                    .in_child =
+                                        [] {
+                                          marking_thread::go_on_in_child();
+                                          unlock();
+                                        }};
 
 }  // namespace
 

@@ -10,6 +10,7 @@ struct Locks {
   std::mutex spaces;       // which groups have a cage
   std::mutex cross_roots;  // CrossThreadPersistents of all heaps
   std::mutex types;
+  std::mutex marking;  // what the thread of marking_thread.h works on
 };
 Locks& locks() noexcept;
 

@@ -8,6 +8,7 @@
 // only the place is put aside, and looked at again. The place stays where it is, as nothing is freed meanwhile.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,17 +18,25 @@
 
 namespace tare::gc {
 
+inline constexpr std::size_t kObjectsBetweenLooks = 64;  // at the clock, which takes 25 ns
+
 class Marker {
  public:
-  Marker(HeapImpl& heap, Rows<std::uint32_t>& list) noexcept;
+  // Who else sets marks of the heap meanwhile.
+  enum class Sharing : std::uint8_t {
+    None,
+    Owner,   // another thread; this is the heap's
+    Helper,  // the heap's thread; this is another, which leaves to it what it can't trace
+  };
+  Marker(HeapImpl& heap, Rows<std::uint32_t>& list, Sharing sharing) noexcept;
   ~Marker();
   Marker(const Marker&) = delete;
   Marker& operator=(const Marker&) = delete;
 
   // In this order; the first four as often as wanted.
   void mark_roots() noexcept;
-  // Follows what is marked. False if time ran out before the end.
-  bool drain(std::size_t deadline_ns) noexcept;
+  // Follows what is marked. False if time ran out before the end, or if somebody wants it to stop.
+  bool drain(std::size_t deadline_ns, const std::atomic<bool>* is_to_stop = nullptr) noexcept;
   void mark_cross_roots() noexcept;  // holding their lock
   void mark_stack() noexcept;        // of the calling thread
   void finish_strong() noexcept;
@@ -47,6 +56,16 @@ class Marker {
 
   bool mark_object(std::uintptr_t object) noexcept;  // whether it is new; it is in the list then
   void trace_again(std::uintptr_t object) noexcept;  // whether it is marked or not
+
+  // Between two markers of a heap: objects that are marked and not traced yet, and all that another has put aside.
+  void add(const std::uint32_t* granules, std::size_t count) noexcept;
+  void take_over(Marker& other) noexcept;
+  void trace(std::uint32_t granule) noexcept;  // what another left
+  void move_left_to(Rows<std::uint32_t>& left) noexcept;
+  const std::uint32_t* waiting() const noexcept { return list_.begin(); }
+  std::size_t waiting_count() const noexcept { return edges(); }
+  void forget_waiting() noexcept { visitor_.top_ = list_.begin(); }
+
   bool is_alive(const void* address) const noexcept;
   std::size_t stack_roots() const noexcept { return stack_roots_; }
 
@@ -68,8 +87,9 @@ class Marker {
   // What 4 bytes of a Member name; null if no object.
   const void* target_of(std::uint32_t bits) const noexcept;
   std::uintptr_t start_of_target(std::uint32_t bits) const noexcept;  // 0 if no object
-  void trace(std::uint32_t granule) noexcept;
+  bool trace_beside_owner(std::uint32_t granule, void (*trace_it)(Visitor&, const void*)) noexcept;
   void keep_new_edges(std::size_t first) noexcept;
+  void keep_new_edges_of_two(std::size_t first) noexcept;
   void scan_in_construction() noexcept;
   bool mark_live_ephemerons() noexcept;
   void index_ephemerons() noexcept;
@@ -80,6 +100,7 @@ class Marker {
 
   HeapImpl& heap_;
   Space& space_;
+  const Sharing sharing_;
   Rows<std::uint32_t>& list_;  // granules of objects that are marked and not traced yet, up to visitor_.top_
   Visitor visitor_;
   Rows<std::uint32_t> in_construction_;
@@ -87,6 +108,7 @@ class Marker {
   Rows<Ephemeron> ephemerons_;
   Rows<KeyAndValue> values_by_key_;  // sorted by key, once it pays: what is traced is looked for here
   Rows<Callback> callbacks_;
+  Rows<std::uint32_t> left_;  // of a Helper: to be traced by the owner
   std::size_t stack_roots_ = 0;
   bool is_verifying_ = false;  // weak edges aren't put aside again
 };

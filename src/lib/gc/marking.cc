@@ -12,6 +12,7 @@
 #include "lib/gc/heap_impl.h"
 #include "lib/gc/locks.h"
 #include "lib/gc/marker.h"
+#include "lib/gc/marking_thread.h"
 #include "lib/gc/stop.h"
 
 namespace tare::gc {
@@ -33,7 +34,7 @@ bool HeapImpl::collect_some(std::size_t budget_ns, StackState stack) noexcept {
     return true;
   }
   const Pause pause(pauses_);
-  return advance(pause, budget_ns, stack);
+  return advance(pause, budget_ns, Help::Full, stack);
 }
 
 // In make(), when a stretch of cells is used up.
@@ -55,7 +56,9 @@ void HeapImpl::collect_as_due() noexcept {
       is_marking() ? (allocated_bytes_ - marking_began_bytes_) / std::max<std::size_t>(1, window_bytes()) : 0;
   const std::size_t budget_ns =
       late < kMostWindows ? step_ns * std::min<std::size_t>(1 + late, kStepsAGoal) : kNoDeadline;
-  advance(pause, budget_ns, StackState::MayHoldPointers);
+  const Help help = options_.marking == Marking::Concurrent && late == 0 ? Help::None : Help::Full;
+  if (late >= kMostWindows) take_back_marking();
+  advance(pause, budget_ns, help, StackState::MayHoldPointers);
   const std::size_t steps = expected_marking_ns() / std::max<std::size_t>(1, step_ns) + 1;
   next_step_bytes_ = allocated_bytes_ + std::max(kLeastStepBytes, window_bytes() / steps);
 }
@@ -68,7 +71,7 @@ std::size_t HeapImpl::expected_marking_ns() const noexcept {
   return static_cast<std::size_t>(bytes * marking_ns_a_byte_);
 }
 
-bool HeapImpl::advance(const Pause& pause, std::size_t budget_ns, StackState stack) noexcept {
+bool HeapImpl::advance(const Pause& pause, std::size_t budget_ns, Help help, StackState stack) noexcept {
   const std::size_t deadline_ns =
       budget_ns < kNoDeadline - pause.begin_ns() ? pause.begin_ns() + budget_ns : kNoDeadline;
   if (!is_marking()) {
@@ -76,11 +79,42 @@ bool HeapImpl::advance(const Pause& pause, std::size_t budget_ns, StackState sta
     start_marking();
     if (!is_marking()) return false;
   }
-  const bool is_marked = marker_->drain(deadline_ns) && mark_last_roots(deadline_ns, stack);
+  const bool is_marked = mark_until(deadline_ns, help) && mark_last_roots(deadline_ns, stack);
   marking_ns_ += pause.so_far_ns();
   if (!is_marked) return false;
   end_marking(*marker_, StackState::HoldsNone);  // it was looked at right now
   return true;
+}
+
+// Follows what is marked, or has another thread do it. Whether all is traced.
+bool HeapImpl::mark_until(std::size_t deadline_ns, Help help) noexcept {
+  if (concurrent_ == nullptr) return marker_->drain(deadline_ns);
+  // Asked first: what it does after that, it does by itself.
+  const bool was_idle = concurrent_->take_left(left_);
+  do {
+    for (std::size_t i = 0; i < kObjectsBetweenLooks && !left_.empty(); ++i) marker_->trace(left_.pop());
+  } while (!left_.empty() && !is_late(deadline_ns));
+  if (help == Help::Full) marker_->drain(deadline_ns);
+  const bool is_any_waiting = marker_->waiting_count() != 0;
+  if (is_any_waiting) {
+    if (!concurrent_->give(marker_->waiting(), marker_->waiting_count())) {
+      take_back_marking();
+      return false;
+    }
+    marker_->forget_waiting();
+  }
+  return was_idle && !is_any_waiting && left_.empty();
+}
+
+// From here on this thread marks alone.
+void HeapImpl::take_back_marking() noexcept {
+  if (concurrent_ == nullptr) return;
+  concurrent_->stop();
+  marker_->take_over(concurrent_->marker());
+  marker_->add(left_.begin(), left_.size());
+  left_.set_size(0);
+  marking_ns_ += concurrent_->worked_ns();
+  delete std::exchange(concurrent_, nullptr);
 }
 
 // What no store tells of. False if it led to more than a step can mark.
@@ -94,8 +128,10 @@ bool HeapImpl::mark_last_roots(std::size_t deadline_ns, StackState stack) noexce
 }
 
 void HeapImpl::start_marking() noexcept {
-  marker_ = new (std::nothrow) Marker(*this, mark_stack_);
+  const bool is_shared = options_.marking == Marking::Concurrent;
+  marker_ = new (std::nothrow) Marker(*this, mark_stack_, is_shared ? Marker::Sharing::Owner : Marker::Sharing::None);
   if (marker_ == nullptr) return;
+  if (is_shared) concurrent_ = new (std::nothrow) ConcurrentMarking(*this);
   space_.marking_heaps().fetch_add(1, std::memory_order_relaxed);
   marking_began_bytes_ = allocated_bytes_;
   marking_ns_ = 0;
@@ -109,6 +145,7 @@ void HeapImpl::stop_marking() noexcept { space_.marking_heaps().fetch_sub(1, std
 
 void HeapImpl::abort_marking() noexcept {
   if (!is_marking()) return;
+  take_back_marking();
   stop_marking();
   delete std::exchange(marker_, nullptr);
   for_each_page(
@@ -117,7 +154,11 @@ void HeapImpl::abort_marking() noexcept {
 
 // Cells of which objects will be made.
 void HeapImpl::mark_cells(const Stretch& stretch, std::size_t cell_bytes) noexcept {
-  for (std::uintptr_t object = stretch.next; object < stretch.end; object += cell_bytes) space_.mark(object);
+  for (std::uintptr_t object = stretch.next; object < stretch.end; object += cell_bytes) mark_made(object);
+}
+
+void HeapImpl::mark_made(std::uintptr_t object) noexcept {
+  concurrent_ == nullptr ? space_.mark(object) : space_.mark_shared(object);
 }
 
 // Cells of which none were made.

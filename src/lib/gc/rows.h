@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <type_traits>
 
 #include "lib/gc/stop.h"
@@ -31,6 +32,11 @@ class Rows {
   void push(const T& row) noexcept {
     if (size_ == capacity_) grow();
     begin_[size_++] = row;
+  }
+  void append(const T* rows, std::size_t count) noexcept {
+    while (capacity_ - size_ < count) grow();
+    if (count != 0) std::memcpy(begin_ + size_, rows, count * sizeof(T));
+    size_ += count;
   }
   T pop() noexcept { return begin_[--size_]; }
 

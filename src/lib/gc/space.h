@@ -69,6 +69,14 @@ class Space {
     marks_[bit / 64] |= std::uint64_t{1} << (bit % 64);
     return !was;
   }
+  // The same while another thread marks, too.
+  bool mark_shared(std::uintptr_t object) noexcept {
+    const std::size_t bit = bit_of(object);
+    const std::uint64_t mask = std::uint64_t{1} << (bit % 64);
+    const std::atomic_ref<std::uint64_t> word(marks_[bit / 64]);
+    if ((word.load(std::memory_order_relaxed) & mask) != 0) return false;
+    return (word.fetch_or(mask, std::memory_order_relaxed) & mask) == 0;
+  }
   void unmark(std::uintptr_t object) noexcept {
     const std::size_t bit = bit_of(object);
     marks_[bit / 64] &= ~(std::uint64_t{1} << (bit % 64));

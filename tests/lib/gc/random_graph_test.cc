@@ -294,6 +294,7 @@ class RandomGraph : public HeapTest {
 
 TEST_F(RandomGraph, AgreesWithTheModel) { run_seeds(Marking::AtOnce); }
 TEST_F(RandomGraph, AgreesWithTheModelWhileItIsMarked) { run_seeds(Marking::Incremental); }
+TEST_F(RandomGraph, AgreesWithTheModelWhileAnotherThreadMarks) { run_seeds(Marking::Concurrent); }
 
 }  // namespace
 }  // namespace tare::gc

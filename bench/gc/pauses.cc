@@ -1,0 +1,96 @@
+// How a program feels a collector that works beside it.
+#include <time.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "dom.h"
+#include "programs.h"
+
+namespace tare::bench {
+
+namespace {
+
+constexpr std::uint32_t kNodes = 1'000'000;
+
+double wall_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+// All elements but the document; the tree keeps them.
+void list_all(Element* element, std::vector<Element*>& all) {
+  for (Element* child = raw(element->first); child != nullptr; child = raw(child->next)) {
+    all.push_back(child);
+    list_all(child, all);
+  }
+}
+
+// An element's link back becomes one that nobody else has: what was there dies.
+[[gnu::noinline]] void replace(Element* at, std::uint32_t n) { at->previous = Collector::make<Element>(n); }
+
+}  // namespace
+
+void pause([[maybe_unused]] Report& report) {
+  if constexpr (!Collector::kCollects) return;
+  Collector::begin(Collecting::BesideTheProgram);
+  const Collector::Root<Element> document = build(kNodes);
+  std::vector<Element*> all;
+  list_all(&*document, all);
+  std::mt19937 random(5);
+  std::shuffle(all.begin(), all.end(), random);
+  all.resize(100'000);  // so that what lives doesn't double
+  constexpr std::uint32_t kRounds = 500'000;
+  constexpr std::uint32_t kTogether = 16;  // asking for the thread's time takes 0.3 us
+  double longest_cpu = 0;
+  double longest_wall = 0;
+  const double begin = cpu_ns();
+  double cpu = begin;
+  double wall = wall_ns();
+  for (std::uint32_t round = 0; round < kRounds; ++round) {
+    for (std::uint32_t i = 0; i < kTogether; ++i) replace(all[random() % all.size()], i);
+    const double cpu_then = cpu_ns();
+    const double wall_then = wall_ns();
+    longest_cpu = std::max(longest_cpu, cpu_then - cpu);
+    longest_wall = std::max(longest_wall, wall_then - wall);
+    cpu = cpu_then;
+    wall = wall_then;
+  }
+  report.add("pause", Collector::kSubject, "time", longest_cpu, "ns");
+  report.add("pause", Collector::kSubject, "wall", longest_wall * 1e-9, "s");
+  report.add("pause/operation", Collector::kSubject, "time", (cpu - begin) / (kRounds * kTogether), "ns");
+}
+
+void mutate([[maybe_unused]] Report& report) {
+#if defined(TARE_BENCH_MARKS_ON_DEMAND)
+  constexpr std::size_t kOperations = 200'000;  // some 10 ms: less than marking takes
+  const auto measure = [&](const char* name, Collecting collecting, bool marks) {
+    Collector::begin(collecting);
+    const Collector::Root<Element> document = build(kNodes);
+    std::vector<Element*> all;
+    list_all(&*document, all);
+    std::mt19937 random(6);
+    double best = 1e300;
+    for (int round = 0; round < 9; ++round) {
+      std::vector<std::pair<Element*, Element*>> links(kOperations);
+      for (auto& [from, to] : links) {
+        from = all[random() % all.size()];
+        to = all[random() % all.size()];
+      }
+      Collector::collect();
+      if (marks) Collector::begin_marking();
+      const double begin = cpu_ns();
+      for (const auto& [from, to] : links) from->previous = to;
+      best = std::min(best, (cpu_ns() - begin) / kOperations);
+    }
+    report.add(name, Collector::kSubject, "time", best, "ns");
+    Collector::end();
+  };
+  measure("mutate/idle", Collecting::ByHand, false);
+  measure("mutate/marking-by-steps", Collecting::ByHand, true);
+  measure("mutate/marking-besides", Collecting::ByHandBesideTheProgram, true);
+#endif
+}
+
+}  // namespace tare::bench
