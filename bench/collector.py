@@ -99,8 +99,8 @@ def section(results: Results, runs: int) -> str:
 CPU times, medians of {runs} rounds; `rss` without what a process has before its first object. `dom` has a million nodes of five links and 8 bytes of payload; `full-gc` is one
 collection of them; `chase` a ring of 256 nodes; `retention` counts objects of 256 bytes, of 1 GiB dead ones.
 `pause` is the longest that 16 operations took, each of which makes a node beside a million and drops another, in CPU time of the program's thread (`wall`:
-with whatever else the machine did); tare marks with Marking::Concurrent, cppgc as it does by default, Boehm's with GC_enable_incremental(). `mutate` changes links between
-random nodes of a million; `hash-set` has 500,000 keys.
+with whatever else the machine did); tare marks with Marking::Concurrent, cppgc as it does by default, Boehm's with GC_enable_incremental(). `mutate` takes
+random leaves of a million nodes elsewhere; `hash-set` has 500,000 keys.
 
 {targets(results)}
 {table(["", *subjects], rows)}"""

@@ -6,7 +6,7 @@
 //   binary-trees the benchmark game's: short-lived trees beside a long-lived one
 //   retention    dead objects of 256 bytes, 1 GiB of them, that junk on the stack keeps
 //   pause        garbage made beside those million nodes: the longest that a few operations took
-//   mutate       links of those nodes changed, while the heap is being marked and while it isn't
+//   mutate       leaves of those nodes taken elsewhere, while the heap is being marked and while it isn't
 //   hash-set     half a million of them as keys of a set
 #include <sys/resource.h>
 #include <unistd.h>

@@ -62,6 +62,30 @@ void pause([[maybe_unused]] Report& report) {
   report.add("pause/operation", Collector::kSubject, "time", (cpu - begin) / (kRounds * kTogether), "ns");
 }
 
+namespace {
+
+// Takes an element with all below it to another place, as its new parent's first.
+void unlink(Element* element) {
+  Element* previous = raw(element->previous);
+  Element* next = raw(element->next);
+  if (previous != nullptr) {
+    previous->next = element->next;
+  } else {
+    element->parent->first = element->next;
+  }
+  if (next != nullptr) next->previous = element->previous;
+}
+void put_first(Element* element, Element* parent) {
+  Element* first = raw(parent->first);
+  element->parent = parent;
+  element->previous = nullptr;
+  element->next = first;
+  if (first != nullptr) first->previous = element;
+  parent->first = element;
+}
+
+}  // namespace
+
 void mutate([[maybe_unused]] Report& report) {
 #if defined(TARE_BENCH_MARKS_ON_DEMAND)
   constexpr std::size_t kOperations = 200'000;  // some 10 ms: less than marking takes
@@ -73,15 +97,21 @@ void mutate([[maybe_unused]] Report& report) {
     std::mt19937 random(6);
     double best = 1e300;
     for (int round = 0; round < 9; ++round) {
-      std::vector<std::pair<Element*, Element*>> links(kOperations);
-      for (auto& [from, to] : links) {
-        from = all[random() % all.size()];
-        to = all[random() % all.size()];
+      // Leaves, so that no cycle comes about.
+      std::vector<std::pair<Element*, Element*>> moves(kOperations);
+      for (auto& [leaf, parent] : moves) {
+        do leaf = all[random() % all.size()];
+        while (leaf->first);
+        do parent = all[random() % all.size()];
+        while (!parent->first);
       }
       Collector::collect();
       if (marks) Collector::begin_marking();
       const double begin = cpu_ns();
-      for (const auto& [from, to] : links) from->previous = to;
+      for (const auto& [leaf, parent] : moves) {
+        unlink(leaf);
+        put_first(leaf, parent);
+      }
       best = std::min(best, (cpu_ns() - begin) / kOperations);
     }
     report.add(name, Collector::kSubject, "time", best, "ns");

@@ -3,7 +3,8 @@
 // While a heap is being marked (tare/gc/heap.h), whatever is stored into a Member of any kind is marked, too: by
 // Dijkstra's rule nothing can be hidden in an object that was looked at already. Objects that are made meanwhile are
 // marked from the beginning. While no heap of the group is being marked, a store is a load of a global variable and a
-// branch that isn't taken beside the 4 bytes themselves; nothing is decoded for it.
+// branch that isn't taken beside the 4 bytes themselves; while one is, they're written down for its next step. Nothing
+// is decoded in either case.
 //
 // Who writes Members otherwise, by memcpy into an array say, says so afterwards:
 //   std::memcpy(to->slots(), from->slots(), bytes);
@@ -19,7 +20,8 @@
 // Thread-safety: stores belong to the heap's thread. Those of other threads, into Members on their own stacks, mark
 // nothing.
 //
-// Source: "Pointer compression in Oilpan" (2022): the barrier decodes behind the branch. That it also guards copies
+// Source: "Pointer compression in Oilpan" (2022): the barrier decodes behind the branch. That it leaves
+// that to the collector's next step is ours, and that it also guards copies
 // into new Members is ours: what an optional or an array constructs in an old object is as much a store as any.
 #pragma once
 
@@ -54,13 +56,13 @@ extern TARE_API std::atomic<std::uint32_t> marking_heaps[kCageSlots];
 
 namespace barrier_details {
 
-TARE_API void mark(std::size_t slot, const void* target) noexcept;
+TARE_API void stored(std::size_t slot, std::uint32_t bits) noexcept;
 TARE_API void trace_again(std::size_t slot, const void* object) noexcept;
 
 // Out of line, so that functions which store are hardly longer for it.
 template <class Decoding>
 [[gnu::noinline, gnu::cold]] void mark_bits(std::uint32_t bits) noexcept {
-  if (bits > 1) mark(Decoding::kCageSlot, Decoding::decode_object(bits));
+  stored(Decoding::kCageSlot, bits);
 }
 
 }  // namespace barrier_details

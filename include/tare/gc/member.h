@@ -227,10 +227,7 @@ class UncompressedMember {
 
  private:
   void tell() const noexcept {
-    if constexpr (kHasBarrier) {
-      if (is_any_marking<Group>()) [[unlikely]]
-        barrier_details::mark(Group::Decoding::kCageSlot, raw_);
-    }
+    if constexpr (kHasBarrier) write_barrier<Group>(Group::Decoding::encode(raw_));
   }
 
   T* raw_ = nullptr;

@@ -14,6 +14,7 @@
 #include "lib/gc/marker.h"
 #include "lib/gc/marking_thread.h"
 #include "lib/gc/stop.h"
+#include "lib/gc/store_log.h"
 
 namespace tare::gc {
 
@@ -88,6 +89,7 @@ bool HeapImpl::advance(const Pause& pause, std::size_t budget_ns, Help help, Sta
 
 // Follows what is marked, or has another thread do it. Whether all is traced.
 bool HeapImpl::mark_until(std::size_t deadline_ns, Help help) noexcept {
+  StoreLog::flush(space_);
   if (concurrent_ == nullptr) return marker_->drain(deadline_ns);
   // Asked first: what it does after that, it does by itself.
   const bool was_idle = concurrent_->take_left(left_);
@@ -131,6 +133,10 @@ void HeapImpl::start_marking() noexcept {
   const bool is_shared = options_.marking == Marking::Concurrent;
   marker_ = new (std::nothrow) Marker(*this, mark_stack_, is_shared ? Marker::Sharing::Owner : Marker::Sharing::None);
   if (marker_ == nullptr) return;
+  if (!StoreLog::begin(space_)) {
+    delete std::exchange(marker_, nullptr);
+    return;
+  }
   if (is_shared) concurrent_ = new (std::nothrow) ConcurrentMarking(*this);
   space_.marking_heaps().fetch_add(1, std::memory_order_relaxed);
   marking_began_bytes_ = allocated_bytes_;
@@ -141,7 +147,10 @@ void HeapImpl::start_marking() noexcept {
 }
 
 // From here on stores tell nothing.
-void HeapImpl::stop_marking() noexcept { space_.marking_heaps().fetch_sub(1, std::memory_order_relaxed); }
+void HeapImpl::stop_marking() noexcept {
+  space_.marking_heaps().fetch_sub(1, std::memory_order_relaxed);
+  StoreLog::end(space_);
+}
 
 void HeapImpl::abort_marking() noexcept {
   if (!is_marking()) return;

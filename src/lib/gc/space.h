@@ -32,6 +32,7 @@ class Space {
   Space(std::size_t slot, Cage&& cage, const DecodingShape& shape, Page* pages, std::uint64_t* marks,
         std::uint64_t* used) noexcept;
 
+  std::size_t slot() const noexcept { return slot_; }
   // How many heaps of the group are being marked, which stores ask.
   std::atomic<std::uint32_t>& marking_heaps() noexcept { return gc::marking_heaps[slot_]; }
 
