@@ -73,6 +73,7 @@ class SiteLayouts:
         self._recording = recording
         self._model = recording.size_model
         self.kinds = _large(sizes)
+        self._sizes = _sizes_of_stacks(sizes)
         self._sites = self._find_sites()
         rows = sorted({row for site in self._sites.values() for row, _ in site.callers})
         self._pointed = dict(zip(rows, recording.row_types(rows), strict=True))
@@ -95,7 +96,7 @@ class SiteLayouts:
             callers = [
                 Caller(self._pointed[row], self._types.get(module, self._types[""])) for row, module in site.callers
             ]
-            told = tell(site.functions, callers, kind.requested_bytes)
+            told = tell(site.functions, callers, kind.requested_bytes, self._sizes[kind.stack_id])
             if told is not None:
                 found.append(ToldKind(kind, told))
         return found
@@ -190,6 +191,17 @@ def _read_missing(modules: Iterable[str], read: dict[str, _core.Layouts | None])
                 read[path] = None
                 progress.clear()
                 print(f"tare: {error.message}", file=sys.stderr)
+
+
+def _sizes_of_stacks(sizes: _core.Table) -> dict[int, list[int]]:
+    """What each stack asked for, ascending, each once."""
+    asked: dict[int, set[int]] = {}
+    for stack, requested, api in zip(
+        *(sizes.values(name) for name in ("stack_id", "requested_bytes", "api")), strict=True
+    ):
+        if api != "pool memory":
+            asked.setdefault(stack, set()).add(requested)
+    return {stack: sorted(each) for stack, each in asked.items()}
 
 
 def _large(sizes: _core.Table) -> list[Kind]:

@@ -25,6 +25,10 @@ _ALLOCATING = re.compile(
 )
 # Below, every program has so many types of a size that the size tells nothing.
 _TELLING_BYTES = 32
+# Sizes that objects of one type may come to: with a few kinds of trailing data.
+_MOST_SIZES = 4
+# Smaller ones divide most sizes.
+_LEAST_PART_BYTES = 16
 
 
 class Told(NamedTuple):
@@ -76,13 +80,16 @@ class Caller(NamedTuple):
     types: Types
 
 
-def tell(functions: Sequence[str], callers: Sequence[Caller], size: int) -> Told | None:
-    """Of blocks of `size` bytes. `functions` are those between the allocator and the one that names the site, that included,
+def tell(functions: Sequence[str], callers: Sequence[Caller], size: int, sizes: Sequence[int]) -> Told | None:
+    """Of blocks of `size` bytes, one of the `sizes` that the stack asks for. `functions` are those between the allocator and the one that names the site, that included,
     innermost first; `callers` begin with the latter's, as far as there is debug information."""
     for function in functions:
         if arguments := allocated_by(function):  # of chars or of pointers: then no other sign may say otherwise
             return _by_name(_function_of(function), arguments, size, callers[0].types) if callers else None
-    return _by_variable(callers, size) or (_by_size(size, callers[0].types) if callers else None)
+    # Who asks for many sizes makes texts or arrays: that one of them is a type's is chance.
+    told = _by_variable(callers, size) if len(sizes) <= _MOST_SIZES else None
+    told = told or _by_array(callers, size, sizes)
+    return told if told is not None or len(sizes) > 1 else _by_size(callers, size)
 
 
 def _by_name(function: str, arguments: Sequence[str], size: int, types: Types) -> Told | None:
@@ -121,8 +128,25 @@ def _by_variable(callers: Sequence[Caller], size: int) -> Told | None:
     return None
 
 
-def _by_size(size: int, types: Types) -> Told | None:
-    found = types.only_of_size(size)
+def _by_array(callers: Sequence[Caller], size: int, sizes: Sequence[int]) -> Told | None:
+    for caller in callers:
+        if parts := [each for each in _parts(caller, size) if all(other % each[2] == 0 for other in sizes)]:
+            found = _only([type_ for each in parts if (type_ := caller.types.declared(each)) is not None])
+            by = "the function there has a pointer to it, and the block room for so many"
+            return None if found is None else Told(found, size // found.size_bytes, "low", by)
+    return None
+
+
+def _parts(caller: Caller, size: int) -> list[Pointed]:
+    """What several of may fill the block."""
+    return [each for each in caller.pointed if _LEAST_PART_BYTES <= each[2] < size and size % each[2] == 0]
+
+
+def _by_size(callers: Sequence[Caller], size: int) -> Told | None:
+    """Not where the functions there have pointers to what the block may be an array of: in Lua a table's nodes were the parser."""
+    if not callers or any(_parts(caller, size) for caller in callers):
+        return None
+    found = callers[0].types.only_of_size(size)
     return None if found is None else Told(found, 1, "low", "no other type has the block's size")
 
 
