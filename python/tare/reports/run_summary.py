@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses, schema
 from tare.recording import Recording
-from tare.reports.text_parts import caveats, finding_lines, who, wrapped
+from tare.reports.text_parts import caveats, finding_lines, is_worth_acting_on, who, wrapped
 from tare.small_database import MOST_ROWS, SmallDatabase
 from tare.terminal import shorten, shorten_path
 from tare.units import duration, human_bytes, human_count, percent
@@ -15,6 +15,7 @@ from tare.units import duration, human_bytes, human_count, percent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tare.ledger import Finding
     from tare.lenses.lens import Lens
     from tare.recording import Source
     from tare.terminal import Style
@@ -106,10 +107,7 @@ def summary(recording: Recording, images: Sequence[Image], style: Style, width: 
 
 
 def _findings(recording: Recording, style: Style, width: int) -> Iterator[str]:
-    tops = [
-        (lens, [finding for finding in recording.ledger.findings(lens, by="site_row", limit=3) if finding.shown])
-        for lens in recording.ledger.lenses
-    ]
+    tops = [(lens, _first(recording, lens)) for lens in recording.ledger.lenses]
     tops = [(lens, found) for lens, found in tops if found]
     if not tops:
         yield "no lens found anything above its threshold"
@@ -122,6 +120,11 @@ def _findings(recording: Recording, style: Style, width: int) -> Iterator[str]:
         yield style(lens.name, "cyan") + label
         for finding in found[:each]:
             yield from finding_lines(finding, lens, next(frames), style, width, 2)
+
+
+def _first(recording: Recording, lens: Lens) -> list[Finding]:
+    found = recording.ledger.findings(lens, by="site_row", limit=12)  # three, behind some that aren't sure
+    return [each for each in found if each.shown and is_worth_acting_on(each, lens)][:3]
 
 
 def _next_steps(path: str, width: int) -> Iterator[str]:

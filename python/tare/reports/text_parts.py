@@ -170,6 +170,11 @@ def amount(finding: Finding, lens: Lens) -> str:
     return human_bytes(finding.bytes_peak or 0)
 
 
+def is_worth_acting_on(finding: Finding, lens: Lens) -> bool:
+    """Whether a screen without options shows it: of ten real programs' potential findings of low confidence most were false."""
+    return lens.weight == "tare" or finding.confidence != "low"
+
+
 _NARROW = 64  # columns below which a remedy needs the whole line
 _LEAST_NAME = 12
 

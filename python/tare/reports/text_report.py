@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tare.reports.records import sizes_line
-from tare.reports.text_parts import balance, caveats, finding_lines, nameless_files, stack_lines, who, wrapped
+from tare.reports.text_parts import (
+    balance,
+    caveats,
+    finding_lines,
+    is_worth_acting_on,
+    nameless_files,
+    stack_lines,
+    who,
+    wrapped,
+)
 from tare.terminal import shorten
 from tare.units import exact, percent, plural
 
@@ -40,7 +49,7 @@ def report(
     if chosen:
         return
     for each in recording.ledger.lenses:
-        yield from _findings(recording, each, _FINDINGS_A_LENS, style, width)
+        yield from _findings(recording, each, _FINDINGS_A_LENS, style, width, least="worth acting on")
     if page is not None:
         yield from _records(recording, page, title, style, width)
 
@@ -60,11 +69,17 @@ def _lens_report(recording: Recording, lens: Lens, limit: int, style: Style, wid
     yield from _findings(recording, lens, limit, style, width)
 
 
-def _findings(recording: Recording, lens: Lens, limit: int, style: Style, width: int) -> Iterator[str]:
-    found = _found(recording, lens)
+def _findings(
+    recording: Recording, lens: Lens, limit: int, style: Style, width: int, least: str = "any"
+) -> Iterator[str]:
+    every = _found(recording, lens)
+    found = every if least == "any" else [each for each in every if is_worth_acting_on(each, lens)]
+    unsure = f"  ({plural(len(every) - len(found), 'finding')} of low confidence: --lens {lens.name})"
     weight = "" if lens.weight == "tare" else " (potential: beside the tare, not in it)"
     if not found:
         yield from wrapped(f"{lens.name}: nothing above its threshold{weight}", width)
+        if every:
+            yield from wrapped(unsure, width)
         yield ""
         return
     first, *rest = wrapped(f"{lens.name}: {plural(len(found), 'finding')}{weight}", width)
@@ -75,6 +90,8 @@ def _findings(recording: Recording, lens: Lens, limit: int, style: Style, width:
         yield from finding_lines(finding, lens, named, style, width, None)
     if len(found) > len(shown):
         yield f"  ({len(found) - len(shown):,} more)"
+    if len(found) < len(every):
+        yield from wrapped(unsure, width)
     yield ""
 
 
@@ -89,7 +106,7 @@ def _found(recording: Recording, lens: Lens) -> list[Finding]:
 def default_findings(recording: Recording) -> Iterator[tuple[Lens, Finding, Frame]]:
     """Those of the report without options, in its order."""
     for lens in recording.ledger.lenses:
-        found = _found(recording, lens)[:_FINDINGS_A_LENS]
+        found = [each for each in _found(recording, lens) if is_worth_acting_on(each, lens)][:_FINDINGS_A_LENS]
         yield from zip([lens] * len(found), found, recording.finding_frames(found), strict=True)
 
 

@@ -83,6 +83,7 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "<str>::to_owned",
         "<std::sys::fs::unix::ReadDir as core::iter::traits::iterator::Iterator>::next",
         "std::fs::read_dir",
+        "<std::path::Path>::_join",
         "<T as alloc::string::ToString>::to_string",
         "<core::iter::adapters::map::Map<I,F> as core::iter::traits::iterator::Iterator>::fold",
         "alloc::string::String::push_str",

@@ -104,3 +104,21 @@ def test_caveats_are_said(busy: Handmade) -> None:
 
 def test_nothing_allocated_is_no_crash(made: Handmade) -> None:
     assert "no blocks" in text(made.recording())
+
+
+def test_what_a_potential_lens_isnt_sure_of_is_counted_and_shown_by_name(made: Handmade) -> None:
+    shape = made.blocks(made.stack("keep@a.c:1"), 4096, 4104, total=100, peak=100, end=100)
+    made.moment("exit", [(shape, 8192 * i, {"last_write_ns": 0}) for i in range(100)])
+    report = text(made.recording())
+    assert "hoards: nothing above its threshold" in report
+    assert "(1 finding of low confidence: --lens hoards)" in report
+    assert "100 blocks lay unchanged" not in report
+    assert "100 blocks lay unchanged" in text(made.recording(), "hoards")
+
+
+def test_the_default_findings_are_those_of_the_report(busy: Handmade) -> None:
+    report = text(busy.recording())
+    found = list(text_report.default_findings(busy.recording()))
+    assert found
+    for _, finding, named in found:
+        assert named.name in report and finding.remedy.split()[0] in report
