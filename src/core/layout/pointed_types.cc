@@ -15,14 +15,6 @@ constexpr std::size_t kMostPerAddress = 64;  // of a function with more variable
 
 using Found = std::vector<std::vector<PointedType>>;
 
-// Of siblings libdw follows what the file says; a damaged one may lead backwards, and we would never end.
-bool next_sibling(Dwarf_Die* die) {
-  Dwarf_Die next;
-  if (dwarf_siblingof(die, &next) != 0 || next.addr <= die->addr) return false;
-  *die = next;
-  return true;
-}
-
 std::optional<Dwarf_Die> type_of(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   Dwarf_Die type;
@@ -66,8 +58,8 @@ std::optional<PointedType> pointed_by(Dwarf_Die* die) {
   if (dwarf_attr_integrate(&*type, DW_AT_byte_size, &attribute) == nullptr || dwarf_formudata(&attribute, &bytes) != 0)
     return std::nullopt;
   const char* name = dwarf_diename(&*type);
-  if (name == nullptr) name = alias;
-  if (name == nullptr || bytes == 0) return std::nullopt;
+  if (name == nullptr || *name == '\0') name = alias;
+  if (name == nullptr || *name == '\0' || bytes == 0) return std::nullopt;
   int line = 0;
   if (dwarf_decl_line(&*type, &line) != 0 || line < 0) line = 0;
   return PointedType{0, name, bytes, static_cast<std::uint32_t>(line)};
@@ -78,6 +70,22 @@ class UnitWalk {
   UnitWalk(std::span<const std::uint64_t> addresses, Found& found)
       : addresses_(addresses), found_(found), depth_(addresses.size()) {}
 
+  void walk_unit(Dwarf_Die unit) {
+    furthest_ = nullptr;  // units may lie in different files
+    walk(unit, 0);
+  }
+
+  // Innermost functions first: how far out a function lies is known only when all within it have been seen.
+  void finish() {
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      std::vector<PointedType>& types = found_[i];
+      for (PointedType& type : types) type.functions_out = depth_[i] - type.functions_out;
+      std::sort(types.begin(), types.end());
+      types.erase(std::unique(types.begin(), types.end()), types.end());
+    }
+  }
+
+ private:
   // Functions lie in the unit, in namespaces, in classes and in each other.
   void walk(Dwarf_Die parent, unsigned nesting) {
     Dwarf_Die die;
@@ -98,20 +106,19 @@ class UnitWalk {
         default:
           break;
       }
-    } while (next_sibling(&die));
+    } while (next(&die));
   }
 
-  // Innermost functions first: how far out a function lies is known only when all within it have been seen.
-  void finish() {
-    for (std::size_t i = 0; i < found_.size(); ++i) {
-      std::vector<PointedType>& types = found_[i];
-      for (PointedType& type : types) type.functions_out = depth_[i] - type.functions_out;
-      std::sort(types.begin(), types.end());
-      types.erase(std::unique(types.begin(), types.end()), types.end());
-    }
+  // Of siblings libdw follows what the file says. A damaged one may lead back, or into what was walked already, twice
+  // as much at each level; entries lie in the file in the order in which a walk meets them.
+  bool next(Dwarf_Die* die) {
+    furthest_ = std::max<const void*>(furthest_, die->addr);
+    Dwarf_Die next;
+    if (dwarf_siblingof(die, &next) != 0 || next.addr <= furthest_) return false;
+    *die = next;
+    return true;
   }
 
- private:
   // Indices of the addresses that `die` has code at.
   std::vector<std::size_t> inside_of(Dwarf_Die die) const {
     std::vector<std::size_t> inside;
@@ -155,7 +162,7 @@ class UnitWalk {
         default:
           break;
       }
-    } while (next_sibling(&die));
+    } while (next(&die));
   }
 
   void take(Dwarf_Die die, const std::vector<std::size_t>& inside) {
@@ -171,6 +178,7 @@ class UnitWalk {
   Found& found_;
   std::vector<std::uint32_t> depth_;  // functions around the address that were entered, by address
   std::uint32_t functions_ = 0;       // entered now
+  const void* furthest_ = nullptr;    // of the unit's entries that were met
 };
 
 // The functions of a unit: of split DWARF they lie in a file of their own, which libdw finds.
@@ -201,7 +209,7 @@ std::vector<std::vector<PointedType>> pointed_types(Dwarf* dwarf, std::span<cons
       const auto hit = std::lower_bound(addresses.begin(), addresses.end(), low);
       holds_one = hit != addresses.end() && *hit < high;
     }
-    if (holds_one) walk.walk(functions_of(die), 0);
+    if (holds_one) walk.walk_unit(functions_of(die));
   }
   walk.finish();
   return found;
