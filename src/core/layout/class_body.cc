@@ -150,6 +150,7 @@ class BodyReader {
       const int right = rank(b);
       return left != right ? left < right : left == 0 && a.offset_bits < b.offset_bits;
     });
+    body_.is_pod = body_.is_pod && !body_.is_polymorphic;
     body_.is_standard_layout = body_.is_standard_layout && !body_.is_polymorphic && data_in_one_class();
     for (const BodyField& field : fields) body_.is_exact = body_.is_exact && field.facts.is_exact;
     if (!fields.empty() && fields.back().kind == FieldKind::Member && fields.back().size_bits == 0 &&

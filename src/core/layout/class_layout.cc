@@ -116,9 +116,10 @@ Understood understand(const ClassBody& body) {
     return understood;
   }
   if (body.language == Language::Rust) understood.state = OrderState::CompilerOrders;
-  // An array of length zero marks a place: what stands around it is there on purpose.
+  // An array of length zero marks a place: what stands around it is there on purpose. And an empty member that isn't at
+  // the begin was kept from it by another of its type: where it would go next depends on all others' insides.
   const bool has_mark = std::any_of(body.fields.begin(), body.fields.end(), [](const BodyField& field) {
-    return field.kind == FieldKind::Member && field.size_bits == 0 && !takes_nothing(field);
+    return field.kind == FieldKind::Member && field.size_bits == 0 && (!takes_nothing(field) || field.offset_bits != 0);
   });
   if (body.is_packed) {
     understood.state = OrderState::Packed;
@@ -148,7 +149,7 @@ NarrowFacts narrow_overlaid(const ClassBody& body) {
     narrow.align_bytes = std::max(narrow.align_bytes, align_of(field, Pointers::Narrow));
     narrow.size_bytes = std::max(narrow.size_bytes, round_up(size_bits_of(field, Pointers::Narrow), 8) / 8);
   }
-  narrow.size_bytes = narrow.data_bytes = round_up(narrow.size_bytes, narrow.align_bytes);
+  narrow.size_bytes = narrow.data_bytes = std::min(round_up(narrow.size_bytes, narrow.align_bytes), body.size_bytes);
   return narrow;
 }
 
@@ -169,15 +170,27 @@ NarrowFacts narrow_of(const ClassBody& body, const Understood& understood) {
   return {size, body.is_pod ? size : std::min(placement.data_bytes, size), placement.align_bytes};
 }
 
-// Order of parts to order of fields: what takes nothing first, virtual bases last.
+// Order of parts to order of fields: empty bases first, what takes nothing beside what stays at the begin, virtual
+// bases last.
 std::vector<std::uint32_t> order_of_fields(const ClassBody& body, const Model& model,
                                            const std::vector<std::uint32_t>& parts) {
   std::vector<std::uint32_t> order;
   if (parts.empty()) return order;
-  for (std::uint32_t i = 0; i < body.fields.size(); ++i) {
-    if (takes_nothing(body.fields[i]) && body.fields[i].kind != FieldKind::VirtualBase) order.push_back(i);
+  const auto add_empty = [&](FieldKind kind) {
+    for (std::uint32_t i = 0; i < body.fields.size(); ++i) {
+      if (body.fields[i].kind == kind && takes_nothing(body.fields[i])) order.push_back(i);
+    }
+  };
+  add_empty(FieldKind::Base);
+  bool members_added = false;
+  for (const std::uint32_t part : parts) {
+    if (!members_added && model.parts[part].place != Part::Place::First) {
+      add_empty(FieldKind::Member);
+      members_added = true;
+    }
+    order.push_back(model.fields[part]);
   }
-  for (const std::uint32_t part : parts) order.push_back(model.fields[part]);
+  if (!members_added) add_empty(FieldKind::Member);
   for (std::uint32_t i = 0; i < body.fields.size(); ++i) {
     if (body.fields[i].kind == FieldKind::VirtualBase) order.push_back(i);
   }
@@ -271,7 +284,7 @@ TypeLayout layout_of(const ClassBody& body) {
     if (layout.pointers != 0) {
       const Model narrow = model_of(body, Pointers::Narrow, understood.last_base);
       const ProposedOrder proposed = propose_order(narrow.parts, narrow.around);
-      layout.narrow_reordered_bytes = proposed.size_bytes;
+      layout.narrow_reordered_bytes = std::min(proposed.size_bytes, layout.narrow_bytes);
       layout.narrow_order = order_of_fields(body, narrow, proposed.order);
     }
   } else {

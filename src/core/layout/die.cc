@@ -40,6 +40,18 @@ std::optional<std::uint64_t> member_location(Dwarf_Attribute* attribute) {
   return value;
 }
 
+// One byte 255 is 256 elements; all bits set in more of them is how some say none.
+std::optional<std::int64_t> upper_bound(Dwarf_Attribute* attribute) {
+  const unsigned form = dwarf_whatform(attribute);
+  if (form == DW_FORM_sdata || form == DW_FORM_implicit_const) {
+    Dwarf_Sword value = 0;
+    return dwarf_formsdata(attribute, &value) == 0 ? std::optional<std::int64_t>(value) : std::nullopt;
+  }
+  const auto value = unsigned_value(attribute);
+  if (!value || (form == DW_FORM_data4 && *value == 0xffffffffu)) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
 int read_one(Dwarf_Attribute* attribute, void* into) {
   DieAttributes& found = *static_cast<DieAttributes*>(into);
   switch (dwarf_whatattr(attribute)) {
@@ -68,11 +80,9 @@ int read_one(Dwarf_Attribute* attribute, void* into) {
     case DW_AT_count:
       found.count = unsigned_value(attribute);
       break;
-    case DW_AT_upper_bound: {
-      Dwarf_Sword value = 0;
-      if (dwarf_formsdata(attribute, &value) == 0) found.upper_bound = value;
+    case DW_AT_upper_bound:
+      found.upper_bound = upper_bound(attribute);
       break;
-    }
     case DW_AT_lower_bound:
       found.lower_bound = unsigned_value(attribute).value_or(0);
       break;

@@ -34,10 +34,11 @@ int main(int argc, char**) {
   fixture::Functions functions{};
   fixture::Flexible flexible{};
   fixture::SameClass same_class{};
+  fixture::Arrays arrays{};
   fixture::Outer outer{};
   fixture::Template<short, 5> instance{};
-  fixture::All all{&holes,          &bits,      &in_tail,  &no_address, &line,      &packed,
-                   &polymorphic,    &derived,   &either,   &named,      &anonymous, &pointers,
-                   &narrow_padding, &functions, &flexible, &same_class, &outer,     &instance};
+  fixture::All all{&holes,    &bits,       &in_tail, &no_address, &line,     &packed,         &polymorphic,
+                   &derived,  &either,     &named,   &anonymous,  &pointers, &narrow_padding, &functions,
+                   &flexible, &same_class, &arrays,  &outer,      &instance};
   return static_cast<int>(fixture::size_of(&all) + fixture::size_of(&local) + fixture::size_of(all.line)) == 1;
 }

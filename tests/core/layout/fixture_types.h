@@ -129,6 +129,13 @@ struct SameClass {  // 40 bytes instead of 48, in the same block of glibc; and 4
   int f;
 };
 
+struct Arrays {  // bounds that are negative where they are read as signed
+  char a[256];
+  long b;
+  char c[65536];
+  char d[2][128];
+};
+
 struct Outer {
   struct Inner {
     char a;
@@ -162,6 +169,7 @@ struct All {
   Functions* functions;
   Flexible* flexible;
   SameClass* same_class;
+  Arrays* arrays;
   Outer* outer;
   Template<short, 5>* instance;
 };

@@ -108,6 +108,9 @@ TEST_P(Layouts, SizesAndPlacesAreTheCompilers) {
   EXPECT_PLACE(Functions, b);
   EXPECT_PLACE(Functions, c);
   EXPECT_SIZE(Flexible);
+  EXPECT_PLACE(Arrays, a);
+  EXPECT_PLACE(Arrays, c);
+  EXPECT_PLACE(Arrays, d);
   EXPECT_SIZE(Outer);
   EXPECT_SIZE(Outer::Inner);
   EXPECT_EQ(type("fixture::Template<short int, 5>").size_bytes, 12u);
