@@ -45,6 +45,10 @@ class Type(NamedTuple):
         return self.file is not None and self.file.startswith(_SYSTEM)
 
     @property
+    def padding_bytes(self) -> int:
+        return self.hole_bytes + self.tail_padding_bytes
+
+    @property
     def place(self) -> str:
         return f"{self.file}:{self.line}" if self.file else ""
 

@@ -155,7 +155,7 @@ def _declaration(dice: random.Random, earlier: list[str], name: str, may_align: 
     if what < 0.39 and may_align:
         return f"[[no_unique_address]] {dice.choice(('Empty', 'Own'))} {name}", False
     if what < 0.45:
-        return f"{dice.choice(_SCALARS)} {name}[{dice.randint(1, 5)}]", False
+        return f"{dice.choice(_SCALARS)} {name}[{dice.choice((1, 2, 3, 5, 128, 256, 40000, 65536))}]", False
     if what < 0.47 and may_align:
         return f"Wide {name}", False
     type_name = dice.choice(_TYPES)

@@ -223,6 +223,7 @@ void find_holes(const ClassBody& body, TypeLayout& layout) {
   }
   // Virtual bases lie there, and DWARF doesn't say how.
   if (body.virtual_bases.empty() && size_bits > end) layout.tail_padding_bits = size_bits - end;
+  layout.hole_bits += layout.tail_padding_bits % 8;
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ struct TypeLayout {
   std::vector<Field> fields;     // as declared, bases first
   std::vector<Hole> holes;       // by offset, tail padding not among them
   std::uint64_t hole_bytes = 0;  // whole ones
-  std::uint64_t hole_bits = 0;   // beside them, around bit-fields
+  std::uint64_t hole_bits = 0;   // beside them, around bit-fields; those of the tail that are no byte, too
   std::uint64_t tail_padding_bits = 0;
   std::uint32_t cache_lines = 0;        // of 64 bytes, where the object begins with one
   std::uint32_t straddling_fields = 0;  // that lie in two lines and would fit into one

@@ -1,0 +1,139 @@
+"""Types of binaries as a table, and those that differ between two."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from tare.cpp_names import shorten as short_name
+from tare.layouts import MOVABLE, Blocks, Type
+from tare.terminal import shorten
+from tare.units import exact, percent, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Row = tuple[Type, Blocks]
+_NAME_ROOM = 30  # so much stays for names: columns give way
+
+
+class Asked(NamedTuple):
+    """What the table is to show."""
+
+    model: str
+    sort: str = "saving"
+    limit: int = 0  # 0: no limit
+    with_system: bool = False
+    units: int = 0  # that the types come from
+
+
+def overview(rows: Sequence[Row], asked: Asked, columns: int) -> Iterator[str]:
+    """`rows` in their order; what of them nobody can change is counted."""
+    yield from textwrap.wrap(_head(rows, asked.units), columns)
+    yield from textwrap.wrap(narrow_summary([each for each, _ in rows]), columns)
+    shown = [row for row in rows if asked.with_system or not row[0].is_system]
+    if asked.sort == "saving":
+        shown = [row for row in shown if row[0].reordered_bytes < row[0].size_bytes]
+    elif asked.sort == "narrow":
+        shown = [row for row in shown if row[0].narrow_reordered_bytes < row[0].size_bytes]
+    hidden = sum(each.is_system and each.reordered_bytes < each.size_bytes for each, _ in rows)
+    if hidden and not asked.with_system:
+        yield from textwrap.wrap(
+            f"{plural(hidden, 'type')} of the system's headers would be smaller in another order (--system shows them)",
+            columns,
+        )
+    if not shown:
+        yield "no type would be smaller in another order"
+        return
+    same = sum(not blocks.saved_bytes for _, blocks in shown) if asked.sort == "saving" else 0
+    if same:
+        yield from textwrap.wrap(
+            f"{exact(same)} of {exact(len(shown))} that would be smaller save nothing on {asked.model}'s heap: their"
+            " block stays the same",
+            columns,
+        )
+    yield ""
+    some = shown[: asked.limit or None]
+    yield from table(some, asked.model, columns)
+    if len(some) < len(shown):
+        yield f"… and {exact(len(shown) - len(some))} more (--limit 0 shows all)"
+    if any(_is_marked(each) for each, _ in some):
+        yield ""
+        yield from textwrap.wrap("(s): standard layout; C code, files or the network may rely on the order", columns)
+
+
+def _head(rows: Sequence[Row], units: int) -> str:
+    padded = sum(bool(each.hole_bytes or each.hole_bits or each.tail_padding_bytes) for each, _ in rows)
+    return f"{plural(len(rows), 'type')} of {plural(units, 'unit')}, {exact(padded)} of them with padding"
+
+
+def narrow_summary(types: Sequence[Type]) -> str:
+    """What narrower pointers leave, and what of it padding eats; each type counts once."""
+    asked = [each for each in types if each.pointers and each.order_state == MOVABLE]
+    nominal = sum(4 * each.pointers for each in asked)
+    if not nominal:
+        return "no type holds pointers to data"
+    size = sum(each.size_bytes for each in asked)
+    before = sum(each.size_bytes - each.narrow_bytes for each in asked)
+    after = sum(each.size_bytes - each.narrow_reordered_bytes for each in asked)
+    alone = sum(each.size_bytes - each.reordered_bytes for each in asked)
+    eaten = f"; padding eats {percent(nominal - before, nominal)} of what the pointers give" if nominal > before else ""
+    return (
+        f"with 4-byte pointers to data the {exact(len(asked))} types that hold some would be"
+        f" {percent(before, size)} smaller, and {percent(after, size)} reordered as well (by order alone"
+        f" {percent(alone, size)}){eaten}"
+    )
+
+
+def table(rows: Sequence[Row], model: str, columns: int) -> Iterator[str]:
+    heads = ["saves", f"{model} block", "size", "holes", "tail", "4-byte"]
+    cells = [
+        [
+            exact(blocks.saved_bytes),
+            _arrow(blocks.size_bytes, blocks.reordered_bytes),
+            _arrow(each.size_bytes, each.reordered_bytes),
+            exact(each.hole_bytes) + (f" +{each.hole_bits}b" if each.hole_bits else ""),
+            exact(each.tail_padding_bytes),
+            _arrow(each.narrow_bytes, each.narrow_reordered_bytes),
+        ]
+        for each, blocks in rows
+    ]
+    yield from _fitted(heads, cells, [each for each, _ in rows], 3, columns)
+
+
+def diff_table(changed: Sequence[tuple[Row, Row]], model: str, columns: int) -> Iterator[str]:
+    heads = ["size", f"{model} block", "padding"]
+    cells = [
+        [
+            _arrow(old.size_bytes, new.size_bytes),
+            _arrow(old_blocks.size_bytes, new_blocks.size_bytes),
+            _arrow(old.padding_bytes, new.padding_bytes),
+        ]
+        for (old, old_blocks), (new, new_blocks) in changed
+    ]
+    yield from _fitted(heads, cells, [new for _, (new, _) in changed], 1, columns)
+
+
+def _fitted(
+    heads: Sequence[str], cells: Sequence[Sequence[str]], types: Sequence[Type], least: int, columns: int
+) -> Iterator[str]:
+    """Columns from the left, `least` of them and more where they fit, and the types' names."""
+    widths = [max(len(line[column]) for line in [heads, *cells]) for column in range(len(heads))]
+    fitting = len(widths)
+    while fitting > least and sum(widths[:fitting]) + 2 * fitting + _NAME_ROOM > columns:
+        fitting -= 1
+    room = columns - sum(widths[:fitting]) - 2 * fitting
+    names = []
+    for each in types:
+        mark = " (s)" if _is_marked(each) else ""
+        names.append(shorten(short_name(each.name), room - len(mark)) + mark)
+    for line, name in zip([heads, *cells], ["type", *names], strict=True):
+        yield "".join(cell.rjust(width) + "  " for cell, width in zip(line[:fitting], widths, strict=False)) + name
+
+
+def _is_marked(each: Type) -> bool:
+    return bool(each.is_standard_layout) and each.language != "C"
+
+
+def _arrow(before: int, after: int) -> str:
+    return exact(before) if before == after else f"{exact(before)} → {exact(after)}"

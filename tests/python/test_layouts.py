@@ -1,0 +1,63 @@
+"""Types of binaries: found by name, priced as blocks, and the fewest moves that make an order."""
+
+from __future__ import annotations
+
+from tare.layouts import Blocks, Type, matching, moves, price
+
+
+def a_type(name: str, size: int, reordered: int | None = None, narrow: int | None = None, **more: object) -> Type:
+    smaller = size if reordered is None else reordered
+    values: dict[str, object] = {
+        "type_id": 0,
+        "name": name,
+        "kind": "struct",
+        "language": "C++",
+        "file": "/src/a.h",
+        "line": 3,
+        "size_bytes": size,
+        "align_bytes": 8,
+        "hole_bytes": size - smaller,
+        "hole_bits": 0,
+        "tail_padding_bytes": 0,
+        "cache_lines": 1,
+        "straddling_fields": 0,
+        "order_state": "movable",
+        "reordered_bytes": smaller,
+        "pointers": 0,
+        "narrow_bytes": size if narrow is None else narrow,
+        "narrow_reordered_bytes": smaller if narrow is None else narrow,
+        "is_standard_layout": 0,
+        "is_polymorphic": 0,
+        **more,
+    }
+    return Type(**values)  # type: ignore[arg-type]
+
+
+def test_names_are_found_as_they_are_and_as_people_write_them() -> None:
+    string = a_type("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >", 32)
+    types = [string, a_type("net::Packet", 8), a_type("net::PacketQueue", 8)]
+    assert [each.name for each in matching(types, "Packet")] == ["net::Packet", "net::PacketQueue"]
+    assert [each.name for each in matching(types, "net::*Packet")] == ["net::Packet"]
+    assert matching(types, "std::string") == [string]
+    assert matching(types, "nothing") == []
+
+
+def test_a_smaller_type_in_the_same_class_saves_nothing() -> None:
+    types = [a_type("A", 40, 36), a_type("B", 48, 40), a_type("C", 56, 40, 24)]
+    assert price(types, "jemalloc") == [Blocks(48, 48, 48, 48), Blocks(48, 48, 48, 48), Blocks(64, 48, 32, 32)]
+    assert [each.saved_bytes for each in price(types, "glibc")] == [0, 16, 16]
+    assert [each.narrow_saved_bytes for each in price(types, "glibc")] == [0, 16, 32]
+
+
+def test_the_fewest_fields_move() -> None:
+    assert moves([0, 1, 2]) == []
+    assert moves([1, 2, 3, 0]) == [(0, 3)]
+    assert moves([3, 0, 1, 2]) == [(3, None)]
+    assert moves([0, 2, 1, 4, 3]) in ([(1, 2), (3, 4)], [(2, 0), (4, 1)])
+    assert len(moves([4, 3, 2, 1, 0])) == 4
+
+
+def test_system_headers_are_known_by_their_place() -> None:
+    assert a_type("A", 8, file="/usr/include/c++/12/bits/a.h").is_system
+    assert not a_type("A", 8).is_system
+    assert not a_type("A", 8, file=None).is_system
