@@ -1,0 +1,187 @@
+"""`tare layout` beside pahole: the same holes, type by type, and what finding them costs.
+
+Of each file pahole prints the types it knows, with the sums of their holes and padding in bits; each must be among ours with
+that name, size and sum. What differs is printed, and counted in the table. CPU is of reading and printing all types.
+
+`make bench-layout`, or `.venv/bin/python bench/layout.py --file sqlite=libsqlite3.so --file big=/usr/lib/debug/...`; CPython and
+glibc are always among the cases, where their debug files are installed. Writes its part of bench/RESULTS.md unless --dry-run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from harness.measure import ROOT
+from harness.results import Results, table
+
+_HEAD = re.compile(r"^(?:struct|class|union) (.*?) ?(?:: .*)?\{$")
+_SUMS = {
+    "size": re.compile(r"/\* size: (\d+)"),
+    "hole_bytes": re.compile(r"sum holes: (\d+)"),
+    "hole_bits": re.compile(r"sum bitfield holes: (\d+)|sum bit holes: (\d+)"),
+    "tail_bytes": re.compile(r" padding: (\d+)"),
+    "tail_bits": re.compile(r"bit_padding: (\d+)"),
+}
+
+Found = dict[str, set[tuple[int, int]]]  # name without scopes -> size in bytes and padding in bits
+
+
+class Compared(NamedTuple):
+    types: int  # that pahole knows
+    same: int
+    differences: list[str]
+    ours: int
+
+
+class Cost(NamedTuple):
+    cpu_s: float
+    rss_bytes: int
+
+
+def run(command: list[str], output: Path) -> Cost:
+    """The command's own: debug files may be read by nobody else."""
+    with output.open("wb") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def by_pahole(text: str) -> Found:
+    found: Found = defaultdict(set)
+    name = ""
+    sums: dict[str, int] = {}
+    for line in text.split("\n"):
+        head = _HEAD.match(line)
+        if head:
+            name, sums = head.group(1).strip(), {}
+        elif line.startswith("\t/* "):
+            for what, pattern in _SUMS.items():
+                if told := pattern.search(line):
+                    sums[what] = int(next(filter(None, told.groups())))
+        elif line.startswith("}") and name and "size" in sums:
+            padding = 8 * (sums.get("hole_bytes", 0) + sums.get("tail_bytes", 0))
+            found[name].add((sums["size"], padding + sums.get("hole_bits", 0) + sums.get("tail_bits", 0)))
+            name = ""
+    return found
+
+
+def without_scopes(name: str) -> str:
+    depth = begin = 0
+    for at, sign in enumerate(name):
+        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(sign, 0)
+        if sign == ":" and depth == 0:
+            begin = at + 1
+    return name[begin:]
+
+
+def by_tare(text: str) -> Found:
+    found: Found = defaultdict(set)
+    for each in json.loads(text)["types"]:
+        padding = 8 * (each["hole_bytes"] + each["tail_padding_bytes"]) + each["hole_bits"]
+        found[without_scopes(each["name"])].add((each["size_bytes"], padding))
+    return found
+
+
+def compare(theirs: Found, ours: Found) -> Compared:
+    same = types = 0
+    differences = []
+    for name, each in sorted(theirs.items()):
+        for size, padding in sorted(each):
+            types += 1
+            if (size, padding) in ours.get(name, ()):
+                same += 1
+            else:
+                differences.append(
+                    f"{name}: {size} bytes with {padding} bits of padding, here {sorted(ours.get(name, ()))}"
+                )
+    return Compared(types, same, differences, sum(map(len, ours.values())))
+
+
+def installed() -> dict[str, str]:
+    """Files with debug information that tests install anyway."""
+    cases = {}
+    if python := shutil.which("python3.11-dbg"):
+        cases["cpython"] = python
+    build_id = re.search(
+        r"Build ID: (..)(.*)",
+        subprocess.run(["readelf", "-n", "/lib/x86_64-linux-gnu/libc.so.6"], capture_output=True, text=True).stdout,
+    )
+    if build_id:
+        file = Path("/usr/lib/debug/.build-id") / build_id.group(1) / f"{build_id.group(2)}.debug"
+        if file.exists():
+            cases["glibc"] = str(file)
+    return cases
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tare", default=str(ROOT / ".venv/bin/tare"))
+    parser.add_argument("--file", action="append", default=[], metavar="NAME=PATH", help="with debug information")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--show", type=int, default=12, help="differences printed of each file (default: 12)")
+    parser.add_argument("--dry-run", action="store_true", help="leave bench/RESULTS.md as it is")
+    options = parser.parse_args()
+    cases = installed() | dict(each.split("=", 1) for each in options.file)
+    results = Results("layout")
+    rows = []
+    with TemporaryDirectory() as folder:
+        texts = {name: Path(folder) / name for name in ("tare", "pahole")}
+        for case, path in cases.items():
+            commands = {
+                "tare": [options.tare, "layout", path, "--json"],
+                "pahole": ["pahole", "-F", "dwarf", "--show_private_classes", path],
+            }
+            for _ in range(options.runs):
+                for subject, command in commands.items():
+                    cost = run(command, texts[subject])
+                    results.add(case, subject, "cpu", cost.cpu_s)
+                    results.add(case, subject, "rss", cost.rss_bytes)
+            found = compare(by_pahole(texts["pahole"].read_text(errors="replace")), by_tare(texts["tare"].read_text()))
+            results.add(case, "pahole", "count", found.types, "types")
+            results.add(case, "tare", "count", found.ours, "types")
+            print(f"{case}: {found.same} of {found.types} types of pahole's are the same")
+            for line in found.differences[: options.show]:
+                print(f"  {line}")
+            cpu = [results.median(case, subject, "cpu") or 0 for subject in commands]
+            rss = [results.median(case, subject, "rss") or 0 for subject in commands]
+            rows.append(
+                [
+                    case,
+                    f"{Path(path).stat().st_size / 1e6:.1f}",
+                    f"{found.ours:,}",
+                    f"{found.types:,}",
+                    f"{found.same:,}",
+                ]
+                + [f"{each:.2f}" for each in cpu]
+                + [f"{each / 1e6:.0f}" for each in rss]
+            )
+    body = (
+        "The same holes as pahole's, type by type: types that it prints, and those of which name, size and padding in bits are\n"
+        "the same here. CPU and memory are those of printing all types, ours as JSON under every allocator's classes.\n\n"
+        + table(
+            ["file", "MB", "types", "pahole's", "the same", "CPU s", "pahole's", "MB of memory", "pahole's"],
+            rows,
+        )
+    )
+    print(body)
+    if not options.dry_run:
+        results.write_json()
+        results.write_section(body)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
