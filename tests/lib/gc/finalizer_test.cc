@@ -132,6 +132,66 @@ TEST_F(Finalizers, PrefinalizersRunLatestFirstWhileTheDeadAreWhole) {
   EXPECT_EQ(prefinalized, (std::vector<int>{3, 102, 101}));
 }
 
+// A base's prefinalize() is called for derived classes, also where the base is a mixin.
+struct Announcing : GarbageCollectedMixin {
+  void prefinalize() { announced.push_back(what()); }
+  virtual int what() const = 0;
+  static inline std::vector<int> announced;
+
+ protected:
+  ~Announcing() = default;
+};
+struct Announced final : GarbageCollected<Announced>, Announcing {
+  explicit Announced(int n) : number(n) {}
+  int what() const override { return number; }
+  void trace(Visitor& visitor) const { visitor.trace(other); }
+  int number;
+  Member<Announcing> other;
+};
+struct Louder final : GarbageCollected<Louder>, Announcing {
+  explicit Louder(int n) : number(n) {}
+  int what() const override { return number + 1000; }
+  void trace(Visitor&) const {}
+  int number;
+};
+
+TEST_F(Finalizers, PrefinalizersOfMixinsAndBasesRunAsTheObjectWasMade) {
+  Announcing::announced.clear();
+  Persistent<Announced> kept = make_one<Announced>(1);
+  kept->other = make_one<Louder>(2);
+  static_cast<void>(make_one<Louder>(3));
+  collect();
+  EXPECT_EQ(Announcing::announced, (std::vector<int>{1003})) << "not of what lives, also by a mixin's pointer";
+  kept = nullptr;
+  collect();
+  EXPECT_EQ(Announcing::announced, (std::vector<int>{1003, 1002, 1}));
+}
+
+TEST_F(Finalizers, PrefinalizersMayChangeLiveObjectsAndMakeNothing) {
+  static Heap* current = nullptr;
+  static Knot* made = nullptr;
+  struct Detaching : GarbageCollected<Detaching> {
+    explicit Detaching(Knot* list) : owner(list) {}
+    void prefinalize() {
+      owner->value = 7;
+      owner->left = nullptr;
+      made = make<Knot>(*current);
+    }
+    void trace(Visitor& visitor) const { visitor.trace(owner); }
+    Member<Knot> owner;
+  };
+  current = &heap_;
+  Persistent<Knot> list = make_one<Knot>(1);
+  list->left = make_one<Knot>(2);
+  static_cast<void>(make_one<Detaching>(list.get()));
+  collect();
+  EXPECT_EQ(list->value, 7);
+  EXPECT_EQ(list->left, nullptr);
+  EXPECT_EQ(made, nullptr);
+  collect();
+  EXPECT_EQ(live(), 1u);
+}
+
 TEST_F(Finalizers, PrefinalizersRunWhenTheHeapEnds) {
   prefinalized.clear();
   Persistent<Prepared> kept = make_one<Prepared>(1);

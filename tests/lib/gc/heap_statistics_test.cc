@@ -36,6 +36,20 @@ TEST_F(HeapStatistics, TellTheSameAsTheHeap) {
   EXPECT_EQ(json.substr(json.size() - 3), "]}\n");
 }
 
+TEST_F(HeapStatistics, LargeObjectsHaveARowOfTheirOwn) {
+  struct Large : GarbageCollected<Large> {
+    void trace(Visitor&) const {}
+    char bytes[100'000];
+  };
+  Persistent<Large> first = make_one<Large>();
+  Persistent<Large> second = make_one<Large>();
+  const std::string pages = std::to_string(heap_.use().page_bytes);
+  EXPECT_NE(to_json(heap_).find("\"sizes\": [{\"cell_bytes\": 0, \"pages\": 2, \"page_bytes\": " + pages +
+                                ", \"cells\": 2, \"objects\": 2}]"),
+            std::string::npos)
+      << to_json(heap_);
+}
+
 TEST_F(HeapStatistics, AnEmptyHeapHasNoTypes) {
   EXPECT_NE(to_json(heap_).find("\"types\": [], \"sizes\": []}"), std::string::npos) << to_json(heap_);
 }

@@ -166,6 +166,21 @@ TEST_F(HeapsOf, KeepWhatIsInConstruction) {
   EXPECT_EQ(live(), 3u);
 }
 
+TEST_F(HeapsOf, KeepWhatALargeObjectsConstructorHolds) {
+  struct Large : GarbageCollected<Large> {
+    explicit Large(Heap& heap) {
+      knot = make<Knot>(heap, 8);
+      heap.collect(StackState::MayHoldPointers);
+    }
+    void trace(Visitor& visitor) const { visitor.trace(knot); }
+    char before[100'000] = {};
+    Member<Knot> knot;
+  };
+  Persistent<Large> large = make_one<Large>(heap_);
+  EXPECT_EQ(large->knot->value, 8);
+  EXPECT_EQ(live(), 2u);
+}
+
 TEST_F(HeapsOf, TakeTheCellBackIfAConstructorThrows) {
   struct Throwing : GarbageCollected<Throwing> {
     explicit Throwing(bool does) {

@@ -51,6 +51,20 @@ TEST_F(Persistents, LiveInContainersOfTheStandardLibrary) {
   }
 }
 
+// Classes that hold roots need not know what those point to.
+struct Unknown;
+struct Holder {
+  Persistent<Unknown> strong;
+  WeakPersistent<Unknown> weak;
+};
+
+TEST_F(Persistents, MayBeEmptyWithoutACompleteType) {
+  Holder holder;
+  EXPECT_FALSE(holder.strong);
+  holder.strong = nullptr;
+  EXPECT_EQ(holder.weak.get(), nullptr);
+}
+
 TEST_F(Persistents, ThatAreWeakKeepNothing) {
   WeakPersistent<Knot> weak = make_one<Knot>(1);
   Persistent<Knot> strong = weak;

@@ -86,6 +86,67 @@ TEST_F(Weak, EphemeronsWhoseValuesAreKeysLiveTogether) {
   EXPECT_EQ(live(), 1u);
 }
 
+TEST_F(Weak, EphemeronsWithoutKeyOrValueKeepNothing) {
+  Persistent<Pairs> pairs = make_one<Pairs>();
+  Persistent<Knot> key = make_one<Knot>(1);
+  pairs->pairs[0].key = key.get();
+  pairs->pairs[1].value = make_one<Knot>(2);
+  collect();
+  EXPECT_EQ(live(), 2u);
+  EXPECT_EQ(pairs->pairs[0].key, key);
+  EXPECT_EQ(pairs->pairs[0].value, nullptr);
+}
+
+struct Named : GarbageCollectedMixin {
+  int name = 0;
+};
+struct WithName : GarbageCollected<WithName>, Named {
+  void trace(Visitor&) const {}
+};
+struct ByName : GarbageCollected<ByName> {
+  void trace(Visitor& visitor) const { visitor.trace_ephemeron(key, value); }
+  WeakMember<Named> key;  // points into its object
+  Member<Named> value;
+};
+
+TEST_F(Weak, EphemeronsMayHaveMixinsAsKeysAndValues) {
+  Persistent<ByName> pair = make_one<ByName>();
+  Persistent<WithName> key = make_one<WithName>();
+  pair->key = key.get();
+  pair->value = make_one<WithName>();
+  pair->value->name = 5;
+  collect();
+  EXPECT_EQ(live(), 3u);
+  EXPECT_EQ(pair->value->name, 5);
+  key = nullptr;
+  collect();
+  EXPECT_EQ(live(), 1u);
+  EXPECT_EQ(pair->key, nullptr);
+}
+
+// The key's constructor collects: what it is the key of stays.
+struct KeyInMaking : GarbageCollected<KeyInMaking> {
+  KeyInMaking(Heap& heap, auto& pair, Knot* value) {
+    pair.key = this;
+    pair.value = value;
+    value = nullptr;
+    heap.collect(StackState::MayHoldPointers);
+  }
+  void trace(Visitor&) const {}
+};
+struct OfKeyInMaking : GarbageCollected<OfKeyInMaking> {
+  void trace(Visitor& visitor) const { visitor.trace_ephemeron(key, value); }
+  WeakMember<KeyInMaking> key;
+  Member<Knot> value;
+};
+
+TEST_F(Weak, EphemeronsKeysMayBeInConstruction) {
+  Persistent<OfKeyInMaking> pair = make_one<OfKeyInMaking>();
+  Persistent<KeyInMaking> key = make_one<KeyInMaking>(heap_, *pair, make_one<Knot>(9));
+  EXPECT_EQ(pair->key, key);
+  EXPECT_EQ(pair->value->value, 9);
+}
+
 struct Chain : GarbageCollected<Chain> {
   explicit Chain(std::size_t n) : count(n) {}
   void trace(Visitor& visitor) const {
