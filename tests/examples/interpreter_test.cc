@@ -92,7 +92,8 @@ TEST(Interpreter, EndsAScriptThatWantsMoreThanTheBudget) {
   options.budget_bytes = std::size_t{4} << 20;
   Interpreter interpreter(options);
   EXPECT_THROW(interpreter.run("let a = []; while (true) push(a, [a]);"), std::runtime_error);
-  EXPECT_EQ(interpreter.to_text(interpreter.run("return 1 + 1;")), "2");  // what it had is dead, and gone
+  interpreter.heap().collect(tare::gc::StackState::HoldsNone);  // old frames may still look as if they held it
+  EXPECT_EQ(interpreter.to_text(interpreter.run("return 1 + 1;")), "2");
 }
 
 TEST(Interpreter, ForgetsCodeThatNobodyCallsAnyMore) {
