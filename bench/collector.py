@@ -15,9 +15,9 @@ import sys
 from harness.measure import BUILD
 from harness.results import Results, table
 
-SUBJECTS = ["tare", "tare-seed", "tare-seed16", "tare-low", "tare-thread-base", "tare-shiftless"]
+SUBJECTS = ["tare", "tare-seed", "tare-seed16", "tare-low", "tare-thread-base", "tare-shiftless", "tare-no-barrier"]
 PEERS = ["cppgc", "boehm", "shared-ptr", "native"]
-DECODED = ["chase", "dom", "retention"]  # programs for the subjects that differ in decoding alone
+DECODED = ["chase", "dom", "retention"]  # programs for the subjects that differ in decoding alone, or in the barrier
 COUNTING = [*SUBJECTS, "boehm"]  # who can say how many dead objects were kept; nothing scans stacks for the others
 ONLY = {"pause": ["tare", "cppgc", "boehm"], "mutate": ["tare"], "hash-set": ["tare", "native"]}
 PROGRAMS = [
@@ -81,6 +81,8 @@ def targets(results: Results) -> str:
     for case in ("mutate/marking-by-steps", "mutate/marking-besides"):
         marking, idle = (results.median(c, "tare", "time") for c in (case, "mutate/idle"))
         add(f"{case} / not marking", None if marking is None or not idle else marking / idle, 1.5)
+    for case, metric in (("binary-trees-16", "cpu"), ("dom/build", "time")):
+        add(f"{case} / without a barrier", ratio(results, case, metric, "tare", "tare-no-barrier"), 1.05)
     for act in ("insert", "hit", "miss"):
         add(f"hash-set/{act} / plain pointers", ratio(results, f"hash-set/{act}", "time", "tare", "native"), 1.0)
     add("kept by 10,000 native pointers", results.median("retention-pointers", "tare", "count"), 20)
@@ -118,7 +120,8 @@ def main() -> int:
             for subject in SUBJECTS + PEERS:
                 if subject not in ONLY.get(program[0], [subject]):
                     continue
-                if subject in SUBJECTS[1:] and program[0] not in DECODED:
+                is_compared = program[0] in DECODED or (subject, program[0]) == ("tare-no-barrier", "binary-trees")
+                if subject in SUBJECTS[1:] and not is_compared:
                     continue
                 if program[0] == "retention" and subject not in COUNTING:
                     continue

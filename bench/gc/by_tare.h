@@ -30,6 +30,10 @@ struct BenchGroup {
 #elif defined(TARE_BENCH_TARE_SHIFTLESS)
   using Decoding = gc::ShiftlessDecoding<1>;
   static constexpr const char* kSubject = "tare-shiftless";
+#elif defined(TARE_BENCH_TARE_NO_BARRIER)
+  using Decoding = gc::SplitDecoding<1>;
+  static constexpr gc::WriteBarrier kWriteBarrier = gc::WriteBarrier::None;
+  static constexpr const char* kSubject = "tare-no-barrier";
 #else
   using Decoding = gc::SplitDecoding<1>;
   static constexpr const char* kSubject = "tare";

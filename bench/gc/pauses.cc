@@ -9,6 +9,13 @@
 
 namespace tare::bench {
 
+#if defined(TARE_BENCH_NATIVE) || defined(TARE_BENCH_SHARED_PTR)
+
+void pause(Report&) {}
+void mutate(Report&) {}
+
+#else
+
 namespace {
 
 constexpr std::uint32_t kNodes = 1'000'000;
@@ -32,8 +39,7 @@ void list_all(Element* element, std::vector<Element*>& all) {
 
 }  // namespace
 
-void pause([[maybe_unused]] Report& report) {
-  if constexpr (!Collector::kCollects) return;
+void pause(Report& report) {
   Collector::begin(Collecting::BesideTheProgram);
   const Collector::Root<Element> document = build(kNodes);
   std::vector<Element*> all;
@@ -62,6 +68,8 @@ void pause([[maybe_unused]] Report& report) {
   report.add("pause/operation", Collector::kSubject, "time", (cpu - begin) / (kRounds * kTogether), "ns");
 }
 
+#if defined(TARE_BENCH_MARKS_ON_DEMAND)
+
 namespace {
 
 // Takes an element with all below it to another place, as its new parent's first.
@@ -86,41 +94,51 @@ void put_first(Element* element, Element* parent) {
 
 }  // namespace
 
-void mutate([[maybe_unused]] Report& report) {
-#if defined(TARE_BENCH_MARKS_ON_DEMAND)
-  constexpr std::size_t kOperations = 200'000;  // some 10 ms: less than marking takes
-  const auto measure = [&](const char* name, Collecting collecting, bool marks) {
+void mutate(Report& report) {
+  constexpr std::size_t kOperations = 100'000;  // some 15 ms: less than marking takes
+  constexpr int kRounds = 15;
+  std::mt19937 random(6);
+  const auto move_leaves = [&](const std::vector<Element*>& all) {
+    const double begin = cpu_ns();
+    for (std::size_t i = 0; i < kOperations; ++i) {
+      // A leaf, so that no cycle comes about.
+      Element* leaf = nullptr;
+      do leaf = all[random() % all.size()];
+      while (leaf->first);
+      Element* parent = all[random() % all.size()];
+      if (parent == leaf) continue;
+      unlink(leaf);
+      put_first(leaf, parent);
+    }
+    return (cpu_ns() - begin) / kOperations;
+  };
+  double idle = 1e300;
+  // In one heap by turns: where its pages lie makes more of a difference.
+  const auto measure = [&](const char* name, Collecting collecting) {
     Collector::begin(collecting);
     const Collector::Root<Element> document = build(kNodes);
     std::vector<Element*> all;
     list_all(&*document, all);
-    std::mt19937 random(6);
-    double best = 1e300;
-    for (int round = 0; round < 9; ++round) {
-      // Leaves, so that no cycle comes about.
-      std::vector<std::pair<Element*, Element*>> moves(kOperations);
-      for (auto& [leaf, parent] : moves) {
-        do leaf = all[random() % all.size()];
-        while (leaf->first);
-        do parent = all[random() % all.size()];
-        while (!parent->first);
-      }
+    double marking = 1e300;
+    for (int round = 0; round < kRounds; ++round) {
       Collector::collect();
-      if (marks) Collector::begin_marking();
-      const double begin = cpu_ns();
-      for (const auto& [leaf, parent] : moves) {
-        unlink(leaf);
-        put_first(leaf, parent);
-      }
-      best = std::min(best, (cpu_ns() - begin) / kOperations);
+      idle = std::min(idle, move_leaves(all));
+      Collector::begin_marking();
+      marking = std::min(marking, move_leaves(all));
     }
-    report.add(name, Collector::kSubject, "time", best, "ns");
+    report.add(name, Collector::kSubject, "time", marking, "ns");
     Collector::end();
   };
-  measure("mutate/idle", Collecting::ByHand, false);
-  measure("mutate/marking-by-steps", Collecting::ByHand, true);
-  measure("mutate/marking-besides", Collecting::ByHandBesideTheProgram, true);
-#endif
+  measure("mutate/marking-by-steps", Collecting::ByHand);
+  measure("mutate/marking-besides", Collecting::ByHandBesideTheProgram);
+  report.add("mutate/idle", Collector::kSubject, "time", idle, "ns");
 }
+
+#else
+
+void mutate(Report&) {}
+
+#endif
+#endif
 
 }  // namespace tare::bench

@@ -41,11 +41,24 @@ void StoreLog::end(Space& space) noexcept {
 void StoreLog::flush(Space& space) noexcept {
   StoreLog* log = logs[space.slot()];
   if (log == nullptr) return;
+  // Nearly always one heap's: each stretch of those is told together.
+  std::uintptr_t addresses[kCapacity];
+  std::size_t count = 0;
+  HeapImpl* told = nullptr;
   const DecodingShape& shape = space.shape();
   for (std::uint32_t i = 0; i < log->count_; ++i) {
     const std::uintptr_t address = shape.origin + (std::uintptr_t{log->entries_[i] & shape.mask} << shape.shift);
-    if (HeapImpl* heap = marking_heap_of(space, address)) heap->mark_stored(address);
+    if (!space.contains(address)) continue;
+    HeapImpl* heap = space.page(space.unit_of(address)).heap.load(std::memory_order_relaxed);
+    if (heap != told) {
+      if (marking_heap_of(space, address) == nullptr) continue;
+      if (count != 0) told->mark_stored(addresses, count);
+      count = 0;
+      told = heap;
+    }
+    addresses[count++] = address;
   }
+  if (count != 0) told->mark_stored(addresses, count);
   log->count_ = 0;
 }
 

@@ -58,7 +58,7 @@ class HeapImpl final : public HeapCore {
   bool is_marking() const noexcept { return marker_ != nullptr; }
   bool is_of_this_thread() const noexcept { return pthread_equal(thread_, pthread_self()) != 0; }
   // While it is marking: what was stored somewhere, and what was written without telling.
-  void mark_stored(std::uintptr_t address) noexcept;
+  void mark_stored(std::uintptr_t* addresses, std::size_t count) noexcept;
   void trace_again(std::uintptr_t object) noexcept;
   void trim() noexcept;
 
@@ -66,6 +66,7 @@ class HeapImpl final : public HeapCore {
   std::uintptr_t object_around(std::uintptr_t address) noexcept;
   // The same for an address that is known to lie in an object, or in one that was freed.
   std::uintptr_t start_of(std::uintptr_t address) noexcept;
+  void find_starts(std::uintptr_t* addresses, std::size_t count) noexcept;  // each becomes its start, or 0
   // As object_around, for what may only be an object's start, or lie within one that has mixins.
   std::uintptr_t object_at(std::uintptr_t address) noexcept;
   // Calls each(object, cell_bytes) for all objects, living or not found dead yet.

@@ -175,9 +175,10 @@ void HeapImpl::unmark_cells(const Stretch& stretch, std::size_t cell_bytes) noex
   for (std::uintptr_t object = stretch.next; object < stretch.end; object += cell_bytes) space_.unmark(object);
 }
 
-// The address may lie within an object. Nobody asks whether there is one: a Member has it.
-void HeapImpl::mark_stored(std::uintptr_t address) noexcept {
-  if (const std::uintptr_t object = start_of(address); object != 0) marker_->mark_object(object);
+// Addresses may lie within objects. Nobody asks whether there are some: a Member has them.
+void HeapImpl::mark_stored(std::uintptr_t* addresses, std::size_t count) noexcept {
+  find_starts(addresses, count);
+  marker_->mark_objects(addresses, count);
 }
 
 void HeapImpl::trace_again(std::uintptr_t object) noexcept { marker_->trace_again(object); }

@@ -27,8 +27,8 @@ std::uint32_t HeapImpl::cell_at(const Page& page, std::uintptr_t address) noexce
   constexpr std::size_t kFirstHeader = cell::kFirstObject - sizeof(CellHeader);
   if (offset < kFirstHeader) return page.cells;
   if (page.kind == Page::Kind::Large) return 0;
-  const auto index = (offset - kFirstHeader) / page.cell_bytes;
-  return index < page.cells ? static_cast<std::uint32_t>(index) : page.cells;
+  const std::uint32_t index = static_cast<std::uint32_t>(offset - kFirstHeader) / page.cell_bytes;
+  return std::min(index, page.cells);
 }
 
 bool HeapImpl::has_object(const Page& page, std::uint32_t cell) noexcept {
@@ -67,6 +67,10 @@ std::uintptr_t HeapImpl::start_of(std::uintptr_t address) noexcept {
   if (page->kind == Page::Kind::Tail) page = &space_.page(page->first_unit);
   const std::uint32_t cell = cell_at(*page, address);
   return cell == page->cells ? 0 : object_of(*page, cell);
+}
+
+void HeapImpl::find_starts(std::uintptr_t* addresses, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) addresses[i] = start_of(addresses[i]);
 }
 
 std::uintptr_t HeapImpl::object_around(std::uintptr_t address) noexcept { return find(address, false); }

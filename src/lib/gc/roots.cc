@@ -19,7 +19,10 @@ void RootLink::link(const void* object, RootKind kind) noexcept {
   object_ = object;
   heap->roots(kind).add(*this);
   // Roots that were there are marked, those that come tell; so none must be looked at in the end.
-  if (heap->is_marking()) heap->mark_stored(reinterpret_cast<std::uintptr_t>(object));
+  if (heap->is_marking()) {
+    auto address = reinterpret_cast<std::uintptr_t>(object);
+    heap->mark_stored(&address, 1);
+  }
 }
 
 }  // namespace tare::gc
