@@ -243,3 +243,18 @@ def test_documents_of_members_and_atoms_take_half(guide: Path, tare: Tare) -> No
     assert all(b < 0.5 * a for a, b in zip(before, after, strict=True))
     trace = tare.record(guide / "17-document/before", options=("--snapshots",))
     assert [f for f in tare.report(trace, "--lens", "duplicates")["findings"] if f["lens"] == "duplicates"]
+
+
+def test_a_collected_heap_is_a_pool_of_pages_or_of_objects(guide: Path, tare: Tare) -> None:
+    program = guide / "17-document/after"
+    pages = tare.record(program, name="pages.tare")
+    objects = tare.record(program, name="objects.tare", env={"TARE_GC_RECORD": "objects"})
+    by_api = "select sum(peak_blocks) as blocks, sum(peak_blocks * requested_bytes) as bytes from site_sizes where api = 'pool block'"
+    ((of_pages,), (of_objects,)) = (tare.sql(trace, by_api) for trace in (pages, objects))
+    assert of_objects["blocks"] > 3 * of_pages["blocks"], "nodes and arrays instead of pages, beside the atoms"
+    for trace in (pages, objects):
+        report = tare.report(trace)
+        assert report["impossible_events"] == 0
+        assert report["end"]["blocks"] < 10, "the heap's pages and objects end with it"
+    gross = [tare.report(trace)["peak"]["gross_bytes"] for trace in (pages, objects)]
+    assert gross[1] == pytest.approx(gross[0], rel=0.25), "the same memory, told of in other pieces"
