@@ -30,7 +30,14 @@ class Performance:
     wall_s: float
     faults: float
     failed_calls: int
+    # Before the first call: its library, and what it takes to start; beside what the performer takes under all of them alike.
+    before_bytes: float
     rss: list[tuple[int, int, float]] = field(default_factory=list)  # ns since the start, steps taken, bytes
+
+    @property
+    def in_program_bytes(self) -> float:
+        """What of a program's peak RSS is the allocator's: the heap, its library, and what that takes to start."""
+        return self.before_bytes + self.peak_rss_bytes
 
 
 def perform(script: str, allocator: Allocator, *, speed: float, calling: bool = True) -> Performance:
@@ -87,6 +94,7 @@ def read(name: str, told: dict[str, Any]) -> Performance:
             wall_s=told["wall_s"],
             faults=told["faults"],
             failed_calls=told["failed_calls"],
+            before_bytes=told["resident_before_bytes"],
             rss=[(ns, order, size) for ns, order, size in told["rss"]],
         )
     except (KeyError, TypeError, ValueError):
@@ -105,6 +113,7 @@ def without(performed: Performance, own: Performance) -> Performance:
         performed.wall_s,
         max(performed.faults - own.faults, 0),
         performed.failed_calls,
+        performed.before_bytes - own.before_bytes,
         [(ns, order, max(size - own.rss_at_peak_bytes, 0.0)) for ns, order, size in performed.rss],
     )
 
@@ -127,5 +136,6 @@ def middle(runs: Sequence[Performance]) -> Performance:
         of("wall_s"),
         of("faults"),
         max(each.failed_calls for each in runs),
+        of("before_bytes"),
         typical.rss,
     )

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from conftest import Tare
 
 
+PYTHON = Path("/usr/bin/python3.11")  # Debian's, whose debug files may be installed
+
+
 @pytest.fixture
 def trace(tare: Tare, program: Callable[..., Path]) -> Path:
     return tare.record(program("typed_blocks.cc"))
@@ -57,6 +60,21 @@ def test_without_debug_information_nothing_is_said(tare: Tare, program: Callable
     assert weighed(tare, trace) == {}
     report = tare.report(trace, "--lens", "padding")
     assert not [finding for finding in report["findings"] if finding["lens"] == "padding"]
+
+
+@pytest.mark.skipif(not PYTHON.exists(), reason="no python3.11 of the system's")
+def test_on_a_real_program_nothing_is_more_than_its_blocks(tare: Tare) -> None:
+    work = "import ast, argparse; kept = [ast.parse(open(argparse.__file__).read()) for _ in range(2)]"
+    trace = tare.record(PYTHON, "-c", work, env={"PYTHONMALLOC": "malloc"})
+    for each in weighed(tare, trace).values():
+        gross = each["gross_bytes_peak"]
+        assert each["objects_peak"] * each["size_bytes"] <= gross, each
+        assert 0 <= each["saved_bytes_peak"] <= gross, each
+        assert 0 <= each["narrow_saved_bytes_peak"] <= each["narrow_reordered_saved_bytes_peak"] <= gross, each
+        assert each["certainty"] in ("high", "medium", "low")
+    report = tare.report(trace)
+    assert "padding" in report["lenses_run"]
+    assert report["peak"]["gross_bytes"] == report["peak"]["net_bytes"] + report["peak"]["tare_bytes"]
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])

@@ -129,7 +129,7 @@ def _outside_heap(facts: Facts, reference: Performance | None) -> float | None:
     """What of the program's RSS isn't heap: the same under every allocator."""
     if reference is None or facts.program_peak_rss_bytes is None:
         return None
-    return facts.program_peak_rss_bytes - reference.peak_rss_bytes
+    return facts.program_peak_rss_bytes - reference.in_program_bytes
 
 
 def lines(facts: Facts, shown: list[Performance], outside: float | None, columns: int) -> Iterator[str]:
@@ -150,7 +150,7 @@ def lines(facts: Facts, shown: list[Performance], outside: float | None, columns
                 human_bytes(each.peak_rss_bytes),
                 f"+{percent(each.rss_at_peak_bytes - facts.live_bytes, facts.live_bytes)}",
                 percent(each.usable_at_peak_bytes - facts.live_bytes, each.usable_at_peak_bytes),
-                "-" if outside is None else human_bytes(outside + each.peak_rss_bytes),
+                "-" if outside is None else human_bytes(outside + each.in_program_bytes),
                 f"{each.cpu_s:.2f} s",
                 human_count(each.faults),
                 course(each, facts),
@@ -172,7 +172,7 @@ def lines(facts: Facts, shown: list[Performance], outside: float | None, columns
 def notes(facts: Facts, shown: list[Performance], outside: float | None, columns: int) -> Iterator[str]:
     said = ["over live: RSS beyond what was requested and live then: slop, headers, free lists, pages half empty"]
     if outside is not None:
-        said.append("program peak: its RSS as recorded, the heap's share exchanged")
+        said.append("program peak: its RSS as recorded, the heap and the allocator's library exchanged")
     if facts.foreign_frees:
         said.append(f"{exact(facts.foreign_frees)} frees left out: of blocks whose birth wasn't recorded")
     if facts.reborn_blocks:
@@ -216,7 +216,7 @@ def as_json(facts: Facts, shown: list[Performance], outside: float | None) -> di
                 "peak_heap_rss_bytes": round(each.peak_rss_bytes),
                 "heap_rss_at_peak_bytes": round(each.rss_at_peak_bytes),
                 "usable_at_peak_bytes": round(each.usable_at_peak_bytes),
-                "predicted_peak_rss_bytes": None if outside is None else round(outside + each.peak_rss_bytes),
+                "predicted_peak_rss_bytes": None if outside is None else round(outside + each.in_program_bytes),
                 "cpu_s": each.cpu_s,
                 "wall_s": each.wall_s,
                 "faults": round(each.faults),
