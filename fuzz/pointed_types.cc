@@ -1,5 +1,5 @@
-// Any bytes as an ELF file with debug information: what its code points to comes out or not, never a crash or an endless
-// walk.
+// Any bytes as an ELF file with debug information: what its code points to comes out or not, never a crash or an
+// endless walk.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

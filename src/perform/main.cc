@@ -149,9 +149,11 @@ int run(const char* script_path, int report_fd, double speed, Allocator allocato
   write_path(out, malloc_path());
   std::fprintf(out,
                "\", \"peak_heap_rss_bytes\": %llu, \"heap_rss_at_peak_bytes\": %llu, \"usable_at_peak_bytes\": %llu, "
-               "\"resident_before_bytes\": %llu, \"user_s\": %.6f, \"system_s\": %.6f, \"wall_s\": %.6f, \"faults\": %ld, \"failed_calls\": %llu, ",
+               "\"resident_before_bytes\": %llu, \"user_s\": %.6f, \"system_s\": %.6f, \"wall_s\": %.6f, \"faults\": "
+               "%ld, \"failed_calls\": %llu, ",
                number(peak > resident_before ? peak - resident_before : 0), number(director.at_peak().resident_bytes),
-               number(director.at_peak().usable_bytes), number(resident_before), cpu_seconds(after.ru_utime) - cpu_seconds(before.ru_utime),
+               number(director.at_peak().usable_bytes), number(resident_before),
+               cpu_seconds(after.ru_utime) - cpu_seconds(before.ru_utime),
                cpu_seconds(after.ru_stime) - cpu_seconds(before.ru_stime), static_cast<double>(wall_ns) / 1e9,
                after.ru_minflt - before.ru_minflt, number(stage.failed_calls.load()));
   std::fputs("\"rss\": [", out);
