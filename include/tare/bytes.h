@@ -22,6 +22,9 @@
 // at a time, or by many that only read. A count is atomic once the process has threads. Nothing throws: out of memory
 // is a null Bytes.
 //
+// Were they worth it? With TARE_TELL_SHARING=1 in the environment a recorded program tells which blocks ever had two
+// holders: `tare report --lens unshared`.
+//
 // After GLib's GBytes and the one-block GBytes of "a faster GVariantBuilder" (2025); the count is a SharedHeader, so
 // that atoms, texts and bytes are one thing to whoever holds them.
 #pragma once
@@ -36,6 +39,12 @@
 #include "tare/shared_header.h"
 
 namespace tare {
+
+namespace bytes_details {
+// Null unless a recorder listens and TARE_TELL_SHARING=1 is set in the environment.
+using TellHolders = void (*)(const void* block, bool are_several);
+TARE_API extern TellHolders tell_holders;
+}  // namespace bytes_details
 
 class TARE_API Bytes {
  public:
@@ -147,11 +156,14 @@ class TARE_API Bytes {
   SharedHeader* header() const noexcept { return reinterpret_cast<SharedHeader*>(holder_); }
   Apart* apart() const noexcept { return reinterpret_cast<Apart*>(holder_ - kApart); }
   Blocks blocks() const noexcept;
+  const void* block_of_bytes() const noexcept;  // malloc's that they lie in; null where it isn't theirs to tell of
 
   void acquire() const noexcept {
     if (holder_ == 0) return;
     if (is_apart()) return acquire_apart();
     header()->acquire();
+    if (bytes_details::tell_holders != nullptr) [[unlikely]]
+      tell_second_holder();
   }
   void release() const noexcept {
     if (holder_ == 0) return;
@@ -159,6 +171,7 @@ class TARE_API Bytes {
     header()->release();
   }
   void acquire_apart() const noexcept;
+  void tell_second_holder() const noexcept;
   void release_apart() const noexcept;
 
   const char* data_ = nullptr;

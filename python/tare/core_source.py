@@ -27,18 +27,22 @@ _WEIGHED = frozenset(
     f"{name}_blocks" for name in ("total", "peak", "end", "at")
 ) | {f"freed_within_{n}" for n in (16, 64, 256, 65536)} | {"freed_later", "lifetime_ns", "byte_ns"}  # fmt: skip
 
-_WEIGHED_OF = {"site_sizes": _WEIGHED, "claimed": frozenset(("blocks",))}
+_WEIGHED_OF = {
+    "site_sizes": _WEIGHED,
+    "claimed": frozenset(("blocks",)),
+    "holders": frozenset(("blocks", "shared_blocks", "end_blocks", "end_shared_blocks")),
+}
 
 
 # `line`: stacks with the same naming line are one, which is all that a summary shows. A compiler's 245,000 shapes are
 # 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7. `band`: and sizes that no finding would name are joined,
 # see src/core/recording/size_bands.h.
 Grain = Literal["stack", "line", "band"]
-_FOLDED = ("site_sizes", "chains", "written", "recreated")
+_FOLDED = ("site_sizes", "chains", "written", "recreated", "call_costs")
 _MOMENT_TABLES = ("moments", "moment_blocks", "resident", "pointer_words")
 # Tables that one walk over the trace makes together: by what the progress line says.
 _WALKS = {
-    "reading reports": ("reports", "pools", "pool_memory", "pool_blocks", "claimed"),
+    "reading reports": ("reports", "amounts", "holders", "pools", "pool_memory", "pool_blocks", "claimed"),
     "reading contents": ("observations",),
 }
 

@@ -64,6 +64,23 @@ class Zombie(NamedTuple):
     amount: Amount
 
 
+class Belief(NamedTuple):
+    """What the program last said that the blocks under a path take, and what they took then."""
+
+    path: str
+    believed_bytes: int
+    blocks: int
+    requested_bytes: int
+    usable_bytes: int
+
+    @property
+    def factor(self) -> float:
+        """How many times that they take; 1 where nothing is believed and nothing taken."""
+        if not self.believed_bytes:
+            return float("inf") if self.usable_bytes else 1.0
+        return self.usable_bytes / self.believed_bytes
+
+
 class Moment(NamedTuple):
     time_ns: int | None  # since the start; null: the end
     reports: int | None  # exactly after so many of them
@@ -79,6 +96,7 @@ class Matter(NamedTuple):
     sections: list[Section]
     paths: list[Path]  # largest first
     zombies: list[Zombie]
+    beliefs: list[Belief]  # by path
     unknown: int  # reports of addresses at which no live block begins
 
     def section(self, name: str) -> Section:
@@ -150,7 +168,22 @@ def divide(recording: Recording, at: str | None, limit: int | None, filters: Seq
         + ("" if asked.time_ns is None else f" and time_ns <= {asked.time_ns}")
     )
     sections = [_section(recording, name, limit, filters) for name in SECTIONS]
-    return Matter(asked.time_ns, asked.when, total, sections, paths, zombies, 0 if recording.sampled else unknown)
+    beliefs = [] if recording.sampled else _beliefs(recording, asked.time_ns)
+    return Matter(
+        asked.time_ns, asked.when, total, sections, paths, zombies, beliefs, 0 if recording.sampled else unknown
+    )
+
+
+def _beliefs(recording: Recording, until_ns: int | None) -> list[Belief]:
+    """The last of each path. By its time a round's amounts come after the last of its reports: half a millisecond is given."""
+    recording.database.use("amounts")
+    until = "" if until_ns is None else f"where time_ns <= {until_ns + 500_000}"
+    rows = recording.database.rows(
+        "select path, believed_bytes, blocks, requested_bytes, usable_bytes from"
+        f" (select *, row_number() over (partition by path order by time_ns desc, round desc) as back from amounts {until})"
+        " where back = 1 and path is not null order by path"
+    )
+    return [Belief(*row) for row in rows]
 
 
 def _section(recording: Recording, name: str, limit: int | None, filters: Sequence[str]) -> Section:

@@ -414,6 +414,37 @@ formerly text where none stands: what an earlier round reported it as
         heavy=True,
     ),
     Table(
+        "amounts",
+        "what the program believed that the blocks under a path take (tare_report_amount), beside what they do",
+        _columns("""
+path text as it was said; the blocks are those reported under it or below; null: its name was lost
+time_ns int since the start
+round int of reports: each tare_clear_reports() begins one
+believed_bytes int by the program's own books
+blocks int of malloc that were reported there by then, each once
+requested_bytes int asked for, all of them
+usable_bytes int what they take
+"""),
+        note="Made by a walk over the whole trace, only when a statement names it.",
+        heavy=True,
+    ),
+    Table(
+        "holders",
+        "blocks of one stack and size whose holders the program counts (tare_tell_holders)",
+        _columns("""
+shape_id int stack and sizes: site_sizes.shape_id
+stack_id int where they were allocated: stacks.stack_id
+requested_bytes int asked for, a block
+weight real blocks that one recorded block stands for; 1 unless sampled. All counts are multiplied already
+blocks real over the whole run
+shared_blocks real of them, those that had a second holder at some time
+end_blocks real live at the end
+end_shared_blocks real of them, those that had a second holder at some time
+"""),
+        note="Made by a walk over the whole trace, only when a statement names it. tare::Bytes tells where TARE_TELL_SHARING=1 is set.",
+        heavy=True,
+    ),
+    Table(
         "pools",
         "a pool that the program told of (tare/reporter.h); memory_bytes - used_bytes is its slop",
         _columns("""
@@ -531,6 +562,17 @@ near_times real of them, those made while one of the stack's last 8 different co
 bytes real requested by all of them
 """),
         note="Empty without --content.",
+    ),
+    Table(
+        "call_costs",
+        "a stack of whose allocations some were timed: one call of malloc or calloc in some thousand is",
+        _columns("""
+stack_id int where the blocks were allocated: stacks.stack_id
+calls int calls that were timed
+ns real what the allocator took for them, waiting for its locks included
+most_ns real the longest of them
+"""),
+        note="Empty in samples and with --content, where no call is timed.",
     ),
 )
 

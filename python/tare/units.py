@@ -64,6 +64,13 @@ def duration(ns: float) -> str:
     return f"{minutes} min {rest} s"
 
 
+def call_duration(ns: float) -> str:
+    """`84 ns`, `1.2 us`; from a millisecond on as duration() has it."""
+    if ns < 999.5:
+        return f"{ns:.3g} ns"
+    return f"{ns / 1e3:.3g} us" if ns < 999.5e3 else duration(ns)
+
+
 def plural(count: float, one: str, many: str | None = None) -> str:
     """`1 block`, `2 blocks`; the number exact."""
     return f"{exact(count)} {one if round(count) == 1 else many or one + 's'}"

@@ -161,6 +161,7 @@ void Recorder::open_chunk(Thread* thread, std::uint32_t chunk) {
   thread->end = thread->begin + trace::kChunkBytes / sizeof(std::uint64_t);
   thread->gap_start = 0;
   thread->unwinder.forget();
+  time_next_call();
   if (!thread->said_start) {
     thread->said_start = true;
     write_note(thread, trace::Op::ThreadStart, static_cast<std::uint64_t>(thread->tid));

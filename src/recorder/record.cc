@@ -149,6 +149,13 @@ void record_mapping(const StartState& start, const Mapping& mapping) {
 }
 
 void leave_slowly(Thread* thread) {
+  if ((thread->attention.load(std::memory_order_relaxed) & kTimed) != 0) {
+    write_call_cost(thread);
+    if (thread->attention.load(std::memory_order_relaxed) == 0) {
+      thread->control->busy.store(0, std::memory_order_release);
+      return;
+    }
+  }
   const sys::SignalsBlocked blocked;
   thread->gate.store(Gate::InHook, std::memory_order_relaxed);
   if ((thread->attention.load(std::memory_order_relaxed) & kPendingEvents) != 0) write_queued(thread);

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "recorder/attributes.h"
+#include "recorder/call_timer.h"
 #include "recorder/recorder.h"
 #include "recorder/stamp.h"
 #include "recorder/thread.h"
@@ -78,6 +79,7 @@ TARE_INLINE Stamped stamp_event(Thread* thread) {
     const std::uint64_t now = stamp();
     if (TARE_LIKELY(now - thread->gap_start < kStampGap)) return {now, 0};
     thread->gap_start = thread->newest_stamp = now;
+    time_next_call();
     return {now, kStampedBit};
   }
   const std::uint64_t now = stamp_after_loads();

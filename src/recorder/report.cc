@@ -103,6 +103,22 @@ void record_clear_reports(const StartState& start) {
   leave(thread);
 }
 
+void record_holders(const StartState& start, std::uint64_t address, HolderCount count) {
+  Thread* thread = ready_thread(start);
+  if (thread == nullptr || (recorder.sampling() && !sampler.sampled.may_hold(address))) return;
+  enter(thread, start);
+  write_named(thread, Op::Holders, count == HolderCount::Several ? trace::kSeveralHolders : 0, address);
+  leave(thread);
+}
+
+void record_amount(const StartState& start, const char* path, std::uint64_t bytes) {
+  Thread* thread = ready_thread(start);
+  if (thread == nullptr) return;
+  enter(thread, start);
+  write_named(thread, Op::Amount, name_bits(path), bytes);
+  leave(thread);
+}
+
 void record_snapshot(const StartState& start, const char* name) {
   if (ready_thread(start) == nullptr) return;
   trace::StringRef place{0, 0};

@@ -20,6 +20,11 @@ void record_pool_memory(const StartState& start, std::uint64_t pool, std::uint64
 void record_pool_alloc(const StartState& start, std::uint64_t pool, std::uint64_t address, std::uint64_t bytes);
 // PoolShrink, PoolFree, PoolReset.
 void record_pool_note(const StartState& start, std::uint64_t pool, trace::Op op, std::uint64_t address);
+// The block at `address` is one whose holders are counted.
+enum class HolderCount : std::uint8_t { One, Several };
+void record_holders(const StartState& start, std::uint64_t address, HolderCount count);
+// What the program believes that the blocks reported under `path` take.
+void record_amount(const StartState& start, const char* path, std::uint64_t bytes);
 // The launcher looks at the heap, and notes it under that name.
 void record_snapshot(const StartState& start, const char* name);
 void record_pool_destroy(const StartState& start, std::uint64_t pool);

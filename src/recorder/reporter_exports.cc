@@ -37,6 +37,15 @@ void pool_destroy(std::uint64_t pool) { record_pool_destroy(TARE_HERE, pool); }
 
 void snapshot(const char* name) { record_snapshot(TARE_HERE, name == nullptr ? "" : name); }
 
+void holders(std::uintptr_t block, std::uint32_t are_several) {
+  if (block == 0) return;
+  record_holders(TARE_HERE, block, are_several != 0 ? HolderCount::Several : HolderCount::One);
+}
+
+void amount(const char* path, std::uint64_t bytes) {
+  if (path != nullptr) record_amount(TARE_HERE, path, bytes);
+}
+
 }  // namespace
 }  // namespace tare::recorder
 
@@ -50,5 +59,6 @@ const struct tare_recorder_v1 tare_recorder_v1 = {
     tare::recorder::pool_shrink,     tare::recorder::pool_alloc,
     tare::recorder::pool_free,       tare::recorder::pool_reset,
     tare::recorder::pool_destroy,    tare::recorder::snapshot,
+    tare::recorder::holders,         tare::recorder::amount,
 };
 }

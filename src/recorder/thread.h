@@ -24,6 +24,7 @@ enum class Gate : std::uint32_t {
 enum Attention : std::uint32_t {
   kPendingEvents = 1,  // nested events wait to be written
   kLeaving = 2,        // the thread's destructors have run: keep no chunk open
+  kTimed = 4,          // its last call of the allocator was timed
 };
 
 // Events from signal handlers that interrupted a hook. Mapped at the first one.
@@ -62,9 +63,11 @@ struct alignas(64) Thread {
   std::uint64_t dropped;          // events lost since the last one written
   std::uint64_t fork_stamp;       // taken by the fork hook just before the real fork
   std::uint64_t last_life_check;  // monotonic ns
-  bool said_start;                // ThreadStart is written
-  bool alive;                     // belongs to a thread (dead blocks are used again)
-  Thread* next;                   // all blocks, for ever
+  std::uint64_t timed_block;      // see call_timer.h
+  std::uint64_t timed_ticks;
+  bool said_start;  // ThreadStart is written
+  bool alive;       // belongs to a thread (dead blocks are used again)
+  Thread* next;     // all blocks, for ever
   Nested* nested;
   trace::ChunkControl idle_control;  // written to instead of a chunk's when there's none
 

@@ -40,8 +40,11 @@ enum class EventKind : std::uint8_t {
   Contents = 25,
   Digest = 26,      // address = content_digest() of the block that the note just before is about; seen before
   ReportSite = 28,  // whence this thread's next event, a Report, comes: `shape` has the stack
+  CallCost = 29,    // sampled: so many ticks (address) an allocation of this shape took in the allocator
+  Holders = 30,  // the live block at address is of a kind whose holders are counted; api 1: it has several from now on
+  Amount = 31,   // the program believes that the blocks it reports under a path (NameId) take `address` bytes
 };
-inline constexpr EventKind kLastEventKind = EventKind::ReportSite;
+inline constexpr EventKind kLastEventKind = EventKind::Amount;
 constexpr bool begins_block(EventKind kind) { return kind == EventKind::Alloc || kind == EventKind::ReallocStart; }
 constexpr bool ends_block(EventKind kind) { return kind == EventKind::Free || kind == EventKind::ReallocEnd; }
 inline constexpr std::uint32_t kMostUnwrittenBytes = 0xfffffffe;  // that a Contents note can say

@@ -45,11 +45,14 @@ bool note_may_refer(EventKind kind, std::uint64_t entry, const BlockHeader& head
   switch (kind) {
     case EventKind::Report:
     case EventKind::PoolCreate:
+    case EventKind::Amount:
       return entry < dictionary.names.size();
     case EventKind::PoolGrow:
     case EventKind::PoolAlloc:
     case EventKind::ReportSite:
       return entry < header.shape_count && dictionary.shapes[entry].is_map != 0;
+    case EventKind::CallCost:
+      return entry < header.shape_count && dictionary.shapes[entry].is_map == 0;
     case EventKind::Contents:
       return entry <= kMostUnwrittenBytes;
     default:

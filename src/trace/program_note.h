@@ -28,6 +28,9 @@ struct NamedWord {
   }
 };
 
+// Word 0 of Holders: from now on more than one holds the block.
+inline constexpr std::uint64_t kSeveralHolders = 1u << 6;
+
 // A pool's number, from 1, stands above the 48 bits of an address: also in decoded events.
 inline constexpr int kPoolShift = 48;
 inline constexpr std::uint32_t kMaxPools = 0xffff;

@@ -48,6 +48,7 @@ class SpoolDecoder::Pass {
       : decoder_(decoder),
         next_(words.data()),
         end_(words.data() + words.size()),
+        first_(out),
         out_(out),
         last_stamp_(state.last_stamp),
         stack_(state.stack),
@@ -93,8 +94,13 @@ class SpoolDecoder::Pass {
       case Op::PoolReset:
       case Op::PoolDestroy:
         return decode_note(word0);
+      case Op::Holders:
+        return decode_holders(word0);
+      case Op::CallCost:
+        return decode_cost(word0);
       case Op::Report:
       case Op::PoolCreate:
+      case Op::Amount:
         return decode_named(word0);
       case Op::PoolGrow:
       case Op::PoolAlloc:
@@ -255,6 +261,22 @@ class SpoolDecoder::Pass {
     return kNone;
   }
 
+  ChunkDamage decode_holders(std::uint64_t word0) {
+    if (const ChunkDamage damage = decode_note(word0)) return damage;
+    out_[-1].api = (word0 & kSeveralHolders) != 0;
+    return kNone;
+  }
+
+  // What it is about may be in a chunk before this one, or was lost: then it's about nothing.
+  ChunkDamage decode_cost(std::uint64_t word0) {
+    const bool follows = out_ != first_ && begins_block(out_[-1].kind);
+    if (follows) decoder_.resolve_shapes();
+    const ShapeId shape = follows ? out_[-1].shape : kNoShape;
+    if (const ChunkDamage damage = decode_note(word0)) return damage;
+    out_[-1].shape = shape;
+    return kNone;
+  }
+
   ChunkDamage decode_contents(std::uint64_t word0) {
     const bool stamped = (word0 & N0::kStamped) != 0;
     if (left() < 3u + stamped) return kCutOff;
@@ -291,6 +313,7 @@ class SpoolDecoder::Pass {
   SpoolDecoder& decoder_;
   const std::uint64_t* next_;
   const std::uint64_t* end_;
+  Event* first_;
   Event* out_;
   std::uint64_t last_stamp_;
   StackId stack_;
@@ -333,6 +356,9 @@ static_assert(static_cast<int>(Op::ThreadStart) == static_cast<int>(EventKind::T
               static_cast<int>(Op::PoolDestroy) == static_cast<int>(EventKind::PoolDestroy) &&
               static_cast<int>(Op::Seen) == static_cast<int>(EventKind::Seen) &&
               static_cast<int>(Op::Contents) == static_cast<int>(EventKind::Contents) &&
-              static_cast<int>(Op::ReportSite) == static_cast<int>(EventKind::ReportSite));
+              static_cast<int>(Op::ReportSite) == static_cast<int>(EventKind::ReportSite) &&
+              static_cast<int>(Op::CallCost) == static_cast<int>(EventKind::CallCost) &&
+              static_cast<int>(Op::Holders) == static_cast<int>(EventKind::Holders) &&
+              static_cast<int>(Op::Amount) == static_cast<int>(EventKind::Amount));
 
 }  // namespace tare::trace

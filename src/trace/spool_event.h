@@ -58,6 +58,9 @@ enum class Op : std::uint8_t {
   Seen = 24,         // note, when sampling: n1 = SeenCounts, of all before this thread's next event
   Contents = 25,     // see ContentsWord
   ReportSite = 28,   // n1 = address that the thread's next event reports
+  CallCost = 29,     // note: n1 = ticks that the allocator took for the thread's event just before, an allocation
+  Holders = 30,      // note: n1 = address, n0 has kSeveralHolders
+  Amount = 31,       // note: n1 = bytes, n0 has the path; see program_note.h
 };
 
 // word 0 of Alloc, Realloc, Map

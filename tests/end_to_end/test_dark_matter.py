@@ -97,3 +97,27 @@ def test_a_program_that_reports_nothing_is_all_dark(tare: Tare, command: tuple[s
     # of the peak: what all other reports say of it
     assert found["total"]["usable_bytes"] == tare.report(trace)["peak"]["usable_bytes"]
     assert "(100.0%) -- explicit" in tare("tree", trace).stdout
+
+
+def test_a_reporters_books_are_held_against_its_blocks(tare: Tare, program: Program) -> None:
+    trace = tare.record(program("shared_buffers.c", INCLUDE))
+    known, wrong = dark_matter(tare, trace)["amounts"]
+    assert (known["path"], known["believed_bytes"], known["usable_bytes"]) == ("explicit", 144_000, 144_000)
+    assert (wrong["path"], wrong["believed_bytes"], wrong["blocks"], wrong["usable_bytes"]) == (
+        "explicit/pictures",
+        128_000,
+        2000,
+        144_000,
+    )
+    text = " ".join(tare("report", trace, "--mode", "dark-matter").stdout.split())
+    assert "explicit/pictures: believes 125 KiB, its 2,000 blocks took 141 KiB: 1.12 times that" in text
+    assert "explicit: believes" not in text
+
+
+def test_blocks_that_count_holders_for_nothing_are_named(tare: Tare, program: Program) -> None:
+    trace = tare.record(program("shared_buffers.c", INCLUDE))
+    rows = tare.sql(trace, "select requested_bytes, blocks, shared_blocks, end_blocks from holders order by blocks")
+    assert [list(row.values()) for row in rows] == [[64, 2000, 1000, 2000], [64, 5000, 0, 0]]
+    (found,) = tare.report(trace, "--lens", "unshared")["findings"]
+    assert (found["function"], found["calls"]) == ("make_message", 5000)
+    assert "unshared" not in tare.report(trace)["lenses_run"]

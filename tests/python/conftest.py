@@ -63,4 +63,8 @@ def looked_into(busy: Handmade) -> Handmade:
     )  # fmt: skip
     busy.type_site(names, "Name", 200, 184, saved=16)
     busy.twins(names, node["shape_id"], pairs=400, end_pairs=300, joined_gross=230)
+    busy.tables["holders"].append(
+        {"shape_id": names, "stack_id": name, "requested_bytes": 200, "weight": 1.0, "blocks": 400, "shared_blocks": 3,
+         "end_blocks": 300, "end_shared_blocks": 3}
+    )  # fmt: skip
     return busy

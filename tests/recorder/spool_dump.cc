@@ -51,6 +51,7 @@ class Cursor {
       case trace::Op::Mark:
       case trace::Op::Usable:
       case trace::Op::Seen:
+      case trace::Op::CallCost:
         event.value = take();
         take_stamp(event);
         break;

@@ -130,6 +130,42 @@ TEST(ProgramNotes, AreCutOffOrDamagedLikeOtherEvents) {
   EXPECT_TRUE(damage_of({word(Op::PoolCreate) | N0::kStamped, 1}));
 }
 
+// The cost of a call is of the shape that its thread's event just before has, wherever that shape was first seen.
+TEST(ProgramNotes, ACallsCostIsOfTheEventBefore) {
+  Dictionary dictionary = with_rows();
+  dictionary.stacks.push_back({});
+  SpoolDecoder decoder(dictionary);
+  ThreadDecodeState state;
+  state.open_chunk(0, 50);
+  EventBuffer events;
+  const std::uint64_t alloc = word(Op::Alloc) | std::uint64_t{1} << W0::kFreshShift;
+  const std::uint64_t api = static_cast<std::uint64_t>(AllocApi::Malloc) << W1::kApiShift;
+  const std::uint64_t cost = word(Op::CallCost) | N0::kStamped;
+  const std::vector<std::uint64_t> words = {alloc,
+                                            api | 0x1000,
+                                            32,
+                                            1,
+                                            cost,
+                                            210,
+                                            60,
+                                            cost,
+                                            7,
+                                            61,
+                                            word(Op::Holders) | N0::kStamped | kSeveralHolders,
+                                            0x1000,
+                                            62};
+  ASSERT_FALSE(decoder.decode(state, words, events));
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[1].kind, EventKind::CallCost);
+  EXPECT_EQ(events[1].address, 210u);
+  EXPECT_NE(events[0].shape, kNoShape);
+  EXPECT_EQ(events[1].shape, events[0].shape);
+  EXPECT_EQ(events[2].shape, kNoShape);  // of what was lost
+  EXPECT_EQ(events[3].kind, EventKind::Holders);
+  EXPECT_EQ(events[3].address, 0x1000u);
+  EXPECT_EQ(events[3].api, 1);
+}
+
 TEST(ProgramNotes, ANameThatIsNowhereIsNone) {
   Dictionary dictionary = with_rows();
   const auto pool = [](StringRef ref) { return ref.offset < 100 ? std::string(ref.length, 'x') : std::string(); };
@@ -197,6 +233,12 @@ TEST(ProgramNotes, ReferOnlyToWhatThereIs) {
   EXPECT_FALSE(accepted(EventKind::PoolAlloc, 0));  // a shape of malloc's
   EXPECT_FALSE(accepted(EventKind::PoolGrow, 2));
   EXPECT_FALSE(accepted(EventKind::Mark, 0));
+  EXPECT_TRUE(accepted(EventKind::CallCost, 0));
+  EXPECT_FALSE(accepted(EventKind::CallCost, 1));  // a mapping's
+  EXPECT_FALSE(accepted(EventKind::CallCost, 2));
+  EXPECT_TRUE(accepted(EventKind::Amount, 0));
+  EXPECT_FALSE(accepted(EventKind::Amount, 1));
+  EXPECT_FALSE(accepted(EventKind::Holders, 0));
   EXPECT_TRUE(accepted(static_cast<EventKind>(200), 12345));  // a newer version's
 }
 

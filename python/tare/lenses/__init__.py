@@ -27,12 +27,14 @@ NAMES = (
     "wide-pointers",
     "padding",
     "hoards",
+    "unshared",
     "live-at-exit",
 )
 
-# Run where they are named only: twins walks the whole trace once more, 100 ns an event, which doubled the CPU of a report;
-# of live-at-exit's findings on ten real programs none was one that a change of the source would return (docs/field-notes.md).
-ASKED_ONLY = ("twins", "live-at-exit")
+# Run where they are named only: twins and unshared walk the whole trace once more, 100 ns an event, which doubled the CPU of a
+# report; of live-at-exit's findings on ten real programs none was one that a change of the source would return
+# (docs/field-notes.md).
+ASKED_ONLY = ("twins", "unshared", "live-at-exit")
 
 
 def load(name: str) -> Lens:

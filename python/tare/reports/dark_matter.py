@@ -129,6 +129,16 @@ def summary(matter: Matter, style: Style, width: int) -> Iterator[str]:
             width,
             "  ",
         )
+    for belief in matter.beliefs:
+        if abs(belief.factor - 1) < _LEAST_UNDERSTATED:
+            continue
+        apart = "with nothing in its books" if belief.factor == float("inf") else f"{belief.factor:.2f} times that"
+        line = (
+            f"{belief.path}: believes {human_bytes(belief.believed_bytes)}, its {plural(belief.blocks, 'block')} took "
+            f"{human_bytes(belief.usable_bytes)}: {apart}"
+        )
+        for part in wrapped(line, width, "  "):
+            yield style(part, "yellow")
     yield "}"
 
 
@@ -176,4 +186,5 @@ def as_json(recording: Recording, matter: Matter) -> dict[str, Any]:
         ],
         "paths": [{"path": path.path, **_amount(path.amount)} for path in matter.paths],
         "zombies": [{"path": zombie.path, **_amount(zombie.amount)} for zombie in matter.zombies],
+        "amounts": [belief._asdict() for belief in matter.beliefs],
     }

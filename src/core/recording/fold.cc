@@ -198,7 +198,9 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
   Tables folded;
   const Groups groups = group_rows(sizes, lines);
   folded.put(fold_stacks(replayed["chains"], lines, heaviest));
-  if (const Table* recreated = replayed.find("recreated")) folded.put(fold_stacks(*recreated, lines, heaviest));
+  for (const char* name : {"recreated", "call_costs"}) {
+    if (const Table* table = replayed.find(name)) folded.put(fold_stacks(*table, lines, heaviest));
+  }
   if (const Table* written = sites.find("written")) folded.put(fold_written(*written, sizes, groups, lines, heaviest));
   folded.put(fold_sizes(sizes, groups, lines, heaviest));
   TableBuilder shapes("folded_shapes");

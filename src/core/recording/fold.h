@@ -5,11 +5,10 @@
 
 namespace tare::core {
 
-// Tables site_sizes, chains, written, recreated, sites and stack_sites as if a stack were only its naming line: shapes
-// of equal sizes and weight are added up, and each line is one stack and one site (those of the heaviest of its stacks
-// at the peak, in total where the peak has none). Also folded_shapes: which shape became
-// which. Every sum over the tables stays what it was. `sites` as SiteFinder
-// makes them.
+// Tables site_sizes, chains, written, recreated, call_costs, sites and stack_sites as if a stack were only its naming
+// line: shapes of equal sizes and weight are added up, and each line is one stack and one site (those of the heaviest
+// of its stacks at the peak, in total where the peak has none). Also folded_shapes: which shape became which. Every sum
+// over the tables stays what it was. `sites` as SiteFinder makes them.
 Tables fold_by_line(const Tables& replayed, const Tables& sites);
 
 // Puts the folded shapes and their stacks in the place of those that the columns shape_id and stack_id of `tables`

@@ -40,11 +40,15 @@ struct Standing {
   }
 };
 
+// What the program said of who holds a block.
+enum class Holding : std::uint8_t { Uncounted, One, Several };
+
 struct Record {
   std::uint64_t id;
   std::uint32_t shape;
   bool inherited;
   Standing reports;
+  Holding holding = Holding::Uncounted;
 };
 
 struct Row {
@@ -62,6 +66,31 @@ struct Row {
   std::uint8_t on_alloc;
   trace::StackId stack{};  // of who said it; empty where the recorder didn't tell
   std::size_t before = 0;  // the block's report before this one, as a row, from 1
+};
+
+// Blocks that have a report, by its path.
+struct Claimed {
+  std::uint64_t blocks = 0;
+  std::uint64_t requested_bytes = 0;
+  std::uint64_t usable_bytes = 0;
+};
+using ClaimedByPath = std::unordered_map<std::uint32_t, Claimed>;  // by NameId
+
+// What the program believed, and what the blocks that it had reported by then take.
+struct AmountRow {
+  trace::NameId path;
+  std::uint64_t time_ns;
+  std::uint32_t round;
+  std::uint64_t believed_bytes;
+  Claimed claimed;
+};
+
+// Blocks whose holders are counted, by shape.
+struct HolderSums {
+  std::uint64_t blocks = 0;
+  std::uint64_t shared = 0;
+  std::uint64_t live_blocks = 0;
+  std::uint64_t live_shared = 0;
 };
 
 // Where a report came from: said just before it, by its thread.
@@ -100,6 +129,13 @@ struct ProgramReports::State {
   bool admit(trace::ShapeId shape) const { return index(shape) < dictionary.shapes.size(); }
   std::uint64_t born(const Event& event) { return add({next_id++, index(event.shape), false, {}}); }
   Dead died(std::uint64_t word, const Event&) {
+    const Record& record = records[record_of(word)];
+    unclaim(record);
+    if (record.holding != Holding::Uncounted) {
+      HolderSums& sums = holders[record.shape];
+      --sums.live_blocks;
+      if (record.holding == Holding::Several) --sums.live_shared;
+    }
     records.free(record_of(word));
     return {};
   }
@@ -117,8 +153,11 @@ struct ProgramReports::State {
       if (admit(event.shape)) sites[event.thread] = {event.address, dictionary.shapes[index(event.shape)].stack};
       return;
     }
+    if (event.kind == EventKind::Holders) return hold(event);
+    if (event.kind == EventKind::Amount) return believe(event);
     if (event.kind == EventKind::ClearReports) {
       ++round;
+      claimed_in_round.clear();
     } else if (PoolLedger<ProgramPools>::is_pool_event(event.kind)) {
       const bool is_memory = event.kind == EventKind::PoolGrow;
       pools.consume(event, clock.ns(event.stamp),
@@ -147,6 +186,65 @@ struct ProgramReports::State {
     return shape(record).usable_bytes > address - *start ? std::optional(record.id) : std::nullopt;
   }
 
+  void hold(const Event& event) {
+    Record* const record = find(event.address);
+    if (!record || record->inherited) return;
+    HolderSums& sums = holders[record->shape];
+    if (record->holding == Holding::Uncounted) {
+      ++sums.blocks;
+      ++sums.live_blocks;
+      record->holding = Holding::One;
+    }
+    if (event.api != 0 && record->holding == Holding::One) {
+      ++sums.shared;
+      ++sums.live_shared;
+      record->holding = Holding::Several;
+    }
+  }
+
+  void believe(const Event& event) {
+    AmountRow& row = amounts.emplace_back();
+    row.path = trace::NameId{index(event.shape)};
+    row.time_ns = clock.ns(event.stamp);
+    row.round = round;
+    row.believed_bytes = event.address;
+    if (index(row.path) >= dictionary.names.size()) return;
+    const std::string& above = dictionary.names[index(row.path)];
+    for (const ClaimedByPath* claimed_by : {&claimed_in_round, &claimed_on_alloc}) {
+      for (const auto& [name, sums] : *claimed_by) {
+        const std::string& path = dictionary.names[name];
+        const bool is_below = path.starts_with(above) && (path.size() == above.size() || path[above.size()] == '/');
+        if (!is_below) continue;
+        row.claimed.blocks += sums.blocks;
+        row.claimed.requested_bytes += sums.requested_bytes;
+        row.claimed.usable_bytes += sums.usable_bytes;
+      }
+    }
+  }
+
+  // Once a block, however many reports it has: of the first that stands.
+  void claim(const Row& row) {
+    if (index(row.path) >= dictionary.names.size()) return;
+    Claimed& sums = (row.on_alloc != 0 ? claimed_on_alloc : claimed_in_round)[index(row.path)];
+    ++sums.blocks;
+    sums.requested_bytes += row.requested;
+    sums.usable_bytes += row.usable;
+  }
+
+  void unclaim(const Record& record) {
+    const Row* first = nullptr;
+    for (std::size_t at = record.reports.last; at != 0; at = rows[at - 1].before) {
+      if (rows[at - 1].on_alloc != 0 || rows[at - 1].round == round) first = &rows[at - 1];
+    }
+    if (first == nullptr) return;
+    ClaimedByPath& claimed_by = first->on_alloc != 0 ? claimed_on_alloc : claimed_in_round;
+    const auto sums = claimed_by.find(index(first->path));
+    if (sums == claimed_by.end() || sums->second.blocks == 0) return;
+    --sums->second.blocks;
+    sums->second.requested_bytes -= std::min(sums->second.requested_bytes, first->requested);
+    sums->second.usable_bytes -= std::min(sums->second.usable_bytes, first->usable);
+  }
+
   void report(const Event& event) {
     Row row{};
     row.address = event.address;
@@ -163,12 +261,14 @@ struct ProgramReports::State {
     // Where a pool's block begins with the block that its memory lies in, the first report is of the latter.
     const bool is_of_pool = pool_block && (!record || stands_now(record->reports));
     if (record && !is_of_pool) {
+      const bool is_first = !stands_now(record->reports);
       row.nth = record->reports.add(round, row.on_alloc);
       row.before = std::exchange(record->reports.last, rows.size() + 1);
       const trace::Shape& facts = shape(*record);
       row.block = record->id;
       row.requested = facts.requested_bytes;
       row.usable = facts.usable_bytes;
+      if (is_first) claim(row);
       if (is_sampled) row.weight = facts.weight;
     } else if (pool_block) {
       row.pool_block = pool_block->id;
@@ -189,6 +289,8 @@ struct ProgramReports::State {
   Claims claims_of(const Standing& standing) const;
   ClaimedBlocks claimed_now() const;
   Table reports_table();
+  Table amounts_table() const;
+  Table holders_table() const;
   void warn();
 
   const trace::Dictionary& dictionary;
@@ -207,6 +309,10 @@ struct ProgramReports::State {
   std::uint32_t round = 0;
   std::unordered_map<std::uint64_t, Standing> pool_reports;  // by pool block
   std::vector<Row> rows;
+  ClaimedByPath claimed_in_round;  // of malloc's blocks, as those below
+  ClaimedByPath claimed_on_alloc;
+  std::vector<AmountRow> amounts;
+  std::map<std::uint32_t, HolderSums> holders;  // by shape
   std::uint64_t unknown_reports = 0;
   std::size_t first_unknown = 0;
   std::vector<std::string> warnings;
@@ -371,6 +477,57 @@ Table ProgramReports::State::reports_table() {
   return table.take();
 }
 
+Table ProgramReports::State::amounts_table() const {
+  TableBuilder table("amounts");
+  const auto path = table.column("path", dictionary.names);
+  const auto int_column = [&](const char* name) { return table.column(name, ColumnType::Int64); };
+  const auto time_ns = int_column("time_ns");
+  const auto round_number = int_column("round");
+  const auto believed = int_column("believed_bytes");
+  const auto blocks = int_column("blocks");
+  const auto requested = int_column("requested_bytes");
+  const auto usable = int_column("usable_bytes");
+  for (const AmountRow& row : amounts) {
+    if (index(row.path) < dictionary.names.size()) {
+      table.add_code(path, static_cast<std::int32_t>(index(row.path)));
+    } else {
+      table.add_null(path);
+    }
+    table.add(time_ns, to_column(row.time_ns));
+    table.add(round_number, std::int64_t{row.round});
+    table.add(believed, to_column(row.believed_bytes));
+    table.add(blocks, to_column(row.claimed.blocks));
+    table.add(requested, to_column(row.claimed.requested_bytes));
+    table.add(usable, to_column(row.claimed.usable_bytes));
+  }
+  return table.take();
+}
+
+Table ProgramReports::State::holders_table() const {
+  TableBuilder table("holders");
+  const auto int_column = [&](const char* name) { return table.column(name, ColumnType::Int64); };
+  const auto shape_id = int_column("shape_id");
+  const auto stack_id = int_column("stack_id");
+  const auto requested = int_column("requested_bytes");
+  const auto weight = table.column("weight", ColumnType::Double);
+  const auto blocks = int_column("blocks");
+  const auto shared = int_column("shared_blocks");
+  const auto end_blocks = int_column("end_blocks");
+  const auto end_shared = int_column("end_shared_blocks");
+  for (const auto& [shape, sums] : holders) {
+    const trace::Shape& facts = dictionary.shapes[shape];
+    table.add(shape_id, std::int64_t{shape});
+    table.add(stack_id, std::int64_t{index(facts.stack)});
+    table.add(requested, to_column(facts.requested_bytes));
+    table.add(weight, is_sampled ? facts.weight : 1.0);
+    table.add(blocks, to_column(sums.blocks));
+    table.add(shared, to_column(sums.shared));
+    table.add(end_blocks, to_column(sums.live_blocks));
+    table.add(end_shared, to_column(sums.live_shared));
+  }
+  return table.take();
+}
+
 void ProgramReports::State::warn() {
   if (unknown_reports != 0) {
     const Row& first = rows[first_unknown];
@@ -391,6 +548,8 @@ void ProgramReports::State::warn() {
 Tables ProgramReports::finish() {
   Tables tables;
   tables.put(state_->reports_table());
+  tables.put(state_->amounts_table());
+  tables.put(state_->holders_table());
   if (!state_->claimed) state_->claimed = state_->claimed_now();
   tables.put(claimed_table(*state_->claimed, state_->dictionary));
   state_->pools.add_to(tables);

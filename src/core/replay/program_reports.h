@@ -22,8 +22,8 @@ struct ClaimedMoment {
   std::optional<std::uint64_t> reports;  // after so many of them: a time isn't exact enough to stand between two events
 };
 
-// Tables reports, pools, pool_memory, pool_blocks, and of one moment: claimed, what is live by who claims it. Memory is
-// proportional to live blocks and to what was said. Block ids are those of table `blocks`.
+// Tables reports, amounts, holders, pools, pool_memory, pool_blocks, and of one moment: claimed, what is live by who
+// claims it. Memory is proportional to live blocks and to what was said. Block ids are those of table `blocks`.
 class ProgramReports : public trace::EventSink {
  public:
   // The dictionary must be complete. `inherited` may be null.

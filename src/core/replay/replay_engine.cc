@@ -180,6 +180,9 @@ void ReplayEngine::other(const trace::Event& event) {
     case EventKind::Digest:
       contents_.repeated(event.address);
       break;
+    case EventKind::CallCost:
+      if (admit(event.shape)) call_costs_.add(recorded_.sums[trace::index(event.shape)].stack, event.address);
+      break;
     default:
       if (PoolLedger<PoolBooks>::is_pool_event(event.kind)) tell_pools(event);
       break;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/replay/call_costs.h"
 #include "core/replay/chain_rows.h"
 #include "core/replay/content_sums.h"
 #include "core/replay/ledger.h"
@@ -66,6 +67,7 @@ class ReplayEngine {
   const Mappings& mappings() const { return mappings_; }
   const PoolBooks* pools() const { return pools_.get(); }  // null: the program told of none
   const ContentSums& contents() const { return contents_; }
+  const CallCosts& call_costs() const { return call_costs_; }
   std::uint32_t peak_epoch() const { return epoch_; }
   const LedgerCounts& counts() const { return ledger_.counts(); }
   std::uint64_t map_events() const { return map_events_; }
@@ -199,6 +201,7 @@ class ReplayEngine {
   Timeline timeline_;
   Mappings mappings_;
   ContentSums contents_;
+  CallCosts call_costs_;
   std::uint64_t map_events_ = 0;
   std::unique_ptr<PoolBooks> pools_;
   Ledger<ReplayEngine> ledger_;

@@ -479,6 +479,7 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   };
   tables.put(engine.contents().written_table(facts, engine.peak_epoch()));
   tables.put(engine.contents().recreated_table());
+  tables.put(engine.call_costs().table(ns_per_tick(engine, clock)));
   tables.put(stacks_table(names.dictionary));
   tables.put(rows_table(names.dictionary));
   tables.put(modules_table(names.dictionary));

@@ -42,6 +42,7 @@ class ShortLives {
         case trace::EventKind::ThreadStart:
         case trace::EventKind::ThreadEnd:
         case trace::EventKind::Seen:
+        case trace::EventKind::CallCost:
           break;
         default:
           return at + 1;

@@ -8,8 +8,13 @@
 #include <new>
 
 #include "tare/good_size.h"
+#include "tare/reporter.h"
 
 namespace tare {
+
+namespace bytes_details {
+TellHolders tell_holders = nullptr;
+}  // namespace bytes_details
 
 // The count of memory that can't have a header before it.
 struct Bytes::Apart {
@@ -49,6 +54,19 @@ Placement placement_of(std::size_t size, std::size_t size_of_apart) noexcept {
   return {kAlignedHeader, std::min<std::size_t>(together, SharedHeader::kLargestSize)};
 }
 
+void tell_recorder(const void* block, bool are_several) { tare_tell_holders(block, are_several ? 1 : 0); }
+
+// Before main: which threads there are sees one value.
+__attribute__((constructor)) void listen() {
+  const char* wanted = std::getenv("TARE_TELL_SHARING");
+  if (wanted != nullptr && wanted[0] == '1') bytes_details::tell_holders = tell_recorder;
+}
+
+// A block whose holders are counted from here on.
+void tell_made(const void* block) noexcept {
+  if (bytes_details::tell_holders != nullptr && block != nullptr) bytes_details::tell_holders(block, false);
+}
+
 }  // namespace
 
 UniqueBytes UniqueBytes::allocate(std::size_t least_bytes) noexcept {
@@ -80,7 +98,9 @@ Bytes UniqueBytes::share(std::size_t size_bytes) && noexcept {
     if (data_ == header->characters()) data_[size_bytes] = '\0';
   }
   capacity_ = 0;
-  return Bytes(std::exchange(data_, nullptr), size_bytes, std::exchange(holder_, 0));
+  Bytes shared(std::exchange(data_, nullptr), size_bytes, std::exchange(holder_, 0));
+  tell_made(shared.block_of_bytes());
+  return shared;
 }
 
 Bytes Bytes::copy(const void* data, std::size_t size_bytes) noexcept {
@@ -99,6 +119,7 @@ Bytes Bytes::copy_of_text(std::string_view text) noexcept {
   auto* header = new (block) SharedHeader(SharedOwner::Heap, static_cast<std::uint32_t>(text.size()), 1);
   std::memcpy(header->writable_characters(), text.data(), text.size());
   header->writable_characters()[text.size()] = '\0';
+  tell_made(header);
   return adopt_shared(header);
 }
 
@@ -115,10 +136,27 @@ Bytes Bytes::adopt(const void* data, std::size_t size_bytes, Release release, vo
 }
 
 Bytes Bytes::adopt_malloced(void* block, std::size_t size_bytes) noexcept {
-  return adopt(block, size_bytes, nullptr, nullptr);
+  Bytes adopted = adopt(block, size_bytes, nullptr, nullptr);
+  if (!adopted.is_null()) tell_made(block);
+  return adopted;
 }
 
-void Bytes::acquire_apart() const noexcept { apart()->references.fetch_add(1, std::memory_order_relaxed); }
+void Bytes::acquire_apart() const noexcept {
+  apart()->references.fetch_add(1, std::memory_order_relaxed);
+  if (bytes_details::tell_holders != nullptr) [[unlikely]]
+    tell_second_holder();
+}
+
+void Bytes::tell_second_holder() const noexcept {
+  const std::uint64_t holders = is_apart() ? apart()->references.load() : header()->references();
+  const void* block = block_of_bytes();
+  if (holders == 2 && block != nullptr) bytes_details::tell_holders(block, true);
+}
+
+const void* Bytes::block_of_bytes() const noexcept {
+  const Blocks held = blocks();
+  return holder_ != 0 && is_apart() ? held.second : held.first;
+}
 
 void Bytes::release_apart() const noexcept {
   Apart* held = apart();

@@ -10,6 +10,7 @@
 #include <new>
 #include <system_error>
 
+#include "tare/bytes.h"
 #include "tare/good_size.h"
 #include "tare/shared_header.h"
 
@@ -59,7 +60,9 @@ std::size_t TextWriter::heap_bytes() const noexcept { return is_on_heap() ? else
 
 SharedHeader* TextWriter::finish_heap_block() noexcept {
   data_[size_] = '\0';
-  return new (block_of(data_)) SharedHeader(SharedOwner::Heap, size_, 1);
+  auto* header = new (block_of(data_)) SharedHeader(SharedOwner::Heap, size_, 1);
+  if (bytes_details::tell_holders != nullptr) bytes_details::tell_holders(header, false);
+  return header;
 }
 
 // Closes the stream; the first reason stays. A closed text has room for a terminating zero: in full inline memory the

@@ -284,5 +284,64 @@ TEST(ProgramPools, WhatCantBeIsCountedAndDoesNoHarm) {
   EXPECT_NE(trace.warnings[0].find("told 5 things of its pools"), std::string::npos) << trace.warnings[0];
 }
 
+TEST(ProgramReports, AmountsAreHeldAgainstWhatIsReportedByThen) {
+  ToldTrace trace;
+  const auto shape = trace.shape(trace.stack(0x1234), 100);  // 104 usable
+  const auto cache = trace.name("cache"), pages = trace.name("cache/pages"), other = trace.name("cachet");
+  for (std::uint64_t block = 1; block <= 6; ++block) trace.alloc(block * 0x100, shape);
+  trace.report_on_alloc(0x100, cache);
+  trace.report(0x200, pages);
+  trace.report(0x200, cache);  // twice: counted once
+  trace.report(0x300, pages);
+  trace.report(0x400, other);
+  trace.add(EventKind::Amount, 250, cache);
+  trace.add(EventKind::Amount, 0, pages);
+  trace.free(0x300);
+  trace.add(EventKind::Amount, 200, cache);
+  trace.clear();
+  trace.report(0x500, pages);
+  trace.add(EventKind::Amount, 208, cache);
+  trace.add(EventKind::Amount, 5);  // its name was lost
+  const Tables tables = trace.told();
+  const Table& amounts = tables["amounts"];
+  EXPECT_EQ(values(amounts, "believed_bytes"), (Values{250, 0, 200, 208, 5}));
+  EXPECT_EQ(values(amounts, "blocks"), (Values{3, 2, 2, 2, 0}));
+  EXPECT_EQ(values(amounts, "usable_bytes"), (Values{312, 208, 208, 208, 0}));
+  EXPECT_EQ(values(amounts, "requested_bytes"), (Values{300, 200, 200, 200, 0}));
+  EXPECT_EQ(values(amounts, "round"), (Values{0, 0, 0, 1, 1}));
+  EXPECT_EQ(amounts["path"].text(1), "cache/pages");
+  EXPECT_TRUE(amounts["path"].is_null(4));
+}
+
+TEST(ProgramReports, HoldersAreCountedByShape) {
+  ToldTrace trace;
+  const auto small = trace.shape(trace.stack(0x1234), 100);
+  const auto large = trace.shape(trace.stack(0x1234), 1000);
+  const auto hold = [&](std::uint64_t address, std::uint8_t several) {
+    trace.add(EventKind::Holders, address);
+    trace.events.back().api = several;
+  };
+  trace.alloc(0x100, small);
+  trace.alloc(0x200, small);
+  trace.alloc(0x300, large);
+  trace.alloc(0x400, large);  // nobody counts its holders
+  hold(0x100, 0);
+  hold(0x200, 0);
+  hold(0x300, 0);
+  hold(0x100, 1);
+  hold(0x100, 1);
+  hold(0x308, 1);  // no block
+  trace.free(0x100);
+  trace.alloc(0x100, large);
+  hold(0x100, 1);
+  const Tables tables = trace.told();
+  const Table& holders = tables["holders"];
+  EXPECT_EQ(values(holders, "shape_id"), (Values{trace::index(small), trace::index(large)}));
+  EXPECT_EQ(values(holders, "blocks"), (Values{2, 2}));
+  EXPECT_EQ(values(holders, "shared_blocks"), (Values{1, 1}));
+  EXPECT_EQ(values(holders, "end_blocks"), (Values{1, 2}));
+  EXPECT_EQ(values(holders, "end_shared_blocks"), (Values{0, 1}));
+}
+
 }  // namespace
 }  // namespace tare::core

@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <unordered_map>
+#include <utility>
 
 #include "made_up_trace.h"
 #include "trace/seen_counts.h"
@@ -378,6 +379,27 @@ TEST_P(RandomStreams, PeakEndAndTotalsAreThoseOfTheNaiveCount) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomStreams, testing::Range(0u, 20u));
+
+TEST(Replay, TimedCallsAreSummedByStack) {
+  MadeUpTrace made;
+  const auto stack = made.stack(0x2000);
+  const auto small = made.shape(stack, 20);
+  const auto large = made.shape(stack, 2000);
+  for (const auto [shape, ticks] : {std::pair{small, 100u}, {large, 500u}, {small, 60u}}) {
+    made.alloc(0x10010, shape);
+    made.add(EventKind::CallCost, ticks, shape);
+    made.free(0x10010);
+  }
+  made.add(EventKind::CallCost, 1000);  // of an event that was lost
+  const Tables tables = made.replay();
+  const Table& costs = tables["call_costs"];
+  ASSERT_EQ(costs.rows(), 1u);
+  EXPECT_EQ(costs["stack_id"].ints[0], trace::index(stack));
+  EXPECT_EQ(costs["calls"].ints[0], 3);
+  EXPECT_NEAR(costs["ns"].doubles[0], 660, 1e-6);
+  EXPECT_NEAR(costs["most_ns"].doubles[0], 500, 1e-6);
+  EXPECT_EQ(process_value(tables, "events"), 6);
+}
 
 // Sampled blocks' ages are in allocations that the recorder saw, not in those that it recorded or that these stand for.
 TEST(Replay, AgesOfASampleAreThoseThatTheRecorderCounted) {

@@ -22,9 +22,9 @@ from trace_decoder.tables import (
 )
 
 FIRST_SHAPE = 32
-FIRST_NOTE, LAST_NOTE = 8, 26
-NOTES_OF_NAMES = {15, 17}
-NOTES_OF_SHAPES = {18, 20}
+FIRST_NOTE, LAST_NOTE = 8, 31
+NOTES_OF_NAMES = {15, 17, 31}
+NOTES_OF_SHAPES = {18: True, 20: True, 28: True, 29: False}  # whether those of mappings
 COLUMNS = 11
 (SYMBOL_CODES, SYMBOL_VALUES, ACQUIRE_CODES, ACQUIRE_VALUES, RELEASE_CODES, RELEASE_VALUES) = range(6)
 (STAMP_STEPS, STAMP_RESTS, MAPPINGS, NOTES, FREE_STACKS) = range(6, 11)
@@ -104,7 +104,9 @@ class EventBlock:
             return True
         if kind in NOTES_OF_NAMES:
             return entry <= len(self.names)
-        return kind in NOTES_OF_SHAPES and entry <= self.shape_count and self.shapes[entry - 1].is_mapping
+        if kind not in NOTES_OF_SHAPES or entry > self.shape_count:
+            return False
+        return self.shapes[entry - 1].is_mapping == NOTES_OF_SHAPES[kind]
 
     def name_contents(self) -> None:
         """A note of contents without an address is about the block that the next event ends, after the note's digest."""

@@ -36,6 +36,19 @@ def test_varied_large_ones_get_a_buffer(made: Handmade) -> None:
     assert "tare::Arena" in finding.remedy
 
 
+def test_the_cost_of_calls_is_told_where_enough_were_timed(made: Handmade) -> None:
+    for size in (100, 500, 9000):
+        made.blocks(made.stack("join", "main"), size, size + 8, total=1000, freed_within_64=1000)
+    costs = {"stack_id": made.stack("join", "main"), "calls": 20, "ns": 1800.0, "most_ns": 1200.0}
+    made.tables["call_costs"].append(costs)
+    (finding,) = findings(made)
+    assert "took 90 ns here, 270 us for all" in finding.remedy
+    assert "(20 timed, the longest 1.2 us)" in finding.remedy
+    costs["calls"] = 3
+    (finding,) = findings(made)
+    assert "took" not in finding.remedy
+
+
 def test_hot_sites_whose_blocks_live_arent_listed(made: Handmade) -> None:
     made.blocks(made.stack("node", "main"), 24, 24, total=100_000, freed_within_16=50_000, freed_later=50_000)
     made.blocks(made.stack("rare", "main"), 24, 24, total=500, freed_within_16=500)

@@ -1,0 +1,48 @@
+"""Unshared: blocks that count their holders and never had a second one."""
+
+from __future__ import annotations
+
+from tare.lenses.lens import Advice, Evidence, Lens
+from tare.units import exact, human_count, percent
+
+# What counting costs a block at least: tare::SharedHeader, two words of four bytes.
+_COUNT_BYTES = 8
+
+_CLAIMS = f"""
+select cast(null as bigint) as shape_id, stack_id, 0 as blocks, cast(null as double) as bytes_peak,
+       {_COUNT_BYTES} * (end_blocks - end_shared_blocks) as bytes_end, {_COUNT_BYTES} * (blocks - shared_blocks) as bytes_total,
+       cast(null as double) as byte_ns, blocks - shared_blocks as calls, blocks as counted
+from holders
+"""
+
+
+def _advise(evidence: Evidence) -> Advice:
+    alone, counted = evidence["calls"], evidence["counted"]
+    return Advice(
+        "Give them one owner (tare::Buffer, a std::string, UniqueBytes until somebody shares): "
+        f"{human_count(alone)} of {human_count(counted)} blocks from here ({percent(alone, counted)}) never had a second holder; "
+        f"each pays for its count, {exact(_COUNT_BYTES)} bytes and more, and for an atomic step up and down",
+        "high" if alone == counted else "medium",
+    )
+
+
+LENS = Lens(
+    name="unshared",
+    question="Which shared blocks were never shared?",
+    why="A count of holders costs bytes in each block, an atomic instruction a copy, and often a second block or a copy of the contents "
+    "that sharing was to save. Firefox found 97 % of the string buffers behind its dynamic atoms unshared, and gave them up.",
+    threshold="1,000 counted blocks and 95 % of a site's: a few that are shared may be worth it to all",
+    false_positives="Blocks that are made to be shared some day, and contents that this run didn't share. Only blocks whose program tells: "
+    "tare::Bytes does with TARE_TELL_SHARING=1 in its environment, other code by tare_tell_holders() of tare/reporter.h.",
+    remedy="One owner: Buffer, std::string, unique_ptr. Or one block with what refers to it: AtomTable.",
+    weight="potential",
+    sampling="scaled",
+    tables=("holders",),
+    claims=_CLAIMS,
+    evidence={"counted": "sum(counted)"},
+    shown="counted >= 1000 and calls >= 0.95 * counted",
+    order="calls",
+    unit="calls",
+    advise=_advise,
+    guide="05-duplicates",
+)
