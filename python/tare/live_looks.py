@@ -160,7 +160,6 @@ class Looker:
         return CoreSource(path, depth=1, recording=self._figures)
 
 
-_ABOUT_THE_END = ("live-at-exit",)  # of a program that runs it would be whatever lives now
 _COUNTS = ("duration_ns", "total_blocks", "inherited_blocks", "end_blocks", "total_requested_bytes")
 
 
@@ -187,7 +186,7 @@ def _lenses_of(process: dict[str, Any]) -> list[str]:
     return [
         lens.name
         for lens in runnable
-        if lens.needs != "moments" and TABLES.issuperset(lens.tables) and lens.name not in _ABOUT_THE_END
+        if lens.needs != "moments" and TABLES.issuperset(lens.tables) and lens.name not in lenses.ASKED_ONLY
     ]
 
 
