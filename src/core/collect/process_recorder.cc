@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/collect/rendezvous_view.h"
 #include "core/observe/memory_map.h"
 #include "trace/spool_layout.h"
 
@@ -65,28 +67,26 @@ Result<ProcessRecorder> ProcessRecorder::find(const FrozenProcess& process) {
     std::vector<char> data(bytes);
     if (::pread(memory, data.data(), bytes, static_cast<off_t>(mapped.range.start)) != static_cast<ssize_t>(bytes))
       continue;
-    for (std::uint64_t at = 0; at + sizeof(Rendezvous) <= bytes; at += alignof(Rendezvous)) {
-      if (std::memcmp(data.data() + at, trace::kRendezvousMagic, sizeof(trace::kRendezvousMagic)) != 0) continue;
-      recorder.address_ = mapped.range.start + at;
-      if (Status status = recorder.read_state(); !status) return status.error();
-      return recorder;
-    }
+    const std::optional<std::size_t> at = find_rendezvous(data);
+    if (!at) continue;
+    recorder.address_ = mapped.range.start + *at;
+    if (Status status = recorder.read_state(); !status) return status.error();
+    return recorder;
   }
   return not_reached(pid, seen ? "its library is another version's; restart the program under this one"
                                : "the program wasn't started with it (tare run --start-paused, or LD_PRELOAD)");
 }
 
 Status ProcessRecorder::read_state() {
-  Rendezvous found;
-  if (::pread(memory_, static_cast<void*>(&found), sizeof(found), static_cast<off_t>(address_)) != sizeof(found)) {
+  char bytes[sizeof(Rendezvous)];
+  if (::pread(memory_, bytes, sizeof(bytes), static_cast<off_t>(address_)) != sizeof(bytes)) {
     return not_reached(pid_, std::strerror(errno));
   }
-  if (found.version != trace::kRendezvousVersion || found.struct_bytes != sizeof(Rendezvous)) {
-    return not_reached(pid_, "its library is another version's; restart the program under this one");
-  }
-  state_ = found.state.load();
-  wish_ = found.wish.load();
-  alive_word_ = found.alive_word;
+  const std::optional<RendezvousFacts> found = read_rendezvous(bytes);
+  if (!found) return not_reached(pid_, "its library is another version's; restart the program under this one");
+  state_ = found->state;
+  wish_ = found->wish;
+  alive_word_ = found->alive_word;
   if (alive_word_ != 0) {
     if (::pread(memory_, &alive_, sizeof(alive_), static_cast<off_t>(alive_word_)) != sizeof(alive_)) {
       return not_reached(pid_, std::strerror(errno));

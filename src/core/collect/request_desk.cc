@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/collect/process_recorder.h"
+#include "core/collect/request.h"
 #include "core/observe/frozen_process.h"
 #include "core/observe/memory_map.h"
 #include "core/replay/table_codec.h"
@@ -20,19 +21,10 @@ using trace::RecorderWish;
 
 namespace {
 
-constexpr std::size_t kMostNameBytes = 200;
-
 std::uint64_t cpu_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-std::string next_word(std::string& text) {
-  const std::size_t end = text.find(' ');
-  std::string word = text.substr(0, end);
-  text.erase(0, end == std::string::npos ? end : end + 1);
-  return word;
 }
 
 std::string named(pid_t pid) { return "process " + std::to_string(pid); }
@@ -63,26 +55,23 @@ void RequestDesk::serve() {
   for (const auto& [name, text] : directory_.take_requests()) directory_.leave_answer(name, answer(name, text));
 }
 
-std::string RequestDesk::answer(const std::string& name, const std::string& request) {
-  std::string rest = request;
-  const std::string verb = next_word(rest);
-  const std::string whom = next_word(rest);
-  const bool sleep = verb == "pause";
-  if (!sleep && verb != "resume" && verb != "snapshot" && verb != "figures") {
-    return "no there is no request '" + verb + "'";
+std::string RequestDesk::answer(const std::string& name, const std::string& text) {
+  const Result<Request> request = parse_request(text);
+  if (!request) return "no " + request.error().message;
+  switch (request->verb) {
+    case RequestVerb::Figures:
+      return in_words(figures(name, request->whom == Request::Whom::Largest ? 0 : request->pid));
+    case RequestVerb::Snapshot: {
+      const Status taken = snapshot(request->pid, request->name);
+      return taken ? "ok looked into the blocks of " + named(request->pid) : "no " + taken.error().message;
+    }
+    case RequestVerb::Pause:
+    case RequestVerb::Resume:
+      break;
   }
-  const RecorderWish wish = sleep ? RecorderWish::Asleep : RecorderWish::Awake;
-  if (whom == "all" && (sleep || verb == "resume")) return "ok " + change_all(wish);
-  if (whom == "largest" && verb == "figures") return in_words(figures(name, 0));
-  pid_t pid = 0;
-  if (std::from_chars(whom.data(), whom.data() + whom.size(), pid).ec != std::errc{} || pid <= 0) {
-    return "no '" + whom + "' is no process";
-  }
-  if (verb == "snapshot") {
-    const Status taken = snapshot(pid, rest);
-    return taken ? "ok looked into the blocks of " + named(pid) : "no " + taken.error().message;
-  }
-  return in_words(verb == "figures" ? figures(name, pid) : change(pid, wish));
+  const RecorderWish wish = request->verb == RequestVerb::Pause ? RecorderWish::Asleep : RecorderWish::Awake;
+  if (request->whom == Request::Whom::All) return "ok " + change_all(wish);
+  return in_words(change(request->pid, wish));
 }
 
 Status RequestDesk::snapshot(pid_t pid, const std::string& name) {
@@ -90,7 +79,7 @@ Status RequestDesk::snapshot(pid_t pid, const std::string& name) {
   if (image == nullptr) {
     return Error{ErrorKind::CannotRecord, named(pid) + " isn't recorded now: it has ended, or sleeps (tare resume)"};
   }
-  return image->take_moment(trace::MomentKind::Request, name.substr(0, kMostNameBytes), facts_);
+  return image->take_moment(trace::MomentKind::Request, name, facts_);
 }
 
 Result<std::string> RequestDesk::figures(const std::string& request, pid_t pid) {

@@ -35,7 +35,7 @@ class RequestDesk {
   void serve();
 
  private:
-  std::string answer(const std::string& name, const std::string& request);
+  std::string answer(const std::string& name, const std::string& text);
   Status snapshot(pid_t pid, const std::string& name);
   Result<std::string> figures(const std::string& request, pid_t pid);
   // What was done, in words.
