@@ -112,9 +112,9 @@ int main() {
   Random random{9};
   std::uint64_t sum = 0;
   std::size_t page = 0;
-  for (int turn = 0; turn < 12'000; ++turn) {
+  for (int turn = 0; turn < 24'000; ++turn) {
     page = (page + 11 + random.below(3)) % 12;  // to and fro
-    const std::size_t chapter = static_cast<std::size_t>(turn) / 1500 * 60;
+    const std::size_t chapter = static_cast<std::size_t>(turn) / 3000 * 60;
     sum = sum * 31 + show(book.picture(chapter + page));
   }
   std::printf("%zu pages, sum %llx\n", book.pages(), static_cast<unsigned long long>(sum));
