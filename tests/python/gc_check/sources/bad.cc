@@ -29,13 +29,13 @@ class Forgetful : public GarbageCollected<Forgetful> {
 
  private:
   Member<Forgetful> kept_;
-  Member<Forgetful> forgotten_;          // expect: untraced-member
-  WeakMember<Forgetful> weak_;           // expect: untraced-member
-  UncompressedMember<Forgetful> fast_;   // expect: untraced-member
-  HeapVector<Member<Forgetful>> many_;   // expect: untraced-member
-  HeapDeque<Member<Forgetful>> queue_;   // expect: untraced-member
-  std::optional<Member<Forgetful>> one_;  // expect: untraced-member
-  Member<Forgetful> pair_[2];            // expect: untraced-member
+  Member<Forgetful> forgotten_;                      // expect: untraced-member
+  WeakMember<Forgetful> weak_;                       // expect: untraced-member
+  UncompressedMember<Forgetful> fast_;               // expect: untraced-member
+  HeapVector<Member<Forgetful>> many_;               // expect: untraced-member
+  HeapDeque<Member<Forgetful>> queue_;               // expect: untraced-member
+  std::optional<Member<Forgetful>> one_;             // expect: untraced-member
+  Member<Forgetful> pair_[2];                        // expect: untraced-member
   HeapHashMap<WeakMember<Forgetful>, int> numbers_;  // expect: untraced-member
 };
 
@@ -101,11 +101,11 @@ class Hider : public GarbageCollected<Hider> {
   void trace(Visitor&) const {}
 
  private:
-  std::vector<Member<Base>> list_;                    // expect: hidden-member
-  std::map<int, WeakMember<Base>> by_number_;         // expect: hidden-member
-  std::unique_ptr<Style> style_;                      // expect: hidden-member
-  std::vector<std::optional<Member<Base>>> nested_;   // expect: hidden-member
-  std::function<void(Member<Base>)> call_back_;       // a parameter is no field
+  std::vector<Member<Base>> list_;                   // expect: hidden-member
+  std::map<int, WeakMember<Base>> by_number_;        // expect: hidden-member
+  std::unique_ptr<Style> style_;                     // expect: hidden-member
+  std::vector<std::optional<Member<Base>>> nested_;  // expect: hidden-member
+  std::function<void(Member<Base>)> call_back_;      // a parameter is no field
 };
 struct Outside {
   std::vector<Member<Base>> list;  // expect: hidden-member
@@ -117,17 +117,17 @@ class Pointing : public GarbageCollected<Pointing> {
   void trace(Visitor&) const {}
 
  private:
-  Base* raw_ = nullptr;            // expect: raw-pointer
+  Base* raw_ = nullptr;             // expect: raw-pointer
   const Base* constant_ = nullptr;  // expect: raw-pointer
-  Base& reference_;                // expect: raw-pointer
-  Listener* mixin_ = nullptr;      // expect: raw-pointer
-  std::vector<Base*> raws_;        // expect: raw-pointer
-  std::unique_ptr<Base> owned_;    // expect: raw-pointer
+  Base& reference_;                 // expect: raw-pointer
+  Listener* mixin_ = nullptr;       // expect: raw-pointer
+  std::vector<Base*> raws_;         // expect: raw-pointer
+  std::unique_ptr<Base> owned_;     // expect: raw-pointer
 };
 
 class Rooting : public GarbageCollected<Rooting> {
-  Persistent<Base> root_;                       // expect: root-in-object
-  RootedVector<Member<Base>> roots_;            // expect: root-in-object
+  Persistent<Base> root_;                        // expect: root-in-object
+  RootedVector<Member<Base>> roots_;             // expect: root-in-object
   tare::gc::CrossThreadPersistent<Base> cross_;  // expect: root-in-object
 };
 

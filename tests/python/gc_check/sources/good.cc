@@ -37,13 +37,13 @@ class Node : public gc::GarbageCollected<Node> {
   std::variant<int, gc::Member<Node>> choice_;
   std::pair<int, gc::Member<Node>> both_;
   std::array<std::optional<gc::Member<Node>>, 2> some_;
-  gc::UntracedMember<Node> owner_;                 // on purpose
-  gc::WeakPersistent<Node> watched_;               // keeps nothing
-  std::vector<int> numbers_;                       // holds nothing collected
+  gc::UntracedMember<Node> owner_;    // on purpose
+  gc::WeakPersistent<Node> watched_;  // keeps nothing
+  std::vector<int> numbers_;          // holds nothing collected
   std::function<void(Node*)> call_back_;
   void (*plain_)(Node*) = nullptr;
-  gc::Heap* heap_ = nullptr;                       // no object of a heap
-  Node* known_ = nullptr;                          // NOLINT(tare-gc-raw-pointer): the parent keeps it
+  gc::Heap* heap_ = nullptr;  // no object of a heap
+  Node* known_ = nullptr;     // NOLINT(tare-gc-raw-pointer): the parent keeps it
   // NOLINTNEXTLINE(tare-gc-raw-pointer): and so it does this one
   Node* also_known_ = nullptr;
 };
