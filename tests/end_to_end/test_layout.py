@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -202,3 +203,45 @@ def test_what_is_no_program_with_types(tare: Tare, tmp_path: Path, make: str, st
     assert words in done.stderr
     assert path.name in done.stderr
     assert done.returncode in ((2, 3, 6) if status is None else (status,))
+
+
+def test_separate_debug_files_are_found(tare: Tare, tmp_path: Path) -> None:
+    source_text = "struct A { char a; long b; char c; } x; int main() {}"
+    program = compiled(source_text, tmp_path, "p", "g++", "-g", "-Wl,--build-id=0x0123456789abcdef")
+    for command in (
+        ["objcopy", "--only-keep-debug", "p", "p.debug"],
+        ["strip", "p"],
+        ["objcopy", "--add-gnu-debuglink=p.debug", "p"],
+    ):
+        subprocess.run(command, cwd=tmp_path, check=True)
+    assert types_of(tare, program)["A"]["reordered_bytes"] == 16  # by its link
+    kept = tmp_path / "debug/.build-id/01"
+    kept.mkdir(parents=True)
+    (tmp_path / "p.debug").rename(kept / "23456789abcdef.debug")
+    assert tare("layout", program).returncode == 6
+    assert types_of(tare, program, "--debug-dir", str(tmp_path / "debug"))["A"]["reordered_bytes"] == 16
+
+
+@pytest.mark.skipif(shutil.which("dwz") is None, reason="dwz isn't installed")
+def test_what_dwz_has_moved_to_a_common_file_is_found(tare: Tare, tmp_path: Path) -> None:
+    structs = random_structs(60, seed=5)
+    for name in ("one", "two"):
+        compiled(source(structs), tmp_path, name, "g++", "-g")
+    before = {name: each["fields"] for name, each in types_of(tare, tmp_path / "one").items()}
+    subprocess.run(["dwz", "-m", "common", "one", "two"], cwd=tmp_path, check=True)
+    assert (tmp_path / "common").stat().st_size > 1000
+    after = types_of(tare, tmp_path / "one")
+    for struct in structs:
+        told = [(each["name"], each["offset_bits"], each["size_bits"]) for each in after[struct.name]["fields"]]
+        assert told == [(each["name"], each["offset_bits"], each["size_bits"]) for each in before[struct.name]]
+
+
+def test_a_missing_dwo_file_is_said_and_no_fifo_opened(tare: Tare, tmp_path: Path) -> None:
+    source_text = "struct A { char a; long b; char c; } x; int main() {}"
+    program = compiled(source_text, tmp_path, "p", "clang++-19", "-g", "-gsplit-dwarf")
+    (dwo,) = tmp_path.glob("*.dwo")
+    assert types_of(tare, program)["A"]["reordered_bytes"] == 16
+    dwo.unlink()
+    assert "types in .dwo files" in tare("layout", program).stderr
+    os.mkfifo(dwo)
+    assert "types in .dwo files" in tare("layout", program, timeout_s=20).stderr
