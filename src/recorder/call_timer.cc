@@ -31,9 +31,11 @@ void keep(const void* block, std::uint64_t ticks) {
   thread->attention.fetch_or(kTimed, std::memory_order_relaxed);
 }
 
+// A recording may have ended since the table was changed, because seccomp's strict mode takes the clock away.
 void* timed_malloc(std::size_t bytes) {
   const Malloc function = load(real_malloc);
   store(real.malloc, function);
+  if (!recorder.alive_and_exact()) return function(bytes);
   const std::uint64_t begin = stamp_after_loads();
   void* block = function(bytes);
   keep(block, stamp_after_loads() - begin);
@@ -43,6 +45,7 @@ void* timed_malloc(std::size_t bytes) {
 void* timed_calloc(std::size_t count, std::size_t bytes) {
   const Calloc function = load(real_calloc);
   store(real.calloc, function);
+  if (!recorder.alive_and_exact()) return function(count, bytes);
   const std::uint64_t begin = stamp_after_loads();
   void* block = function(count, bytes);
   keep(block, stamp_after_loads() - begin);
