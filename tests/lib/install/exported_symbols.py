@@ -21,7 +21,9 @@ def public_names(include: Path) -> set[str]:
     """What follows tare:: in names of the headers: classes with a body, and functions and variables."""
     text = "\n".join(re.sub(r"//.*", "", path.read_text()) for path in include.glob("tare/**/*.h"))
     names = set(re.findall(r"^(?:class|struct) (?:TARE_API )?(\w+)[^;{]*\{", text, re.MULTILINE))
-    names.update(re.findall(r"^(?:extern )?(?:\[\[nodiscard\]\] )?TARE_API [^;{]*?\b(\w+)(?:\(|;|\[)", text, re.MULTILINE))
+    names.update(
+        re.findall(r"^(?:extern )?(?:\[\[nodiscard\]\] )?TARE_API [^;{]*?\b(\w+)(?:\(|;|\[)", text, re.MULTILINE)
+    )
     return names
 
 
