@@ -111,7 +111,10 @@ class LayoutReader {
     for (;;) {
       const int more = dwarf_get_units(dwarf, unit, &unit, &version, &kind, &die, nullptr);
       if (more != 0) return more == 1;
-      if (dwarf == binary_.dwarf() && progress_) progress_(dwarf_dieoffset(&die), binary_.info_bytes());
+      if (dwarf == binary_.dwarf() && progress_) {
+        done_ = std::max(done_, dwarf_dieoffset(&die));  // type units of a section of their own begin anew
+        progress_(done_, binary_.info_bytes());
+      }
       ++read_.units;
       if (kind == DW_UT_skeleton) {
         read_split(unit, die);
@@ -259,6 +262,7 @@ class LayoutReader {
   DebugBinary& binary_;
   const std::function<void(TypeLayout&&)>& sink_;
   const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
+  Dwarf_Off done_ = 0;  // bytes of debug information, of those that progress_ was told
   ReadLayouts read_;
   Scopes scopes_;
   NameBook names_;

@@ -12,7 +12,6 @@ namespace {
 
 struct Guards {
   std::mutex mutex;  // held through a fork
-  bool is_registered = false;
   std::array<std::atomic<const Steps*>, kParts> steps{};
 };
 constinit Guards guards;
@@ -31,17 +30,19 @@ void after(void (*Steps::*step)()) {
   guards.mutex.unlock();
 }
 
+// When the library is loaded, not when the first part is guarded: a thread that is about to do that holds the mutex,
+// and who forks then without the handlers leaves it locked in the child. Without memory for it (ENOMEM) forks are as
+// they were.
+[[gnu::constructor]] void handle_forks() {
+  pthread_atfork(before, [] { after(&Steps::in_parent); }, [] { after(&Steps::in_child); });
+}
+
 }  // namespace
 
 void guard(Part part, const Steps& steps) noexcept {
   std::atomic<const Steps*>& place = guards.steps[static_cast<std::size_t>(part)];
   if (place.load(std::memory_order_acquire) != nullptr) return;
   const std::lock_guard<std::mutex> lock(guards.mutex);
-  if (!guards.is_registered) {
-    // Without memory for it (ENOMEM) forks are as they were.
-    guards.is_registered =
-        pthread_atfork(before, [] { after(&Steps::in_parent); }, [] { after(&Steps::in_child); }) == 0;
-  }
   place.store(&steps, std::memory_order_release);
 }
 
