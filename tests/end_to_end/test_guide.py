@@ -229,7 +229,7 @@ def test_trees_of_values_are_twins_and_made_again(guide: Path, tare: Tare) -> No
 
 
 def test_documents_of_members_and_atoms_take_half(guide: Path, tare: Tare) -> None:
-    """Of 40 pages, by what each program says of its own; and the pages hold texts again and again."""
+    """Of 40 pages, by what each program says of its own; and the lens says why."""
     before, after = (
         [
             int(line)
@@ -242,7 +242,7 @@ def test_documents_of_members_and_atoms_take_half(guide: Path, tare: Tare) -> No
     assert len(before) == len(after) == 40
     assert all(b < 0.5 * a for a, b in zip(before, after, strict=True))
     trace = tare.record(guide / "17-document/before", options=("--snapshots",))
-    assert [f for f in tare.report(trace, "--lens", "duplicates")["findings"] if f["lens"] == "duplicates"]
+    assert [f for f in tare.report(trace, "--lens", "wide-pointers")["findings"] if f["lens"] == "wide-pointers"]
 
 
 def test_a_collected_heap_is_a_pool_of_pages_or_of_objects(guide: Path, tare: Tare) -> None:
