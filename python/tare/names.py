@@ -62,6 +62,13 @@ class Frame(NamedTuple):
 UNKNOWN = Frame("", "", "", None, "", None)
 
 
+def _is_unqualified_library(function: str, file: str) -> bool:
+    """A function of the C++ library of which debug information tells no mangled name, and thereby not whose it is: an
+    instance for a type of an unnamed namespace, such as `allocate` of `std::allocator<(anonymous namespace)::Node>`.
+    """
+    return "/include/c++/" in file and "::" not in function.partition("<")[0]
+
+
 class Names:
     """Remembers what was asked; asks in batches, because the symbolizer walks a compilation unit once a batch."""
 
@@ -80,7 +87,8 @@ class Names:
             self._wrappers[row] = 0
         for row, _, function, mangled, file, line, module, offset in self._source.frames(missing):
             frames = self._frames[row]
-            if function and self._wrappers[row] == len(frames) and self._source.is_wrapper(function):
+            is_wrapper = self._source.is_wrapper(function) or _is_unqualified_library(function, file)
+            if function and self._wrappers[row] == len(frames) and is_wrapper:
                 self._wrappers[row] += 1  # asked of the whole name: a short one isn't in the list
             frames.append(Frame(shorten(function), mangled, file, line, module, offset))
         for row in missing:
