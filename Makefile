@@ -109,7 +109,8 @@ bench-%: build ## one bench; bench-spine: tare beside heaptrack and memray (BENC
 	cmake --build --preset release
 	$(BIN)/python bench/$*.py $(BENCH_ARGS)
 
-bench-gc: bench-collector ; # a module named gc would hide Python's own
+# A module named gc would hide Python's own.
+bench-gc: bench-collector ; @:
 
 # ---- guide
 
