@@ -223,7 +223,7 @@ def test_trees_of_values_are_twins_and_made_again(guide: Path, tare: Tare) -> No
     before, after = (
         tare.record(guide / "15-value-tree" / v, name=f"{v}.tare", options=("--content",)) for v in ("before", "after")
     )
-    for lens in ("twins", "recreated"):
+    for lens in ("twins", "recreated", "churn"):
         assert [f for f in tare.report(before, "--lens", lens)["findings"] if "Value" in (f["function"] or "")], lens
         assert not [f for f in tare.report(after, "--lens", lens)["findings"] if f["lens"] == lens], lens
 
