@@ -22,11 +22,13 @@ void* HeapImpl::with_all_means(std::size_t bytes, Attempt&& attempt) noexcept {
   if (disallow_scopes != 0) stop("an allocation that may collect, in a DisallowCollectionScope");
   const bool may_collect = options_.collections == Collections::Automatic && no_collection_scopes == 0;
   const std::size_t before = collections_;
+  // What was made during a collection by steps outlived it, whatever it was: no reason to give up yet.
+  const bool was_marking = is_marking();
   if (may_collect) collect_as_due();
   CageError error = CageError::None;
   void* memory = attempt(error);
   if (memory != nullptr) return memory;
-  if (may_collect && collections_ == before) {
+  if (may_collect && (was_marking || collections_ == before)) {
     collect(StackState::MayHoldPointers);
     finish_sweeping();
     memory = attempt(error);
