@@ -1,5 +1,6 @@
-/* A tree whose nodes are half pointers, and a cache that is filled once while other work goes on. Looked at when the cache
-   is filled: on a busy machine the looks at candidates for the peak come too late to see it lie for half of the time. */
+/* A tree whose nodes are half pointers, and a cache that is filled once while other work goes on. Looked at when the
+   cache is filled: on a busy machine the looks at candidates for the peak come too late to see it lie for half of the
+   time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
