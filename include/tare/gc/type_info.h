@@ -81,7 +81,8 @@ class TypeOf {
   static constexpr bool kHasFinalizer = !std::is_trivially_destructible_v<T>;
 
   static std::uint32_t index() noexcept {
-    const std::uint32_t known = index_.load(std::memory_order_relaxed);
+    // Acquired: the thread that finds the number set reads the entry that another thread wrote.
+    const std::uint32_t known = index_.load(std::memory_order_acquire);
     return known != 0 ? known : register_now();
   }
 
