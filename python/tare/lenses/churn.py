@@ -8,27 +8,26 @@ from tare.units import call_duration, exact, human_count, percent
 # Sizes at which inline storage is usually drawn.
 _STEPS = (16, 32, 48, 64)
 
+# What a stack's timed calls took is told once, by its first shape.
 _CLAIMS = f"""
 with young as (
   select shape_id, stack_id, requested_bytes, usable_bytes + header_bytes as gross_bytes,
-         peak_blocks, end_blocks, total_blocks, byte_ns, freed_within_16, freed_within_16 + freed_within_64 as dead_young
+         peak_blocks, end_blocks, total_blocks, byte_ns, freed_within_16, freed_within_16 + freed_within_64 as dead_young,
+         row_number() over (partition by stack_id order by shape_id) as turn
   from site_sizes
   where api <> 'pool block' -- handing one out is what a pool makes cheap
+    and total_blocks > 0
 ),
-first_shapes as ( -- what a stack's timed calls took is told once
-  select stack_id, min(shape_id) as shape_id from young where total_blocks > 0 group by stack_id
-),
-costs as (select stack_id, sum(calls) as calls, sum(ns) as ns, max(most_ns) as most_ns from call_costs group by stack_id)
+costs as (
+  select stack_id, 1 as turn, sum(calls) as calls, sum(ns) as ns, max(most_ns) as most_ns from call_costs group by stack_id
+)
 select y.shape_id, y.stack_id, peak_blocks as blocks,
        gross_bytes * peak_blocks as bytes_peak, gross_bytes * end_blocks as bytes_end,
        gross_bytes * dead_young as bytes_total, byte_ns, dead_young as calls,
        requested_bytes, total_blocks, freed_within_16,
        coalesce(c.calls, 0) as timed_calls, coalesce(c.ns, 0) as timed_ns, coalesce(c.most_ns, 0) as timed_most_ns,
        {", ".join(f"case when requested_bytes <= {n} then dead_young else 0 end as fit_{n}" for n in _STEPS)}
-from young y
-left join first_shapes f on f.shape_id = y.shape_id
-left join costs c on c.stack_id = f.stack_id
-where total_blocks > 0
+from young y left join costs c on c.stack_id = y.stack_id and c.turn = y.turn
 """
 # Timed calls of a site below which their mean says nothing.
 _LEAST_TIMED = 8

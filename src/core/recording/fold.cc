@@ -176,6 +176,42 @@ Table fold_stacks(Table table, const Lines& lines, std::unordered_map<std::int64
   return table;
 }
 
+// Columns that stand for the most of their rows; all others but stack_id are added up.
+constexpr std::string_view kMostPrefix = "most_";
+
+// A table of numbers with a row a stack, its rows of one line made one: 16,000 stacks of a compiler had timed calls,
+// and the summary's join with them took 100 of its 280 ms.
+Table fold_rows_of_stacks(const Table& table, const Lines& lines,
+                          std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
+  const Table stacks = fold_stacks(table, lines, heaviest);
+  std::unordered_map<std::int64_t, std::size_t> row_of;  // by stack
+  std::vector<std::size_t> to;                           // by row of the table
+  for (const std::int64_t stack : stacks["stack_id"].ints)
+    to.push_back(row_of.try_emplace(stack, row_of.size()).first->second);
+  Table folded{table.name, {}};
+  for (const Column& column : stacks.columns) {
+    Column out;
+    out.name = column.name;
+    out.type = column.type;
+    const auto put = [&](auto& values, const auto& from) {
+      values.resize(row_of.size());
+      for (std::size_t row = 0; row < to.size(); ++row) {
+        auto& value = values[to[row]];
+        if (column.name == "stack_id") {
+          value = from[row];
+        } else if (column.name.starts_with(kMostPrefix)) {
+          value = std::max(value, from[row]);
+        } else {
+          value += from[row];
+        }
+      }
+    };
+    column.type == ColumnType::Int64 ? put(out.ints, column.ints) : put(out.doubles, column.doubles);
+    folded.columns.push_back(std::move(out));
+  }
+  return folded;
+}
+
 // What is kept by shape and stack, told by the folded ones: several rows then have the same shape.
 Table fold_written(Table written, const Table& sizes, const Groups& groups, const Lines& lines,
                    std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
@@ -198,9 +234,8 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
   Tables folded;
   const Groups groups = group_rows(sizes, lines);
   folded.put(fold_stacks(replayed["chains"], lines, heaviest));
-  for (const char* name : {"recreated", "call_costs"}) {
-    if (const Table* table = replayed.find(name)) folded.put(fold_stacks(*table, lines, heaviest));
-  }
+  if (const Table* table = replayed.find("recreated")) folded.put(fold_stacks(*table, lines, heaviest));
+  if (const Table* table = replayed.find("call_costs")) folded.put(fold_rows_of_stacks(*table, lines, heaviest));
   if (const Table* written = sites.find("written")) folded.put(fold_written(*written, sizes, groups, lines, heaviest));
   folded.put(fold_sizes(sizes, groups, lines, heaviest));
   TableBuilder shapes("folded_shapes");

@@ -59,6 +59,31 @@ TEST(Fold, MovesChainsToTheirLinesStackAlsoWithoutShapes) {
   EXPECT_EQ(folded["sites"].rows(), 2u);
 }
 
+TEST(Fold, MakesTheTimedCallsOfALineOneRow) {
+  TableBuilder costs("call_costs");
+  const auto stack_id = costs.column("stack_id", ColumnType::Int64);
+  const auto calls = costs.column("calls", ColumnType::Int64);
+  const auto ns = costs.column("ns", ColumnType::Double);
+  const auto most_ns = costs.column("most_ns", ColumnType::Double);
+  struct Cost {
+    std::int64_t stack, calls;
+    double ns, most_ns;
+  };
+  for (const Cost& cost : {Cost{2, 1, 5, 5}, Cost{0, 2, 70, 60}, Cost{1, 3, 90, 40}}) {
+    costs.add(stack_id, cost.stack);
+    costs.add(calls, cost.calls);
+    costs.add(ns, cost.ns);
+    costs.add(most_ns, cost.most_ns);
+  }
+  Tables made = replayed({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {2, 24, 24, 1, 1}});
+  made.put(costs.take());
+  const Tables folded = fold_by_line(made, sites_of({0, 1, 2}, {7, 7, 9}));
+  EXPECT_EQ(folded["call_costs"]["stack_id"].ints, (std::vector<std::int64_t>{102, 101}));
+  EXPECT_EQ(folded["call_costs"]["calls"].ints, (std::vector<std::int64_t>{1, 5}));
+  EXPECT_EQ(folded["call_costs"]["ns"].doubles, (std::vector<double>{5, 160}));
+  EXPECT_EQ(folded["call_costs"]["most_ns"].doubles, (std::vector<double>{5, 60}));
+}
+
 TEST(Fold, GivesStacksWithoutFramesOneLine) {
   const Tables folded = fold_by_line(replayed({{0, 24, 24, 1, 1}}), sites_of({0}, {-1}));
   ASSERT_EQ(folded["sites"].rows(), 1u);
