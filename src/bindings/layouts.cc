@@ -14,19 +14,16 @@
 #include "bindings/py_table.h"
 #include "bindings/python_error.h"
 #include "bindings/readable_text.h"
-#include "core/layout/layout_reader.h"
+#include "core/layout/layout_cache.h"
 #include "core/layout/layout_table.h"
+#include "core/symbols/cache_file.h"
 
 namespace nb = nanobind;
 
 namespace tare::bindings {
 namespace {
 
-struct Layouts {
-  std::vector<core::TypeLayout> types;
-  core::ReadLayouts read;
-  std::string dwarf_path;
-};
+using core::Layouts;
 
 const core::TypeLayout& type_or_raise(const Layouts& held, std::size_t type_id) {
   if (type_id >= held.types.size()) raise({ErrorKind::Internal, "there is no type " + std::to_string(type_id)});
@@ -52,21 +49,15 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> holes_of(const Layouts& hel
 Layouts read_layouts(std::string path, const std::vector<std::string>& debug_dirs,
                      const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   const std::vector<std::filesystem::path> dirs(debug_dirs.begin(), debug_dirs.end());
-  Layouts layouts;
   const auto report = [&progress](std::uint64_t done, std::uint64_t total) {
     nb::gil_scoped_acquire held;
     progress(done, total);
   };
-  auto read = [&]() -> Result<core::ReadLayouts> {
+  auto layouts = [&] {
     nb::gil_scoped_release released;
-    auto binary = core::DebugBinary::open(path, dirs);
-    if (!binary) return binary.error();
-    layouts.dwarf_path = (*binary)->dwarf_path();
-    return core::read_layouts(
-        **binary, [&](core::TypeLayout&& layout) { layouts.types.push_back(std::move(layout)); }, report);
+    return core::load_layouts(path, dirs, core::default_cache_dir("types"), report);
   }();
-  layouts.read = value_or_raise(std::move(read));
-  return layouts;
+  return value_or_raise(std::move(layouts));
 }
 
 PyTable table_of(const Layouts& held) { return {std::make_shared<const core::Table>(core::types_table(held.types))}; }

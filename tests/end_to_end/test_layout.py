@@ -173,7 +173,6 @@ def test_a_type_is_shown_field_by_field(tare: Tare, tmp_path: Path) -> None:
     [
         ("missing", 4, "No such file"),
         ("text", 2, "not a 64-bit little-endian ELF file"),
-        ("object", 2, "isn't linked yet"),
         ("plain", 6, "build it with -g or install its debug package"),
         ("truncated", None, ""),
         ("bomb", 3, "claims to be"),
@@ -184,8 +183,6 @@ def test_what_is_no_program_with_types(tare: Tare, tmp_path: Path, make: str, st
     source_text = "struct A { char a; long b; } x; int main() {}"
     if make == "text":
         path.write_text("words " * 50)
-    elif make == "object":
-        path = compiled(source_text, tmp_path, "o.o", "g++", "-g", "-c")
     elif make == "plain":
         path = compiled(source_text, tmp_path, "n", "g++", "-g0", "-s")
     elif make == "truncated":
@@ -203,6 +200,27 @@ def test_what_is_no_program_with_types(tare: Tare, tmp_path: Path, make: str, st
     assert words in done.stderr
     assert path.name in done.stderr
     assert done.returncode in ((2, 3, 6) if status is None else (status,))
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-19"])
+@pytest.mark.parametrize("form", ["-gdwarf-4", "-gdwarf-5", "-gz"])
+def test_object_files_tell_what_programs_tell(tare: Tare, tmp_path: Path, compiler: str, form: str) -> None:
+    text = source(random_structs(20, seed=7))
+    program = types_of(tare, compiled(text, tmp_path, "p", compiler, "-g", form))
+    unlinked = types_of(tare, compiled(text, tmp_path, "o.o", compiler, "-g", form, "-c"))
+    assert {name for name in program if name.startswith("S")} <= set(unlinked)
+    own = {"binary": "", "file": ""}  # the names of these files
+    for name in set(program) & set(unlinked):
+        assert {**unlinked[name], **own} == {**program[name], **own}, name
+
+
+def test_types_that_only_a_linker_puts_together_are_missed(tare: Tare, tmp_path: Path) -> None:
+    text = "struct A { char a; long b; } x; int main() {}"
+    path = compiled(text, tmp_path, "o.o", "g++", "-g", "-gdwarf-4", "-fdebug-types-section", "-c")
+    done = tare("layout", path, "--json")
+    assert done.returncode == 0
+    assert "1 types of" in done.stderr
+    assert "once they are linked" in done.stderr
 
 
 def test_separate_debug_files_are_found(tare: Tare, tmp_path: Path) -> None:

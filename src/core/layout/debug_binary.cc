@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/layout/unlinked.h"
 #include "core/symbols/debug_files.h"
 
 namespace tare::core {
@@ -41,6 +42,7 @@ std::string_view opened_section(Elf* elf, std::string_view wanted) {
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    if ((header.sh_flags & SHF_GROUP) != 0) continue;  // of object files: libdw passes over these, too
     const std::string_view found = name_of(elf, names, header);
     if (found != wanted && !(found.starts_with(".zdebug_") && found.substr(2) == wanted.substr(1))) continue;
     if ((header.sh_flags & SHF_COMPRESSED) != 0) continue;
@@ -52,25 +54,20 @@ std::string_view opened_section(Elf* elf, std::string_view wanted) {
 
 bool has_dwarf(const ElfFile& file) { return file.has_section(".debug_info") || file.has_section(".zdebug_info"); }
 
-bool is_relocatable(const ElfFile& file) {
-  GElf_Ehdr header;
-  return gelf_getehdr(file.elf(), &header) != nullptr && header.e_type == ET_REL;
-}
-
-Error unlinked(const std::string& path) {
-  return Error{ErrorKind::NotABinary,
-               path +
-                   " is an object file, whose debug information isn't linked yet: give the program or library that "
-                   "it becomes part of"};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<DebugBinary>> DebugBinary::open(const std::filesystem::path& path,
                                                        std::span<const std::filesystem::path> debug_dirs) {
+  Result<std::unique_ptr<DebugBinary>> found = find(path, debug_dirs);
+  if (!found) return found.error();
+  if (Status loaded = (*found)->load(); !loaded) return loaded.error();
+  return found;
+}
+
+Result<std::unique_ptr<DebugBinary>> DebugBinary::find(const std::filesystem::path& path,
+                                                       std::span<const std::filesystem::path> debug_dirs) {
   Result<std::unique_ptr<ElfFile>> binary = ElfFile::open(path);
   if (!binary) return binary.error();
-  if (is_relocatable(**binary)) return unlinked(path.string());
   trace::Module module;
   module.path = path.string();
   module.build_id = (*binary)->build_id();
@@ -83,27 +80,29 @@ Result<std::unique_ptr<DebugBinary>> DebugBinary::open(const std::filesystem::pa
   }
   std::unique_ptr<DebugBinary> made(new DebugBinary);
   made->path_ = path.string();
+  made->fingerprint_ = files.fingerprint();
   made->binary_ = *std::move(binary);
   made->debug_ = with_dwarf == files.debug.get() ? std::move(files.debug) : std::move(files.binary);
   made->alternate_ = std::move(files.alternate);
-  if (Status attached = made->attach(*made->debug_, made->alternate_.get()); !attached) return attached.error();
+  made->dwarf_path_ = made->with_dwarf().stamp().path;
   return made;
 }
 
 Result<std::unique_ptr<DebugBinary>> DebugBinary::from_bytes(std::string bytes, std::string name) {
   Result<std::unique_ptr<ElfFile>> binary = ElfFile::from_bytes(std::move(bytes), name);
   if (!binary) return binary.error();
-  if (is_relocatable(**binary)) return unlinked(name);
   if (!has_dwarf(**binary)) return Error{ErrorKind::NoDebugInfo, name + " has no debug information"};
   std::unique_ptr<DebugBinary> made(new DebugBinary);
   made->path_ = std::move(name);
   made->binary_ = *std::move(binary);
-  if (Status attached = made->attach(*made->binary_, nullptr); !attached) return attached.error();
+  made->dwarf_path_ = made->with_dwarf().stamp().path;
+  if (Status loaded = made->load(); !loaded) return loaded.error();
   return made;
 }
 
-Status DebugBinary::attach(ElfFile& file, ElfFile* alternate) {
-  dwarf_path_ = file.stamp().path;
+Status DebugBinary::load() {
+  ElfFile& file = with_dwarf();
+  ElfFile* const alternate = alternate_.get();
   for (ElfFile* each : {&file, alternate}) {
     if (each == nullptr) continue;
     const std::uint64_t claimed = claimed_bytes(each->elf());
@@ -113,6 +112,11 @@ Status DebugBinary::attach(ElfFile& file, ElfFile* alternate) {
                                            std::to_string(each->image().size()) + "; build or install it again"};
     }
     each->hide_unused_debug_sections(DebugUse::Types);
+  }
+  if (is_unlinked(file)) {
+    const Result<DebugRelocations> relocated = relocate_debug_sections(file);
+    if (!relocated) return relocated.error();
+    unread_type_sections_ = relocated->grouped_sections;
   }
   dwarf_ = dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr);
   if (dwarf_ == nullptr) {

@@ -98,6 +98,11 @@ class LayoutReader {
       read_.warnings.push_back(std::to_string(missing_split_) + " units of " + binary_.path() +
                                " have their types in .dwo files that aren't where it was built: keep them beside it");
     }
+    if (binary_.unread_type_sections() > 0) {
+      read_.warnings.push_back(std::to_string(binary_.unread_type_sections()) + " types of " + binary_.path() +
+                               " lie in sections of their own (-fdebug-types-section), which are read once they are "
+                               "linked: they are missing");
+    }
     read_deferred();
     return std::move(read_);
   }
@@ -125,6 +130,7 @@ class LayoutReader {
   }
 
   void read_split(Dwarf_CU* unit, Dwarf_Die skeleton) {
+    ++read_.split_units;
     Dwarf_Die split = {};
     if (!has_split_file(skeleton, binary_.dwarf_path()) ||
         dwarf_cu_info(unit, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr) != 0 || split.cu == nullptr) {

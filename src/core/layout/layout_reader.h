@@ -16,6 +16,7 @@ struct ReadLayouts {
   std::uint64_t units = 0;
   std::uint64_t definitions = 0;  // of types, in all units
   std::uint64_t types = 0;        // distinct: handed to the sink
+  std::uint64_t split_units = 0;  // with types in .dwo files, found or not
   std::vector<std::string> warnings;
 };
 

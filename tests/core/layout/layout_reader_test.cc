@@ -197,7 +197,8 @@ TEST_P(Layouts, StandardLayoutIsTold) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Options, Layouts,
-                         ::testing::Values("dwarf5", "dwarf4", "dwarf3", "compressed", "types", "split"),
+                         ::testing::Values("dwarf5", "dwarf4", "dwarf3", "compressed", "types", "split", "object",
+                                           "object4", "compressed_object"),
                          [](const auto& parameter) { return parameter.param; });
 
 TEST(LayoutFiles, PlacesInTheSourceAreKnown) {
