@@ -112,6 +112,7 @@ def write_call_script(
 ) -> tuple[tuple[int, int, int, int, int, int], tuple[str, str, int | None, int | None]]: ...
 def count_vtables(path: str, debug_dirs: Sequence[str]) -> dict[str, Any]: ...
 def slot_bytes(model: str, requested_bytes: list[int]) -> list[int]: ...  # what blocks take, headers included
+def cell_bytes(types: list[tuple[int, int]]) -> list[int]: ...  # of tare::gc, for objects of a size and an alignment
 
 class Layouts:
     @property

@@ -153,7 +153,7 @@ class CoreSource:
         """Types of the recorded modules, read for this."""
         from tare.site_layouts import SiteLayouts
 
-        return SiteLayouts(self._recording, self._make("site_sizes"), self._layouts)
+        return SiteLayouts(self._recording, self._make("site_sizes"), lambda: self._make("amounts"), self._layouts)
 
     def _make_sites(self) -> None:
         if not self._sites_ready:

@@ -176,6 +176,8 @@ def divide(recording: Recording, at: str | None, limit: int | None, filters: Seq
 
 def _beliefs(recording: Recording, until_ns: int | None) -> list[Belief]:
     """The last of each path. By its time a round's amounts come after the last of its reports: half a millisecond is given."""
+    from tare.collected_types import is_told
+
     recording.database.use("amounts")
     until = "" if until_ns is None else f"where time_ns <= {until_ns + 500_000}"
     rows = recording.database.rows(
@@ -183,7 +185,7 @@ def _beliefs(recording: Recording, until_ns: int | None) -> list[Belief]:
         f" (select *, row_number() over (partition by path order by time_ns desc, round desc) as back from amounts {until})"
         " where back = 1 and path is not null order by path"
     )
-    return [Belief(*row) for row in rows]
+    return [Belief(*row) for row in rows if not is_told(row[0])]
 
 
 def _section(recording: Recording, name: str, limit: int | None, filters: Sequence[str]) -> Section:

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import _core
+from tare.collected_types import Collected, counted_at, find_types
 from tare.errors import TareError
 from tare.layouts import Field, Type, types_of
 from tare.terminal import Progress
@@ -23,6 +24,8 @@ _LEAST_BYTES = 1024
 _MOST_ROWS = 24
 # Where the system's libraries lie: that one of their types has a block's size tells nothing.
 _SYSTEM = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")
+_PAGE_BYTES = 4096  # what tare::gc's heaps grow by, at least
+COUNTED = "the collector counted its objects"
 # Functions from the naming one outwards whose variables may tell: a program's own xmalloc() has none, its caller has.
 _ASKED_ROWS = 3
 
@@ -36,6 +39,7 @@ class Kind(NamedTuple):
     gross_bytes: int  # of a block
     peak_blocks: float
     end_blocks: float
+    from_pool: bool
 
 
 class Site(NamedTuple):
@@ -68,8 +72,14 @@ class Weighed(NamedTuple):
 class SiteLayouts:
     """The types of a recording's modules, and which of its blocks hold them."""
 
-    def __init__(self, recording: _core.Recording, sizes: _core.Table, read: dict[str, _core.Layouts | None]) -> None:
-        """`read`: modules that were read before, None for what can't be; the others are added."""
+    def __init__(
+        self,
+        recording: _core.Recording,
+        sizes: _core.Table,
+        amounts: Callable[[], _core.Table],
+        read: dict[str, _core.Layouts | None],
+    ) -> None:
+        """`amounts` makes that table. `read`: modules that were read before, None for what can't be; the others are added."""
         self._recording = recording
         self._model = recording.size_model
         self.kinds = _large(sizes)
@@ -87,12 +97,16 @@ class SiteLayouts:
             number = len(self._layouts)
             self._layouts.append(layouts)
             self._types[path] = Types(each._replace(binary=number) for each in types_of([layouts]))
+        self._pages = [kind for kind in self.kinds if self._is_page(kind)]
+        self._collected = self._find_collected(amounts) if self._pages else []
 
     def told(self) -> list[ToldKind]:
         """The kinds whose type is known, sure or not."""
         found = []
         for kind in self.kinds:
             site = self._sites[kind.stack_id]
+            if self._is_page(kind):  # of many types
+                continue
             callers = [
                 Caller(self._pointed[row], self._types.get(module, self._types[""])) for row, module in site.callers
             ]
@@ -119,12 +133,26 @@ class SiteLayouts:
         before, after = _core.slot_bytes(self._model, [requested, requested - less])
         return min(before - after, each.kind.gross_bytes)
 
+    def _is_page(self, kind: Kind) -> bool:
+        """Of a collected heap: a pool's blocks of whole pages, made by the collector. In folded stacks make() is the innermost that
+        is left, and an inlined function's name has no namespace."""
+        if not kind.from_pool or kind.requested_bytes % _PAGE_BYTES != 0:
+            return False
+        return any("tare::gc::" in each or each.startswith("make<") for each in self._sites[kind.stack_id].functions)
+
+    def _find_collected(self, amounts: Callable[[], _core.Table]) -> list[Collected]:
+        table = amounts()
+        told = zip(*(table.values(name) for name in ("path", "time_ns", "believed_bytes")), strict=True)
+        peak_ns: int = self._recording.table("process").row(0)["peak_time_ns"]
+        return find_types(counted_at(told, peak_ns), list(self._types.values()))
+
     def weigh(self) -> list[Weighed]:
-        """Each type that blocks are known to hold, by what another order would leave at the peak."""
+        """Each type that blocks or collected heaps are known to hold, by what another order would leave at the peak."""
         by_type: dict[tuple[object, ...], list[ToldKind]] = {}
         for each in self.told():
             by_type.setdefault(each.told.type[1:-1], []).append(each)  # wherever it was read
         weighed = [self._weigh(kinds[0].told.type, kinds) for kinds in by_type.values()]
+        weighed += [_weigh_collected(each) for each in self._collected]
         return sorted(weighed, key=lambda each: (-each.saved_bytes, -each.gross_bytes, each.type.name))
 
     def _weigh(self, type_: Type, kinds: Sequence[ToldKind]) -> Weighed:
@@ -167,6 +195,31 @@ class SiteLayouts:
                 each.told.certainty,
                 each.told.by,
             )
+        yield from self._rows_of_pages()
+
+    def _rows_of_pages(self) -> Iterator[tuple[Any, ...]]:
+        """What collected types would leave is spread over the pages at the peak, as nobody knows which lies in which."""
+        for each in self._collected:
+            saved = each.saved_bytes(each.type.reordered_bytes) if gains(each.type) else 0
+            kinds = [kind for kind in self._pages if kind.requested_bytes == each.page_bytes]
+            pages = sum(kind.peak_blocks for kind in kinds)
+            if not pages or saved < pages:
+                continue
+            for kind in kinds:
+                yield (
+                    kind.shape_id,
+                    kind.stack_id,
+                    each.type.name,
+                    each.type.file or "",
+                    each.type.line,
+                    each.type.size_bytes,
+                    each.type.reordered_bytes,
+                    max(1, round(each.objects / pages)),
+                    min(int(saved / pages), kind.gross_bytes),
+                    self.order_of(each.type),
+                    "high",
+                    COUNTED,
+                )
 
     def _find_sites(self) -> dict[int, Site]:
         stacks = {
@@ -176,6 +229,19 @@ class SiteLayouts:
         for frame in self._recording.frames(sorted({row for rows in stacks.values() for row in rows})):
             frames.setdefault(frame[0], []).append(frame)
         return {stack: _site(rows, frames, _core.is_wrapper) for stack, rows in stacks.items()}
+
+
+def _weigh_collected(each: Collected) -> Weighed:
+    return Weighed(
+        each.type,
+        each.objects,
+        each.cell_bytes,
+        each.saved_bytes(each.type.reordered_bytes) if gains(each.type) else 0,
+        each.saved_bytes(each.type.narrow_bytes),
+        each.saved_bytes(each.type.narrow_reordered_bytes),
+        "high",
+        COUNTED,
+    )
 
 
 def _read_missing(modules: Iterable[str], read: dict[str, _core.Layouts | None]) -> None:
@@ -221,7 +287,7 @@ def _large(sizes: _core.Table) -> list[Kind]:
     end = sum((usable + header) * at_end * weight for *_, usable, header, _, at_end, weight, _ in rows)
     kinds = []
     for shape, stack, requested, usable, header, at_peak, at_end, weight, api in rows:
-        kind = Kind(shape, stack, requested, usable + header, at_peak * weight, at_end * weight)
+        kind = Kind(shape, stack, requested, usable + header, at_peak * weight, at_end * weight, api == "pool block")
         least = max(_LEAST_BYTES, _LEAST_SHARE * peak), max(_LEAST_BYTES, _LEAST_SHARE * end)
         large = kind.gross_bytes * kind.peak_blocks >= least[0] or kind.gross_bytes * kind.end_blocks >= least[1]
         if large and api != "pool memory":

@@ -1,4 +1,4 @@
-// Layouts: read in one go without the GIL, then asked type by type.
+// Layouts: read in one go without the GIL, then asked type by type; and what the collector takes for types.
 #include "bindings/layouts.h"
 
 #include <nanobind/stl/function.h>
@@ -17,6 +17,7 @@
 #include "core/layout/layout_cache.h"
 #include "core/layout/layout_table.h"
 #include "core/symbols/cache_file.h"
+#include "tare/gc/cell.h"
 
 namespace nb = nanobind;
 
@@ -60,6 +61,16 @@ Layouts read_layouts(std::string path, const std::vector<std::string>& debug_dir
   return value_or_raise(std::move(layouts));
 }
 
+// Size and alignment of objects, to what tare::gc takes for them.
+std::vector<std::uint64_t> cell_bytes(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& types) {
+  std::vector<std::uint64_t> cells;
+  for (const auto& [size, alignment] : types) {
+    const std::uint64_t bytes = gc::cell::bytes_for(size, alignment);
+    cells.push_back(bytes <= gc::cell::kMost ? gc::cell::bytes_of(gc::cell::class_of(bytes)) : bytes);
+  }
+  return cells;
+}
+
 PyTable table_of(const Layouts& held) { return {std::make_shared<const core::Table>(core::types_table(held.types))}; }
 
 }  // namespace
@@ -80,6 +91,7 @@ void bind_layouts(nb::module_& module) {
           "narrow_order",
           [](const Layouts& held, std::size_t type_id) { return type_or_raise(held, type_id).narrow_order; },
           nb::arg("type_id"));
+  module.def("cell_bytes", cell_bytes, nb::arg("types"));
   module.def("read_layouts", read_layouts, nb::arg("path"), nb::arg("debug_dirs"), nb::arg("progress"));
 }
 

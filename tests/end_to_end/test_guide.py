@@ -248,6 +248,25 @@ def test_documents_of_members_and_atoms_take_half(guide: Path, tare: Tare) -> No
     assert not [f["function"] for f in found if "/include/c++/" in f["file"]]
 
 
+def test_types_of_a_collected_heap_are_counted_by_their_collector(guide: Path, tare: Tare, tmp_path: Path) -> None:
+    (library,) = guide.parent.rglob("libtare.a")
+    source = Path(__file__).parent / "programs/collected_types.cc"
+    program = tmp_path / "collected"
+    flags = ["-std=c++20", "-O1", "-g", f"-I{REPO}/include"]
+    subprocess.run(["g++", *flags, source, library, "-o", program, "-lpthread"], check=True)
+    trace = tare.record(program)
+    told = {each["name"]: each for each in json.loads(tare("layout", "--trace", trace, "--json").stdout)["types"]}
+    gapped = told["(anonymous namespace)::Gapped"]
+    # 40 bytes and 4 of header lie in cells of 48, 24 and 4 in 32
+    assert (gapped["objects_peak"], gapped["saved_bytes_peak"], gapped["certainty"]) == (60_000, 16 * 60_000, "high")
+    found = [each for each in tare.report(trace, "--lens", "padding")["findings"] if each["lens"] == "padding"]
+    assert sum(each["bytes_peak"] for each in found) == pytest.approx(16 * 60_000, rel=0.01)
+    assert all("Gapped" in each["remedy"] for each in found)
+    shown = tare("report", trace, "--lens", "padding").stdout
+    assert "the collector counted its objects" in " ".join(shown.split())
+    assert "tare::gc::Heap/" not in tare("report", trace, "--mode", "dark-matter").stdout, "no belief of the program's"
+
+
 def test_a_collected_heap_is_a_pool_of_pages_or_of_objects(guide: Path, tare: Tare) -> None:
     program = guide / "17-document/after"
     pages = tare.record(program, name="pages.tare")

@@ -27,6 +27,7 @@ void HeapImpl::collect(StackState stack) noexcept {
   const Pause pause(pauses_);
   abort_marking();
   finish_sweeping();
+  tell_types();
   const std::size_t begin_ns = now_ns();
   Marker marker(*this, mark_stack_, Marker::Sharing::None);
   marker.mark_roots();

@@ -32,6 +32,7 @@ void HeapImpl::destroy(HeapCore* core) noexcept {
   auto* heap = static_cast<HeapImpl*>(core);
   heap->abort_marking();
   heap->finish_sweeping();
+  heap->tell_types();
   heap->retire_stretches();
   if (heap->pool_.has_objects()) heap->tell_dead();
   heap->drop_roots();

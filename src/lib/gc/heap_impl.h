@@ -75,6 +75,7 @@ class HeapImpl final : public HeapCore {
 
   HeapUse use() const noexcept;
   std::array<SizeUse, cell::kClasses + 1> sizes() noexcept;  // the last: large objects
+  void add_types(Rows<TypeUse>& types) noexcept;             // by number; those without objects among them
   Space& space() noexcept { return space_; }
   RootList& roots(RootKind kind) noexcept { return roots_[static_cast<std::size_t>(kind)]; }
   CrossRootList& cross_roots(RootKind kind) noexcept { return cross_roots_[static_cast<std::size_t>(kind)]; }
@@ -173,7 +174,8 @@ class HeapImpl final : public HeapCore {
   void set_limit() noexcept;
   void count_live() noexcept;
 
-  void tell_dead() noexcept;  // the recorder, of what isn't marked
+  void tell_dead() noexcept;   // the recorder, of what isn't marked
+  void tell_types() noexcept;  // the recorder, where the heap has never been that large
 
   Space& space_;
   HeapOptions options_;
@@ -208,6 +210,7 @@ class HeapImpl final : public HeapCore {
   std::size_t live_bytes_ = 0;
   std::size_t live_objects_ = 0;
   std::size_t allocated_bytes_ = 0;
+  std::size_t told_bytes_ = 0;  // of cells, by tell_types()
   std::size_t limit_bytes_ = 0;
   std::size_t pool_limit_bytes_ = 0;  // empty pages beyond go back to the cage at once
   std::size_t collections_ = 0;

@@ -9,20 +9,22 @@
 namespace tare::gc {
 
 void HeapBase::walk_types(void (*each)(void* context, const TypeUse& type), void* context) const {
-  auto& heap = static_cast<HeapImpl&>(*core_);
   Rows<TypeUse> types;
-  heap.for_each_object([&](std::uintptr_t object, std::size_t cell_bytes) {
+  static_cast<HeapImpl&>(*core_).add_types(types);
+  for (const TypeUse& type : types) {
+    if (type.objects != 0) each(context, type);
+  }
+}
+
+void HeapImpl::add_types(Rows<TypeUse>& types) noexcept {
+  for_each_object([&](std::uintptr_t object, std::size_t cell_bytes) {
     const std::uint32_t type = header_of(reinterpret_cast<const void*>(object)).type();
     while (types.size() <= type) types.push({});
     TypeUse& use = types[type];
     ++use.objects;
     use.cell_bytes += cell_bytes;
   });
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (types[i].objects == 0) continue;
-    types[i].name = types_by_index[i].name;
-    each(context, types[i]);
-  }
+  for (std::size_t i = 0; i < types.size(); ++i) types[i].name = types_by_index[i].name;
 }
 
 void HeapBase::report(ReportSink& sink) const {
@@ -78,6 +80,21 @@ void HeapImpl::tell_dead() noexcept {
   for_each_object([&](std::uintptr_t object, std::size_t) {
     if (!space_.is_marked(object)) pool_.died(reinterpret_cast<const void*>(object));
   });
+}
+
+// Walking costs 5 ns an object, a tenth of what marking it does: only for who records, and where a tenth more than was
+// told last may be there.
+void HeapImpl::tell_types() noexcept {
+  if (!pool_.is_recorded() || live_bytes_ + allocated_bytes_ <= told_bytes_ + told_bytes_ / 10) return;
+  Rows<TypeUse> types;
+  add_types(types);
+  told_bytes_ = 0;
+  pool_.tell_pages(page_bytes_);
+  for (const TypeUse& type : types) {
+    if (type.objects == 0) continue;
+    pool_.tell_type(type);
+    told_bytes_ += type.cell_bytes;
+  }
 }
 
 }  // namespace tare::gc

@@ -130,6 +130,7 @@ bool HeapImpl::mark_last_roots(std::size_t deadline_ns, StackState stack) noexce
 }
 
 void HeapImpl::start_marking() noexcept {
+  tell_types();
   const bool is_shared = options_.marking == Marking::Concurrent;
   marker_ = new (std::nothrow) Marker(*this, mark_stack_, is_shared ? Marker::Sharing::Owner : Marker::Sharing::None);
   if (marker_ == nullptr) return;

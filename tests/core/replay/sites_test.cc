@@ -98,6 +98,8 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
         ">::_M_mutate(unsigned long, unsigned long, char const*, unsigned long)",
         "_obstack_begin",
+        "tare::gc::HeapPool::use_page(void const*, unsigned long) const",
+        "(anonymous namespace)::Node* tare::gc::make<(anonymous namespace)::Node>(tare::gc::HeapOf<int>&)",
         "xrealloc"}) {
     EXPECT_TRUE(is_wrapper(name)) << name;
   }

@@ -4,6 +4,9 @@
 #include <cstdlib>
 #include <map>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "heap_fixture.h"
 #include "tare/gc/explicit.h"
@@ -17,6 +20,7 @@ struct Told {
   std::map<std::uintptr_t, std::size_t> blocks;
   int wrong = 0;
   bool is_destroyed = false;
+  std::vector<std::pair<std::string, std::uint64_t>> amounts;
 
   std::size_t sum(const std::map<std::uintptr_t, std::size_t>& of) const {
     std::size_t bytes = 0;
@@ -41,21 +45,24 @@ void free_block(uint64_t, std::uintptr_t block) { told.wrong += told.blocks.eras
 
 extern "C" {
 // The name by which tare/reporter.h finds a recorder.
-[[gnu::visibility("default")]] struct tare_recorder_v1 tare_recorder_v1 = {sizeof(struct tare_recorder_v1),
-                                                                           0,
-                                                                           nullptr,
-                                                                           nullptr,
-                                                                           [](const char*) {
-                                                                             told = {};
-                                                                             return uint64_t{7};
-                                                                           },
-                                                                           grow,
-                                                                           shrink,
-                                                                           alloc,
-                                                                           free_block,
-                                                                           nullptr,
-                                                                           [](uint64_t) { told.is_destroyed = true; },
-                                                                           nullptr};
+[[gnu::visibility("default")]] struct tare_recorder_v1 tare_recorder_v1 = {
+    sizeof(struct tare_recorder_v1),
+    0,
+    nullptr,
+    nullptr,
+    [](const char*) {
+      told = {};
+      return uint64_t{7};
+    },
+    grow,
+    shrink,
+    alloc,
+    free_block,
+    nullptr,
+    [](uint64_t) { told.is_destroyed = true; },
+    nullptr,
+    nullptr,
+    [](const char* path, uint64_t amount) { told.amounts.emplace_back(path, amount); }};
 }
 
 namespace tare::gc {
@@ -96,6 +103,29 @@ TEST_F(HeapPools, APageIsABlock) {
   EXPECT_TRUE(told.is_destroyed);
   EXPECT_TRUE(told.memory.empty());
   EXPECT_EQ(told.wrong, 0);
+}
+
+TEST_F(HeapPools, TypesAreToldWhereTheHeapHasGrown) {
+  remake({.growth_percent = 100'000, .least_growth_bytes = std::size_t{1} << 30});  // collects when it is told to
+  RootedVector<Member<Knot>> kept;
+  for (int i = 0; i < 20'000; ++i) ASSERT_TRUE(kept.push_back(heap_, make_one<Knot>(i)));
+  for (int i = 0; i < 500; ++i) static_cast<void>(make_one<Finalized>());
+  ASSERT_TRUE(told.amounts.empty());
+  std::map<std::string, std::uint64_t> expected{{"tare::gc::Heap/7/pages", heap_.use().page_bytes}};
+  heap_.for_each_type([&](const TypeUse& type) {
+    expected["tare::gc::Heap/7/objects/" + std::string(type.name)] = type.objects;
+    expected["tare::gc::Heap/7/cells/" + std::string(type.name)] = type.cell_bytes;
+  });
+  ASSERT_EQ(expected.at("tare::gc::Heap/7/objects/tare::gc::testing::Knot"), 20'000u);
+  collect();
+  EXPECT_EQ(told.amounts.at(0).first, "tare::gc::Heap/7/pages");
+  EXPECT_EQ((std::map<std::string, std::uint64_t>(told.amounts.begin(), told.amounts.end())), expected);
+  told.amounts.clear();
+  collect();  // as large as before
+  EXPECT_TRUE(told.amounts.empty());
+  for (int i = 0; i < 100'000; ++i) ASSERT_TRUE(kept.push_back(heap_, make_one<Knot>(i)));
+  heap_ = Heap();
+  ASSERT_FALSE(told.amounts.empty()) << "a heap that ends tells what it had";
 }
 
 TEST_F(HeapPools, AnObjectIsABlockIfThatIsAskedFor) {
