@@ -56,7 +56,8 @@ class GarbageCollected : public GarbageCollectedBase {
   using GcRoot = T;  // the class that comes first in every object
 };
 
-class GarbageCollectedMixin {
+// Aligned, also where all that a mixin has is an int: the bits of a Member can't tell what lies between multiples of 8.
+class alignas(8) GarbageCollectedMixin {
  public:
   void* operator new(std::size_t) = delete;
   void* operator new[](std::size_t) = delete;

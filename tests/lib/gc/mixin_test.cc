@@ -69,6 +69,30 @@ TEST_F(Mixins, AreRootsAsWell) {
   EXPECT_EQ(listener.get(), nullptr);
 }
 
+// Bases that by themselves would lie at any multiple of 4.
+struct Number : GarbageCollectedMixin {
+  int number = 5;
+};
+struct Flag : GarbageCollectedMixin {
+  bool flag = true;
+};
+struct Odd : GarbageCollected<Odd> {
+  int first = 1;
+};
+struct Small final : Odd, Number, Flag {
+  void trace(Visitor&) const {}
+};
+
+TEST_F(Mixins, OfAFewBytesAreFound) {
+  Small* small = make_one<Small>();
+  const Member<Number> number = small;
+  const Member<Flag> flag = small;
+  EXPECT_EQ(number.get(), static_cast<Number*>(small));
+  EXPECT_EQ(flag.get(), static_cast<Flag*>(small));
+  EXPECT_EQ(number->number, 5);
+  EXPECT_TRUE(flag->flag);
+}
+
 struct Special : Knot {
   void trace(Visitor& visitor) const {
     Knot::trace(visitor);
