@@ -61,6 +61,18 @@ void visit(tare_variant* value, int levels, std::size_t& steps) {
   if (steps == 0 || levels == 0) return;
   --steps;
   read_by_formats(value, steps, levels);
+  tare_variant_iter loop;
+  std::size_t seen = 0;
+  tare_variant_iter_init(&loop, value);
+  tare_variant* each = nullptr;
+  while (seen < 50 && tare_variant_iter_loop(&loop, "*", &each)) ++seen;
+  demand(seen == std::min<std::size_t>(50, tare_variant_n_children(value)));
+  tare_variant_iter* rest = tare_variant_iter_copy(&loop);
+  tare_variant* next = tare_variant_iter_next_value(rest);
+  demand((next == nullptr) == (seen == tare_variant_n_children(value)));
+  tare_variant_unref(next);
+  tare_variant_iter_free(rest);
+  if (seen == 50) tare_variant_unref(each);  // the loop hasn't ended
   tare_variant_iter iter;
   std::size_t count = tare_variant_iter_init(&iter, value);
   while (tare_variant* child = tare_variant_iter_next_value(&iter)) {

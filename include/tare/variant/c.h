@@ -35,12 +35,16 @@
  *   s o g                 const char*; read: a copy for free(), with & the text inside the value
  *   v                     tare_variant*, in a variant; read: what is inside, a new reference
  *   @TYPE * ? r           tare_variant* of TYPE, of any, any basic, any tuple type; read: a new reference
- *   aTYPE                 tare_variant_builder*, which ends; or null for an empty array; read: tare_variant_iter*,
- * ended by tare_variant_iter_free() ^as ^ao ^aay          char**, ended by a null, a copy of which is made; read: for
- * free(), one by one; ^a&s ^a&o ^a&ay read: the list alone is for free() ^ay ^&ay              a text with its zero as
- * bytes; read: a copy for free(), or the text inside mFORMAT               null, or what FORMAT wants, where that is a
- * pointer; else an int, 0 for Nothing, before what FORMAT wants ( ) { }               members one after another When
- * reading, null may stand for what isn't wanted.
+ *   aTYPE                 tare_variant_builder*, which ends; or null for an empty array;
+ *                         read: tare_variant_iter*, for tare_variant_iter_free()
+ *   ^as ^ao ^aay          char**, ended by a null, a copy of which is made; read: for free(), one by one
+ *   ^a&s ^a&o ^a&ay       the same; read: the list alone is for free()
+ *   ^ay ^&ay              a text with its zero as bytes; read: a copy for free(), or the text inside
+ *   mFORMAT               null, or what FORMAT wants, where that is a pointer;
+ *                         else an int, 0 for Nothing, before what FORMAT wants
+ *   ( ) { }               members one after another
+ *
+ * When reading, null may stand for what isn't wanted.
  *
  * From GLib's GVariant and GVariantBuilder, and seed 003, whose wish it was: the same API, written to one buffer.
  */
@@ -199,13 +203,23 @@ struct tare_variant_iter {
 
 /* Keeps no reference: `value` must live on. Returns how many children there are. */
 TARE_API size_t tare_variant_iter_init(tare_variant_iter* iter, tare_variant* value);
-/* On the heap, with a reference. */
+/* On the heap, with a reference. Null without memory. */
 TARE_API tare_variant_iter* tare_variant_iter_new(tare_variant* value);
-TARE_API void tare_variant_iter_free(tare_variant_iter* iter);
+/* Another one at the same place, on the heap; of any iterator. Loops (below) begin anew with it. */
+TARE_API tare_variant_iter* tare_variant_iter_copy(const tare_variant_iter* iter);
+TARE_API void tare_variant_iter_free(tare_variant_iter* iter); /* of one on the heap; null is nothing */
 TARE_API size_t tare_variant_iter_n_children(const tare_variant_iter* iter);
 TARE_API tare_variant* tare_variant_iter_next_value(tare_variant_iter* iter); /* null at the end */
 /* By a format string; false at the end, and for children of another type. */
 TARE_API bool tare_variant_iter_next(tare_variant_iter* iter, const char* format, ...);
+/* The same for loops that keep nothing: each call frees what the one before it has set, and the last, which returns
+ * false, leaves nulls and zeros:
+ *   char* key;
+ *   tare_variant* inside;
+ *   while (tare_variant_iter_loop(&iter, "{sv}", &key, &inside)) print(key, inside);
+ * Who leaves the loop by `break` frees what is set then. The first call sets whatever was there; the others get the
+ * very same `format`, a pointer to the same text, and the same variables, or return false and set nothing. */
+TARE_API bool tare_variant_iter_loop(tare_variant_iter* iter, const char* format, ...);
 
 /* ---- dictionaries a{sv} that change */
 
@@ -215,6 +229,10 @@ typedef struct tare_variant_dict {
 
 /* With the entries of `from`, an a{sv}, unless null. false without memory or for another type. */
 TARE_API bool tare_variant_dict_init(tare_variant_dict* dict, tare_variant* from);
+/* On the heap, with one reference. Null without memory or for another type. */
+TARE_API tare_variant_dict* tare_variant_dict_new(tare_variant* from);
+TARE_API tare_variant_dict* tare_variant_dict_ref(tare_variant_dict* dict);
+TARE_API void tare_variant_dict_unref(tare_variant_dict* dict); /* the last one clears it; null is nothing */
 TARE_API bool tare_variant_dict_contains(const tare_variant_dict* dict, const char* key);
 TARE_API tare_variant* tare_variant_dict_lookup_value(const tare_variant_dict* dict, const char* key, const char* type);
 TARE_API bool tare_variant_dict_lookup(const tare_variant_dict* dict, const char* key, const char* format, ...);
@@ -222,7 +240,7 @@ TARE_API bool tare_variant_dict_lookup(const tare_variant_dict* dict, const char
 TARE_API bool tare_variant_dict_insert(tare_variant_dict* dict, const char* key, const char* format, ...);
 TARE_API bool tare_variant_dict_insert_value(tare_variant_dict* dict, const char* key, tare_variant* value);
 TARE_API bool tare_variant_dict_remove(tare_variant_dict* dict, const char* key);
-/* The a{sv}, floating, in the order of insertion; the dictionary is cleared. */
+/* The a{sv}, floating, in the order of insertion; the dictionary is cleared: one on the heap wants its unref() only. */
 TARE_API tare_variant* tare_variant_dict_end(tare_variant_dict* dict);
 TARE_API void tare_variant_dict_clear(tare_variant_dict* dict);
 

@@ -41,6 +41,11 @@ struct Entries {
   }
 };
 
+struct HeapDict {
+  tare_variant_dict dict;
+  std::uint32_t references;
+};
+
 Entries*& entries_of(const tare_variant_dict* dict) {
   return *reinterpret_cast<Entries**>(&const_cast<tare_variant_dict*>(dict)->private_[0]);
 }
@@ -64,6 +69,23 @@ bool tare_variant_dict_init(tare_variant_dict* dict, tare_variant* from) {
     made->put(entry.child(0).text(), value);
   }
   return true;
+}
+
+tare_variant_dict* tare_variant_dict_new(tare_variant* from) {
+  auto* made = new (std::nothrow) HeapDict{{}, 1};
+  if (made == nullptr || tare_variant_dict_init(&made->dict, from)) return reinterpret_cast<tare_variant_dict*>(made);
+  delete made;
+  return nullptr;
+}
+tare_variant_dict* tare_variant_dict_ref(tare_variant_dict* dict) {
+  ++reinterpret_cast<HeapDict*>(dict)->references;
+  return dict;
+}
+void tare_variant_dict_unref(tare_variant_dict* dict) {
+  auto* made = reinterpret_cast<HeapDict*>(dict);
+  if (made == nullptr || --made->references > 0) return;
+  tare_variant_dict_clear(dict);
+  delete made;
 }
 
 bool tare_variant_dict_contains(const tare_variant_dict* dict, const char* key) {

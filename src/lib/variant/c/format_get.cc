@@ -28,7 +28,8 @@ std::string_view text_of_bytes(const View& bytes) {
 
 class FormatReader {
  public:
-  FormatReader(tare_variant& whole, Arguments& arguments) : whole_(whole), arguments_(arguments) {}
+  FormatReader(tare_variant& whole, Before before, Arguments& arguments)
+      : whole_(whole), before_(before), arguments_(arguments) {}
 
   // `is_there`: whether there's a value; else nulls and zeros are set.
   void read(const View& view, bool is_there, const char*& format) {
@@ -86,9 +87,12 @@ class FormatReader {
   void read_pointer(const View& view, bool is_there, const char*& format) {
     const char* end = end_of_format(format);
     const char code = *format;
+    const std::string_view text(format, static_cast<std::size_t>(end - format));
     void** to = va_arg(arguments_.list, void**);
-    if (to != nullptr)
-      *to = is_there ? pointer_for(code, {format, static_cast<std::size_t>(end - format)}, view) : nullptr;
+    if (to != nullptr) {
+      if (before_ == Before::Read) free_pointer(code, text, *to);
+      *to = is_there ? pointer_for(code, text, view) : nullptr;
+    }
     format = end;
   }
 
@@ -131,18 +135,53 @@ class FormatReader {
     return list;
   }
 
+  // What pointer_for() has given.
+  static void free_pointer(char code, std::string_view format, void* pointer) {
+    switch (code) {
+      case 's':
+      case 'o':
+      case 'g':
+        return std::free(pointer);
+      case '&':
+        return;
+      case '^': {
+        const bool is_borrowed = format.find('&') != format.npos;
+        const bool is_list = format != "^ay" && format != "^&ay";
+        if (pointer == nullptr || (is_borrowed && !is_list)) return;
+        if (is_list && !is_borrowed) {
+          for (auto** text = static_cast<char**>(pointer); *text != nullptr; ++text) std::free(*text);
+        }
+        return std::free(pointer);
+      }
+      case 'a':
+        return tare_variant_iter_free(static_cast<tare_variant_iter*>(pointer));
+      default:
+        return tare_variant_unref(static_cast<tare_variant*>(pointer));
+    }
+  }
+
   tare_variant& whole_;
+  const Before before_;
   Arguments& arguments_;
 };
 
 }  // namespace
 
-bool read_by_format(tare_variant& whole, const View& view, const char* format, Arguments& arguments) {
+bool fits(const View* part, const char* format) {
   const char* end = end_of_format(format);
   if (end == nullptr) return false;
+  if (part == nullptr) return true;
   const std::string_view text(format, static_cast<std::size_t>(end - format));
-  if (text != view.type().text() && !matches(view.type().text(), type_of_format(text))) return false;
-  FormatReader(whole, arguments).read(view, true, format);
+  return text == part->type().text() || matches(part->type().text(), type_of_format(text));
+}
+
+void read_over(tare_variant& whole, const View* part, const char* format, Before before, Arguments& arguments) {
+  FormatReader(whole, before, arguments).read(part == nullptr ? View() : *part, part != nullptr, format);
+}
+
+bool read_by_format(tare_variant& whole, const View& view, const char* format, Arguments& arguments) {
+  if (!fits(&view, format)) return false;
+  read_over(whole, &view, format, Before::Anything, arguments);
   return true;
 }
 

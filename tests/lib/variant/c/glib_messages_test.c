@@ -1,6 +1,7 @@
 /* The C API beside GLib: the same calls, in C, give the same types and bytes. */
 #include <gio/gio.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tare/variant/c.h"
@@ -8,28 +9,34 @@
 #define VALUE GVariant
 #define BUILDER GVariantBuilder
 #define DICT GVariantDict
+#define ITER GVariantIter
 #define TYPE(text) G_VARIANT_TYPE(text)
 #define V(name) g_variant_##name
 #define B(name) g_variant_builder_##name
 #define D(name) g_variant_dict_##name
+#define I(name) g_variant_iter_##name
 #define MESSAGE(name) glib_##name
 #include "messages.inc"
 #undef VALUE
 #undef BUILDER
 #undef DICT
+#undef ITER
 #undef TYPE
 #undef V
 #undef B
 #undef D
+#undef I
 #undef MESSAGE
 
 #define VALUE tare_variant
 #define BUILDER tare_variant_builder
 #define DICT tare_variant_dict
+#define ITER tare_variant_iter
 #define TYPE(text) text
 #define V(name) tare_variant_##name
 #define B(name) tare_variant_builder_##name
 #define D(name) tare_variant_dict_##name
+#define I(name) tare_variant_iter_##name
 #define MESSAGE(name) tare_##name
 #include "messages.inc"
 
