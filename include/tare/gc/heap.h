@@ -154,6 +154,12 @@ class TARE_API HeapBase {
   // Returns empty pages that are kept to the system.
   void trim() noexcept;
 
+  // Whether finish_sweeping() would find a destructor to run.
+  bool is_sweeping() const noexcept;
+  // Whether this is asked by a destructor, prefinalizer or call-back of the heap: where make() returns null and
+  // collections do nothing.
+  bool is_busy() const noexcept;
+
   HeapUse use() const noexcept;
   bool owns(const void* address) const noexcept;  // whether a page of this heap lies there
 

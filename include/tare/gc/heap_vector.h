@@ -143,13 +143,14 @@ class VectorBy {
     if (wanted > kMost) return false;
     return move_to(heap, std::min(kMost, std::max({wanted, capacity() * 2, kLeast})));
   }
-  // Gives back what size() doesn't need. False if there's no memory to move to.
+  // Gives back what size() doesn't need, by moving to a smaller array; stays where there's none so small. False if
+  // there's no memory to move to.
   bool shrink_to_fit(HeapOf<Group>& heap) {
     if (empty()) {
       clear(heap);
       return true;
     }
-    return move_to(heap, size());
+    return cell_of(size()) == cell_of(capacity()) || move_to(heap, size());
   }
 
   void pop_back() noexcept { truncate(size() - 1); }
@@ -182,6 +183,12 @@ class VectorBy {
  private:
   static constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::size_t kLeast = sizeof(T) <= 4 ? 3 : 1;  // 8 bytes and 12 fill a cell of 24
+
+  // What tells arrays of one size from others.
+  static constexpr std::size_t cell_of(std::size_t capacity) noexcept {
+    const std::size_t bytes = cell::bytes_for(sizeof(Array) + capacity * sizeof(T), alignof(Array));
+    return bytes <= cell::kMost ? cell::class_of(bytes) : bytes;
+  }
 
   bool move_to(HeapOf<Group>& heap, std::size_t capacity) {
     Array* fresh = make<Array>(heap, AdditionalBytes(capacity * sizeof(T)), static_cast<std::uint32_t>(capacity));

@@ -72,6 +72,7 @@ T* construct(HeapCore& core, void* memory, Arguments&&... arguments) {
   if constexpr (HasPrefinalizer<T>) {
     core.add_prefinalizer(object, [](void* dead) { static_cast<T*>(dead)->prefinalize(); });
   }
+  if constexpr (HasAfterMake<T>) object->after_make();
   return object;
 }
 

@@ -106,6 +106,12 @@ class BasicMember {
   constexpr bool is_object() const noexcept { return bits_ > kSentinelBits; }
 
   void clear() noexcept { put(0); }
+  // The pointer, which this Member no longer has.
+  T* release() noexcept {
+    T* raw = get();
+    clear();
+    return raw;
+  }
   void swap(BasicMember& other) noexcept {
     const std::uint32_t bits = bits_;
     store(other.bits_);
@@ -213,6 +219,11 @@ class UncompressedMember {
     __atomic_store_n(&raw_, raw, __ATOMIC_RELEASE);
     tell();
     return *this;
+  }
+  template <class U, Strength kOther>
+    requires std::convertible_to<U*, T*>
+  UncompressedMember& operator=(const BasicMember<U, Group, kOther>& other) noexcept {
+    return *this = static_cast<T*>(other.get());
   }
 
   constexpr T* get() const noexcept { return raw_; }

@@ -20,7 +20,15 @@
 // with trivial destructors die without being looked at, which is nearly free. What must touch others goes into
 //     void prefinalize();
 // which runs at the end of marking, latest made first, while all that is dead is still whole. It can't save anything:
-// what it stores into live objects would point to what dies now.
+// what it stores into live objects would point to what dies now; heaps that verify end the program for it.
+//
+// A class that has
+//     void finalize_collected();
+// has that called in the destructor's place, under the same rules, where only a part of it is to be destroyed, or a
+// base without a virtual destructor does it for all that derive from it. And
+//     void after_make();
+// is called by make() when the object is whole: virtual functions are the class's own by then, it may make others, and
+// is traced if that collects. All three are public; a base's or a mixin's are called for what derives from it.
 //
 // A mixin is a base that isn't first. Members may point to it, and keep the whole object:
 //   struct Listener : tare::gc::GarbageCollectedMixin { virtual void hear() = 0; };
@@ -77,5 +85,9 @@ concept HasMixins = std::is_base_of_v<GarbageCollectedMixin, T>;
 
 template <class T>
 concept HasPrefinalizer = requires(T& object) { object.prefinalize(); };
+template <class T>
+concept HasFinalizeCollected = requires(T& object) { object.finalize_collected(); };
+template <class T>
+concept HasAfterMake = requires(T& object) { object.after_make(); };
 
 }  // namespace tare::gc

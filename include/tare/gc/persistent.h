@@ -8,7 +8,7 @@
 // list that the heap finds them by; so nothing is allocated and nothing can fail. When a heap is destroyed, its
 // Persistents become null.
 //
-// Thread-safety: the thread of the object's heap.
+// Thread-safety: the thread of the object's heap; heaps that verify (HeapOptions::verifies) end the program otherwise.
 //
 // Source: Oilpan.
 #pragma once
@@ -97,6 +97,16 @@ class Root : private RootLink {
   Root& operator=(T* object) noexcept {
     assign(object);
     return *this;
+  }
+  template <class U, RootKind kOther>
+    requires(std::convertible_to<U*, T*> && !(std::same_as<U, T> && kOther == kKind))
+  Root& operator=(const Root<U, kOther>& other) noexcept {
+    return *this = static_cast<T*>(other.get());
+  }
+  template <class U, class Group, Strength kStrength>
+    requires std::convertible_to<U*, T*>
+  Root& operator=(const BasicMember<U, Group, kStrength>& member) noexcept {
+    return *this = static_cast<T*>(member.get());
   }
   Root& operator=(std::nullptr_t) noexcept {
     unlink();

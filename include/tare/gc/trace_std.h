@@ -3,8 +3,10 @@
 //   std::variant<std::monostate, int, tare::gc::Member<Node>> value_;
 //   void trace(tare::gc::Visitor& visitor) const { visitor.trace(value_); }
 //
-// What has nothing to trace in it is passed over. Containers that take memory from malloc aren't here: what lies there
-// is found by nobody while it is moved; take tare/gc/heap_vector.h and its like.
+// What has nothing to trace in it is passed over. A variant can't hold a WeakMember: it is looked at again when all is
+// marked, and there may be a number in its place by then; hold it beside the variant. The same goes for unions of one's
+// own. Containers that take memory from malloc aren't here: what lies there is found by nobody while it is moved; take
+// tare/gc/heap_vector.h and its like.
 #pragma once
 
 #include <array>
@@ -17,6 +19,11 @@
 namespace tare::gc {
 
 namespace trace_std_details {
+
+template <class T>
+inline constexpr bool kIsWeak = false;
+template <class T, class Group>
+inline constexpr bool kIsWeak<BasicMember<T, Group, Strength::Weak>> = true;
 
 template <class T>
 void trace_any(Visitor& visitor, const T& value) {
@@ -35,6 +42,7 @@ struct TraceOf<std::optional<T>> {
 
 template <class... Types>
 struct TraceOf<std::variant<Types...>> {
+  static_assert(!(trace_std_details::kIsWeak<Types> || ...), "a variant can't hold a WeakMember: hold it beside it");
   static void trace(Visitor& visitor, const std::variant<Types...>& value) {
     if (visitor.leave_to_owner()) return;
     if (value.valueless_by_exception()) return;

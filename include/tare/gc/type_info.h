@@ -22,7 +22,7 @@ class Visitor;
 
 struct TypeInfo {
   void (*trace)(Visitor& visitor, const void* object) = nullptr;
-  void (*finalize)(void* object) = nullptr;  // null where the destructor is trivial
+  void (*finalize)(void* object) = nullptr;  // null where there's nothing to do
   std::string_view name;
   bool has_mixins = false;  // pointers to its objects may point further in
   bool has_prefinalizer = false;
@@ -70,7 +70,11 @@ void trace_as(Visitor& visitor, const void* object) {
 
 template <class T>
 void finalize_as(void* object) {
-  static_cast<T*>(object)->~T();
+  if constexpr (HasFinalizeCollected<T>) {
+    static_cast<T*>(object)->finalize_collected();
+  } else {
+    static_cast<T*>(object)->~T();
+  }
 }
 
 }  // namespace type_info_details
@@ -78,7 +82,7 @@ void finalize_as(void* object) {
 template <class T>
 class TypeOf {
  public:
-  static constexpr bool kHasFinalizer = !std::is_trivially_destructible_v<T>;
+  static constexpr bool kHasFinalizer = !std::is_trivially_destructible_v<T> || HasFinalizeCollected<T>;
 
   static std::uint32_t index() noexcept {
     // Acquired: the thread that finds the number set reads the entry that another thread wrote.

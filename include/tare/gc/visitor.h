@@ -49,7 +49,9 @@ class TARE_API Liveness {
 };
 
 // What a weak call-back gets: the object that registered it, which is alive. It may clear what it likes of its own, but
-// not allocate.
+// not allocate. An object that was made while its heap was being marked isn't traced, and so isn't asked this time:
+// what it has stored in Members and WeakMembers lives, but what an UntracedMember of it points to may die unnoticed:
+// classes with call-backs take WeakMembers.
 using WeakCallback = void (*)(const Liveness& liveness, const void* object);
 
 // How to trace a class that has no trace() of its own, being others': specialise it with a

@@ -74,6 +74,16 @@ HeapUse HeapImpl::use() const noexcept {
           .is_marking = is_marking()};
 }
 
+// Pages before a list's current one are swept.
+bool HeapImpl::is_sweeping() const noexcept {
+  for (const PageList& pages : lists_[static_cast<std::size_t>(Finalization::Destructor)]) {
+    for (std::uint32_t unit = pages.current; unit != 0; unit = space_.page(unit).next) {
+      if (space_.page(unit).needs_sweep) return true;
+    }
+  }
+  return false;
+}
+
 CageResult<HeapCore*> HeapBase::create_core(std::size_t slot, const CageOptions& cage, bool is_low,
                                             DecodingShape (*shape)(std::uintptr_t),
                                             std::uintptr_t (*base)(const DecodingShape&),
@@ -93,6 +103,8 @@ bool HeapBase::collect_some(std::size_t budget_ns, StackState stack) noexcept {
 }
 void HeapBase::finish_sweeping() noexcept { impl(*core_).finish_sweeping(); }
 void HeapBase::trim() noexcept { impl(*core_).trim(); }
+bool HeapBase::is_sweeping() const noexcept { return impl(*core_).is_sweeping(); }
+bool HeapBase::is_busy() const noexcept { return impl(*core_).is_busy(); }
 HeapUse HeapBase::use() const noexcept { return impl(*core_).use(); }
 
 bool HeapBase::owns(const void* address) const noexcept {

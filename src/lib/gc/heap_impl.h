@@ -74,6 +74,8 @@ class HeapImpl final : public HeapCore {
   void for_each_object(Each&& each);
 
   HeapUse use() const noexcept;
+  bool is_sweeping() const noexcept;
+  bool is_busy() const noexcept { return is_busy_; }
   std::array<SizeUse, cell::kClasses + 1> sizes() noexcept;  // the last: large objects
   void add_types(Rows<TypeUse>& types) noexcept;             // by number; those without objects among them
   Space& space() noexcept { return space_; }

@@ -16,6 +16,9 @@ void RootLink::link(const void* object, RootKind kind) noexcept {
   unlink();
   HeapImpl* heap = HeapImpl::of(object);
   if (heap == nullptr) stop("a Persistent to what is no collected object");
+  if (heap->options().verifies && !heap->is_of_this_thread()) {
+    stop("a Persistent on another thread than its heap's: take a CrossThreadPersistent");
+  }
   object_ = object;
   heap->roots(kind).add(*this);
   // Roots that were there are marked, those that come tell; so none must be looked at in the end.

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "heap_fixture.h"
+#include "tare/gc/explicit.h"
 
 namespace tare::gc {
 namespace {
@@ -37,6 +38,76 @@ TEST_F(Finalizers, ExistWhereADestructorIsNotTrivial) {
   EXPECT_TRUE(TypeOf<Counted>::kHasFinalizer);
   EXPECT_FALSE(TypeOf<Knot>::kHasFinalizer);
   EXPECT_FALSE(TypeOf<Prepared>::kHasFinalizer);
+}
+
+// Destroyed by its base, which knows what it is: no virtual destructor, and only what is needed.
+struct Shape : GarbageCollected<Shape> {
+  explicit Shape(bool is_named) : has_name(is_named) {}
+  void trace(Visitor&) const {}
+  void finalize_collected();
+  bool has_name;
+  static inline int finalized = 0;
+};
+struct NamedShape final : Shape {
+  NamedShape() : Shape(true), name(100, 'x') {}
+  std::string name;  // leak checkers tell if nobody destroys it
+};
+struct PlainShape final : Shape {
+  PlainShape() : Shape(false) {}
+};
+void Shape::finalize_collected() {
+  ++finalized;
+  if (has_name) static_cast<NamedShape*>(this)->~NamedShape();
+}
+
+TEST_F(Finalizers, MayBeFunctionsOfTheClassInTheDestructorsPlace) {
+  static_assert(std::is_trivially_destructible_v<PlainShape> && TypeOf<PlainShape>::kHasFinalizer);
+  struct Own : GarbageCollected<Own> {
+    ~Own() { ADD_FAILURE() << "not called"; }
+    void trace(Visitor&) const {}
+    void finalize_collected() { ++destroyed; }
+  };
+  Shape::finalized = destroyed = 0;
+  Persistent<Shape> kept = make_one<NamedShape>();
+  static_cast<void>(make_one<NamedShape>());
+  static_cast<void>(make_one<PlainShape>());
+  static_cast<void>(make_one<Own>());
+  collect();
+  heap_.finish_sweeping();
+  EXPECT_EQ(Shape::finalized, 2);
+  EXPECT_EQ(destroyed, 1);
+  free_unreferenced(heap_, make_one<PlainShape>());
+  EXPECT_EQ(Shape::finalized, 3);
+  heap_ = Heap();
+  EXPECT_EQ(Shape::finalized, 4);
+}
+
+TEST_F(Finalizers, SeeThatTheHeapIsBusy) {
+  static Heap* current = nullptr;
+  static int seen = 0;
+  struct Asking : GarbageCollected<Asking> {
+    ~Asking() {
+      EXPECT_TRUE(current->is_busy());
+      EXPECT_TRUE(current->is_sweeping());
+      seen += 1;
+    }
+    void prefinalize() {
+      EXPECT_TRUE(current->is_busy());
+      EXPECT_FALSE(current->use().is_marking);
+      seen += 100;
+    }
+    void trace(Visitor&) const {}
+  };
+  current = &heap_;
+  static_cast<void>(make_one<Asking>());
+  EXPECT_FALSE(heap_.is_busy() || heap_.is_sweeping());
+  collect();
+  EXPECT_EQ(seen, 100);
+  EXPECT_TRUE(heap_.is_sweeping());
+  EXPECT_FALSE(heap_.is_busy());
+  heap_.finish_sweeping();
+  EXPECT_EQ(seen, 101);
+  EXPECT_FALSE(heap_.is_sweeping());
 }
 
 TEST_F(Finalizers, RunOnceForEachOfTheDeadAndForNobodyElse) {

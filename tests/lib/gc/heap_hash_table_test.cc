@@ -138,6 +138,22 @@ TEST_F(HashTables, AgreeWithTheStandardLibrarys) {
   EXPECT_FALSE(tables->numbers.contains(keys[0]));
 }
 
+// Also of a table that only the stack has. Keys die while it is gone through; the one that it is at doesn't.
+TEST_F(HashTables, MayLoseEntriesWhileTheyAreGoneThrough) {
+  Tables* tables = make_one<Tables>();
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(tables->weak.insert(heap_, make_one<Knot>(i), make_one<Knot>(-i)));
+  std::size_t visited = 0;
+  tables->weak.for_each([&](Knot* key, const Member<Knot>& value) {
+    heap_.collect(StackState::MayHoldPointers);
+    ++visited;
+    EXPECT_EQ(key->value, -value->value);
+    EXPECT_EQ(tables->weak.find(key), &value);
+  });
+  EXPECT_GE(visited, 1u);
+  EXPECT_LT(visited, 50u) << "the rest was dropped by the first collection, but for what the stack seems to have";
+  EXPECT_LE(tables->weak.size(), visited);
+}
+
 TEST_F(HashTables, CollectWhileTheyGrow) {
   HeapOptions options;
   options.least_growth_bytes = std::size_t{64} << 10;

@@ -123,6 +123,23 @@ TEST_F(HeapsOf, CollectByThemselvesAsMuchIsMade) {
   EXPECT_LT(heap_.use().page_bytes, std::size_t{16} << 20);
 }
 
+TEST_F(HeapsOf, NeverScanTheStackOfAnEventLoopThatCollectsInTime) {
+  Persistent<Knot> root = make_one<Knot>();
+  constexpr std::size_t kTurns = 50;
+  for (std::size_t turn = 0; turn < kTurns; ++turn) {
+    Knot* dead = nullptr;  // what the stack still has of a turn doesn't count
+    while (heap_.use().allocated_bytes < heap_.use().limit_bytes / 2) {
+      dead = make_one<Knot>(1);
+      root->left = dead;
+    }
+    root->left = nullptr;
+    collect();
+    EXPECT_EQ(live(), 1u) << dead;
+    EXPECT_EQ(heap_.use().last_stack_roots, 0u);
+  }
+  EXPECT_EQ(heap_.use().collections, kTurns);
+}
+
 TEST_F(HeapsOf, DontCollectInAScopeThatForbidsIt) {
   {
     const NoCollectionScope scope(heap_);
@@ -178,6 +195,65 @@ TEST_F(HeapsOf, KeepWhatALargeObjectsConstructorHolds) {
   };
   Persistent<Large> large = make_one<Large>(heap_);
   EXPECT_EQ(large->knot->value, 8);
+  EXPECT_EQ(live(), 2u);
+}
+
+// What a base or a mixin has to do when the whole object is made.
+struct Announced : GarbageCollected<Announced> {
+  void after_make() { announced.push_back(name()); }
+  virtual std::string name() const { return "base"; }
+  void trace(Visitor& visitor) const { visitor.trace(knot); }
+  Member<Knot> knot;
+  static inline std::vector<std::string> announced;
+
+ protected:
+  ~Announced() = default;
+};
+struct Derived final : Announced {
+  std::string name() const override { return "derived"; }
+};
+struct Counting : GarbageCollectedMixin {
+  void after_make() { after = 1 + sum(); }
+  virtual int sum() const = 0;
+  int after = 0;
+
+ protected:
+  ~Counting() = default;
+};
+struct Mixed final : GarbageCollected<Mixed>, Counting {
+  explicit Mixed(int n) : number(n) {}
+  int sum() const override { return number; }
+  void trace(Visitor&) const {}
+  int number;
+};
+
+TEST_F(HeapsOf, TellAnObjectThatItIsMade) {
+  Announced::announced.clear();
+  static_cast<void>(make_one<Derived>());
+  EXPECT_EQ(Announced::announced, std::vector<std::string>{"derived"});
+  const Persistent<Mixed> mixed = make_one<Mixed>(41);
+  EXPECT_EQ(mixed->after, 42);
+}
+
+TEST_F(HeapsOf, TraceAnObjectThatMakesOthersWhenItIsMade) {
+  struct Making : GarbageCollected<Making> {
+    explicit Making(Heap& heap) : owner(&heap) {}
+    void after_make() {
+      knot = make<Knot>(*owner, 5);
+      owner->collect(StackState::MayHoldPointers);
+      EXPECT_GT(traced, 0) << "no longer in construction";
+    }
+    void trace(Visitor& visitor) const {
+      ++traced;
+      visitor.trace(knot);
+    }
+    Heap* owner;
+    Member<Knot> knot;
+    mutable int traced = 0;
+  };
+  const Persistent<Making> making = make_one<Making>(heap_);
+  EXPECT_EQ(making->knot->value, 5);
+  collect();
   EXPECT_EQ(live(), 2u);
 }
 

@@ -90,6 +90,27 @@ TEST_F(Vectors, OfWeakMembersLoseTheDead) {
   for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(static_cast<bool>(owner->weak[i]), i % 2 == 0) << i;
 }
 
+TEST_F(Vectors, GiveBackWhatTheyDontNeed) {
+  RootedVector<Member<Knot>> rooted;
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(rooted.push_back(heap_, make_one<Knot>(i)));
+  const Member<Knot>* large = rooted.data();
+  rooted.truncate(100);
+  EXPECT_TRUE(rooted.shrink_to_fit(heap_));
+  EXPECT_NE(rooted.data(), large);
+  EXPECT_LT(rooted.capacity(), 120u);
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(rooted[i]->value, static_cast<int>(i));
+  heap_.for_each_type([](const TypeUse& type) {
+    if (type.name.find("VectorArray") != type.name.npos) {
+      EXPECT_EQ(type.objects, 1u) << "the old one is freed at once";
+    }
+  });
+
+  const Member<Knot>* fitting = rooted.data();
+  rooted.pop_back();  // a cell that is 4 bytes smaller: there's none
+  EXPECT_TRUE(rooted.shrink_to_fit(heap_));
+  EXPECT_EQ(rooted.data(), fitting);
+}
+
 TEST_F(Vectors, OfElementsWithDestructorsRunThem) {
   struct Names : GarbageCollected<Names> {
     void trace(Visitor& visitor) const { visitor.trace(names); }

@@ -194,6 +194,29 @@ TEST_F(MarkingBySteps, FreesNothingByHand) {
   EXPECT_EQ(live(), static_cast<std::size_t>(kLength) + 1);
 }
 
+TEST_F(MarkingBySteps, LeavesTheArrayOfAVectorThatShrinks) {
+  for (int i = 0; i < 300; ++i) EXPECT_TRUE(places_->vector.push_back(heap_, make_one<Knot>(i)));
+  const auto arrays = [&] {
+    std::size_t count = 0;
+    heap_.for_each_type(
+        [&](const TypeUse& type) { count += type.name.find("VectorArray") != type.name.npos ? type.objects : 0; });
+    return count;
+  };
+  const std::size_t before = arrays();
+  act([&](Knot* target) {
+    places_->vector[7] = target;
+    places_->vector.truncate(8);
+    EXPECT_TRUE(places_->vector.shrink_to_fit(heap_));
+    EXPECT_LT(places_->vector.capacity(), 20u);
+    EXPECT_EQ(arrays(), before + 1) << "both: the old one isn't freed by hand";
+  });
+  end_marking();
+  EXPECT_EQ(places_->vector[7]->value, 4711);
+  collect();
+  EXPECT_LE(arrays(), 1u);
+  EXPECT_EQ(places_->vector[6]->value, 6);
+}
+
 struct Watcher : GarbageCollected<Watcher> {
   void trace(Visitor& visitor) const {
     visitor.trace(weak);

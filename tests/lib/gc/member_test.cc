@@ -22,6 +22,51 @@ static_assert(std::is_convertible_v<Member<Knot>, WeakMember<Knot>>);
 static_assert(std::is_convertible_v<Member<Knot>, Member<const Knot>>);
 static_assert(!std::is_convertible_v<Member<const Knot>, Member<Knot>>);
 
+// Classes may be declared only where others have Members of them, and be complete where those are traced.
+struct Later;
+struct Earlier : GarbageCollected<Earlier> {
+  inline void trace(Visitor& visitor) const;
+  Member<Later> later;
+  WeakMember<Later> weak;
+  UncompressedMember<Later> wide;
+};
+template <class T>
+concept IsComplete = requires { sizeof(T); };
+template <class T>
+concept CanBeMade = requires(Heap& heap) { make<T>(heap); };
+static_assert(!IsComplete<Later> && sizeof(Earlier) == 16);
+static_assert(!CanBeMade<struct NeverDefined> && !CanBeMade<int> && CanBeMade<Knot>);
+struct Later : GarbageCollected<Later> {
+  void trace(Visitor& visitor) const { visitor.trace(earlier); }
+  Member<Earlier> earlier;
+};
+void Earlier::trace(Visitor& visitor) const {
+  visitor.trace(later);
+  visitor.trace(weak);
+  visitor.trace(wide);
+}
+
+TEST_F(Members, MayPointToClassesThatAreCompleteLater) {
+  Persistent<Earlier> earlier = make_one<Earlier>();
+  earlier->later = make_one<Later>();
+  earlier->later->earlier = earlier.get();
+  earlier->weak = earlier->wide = make_one<Later>();
+  collect();
+  EXPECT_EQ(live(), 3u);
+  earlier->wide.clear();
+  collect();
+  EXPECT_EQ(live(), 2u);
+  EXPECT_EQ(earlier->weak, nullptr);
+}
+
+TEST_F(Members, AreReleased) {
+  Member<Knot> member = make_one<Knot>(3);
+  Knot* released = member.release();
+  EXPECT_EQ(released->value, 3);
+  EXPECT_EQ(member, nullptr);
+  EXPECT_EQ(member.release(), nullptr);
+}
+
 TEST_F(Members, StartAsNull) {
   const Member<Knot> member;
   EXPECT_EQ(member, nullptr);

@@ -1,5 +1,6 @@
 #include "tare/gc/persistent.h"
 
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -86,6 +87,41 @@ TEST_F(Persistents, ConvertFromMembersAndDerivedClasses) {
   EXPECT_EQ(from_member.get(), base.get());
 }
 
+// Whatever points to an object may be assigned to whatever else does.
+template <class To, class From>
+void expect_assigned(const From& from, const Knot* object) {
+  To to;
+  to = from;
+  EXPECT_EQ(to.get(), object);
+  const To made(from);
+  EXPECT_EQ(made.get(), object);
+}
+template <class From>
+void expect_assigned_to_all(const From& from, const Knot* object) {
+  expect_assigned<Member<Knot>>(from, object);
+  expect_assigned<WeakMember<Knot>>(from, object);
+  expect_assigned<UntracedMember<Knot>>(from, object);
+  expect_assigned<UncompressedMember<Knot>>(from, object);
+  expect_assigned<Persistent<Knot>>(from, object);
+  expect_assigned<WeakPersistent<Knot>>(from, object);
+}
+
+TEST_F(Persistents, AreAssignedToMembersAndMembersToThem) {
+  struct Derived : Knot {};
+  Derived* derived = make_one<Derived>();
+  expect_assigned_to_all(derived, derived);
+  expect_assigned_to_all(Member<Derived>(derived), derived);
+  expect_assigned_to_all(Member<Knot>(derived), derived);
+  expect_assigned_to_all(WeakMember<Derived>(derived), derived);
+  expect_assigned_to_all(UntracedMember<Derived>(derived), derived);
+  expect_assigned_to_all(UncompressedMember<Knot>(derived), derived);
+  expect_assigned_to_all(UncompressedMember<Derived>(derived), derived);
+  expect_assigned_to_all(Persistent<Derived>(derived), derived);
+  expect_assigned_to_all(WeakPersistent<Derived>(derived), derived);
+  EXPECT_EQ(Persistent<Derived>(derived), Member<Knot>(derived));
+  EXPECT_NE(WeakPersistent<Knot>(), UncompressedMember<Knot>(derived));
+}
+
 TEST_F(Persistents, OfOneHeapDontKeepThingsInAnother) {
   CageResult<Heap> made = Heap::create();
   Heap other = std::move(made.value());
@@ -99,6 +135,12 @@ TEST_F(Persistents, OfOneHeapDontKeepThingsInAnother) {
   EXPECT_TRUE(other.owns(here.get()));
   EXPECT_FALSE(heap_.owns(here.get()));
   other = Heap();
+}
+
+TEST_F(Persistents, OnAnotherThreadEndTheProgram) {
+  Knot* knot = make_one<Knot>();
+  EXPECT_DEATH(std::thread([&] { const Persistent<Knot> root = knot; }).join(),
+               "a Persistent on another thread than its heap's: take a CrossThreadPersistent");
 }
 
 TEST_F(Persistents, ToWhatIsNoObjectEndTheProgram) {

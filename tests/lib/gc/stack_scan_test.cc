@@ -7,6 +7,25 @@
 #include "heap_fixture.h"
 #include "lib/support/sanitized.h"
 
+#if defined(__x86_64__)
+// tare_test_with_REGISTER(call, context, hidden): calls call(context) while the register has ~hidden, which nobody else
+// has; returns what it has afterwards, hidden again.
+#define TARE_TEST_WITH(name)                                                                                         \
+  asm(".text\n.type tare_test_with_" #name ", @function\ntare_test_with_" #name ":\npush %" #name                    \
+      "\nmov %rdx, %" #name "\nnot %" #name                                                                          \
+      "\nxor %edx, %edx\nmov %rdi, %rax\nmov %rsi, %rdi\ncall *%rax\n"                                               \
+      "mov %" #name ", %rax\nnot %rax\npop %" #name "\nret\n.size tare_test_with_" #name ", .-tare_test_with_" #name \
+      "\n");                                                                                                         \
+  extern "C" std::uintptr_t tare_test_with_##name(void (*call)(void*), void* context, std::uintptr_t hidden);
+TARE_TEST_WITH(rbx)
+TARE_TEST_WITH(rbp)
+TARE_TEST_WITH(r12)
+TARE_TEST_WITH(r13)
+TARE_TEST_WITH(r14)
+TARE_TEST_WITH(r15)
+#undef TARE_TEST_WITH
+#endif
+
 namespace tare::gc {
 namespace {
 
@@ -31,6 +50,31 @@ TEST_F(StackScan, FindsMembersOnTheStack) {
   scan();
   EXPECT_EQ(Member<Knot>::from_bits(halves[1])->value, 7);
 }
+
+#if defined(__x86_64__)
+TEST_F(StackScan, FindsWhatOnlyARegisterHolds) {
+  std::uintptr_t (*const ways[])(void (*)(void*), void*, std::uintptr_t) = {tare_test_with_rbx, tare_test_with_rbp,
+                                                                            tare_test_with_r12, tare_test_with_r13,
+                                                                            tare_test_with_r14, tare_test_with_r15};
+  const auto weak = std::make_unique<WeakPersistent<Knot>>();  // not on the stack
+  for (const auto way : ways) {
+    std::uintptr_t hidden = 0;
+    [&]() __attribute__((noinline)) {
+      Knot* knot = make_one<Knot>(6);
+      *weak = knot;
+      hidden = ~reinterpret_cast<std::uintptr_t>(knot);
+    }();
+    [&]() __attribute__((noinline)) {
+      volatile char clean[4096];
+      for (volatile char& c : clean) c = 0;
+    }();
+    hidden = way([](void* test) { static_cast<StackScan*>(test)->scan(); }, this, hidden);
+    ASSERT_NE(weak->get(), nullptr);
+    EXPECT_EQ((*weak)->value, 6);
+    EXPECT_EQ(reinterpret_cast<Knot*>(~hidden), weak->get());
+  }
+}
+#endif
 
 TEST_F(StackScan, FindsPointersIntoObjects) {
   volatile int* value = nullptr;

@@ -33,6 +33,65 @@ TEST_F(Verifier, EndsTheProgramWhereAMemberPointsToAFreedObject) {
   EXPECT_DEATH(collect(), "verifier: .*Knot at .* points to no object of this heap");
 }
 
+// A prefinalizer that stores its object where something living has it.
+struct Clinging : GarbageCollected<Clinging> {
+  explicit Clinging(int) {}
+  void prefinalize() {
+    if (to_member != nullptr) to_member->hold = this;
+    if (to_root != nullptr) *to_root = this;
+  }
+  void trace(Visitor& visitor) const { visitor.trace(hold); }
+  Member<Clinging> hold;
+  static inline Clinging* to_member = nullptr;
+  static inline Persistent<Clinging>* to_root = nullptr;
+};
+
+TEST_F(Verifier, EndsTheProgramWhereAPrefinalizerHasSavedItsObject) {
+  static Persistent<Clinging> root;
+  Persistent<Clinging> living = make_one<Clinging>(1);
+  EXPECT_DEATH(
+      {
+        Clinging::to_member = living.get();
+        static_cast<void>(make_one<Clinging>(2));
+        collect();
+        collect();
+      },
+      "verifier: .*Clinging at .* points to no object of this heap|use-after-poison");
+  EXPECT_DEATH(
+      {
+        Clinging::to_root = &root;
+        static_cast<void>(make_one<Clinging>(3));
+        collect();
+        collect();
+      },
+      "a Persistent points to an object that was freed");
+}
+
+struct Founder : GarbageCollected<Founder> {
+  explicit Founder(Knot* knot) : first(knot) {}
+  void trace(Visitor& visitor) const { visitor.trace(first); }
+  Member<Knot> first;
+};
+
+TEST_F(Verifier, EndsTheProgramWhereAMemberPointsIntoAnotherHeap) {
+  Heap other = std::move(Heap::create().value());
+  Persistent<Knot> foreign = make<Knot>(other, 1);
+  const char* const message = "verifier: .* at .* points to no object of this heap";
+  EXPECT_DEATH(
+      {
+        Persistent<Knot> knot = make_one<Knot>(2);
+        knot->left = foreign.get();
+        collect();
+      },
+      message);
+  EXPECT_DEATH(
+      {
+        Persistent<Founder> founder = make_one<Founder>(foreign.get());
+        collect();
+      },
+      message);
+}
+
 TEST_F(Verifier, LeavesWhatIsRightAlone) {
   RootedVector<Member<Knot>> kept;
   for (int i = 0; i < 100; ++i) {
