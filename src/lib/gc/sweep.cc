@@ -106,14 +106,15 @@ void HeapImpl::finish_sweeping() noexcept {
   if (!is_busy_) sweep_until(kNoDeadline);
 }
 
-// Destructors of what the last collection found dead. False if time ran out.
+// Destructors of what the last collection found dead, a page of them at least. False if time ran out.
 bool HeapImpl::sweep_until(std::size_t deadline_ns) noexcept {
+  bool is_first = true;
   for (PageList& pages : lists_[static_cast<std::size_t>(Finalization::Destructor)]) {
     // Pages before the current one are swept, and stay: they're full.
     bool is_any = false;
     for (std::uint32_t unit = pages.current; unit != 0; unit = space_.page(unit).next) {
       if (!space_.page(unit).needs_sweep) continue;
-      if (is_late(deadline_ns)) return false;
+      if (!std::exchange(is_first, false) && is_late(deadline_ns)) return false;
       sweep_with_destructors(space_.page(unit));
       is_any = true;
     }

@@ -244,6 +244,26 @@ TEST_F(MarkingBySteps, LooksAtWeakPlacesAsTheyAreInTheEnd) {
   EXPECT_EQ(watcher->key, nullptr);
 }
 
+// Steps of no time get on, too, where destructors are to be called first.
+TEST_F(MarkingBySteps, RunsDestructorsOfTheLastCollectionFirst) {
+  struct Final : GarbageCollected<Final> {
+    explicit Final(int& n) : destroyed(&n) {}
+    ~Final() { ++*destroyed; }
+    void trace(Visitor&) const {}
+    int* destroyed;
+  };
+  constexpr int kFinals = 20'000;  // some ten pages
+  int destroyed = 0;
+  for (int i = 0; i < kFinals; ++i) static_cast<void>(make_one<Final>(destroyed));
+  collect();
+  EXPECT_EQ(destroyed, 0);
+  EXPECT_FALSE(heap_.collect_some(0, StackState::HoldsNone));
+  EXPECT_GT(destroyed, 0);
+  EXPECT_LT(destroyed, kFinals);
+  end_marking();
+  EXPECT_EQ(destroyed, kFinals);
+}
+
 TEST_F(MarkingBySteps, GivesAnEphemeronItsKeyLate) {
   Persistent<Watcher> watcher = make_one<Watcher>();
   watcher->value = make_one<Knot>(2);  // without a key that keeps it
