@@ -77,7 +77,9 @@ struct Collector {
     return gc::make<T>(heap(), std::forward<Arguments>(arguments)...);
   }
   static void collect() { heap().collect(gc::StackState::HoldsNone); }
-  static void begin_marking() { heap().collect_some(0, gc::StackState::HoldsNone); }
+  static void begin_marking() {
+    while (!heap().use().is_marking) heap().collect_some(0, gc::StackState::HoldsNone);
+  }
   static void collect_with_stack() { heap().collect(gc::StackState::MayHoldPointers); }
   static double live_objects() { return static_cast<double>(heap().use().live_objects); }
   static double used_bytes() { return static_cast<double>(heap().use().page_bytes); }

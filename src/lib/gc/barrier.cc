@@ -2,7 +2,6 @@
 #include "tare/gc/barrier.h"
 
 #include <new>
-#include <utility>
 
 #include "lib/gc/heap_impl.h"
 #include "lib/gc/store_log.h"
@@ -13,66 +12,84 @@ constinit std::atomic<std::uint32_t> marking_heaps[kCageSlots]{};
 
 namespace {
 
-// Null where no heap of this thread in that cage is being marked.
-constinit thread_local StoreLog* logs[kCageSlots]{};
-
-// The heap of an object that this thread may tell of; null for other threads'.
-HeapImpl* marking_heap_of(Space& space, std::uintptr_t address) noexcept {
-  if (!space.contains(address)) return nullptr;
-  HeapImpl* heap = space.page(space.unit_of(address)).heap.load(std::memory_order_relaxed);
-  return heap != nullptr && heap->is_of_this_thread() && heap->is_marking() ? heap : nullptr;
+// Whether this thread may tell it of objects: not if it is another's.
+bool is_to_be_told(const HeapImpl* heap) noexcept {
+  return heap != nullptr && heap->is_of_this_thread() && heap->is_marking();
 }
 
 }  // namespace
 
+constinit thread_local std::uint32_t* barrier_details::next_store[kCageSlots]{};
+
+// It ends where the log does, but never lies at its beginning.
+StoreLog* StoreLog::of_thread(std::size_t slot) noexcept {
+  const auto next = reinterpret_cast<std::uintptr_t>(barrier_details::next_store[slot]);
+  if (next == 0) return nullptr;
+  return reinterpret_cast<StoreLog*>((next - 1) & ~(alignof(StoreLog) - 1));
+}
+
 bool StoreLog::begin(Space& space) noexcept {
-  StoreLog*& log = logs[space.slot()];
-  if (log == nullptr) log = new (std::nothrow) StoreLog;
-  if (log == nullptr) return false;
+  StoreLog* log = of_thread(space.slot());
+  if (log == nullptr) {
+    log = new (std::nothrow) StoreLog;
+    if (log == nullptr) return false;
+    barrier_details::next_store[space.slot()] = log->entries_.data();
+  }
   ++log->heaps_;
   return true;
 }
 
 void StoreLog::end(Space& space) noexcept {
-  StoreLog*& log = logs[space.slot()];
-  if (--log->heaps_ == 0) delete std::exchange(log, nullptr);
+  StoreLog* log = of_thread(space.slot());
+  if (--log->heaps_ != 0) return;
+  barrier_details::next_store[space.slot()] = nullptr;
+  delete log;
 }
 
 void StoreLog::flush(Space& space) noexcept {
-  StoreLog* log = logs[space.slot()];
+  StoreLog* log = of_thread(space.slot());
   if (log == nullptr) return;
+  std::uint32_t*& next = barrier_details::next_store[space.slot()];
+  std::uint32_t* const granules = log->entries_.data();  // which take the places of what was read
+  // Null and the sentinel are a coin toss, so no branch.
+  std::size_t objects = 0;
+  for (const std::uint32_t* entry = granules; entry != next; ++entry) {
+    granules[objects] = *entry;
+    objects += *entry > 1 ? 1 : 0;
+  }
+  next = granules;
   // Nearly always one heap's: each stretch of those is told together.
-  std::uintptr_t addresses[kCapacity];
   std::size_t count = 0;
   HeapImpl* told = nullptr;
-  const DecodingShape& shape = space.shape();
-  for (std::uint32_t i = 0; i < log->count_; ++i) {
-    const std::uintptr_t address = shape.origin + (std::uintptr_t{log->entries_[i] & shape.mask} << shape.shift);
+  const DecodingShape shape = space.shape();
+  for (std::size_t i = 0; i < objects; ++i) {
+    const std::uintptr_t address = shape.origin + (std::uintptr_t{granules[i] & shape.mask} << shape.shift);
     if (!space.contains(address)) continue;
     HeapImpl* heap = space.page(space.unit_of(address)).heap.load(std::memory_order_relaxed);
     if (heap != told) {
-      if (marking_heap_of(space, address) == nullptr) continue;
-      if (count != 0) told->mark_stored(addresses, count);
+      if (!is_to_be_told(heap)) continue;
+      if (count != 0) told->mark_stored(granules, count);
       count = 0;
       told = heap;
     }
-    addresses[count++] = address;
+    granules[count++] = space.granule_of(address);
   }
-  if (count != 0) told->mark_stored(addresses, count);
-  log->count_ = 0;
+  if (count != 0) told->mark_stored(granules, count);
 }
 
-void barrier_details::stored(std::size_t slot, std::uint32_t bits) noexcept {
-  StoreLog* log = logs[slot];
-  if (log != nullptr && log->add(bits)) [[unlikely]]
-    StoreLog::flush(*Space::at(slot));
+void barrier_details::stored_without_room(std::size_t slot, std::uint32_t bits) noexcept {
+  std::uint32_t*& next = next_store[slot];
+  if (next == nullptr) return;  // no heap of this thread is being marked
+  StoreLog::flush(*Space::at(slot));
+  *next++ = bits;
 }
 
 void barrier_details::trace_again(std::size_t slot, const void* object) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(object);
   Space* space = Space::at(slot);
-  HeapImpl* heap = space == nullptr ? nullptr : marking_heap_of(*space, address);
-  if (heap != nullptr) heap->trace_again(address);
+  if (space == nullptr || !space->contains(address)) return;
+  HeapImpl* heap = space->page(space->unit_of(address)).heap.load(std::memory_order_relaxed);
+  if (is_to_be_told(heap)) heap->trace_again(address);
 }
 
 }  // namespace tare::gc

@@ -40,13 +40,13 @@ void HeapImpl::destroy(HeapCore* core) noexcept {
   heap->is_busy_ = true;
   heap->pool_limit_bytes_ = 0;  // nothing goes into the pool
   heap->for_each_page([&](Page& page) {
-    page.needs_sweep = page.has_destructors;
     page.live_cells = 0;
+    heap->sweep_page(page);
   });
   for (auto& of_kind : heap->lists_) {
-    for (PageList& pages : of_kind) heap->sweep_list(pages);
+    for (PageList& pages : of_kind) heap->drop_empty(pages.first);
   }
-  heap->sweep_large();
+  heap->drop_empty(heap->large_.first);
   heap->trim();
   heap->drop_roots();
   delete heap;

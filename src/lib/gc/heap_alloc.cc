@@ -68,7 +68,7 @@ bool HeapImpl::next_stretch(std::size_t size_class, Finalization finalization) n
   }
   while (pages.current != 0) {
     Page& page = space_.page(pages.current);
-    if (page.needs_sweep) sweep_with_destructors(page);
+    if (page.needs_sweep) sweep_page(page);
     if (next_stretch_of(page, stretch)) {
       take_stretch(stretch, page.cell_bytes);
       return true;
@@ -110,6 +110,8 @@ bool HeapImpl::add_page(std::size_t size_class, Finalization finalization, CageE
   page.size_class = static_cast<std::uint8_t>(size_class);
   page.has_destructors = finalization == Finalization::Destructor;
   page.cell_bytes = static_cast<std::uint32_t>(cell_bytes);
+  page.cells_a_byte =
+      static_cast<std::uint32_t>(((std::uint64_t{1} << kReciprocalShift) + cell_bytes - 1) / cell_bytes);
   constexpr std::size_t kHead = cell::kFirstObject - sizeof(CellHeader);
   page.cells = static_cast<std::uint32_t>((units * cell::kUnitBytes - kHead) / cell_bytes);
   PageList& pages = list(size_class, finalization);
@@ -147,7 +149,7 @@ void* HeapImpl::allocate_large(std::size_t cell_bytes, Finalization finalization
     const std::uintptr_t object = space_.address_of(unit.value()) + cell::kFirstObject;
     header_of(reinterpret_cast<void*>(object)).bits = 0;
     pool_.made(reinterpret_cast<void*>(object), cell_bytes - sizeof(CellHeader));
-    if (is_marking()) mark_made(object);
+    if (is_marking()) mark_cells({object, object + cell_bytes}, cell_bytes);
     return reinterpret_cast<void*>(object);
   });
 }

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -57,8 +58,9 @@ class HeapImpl final : public HeapCore {
   bool collect_some(std::size_t budget_ns, StackState stack) noexcept;
   bool is_marking() const noexcept { return marker_ != nullptr; }
   bool is_of_this_thread() const noexcept { return pthread_equal(thread_, pthread_self()) != 0; }
-  // While it is marking: what was stored somewhere, and what was written without telling.
-  void mark_stored(std::uintptr_t* addresses, std::size_t count) noexcept;
+  // While it is marking: what was stored somewhere, a root that was linked, and what was written without telling.
+  void mark_stored(const std::uint32_t* granules, std::size_t count) noexcept;
+  void mark_linked(std::uintptr_t address) noexcept;
   void trace_again(std::uintptr_t object) noexcept;
   void trim() noexcept;
 
@@ -66,7 +68,7 @@ class HeapImpl final : public HeapCore {
   std::uintptr_t object_around(std::uintptr_t address) noexcept;
   // The same for an address that is known to lie in an object, or in one that was freed.
   std::uintptr_t start_of(std::uintptr_t address) noexcept;
-  void find_starts(std::uintptr_t* addresses, std::size_t count) noexcept;  // each becomes its start, or 0
+  std::uintptr_t start_in_page(std::uintptr_t address) noexcept;  // and in a page of this heap
   // As object_around, for what may only be an object's start, or lie within one that has mixins.
   std::uintptr_t object_at(std::uintptr_t address) noexcept;
   // Calls each(object, cell_bytes) for all objects, living or not found dead yet.
@@ -152,7 +154,6 @@ class HeapImpl final : public HeapCore {
   void stop_marking() noexcept;
   void abort_marking() noexcept;
   void take_back_marking() noexcept;
-  void mark_made(std::uintptr_t object) noexcept;
   void mark_cells(const Stretch& stretch, std::size_t cell_bytes) noexcept;
   void unmark_cells(const Stretch& stretch, std::size_t cell_bytes) noexcept;
   void release_surplus() noexcept;
@@ -167,10 +168,10 @@ class HeapImpl final : public HeapCore {
   // sweep.cc
   void sweep() noexcept;
   bool sweep_until(std::size_t deadline_ns) noexcept;
-  void drop_swept(PageList& pages) noexcept;
+  void drop_empty(std::uint32_t& first) noexcept;
+  void sweep_page(Page& page) noexcept;
   void sweep_words(Page& page) noexcept;
-  void sweep_with_destructors(Page& page) noexcept;
-  void sweep_list(PageList& pages) noexcept;
+  void finalize_dead(Page& page) noexcept;
   void sweep_large() noexcept;
   void run_prefinalizers(bool all) noexcept;
   void set_limit() noexcept;
@@ -200,6 +201,7 @@ class HeapImpl final : public HeapCore {
   std::size_t next_step_bytes_ = 0;          // the same, when the next step is due
   std::size_t marking_ns_ = 0;               // of this collection so far
   std::uint32_t stack_scans_ = 0;
+  bool gives_stores_ = false;  // to concurrent_
   // What the last collections say of the next: how much of what is new survives, and how long marking takes. Begins
   // with 40 ns for an object of 32 bytes.
   double survival_ = 1;
@@ -245,6 +247,23 @@ void HeapImpl::for_each_object(Each&& each) {
       if (has_object(page, cell)) each(object_of(page, cell), bytes_of_cells(page));
     }
   });
+}
+
+// Whose 4 bytes of header or whose object the address lies in; page.cells if in none's.
+inline std::uint32_t HeapImpl::cell_at(const Page& page, std::uintptr_t address) noexcept {
+  const std::uintptr_t offset = address - space_.address_of(space_.unit_of(page));
+  constexpr std::size_t kFirstHeader = cell::kFirstObject - sizeof(CellHeader);
+  if (offset < kFirstHeader) return page.cells;
+  if (page.kind == Page::Kind::Large) return 0;
+  const auto index = static_cast<std::uint32_t>((offset - kFirstHeader) * page.cells_a_byte >> kReciprocalShift);
+  return std::min(index, page.cells);
+}
+
+inline std::uintptr_t HeapImpl::start_in_page(std::uintptr_t address) noexcept {
+  const Page* page = &space_.page(space_.unit_of(address));
+  if (page->kind == Page::Kind::Tail) page = &space_.page(page->first_unit);
+  const std::uint32_t cell = cell_at(*page, address);
+  return cell == page->cells ? 0 : object_of(*page, cell);
 }
 
 }  // namespace tare::gc

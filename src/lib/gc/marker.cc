@@ -86,9 +86,12 @@ bool Marker::mark_object(std::uintptr_t object) noexcept {
   return true;
 }
 
-void Marker::mark_objects(const std::uintptr_t* objects, std::size_t count) noexcept {
+void Marker::mark_around(const std::uint32_t* granules, std::size_t count) noexcept {
   const std::size_t first = edges();
-  for (std::size_t i = 0; i < count; ++i) visitor_.push(space_.granule_of(objects[i]), objects[i] != 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uintptr_t object = heap_.start_in_page(space_.object_at(granules[i]));
+    visitor_.push(space_.granule_of(object), object != 0);
+  }
   sharing_ == Sharing::None ? keep_new_edges(first) : keep_new_edges_of_two(first);
 }
 

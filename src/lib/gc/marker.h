@@ -55,8 +55,9 @@ class Marker {
   void name_edges(std::uintptr_t object, Rows<std::uint32_t>& edges, Rows<KeyAndValue>& ephemerons) noexcept;
 
   bool mark_object(std::uintptr_t object) noexcept;  // whether it is new; it is in the list then
-  void mark_objects(const std::uintptr_t* objects, std::size_t count) noexcept;  // 0: none
-  void trace_again(std::uintptr_t object) noexcept;                              // whether it is marked or not
+  // What lies in pages of this heap. May be within objects; nobody asks whether there are some: a Member has them.
+  void mark_around(const std::uint32_t* granules, std::size_t count) noexcept;
+  void trace_again(std::uintptr_t object) noexcept;  // whether it is marked or not
 
   // Between two markers of a heap: objects that are marked and not traced yet, and all that another has put aside.
   void add(const std::uint32_t* granules, std::size_t count) noexcept;

@@ -58,6 +58,8 @@ void HeapImpl::collect_as_due() noexcept {
   const std::size_t budget_ns =
       late < kMostWindows ? step_ns * std::min<std::size_t>(1 + late, kStepsAGoal) : kNoDeadline;
   const Help help = options_.marking == Marking::Concurrent && late == 0 ? Help::None : Help::Full;
+  gives_stores_ =
+      late == 0;  // or a program that stores faster than they're looked at would keep the other from its end
   if (late >= kMostWindows) take_back_marking();
   advance(pause, budget_ns, help, StackState::MayHoldPointers);
   const std::size_t steps = expected_marking_ns() / std::max<std::size_t>(1, step_ns) + 1;
@@ -131,6 +133,7 @@ bool HeapImpl::mark_last_roots(std::size_t deadline_ns, StackState stack) noexce
 
 void HeapImpl::start_marking() noexcept {
   tell_types();
+  StoreLog::flush(space_);  // another heap's: what was stored of this one until now may be gone
   const bool is_shared = options_.marking == Marking::Concurrent;
   marker_ = new (std::nothrow) Marker(*this, mark_stack_, is_shared ? Marker::Sharing::Owner : Marker::Sharing::None);
   if (marker_ == nullptr) return;
@@ -139,6 +142,7 @@ void HeapImpl::start_marking() noexcept {
     return;
   }
   if (is_shared) concurrent_ = new (std::nothrow) ConcurrentMarking(*this);
+  gives_stores_ = true;
   space_.marking_heaps().fetch_add(1, std::memory_order_relaxed);
   marking_began_bytes_ = allocated_bytes_;
   marking_ns_ = 0;
@@ -164,11 +168,26 @@ void HeapImpl::abort_marking() noexcept {
 
 // Cells of which objects will be made.
 void HeapImpl::mark_cells(const Stretch& stretch, std::size_t cell_bytes) noexcept {
-  for (std::uintptr_t object = stretch.next; object < stretch.end; object += cell_bytes) mark_made(object);
-}
-
-void HeapImpl::mark_made(std::uintptr_t object) noexcept {
-  concurrent_ == nullptr ? space_.mark(object) : space_.mark_shared(object);
+  std::size_t word = space_.bit_of(stretch.next) / 64;
+  std::uint64_t mask = 0;
+  const auto set = [&] {
+    std::uint64_t& marks = space_.marks()[word];
+    if (concurrent_ == nullptr) {
+      marks |= mask;
+    } else {
+      std::atomic_ref<std::uint64_t>(marks).fetch_or(mask, std::memory_order_relaxed);
+    }
+  };
+  for (std::uintptr_t object = stretch.next; object < stretch.end; object += cell_bytes) {
+    const std::size_t bit = space_.bit_of(object);
+    if (bit / 64 != word) {
+      set();
+      word = bit / 64;
+      mask = 0;
+    }
+    mask |= std::uint64_t{1} << (bit % 64);
+  }
+  set();
 }
 
 // Cells of which none were made.
@@ -176,10 +195,15 @@ void HeapImpl::unmark_cells(const Stretch& stretch, std::size_t cell_bytes) noex
   for (std::uintptr_t object = stretch.next; object < stretch.end; object += cell_bytes) space_.unmark(object);
 }
 
-// Addresses may lie within objects. Nobody asks whether there are some: a Member has them.
-void HeapImpl::mark_stored(std::uintptr_t* addresses, std::size_t count) noexcept {
-  find_starts(addresses, count);
-  marker_->mark_objects(addresses, count);
+// By the other thread, while that has something to do anyway.
+void HeapImpl::mark_stored(const std::uint32_t* granules, std::size_t count) noexcept {
+  if (gives_stores_ && concurrent_ != nullptr && concurrent_->give_stored(granules, count)) return;
+  marker_->mark_around(granules, count);
+}
+
+void HeapImpl::mark_linked(std::uintptr_t address) noexcept {
+  const std::uint32_t granule = space_.granule_of(address);
+  marker_->mark_around(&granule, 1);
 }
 
 void HeapImpl::trace_again(std::uintptr_t object) noexcept { marker_->trace_again(object); }

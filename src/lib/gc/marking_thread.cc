@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -101,16 +102,19 @@ class MarkingThread {
       is_working_ = true;
       marking.marker_.add(marking.given_.begin(), marking.given_.size());
       marking.given_.set_size(0);
+      marking.taken_.append(marking.stored_.begin(), marking.stored_.size());
+      marking.stored_.set_size(0);
       lock.unlock();
       const std::size_t begin_ns = now_ns();
-      const bool is_done = marking.marker_.drain(begin_ns + kTurnNs, &is_wanted_);
+      const bool is_done = marking.mark_taken(is_wanted_) && marking.marker_.drain(begin_ns + kTurnNs, &is_wanted_);
       const std::size_t worked_ns = now_ns() - begin_ns;
       lock.lock();
       marking.worked_ns_ += worked_ns;
       marking.marker_.move_left_to(marking.left_);
       marking.state_ = ConcurrentMarking::State::Idle;
       is_working_ = false;
-      if ((!is_done || !marking.given_.empty()) && !marking.is_to_stop_) enqueue(marking);
+      const bool is_more = !is_done || !marking.given_.empty() || !marking.stored_.empty();
+      if (is_more && !marking.is_to_stop_) enqueue(marking);
       if (waiters_ != 0) pthread_cond_broadcast(&put_down_);
     }
   }
@@ -141,6 +145,25 @@ bool ConcurrentMarking::give(const std::uint32_t* granules, std::size_t count) n
   return true;
 }
 
+bool ConcurrentMarking::give_stored(const std::uint32_t* granules, std::size_t count) noexcept {
+  const Lock lock(locks().marking);
+  if (state_ == State::Idle) return false;
+  stored_.append(granules, count);
+  return true;
+}
+
+// Some 10 us at a time, so that nobody waits for long.
+bool ConcurrentMarking::mark_taken(const std::atomic<bool>& is_to_stop) noexcept {
+  constexpr std::size_t kTogether = 2048;
+  while (!taken_.empty()) {
+    if (is_to_stop.load(std::memory_order_relaxed)) return false;
+    const std::size_t count = std::min(kTogether, taken_.size());
+    taken_.set_size(taken_.size() - count);
+    marker_.mark_around(taken_.end(), count);
+  }
+  return true;
+}
+
 bool ConcurrentMarking::take_left(Rows<std::uint32_t>& left) noexcept {
   const Lock lock(locks().marking);
   for (const std::uint32_t granule : left_) left.push(granule);
@@ -154,8 +177,9 @@ void ConcurrentMarking::stop() noexcept {
   // What waited for it is the marker's again.
   marker_.add(given_.begin(), given_.size());
   marker_.add(left_.begin(), left_.size());
-  given_.set_size(0);
-  left_.set_size(0);
+  marker_.mark_around(stored_.begin(), stored_.size());
+  marker_.mark_around(taken_.begin(), taken_.size());
+  for (Rows<std::uint32_t>* rows : {&given_, &left_, &stored_, &taken_}) rows->set_size(0);
 }
 
 void marking_thread::rest_for_fork() noexcept {

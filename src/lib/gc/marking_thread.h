@@ -23,6 +23,9 @@ class ConcurrentMarking {
 
   // Objects that are marked and have to be traced. False if there's no thread to be had; they aren't taken then.
   bool give(const std::uint32_t* granules, std::size_t count) noexcept;
+  // What was stored and may not be marked yet, in pages of the heap. False if the thread has nothing of the heap's to
+  // do: it isn't woken for that.
+  bool give_stored(const std::uint32_t* granules, std::size_t count) noexcept;
   // Moves to `left` what only the heap's thread can trace. Whether the other has nothing to do any more.
   bool take_left(Rows<std::uint32_t>& left) noexcept;
   // When this returns the thread is done with the heap.
@@ -36,14 +39,18 @@ class ConcurrentMarking {
   friend class MarkingThread;
   enum class State : std::uint8_t { Idle, Queued, Working };
 
+  bool mark_taken(const std::atomic<bool>& is_to_stop) noexcept;
+
   // Under the lock.
   State state_ = State::Idle;
   bool is_to_stop_ = false;
   ConcurrentMarking* next_ = nullptr;
   Rows<std::uint32_t> given_;
+  Rows<std::uint32_t> stored_;
   Rows<std::uint32_t> left_;
   std::size_t worked_ns_ = 0;
   // The thread's while it is Working.
+  Rows<std::uint32_t> taken_;  // of stored_
   Rows<std::uint32_t> list_;
   Marker marker_;
 };

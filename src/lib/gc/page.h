@@ -10,8 +10,8 @@ namespace tare::gc {
 
 class HeapImpl;
 
-// A page of cells has one or several units, a large object's as many as it needs. Only the heap's thread reads more
-// than `heap`.
+// A page of cells has one or several units, a large object's as many as it needs. Other threads than the heap's read
+// `heap`, and who marks besides what finds the start of a cell: that is written before there are objects to be found.
 struct alignas(64) Page {
   enum class Kind : std::uint8_t {
     None,
@@ -23,12 +23,13 @@ struct alignas(64) Page {
   std::atomic<HeapImpl*> heap{nullptr};
   Kind kind = Kind::None;
   bool has_destructors = false;
-  bool needs_sweep = false;  // marks are of the last collection, and the dead aren't finalized
+  bool needs_sweep = false;  // marks are of the last collection, not yet taken over, and the dead aren't finalized
   std::uint8_t size_class = 0;
   std::uint32_t first_unit = 0;
   std::uint32_t next = 0;  // unit of another page of the same list; 0: none
   std::uint32_t units = 0;
   std::uint32_t cell_bytes = 0;
+  std::uint32_t cells_a_byte = 0;  // times 2^kReciprocalShift, rounded up
   std::uint32_t cells = 0;
   std::uint32_t cursor = 0;      // cells below were all handed out; above, those with a used bit
   std::uint32_t hole_begin = 0;  // but for these, which were taken back before they became objects
@@ -37,5 +38,11 @@ struct alignas(64) Page {
   std::size_t run_bytes = 0;     // of the cage's run
 };
 static_assert(sizeof(Page) == 64);
+
+// Which cell an offset lies in, by a multiplication. Exact: rounding up adds less than offset * cell_bytes, 2^33 at
+// most.
+inline constexpr int kReciprocalShift = 35;
+static_assert(cell::kLargeUnits * cell::kUnitBytes * cell::kMost <= std::size_t{1} << 33);
+static_assert((std::uint64_t{1} << kReciprocalShift) / cell::kLeast <= UINT32_MAX);
 
 }  // namespace tare::gc

@@ -21,19 +21,11 @@ std::size_t next_set(const std::uint64_t* bits, std::size_t begin, std::size_t e
 
 }  // namespace
 
-// Whose 4 bytes of header or whose object the address lies in; page.cells if in none's.
-std::uint32_t HeapImpl::cell_at(const Page& page, std::uintptr_t address) noexcept {
-  const std::uintptr_t offset = address - space_.address_of(space_.unit_of(page));
-  constexpr std::size_t kFirstHeader = cell::kFirstObject - sizeof(CellHeader);
-  if (offset < kFirstHeader) return page.cells;
-  if (page.kind == Page::Kind::Large) return 0;
-  const std::uint32_t index = static_cast<std::uint32_t>(offset - kFirstHeader) / page.cell_bytes;
-  return std::min(index, page.cells);
-}
-
 bool HeapImpl::has_object(const Page& page, std::uint32_t cell) noexcept {
   const std::uintptr_t object = object_of(page, cell);
-  if (cell >= page.cursor) {
+  if (page.needs_sweep && !page.has_destructors) {
+    if (!space_.is_marked(object)) return false;
+  } else if (cell >= page.cursor) {
     if (!Space::test(space_.used(), space_.bit_of(object))) return false;
   } else if (cell >= page.hole_begin && cell < page.hole_end) {
     return false;
@@ -63,14 +55,7 @@ std::uintptr_t HeapImpl::find(std::uintptr_t address, bool is_start_only) noexce
 std::uintptr_t HeapImpl::start_of(std::uintptr_t address) noexcept {
   if (!space_.contains(address)) return 0;
   const Page* page = &space_.page(space_.unit_of(address));
-  if (page->heap.load(std::memory_order_relaxed) != this) return 0;
-  if (page->kind == Page::Kind::Tail) page = &space_.page(page->first_unit);
-  const std::uint32_t cell = cell_at(*page, address);
-  return cell == page->cells ? 0 : object_of(*page, cell);
-}
-
-void HeapImpl::find_starts(std::uintptr_t* addresses, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i) addresses[i] = start_of(addresses[i]);
+  return page->heap.load(std::memory_order_relaxed) == this ? start_in_page(address) : 0;
 }
 
 std::uintptr_t HeapImpl::object_around(std::uintptr_t address) noexcept { return find(address, false); }

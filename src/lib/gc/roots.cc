@@ -22,10 +22,7 @@ void RootLink::link(const void* object, RootKind kind) noexcept {
   object_ = object;
   heap->roots(kind).add(*this);
   // Roots that were there are marked, those that come tell; so none must be looked at in the end.
-  if (heap->is_marking()) {
-    auto address = reinterpret_cast<std::uintptr_t>(object);
-    heap->mark_stored(&address, 1);
-  }
+  if (heap->is_marking()) heap->mark_linked(reinterpret_cast<std::uintptr_t>(object));
 }
 
 }  // namespace tare::gc

@@ -5,14 +5,18 @@
 // the answer is a branch that nobody can predict, on a value that comes from memory, and the next store waits for it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+
+#include "tare/gc/barrier.h"
 
 namespace tare::gc {
 
 class Space;
 
-class StoreLog {
+// Its place in memory says where it ends, see next_store.
+class alignas(barrier_details::kStoreLogBytes) StoreLog {
  public:
   // Of the calling thread's heaps in a cage; counted. False if there's no memory.
   static bool begin(Space& space) noexcept;
@@ -20,19 +24,13 @@ class StoreLog {
   // Tells all heaps that are being marked of their objects.
   static void flush(Space& space) noexcept;
 
-  // Whether it is full then.
-  bool add(std::uint32_t bits) noexcept {
-    entries_[count_] = bits;
-    count_ += bits > 1 ? 1 : 0;
-    return count_ == kCapacity;
-  }
-
  private:
-  static constexpr std::uint32_t kCapacity = 2048;  // 8 KiB: a quarter of the first-level cache
+  StoreLog() noexcept = default;
+  static StoreLog* of_thread(std::size_t slot) noexcept;  // null if there is none
 
   std::uint32_t heaps_ = 0;
-  std::uint32_t count_ = 0;
-  std::uint32_t entries_[kCapacity];
+  std::array<std::uint32_t, barrier_details::kStoreLogBytes / sizeof(std::uint32_t) - 1> entries_;
 };
+static_assert(sizeof(StoreLog) == barrier_details::kStoreLogBytes);
 
 }  // namespace tare::gc

@@ -1,4 +1,5 @@
-// What is dead is free: by words of bits where there are no destructors, later and by steps where there are.
+// What is dead is free: by words of bits, and where there are destructors object by object. Later, page by page as
+// they're allocated from, and the rest by steps before the next collection.
 #include <bit>
 #include <utility>
 
@@ -22,12 +23,18 @@ void HeapImpl::count_live() noexcept {
   });
 }
 
+// Empty pages without destructors go now; others are swept before they're allocated from.
 void HeapImpl::sweep() noexcept {
-  for (PageList& pages : lists_[static_cast<std::size_t>(Finalization::None)]) sweep_list(pages);
-  for (PageList& pages : lists_[static_cast<std::size_t>(Finalization::Destructor)]) {
-    for (std::uint32_t unit = pages.first; unit != 0; unit = space_.page(unit).next)
-      space_.page(unit).needs_sweep = true;
-    pages.current = pages.first;
+  for (auto& of_kind : lists_) {
+    for (PageList& pages : of_kind) {
+      for (std::uint32_t unit = pages.first; unit != 0; unit = space_.page(unit).next) {
+        Page& page = space_.page(unit);
+        page.needs_sweep = page.has_destructors || page.live_cells != 0;
+        if (!page.needs_sweep) sweep_words(page);
+      }
+      drop_empty(pages.first);
+      pages.current = pages.first;
+    }
   }
   sweep_large();
 }
@@ -51,7 +58,7 @@ void HeapImpl::sweep_words(Page& page) noexcept {
   page.cursor = page.hole_begin = page.hole_end = 0;
 }
 
-void HeapImpl::sweep_with_destructors(Page& page) noexcept {
+void HeapImpl::finalize_dead(Page& page) noexcept {
   const bool was_busy = std::exchange(is_busy_, true);
   for (std::uint32_t cell = 0; cell < page.cells; ++cell) {
     const std::uintptr_t object = object_of(page, cell);
@@ -61,75 +68,55 @@ void HeapImpl::sweep_with_destructors(Page& page) noexcept {
     if (finalize != nullptr && !header.is_in_construction()) finalize(reinterpret_cast<void*>(object));
     header.bits = 0;
   }
-  sweep_words(page);
-  page.needs_sweep = false;
   is_busy_ = was_busy;
 }
 
-void HeapImpl::sweep_list(PageList& pages) noexcept {
-  std::uint32_t* link = &pages.first;
-  while (*link != 0) {
-    const std::uint32_t unit = *link;
-    Page& page = space_.page(unit);
-    if (page.needs_sweep) {
-      sweep_with_destructors(page);
-    } else {
-      sweep_words(page);
-    }
-    if (page.live_cells == 0) {
-      *link = page.next;
-      drop_page(unit);
-    } else {
-      link = &page.next;
-    }
-  }
-  pages.current = pages.first;
+void HeapImpl::sweep_page(Page& page) noexcept {
+  if (page.has_destructors) finalize_dead(page);
+  sweep_words(page);
+  page.needs_sweep = false;
 }
 
 void HeapImpl::sweep_large() noexcept {
-  std::uint32_t* link = &large_.first;
-  while (*link != 0) {
-    const std::uint32_t unit = *link;
-    Page& page = space_.page(unit);
-    if (page.live_cells != 0) {
-      sweep_words(page);
-      link = &page.next;
-      continue;
-    }
-    if (page.has_destructors) sweep_with_destructors(page);
-    *link = page.next;
-    drop_page(unit);
-  }
+  for (std::uint32_t unit = large_.first; unit != 0; unit = space_.page(unit).next) sweep_page(space_.page(unit));
+  drop_empty(large_.first);
 }
 
 void HeapImpl::finish_sweeping() noexcept {
   if (!is_busy_) sweep_until(kNoDeadline);
 }
 
-// Destructors of what the last collection found dead, a page of them at least. False if time ran out.
+// What the last collection left to be swept, a part of it at least. False if time ran out.
 bool HeapImpl::sweep_until(std::size_t deadline_ns) noexcept {
-  bool is_first = true;
-  for (PageList& pages : lists_[static_cast<std::size_t>(Finalization::Destructor)]) {
-    // Pages before the current one are swept, and stay: they're full.
-    bool is_any = false;
-    for (std::uint32_t unit = pages.current; unit != 0; unit = space_.page(unit).next) {
-      if (!space_.page(unit).needs_sweep) continue;
-      if (!std::exchange(is_first, false) && is_late(deadline_ns)) return false;
-      sweep_with_destructors(space_.page(unit));
-      is_any = true;
+  constexpr std::size_t kBetweenLooks = 512;  // pages without destructors, some 50 ns each
+  std::size_t until_look = kBetweenLooks;
+  for (auto& of_kind : lists_) {
+    for (PageList& pages : of_kind) {
+      // Pages before the current one are swept, and stay: they're full.
+      bool is_any = false;
+      for (std::uint32_t unit = pages.current; unit != 0; unit = space_.page(unit).next) {
+        if (!space_.page(unit).needs_sweep) continue;
+        if (until_look == 0) {
+          if (is_late(deadline_ns)) return false;
+          until_look = kBetweenLooks;
+        }
+        sweep_page(space_.page(unit));
+        is_any = true;
+        until_look = space_.page(unit).has_destructors ? 0 : until_look - 1;
+      }
+      if (is_any) drop_empty(space_.page(pages.current).next);
     }
-    if (is_any) drop_swept(pages);
   }
   return true;
 }
 
-// Empty pages behind the one that is allocated from.
-void HeapImpl::drop_swept(PageList& pages) noexcept {
-  std::uint32_t* link = &space_.page(pages.current).next;
+// Pages of a list from this one on.
+void HeapImpl::drop_empty(std::uint32_t& first) noexcept {
+  std::uint32_t* link = &first;
   while (*link != 0) {
     const std::uint32_t unit = *link;
     Page& page = space_.page(unit);
-    if (page.live_cells == 0) {
+    if (page.live_cells == 0 && !page.needs_sweep) {
       *link = page.next;
       drop_page(unit);
     } else {

@@ -334,6 +334,22 @@ TEST_F(MarkingBySteps, IgnoresTheStoresOfOtherThreads) {
   EXPECT_EQ(places_->member->value, 4711);
 }
 
+// Stores are written down for all heaps of a thread together, from the first of them that is being marked.
+TEST_F(MarkingBySteps, TellsAHeapNothingOfBeforeItsOwnMarking) {
+  Heap other = std::move(Heap::create({.collections = Collections::ByHand, .verifies = true}).value());
+  const Persistent<Knot> kept = make<Knot>(other, 1);
+  act([&](Knot*) {
+    const Member<Knot> gone = make<Knot>(other, 2);
+    EXPECT_EQ(gone->value, 2);
+  });
+  other.collect(StackState::HoldsNone);
+  EXPECT_EQ(other.use().live_objects, 1u);
+  while (!other.collect_some(0, StackState::HoldsNone)) EXPECT_TRUE(other.use().is_marking);
+  EXPECT_EQ(other.use().live_objects, 1u);
+  end_marking();
+  EXPECT_EQ(live(), static_cast<std::size_t>(kLength) + 1);
+}
+
 TEST(Marking, GoesByStepsWhereAllAtOnceWouldTakeLong) {
   constexpr int kKnots = 400'000;
   HeapOptions options;
