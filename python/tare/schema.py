@@ -500,7 +500,8 @@ death_ns int since the start; null: live at the end
     ),
     Table(
         "observations",
-        "what was seen of a block's contents at a moment; blocks without a row at their free were written to their end",
+        "what was seen of a block at its free (moment 0) and at each moment that it lived at, so that two moments can be"
+        " compared by block_id; with --content, blocks without a row at their free were written to their end",
         _columns("""
 moment int moments.moment
 block_id int blocks.block_id
@@ -508,14 +509,14 @@ stack_id int where it was allocated: stacks.stack_id
 requested_bytes int asked for
 usable_bytes int malloc_usable_size
 high_water_bytes int one more than the offset of the last byte written; null: unknown
-digest int of the bytes written, 56 bits; at a free only where the same was freed before; null: unknown
-content_class text text, zeros, other or none; null: unknown
+digest int at a free of the bytes written, 56 bits, only where the same was freed before; at other moments of the bytes asked for, 63 bits, as in moment_blocks. The two aren't comparable; null: unknown
+content_class text text, zeros, other or none (nothing was written); null: unknown
 start_pointers int words that hold the first address of a live block; null: not looked
 interior_pointers int words that point into a live block; null: not looked
-reachable int 1: something points to it, 0: nothing does; null: not looked
-last_write_ns int since the start; null: unknown
+reachable text start, interior or no, as in moment_blocks but for suppressions; null: not looked
+last_write_ns int since the start: it has held the same since then, as far as moments tell; null: unknown
 """),
-        note="Empty without --content. Made by a walk over the whole trace, only when a statement names it.",
+        note="Empty without --content or moments. Made by a walk over the whole trace, only when a statement names it.",
         heavy=True,
     ),
     Table(

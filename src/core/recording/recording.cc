@@ -228,10 +228,14 @@ Result<Recording::ProgramTables> Recording::observation_tables(const trace::Repl
   ProgramTables result;
   std::vector<std::string> warnings;  // said when the tables were made
   const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
-  Observations observations(opened->dictionary(), opened->info(), inherited ? &*inherited : nullptr);
+  std::vector<trace::Moment> moments;
+  const Status seen = opened->read_moments([&](trace::Moment moment) { moments.push_back(std::move(moment)); });
+  Observations observations(opened->dictionary(), opened->info(), opened->clock_pairs(), std::move(moments),
+                            inherited ? &*inherited : nullptr);
   const Status read = opened->replay_into(observations, progress);
   Tables made = observations.finish();
   for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
+  if (!seen) result.warnings.push_back(seen.error().message);
   if (!read) result.warnings.push_back(read.error().message);
   return result;
 }

@@ -2,7 +2,9 @@
 #include "core/replay/observations.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/replay/content_sums.h"
@@ -34,13 +36,50 @@ struct Row {
   std::uint64_t digest;  // 0: none
 };
 
+// Of a block that was live at a moment: what was seen is in the moment itself.
+struct LiveRow {
+  std::uint32_t moment;  // index in `moments`
+  std::uint32_t observation;
+  std::uint64_t block;
+  std::uint32_t stack;
+  std::uint64_t requested;
+  std::uint64_t usable;
+};
+
+// The words of column `content_class` for what was seen at a moment.
+trace::ContentClass class_of(trace::BlockContent content) {
+  switch (content) {
+    case trace::BlockContent::Text:
+      return trace::ContentClass::Text;
+    case trace::BlockContent::Zeros:
+      return trace::ContentClass::Zeros;
+    case trace::BlockContent::Other:
+    case trace::BlockContent::Unread:
+      break;
+  }
+  return trace::ContentClass::Other;
+}
+
 constexpr std::int64_t kFrees = 0;  // the moment that stands for all of them
 
 }  // namespace
 
 struct Observations::State {
-  State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& own_info, const LiveSet* inherited_set)
-      : dictionary(own_dictionary), info(own_info), inherited(inherited_set), ledger(*this, info) {
+  State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& own_info,
+        std::span<const trace::ClockPair> clock_pairs, std::vector<trace::Moment> own_moments,
+        const LiveSet* inherited_set)
+      : dictionary(own_dictionary),
+        info(own_info),
+        inherited(inherited_set),
+        clock(clock_pairs),
+        moments(std::move(own_moments)),
+        ledger(*this, info) {
+    // The candidate for the peak is written last, and lies before others.
+    in_time.resize(moments.size());
+    std::iota(in_time.begin(), in_time.end(), 0u);
+    std::stable_sort(in_time.begin(), in_time.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return moments[a].events_before < moments[b].events_before;
+    });
     if (!inherited) return;
     stack_of_inherited = unite(dictionary, inherited->dictionary).stack_of;
     for (const LiveSet::Block& block : inherited->blocks) {
@@ -77,12 +116,48 @@ struct Observations::State {
 
   std::uint64_t add(const Record& record) { return kLive | records.add(record); }
 
+  void consume(std::span<const Event> events) {
+    while (next < in_time.size()) {
+      const std::uint64_t to_come = moments[in_time[next]].events_before - consumed;
+      if (to_come > events.size()) break;
+      ledger.consume(events.first(to_come));
+      events = events.subspan(to_come);
+      consumed += to_come;
+      look_around(in_time[next++]);
+    }
+    ledger.consume(events);
+    consumed += events.size();
+  }
+
+  // The blocks of a moment that this trace knows, each with its number.
+  void look_around(std::uint32_t number) {
+    const std::vector<trace::Observation>& seen = moments[number].blocks;
+    for (std::uint32_t i = 0; i < seen.size(); ++i) {
+      const Record* record = find(seen[i].address);
+      if (record == nullptr) continue;
+      const trace::Shape& facts = facts_of(*record);
+      live_rows.push_back(
+          {number, i, record->id, index(stack_of(*record, facts)), facts.requested_bytes, facts.usable_bytes});
+    }
+  }
+
+  const Record* find(std::uint64_t address) {
+    const std::uint64_t* word = ledger.map().find(address);
+    return word != nullptr && BlockMap::is_live(*word) ? &records[record_of(*word)] : nullptr;
+  }
+  const trace::Shape& facts_of(const Record& record) const {
+    return (record.inherited ? inherited->dictionary : dictionary).shapes[record.shape];
+  }
+  trace::StackId stack_of(const Record& record, const trace::Shape& facts) const {
+    return record.inherited ? stack_of_inherited[index(facts.stack)] : facts.stack;
+  }
+
   bool saw(const Event& event) {
-    const std::uint64_t* word = ledger.map().find(event.address);
-    if (!word || !BlockMap::is_live(*word)) return false;
-    const Record& record = records[record_of(*word)];
-    const trace::Shape& facts = (record.inherited ? inherited->dictionary : dictionary).shapes[record.shape];
-    const trace::StackId stack = record.inherited ? stack_of_inherited[index(facts.stack)] : facts.stack;
+    const Record* known = find(event.address);
+    if (known == nullptr) return false;
+    const Record& record = *known;
+    const trace::Shape& facts = facts_of(record);
+    const trace::StackId stack = stack_of(record, facts);
     const std::uint64_t unwritten = std::min<std::uint64_t>(index(event.shape), facts.requested_bytes);
     rows.push_back({record.id, index(stack), static_cast<trace::ContentClass>(event.api & 3), facts.requested_bytes,
                     facts.usable_bytes, facts.requested_bytes - unwritten, 0});
@@ -100,9 +175,11 @@ struct Observations::State {
     const auto high_water = int_column("high_water_bytes");
     const auto digest = int_column("digest");
     const auto content_class = table.column("content_class", content_class_words());
-    const TableBuilder::ColumnId unknown[] = {int_column("start_pointers"), int_column("interior_pointers"),
-                                              int_column("reachable"), int_column("last_write_ns")};
-    table.reserve(rows.size());
+    const auto starts = int_column("start_pointers");
+    const auto interiors = int_column("interior_pointers");
+    const auto reachable = table.column("reachable", {"no", "interior", "start"});
+    const auto last_write = int_column("last_write_ns");
+    table.reserve(rows.size() + live_rows.size());
     for (const Row& row : rows) {
       table.add(moment, kFrees);
       table.add(block_id, to_column(row.block));
@@ -118,7 +195,38 @@ struct Observations::State {
       } else {
         table.add_null(content_class);
       }
-      for (const auto column : unknown) table.add_null(column);
+      for (const auto column : {starts, interiors, reachable, last_write}) table.add_null(column);
+    }
+    for (const LiveRow& row : live_rows) {
+      const trace::Moment& at = moments[row.moment];
+      const trace::Observation& seen = at.blocks[row.observation];
+      const bool is_read = seen.content != trace::BlockContent::Unread;
+      const bool is_marked = seen.reach != trace::Reach::Unknown;
+      const auto where = [&](bool is_known, std::uint64_t value) {
+        return is_known ? std::optional(to_column(value)) : std::nullopt;
+      };
+      const std::uint64_t now = clock.ns(at.stamp);
+      table.add(moment, std::int64_t{row.moment} + 1);
+      table.add(block_id, to_column(row.block));
+      table.add(stack_id, std::int64_t{row.stack});
+      table.add(requested, to_column(row.requested));
+      table.add(usable, to_column(row.usable));
+      table.add(high_water, where(seen.high_water_bytes.has_value(), seen.high_water_bytes.value_or(0)));
+      table.add(digest, where(is_read, seen.digest >> 1));  // as in moment_blocks
+      if (is_read) {
+        table.add_code(content_class, static_cast<std::int32_t>(class_of(seen.content)));
+      } else {
+        table.add_null(content_class);
+      }
+      table.add(starts, where(is_marked && is_read, seen.start_pointers));
+      table.add(interiors, where(is_marked && is_read, seen.interior_pointers));
+      if (is_marked) {
+        table.add_code(reachable, static_cast<std::int32_t>(seen.reach) - 1);
+      } else {
+        table.add_null(reachable);
+      }
+      const std::uint64_t unchanged = seen.unchanged_ns.value_or(0);
+      table.add(last_write, where(seen.unchanged_ns.has_value(), now - std::min(now, unchanged)));
     }
     return table.take();
   }
@@ -129,18 +237,25 @@ struct Observations::State {
   std::vector<trace::StackId> stack_of_inherited;
   RecordSlots<Record> records;
   std::uint64_t next_id = 0;
+  trace::Clock clock;
+  std::vector<trace::Moment> moments;
+  std::vector<std::uint32_t> in_time;  // of `moments`
+  std::size_t next = 0;                // of `in_time`
+  std::uint64_t consumed = 0;          // events
   std::vector<Row> rows;
+  std::vector<LiveRow> live_rows;
   bool is_known = false;  // the last note was about a block that is there: a digest may follow
   Ledger<State> ledger;
 };
 
 Observations::Observations(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
+                           std::span<const trace::ClockPair> clock_pairs, std::vector<trace::Moment> moments,
                            const LiveSet* inherited)
-    : state_(std::make_unique<State>(dictionary, info, inherited)) {}
+    : state_(std::make_unique<State>(dictionary, info, clock_pairs, std::move(moments), inherited)) {}
 
 Observations::~Observations() = default;
 
-void Observations::consume(std::span<const Event> events) { state_->ledger.consume(events); }
+void Observations::consume(std::span<const Event> events) { state_->consume(events); }
 
 Tables Observations::finish() {
   Tables tables;

@@ -1,15 +1,18 @@
-// What was seen of blocks' contents, a row each: tables `moments` and `observations`, made on demand by a pass over the
-// trace.
+// What was seen of blocks at their free and at moments, a row each: table `observations`, made on demand by a pass over
+// the trace, which tells which block lies at an address then.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/replay/live_set.h"
 #include "core/replay/tables.h"
 #include "trace/dictionary.h"
 #include "trace/event_sink.h"
+#include "trace/moment.h"
+#include "trace/open_trace.h"
 #include "trace/process_info.h"
 
 namespace tare::core {
@@ -17,8 +20,10 @@ namespace tare::core {
 // Block ids are those of table `blocks`. Memory is proportional to live blocks and to what was seen.
 class Observations : public trace::EventSink {
  public:
-  // The dictionary must be complete. `inherited` may be null.
-  Observations(const trace::Dictionary& dictionary, const trace::ProcessInfo& info, const LiveSet* inherited = nullptr);
+  // The dictionary must be complete. `inherited` may be null. `moments` as the trace has them: the first is moment 1.
+  Observations(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
+               std::span<const trace::ClockPair> clock_pairs = {}, std::vector<trace::Moment> moments = {},
+               const LiveSet* inherited = nullptr);
   ~Observations() override;
 
   void consume(std::span<const trace::Event> events) override;

@@ -3,30 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "core/replay/observations.h"
-#include "made_up_trace.h"
+#include "seen_trace.h"
 
 namespace tare::core {
 namespace {
 
 using trace::ContentClass;
-using trace::EventKind;
-
-class SeenTrace : public MadeUpTrace {
- public:
-  SeenTrace() { info.contents_recorded = true; }
-  void contents(std::uint64_t address, std::uint32_t unwritten, ContentClass content_class = ContentClass::Other) {
-    add(EventKind::Contents, address, trace::ShapeId{unwritten});
-    events.back().api = static_cast<std::uint8_t>(content_class);
-  }
-  void digest(std::uint64_t value) { add(EventKind::Digest, value); }
-  // A block that is allocated, seen and freed.
-  void brief(std::uint64_t address, trace::ShapeId shape, std::uint32_t unwritten) {
-    alloc(address, shape);
-    contents(address, unwritten);
-    free(address);
-  }
-};
 
 double value(const Table& table, const char* column, std::size_t row) {
   const Column& found = table[column];
@@ -140,32 +122,6 @@ TEST(ContentSums, CountsWhatComesAgainByStack) {
   EXPECT_EQ(value(recreated, "times", row), 5);
   EXPECT_EQ(value(recreated, "near_times", row), 3);
   EXPECT_EQ(value(recreated, "bytes", row), 5 * 24);
-}
-
-TEST(Observations, HaveARowForWhatWasSeen) {
-  SeenTrace trace;
-  const auto shape = trace.shape(trace.stack(0x1), 100), large = trace.shape(trace.stack(0x1), 9000);
-  trace.alloc(0x100, shape);
-  trace.free(0x100);
-  trace.brief(0x100, shape, 100);
-  trace.alloc(0x100, shape);
-  trace.contents(0x100, 20, ContentClass::Text);
-  trace.digest(99);
-  trace.free(0x100);
-  trace.brief(0x1000, large, 1);
-  Observations observations(trace.dictionary, trace.info);
-  observations.consume(trace.events);
-  const Tables tables = observations.finish();
-  const Table& seen = tables["observations"];
-  ASSERT_EQ(seen.rows(), 3u);
-  EXPECT_EQ(seen["block_id"].ints, (std::vector<std::int64_t>{1, 2, 3}));
-  EXPECT_EQ(seen["high_water_bytes"].ints, (std::vector<std::int64_t>{0, 80, 8999}));
-  EXPECT_TRUE(seen["digest"].is_null(0));
-  EXPECT_EQ(seen["digest"].ints[1], 99);
-  EXPECT_EQ(seen["content_class"].text(0), "none");
-  EXPECT_EQ(seen["content_class"].text(1), "text");
-  EXPECT_TRUE(seen["content_class"].is_null(2));
-  EXPECT_TRUE(seen["reachable"].is_null(0));
 }
 
 }  // namespace
