@@ -12,5 +12,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!at) return 0;
   const auto facts = tare::core::read_rendezvous(std::span(memory).subspan(*at));
   if (facts && facts->state > tare::trace::RecorderState::Off) std::abort();
+  if (facts && facts->directory.size() > sizeof(tare::trace::Rendezvous::directory)) std::abort();
   return 0;
 }

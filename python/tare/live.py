@@ -24,7 +24,7 @@ _LONGEST_WAIT_S = 60.0  # a look into a large heap, some 2 GB/s
 
 
 class Recorded(NamedTuple):
-    """A process with the recorder in it; `directory` is its launcher's, empty where it has none."""
+    """A process with the recorder in it; `directory` is its launcher's, empty where it has none that lives."""
 
     pid: int
     directory: str
@@ -60,11 +60,33 @@ def is_over(pid: int) -> bool:
 
 
 def _directory(paths: set[str]) -> str:
+    """Of launchers that are gone there may be several: a process keeps their page for a while."""
     for path in paths:
         folder, name = os.path.split(path)
-        if name == _CONTROL and "/tare-" in folder:
+        if name == _CONTROL and "/tare-" in folder and not _is_over(path):
             return folder
     return ""
+
+
+def _is_over(control: str) -> bool:
+    """Its launcher is gone. One that isn't ours to look at is taken for living."""
+    try:
+        with open(control, "rb") as file:
+            return not _is_held(file.fileno())
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+
+
+def launcher_of(recorded: Recorded) -> int:
+    """Its process number; 0 where there's none."""
+    try:
+        with open(os.path.join(recorded.directory, _CONTROL), "rb") as file:
+            head = file.read(_LAUNCHER_PID_AT + 4)
+    except OSError:
+        return 0
+    return int(struct.unpack_from("<I", head, _LAUNCHER_PID_AT)[0]) if head.startswith(_MAGIC) else 0
 
 
 def _mapped_files(pid: int) -> set[str]:

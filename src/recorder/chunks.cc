@@ -33,7 +33,9 @@ void Recorder::check_launcher() {
   next_life_check_ns_.store(monotonic_ns() + kLifeCheckPeriodNs, std::memory_order_relaxed);
   if (launcher_.life() != LauncherLife::Dead) return;
   spool_->header()->flags.fetch_or(trace::kSpoolOrphaned, std::memory_order_release);
-  stop();
+  // As if let go by it: another may attach.
+  rendezvous.wish.store(trace::RecorderWish::Detached, std::memory_order_release);
+  *wiped_page_ |= trace::kPausedBit | trace::kDetachedBit;
 }
 
 std::uint32_t Recorder::take_chunk() {
@@ -42,7 +44,7 @@ std::uint32_t Recorder::take_chunk() {
   const std::uint64_t begin = monotonic_ns();
   if (begin >= next_life_check_ns_.load(std::memory_order_relaxed)) {
     check_launcher();
-    if (!alive()) return kNoChunk;
+    if (!alive() || detached()) return kNoChunk;
     chunk = take_or_grow();
   }
   if (dropping_.load(std::memory_order_relaxed) || !launched_) return chunk;

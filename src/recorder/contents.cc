@@ -94,10 +94,33 @@ std::uint64_t mark_of_present(std::uint64_t start, std::uint64_t end) {
 
 }  // namespace
 
+// What a recording before this one knew is forgotten: blocks have ended since.
 bool Contents::prepare() {
-  if (leaves_ != nullptr) return true;
+  if (leaves_ != nullptr) {
+    forget_blocks();
+    return true;
+  }
   leaves_ = static_cast<std::atomic<Word*>*>(map_zeros(ContentTable::kBytes));
   return leaves_ != nullptr;
+}
+
+// Tens of megabytes of leaves, mostly of zeros that were never touched: where the kernel tells which, only the others
+// are looked through.
+void Contents::forget_blocks() {
+  constexpr std::uint64_t kSlotsAPage = kPage / sizeof(std::atomic<Word*>);
+  for (std::uint64_t page = 0; page < ContentTable::kLeaves / kSlotsAPage;) {
+    unsigned char present[kBatchPages] = {};
+    const std::uint64_t left = ContentTable::kLeaves / kSlotsAPage - page;
+    const std::uint64_t pages = left < kBatchPages ? left : kBatchPages;
+    const bool is_known = look_up_pages(reinterpret_cast<std::uint64_t>(leaves_ + page * kSlotsAPage), pages, present);
+    for (std::uint64_t i = 0; i < pages; ++i, ++page) {
+      if (is_known && (present[i] & 1) == 0) continue;
+      for (std::uint64_t slot = page * kSlotsAPage; slot < (page + 1) * kSlotsAPage; ++slot) {
+        Word* const leaf = leaves_[slot].load(std::memory_order_acquire);
+        if (leaf != nullptr) sys::madvise(leaf, ContentTable::kLeafWords * sizeof(Word), MADV_DONTNEED);
+      }
+    }
+  }
 }
 
 Contents::Word* Contents::find(std::uint64_t address) const {

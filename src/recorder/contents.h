@@ -58,6 +58,7 @@ class Contents {
     std::atomic<std::uint64_t> end;  // 0: not in use
   };
 
+  void forget_blocks();
   Word* find(std::uint64_t address) const;  // null: no leaf there
   Word* make(std::uint64_t address);        // null: no memory
   bool may_read(std::uint64_t address, std::uint64_t bytes) const;

@@ -16,11 +16,12 @@ bool Recorder::become_child() {
   if (!phase_.compare_exchange_strong(recording, Phase::Starting, std::memory_order_acq_rel)) return false;
   const sys::SignalsBlocked blocked;
   Thread* self = this_thread;
+  const bool is_known = self != nullptr && self->recording == recording_;
   ForkOrigin origin{};
   origin.parent_image = spool_->header()->image_index;
   origin.parent_pid = process_id_;
-  origin.thread = self == nullptr ? 0xffffffff : self->id;
-  if (self != nullptr) {
+  origin.thread = is_known ? self->id : 0xffffffff;
+  if (is_known) {
     origin.thread_events = self->events;
     origin.stamp = self->fork_stamp > self->newest_stamp ? self->fork_stamp : self->newest_stamp;
   }
@@ -31,10 +32,18 @@ bool Recorder::become_child() {
   asking_.store(false, std::memory_order_relaxed);
   for (Thread* thread = threads_; thread != nullptr; thread = thread->next) thread->alive = false;
   parent_spool_ = spool_;
-  spool_ = spool_ == &spools_[0] ? &spools_[1] : &spools_[0];
+  spool_ = unused_spool();
   live_threads_.store(0, std::memory_order_relaxed);
 
   const bool made = make_spool(&origin);
+  if (!made && launcher_.life() != LauncherLife::Alive) {
+    // As if let go with its parent: who attaches to it finds the tables that its next spool begins with.
+    spool_ = parent_spool_;
+    parent_spool_ = nullptr;
+    rendezvous.wish.store(trace::RecorderWish::Detached, std::memory_order_release);
+    phase_.store(Phase::Recording, std::memory_order_release);
+    return false;
+  }
   parent_spool_->abandon();
   parent_spool_ = nullptr;
   if (made && self != nullptr) assign(self);

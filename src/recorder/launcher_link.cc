@@ -13,6 +13,9 @@
 namespace tare::recorder {
 
 void LauncherLink::connect(const char* directory) {
+  if (before_ != nullptr) sys::munmap(before_, sizeof(trace::LauncherControl));
+  before_ = control_;
+  control_ = nullptr;
   Text path(path_, sizeof(path_));
   path.add(directory).add("/").add(trace::kControlName);
   if (path.overflowed()) return;

@@ -16,8 +16,8 @@ enum class LauncherLife : std::uint8_t {
 
 class LauncherLink {
  public:
-  // Maps DIRECTORY/control. Without one (or a foreign one) the link stays unconnected: wake() does nothing, life() is
-  // Unknown.
+  // Maps DIRECTORY/control. Without one (or a foreign one) the link is unconnected: wake() does nothing, life() is
+  // Unknown. What it was connected to before stays mapped until the next time: a late thread may still look there.
   void connect(const char* directory);
   bool connected() const { return control_ != nullptr; }
 
@@ -43,6 +43,7 @@ class LauncherLink {
  private:
   char state() const;  // as in /proc/PID/stat; 0: unknown
   trace::LauncherControl* control_ = nullptr;
+  trace::LauncherControl* before_ = nullptr;
   char path_[4352] = {};
 };
 

@@ -32,11 +32,20 @@ bool was_given_up(const Thread* thread, const StartState& start) {
   return *reinterpret_cast<const std::uint64_t*>(thread->outer_sp - 8) != thread->outer_return;
 }
 
-Entry settle_dead() {
+Entry settle_dead(const StartState& start) {
   Thread* thread = this_thread;
+  const bool restarts = recorder.has_new_orders();
+  const Gate gate = thread == nullptr ? Gate::Ready : thread->gate.load(std::memory_order_relaxed);
   // A handler forked inside a hook: the hook must first end, with the parent's mappings still there.
-  if (thread != nullptr && thread->gate.load(std::memory_order_relaxed) != Gate::Ready) return Entry::Ignored;
-  if (!recorder.become_child()) recorder.start(&environ != nullptr ? environ : nullptr);
+  if (gate != Gate::Ready && gate != Gate::Stale) {
+    if (!restarts || !was_given_up(thread, start)) return Entry::Ignored;
+    give_up_hook(thread);
+  }
+  if (restarts) {
+    recorder.restart();
+  } else if (!recorder.become_child()) {
+    recorder.start(&environ != nullptr ? environ : nullptr);
+  }
   return recorder.alive() ? Entry::Ready : Entry::Ignored;
 }
 
@@ -44,7 +53,7 @@ Entry settle_dead() {
 
 Entry settle(const StartState& start) {
   if (recorder.off() || recorder.sleeps() || recorder.detached()) return Entry::Ignored;
-  if (!recorder.alive() && settle_dead() == Entry::Ignored) return Entry::Ignored;
+  if (!recorder.alive() && settle_dead(start) == Entry::Ignored) return Entry::Ignored;
   Thread* thread = this_thread;
   if (thread == nullptr) {
     thread = recorder.attach_thread();
@@ -55,6 +64,7 @@ Entry settle(const StartState& start) {
   }
   const Gate gate = thread->gate.load(std::memory_order_relaxed);
   if (gate == Gate::Ready) return Entry::Ready;
+  if (gate == Gate::Stale) return recorder.renew(thread) ? Entry::Ready : Entry::Ignored;
   if (was_given_up(thread, start)) {
     give_up_hook(thread);
     return Entry::Ready;
@@ -157,6 +167,11 @@ void leave_slowly(Thread* thread) {
     }
   }
   const sys::SignalsBlocked blocked;
+  if ((thread->attention.load(std::memory_order_relaxed) & kStale) != 0) {
+    thread->control->busy.store(0, std::memory_order_release);
+    thread->gate.store(Gate::Stale, std::memory_order_relaxed);
+    return;
+  }
   thread->gate.store(Gate::InHook, std::memory_order_relaxed);
   if ((thread->attention.load(std::memory_order_relaxed) & kPendingEvents) != 0) write_queued(thread);
   if ((thread->attention.load(std::memory_order_relaxed) & kLeaving) != 0) recorder.close_chunk(thread);

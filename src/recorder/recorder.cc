@@ -206,8 +206,8 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     if (!launcher_.connected()) launcher_.connect(directory_);
     if (launcher_.life() == LauncherLife::Dead) return false;
   }
-  if (error == 0 && sampling() && forks_ == 0 && !sampler.prepare(sample_bytes_, sample_seed_)) error = ENOMEM;
-  if (error == 0 && contents() && forks_ == 0 && !contents_of_blocks.prepare()) error = ENOMEM;
+  if (error == 0 && sampling() && origin == nullptr && !sampler.prepare(sample_bytes_, sample_seed_)) error = ENOMEM;
+  if (error == 0 && contents() && origin == nullptr && !contents_of_blocks.prepare()) error = ENOMEM;
   if (error == 0) {
     error = launched_ ? spool_->create(directory_, SpoolMode::Launched, launched_bytes_) : open_standalone();
   }
@@ -227,6 +227,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     spool_->header()->asleep_since_ns.store(monotonic_ns(), std::memory_order_relaxed);
   }
   if (wish == trace::RecorderWish::Detached) alive |= trace::kPausedBit | trace::kDetachedBit;
+  wiped_page_[kOwnWord] = 1;
   *wiped_page_ = alive;
   alive_ = wiped_page_;
   rendezvous.alive_word = reinterpret_cast<std::uint64_t>(wiped_page_);
@@ -244,7 +245,7 @@ void Recorder::make_exit_key() {
 }
 
 Errno Recorder::fill_spool(const ForkOrigin* origin) {
-  if (origin == nullptr) {
+  if (parent_spool_ == nullptr) {
     write_process_facts(*spool_, record_environment_ ? KeepEnvironment::Yes : KeepEnvironment::No);
   } else if (const Errno error = take_over_parent(); error != 0) {
     return error;
@@ -284,7 +285,7 @@ void Recorder::flag_bypassed() {
 }
 
 void Recorder::end() {
-  if (!alive() || phase_.load(std::memory_order_acquire) != Phase::Recording) return;
+  if (!alive() || detached() || phase_.load(std::memory_order_acquire) != Phase::Recording) return;
   trace::SpoolHeader& header = *spool_->header();
   header.end_stamp.store(stamp(), std::memory_order_relaxed);
   header.flags.fetch_or(trace::kSpoolEnded, std::memory_order_release);

@@ -51,8 +51,13 @@ class Recorder {
   }
   // Paused: new blocks aren't recorded, the ends of those that are known go on being so.
   bool paused() const { return (*alive_ & trace::kPausedBit) != 0; }
-  // Paused, and nobody reads the spool any more.
-  bool detached() const { return (*alive_ & trace::kDetachedBit) != 0; }
+  // Paused, and nobody reads the spool any more. True also in children that are forked then.
+  bool detached() const { return rendezvous.wish.load(std::memory_order_acquire) == trace::RecorderWish::Detached; }
+  // Somebody attaches to a process that was recorded before.
+  bool has_new_orders() const {
+    return rendezvous.orders != orders_taken_ && phase_.load(std::memory_order_acquire) == Phase::Recording &&
+           rendezvous.wish.load(std::memory_order_acquire) == trace::RecorderWish::Awake;
+  }
   bool sampling() const { return sample_bytes_ != 0; }
   bool free_stacks() const { return free_stacks_; }
   // Blocks are filled, and looked at when they end. Never on the fast path, which is for plain recording.
@@ -92,6 +97,11 @@ class Recorder {
   Thread* attach_thread();
   // The thread's last destructor round: its chunk goes to the launcher.
   void detach_thread(Thread* thread);
+  // Follows new orders: another spool, with new thread numbers. Does nothing while a thread is still inside a hook that
+  // began before.
+  void restart();
+  // Makes a thread of an earlier recording one of this. False: not now.
+  bool renew(Thread* thread);
   // The child of a fork: its own spool, its own thread numbers, the parent's mappings gone. False: no spool, recording
   // is off.
   bool become_child();
@@ -115,10 +125,16 @@ class Recorder {
   static constexpr std::uint32_t kAlive = 1;
   static constexpr std::uint32_t kAliveSampling = 2;
   static constexpr std::uint32_t kAliveContents = 3;
+  // The word beside it: not zero in the process that made the spool, and in a vfork child of it.
+  static constexpr int kOwnWord = 1;
 
   bool wants_to_sleep();
   void fall_asleep();
   void wake_up();
+  void take_orders();
+  bool is_quiet();
+  void retire_threads();
+  Spool* unused_spool();
   void make_exit_key();
   bool can_ask_for_moment() const;
   void ask_for_moment(trace::MomentKind kind, trace::StringRef name);
@@ -141,7 +157,9 @@ class Recorder {
 
   const volatile std::uint32_t* alive_ = &never_alive_;
   static const std::uint32_t never_alive_;
-  static Spool spools_[2];  // the second for a forked child, while the first is still read; 800 KiB never in the file
+  // The second for a forked child, and for the next recording of this process, while the first is still read; 800 KiB
+  // never in the file.
+  static Spool spools_[2];
   std::atomic<Phase> phase_{Phase::Waiting};
   Spool* spool_ = &spools_[0];
   std::uint64_t sample_bytes_ = 0;
@@ -155,6 +173,10 @@ class Recorder {
   bool slept_ = false;
   bool bypassed_ = false;
   std::uint64_t asleep_since_ns_ = 0;  // until there's a spool to say it in
+  std::uint64_t first_asleep_ns_ = 0;  // 0: never
+  std::uint32_t orders_taken_ = 0;     // of Rendezvous::orders
+  std::uint32_t recording_ = 0;        // counts spools of this process: see Thread::recording
+  std::uint64_t restart_since_ns_ = 0;
   bool launched_ = false;
   bool said_full_ = false;
   std::atomic<bool> asked_for_exit_{false};
@@ -174,7 +196,7 @@ class Recorder {
   std::uint32_t* wiped_page_ = nullptr;
   char directory_[kPathBytes] = {};  // where spools are made, absolute
   char program_[256] = {};           // base name, for messages and standalone spools
-  Spool* parent_spool_ = nullptr;    // while a forked child copies from it
+  Spool* parent_spool_ = nullptr;    // while a forked child, or the next recording, copies from it
 };
 
 extern Recorder recorder;

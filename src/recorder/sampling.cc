@@ -1,6 +1,8 @@
 // Sampling decisions, and the set of sampled blocks.
 #include "recorder/sampling.h"
 
+#include <cstring>
+
 #include <sys/mman.h>
 
 #include "recorder/numeric.h"
@@ -34,6 +36,10 @@ bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed) {
   for (int size = 0; size < 64; ++size, bytes *= 2) {
     bytes_[size] = bytes;
     probability_[size] = one_minus_exp_minus(bytes / mean_bytes_);
+  }
+  for (SamplingState* each = states_.load(std::memory_order_acquire); each != nullptr; each = each->next) {
+    each->allocations.store(0, std::memory_order_relaxed);
+    each->frees.store(0, std::memory_order_relaxed);
   }
   return sampled.prepare();
 }
@@ -88,8 +94,15 @@ double Sampler::decide_again(SamplingState& state, bool was_sampled, int before,
   return is_sampled ? 1 / new_p : 0;
 }
 
+// Of a recording before this one nothing stays, but for the addresses of what its buckets went on in.
 bool SampledSet::prepare() {
-  buckets_ = reinterpret_cast<Bucket*>(map_zeros(kBuckets * sizeof(Bucket)));
+  constexpr std::uint64_t kBytes = kBuckets * sizeof(Bucket);
+  if (buckets_ != nullptr) {
+    sys::madvise(buckets_, kBytes, MADV_DONTNEED);
+    std::memset(static_cast<void*>(counts_), 0, sizeof(counts_));
+  } else {
+    buckets_ = reinterpret_cast<Bucket*>(map_zeros(kBytes));
+  }
   return buckets_ != nullptr;
 }
 

@@ -21,6 +21,7 @@ constinit trace::Rendezvous rendezvous{
     0,
     0,
     0,
+    0,
     {}};
 
 bool Recorder::wants_to_sleep() {
@@ -33,7 +34,7 @@ void Recorder::fall_asleep() {
   // Not before the table of blocks is there: hooks ask for contents() whether the recorder sleeps or not.
   contents_when_awake_ = contents_;
   contents_ = false;
-  asleep_since_ns_ = monotonic_ns();
+  asleep_since_ns_ = first_asleep_ns_ = monotonic_ns();
   make_exit_key();  // while the program has few keys of its own
   // Who attaches is no ancestor of this process, and where the kernel's Yama guards processes from each other it lets
   // only those. Any process of the same user may look into this one then, as everywhere else.
@@ -47,17 +48,15 @@ void Recorder::wake_up() {
   Phase asleep = Phase::Asleep;
   if (!phase_.compare_exchange_strong(asleep, Phase::Starting, std::memory_order_acq_rel)) return;
   const sys::SignalsBlocked blocked;
-  if (rendezvous.directory[0] == '/') {
-    launched_ = true;
-    Text(directory_, sizeof(directory_)).add(rendezvous.directory);
-    sample_bytes_ = rendezvous.sample_bytes;
-    free_stacks_ = (rendezvous.spool_flags & trace::kSpoolFreeStacks) != 0;
-    contents_when_awake_ = (rendezvous.spool_flags & trace::kSpoolContents) != 0;
-  }
+  take_orders();
   slept_ = true;
-  contents_ = contents_when_awake_ && contents_of_blocks.prepare();
-  const bool made = make_spool(nullptr);
-  phase_.store(made ? Phase::Recording : Phase::Off, std::memory_order_release);
+  contents_ = contents_when_awake_;
+  if (make_spool(nullptr)) return phase_.store(Phase::Recording, std::memory_order_release);
+  // Who attached is gone already: the next one may have it.
+  const bool may_sleep_on = orders_taken_ != 0 && launcher_.life() != LauncherLife::Alive;
+  if (may_sleep_on) rendezvous.wish.store(trace::RecorderWish::None, std::memory_order_release);
+  contents_ = false;
+  phase_.store(may_sleep_on ? Phase::Asleep : Phase::Off, std::memory_order_release);
 }
 
 }  // namespace tare::recorder

@@ -18,6 +18,7 @@ enum class Gate : std::uint32_t {
   Ready = 0,
   InHook = 1,      // an event is being made: another hook now is a signal handler's (or the real function's own)
   Suppressed = 2,  // inside another allocator's operator new or delete: what it calls is part of that event
+  Stale = 3,       // outside; its chunk is one of an earlier recording, see Recorder::renew()
 };
 
 // Reasons for leave() to look closer.
@@ -25,6 +26,7 @@ enum Attention : std::uint32_t {
   kPendingEvents = 1,  // nested events wait to be written
   kLeaving = 2,        // the thread's destructors have run: keep no chunk open
   kTimed = 4,          // its last call of the allocator was timed
+  kStale = 8,          // a recording began meanwhile
 };
 
 // Events from signal handlers that interrupted a hook. Mapped at the first one.
@@ -55,8 +57,9 @@ struct alignas(64) Thread {
   std::uint32_t epoch;         // counts hooks given up; a hook that finds it changed writes nothing
   std::uint32_t suppressed_depth;
 
-  std::uint32_t chunk;  // index of the open chunk, or kNoChunk
-  std::uint32_t id;     // trace::ThreadId
+  std::uint32_t chunk;      // index of the open chunk, or kNoChunk
+  std::uint32_t id;         // trace::ThreadId
+  std::uint32_t recording;  // Recorder::recording_ that all of this is about
   int tid;
   std::uint32_t exit_rounds;      // times the key destructor has run
   std::uint64_t next_chunk;       // serial of the next chunk

@@ -45,6 +45,7 @@ void Recorder::assign(Thread* thread) {
   thread->suppressed_depth = 0;
   thread->chunk = kNoChunk;
   thread->id = spool_->header()->thread_count.fetch_add(1, std::memory_order_acq_rel);
+  thread->recording = recording_;
   thread->tid = sys::gettid();
   thread->exit_rounds = 0;
   thread->next_chunk = 0;
@@ -104,6 +105,10 @@ void Recorder::on_thread_exit(void* state) {
 
 void Recorder::detach_thread(Thread* thread) {
   const sys::SignalsBlocked blocked;
+  if (thread->recording != recording_) {  // nothing was heard of it in this one
+    thread->attention.fetch_or(kLeaving, std::memory_order_relaxed);
+    return;
+  }
   thread->gate.store(Gate::InHook, std::memory_order_relaxed);
   write_note(thread, trace::Op::ThreadEnd, 0);
   close_chunk(thread);

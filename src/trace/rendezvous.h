@@ -10,13 +10,13 @@ namespace tare::trace {
 
 inline constexpr char kRendezvousMagic[16] = {'T', 'A', 'R', 'E', '-', 'R', 'E', 'N',
                                               'D', 'E', 'Z', 'V', 'O', 'U', 'S', '\n'};
-inline constexpr std::uint32_t kRendezvousVersion = 1;
+inline constexpr std::uint32_t kRendezvousVersion = 2;
 
 enum class RecorderWish : std::uint32_t {
   None = 0,  // as the environment says
   Awake = 1,
   Asleep = 2,    // blocks made from now on aren't recorded; the ends of known ones are
-  Detached = 3,  // nothing is, for nobody reads it any more
+  Detached = 3,  // nothing is, for nobody reads it any more; may become Awake with new orders
 };
 
 enum class RecorderState : std::uint32_t {
@@ -38,10 +38,12 @@ struct Rendezvous {
   std::atomic<RecorderWish> wish;    // [l]
   std::atomic<RecorderState> state;  // [r]
   std::uint64_t alive_word;          // [r] its address; 0: not made yet
-  // [l] For a recorder that sleeps since its process began, without a launcher; read when `wish` becomes Awake.
+  // [l] Orders of a launcher that attaches; followed once each, when `wish` becomes Awake. A recorder that made a spool
+  // for an earlier one makes another: the word at `alive_word` is zero then, as in a forked child.
   std::uint64_t sample_bytes;
   std::uint32_t spool_flags;  // of SpoolFlags: FreeStacks, Contents
-  char directory[1028];       // where the spool is to be made; empty: as the environment says
+  std::uint32_t orders;       // how many there were
+  char directory[1024];       // where the spool is to be made; empty: as the environment says
 };
 
 }  // namespace tare::trace

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from commanded import Commanded, asleep, blocks_of, facts, recorded_by_run, started, succeed, wait_until_awake
+from tare import live
 
 if TYPE_CHECKING:
     from conftest import Tare
@@ -163,9 +166,6 @@ def test_attach_records_a_sleeping_program_and_lets_it_go(tare: Tare, program: B
         attach.send_signal(signal.SIGINT)
         assert attach.wait(timeout=60) == 0
         commanded.tell("make 30 1003", "drop", "fork 5 1006", "grow 10")
-        again = tare("attach", str(commanded.pid))
-        assert again.returncode == 125
-        assert "attached to before" in again.stderr
         commanded.end()
     trace = tare.folder / "a.tare"
     assert blocks_of(tare, trace, 1001)["total"] == blocks_of(tare, trace, 1003)["total"] == 0
@@ -176,6 +176,194 @@ def test_attach_records_a_sleeping_program_and_lets_it_go(tare: Tare, program: B
     (child,) = [path for path in tare.folder.glob("a.tare.*") if path.is_file()]
     assert blocks_of(tare, child, 1005)["total"] == 5
     assert sorted(path.name for path in tare.folder.iterdir() if path.is_file()) == ["a.tare", child.name]
+
+
+@contextmanager
+def attached(tare: Tare, commanded: Commanded, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """`tare attach`, from when it is sure to record until it has let go."""
+    command = [tare.command, "attach", str(commanded.pid), *options]
+    attach = subprocess.Popen(command, cwd=tare.folder, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until_attached(commanded, attach)
+        yield attach
+        attach.send_signal(signal.SIGINT)
+        _, errors = attach.communicate(timeout=60)
+        assert attach.returncode == 0, errors
+    finally:
+        attach.kill()
+        attach.wait()
+
+
+def wait_until_attached(commanded: Commanded, attach: subprocess.Popen[str]) -> None:
+    """Until the process has a page mapped of a launcher that is this one."""
+    deadline = time.monotonic() + 20
+    while live.launcher_of(live.find(commanded.pid)) != attach.pid:
+        assert time.monotonic() < deadline
+        assert attach.poll() is None
+        commanded.tell("make 1 4321")
+        time.sleep(0.02)
+
+
+def test_a_process_is_attached_to_again_and_again(tare: Tare, program: Build) -> None:
+    """Each time with other options; blocks of a recording end in the next, unrecorded, or never."""
+    ways = [
+        (),
+        ("--content",),
+        ("--sample", "4K"),
+        ("--free-stacks",),
+        ("--sample", "64K", "--content"),
+        ("--snapshots",),
+    ]
+    with asleep(tare, program("commanded.c")) as commanded:
+        for number, options in enumerate(ways):
+            commanded.tell("make 50 700")
+            with attached(tare, commanded, "-o", f"{number}.tare", *options):
+                commanded.tell("drop", f"make 300 {2000 + number}", "grow 3000", "drop")
+                commanded.tell(f"make 400 {2100 + number}", f"fork 5 {2200 + number}")
+            commanded.tell("make 30 1003", "grow 10", "make 20 999")
+        commanded.end()
+    for number, options in enumerate(ways):
+        trace = tare.folder / f"{number}.tare"
+        seen = facts(tare, trace)
+        assert seen["impossible_events"] == seen["dropped_events"] == 0, options
+        assert seen["asleep_ns"] > 0, "blocks from before are unknown, and that is said"
+        assert "slept for" in tare("report", trace).stdout
+        for other in range(len(ways)):
+            for kind in (2000, 2100):
+                total = blocks_of(tare, trace, kind + other)["total"]
+                assert (total > 0) == (other == number), (options, other)
+        (child,) = [path for path in tare.folder.glob(f"{number}.tare.*") if path.is_file()]
+        if "--sample" in options:
+            continue
+        assert blocks_of(tare, trace, 2000 + number) == {"total": 300, "live": 0}
+        assert blocks_of(tare, trace, 2100 + number) == {"total": 400, "live": 400}
+        assert blocks_of(tare, child, 2200 + number)["total"] == 5
+        assert seen["pre_existing_frees"] >= 50, "born before this recording"
+    sizes = tare.sql(
+        tare.folder / "1.tare", "select max(max_high_water_bytes) as most from written where requested_bytes = 2001"
+    )
+    assert sizes == [{"most": None}], "written to their end, all of them"
+
+
+def test_threads_are_attached_to_again_and_again(tare: Tare, program: Build) -> None:
+    """Some are inside the allocator whenever a recording ends or begins."""
+    with asleep(tare, program("restless_threads.c", "-pthread")) as commanded:
+        for number in range(6):
+            options = ("--content",) if number == 3 else ("--sample", "2K") if number == 4 else ()
+            with attached(tare, commanded, "-o", f"{number}.tare", *options):
+                commanded.tell("on")
+                time.sleep(0.1)
+            assert "(deleted)" in Path(f"/proc/{commanded.pid}/maps").read_text()
+        commanded.end()
+    for number in range(6):
+        trace = tare.folder / f"{number}.tare"
+        seen = facts(tare, trace)
+        assert seen["impossible_events"] == seen["dropped_events"] == 0
+        (threads,) = tare.sql(trace, "select count(distinct thread) as n from blocks")
+        assert threads["n"] >= (4 if number == 4 else 5), (
+            "those that were there, and (not in the sample) those that came"
+        )
+
+
+def test_what_a_recording_leaves_behind_is_small(tare: Tare, program: Build) -> None:
+    with asleep(tare, program("commanded.c")) as commanded:
+        with attached(tare, commanded, "-q", "-o", "a.tare"):
+            commanded.tell(*(f"make 3000 {100 + i}" for i in range(20)), "drop")
+        smaps = Path(f"/proc/{commanded.pid}/smaps").read_text()
+        commanded.end()
+    resident_kib = re.findall(r"/\d+\.0\.spool \(deleted\)\n(?:.*\n)*?Rss: +(\d+) kB", smaps)
+    assert len(resident_kib) >= 6, "header, controls, tables and chunks"
+    assert sum(map(int, resident_kib)) <= 200
+
+
+def test_a_second_attach_at_once_is_refused(tare: Tare, program: Build) -> None:
+    with asleep(tare, program("commanded.c")) as commanded:
+        with attached(tare, commanded, "-o", "a.tare") as first:
+            for options in ((), ("-o", "b.tare"), ("--for", "1")):
+                refused = tare("attach", str(commanded.pid), *options)
+                assert refused.returncode == 125
+                assert f"has a launcher already, process {first.pid}" in refused.stderr
+            commanded.tell("make 70 1002")
+        commanded.end()
+    assert blocks_of(tare, tare.folder / "a.tare", 1002)["total"] == 70
+    assert not (tare.folder / "b.tare").exists()
+
+
+def test_a_process_that_allocates_nothing_can_be_attached_to_later(tare: Tare, program: Build) -> None:
+    """It was told to record and never came to it: neither the asleep nor the one that was let go is lost by it."""
+    with asleep(tare, program("commanded.c")) as commanded:
+        for number in range(2):
+            idle = tare("attach", str(commanded.pid), "-o", "idle.tare", "--for", "0.2")
+            assert idle.returncode == 0
+            assert "allocated nothing meanwhile" in idle.stderr
+            waiting = None
+            refused = ""
+            while "waits for its next allocation" not in refused:
+                if waiting is None or waiting.poll() is not None:  # who came first refused this one
+                    command = [tare.command, "attach", str(commanded.pid), "-o", "w.tare"]
+                    waiting = subprocess.Popen(command, cwd=tare.folder, stderr=subprocess.DEVNULL)
+                refused = tare("attach", str(commanded.pid), "-o", "x.tare", "--for", "0.1").stderr
+            assert waiting is not None
+            waiting.send_signal(signal.SIGKILL)  # before it could take back what it said
+            waiting.wait()
+            with attached(tare, commanded, "-o", f"{number}.tare"):
+                commanded.tell("make 70 1002", "drop")
+        commanded.end()
+    for number in range(2):
+        assert blocks_of(tare, tare.folder / f"{number}.tare", 1002)["total"] == 70
+
+
+@pytest.mark.parametrize("attach_first", [True, False])
+def test_attach_takes_over_from_a_launcher_that_was_killed(tare: Tare, program: Build, attach_first: bool) -> None:
+    begin = asleep(tare, program("commanded.c")) if attach_first else recorded_by_run(tare, program("commanded.c"))
+    with begin as commanded:
+        if attach_first:
+            first = subprocess.Popen([tare.command, "attach", str(commanded.pid), "-o", "t.tare"], cwd=tare.folder)
+            wait_until_attached(commanded, first)
+        commanded.tell("make 70 1001")
+        killed = first if attach_first else commanded.process
+        killed.kill()
+        killed.wait()
+        commanded.tell("make 5 77")
+        with attached(tare, commanded, "-o", "second.tare"):
+            commanded.tell("drop", "make 30 1002")
+        if attach_first:
+            commanded.end()
+        else:
+            os.kill(commanded.pid, signal.SIGKILL)
+    before, after = tare.folder / "t.tare", tare.folder / "second.tare"
+    assert blocks_of(tare, before, 1001)["total"] == 70
+    assert blocks_of(tare, before, 1002)["total"] == blocks_of(tare, after, 1001)["total"] == 0
+    assert blocks_of(tare, after, 1002) == {"total": 30, "live": 30}
+    assert facts(tare, after)["pre_existing_frees"] >= 70
+
+
+def test_two_moments_are_compared_block_by_block(tare: Tare, program: Build) -> None:
+    with recorded_by_run(tare, program("commanded.c"), "--snapshots") as commanded:
+        commanded.tell("make 40 1001", "snapshot before", "make 60 1002", "snapshot after", "drop", "make 10 1003")
+        commanded.end()
+    trace = tare.folder / "t.tare"
+    rows = tare.sql(
+        trace,
+        "select name, o.requested_bytes, count(*) as blocks, count(distinct block_id) as ids, min(reachable) as reached,"
+        " min(content_class) as held from observations o join moments using (moment)"
+        " where o.requested_bytes between 1001 and 1003 group by moment, name, o.requested_bytes order by all",
+    )
+    held = {"reached": "start", "held": "text"}
+    assert rows == [
+        {"name": "", "requested_bytes": 1003, "blocks": 10, "ids": 10, **held},
+        {"name": "after", "requested_bytes": 1001, "blocks": 40, "ids": 40, **held},
+        {"name": "after", "requested_bytes": 1002, "blocks": 60, "ids": 60, **held},
+        {"name": "before", "requested_bytes": 1001, "blocks": 40, "ids": 40, **held},
+    ]
+    (changes,) = tare.sql(
+        trace,
+        "with seen as (select name, o.* from observations o join moments using (moment) where o.requested_bytes in (1001, 1002))"
+        " select count(*) filter (a.block_id is null) as came, count(*) filter (a.digest = b.digest) as stayed,"
+        " count(*) filter (b.last_write_ns is not null) as known"
+        " from (from seen where name = 'before') a full join (from seen where name = 'after') b using (block_id)",
+    )
+    assert changes == {"came": 60, "stayed": 40, "known": 40}
 
 
 def test_attach_until_the_end(tare: Tare, program: Build) -> None:

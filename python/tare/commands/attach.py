@@ -1,4 +1,4 @@
-"""`tare attach`: becomes the launcher of a running program whose recorder sleeps."""
+"""`tare attach`: becomes the launcher of a running program whose recorder sleeps, or was let go before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ SYNOPSIS = "tare attach PID [-o FILE] [options]"
 HELP = (
     "Records PID from now until it ends, Ctrl-C, or --for. PID must have been started with the recorder asleep: by\n"
     "`tare run --start-paused` (this is `tare resume` then), or by configuration, with LD_PRELOAD naming the recorder's\n"
-    "library (`tare attach --library` prints its path) and TARE_START_PAUSED=1. Asleep it costs some 50 instructions a call."
+    "library (`tare attach --library` prints its path) and TARE_START_PAUSED=1. Asleep it costs some 50 instructions a call.\n"
+    "It may be attached to again once it was let go."
 )
 EXAMPLES = """
 tare attach 4711 -o server.tare --for 60
@@ -58,12 +59,18 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(USAGE, f"attach: --for takes seconds, not '{options.seconds}'") from None
     recorded = live.find(pid)
     if recorded.directory:
+        launcher = live.launcher_of(recorded)
+        busy = f"process {pid} has a launcher already, process {launcher}, which writes its trace"
         if options.output or seconds:
             raise TareError(
-                CANNOT_RECORD,
-                f"process {pid} has a launcher already, which writes its trace: `tare resume {pid}` and `tare pause {pid}`",
+                CANNOT_RECORD, f"{busy}: see `tare resume {pid}`, `tare snapshot {pid}` and `tare top {pid}`"
             )
-        print(live.ask(recorded, "resume"))
+        answer = live.ask(recorded, "resume")
+        if answer.endswith("recorded already"):
+            raise TareError(
+                CANNOT_RECORD, f"{busy}: end that one first, or see `tare snapshot {pid}` and `tare top {pid}`"
+            )
+        print(answer)
         return 0
     return _attach(pid, seconds, options)
 

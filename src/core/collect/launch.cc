@@ -111,14 +111,15 @@ Status Launch::join(const AttachOptions& options) {
   Result<ProcessRecorder> recorder = ProcessRecorder::find(*process);
   if (!recorder) return recorder.error();
   const std::string who = "process " + std::to_string(options.pid);
-  if (recorder->state() == trace::RecorderState::Recording) {
-    return Error{ErrorKind::CannotRecord,
-                 who + (recorder->wish() == trace::RecorderWish::Detached
-                            ? " was attached to before, which works once; restart it"
-                            : " is recorded already, without a launcher: its trace is the spool "
-                              "in its working directory")};
+  if (recorder->is_waited_for()) {
+    return Error{ErrorKind::CannotRecord, who + " is being attached to by another `tare attach`, which waits for its " +
+                                              "next allocation; end that one first"};
   }
-  if (recorder->state() != trace::RecorderState::Asleep) {
+  if (recorder->state() == trace::RecorderState::Recording && !recorder->is_let_go()) {
+    return Error{ErrorKind::CannotRecord, who + " is recorded already, without a launcher: its trace is the spool in " +
+                                              "its working directory"};
+  }
+  if (recorder->state() != trace::RecorderState::Asleep && recorder->state() != trace::RecorderState::Recording) {
     return Error{ErrorKind::CannotRecord, who + " has a recorder that isn't asleep: it couldn't start"};
   }
   WakingOptions waking{directory_.path(), options_.sample_bytes, 0};
@@ -375,7 +376,17 @@ void Launch::warn_of_unrecorded() {
   outcome_.warnings.insert(outcome_.warnings.begin(), warnings.begin(), warnings.end());
 }
 
-// The spool's file is deleted here; the process keeps the memory of what it had mapped until it ends.
+// It never allocated: nobody shall find our orders, for we aren't there any more.
+void Launch::take_orders_back() {
+  Result<FrozenProcess> frozen = FrozenProcess::freeze(child_);
+  if (!frozen || frozen->thread_count() == 0) return;
+  Result<ProcessRecorder> recorder = ProcessRecorder::find(*frozen);
+  if (recorder) (void)recorder->take_back();
+  find_images();  // it may have begun just before
+}
+
+// The spool's file is deleted here. The process goes on having it mapped, for a thread that comes late; its chunks'
+// memory, up to 64 MiB, is given back.
 void Launch::let_go(pid_t pid, Process& process) {
   {
     Result<FrozenProcess> frozen = FrozenProcess::freeze(pid);
@@ -388,7 +399,13 @@ void Launch::let_go(pid_t pid, Process& process) {
       outcome_.warnings.push_back(frozen.error().message);
     }
   }
+  const int spool = ::open(process.image->spool_path().c_str(), O_RDWR | O_CLOEXEC);
   close_image(process, {});
+  if (spool >= 0) {
+    ::fallocate(spool, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(trace::kChunks),
+                static_cast<off_t>(trace::kSpoolBytes - trace::kChunks));
+    ::close(spool);
+  }
   for (const std::string& name : process.retired) directory_.forget(name);
   // Nobody looks for them later; the kernel lets go whom we still hold when we end.
   for (const std::uint64_t end_ns = now_ns() + kLateReleaseNs;
@@ -400,6 +417,7 @@ void Launch::let_go(pid_t pid, Process& process) {
 
 LaunchOutcome Launch::finish() {
   warn_of_unrecorded();
+  if (joined_ && image_of(child_) == nullptr) take_orders_back();
   for (auto& [pid, process] : processes_) {
     if (process.image == nullptr) continue;
     if (joined_) {

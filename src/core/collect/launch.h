@@ -52,6 +52,7 @@ class Launch {
   void watch_first(pid_t pid, const std::string& program);
   ImageRecording* image_of(pid_t pid);
   void take_signalled_moments();
+  void take_orders_back();
   void let_go(pid_t pid, Process& process);
   void name_the_spool(const std::string& trace_path, const std::string& spool);
   void find_images();

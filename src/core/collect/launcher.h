@@ -93,8 +93,8 @@ struct AttachOptions {
 };
 
 // Becomes the launcher of a process whose recorder sleeps since it began, without a launcher (TARE_START_PAUSED=1 and
-// the recorder's library preloaded). When it lets go, the process goes on unrecorded. CannotRecord where there is no
-// such recorder; else as launch().
+// the recorder's library preloaded), or was let go by another. When it lets go, the process goes on unrecorded, and may
+// be attached to again. CannotRecord where there is no such recorder; else as launch().
 Result<LaunchOutcome> attach(const AttachOptions& options, const ProgressCallback& progress = {});
 
 // Does the checks that launch() does before it starts anything; gives the file that would be executed.

@@ -13,6 +13,7 @@
 
 #include "core/collect/rendezvous_view.h"
 #include "core/observe/memory_map.h"
+#include "trace/finish_leftover.h"
 #include "trace/spool_layout.h"
 
 namespace tare::core {
@@ -26,6 +27,15 @@ namespace {
 constexpr std::uint64_t kMostData = 16 << 20;  // the library's data is some KB: more is another file of that name
 
 bool is_library(const MappedRange& mapped) { return mapped.name.find("/libtare-record.so") != std::string::npos; }
+
+// Of a launcher, there or gone: "/dev/shm/tare-XXXXXX/control (deleted)".
+bool is_control(const MappedRange& mapped) {
+  const std::size_t slash = mapped.name.rfind('/');
+  if (slash == std::string::npos) return false;
+  const std::string folder = mapped.name.substr(0, slash);
+  return mapped.name.compare(slash + 1, std::strlen(trace::kControlName), trace::kControlName) == 0 &&
+         folder.substr(folder.rfind('/') + 1).starts_with("tare-");
+}
 
 Error not_reached(pid_t pid, const std::string& why) {
   return {ErrorKind::CannotRecord, "the recorder of process " + std::to_string(pid) + " can't be reached: " + why};
@@ -46,6 +56,8 @@ ProcessRecorder::ProcessRecorder(ProcessRecorder&& other) noexcept
       address_(other.address_),
       state_(other.state_),
       wish_(other.wish_),
+      orders_(other.orders_),
+      directory_(std::move(other.directory_)),
       alive_word_(other.alive_word_),
       alive_(other.alive_) {}
 
@@ -86,6 +98,8 @@ Status ProcessRecorder::read_state() {
   if (!found) return not_reached(pid_, "its library is another version's; restart the program under this one");
   state_ = found->state;
   wish_ = found->wish;
+  orders_ = found->orders;
+  directory_ = found->directory;
   alive_word_ = found->alive_word;
   if (alive_word_ != 0) {
     if (::pread(memory_, &alive_, sizeof(alive_), static_cast<off_t>(alive_word_)) != sizeof(alive_)) {
@@ -98,6 +112,23 @@ Status ProcessRecorder::read_state() {
 bool ProcessRecorder::is_awake() const {
   return state_ == RecorderState::Recording && (alive_ & trace::kPausedBit) == 0 && wish_ != RecorderWish::Asleep &&
          wish_ != RecorderWish::Detached;
+}
+
+bool ProcessRecorder::is_waited_for() const {
+  const bool has_begun = state_ == RecorderState::Recording && alive_ != 0;
+  return wish_ == RecorderWish::Awake && !has_begun && !directory_.empty() && trace::launcher_lives(directory_ + "/");
+}
+
+bool ProcessRecorder::is_let_go() const {
+  if (state_ != RecorderState::Recording) return false;
+  if (wish_ == RecorderWish::Detached) return true;
+  bool was_launched = false;
+  for (const MappedRange& mapped : memory_map_of(pid_)) {
+    if (!is_control(mapped)) continue;
+    was_launched = true;
+    if (trace::launcher_lives(mapped.name)) return false;
+  }
+  return was_launched;
 }
 
 Status ProcessRecorder::write(std::uint64_t address, const void* bytes, std::size_t count) {
@@ -119,7 +150,8 @@ Status ProcessRecorder::put_alive_bits(std::uint32_t bits) {
 }
 
 Status ProcessRecorder::wake(const WakingOptions& options) {
-  if (state_ == RecorderState::Asleep && !options.directory.empty()) {
+  const bool orders = !options.directory.empty();
+  if (orders) {
     if (options.directory.size() >= sizeof(Rendezvous::directory)) {
       return not_reached(pid_, "the path of its private folder is too long; set TMPDIR to a shorter one");
     }
@@ -131,10 +163,19 @@ Status ProcessRecorder::wake(const WakingOptions& options) {
       status =
           write(address_ + offsetof(Rendezvous, directory), options.directory.c_str(), options.directory.size() + 1);
     }
+    ++orders_;
+    if (status) status = write(address_ + offsetof(Rendezvous, orders), &orders_, sizeof(orders_));
     if (!status) return status;
   }
   if (Status status = put_wish(RecorderWish::Awake); !status) return status;
-  return put_alive_bits(0);
+  if (!orders || alive_word_ == 0) return put_alive_bits(0);
+  alive_ = 0;  // as in a forked child: the next event is the new recording's first
+  return write(alive_word_, &alive_, sizeof(alive_));
+}
+
+Status ProcessRecorder::take_back() {
+  if (wish_ != RecorderWish::Awake || (state_ == RecorderState::Recording && alive_ != 0)) return ok();
+  return put_wish(state_ == RecorderState::Asleep ? RecorderWish::None : RecorderWish::Detached);
 }
 
 Status ProcessRecorder::pause() {

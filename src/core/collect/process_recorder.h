@@ -33,12 +33,19 @@ class ProcessRecorder {
   // Recording, and new blocks are among what it records.
   bool is_awake() const;
 
-  // A recorder that slept since its process began starts with the process's next allocation; a paused one is awake at
-  // once.
+  // Who made it awake waits for it: another launcher, that lives.
+  bool is_waited_for() const;
+  // Was recorded, and nobody reads its spool any more: its launcher let it go, or is gone.
+  bool is_let_go() const;
+
+  // With a directory, another recording begins, at the process's next allocation. Without: a recorder that slept since
+  // its process began starts then, a paused one is awake at once.
   Status wake(const WakingOptions& options);
   Status pause();
-  // For good: what the process does from now on costs a look at one word a call.
+  // Until somebody attaches: what the process does from now on costs a look at one word a call.
   Status detach();
+  // What wake() ordered, if the process allocated nothing since.
+  Status take_back();
 
  private:
   ProcessRecorder(pid_t pid, int memory) : pid_(pid), memory_(memory) {}
@@ -53,6 +60,8 @@ class ProcessRecorder {
   std::uint64_t address_ = 0;
   trace::RecorderState state_ = trace::RecorderState::NotStarted;
   trace::RecorderWish wish_ = trace::RecorderWish::None;
+  std::uint32_t orders_ = 0;
+  std::string directory_;
   std::uint64_t alive_word_ = 0;
   std::uint32_t alive_ = 0;
 };

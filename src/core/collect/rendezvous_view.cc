@@ -34,8 +34,14 @@ std::optional<RendezvousFacts> read_rendezvous(std::span<const char> bytes) {
   const std::uint32_t wish = word_at(bytes, offsetof(Rendezvous, wish));
   if (state > static_cast<std::uint32_t>(RecorderState::Off)) return std::nullopt;
   if (wish > static_cast<std::uint32_t>(RecorderWish::Detached)) return std::nullopt;
-  RendezvousFacts facts{static_cast<RecorderState>(state), static_cast<RecorderWish>(wish), 0};
+  RendezvousFacts facts{static_cast<RecorderState>(state),
+                        static_cast<RecorderWish>(wish),
+                        0,
+                        word_at(bytes, offsetof(Rendezvous, orders)),
+                        {}};
   std::memcpy(&facts.alive_word, bytes.data() + offsetof(Rendezvous, alive_word), sizeof facts.alive_word);
+  const char* const directory = bytes.data() + offsetof(Rendezvous, directory);
+  facts.directory.assign(directory, ::strnlen(directory, sizeof(Rendezvous::directory)));
   return facts;
 }
 

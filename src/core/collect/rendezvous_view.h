@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "trace/rendezvous.h"
 
@@ -17,6 +18,8 @@ struct RendezvousFacts {
   trace::RecorderState state;
   trace::RecorderWish wish;
   std::uint64_t alive_word;  // an address in the process; 0: none yet
+  std::uint32_t orders;
+  std::string directory;  // of the last order; empty: none came
 };
 
 // Nothing where it is another version's, or holds what no recorder writes.

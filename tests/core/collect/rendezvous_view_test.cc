@@ -24,6 +24,8 @@ std::vector<char> data_with(std::uint32_t version, std::uint32_t wish, std::uint
   put(offsetof(Rendezvous, wish), wish);
   put(offsetof(Rendezvous, state), state);
   put(offsetof(Rendezvous, alive_word), std::uint64_t{0x1234});
+  put(offsetof(Rendezvous, orders), std::uint32_t{7});
+  std::memcpy(at + offsetof(Rendezvous, directory), "/dev/shm/tare-x", sizeof "/dev/shm/tare-x");
   return data;
 }
 
@@ -35,6 +37,16 @@ TEST(RendezvousView, IsFoundAndRead) {
   EXPECT_EQ(facts->wish, RecorderWish::Awake);
   EXPECT_EQ(facts->state, RecorderState::Recording);
   EXPECT_EQ(facts->alive_word, 0x1234u);
+  EXPECT_EQ(facts->orders, 7u);
+  EXPECT_EQ(facts->directory, "/dev/shm/tare-x");
+}
+
+TEST(RendezvousView, APathThatDoesNotEndIsCutOff) {
+  std::vector<char> data = data_with(trace::kRendezvousVersion, 1, 2);
+  std::memset(data.data() + 1000 + offsetof(Rendezvous, directory), 'a', sizeof(Rendezvous::directory));
+  const auto facts = read_rendezvous(std::span(data).subspan(1000));
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->directory, std::string(sizeof(Rendezvous::directory), 'a'));
 }
 
 TEST(RendezvousView, CutOffItIsNone) {
