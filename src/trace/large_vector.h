@@ -6,8 +6,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdlib>
+#include <cstdint>
 #include <new>
 #include <vector>
 
@@ -15,7 +16,27 @@ namespace tare::trace {
 
 inline constexpr std::size_t kHugePageBytes = 2 << 20;
 
-// Where the kernel gives no huge pages the advice is ignored, and this is an ordinary allocator.
+constexpr std::size_t whole_huge_pages(std::size_t bytes) {
+  return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+}
+
+// Zeros, aligned to a huge page; nothing is taken before it is touched. The first 2 MiB are small pages: a process of
+// which little is recorded would pay for clearing a huge one. Null if there's no room.
+inline void* map_large(std::size_t bytes) {
+  const std::size_t size = whole_huge_pages(bytes);
+  void* const map = ::mmap(nullptr, size + kHugePageBytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (map == MAP_FAILED) return nullptr;
+  auto* const begin = static_cast<std::byte*>(map);
+  const std::size_t before =
+      whole_huge_pages(reinterpret_cast<std::uintptr_t>(begin)) - reinterpret_cast<std::uintptr_t>(begin);
+  if (before != 0) ::munmap(begin, before);
+  if (before != kHugePageBytes) ::munmap(begin + before + size, kHugePageBytes - before);
+  // Where the kernel gives no huge pages the advice is ignored.
+  ::madvise(begin + before + kHugePageBytes, size - kHugePageBytes, MADV_HUGEPAGE);
+  return begin + before;
+}
+
 template <typename T>
 struct LargeAllocator {
   using value_type = T;
@@ -27,16 +48,15 @@ struct LargeAllocator {
   T* allocate(std::size_t count) {
     const std::size_t bytes = count * sizeof(T);
     if (bytes < kHugePageBytes) return static_cast<T*>(::operator new(bytes, std::align_val_t{alignof(T)}));
-    const std::size_t whole_pages = (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
-    void* const memory = ::operator new(whole_pages, std::align_val_t{kHugePageBytes});
-    ::madvise(memory, whole_pages, MADV_HUGEPAGE);
+    void* const memory = map_large(bytes);
+    if (memory == nullptr) throw std::bad_alloc();
     return static_cast<T*>(memory);
   }
   void deallocate(T* memory, std::size_t count) {
     if (count * sizeof(T) < kHugePageBytes) {
       ::operator delete(memory, std::align_val_t{alignof(T)});
     } else {
-      ::operator delete(memory, std::align_val_t{kHugePageBytes});
+      ::munmap(memory, whole_huge_pages(count * sizeof(T)));
     }
   }
 
@@ -48,5 +68,22 @@ struct LargeAllocator {
 
 template <typename T>
 using LargeVector = std::vector<T, LargeAllocator<T>>;
+
+// Room for `count` elements. A large vector gets so much address space that it grows where it lies: a compiler's took
+// 148 MB of huge pages by doubling, each cleared first, which on a virtual machine whose host has taken them back costs
+// 2 ms a page.
+template <typename T>
+void make_room(LargeVector<T>& vector, std::size_t count) {
+  constexpr std::size_t kAhead = 64;
+  if (count <= vector.capacity()) return;
+  const std::size_t doubled = std::max(count, vector.size() * 2);
+  if (doubled * sizeof(T) >= kHugePageBytes) {
+    try {
+      return vector.reserve(doubled * kAhead);
+    } catch (const std::bad_alloc&) {  // a limit of address space
+    }
+  }
+  vector.reserve(doubled);
+}
 
 }  // namespace tare::trace

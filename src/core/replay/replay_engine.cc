@@ -254,11 +254,12 @@ bool ReplayEngine::prepare_shapes(trace::ShapeId wanted) {
   const std::size_t have = recorded_.sums.size();
   const std::size_t now = std::min<std::size_t>(dictionary_.shapes.size(), kIndexMask);
   if (trace::index(wanted) >= now) return false;
-  if (now > recorded_.sums.capacity()) recorded_.sums.reserve(std::max(now, have * 2));
+  make_room(recorded_.sums, now);
   for (std::size_t shape = have; shape < now; ++shape) {
     recorded_.sums.push_back(sums_of(dictionary_.shapes[shape]));
     if (sampled_) weights_q_.push_back(weighted_q(1, sane_weight(dictionary_.shapes[shape].weight)));
   }
+  make_room(recorded_.live_at_peak, now);
   recorded_.live_at_peak.resize(now);
   return true;
 }
@@ -361,9 +362,8 @@ std::vector<LiveBlock> ReplayEngine::live_blocks() const {
 }
 
 std::uint64_t ReplayEngine::memory_bytes() const {
-  return ledger_.map().memory_bytes() + recorded_.sums.capacity() * sizeof(ShapeSums) +
-         recorded_.live_at_peak.capacity() * 4 + weights_q_.capacity() * 8 +
-         chain_blocks_.capacity() * sizeof(ChainBlock) + chains_.memory_bytes();
+  return ledger_.map().memory_bytes() + recorded_.sums.size() * sizeof(ShapeSums) + recorded_.live_at_peak.size() * 4 +
+         weights_q_.capacity() * 8 + chain_blocks_.capacity() * sizeof(ChainBlock) + chains_.memory_bytes();
 }
 
 }  // namespace tare::core
