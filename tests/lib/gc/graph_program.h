@@ -43,12 +43,13 @@ class GraphProgram {
   // Throws a std::logic_error where heap and model disagree.
   void run() {
     while (!choices_.is_over()) {
-      if (pick(25) == 0) {
+      if (rooted_.size() < kFewRooted) plant();
+      if (pick(40) == 0) {
         hold(0);
       } else {
         act();
       }
-      if (pick(20) == 0) heap_.collect_some(pick(4) * 1000, StackState::HoldsNone);
+      if (pick(8) == 0) heap_.collect_some(pick(2) * 500, StackState::HoldsNone);
       if (pick(400) == 0) check();
     }
     check();
@@ -60,6 +61,7 @@ class GraphProgram {
 
  private:
   static constexpr std::size_t kRoots = 8;  // of each kind
+  static constexpr std::size_t kFewRooted = 16;
   static constexpr int kMostDepth = 3;
   static constexpr int kManySteps = 10'000;
   enum class Exactness : bool { AtLeast, Exactly };
@@ -84,10 +86,25 @@ class GraphProgram {
   }
   ModelVertex& model_of(const Vertex* vertex) { return model_.at(vertex->number); }
 
-  Vertex* make_vertex() {
+  // So many that marking takes several steps, with a good deal of the program between them.
+  void plant() {
+    constexpr std::size_t kSizes[] = {400, kFewRooted, 150};
+    for (std::size_t left = kSizes[pick(3)]; left > 0; --left) {
+      Vertex* vertex = make_vertex(7 + left % 3);
+      demand(rooted_.push_back(heap_, vertex), "no memory");
+      rooted_numbers_.push_back(vertex->number);
+      for (std::size_t edge = left % 4; edge-- > 0;) {
+        Vertex* child = make_vertex(5 + left % 6);
+        set_strong(*vertex, model_of(vertex), edge, child, child->number);
+      }
+    }
+  }
+
+  Vertex* make_vertex() { return make_vertex(pick(12)); }
+  Vertex* make_vertex(std::size_t kind) {
     const int number = next_++;
     ModelVertex& model = model_[number];
-    switch (pick(12)) {
+    switch (kind) {
       case 0:
         model.kind = VertexKind::Big;
         return made(make<BigVertex>(heap_, AdditionalBytes(pick(8) == 0 ? 40'000 : 0), number));
@@ -100,9 +117,10 @@ class GraphProgram {
       case 3:
       case 4:
       case 5:
+      case 8:
         model.kind = VertexKind::Mixed;
         return made(make<MixedVertex>(heap_, number));
-      case 6:
+      case 11:
         return made(make<SlowVertex>(heap_, number, [&](Vertex& vertex) { build(vertex); }));
       default:
         return made(make<Vertex>(heap_, number, VertexKind::Plain));
@@ -145,9 +163,9 @@ class GraphProgram {
       case 2:
         return one_of(weak_cross_).lock().get();
       case 3:
-        return rooted_.empty() ? nullptr : one_of(rooted_).get();
-      default:
         return one_of(strong_).get();
+      default:
+        return rooted_.empty() ? nullptr : one_of(rooted_).get();
     }
   }
   template <class Table>
@@ -199,14 +217,85 @@ class GraphProgram {
 
   [[gnu::noinline]] void act() {
     Vertex* from = some();
-    Vertex* to = pick(3) == 0 ? some() : make_vertex();
+    Vertex* to = nullptr;
+    switch (pick(4)) {
+      case 0:
+        to = some();
+        break;
+      case 1:
+        to = make_vertex();
+        break;
+      default:
+        if (Vertex* holder = some(); holder != nullptr) to = take(*holder, model_of(holder));
+        break;
+    }
     if (from == nullptr || pick(8) == 0) {
       change_root(to);
     } else if (pick(3) == 0) {
+      // Mostly the same few, so that their containers grow.
+      if (rooted_.size() > kFewRooted && pick(8) != 0 && rooted_[0]) from = rooted_[0].get();
       change_container(*from, model_of(from), to);
     } else {
       change_field(*from, model_of(from), to);
     }
+  }
+
+  // A pointer out of its place, of which it may have been the only one.
+  [[gnu::noinline]] Vertex* take(Vertex& holder, ModelVertex& model) {
+    Vertex* taken = nullptr;
+    switch (pick(10)) {
+      case 0:
+        taken = holder.wide.get();
+        holder.wide.clear();
+        model.wide = kNobody;
+        break;
+      case 1:
+        taken = holder.tagged.get();
+        holder.tagged.clear();
+        model.tagged = kNobody;
+        model.tag = 0;
+        break;
+      case 2:
+        taken = whole(holder.aside.release());
+        model.aside = kNobody;
+        break;
+      case 3:
+        taken = whole(holder.wide_aside.get());
+        holder.wide_aside = nullptr;
+        model.wide_aside = kNobody;
+        break;
+      case 4:
+        if (!holder.maybe) break;
+        taken = holder.maybe->get();
+        holder.maybe.reset();
+        model.maybe = kNobody;
+        break;
+      case 5:
+        if (holder.list.empty()) break;
+        taken = holder.list.back().get();
+        holder.list.pop_back();
+        model.list.pop_back();
+        break;
+      case 6:
+        if (holder.queue.empty()) break;
+        taken = holder.queue.take_back().get();
+        model.queue.pop_back();
+        break;
+      case 7:
+        if (holder.either.index() == 0) break;
+        taken = std::get<1>(holder.either).get();
+        holder.either = 7;
+        model.either.emplace<0>(7);
+        break;
+      default: {
+        const std::size_t edge = pick(3);
+        taken = holder.strong[edge].release();
+        model.strong[edge] = kNobody;
+        holder.same = holder.strong[0];
+        break;
+      }
+    }
+    return taken;
   }
 
   [[gnu::noinline]] void change_root(Vertex* to) {
@@ -228,10 +317,6 @@ class GraphProgram {
       case 3:
         demand(rooted_.push_back(heap_, to), "no memory");
         rooted_numbers_.push_back(number_of(to));
-        if (rooted_.size() > 20) {
-          rooted_.clear(heap_);
-          rooted_numbers_.clear();
-        }
         break;
       case 4:
         std::swap(strong_[at], strong_[other]);
@@ -265,7 +350,7 @@ class GraphProgram {
   [[gnu::noinline]] void change_field(Vertex& from, ModelVertex& model, Vertex* to) {
     const int number = number_of(to);
     const std::size_t edge = pick(3);
-    switch (pick(22)) {
+    switch (pick(2) == 0 ? pick(11) : pick(22)) {
       case 0:
         from.wide = to;
         model.wide = number;
@@ -320,10 +405,12 @@ class GraphProgram {
         model.either.emplace<0>(std::get<0>(from.either));
         break;
       case 11: {
-        const std::size_t other = pick(3);
-        from.strong[edge].swap(from.strong[other]);
-        std::swap(model.strong[edge], model.strong[other]);
+        const std::size_t other_edge = pick(3);
+        Vertex* other = to == nullptr ? &from : to;
+        from.strong[edge].swap(other->strong[other_edge]);
+        std::swap(model.strong[edge], model_of(other).strong[other_edge]);
         from.same = from.strong[0];
+        other->same = other->strong[0];
         break;
       }
       // From one kind into another.
@@ -455,7 +542,7 @@ class GraphProgram {
     locals_.push_back(number_of(wide.get()));
     locals_.push_back(number_of(aside.get()));
     locals_.push_back(number_of(raw_aside));
-    if (pick(4) == 0) drop_roots();
+    if (pick(24) == 0) drop_roots();
     for (std::size_t steps = pick(30); steps > 0; --steps) {
       if (depth < kMostDepth && pick(10) == 0) {
         hold(depth + 1);
