@@ -24,6 +24,7 @@
 #include "core/replay/table_cache.h"
 #include "core/replay/table_codec.h"
 #include "core/replay/twins.h"
+#include "core/symbols/cache_file.h"
 #include "trace/file_bytes.h"
 #include "trace/finish_leftover.h"
 
@@ -303,7 +304,7 @@ std::vector<trace::RowId> Recording::stack_rows(trace::StackId stack, std::size_
 }
 
 std::vector<std::vector<PointedType>> Recording::row_types(std::span<const trace::RowId> rows) const {
-  return core::row_types(state_->dictionary, rows);
+  return core::row_types(state_->dictionary, rows, default_cache_dir("types"));
 }
 
 Names& Recording::names() {

@@ -1,16 +1,20 @@
-// Opens each module's debug files of the recorded build and asks them for all of its addresses.
+// Asks each module's debug files of the recorded build for all of its addresses, and opens them only for new ones.
 #include "core/recording/row_types.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
 
+#include "core/layout/pointed_cache.h"
+#include "core/symbols/cache_file.h"
 #include "core/symbols/debug_files.h"
 
 namespace tare::core {
 namespace {
 
 using trace::index;
+
+namespace fs = std::filesystem;
 
 struct Asked {
   std::uint64_t address;  // in the file's own terms, inside the call
@@ -40,10 +44,25 @@ class OpenDwarf {
   Dwarf* alternate_ = nullptr;
 };
 
+// Adds to `known` what is missing of these (ascending) addresses. False: there's no debug information.
+bool look_up(const DebugFiles& files, const std::vector<Asked>& asked, PointedByAddress& known) {
+  std::vector<std::uint64_t> missing;
+  for (const Asked& each : asked) {
+    const bool is_again = !missing.empty() && missing.back() == each.address;
+    if (!is_again && !known.contains(each.address)) missing.push_back(each.address);
+  }
+  if (missing.empty()) return true;
+  const OpenDwarf dwarf(files);
+  if (dwarf.get() == nullptr) return false;
+  std::vector<std::vector<PointedType>> types = pointed_types(dwarf.get(), missing);
+  for (std::size_t i = 0; i < missing.size(); ++i) known[missing[i]] = std::move(types[i]);
+  return true;
+}
+
 }  // namespace
 
-std::vector<std::vector<PointedType>> row_types(const trace::Dictionary& dictionary,
-                                                std::span<const trace::RowId> rows) {
+std::vector<std::vector<PointedType>> row_types(const trace::Dictionary& dictionary, std::span<const trace::RowId> rows,
+                                                const fs::path& cache_dir) {
   std::map<std::uint32_t, std::vector<Asked>> by_module;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (index(rows[i]) >= dictionary.rows.size()) continue;
@@ -55,15 +74,19 @@ std::vector<std::vector<PointedType>> row_types(const trace::Dictionary& diction
   }
   std::vector<std::vector<PointedType>> found(rows.size());
   for (auto& [module, asked] : by_module) {
-    const DebugFiles files = find_debug_files(dictionary.modules[module], {});
-    const OpenDwarf dwarf(files);
-    if (dwarf.get() == nullptr) continue;
+    const trace::Module& recorded = dictionary.modules[module];
+    const DebugFiles files = find_debug_files(recorded, {});
+    const std::string fingerprint = files.fingerprint();
+    const bool is_kept = !cache_dir.empty() && !recorded.build_id.empty();
+    const fs::path file = is_kept ? cache_dir / (to_hex(recorded.build_id) + ".pointed") : fs::path();
+    PointedByAddress known;
+    if (const auto bytes = is_kept ? read_cache_file(file) : std::nullopt)
+      known = decode_pointed(fingerprint, *bytes).value_or(PointedByAddress());
+    const std::size_t known_before = known.size();
     std::sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) { return a.address < b.address; });
-    std::vector<std::uint64_t> addresses;
-    addresses.reserve(asked.size());
-    for (const Asked& each : asked) addresses.push_back(each.address);
-    const std::vector<std::vector<PointedType>> types = pointed_types(dwarf.get(), addresses);
-    for (std::size_t i = 0; i < asked.size(); ++i) found[asked[i].position] = types[i];
+    if (!look_up(files, asked, known)) continue;
+    for (const Asked& each : asked) found[each.position] = known[each.address];
+    if (is_kept && known.size() != known_before) replace_cache_file(file, encode_pointed(fingerprint, known));
   }
   return found;
 }

@@ -1,6 +1,7 @@
 // What the code at a recording's return addresses has pointers to: asked a module at a time, like names.
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -10,7 +11,8 @@
 namespace tare::core {
 
 // found[i] is of rows[i]; empty for rows that don't exist and for modules without debug information of their build.
-std::vector<std::vector<PointedType>> row_types(const trace::Dictionary& dictionary,
-                                                std::span<const trace::RowId> rows);
+// What is found of builds with an id is kept in `cache_dir` (empty: nowhere), and looked for there first.
+std::vector<std::vector<PointedType>> row_types(const trace::Dictionary& dictionary, std::span<const trace::RowId> rows,
+                                                const std::filesystem::path& cache_dir);
 
 }  // namespace tare::core
