@@ -2,6 +2,8 @@
 // object about it to FD. SPEED: times as fast as recorded, 0 for as fast as can be. Started by `tare replay`.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -175,6 +177,7 @@ int main(int count, char** words) {
     dprintf(2, "tare-perform: is started by `tare replay`\n");
     return 2;
   }
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody reads what is performed for a profiler that was killed
   const Allocator allocator = std::strcmp(words[4], "left-alone") == 0 ? Allocator::LeftAlone : Allocator::Called;
   return run(words[1], std::atoi(words[2]), std::strtod(words[3], nullptr), allocator);
 }

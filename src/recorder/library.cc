@@ -33,6 +33,7 @@ __attribute__((constructor(101))) void on_load() {
   if (is_bypassed()) recorder.flag_bypassed();
 }
 __attribute__((destructor(101))) void on_exit() {
+  recorder.note_peak_rss();
   recorder.ask_for_exit_moment();
   recorder.end();
 }

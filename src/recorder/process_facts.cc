@@ -56,6 +56,24 @@ trace::StringRef text(Spool& spool, const char* value) {
 
 }  // namespace
 
+std::uint32_t peak_resident_kib() {
+  const long fd = sys::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (sys::failed(fd)) return 0;
+  char text[4096];
+  const long length = sys::read(fd, text, sizeof text - 1);
+  sys::close(fd);
+  if (sys::failed(length)) return 0;
+  text[length] = '\0';
+  constexpr char kName[] = "\nVmHWM:";  // "VmHWM:	    1234 kB"
+  const char* at = std::strstr(text, kName);
+  if (at == nullptr) return 0;
+  at += sizeof kName - 1;
+  while (*at == ' ' || *at == '\t') ++at;
+  std::uint32_t kib = 0;
+  for (; *at >= '0' && *at <= '9'; ++at) kib = 10 * kib + static_cast<std::uint32_t>(*at - '0');
+  return kib;
+}
+
 void write_process_ids(trace::SpoolHeader& header) {
   header.pid = static_cast<std::uint32_t>(sys::getpid());
   header.parent_pid = static_cast<std::uint32_t>(sys::call(SYS_getppid));

@@ -11,4 +11,7 @@ void write_process_facts(Spool& spool, KeepEnvironment keep);
 // Those that a forked child doesn't share with its parent: pids and the clock pair.
 void write_process_ids(trace::SpoolHeader& header);
 
+// The greatest resident set so far, the spool's pages included; 0 where the kernel doesn't say. Uses no heap.
+std::uint32_t peak_resident_kib();
+
 }  // namespace tare::recorder

@@ -284,6 +284,12 @@ void Recorder::flag_bypassed() {
   if (alive()) spool_->header()->flags.fetch_or(trace::kSpoolBypassed, std::memory_order_release);
 }
 
+void Recorder::note_peak_rss() {
+  if (!alive() || detached() || phase_.load(std::memory_order_acquire) != Phase::Recording) return;
+  if (static_cast<std::uint32_t>(sys::getpid()) != process_id_) return;  // the child of a vfork
+  spool_->header()->peak_rss_kib.store(peak_resident_kib(), std::memory_order_relaxed);
+}
+
 void Recorder::end() {
   if (!alive() || detached() || phase_.load(std::memory_order_acquire) != Phase::Recording) return;
   trace::SpoolHeader& header = *spool_->header();

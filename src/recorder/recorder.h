@@ -88,6 +88,8 @@ class Recorder {
   // The process is about to exit: where the launcher wants it, waits until it has looked at the heap. Once a process,
   // and a bounded time: a launcher that is dead, stopped or busy elsewhere holds up no exit.
   void ask_for_exit_moment();
+  // The same way: what the process had resident at most goes into the spool.
+  void note_peak_rss();
   // The program wants a look at its heap now, under that name: waits for it as long as before an exit.
   void ask_for_named_moment(trace::StringRef name);
   // At the process's end: says so in the spool. Events that other libraries' destructors make still follow.

@@ -51,7 +51,7 @@ struct ProcessInfo {
   std::uint64_t unwind_failures = 0;
   std::uint64_t nested_events = 0;
   std::uint32_t moments = 0;         // that its live blocks were looked into
-  std::uint64_t peak_rss_bytes = 0;  // from rusage, where the launcher could see it; else 0
+  std::uint64_t peak_rss_bytes = 0;  // VmHWM at the exit, or from rusage; 0: unknown
   std::uint64_t spool_bytes = 0;     // of the spool's file, all of them resident in the program; 0: not known
 };
 

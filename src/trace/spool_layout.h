@@ -120,7 +120,9 @@ struct SpoolHeader {
   std::uint32_t fork_parent_image;  // image_index of the parent's spool (its pid is parent_pid at the time of fork)
   std::uint32_t fork_parent_pid;
   std::uint32_t fork_thread;  // ThreadId of the forking thread in the parent
-  std::uint32_t reserved0;
+  // [r] the kernel's VmHWM at the exit; 0: not known. What wait4 gives is never less than the launcher had as it
+  // forked.
+  std::atomic<std::uint32_t> peak_rss_kib;
   std::uint64_t fork_thread_events;  // events that thread had written: the child's inherited blocks are those live then
   std::uint64_t fork_stamp;
   // growing tables: entries [0, count) are complete

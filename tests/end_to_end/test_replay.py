@@ -43,6 +43,16 @@ def test_81_mb_are_taken_again(tare: Tare, program: Callable[..., Path]) -> None
     assert glibc["predicted_peak_rss_bytes"] == pytest.approx(told["program_peak_rss_bytes"], abs=1)
 
 
+def test_small_programs_are_not_given_the_launchers_size(tare: Tare, program: Callable[..., Path]) -> None:
+    """What wait4 says of a child's peak begins with what the launcher had when it forked, some 16 MB."""
+    trace = tare.record(program("small_heap.c"))
+    (row,) = tare.sql(trace, "select (peak_rss_bytes - spool_bytes) / 1e6 as peak, spool_bytes from process")
+    assert 1.5 < row["peak"] < 6, "a megabyte of heap, the C library and the recorder"
+    left = tare.record(program("small_heap.c"), "leave", name="left.tare")
+    (of_left,) = tare.sql(left, "select (peak_rss_bytes - spool_bytes) / 1e6 as peak from process")
+    assert of_left["peak"] == pytest.approx(row["peak"], abs=0.5), "by _exit, too"
+
+
 def test_the_trace_is_read_once(tare: Tare, program: Callable[..., Path]) -> None:
     trace = tare.record(program("clownshoes.c"))
     (row,) = tare.sql(trace, "select allocator, peak_rss_bytes - spool_bytes as peak from process")
@@ -63,6 +73,21 @@ def test_another_allocator_serves_the_calls(tare: Tare, program: Callable[..., P
     assert "jemalloc" in found["jemalloc"]["library"]
     assert "libc.so" in found["glibc"]["library"]
     assert found["jemalloc"]["usable_at_peak_bytes"] > found["glibc"]["usable_at_peak_bytes"]
+
+
+def test_what_is_no_allocator_is_said(tare: Tare, program: Callable[..., Path], tmp_path: Path) -> None:
+    trace = tare.record(program("clownshoes.c"))
+    (tmp_path / "empty.so").touch()
+    for name, words in (
+        (str(tmp_path / "empty.so"), "brings no malloc"),
+        (str(tmp_path), "there is no allocator"),
+        ("", "no allocator is called"),
+        ("glibc,", "no allocator is called"),
+    ):
+        done = tare("replay", trace, "--allocator", name, "-n", "1")
+        assert done.returncode != 0
+        assert words in done.stderr
+        assert done.stdout == ""
 
 
 def test_the_table_fits(tare: Tare, program: Callable[..., Path]) -> None:

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(USAGE, "replay: -n is at least 1")
     if not 0 <= options.speed < float("inf"):
         raise TareError(USAGE, "replay: --speed wants a positive number")
-    chosen = [find(name) for name in options.allocator.split(",")] if options.allocator else installed()
+    chosen = [find(name) for name in options.allocator.split(",")] if options.allocator is not None else installed()
     chosen = list({each.library: each for each in reversed(chosen)}.values())[::-1]  # by whichever name came first
     with tempfile.TemporaryDirectory(prefix="tare-replay-") as folder:
         script = os.path.join(folder, "script")
@@ -148,7 +148,7 @@ def lines(facts: Facts, shown: list[Performance], outside: float | None, columns
             [
                 each.allocator,
                 human_bytes(each.peak_rss_bytes),
-                f"+{percent(each.rss_at_peak_bytes - facts.live_bytes, facts.live_bytes)}",
+                _signed_percent(each.rss_at_peak_bytes - facts.live_bytes, facts.live_bytes),
                 percent(each.usable_at_peak_bytes - facts.live_bytes, each.usable_at_peak_bytes),
                 "-" if outside is None else human_bytes(outside + each.in_program_bytes),
                 f"{each.cpu_s:.2f} s",
@@ -167,6 +167,11 @@ def lines(facts: Facts, shown: list[Performance], outside: float | None, columns
         yield "  ".join(cells).rstrip()
     yield ""
     yield from notes(facts, shown, outside, columns)
+
+
+def _signed_percent(part: float, whole: float) -> str:
+    """Of small heaps less may be resident than is live: blocks that were never written, and the kernel counts in batches."""
+    return ("+" if part >= 0 else "") + percent(part, whole)
 
 
 def notes(facts: Facts, shown: list[Performance], outside: float | None, columns: int) -> Iterator[str]:

@@ -315,7 +315,8 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
                         "build it against the system's allocator, or against a dynamic one");
   }
   record_.info.wait_status = wait_status;
-  record_.info.peak_rss_bytes = peak_rss_bytes;
+  const std::uint64_t noted = std::uint64_t{spool_->header().peak_rss_kib.load(std::memory_order_relaxed)} * 1024;
+  record_.info.peak_rss_bytes = noted != 0 && (peak_rss_bytes == 0 || noted < peak_rss_bytes) ? noted : peak_rss_bytes;
   record_.info.spool_bytes = spool_->file().allocated_bytes();
   record_.thread_count = static_cast<std::uint32_t>(streams_.size());
   record_.spool_events = 0;

@@ -54,6 +54,14 @@ std::string_view opened_section(Elf* elf, std::string_view wanted) {
 
 bool has_dwarf(const ElfFile& file) { return file.has_section(".debug_info") || file.has_section(".zdebug_info"); }
 
+// Copies and downloads that broke off have lost their section headers, which lie at the end.
+bool is_cut_off(const ElfFile& file) {
+  GElf_Ehdr header;
+  if (gelf_getehdr(file.elf(), &header) == nullptr) return false;
+  return header.e_shoff > file.image().size() ||
+         std::uint64_t{header.e_shnum} * header.e_shentsize > file.image().size() - header.e_shoff;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DebugBinary>> DebugBinary::open(const std::filesystem::path& path,
@@ -73,6 +81,10 @@ Result<std::unique_ptr<DebugBinary>> DebugBinary::find(const std::filesystem::pa
   module.build_id = (*binary)->build_id();
   DebugFiles files = find_debug_files(module, debug_dirs);
   ElfFile* const with_dwarf = files.with_dwarf();
+  if (with_dwarf == nullptr && is_cut_off(**binary)) {
+    return Error{ErrorKind::Corrupt,
+                 path.string() + " is cut off: its section headers lie beyond its end; build or copy it again"};
+  }
   if (with_dwarf == nullptr) {
     return Error{ErrorKind::NoDebugInfo, path.string() +
                                              " has no debug information, and no separate debug file for it "

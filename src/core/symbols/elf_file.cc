@@ -96,6 +96,9 @@ ElfFile::~ElfFile() {
 
 Status ElfFile::attach(FileStamp stamp) {
   stamp_ = std::move(stamp);
+  constexpr std::string_view kArchive = "!<arch>\n";
+  if (image().starts_with(kArchive))
+    return unreadable(stamp_.path, "an archive of object files: unpack it with `ar x` and name those");
   if (image_bytes_ < sizeof(Elf64_Ehdr) || std::memcmp(image_, ELFMAG, SELFMAG) != 0 ||
       image_[EI_CLASS] != ELFCLASS64 || image_[EI_DATA] != ELFDATA2LSB) {
     return unreadable(stamp_.path, "not a 64-bit little-endian ELF file");
