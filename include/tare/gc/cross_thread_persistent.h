@@ -69,6 +69,17 @@ class CrossThreadRoot : private CrossRootLink {
   explicit CrossThreadRoot(const CrossThreadRoot<T, kOther>& other) noexcept {
     set_from(other, kKind);
   }
+  // Of a derived class.
+  template <class U, RootKind kOther>
+    requires(std::convertible_to<U*, T*> && !std::same_as<U, T>)
+  explicit(kOther != kKind) CrossThreadRoot(const CrossThreadRoot<U, kOther>& other) noexcept {
+    if constexpr (kOther == RootKind::Strong) {
+      set(static_cast<T*>(other.get()), kKind);
+    } else {
+      const auto kept = other.lock();  // or it might die between the two
+      set(static_cast<T*>(kept.get()), kKind);
+    }
+  }
   ~CrossThreadRoot() = default;
 
   CrossThreadRoot& operator=(const CrossThreadRoot& other) noexcept {
@@ -105,6 +116,12 @@ class CrossThreadRoot : private CrossRootLink {
     return CrossThreadRoot<T, RootKind::Strong>(*this);
   }
   explicit operator bool() const noexcept { return object() != nullptr; }
+  // Whether they point to the same; of a weak one, also whether it is null by now.
+  template <RootKind kOther>
+  bool operator==(const CrossThreadRoot<T, kOther>& other) const noexcept {
+    return object() == other.object();
+  }
+  bool operator==(const T* raw) const noexcept { return object() == raw; }
   void clear() noexcept { CrossRootLink::clear(); }
 
  private:

@@ -45,6 +45,36 @@ TEST_F(CrossThread, WeakOnesTellWhetherTheObjectLives) {
   std::thread([&] { EXPECT_FALSE(weak.lock()); }).join();
 }
 
+struct Heard : GarbageCollectedMixin {
+  int heard = 3;
+};
+struct Bell final : Knot, Heard {};
+
+TEST_F(CrossThread, ConvertToBasesAndAreCompared) {
+  CrossThreadPersistent<Bell> bell = make_one<Bell>();
+  WeakCrossThreadPersistent<Bell> weak(bell);
+  std::thread([&] {
+    const CrossThreadPersistent<Knot> knot = bell;
+    const CrossThreadPersistent<Heard> heard = bell;  // lies further in
+    const WeakCrossThreadPersistent<Heard> weak_heard = weak;
+    const CrossThreadPersistent<Heard> again(weak);
+    EXPECT_EQ(knot->value, 0);
+    EXPECT_EQ(heard->heard, 3);
+    EXPECT_EQ(heard, weak_heard);
+    EXPECT_EQ(again, heard);
+    EXPECT_EQ(bell, weak);
+    EXPECT_TRUE(knot == bell.get());
+    EXPECT_FALSE(knot == CrossThreadPersistent<Knot>());
+  }).join();
+  const WeakCrossThreadPersistent<Heard> weak_heard = weak;
+  bell.clear();
+  collect();
+  EXPECT_EQ(weak, bell);
+  EXPECT_EQ(weak_heard, nullptr);
+  const CrossThreadPersistent<Heard> none(weak);
+  EXPECT_FALSE(none);
+}
+
 TEST_F(CrossThread, BecomeNullWithTheHeap) {
   const CrossThreadPersistent<Knot> strong = make_one<Knot>(1);
   const WeakCrossThreadPersistent<Knot> weak(strong);
