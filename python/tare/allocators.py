@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import glob
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tare.errors import USAGE, TareError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # name -> libraries in the order of preference, and Debian's package
 _KNOWN = {
@@ -18,6 +21,9 @@ _KNOWN = {
     ),
 }
 GLIBC = "glibc"  # the C library's own: nothing is preloaded
+
+# What allocators written in C++ bring with them, and many programs have anyway: 2 MB, as much as a small heap.
+_SHARED = ("libstdc++.so", "libgcc_s.so", "libm.so")
 
 _FOLDERS = (
     "/usr/local/lib",
@@ -50,6 +56,15 @@ def find(name: str) -> Allocator:
             USAGE, f"replay: {name} isn't installed: Debian's package is {_KNOWN[name][1]}, or give its path"
         )
     return Allocator(name, library)
+
+
+def shared_with(modules: Iterable[str]) -> list[str]:
+    """Of the files that a program had loaded, those that an allocator would load, too."""
+    return [
+        path
+        for path in dict.fromkeys(modules)
+        if os.path.basename(path).startswith(_SHARED) and os.path.isfile(path) and not set(path) & {":", " "}
+    ]
 
 
 def installed() -> list[Allocator]:

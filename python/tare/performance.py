@@ -40,16 +40,19 @@ class Performance:
         return self.before_bytes + self.peak_rss_bytes
 
 
-def perform(script: str, allocator: Allocator, *, speed: float, calling: bool = True) -> Performance:
-    """Runs the performer once. An allocator that dies, or that isn't the one asked for, is an error (Io)."""
+def perform(
+    script: str, allocator: Allocator, *, speed: float, calling: bool = True, beside: Sequence[str] = ()
+) -> Performance:
+    """Runs the performer once, with the libraries `beside` loaded, too. An allocator that dies, or that isn't the one asked
+    for, is an error (Io)."""
     from tare.commands.run import beside_core
 
     helper = beside_core("tare-perform")
     answer, report = os.pipe()
     environment = dict(os.environ)
     environment.pop("LD_PRELOAD", None)
-    if allocator.library:
-        environment["LD_PRELOAD"] = allocator.library
+    if preloaded := [*([allocator.library] if allocator.library else []), *beside]:
+        environment["LD_PRELOAD"] = ":".join(preloaded)
     try:
         process = subprocess.Popen(
             [helper, script, str(report), repr(speed), "called" if calling else "left-alone"],

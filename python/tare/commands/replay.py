@@ -7,7 +7,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tare.allocators import GLIBC, Allocator, find, installed
+from tare.allocators import GLIBC, Allocator, find, installed, shared_with
 from tare.errors import USAGE, TareError
 from tare.terminal import Progress, width_of
 from tare.units import exact, human_bytes, human_count, percent
@@ -48,6 +48,7 @@ class Facts(NamedTuple):
     reborn_blocks: int
     allocator: Allocator  # that of the recording; its library may be gone
     program_peak_rss_bytes: int | None  # without what the recorder took
+    shared: list[str]  # libraries that the program had loaded and allocators would load, too
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,12 +85,17 @@ def run(options: argparse.Namespace) -> int:
         wanted = chosen if reference is None or reference in chosen else [*chosen, reference]
         performed: dict[Allocator, list[Performance]] = {each: [] for each in wanted}
         with Progress("tare: performing") as progress:
-            own = middle([perform(script, Allocator(GLIBC, ""), speed=0, calling=False) for _ in range(options.n)])
+            own = middle(
+                [
+                    perform(script, Allocator(GLIBC, ""), speed=0, calling=False, beside=facts.shared)
+                    for _ in range(options.n)
+                ]
+            )
             for number in range(options.n):
                 for place, allocator in enumerate(wanted):
                     done = (number * len(wanted) + place) / (options.n * len(wanted))
                     progress.update(done, allocator.name)
-                    performed[allocator].append(perform(script, allocator, speed=options.speed))
+                    performed[allocator].append(perform(script, allocator, speed=options.speed, beside=facts.shared))
     results = {allocator: without(middle(runs), own) for allocator, runs in performed.items()}
     shown = sorted((results[each] for each in chosen), key=lambda each: each.peak_rss_bytes)
     outside = _outside_heap(facts, results.get(reference) if reference else None)
@@ -106,11 +112,11 @@ def _write_script(path: str, script: str) -> Facts:
     from tare import _core
 
     with Progress("tare: reading the calls") as progress:
-        told, (name, library, peak_rss, spool) = _core.write_call_script(
+        told, (name, library, peak_rss, spool, modules) = _core.write_call_script(
             path, script, lambda done, total: progress.update(done / total if total else -1)
         )
     own_rss = None if peak_rss is None else peak_rss - (spool or 0)
-    return Facts(*told, Allocator(name, "" if name == GLIBC else library), own_rss)
+    return Facts(*told, Allocator(name, "" if name == GLIBC else library), own_rss, shared_with(modules))
 
 
 def _reference(facts: Facts, chosen: list[Allocator]) -> Allocator | None:
