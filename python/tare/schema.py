@@ -566,12 +566,15 @@ bytes real requested by all of them
     ),
     Table(
         "call_costs",
-        "a stack of whose allocations some were timed: one call of malloc or calloc in some thousand is",
+        "a stack of whose blocks some calls were timed: one of malloc, calloc and free in some thousand is",
         _columns("""
 stack_id int where the blocks were allocated: stacks.stack_id
-calls int calls that were timed
+calls int allocations that were timed
 ns real what the allocator took for them, waiting for its locks included
 most_ns real the longest of them
+free_calls int frees of such blocks that were timed, by any function
+free_ns real what the allocator took for these, waiting included
+most_free_ns real the longest of them
 """),
         note="Empty in samples and with --content, where no call is timed.",
     ),

@@ -1,17 +1,13 @@
 // Exchanging entries of the table of real functions: see call_timer.h.
 #include "recorder/call_timer.h"
 
+#include <type_traits>
+
 #include "recorder/real.h"
 #include "recorder/record.h"
 
 namespace tare::recorder {
 namespace {
-
-using Malloc = void* (*)(std::size_t);
-using Calloc = void* (*)(std::size_t, std::size_t);
-
-Malloc real_malloc = nullptr;
-Calloc real_calloc = nullptr;
 
 template <typename Function>
 Function load(const Function& place) {
@@ -22,48 +18,85 @@ void store(Function& place, Function function) {
   __atomic_store_n(&place, function, __ATOMIC_RELAXED);
 }
 
+std::uint64_t word(const void* block) { return reinterpret_cast<std::uint64_t>(block); }
+
 // Calls inside a hook (the recorder's own, an operator's that is recorded as such) are another event's or nobody's.
+bool is_between_events(const Thread* thread) {
+  return thread != nullptr && thread->gate.load(std::memory_order_relaxed) == Gate::Ready;
+}
+
+// An allocation's event comes after the call: the note is written when that is.
 void keep(const void* block, std::uint64_t ticks) {
   Thread* thread = this_thread;
-  if (block == nullptr || thread == nullptr || thread->gate.load(std::memory_order_relaxed) != Gate::Ready) return;
-  thread->timed_block = reinterpret_cast<std::uint64_t>(block);
+  if (block == nullptr || !is_between_events(thread)) return;
+  thread->timed_block = word(block);
   thread->timed_ticks = ticks;
   thread->attention.fetch_or(kTimed, std::memory_order_relaxed);
 }
 
-// A recording may have ended since the table was changed, because seccomp's strict mode takes the clock away.
-void* timed_malloc(std::size_t bytes) {
-  const Malloc function = load(real_malloc);
-  store(real.malloc, function);
-  if (!recorder.alive_and_exact()) return function(bytes);
-  const std::uint64_t begin = stamp_after_loads();
-  void* block = function(bytes);
-  keep(block, stamp_after_loads() - begin);
-  return block;
+// Whether the last words that the thread wrote are the free of this block: it may have been dropped, and a handler or
+// the allocator's own munmap may have written another event since. The program's hooks shall not have to leave it
+// anywhere.
+bool has_just_freed(const Thread* thread, std::uint64_t address) {
+  if (thread->cursor == nullptr) return false;
+  const std::uint64_t event = free_word(address, trace::FreeApi::Free);
+  const auto words = thread->cursor - thread->begin;
+  return (words >= 1 && thread->cursor[-1] == event) || (words >= 2 && thread->cursor[-2] == (event | kStampedBit));
 }
 
-void* timed_calloc(std::size_t count, std::size_t bytes) {
-  const Calloc function = load(real_calloc);
-  store(real.calloc, function);
-  if (!recorder.alive_and_exact()) return function(count, bytes);
-  const std::uint64_t begin = stamp_after_loads();
-  void* block = function(count, bytes);
-  keep(block, stamp_after_loads() - begin);
-  return block;
+// A free's event came before the call.
+void tell_free(const StartState& start, std::uint64_t address, std::uint64_t ticks) {
+  Thread* thread = this_thread;
+  if (!is_between_events(thread) || !recorder.alive_and_exact() || !has_just_freed(thread, address)) return;
+  enter(thread, start);
+  write_note(thread, trace::Op::CallCost, ticks, trace::kCostOfFree);
+  leave(thread);
 }
+
+// What stands in the place of one entry of the table for a call.
+template <auto kEntry, typename Result, typename... Parameters>
+class Timed {
+ public:
+  static void arm() {
+    const Function now = load(real.*kEntry);
+    if (now == &call) return;
+    store(replaced_, now);
+    store<Function>(real.*kEntry, &call);
+  }
+
+ private:
+  using Function = Result (*)(Parameters...);
+
+  // A recording may have ended since the table was changed, because seccomp's strict mode takes the clock away.
+  static Result call(Parameters... parameters) {
+    const Function function = load(replaced_);
+    store(real.*kEntry, function);
+    if (!recorder.alive_and_exact()) return function(parameters...);
+    const std::uint64_t begin = stamp_after_loads();
+    if constexpr (std::is_void_v<Result>) {
+      function(parameters...);
+      tell_free(TARE_HERE, word(parameters...), stamp_after_loads() - begin);
+    } else {
+      Result block = function(parameters...);
+      keep(block, stamp_after_loads() - begin);
+      return block;
+    }
+  }
+
+  static inline constinit Function replaced_ = nullptr;
+};
+
+using TimedMalloc = Timed<&RealFunctions::malloc, void*, std::size_t>;
+using TimedCalloc = Timed<&RealFunctions::calloc, void*, std::size_t, std::size_t>;
+using TimedFree = Timed<&RealFunctions::free, void, void*>;
 
 }  // namespace
 
 void time_next_call() {
   if (!recorder.alive_and_exact()) return;
-  if (const Malloc now = load(real.malloc); now != timed_malloc) {
-    store(real_malloc, now);
-    store<Malloc>(real.malloc, timed_malloc);
-  }
-  if (const Calloc now = load(real.calloc); now != timed_calloc) {
-    store(real_calloc, now);
-    store<Calloc>(real.calloc, timed_calloc);
-  }
+  TimedMalloc::arm();
+  TimedCalloc::arm();
+  if (!recorder.free_stacks()) TimedFree::arm();  // their words end with the stack, and who asks for it has other aims
 }
 
 void write_call_cost(Thread* thread) {

@@ -124,7 +124,37 @@ void record_alloc_slowly(StartState start, Block block) {
   Sampler::count_allocation(state);
 }
 
+static std::uint64_t* put_contents(std::uint64_t* out, std::uint64_t address, const SeenContents& seen,
+                                   const Stamped& now) {
+  *out++ = static_cast<std::uint64_t>(trace::Op::Contents) | now.flag |
+           static_cast<std::uint64_t>(seen.content_class) << trace::ContentsWord::kClassShift |
+           seen.unwritten_bytes << trace::ContentsWord::kUnwrittenShift;
+  *out++ = address;
+  *out++ = seen.digest;
+  if (now.flag != 0) *out++ = now.stamp;
+  return out;
+}
+
+// Stamped as the event that it precedes: other threads' events may lie between the thread's last one and this.
+void write_contents(Thread* thread, std::uint64_t address, const SeenContents& seen) {
+  if (!has_room(thread, 4) && !recorder.next_chunk(thread)) return;
+  const Stamped now = stamp_event(thread);
+  commit(thread, put_contents(thread->cursor, address, seen, now));
+}
+
+// With one stamp for both: the free's is that of the event before it, and no other thread's comes between the two.
+static void write_contents_and_free(Thread* thread, std::uint64_t address, const SeenContents& seen,
+                                    trace::FreeApi api) {
+  if (!has_room(thread, 5) && !make_room(thread)) return;
+  const Stamped now = stamp_event(thread);
+  std::uint64_t* out = put_contents(thread->cursor, address, seen, now);
+  ++thread->events;
+  *out++ = free_word(address, api);
+  commit(thread, out);
+}
+
 void record_free_slowly(StartState start, std::uint64_t address, trace::FreeApi api) {
+  if (recorder.contents()) contents_of_blocks.prefetch(address);
   const Entry entry = settle(start);
   if (entry == Entry::Ignored) return;
   Thread* thread = this_thread;
@@ -134,9 +164,13 @@ void record_free_slowly(StartState start, std::uint64_t address, trace::FreeApi 
   if (recorder.contents()) seen = contents_of_blocks.ended(address);
   if (entry == Entry::Ready) {
     enter(thread, start);
-    if (seen.tells()) write_contents(thread, address, seen);
-    if (sampling) write_seen(thread);
-    write_free(thread, start, address, api);
+    if (seen.tells() && !sampling && !recorder.free_stacks()) {
+      write_contents_and_free(thread, address, seen, api);
+    } else {
+      if (seen.tells()) write_contents(thread, address, seen);
+      if (sampling) write_seen(thread);
+      write_free(thread, start, address, api);
+    }
     leave(thread);
   } else {
     queue_free(thread, address, api);
@@ -275,29 +309,15 @@ void write_mapping(Thread* thread, const StartState& start, const Mapping& mappi
   commit(thread, put_frames(out, capture));
 }
 
-void write_note(Thread* thread, trace::Op op, std::uint64_t value) {
+void write_note(Thread* thread, trace::Op op, std::uint64_t value, std::uint64_t flags) {
   if (!has_room(thread, 3) && !recorder.next_chunk(thread)) return;
   const std::uint64_t now = stamp_after_loads();
   std::uint64_t* out = thread->cursor;
-  *out++ = static_cast<std::uint64_t>(op) | kStampedBit;
+  *out++ = static_cast<std::uint64_t>(op) | kStampedBit | flags;
   *out++ = value;
   *out++ = now;
   thread->newest_stamp = now;
   if (single_threaded()) thread->gap_start = now;
-  commit(thread, out);
-}
-
-// Stamped as the event that it precedes: other threads' events may lie between the thread's last one and this.
-void write_contents(Thread* thread, std::uint64_t address, const SeenContents& seen) {
-  if (!has_room(thread, 4) && !recorder.next_chunk(thread)) return;
-  const Stamped now = stamp_event(thread);
-  std::uint64_t* out = thread->cursor;
-  *out++ = static_cast<std::uint64_t>(trace::Op::Contents) | now.flag |
-           static_cast<std::uint64_t>(seen.content_class) << trace::ContentsWord::kClassShift |
-           seen.unwritten_bytes << trace::ContentsWord::kUnwrittenShift;
-  *out++ = address;
-  *out++ = seen.digest;
-  if (now.flag != 0) *out++ = now.stamp;
   commit(thread, out);
 }
 

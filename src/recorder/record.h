@@ -206,8 +206,8 @@ struct Mapping {
   trace::MapApi api;
 };
 void write_mapping(Thread* thread, const StartState& start, const Mapping& mapping);
-void write_note(Thread* thread, trace::Op op, std::uint64_t value);
-void write_seen(Thread* thread);  // before a sampled event
+void write_note(Thread* thread, trace::Op op, std::uint64_t value, std::uint64_t flags = 0);  // of word 0
+void write_seen(Thread* thread);                                                              // before a sampled event
 struct SeenContents;
 // Before the free or realloc that ends the block.
 void write_contents(Thread* thread, std::uint64_t address, const SeenContents& seen);

@@ -40,7 +40,9 @@ enum class EventKind : std::uint8_t {
   Contents = 25,
   Digest = 26,      // address = content_digest() of the block that the note just before is about; seen before
   ReportSite = 28,  // whence this thread's next event, a Report, comes: `shape` has the stack
-  CallCost = 29,    // sampled: so many ticks (address) an allocation of this shape took in the allocator
+  // Sampled: so many ticks (address) the allocator took for an allocation of this shape, or with api 1 for the thread's
+  // last free.
+  CallCost = 29,
   Holders = 30,  // the live block at address is of a kind whose holders are counted; api 1: it has several from now on
   Amount = 31,   // the program believes that the blocks it reports under a path (NameId) take `address` bytes
 };

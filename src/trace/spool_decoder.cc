@@ -269,6 +269,11 @@ class SpoolDecoder::Pass {
 
   // What it is about may be in a chunk before this one, or was lost: then it's about nothing.
   ChunkDamage decode_cost(std::uint64_t word0) {
+    if ((word0 & kCostOfFree) != 0) {
+      const ChunkDamage damage = decode_note(word0);
+      if (!damage) out_[-1].api = 1;
+      return damage;
+    }
     const bool follows = out_ != first_ && begins_block(out_[-1].kind);
     if (follows) decoder_.resolve_shapes();
     const ShapeId shape = follows ? out_[-1].shape : kNoShape;

@@ -58,7 +58,7 @@ enum class Op : std::uint8_t {
   Seen = 24,         // note, when sampling: n1 = SeenCounts, of all before this thread's next event
   Contents = 25,     // see ContentsWord
   ReportSite = 28,   // n1 = address that the thread's next event reports
-  CallCost = 29,     // note: n1 = ticks that the allocator took for the thread's event just before, an allocation
+  CallCost = 29,     // note: n1 = ticks that the allocator took for the thread's event just before; see kCostOfFree
   Holders = 30,      // note: n1 = address, n0 has kSeveralHolders
   Amount = 31,       // note: n1 = bytes, n0 has the path; see program_note.h
 };
@@ -98,6 +98,9 @@ struct F0 {
 struct N0 {
   static constexpr std::uint64_t kStamped = 1u << 5;
 };
+
+// In word 0 of CallCost: the event before is a free, not an allocation.
+inline constexpr std::uint64_t kCostOfFree = 1u << 6;
 
 // Contents: n0 | n1 = address | n2 = digest, 0 for none | [stamp]. Before the free or realloc that ends the block.
 struct ContentsWord {

@@ -151,19 +151,27 @@ TEST(ProgramNotes, ACallsCostIsOfTheEventBefore) {
                                             cost,
                                             7,
                                             61,
+                                            cost | kCostOfFree,
+                                            90,
+                                            61,
                                             word(Op::Holders) | N0::kStamped | kSeveralHolders,
                                             0x1000,
                                             62};
   ASSERT_FALSE(decoder.decode(state, words, events));
-  ASSERT_EQ(events.size(), 4u);
+  ASSERT_EQ(events.size(), 5u);
   EXPECT_EQ(events[1].kind, EventKind::CallCost);
   EXPECT_EQ(events[1].address, 210u);
   EXPECT_NE(events[0].shape, kNoShape);
   EXPECT_EQ(events[1].shape, events[0].shape);
   EXPECT_EQ(events[2].shape, kNoShape);  // of what was lost
-  EXPECT_EQ(events[3].kind, EventKind::Holders);
-  EXPECT_EQ(events[3].address, 0x1000u);
+  EXPECT_EQ(events[2].api, 0);
+  EXPECT_EQ(events[3].kind, EventKind::CallCost);
+  EXPECT_EQ(events[3].address, 90u);
+  EXPECT_EQ(events[3].shape, kNoShape);
   EXPECT_EQ(events[3].api, 1);
+  EXPECT_EQ(events[4].kind, EventKind::Holders);
+  EXPECT_EQ(events[4].address, 0x1000u);
+  EXPECT_EQ(events[4].api, 1);
 }
 
 TEST(ProgramNotes, ANameThatIsNowhereIsNone) {

@@ -8,6 +8,9 @@ from tare.units import call_duration, exact, human_count, percent
 # Sizes at which inline storage is usually drawn.
 _STEPS = (16, 32, 48, 64)
 
+# Columns of call_costs, and how rows are folded.
+_COSTS = {"calls": "sum", "ns": "sum", "most_ns": "max", "free_calls": "sum", "free_ns": "sum", "most_free_ns": "max"}
+
 # What a stack's timed calls took is told once, by its first shape.
 _CLAIMS = f"""
 with young as (
@@ -19,13 +22,14 @@ with young as (
     and total_blocks > 0
 ),
 costs as (
-  select stack_id, 1 as turn, sum(calls) as calls, sum(ns) as ns, max(most_ns) as most_ns from call_costs group by stack_id
+  select stack_id, 1 as turn, {", ".join(f"{fold}({name}) as {name}" for name, fold in _COSTS.items())}
+  from call_costs group by stack_id
 )
 select y.shape_id, y.stack_id, peak_blocks as blocks,
        gross_bytes * peak_blocks as bytes_peak, gross_bytes * end_blocks as bytes_end,
        gross_bytes * dead_young as bytes_total, byte_ns, dead_young as calls,
        requested_bytes, total_blocks, freed_within_16,
-       coalesce(c.calls, 0) as timed_calls, coalesce(c.ns, 0) as timed_ns, coalesce(c.most_ns, 0) as timed_most_ns,
+       {", ".join(f"coalesce(c.{name}, 0) as timed_{name}" for name in _COSTS)},
        {", ".join(f"case when requested_bytes <= {n} then dead_young else 0 end as fit_{n}" for n in _STEPS)}
 from young y left join costs c on c.stack_id = y.stack_id and c.turn = y.turn
 """
@@ -35,14 +39,18 @@ _LEAST_TIMED = 8
 
 def _cost(evidence: Evidence) -> str:
     """What the allocator takes for these blocks; empty where too few calls were timed."""
-    timed = evidence["timed_calls"]
-    if timed < _LEAST_TIMED:
+    parts, each_ns = [], 0.0
+    for what, of in (("an allocation", ""), ("a free", "free_")):
+        timed = evidence[f"timed_{of}calls"]
+        if timed < _LEAST_TIMED:
+            continue
+        mean_ns = evidence[f"timed_{of}ns"] / timed
+        each_ns += mean_ns
+        longest = call_duration(evidence[f"timed_most_{of}ns"])
+        parts.append(f"{what} took {call_duration(mean_ns)} here ({exact(timed)} timed, the longest {longest})")
+    if not parts:
         return ""
-    mean_ns = evidence["timed_ns"] / timed
-    return (
-        f"; an allocation took {call_duration(mean_ns)} here, {call_duration(mean_ns * evidence['calls'])} for all, waiting for locks "
-        f"included ({exact(timed)} timed, the longest {call_duration(evidence['timed_most_ns'])})"
-    )
+    return f"; {', '.join(parts)}, {call_duration(each_ns * evidence['calls'])} for all, waiting for locks included"
 
 
 def _advise(evidence: Evidence) -> Advice:
@@ -81,8 +89,8 @@ LENS = Lens(
     why="Each such block costs a malloc, a free and often a copy, for bytes that could have lain on the stack or been reused.",
     threshold="at least 1,000 blocks and 1 % of all calls, 90 % of the site's blocks dead within 64 allocations: below, the "
     "list is that of the hottest sites and says nothing to do",
-    false_positives="Allocations inside a library that offers no other way. The cost is that of the allocations, sampled: one in some thousand, "
-    "by the first call after a quarter of a millisecond, which finds colder caches than its neighbours; what freeing costs isn't measured.",
+    false_positives="Allocations inside a library that offers no other way. The cost is sampled: one call in some thousand, "
+    "the first after a quarter of a millisecond, which finds colder caches than its neighbours.",
     remedy="Inline storage for small ones (TextStream for text), one reused block for equal sizes, a reused Buffer or an Arena "
     "otherwise.",
     weight="potential",
@@ -90,10 +98,8 @@ LENS = Lens(
     tables=("site_sizes", "call_costs"),
     claims=_CLAIMS,
     evidence={f"fit_{n}": f"sum(fit_{n})" for n in _STEPS}
+    | {f"timed_{name}": f"{fold}(timed_{name})" for name, fold in _COSTS.items()}
     | {
-        "timed_calls": "sum(timed_calls)",
-        "timed_ns": "sum(timed_ns)",
-        "timed_most_ns": "max(timed_most_ns)",
         "freed_within_16": "sum(freed_within_16)",
         "total_blocks": "sum(total_blocks)",
         "largest_bytes": "max(requested_bytes)",

@@ -2,6 +2,7 @@
 #include "core/replay/call_costs.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace tare::core {
@@ -11,29 +12,37 @@ constexpr std::uint64_t kMostTicks = std::uint64_t{1} << 44;  // an hour; a dama
 
 }  // namespace
 
-void CallCosts::add(trace::StackId stack, std::uint64_t ticks) {
-  Sum& sum = by_stack_[trace::index(stack)];
-  ticks = std::min(ticks, kMostTicks);
-  ++sum.calls;
-  sum.ticks += ticks;
-  sum.most_ticks = std::max(sum.most_ticks, ticks);
+void CallCosts::Sum::add(std::uint64_t more_ticks) {
+  more_ticks = std::min(more_ticks, kMostTicks);
+  ++calls;
+  ticks += more_ticks;
+  most_ticks = std::max(most_ticks, more_ticks);
 }
 
 Table CallCosts::table(double ns_per_tick) const {
   TableBuilder table("call_costs");
+  struct Columns {
+    TableBuilder::ColumnId calls, ns, most_ns;
+  };
+  const auto columns = [&](const std::string& of) {
+    return Columns{table.column(of + "calls", ColumnType::Int64), table.column(of + "ns", ColumnType::Double),
+                   table.column("most_" + of + "ns", ColumnType::Double)};
+  };
   const auto stack_id = table.column("stack_id", ColumnType::Int64);
-  const auto calls = table.column("calls", ColumnType::Int64);
-  const auto ns = table.column("ns", ColumnType::Double);
-  const auto most_ns = table.column("most_ns", ColumnType::Double);
+  const Columns allocations = columns("");
+  const Columns frees = columns("free_");
+  const auto add = [&](const Columns& to, const Sum& sum) {
+    table.add(to.calls, to_column(sum.calls));
+    table.add(to.ns, static_cast<double>(sum.ticks) * ns_per_tick);
+    table.add(to.most_ns, static_cast<double>(sum.most_ticks) * ns_per_tick);
+  };
   std::vector<std::uint32_t> stacks;
-  for (const auto& [stack, sum] : by_stack_) stacks.push_back(stack);
+  for (const auto& [stack, costs] : by_stack_) stacks.push_back(stack);
   std::sort(stacks.begin(), stacks.end());
   for (const std::uint32_t stack : stacks) {
-    const Sum& sum = by_stack_.at(stack);
     table.add(stack_id, std::int64_t{stack});
-    table.add(calls, to_column(sum.calls));
-    table.add(ns, static_cast<double>(sum.ticks) * ns_per_tick);
-    table.add(most_ns, static_cast<double>(sum.most_ticks) * ns_per_tick);
+    add(allocations, by_stack_.at(stack).allocations);
+    add(frees, by_stack_.at(stack).frees);
   }
   return table.take();
 }

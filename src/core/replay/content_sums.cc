@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "trace/mix_hash.h"
 
@@ -31,47 +32,78 @@ std::size_t ContentSums::step_of(std::uint64_t mark) {
   return static_cast<std::size_t>(std::lower_bound(std::begin(kLimits), std::end(kLimits), mark) - kLimits);
 }
 
-void ContentSums::ended(const Ending& ending) {
-  last_ = ending;
-  has_last_ = true;
-  if (ending.unwritten_bytes == 0) return;  // only its digest is of interest
-  Shape fresh{};
-  fresh.shape = ending.shape;
-  Shape& shape = at_or_new(shape_at_, shapes_, ending.shape, fresh);
-  const std::uint64_t unwritten = std::min(ending.unwritten_bytes, ending.requested_bytes);
-  const std::uint64_t mark = ending.requested_bytes - unwritten;
-  const double bytes = static_cast<double>(unwritten) * ending.weight;
-  if (shape.epoch != ending.epoch) {
-    shape.epoch = ending.epoch;
-    shape.unwritten_peak = 0;
-  }
-  if (ending.lived_at_peak) shape.unwritten_peak += bytes;
-  shape.max_mark = std::max(shape.max_mark, mark);
-  shape.partly_blocks += ending.weight;
-  shape.unwritten_total += bytes;
-  const std::uint64_t whole_pages = unwritten / kPage;
-  shape.unwritten_pages += static_cast<double>(whole_pages) * ending.weight;
-  shape.within[step_of(mark)] += ending.weight;
+void ContentSums::Uneven::add(std::uint64_t requested, std::uint64_t unwritten, std::uint64_t count,
+                              std::uint64_t count_at_peak) {
+  unwritten = std::min(unwritten, requested);
+  const std::uint64_t mark = requested - unwritten;
+  max_mark = std::max(max_mark, mark);
+  blocks += count;
+  unwritten_peak += unwritten * count_at_peak;
+  unwritten_total += unwritten * count;
+  unwritten_pages += unwritten / kPage * count;
+  within[step_of(mark)] += count;
 }
 
-void ContentSums::repeated(std::uint64_t digest) {
-  if (!has_last_) return;
-  const trace::StackId stack = last_.stack;
+ContentSums::Uneven ContentSums::summed(const Shape& shape, std::uint64_t requested) {
+  Uneven sums;
+  sums.epoch = shape.epoch;
+  sums.add(requested, shape.unwritten_bytes, shape.blocks, shape.peak_blocks);
+  return sums;
+}
+
+void ContentSums::ended(const Ending& ending) {
+  settle();
+  last_ = ending;
+  if (ending.unwritten_bytes == 0) return;
+  if (ending.shape >= shapes_.size()) shapes_.resize(std::max<std::size_t>(ending.shape + 1, shapes_.size() * 2));
+  __builtin_prefetch(&shapes_[ending.shape], 1);
+}
+
+void ContentSums::settle() {
+  if (last_.unwritten_bytes != 0) count_unwritten(last_);
+  if (last_.digest != 0) count_again(last_);
+  last_.unwritten_bytes = 0;
+  last_.digest = 0;
+}
+
+void ContentSums::count_unwritten(const Ending& ending) {
+  Shape& shape = shapes_[ending.shape];
+  if (shape.blocks == 0) shape = {ending.unwritten_bytes, 0, 0, ending.epoch};
+  const bool is_even = shape.unwritten_bytes == ending.unwritten_bytes && shape.blocks < kUneven - 1;
+  if (shape.blocks != kUneven && !is_even) {
+    uneven_.push_back(summed(shape, ending.requested_bytes));
+    shape = {static_cast<std::uint32_t>(uneven_.size() - 1), kUneven, 0, 0};
+  }
+  if (shape.blocks == kUneven) {
+    Uneven& sums = uneven_[shape.unwritten_bytes];
+    if (sums.epoch != ending.epoch) sums.unwritten_peak = 0;
+    sums.epoch = ending.epoch;
+    sums.add(ending.requested_bytes, ending.unwritten_bytes, 1, ending.lived_at_peak ? 1 : 0);
+    return;
+  }
+  if (shape.epoch != ending.epoch) shape.peak_blocks = 0;
+  shape.epoch = ending.epoch;
+  shape.peak_blocks += ending.lived_at_peak ? 1 : 0;
+  ++shape.blocks;
+}
+
+void ContentSums::count_again(const Ending& ending) {
+  const auto [stack, digest] = std::pair(ending.stack, ending.digest);
   const std::uint32_t id = content_ids_.find_or_make(
       trace::mix_hash(digest, trace::index(stack)),
       [&](std::uint32_t known) { return contents_[known].digest == digest && contents_[known].stack == stack; },
       [&] {
-        contents_.push_back({stack, last_.content_class, digest, 0});
+        contents_.push_back({stack, ending.content_class, digest, 0});
         return static_cast<std::uint32_t>(contents_.size() - 1);
       });
   Content& content = contents_[id];
-  content.requested_bytes = std::max(content.requested_bytes, last_.requested_bytes);
-  content.times += last_.weight;
-  content.bytes += static_cast<double>(last_.requested_bytes) * last_.weight;
+  content.requested_bytes = std::max(content.requested_bytes, ending.requested_bytes);
+  content.times += ending.weight;
+  content.bytes += static_cast<double>(ending.requested_bytes) * ending.weight;
   Recent& recent = at_or_new(recent_at_, recent_, trace::index(stack), Recent{});
   auto found = std::find(recent.begin(), recent.end(), digest);
   if (found != recent.end())
-    content.near_times += last_.weight;
+    content.near_times += ending.weight;
   else
     --found;
   std::move_backward(recent.begin(), found, found + 1);
@@ -94,21 +126,27 @@ Table ContentSums::written_table(const std::function<ShapeFacts(std::uint32_t sh
   for (const std::uint64_t limit : kLimits)
     within.push_back(table.column("within_" + std::to_string(limit), ColumnType::Double));
   within.push_back(table.column("within_more", ColumnType::Double));
-  for (const Shape& shape : shapes_) {
-    const ShapeFacts all = facts(shape.shape);
-    const double whole_blocks = std::max(0.0, all.ended_blocks * all.weight - shape.partly_blocks);
-    table.add(shape_id, std::int64_t{shape.shape});
+  table.reserve(static_cast<std::size_t>(
+      std::count_if(shapes_.begin(), shapes_.end(), [](const Shape& shape) { return shape.blocks != 0; })));
+  for (std::uint32_t id = 0; id < shapes_.size(); ++id) {
+    const Shape& shape = shapes_[id];
+    if (shape.blocks == 0) continue;
+    const ShapeFacts all = facts(id);
+    const Uneven sums = shape.blocks == kUneven ? uneven_[shape.unwritten_bytes] : summed(shape, all.requested_bytes);
+    const auto weighed = [&](std::uint64_t count) { return static_cast<double>(count) * all.weight; };
+    const double whole_blocks = std::max(0.0, all.ended_blocks * all.weight - weighed(sums.blocks));
+    table.add(shape_id, std::int64_t{id});
     table.add(stack_id, std::int64_t{trace::index(all.stack)});
     table.add(requested_bytes, to_column(all.requested_bytes));
-    table.add(ended_blocks, shape.partly_blocks + whole_blocks);
-    table.add(partly_blocks, shape.partly_blocks);
-    table.add(max_high_water, to_column(whole_blocks > 0 ? all.requested_bytes : shape.max_mark));
-    table.add(unwritten_peak, shape.epoch == epoch ? shape.unwritten_peak : 0.0);
-    table.add(unwritten_total, shape.unwritten_total);
-    table.add(unwritten_pages, shape.unwritten_pages);
-    std::array<double, kSteps> counts = shape.within;
-    counts[step_of(all.requested_bytes)] += whole_blocks;
-    for (std::size_t i = 0; i < kSteps; ++i) table.add(within[i], counts[i]);
+    table.add(ended_blocks, weighed(sums.blocks) + whole_blocks);
+    table.add(partly_blocks, weighed(sums.blocks));
+    table.add(max_high_water, to_column(whole_blocks > 0 ? all.requested_bytes : sums.max_mark));
+    table.add(unwritten_peak, sums.epoch == epoch ? weighed(sums.unwritten_peak) : 0.0);
+    table.add(unwritten_total, weighed(sums.unwritten_total));
+    table.add(unwritten_pages, weighed(sums.unwritten_pages));
+    const std::size_t last_step = step_of(all.requested_bytes);
+    for (std::size_t i = 0; i < kSteps; ++i)
+      table.add(within[i], weighed(sums.within[i]) + (i == last_step ? whole_blocks : 0.0));
   }
   return table.take();
 }

@@ -13,6 +13,7 @@
 #include "trace/content_digest.h"
 #include "trace/id_table.h"
 #include "trace/ids.h"
+#include "trace/large_vector.h"
 
 namespace tare::core {
 
@@ -21,23 +22,20 @@ std::vector<std::string> content_class_words();
 
 class ContentSums {
  public:
-  // A block of a shape that is about to end, the last bytes of which were never written.
+  // A block of a shape that has ended: how many of its last bytes were never written, and what it held if the same had
+  // been freed before.
   struct Ending {
     std::uint32_t shape;
+    std::uint32_t unwritten_bytes;
     trace::StackId stack;
-    std::uint64_t requested_bytes;
-    std::uint64_t unwritten_bytes;
-    double weight;
     trace::ContentClass content_class;
     bool lived_at_peak;   // of those seen so far, which is
     std::uint32_t epoch;  // ... the one of this number
+    std::uint64_t requested_bytes;
+    double weight;
+    std::uint64_t digest;  // 0: none, or new
   };
   void ended(const Ending& ending);
-  // The block of the last ended() held these bytes, which were freed before.
-  void repeated(std::uint64_t digest);
-  void forget_last() { has_last_ = false; }
-
-  bool empty() const { return shapes_.empty() && contents_.empty(); }
 
   struct ShapeFacts {
     trace::StackId stack;
@@ -46,8 +44,12 @@ class ContentSums {
     double weight;
   };
   // `facts(shape)` are those of all blocks of the shape; `epoch` the number of the peak that stayed the greatest.
+  // After settle().
   Table written_table(const std::function<ShapeFacts(std::uint32_t shape)>& facts, std::uint32_t epoch) const;
   Table recreated_table() const;
+  // Counts what waits: a row is fetched when a block is told of, and the block counted in when the next one is.
+  // Programs have up to a million shapes, and each row would be a wait for memory.
+  void settle();
 
  private:
   // Marks up to these many bytes are counted apart; the last count is all that is more.
@@ -55,15 +57,24 @@ class ContentSums {
   static constexpr std::size_t kSteps = std::size(kLimits) + 1;
   static std::size_t step_of(std::uint64_t mark);
 
+  // The blocks of one shape as long as all were written equally far, which most shapes' are: a quarter of a cache line.
   struct Shape {
-    std::uint32_t shape;
+    std::uint32_t unwritten_bytes = 0;  // with kUneven: index into uneven_
+    std::uint32_t blocks = 0;
+    std::uint32_t peak_blocks = 0;
     std::uint32_t epoch = 0;
+  };
+  static constexpr std::uint32_t kUneven = ~std::uint32_t{0};  // in place of the number of blocks
+  struct Uneven {
     std::uint64_t max_mark = 0;
-    double partly_blocks = 0;
-    double unwritten_peak = 0;
-    double unwritten_total = 0;
-    double unwritten_pages = 0;
-    std::array<double, kSteps> within{};
+    std::uint64_t blocks = 0;
+    std::uint64_t unwritten_peak = 0;
+    std::uint64_t unwritten_total = 0;
+    std::uint64_t unwritten_pages = 0;
+    std::uint32_t epoch = 0;
+    std::array<std::uint64_t, kSteps> within{};
+
+    void add(std::uint64_t requested, std::uint64_t unwritten, std::uint64_t count, std::uint64_t count_at_peak);
   };
   struct Content {
     trace::StackId stack;
@@ -77,14 +88,17 @@ class ContentSums {
   // What a cache of the last few at a stack would hold: its different contents, newest first.
   using Recent = std::array<std::uint64_t, 8>;
 
-  std::vector<std::uint32_t> shape_at_;  // by ShapeId: index into shapes_, + 1; 0: none
-  std::vector<Shape> shapes_;
+  void count_unwritten(const Ending& ending);
+  void count_again(const Ending& ending);
+  static Uneven summed(const Shape& shape, std::uint64_t requested);
+
+  trace::LargeVector<Shape> shapes_;  // by ShapeId
+  std::vector<Uneven> uneven_;
   std::vector<std::uint32_t> recent_at_;  // by StackId: index into recent_, + 1; 0: none
   std::vector<Recent> recent_;
   trace::IdTable content_ids_;
   std::vector<Content> contents_;
-  Ending last_{};
-  bool has_last_ = false;
+  Ending last_{};  // waits to be counted in; nothing to count once it is
 };
 
 }  // namespace tare::core

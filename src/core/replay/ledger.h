@@ -12,6 +12,7 @@
 #include "core/replay/block_map.h"
 #include "core/replay/growth_ring.h"
 #include "core/replay/short_lives.h"
+#include "trace/content_digest.h"
 #include "trace/event.h"
 #include "trace/process_info.h"
 
@@ -20,6 +21,14 @@ namespace tare::core {
 enum class GrowthKind : std::uint8_t { Realloc = 0, MallocCopyFree = 1 };
 inline constexpr std::size_t kGrowthKinds = 2;
 enum class Move : std::uint8_t { InPlace, Copied };
+
+// What the recorder saw in the block at an address before it ended.
+struct HeldBytes {
+  std::uint64_t address = 0;
+  std::uint64_t digest = 0;  // 0: none, or not seen before
+  std::uint32_t unwritten_bytes = 0;
+  trace::ContentClass content_class = trace::ContentClass::Other;
+};
 
 struct LedgerCounts {
   std::uint64_t alloc_events = 0;
@@ -35,6 +44,9 @@ struct LedgerCounts {
 // Books has:
 //   using Dead = ...;                           what is still needed of a block that just ended
 //   void foresee(const Event&);                 optional; up to ShortLives::kMostEvents ahead: to fetch what it needs
+//   void held(const Dead&, const HeldBytes&);   optional: what was seen in a block that just ended
+//   void took(const Event&, StackId freed);     optional, else other(): a CallCost note, and where the block was
+//   allocated that its thread freed last (kEmptyStack: nobody knows)
 //   void tick(std::uint64_t stamp);             before every event
 //   bool admit(ShapeId);                        false: no such shape
 //   std::uint64_t born(const Event&);           the word of the new block: BlockMap::is_live, its birth in the high
@@ -88,6 +100,8 @@ class Ledger {
     GrowthRing ring;
     bool seen = false;  // a note said what lies before the next event
     bool reallocating = false;
+    HeldBytes held;                             // by the block that its next free or realloc ends
+    trace::StackId freed = trace::kEmptyStack;  // where the last freed block was allocated
     std::uint64_t old_address = 0;
     typename Books::Dead old{};
   };
@@ -134,6 +148,19 @@ class Ledger {
         case EventKind::Dropped:
           counts_.dropped_events += event.address;
           other(event);
+          break;
+        case EventKind::Contents:
+          thread(event.thread).held = {event.address, 0, trace::index(event.shape),
+                                       static_cast<trace::ContentClass>(event.api & 3)};
+          break;
+        case EventKind::Digest:
+          thread(event.thread).held.digest = event.address;
+          break;
+        case EventKind::CallCost:
+          if constexpr (requires { books_.took(event, trace::kEmptyStack); })
+            books_.took(event, thread(event.thread).freed);
+          else
+            other(event);
           break;
         case EventKind::Seen:
           thread(event.thread).ring.skip_to(trace::SeenCounts::of(event.address));
@@ -211,14 +238,28 @@ class Ledger {
 
   void free(const trace::Event& event, std::size_t at) {
     Thread& of = thread(event.thread);
+    trace::StackId freed = trace::kEmptyStack;
     if (std::uint64_t* word = end(event, at)) [[likely]] {
       const typename Books::Dead dead = books_.died(*word, event);
+      freed = books_.stack(dead);
+      tell_held(of, event, dead);
       *word = BlockMap::kGone;
       const bool may_be_known =
           follows_all(of) && event.api != static_cast<std::uint8_t>(trace::FreeApi::ReallocUnsampled);
       if (may_be_known) link(of.ring, dead);
     }
+    of.freed = freed;
     of.ring.freed();
+  }
+
+  // The note waits for the end, which finds the block anyway: found twice, a block costs two waits for memory.
+  void tell_held(Thread& of, const trace::Event& event, const typename Books::Dead& dead) {
+    if constexpr (requires { books_.held(dead, of.held); }) {
+      if (of.held.address != event.address) [[likely]]
+        return;
+      books_.held(dead, of.held);
+      of.held.address = 0;
+    }
   }
 
   void link(const GrowthRing& ring, const typename Books::Dead& dead) {
@@ -247,6 +288,7 @@ class Ledger {
     of.old = books_.died(*word, event);
     of.old_address = event.address;
     *word = BlockMap::kGone;
+    tell_held(of, event, of.old);
   }
 
   void realloc_start(const trace::Event& event, std::size_t at) {

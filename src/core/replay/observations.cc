@@ -17,14 +17,7 @@ namespace tare::core {
 namespace {
 
 using trace::Event;
-using trace::EventKind;
 using trace::index;
-
-struct Record {
-  std::uint64_t id;
-  std::uint32_t shape;
-  bool inherited;
-};
 
 struct Row {
   std::uint64_t block;
@@ -65,6 +58,12 @@ constexpr std::int64_t kFrees = 0;  // the moment that stands for all of them
 }  // namespace
 
 struct Observations::State {
+  struct Record {
+    std::uint64_t id;
+    std::uint32_t shape;
+    bool inherited;
+  };
+
   State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& own_info,
         std::span<const trace::ClockPair> clock_pairs, std::vector<trace::Moment> own_moments,
         const LiveSet* inherited_set)
@@ -88,13 +87,14 @@ struct Observations::State {
   }
 
   // Ledger's view; see there. Nothing here depends on what a block continues: without stacks nothing is linked.
-  struct Dead {};
+  using Dead = Record;
   void tick(std::uint64_t) {}
   bool admit(trace::ShapeId shape) const { return index(shape) < dictionary.shapes.size(); }
   std::uint64_t born(const Event& event) { return add({next_id++, index(event.shape), false}); }
   Dead died(std::uint64_t word, const Event&) {
+    const Record record = records[record_of(word)];
     records.free(record_of(word));
-    return {};
+    return record;
   }
   void continued(const Dead&, std::uint64_t&, GrowthKind, Move) {}
   trace::StackId stack(trace::ShapeId) const { return trace::kEmptyStack; }
@@ -103,13 +103,7 @@ struct Observations::State {
   std::uint64_t requested_bytes(const Dead&) const { return 0; }
   std::uint32_t birth(const Dead&) const { return 0; }
   std::uint32_t last_birth() const { return 0; }
-  void other(const Event& event) {
-    if (event.kind == EventKind::Contents) {
-      is_known = saw(event);
-    } else if (event.kind == EventKind::Digest && is_known) {
-      rows.back().digest = event.address;
-    }
-  }
+  void other(const Event&) {}
 
   static constexpr std::uint32_t kLive = 1u << 31;
   static std::uint32_t record_of(std::uint64_t word) { return static_cast<std::uint32_t>(word) & ~kLive; }
@@ -152,16 +146,11 @@ struct Observations::State {
     return record.inherited ? stack_of_inherited[index(facts.stack)] : facts.stack;
   }
 
-  bool saw(const Event& event) {
-    const Record* known = find(event.address);
-    if (known == nullptr) return false;
-    const Record& record = *known;
+  void held(const Record& record, const HeldBytes& held) {
     const trace::Shape& facts = facts_of(record);
-    const trace::StackId stack = stack_of(record, facts);
-    const std::uint64_t unwritten = std::min<std::uint64_t>(index(event.shape), facts.requested_bytes);
-    rows.push_back({record.id, index(stack), static_cast<trace::ContentClass>(event.api & 3), facts.requested_bytes,
-                    facts.usable_bytes, facts.requested_bytes - unwritten, 0});
-    return true;
+    const std::uint64_t unwritten = std::min<std::uint64_t>(held.unwritten_bytes, facts.requested_bytes);
+    rows.push_back({record.id, index(stack_of(record, facts)), held.content_class, facts.requested_bytes,
+                    facts.usable_bytes, facts.requested_bytes - unwritten, held.digest});
   }
 
   Table observations_table() const {
@@ -244,7 +233,6 @@ struct Observations::State {
   std::uint64_t consumed = 0;          // events
   std::vector<Row> rows;
   std::vector<LiveRow> live_rows;
-  bool is_known = false;  // the last note was about a block that is there: a digest may follow
   Ledger<State> ledger;
 };
 

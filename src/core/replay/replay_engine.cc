@@ -174,15 +174,6 @@ void ReplayEngine::other(const trace::Event& event) {
       counted_ = true;
       break;
     }
-    case EventKind::Contents:
-      saw_contents(event);
-      break;
-    case EventKind::Digest:
-      contents_.repeated(event.address);
-      break;
-    case EventKind::CallCost:
-      if (admit(event.shape)) call_costs_.add(recorded_.sums[trace::index(event.shape)].stack, event.address);
-      break;
     default:
       if (PoolLedger<PoolBooks>::is_pool_event(event.kind)) tell_pools(event);
       break;
@@ -224,19 +215,23 @@ std::optional<HeapBlock> ReplayEngine::heap_block_around(std::uint64_t address) 
   return block;
 }
 
-void ReplayEngine::saw_contents(const trace::Event& event) {
-  before_fall();  // which this note announces: whether the block lived at the peak depends on it
-  const std::uint64_t* word = ledger_.map().find(event.address);
-  contents_.forget_last();
-  if (!word || !BlockMap::is_live(*word)) return;
-  const auto low = static_cast<std::uint32_t>(*word);
-  if ((low & ~kIndexMask) == kInherited) return;  // its shape is another dictionary's
-  const std::uint32_t at = low & kIndexMask;
-  const std::uint32_t shape = (low & ~kIndexMask) == kPlain ? at : chain_blocks_[at].shape;
-  const trace::Shape& facts = dictionary_.shapes[shape];
-  const std::uint32_t born_before_peak = peak_births_ - static_cast<std::uint32_t>(*word >> 32);
-  contents_.ended({shape, facts.stack, facts.requested_bytes, trace::index(event.shape), weight(shape),
-                   static_cast<trace::ContentClass>(event.api & 3), born_before_peak < 1u << 31, epoch_});
+void ReplayEngine::took(const trace::Event& event, trace::StackId freed) {
+  if (event.api != 0) {
+    if (freed != trace::kEmptyStack) call_costs_.add_free(freed, event.address);
+  } else if (admit(event.shape)) {
+    call_costs_.add_allocation(recorded_.sums[trace::index(event.shape)].stack, event.address);
+  }
+}
+
+void ReplayEngine::held(const Dead& dead, const HeldBytes& held) {
+  if (dead.inherited) return;  // its shape is another dictionary's
+  // The sums' cache line is there already; the dictionary's would be another miss.
+  const ShapeSums& sums = recorded_.sums[dead.shape];
+  const std::uint64_t requested =
+      sampled_ ? dictionary_.shapes[dead.shape].requested_bytes : sums.requested_q >> kFractionBits;
+  const std::uint32_t born_before_peak = peak_births_ - dead.birth;
+  contents_.ended({dead.shape, held.unwritten_bytes, sums.stack, held.content_class, born_before_peak < 1u << 31,
+                   epoch_, requested, weight(dead.shape), held.digest});
 }
 
 ShapeSums ReplayEngine::sums_of(const trace::Shape& shape) const {
@@ -337,6 +332,7 @@ void ReplayEngine::finish() {
   }
   if (pools_) pools_->finish(pools_now(last_stamp_));
   chains_.finish(epoch_);
+  contents_.settle();
 }
 
 std::uint64_t ReplayEngine::ended(std::uint32_t shape, std::size_t age) const {

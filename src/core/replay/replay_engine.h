@@ -101,6 +101,8 @@ class ReplayEngine {
   std::uint64_t born(const trace::Event& event);
   Dead died(std::uint64_t word, const trace::Event& event);
   void continued(const Dead& dead, std::uint64_t& word, GrowthKind kind, Move move);
+  void held(const Dead& dead, const HeldBytes& held);
+  void took(const trace::Event& event, trace::StackId freed);
   void other(const trace::Event& event);
   trace::StackId stack(trace::ShapeId shape) const { return recorded_.sums[trace::index(shape)].stack; }
   trace::StackId stack(const Dead& dead) const { return dead.stack; }
@@ -163,7 +165,6 @@ class ReplayEngine {
   std::optional<HeapBlock> heap_block_around(std::uint64_t address);
   PoolBooks::Now pools_now(std::uint64_t stamp) const { return {(stamp - origin_) >> kAgeShift, epoch_, births_}; }
   void apply(const PoolBooks::Change& change);
-  void saw_contents(const trace::Event& event);
 
   const trace::Dictionary& dictionary_;
   const trace::ProcessInfo& info_;

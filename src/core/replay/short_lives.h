@@ -20,8 +20,8 @@ class ShortLives {
   static constexpr std::size_t kMostEvents = 4096;
 
   // Looks through the run that `events` begins with, and gives its length. A run ends with the first note that is about
-  // blocks or made at a moment: who looks for what lives then finds all of it by address. `visit` sees each event
-  // first.
+  // blocks or made at a moment: who looks for what lives then finds all of it by address. Not with one of what a block
+  // held, for that is every second event where contents are recorded. `visit` sees each event first.
   template <typename Visit>
   std::size_t foresee(std::span<const trace::Event> events, Visit&& visit) {
     const std::size_t most = std::min(events.size(), kMostEvents);
@@ -37,6 +37,8 @@ class ShortLives {
         case trace::EventKind::ReallocEnd:
           ends(events, at);
           break;
+        case trace::EventKind::Contents:
+        case trace::EventKind::Digest:
         case trace::EventKind::Map:
         case trace::EventKind::Unmap:
         case trace::EventKind::ThreadStart:

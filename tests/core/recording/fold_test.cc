@@ -65,6 +65,7 @@ TEST(Fold, MakesTheTimedCallsOfALineOneRow) {
   const auto calls = costs.column("calls", ColumnType::Int64);
   const auto ns = costs.column("ns", ColumnType::Double);
   const auto most_ns = costs.column("most_ns", ColumnType::Double);
+  const auto most_free_ns = costs.column("most_free_ns", ColumnType::Double);
   struct Cost {
     std::int64_t stack, calls;
     double ns, most_ns;
@@ -74,6 +75,7 @@ TEST(Fold, MakesTheTimedCallsOfALineOneRow) {
     costs.add(calls, cost.calls);
     costs.add(ns, cost.ns);
     costs.add(most_ns, cost.most_ns);
+    costs.add(most_free_ns, cost.ns);
   }
   Tables made = replayed({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {2, 24, 24, 1, 1}});
   made.put(costs.take());
@@ -82,6 +84,7 @@ TEST(Fold, MakesTheTimedCallsOfALineOneRow) {
   EXPECT_EQ(folded["call_costs"]["calls"].ints, (std::vector<std::int64_t>{1, 5}));
   EXPECT_EQ(folded["call_costs"]["ns"].doubles, (std::vector<double>{5, 160}));
   EXPECT_EQ(folded["call_costs"]["most_ns"].doubles, (std::vector<double>{5, 60}));
+  EXPECT_EQ(folded["call_costs"]["most_free_ns"].doubles, (std::vector<double>{5, 90}));
 }
 
 TEST(Fold, GivesStacksWithoutFramesOneLine) {

@@ -43,6 +43,40 @@ TEST(ContentSums, CountsBlocksThatTellNothingAsWrittenToTheirEnd) {
   EXPECT_EQ(value(written, "within_128", b), 1);
 }
 
+TEST(ContentSums, AddsUpShapesWhoseBlocksWereWrittenEquallyFarAndOthers) {
+  SeenTrace trace;
+  const auto even = trace.shape(trace.stack(0x1), 9000), uneven = trace.shape(trace.stack(0x2), 9000);
+  for (int i = 0; i < 3; ++i) {
+    trace.alloc(0x10000 + 0x10000 * static_cast<std::uint64_t>(i), even);
+    trace.alloc(0x50000 + 0x10000 * static_cast<std::uint64_t>(i), uneven);
+  }
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    for (const auto& [base, unwritten] : {std::pair{0x10000u, 8990u}, {0x50000u, 8990 - 4000 * i}}) {
+      trace.contents(base + 0x10000 * i, unwritten);
+      trace.free(base + 0x10000 * i);
+    }
+  }
+  trace.brief(0x10000, uneven, 8990);
+  const Tables tables = trace.replay();
+  const Table& written = tables["written"];
+  ASSERT_EQ(written.rows(), 2u);
+  const std::size_t a = row_where(written, "shape_id", 0), b = row_where(written, "shape_id", 1);
+  EXPECT_EQ(value(written, "partly_blocks", a), 3);
+  EXPECT_EQ(value(written, "max_high_water_bytes", a), 10);
+  EXPECT_EQ(value(written, "unwritten_peak_bytes", a), 3 * 8990);
+  EXPECT_EQ(value(written, "unwritten_total_bytes", a), 3 * 8990);
+  EXPECT_EQ(value(written, "unwritten_pages", a), 3 * 2);
+  EXPECT_EQ(value(written, "within_16", a), 3);
+  EXPECT_EQ(value(written, "partly_blocks", b), 4);
+  EXPECT_EQ(value(written, "max_high_water_bytes", b), 8010);
+  EXPECT_EQ(value(written, "unwritten_peak_bytes", b), 8990 + 4990 + 990);
+  EXPECT_EQ(value(written, "unwritten_total_bytes", b), 2 * 8990 + 4990 + 990);
+  EXPECT_EQ(value(written, "unwritten_pages", b), 2 + 1 + 0 + 2);
+  EXPECT_EQ(value(written, "within_16", b), 2);
+  EXPECT_EQ(value(written, "within_4096", b), 1);
+  EXPECT_EQ(value(written, "within_more", b), 1);
+}
+
 TEST(ContentSums, ClaimsAtThePeakOnlyWhatLivedThen) {
   SeenTrace trace;
   const auto shape = trace.shape(trace.stack(0x1), 10000);

@@ -390,6 +390,19 @@ TEST(Replay, TimedCallsAreSummedByStack) {
     made.add(EventKind::CallCost, ticks, shape);
     made.free(0x10010);
   }
+  made.alloc(0x10010, small);
+  made.alloc(0x20010, made.shape(made.stack(0x3000), 20));
+  made.alloc(0x30010, small, 1);
+  made.free(0x20010);
+  made.free(0x10010);
+  made.free(0x30010, 1);
+  for (const std::uint16_t thread : {std::uint16_t{0}, std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{2}}) {
+    made.add(EventKind::CallCost, 40u + 10u * thread, trace::kNoShape, thread);  // thread 2 has freed nothing
+    made.events.back().api = 1;
+  }
+  made.free(0x40010);  // of a block older than the recording
+  made.add(EventKind::CallCost, 5000);
+  made.events.back().api = 1;
   made.add(EventKind::CallCost, 1000);  // of an event that was lost
   const Tables tables = made.replay();
   const Table& costs = tables["call_costs"];
@@ -398,7 +411,10 @@ TEST(Replay, TimedCallsAreSummedByStack) {
   EXPECT_EQ(costs["calls"].ints[0], 3);
   EXPECT_NEAR(costs["ns"].doubles[0], 660, 1e-6);
   EXPECT_NEAR(costs["most_ns"].doubles[0], 500, 1e-6);
-  EXPECT_EQ(process_value(tables, "events"), 6);
+  EXPECT_EQ(costs["free_calls"].ints[0], 3);
+  EXPECT_NEAR(costs["free_ns"].doubles[0], 130, 1e-6);
+  EXPECT_NEAR(costs["most_free_ns"].doubles[0], 50, 1e-6);
+  EXPECT_EQ(process_value(tables, "events"), 13);
 }
 
 // Sampled blocks' ages are in allocations that the recorder saw, not in those that it recorded or that these stand for.

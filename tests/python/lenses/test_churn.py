@@ -40,10 +40,15 @@ def test_the_cost_of_calls_is_told_where_enough_were_timed(made: Handmade) -> No
     for size in (100, 500, 9000):
         made.blocks(made.stack("join", "main"), size, size + 8, total=1000, freed_within_64=1000)
     costs = {"stack_id": made.stack("join", "main"), "calls": 20, "ns": 1800.0, "most_ns": 1200.0}
+    costs |= {"free_calls": 10, "free_ns": 300.0, "most_free_ns": 44.0}
     made.tables["call_costs"].append(costs)
     (finding,) = findings(made)
-    assert "took 90 ns here, 270 us for all" in finding.remedy
-    assert "(20 timed, the longest 1.2 us)" in finding.remedy
+    allocation = "an allocation took 90 ns here (20 timed, the longest 1.2 us)"
+    free = "a free took 30 ns here (10 timed, the longest 44 ns)"
+    assert f"; {allocation}, {free}, 360 us for all, waiting for locks included" in finding.remedy
+    costs["free_calls"] = 3
+    (finding,) = findings(made)
+    assert f"; {allocation}, 270 us for all" in finding.remedy
     costs["calls"] = 3
     (finding,) = findings(made)
     assert "took" not in finding.remedy
