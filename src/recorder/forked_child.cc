@@ -47,8 +47,10 @@ bool Recorder::become_child() {
   parent_spool_->abandon();
   parent_spool_ = nullptr;
   if (made && self != nullptr) assign(self);
-  if (!made) alive_ = &never_alive_;
-  phase_.store(made ? Phase::Recording : Phase::Off, std::memory_order_release);
+  if (!made) {
+    alive_ = &never_alive_;
+    phase_.store(Phase::Off, std::memory_order_release);
+  }
   return made;
 }
 

@@ -64,7 +64,11 @@ Entry settle(const StartState& start) {
   }
   const Gate gate = thread->gate.load(std::memory_order_relaxed);
   if (gate == Gate::Ready) return Entry::Ready;
-  if (gate == Gate::Stale) return recorder.renew(thread) ? Entry::Ready : Entry::Ignored;
+  if (gate == Gate::Stale) {
+    if (recorder.renew(thread)) return Entry::Ready;
+    recorder.count_unattached();
+    return Entry::Ignored;
+  }
   if (was_given_up(thread, start)) {
     give_up_hook(thread);
     return Entry::Ready;

@@ -185,10 +185,11 @@ void Recorder::start(char** environment) {
   remember_standard_error();
   read_environment(environment);
   if (wants_to_sleep()) return fall_asleep();
-  phase_.store(make_spool(nullptr) ? Phase::Recording : Phase::Off, std::memory_order_release);
+  if (!make_spool(nullptr)) phase_.store(Phase::Off, std::memory_order_release);
 }
 
-// A spool for this process image; that of a forked child takes over its parent's rows. Ends with alive() == true.
+// A spool for this process image; that of a forked child takes over its parent's rows. Ends with alive() == true, in
+// phase Recording.
 bool Recorder::make_spool(const ForkOrigin* origin) {
   constexpr int kWipeOnFork = 18;
   Errno error = 0;
@@ -228,6 +229,10 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   }
   if (wish == trace::RecorderWish::Detached) alive |= trace::kPausedBit | trace::kDetachedBit;
   wiped_page_[kOwnWord] = 1;
+  // Before others see that there is a spool: what they find in another phase is lost, and may be the end of a block
+  // that somebody recorded meanwhile.
+  phase_.store(Phase::Recording, std::memory_order_release);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   *wiped_page_ = alive;
   alive_ = wiped_page_;
   rendezvous.alive_word = reinterpret_cast<std::uint64_t>(wiped_page_);

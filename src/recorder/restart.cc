@@ -95,9 +95,9 @@ void Recorder::restart() {
   if (!make_spool(nullptr)) {
     spool_ = parent_spool_;
     rendezvous.wish.store(trace::RecorderWish::Detached, std::memory_order_release);  // until the next orders
+    phase_.store(Phase::Recording, std::memory_order_release);
   }
   parent_spool_ = nullptr;
-  phase_.store(Phase::Recording, std::memory_order_release);
 }
 
 bool Recorder::renew(Thread* thread) {

@@ -51,7 +51,7 @@ void Recorder::wake_up() {
   take_orders();
   slept_ = true;
   contents_ = contents_when_awake_;
-  if (make_spool(nullptr)) return phase_.store(Phase::Recording, std::memory_order_release);
+  if (make_spool(nullptr)) return;
   // Who attached is gone already: the next one may have it.
   const bool may_sleep_on = orders_taken_ != 0 && launcher_.life() != LauncherLife::Alive;
   if (may_sleep_on) rendezvous.wish.store(trace::RecorderWish::None, std::memory_order_release);

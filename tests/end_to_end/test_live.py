@@ -195,9 +195,15 @@ def attached(tare: Tare, commanded: Commanded, *options: str) -> Iterator[subpro
 
 
 def wait_until_attached(commanded: Commanded, attach: subprocess.Popen[str]) -> None:
-    """Until the process has a page mapped of a launcher that is this one."""
-    deadline = time.monotonic() + 20
-    while live.launcher_of(live.find(commanded.pid)) != attach.pid:
+    """Until the process has a spool of a launcher that is this one."""
+    deadline = time.monotonic() + 60
+
+    def is_there() -> bool:
+        recorded = live.find(commanded.pid)
+        spool = f"{recorded.directory}/{commanded.pid}.0.spool"
+        return live.launcher_of(recorded) == attach.pid and spool in Path(f"/proc/{commanded.pid}/maps").read_text()
+
+    while not is_there():
         assert time.monotonic() < deadline
         assert attach.poll() is None
         commanded.tell("make 1 4321")
@@ -251,8 +257,9 @@ def test_threads_are_attached_to_again_and_again(tare: Tare, program: Build) -> 
         for number in range(6):
             options = ("--content",) if number == 3 else ("--sample", "2K") if number == 4 else ()
             with attached(tare, commanded, "-o", f"{number}.tare", *options):
-                commanded.tell("on")
-                time.sleep(0.1)
+                for _ in range(3):
+                    time.sleep(0.04)
+                    commanded.tell("on")
             assert "(deleted)" in Path(f"/proc/{commanded.pid}/maps").read_text()
         commanded.end()
     for number in range(6):
