@@ -41,6 +41,25 @@ def find(pid: int) -> Recorded:
     return Recorded(pid, _directory(paths))
 
 
+def program_of(pid: int) -> str:
+    """What it goes by: `redis-server`, also where that is a link to another file, and whatever title it gave itself."""
+    try:
+        program = os.path.basename(os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)"))
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="surrogateescape") as file:
+            started_as = file.read().rstrip("\n")
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="surrogateescape") as file:
+            words = file.read().split("\0", 1)[0].split(" ", 1)
+    except OSError:
+        return "program"
+    # The kernel cuts names off behind 15 bytes; threads and interpreters give themselves others.
+    called = os.path.basename(words[0]).rstrip(":").lstrip("-")
+    return (
+        called
+        if called and called.encode(errors="surrogateescape")[:15].decode(errors="ignore") == started_as
+        else program
+    )
+
+
 def find_launched(pid: int) -> tuple[Recorded, str]:
     """A recorded process, or a launcher; and whose figures to ask for: of a launcher those of the process that did most."""
     paths = _mapped_files(pid)

@@ -111,8 +111,12 @@ class Recording:
     def title(self) -> str:
         """`python3.11 (pid 4711)`; `redis-server = redis-check-rdb (pid 4711)` where the file goes by another name."""
         program = self.process["program"]
-        called = self.process["command_line"].split(" ", 1)[0].rpartition("/")[2].lstrip("-")
-        alias = "" if not called or "'" in called or program.startswith(called) else f"{called} = "
+        command = self.process["command_line"]
+        # `'redis-server *:6379'`: a title that the program wrote over its arguments, which begins with its name.
+        title = command[1:-1] if command.startswith("'") and command.find("'", 1) == len(command) - 1 else command
+        first = program if title.endswith(f"/{program}") else title.split(" ", 1)[0].rstrip(":")
+        called = first.rpartition("/")[2].lstrip("-")
+        alias = "" if not called or "'" in first or program.startswith(called) else f"{called} = "
         return f"{alias}{program} (pid {self.process['pid']})"
 
     def site_stacks(self, site_ids: Sequence[int]) -> dict[int, list[Frame]]:

@@ -65,7 +65,7 @@ def lines(entries: Sequence[Entry], width: int, style: Style) -> Iterator[str]:
     rows.append(("geometric mean", [entry.score for entry in entries]))
     label = max(len(name) for name, _ in rows)
     room = max(width - label - 24, 8)
-    yield shorten(f"{len(entries)} recordings, {entries[0].label} to {entries[-1].label}", width)
+    yield shorten(heading(entries), width)
     for name, values in rows:
         shown = values[-room:]
         known = [value for value in values if value is not None]
@@ -77,6 +77,11 @@ def lines(entries: Sequence[Entry], width: int, style: Style) -> Iterator[str]:
             f"{name:<{label}}  {style(course(shown), 'cyan')}  {human_bytes(known[-1]):>9}  "
             + (style(change, look) if change else "")
         ).rstrip()
+
+
+def heading(entries: Sequence[Entry]) -> str:
+    first, last = entries[0].label, entries[-1].label
+    return f"1 recording, {last}" if len(entries) == 1 else f"{len(entries)} recordings, {first} to {last}"
 
 
 def course(values: Sequence[float | None]) -> str:

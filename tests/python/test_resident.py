@@ -68,6 +68,15 @@ def test_it_fits_a_screen(process: Handmade, width: int) -> None:
     assert json.loads(json.dumps(texts.as_json(recording, resident.residence(recording, None))))["moment"] == "exit"
 
 
+@pytest.mark.parametrize(
+    ("allocator", "call"), [("jemalloc", "mallctl"), ("mimalloc", "mi_collect"), ("unknown", "tell the allocator")]
+)
+def test_each_allocator_is_told_in_its_own_words(process: Handmade, allocator: str, call: str) -> None:
+    said = texts.advice(resident.residence(process.recording(), None), allocator)
+    assert call in said
+    assert "malloc_trim" not in said
+
+
 def test_the_distance_of_the_look_from_the_peak_is_said(process: Handmade) -> None:
     from tare.reports.text_parts import peak_distance
 

@@ -31,6 +31,10 @@ def test_entries_are_kept_and_drawn(tmp_path: Path) -> None:
     assert score.startswith("geometric mean")
 
 
+def test_a_series_of_one_is_one_recording() -> None:
+    assert series.heading([Entry("a1", {"end": 10.0})]) == "1 recording, a1"
+
+
 def test_what_isnt_a_series_is_said(tmp_path: Path) -> None:
     path = tmp_path / "other.jsonl"
     path.write_text('{"label": "a", "checkpoints": {"peak": 1}}\n{}\n')

@@ -76,19 +76,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _attach(pid: int, seconds: float, options: argparse.Namespace) -> int:
-    import os
-
-    from tare import _core
+    from tare import _core, live
     from tare.commands import run as run_command
     from tare.sizes import parse_bytes
 
-    try:
-        program = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
-    except OSError:
-        program = "program"
     outcome = _core.attach(
         pid,
-        program=program,
+        program=live.program_of(pid),
         output=options.output,
         recorder_library=run_command.recorder_library(),
         sample_bytes=parse_bytes(options.sample, "--sample"),

@@ -67,13 +67,23 @@ def report(recording: Recording, found: Residence, style: Style, width: int) -> 
         if resident[kind]:
             yield from row(words, resident[kind], 0, "cyan")
     yield ""
-    yield from wrapped(advice(found), width)
+    yield from wrapped(advice(found, recording.process["allocator"]), width)
     peak_rss = recording.process["peak_rss_bytes"]
     if peak_rss:
         yield from wrapped(f"The peak RSS of the run was {human_bytes(peak_rss)}.", width)
 
 
-def advice(found: Residence) -> str:
+# What makes an allocator return free pages: by its name.
+GIVE_BACK = {
+    "glibc": "call malloc_trim(0)",
+    "jemalloc": "purge its arenas (mallctl arena.N.purge; MALLOC_CONF=dirty_decay_ms:0 for a try)",
+    "mimalloc": "call mi_collect(true)",
+    "tcmalloc": "call MallocExtension_ReleaseFreeMemory()",
+    "": "tell the allocator to return free pages",
+}
+
+
+def advice(found: Residence, allocator: str) -> str:
     """What the largest part of it asks for."""
     heap = found.heap
     untouched = sum(
@@ -88,7 +98,7 @@ def advice(found: Residence) -> str:
     if 2 * heap.kept_bytes > live:
         return words + (
             "Much of the heap is free and not given back: long-lived blocks among short-lived ones hold its pages. Allocate those "
-            "together (Arena), or call malloc_trim(0) when much was freed."
+            f"together (Arena), or {GIVE_BACK.get(allocator, GIVE_BACK[''])} when much was freed."
         )
     return words + "Most of the heap is live: `tare report` says which lines hold it."
 

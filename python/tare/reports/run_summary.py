@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses, schema
 from tare.recording import Recording
-from tare.reports.text_parts import caveats, finding_lines, is_worth_acting_on, who, wrapped
+from tare.reports.text_parts import blocks_text, caveats, finding_lines, is_worth_acting_on, who, wrapped
 from tare.small_database import MOST_ROWS, SmallDatabase
 from tare.terminal import shorten, shorten_path
 from tare.units import duration, human_bytes, human_count, percent
@@ -96,8 +96,8 @@ def summary(recording: Recording, images: Sequence[Image], style: Style, width: 
     parts = [f"{lens.lens} {human_bytes(lens.bytes_peak)}" for lens in recording.ledger.tare_totals]
     yield from wrapped(f"tare by lens: {', '.join(parts)}", width)
     yield from wrapped(
-        f"in all {about}{human_count(total.blocks)} blocks, {about}{human_bytes(total.requested_bytes)} requested; "
-        f"at the end {about}{human_count(recording.moments['end'].blocks)} blocks, "
+        f"in all {about}{blocks_text(total.blocks)}, {about}{human_bytes(total.requested_bytes)} requested; "
+        f"at the end {about}{blocks_text(recording.moments['end'].blocks)}, "
         f"{about}{human_bytes(recording.moments['end'].gross_bytes)}",
         width,
     )

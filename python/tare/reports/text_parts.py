@@ -41,8 +41,10 @@ def caveats(recording: Recording) -> list[str]:
     if process["launcher_died"]:
         lines.append("tare run was killed; what the program did once its buffers were full isn't recorded")
     if process["asleep_ns"] is not None:
+        ended = process["pre_existing_frees"]
+        since = f" ({human_count(ended)} of them ended since)" if ended else ""
         lines.append(
-            f"the recorder slept for {duration(process['asleep_ns'])}: blocks born meanwhile aren't in the figures"
+            f"the recorder slept for {duration(process['asleep_ns'])}: blocks born meanwhile aren't in the figures{since}"
         )
     if process["contents_recorded"]:
         lines.append("contents recorded: blocks were filled, so pages and time are more than the program's own")
@@ -144,11 +146,16 @@ def balance(recording: Recording, style: Style, width: int) -> list[str]:
     # Events are counted as recorded: of a sample's nobody would know what they stand for.
     reallocs = "" if recording.sampled else f", {human_count(recording.process['realloc_events'])} reallocs"
     lines += wrapped(
-        f"in all: {about}{human_count(total.blocks)} blocks, {about}{human_bytes(total.requested_bytes)} requested, "
+        f"in all: {about}{blocks_text(total.blocks)}, {about}{human_bytes(total.requested_bytes)} requested, "
         f"{about}{human_bytes(total.usable_bytes)} usable{reallocs}",
         width,
     )
     return lines
+
+
+def blocks_text(count: float) -> str:
+    """`1 block`, `16.4 k blocks`."""
+    return f"{human_count(count)} block{'' if round(count) == 1 else 's'}"
 
 
 def amount(finding: Finding, lens: Lens) -> str:

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -330,9 +331,17 @@ Table timeline_table(const ReplayEngine& engine, const trace::Clock& clock) {
   return table.take();
 }
 
+// Programs write a title over their arguments ("redis-server *:6379", of some length) and zeros behind it, which look
+// like empty ones.
+std::span<const std::string> without_padding(std::span<const std::string> words) {
+  if (words.empty() || words.front().find(' ') == std::string::npos) return words;
+  while (words.size() > 1 && words.back().empty()) words = words.first(words.size() - 1);
+  return words;
+}
+
 std::string command_text(const std::vector<std::string>& words) {
   std::string text;
-  for (const std::string& word : words) {
+  for (const std::string& word : without_padding(words)) {
     if (!text.empty()) text += ' ';
     const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$`*?[]{}();&|<>#~!") == std::string::npos;
     if (plain) {

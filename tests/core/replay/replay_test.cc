@@ -42,6 +42,19 @@ TEST(Replay, CountsOneBlock) {
   EXPECT_TRUE(tables["process"]["at_blocks"].is_null(0));
 }
 
+// A program may write a title over its arguments, and zeros to their end.
+TEST(Replay, ATitleInPlaceOfArgumentsHasNoPaddingBehindIt) {
+  const auto shown = [](std::vector<std::string> words) -> std::string {
+    MadeUpTrace trace;
+    trace.info.command_line = std::move(words);
+    return std::string(trace.replay()["process"]["command_line"].text(0));
+  };
+  EXPECT_EQ(shown({"redis-server *:6379", "", "", ""}), "'redis-server *:6379'");
+  EXPECT_EQ(shown({"prog", "", ""}), "prog '' ''") << "arguments that are empty";
+  EXPECT_EQ(shown({"", ""}), "'' ''");
+  EXPECT_EQ(shown({}), "");
+}
+
 TEST(Replay, NothingRecordedGivesEmptyTables) {
   const MadeUpTrace made;
   const Tables tables = made.replay();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 
+import pytest
 from handmade import Handmade
 from tare import lenses
 from tare.recording import Recording
@@ -100,6 +101,33 @@ def test_caveats_are_said(busy: Handmade) -> None:
     assert "3 events were dropped" in report and "1 event contradicts" in report and "inherited" in report
     assert "sampled every 512 KiB" in report
     assert "~2 blocks" in report  # scaled figures are marked
+
+
+def test_blocks_from_before_are_said_to_be_missing() -> None:
+    for frees, said in ((0, "aren't in the figures\n"), (12, "aren't in the figures (12 of them ended since)\n")):
+        made = Handmade(asleep_ns=3_000_000_000, pre_existing_frees=frees)
+        made.blocks(made.stack("f"), 8, 24, total=1, peak=1)
+        report = text(made.recording(), width=200)
+        assert f"the recorder slept for 3.00 s: blocks born meanwhile {said}" in report
+        assert "in all: 1 block, " in report
+
+
+@pytest.mark.parametrize(
+    ("program", "command", "title"),
+    [
+        ("app", "/opt/app -x", "app"),
+        ("redis-check-rdb", "/usr/bin/redis-server /etc/redis.conf", "redis-server = redis-check-rdb"),
+        ("redis-check-rdb", "'redis-server *:6379'", "redis-server = redis-check-rdb"),
+        ("sshd", "'sshd: root@pts/0'", "sshd"),
+        ("app", "'/opt/my app/bin/app'", "app"),
+        ("app", "'/opt/my app/bin/app' -c 'x y'", "app"),
+        ("bash", "-bash", "bash"),
+    ],
+)
+def test_a_program_goes_by_the_name_it_was_called(program: str, command: str, title: str) -> None:
+    made = Handmade(program=program, command_line=command)
+    made.blocks(made.stack("f"), 8, 24, total=1, peak=1)
+    assert made.recording().title == f"{title} (pid 4711)"
 
 
 def test_nothing_allocated_is_no_crash(made: Handmade) -> None:
