@@ -147,6 +147,25 @@ TEST_F(Weak, EphemeronsKeysMayBeInConstruction) {
   EXPECT_EQ(pair->value->value, 9);
 }
 
+// While a constructor runs its object's fields are taken for what they look like: a weak one keeps as long.
+struct WatcherInMaking : GarbageCollected<WatcherInMaking> {
+  explicit WatcherInMaking(Heap& heap) {
+    [&]() __attribute__((noinline)) { watched = make<Knot>(heap, 6); }();
+    heap.collect(StackState::MayHoldPointers);
+    EXPECT_EQ(watched->value, 6);
+  }
+  void trace(Visitor& visitor) const { visitor.trace(watched); }
+  WeakMember<Knot> watched;
+};
+
+TEST_F(Weak, MembersOfAnObjectInConstructionKeepUntilItIsMade) {
+  const Persistent<WatcherInMaking> watcher = make_one<WatcherInMaking>(heap_);
+  EXPECT_EQ(live(), 2u);
+  collect();
+  EXPECT_EQ(watcher->watched, nullptr);
+  EXPECT_EQ(live(), 1u);
+}
+
 struct Chain : GarbageCollected<Chain> {
   explicit Chain(std::size_t n) : count(n) {}
   void trace(Visitor& visitor) const {
