@@ -237,8 +237,11 @@ thousands of empty values of one type as long as all of them, validation alone. 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="runs (default 5)")
+    parser.add_argument(
+        "--section", default="variant", help="section of RESULTS.md (default variant; another GLib's wants its own)"
+    )
     arguments = parser.parse_args()
-    results = Results("variant")
+    results = Results(arguments.section)
     if not PROGRAM.exists():
         print(f"{PROGRAM.relative_to(ROOT)} isn't built: make bench-variant builds it", file=sys.stderr)
         return 1
