@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 # Where the core's list (src/trace/errors.def, see `_core.ERRORS`) has a kind, its status is used; this is for the front
 # end's own failures, so that an import of the core isn't needed to say that an option doesn't exist.
 USAGE = "Usage"
@@ -31,3 +36,11 @@ class TareError(Exception):
 
         status, _ = _core.ERRORS.get(self.kind, (70, ""))
         return status
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """On standard error, for reports that have no place of their own for it: what is wrong with a trace makes its figures partial."""
+    import sys
+
+    for warning in warnings:
+        print(f"tare: {warning}", file=sys.stderr)

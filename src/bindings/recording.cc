@@ -107,9 +107,9 @@ std::vector<std::uint64_t> slot_bytes(std::string_view model_name, const std::ve
 // steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks
 using ScriptFacts =
     std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
-// allocator, its file, peak_rss_bytes, spool_bytes, files that were loaded
+// allocator, its file, peak_rss_bytes, spool_bytes, files that were loaded, what is wrong with the trace
 using ProcessFacts = std::tuple<std::string, std::string, std::optional<std::uint64_t>, std::optional<std::uint64_t>,
-                                std::vector<std::string>>;
+                                std::vector<std::string>, std::vector<std::string>>;
 
 std::optional<std::uint64_t> where_known(std::uint64_t bytes) {
   return bytes == 0 ? std::nullopt : std::optional(bytes);
@@ -118,19 +118,22 @@ std::optional<std::uint64_t> where_known(std::uint64_t bytes) {
 std::pair<ScriptFacts, ProcessFacts> write_call_script(const std::string& trace_path, const std::string& script_path,
                                                        const Progress& progress) {
   std::vector<std::string> modules;
+  std::vector<std::string> warnings;
   auto written = [&]() -> Result<core::ScriptSummary> {
     nb::gil_scoped_release released;
     auto opened = trace::open_trace(trace_path);
     if (!opened) return opened.error();
     auto summary = core::write_call_script(*opened, script_path, reporting(progress));
     for (const trace::Module& module : opened->dictionary().modules) modules.push_back(module.path);
+    warnings = opened->warnings();
     return summary;
   }();
   const core::ScriptSummary facts = value_or_raise(std::move(written));
-  return {{facts.steps, facts.threads, facts.peak_requested_bytes, facts.duration_ns, facts.foreign_frees,
-           facts.reborn_blocks},
-          {core::name_of(facts.process.allocator), facts.process.allocator_path,
-           where_known(facts.process.peak_rss_bytes), where_known(facts.process.spool_bytes), std::move(modules)}};
+  return {
+      {facts.steps, facts.threads, facts.peak_requested_bytes, facts.duration_ns, facts.foreign_frees,
+       facts.reborn_blocks},
+      {core::name_of(facts.process.allocator), facts.process.allocator_path, where_known(facts.process.peak_rss_bytes),
+       where_known(facts.process.spool_bytes), std::move(modules), std::move(warnings)}};
 }
 
 PyTable frames_table(Recording& recording) {

@@ -75,6 +75,23 @@ def test_another_allocator_serves_the_calls(tare: Tare, program: Callable[..., P
     assert found["jemalloc"]["usable_at_peak_bytes"] > found["glibc"]["usable_at_peak_bytes"]
 
 
+def test_part_of_a_recording_is_said_to_be_one(tare: Tare, program: Callable[..., Path]) -> None:
+    trace = tare.record(program("clownshoes.c"))
+    whole = trace.read_bytes()
+    part = trace.with_name("part.tare")
+    part.write_bytes(whole[: len(whole) - 40])
+    for command in (["replay", part, "--allocator", "glibc", "-n", "1"], ["model", part], ["layout", "--trace", part]):
+        done = tare(*command)
+        assert "part.tare has no end" in done.stderr, command
+        assert done.returncode == 0, done.stderr
+    (part.parent / "short.tare").write_bytes(whole[:400])
+    for verb in ("replay", "model"):
+        done = tare(verb, part.parent / "short.tare")
+        assert done.returncode != 0
+        assert "holds no" in done.stderr
+        assert done.stdout == ""
+
+
 def test_what_is_no_allocator_is_said(tare: Tare, program: Callable[..., Path], tmp_path: Path) -> None:
     trace = tare.record(program("clownshoes.c"))
     (tmp_path / "empty.so").touch()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tare.errors import USAGE, TareError
+from tare.errors import USAGE, TareError, warn
 from tare.units import percent
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def run(options: argparse.Namespace) -> int:
     if options.file is None:
         raise TareError(USAGE, "counts: no trace given (`tare counts --help` has examples)")
     recording = Recording(CoreSource(options.file, model=options.model or ""))
+    warn(recording.source.warnings)
     counts = concordance(recording, modelled=options.model is not None)
     if options.json:
         from tare.reports.json_report import dump

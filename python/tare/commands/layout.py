@@ -6,7 +6,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import USAGE, TareError
+from tare.errors import USAGE, TareError, warn
 from tare.layouts import Blocks, Field, Type, matching, price, types_of
 from tare.reports.layout_tables import Asked, Row, diff_table, overview
 from tare.reports.type_picture import picture
@@ -104,6 +104,7 @@ def _weigh(options: argparse.Namespace, least: int) -> int:
     from tare.reports import weighed_types
 
     source = CoreSource(options.trace)
+    warn(source.warnings)
     found = source.site_layouts().weigh()
     if options.type:
         named = set(matching([each.type for each in found], options.type))
@@ -143,9 +144,7 @@ def read_all(paths: Sequence[str], debug_dirs: Sequence[str]) -> list[Layouts]:
                 progress.update(done / total if total else -1, path)
 
             read.append(_core.read_layouts(path, debug_dirs, report))
-    for layouts in read:
-        for warning in layouts.warnings:
-            print(f"tare: {warning}", file=sys.stderr)
+    warn(warning for layouts in read for warning in layouts.warnings)
     return read
 
 

@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.class_set import Best, Histogram, best_classes, given
-from tare.errors import USAGE, TareError
+from tare.errors import USAGE, TareError, warn
 from tare.sizes import parse_bytes
 from tare.terminal import width_of
 from tare.units import human_bytes, percent
@@ -92,7 +92,10 @@ def run(options: argparse.Namespace) -> int:
     granule = _positive(options.granule, "--granule")
     own = parse_classes(options.classes) if options.classes is not None else None
     recording = Recording(CoreSource(options.file))
+    warn(recording.source.warnings)
     requests = requests_of(recording)
+    if not requests.total:
+        raise TareError(USAGE, "model: the recording holds no requests to price")
     priced = [*price_models(requests), measured(recording)]
     if own is not None:
         priced.append(price_classes("your classes", requests, own))

@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.allocators import GLIBC, Allocator, find, installed, shared_with
-from tare.errors import USAGE, TareError
+from tare.errors import USAGE, TareError, warn
 from tare.terminal import Progress, width_of
 from tare.units import exact, human_bytes, human_count, percent
 
@@ -112,9 +112,10 @@ def _write_script(path: str, script: str) -> Facts:
     from tare import _core
 
     with Progress("tare: reading the calls") as progress:
-        told, (name, library, peak_rss, spool, modules) = _core.write_call_script(
+        told, (name, library, peak_rss, spool, modules, warnings) = _core.write_call_script(
             path, script, lambda done, total: progress.update(done / total if total else -1)
         )
+    warn(warnings)
     own_rss = None if peak_rss is None else peak_rss - (spool or 0)
     return Facts(*told, Allocator(name, "" if name == GLIBC else library), own_rss, shared_with(modules))
 
