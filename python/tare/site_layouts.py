@@ -143,8 +143,8 @@ class SiteLayouts:
     def _find_collected(self, amounts: Callable[[], _core.Table]) -> list[Collected]:
         table = amounts()
         told = zip(*(table.values(name) for name in ("path", "time_ns", "believed_bytes")), strict=True)
-        peak_ns: int = self._recording.table("process").row(0)["peak_time_ns"]
-        return find_types(counted_at(told, peak_ns), list(self._types.values()))
+        peak_ns = self._recording.table("process").row(0)["peak_time_ns"]
+        return find_types(counted_at(told, int(peak_ns or 0)), list(self._types.values()))
 
     def weigh(self) -> list[Weighed]:
         """Each type that blocks or collected heaps are known to hold, by what another order would leave at the peak."""
