@@ -327,6 +327,8 @@ def test_attach_takes_over_from_a_launcher_that_was_killed(tare: Tare, program: 
         if attach_first:
             first = subprocess.Popen([tare.command, "attach", str(commanded.pid), "-o", "t.tare"], cwd=tare.folder)
             wait_until_attached(commanded, first)
+            while not (tare.folder / "t.tare").exists():  # until the launcher has seen the spool
+                time.sleep(0.02)
         commanded.tell("make 70 1001")
         killed = first if attach_first else commanded.process
         killed.kill()
