@@ -69,6 +69,7 @@ struct Collector {
         collecting == Collecting::BesideTheProgram || collecting == Collecting::ByHandBesideTheProgram;
     if (is_by_hand) options.collections = gc::Collections::ByHand;
     if (is_beside) options.marking = gc::Marking::Concurrent;
+    if (collecting == Collecting::AutomaticAtOnce) options.marking = gc::Marking::AtOnce;
     heap() = std::move(Heap::create(options).value());
   }
   static void end() { heap() = Heap(); }

@@ -3,7 +3,7 @@
 //   dom          a million nodes of five links and 8 bytes of payload: all-in bytes a node, building, walking through
 //                the tree, a full collection, and one after half of it died
 //   chase        a ring of 256 nodes in the first-level cache: a step to what is known to be there, and one that tests
-//   binary-trees the benchmark game's: short-lived trees beside a long-lived one
+//   binary-trees the benchmark game's: short-lived trees beside a long-lived one; with -at-once without short pauses
 //   retention    dead objects of 256 bytes, 1 GiB of them, that junk on the stack keeps
 //   pause        garbage made beside those million nodes: the longest that a few operations took
 //   mutate       leaves of those nodes taken elsewhere, while the heap is being marked and while it isn't
@@ -166,9 +166,9 @@ std::uint32_t use(Made tree) {
   return sum;
 }
 
-[[gnu::noinline]] void trees(Report& report, int most) {
+[[gnu::noinline]] void trees(Report& report, int most, Collecting collecting) {
   const double before_bytes = peak_rss_bytes();  // libnode alone has 20 MB
-  Collector::begin(Collecting::Automatic);
+  Collector::begin(collecting);
   const double begin = process_cpu_s();
   constexpr int kLeast = 4;
   std::uint64_t objects = use(grow(most + 1));
@@ -179,7 +179,8 @@ std::uint32_t use(Made tree) {
   }
   objects += check(&*kept);
   const double cpu = process_cpu_s() - begin;
-  const std::string name = "binary-trees-" + std::to_string(most);
+  const char* how = collecting == Collecting::AutomaticAtOnce ? "/at-once" : "";
+  const std::string name = "binary-trees-" + std::to_string(most) + how;
   report.add(name, Collector::kSubject, "cpu", cpu, "s");
   report.add(name, Collector::kSubject, "time", cpu * 1e9 / static_cast<double>(objects), "ns");
   report.add(name, Collector::kSubject, "rss", peak_rss_bytes() - before_bytes, "bytes");
@@ -233,7 +234,9 @@ int main(int argc, char** argv) {
   } else if (std::strcmp(program, "chase") == 0) {
     chase(report);
   } else if (std::strcmp(program, "binary-trees") == 0) {
-    trees(report, argc > 2 ? std::atoi(argv[2]) : 16);
+    trees(report, argc > 2 ? std::atoi(argv[2]) : 16, Collecting::Automatic);
+  } else if (std::strcmp(program, "binary-trees-at-once") == 0) {
+    trees(report, argc > 2 ? std::atoi(argv[2]) : 16, Collecting::AutomaticAtOnce);
   } else if (std::strcmp(program, "retention") == 0) {
     retention(report);
   } else if (std::strcmp(program, "pause") == 0) {
@@ -243,7 +246,10 @@ int main(int argc, char** argv) {
   } else if (std::strcmp(program, "hash-set") == 0) {
     hash_set(report);
   } else {
-    std::fprintf(stderr, "usage: %s dom|chase|binary-trees [DEPTH]|retention|pause|mutate|hash-set\n", argv[0]);
+    std::fprintf(
+        stderr,
+        "usage: %s dom|chase|binary-trees [DEPTH]|binary-trees-at-once [DEPTH]|retention|pause|mutate|hash-set\n",
+        argv[0]);
     return 2;
   }
   return 0;

@@ -78,6 +78,7 @@ class TARE_API Visitor {
   void trace(const BasicMember<T, Group, Strength::Untraced>&) = delete;  // nobody is to trace it: leave it out
   template <class T, class Group>
   void trace(const UncompressedMember<T, Group>& member) {
+    static_assert(Collected<T> || IsMixin<T>, "only objects and their mixins may be pointed to");
     if (const T* raw = member.shared(); raw != nullptr) push_interior(raw);
   }
 

@@ -51,28 +51,34 @@ void StoreLog::flush(Space& space) noexcept {
   if (log == nullptr) return;
   std::uint32_t*& next = barrier_details::next_store[space.slot()];
   std::uint32_t* const granules = log->entries_.data();  // which take the places of what was read
-  // Null and the sentinel are a coin toss, so no branch.
-  std::size_t objects = 0;
-  for (const std::uint32_t* entry = granules; entry != next; ++entry) {
-    granules[objects] = *entry;
-    objects += *entry > 1 ? 1 : 0;
+  // What is null or marked already is a coin toss, so no branch. An object's mark can't be taken for that of a mixin in
+  // the one before it: that ends 12 bytes before the next object, as mixins and whatever has some are aligned to 8.
+  const DecodingShape shape = space.shape();
+  std::uint64_t* const marks = space.marks();
+  const std::size_t end_granule = space.end_granule();
+  std::size_t unmarked = 0;
+  for (const std::uint32_t *entry = granules, *end = next; entry != end; ++entry) {
+    const std::size_t granule = (std::size_t{*entry & shape.mask} << shape.shift) / cell::kGranuleBytes;
+    if (granule >= end_granule) continue;  // whatever it is
+    const std::size_t bit = granule / (cell::kMarkGranuleBytes / cell::kGranuleBytes);
+    const std::uint64_t word = std::atomic_ref<std::uint64_t>(marks[bit / 64]).load(std::memory_order_relaxed);
+    granules[unmarked] = static_cast<std::uint32_t>(granule);
+    unmarked += (granule > 1 ? 1 : 0) & ~(word >> (bit % 64));
   }
   next = granules;
   // Nearly always one heap's: each stretch of those is told together.
   std::size_t count = 0;
   HeapImpl* told = nullptr;
-  const DecodingShape shape = space.shape();
-  for (std::size_t i = 0; i < objects; ++i) {
-    const std::uintptr_t address = shape.origin + (std::uintptr_t{granules[i] & shape.mask} << shape.shift);
-    if (!space.contains(address)) continue;
-    HeapImpl* heap = space.page(space.unit_of(address)).heap.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < unmarked; ++i) {
+    const std::uint32_t granule = granules[i];
+    HeapImpl* heap = space.page(space.unit_of_granule(granule)).heap.load(std::memory_order_relaxed);
     if (heap != told) {
       if (!is_to_be_told(heap)) continue;
       if (count != 0) told->mark_stored(granules, count);
       count = 0;
       told = heap;
     }
-    granules[count++] = space.granule_of(address);
+    granules[count++] = granule;
   }
   if (count != 0) told->mark_stored(granules, count);
 }

@@ -11,9 +11,11 @@ namespace tare::gc {
 
 namespace {
 
-// Objects whose memory is on its way while others are traced. From 4 to 16 the time of marking a million nodes hardly
-// changes; without, it doubles.
-constexpr std::size_t kAhead = 8;
+// Objects whose memory is on its way while others are traced: the line of the header, and the one where most end. With
+// 8, and only the line where the object begins, marking a million nodes took 22 ms instead of 16, and half of the
+// marking of small trees was waiting for headers, of which every fourth is in the line before its object.
+constexpr std::size_t kAhead = 32;
+constexpr std::size_t kMostEnd = 16;  // bytes on
 
 }  // namespace
 
@@ -213,7 +215,9 @@ bool Marker::drain(std::size_t deadline_ns, const std::atomic<bool>* is_to_stop)
   for (;;) {
     while (visitor_.top_ != list_.begin() && until_look != 0) {
       const std::uint32_t granule = *--visitor_.top_;
-      __builtin_prefetch(reinterpret_cast<const void*>(space_.object_at(granule)));
+      const auto* object = reinterpret_cast<const std::byte*>(space_.object_at(granule));
+      __builtin_prefetch(object - sizeof(CellHeader));
+      __builtin_prefetch(object + kMostEnd);
       if (count < kAhead) {
         ahead[count++] = granule;
         continue;

@@ -55,6 +55,11 @@ class Space {
     return shape_.origin + std::uintptr_t{granule} * cell::kGranuleBytes;
   }
 
+  static std::uint32_t unit_of_granule(std::uint32_t granule) noexcept {
+    return granule / static_cast<std::uint32_t>(cell::kUnitBytes / cell::kGranuleBytes);
+  }
+  std::size_t end_granule() const noexcept { return (cage_begin_ + cage_bytes_ - shape_.origin) / cell::kGranuleBytes; }
+
   // Bits of objects, one for 16 bytes: 64 words for a unit.
   static constexpr std::size_t kWordsOfUnit = cell::kUnitBytes / cell::kMarkGranuleBytes / 64;
   std::uint64_t* marks() noexcept { return marks_; }
