@@ -172,6 +172,8 @@ def main() -> int:
             for pace in PACES:
                 subject = f"{row.allocator}-foretold-{pace.replace(' ', '-')}"
                 results.add(row.case, subject, "rss", row.foretold[pace] * 1e6)
+    if missing := [name for name in CASES if name not in by_case]:
+        results.remark(f"not run this time: {', '.join(missing)}")
     body = section(results, by_case, options.runs)
     print(body, *results.remarks, sep="\n")
     if not options.dry_run:
