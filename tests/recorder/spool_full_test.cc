@@ -164,7 +164,7 @@ TEST(SpoolFull, AWorkingDirectoryThatTakesNoFiles) {
 TEST(SpoolFull, Killed) {
   for (int i = 0; i < 5; ++i) {
     RunOptions options;
-    options.kill_after_s = 0.05 + 0.03 * i;
+    options.kill_after_s = 0.1 + 0.05 * i;
     options.launcher = i % 2 == 0 ? Launcher::Draining : Launcher::None;
     const RunResult result = run({program("spin")}, options);
     const SpoolImage& image = result.only_image();

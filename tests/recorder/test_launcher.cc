@@ -199,13 +199,22 @@ RunResult run(const std::vector<std::string>& command, const RunOptions& options
       if (options.launcher == Launcher::Draining) drain(spool);
     }
   };
+  const auto has_spool = [&] {
+    return std::ranges::any_of(fs::directory_iterator(directory), [](const fs::directory_entry& entry) {
+      return entry.path().native().ends_with(trace::kSpoolSuffix);
+    });
+  };
+  std::optional<Clock::time_point> recorded_since;
   bool killed = false;
   while (waitpid(pid, &result.wait_status, WNOHANG) == 0) {
     if (options.launcher == Launcher::Draining || options.launcher == Launcher::Dying) look();
     if (options.launcher == Launcher::Dying && !spools.empty()) control->unlock();
-    if (!killed && options.kill_after_s > 0 && seconds_since(start) > options.kill_after_s) {
-      kill(pid, SIGKILL);
-      killed = true;
+    if (!killed && options.kill_after_s > 0) {
+      if (!recorded_since && has_spool()) recorded_since = Clock::now();
+      if (recorded_since && seconds_since(*recorded_since) > options.kill_after_s) {
+        kill(pid, SIGKILL);
+        killed = true;
+      }
     }
     if (!killed && seconds_since(start) > options.give_up_after_s) {
       kill(pid, SIGKILL);

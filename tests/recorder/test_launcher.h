@@ -21,7 +21,7 @@ struct RunOptions {
   Launcher launcher = Launcher::Draining;
   std::vector<std::string> environment;  // NAME=VALUE, added
   std::string directory;                 // where spools go; empty: a fresh one in /dev/shm
-  double kill_after_s = 0;               // SIGKILL then; 0: never
+  double kill_after_s = 0;               // SIGKILL that long after there is a spool; 0: never
   double give_up_after_s = 120;          // the program hangs: SIGKILL and a failure
   bool recorded = true;
 };
