@@ -75,7 +75,7 @@ def test_keys_are_columns_that_there_are() -> None:
 
 def test_a_lens_beyond_sqlite_is_asked_of_duckdb(busy: Handmade, monkeypatch: pytest.MonkeyPatch) -> None:
     churn = lenses.load("churn")
-    claims = churn.claims.replace("where total_blocks > 0", "where list_contains([1], 1) and total_blocks > 0")
+    claims = churn.claims.replace("and total_blocks > 0", "and list_contains([1], 1) and total_blocks > 0")
     assert claims != churn.claims
     load = lenses.load
     images = [run_summary.Image("made.tare", "app", 1, 1000, 1)]
