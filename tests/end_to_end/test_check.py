@@ -52,7 +52,7 @@ def test_budget_junit_and_series(tare: Tare) -> None:
     assert "ok   peak.gross_bytes:" in done.stdout
     suite = ElementTree.parse(tare.folder / "heap.xml").getroot()
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
-    assert "1 recordings, c1 to c1" in tare("check", "--series", "heap.jsonl").stdout
+    assert "1 recording, c1" in tare("check", "--series", "heap.jsonl").stdout
     assert tare("check", trace).returncode == 125
     assert tare("check", trace, "--budget", "missing.toml").returncode == 4
 
