@@ -76,7 +76,16 @@ def asleep(tare: Tare, program: Path) -> Iterator[Commanded]:
     library = tare("attach", "--library").stdout.strip()
     environment = {"LD_PRELOAD": library, "TARE_START_PAUSED": "1"}
     with started([program], tare.folder, environment, recorded=False) as commanded:
+        wait_until_mapped(commanded, "/libtare-record.so")
         yield commanded
+
+
+def wait_until_mapped(commanded: Commanded, path: str) -> None:
+    """A program that was just started has nothing but itself: its loader works on."""
+    deadline = time.monotonic() + 60
+    while path not in Path(f"/proc/{commanded.pid}/maps").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
 
 
 def succeed(tare: Tare, *arguments: str | int) -> str:
