@@ -20,6 +20,7 @@ _CONTROL = "control"
 _MAGIC = b"TARECTL\n"
 _LAUNCHER_PID_AT = 12  # trace::LauncherControl
 _REQUESTED_AT = 64 + 6 * 4
+_LOOKS = 5  # for the recorder in a process
 _LONGEST_WAIT_S = 60.0  # a look into a large heap, some 2 GB/s
 
 
@@ -32,13 +33,15 @@ class Recorded(NamedTuple):
 
 def find(pid: int) -> Recorded:
     """CannotRecord where there is no such process, it can't be looked into, or the recorder isn't in it."""
-    paths = _mapped_files(pid)
-    if not any("/libtare-record.so" in path for path in paths):
-        raise TareError(
-            CANNOT_RECORD,
-            f"process {pid} has no recorder in it: start it with `tare run` (--start-paused to begin asleep)",
-        )
-    return Recorded(pid, _directory(paths))
+    for _ in range(_LOOKS):
+        paths = _mapped_files(pid)
+        if any("/libtare-record.so" in path for path in paths):
+            return Recorded(pid, _directory(paths))
+        time.sleep(0.02)  # what was just started has its loader at work
+    raise TareError(
+        CANNOT_RECORD,
+        f"process {pid} has no recorder in it: start it with `tare run` (--start-paused to begin asleep)",
+    )
 
 
 def program_of(pid: int) -> str:
