@@ -8,8 +8,8 @@
 
 namespace tare::recorder {
 
-// The next malloc, the next calloc and the next free are timed, in whichever thread they come. Any thread; not before
-// the real functions are known.
+// The next malloc and the next calloc are timed, or every second time the next free, in whichever thread they come. Any
+// thread; not before the real functions are known.
 void time_next_call();
 
 // Called when the event of the thread's last hook is written: the note that says what its call took, if that was timed.

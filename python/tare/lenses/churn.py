@@ -11,27 +11,27 @@ _STEPS = (16, 32, 48, 64)
 # Columns of call_costs, and how rows are folded.
 _COSTS = {"calls": "sum", "ns": "sum", "most_ns": "max", "free_calls": "sum", "free_ns": "sum", "most_free_ns": "max"}
 
-# What a stack's timed calls took is told once, by its first shape.
+# What a stack's timed calls took is told in rows of their own: a join with the shapes would tell it of each.
 _CLAIMS = f"""
 with young as (
   select shape_id, stack_id, requested_bytes, usable_bytes + header_bytes as gross_bytes,
-         peak_blocks, end_blocks, total_blocks, byte_ns, freed_within_16, freed_within_16 + freed_within_64 as dead_young,
-         row_number() over (partition by stack_id order by shape_id) as turn
+         peak_blocks, end_blocks, total_blocks, byte_ns, freed_within_16, freed_within_16 + freed_within_64 as dead_young
   from site_sizes
   where api <> 'pool block' -- handing one out is what a pool makes cheap
     and total_blocks > 0
-),
-costs as (
-  select stack_id, 1 as turn, {", ".join(f"{fold}({name}) as {name}" for name, fold in _COSTS.items())}
-  from call_costs group by stack_id
 )
-select y.shape_id, y.stack_id, peak_blocks as blocks,
+select shape_id, stack_id, peak_blocks as blocks,
        gross_bytes * peak_blocks as bytes_peak, gross_bytes * end_blocks as bytes_end,
        gross_bytes * dead_young as bytes_total, byte_ns, dead_young as calls,
        requested_bytes, total_blocks, freed_within_16,
-       {", ".join(f"coalesce(c.{name}, 0) as timed_{name}" for name in _COSTS)},
+       {", ".join(f"0 as timed_{name}" for name in _COSTS)},
        {", ".join(f"case when requested_bytes <= {n} then dead_young else 0 end as fit_{n}" for n in _STEPS)}
-from young y left join costs c on c.stack_id = y.stack_id and c.turn = y.turn
+from young
+union all
+select cast(null as bigint), stack_id, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+       {", ".join(_COSTS)},
+       {", ".join("0" for _ in _STEPS)}
+from call_costs
 """
 # Timed calls of a site below which their mean says nothing.
 _LEAST_TIMED = 8
