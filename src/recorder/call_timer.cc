@@ -95,8 +95,8 @@ using TimedFree = Timed<&RealFunctions::free, void, void*>;
 
 void time_next_call() {
   if (!recorder.alive_and_exact()) return;
-  // In turn: a note takes 6 bytes on disk, and with two each time git's 1.98 bytes an event became 2.07. Words of a
-  // free with a stack end with that, and who asks for it has other aims.
+  // In turn: with notes of both each quarter of a millisecond git's 1.98 bytes an event became 2.07. Words of a free
+  // with a stack end with that, and who asks for it has other aims.
   static std::atomic<std::uint32_t> turns = 0;
   if (!recorder.free_stacks() && turns.fetch_add(1, std::memory_order_relaxed) % 2 != 0) return TimedFree::arm();
   TimedMalloc::arm();

@@ -35,8 +35,8 @@ TARE_INLINE std::uint64_t stamp_after_loads() {
   return __rdtscp(&processor);
 }
 
-// Single-threaded events are stamped when this much has passed since the last stamp: 0.1 to 0.25 ms on TSCs of 2 to 5
+// Single-threaded events are stamped when this much has passed since the last stamp: 0.2 to 0.5 ms on TSCs of 2 to 5
 // GHz.
-inline constexpr std::uint64_t kStampGap = 500'000;
+inline constexpr std::uint64_t kStampGap = 1'000'000;
 
 }  // namespace tare::recorder

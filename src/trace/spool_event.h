@@ -17,7 +17,7 @@
 // `kept` frames of the stack of the previous event in this chunk that had one.
 //
 // Stamps: TSC ticks. Alloc: taken after the real call returned. Free: before the real call. Realloc: both. While a
-// thread has seen no second thread (`__libc_single_threaded`), an event is stamped only when >= 0.25 ms have passed
+// thread has seen no second thread (`__libc_single_threaded`), an event is stamped only when >= 0.5 ms have passed
 // since the last stamp written in this chunk; an unstamped event has the time of the stamp before it (for the first:
 // ChunkControl::open_stamp).
 //

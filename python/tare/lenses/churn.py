@@ -90,7 +90,7 @@ LENS = Lens(
     threshold="at least 1,000 blocks and 1 % of all calls, 90 % of the site's blocks dead within 64 allocations: below, the "
     "list is that of the hottest sites and says nothing to do",
     false_positives="Allocations inside a library that offers no other way. The cost is sampled: one call in some thousand, "
-    "the first after a quarter of a millisecond, which finds colder caches than its neighbours.",
+    "the first after half a millisecond, which finds colder caches than its neighbours.",
     remedy="Inline storage for small ones (TextStream for text), one reused block for equal sizes, a reused Buffer or an Arena "
     "otherwise.",
     weight="potential",

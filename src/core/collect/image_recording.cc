@@ -17,7 +17,7 @@ using namespace trace;
 namespace {
 
 // What a thread that isn't inside a hook may still stamp is later than now, give or take this: a store buffer's delay,
-// clocks of cores apart, and the 0.25 ms for which a stamp is used again.
+// clocks of cores apart, and the 0.5 ms for which a stamp is used again.
 constexpr std::uint64_t kMarginTicks = 4'000'000;
 constexpr std::uint64_t kMarginNs = 1'000'000;
 constexpr std::uint64_t kClockPairGapNs = 10'000'000;
