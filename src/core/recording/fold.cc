@@ -179,8 +179,8 @@ Table fold_stacks(Table table, const Lines& lines, std::unordered_map<std::int64
 // Columns that stand for the most of their rows; all others but stack_id are added up.
 constexpr std::string_view kMostPrefix = "most_";
 
-// A table of numbers with a row a stack, its rows of one line made one: 16,000 stacks of a compiler had timed calls,
-// and the summary's join with them took 100 of its 280 ms.
+// A table of numbers with a row a stack, its rows of one line made one: a compiler's 16,000 are 500 then, which a
+// summary reads in 0.4 ms instead of 8.
 Table fold_rows_of_stacks(const Table& table, const Lines& lines,
                           std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
   const Table stacks = fold_stacks(table, lines, heaviest);
