@@ -134,8 +134,7 @@ std::string encode_layouts(std::string_view fingerprint, const Layouts& layouts)
   each_part(encoder, layouts);
   std::string body;
   put(body, fingerprint);
-  put(body, encoder.texts().size());
-  for (const std::string_view text : encoder.texts()) put(body, text);
+  put_texts(body, encoder.texts());
   return seal_cache(kMagic, body += encoder.out());
 }
 
@@ -144,12 +143,9 @@ std::optional<Layouts> decode_layouts(std::string_view fingerprint, std::string_
   if (!body) return std::nullopt;
   ByteReader reader(*body);
   if (reader.take(reader.uleb()) != fingerprint) return std::nullopt;
-  const std::uint64_t text_count = reader.uleb();
-  if (text_count > reader.left()) return std::nullopt;
-  std::vector<std::string> texts;
-  texts.reserve(text_count);
-  for (std::uint64_t i = 0; i < text_count; ++i) texts.emplace_back(reader.take(reader.uleb()));
-  Decoder decoder(reader, texts);
+  const std::optional<std::vector<std::string>> texts = take_texts(reader);
+  if (!texts) return std::nullopt;
+  Decoder decoder(reader, *texts);
   Layouts layouts;
   each_part(decoder, layouts);
   if (!decoder.is_whole()) return std::nullopt;

@@ -100,4 +100,18 @@ void put(std::string& out, std::string_view text) {
   out += text;
 }
 
+void put_texts(std::string& out, const std::vector<std::string_view>& texts) {
+  put(out, texts.size());
+  for (const std::string_view text : texts) put(out, text);
+}
+
+std::optional<std::vector<std::string>> take_texts(ByteReader& reader) {
+  const std::uint64_t count = reader.uleb();
+  if (count > reader.left()) return std::nullopt;
+  std::vector<std::string> texts;
+  texts.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) texts.emplace_back(reader.take(reader.uleb()));
+  return texts;
+}
+
 }  // namespace tare::core

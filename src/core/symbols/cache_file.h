@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/symbols/byte_reader.h"
+
 namespace tare::core {
 
 // $XDG_CACHE_HOME/tare/`kind`, else ~/.cache/tare/`kind`; empty if neither variable is set.
@@ -42,5 +44,9 @@ class StringNumbers {
   std::unordered_map<std::string_view, std::uint64_t> numbers_;
   std::vector<std::string_view> texts_;
 };
+
+// All of them by number, as a list; and the list again, or nothing where it can't be one.
+void put_texts(std::string& out, const std::vector<std::string_view>& texts);
+std::optional<std::vector<std::string>> take_texts(ByteReader& reader);
 
 }  // namespace tare::core

@@ -41,8 +41,7 @@ std::string encode_symbol_cache(std::string_view fingerprint, const ResolvedFram
   }
   std::string body;
   put(body, fingerprint);
-  put(body, strings.texts().size());
-  for (const std::string_view text : strings.texts()) put(body, text);
+  put_texts(body, strings.texts());
   body += entries;
   return seal_cache(kMagic, body);
 }
@@ -52,15 +51,12 @@ std::optional<ResolvedFrames> decode_symbol_cache(std::string_view bytes, std::s
   if (!body) return std::nullopt;
   ByteReader reader(*body);
   if (reader.take(reader.uleb()) != fingerprint) return std::nullopt;
-  const std::uint64_t string_count = reader.uleb();
-  if (string_count > reader.left()) return std::nullopt;
-  std::vector<std::string> strings;
-  strings.reserve(string_count);
-  for (std::uint64_t i = 0; i < string_count; ++i) strings.emplace_back(reader.take(reader.uleb()));
+  const std::optional<std::vector<std::string>> strings = take_texts(reader);
+  if (!strings) return std::nullopt;
   bool valid = true;
   const auto text = [&]() -> std::string {
     const std::uint64_t number = reader.uleb();
-    if (number < strings.size()) return strings[number];
+    if (number < strings->size()) return (*strings)[number];
     valid = false;
     return {};
   };
