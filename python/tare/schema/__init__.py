@@ -1,0 +1,20 @@
+"""Every table and column there is to ask, with its meaning: the one list behind `tare schema`, loading and its tests."""
+
+from __future__ import annotations
+
+from tare.schema import blocks, kinds, moments, pools, process, reports, stacks
+from tare.schema.table import INT, REAL, TEXT, Column, Table
+
+__all__ = ["BY_NAME", "INT", "REAL", "TABLES", "TEXT", "Column", "Table"]
+
+TABLES: tuple[Table, ...] = (
+    *process.TABLES,
+    *kinds.TABLES,
+    *stacks.TABLES,
+    *blocks.TABLES,
+    *moments.TABLES,
+    *reports.TABLES,
+    *pools.TABLES,
+)
+
+BY_NAME = {table.name: table for table in TABLES}

@@ -1,0 +1,96 @@
+"""Blocks, each from birth to death, and what was seen of their contents when they ended."""
+
+from __future__ import annotations
+
+from tare.schema.table import Table, columns
+
+TABLES = (
+    Table(
+        "blocks",
+        "one block, from birth to death",
+        columns("""
+block_id int key, in order of birth
+thread int serial number of the allocating thread
+birth_ns int since the start
+death_ns int since the start; null: live at the end
+alloc_stack_id int stacks.stack_id
+free_stack_id int stacks.stack_id of the free; null: not recorded (--free-stacks) or not freed
+requested_bytes int asked for
+usable_bytes int malloc_usable_size
+align_bytes int alignment asked for; 0: none
+api text entry point
+grown_from int block_id that realloc grew into this one; null: none
+weight real blocks this one stands for; 1 unless sampled
+inherited int 1: existed before a fork made this process
+address int where it lay
+"""),
+        note="Made by a walk over the whole trace, only when a statement names it.",
+        heavy=True,
+    ),
+    Table(
+        "observations",
+        "what was seen of a block at its free (moment 0) and at each moment that it lived at, so that two moments can be"
+        " compared by block_id; with --content, blocks without a row at their free were written to their end",
+        columns("""
+moment int moments.moment
+block_id int blocks.block_id
+stack_id int where it was allocated: stacks.stack_id
+requested_bytes int asked for
+usable_bytes int malloc_usable_size
+high_water_bytes int one more than the offset of the last byte written; null: unknown
+digest int at a free of the bytes written, 56 bits, only where the same was freed before; at other moments of the bytes asked for, 63 bits, as in moment_blocks. The two aren't comparable; null: unknown
+content_class text text, zeros, other or none (nothing was written); null: unknown
+start_pointers int words that hold the first address of a live block; null: not looked
+interior_pointers int words that point into a live block; null: not looked
+reachable text start, interior or no, as in moment_blocks but for suppressions; null: not looked
+last_write_ns int since the start: it has held the same since then, as far as moments tell; null: unknown
+"""),
+        note="Empty without --content or moments. Made by a walk over the whole trace, only when a statement names it.",
+        heavy=True,
+    ),
+    Table(
+        "written",
+        "a shape of site_sizes of which blocks were seen not written to their end, at their free or while they lived",
+        columns("""
+shape_id int site_sizes.shape_id
+stack_id int where it was allocated: stacks.stack_id
+requested_bytes int asked for, a block
+ended_blocks real blocks that ended; those not in partly_blocks were written to their end
+partly_blocks real of them, those with bytes at their end that were never written
+max_high_water_bytes int the greatest high-water mark among all that ended
+unwritten_peak_bytes real never written to the end, of blocks live at the peak that ended later
+unwritten_total_bytes real never written, of all that ended
+unwritten_pages real whole pages among those, of blocks of a page and more
+within_0 real blocks whose mark was 0: nothing was written
+within_16 real 1 to 16 bytes
+within_32 real 17 to 32
+within_48 real 33 to 48
+within_64 real 49 to 64
+within_128 real 65 to 128
+within_256 real 129 to 256
+within_512 real 257 to 512
+within_1024 real 513 to 1,024
+within_2048 real 1,025 to 2,048
+within_4096 real 2,049 to 4,096
+within_more real more than that, partly or all
+site_blocks real blocks of the whole site (stacks cut to some frames) that ended
+site_high_water_bytes int the greatest mark among them
+site_requested_bytes int the smallest request among them
+"""),
+        note="Empty without --content.",
+    ),
+    Table(
+        "recreated",
+        "contents that were freed before at the same stack, and were made there and freed once more",
+        columns("""
+stack_id int where the blocks were allocated: stacks.stack_id
+digest int of the bytes written
+requested_bytes int the largest such block
+content_class text text, zeros, other
+times real blocks freed with these contents after the first
+near_times real of them, those made while one of the stack's last 8 different contents was the same
+bytes real requested by all of them
+"""),
+        note="Empty without --content.",
+    ),
+)

@@ -1,0 +1,85 @@
+"""The recorded process, and its heap over time."""
+
+from __future__ import annotations
+
+from tare.schema.table import Table, columns
+
+_MOMENT_TOTALS = "\n".join(
+    f"""{moment}_blocks {kind} blocks {words}
+{moment}_requested_bytes {kind} bytes asked of malloc, {words}
+{moment}_usable_bytes {kind} malloc_usable_size, {words}
+{moment}_gross_bytes {kind} usable bytes plus allocator headers, {words}"""
+    for moment, kind, words in (
+        ("peak", "int", "live at the peak"),
+        ("end", "int", "live at the end of the recording"),
+        ("total", "int", "over all that were allocated (inherited ones not counted)"),
+        ("at", "int", "live at the time asked for by --at; null elsewhere"),
+    )
+)
+
+TABLES = (
+    Table(
+        "process",
+        "the recorded process image; there is exactly one",
+        columns(f"""
+program text base name of the executable
+exe text the executable's path
+pid int process id
+parent_pid int process id of the parent
+image_index int counts the images that exec put into this process, from 0
+command_line text arguments, separated by spaces, quoted as a shell needs
+cwd text working directory at the start
+host text name of the machine
+kernel text release of the kernel
+allocator text glibc, jemalloc, mimalloc, tcmalloc, musl or unknown: who served malloc
+allocator_path text the file that malloc came from
+page_bytes int size of a page
+start_realtime_ns int start of the recording, nanoseconds since 1970 (UTC)
+duration_ns int from the start to the last event
+complete int 1: ended in order; 0: killed, ended by _exit or exec, or still running
+replaced_by_exec int 1: another program took the process over by exec; it has a trace of its own
+launcher_died int 1: tare run was killed, and what the program did after its buffers were full isn't recorded
+wait_status int as waitpid gives it; null where nobody waited
+peak_rss_bytes int greatest resident set; null where unknown
+spool_bytes int of it, what the recorder wrote its events to; null where unknown
+sample_bytes int mean bytes between samples; 0: every allocation is recorded
+asleep_ns int that long the recorder slept (tare run --start-paused, tare pause), all in all; null: never
+contents_recorded int 1: blocks were filled when allocated, and looked at when they ended (tare run --content)
+events int successful calls: allocations, frees and reallocs
+alloc_events int allocations without reallocs
+free_events int frees without reallocs
+realloc_events int reallocs that changed a block: each ends one and starts one
+map_events int changes of mappings (mmap, munmap, mremap, brk)
+impossible_events int events that contradict each other; anything but 0 is a bug in Tare
+dropped_events int events lost because the disk or the launcher was too slow
+unmatched_after_drops int events that fit nothing because what they refer to was dropped
+pre_existing_frees int frees of blocks older than the recording, or born while the recorder slept
+truncated_stacks int stacks deeper than what is kept
+unwind_failures int stacks that end before the outermost frame
+nested_events int events from a signal handler inside an allocation
+moments int times that live blocks were looked into: rows of moments
+threads int threads seen
+inherited_blocks int blocks inherited through fork
+inherited_usable_bytes int usable bytes of those
+peak_time_ns int when the peak was, since the start
+{_MOMENT_TOTALS}
+mapped_peak_bytes int greatest total of mmap and brk
+mapped_end_bytes int mapped at the end
+"""),
+    ),
+    Table(
+        "timeline",
+        "an interval of the run (at most 1,024 rows)",
+        columns("""
+time_ns int end of the interval, since the start
+requested_bytes real live then
+usable_bytes real live then
+gross_bytes real live then
+max_gross_bytes real greatest within the interval
+blocks real live then
+alloc_events int allocations since the row before, reallocs in both
+free_events int frees since the row before
+mapped_bytes int mapped by mmap and brk then
+"""),
+    ),
+)
