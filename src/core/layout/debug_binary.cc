@@ -126,9 +126,9 @@ Status DebugBinary::load() {
     each->hide_unused_debug_sections(DebugUse::Types);
   }
   if (is_unlinked(file)) {
-    const Result<DebugRelocations> relocated = relocate_debug_sections(file);
-    if (!relocated) return relocated.error();
-    unread_type_sections_ = relocated->grouped_sections;
+    Result<std::vector<std::string>> linked = link_debug_sections(file);
+    if (!linked) return linked.error();
+    linked_sections_ = *std::move(linked);
   }
   dwarf_ = dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr);
   if (dwarf_ == nullptr) {

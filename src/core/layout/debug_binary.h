@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/symbols/elf_file.h"
 #include "core/symbols/line_program.h"
@@ -41,8 +42,6 @@ class DebugBinary {
   Dwarf* dwarf() const { return dwarf_; }
   const LineSections& line_sections() const { return line_sections_; }  // views of dwarf()'s sections
   std::uint64_t info_bytes() const { return info_bytes_; }              // .debug_info, decompressed
-  // Of object files: type units that a linker would keep one of each; not in dwarf().
-  std::uint64_t unread_type_sections() const { return unread_type_sections_; }
 
  private:
   DebugBinary() = default;
@@ -58,7 +57,7 @@ class DebugBinary {
   Dwarf* alternate_dwarf_ = nullptr;
   LineSections line_sections_;
   std::uint64_t info_bytes_ = 0;
-  std::uint64_t unread_type_sections_ = 0;
+  std::vector<std::string> linked_sections_;  // of object files, behind dwarf_
 };
 
 }  // namespace tare::core

@@ -98,11 +98,6 @@ class LayoutReader {
       read_.warnings.push_back(std::to_string(missing_split_) + " units of " + binary_.path() +
                                " have their types in .dwo files that aren't where it was built: keep them beside it");
     }
-    if (binary_.unread_type_sections() > 0) {
-      read_.warnings.push_back(std::to_string(binary_.unread_type_sections()) + " types of " + binary_.path() +
-                               " lie in sections of their own (-fdebug-types-section), which are read once they are "
-                               "linked: they are missing");
-    }
     read_deferred();
     return std::move(read_);
   }
@@ -117,7 +112,8 @@ class LayoutReader {
       const int more = dwarf_get_units(dwarf, unit, &unit, &version, &kind, &die, nullptr);
       if (more != 0) return more == 1;
       if (dwarf == binary_.dwarf() && progress_) {
-        done_ = std::max(done_, dwarf_dieoffset(&die));  // type units of a section of their own begin anew
+        // Type units of a section of their own begin anew, and that one may be larger.
+        done_ = std::min(std::max(done_, dwarf_dieoffset(&die)), binary_.info_bytes());
         progress_(done_, binary_.info_bytes());
       }
       ++read_.units;
