@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare import _core
+from tare.type_sites import arguments_of, own_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from tare.layouts import Type
     from tare.type_sites import Types
 
+# An inlined function's name has no namespace.
+_MAKE = re.compile(r"(?:tare::gc::)?make<")
+_CELL_HEADER_BYTES = 4  # tare/gc/cell.h
 _PATH = re.compile(r"tare::gc::Heap/(\d+)/(?:(pages)|(objects|cells)/(.*))", re.DOTALL)
 
 
@@ -44,6 +48,17 @@ class Collected(NamedTuple):
         if self.cell_bytes != before * self.objects:
             return self.objects * (self.type.size_bytes - object_bytes)
         return self.objects * (before - after)
+
+
+def made_by(function: str) -> str | None:
+    """The type that tare::gc::make() makes: its first template argument. None: another function."""
+    name = own_name(function)
+    return next(iter(arguments_of(name)), None) if _MAKE.match(name) else None
+
+
+def in_cell(type_: Type, requested_bytes: int) -> Collected:
+    """An object that was recorded as a block of its own (TARE_GC_RECORD=objects): its cell without the header."""
+    return Collected(type_, 1, requested_bytes + _CELL_HEADER_BYTES)
 
 
 def is_told(path: str | None) -> bool:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import _core
-from tare.collected_types import Collected, counted_at, find_types
+from tare.collected_types import Collected, counted_at, find_types, in_cell, made_by
 from tare.errors import TareError
 from tare.layouts import Field, Type, types_of
 from tare.terminal import Progress
@@ -26,6 +26,7 @@ _MOST_ROWS = 24
 _SYSTEM = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")
 _PAGE_BYTES = 4096  # what tare::gc's heaps grow by, at least
 COUNTED = "the collector counted its objects"
+MADE = "make() names it"
 # Functions from the naming one outwards whose variables may tell: a program's own xmalloc() has none, its caller has.
 _ASKED_ROWS = 3
 
@@ -54,6 +55,7 @@ class Site(NamedTuple):
 class ToldKind(NamedTuple):
     kind: Kind
     told: Told
+    in_cell: bool = False  # of a collected heap that recorded its objects
 
 
 class Weighed(NamedTuple):
@@ -107,6 +109,9 @@ class SiteLayouts:
             site = self._sites[kind.stack_id]
             if self._is_page(kind):  # of many types
                 continue
+            if kind.from_pool and (type_ := self._made_type(site)) is not None:
+                found.append(ToldKind(kind, Told(type_, 1, "high", MADE), in_cell=True))
+                continue
             callers = [
                 Caller(self._pointed[row], self._types.get(module, self._types[""])) for row, module in site.callers
             ]
@@ -114,6 +119,13 @@ class SiteLayouts:
             if told is not None:
                 found.append(ToldKind(kind, told))
         return found
+
+    def _made_type(self, site: Site) -> Type | None:
+        made = next((name for function in site.functions if (name := made_by(function)) is not None), None)
+        if made is None or not site.callers:
+            return None
+        _, module = site.callers[0]
+        return self._types.get(module, self._types[""]).named(made)
 
     def _modules_that_may_tell(self, kind: Kind) -> Iterator[str]:
         """Reading a module's types costs: those of the system's libraries only where a name or a variable asks for them."""
@@ -126,6 +138,8 @@ class SiteLayouts:
 
     def saved_bytes(self, each: ToldKind, object_bytes: int) -> int:
         """What is left of a block with objects of that size: slots, or where no model is known what the request shrinks by."""
+        if each.in_cell:
+            return in_cell(each.told.type, each.kind.requested_bytes).saved_bytes(object_bytes)
         less = each.told.objects * (each.told.type.size_bytes - object_bytes)
         requested = each.kind.requested_bytes
         if not self._model:

@@ -248,13 +248,18 @@ def test_documents_of_members_and_atoms_take_half(guide: Path, tare: Tare) -> No
     assert not [f["function"] for f in found if "/include/c++/" in f["file"]]
 
 
-def test_types_of_a_collected_heap_are_counted_by_their_collector(guide: Path, tare: Tare, tmp_path: Path) -> None:
+@pytest.fixture(scope="session")
+def collected(guide: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (library,) = guide.parent.rglob("libtare.a")
     source = Path(__file__).parent / "programs/collected_types.cc"
-    program = tmp_path / "collected"
+    program = tmp_path_factory.mktemp("collected") / "collected"
     flags = ["-std=c++20", "-O1", "-g", f"-I{REPO}/include"]
     subprocess.run(["g++", *flags, source, library, "-o", program, "-lpthread"], check=True)
-    trace = tare.record(program)
+    return program
+
+
+def test_types_of_a_collected_heap_are_counted_by_their_collector(collected: Path, tare: Tare) -> None:
+    trace = tare.record(collected)
     told = {each["name"]: each for each in json.loads(tare("layout", "--trace", trace, "--json").stdout)["types"]}
     gapped = told["(anonymous namespace)::Gapped"]
     # 40 bytes and 4 of header lie in cells of 48, 24 and 4 in 32
@@ -265,6 +270,16 @@ def test_types_of_a_collected_heap_are_counted_by_their_collector(guide: Path, t
     shown = tare("report", trace, "--lens", "padding").stdout
     assert "the collector counted its objects" in " ".join(shown.split())
     assert "tare::gc::Heap/" not in tare("report", trace, "--mode", "dark-matter").stdout, "no belief of the program's"
+
+
+def test_types_of_collected_objects_are_named_by_what_makes_them(collected: Path, tare: Tare) -> None:
+    trace = tare.record(collected, env={"TARE_GC_RECORD": "objects"})
+    told = {each["name"]: each for each in json.loads(tare("layout", "--trace", trace, "--json").stdout)["types"]}
+    gapped = told["(anonymous namespace)::Gapped"]
+    assert (gapped["objects_peak"], gapped["saved_bytes_peak"], gapped["certainty"]) == (60_000, 16 * 60_000, "high")
+    found = [each for each in tare.report(trace, "--lens", "padding")["findings"] if each["lens"] == "padding"]
+    assert [each["bytes_peak"] for each in found] == [16 * 60_000]
+    assert "Gapped" in found[0]["remedy"]
 
 
 def test_a_collected_heap_is_a_pool_of_pages_or_of_objects(guide: Path, tare: Tare) -> None:
@@ -278,5 +293,12 @@ def test_a_collected_heap_is_a_pool_of_pages_or_of_objects(guide: Path, tare: Ta
         report = tare.report(trace)
         assert report["impossible_events"] == 0
         assert report["end"]["blocks"] < 10, "the heap's pages and objects end with it"
+
+
+def test_pages_and_objects_are_the_same_memory(collected: Path, tare: Tare) -> None:
+    """Of a program that keeps what it makes: how much garbage waits for its collection is a matter of the clock, as a heap
+    plans by how long marking took. Of the documents of guide/17 a busy machine left more than a quarter more."""
+    pages = tare.record(collected, name="pages.tare")
+    objects = tare.record(collected, name="objects.tare", env={"TARE_GC_RECORD": "objects"})
     gross = [tare.report(trace)["peak"]["gross_bytes"] for trace in (pages, objects)]
-    assert gross[1] == pytest.approx(gross[0], rel=0.25), "the same memory, told of in other pieces"
+    assert gross[1] == pytest.approx(gross[0], rel=0.05), "told of in other pieces"
