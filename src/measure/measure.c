@@ -7,8 +7,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +27,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: tare-measure FD COMMAND [ARG...]\n");
     return 125;
   }
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // who isn't there any more to hear the answer wants no more of it
   const int report = atoi(argv[1]);
   fcntl(report, F_SETFD, FD_CLOEXEC);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -36,6 +39,7 @@ int main(int argc, char** argv) {
   const long long start = now_ns();
   const pid_t child = fork();
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
     execvp(argv[2], argv + 2);
     const int error = errno;

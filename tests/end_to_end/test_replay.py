@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -147,3 +151,20 @@ def test_a_sampled_recording_is_refused(tare: Tare, program: Callable[..., Path]
     done = tare("replay", trace)
     assert done.returncode == 125
     assert "sampled" in done.stderr
+
+
+def test_a_replay_that_is_ended_leaves_nothing(tare: Tare, program: Callable[..., Path], tmp_path: Path) -> None:
+    trace = tare.record(program("aligned_81mb.c"))
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    process = subprocess.Popen(
+        [tare.command, "replay", trace, "--allocator", "glibc", "-n", "100000"],
+        env={**os.environ, "TMPDIR": str(folder)},
+        stdout=subprocess.DEVNULL,
+    )
+    while not list(folder.glob("*/script")):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.terminate()
+    assert process.wait(timeout=120) == -signal.SIGTERM
+    assert not list(folder.iterdir())

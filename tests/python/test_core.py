@@ -229,7 +229,7 @@ def test_sql_at_a_prompt(trace: Path) -> None:
             seen += os.read(outer, 65536).decode()
         seen = seen.partition(words)[2]
 
-    wait_for("tables: process, site_sizes")
+    wait_for("tables: process, timeline")
     wait_for("tare> ")
     os.write(outer, b"select 40 + 2 as answer,\n")
     wait_for("   ...> ")

@@ -119,11 +119,19 @@ def measure(command: list[str]) -> Sample:
         why = os.strerror(int(fields[1])) if fields else "the helper died"
         raise TareError(COMMAND_NOT_FOUND, f"compare: can't start {command[0]}: {why}")
     status, user_us, system_us, wall_ns, rss_kib, minor, major = map(int, fields)
-    code = os.waitstatus_to_exitcode(status)
+    _check_success(command, status)
+    return Sample((user_us + system_us) / 1e6, wall_ns / 1e9, rss_kib * 1024.0, float(minor + major))
+
+
+def _check_success(command: list[str], wait_status: int) -> None:
+    import signal
+
+    code = os.waitstatus_to_exitcode(wait_status)
+    if code == -signal.SIGINT:  # Ctrl-C, which reached us, too
+        raise KeyboardInterrupt
     if code:
         how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
         raise TareError(IO, f"compare: '{' '.join(command)}' {how}: nothing to compare (run it alone to see why)")
-    return Sample((user_us + system_us) / 1e6, wall_ns / 1e9, rss_kib * 1024.0, float(minor + major))
 
 
 def ratio_of(metric: str, unit: str, before: list[float], after: list[float]) -> Ratio:
@@ -136,14 +144,13 @@ def ratio_of(metric: str, unit: str, before: list[float], after: list[float]) ->
 
 def malloc_calls(command: list[str]) -> int | None:
     """Successful allocations of one recorded run, all of its processes together; none where it can't be recorded."""
-    import tempfile
-
     from tare import _core
     from tare.commands.run import recorder_library
     from tare.core_source import CoreSource
     from tare.recording import Recording
+    from tare.scratch import scratch_folder
 
-    with tempfile.TemporaryDirectory(prefix="tare-compare-") as folder:
+    with scratch_folder("tare-compare-") as folder:
         null = os.open(os.devnull, os.O_RDWR)
         kept = [os.dup(fd) for fd in (0, 1, 2)]
         try:
@@ -171,6 +178,7 @@ def malloc_calls(command: list[str]) -> int | None:
                 os.dup2(saved, fd)
                 os.close(saved)
             os.close(null)
+        _check_success(command, outcome.wait_status)
         processes = [Recording(CoreSource(image.path)).process for image in outcome.images]
         calls: int = sum(process["alloc_events"] + process["realloc_events"] for process in processes)
         return calls

@@ -68,9 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    import tempfile
-
     from tare.performance import middle, perform, without
+    from tare.scratch import scratch_folder
 
     if options.n < 1:
         raise TareError(USAGE, "replay: -n is at least 1")
@@ -78,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(USAGE, "replay: --speed wants a positive number")
     chosen = [find(name) for name in options.allocator.split(",")] if options.allocator is not None else installed()
     chosen = list({each.library: each for each in reversed(chosen)}.values())[::-1]  # by whichever name came first
-    with tempfile.TemporaryDirectory(prefix="tare-replay-") as folder:
+    with scratch_folder("tare-replay-") as folder:
         script = os.path.join(folder, "script")
         facts = _write_script(options.file, script)
         reference = _reference(facts, chosen)

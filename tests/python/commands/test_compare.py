@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from tare.commands import compare
@@ -66,3 +71,38 @@ def test_failing_commands_end_it() -> None:
         compare.measure(["sh", "-c", "kill -9 $$"])
     with pytest.raises(TareError, match="can't start"):
         compare.measure(["./no-such-program"])
+
+
+@needs_core
+def test_a_recorded_run_that_fails_counts_nothing() -> None:
+    with pytest.raises(TareError, match="ended with status 3"):
+        compare.malloc_calls(["sh", "-c", "exit 3"])
+
+
+@needs_core
+def test_runs_end_with_who_asked_for_them(tmp_path: Path) -> None:
+    """Killed without a word: the command under measurement mustn't run on."""
+    told = tmp_path / "pid"
+    script = (
+        f"from tare.commands import compare; compare.measure(['sh', '-c', 'echo $$ > {told}.new; mv {told}.new {told}; "
+        "exec sleep 300'])"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    while not told.exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    pid = int(told.read_text())
+    for _ in range(6000):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1]
+        except FileNotFoundError:
+            return
+        if state == "Z":  # nobody waits for it here
+            return
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    pytest.fail("the command runs on")
