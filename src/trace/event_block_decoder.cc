@@ -27,8 +27,8 @@ struct EventBlockDecoder::State {
 
   const char* unpack(ByteReader& payload, std::uint32_t event_count);
   bool take_symbol(std::uint8_t code, const BlockHeader& header, Symbol& symbol);
-  bool take_alloc(ShapeId shape, const Dictionary& dictionary, std::uint64_t& address);
-  bool take_release(Symbol symbol, std::uint64_t& address, std::uint32_t& token);
+  bool take_alloc(std::uint8_t code, ShapeId shape, const Dictionary& dictionary, std::uint64_t& address);
+  bool take_release(std::uint8_t code, Symbol symbol, std::uint64_t& address, std::uint32_t& token);
   bool take_event(const BlockHeader& header, std::uint64_t flags, const Dictionary& dictionary, std::uint64_t& stamp,
                   Event*& out);
   bool name_contents(std::span<const Event> events);
@@ -147,18 +147,24 @@ bool EventBlockDecoder::State::take_symbol(std::uint8_t code, const BlockHeader&
   return true;
 }
 
-bool EventBlockDecoder::State::take_alloc(ShapeId shape, const Dictionary& dictionary, std::uint64_t& address) {
+bool EventBlockDecoder::State::take_alloc(std::uint8_t code, ShapeId shape, const Dictionary& dictionary,
+                                          std::uint64_t& address) {
   const std::uint64_t usable = dictionary.shapes[index(shape)].usable_bytes;
-  const std::uint8_t code = column(Column::AllocCodes).byte();
   if (code > AddressModel::kAllocOther) return false;
-  const std::uint64_t other =
-      code == AddressModel::kAllocOther ? take_distance(column(Column::AllocValues), addresses.alloc_base()) : 0;
-  address = addresses.allocated_by(usable, code, other, shape);
+  std::uint64_t before = AddressModel::kNoBlock;
+  std::uint64_t other = 0;
+  if (code == AddressModel::kAllocAgain) {
+    before = addresses.block_count() - column(Column::AllocValues).varint();
+    if (before >= addresses.block_count()) return false;
+  } else if (code == AddressModel::kAllocOther) {
+    other = take_distance(column(Column::AllocValues), addresses.alloc_base());
+  }
+  address = addresses.allocated_by(usable, code, static_cast<std::uint32_t>(before), other, shape);
   return true;
 }
 
-bool EventBlockDecoder::State::take_release(Symbol symbol, std::uint64_t& address, std::uint32_t& token) {
-  const std::uint8_t code = column(Column::FreeCodes).byte();
+bool EventBlockDecoder::State::take_release(std::uint8_t code, Symbol symbol, std::uint64_t& address,
+                                            std::uint32_t& token) {
   if (code == kFreeForeign) {
     address = take_distance(column(Column::FreeValues), addresses.foreign_base());
     addresses.freed_foreign(address);
@@ -191,8 +197,11 @@ bool EventBlockDecoder::State::take_event(const BlockHeader& header, std::uint64
   };
   take_stamp();
   Event event{stamp, 0, kNoShape, static_cast<std::uint16_t>(header.thread), EventKind::Alloc, 0};
-  const std::uint8_t code = column(Column::SymbolCodes).byte();
+  const std::uint8_t event_code = column(Column::EventCodes).byte();
+  const std::uint8_t code = symbol_code_of(event_code);
+  const std::uint8_t place = place_code_of(event_code);
   if (code == kSymbolNote) {
+    if (place != 0) return false;
     ByteReader& notes = column(Column::Notes);
     event.kind = static_cast<EventKind>(notes.byte());
     event.api = notes.byte();
@@ -220,7 +229,7 @@ bool EventBlockDecoder::State::take_event(const BlockHeader& header, std::uint64
       if (guess > header.stack_count) return false;
       event.shape = ShapeId{guess - 1};
     }
-    if (!take_release(symbol, event.address, token)) return false;
+    if (!take_release(place, symbol, event.address, token)) return false;
     symbols.remember(token);
     *out++ = event;
     return true;
@@ -230,22 +239,27 @@ bool EventBlockDecoder::State::take_event(const BlockHeader& header, std::uint64
   const bool is_map = dictionary.shapes[index(shape)].is_map != 0;
   if (is_map != (use == ShapeUse::Map || use == ShapeUse::Unmap)) return false;
   if (is_map) {
+    if (place != 0) return false;
     event.kind = use == ShapeUse::Map ? EventKind::Map : EventKind::Unmap;
     event.shape = shape;
     event.address = last_map = take_distance(column(Column::MapAddresses), last_map);
     *out++ = event;
     return true;
   }
+  std::uint8_t alloc_place = place;
   if (use == ShapeUse::Realloc) {
     event.kind = EventKind::ReallocEnd;
-    if (!take_release(symbol, event.address, token)) return false;
+    if (!take_release(place, symbol, event.address, token)) return false;
     *out++ = event;
     take_stamp();
     event.stamp = stamp;
     event.kind = EventKind::ReallocStart;
+    const std::uint8_t second_code = column(Column::EventCodes).byte();
+    if (symbol_code_of(second_code) != 0) return false;
+    alloc_place = place_code_of(second_code);
   }
   event.shape = shape;
-  if (!take_alloc(shape, dictionary, event.address)) return false;
+  if (!take_alloc(alloc_place, shape, dictionary, event.address)) return false;
   symbols.remember(symbol);
   *out++ = event;
   return true;

@@ -25,6 +25,7 @@ constexpr std::size_t kSmallestPacked = 48;  // below, a zstd frame's own bytes 
 // stay: where one names a block that has the address now, it's the right one.
 class BirthIndex {
  public:
+  static constexpr std::uint32_t kDead = 1u << 31;  // of a block that has ended since
   std::uint32_t& at(std::uint64_t address) { return blocks_[(address >> 4 ^ address >> 20) & (kSlots - 1)]; }
 
  private:
@@ -128,64 +129,72 @@ class EventBlockEncoder::State::Pass {
     }
   }
 
-  [[gnu::always_inline]] void put_symbol(Symbol symbol) {
-    const int code = state_.symbols.find(symbol);
-    byte(Column::SymbolCodes, static_cast<std::uint64_t>(code));
-    if (code == SymbolModel::kGuesses) put_new_symbol(symbol);
+  // Gives its code.
+  [[gnu::always_inline]] std::uint8_t put_symbol(Symbol symbol) {
+    const int guess = state_.symbols.find(symbol);
+    const std::uint8_t code =
+        guess == SymbolModel::kGuesses ? put_new_symbol(symbol) : static_cast<std::uint8_t>(guess);
     state_.symbols.saw(symbol);
+    return code;
+  }
+  [[gnu::always_inline]] void code(std::uint8_t symbol_code, std::uint8_t place_code) {
+    byte(Column::EventCodes, event_code(symbol_code, place_code));
   }
 
-  [[gnu::always_inline]] void put_alloc(std::uint64_t address, ShapeId shape, const Dictionary& dictionary) {
+  // Gives the code of the place.
+  [[gnu::always_inline]] std::uint8_t put_alloc(std::uint64_t address, ShapeId shape, const Shape* shapes) {
     AddressModel& model = state_.addresses;
-    const std::uint64_t usable = dictionary.shapes[index(shape)].usable_bytes;
+    const std::uint64_t usable = shapes[index(shape)].usable_bytes;
     const std::uint64_t base = model.alloc_base();
-    state_.births.at(address) = model.block_count();
-    const std::uint8_t code = model.allocated(usable, address, shape);
-    byte(Column::AllocCodes, code);
+    const std::uint32_t now = model.block_count();
+    std::uint32_t& birth = state_.births.at(address);
+    const std::uint32_t last = birth & ~BirthIndex::kDead;
+    const std::uint32_t before = last < now && model.address_of(last) == address ? last : AddressModel::kNoBlock;
+    birth = now;
+    const std::uint8_t code = model.allocated(usable, address, before, shape);
+    if (code == AddressModel::kAllocAgain) varint(Column::AllocValues, now - before);
     if (code == AddressModel::kAllocOther) distance(Column::AllocValues, base, address);
+    return code;
   }
 
-  // Gives the token for the history.
-  [[gnu::always_inline]] std::uint32_t put_release(std::uint64_t address, Symbol symbol) {
+  struct Release {
+    std::uint8_t code;
+    std::uint32_t token;  // for the history
+  };
+  [[gnu::always_inline]] Release put_release(std::uint64_t address, Symbol symbol) {
     AddressModel& model = state_.addresses;
     std::uint32_t& birth = state_.births.at(address);
     const std::uint32_t block = birth;
     if (block >= model.block_count() || model.address_of(block) != address) {
-      byte(Column::FreeCodes, kFreeForeign);
       distance(Column::FreeValues, model.foreign_base(), address);
       model.freed_foreign(address);
-      return symbol;
+      return {kFreeForeign, symbol};
     }
-    birth = AddressModel::kNoBlock;
+    birth = block | BirthIndex::kDead;
     const std::size_t context = state_.symbols.context();
     const std::uint8_t code = model.find_free(block, context);
-    byte(Column::FreeCodes, code);
     if (code == AddressModel::kFreeOther) varint(Column::FreeValues, model.block_count() - block);
     model.freed(block, context);
-    return ~shape_symbol(model.shape_of(block), ShapeUse::Alloc);
+    return {code, ~shape_symbol(model.shape_of(block), ShapeUse::Alloc)};
   }
 
  private:
-  // Corrects the code just written.
-  void put_new_symbol(Symbol symbol) {
-    std::uint8_t& code = ends_[static_cast<std::size_t>(Column::SymbolCodes)][-1];
+  std::uint8_t put_new_symbol(Symbol symbol) {
     std::uint32_t& used = state_.used_shapes;
-    if (symbol >= kFirstShapeSymbol) {
-      if (symbol == shape_symbol(ShapeId{used}, ShapeUse::Alloc)) {
-        code = kSymbolNewAlloc;
-      } else {
-        code = kSymbolShape;
-        varint(Column::SymbolValues, zigzag(static_cast<std::int64_t>(used) - index(shape_of(symbol))) * 4 +
-                                         static_cast<std::uint32_t>(use_of(symbol)));
-      }
-      // A symbol that was guessed was used before.
-      used = std::max(used, index(shape_of(symbol)) + 1);
-    } else if (symbol == static_cast<Symbol>(FreeApi::Free)) {
-      code = kSymbolFree;
-    } else {
-      code = kSymbolOtherFree;
+    if (symbol == static_cast<Symbol>(FreeApi::Free)) return kSymbolFree;
+    if (symbol < kFirstShapeSymbol) {
       varint(Column::SymbolValues, symbol);
+      return kSymbolOtherFree;
     }
+    const std::uint32_t shape = index(shape_of(symbol));
+    const bool is_next = symbol == shape_symbol(ShapeId{used}, ShapeUse::Alloc);
+    if (!is_next) {
+      varint(Column::SymbolValues,
+             zigzag(static_cast<std::int64_t>(used) - shape) * 4 + static_cast<std::uint32_t>(use_of(symbol)));
+    }
+    // A symbol that was guessed was used before.
+    used = std::max(used, shape + 1);
+    return is_next ? kSymbolNewAlloc : kSymbolShape;
   }
 
   State& state_;
@@ -196,53 +205,58 @@ class EventBlockEncoder::State::Pass {
 void EventBlockEncoder::State::put_columns(std::span<const Event> events, const Dictionary& dictionary,
                                            std::uint64_t first_stamp, std::uint64_t flags) {
   Pass pass(*this, first_stamp);
+  const Shape* const shapes = dictionary.shapes.data();
+  const std::size_t shape_count = dictionary.shapes.size();
   std::uint64_t last_map = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     const Event& ahead = events[std::min(i + kAhead, events.size() - 1)];
     __builtin_prefetch(&births.at(ahead.address));
     // of notes it is other numbers, and of most frees kNoShape
-    const std::size_t shape = index(ahead.shape) < dictionary.shapes.size() ? index(ahead.shape) : 0;
-    __builtin_prefetch(dictionary.shapes.data() + shape);
+    __builtin_prefetch(shapes + (index(ahead.shape) < shape_count ? index(ahead.shape) : 0));
     pass.put_stamp(event.stamp);
     switch (event.kind) {
       case EventKind::Alloc: {
         const Symbol symbol = shape_symbol(event.shape, ShapeUse::Alloc);
-        pass.put_symbol(symbol);
-        pass.put_alloc(event.address, event.shape, dictionary);
+        const std::uint8_t code = pass.put_symbol(symbol);
+        pass.code(code, pass.put_alloc(event.address, event.shape, shapes));
         symbols.remember(symbol);
         break;
       }
       case EventKind::ReallocEnd: {
         const Event& start = events[++i];
         const Symbol symbol = shape_symbol(start.shape, ShapeUse::Realloc);
-        pass.put_symbol(symbol);
-        pass.put_release(event.address, symbol);
+        const std::uint8_t code = pass.put_symbol(symbol);
+        pass.code(code, pass.put_release(event.address, symbol).code);
         pass.put_stamp(start.stamp);
-        pass.put_alloc(start.address, start.shape, dictionary);
+        pass.code(0, pass.put_alloc(start.address, start.shape, shapes));
         symbols.remember(symbol);
         break;
       }
       case EventKind::Free: {
         const Symbol symbol = event.api;
-        pass.put_symbol(symbol);
+        const std::uint8_t code = pass.put_symbol(symbol);
         if ((flags & kBlockFreeStacks) != 0) [[unlikely]] {
           std::uint32_t& guess = free_stacks[symbols.context()];
           const std::uint32_t stack = index(event.shape) + 1;  // kNoShape gives 0
           pass.varint(Column::FreeStacks, zigzag(static_cast<std::int64_t>(stack) - guess));
           guess = stack;
         }
-        symbols.remember(pass.put_release(event.address, symbol));
+        const Pass::Release release = pass.put_release(event.address, symbol);
+        pass.code(code, release.code);
+        symbols.remember(release.token);
         break;
       }
       case EventKind::Map:
-      case EventKind::Unmap:
-        pass.put_symbol(shape_symbol(event.shape, event.kind == EventKind::Map ? ShapeUse::Map : ShapeUse::Unmap));
+      case EventKind::Unmap: {
+        const ShapeUse use = event.kind == EventKind::Map ? ShapeUse::Map : ShapeUse::Unmap;
+        pass.code(pass.put_symbol(shape_symbol(event.shape, use)), 0);
         pass.distance(Column::MapAddresses, last_map, event.address);
         last_map = event.address;
         break;
+      }
       default:
-        pass.byte(Column::SymbolCodes, kSymbolNote);
+        pass.code(kSymbolNote, 0);
         pass.byte(Column::Notes, static_cast<std::uint8_t>(event.kind));
         pass.byte(Column::Notes, event.api);
         pass.varint(Column::Notes, is_about_next_end(events, i) ? 0 : event.address);

@@ -12,21 +12,27 @@
 namespace tare::trace {
 
 enum class Column : std::uint8_t {
-  SymbolCodes = 0,   // a SymbolCode each
-  SymbolValues = 1,  // varints for the codes that need one
-  AllocCodes = 2,    // which guess gave the address, or other
-  AllocValues = 3,   // varints
-  FreeCodes = 4,     // which guess gave the block, or other
-  FreeValues = 5,    // varints
-  StampSteps = 6,    // ticks since the stamp before; 255: a varint in StampRests adds to it
-  StampRests = 7,    // varints
-  MapAddresses = 8,  // varints, as AllocValues but counted from the mapping before
-  Notes = 9,         // kind, api, then varints: address, shape + 1
-  FreeStacks = 10,   // with BlockFlags::kFreeStacks: varints, zigzag of stack + 1 - the guess
+  EventCodes = 0,    // what happened, and where: see event_code()
+  SymbolValues = 1,  // varints for the symbol codes that need one
+  AllocValues = 2,   // varints for the places that need one: of blocks that begin,
+  FreeValues = 3,    // and of blocks that end
+  StampSteps = 4,    // ticks since the stamp before; 255: a varint in StampRests adds to it
+  StampRests = 5,    // varints
+  MapAddresses = 6,  // varints, as AllocValues but counted from the mapping before
+  Notes = 7,         // kind, api, then varints: address, shape + 1
+  FreeStacks = 8,    // with BlockFlags::kFreeStacks: varints, zigzag of stack + 1 - the guess
 };
-inline constexpr int kColumns = 11;
+inline constexpr int kColumns = 9;
 
-// SymbolCodes below SymbolModel::kGuesses say which guess was right.
+// One byte for both codes of an event, as they go together: apart they took a tenth more room, and a quarter more of
+// zstd's time. A realloc has two, the second without a symbol.
+constexpr std::uint8_t event_code(std::uint8_t symbol_code, std::uint8_t place_code) {
+  return static_cast<std::uint8_t>(symbol_code | place_code << 4);
+}
+constexpr std::uint8_t symbol_code_of(std::uint8_t event_code) { return event_code & 15; }
+constexpr std::uint8_t place_code_of(std::uint8_t event_code) { return event_code >> 4; }
+
+// Symbol codes below SymbolModel::kGuesses say which guess was right.
 inline constexpr std::uint8_t kSymbolNewAlloc =
     SymbolModel::kGuesses + 0;  // Alloc of the first shape that no event block had so far
 inline constexpr std::uint8_t kSymbolFree = SymbolModel::kGuesses + 1;   // FreeApi::Free
@@ -34,8 +40,8 @@ inline constexpr std::uint8_t kSymbolShape = SymbolModel::kGuesses + 2;  // valu
 inline constexpr std::uint8_t kSymbolOtherFree = SymbolModel::kGuesses + 3;  // value: FreeApi
 inline constexpr std::uint8_t kSymbolNote = SymbolModel::kGuesses + 4;       // see Notes
 
-// AllocCodes: the guess, or AddressModel::kAllocOther with a distance from alloc_base() in AllocValues.
-// FreeCodes: the guess, or AddressModel::kFreeOther with the allocations since its birth in FreeValues, or:
+// Place codes of blocks that begin are AddressModel's; those of blocks that end, too, with the allocations since the
+// block's birth in FreeValues for kFreeOther, or:
 inline constexpr std::uint8_t kFreeForeign = AddressModel::kFreeOther + 1;  // value: distance from foreign_base()
 inline constexpr std::uint8_t kStampEscape = 255;
 

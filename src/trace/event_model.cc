@@ -19,26 +19,26 @@ void AddressModel::reset() {
   block_count_ = 0;
   classes_.assign(kClasses, {});
   ages_.assign(SymbolModel::kByThree, 0);
-  any_ = {};
   last_freed_ = freed_step_ = 0;
-  last_alloc_ = last_alloc_end_ = last_foreign_ = 0;
+  last_alloc_ = last_cut_end_ = last_foreign_ = 0;
 }
 
-std::uint64_t AddressModel::guess_alloc(const SizeClass& size_class, std::uint8_t code) const {
-  if (code == 0) return size_class.freed.newest();
-  if (code == 1) return last_alloc_end_;
-  if (code < kFirstClassCode) return any_[code - kFirstAnyCode];
-  if (code < kStepCode) return size_class.freed.at(code - kFirstClassCode + 1u);
-  return size_class.last_address + size_class.step;
-}
-
-void AddressModel::drop(SizeClass& size_class, std::uint8_t code) {
-  if (code >= kFirstClassCode) {
-    size_class.freed.drop(code - kFirstClassCode + 1u);
-    return;
+std::uint64_t AddressModel::guess_alloc(const SizeClass& size_class, std::uint8_t code, std::uint32_t before,
+                                        std::uint64_t other) const {
+  switch (code) {
+    case kAllocNewest: {
+      const std::uint32_t newest = size_class.freed.newest();
+      return newest == kNoBlock ? 0 : blocks_[newest].address;
+    }
+    case kAllocCut:
+      return last_cut_end_;
+    case kAllocStep:
+      return size_class.last_address + size_class.step;
+    case kAllocAgain:
+      return blocks_[before].address;
+    default:
+      return other;
   }
-  for (std::size_t depth = code - kFirstAnyCode; depth + 1 < kAnyDepth; ++depth) any_[depth] = any_[depth + 1];
-  any_.back() = 0;
 }
 
 std::uint32_t AddressModel::guess_free(std::uint8_t code, std::size_t context) const {

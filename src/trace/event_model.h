@@ -7,7 +7,6 @@
 
 #include <emmintrin.h>
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +14,7 @@
 #include <vector>
 
 #include "trace/event.h"
-#include "trace/freed_list.h"
+#include "trace/freed_blocks.h"
 #include "trace/living_blocks.h"
 #include "trace/mix_hash.h"
 
@@ -49,19 +48,21 @@ class SymbolModel {
     const int which = _mm_movemask_ps(_mm_castsi128_ps(equal)) << 1 | static_cast<int>(*slow_ == symbol);
     return std::countr_zero(static_cast<unsigned>(which | 1 << kGuesses));
   }
-  // Tells what came.
+  // Tells what came: to the front of the four, from where it was or pushing out the last. In one store, as find()
+  // loads them at once: four stores that a load takes together make it wait for all of them.
   void saw(Symbol symbol) {
     static_assert(kWays == 4);
-    const Symbol first = fast_[0], second = fast_[1], third = fast_[2];
-    // All ones or none, which a compiler can't make branches of: each was wrong at every sixth event of git.
-    const Symbol is_first = -static_cast<Symbol>(first == symbol);
-    const Symbol is_second = is_first | -static_cast<Symbol>(second == symbol);
-    const Symbol is_third = is_second | -static_cast<Symbol>(third == symbol);
     *slow_ = symbol;
-    fast_[0] = symbol;
-    fast_[1] = first ^ ((first ^ second) & is_first);
-    fast_[2] = second ^ ((second ^ third) & is_second);
-    fast_[3] = third ^ ((third ^ fast_[3]) & is_third);
+    __m128i* const place = reinterpret_cast<__m128i*>(fast_);
+    const __m128i ways = _mm_load_si128(place);
+    const __m128i newest = _mm_cvtsi32_si128(static_cast<int>(symbol));
+    // Those behind its place stay, the others move back by one. No branches: each was wrong at every sixth event of
+    // git.
+    const __m128i equal = _mm_cmpeq_epi32(ways, _mm_shuffle_epi32(newest, 0));
+    const __m128i once = _mm_slli_si128(equal, 4);
+    const __m128i stay = _mm_or_si128(_mm_or_si128(once, _mm_slli_si128(equal, 8)), _mm_slli_si128(equal, 12));
+    const __m128i moved = _mm_or_si128(_mm_slli_si128(ways, 4), newest);
+    _mm_store_si128(place, _mm_or_si128(_mm_and_si128(stay, ways), _mm_andnot_si128(stay, moved)));
   }
   // `token` stands for what came in the history: the symbol, or for a free what kind of block it ended.
   void remember(std::uint32_t token) {
@@ -89,9 +90,13 @@ class SymbolModel {
 // The blocks allocated since the event block began, and where the allocator will put the next one.
 class AddressModel {
  public:
-  // Codes below are guesses, the codes themselves say that none was right.
-  static constexpr std::uint8_t kAllocOther = 38;
-  static constexpr std::uint8_t kFreeOther = 8;
+  // What comes after a guess, by number.
+  static constexpr std::uint8_t kAllocNewest = 0;  // where the newest freed block of the size lay
+  static constexpr std::uint8_t kAllocCut = 1;     // behind the last that was cut off a free piece
+  static constexpr std::uint8_t kAllocStep = 2;    // as far from the last of the size as that from the one before
+  static constexpr std::uint8_t kAllocAgain = 3;   // where a block lay that was allocated so many allocations ago
+  static constexpr std::uint8_t kAllocOther = 4;
+  static constexpr std::uint8_t kFreeOther = 8;  // codes below are guesses
   static constexpr std::uint32_t kNoBlock = LivingBlocks::kNone;
 
   AddressModel();
@@ -101,18 +106,19 @@ class AddressModel {
   std::uint64_t alloc_base() const { return last_alloc_; }
   std::uint64_t foreign_base() const { return last_foreign_; }
 
-  // A block begins at `address`: gives the first guess that was right, or kAllocOther.
-  std::uint8_t allocated(std::uint64_t usable_bytes, std::uint64_t address, ShapeId shape) {
+  // A block begins at `address`, where `before` lay last, if a block did that is dead, or kNoBlock: gives the code.
+  std::uint8_t allocated(std::uint64_t usable_bytes, std::uint64_t address, std::uint32_t before, ShapeId shape) {
     SizeClass& size_class = class_of(usable_bytes);
-    const std::uint8_t code = find_alloc(size_class, address);
-    begin(size_class, usable_bytes, address, shape, code);
+    const std::uint8_t code = find_alloc(size_class, address, before);
+    begin(size_class, usable_bytes, address, before, shape, code);
     return code;
   }
-  // The same where the code is known: gives the address. kAllocOther: it is `other`.
-  std::uint64_t allocated_by(std::uint64_t usable_bytes, std::uint8_t code, std::uint64_t other, ShapeId shape) {
+  // The same where the code is known: gives the address. `before` for kAllocAgain, `other` for kAllocOther.
+  std::uint64_t allocated_by(std::uint64_t usable_bytes, std::uint8_t code, std::uint32_t before, std::uint64_t other,
+                             ShapeId shape) {
     SizeClass& size_class = class_of(usable_bytes);
-    const std::uint64_t address = code == kAllocOther ? other : guess_alloc(size_class, code);
-    begin(size_class, usable_bytes, address, shape, code);
+    const std::uint64_t address = guess_alloc(size_class, code, before, other);
+    begin(size_class, usable_bytes, address, before, shape, code);
     return address;
   }
 
@@ -126,46 +132,34 @@ class AddressModel {
   std::uint32_t guess_free(std::uint8_t code, std::size_t context) const;
 
   void freed(std::uint32_t block, std::size_t context) {
-    const Block& dead = blocks_[block];
     living_.remove(block);
     ages_[context] = block_count_ - block;
     freed_step_ = block - last_freed_;
     last_freed_ = block;
-    classes_[dead.size_class].freed.push(dead.address);
-    push_any(dead.address);
+    classes_[blocks_[block].size_class].freed.push(block);
   }
   // Freed, but allocated before this event block or by another thread.
-  void freed_foreign(std::uint64_t address) {
-    push_any(address);
-    last_foreign_ = address;
-  }
+  void freed_foreign(std::uint64_t address) { last_foreign_ = address; }
 
   std::uint32_t block_count() const { return block_count_; }
   std::uint64_t address_of(std::uint32_t block) const { return blocks_[block].address; }
   ShapeId shape_of(std::uint32_t block) const { return blocks_[block].shape; }
   bool live(std::uint32_t block) const { return living_.has(block); }
-  void prefetch(std::uint32_t block) const { __builtin_prefetch(&blocks_[block]); }
 
  private:
-  static constexpr std::uint32_t kAnyDepth = 4;
-  static constexpr std::uint8_t kFirstAnyCode = 2;                            // 2..5
-  static constexpr std::uint8_t kFirstClassCode = kFirstAnyCode + kAnyDepth;  // of the second newest: 6..36
-  static constexpr std::uint8_t kStepCode = kFirstClassCode + FreedList::kDepth - 1;
-  static_assert(kStepCode + 1 == kAllocOther);
   static constexpr std::uint64_t kGlibcHeaderBytes = 8;  // between neighbours cut off the top of a glibc heap
   static constexpr std::size_t kClasses = 256;
   struct SizeClass {  // of one usable size
     std::uint64_t usable_bytes = 0;
     std::uint64_t last_address = 0;
     std::uint64_t step = 0;
-    // Allocators hand out the newest of a size most of the time, but with per-thread caches, sorted bins and splitting
-    // one of the last 32 another fifth of it.
-    FreedList freed;
+    FreedBlocks freed;
   };
   struct Block {
     std::uint64_t address;
     ShapeId shape;
-    std::uint32_t size_class;
+    std::uint16_t size_class;
+    bool is_reused;  // by kAllocAgain: not where its size's next will be
   };
 
   SizeClass& class_of(std::uint64_t usable_bytes) {
@@ -178,39 +172,39 @@ class AddressModel {
     return size_class;
   }
 
-  std::uint8_t find_alloc(const SizeClass& size_class, std::uint64_t address) const {
-    if (size_class.freed.newest() == address) return 0;
-    if (last_alloc_end_ == address) return 1;
-    std::uint32_t any = kAnyDepth;
-    for (std::uint32_t depth = kAnyDepth; depth-- > 0;) any = any_[depth] == address ? depth : any;
-    if (any < kAnyDepth) return static_cast<std::uint8_t>(kFirstAnyCode + any);
-    const std::uint32_t depth = size_class.freed.find(address);
-    if (depth < FreedList::kDepth) return static_cast<std::uint8_t>(kFirstClassCode + depth - 1);
-    return size_class.last_address + size_class.step == address ? kStepCode : kAllocOther;
+  std::uint8_t find_alloc(const SizeClass& size_class, std::uint64_t address, std::uint32_t before) const {
+    if (before != kNoBlock && size_class.freed.newest() == before) return kAllocNewest;
+    if (last_cut_end_ == address) return kAllocCut;
+    if (size_class.last_address + size_class.step == address) return kAllocStep;
+    return before != kNoBlock ? kAllocAgain : kAllocOther;
   }
-  std::uint64_t guess_alloc(const SizeClass& size_class, std::uint8_t code) const;
+  std::uint64_t guess_alloc(const SizeClass& size_class, std::uint8_t code, std::uint32_t before,
+                            std::uint64_t other) const;
 
-  void begin(SizeClass& size_class, std::uint64_t usable_bytes, std::uint64_t address, ShapeId shape,
-             std::uint8_t code) {
-    if (code == 0) {
+  void begin(SizeClass& size_class, std::uint64_t usable_bytes, std::uint64_t address, std::uint32_t before,
+             ShapeId shape, std::uint8_t code) {
+    if (code == kAllocNewest) {
       size_class.freed.drop_newest();
-    } else if (code >= kFirstAnyCode && code < kStepCode) {
-      drop(size_class, code);
+      drop_reused(size_class);
+    } else if (code == kAllocAgain) {
+      Block& dead = blocks_[before];
+      dead.is_reused = true;
+      drop_reused(classes_[dead.size_class]);
+    } else {
+      last_cut_end_ = address + usable_bytes + kGlibcHeaderBytes;
     }
     size_class.step = address - size_class.last_address;
     size_class.last_address = address;
     last_alloc_ = address;
-    last_alloc_end_ = address + usable_bytes + kGlibcHeaderBytes;
     living_.add(block_count_);
-    blocks_[block_count_++] = {address, shape, static_cast<std::uint32_t>(&size_class - classes_.data())};
+    blocks_[block_count_++] = {address, shape, static_cast<std::uint16_t>(&size_class - classes_.data()), false};
   }
-  void drop(SizeClass& size_class, std::uint8_t code);
-
-  void push_any(std::uint64_t address) {
-    any_[3] = any_[2];
-    any_[2] = any_[1];
-    any_[1] = any_[0];
-    any_[0] = address;
+  void drop_reused(SizeClass& size_class) {
+    for (;;) {
+      const std::uint32_t newest = size_class.freed.newest();
+      if (newest == kNoBlock || !blocks_[newest].is_reused) return;
+      size_class.freed.drop_newest();
+    }
   }
   std::uint32_t live_or_none(std::uint32_t block) const {
     return block < block_count_ && living_.has(block) ? block : kNoBlock;
@@ -220,12 +214,11 @@ class AddressModel {
   LivingBlocks living_;
   std::uint32_t block_count_ = 0;
   std::vector<SizeClass> classes_;
-  std::vector<std::uint32_t> ages_;             // by context: allocations between birth and death, the last time
-  std::array<std::uint64_t, kAnyDepth> any_{};  // freed last, newest first, whatever its size
+  std::vector<std::uint32_t> ages_;  // by context: allocations between birth and death, the last time
   std::uint32_t last_freed_ = 0;
   std::uint32_t freed_step_ = 0;
   std::uint64_t last_alloc_ = 0;
-  std::uint64_t last_alloc_end_ = 0;
+  std::uint64_t last_cut_end_ = 0;
   std::uint64_t last_foreign_ = 0;
 };
 

@@ -119,9 +119,8 @@ int main(int argc, char** argv) {
   std::printf("bytes/call: %.3f = blocks %.3f + dictionary %.3f\n",
               static_cast<double>(block_bytes + dictionary_bytes) / n, static_cast<double>(block_bytes) / n,
               static_cast<double>(dictionary_bytes) / n);
-  const char* names[kColumns] = {"symbol codes", "symbol values", "alloc codes", "alloc values",
-                                 "free codes",   "free values",   "stamp steps", "stamp rests",
-                                 "maps",         "notes",         "free stacks"};
+  const char* names[kColumns] = {"event codes", "symbol values", "alloc values", "free values", "stamp steps",
+                                 "stamp rests", "maps",          "notes",        "free stacks"};
   for (int i = 0; i < kColumns; ++i) {
     std::printf("  %-14s raw %.3f packed %.3f\n", names[i], static_cast<double>(columns[i].raw) / n,
                 static_cast<double>(columns[i].packed) / n);

@@ -25,9 +25,9 @@ FIRST_SHAPE = 32
 FIRST_NOTE, LAST_NOTE = 8, 31
 NOTES_OF_NAMES = {15, 17, 31}
 NOTES_OF_SHAPES = {18: True, 20: True, 28: True, 29: False}  # whether those of mappings
-COLUMNS = 11
-(SYMBOL_CODES, SYMBOL_VALUES, ACQUIRE_CODES, ACQUIRE_VALUES, RELEASE_CODES, RELEASE_VALUES) = range(6)
-(STAMP_STEPS, STAMP_RESTS, MAPPINGS, NOTES, FREE_STACKS) = range(6, 11)
+COLUMNS = 9
+(EVENT_CODES, SYMBOL_VALUES, ACQUIRE_VALUES, RELEASE_VALUES) = range(4)
+(STAMP_STEPS, STAMP_RESTS, MAPPINGS, NOTES, FREE_STACKS) = range(4, 9)
 
 
 class EventBlock:
@@ -66,8 +66,8 @@ class EventBlock:
 
     def decode_event(self) -> None:
         self.step()
-        code = self.columns[SYMBOL_CODES].byte()
-        if code == 9:
+        place, code = divmod(self.columns[EVENT_CODES].byte(), 16)
+        if code == 9 and place == 0:
             note = self.columns[NOTES]
             kind, api, address, entry = note.byte(), note.byte(), note.varint(), note.varint()
             if kind < FIRST_NOTE or not self.may_refer(kind, entry):
@@ -79,16 +79,21 @@ class EventBlock:
         shape, use = divmod(symbol - FIRST_SHAPE, 4)
         if shape < 0:
             stack = self.free_stack() if self.flags & 1 else None
-            address, ended = self.release()
+            address, ended = self.release(place)
             self.add(FREE, symbol, address, NO_ENTRY, stack)
             if ended != NO_ENTRY:
                 token = ~(FIRST_SHAPE + 4 * ended)
         elif use == 0:
-            self.add(ALLOCATION, 0, self.acquire(shape), shape)
+            self.add(ALLOCATION, 0, self.acquire(place, shape), shape)
         elif use == 1:
-            self.add(REALLOC_END, 0, self.release()[0])
+            self.add(REALLOC_END, 0, self.release(place)[0])
             self.step()
-            self.add(REALLOC_START, 0, self.acquire(shape), shape)
+            place, second_code = divmod(self.columns[EVENT_CODES].byte(), 16)
+            if second_code != 0:
+                raise Damage(f"symbol code {second_code} for a realloc's second event")
+            self.add(REALLOC_START, 0, self.acquire(place, shape), shape)
+        elif place != 0:
+            raise Damage(f"place code {place} for a mapping")
         else:
             self.last_mapping = self.columns[MAPPINGS].distance(self.last_mapping)
             self.add(MAPPING_APPEARS if use == 2 else MAPPING_GOES, 0, self.last_mapping, shape)
@@ -155,13 +160,11 @@ class EventBlock:
         self.free_stacks[context] = guess
         return guess - 1 if guess else None
 
-    def acquire(self, shape: int) -> int:
-        code, values = self.columns[ACQUIRE_CODES].byte(), self.columns[ACQUIRE_VALUES]
-        return self.addresses.acquire(code, values, shape, self.shapes[shape].usable)
+    def acquire(self, code: int, shape: int) -> int:
+        return self.addresses.acquire(code, self.columns[ACQUIRE_VALUES], shape, self.shapes[shape].usable)
 
-    def release(self) -> tuple[int, int]:
-        code, values = self.columns[RELEASE_CODES].byte(), self.columns[RELEASE_VALUES]
-        return self.addresses.release(code, values, self.symbols.context)
+    def release(self, code: int) -> tuple[int, int]:
+        return self.addresses.release(code, self.columns[RELEASE_VALUES], self.symbols.context)
 
     def add(self, kind: int, api: int, address: int, entry: int = NO_ENTRY, free_stack: int | None = None) -> None:
         self.events.append(Event(self.stamp, self.thread, kind, api, address, entry, free_stack))

@@ -46,7 +46,7 @@ class SymbolModel:
 class SizeSlot:
     def __init__(self, usable: int) -> None:
         self.usable = usable
-        self.freed = [0] * 32
+        self.freed: list[int] = []  # numbers, newest first
         self.last = 0
         self.step = 0
 
@@ -63,10 +63,10 @@ class AddressModel:
 
     def __init__(self) -> None:
         self.slots: dict[int, SizeSlot] = {}
-        self.freed = [0] * 4
-        self.last = self.last_usable = self.last_foreign = 0
-        self.acquired = 0
-        self.living: dict[int, Acquired] = {}
+        self.last = self.last_cut_end = self.last_foreign = 0
+        self.blocks: list[Acquired] = []
+        self.living: dict[int, None] = {}  # numbers, oldest first
+        self.reused: set[int] = set()
         self.ages: dict[int, int] = {}
         self.released = self.released_step = 0
 
@@ -75,49 +75,58 @@ class AddressModel:
         if at not in self.slots or self.slots[at].usable != usable:
             self.slots[at] = SizeSlot(usable)
         slot = self.slots[at]
-        if code == 0 or 6 <= code <= 36:
-            address = slot.freed.pop(code and code - 5)
-            slot.freed.append(0)
+        if code == 0:
+            address = self.blocks[slot.freed.pop(0)].address if slot.freed else 0
+            self.drop_reused(slot)
         elif code == 1:
-            address = self.last + self.last_usable + 8 if self.acquired else 0
-        elif code <= 5:
-            address = self.freed.pop(code - 2)
-            self.freed.append(0)
-        elif code == 37:
+            address = self.last_cut_end
+        elif code == 2:
             address = slot.last + slot.step
-        elif code == 38:
+        elif code == 3:
+            number = len(self.blocks) - values.varint()
+            if not 0 <= number < len(self.blocks):
+                raise Damage(f"the place of block {number}, which there isn't")
+            address = self.blocks[number].address
+            self.reused.add(number)
+            self.drop_reused(self.slots[slot_of(self.blocks[number].usable)])
+        elif code == 4:
             address = values.distance(self.last)
         else:
             raise Damage(f"acquire code {code}")
         address &= WORD
+        if code not in (0, 3):
+            self.last_cut_end = address + usable + 8
         slot.step, slot.last = address - slot.last, address
-        self.last, self.last_usable = address, usable
-        self.living[self.acquired] = Acquired(address, shape, usable)
-        self.acquired += 1
+        self.last = address
+        self.living[len(self.blocks)] = None
+        self.blocks.append(Acquired(address, shape, usable))
         return address
+
+    def drop_reused(self, slot: SizeSlot) -> None:
+        while slot.freed and slot.freed[0] in self.reused:
+            slot.freed.pop(0)
 
     def release(self, code: int, values: Cursor, context: int) -> tuple[int, int]:
         """The address of the block that ends, and its shape if it was acquired here."""
         if code == 9:
             self.last_foreign = values.distance(self.last_foreign)
-            self.freed = [self.last_foreign, *self.freed[:-1]]
             return self.last_foreign, NO_ENTRY
         if code == 0:
-            number = self.acquired - self.ages.get(context, 0)
+            number = len(self.blocks) - self.ages.get(context, 0)
         elif code == 1:
             number = self.released + self.released_step
         elif code <= 7:
             number = next(islice(reversed(self.living), code - 2, None), NO_ENTRY)
         elif code == 8:
-            number = self.acquired - values.varint()
+            number = len(self.blocks) - values.varint()
         else:
             raise Damage(f"release code {code}")
-        block = self.living.pop(number, None)
-        if block is None:
+        if number not in self.living:
             raise Damage(f"block {number} ends, which doesn't live")
+        del self.living[number]
+        block = self.blocks[number]
         self.released_step, self.released = number - self.released, number
-        self.ages[context] = self.acquired - number
+        self.ages[context] = len(self.blocks) - number
         slot = self.slots[slot_of(block.usable)]
-        slot.freed = [block.address, *slot.freed[:-1]]
-        self.freed = [block.address, *self.freed[:-1]]
+        slot.freed = [number, *slot.freed[:31]]
         return block.address, block.shape
