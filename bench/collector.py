@@ -15,16 +15,27 @@ import sys
 from harness.measure import BUILD
 from harness.results import Results, table
 
-SUBJECTS = ["tare", "tare-seed", "tare-seed16", "tare-low", "tare-thread-base", "tare-shiftless", "tare-no-barrier"]
+SUBJECTS = [
+    "tare",
+    "tare-seed",
+    "tare-seed16",
+    "tare-low",
+    "tare-thread-base",
+    "tare-shiftless",
+    "tare-no-barrier",
+    "tare-generational",
+]
 PEERS = ["cppgc", "boehm", "shared-ptr", "native"]
 DECODED = ["chase", "dom", "retention"]  # programs for the subjects that differ in decoding alone, or in the barrier
 COUNTING = [*SUBJECTS, "boehm"]  # who can say how many dead objects were kept; nothing scans stacks for the others
 ONLY = {
-    "binary-trees-at-once": ["tare"],
+    "binary-trees-at-once": ["tare", "tare-generational"],
     "pause": ["tare", "cppgc", "boehm"],
-    "mutate": ["tare"],
+    "mutate": ["tare", "tare-generational"],
     "hash-set": ["tare", "native"],
+    "session": ["tare", "tare-no-barrier", "tare-generational", "cppgc", "boehm"],
 }
+OF_BARRIERS = ["tare-no-barrier", "tare-generational"]  # run binary-trees, too
 PROGRAMS = [
     ["dom"],
     ["chase"],
@@ -35,6 +46,7 @@ PROGRAMS = [
     ["pause"],
     ["mutate"],
     ["hash-set"],
+    ["session"],
 ]
 
 
@@ -89,6 +101,8 @@ def targets(results: Results) -> str:
         add(f"{case} / not marking", None if marking is None or not idle else marking / idle, 1.5)
     for case, metric in (("binary-trees-16", "cpu"), ("dom/build", "time")):
         add(f"{case} / without a barrier", ratio(results, case, metric, "tare", "tare-no-barrier"), 1.05)
+    for case, most in (("session", 0.6), ("binary-trees-16", 0.85), ("binary-trees-18", 0.85)):
+        add(f"{case}, generational / not", ratio(results, case, "cpu", "tare-generational", "tare"), most)
     at_once = results.median("binary-trees-16/at-once", "tare", "cpu")
     without = results.median("binary-trees-16", "tare-no-barrier", "cpu")
     ratio_at_once = None if at_once is None or not without else at_once / without
@@ -112,7 +126,8 @@ CPU times, medians of {runs} rounds; `rss` without what a process has before its
 collection of them; `chase` a ring of 256 nodes; `retention` counts objects of 256 bytes, of 1 GiB dead ones.
 `pause` is the longest that 16 operations took, each of which makes a node beside a million and drops another, in CPU time of the program's thread (`wall`:
 with whatever else the machine did); tare marks with Marking::Concurrent, cppgc as it does by default, Boehm's with GC_enable_incremental(). `mutate` takes
-random leaves of a million nodes elsewhere; `hash-set` has 500,000 keys. Without a barrier a heap marks at once: the row for that is what the barrier
+random leaves of a million nodes elsewhere; `hash-set` has 500,000 keys. `session` makes 12 million short-lived boxes beside a million nodes that stay, and puts
+50,000 new nodes among them. Without a barrier a heap marks at once: the row for that is what the barrier
 takes, the other what short pauses do.
 
 {targets(results)}
@@ -131,7 +146,10 @@ def main() -> int:
             for subject in SUBJECTS + PEERS:
                 if subject not in ONLY.get(program[0], [subject]):
                     continue
-                is_compared = program[0] in DECODED or (subject, program[0]) == ("tare-no-barrier", "binary-trees")
+                is_named = subject in ONLY.get(program[0], [])
+                is_compared = (
+                    program[0] in DECODED or is_named or (subject in OF_BARRIERS and program[0] == "binary-trees")
+                )
                 if subject in SUBJECTS[1:] and not is_compared:
                     continue
                 if program[0] == "retention" and subject not in COUNTING:

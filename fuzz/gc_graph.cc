@@ -1,11 +1,13 @@
 // Programs of a collected heap beside a model of it (tests/lib/gc/graph_program.h), whose decisions are the input's
-// bytes. The first says how the heap is marked.
+// bytes. The first says how the heap is marked, and
+// whether it has a young generation.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 
 #include "lib/gc/graph_program.h"
+#include "lib/gc/groups.h"
 
 namespace {
 
@@ -32,7 +34,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                          tare::gc::Marking::Concurrent};
   BytesAsChoices choices(data + 1, size - 1);
   try {
-    tare::gc::testing::GraphProgram(choices, kWays[data[0] % 3]).run();
+    if (data[0] % 6 < 3) {
+      tare::gc::testing::GraphProgram<tare::gc::DefaultGroup>(choices, kWays[data[0] % 3]).run();
+    } else {
+      tare::gc::testing::GraphProgram<tare::gc::testing::GenerationalGroup>(choices, kWays[data[0] % 3]).run();
+    }
   } catch (const std::logic_error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     std::abort();

@@ -34,6 +34,10 @@ struct BenchGroup {
   using Decoding = gc::SplitDecoding<1>;
   static constexpr gc::WriteBarrier kWriteBarrier = gc::WriteBarrier::None;
   static constexpr const char* kSubject = "tare-no-barrier";
+#elif defined(TARE_BENCH_TARE_GENERATIONAL)
+  using Decoding = gc::SplitDecoding<1>;
+  static constexpr gc::WriteBarrier kWriteBarrier = gc::WriteBarrier::Generational;
+  static constexpr const char* kSubject = "tare-generational";
 #else
   using Decoding = gc::SplitDecoding<1>;
   static constexpr const char* kSubject = "tare";

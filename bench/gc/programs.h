@@ -8,5 +8,10 @@ namespace tare::bench {
 void pause(Report& report);
 void mutate(Report& report);
 void hash_set(Report& report);
+void session(Report& report);
+
+// Of the process so far.
+double process_cpu_s();
+double peak_rss_bytes();
 
 }  // namespace tare::bench

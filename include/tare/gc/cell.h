@@ -16,6 +16,7 @@ namespace tare::gc {
 struct CellHeader {
   static constexpr std::uint32_t kTypeMask = 0xffff;          // index of its TypeInfo; 0: freed, or never used
   static constexpr std::uint32_t kInConstruction = 1u << 16;  // its constructor runs: trace() can't be called yet
+  static constexpr std::uint32_t kRemembered = 1u << 17;      // old, and something was stored into it since
   std::uint32_t bits;
 
   std::uint32_t type() const noexcept { return bits & kTypeMask; }

@@ -17,6 +17,10 @@
 // program runs, at about as many bytes made as the steps need to keep up; only the last one looks at the stack. With
 // Marking::Concurrent another thread does most of it. An event loop may take steps by itself, collect_some().
 //
+// In a group with WriteBarrier::Generational (tare/gc/barrier.h) what was made since the last collection can be
+// collected alone, for a time that goes with how much of that lives, and not with the whole heap: collect_young().
+// Automatic collections are of that kind then, and of the whole heap where what they left has grown by growth_percent.
+//
 // All heaps of a group (DefaultGroup, if nothing is said) lie in one cage, which the first of them reserves and which
 // stays. Where it can't be had as large as wanted, a half is tried, a quarter, and so on down to 64 MiB; under
 // RLIMIT_AS no more than half of the limit. When the cage or the heap's budget is used up and collecting doesn't help,
@@ -83,6 +87,10 @@ struct HeapOptions {
   std::size_t growth_percent = 100;
   std::size_t least_growth_bytes = std::size_t{4} << 20;
 
+  // In a group with WriteBarrier::Generational: after so much was allocated the young are collected, at once. The
+  // two above then say when the whole heap is, by what has become old since it was.
+  std::size_t young_bytes = std::size_t{2} << 20;
+
   // How automatic collections and collect_some() mark. A group without WriteBarrier (tare/gc/barrier.h) marks at once.
   Marking marking = Marking::Incremental;
 
@@ -103,20 +111,22 @@ struct HeapOptions {
 
 // All in bytes where nothing else is said. A page is 64 KiB or 256, or an object's own.
 struct HeapUse {
-  std::size_t page_bytes = 0;        // in use, without pooled ones
-  std::size_t pooled_bytes = 0;      // empty pages that are kept for the next allocations
-  std::size_t live_bytes = 0;        // cells that the last collection left; what it hasn't swept yet counts as alive
-  std::size_t live_objects = 0;      //
-  std::size_t allocated_bytes = 0;   // since then
-  std::size_t limit_bytes = 0;       // of allocated_bytes, for the next automatic collection
-  std::size_t collections = 0;       // since the heap was made
-  std::size_t last_pause_ns = 0;     // of the last one, or of its last step; without lazy sweeping
-  std::size_t last_stack_roots = 0;  // objects that the scan of the stack found
+  std::size_t page_bytes = 0;         // in use, without pooled ones
+  std::size_t pooled_bytes = 0;       // empty pages that are kept for the next allocations
+  std::size_t live_bytes = 0;         // cells that the last collection left; what it hasn't swept yet counts as alive
+  std::size_t live_objects = 0;       //
+  std::size_t allocated_bytes = 0;    // since then
+  std::size_t limit_bytes = 0;        // of allocated_bytes, for the next automatic collection
+  std::size_t collections = 0;        // since the heap was made
+  std::size_t young_collections = 0;  // those of them that were of young objects alone
+  std::size_t last_pause_ns = 0;      // of the last one, or of its last step; without lazy sweeping
+  std::size_t last_stack_roots = 0;   // objects that the scan of the stack found
   // All times that the heap's thread was kept from its work, steps and whole collections alike.
   std::size_t pauses = 0;
   std::size_t paused_ns = 0;
   std::size_t longest_pause_ns = 0;
   bool is_marking = false;
+  std::size_t remembered_objects = 0;  // old ones that a young one was stored into since the last collection
 };
 
 // Objects of one type, for statistics and reports.
@@ -189,8 +199,9 @@ class TARE_API HeapBase {
   struct GroupTraits;
   static CageResult<HeapCore*> create_core(std::size_t slot, const CageOptions& cage, bool is_low,
                                            DecodingShape (*shape)(std::uintptr_t),
-                                           std::uintptr_t (*base)(const DecodingShape&),
+                                           std::uintptr_t (*base)(const DecodingShape&), WriteBarrier barrier,
                                            const HeapOptions& options) noexcept;
+  bool collect_young_objects(StackState stack) noexcept;
 
  private:
   void walk_types(void (*each)(void* context, const TypeUse& type), void* context) const;
@@ -215,10 +226,21 @@ class HeapOf : public HeapBase {
     CageResult<HeapCore*> core = create_core(
         Decoding::kCageSlot, Decoding::cage_options(Group::kCageBytes), Decoding::kIsLow,
         [](std::uintptr_t begin) { return Decoding::shape(begin); },
-        [](const DecodingShape& shape) { return Decoding::base(shape); }, possible);
+        [](const DecodingShape& shape) { return Decoding::base(shape); }, kWriteBarrierOf<Group>, possible);
     if (!core) return core.error();
     if constexpr (requires { Decoding::enter_thread(); }) Decoding::enter_thread();
     return HeapOf(core.value());
+  }
+
+  // Finds what is dead of what was made since the last collection of any kind; what lives is old from then on. Of what
+  // is old, only objects that young ones were stored into are traced: their weak members, ephemerons and weak
+  // call-backs are looked at, those of others needn't be. False, and nothing happens, while the whole heap is being
+  // marked by steps. What is freed by hand (tare/gc/explicit.h) mustn't be pointed to by dead objects, either: an old
+  // one isn't known to be dead.
+  bool collect_young(StackState stack) noexcept
+    requires(kWriteBarrierOf<Group> == WriteBarrier::Generational)
+  {
+    return collect_young_objects(stack);
   }
 
  private:

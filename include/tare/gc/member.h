@@ -155,7 +155,7 @@ class BasicMember {
   constexpr explicit BasicMember(Bits bits) noexcept : bits_(bits.bits) {}
 
   void tell() const noexcept {
-    if constexpr (kHasBarrier) write_barrier<Group>(bits_);
+    if constexpr (kHasBarrier) write_barrier<Group>(bits_, this);
   }
   // Whoever sees the new bits sees the object's mark, which it had before: hence the release, on x86 a plain store.
   BasicMember& put(std::uint32_t bits) noexcept {
@@ -168,7 +168,7 @@ class BasicMember {
   }
   BasicMember& store(std::uint32_t bits) noexcept {
     put(bits);
-    if constexpr (kHasBarrier) write_barrier<Group>(bits);
+    if constexpr (kHasBarrier) write_barrier<Group>(bits, this);
     return *this;
   }
 
@@ -238,7 +238,7 @@ class UncompressedMember {
 
  private:
   void tell() const noexcept {
-    if constexpr (kHasBarrier) write_barrier<Group>(Group::Decoding::encode(raw_));
+    if constexpr (kHasBarrier) write_barrier<Group>(Group::Decoding::encode(raw_), this);
   }
 
   T* raw_ = nullptr;

@@ -61,8 +61,7 @@ class TaggedMember {
 
   void set(T* object, std::uint32_t tag) noexcept {
     assert(tag <= kMostTag);
-    const Member<T, Group> stored(object);  // tells a heap that is being marked
-    put(stored.bits() | tag << kShift);
+    store(Member<T, Group>::bits_of(object), tag << kShift);
   }
   void set_tag(std::uint32_t tag) noexcept {
     assert(tag <= kMostTag);
@@ -82,8 +81,7 @@ class TaggedMember {
 
   TaggedMember(const TaggedMember& other) noexcept { *this = other; }
   TaggedMember& operator=(const TaggedMember& other) noexcept {  // NOLINT(bugprone-unhandled-self-assignment)
-    const Member<T, Group> stored(other.member());
-    put(stored.bits() | (other.bits_ & kMask));
+    store(other.bits_ & ~kMask, other.bits_ & kMask);
     return *this;
   }
   ~TaggedMember() = default;
@@ -93,6 +91,10 @@ class TaggedMember {
   }
 
  private:
+  void store(std::uint32_t object_bits, std::uint32_t tag_bits) noexcept {
+    put(object_bits | tag_bits);
+    if constexpr (kWriteBarrierOf<Group> != WriteBarrier::None) write_barrier<Group>(object_bits, this);
+  }
   // As a Member's: another thread may be reading.
   void put(std::uint32_t bits) noexcept { __atomic_store_n(&bits_, bits, __ATOMIC_RELEASE); }
 

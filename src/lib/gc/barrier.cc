@@ -19,6 +19,7 @@ bool is_to_be_told(const HeapImpl* heap) noexcept {
 
 }  // namespace
 
+constinit barrier_details::OldPlaces barrier_details::old_places[kCageSlots]{};
 constinit thread_local std::uint32_t* barrier_details::next_store[kCageSlots]{};
 
 // It ends where the log does, but never lies at its beginning.
@@ -96,6 +97,14 @@ void barrier_details::trace_again(std::size_t slot, const void* object) noexcept
   if (space == nullptr || !space->contains(address)) return;
   HeapImpl* heap = space->page(space->unit_of(address)).heap.load(std::memory_order_relaxed);
   if (is_to_be_told(heap)) heap->trace_again(address);
+}
+
+// Not while the heap is being marked: whatever lives in the end will be old.
+void barrier_details::remember(std::size_t slot, const void* place) noexcept {
+  Space& space = *Space::at(slot);
+  const auto address = reinterpret_cast<std::uintptr_t>(place);
+  HeapImpl* heap = space.page(space.unit_of(address)).heap.load(std::memory_order_relaxed);
+  if (heap != nullptr && heap->is_of_this_thread() && !heap->is_marking()) heap->remember(address);
 }
 
 }  // namespace tare::gc

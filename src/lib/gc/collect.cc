@@ -28,16 +28,17 @@ void HeapImpl::collect(StackState stack) noexcept {
   abort_marking();
   finish_sweeping();
   tell_types();
+  make_all_young();
   const std::size_t begin_ns = now_ns();
   Marker marker(*this, mark_stack_, Marker::Sharing::None);
   marker.mark_roots();
   marker.drain(kNoDeadline);
   marking_ns_ = now_ns() - begin_ns;
-  end_marking(marker, stack);
+  end_marking(marker, Extent::All, stack);
 }
 
 // Whatever is marked by now is followed to the end; then it is decided who lives.
-void HeapImpl::end_marking(Marker& marker, StackState stack) noexcept {
+void HeapImpl::end_marking(Marker& marker, Extent extent, StackState stack) noexcept {
   const std::size_t begin_ns = now_ns();
   take_back_marking();
   std::unique_ptr<Marker> ended;
@@ -62,15 +63,19 @@ void HeapImpl::end_marking(Marker& marker, StackState stack) noexcept {
   run_prefinalizers(false);
   const std::size_t live_bytes_before = live_bytes_;
   count_live();
-  learn(live_bytes_before);
+  learn(extent, live_bytes_before);
   allocated_bytes_ = next_step_bytes_ = 0;
-  set_limit();
+  if (extent == Extent::All) {
+    full_live_bytes_ = live_bytes_;
+    set_limit();
+  }
   if (pool_.has_objects()) tell_dead();
   pool_limit_bytes_ = ended != nullptr ? SIZE_MAX : limit_bytes_;  // after steps, pages are given back by steps
   sweep();
   while (pooled_bytes_ > pool_limit_bytes_) release_pooled();
   is_busy_ = false;
   ++collections_;
+  if (extent == Extent::Young) ++young_collections_;
 }
 
 // Cells that were taken and aren't objects yet are free again, which the page remembers until it is swept.
@@ -98,13 +103,13 @@ void HeapImpl::set_limit() noexcept {
 }
 
 // For when the next one begins, and whether by steps.
-void HeapImpl::learn(std::size_t live_bytes_before) noexcept {
+void HeapImpl::learn(Extent extent, std::size_t live_bytes_before) noexcept {
   constexpr std::size_t kEnoughBytes = std::size_t{256} << 10;  // fewer say little of those to come
   if (allocated_bytes_ >= kEnoughBytes) {
     const double grown = static_cast<double>(live_bytes_) - static_cast<double>(live_bytes_before);
     survival_ = std::clamp(grown / static_cast<double>(allocated_bytes_), 0.0, 1.0);
   }
-  if (live_bytes_ >= kEnoughBytes) {
+  if (extent == Extent::All && live_bytes_ >= kEnoughBytes) {
     marking_ns_a_byte_ = static_cast<double>(marking_ns_) / static_cast<double>(live_bytes_);
   }
 }

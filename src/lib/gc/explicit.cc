@@ -22,6 +22,7 @@ void HeapImpl::free_object(std::uintptr_t object) noexcept {
   if (object_at(object) != object) stop("free_unreferenced() of what is no object of this heap");
   Page* page = &space_.page(space_.unit_of(object));
   if (page->kind == Page::Kind::Tail) page = &space_.page(page->first_unit);
+  if (is_generational_) forget_freed(*page, object);
   CellHeader& header = header_of(reinterpret_cast<void*>(object));
   const TypeInfo& type = types_by_index[header.type()];
   if (type.finalize != nullptr) {

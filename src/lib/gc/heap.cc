@@ -16,13 +16,16 @@ HeapImpl& impl(HeapCore& core) noexcept { return static_cast<HeapImpl&>(core); }
 
 }  // namespace
 
-HeapImpl::HeapImpl(Space& space, const HeapOptions& options) noexcept
-    : space_(space), options_(options), stack_end_(stack_end_of_thread()) {
+HeapImpl::HeapImpl(Space& space, WriteBarrier barrier, const HeapOptions& options) noexcept
+    : space_(space),
+      options_(options),
+      stack_end_(stack_end_of_thread()),
+      is_generational_(barrier == WriteBarrier::Generational) {
   set_limit();
 }
 
-CageResult<HeapCore*> HeapImpl::create(Space& space, const HeapOptions& options) noexcept {
-  auto* heap = new (std::nothrow) HeapImpl(space, options);
+CageResult<HeapCore*> HeapImpl::create(Space& space, WriteBarrier barrier, const HeapOptions& options) noexcept {
+  auto* heap = new (std::nothrow) HeapImpl(space, barrier, options);
   if (heap == nullptr) return CageError::NoMemory;
   return heap;
 }
@@ -32,6 +35,7 @@ void HeapImpl::destroy(HeapCore* core) noexcept {
   auto* heap = static_cast<HeapImpl*>(core);
   heap->abort_marking();
   heap->finish_sweeping();
+  heap->make_all_young();
   heap->tell_types();
   heap->retire_stretches();
   if (heap->pool_.has_objects()) heap->tell_dead();
@@ -64,14 +68,16 @@ HeapUse HeapImpl::use() const noexcept {
           .live_bytes = live_bytes_,
           .live_objects = live_objects_,
           .allocated_bytes = allocated_bytes_,
-          .limit_bytes = limit_bytes_,
+          .limit_bytes = is_generational_ ? std::min(options_.young_bytes, limit_bytes_) : limit_bytes_,
           .collections = collections_,
+          .young_collections = young_collections_,
           .last_pause_ns = pauses_.last_ns,
           .last_stack_roots = last_stack_roots_,
           .pauses = pauses_.count,
           .paused_ns = pauses_.sum_ns,
           .longest_pause_ns = pauses_.longest_ns,
-          .is_marking = is_marking()};
+          .is_marking = is_marking(),
+          .remembered_objects = remembered_.size()};
 }
 
 // Pages before a list's current one are swept.
@@ -86,11 +92,11 @@ bool HeapImpl::is_sweeping() const noexcept {
 
 CageResult<HeapCore*> HeapBase::create_core(std::size_t slot, const CageOptions& cage, bool is_low,
                                             DecodingShape (*shape)(std::uintptr_t),
-                                            std::uintptr_t (*base)(const DecodingShape&),
+                                            std::uintptr_t (*base)(const DecodingShape&), WriteBarrier barrier,
                                             const HeapOptions& options) noexcept {
-  const CageResult<Space*> space = Space::of_slot(slot, cage, is_low, shape, base);
+  const CageResult<Space*> space = Space::of_slot(slot, cage, is_low, shape, base, barrier);
   if (!space) return space.error();
-  return HeapImpl::create(*space.value(), options);
+  return HeapImpl::create(*space.value(), barrier, options);
 }
 
 HeapBase::~HeapBase() {
@@ -101,6 +107,7 @@ void HeapBase::collect(StackState stack) noexcept { impl(*core_).collect(stack);
 bool HeapBase::collect_some(std::size_t budget_ns, StackState stack) noexcept {
   return impl(*core_).collect_some(budget_ns, stack);
 }
+bool HeapBase::collect_young_objects(StackState stack) noexcept { return impl(*core_).collect_young(stack); }
 void HeapBase::finish_sweeping() noexcept { impl(*core_).finish_sweeping(); }
 void HeapBase::trim() noexcept { impl(*core_).trim(); }
 bool HeapBase::is_sweeping() const noexcept { return impl(*core_).is_sweeping(); }

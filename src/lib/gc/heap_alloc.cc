@@ -21,14 +21,14 @@ void* HeapImpl::with_all_means(std::size_t bytes, Attempt&& attempt) noexcept {
   if (is_busy_) return nullptr;
   if (disallow_scopes != 0) stop("an allocation that may collect, in a DisallowCollectionScope");
   const bool may_collect = options_.collections == Collections::Automatic && no_collection_scopes == 0;
-  const std::size_t before = collections_;
+  const std::size_t before = full_collections();
   // What was made during a collection by steps outlived it, whatever it was: no reason to give up yet.
   const bool was_marking = is_marking();
   if (may_collect) collect_as_due();
   CageError error = CageError::None;
   void* memory = attempt(error);
   if (memory != nullptr) return memory;
-  if (may_collect && (was_marking || collections_ == before)) {
+  if (may_collect && (was_marking || full_collections() == before)) {
     collect(StackState::MayHoldPointers);
     finish_sweeping();
     memory = attempt(error);
@@ -70,6 +70,7 @@ bool HeapImpl::next_stretch(std::size_t size_class, Finalization finalization) n
     Page& page = space_.page(pages.current);
     if (page.needs_sweep) sweep_page(page);
     if (next_stretch_of(page, stretch)) {
+      page.is_changed = true;
       take_stretch(stretch, page.cell_bytes);
       return true;
     }
@@ -95,6 +96,7 @@ CageResult<std::uint32_t> HeapImpl::take_pages(std::size_t bytes, Page::Kind kin
   pool_.use_page(begin, page.run_bytes);
   page_bytes_ += page.run_bytes;
   page.needs_sweep = false;
+  page.is_changed = true;
   page.cursor = page.hole_begin = page.hole_end = page.live_cells = 0;
   return unit;
 }

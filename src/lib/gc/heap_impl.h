@@ -37,7 +37,7 @@ class Marker;
 
 class HeapImpl final : public HeapCore {
  public:
-  static CageResult<HeapCore*> create(Space& space, const HeapOptions& options) noexcept;
+  static CageResult<HeapCore*> create(Space& space, WriteBarrier barrier, const HeapOptions& options) noexcept;
   static void destroy(HeapCore* core) noexcept;
   static HeapImpl* of(const void* object) noexcept;  // whose page the address lies in; null if in none's
 
@@ -63,6 +63,10 @@ class HeapImpl final : public HeapCore {
   void mark_linked(std::uintptr_t address) noexcept;
   void trace_again(std::uintptr_t object) noexcept;
   void trim() noexcept;
+
+  // The young generation: young.cc
+  bool collect_young(StackState stack) noexcept;
+  void remember(std::uintptr_t place) noexcept;  // which lies in an old object, or beside one
 
   // Objects: pages.cc. The object whose cell has this address in it, if a heap's object lies there; 0 otherwise.
   std::uintptr_t object_around(std::uintptr_t address) noexcept;
@@ -92,7 +96,7 @@ class HeapImpl final : public HeapCore {
  private:
   friend class Marker;
 
-  HeapImpl(Space& space, const HeapOptions& options) noexcept;
+  HeapImpl(Space& space, WriteBarrier barrier, const HeapOptions& options) noexcept;
   ~HeapImpl() = default;
 
   struct PageList {
@@ -161,9 +165,17 @@ class HeapImpl final : public HeapCore {
   std::size_t expected_marking_ns() const noexcept;
 
   // collect.cc
-  void end_marking(Marker& marker, StackState stack) noexcept;
+  enum class Extent : std::uint8_t { All, Young };
+  void end_marking(Marker& marker, Extent extent, StackState stack) noexcept;
   void retire_stretches() noexcept;
-  void learn(std::size_t live_bytes_before) noexcept;
+  void learn(Extent extent, std::size_t live_bytes_before) noexcept;
+
+  // young.cc
+  void make_all_young() noexcept;
+  void note_old_places(Page& page) noexcept;
+  void forget_freed(Page& page, std::uintptr_t object) noexcept;
+  std::size_t grown_bytes() const noexcept;
+  std::size_t full_collections() const noexcept { return collections_ - young_collections_; }
 
   // sweep.cc
   void sweep() noexcept;
@@ -193,6 +205,10 @@ class HeapImpl final : public HeapCore {
   Rows<Prefinalizer> prefinalizers_;
   Rows<std::uint32_t> mark_stack_;
 
+  // Marks stay after a collection, and say what is old.
+  const bool is_generational_;
+  Rows<std::uint32_t> remembered_;  // objects that are old, or were: if one is marked, it is the same still
+
   pthread_t thread_ = pthread_self();
   Marker* marker_ = nullptr;                 // while marking by steps
   ConcurrentMarking* concurrent_ = nullptr;  // the same, if another thread does it, too
@@ -217,7 +233,9 @@ class HeapImpl final : public HeapCore {
   std::size_t told_bytes_ = 0;  // of cells, by tell_types()
   std::size_t limit_bytes_ = 0;
   std::size_t pool_limit_bytes_ = 0;  // empty pages beyond go back to the cage at once
+  std::size_t full_live_bytes_ = 0;   // after the last collection of the whole heap
   std::size_t collections_ = 0;
+  std::size_t young_collections_ = 0;
   std::size_t last_stack_roots_ = 0;
 };
 

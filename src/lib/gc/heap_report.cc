@@ -49,8 +49,9 @@ void HeapBase::report_cage(ReportSink& sink) const {
   const CageUse use = space.cage().use();
   space.cage().report(sink);
   const std::size_t units = use.used_bytes / cell::kUnitBytes;
-  sink.non_heap("tables", units * (sizeof(Page) + 2 * Space::kWordsOfUnit * sizeof(std::uint64_t)),
-                "what is known of pages in use, and two bits for 16 bytes of them");
+  const std::size_t bits = space.old_places() == nullptr ? 2 : 3;
+  sink.non_heap("tables", units * (sizeof(Page) + bits * Space::kWordsOfUnit * sizeof(std::uint64_t)),
+                "what is known of pages in use, and two bits for 16 bytes of them, or three");
   const std::size_t room = use.reserved_bytes - space.cage().guard_bytes();
   const std::size_t free = room - use.used_bytes;
   const auto hundredths = [](std::size_t part, std::size_t whole) {

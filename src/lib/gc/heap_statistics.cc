@@ -38,11 +38,13 @@ void add_use(std::string& out, const HeapUse& use) {
   object.add("allocated_bytes", use.allocated_bytes);
   object.add("limit_bytes", use.limit_bytes);
   object.add("collections", use.collections);
+  object.add("young_collections", use.young_collections);
   object.add("last_pause_ns", use.last_pause_ns);
   object.add("last_stack_roots", use.last_stack_roots);
   object.add("pauses", use.pauses);
   object.add("paused_ns", use.paused_ns);
   object.add("longest_pause_ns", use.longest_pause_ns);
+  object.add("remembered_objects", use.remembered_objects);
   object.member("is_marking") += use.is_marking ? "true" : "false";
 }
 

@@ -101,6 +101,17 @@ void Marker::trace_again(std::uintptr_t object) noexcept {
   if (!mark_object(object)) visitor_.push(space_.granule_of(object), true);
 }
 
+// One whose mark is gone was freed; there may be a young object in its place.
+void Marker::trace_remembered(Rows<std::uint32_t>& objects) noexcept {
+  for (const std::uint32_t granule : objects) {
+    const std::uintptr_t object = space_.object_at(granule);
+    if (!space_.is_marked(object)) continue;
+    header_of(reinterpret_cast<const void*>(object)).bits &= ~CellHeader::kRemembered;
+    visitor_.push(granule, true);
+  }
+  objects.set_size(0);
+}
+
 void Marker::mark_roots() noexcept {
   heap_.roots(RootKind::Strong).for_each([&](const void* root) {
     const std::uintptr_t object = heap_.object_around(reinterpret_cast<std::uintptr_t>(root));

@@ -33,7 +33,8 @@ class Marker {
   Marker(const Marker&) = delete;
   Marker& operator=(const Marker&) = delete;
 
-  // In this order; the first four as often as wanted.
+  // In this order; but for the first, those before finish_strong() as often as wanted.
+  void trace_remembered(Rows<std::uint32_t>& objects) noexcept;  // before anything is marked; forgets them
   void mark_roots() noexcept;
   // Follows what is marked. False if time ran out before the end, or if somebody wants it to stop.
   bool drain(std::size_t deadline_ns, const std::atomic<bool>* is_to_stop = nullptr) noexcept;

@@ -42,9 +42,14 @@ bool HeapImpl::collect_some(std::size_t budget_ns, StackState stack) noexcept {
 void HeapImpl::collect_as_due() noexcept {
   if (!is_marking()) {
     if (pooled_bytes_ > limit_bytes_) release_surplus();
-    if (allocated_bytes_ + window_bytes() < limit_bytes_) return;
-    if (options_.marking == Marking::AtOnce || expected_marking_ns() <= options_.pause_goal_ns) {
-      if (allocated_bytes_ >= limit_bytes_) collect(StackState::MayHoldPointers);
+    const std::size_t grown = grown_bytes();
+    const bool is_at_once = options_.marking == Marking::AtOnce || expected_marking_ns() <= options_.pause_goal_ns;
+    if (grown < limit_bytes_ && (is_at_once || grown + window_bytes() < limit_bytes_)) {
+      if (is_generational_ && allocated_bytes_ >= options_.young_bytes) collect_young(StackState::MayHoldPointers);
+      return;
+    }
+    if (is_at_once) {
+      collect(StackState::MayHoldPointers);
       return;
     }
   }
@@ -85,7 +90,7 @@ bool HeapImpl::advance(const Pause& pause, std::size_t budget_ns, Help help, Sta
   const bool is_marked = mark_until(deadline_ns, help) && mark_last_roots(deadline_ns, stack);
   marking_ns_ += pause.so_far_ns();
   if (!is_marked) return false;
-  end_marking(*marker_, StackState::HoldsNone);  // it was looked at right now
+  end_marking(*marker_, Extent::All, StackState::HoldsNone);  // it was looked at right now
   return true;
 }
 
@@ -143,6 +148,7 @@ void HeapImpl::start_marking() noexcept {
   }
   if (is_shared) concurrent_ = new (std::nothrow) ConcurrentMarking(*this);
   gives_stores_ = true;
+  make_all_young();
   space_.marking_heaps().fetch_add(1, std::memory_order_relaxed);
   marking_began_bytes_ = allocated_bytes_;
   marking_ns_ = 0;

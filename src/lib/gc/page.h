@@ -24,6 +24,7 @@ struct alignas(64) Page {
   Kind kind = Kind::None;
   bool has_destructors = false;
   bool needs_sweep = false;  // marks are of the last collection, not yet taken over, and the dead aren't finalized
+  bool is_changed = true;    // since the last collection cells were taken or freed; always, if nothing is old
   std::uint8_t size_class = 0;
   std::uint32_t first_unit = 0;
   std::uint32_t next = 0;  // unit of another page of the same list; 0: none

@@ -47,7 +47,7 @@ Entry* map_table(std::size_t count) noexcept {
 }  // namespace
 
 Space::Space(std::size_t slot, Cage&& cage, const DecodingShape& shape, Page* pages, std::uint64_t* marks,
-             std::uint64_t* used) noexcept
+             std::uint64_t* used, std::uint64_t* old_places) noexcept
     : slot_(slot),
       cage_(std::move(cage)),
       shape_(shape),
@@ -55,11 +55,17 @@ Space::Space(std::size_t slot, Cage&& cage, const DecodingShape& shape, Page* pa
       cage_bytes_(cage_.size_bytes()),
       pages_(pages),
       marks_(marks),
-      used_(used) {}
+      used_(used),
+      old_places_(old_places) {
+  if (old_places == nullptr) return;
+  const std::uint32_t first = unit_of(cage_begin_);
+  barrier_details::old_places[slot] = {address_of(first), cage_begin_ + cage_bytes_ - address_of(first),
+                                       old_places + first * kWordsOfUnit, marks};
+}
 
 CageResult<Space*> Space::of_slot(std::size_t slot, const CageOptions& wanted, bool is_low,
                                   DecodingShape (*shape_of)(std::uintptr_t),
-                                  std::uintptr_t (*base_of)(const DecodingShape&)) noexcept {
+                                  std::uintptr_t (*base_of)(const DecodingShape&), WriteBarrier barrier) noexcept {
   Slot& place = slots[slot];
   if (Space* known = place.space.load(std::memory_order_acquire); known != nullptr) return known;
   const std::lock_guard lock(locks().spaces);
@@ -78,17 +84,20 @@ CageResult<Space*> Space::of_slot(std::size_t slot, const CageOptions& wanted, b
   auto* pages = map_table<Page>(units);
   auto* marks = map_table<std::uint64_t>(units * kWordsOfUnit);
   auto* used = map_table<std::uint64_t>(units * kWordsOfUnit);
-  if (pages == nullptr || marks == nullptr || used == nullptr) {
+  const bool is_any_old = barrier == WriteBarrier::Generational;
+  auto* old_places = is_any_old ? map_table<std::uint64_t>(units * kWordsOfUnit) : nullptr;
+  if (pages == nullptr || marks == nullptr || used == nullptr || (is_any_old && old_places == nullptr)) {
     const auto release = [](void* table, std::size_t bytes) {
       if (table != nullptr) system_pages::release(static_cast<std::byte*>(table), bytes);
     };
     release(pages, units * sizeof(Page));
     release(marks, units * kWordsOfUnit * sizeof(std::uint64_t));
     release(used, units * kWordsOfUnit * sizeof(std::uint64_t));
+    release(old_places, units * kWordsOfUnit * sizeof(std::uint64_t));
     return CageError::NoAddressSpace;
   }
   // The mapping is zero, which is what entries start as.
-  Space* space = new (place.memory) Space(slot, std::move(cage.value()), shape, pages, marks, used);
+  Space* space = new (place.memory) Space(slot, std::move(cage.value()), shape, pages, marks, used, old_places);
   mutable_cage_bases[slot] = base_of(shape);
   place.space.store(space, std::memory_order_release);
   return space;
@@ -130,6 +139,7 @@ void Space::give_back(std::uint32_t first_unit) noexcept {
   }
   std::fill_n(marks_ + first_unit * kWordsOfUnit, units * kWordsOfUnit, 0);
   std::fill_n(used_ + first_unit * kWordsOfUnit, units * kWordsOfUnit, 0);
+  if (old_places_ != nullptr) std::fill_n(old_places_ + first_unit * kWordsOfUnit, units * kWordsOfUnit, 0);
   cage_.free(run);
 }
 

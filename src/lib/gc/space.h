@@ -1,4 +1,4 @@
-// The cage of a group of heaps, and the tables beside it: a Page for 64 KiB, and two bits for 16 bytes.
+// The cage of a group of heaps, and the tables beside it: a Page for 64 KiB, and two bits for 16 bytes, or three.
 //
 // All are indexed from the decoding's origin, so that what a Member holds is nearly the index. Tables are mapped whole
 // and touched where the cage is used: for 1 MiB of cells, 16 KiB of bits and 1 KiB of pages.
@@ -23,14 +23,14 @@ class Space {
   // The space of a slot, made if it is the first time. It stays for the rest of the process.
   static CageResult<Space*> of_slot(std::size_t slot, const CageOptions& options, bool is_low,
                                     DecodingShape (*shape)(std::uintptr_t),
-                                    std::uintptr_t (*base)(const DecodingShape&)) noexcept;
+                                    std::uintptr_t (*base)(const DecodingShape&), WriteBarrier barrier) noexcept;
   // The same, or null if there is none yet.
   static Space* at(std::size_t slot) noexcept;
   // In whose cage the address lies; null if in none's.
   static Space* containing(const void* address) noexcept;
 
   Space(std::size_t slot, Cage&& cage, const DecodingShape& shape, Page* pages, std::uint64_t* marks,
-        std::uint64_t* used) noexcept;
+        std::uint64_t* used, std::uint64_t* old_places) noexcept;
 
   std::size_t slot() const noexcept { return slot_; }
   // How many heaps of the group are being marked, which stores ask.
@@ -64,6 +64,7 @@ class Space {
   static constexpr std::size_t kWordsOfUnit = cell::kUnitBytes / cell::kMarkGranuleBytes / 64;
   std::uint64_t* marks() noexcept { return marks_; }
   std::uint64_t* used() noexcept { return used_; }
+  std::uint64_t* old_places() noexcept { return old_places_; }  // see barrier_details::OldPlaces; null: nothing is old
   std::size_t bit_of(std::uintptr_t object) const noexcept {
     return (object - shape_.origin) / cell::kMarkGranuleBytes;
   }
@@ -105,6 +106,7 @@ class Space {
   Page* pages_;
   std::uint64_t* marks_;
   std::uint64_t* used_;
+  std::uint64_t* old_places_;
 };
 
 }  // namespace tare::gc

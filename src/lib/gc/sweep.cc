@@ -13,13 +13,16 @@ namespace tare::gc {
 void HeapImpl::count_live() noexcept {
   live_bytes_ = live_objects_ = 0;
   for_each_page([&](Page& page) {
-    const std::uint64_t* words = space_.marks() + space_.unit_of(page) * Space::kWordsOfUnit;
-    const std::size_t count = words_of(page);
-    std::size_t live = 0;
-    for (std::size_t i = 0; i < count; ++i) live += static_cast<std::size_t>(std::popcount(words[i]));
-    page.live_cells = static_cast<std::uint32_t>(live);
-    live_objects_ += live;
-    live_bytes_ += live * bytes_of_cells(page);
+    if (page.is_changed) {
+      const std::uint64_t* words = space_.marks() + space_.unit_of(page) * Space::kWordsOfUnit;
+      const std::size_t count = words_of(page);
+      std::size_t live = 0;
+      for (std::size_t i = 0; i < count; ++i) live += static_cast<std::size_t>(std::popcount(words[i]));
+      page.live_cells = static_cast<std::uint32_t>(live);
+      if (is_generational_) note_old_places(page);
+    }
+    live_objects_ += page.live_cells;
+    live_bytes_ += page.live_cells * bytes_of_cells(page);
   });
 }
 
@@ -29,6 +32,8 @@ void HeapImpl::sweep() noexcept {
     for (PageList& pages : of_kind) {
       for (std::uint32_t unit = pages.first; unit != 0; unit = space_.page(unit).next) {
         Page& page = space_.page(unit);
+        if (!page.is_changed) continue;
+        page.is_changed = !is_generational_;
         page.needs_sweep = page.has_destructors || page.live_cells != 0;
         if (!page.needs_sweep) sweep_words(page);
       }
@@ -39,7 +44,7 @@ void HeapImpl::sweep() noexcept {
   sweep_large();
 }
 
-// What was marked is used, nothing else, and nothing is marked.
+// What was marked is used, nothing else. Where there are no old objects nothing stays marked.
 void HeapImpl::sweep_words(Page& page) noexcept {
 #ifdef TARE_POISONS
   for (std::uint32_t cell = 0; cell < page.cells; ++cell) {
@@ -53,7 +58,7 @@ void HeapImpl::sweep_words(Page& page) noexcept {
   std::uint64_t* used = space_.used() + first;
   for (std::size_t i = 0; i < count; ++i) {
     used[i] = marks[i];
-    marks[i] = 0;
+    if (!is_generational_) marks[i] = 0;
   }
   page.cursor = page.hole_begin = page.hole_end = 0;
 }
@@ -78,7 +83,10 @@ void HeapImpl::sweep_page(Page& page) noexcept {
 }
 
 void HeapImpl::sweep_large() noexcept {
-  for (std::uint32_t unit = large_.first; unit != 0; unit = space_.page(unit).next) sweep_page(space_.page(unit));
+  for (std::uint32_t unit = large_.first; unit != 0; unit = space_.page(unit).next) {
+    sweep_page(space_.page(unit));
+    space_.page(unit).is_changed = !is_generational_;
+  }
   drop_empty(large_.first);
 }
 

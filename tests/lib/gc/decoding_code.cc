@@ -4,7 +4,7 @@
 
 namespace code {
 
-// Without a barrier, so that what is counted is the decoding's; the last one has it.
+// Without a barrier, so that what is counted is the decoding's; the last two have one.
 template <class SomeDecoding, tare::gc::WriteBarrier kBarrier = tare::gc::WriteBarrier::None>
 struct GroupOf {
   using Decoding = SomeDecoding;
@@ -18,6 +18,7 @@ using Low = GroupOf<tare::gc::LowDecoding<4>>;
 using ThreadBase = GroupOf<tare::gc::ThreadBaseDecoding<5>>;
 using Shiftless = GroupOf<tare::gc::ShiftlessDecoding<6>>;
 using Guarded = GroupOf<tare::gc::SplitDecoding<7>, tare::gc::WriteBarrier::Insertion>;
+using Generational = GroupOf<tare::gc::SplitDecoding<8>, tare::gc::WriteBarrier::Generational>;
 
 template <class Group>
 struct Node {
@@ -57,3 +58,4 @@ CODE_OF(Low)
 CODE_OF(ThreadBase)
 CODE_OF(Shiftless)
 CODE_OF(Guarded)
+CODE_OF(Generational)

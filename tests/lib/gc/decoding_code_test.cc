@@ -56,7 +56,8 @@ bool is_conditional(const Instruction& instruction) {
 
 // What a store tells a heap that is being marked, and the group with stores that do.
 bool is_of_barrier(const std::string& name) {
-  return name.find("Guarded") != std::string::npos || name.find("mark_bits") != std::string::npos;
+  return name.find("Guarded") != std::string::npos || name.find("mark_bits") != std::string::npos ||
+         name.find("Generational") != std::string::npos || name.find("mark_or_remember") != std::string::npos;
 }
 
 std::size_t bytes_of(const std::vector<Instruction>& code) {
@@ -133,6 +134,21 @@ TEST_F(DecodingCode, OfABarrierIsOneLoadAndOneBranchWhereNothingIsMarking) {
           << path << ": " << name;
       // encode or load, store; load the flag, test it, branch; return; and the jump out of line
       EXPECT_LE(code.size(), 8u) << path << ": " << name;
+    }
+  }
+}
+
+// Whether anything is marking, whether the place is in the cage, and whether it is old: in line, and nothing else.
+TEST_F(DecodingCode, OfTheYoungGenerationsBarrierIsThreeBranches) {
+  for (const auto& [path, functions] : files_) {
+    for (const char* name : {"store_Generational", "copy_Generational"}) {
+      const auto& code = functions.at(name);
+      const auto count = [&](auto&& is) { return std::count_if(code.begin(), code.end(), is); };
+      EXPECT_EQ(loads_of_base(code), 0) << path << ": " << name;
+      EXPECT_EQ(count(is_conditional), 3) << path << ": " << name;
+      EXPECT_EQ(count([](const Instruction& one) { return one.text.starts_with("push"); }), 0) << path << ": " << name;
+      EXPECT_EQ(count([](const Instruction& one) { return one.text.starts_with("call"); }), 0) << path << ": " << name;
+      EXPECT_LE(code.size(), 21u) << path << ": " << name;
     }
   }
 }

@@ -12,8 +12,16 @@ inline void demand(bool holds, const char* what) {
   if (!holds) throw std::logic_error(what);
 }
 
-inline int number_of(const Vertex* vertex) { return vertex == nullptr ? kNobody : vertex->number; }
-inline int number_of(const Aside* aside) { return aside == nullptr ? kNobody : aside->number_aside; }
+// Of a vertex, or of the base of one that isn't first.
+template <class T>
+int number_of(const T* object) {
+  if (object == nullptr) return kNobody;
+  if constexpr (requires { object->number; }) {
+    return object->number;
+  } else {
+    return object->number_aside;
+  }
+}
 
 // Whether what the model doesn't reach may still be there: after a conservative collection, or none.
 enum class Exactness : bool { AtLeast, Exactly };
@@ -36,7 +44,11 @@ void weakly_same(const T* object, int& wanted, const std::set<int>& expected, Ex
 }
 
 // An object beside its model; of what is weak the model learns who has died.
-inline void compare_one(const Vertex& vertex, ModelVertex& model, const std::set<int>& expected, Exactness exactness) {
+template <class Group>
+void compare_one(const typename GraphTypes<Group>::Vertex& vertex, ModelVertex& model, const std::set<int>& expected,
+                 Exactness exactness) {
+  using Vertex = typename GraphTypes<Group>::Vertex;
+  using FinalVertex = typename GraphTypes<Group>::FinalVertex;
   demand(vertex.kind == model.kind, "an object is of another type");
   if (vertex.kind == VertexKind::WithDestructor) {
     demand(*static_cast<const FinalVertex&>(vertex).copy == vertex.number, "an object's own memory has changed");
@@ -66,7 +78,7 @@ inline void compare_one(const Vertex& vertex, ModelVertex& model, const std::set
   for (std::size_t i = 0; i < model.list.size(); ++i) same(vertex.list[i].get(), model.list[i]);
   for (std::size_t i = 0; i < model.weak_list.size(); ++i) weakly(vertex.weak_list[i].get(), model.weak_list[i]);
   for (std::size_t i = 0; i < model.queue.size(); ++i) same(vertex.queue[i].get(), model.queue[i]);
-  vertex.by_strong.for_each([&](Vertex* key, const WeakMember<Vertex>& value) {
+  vertex.by_strong.for_each([&](Vertex* key, const WeakMember<Vertex, Group>& value) {
     const auto entry = model.by_strong.find(key->number);
     demand(entry != model.by_strong.end(), "a map has another key");
     weakly(value.get(), entry->second);
@@ -76,7 +88,7 @@ inline void compare_one(const Vertex& vertex, ModelVertex& model, const std::set
     demand(exactness == Exactness::AtLeast || expected.contains(key), "a weak table has a dead key");
   };
   std::set<int> keys;
-  vertex.by_weak.for_each([&](Vertex* key, const Member<Vertex>& value) {
+  vertex.by_weak.for_each([&](Vertex* key, const Member<Vertex, Group>& value) {
     const auto entry = model.by_weak.find(key->number);
     is_known(entry != model.by_weak.end(), key->number);
     same(value.get(), entry->second);

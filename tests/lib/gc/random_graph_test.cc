@@ -6,6 +6,7 @@
 #include <random>
 
 #include "graph_program.h"
+#include "groups.h"
 
 namespace tare::gc {
 namespace {
@@ -26,22 +27,30 @@ class RandomChoices final : public GraphChoices {
   int left_;
 };
 
+template <class Group>
 void run_seeds(Marking marking) {
   const char* more = std::getenv("TARE_GC_SEEDS");
   const unsigned seeds = more == nullptr ? 10 : static_cast<unsigned>(std::atoi(more));
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     RandomChoices choices(seed, 60'000);
     try {
-      GraphProgram(choices, marking).run();
+      GraphProgram<Group>(choices, marking).run();
     } catch (const std::logic_error& error) {
       FAIL() << "seed " << seed << ": " << error.what();
     }
   }
 }
 
-TEST(RandomGraph, AgreesWithTheModel) { run_seeds(Marking::AtOnce); }
-TEST(RandomGraph, AgreesWithTheModelWhileItIsMarked) { run_seeds(Marking::Incremental); }
-TEST(RandomGraph, AgreesWithTheModelWhileAnotherThreadMarks) { run_seeds(Marking::Concurrent); }
+TEST(RandomGraph, AgreesWithTheModel) { run_seeds<DefaultGroup>(Marking::AtOnce); }
+TEST(RandomGraph, AgreesWithTheModelWhileItIsMarked) { run_seeds<DefaultGroup>(Marking::Incremental); }
+TEST(RandomGraph, AgreesWithTheModelWhileAnotherThreadMarks) { run_seeds<DefaultGroup>(Marking::Concurrent); }
+TEST(RandomGraph, AgreesWithTheModelWhereTheYoungAreCollectedAlone) { run_seeds<GenerationalGroup>(Marking::AtOnce); }
+TEST(RandomGraph, AgreesWithTheModelWhereTheYoungAreCollectedBetweenSteps) {
+  run_seeds<GenerationalGroup>(Marking::Incremental);
+}
+TEST(RandomGraph, AgreesWithTheModelWhereTheYoungAreCollectedAndAnotherThreadMarks) {
+  run_seeds<GenerationalGroup>(Marking::Concurrent);
+}
 
 }  // namespace
 }  // namespace tare::gc
