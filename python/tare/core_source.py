@@ -39,7 +39,7 @@ _WEIGHED_OF = {
 # see src/core/recording/size_bands.h.
 Grain = Literal["stack", "line", "band"]
 _FOLDED = ("site_sizes", "chains", "written", "recreated", "call_costs")
-_MOMENT_TABLES = ("moments", "moment_blocks", "resident", "pointer_words")
+_MOMENT_TABLES = ("moments", "moment_blocks", "moment_shapes", "resident", "pointer_words")
 # Tables that one walk over the trace makes together: by what the progress line says.
 _WALKS = {
     "reading reports": ("reports", "amounts", "holders", "pools", "pool_memory", "pool_blocks", "claimed"),

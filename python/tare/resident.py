@@ -44,7 +44,7 @@ class Residence(NamedTuple):
 def residence(recording: Recording, at: str | None) -> Residence:
     """At `peak` (the last candidate for it), `end`, or a moment by the name that it was asked for; without one at the last."""
     database = recording.database
-    database.use("moments", "resident", "moment_blocks", "site_sizes")
+    database.use("moments", "resident", "moment_shapes", "site_sizes")
     known = database.rows(
         "select moment, kind, name, time_ns, coalesce(absent_bytes, 0) from moments where moment in"
         " (select moment from resident) order by moment"
@@ -68,8 +68,8 @@ def residence(recording: Recording, at: str | None) -> Residence:
     requested, slop, headers = (
         round(value)
         for value in database.row(
-            "select coalesce(sum(requested_bytes * weight), 0), coalesce(sum((usable_bytes - requested_bytes) * weight), 0),"
-            f" coalesce(sum(header_bytes * weight), 0) from moment_blocks where moment = {moment}"
+            "select coalesce(sum(requested_bytes * blocks), 0), coalesce(sum((usable_bytes - requested_bytes) * blocks), 0),"
+            f" coalesce(sum(header_bytes * blocks), 0) from moment_shapes where moment = {moment}"
         )
     )
     heap = sum(part.resident_bytes for part in parts if part.kind == "heap")

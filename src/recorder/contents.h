@@ -69,6 +69,7 @@ class Contents {
   Word* make(std::uint64_t address);        // null: no memory
   bool may_read(std::uint64_t address, std::uint64_t bytes) const;
   std::uint64_t mark(std::uint64_t address, std::uint64_t requested, trace::ContentOrigin origin) const;
+  std::atomic<std::uint16_t>& slot_of(std::uint64_t digest) { return digests_[digest % kDigests]; }
   bool was_seen(std::uint64_t digest);
   void keep(std::uint64_t address, std::uint64_t slop, trace::ContentOrigin origin);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "trace/content_pattern.h"
@@ -31,6 +32,12 @@ inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+inline std::uint64_t half_word_at(const std::uint8_t* bytes) {
+  std::uint32_t word;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
 inline constexpr std::uint64_t kOdd1 = 0x9e3779b97f4a7c15;
 inline constexpr std::uint64_t kOdd2 = 0xbf58476d1ce4e5b9;
 
@@ -39,16 +46,27 @@ inline constexpr std::uint64_t kOdd2 = 0xbf58476d1ce4e5b9;
 // Of the bytes and their number. 16 bytes a multiplication. Never 0.
 inline std::uint64_t content_digest(std::span<const std::uint8_t> bytes) {
   using content_internal::fold;
+  using content_internal::half_word_at;
   using content_internal::kOdd1;
   using content_internal::kOdd2;
   using content_internal::word_at;
   const std::uint8_t* at = bytes.data();
   std::uint64_t left = bytes.size();
   std::uint64_t hash = left * kOdd1 ^ kOdd2;
-  for (; left >= 16; at += 16, left -= 16) hash = fold(word_at(at) ^ hash, word_at(at + 8) ^ kOdd1);
+  for (; left > 16; at += 16, left -= 16) hash = fold(word_at(at) ^ hash, word_at(at + 8) ^ kOdd1);
+  // The last 1 to 16 bytes as two words that may overlap: which do is known from the number of bytes.
   std::uint64_t low = 0;
   std::uint64_t high = 0;
-  for (std::uint64_t i = 0; i < left; ++i) (i < 8 ? low : high) |= std::uint64_t{at[i]} << (i % 8 * 8);
+  if (left >= 8) {
+    low = word_at(at);
+    high = word_at(at + left - 8);
+  } else if (left >= 4) {
+    low = half_word_at(at);
+    high = half_word_at(at + left - 4);
+  } else if (left > 0) {
+    low = at[0] | std::uint64_t{at[left / 2]} << 8;
+    high = at[left - 1];
+  }
   hash = fold(low ^ hash, high ^ kOdd2);
   hash = fold(hash ^ kOdd2, kOdd1) & kDigestMask;
   return hash == 0 ? 1 : hash;

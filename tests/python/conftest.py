@@ -41,7 +41,10 @@ def busy() -> Handmade:
     source.tables["written"].append(
         {"shape_id": 3, "stack_id": temporary, "requested_bytes": 40, "max_high_water_bytes": 40, "within_48": 50_000.0}
     )
-    source.tables["recreated"].append({"stack_id": temporary, "digest": 1, "requested_bytes": 40, "times": 100.0})
+    source.tables["recreated"].append(
+        {"stack_id": temporary, "digest": 1, "requested_bytes": 40, "times": 100.0, "contents": 1.0, "most_times": 100.0,
+         "most_requested_bytes": 40}
+    )  # fmt: skip
     return source
 
 

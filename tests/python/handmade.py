@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -183,9 +184,12 @@ class Handmade:
     # -- what a source does
 
     def load(self, table: schema.Table, into: TableStore) -> None:
-        rows = {"process": self._process_rows, "sites": self._sites, "stack_sites": self._stack_sites}.get(
-            table.name, lambda: self.tables[table.name]
-        )()
+        rows = {
+            "process": self._process_rows,
+            "sites": self._sites,
+            "stack_sites": self._stack_sites,
+            "moment_shapes": self._moment_shapes,
+        }.get(table.name, lambda: self.tables[table.name])()
         defaults = {c.name: 0.0 if c.type == schema.REAL else None for c in table.columns}
         into.fill(table, [[{**defaults, **row}[c.name] for c in table.columns] for row in rows])
 
@@ -207,6 +211,38 @@ class Handmade:
         row["events"] = row["alloc_events"] = row["total_blocks"]
         row |= {f"at_{name}": None for name in ("blocks", "requested_bytes", "usable_bytes", "gross_bytes")}
         return [row | self._process]
+
+    def _moment_shapes(self) -> list[dict[str, Any]]:
+        """A row a block, which adds up to what the core's fewer rows do."""
+        blocks = self.tables["moment_blocks"]
+        stack_at = {(block["moment"], block["address"]): block["stack_id"] for block in blocks}
+        content_of = [
+            (block["moment"], block["requested_bytes"], block["digest"])
+            if block.get("digest") is not None
+            and block["requested_bytes"]
+            and block["content_class"] != "zeros"
+            and not (block["start_pointers"] or block["interior_pointers"])
+            else None
+            for block in blocks
+        ]
+        copies = Counter(content for content in content_of if content)
+        rows = []
+        for block, content in zip(blocks, content_of, strict=True):
+            mark, root = block.get("high_water_bytes"), block["leak_root"]
+            has_copy = content is not None and copies[content] > 1
+            rows.append(
+                {
+                    **block,
+                    "leak_stack_id": stack_at.get((block["moment"], root)),
+                    "blocks": block["weight"],
+                    "leak_roots": float(root == block["address"]),
+                    "copies": float(has_copy),
+                    "contents": 1 / copies[content] if has_copy else 0.0,
+                    "written_blocks": block["weight"] if mark else 0.0,
+                    "unwritten_bytes": block["weight"] * (block["requested_bytes"] - mark) if mark else 0.0,
+                }
+            )
+        return rows
 
     def _cut(self, stack_id: int) -> tuple[int, ...]:
         return tuple(self.stack_rows(stack_id, self.depth))

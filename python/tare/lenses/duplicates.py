@@ -16,20 +16,12 @@ ATOM_BYTES = 20
 # at: two nodes that point to the same are seldom one value. All zeros are no contents yet: that is `unwritten`'s.
 _CLAIMS = f"""
 with {USED},
-seen as (
-  select b.moment, m.kind, b.shape_id, b.stack_id, b.requested_bytes, b.usable_bytes + b.header_bytes as gross_bytes,
-         b.content_class, count(*) over same as copies
-  from moment_blocks b join used m on m.moment = b.moment
-  where b.digest is not null and b.requested_bytes > 0 and b.content_class <> 'zeros'
-    and coalesce(b.start_pointers, 0) + coalesce(b.interior_pointers, 0) = 0
-  window same as (partition by b.moment, m.kind, b.requested_bytes, b.digest)
-),
 doubled as (
-  select kind, shape_id, stack_id, content_class, requested_bytes, count(*) as copies,
-         sum(greatest(0, gross_bytes - (gross_bytes + {ATOM_BYTES}.0) / copies)) as bytes,
-         sum(1.0 / copies) as contents
-  from seen where copies > 1
-  group by kind, shape_id, stack_id, content_class, requested_bytes
+  select m.kind, b.shape_id, b.stack_id, b.content_class, b.requested_bytes, b.copies, b.contents,
+         greatest(0, (b.usable_bytes + b.header_bytes) * b.copies
+                     - (b.usable_bytes + b.header_bytes + {ATOM_BYTES}) * b.contents) as bytes
+  from moment_shapes b join used m on m.moment = b.moment
+  where b.copies > 0
 ),
 shaped as (
   select shape_id, min(stack_id) as stack_id,
@@ -86,7 +78,7 @@ LENS = Lens(
     remedy="Keep each content once: AtomTable for strings, shared Bytes for others.",
     weight="tare",
     sampling="unavailable",
-    tables=("site_sizes", "moments", "moment_blocks"),
+    tables=("site_sizes", "moments", "moment_shapes"),
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("copies", "contents", "text_bytes", "all_bytes")}
     | {"requested_bytes": "max_by(requested_bytes, all_bytes)"},

@@ -13,9 +13,9 @@ from tare.units import exact, human_bytes, percent, plural
 _CLAIMS = f"""
 with {GROWING},
 kept as (
-  select b.shape_id, sum(b.weight * (b.requested_bytes - b.high_water_bytes)) as bytes, sum(b.weight) as blocks
-  from moment_blocks b join moments m on m.moment = b.moment
-  where m.kind = 'exit' and b.high_water_bytes > 0
+  select b.shape_id, sum(b.unwritten_bytes) as bytes, sum(b.written_blocks) as blocks
+  from moment_shapes b join moments m on m.moment = b.moment
+  where m.kind = 'exit' and b.written_blocks > 0
   group by b.shape_id
 ),
 ended as (
@@ -58,7 +58,7 @@ LENS = Lens(
     remedy="Shrink once at the end, reserve what is known, or grow by less where most stop early. Buffer does all three.",
     weight="potential",
     sampling="scaled",
-    tables=("site_sizes", "chains", "written", "moments", "moment_blocks"),
+    tables=("site_sizes", "chains", "written", "moments", "moment_shapes"),
     claims=_CLAIMS,
     evidence={
         "requested_peak": "sum(requested_peak)",

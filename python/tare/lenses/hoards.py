@@ -15,26 +15,27 @@ UNSEEN_BYTES = 3072 * 4096
 _CLAIMS = f"""
 with {USED},
 seen as (
-  select u.kind, b.shape_id, b.stack_id, b.usable_bytes + b.header_bytes as gross,
+  select u.kind, b.shape_id, b.stack_id, b.usable_bytes + b.header_bytes as gross, b.blocks,
          m.time_ns - b.last_write_ns as idle_ns,
          case when m.time_ns - coalesce(b.last_write_ns, m.time_ns) >= greatest({LEAST_IDLE_NS}, 0.5 * m.time_ns)
               then 1 else 0 end as still
-  from moment_blocks b join used u on u.moment = b.moment join moments m on m.moment = b.moment
+  from moment_shapes b join used u on u.moment = b.moment join moments m on m.moment = b.moment
   where coalesce(b.reachable, 'start') <> 'no'
 ),
 unread as (
   select r.untouched_bytes, s.still_bytes
   from (select max(moment) as moment, sum(resident_bytes - touched_bytes) as untouched_bytes from resident
         where kind = 'heap' and moment in (select moment from used where kind = 'exit')) r
-  join (select sum(still * gross) as still_bytes from seen where kind = 'exit') s on 1 = 1
+  join (select sum(still * blocks * gross) as still_bytes from seen where kind = 'exit') s on 1 = 1
 ),
 shaped as (
   select shape_id, min(stack_id) as stack_id,
-         sum(case when kind = 'peak' then still * gross else 0 end) as bytes_peak,
-         sum(case when kind = 'exit' then still * gross else 0 end) as bytes_end,
-         sum(case when kind = 'peak' then still else 0 end) as peak_still,
-         sum(case when kind = 'exit' then still else 0 end) as end_still,
-         sum(case when kind = 'peak' then 1 else 0 end) as peak_held, sum(case when kind = 'exit' then 1 else 0 end) as end_held,
+         sum(case when kind = 'peak' then still * blocks * gross else 0 end) as bytes_peak,
+         sum(case when kind = 'exit' then still * blocks * gross else 0 end) as bytes_end,
+         sum(case when kind = 'peak' then still * blocks else 0 end) as peak_still,
+         sum(case when kind = 'exit' then still * blocks else 0 end) as end_still,
+         sum(case when kind = 'peak' then blocks else 0 end) as peak_held,
+         sum(case when kind = 'exit' then blocks else 0 end) as end_held,
          min(case when still = 1 then idle_ns end) as idle_ns
   from seen group by shape_id
 )
@@ -105,7 +106,7 @@ LENS = Lens(
     remedy="Drop what wasn't used, bound the cache, empty it under memory pressure, build on first use.",
     weight="potential",
     sampling="unavailable",
-    tables=("site_sizes", "moments", "moment_blocks", "resident"),
+    tables=("site_sizes", "moments", "moment_shapes", "resident"),
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("kept", "peak_still", "end_still", "peak_held", "end_held", "gone")}
     | {"idle_ns": "min(idle_ns)", "unread": "max(unread)"},

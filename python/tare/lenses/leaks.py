@@ -12,22 +12,19 @@ from tare.units import human_bytes, percent, plural
 _CLAIMS = f"""
 with {USED},
 lost as (
-  select m.kind, b.moment, b.shape_id, b.address, b.leak_root, b.usable_bytes + b.header_bytes as bytes
-  from moment_blocks b join used m on m.moment = b.moment
-  where b.reachable = 'no'
-),
-rooted as (
-  select l.kind, l.shape_id, r.stack_id, l.bytes, case when l.address = l.leak_root then 1 else 0 end as is_root
-  from lost l join moment_blocks r on r.moment = l.moment and r.address = l.leak_root
+  select m.kind, b.shape_id, b.leak_stack_id as stack_id, b.blocks, b.leak_roots,
+         (b.usable_bytes + b.header_bytes) * b.blocks as bytes
+  from moment_shapes b join used m on m.moment = b.moment
+  where b.reachable = 'no' and b.leak_stack_id is not null
 ),
 by_root as (
   select shape_id, stack_id, sum(bytes) as bytes,
          sum(case when kind = 'peak' then bytes else 0 end) as bytes_peak,
          sum(case when kind = 'exit' then bytes else 0 end) as bytes_end,
-         sum(case when kind = 'peak' then 1 else 0 end) as peak_blocks,
-         sum(case when kind = 'exit' then 1 else 0 end) as end_blocks,
-         sum(case when kind = 'exit' then is_root else 0 end) as roots
-  from rooted group by shape_id, stack_id
+         sum(case when kind = 'peak' then blocks else 0 end) as peak_blocks,
+         sum(case when kind = 'exit' then blocks else 0 end) as end_blocks,
+         sum(case when kind = 'exit' then leak_roots else 0 end) as roots
+  from lost group by shape_id, stack_id
 ),
 shaped as (
   select shape_id, max_by(stack_id, bytes) as stack_id, sum(bytes_peak) as bytes_peak, sum(bytes_end) as bytes_end,
@@ -71,7 +68,7 @@ LENS = Lens(
     remedy="Free the block where its last pointer goes, or keep the pointer.",
     weight="tare",
     sampling="unavailable",
-    tables=("site_sizes", "moments", "moment_blocks"),
+    tables=("site_sizes", "moments", "moment_shapes"),
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("end_blocks", "roots", "root_calls")},
     shown="bytes_end >= 4096 or (bytes_end = 0 and bytes_peak >= greatest(4096, 0.01 * $gross_peak))",

@@ -10,9 +10,9 @@ with made as (
   select stack_id, sum(total_blocks) as total_blocks from site_sizes group by stack_id
 ),
 again as (
-  select stack_id, sum(times) as times, sum(near_times) as near_times, sum(bytes) as bytes, count(*) as contents,
-         max(times) as most_times, max(requested_bytes) as largest, max_by(content_class, times) as content_class,
-         max_by(requested_bytes, times) as commonest_bytes
+  select stack_id, sum(times) as times, sum(near_times) as near_times, sum(bytes) as bytes, sum(contents) as contents,
+         max(most_times) as most_times, max(most_requested_bytes) as largest, max_by(content_class, most_times) as content_class,
+         max_by(requested_bytes, most_times) as commonest_bytes
   from recreated group by stack_id
 )
 select cast(null as bigint) as shape_id, a.stack_id, cast(0 as double) as blocks, cast(0 as double) as bytes_peak, cast(0 as double) as bytes_end, a.bytes as bytes_total,

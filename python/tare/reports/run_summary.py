@@ -44,20 +44,19 @@ def subject(images: Sequence[Image]) -> Image:
 
 
 def lines(source: Source, images: Sequence[Image], style: Style, width: int) -> list[str]:
-    """The screen about `subject(images)`, whose source is given: from SQLite where tables are small, which those of moments
-    aren't. A lens that asks for more than both engines know is asked of DuckDB."""
+    """The screen about `subject(images)`, whose source is given: from SQLite where tables are small. A lens that asks for more
+    than both engines know is asked of DuckDB."""
     source = source.by_line()
     asked = _quick_lenses(source.process())
     names = [lens.name for lens in asked]
-    if not source.process()["moments"]:
-        small = source.in_bands() if _names_no_shapes(asked) else source
-        try:
-            import sqlite3
+    small = source.in_bands() if _names_no_shapes(asked) else source
+    try:
+        import sqlite3
 
-            if small.count("site_sizes") <= MOST_ROWS:
-                return list(summary(Recording(small, names, SmallDatabase), images, style, width))
-        except (ImportError, sqlite3.Error):
-            pass
+        if all(small.count(table) <= MOST_ROWS for table in {table for lens in asked for table in lens.tables}):
+            return list(summary(Recording(small, names, SmallDatabase), images, style, width))
+    except (ImportError, sqlite3.Error):
+        pass
     return list(summary(Recording(source, names), images, style, width))
 
 

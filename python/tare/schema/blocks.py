@@ -90,6 +90,9 @@ content_class text text, zeros, other
 times real blocks freed with these contents after the first
 near_times real of them, those made while one of the stack's last 8 different contents was the same
 bytes real requested by all of them
+contents real 1; where a summary adds up the contents of a line, how many there are (the columns above but for sums are of the commonest)
+most_times real times, of the commonest
+most_requested_bytes int the largest block of all of them
 """),
         note="Empty without --content.",
     ),

@@ -47,6 +47,29 @@ high_water_bytes int one more than the offset of the last byte ever written; nul
         note="Empty without --snapshots or --content.",
     ),
     Table(
+        "moment_shapes",
+        "blocks of moment_blocks that lenses ask the same of, summed up",
+        columns("""
+moment int moments.moment
+shape_id int site_sizes.shape_id
+stack_id int where they were allocated: stacks.stack_id
+requested_bytes int asked for, a block
+usable_bytes int malloc_usable_size
+header_bytes int the allocator's own bytes, by its model
+content_class text as in moment_blocks
+reachable text as in moment_blocks
+last_write_ns int as in moment_blocks
+leak_stack_id int where the unreachable block was allocated that they hang on; null: no leaks
+blocks real how many; multiplied by their weight, as are written_blocks and unwritten_bytes
+leak_roots real of those, blocks that hang on no other
+copies real of those, blocks without pointers whose contents (not all zeros) another one at the moment has, too
+contents real different contents of these copies: each is 1 / blocks that have it
+written_blocks real blocks of which something was ever written
+unwritten_bytes real of those, the bytes behind their high-water marks
+"""),
+        note="Empty without --snapshots or --content.",
+    ),
+    Table(
         "resident",
         "what a part of the process's memory was used for at a moment; the resident ones add up to its RSS",
         columns("""

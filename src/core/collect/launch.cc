@@ -2,6 +2,7 @@
 #include "core/collect/launch.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -60,10 +61,20 @@ bool has_descriptor_left() {
   return fd >= 0;
 }
 
+// A look at a heap of 50 MiB makes and drops as much again. By default each piece goes back to the system and comes
+// anew with the next look: page faults were a third of what a look costs.
+void keep_freed_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest that there may be
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
+}
+
 }  // namespace
 
 Status Launch::start(const Executable& executable) {
-  if (options_.moments == TakeMoments::PeaksAndExit) directory_.control().exit_moments = 1;
+  if (options_.moments == TakeMoments::PeaksAndExit) {
+    directory_.control().exit_moments = 1;
+    keep_freed_memory();
+  }
   strangers_ = own_children();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   Variables variables{{trace::kEnvSpoolDir, directory_.path()}};

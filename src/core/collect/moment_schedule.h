@@ -14,7 +14,7 @@ class MomentSchedule {
  public:
   static constexpr std::uint64_t kFloorBytes = 1 << 20;  // smaller heaps: the exit shows what there is
   static constexpr double kGrowth = 1.05;
-  static constexpr double kBudget = 0.10;                         // of the run
+  static constexpr double kBudget = 0.05;                         // of the run
   static constexpr std::uint64_t kFirstAllowanceNs = 40'000'000;  // lets a short program have one at all
 
   MomentSchedule() = default;

@@ -1,7 +1,8 @@
-// Pages of the heap, and where their blocks begin: see block_index.h.
+// Cells of the heap, and where blocks begin in them: see block_index.h.
 #include "core/observe/block_index.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tare::core {
 namespace {
@@ -16,51 +17,54 @@ BlockIndex::BlockIndex(std::span<const LiveBlock> blocks) : blocks_(blocks) {
   if (blocks.empty()) return;
   low_ = blocks.front().address;
   std::uint64_t high = low_;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const std::uint64_t first = blocks[i].address >> kPageShift;
-    const std::uint64_t last = last_byte(blocks[i]) >> kPageShift;
+  std::uint64_t next_cell = 0;  // of the run under way
+  for (std::uint32_t i = 0; i < blocks.size(); ++i) {
+    const std::uint64_t address = blocks[i].address;
     high = std::max(high, last_byte(blocks[i]) + 1);
-    if (runs_.empty() || first > runs_.back().first_page + runs_.back().pages + kLargestGap) {
-      runs_.push_back({first, 0, first_block_.size()});
+    if (address % (1u << kUnitShift) != 0) are_odd_ = true;
+    const std::uint64_t cell = address >> kCellShift;
+    if (runs_.empty() || cell > next_cell + kLargestGap) {
+      runs_.push_back({cell, cells_.size()});
+      next_cell = cell;
     }
-    Run& run = runs_.back();
-    // Pages up to this block's last that no earlier block reached: what is asked of them begins with this one.
-    const std::uint64_t wanted = last + 1 - run.first_page;
-    if (wanted > run.pages) {
-      first_block_.resize(run.at + wanted, static_cast<std::uint32_t>(i));
-      run.pages = wanted;
-    }
+    for (; next_cell <= cell; ++next_cell) cells_.push_back({0, i});
+    cells_.back().starts |= std::uint64_t{1} << (address >> kUnitShift) % 64;
   }
   span_ = high - low_;
 }
 
-BlockIndex::Hit BlockIndex::find_in_page(std::uint64_t address) const {
-  const std::uint64_t page = address >> kPageShift;
-  // Heaps are few runs; the last that begins at or before the page.
-  auto run = std::upper_bound(runs_.begin(), runs_.end(), page,
-                              [](std::uint64_t wanted, const Run& one) { return wanted < one.first_page; });
-  if (run == runs_.begin()) return {};
+BlockIndex::Hit BlockIndex::inside(std::uint32_t block, std::uint64_t address) const {
+  if (address > last_byte(blocks_[block])) return {};
+  return {block, address == blocks_[block].address};
+}
+
+BlockIndex::Hit BlockIndex::find_among_all(std::uint64_t address) const {
+  const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), address,
+                                      [](std::uint64_t wanted, const LiveBlock& one) { return wanted < one.address; });
+  if (after == blocks_.begin()) return {};
+  return inside(static_cast<std::uint32_t>(after - blocks_.begin() - 1), address);
+}
+
+BlockIndex::Hit BlockIndex::find_near(std::uint64_t address) const {
+  if (are_odd_) [[unlikely]]
+    return find_among_all(address);
+  // Heaps are few runs; the last that begins at or before the cell. There is one: below the first is no block.
+  const std::uint64_t cell = address >> kCellShift;
+  auto run = std::upper_bound(runs_.begin(), runs_.end(), cell,
+                              [](std::uint64_t wanted, const Run& one) { return wanted < one.first_cell; });
+  const std::size_t end = run == runs_.end() ? cells_.size() : run->at;
   --run;
-  if (page - run->first_page >= run->pages) return {};
-  // At most 256 blocks of 16 bytes begin in a page: the last at or before the address.
-  std::uint32_t at = first_block_[run->at + (page - run->first_page)];
-  const std::uint32_t end = page + 1 - run->first_page < run->pages
-                                ? std::min<std::uint32_t>(first_block_[run->at + (page + 1 - run->first_page)] + 1,
-                                                          static_cast<std::uint32_t>(blocks_.size()))
-                                : static_cast<std::uint32_t>(blocks_.size());
-  std::uint32_t high = std::max(end, at);
-  while (at < high) {
-    const std::uint32_t middle = at + (high - at) / 2;
-    if (blocks_[middle].address <= address) {
-      at = middle + 1;
-    } else {
-      high = middle;
-    }
+  const std::uint64_t at = run->at + (cell - run->first_cell);
+  if (at >= end) {  // behind the run's last start
+    const Cell& last = cells_[end - 1];
+    return inside(last.before + static_cast<std::uint32_t>(std::popcount(last.starts)) - 1, address);
   }
-  if (at == 0) return {};
-  const LiveBlock& block = blocks_[at - 1];
-  if (address < block.address || address > last_byte(block)) return {};
-  return {at - 1, address == block.address};
+  const std::uint64_t bit = std::uint64_t{1} << (address >> kUnitShift) % 64;
+  const std::uint64_t until = cells_[at].starts & (bit | (bit - 1));
+  const std::uint32_t begun = cells_[at].before + static_cast<std::uint32_t>(std::popcount(until));
+  if (begun == 0) return {};
+  if ((until & bit) != 0 && address % (1u << kUnitShift) == 0) return {begun - 1, true};
+  return inside(begun - 1, address);
 }
 
 }  // namespace tare::core

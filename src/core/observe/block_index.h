@@ -23,26 +23,35 @@ class BlockIndex {
   // The block that holds `address` among its usable bytes.
   Hit find(std::uint64_t address) const {
     if (address - low_ >= span_) return {};
-    return find_in_page(address);
+    return find_near(address);
   }
 
  private:
-  static constexpr int kPageShift = 12;
-  // Neighbouring pages with blocks, and for each of them the first block that reaches into it or begins after.
-  struct Run {
-    std::uint64_t first_page;
-    std::uint64_t pages;
-    std::size_t at;  // in first_block_
+  // 512 bytes, in which blocks begin at multiples of 8. Their number is the block: a start is found without a look at
+  // the block itself, which most often isn't in the cache.
+  struct Cell {
+    std::uint64_t starts = 0;  // a bit for each 8 bytes
+    std::uint32_t before = 0;  // blocks that begin before the cell
   };
-  static constexpr std::uint64_t kLargestGap = 64;  // pages; beyond, a new run
+  static constexpr int kCellShift = 9;
+  static constexpr int kUnitShift = 3;
+  // Neighbouring cells; what lies between two runs is at most the last block of the first.
+  struct Run {
+    std::uint64_t first_cell;
+    std::size_t at;  // in cells_
+  };
+  static constexpr std::uint64_t kLargestGap = 64;  // cells; beyond, a new run
 
-  Hit find_in_page(std::uint64_t address) const;
+  Hit find_near(std::uint64_t address) const;
+  Hit find_among_all(std::uint64_t address) const;
+  Hit inside(std::uint32_t block, std::uint64_t address) const;
 
   std::span<const LiveBlock> blocks_;
   std::uint64_t low_ = 0;
   std::uint64_t span_ = 0;
+  bool are_odd_ = false;   // some begin at other addresses: an allocator of the program's own, and no cells
   std::vector<Run> runs_;  // ascending
-  std::vector<std::uint32_t> first_block_;
+  std::vector<Cell> cells_;
 };
 
 }  // namespace tare::core

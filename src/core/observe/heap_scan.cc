@@ -150,12 +150,13 @@ void HeapScan::scan_root(AddressRange range) {
 
 void HeapScan::mark(std::vector<Observation>& observations) {
   if (links_ == Links::Skip) return;
-  for (Observation& seen : observations) seen.reach = Reach::None;
+  // A byte a block stays in the cache where an observation is more than a line of it.
+  std::vector<Reach> reach(observations.size(), Reach::None);
   std::vector<std::uint32_t> pending;
   const auto arrive = [&](std::uint32_t edge, Reach over) {
-    Observation& seen = observations[edge & ~kInterior];
-    if (seen.reach != Reach::None) return;
-    seen.reach = over;
+    Reach& seen = reach[edge & ~kInterior];
+    if (seen != Reach::None) return;
+    seen = over;
     pending.push_back(edge & ~kInterior);
   };
   const auto walk = [&](Reach over) {
@@ -174,9 +175,10 @@ void HeapScan::mark(std::vector<Observation>& observations) {
   // Then what only pointers into the middle lead to, and what hangs on that.
   for (const std::uint32_t root : roots_) arrive(root, Reach::Interior);
   for (std::uint32_t block = 0; block < observations.size(); ++block) {
-    if (observations[block].reach == Reach::Start) pending.push_back(block);
+    if (reach[block] == Reach::Start) pending.push_back(block);
   }
   walk(Reach::Interior);
+  for (std::size_t block = 0; block < observations.size(); ++block) observations[block].reach = reach[block];
   find_leak_roots(observations);
 }
 

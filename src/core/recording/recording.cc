@@ -10,6 +10,7 @@
 
 #include "core/recording/fold.h"
 #include "core/recording/inherited.h"
+#include "core/recording/moment_shapes.h"
 #include "core/recording/pointer_words.h"
 #include "core/recording/row_types.h"
 #include "core/recording/size_bands.h"
@@ -265,6 +266,7 @@ Result<Recording::ProgramTables> Recording::moment_tables(Grain grain, const std
     result.warnings.push_back(read.error().message);
   if (const auto sizes = put_grain(grain, made); !sizes) return sizes.error();
   made.put(pointer_words_table(made["moment_blocks"], model_of(*state_->replayed)));
+  made.put(moment_shapes_table(made["moment_blocks"]));
   for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
   return result;
 }

@@ -78,7 +78,7 @@ class Recording {
 
   // By line (after find_sites()) the shapes and stacks of what follows are those of line_table("site_sizes").
   enum class Grain : std::uint8_t { Stack, Line };
-  // moments, moment_blocks and pointer_words, and as warnings what of them couldn't be read.
+  // moments, moment_blocks, moment_shapes and pointer_words, and as warnings what of them couldn't be read.
   Result<ProgramTables> moment_tables(Grain grain, const std::vector<trace::StackId>& suppressed);
   // Stacks of blocks that nothing points to at some moment, ascending: what `suppressed` is chosen from.
   Result<std::vector<trace::StackId>> leaking_stacks() const;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <unordered_map>
+#include <vector>
 
 namespace tare::core {
 namespace {
@@ -14,41 +14,64 @@ struct Site {
   std::int64_t smallest = INT64_MAX;
 };
 
+// By an id that counts from 0; of those that nobody put in, a value made by default.
+template <typename Value>
+class ById {
+ public:
+  Value& operator[](std::int64_t id) {
+    const auto at = static_cast<std::size_t>(id);
+    if (at >= values_.size()) values_.resize(std::max(at + 1, 2 * values_.size()));
+    return values_[at];
+  }
+
+ private:
+  std::vector<Value> values_;
+};
+
+struct Mark {
+  std::int64_t bytes = INT64_MAX;  // written to its end
+};
+
 }  // namespace
 
 Table written_at_sites(const Tables& replayed, const Tables& sites) {
   Table written = replayed["written"];
   const Table& stacks = sites["stack_sites"];
-  std::unordered_map<std::int64_t, std::int64_t> site_of;  // by stack
-  if (written.rows() != 0) {
-    for (std::size_t i = 0; i < stacks.rows(); ++i)
-      site_of.emplace(stacks["stack_id"].ints[i], stacks["site_id"].ints[i]);
-  }
-  std::unordered_map<std::int64_t, std::int64_t> mark_of;  // by shape; the others were written to their end
-  for (std::size_t i = 0; i < written.rows(); ++i)
-    mark_of.emplace(written["shape_id"].ints[i], written["max_high_water_bytes"].ints[i]);
-  std::unordered_map<std::int64_t, Site> by_site;
+  const std::vector<std::int64_t>& stack_ids = stacks["stack_id"].ints;
+  ById<std::int64_t> site_of;  // by stack
+  for (std::size_t i = 0; i < stack_ids.size() && written.rows() != 0; ++i)
+    site_of[stack_ids[i]] = stacks["site_id"].ints[i];
+  const std::vector<std::int64_t>& shapes = written["shape_id"].ints;
+  const std::vector<std::int64_t>& marks = written["max_high_water_bytes"].ints;
+  ById<Mark> mark_of;  // by shape
+  for (std::size_t i = 0; i < written.rows(); ++i) mark_of[shapes[i]].bytes = marks[i];
+  ById<Site> by_site;
   const Table& sizes = replayed["site_sizes"];
-  const Column& requested = sizes["requested_bytes"];
+  const std::vector<std::int64_t>& all_shapes = sizes["shape_id"].ints;
+  const std::vector<std::int64_t>& all_stacks = sizes["stack_id"].ints;
+  const std::vector<std::int64_t>& requested = sizes["requested_bytes"].ints;
+  const std::vector<std::int64_t>& total = sizes["total_blocks"].ints;
+  const std::vector<std::int64_t>& end = sizes["end_blocks"].ints;
+  const std::vector<std::int64_t>& inherited = sizes["inherited"].ints;
+  const std::vector<double>& weight = sizes["weight"].doubles;
   for (std::size_t i = 0; i < sizes.rows() && written.rows() != 0; ++i) {
-    const std::int64_t ended = sizes["total_blocks"].ints[i] - sizes["end_blocks"].ints[i];
-    if (sizes["inherited"].ints[i] != 0 || ended <= 0) continue;
-    const auto mark = mark_of.find(sizes["shape_id"].ints[i]);
-    Site& site = by_site[site_of[sizes["stack_id"].ints[i]]];
-    site.blocks += static_cast<double>(ended) * sizes["weight"].doubles[i];
-    site.mark = std::max(site.mark, mark == mark_of.end() ? requested.ints[i] : mark->second);
-    site.smallest = std::min(site.smallest, requested.ints[i]);
+    const std::int64_t ended = total[i] - end[i];
+    if (inherited[i] != 0 || ended <= 0) continue;
+    Site& site = by_site[site_of[all_stacks[i]]];
+    site.blocks += static_cast<double>(ended) * weight[i];
+    site.mark = std::max(site.mark, std::min(requested[i], mark_of[all_shapes[i]].bytes));
+    site.smallest = std::min(site.smallest, requested[i]);
   }
   Column blocks{"site_blocks", ColumnType::Double, {}, {}, {}, {}, {}};
-  Column marks{"site_high_water_bytes", ColumnType::Int64, {}, {}, {}, {}, {}};
+  Column most{"site_high_water_bytes", ColumnType::Int64, {}, {}, {}, {}, {}};
   Column smallest{"site_requested_bytes", ColumnType::Int64, {}, {}, {}, {}, {}};
-  for (std::size_t i = 0; i < written.rows(); ++i) {
-    const Site& site = by_site[site_of[written["stack_id"].ints[i]]];
+  for (const std::int64_t stack : written["stack_id"].ints) {
+    const Site& site = by_site[site_of[stack]];
     blocks.doubles.push_back(site.blocks);
-    marks.ints.push_back(site.mark);
+    most.ints.push_back(site.mark);
     smallest.ints.push_back(site.smallest);
   }
-  for (Column* column : {&blocks, &marks, &smallest}) written.columns.push_back(std::move(*column));
+  for (Column* column : {&blocks, &most, &smallest}) written.columns.push_back(std::move(*column));
   return written;
 }
 

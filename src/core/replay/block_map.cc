@@ -51,13 +51,6 @@ std::uint64_t BlockMap::memory_bytes() const {
   return table_bytes_ + sparse_leaves_.bytes() + full_leaves_.bytes() + sizeof(*this);
 }
 
-BlockMap::PageEntry* BlockMap::entry(std::uint64_t page) const {
-  const Middle* middle = top_[page >> (kRegionBits + kMiddleBits)];
-  if (!middle) return nullptr;
-  Region* region = middle->regions[page >> kRegionBits & ((1u << kMiddleBits) - 1)];
-  return region ? &region->pages[page & ((1u << kRegionBits) - 1)] : nullptr;
-}
-
 BlockMap::PageEntry& BlockMap::make_entry(std::uint64_t page) {
   const auto top = static_cast<std::uint32_t>(page >> (kRegionBits + kMiddleBits));
   Middle*& middle = top_[top];

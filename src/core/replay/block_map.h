@@ -37,6 +37,31 @@ class BlockMap {
     return find_slowly(place);
   }
 
+  // Fetches the slot of `address` for who looks at it later. The tables above it are small.
+  void prefetch(std::uint64_t address) const {
+    const Place place(address);
+    const PageEntry* const found = entry(place.page);
+    if (!found || !*found) return;
+    if (*found & kSparse) {
+      __builtin_prefetch(sparse(*found), 1);
+    } else {
+      __builtin_prefetch(full(*found)->words + place.slot, 1);
+    }
+  }
+
+  // The word at `address`, without keeping where it was found.
+  std::uint64_t peek(std::uint64_t address) const {
+    const Place place(address);
+    const PageEntry* const found = entry(place.page);
+    if (!found || !*found) return kNever;
+    if (!(*found & kSparse)) return full(*found)->words[place.slot];
+    const SparseLeaf* leaf = sparse(*found);
+    for (std::uint8_t i = 0; i < leaf->used; ++i) {
+      if (leaf->slots[i] == place.slot) return leaf->words[i];
+    }
+    return kNever;
+  }
+
   // The slot of `address`, made if need be (kNever). Valid until the next claim().
   std::uint64_t& claim(std::uint64_t address) {
     const Place place(address);
@@ -126,7 +151,13 @@ class BlockMap {
   static SparseLeaf* sparse(PageEntry entry) { return reinterpret_cast<SparseLeaf*>(entry & ~kSparse); }
   static FullLeaf* full(PageEntry entry) { return reinterpret_cast<FullLeaf*>(entry); }
 
-  PageEntry* entry(std::uint64_t page) const;                       // null: no region there
+  // Null: no region there.
+  PageEntry* entry(std::uint64_t page) const {
+    const Middle* middle = top_[page >> (kRegionBits + kMiddleBits)];
+    if (!middle) return nullptr;
+    Region* region = middle->regions[page >> kRegionBits & ((1u << kMiddleBits) - 1)];
+    return region ? &region->pages[page & ((1u << kRegionBits) - 1)] : nullptr;
+  }
   static int last_live_slot(PageEntry entry, std::uint32_t until);  // -1: none
   std::optional<std::uint64_t> last_live_in_plane(std::uint64_t address) const;
   PageEntry& make_entry(std::uint64_t page);

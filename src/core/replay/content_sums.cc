@@ -52,18 +52,36 @@ ContentSums::Uneven ContentSums::summed(const Shape& shape, std::uint64_t reques
 }
 
 void ContentSums::ended(const Ending& ending) {
-  settle();
-  last_ = ending;
-  if (ending.unwritten_bytes == 0) return;
-  if (ending.shape >= shapes_.size()) shapes_.resize(std::max<std::size_t>(ending.shape + 1, shapes_.size() * 2));
-  __builtin_prefetch(&shapes_[ending.shape], 1);
+  Ending& place = waiting_[told_ % kWaiting];
+  count(place);
+  place = ending;
+  if (ending.digest != 0) content_ids_.prefetch(hash_of(ending));
+  if (ending.unwritten_bytes != 0) {
+    if (ending.shape >= shapes_.size()) shapes_.resize(std::max<std::size_t>(ending.shape + 1, shapes_.size() * 2));
+    __builtin_prefetch(&shapes_[ending.shape], 1);
+  }
+  const Ending& halfway = waiting_[(told_ + kWaiting / 2) % kWaiting];
+  if (halfway.digest != 0) {
+    const std::uint32_t id = content_ids_.first_candidate(hash_of(halfway));
+    if (id < contents_.size()) __builtin_prefetch(&contents_[id], 1);
+  }
+  ++told_;
 }
 
 void ContentSums::settle() {
-  if (last_.unwritten_bytes != 0) count_unwritten(last_);
-  if (last_.digest != 0) count_again(last_);
-  last_.unwritten_bytes = 0;
-  last_.digest = 0;
+  for (std::uint64_t i = 0; i < kWaiting; ++i, ++told_) {
+    count(waiting_[told_ % kWaiting]);
+    waiting_[told_ % kWaiting] = {};
+  }
+}
+
+void ContentSums::count(const Ending& ending) {
+  if (ending.unwritten_bytes != 0) count_unwritten(ending);
+  if (ending.digest != 0) count_again(ending);
+}
+
+std::uint64_t ContentSums::hash_of(const Ending& ending) {
+  return trace::mix_hash(ending.digest, trace::index(ending.stack));
 }
 
 void ContentSums::count_unwritten(const Ending& ending) {
@@ -90,7 +108,7 @@ void ContentSums::count_unwritten(const Ending& ending) {
 void ContentSums::count_again(const Ending& ending) {
   const auto [stack, digest] = std::pair(ending.stack, ending.digest);
   const std::uint32_t id = content_ids_.find_or_make(
-      trace::mix_hash(digest, trace::index(stack)),
+      hash_of(ending),
       [&](std::uint32_t known) { return contents_[known].digest == digest && contents_[known].stack == stack; },
       [&] {
         contents_.push_back({stack, ending.content_class, digest, 0});
@@ -160,6 +178,10 @@ Table ContentSums::recreated_table() const {
   const auto times = table.column("times", ColumnType::Double);
   const auto near_times = table.column("near_times", ColumnType::Double);
   const auto bytes = table.column("bytes", ColumnType::Double);
+  const auto number = table.column("contents", ColumnType::Double);
+  const auto most_times = table.column("most_times", ColumnType::Double);
+  const auto most_requested = table.column("most_requested_bytes", ColumnType::Int64);
+  table.reserve(contents_.size());
   for (const Content& content : contents_) {
     table.add(stack_id, std::int64_t{trace::index(content.stack)});
     table.add(digest, to_column(content.digest));
@@ -168,6 +190,9 @@ Table ContentSums::recreated_table() const {
     table.add(times, content.times);
     table.add(near_times, content.near_times);
     table.add(bytes, content.bytes);
+    table.add(number, 1.0);
+    table.add(most_times, content.times);
+    table.add(most_requested, to_column(content.requested_bytes));
   }
   return table.take();
 }

@@ -47,8 +47,8 @@ class ContentSums {
   // After settle().
   Table written_table(const std::function<ShapeFacts(std::uint32_t shape)>& facts, std::uint32_t epoch) const;
   Table recreated_table() const;
-  // Counts what waits: a row is fetched when a block is told of, and the block counted in when the next one is.
-  // Programs have up to a million shapes, and each row would be a wait for memory.
+  // Counts what waits: rows are fetched when a block is told of, and the block is counted in when some more have been.
+  // Programs have up to a million shapes, and as many contents: each row would be a wait for memory.
   void settle();
 
  private:
@@ -76,7 +76,7 @@ class ContentSums {
 
     void add(std::uint64_t requested, std::uint64_t unwritten, std::uint64_t count, std::uint64_t count_at_peak);
   };
-  struct Content {
+  struct alignas(64) Content {  // one line of the cache
     trace::StackId stack;
     trace::ContentClass content_class;
     std::uint64_t digest;
@@ -88,6 +88,8 @@ class ContentSums {
   // What a cache of the last few at a stack would hold: its different contents, newest first.
   using Recent = std::array<std::uint64_t, 8>;
 
+  static std::uint64_t hash_of(const Ending& ending);
+  void count(const Ending& ending);
   void count_unwritten(const Ending& ending);
   void count_again(const Ending& ending);
   static Uneven summed(const Shape& shape, std::uint64_t requested);
@@ -98,7 +100,11 @@ class ContentSums {
   std::vector<Recent> recent_;
   trace::IdTable content_ids_;
   std::vector<Content> contents_;
-  Ending last_{};  // waits to be counted in; nothing to count once it is
+  // What waits to be counted in, by the number of blocks told of so far. Halfway the content's row is fetched, which
+  // only its slot in content_ids_ tells.
+  static constexpr std::uint64_t kWaiting = 8;
+  std::array<Ending, kWaiting> waiting_{};
+  std::uint64_t told_ = 0;
 };
 
 }  // namespace tare::core

@@ -44,6 +44,7 @@ struct LedgerCounts {
 // Books has:
 //   using Dead = ...;                           what is still needed of a block that just ended
 //   void foresee(const Event&);                 optional; up to ShortLives::kMostEvents ahead: to fetch what it needs
+//   void foresee_end(std::uint64_t word);       optional; the block of the word is about to end: to fetch what it needs
 //   void held(const Dead&, const HeldBytes&);   optional: what was seen in a block that just ended
 //   void took(const Event&, StackId freed);     optional, else other(): a CallCost note, and where the block was
 //   allocated that its thread freed last (kEmptyStack: nobody knows)
@@ -96,6 +97,9 @@ class Ledger {
   BlockMap& map() { return map_; }  // to look up; what it holds is the ledger's to change
 
  private:
+  // Events between the look at a word of a block from an earlier run and its end; as many lie before, in which it is
+  // fetched. Where blocks live long, both were waits for memory, and a third of replay.
+  static constexpr std::size_t kAhead = 12;
   struct Thread {
     GrowthRing ring;
     bool seen = false;  // a note said what lies before the next event
@@ -126,8 +130,17 @@ class Ledger {
 
   void consume_run(std::span<const trace::Event> events) {
     using trace::EventKind;
+    const std::span<const std::uint16_t> far = short_lives_.far_ends();
+    std::size_t fetched = 0;
+    std::size_t peeked = 0;
     for (std::size_t at = 0; at < events.size(); ++at) {
       const trace::Event& event = events[at];
+      for (; fetched < far.size() && far[fetched] <= at + 2 * kAhead; ++fetched)
+        map_.prefetch(events[far[fetched]].address);
+      for (; peeked < far.size() && far[peeked] <= at + kAhead; ++peeked) {
+        if constexpr (requires { books_.foresee_end(BlockMap::kGone); })
+          books_.foresee_end(map_.peek(events[far[peeked]].address));
+      }
       books_.tick(event.stamp);
       switch (event.kind) {
         case EventKind::Alloc:

@@ -342,6 +342,7 @@ std::uint64_t ReplayEngine::ended(std::uint32_t shape, std::size_t age) const {
 
 std::vector<LiveBlock> ReplayEngine::live_blocks() const {
   std::vector<LiveBlock> blocks;
+  blocks.reserve(blocks_q_ >> kFractionBits);
   ledger_.map().for_each_live([&](std::uint64_t address, std::uint64_t word) {
     const auto low = static_cast<std::uint32_t>(word);
     const std::uint32_t kind = low & ~kIndexMask;

@@ -92,6 +92,10 @@ class ReplayEngine {
     const std::size_t shape = trace::index(event.shape);
     __builtin_prefetch(recorded_.sums.data() + (shape < recorded_.sums.size() ? shape : 0), 1);
   }
+  void foresee_end(std::uint64_t word) {
+    const auto low = static_cast<std::uint32_t>(word);
+    if ((low & ~kIndexMask) == kPlain) __builtin_prefetch(recorded_.sums.data() + (low & kIndexMask), 1);
+  }
   void tick(std::uint64_t stamp) {
     if (stamp >= next_stop_) [[unlikely]]
       stop(stamp);

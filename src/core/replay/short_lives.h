@@ -25,6 +25,7 @@ class ShortLives {
   template <typename Visit>
   std::size_t foresee(std::span<const trace::Event> events, Visit&& visit) {
     const std::size_t most = std::min(events.size(), kMostEvents);
+    far_count_ = 0;
     for (std::size_t at = 0; at < most; ++at) {
       const trace::Event& event = events[at];
       visit(event);
@@ -57,6 +58,7 @@ class ShortLives {
   std::size_t foresee_none(std::span<const trace::Event> events) {
     const std::size_t run = std::min(events.size(), kMostEvents);
     std::fill_n(fates_.begin(), run, std::uint16_t{0});
+    far_count_ = 0;
     return run;
   }
   void restart() { std::fill_n(last_.get(), kLast, std::uint64_t{0}); }
@@ -68,6 +70,8 @@ class ShortLives {
   // Of one that ends a block: the place of its birth, or kNone if that was before the run.
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t birth_of(std::size_t end) const { return std::size_t{fates_[end]} - 1; }
+  // The places of ends that were foreseen of blocks born before the run.
+  std::span<const std::uint16_t> far_ends() const { return {far_.data(), far_count_}; }
   // What is kept of a short-lived block meanwhile; the caller's.
   std::uint64_t& word(std::size_t birth) { return words_[birth]; }
 
@@ -97,11 +101,18 @@ class ShortLives {
     std::uint64_t& last = last_at(key);
     const std::uint64_t birth = (last ^ key) - kFirstPlace;
     fates_[at] = 0;
-    if (birth >= kMostEvents) return;
+    far_[far_count_] = static_cast<std::uint16_t>(at);
+    if (birth >= kMostEvents) {
+      ++far_count_;
+      return;
+    }
     last = key | kEnded;
     // The same place of an earlier run otherwise: the block is known by its address.
     const bool is_here = birth < at && key_of(events[birth]) == key && trace::begins_block(events[birth].kind);
-    if (!is_here) return;
+    if (!is_here) {
+      ++far_count_;
+      return;
+    }
     fates_[birth] |= kShort;
     fates_[at] = static_cast<std::uint16_t>(birth + 1);
   }
@@ -109,6 +120,8 @@ class ShortLives {
   std::unique_ptr<std::uint64_t[]> last_ = std::make_unique<std::uint64_t[]>(kLast);
   std::array<std::uint16_t, kMostEvents> fates_{};
   std::array<std::uint64_t, kMostEvents> words_{};
+  std::array<std::uint16_t, kMostEvents> far_{};
+  std::size_t far_count_ = 0;
 };
 
 }  // namespace tare::core

@@ -61,6 +61,16 @@ TEST(BlockIndex, AgreesWithASearchThroughAll) {
   }
 }
 
+TEST(BlockIndex, TakesBlocksThatBeginAnywhere) {
+  const std::vector<LiveBlock> blocks = {block(0x1001, 2), block(0x1003, 3), block(0x1010, 8)};
+  const BlockIndex index(blocks);
+  const std::vector<std::uint32_t> wanted = {BlockIndex::kNone, 0, 0, 1, 1, 1, BlockIndex::kNone};
+  for (std::uint64_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(index.find(0x1000 + i).block, wanted[i]) << i;
+  EXPECT_TRUE(index.find(0x1003).is_start);
+  EXPECT_FALSE(index.find(0x1004).is_start);
+  EXPECT_EQ(index.find(0x1010).block, 2u);
+}
+
 TEST(BlockIndex, OfNothingFindsNothing) { EXPECT_EQ(BlockIndex({}).find(0).block, BlockIndex::kNone); }
 
 }  // namespace

@@ -87,6 +87,89 @@ TEST(Fold, MakesTheTimedCallsOfALineOneRow) {
   EXPECT_EQ(folded["call_costs"]["most_free_ns"].doubles, (std::vector<double>{5, 90}));
 }
 
+struct MadeUpMark {
+  std::int64_t shape, stack, mark;
+  double unwritten;
+  std::int64_t site_mark;
+};
+
+Table written_of(const std::vector<MadeUpMark>& marks) {
+  TableBuilder written("written");
+  const auto column = [&](const char* name) { return written.column(name, ColumnType::Int64); };
+  const auto shape = column("shape_id"), stack = column("stack_id"), requested = column("requested_bytes"),
+             mark = column("max_high_water_bytes"), site_mark = column("site_high_water_bytes"),
+             smallest = column("site_requested_bytes");
+  const auto ended = written.column("ended_blocks", ColumnType::Double),
+             unwritten = written.column("unwritten_total_bytes", ColumnType::Double),
+             blocks = written.column("site_blocks", ColumnType::Double);
+  for (const MadeUpMark& one : marks) {
+    written.add(shape, one.shape);
+    written.add(stack, one.stack);
+    written.add(requested, std::int64_t{24});
+    written.add(mark, one.mark);
+    written.add(site_mark, one.site_mark);
+    written.add(smallest, std::int64_t{24});
+    written.add(ended, 10.0);
+    written.add(unwritten, one.unwritten);
+    written.add(blocks, 30.0);
+  }
+  return written.take();
+}
+
+TEST(Fold, MakesMarksOfALinesSizeOneRowWhereTheirSitesAreAlike) {
+  Tables sites = sites_of({0, 1, 2, 0}, {7, 7, 9});
+  sites.put(written_of({{0, 0, 8, 100, 16}, {1, 1, 16, 7, 16}, {2, 2, 3, 5, 3}, {3, 0, 0, 40, 16}, {4, 3, 4, 1, 20}}));
+  const Tables folded = fold_by_line(
+      replayed({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {2, 24, 24, 1, 1}, {0, 24, 24, 3}, {3, 24, 24, 2}}), sites);
+  const Table& written = folded["written"];
+  // the first two; the line apart; nothing written; another site
+  EXPECT_EQ(written["unwritten_total_bytes"].doubles, (std::vector<double>{107, 5, 40, 1}));
+  EXPECT_EQ(written["ended_blocks"].doubles, (std::vector<double>{20, 10, 10, 10}));
+  EXPECT_EQ(written["max_high_water_bytes"].ints, (std::vector<std::int64_t>{16, 3, 0, 4}));
+  EXPECT_EQ(written["shape_id"].ints, (std::vector<std::int64_t>{0, 1, 0, 0}));
+  EXPECT_EQ(written["stack_id"].ints, (std::vector<std::int64_t>{101, 102, 101, 101}));
+  EXPECT_EQ(written["requested_bytes"].ints, (std::vector<std::int64_t>{24, 24, 24, 24}));
+  EXPECT_EQ(written["site_blocks"].doubles, (std::vector<double>{30, 30, 30, 30}));
+}
+
+TEST(Fold, AddsUpContentsOfALineUnderItsCommonest) {
+  TableBuilder table("recreated");
+  const auto stack_id = table.column("stack_id", ColumnType::Int64), digest = table.column("digest", ColumnType::Int64),
+             requested = table.column("requested_bytes", ColumnType::Int64);
+  const auto content_class = table.column("content_class", {"other", "text"});
+  const auto times = table.column("times", ColumnType::Double), contents = table.column("contents", ColumnType::Double),
+             most_times = table.column("most_times", ColumnType::Double);
+  const auto most_requested = table.column("most_requested_bytes", ColumnType::Int64);
+  struct Content {
+    std::int64_t stack, digest, requested;
+    std::int32_t content_class;
+    double times;
+  };
+  for (const Content& content :
+       {Content{0, 71, 24, 0, 5}, Content{2, 71, 8, 0, 1}, Content{1, 72, 16, 1, 9}, Content{0, 73, 32, 0, 9}}) {
+    table.add(stack_id, content.stack);
+    table.add(digest, content.digest);
+    table.add(requested, content.requested);
+    table.add_code(content_class, content.content_class);
+    table.add(times, content.times);
+    table.add(contents, 1.0);
+    table.add(most_times, content.times);
+    table.add(most_requested, content.requested);
+  }
+  Tables made = replayed({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {2, 24, 24, 1, 1}});
+  made.put(table.take());
+  const Tables folded = fold_by_line(made, sites_of({0, 1, 2}, {7, 7, 9}));
+  const Table& recreated = folded["recreated"];
+  EXPECT_EQ(recreated["stack_id"].ints, (std::vector<std::int64_t>{101, 102}));
+  EXPECT_EQ(recreated["digest"].ints, (std::vector<std::int64_t>{72, 71}));  // of the equally common the first
+  EXPECT_EQ(recreated["requested_bytes"].ints, (std::vector<std::int64_t>{16, 8}));
+  EXPECT_EQ(recreated["content_class"].text(0), "text");
+  EXPECT_EQ(recreated["times"].doubles, (std::vector<double>{23, 1}));
+  EXPECT_EQ(recreated["contents"].doubles, (std::vector<double>{3, 1}));
+  EXPECT_EQ(recreated["most_times"].doubles, (std::vector<double>{9, 1}));
+  EXPECT_EQ(recreated["most_requested_bytes"].ints, (std::vector<std::int64_t>{32, 8}));
+}
+
 TEST(Fold, GivesStacksWithoutFramesOneLine) {
   const Tables folded = fold_by_line(replayed({{0, 24, 24, 1, 1}}), sites_of({0}, {-1}));
   ASSERT_EQ(folded["sites"].rows(), 1u);

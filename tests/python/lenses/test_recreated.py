@@ -25,6 +25,9 @@ def again(
             "times": times,
             "near_times": near,
             "bytes": times * size,
+            "contents": 1.0,
+            "most_times": times,
+            "most_requested_bytes": size,
         }
     )
 
