@@ -19,10 +19,24 @@ _HEADER = struct.Struct("<8s7Q")
 _MAGIC = b"TAREGCG1"
 _CROSS_THREAD = 1 << 31
 _MOST_NODES = 1 << 31
+_NO_PLACE = 0xFFFFFFFF
+
+
+class Place(NamedTuple):
+    """A line of the source that made roots."""
+
+    file: str
+    line: int
+    function: str
+    roots: int
 
 
 class Graph(NamedTuple):
-    """What the file has; node numbers are below len(type_of)."""
+    """What the file has; node numbers are below len(type_of).
+
+    Behind the objects each place where roots were made is a node, too: of no bytes, a root itself, and with edges to what its
+    roots keep. So what it keeps alive and the ways that begin there are found as for objects. Its type's name is FILE:LINE.
+    """
 
     type_of: array[int]
     granule_of: array[int]  # rising
@@ -32,6 +46,12 @@ class Graph(NamedTuple):
     cross_roots: array[int]
     edge_end: array[int]
     edge_to: array[int]
+    places: list[Place]
+    root_count: int
+
+    @property
+    def objects(self) -> int:
+        return len(self.type_of) - len(self.places)
 
     def targets(self, node: int) -> array[int]:
         return self.edge_to[self.edge_end[node - 1] if node else 0 : self.edge_end[node]]
@@ -42,7 +62,7 @@ class Tree(NamedTuple):
 
     parent: array[int]  # of a node that no root leads to: itself
     retained_bytes: list[int]
-    reached: int  # nodes that a root leads to
+    reached: int  # objects that a root leads to
     order: array[int]  # those, each after its dominator
 
 
@@ -77,8 +97,8 @@ def read_graph(path: str | Path) -> Graph:
         raise TareError(IO, f"{name}: {error.strerror}") from error
     if len(data) < _HEADER.size or not data.startswith(_MAGIC):
         raise TareError(NOT_A_TRACE, f"{name}: is no snapshot of a heap's graph, which tare::gc::write_graph() makes")
-    _, nodes, edges, roots, types, name_bytes, _, _ = _HEADER.unpack_from(data)
-    if max(nodes, edges, roots, types, name_bytes) > len(data) or nodes >= _MOST_NODES:
+    _, nodes, edges, roots, types, name_bytes, _, place_count = _HEADER.unpack_from(data)
+    if max(nodes, edges, roots, types, name_bytes, place_count) > len(data) or nodes >= _MOST_NODES:
         raise TareError(CORRUPT, f"{name}: ends in the middle: its header promises more than {len(data)} bytes")
     reader = _Reader(name, data)
     type_of, granule_of, bytes_of = (reader.numbers(kind, nodes) for kind in "IIQ")
@@ -87,6 +107,9 @@ def read_graph(path: str | Path) -> Graph:
     reader.bytes(-(name_bytes + 4 * types) % 8)
     root_of = reader.numbers("I", roots)
     edge_end, edge_to = reader.numbers("I", nodes), reader.numbers("I", edges)
+    place_of = reader.numbers("I", roots) if place_count else array("I")
+    line_of, text_end = reader.numbers("I", place_count), reader.numbers("I", 2 * place_count)
+    texts = reader.bytes(text_end[-1] if text_end else 0)
     if reader.at != len(data):
         raise TareError(CORRUPT, f"{name}: has {len(data) - reader.at} bytes more than its header says")
 
@@ -102,12 +125,38 @@ def read_graph(path: str | Path) -> Graph:
     check(_rises_to(name_end, name_bytes), "names of types overlap")
     check(_rises_to(edge_end, edges), "edges of objects overlap")
     check(not edges or max(edge_to) < nodes, "an edge leads to an object that isn't there")
-    plain = array("I", (root for root in root_of if root < _CROSS_THREAD))
-    cross = array("I", (root - _CROSS_THREAD for root in root_of if root >= _CROSS_THREAD))
-    check(all(root < nodes for each in (plain, cross) for root in each), "a root leads to an object that isn't there")
-    begins = [0, *name_end[:-1]] if types else []
-    names = [text[a:b].decode(errors="replace") for a, b in zip(begins, name_end, strict=True)]
-    return Graph(type_of, granule_of, bytes_of, names, plain, cross, edge_end, edge_to)
+    check(all(root % _CROSS_THREAD < nodes for root in root_of), "a root leads to an object that isn't there")
+    check(_rises_to(text_end, len(texts)), "texts of places overlap")
+    check(
+        all(place < place_count or place == _NO_PLACE for place in place_of),
+        "a root was made in a place that isn't there",
+    )
+    names = _texts(text, name_end)
+    files_and_functions = _texts(texts, text_end)
+    made_at: list[list[int]] = [[] for _ in range(place_count)]  # objects
+    plain, cross = array("I"), array("I")
+    for index, root in enumerate(root_of):
+        if place_count and place_of[index] != _NO_PLACE:
+            made_at[place_of[index]].append(root % _CROSS_THREAD)
+        else:
+            (cross if root >= _CROSS_THREAD else plain).append(root % _CROSS_THREAD)
+    places = [
+        Place(files_and_functions[2 * i], line_of[i], files_and_functions[2 * i + 1], len(made_at[i]))
+        for i in range(place_count)
+    ]
+    for place, objects in zip(places, made_at, strict=True):
+        plain.append(len(type_of))
+        type_of.append(len(names))
+        names.append(f"{place.file}:{place.line}")
+        granule_of.append(0)
+        bytes_of.append(0)
+        edge_to.extend(objects)
+        edge_end.append(len(edge_to))
+    return Graph(type_of, granule_of, bytes_of, names, plain, cross, edge_end, edge_to, places, roots)
+
+
+def _texts(text: bytes, ends: array[int]) -> list[str]:
+    return [text[a:b].decode(errors="replace") for a, b in pairwise([0, *ends])]
 
 
 def _rises_to(ends: array[int], last: int) -> bool:
@@ -153,7 +202,7 @@ def dominators(graph: Graph) -> Tree:
     for node in range(nodes):
         if parent[node] == -1:
             parent[node] = node
-    return Tree(parent, retained, len(order) - 1, order[1:])
+    return Tree(parent, retained, len(order) - 1 - len(graph.places), order[1:])
 
 
 def _reverse_postorder(graph: Graph) -> array[int]:
@@ -237,12 +286,29 @@ def types_of(graph: Graph, tree: Tree) -> list[TypeRow]:
         above[type_] = above.get(type_, 0) + 1
         stack.append((node, True))
         stack.extend((child, False) for child in children.get(node, ()))
-    rows = [TypeRow(graph.names[t], objects[t], cells[t], retained.get(t, 0)) for t in objects]
+    types = len(graph.names) - len(graph.places)
+    rows = [TypeRow(graph.names[t], objects[t], cells[t], retained.get(t, 0)) for t in objects if t < types]
     return sorted(rows, key=lambda row: (-row.retained_bytes, row.name))
 
 
+class PlaceRow(NamedTuple):
+    """All roots that were made in one line."""
+
+    file: str
+    line: int
+    function: str
+    roots: int
+    retained_bytes: int  # dies if all of them are dropped
+
+
+def places_of(graph: Graph, tree: Tree) -> list[PlaceRow]:
+    """Those that keep most first."""
+    rows = [PlaceRow(*place, tree.retained_bytes[graph.objects + i]) for i, place in enumerate(graph.places)]
+    return sorted(rows, key=lambda row: (-row.retained_bytes, row.file, row.line))
+
+
 def way_to(graph: Graph, wanted: int) -> list[int]:
-    """The shortest way from a root to an object, both ends included; empty if there is none."""
+    """The shortest way from a root to an object, both ends included; empty if there is none. A root's place comes before it."""
     came: dict[int, int] = dict.fromkeys((*graph.roots, *graph.cross_roots), -1)
     waiting = list(came)
     while waiting and wanted not in came:

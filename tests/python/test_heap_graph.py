@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import random
 import struct
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
 from tare import cli
 from tare.errors import TareError
-from tare.heap_graph import dominators, read_graph, types_of, way_to
+from tare.heap_graph import dominators, places_of, read_graph, types_of, way_to
 
 
 def write(
@@ -19,8 +20,10 @@ def write(
     edges: list[tuple[int, int]],
     roots: list[int],
     names: list[str],
+    places: list[tuple[str, int, str]] | None = None,
+    place_of: list[int] | None = None,
 ) -> Path:
-    """nodes: (type, bytes); in the format of tare/gc/heap_graph.h."""
+    """nodes: (type, bytes); places: (file, line, function); in the format of tare/gc/heap_graph.h."""
     text = "".join(names).encode()
     ends, at = [], 0
     for name in names:
@@ -28,13 +31,20 @@ def write(
         ends.append(at)
     sorted_edges = sorted(edges)
     edge_ends = [sum(a <= i for a, _ in sorted_edges) for i in range(len(nodes))]
-    data = struct.pack("<8s7Q", b"TAREGCG1", len(nodes), len(edges), len(roots), len(names), len(text), 1, 0)
+    data = struct.pack(
+        "<8s7Q", b"TAREGCG1", len(nodes), len(edges), len(roots), len(names), len(text), 1, len(places or [])
+    )
     data += struct.pack(f"<{len(nodes)}I", *(t for t, _ in nodes))
     data += struct.pack(f"<{len(nodes)}I", *(10 + 2 * i for i in range(len(nodes))))
     data += struct.pack(f"<{len(nodes)}Q", *(b for _, b in nodes))
     data += struct.pack(f"<{len(names)}I", *ends) + text + bytes(-(len(text) + 4 * len(names)) % 8)
     data += struct.pack(f"<{len(roots)}I", *roots) + struct.pack(f"<{len(nodes)}I", *edge_ends)
     data += struct.pack(f"<{len(edges)}I", *(b for _, b in sorted_edges))
+    if places:
+        texts = [part.encode() for file, _, function in places for part in (file, function)]
+        data += struct.pack(f"<{len(roots)}I", *(place_of or []))
+        data += struct.pack(f"<{len(places)}I", *(line for _, line, _ in places))
+        data += struct.pack(f"<{len(texts)}I", *accumulate(len(part) for part in texts)) + b"".join(texts)
     path.write_bytes(data)
     return path
 
@@ -75,6 +85,46 @@ def test_the_command_shows_types_objects_and_ways(small: Path, capsys: pytest.Ca
     ]
     assert result["largest"][1]["way"] == ["Top", "Node", "Node", "Leaf"]
     assert cli.main(["gc-graph", str(small), "--limit", "0"]) == 125
+
+
+@pytest.fixture
+def located(tmp_path: Path) -> Path:
+    """0 -> 1, 2; 3 -> 2; 4 -> 5. Line 7 made roots to 0 and 3, line 8 (of another thread) one to 4, and 5 has one without a line."""
+    nodes = [(0, 1), (1, 10), (1, 100), (0, 1000), (0, 10_000), (1, 100_000)]
+    edges = [(0, 1), (0, 2), (3, 2), (4, 5)]
+    places = [("src/window.cc", 7, "void open()"), ("src/tab.cc", 8, "Tab::Tab()")]
+    no_place = 0xFFFFFFFF
+    return write(tmp_path / "l.tgg", nodes, edges, [5, 0, 3, 4 | 1 << 31], ["Top", "Leaf"], places, [no_place, 0, 0, 1])
+
+
+def test_lines_that_made_roots_are_weighed_and_begin_the_ways(
+    located: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph = read_graph(located)
+    tree = dominators(graph)
+    rows = places_of(graph, tree)
+    assert [tuple(row) for row in rows] == [
+        ("src/tab.cc", 8, "Tab::Tab()", 1, 10_000),
+        ("src/window.cc", 7, "void open()", 2, 1111),  # what both of its roots keep is one more than each keeps
+    ]
+    assert tree.reached == graph.objects == 6
+    assert {row.name: row.retained_bytes for row in types_of(graph, tree)} == {"Top": 11_011, "Leaf": 100_110}
+    assert [graph.names[graph.type_of[node]] for node in way_to(graph, 1)] == ["src/window.cc:7", "Top", "Leaf"]
+    assert cli.main(["gc-graph", str(located)]) == 0
+    output = capsys.readouterr().out
+    assert "6 objects of 2 types" in output and "4 edges" in output and "4 roots\n" in output
+    assert "2  src/window.cc:7  void open()" in output and "src/tab.cc:8 > Top" in output
+    assert cli.main(["gc-graph", str(located), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["places"][0] == {
+        "file": "src/tab.cc",
+        "line": 8,
+        "function": "Tab::Tab()",
+        "roots": 1,
+        "retained_bytes": 10_000,
+    }
+    assert result["largest"][0]["way"] == ["Leaf"] and result["largest"][1]["way"] == ["src/tab.cc:8", "Top"]
+    assert (result["objects"], result["edges"], result["roots"], len(result["types"])) == (6, 4, 4, 2)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -129,8 +179,11 @@ def test_an_empty_heap_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "0 objects" in capsys.readouterr().out
 
 
-def test_damaged_files_are_refused_and_nothing_else_happens(small: Path, tmp_path: Path) -> None:
-    whole = small.read_bytes()
+@pytest.mark.parametrize("which", ["small", "located"])
+def test_damaged_files_are_refused_and_nothing_else_happens(
+    which: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    whole = Path(request.getfixturevalue(which)).read_bytes()
     broken = tmp_path / "broken.tgg"
     for length in range(len(whole)):
         broken.write_bytes(whole[:length])
@@ -152,7 +205,8 @@ def test_damaged_files_are_refused_and_nothing_else_happens(small: Path, tmp_pat
             assert error.kind in ("Corrupt", "NotATrace")
             refused += 1
             continue
-        types_of(graph, dominators(graph))
+        tree = dominators(graph)
+        types_of(graph, tree), places_of(graph, tree)
         way_to(graph, len(graph.type_of) - 1)
     assert refused > 1000
 

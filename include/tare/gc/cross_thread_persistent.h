@@ -41,7 +41,7 @@ class TARE_API CrossRootLink {
   void clear() noexcept { set(nullptr, RootKind::Strong); }
 
  private:
-  template <class Link>
+  template <class Link, class LocatedLink>
   friend class RootRing;
   void unlink() noexcept;  // holding the lock
   void link(const void* object, RootKind kind) noexcept;

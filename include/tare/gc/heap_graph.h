@@ -7,7 +7,7 @@
 //   "TAREGCG1"                8 characters
 //   u64 nodes, edges, roots, types, name_bytes                how many of each
 //   u64 taken_ns              since 1970
-//   u64 reserved              0
+//   u64 places                lines of the source that made roots which say it (tare/gc/located_persistent.h)
 //   u32 type_of[nodes]        index of its type
 //   u32 granule_of[nodes]     where it lies, in 8 bytes from the cage's origin: rising, so that two snapshots compare
 //   u64 bytes_of[nodes]       its cell, header and slop included
@@ -16,6 +16,11 @@
 //   u32 root_of[roots]        objects that Persistents point to, bit 31 set for CrossThreadPersistents
 //   u32 edge_end[nodes]       ends of the nodes' edges in the edges
 //   u32 edge_to[edges]        objects that Members point to; of ephemerons, from key to value
+// and if there are places, to the end of the file:
+//   u32 place_of[roots]       index of the place where the root was made; 0xffffffff: it doesn't say
+//   u32 line_of[places]       from 1
+//   u32 text_end[2 * places]  ends, in the texts, of each place's file and of its function
+//   char texts[]              UTF-8, without NULs between
 // What no root leads to was on the stack, or in an object under construction.
 //
 // The heap is collected first. The file is written as objects are walked: 12 bytes an object of memory are needed

@@ -8,6 +8,8 @@
 // list that the heap finds them by; so nothing is allocated and nothing can fail. When a heap is destroyed, its
 // Persistents become null.
 //
+// Which of them keeps an object, a snapshot of the heap says by file and line for those that are LocatedPersistent.
+//
 // Thread-safety: the thread of the object's heap; heaps that verify (HeapOptions::verifies) end the program otherwise.
 //
 // Source: Oilpan.
@@ -22,7 +24,12 @@
 
 namespace tare::gc {
 
-enum class RootKind : std::uint8_t { Strong, Weak };
+enum class RootKind : std::uint8_t {
+  Strong,
+  Weak,
+  Located,  // strong, and says where it was made: tare/gc/located_persistent.h
+};
+inline constexpr std::size_t kRootKinds = 3;
 
 // What all roots are to their heap. The list is a ring.
 class TARE_API RootLink {
@@ -57,7 +64,7 @@ class TARE_API RootLink {
   void point_to(const void* object) noexcept { object_ = object; }
 
  private:
-  template <class Link>
+  template <class Link, class LocatedLink>
   friend class RootRing;
 
   const void* object_ = nullptr;
@@ -67,6 +74,8 @@ class TARE_API RootLink {
 
 template <class T, RootKind kKind>
 class Root : private RootLink {
+  static_assert(kKind != RootKind::Located, "take a LocatedPersistent");
+
  public:
   using element_type = T;
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <source_location>
 
 #include "lib/gc/heap_impl.h"
 #include "lib/gc/locks.h"
@@ -29,7 +30,7 @@ struct GraphHeader {
   std::uint64_t types = 0;
   std::uint64_t name_bytes = 0;
   std::uint64_t taken_ns = 0;
-  std::uint64_t reserved = 0;
+  std::uint64_t places = 0;
 };
 static_assert(sizeof(GraphHeader) == 64);
 
@@ -92,6 +93,18 @@ std::uint64_t now_since_1970_ns() noexcept {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+// A root that says where it was made.
+struct LocatedRoot {
+  std::source_location where;
+  std::uint32_t root;
+};
+
+int compare(const std::source_location& a, const std::source_location& b) noexcept {
+  if (a.line() != b.line()) return a.line() < b.line() ? -1 : 1;
+  const int by_file = std::strcmp(a.file_name(), b.file_name());
+  return by_file != 0 ? by_file : std::strcmp(a.function_name(), b.function_name());
+}
+
 }  // namespace
 
 // The heap's objects by their places, and their edges.
@@ -110,6 +123,7 @@ class GraphWriter {
     write_names();
     write_roots();
     if (!write_edges()) return GraphError::TooLarge;
+    write_places();
     if (file_.is_good()) file_.rewrite_begin(header_);
     return file_.is_good() ? GraphError::None : GraphError::CannotWrite;
   }
@@ -152,13 +166,44 @@ class GraphWriter {
   void write_roots() noexcept {
     const auto add = [&](const void* root, std::uint32_t flag) {
       const std::uint32_t node = node_of(heap_.object_around(reinterpret_cast<std::uintptr_t>(root)));
-      if (node == kNone) return;
+      if (node == kNone) return false;
       file_.add(node | flag);
       ++header_.roots;
+      return true;
     };
-    heap_.roots(RootKind::Strong).for_each([&](const void* root) { add(root, 0); });
+    const auto add_all = [&](auto&& of_kind, std::uint32_t flag) {
+      of_kind(RootKind::Strong).for_each([&](const void* root) { add(root, flag); });
+      of_kind(RootKind::Located).for_each_located([&](const void* root, const std::source_location& where) {
+        if (add(root, flag)) located_.push({where, static_cast<std::uint32_t>(header_.roots - 1)});
+      });
+    };
+    add_all([&](RootKind kind) -> auto& { return heap_.roots(kind); }, 0);
     const std::lock_guard lock(locks().cross_roots);
-    heap_.cross_roots(RootKind::Strong).for_each([&](const void* root) { add(root, kCrossThread); });
+    add_all([&](RootKind kind) -> auto& { return heap_.cross_roots(kind); }, kCrossThread);
+  }
+
+  void write_places() noexcept {
+    if (located_.empty()) return;
+    std::sort(located_.begin(), located_.end(),
+              [](const LocatedRoot& a, const LocatedRoot& b) { return compare(a.where, b.where) < 0; });
+    Rows<std::uint32_t> place_of;
+    for (std::uint64_t root = 0; root < header_.roots; ++root) place_of.push(kNone);
+    Rows<std::source_location> places;
+    for (const LocatedRoot& located : located_) {
+      if (places.empty() || compare(places[places.size() - 1], located.where) != 0) places.push(located.where);
+      place_of[located.root] = static_cast<std::uint32_t>(places.size() - 1);
+    }
+    header_.places = places.size();
+    file_.add(place_of.begin(), place_of.size() * sizeof(std::uint32_t));
+    for (const std::source_location& place : places) file_.add(static_cast<std::uint32_t>(place.line()));
+    const auto for_each_text = [&](auto&& each) {
+      for (const std::source_location& place : places) {
+        for (const char* text : {place.file_name(), place.function_name()}) each(text, std::strlen(text));
+      }
+    };
+    std::uint32_t end = 0;
+    for_each_text([&](const char*, std::size_t length) { file_.add(end += static_cast<std::uint32_t>(length)); });
+    for_each_text([&](const char* text, std::size_t length) { file_.add(text, length); });
   }
 
   // Twice over all objects: ends come before edges, and ephemerons' values belong to others than those that name them.
@@ -213,6 +258,7 @@ class GraphWriter {
   GraphHeader header_;
   Rows<std::uint32_t> granules_;
   Rows<Marker::KeyAndValue> pairs_;
+  Rows<LocatedRoot> located_;
 };
 
 const char* describe(GraphError error) noexcept {

@@ -87,6 +87,15 @@ class HeapImpl final : public HeapCore {
   Space& space() noexcept { return space_; }
   RootList& roots(RootKind kind) noexcept { return roots_[static_cast<std::size_t>(kind)]; }
   CrossRootList& cross_roots(RootKind kind) noexcept { return cross_roots_[static_cast<std::size_t>(kind)]; }
+  // each(object), for all roots that keep theirs.
+  template <class Each>
+  void for_each_strong_root(const Each& each) {
+    for (const RootKind kind : {RootKind::Strong, RootKind::Located}) roots(kind).for_each(each);
+  }
+  template <class Each>
+  void for_each_strong_cross_root(const Each& each) {  // holding their lock
+    for (const RootKind kind : {RootKind::Strong, RootKind::Located}) cross_roots(kind).for_each(each);
+  }
   const void* stack_end() const noexcept { return stack_end_; }
   const HeapOptions& options() const noexcept { return options_; }
 
@@ -200,8 +209,8 @@ class HeapImpl final : public HeapCore {
   FreeCells free_cells_[2][cell::kClasses];
   PageList large_;
   std::uint32_t pooled_ = 0;  // empty pages of one unit
-  RootList roots_[2];
-  CrossRootList cross_roots_[2];
+  RootList roots_[kRootKinds];
+  CrossRootList cross_roots_[kRootKinds];
   Rows<Prefinalizer> prefinalizers_;
   Rows<std::uint32_t> mark_stack_;
 

@@ -113,7 +113,7 @@ void Marker::trace_remembered(Rows<std::uint32_t>& objects) noexcept {
 }
 
 void Marker::mark_roots() noexcept {
-  heap_.roots(RootKind::Strong).for_each([&](const void* root) {
+  heap_.for_each_strong_root([&](const void* root) {
     const std::uintptr_t object = heap_.object_around(reinterpret_cast<std::uintptr_t>(root));
     if (object == 0) stop("a Persistent points to an object that was freed");
     mark_object(object);
@@ -121,7 +121,7 @@ void Marker::mark_roots() noexcept {
 }
 
 void Marker::mark_cross_roots() noexcept {
-  heap_.cross_roots(RootKind::Strong).for_each([&](const void* root) {
+  heap_.for_each_strong_cross_root([&](const void* root) {
     const std::uintptr_t object = heap_.object_around(reinterpret_cast<std::uintptr_t>(root));
     if (object == 0) stop("a CrossThreadPersistent points to an object that was freed");
     mark_object(object);

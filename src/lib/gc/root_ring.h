@@ -1,12 +1,12 @@
 // The roots of one kind that point into a heap: a ring, whose head this is.
 #pragma once
 
-#include "tare/gc/cross_thread_persistent.h"
-#include "tare/gc/persistent.h"
+#include "tare/gc/located_persistent.h"
 
 namespace tare::gc {
 
-template <class Link>
+// LocatedLink: what the links of a list of RootKind::Located are.
+template <class Link, class LocatedLink>
 class RootRing : private Link {
  public:
   RootRing() noexcept { this->next_ = this->previous_ = this; }
@@ -27,6 +27,14 @@ class RootRing : private Link {
     for (const Link* root = this->next_; root != this; root = root->next_) each(root->object_);
   }
 
+  // each(object, where). In a list of RootKind::Located only.
+  template <class Each>
+  void for_each_located(Each&& each) const {
+    for (const Link* root = this->next_; root != this; root = root->next_) {
+      each(root->object_, static_cast<const LocatedLink*>(root)->where());
+    }
+  }
+
   // Those for which dies(object) is true become null.
   template <class Dies>
   void clear_if(Dies&& dies) {
@@ -41,8 +49,8 @@ class RootRing : private Link {
   }
 };
 
-using RootList = RootRing<RootLink>;
+using RootList = RootRing<RootLink, LocatedRootLink>;
 // All of it under locks().cross_roots, and empty when its heap ends.
-using CrossRootList = RootRing<CrossRootLink>;
+using CrossRootList = RootRing<CrossRootLink, LocatedCrossRootLink>;
 
 }  // namespace tare::gc

@@ -15,6 +15,7 @@
 #include "tare/gc/cross_thread_persistent.h"
 #include "tare/gc/heap_hash_table.h"
 #include "tare/gc/heap_vector.h"
+#include "tare/gc/located_persistent.h"
 
 namespace tare::gc {
 namespace {
@@ -26,6 +27,19 @@ struct Graph {
   std::vector<std::uint32_t> types, granules, roots, edge_ends, edges;
   std::vector<std::uint64_t> bytes;
   std::vector<std::string> names;
+  std::vector<std::uint32_t> place_of;
+  std::vector<std::string> places;  // FILE:LINE FUNCTION
+
+  // What roots of this file's line keep.
+  std::multiset<std::string> kept_from(std::uint32_t line) const {
+    std::multiset<std::string> found;
+    const std::string wanted = "heap_graph_test.cc:" + std::to_string(line) + " ";
+    for (std::size_t i = 0; i < place_of.size(); ++i) {
+      if (place_of[i] == 0xffff'ffff || places[place_of[i]].find(wanted) == std::string::npos) continue;
+      found.insert(names[types[roots[i] & 0x7fff'ffff]]);
+    }
+    return found;
+  }
 
   std::multiset<std::string> targets(std::size_t node) const {
     std::multiset<std::string> found;
@@ -68,6 +82,20 @@ Graph read_graph(const std::string& path) {
   graph.roots = read<std::uint32_t>(file, counts[2]);
   graph.edge_ends = read<std::uint32_t>(file, counts[0]);
   graph.edges = read<std::uint32_t>(file, counts[1]);
+  if (counts[6] != 0) {
+    graph.place_of = read<std::uint32_t>(file, counts[2]);
+    const auto lines = read<std::uint32_t>(file, counts[6]);
+    const auto text_ends = read<std::uint32_t>(file, 2 * counts[6]);
+    for (std::size_t i = 0, at = 0; i < text_ends.size(); i += 2) {
+      const auto take = [&](std::size_t end) {
+        const auto text = read<char>(file, end - at);
+        at = end;
+        return std::string(text.data(), text.size());
+      };
+      const std::string file_name = take(text_ends[i]);
+      graph.places.push_back(file_name + ":" + std::to_string(lines[i / 2]) + " " + take(text_ends[i + 1]));
+    }
+  }
   EXPECT_TRUE(file.good()) << "shorter than its header says";
   EXPECT_EQ(file.peek(), std::char_traits<char>::eof());
   return graph;
@@ -137,6 +165,34 @@ TEST_F(HeapGraphs, HaveObjectsEdgesAndRoots) {
   }
   EXPECT_EQ(roots, (std::multiset<std::string>{"Top"}));
   EXPECT_EQ(far_roots, (std::multiset<std::string>{"Leaf"}));
+}
+
+// One line for each root.
+TEST_F(HeapGraphs, SayWhereLocatedRootsWereMade) {
+  std::uint32_t line = __LINE__;
+  LocatedPersistent<Top> top = make_one<Top>();                     // line + 1
+  LocatedPersistent<Leaf> assigned;                                 // + 2
+  assigned = make_one<Leaf>();                                      // + 3
+  LocatedCrossThreadPersistent<Key> far = make_one<Key>();          // + 4
+  std::vector<LocatedPersistent<Leaf>> several;                     // + 5
+  for (int i = 0; i < 5; ++i) several.push_back(make_one<Leaf>());  // + 6
+  const Persistent<Leaf> silent = make_one<Leaf>();
+
+  Graph graph = take();
+  EXPECT_EQ(graph.roots.size(), 9u);
+  EXPECT_EQ(graph.places.size(), 4u);
+  EXPECT_EQ(graph.kept_from(line + 1), std::multiset<std::string>{"Top"});
+  EXPECT_EQ(graph.kept_from(line + 2).size(), 0u);
+  EXPECT_EQ(graph.kept_from(line + 3), std::multiset<std::string>{"Leaf"});
+  EXPECT_EQ(graph.kept_from(line + 4), std::multiset<std::string>{"Key"});
+  EXPECT_EQ(graph.kept_from(line + 6).size(), 5u);
+  EXPECT_NE(graph.places[graph.place_of[1]].find("SayWhereLocatedRootsWereMade"), std::string::npos);
+
+  several.clear();
+  top.clear();
+  far.clear();
+  assigned = nullptr;
+  EXPECT_TRUE(take().places.empty());
 }
 
 TEST_F(HeapGraphs, OfLargeHeapsAreComplete) {
