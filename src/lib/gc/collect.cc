@@ -54,13 +54,13 @@ void HeapImpl::end_marking(Marker& marker, Extent extent, StackState stack) noex
       stop_marking();
       ended.reset(std::exchange(marker_, nullptr));
     }
-    if (kAlwaysVerifies || options_.verifies) marker.verify();
     is_busy_ = true;
     marker.call_weak_callbacks();
     marker.clear_weak();
     last_stack_roots_ = marker.stack_roots();
   }
   run_prefinalizers(false);
+  if (kAlwaysVerifies || options_.verifies) marker.verify();
   const std::size_t live_bytes_before = live_bytes_;
   count_live();
   learn(extent, live_bytes_before);

@@ -44,7 +44,8 @@ class Marker {
   void call_weak_callbacks() noexcept;
   void clear_weak() noexcept;
 
-  // What every marked object points to is an object of this heap and marked; ends the program if not.
+  // When prefinalizers have run: whatever a marked object or a root points to, weakly or not, is an object of this heap
+  // and marked, and nothing but objects is. Ends the program if not.
   void verify() noexcept;
 
   // By objects' starts.
@@ -97,6 +98,10 @@ class Marker {
   bool mark_live_ephemerons() noexcept;
   void index_ephemerons() noexcept;
   void mark_values_of(std::uint32_t key) noexcept;
+  void verify_object(std::uintptr_t object) noexcept;
+  void verify_target(const void* target) noexcept;  // of verified_; null is right
+  void verify_roots() noexcept;
+  void verify_marks() noexcept;
   [[noreturn]] void tell_unmarked(std::uintptr_t from, std::uintptr_t to) noexcept;
 
   std::size_t edges() const noexcept { return static_cast<std::size_t>(visitor_.top_ - list_.begin()); }
@@ -113,7 +118,8 @@ class Marker {
   Rows<Callback> callbacks_;
   Rows<std::uint32_t> left_;  // of a Helper: to be traced by the owner
   std::size_t stack_roots_ = 0;
-  bool is_verifying_ = false;  // weak edges aren't put aside again
+  bool is_verifying_ = false;    // weak edges aren't put aside again
+  std::uintptr_t verified_ = 0;  // whose edges are looked at; 0: a root's
 };
 
 }  // namespace tare::gc
