@@ -104,8 +104,9 @@ struct HeapOptions {
   std::size_t (*near_limit)(void* context, const NearLimit& limit) = nullptr;
   void* near_limit_context = nullptr;
 
-  // Each collection is checked: all that an object points to must be marked, and be objects of this heap. Ends the
-  // program with both types' names if not. Takes as long as marking. Libraries built with assertions always do.
+  // Each collection is checked: all that an object or a Persistent points to must be marked, and be objects of this
+  // heap; so must what WeakMembers point to that weren't cleared. Ends the program with both types' names if not. Takes
+  // as long as marking. Libraries built with assertions always do.
   bool verifies = false;
 };
 
@@ -113,6 +114,7 @@ struct HeapOptions {
 struct HeapUse {
   std::size_t page_bytes = 0;         // in use, without pooled ones
   std::size_t pooled_bytes = 0;       // empty pages that are kept for the next allocations
+  std::size_t discarded_bytes = 0;    // of page_bytes, given back to the system by trim() and not needed since
   std::size_t live_bytes = 0;         // cells that the last collection left; what it hasn't swept yet counts as alive
   std::size_t live_objects = 0;       //
   std::size_t allocated_bytes = 0;    // since then
@@ -161,7 +163,9 @@ class TARE_API HeapBase {
   // before the next collection.
   void finish_sweeping() noexcept;
 
-  // Returns empty pages that are kept to the system.
+  // Returns to the system what the heap doesn't need: empty pages that are kept, and of pages in use whatever lies
+  // among free cells. Destructors that are due run before. For a program that will be idle: what it takes again costs a
+  // fault for each 4 KiB.
   void trim() noexcept;
 
   // Whether finish_sweeping() would find a destructor to run.

@@ -3,13 +3,15 @@
 //   std::fputs(tare::gc::to_json(heap).c_str(), stderr);
 //
 // {"version": 1,
-//  "use": {"page_bytes", "pooled_bytes", "live_bytes", "live_objects", "allocated_bytes", "limit_bytes", "collections",
-//          "young_collections", "last_pause_ns", "last_stack_roots", "pauses", "paused_ns", "longest_pause_ns",
-//          "remembered_objects", "is_marking"},
+//  "use": {"page_bytes", "pooled_bytes", "discarded_bytes", "live_bytes", "live_objects", "allocated_bytes",
+//          "limit_bytes", "collections", "young_collections", "last_pause_ns", "last_stack_roots", "pauses",
+//          "paused_ns", "longest_pause_ns", "remembered_objects", "is_marking"},
 //  "cage": {"wanted_bytes", "reserved_bytes", "committed_bytes", "used_bytes", "kept_bytes", "largest_free_bytes",
 //           "books_bytes"},
 //  "types": [{"name", "objects", "cell_bytes"}, ...],            // most bytes first
-//  "sizes": [{"cell_bytes", "pages", "page_bytes", "cells", "objects"}, ...]}     // large objects: cell_bytes 0
+//  "sizes": [{"cell_bytes", "pages", "page_bytes", "discarded_bytes", "cells", "objects"}, ...]}
+//
+// Of large objects "cell_bytes" is 0.
 //
 // As the members of HeapUse, CageUse and TypeUse; objects are counted with the dead that weren't found yet. What
 // "sizes" has of cells and not of objects is free, or was never used: fragmentation, where collections leave it.

@@ -33,24 +33,35 @@
 #include "tare/compressed_ptr.h"
 #include "tare/gc/barrier.h"
 #include "tare/gc/decoding.h"
+#include "tare/gc/store_checks.h"
 
 namespace tare::gc {
 
 enum class Strength : std::uint8_t { Strong, Weak, Untraced };
+
+// For a Member that is constructed in an object which is whole already, so that another thread may be tracing the
+// place:
+//   ::new (slot) Member<Node>(node, tare::gc::kInSharedPlace);
+// Members of what is in construction need it not, nor does whatever trace() leaves to its heap's thread.
+struct InSharedPlace {};
+inline constexpr InSharedPlace kInSharedPlace;
 
 template <class T, class Group, Strength kStrength>
 class BasicMember {
   using Decoding = typename Group::Decoding;
   // Who uses an untraced one knows that its object lives by another.
   static constexpr bool kHasBarrier = kStrength != Strength::Untraced && kWriteBarrierOf<Group> != WriteBarrier::None;
+  static constexpr bool kIsChecked = kStrength != Strength::Untraced && kStoreChecksOf<Group> != StoreChecks::None;
+  static constexpr bool kTells = kHasBarrier || kIsChecked;
 
  public:
   using element_type = T;
 
-  constexpr BasicMember() noexcept = default;                              // null
-  constexpr BasicMember(std::nullptr_t) noexcept {}                        // NOLINT(google-explicit-constructor)
+  constexpr BasicMember() noexcept : bits_(0) {}                           // null
+  constexpr BasicMember(std::nullptr_t) noexcept : bits_(0) {}             // NOLINT(google-explicit-constructor)
   constexpr BasicMember(SentinelPtr) noexcept : bits_(kSentinelBits) {}    // NOLINT(google-explicit-constructor)
   BasicMember(T* raw) noexcept : bits_(Decoding::encode(raw)) { tell(); }  // NOLINT(google-explicit-constructor)
+  BasicMember(T* raw, InSharedPlace) noexcept { store(Decoding::encode(raw)); }
 
   // From another strength, or a derived class: a base that lies further in costs an addition and a test.
   template <class U, Strength kOther>
@@ -61,20 +72,20 @@ class BasicMember {
   }
 
   constexpr BasicMember(const BasicMember&) noexcept
-    requires(!kHasBarrier)
+    requires(!kTells)
   = default;
   constexpr BasicMember(const BasicMember& other) noexcept
-    requires kHasBarrier
+    requires kTells
       : bits_(other.bits_) {
     if (!std::is_constant_evaluated()) tell();
   }
   ~BasicMember() = default;
 
   constexpr BasicMember& operator=(const BasicMember&) noexcept
-    requires(!kHasBarrier)
+    requires(!kTells)
   = default;
   BasicMember& operator=(const BasicMember& other) noexcept  // NOLINT(bugprone-unhandled-self-assignment)
-    requires kHasBarrier
+    requires kTells
   {
     return store(other.bits_);
   }
@@ -154,8 +165,12 @@ class BasicMember {
 
   constexpr explicit BasicMember(Bits bits) noexcept : bits_(bits.bits) {}
 
-  void tell() const noexcept {
-    if constexpr (kHasBarrier) write_barrier<Group>(bits_, this);
+  void tell() const noexcept { tell(bits_); }
+  void tell(std::uint32_t bits) const noexcept {
+    if constexpr (kHasBarrier) write_barrier<Group>(bits, this);
+    if constexpr (kIsChecked) {
+      if (is_object()) store_checks_details::check(Decoding::kCageSlot, this, Decoding::decode_object(bits_));
+    }
   }
   // Whoever sees the new bits sees the object's mark, which it had before: hence the release, on x86 a plain store.
   BasicMember& put(std::uint32_t bits) noexcept {
@@ -168,7 +183,7 @@ class BasicMember {
   }
   BasicMember& store(std::uint32_t bits) noexcept {
     put(bits);
-    if constexpr (kHasBarrier) write_barrier<Group>(bits, this);
+    tell(bits);
     return *this;
   }
 
@@ -182,7 +197,7 @@ class BasicMember {
     }
   }
 
-  std::uint32_t bits_ = 0;
+  std::uint32_t bits_;
 };
 
 template <class T, class Group = DefaultGroup>

@@ -51,7 +51,7 @@ void HeapImpl::destroy(HeapCore* core) noexcept {
     for (PageList& pages : of_kind) heap->drop_empty(pages.first);
   }
   heap->drop_empty(heap->large_.first);
-  heap->trim();
+  heap->release_all_pooled();
   heap->drop_roots();
   delete heap;
 }
@@ -65,6 +65,7 @@ void HeapImpl::drop_roots() noexcept {
 HeapUse HeapImpl::use() const noexcept {
   return {.page_bytes = page_bytes_,
           .pooled_bytes = pooled_bytes_,
+          .discarded_bytes = discarded_bytes_,
           .live_bytes = live_bytes_,
           .live_objects = live_objects_,
           .allocated_bytes = allocated_bytes_,

@@ -34,7 +34,7 @@ void* HeapImpl::with_all_means(std::size_t bytes, Attempt&& attempt) noexcept {
     memory = attempt(error);
     if (memory != nullptr) return memory;
   }
-  trim();
+  release_all_pooled();
   if (options_.near_limit != nullptr) {
     const NearLimit limit{bytes, page_bytes_, options_.budget_bytes, page_bytes_ + bytes <= options_.budget_bytes};
     is_busy_ = true;
@@ -42,7 +42,7 @@ void* HeapImpl::with_all_means(std::size_t bytes, Attempt&& attempt) noexcept {
     is_busy_ = false;
     if (may_collect) collect(StackState::MayHoldPointers);
     finish_sweeping();
-    trim();
+    release_all_pooled();
   }
   return attempt(error);
 }
@@ -162,6 +162,7 @@ void HeapImpl::drop_page(std::uint32_t unit) noexcept {
   const auto* begin = reinterpret_cast<const void*>(space_.address_of(unit));
   pool_.leave_page(begin);
   page_bytes_ -= page.run_bytes;
+  if (discarded_bytes_ != 0) forget_discarded(space_.address_of(unit), space_.address_of(unit + page.units));
   if (page.kind == Page::Kind::Cells && page.units == 1 && pooled_bytes_ + page.run_bytes <= pool_limit_bytes_) {
     pooled_bytes_ += page.run_bytes;
     page.cells = 0;  // no object lies there
@@ -171,18 +172,6 @@ void HeapImpl::drop_page(std::uint32_t unit) noexcept {
     pool_.shrink(begin);
     space_.give_back(unit);
   }
-}
-
-void HeapImpl::release_pooled() noexcept {
-  const std::uint32_t unit = pooled_;
-  pooled_ = space_.page(unit).next;
-  pooled_bytes_ -= space_.page(unit).run_bytes;
-  pool_.shrink(reinterpret_cast<const void*>(space_.address_of(unit)));
-  space_.give_back(unit);
-}
-
-void HeapImpl::trim() noexcept {
-  while (pooled_ != 0) release_pooled();
 }
 
 }  // namespace tare::gc

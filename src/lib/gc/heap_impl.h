@@ -28,6 +28,7 @@ struct SizeUse {
   std::size_t cell_bytes = 0;
   std::size_t pages = 0;
   std::size_t page_bytes = 0;
+  std::size_t discarded_bytes = 0;
   std::size_t cells = 0;
   std::size_t objects = 0;  // dead ones included that weren't found yet
 };
@@ -62,7 +63,8 @@ class HeapImpl final : public HeapCore {
   void mark_stored(const std::uint32_t* granules, std::size_t count) noexcept;
   void mark_linked(std::uintptr_t address) noexcept;
   void trace_again(std::uintptr_t object) noexcept;
-  void trim() noexcept;
+
+  void trim() noexcept;  // trim.cc
 
   // The young generation: young.cc
   bool collect_young(StackState stack) noexcept;
@@ -140,7 +142,14 @@ class HeapImpl final : public HeapCore {
     return page.kind == Page::Kind::Large ? page.run_bytes : page.cell_bytes;
   }
   std::uintptr_t find(std::uintptr_t address, bool is_start_only) noexcept;
+  // The first free cells from `begin` on, which is at the page's cursor or behind it: up to `end`. False if none are.
+  bool free_cells_of(const Page& page, std::uint32_t& begin, std::uint32_t& end) noexcept;
   bool next_stretch_of(Page& page, Stretch& stretch) noexcept;
+
+  // trim.cc
+  void release_all_pooled() noexcept;
+  void discard_free_cells(Page& page) noexcept;
+  void forget_discarded(std::uintptr_t begin, std::uintptr_t end) noexcept;
 
   // heap_alloc.cc
   bool next_stretch(std::size_t size_class, Finalization finalization) noexcept;
@@ -236,6 +245,7 @@ class HeapImpl final : public HeapCore {
   bool is_busy_ = false;  // finalizers, prefinalizers or call-backs run: nothing is allocated or collected
   std::size_t page_bytes_ = 0;
   std::size_t pooled_bytes_ = 0;
+  std::size_t discarded_bytes_ = 0;
   std::size_t live_bytes_ = 0;
   std::size_t live_objects_ = 0;
   std::size_t allocated_bytes_ = 0;

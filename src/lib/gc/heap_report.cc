@@ -1,4 +1,5 @@
 // What a heap says of its objects.
+#include <bit>
 #include <cstdio>
 #include <string>
 
@@ -38,7 +39,9 @@ void HeapBase::report(ReportSink& sink) const {
     cells += type.cell_bytes;
   });
   const HeapUse now = use();
-  sink.non_heap("free-cells", now.page_bytes > cells ? now.page_bytes - cells : 0, "of pages that have objects");
+  sink.non_heap("free-cells",
+                now.page_bytes > cells + now.discarded_bytes ? now.page_bytes - cells - now.discarded_bytes : 0,
+                "of pages that have objects, without what was given back to the system");
   sink.non_heap("pooled", now.pooled_bytes, "empty pages that are kept for the next allocations");
 }
 
@@ -70,6 +73,10 @@ std::array<SizeUse, cell::kClasses + 1> HeapImpl::sizes() noexcept {
     size.cell_bytes = is_large ? 0 : page.cell_bytes;
     ++size.pages;
     size.page_bytes += page.run_bytes;
+    for (std::uint32_t i = 0; i < page.units; ++i) {
+      const std::uint16_t parts = space_.page(space_.unit_of(page) + i).discarded;
+      size.discarded_bytes += static_cast<std::size_t>(std::popcount(parts)) * kDiscardedBytes;
+    }
     size.cells += page.cells;
     for (std::uint32_t cell = 0; cell < page.cells; ++cell) size.objects += has_object(page, cell) ? 1 : 0;
   });

@@ -33,6 +33,7 @@ void add_use(std::string& out, const HeapUse& use) {
   JsonObject object(out);
   object.add("page_bytes", use.page_bytes);
   object.add("pooled_bytes", use.pooled_bytes);
+  object.add("discarded_bytes", use.discarded_bytes);
   object.add("live_bytes", use.live_bytes);
   object.add("live_objects", use.live_objects);
   object.add("allocated_bytes", use.allocated_bytes);
@@ -98,6 +99,7 @@ std::string to_json(const HeapBase& heap) {
       object.add("cell_bytes", size.cell_bytes);
       object.add("pages", size.pages);
       object.add("page_bytes", size.page_bytes);
+      object.add("discarded_bytes", size.discarded_bytes);
       object.add("cells", size.cells);
       object.add("objects", size.objects);
     });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "tare/gc/cell.h"
@@ -24,7 +25,6 @@ struct alignas(64) Page {
   Kind kind = Kind::None;
   bool has_destructors = false;
   bool needs_sweep = false;  // marks are of the last collection, not yet taken over, and the dead aren't finalized
-  bool is_changed = true;    // since the last collection cells were taken or freed; always, if nothing is old
   std::uint8_t size_class = 0;
   std::uint32_t first_unit = 0;
   std::uint32_t next = 0;  // unit of another page of the same list; 0: none
@@ -36,9 +36,14 @@ struct alignas(64) Page {
   std::uint32_t hole_begin = 0;  // but for these, which were taken back before they became objects
   std::uint32_t hole_end = 0;
   std::uint32_t live_cells = 0;  // of the last collection
+  bool is_changed = true;        // since the last collection cells were taken or freed; always, if nothing is old
+  std::uint16_t discarded = 0;   // of the unit, by kDiscardedBytes: what is free and has been given back to the system
   std::size_t run_bytes = 0;     // of the cage's run
 };
 static_assert(sizeof(Page) == 64);
+
+inline constexpr std::size_t kDiscardedBytes = std::size_t{4} << 10;  // a bit of Page::discarded
+static_assert(cell::kUnitBytes / kDiscardedBytes == 16);
 
 // Which cell an offset lies in, by a multiplication. Exact: rounding up adds less than offset * cell_bytes, 2^33 at
 // most.

@@ -61,29 +61,35 @@ std::uintptr_t HeapImpl::start_of(std::uintptr_t address) noexcept {
 std::uintptr_t HeapImpl::object_around(std::uintptr_t address) noexcept { return find(address, false); }
 std::uintptr_t HeapImpl::object_at(std::uintptr_t address) noexcept { return find(address, true); }
 
-// The next free cells of a page from its cursor on, as many as follow each other.
-bool HeapImpl::next_stretch_of(Page& page, Stretch& stretch) noexcept {
+bool HeapImpl::free_cells_of(const Page& page, std::uint32_t& begin, std::uint32_t& end) noexcept {
   const std::uint32_t unit = space_.unit_of(page);
   const std::size_t first_bit = std::size_t{unit} * Space::kWordsOfUnit * 64;
   const auto bit_of_cell = [&](std::uint32_t cell) {
     return first_bit + (cell::kFirstObject + std::size_t{cell} * page.cell_bytes) / cell::kMarkGranuleBytes;
   };
-  std::uint32_t cell = page.cursor;
-  while (cell < page.cells && Space::test(space_.used(), bit_of_cell(cell))) ++cell;
-  if (cell >= page.cells) {
+  while (begin < page.cells && Space::test(space_.used(), bit_of_cell(begin))) ++begin;
+  if (begin >= page.cells) return false;
+  const std::size_t end_bit = first_bit + std::size_t{page.units} * Space::kWordsOfUnit * 64;
+  const std::size_t used_bit = next_set(space_.used(), bit_of_cell(begin), end_bit);
+  // The cell that begins within those 16 bytes: cells are no smaller.
+  end = used_bit == end_bit
+            ? page.cells
+            : static_cast<std::uint32_t>(((used_bit - first_bit) * cell::kMarkGranuleBytes - 1) / page.cell_bytes);
+  return true;
+}
+
+// The next free cells of a page from its cursor on, as many as follow each other.
+bool HeapImpl::next_stretch_of(Page& page, Stretch& stretch) noexcept {
+  std::uint32_t begin = page.cursor;
+  std::uint32_t end = 0;
+  if (!free_cells_of(page, begin, end)) {
     page.cursor = page.cells;
     return false;
   }
-  const std::size_t end_bit = first_bit + std::size_t{page.units} * Space::kWordsOfUnit * 64;
-  const std::size_t used_bit = next_set(space_.used(), bit_of_cell(cell), end_bit);
-  // The cell that begins within those 16 bytes: cells are no smaller.
-  std::uint32_t end =
-      used_bit == end_bit
-          ? page.cells
-          : static_cast<std::uint32_t>(((used_bit - first_bit) * cell::kMarkGranuleBytes - 1) / page.cell_bytes);
-  if (pool_.has_objects()) end = cell + 1;  // each is to be told of
+  if (pool_.has_objects()) end = begin + 1;  // each is to be told of
   page.cursor = end;
-  stretch = {object_of(page, cell), object_of(page, end)};
+  stretch = {object_of(page, begin), object_of(page, end)};
+  if (discarded_bytes_ != 0) forget_discarded(stretch.next, stretch.end);
   return true;
 }
 

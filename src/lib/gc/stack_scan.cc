@@ -66,4 +66,15 @@ const void* stack_end_of_thread() noexcept {
   return is_known ? static_cast<const std::byte*>(begin) + bytes : nullptr;
 }
 
+__attribute__((noinline)) bool is_on_stack(const void* address) noexcept {
+  static thread_local const void* const end = stack_end_of_thread();  // the system reads a file for it
+  if (address >= __builtin_frame_address(0) && address < end) return true;
+#ifdef TARE_POISONS
+  void* fake = __asan_get_current_fake_stack();
+  return fake != nullptr && __asan_addr_is_in_fake_stack(fake, const_cast<void*>(address), nullptr, nullptr) != nullptr;
+#else
+  return false;
+#endif
+}
+
 }  // namespace tare::gc

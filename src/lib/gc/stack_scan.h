@@ -23,4 +23,7 @@ void scan_words(Marker& marker, const std::uintptr_t* words, std::size_t count) 
 // The end of the calling thread's stack, its highest address; null if the system doesn't tell.
 const void* stack_end_of_thread() noexcept;
 
+// Whether the address lies in a frame of the calling thread, its callers' or its own.
+bool is_on_stack(const void* address) noexcept;
+
 }  // namespace tare::gc

@@ -163,6 +163,41 @@ TEST_F(MarkingBesides, LosesNothingThatChangesItsPlace) {
   for (unsigned seed = 1; seed <= 3; ++seed) turn_for(heap_, seed, 40'000);
 }
 
+// Members behind an object, which are made when they're wanted: in an object that the other thread may be tracing.
+struct Shelf : GarbageCollected<Shelf> {
+  static constexpr std::size_t kPlaces = 64;
+  void trace(Visitor& visitor) const {
+    for (std::size_t i = 0; i < kPlaces; ++i) visitor.trace(places()[i]);
+    visitor.trace(next);
+  }
+  Member<Knot>* places() const {
+    return reinterpret_cast<Member<Knot>*>(const_cast<std::byte*>(reinterpret_cast<const std::byte*>(this + 1)));
+  }
+  Member<Shelf> next;
+};
+
+TEST_F(MarkingBesides, MayReadAPlaceWhereAMemberIsConstructed) {
+  remake({.collections = Collections::ByHand, .marking = Marking::Concurrent, .pause_goal_ns = 0});
+  constexpr int kShelves = 2'000;
+  Persistent<Shelf> shelves;
+  for (int i = 0; i < kShelves; ++i) {
+    Shelf* shelf = make_one<Shelf>(AdditionalBytes(Shelf::kPlaces * sizeof(Member<Knot>)));
+    shelf->next = shelves.get();
+    shelves = shelf;
+  }
+  for (std::size_t round = 0; round < Shelf::kPlaces; round += 8) {
+    while (!heap_.use().is_marking) heap_.collect_some(0, StackState::HoldsNone);
+    for (Shelf* shelf = shelves.get(); shelf != nullptr; shelf = shelf->next.get()) {
+      ::new (shelf->places() + round) Member<Knot>(make_one<Knot>(static_cast<int>(round)), kInSharedPlace);
+    }
+    end_marking();
+  }
+  EXPECT_EQ(live(), kShelves * (1 + Shelf::kPlaces / 8));
+  for (Shelf* shelf = shelves.get(); shelf != nullptr; shelf = shelf->next.get()) {
+    for (std::size_t i = 0; i < Shelf::kPlaces; i += 8) ASSERT_EQ(shelf->places()[i]->value, static_cast<int>(i));
+  }
+}
+
 TEST_F(MarkingBesides, ServesHeapsOfSeveralThreads) {
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t) {

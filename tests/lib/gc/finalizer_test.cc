@@ -263,6 +263,39 @@ TEST_F(Finalizers, PrefinalizersMayChangeLiveObjectsAndMakeNothing) {
   EXPECT_EQ(live(), 1u);
 }
 
+// What a prefinalizer wants to make it doesn't get, in this collection and those that follow; who lives gets it then.
+TEST_F(Finalizers, PrefinalizersThatTryToMakeGetNothingInAnyCollection) {
+  static Heap* current = nullptr;
+  static int refused = 0;
+  struct Wanting : GarbageCollected<Wanting> {
+    explicit Wanting(Knot* knot) : owner(knot) {}
+    void prefinalize() {
+      Knot* small = make<Knot>(*current);
+      Knot* large = make<Knot>(*current, AdditionalBytes(100'000));
+      current->collect(StackState::HoldsNone);
+      if (small == nullptr && large == nullptr) ++refused;
+      owner->left = small;
+    }
+    void trace(Visitor& visitor) const { visitor.trace(owner); }
+    Member<Knot> owner;
+  };
+  current = &heap_;
+  refused = 0;
+  const Persistent<Knot> owner = make_one<Knot>();
+  for (int collection = 1; collection <= 5; ++collection) {
+    for (int i = 0; i < 10; ++i) static_cast<void>(make_one<Wanting>(owner.get()));
+    const std::size_t before = heap_.use().collections;
+    collect();
+    EXPECT_EQ(heap_.use().collections, before + 1);
+    EXPECT_EQ(refused, 10 * collection);
+    EXPECT_EQ(live(), 1u);
+    EXPECT_EQ(owner->left, nullptr);
+    owner->right = make_one<Knot>(collection);
+    EXPECT_EQ(owner->right->value, collection);
+    owner->right = nullptr;
+  }
+}
+
 TEST_F(Finalizers, PrefinalizersRunWhenTheHeapEnds) {
   prefinalized.clear();
   Persistent<Prepared> kept = make_one<Prepared>(1);

@@ -30,10 +30,28 @@ TEST_F(HeapStatistics, TellTheSameAsTheHeap) {
   // 16 bytes of a Knot and 4 of header, in cells of 24.
   EXPECT_TRUE(has("{\"name\": \"tare::gc::testing::Knot\", \"objects\": 1000, \"cell_bytes\": 24000}")) << json;
   EXPECT_TRUE(has("{\"name\": \"a \\\"name\\\"\", \"objects\": 1, \"cell_bytes\": 16}")) << json;
-  EXPECT_TRUE(has("{\"cell_bytes\": 24, \"pages\": 1, \"page_bytes\": 65536, \"cells\": 2730, \"objects\": 1000}"))
+  EXPECT_TRUE(
+      has("{\"cell_bytes\": 24, \"pages\": 1, \"page_bytes\": 65536, \"discarded_bytes\": 0, \"cells\": 2730, "
+          "\"objects\": 1000}"))
       << json;
   EXPECT_EQ(json.front(), '{');
   EXPECT_EQ(json.substr(json.size() - 3), "]}\n");
+}
+
+TEST_F(HeapStatistics, TellWhatWasGivenBackOfPagesInUse) {
+  Persistent<Knot> knot = make_one<Knot>();
+  for (int i = 0; i < 1000; ++i) static_cast<void>(make_one<Knot>(i));
+  collect();
+  heap_.trim();
+  const std::string json = to_json(heap_);
+  const auto times = [&](const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = json.find(part); at != std::string::npos; at = json.find(part, at + 1)) ++count;
+    return count;
+  };
+  // All but the 4 KiB that the knot lies in.
+  EXPECT_EQ(heap_.use().discarded_bytes, 61'440u);
+  EXPECT_EQ(times("\"discarded_bytes\": 61440,"), 2u) << json;  // of the heap, and of cells of 24
 }
 
 TEST_F(HeapStatistics, LargeObjectsHaveARowOfTheirOwn) {
@@ -45,7 +63,7 @@ TEST_F(HeapStatistics, LargeObjectsHaveARowOfTheirOwn) {
   Persistent<Large> second = make_one<Large>();
   const std::string pages = std::to_string(heap_.use().page_bytes);
   EXPECT_NE(to_json(heap_).find("\"sizes\": [{\"cell_bytes\": 0, \"pages\": 2, \"page_bytes\": " + pages +
-                                ", \"cells\": 2, \"objects\": 2}]"),
+                                ", \"discarded_bytes\": 0, \"cells\": 2, \"objects\": 2}]"),
             std::string::npos)
       << to_json(heap_);
 }

@@ -116,6 +116,49 @@ TEST_F(HeapsOf, ReturnPagesWhenMostHasDied) {
   EXPECT_EQ(heap_.use().pooled_bytes, 0u);
 }
 
+struct Chunk : GarbageCollected<Chunk> {
+  explicit Chunk(unsigned char fill) { std::memset(bytes, fill, sizeof(bytes)); }
+  void trace(Visitor&) const {}
+  unsigned char bytes[1500];
+};
+
+// Of 40,000 chunks every fortieth lives, so that no page is empty.
+TEST_F(HeapsOf, ReturnWhatIsFreeInPagesThatAreInUse) {
+  remake({.collections = Collections::ByHand});
+  std::vector<Persistent<Chunk>> kept;
+  for (std::size_t i = 0; i < 40'000; ++i) {
+    Chunk* chunk = make_one<Chunk>(static_cast<unsigned char>(i));
+    if (i % 40 == 0) kept.emplace_back(chunk);
+  }
+  collect();
+  heap_.finish_sweeping();
+  const std::size_t page_bytes = heap_.use().page_bytes;
+  EXPECT_GT(page_bytes, std::size_t{50} << 20);
+  EXPECT_EQ(heap_.use().discarded_bytes, 0u);
+  const std::size_t before = process_memory_bytes("Rss:");
+  heap_.trim();
+  const std::size_t discarded = heap_.use().discarded_bytes;
+  EXPECT_GT(discarded, page_bytes / 4 * 3);
+  EXPECT_EQ(heap_.use().page_bytes, page_bytes);
+  EXPECT_TRUE(kSanitized || process_memory_bytes("Rss:") + discarded / 10 * 9 < before);
+  heap_.trim();
+  EXPECT_EQ(heap_.use().discarded_bytes, discarded) << "counted once";
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    for (const unsigned char byte : kept[i]->bytes) ASSERT_EQ(byte, static_cast<unsigned char>(40 * i));
+  }
+
+  // What is taken again isn't counted any more, nor what is gone.
+  for (std::size_t i = 0; i < 1000; ++i) kept.emplace_back(make_one<Chunk>(static_cast<unsigned char>(1)));
+  EXPECT_LE(heap_.use().discarded_bytes, discarded - 1000 * 1350);  // some lie beside what lives
+  EXPECT_GT(heap_.use().discarded_bytes, discarded - 1000 * 1500 * 2);
+  collect();
+  for (std::size_t i = 0; i < 1000; ++i) ASSERT_EQ(kept[i]->bytes[1499], static_cast<unsigned char>(40 * i));
+  kept.clear();
+  collect();
+  heap_.trim();
+  EXPECT_EQ(heap_.use().discarded_bytes, 0u);
+}
+
 TEST_F(HeapsOf, CollectByThemselvesAsMuchIsMade) {
   Persistent<Knot> root = make_one<Knot>(1);
   for (int i = 0; i < 3'000'000; ++i) root->left = make_one<Knot>(i);
