@@ -60,7 +60,7 @@ const char* reason(Errno error) {
     case ENFILE:
       return "too many open files";
     case ENOSYS:
-      return "the kernel is older than 4.14";
+      return "the kernel refuses a call that it needs: it is older than 4.14, or the program is in a sandbox";
     default:
       return nullptr;
   }

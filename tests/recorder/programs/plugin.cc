@@ -1,4 +1,5 @@
 // A C++ plug-in for a C program.
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -11,4 +12,10 @@ extern "C" __attribute__((visibility("default"))) int plugin_run() {
     return static_cast<int>(words.size());
   }
   return 0;
+}
+
+// Frees the host's block, and gives it another to free.
+extern "C" __attribute__((visibility("default"))) void* plugin_exchange(void* block) {
+  std::free(block);
+  return std::malloc(200);
 }
