@@ -2,6 +2,7 @@
 #include "core/replay/wrappers.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <unordered_set>
 #include <vector>
 
@@ -20,9 +21,29 @@ void add_Last(WrapperNames& names, std::string_view name) { names.last.insert(na
 void add_Prefix(WrapperNames& names, std::string_view name) { names.prefixes.push_back(name); }
 void add_Trait(WrapperNames& names, std::string_view name) { names.traits.push_back(name); }
 
+// Those that the user names, separated by commas; a star at the end stands for whatever follows.
+void add_users(WrapperNames& names) {
+  const char* text = std::getenv("TARE_WRAPPERS");
+  static const std::string kept(text == nullptr ? "" : text);
+  for (std::string_view left = kept; !left.empty();) {
+    const std::size_t comma = std::min(left.find(','), left.size());
+    std::string_view name = left.substr(0, comma);
+    left.remove_prefix(std::min(comma + 1, left.size()));
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    while (name.ends_with(' ')) name.remove_suffix(1);
+    if (name.ends_with('*')) {
+      name.remove_suffix(1);
+      if (!name.empty()) names.prefixes.push_back(name);
+    } else if (!name.empty()) {
+      names.exact.insert(name);
+    }
+  }
+}
+
 const WrapperNames& wrapper_names() {
   static const WrapperNames names = [] {
     WrapperNames made;
+    add_users(made);
 #define TARE_WRAPPER(kind, name) add_##kind(made, name);
 #include "core/replay/wrappers.def"
     return made;
@@ -40,6 +61,15 @@ std::string_view trait_of(std::string_view name) {
   constexpr std::string_view kAs = " as ";
   const std::size_t as = name.front() == '<' ? name.find(kAs) : std::string_view::npos;
   return as == std::string_view::npos ? std::string_view() : name.substr(as + kAs.size());
+}
+
+// "std::__cxx11::", "std::__1::" and their like: versions of the library, not places in it.
+void leave_versions_out(std::string& name) {
+  constexpr std::string_view kStd = "std::";
+  if (!name.starts_with(kStd)) return;
+  for (const std::string_view version : {"__cxx11::", "__1::", "__ndk1::", "__Cr::", "__8::"}) {
+    if (std::string_view(name).substr(kStd.size()).starts_with(version)) name.erase(kStd.size(), version.size());
+  }
 }
 
 bool starts_operator_symbol(std::string_view text, std::size_t at) {
@@ -98,7 +128,8 @@ std::string plain_name(std::string_view function) {
 bool is_wrapper(std::string_view function) {
   if (function.empty()) return false;
   const WrapperNames& names = wrapper_names();
-  const std::string name = plain_name(function);
+  std::string name = plain_name(function);
+  leave_versions_out(name);
   if (names.exact.count(name)) return true;
   const std::size_t last = name.rfind("::");
   if (last != std::string::npos && names.last.count(std::string_view(name).substr(last + 2))) return true;

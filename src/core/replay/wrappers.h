@@ -6,7 +6,8 @@
 
 namespace tare::core {
 
-// `function` as the symbolizer gives it, with or without parameters. Empty names are no wrappers.
+// `function` as the symbolizer gives it, with or without parameters. Empty names are no wrappers. The user's own are in
+// the environment, TARE_WRAPPERS, as it is at the first call.
 bool is_wrapper(std::string_view function);
 
 // The name without return type, parameters, template arguments and ABI tags: what wrappers.def lists.

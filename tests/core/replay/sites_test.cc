@@ -98,6 +98,17 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
         ">::_M_mutate(unsigned long, unsigned long, char const*, unsigned long)",
         "_obstack_begin",
+        "std::vector<int, std::allocator<int> >::push_back(int const&)",
+        "void std::__cxx11::list<Order, std::allocator<Order> >::_M_insert<Order const&>(std::_List_iterator<Order>, "
+        "Order const&)",
+        "std::__detail::_MakeUniq<Order>::__single_object std::make_unique<Order>()",
+        "std::__1::vector<int, std::__1::allocator<int>>::__push_back_slow_path<int const&>(int const&)",
+        "std::map<int, Level>::operator[](int const&)",
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > std::operator+<char, "
+        "std::char_traits<char>, std::allocator<char> >(char const*, std::__cxx11::basic_string<char, "
+        "std::char_traits<char>, std::allocator<char> >&&)",
+        "std::basic_ostream<char, std::char_traits<char> >& std::operator<< <std::char_traits<char> >(int)",
+        "llvm::SmallVectorBase<unsigned int>::grow_pod(void*, unsigned long, unsigned long)",
         "tare::gc::HeapPool::use_page(void const*, unsigned long) const",
         "(anonymous namespace)::Node* tare::gc::make<(anonymous namespace)::Node>(tare::gc::HeapOf<int>&)",
         "xrealloc"}) {
@@ -105,7 +116,8 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
   }
   for (const char* name :
        {"", "main", "list_resize", "scanstring_unicode",
-        "std::vector<int, std::allocator<int> >::push_back(int const&)", "pcache1Alloc",
+        "std::thread::_M_start_thread(std::unique_ptr<std::thread::_State>, void (*)())", "pcache1Alloc",
+        "std::locale::locale(char const*)", "mystd::vector<int>::push_back(int const&)",
         "<[u8] as bstr::ext_slice::ByteSlice>::to_str_lossy", "std::filesystem::path::append(char const*)",
         "<grep::Lines as core::iter::traits::iterator::Iterator>::next", "core::Engine::start()", "alloc::Pool::grow()",
         "zmalloc_get_rss", "mallocator::malloc_it", "Foo::malloc(int)", "strbuf_grow", "my_operator_new"}) {

@@ -1,0 +1,31 @@
+"""Which function a site is called by: whoever decided to allocate, past the C++ library and the program's own wrappers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from conftest import Tare
+
+
+def headers_of(tare: Tare, trace: Path, env: Mapping[str, str] | None = None) -> set[str]:
+    done = tare("report", trace, "--lens", "headers", "--json", env=env)
+    assert done.returncode == 0, done.stderr
+    return {each["function"] for each in json.loads(done.stdout)["findings"]}
+
+
+def test_wrappers_of_the_programs_own_are_named_by_the_user(tare: Tare, program: Callable[..., Path]) -> None:
+    trace = tare.record(program("own_wrappers.c"))
+    assert headers_of(tare, trace) == {"arena_get"}
+    for wrappers in ("arena_get", "other, arena_*"):
+        assert headers_of(tare, trace, {"TARE_WRAPPERS": wrappers}) == {"make_leaf", "make_branch"}
+    assert headers_of(tare, trace, {"TARE_WRAPPERS": ",, *"}) == {"arena_get"}, "a star alone would be everything"
+
+
+def test_containers_are_called_by_who_fills_them(tare: Tare, program: Callable[..., Path]) -> None:
+    trace = tare.record(program("container_fillers.cc", "-fno-inline"))
+    assert headers_of(tare, trace) == {"fill_map(int)", "fill_list(int)", "name_all(int)", "share(int)"}
