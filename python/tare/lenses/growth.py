@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Confidence, Evidence, Lens
-from tare.units import exact, human_bytes, percent, plural
+from tare.units import exact, human_bytes, human_count, percent, plural
 
 # Sums of `chains`; a stack that grows by realloc and by hand is one claim.
 _SUMS = (
     "chains", "steps", "slow_steps", "in_place_steps", "copied_bytes", "doubling_copied_bytes", "requested_bytes",
     "rounded_4k_bytes", "doubling_bytes",
 )  # fmt: skip
+
+_LEAST_COPIED_BYTES = 65536
 
 _CLAIMS = f"""
 with grown as (
@@ -34,12 +36,14 @@ def _advise(evidence: Evidence) -> Advice:
     how = "reallocs" if evidence["kind"] == "realloc" else "malloc, copy, free rounds"
     copied, ideal = evidence["copied_bytes"], evidence["doubling_copied_bytes"]
     sure: Confidence
-    if copied > 4 * ideal:
+    amount = ""
+    if copied > 4 * ideal + _LEAST_COPIED_BYTES and steps >= 2 * chains:
         cost = f"copied {human_bytes(copied)}, doubling {human_bytes(ideal)}"
         sure = "high" if evidence["kind"] == "realloc" else "medium"
     else:
         cost = f"{percent(evidence['in_place_steps'], steps, 0)} of the steps stayed in place, so the cost is the calls"
         sure = "medium" if evidence["kind"] == "realloc" else "low"
+        amount = f"{human_count(steps)} steps"
     return Advice(
         f"Double the capacity, or reserve the size where it is known (tare::Buffer): "
         f"{plural(max(chains, 1), 'buffer')} grew up to {exact(evidence['max_requested_bytes'])} bytes in "
@@ -47,6 +51,7 @@ def _advise(evidence: Evidence) -> Advice:
         f"{exact(evidence['requested_bytes'])} bytes in all ({exact(evidence['rounded_4k_bytes'])} rounded to 4 KiB), doubling "
         f"{exact(evidence['doubling_bytes'])}",
         sure,
+        amount=amount,
     )
 
 
@@ -67,7 +72,8 @@ LENS = Lens(
     evidence={name: f"sum({name})" for name in _SUMS}
     | {"max_requested_bytes": "max(max_requested_bytes)", "kind": "max_by(kind, steps)"},
     # One step a buffer is no way of growing: SQLite, that builds a text and copies it into a value of its size, was taken for it.
-    shown="slow_steps > 0.5 * steps and ((copied_bytes > 4 * doubling_copied_bytes + 65536 and steps >= 2 * chains)"
+    shown="slow_steps > 0.5 * steps and ((copied_bytes > 4 * doubling_copied_bytes"
+    f" + {_LEAST_COPIED_BYTES} and steps >= 2 * chains)"
     " or (steps >= 100 and steps > 4 * greatest(chains, 1) * log2(2.0 + max_requested_bytes)))",
     order="bytes_total + 64 * calls, byte_ns",
     unit="copied",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses, schema
 from tare.recording import Recording
-from tare.reports.text_parts import blocks_text, caveats, finding_lines, is_worth_acting_on, who, wrapped
+from tare.reports.text_parts import blocks_text, caveats, finding_lines, is_worth_acting_on, unnamed_note, who, wrapped
 from tare.small_database import MOST_ROWS, SmallDatabase
 from tare.terminal import shorten, shorten_path
 from tare.units import duration, human_bytes, human_count, percent
@@ -113,12 +113,15 @@ def _findings(recording: Recording, style: Style, width: int) -> Iterator[str]:
         return
     each = max(1, min(3, (_SCREEN_LINES - 7 - len(tops)) // (3 * len(tops))))
     shown = [finding for _, found in tops for finding in found[:each]]
-    frames = iter(recording.finding_frames(shown))
+    named = recording.finding_frames(shown)
+    frames = iter(named)
     for lens, found in tops:
         label = "" if lens.weight == "tare" else " (potential)"
         yield style(lens.name, "cyan") + label
         for finding in found[:each]:
             yield from finding_lines(finding, lens, next(frames), style, width, 2)
+    if note := unnamed_note(named):
+        yield style(shorten(note, width), "dim")
 
 
 def _first(recording: Recording, lens: Lens) -> list[Finding]:
@@ -148,10 +151,14 @@ def _processes(shown: Image, others: Sequence[Image], width: int) -> Iterator[st
     largest = sorted(others, key=lambda image: -image.events)[:_OTHERS_SHOWN]
     yield f"{len(others)} more recorded:"
     for image in largest:
-        yield shorten(f"  {image.program} (pid {image.pid}), {human_count(image.events)} events: {image.path}", width)
+        yield shorten(f"  {image.program} (pid {image.pid}), {_events(image.events)}: {image.path}", width)
     if len(others) > len(largest):
         folder = _quoted(os.path.dirname(shown.path) or ".")
         yield shorten(f"  ({len(others) - len(largest)} more in {folder})", width)
+
+
+def _events(count: int) -> str:
+    return f"{human_count(count)} event{'' if count == 1 else 's'}"
 
 
 def _quoted(path: str) -> str:

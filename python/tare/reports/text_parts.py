@@ -10,7 +10,7 @@ from tare.terminal import shorten, shorten_path
 from tare.units import duration, exact, human_bytes, human_count, percent, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tare.ledger import Finding
     from tare.lenses.lens import Lens
@@ -24,7 +24,7 @@ def who(recording: Recording) -> str:
     process = recording.process
     sampled = f", sampled every {human_bytes(process['sample_bytes'])}: figures are scaled" if recording.sampled else ""
     return (
-        f"{recording.title}, {process['allocator']}, {human_count(process['events'])} events in "
+        f"{recording.title}, {process['allocator']}, {human_count(process['events'])} event{'' if process['events'] == 1 else 's'} in "
         f"{duration(process['duration_ns'])}{sampled}"
     )
 
@@ -103,6 +103,18 @@ def nameless_files(recording: Recording) -> list[str]:
     if len(found) > len(lines):
         lines.append(f"nor for those in {plural(len(found) - len(lines), 'other file')}")
     return lines
+
+
+def unnamed_note(frames: Iterable[Frame]) -> str:
+    """What helps where findings are called `php8.2+0x38a785`; empty where none is. Other files may have names for most of their functions:
+    those that they export."""
+    modules = list(dict.fromkeys(each.module for each in frames if not each.function and each.module))
+    if not modules:
+        return ""
+    files = ", ".join(path.rpartition("/")[2] for path in modules[:_MOST_NAMELESS])
+    more = f" and {len(modules) - _MOST_NAMELESS} more files" if len(modules) > _MOST_NAMELESS else ""
+    tell = "tells" if len(modules) == 1 else "tell"
+    return f"file+offset: {files}{more} {tell} only the names that others call; install debug symbols, or build with -g"
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:

@@ -12,6 +12,7 @@ from tare.reports.text_parts import (
     is_worth_acting_on,
     nameless_files,
     stack_lines,
+    unnamed_note,
     who,
     wrapped,
 )
@@ -50,6 +51,9 @@ def report(
         return
     for each in recording.ledger.lenses:
         yield from _findings(recording, each, _FINDINGS_A_LENS, style, width, least="worth acting on")
+    if note := unnamed_note(frame for *_, frame in default_findings(recording)):
+        yield from wrapped(note, width)
+        yield ""
     if page is not None:
         yield from _records(recording, page, title, style, width)
 

@@ -18,6 +18,13 @@ _LEAST_NAME = 20  # characters of a type's name, before columns are left out
 
 
 def lines(weighed: Sequence[Weighed], gross_peak: float, limit: int, columns: int) -> Iterator[str]:
+    if not weighed:
+        yield from textwrap.wrap(
+            "no block's type is known: that needs debug information of the recorded program and libraries, as they were"
+            " then (-g, or their debug packages), and functions that name or point to what they allocate",
+            columns,
+        )
+        return
     known = sum(each.gross_bytes for each in weighed)
     gaining = [each for each in weighed if each.saved_bytes]
     yield from textwrap.wrap(
@@ -27,7 +34,7 @@ def lines(weighed: Sequence[Weighed], gross_peak: float, limit: int, columns: in
     )
     yield from textwrap.wrap(narrow_summary(weighed), columns)
     if not gaining:
-        yield "no type whose objects were found would take smaller blocks in another order"
+        yield from textwrap.wrap("no type whose objects were found would take smaller blocks in another order", columns)
         return
     yield ""
     yield from _table(gaining[: limit or None], columns)

@@ -28,12 +28,14 @@ def test_the_seeds_numbers_are_said_even_where_nothing_was_copied(made: Handmade
     for number in ("549,756,338,176", "134,742,016", "2,093,056", "1,048,575 reallocs"):
         assert number in finding.remedy
     assert "the cost is the calls" in finding.remedy
+    assert finding.amount == "1.05 M steps", "what it's about, and not the million bytes that were copied by the way"
     assert "tare::Buffer" in finding.remedy
 
 
 def test_copying_makes_it_certain(made: Handmade) -> None:
     (finding,) = findings(made, **SEED | {"copied_bytes": 500_000_000_000, "in_place_steps": 0})
     assert finding.confidence == "high"
+    assert not finding.amount, "the lens' own unit, bytes"
     assert finding.bytes_total == 500_000_000_000 - 1_048_575
 
 

@@ -64,3 +64,14 @@ def test_a_driver_gives_way_to_the_program_it_started() -> None:
 
 def test_a_program_that_allocates_nothing(made: Handmade) -> None:
     assert any("no lens found anything" in line for line in lines(made))
+
+
+def test_functions_without_names_are_said_to_want_debug_symbols(made: Handmade) -> None:
+    made.blocks(made.stack("?f", "main"), 16, 24, total=5000, peak=1000)
+    assert len([line for line in lines(made) if "install debug symbols" in line]) == 1
+
+
+def test_a_single_event_is_one(busy: Handmade) -> None:
+    text = "\n".join(lines(busy, Image("app.tare.1", "sh", 1, 1, 5), Image("app.tare.2", "sh", 2, 2, 5)))
+    assert "(pid 1), 1 event: app.tare.1" in text
+    assert "(pid 2), 2 events: app.tare.2" in text
