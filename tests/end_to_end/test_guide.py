@@ -108,7 +108,7 @@ PAIRS = (
     Pair(
         "14-headroom",
         "headroom",
-        "_M_realloc_insert",
+        "add",
         falls=(("peak", "tare_bytes", 0.8),),
         options=("--content",),
     ),
