@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tare import schema
     from tare.database import TableSource
 
-# Rows of site_sizes up to which a whole summary costs less here: at 2,800 it takes 50 ms and DuckDB 200, at 14,000 both 270.
-MOST_ROWS = 8_000
+# Rows of its largest table up to which a whole summary costs less here: at 2,800 it takes 50 ms and DuckDB 200, at 14,000 both 270.
+MOST_ROWS = 10_000
 
 # Unique columns that lenses join by: where they are the key of SQLite's own tree, a join needs no index made for it.
 _KEYS = {"site_sizes": "shape_id", "size_classes": "requested_bytes", "sites": "site_id", "stack_sites": "stack_id"}

@@ -75,9 +75,13 @@ void ImageRecording::wakes_up() {
 }
 
 bool ImageRecording::peak_is_due() const {
-  if (!replay_ || !spool_ || failure_ || !moments_.wanted()) return false;
-  const std::uint64_t run_ns = clock_ns(CLOCK_MONOTONIC) - clock_pairs_.front().monotonic_ns;
-  return moments_.peak_is_due(replay_->replay().live_gross_bytes(), run_ns);
+  if (!replay_ || !spool_ || failure_) return false;
+  const std::uint64_t gross_bytes = replay_->replay().live_gross_bytes();
+  if (!moments_.has_grown(gross_bytes)) return false;
+  RunTime run{.wall_ns = clock_ns(CLOCK_MONOTONIC) - clock_pairs_.front().monotonic_ns};
+  clockid_t of_process = 0;
+  if (::clock_getcpuclockid(static_cast<pid_t>(record_.info.pid), &of_process) == 0) run.cpu_ns = clock_ns(of_process);
+  return moments_.peak_is_due(gross_bytes, run);
 }
 
 // A thread inside a hook may have an event begun that isn't written: the block of a realloc may be gone already, and no

@@ -3,14 +3,19 @@
 
 namespace tare::core {
 
-bool MomentSchedule::peak_is_due(std::uint64_t gross_bytes, std::uint64_t run_ns) const {
-  if (!wanted_ || gross_bytes < kFloorBytes) return false;
-  if (static_cast<double>(gross_bytes) < kGrowth * static_cast<double>(last_gross_bytes_)) return false;
+bool MomentSchedule::has_grown(std::uint64_t gross_bytes) const {
+  return wanted_ && gross_bytes >= kFloorBytes &&
+         static_cast<double>(gross_bytes) >= kGrowth * static_cast<double>(last_gross_bytes_);
+}
+
+bool MomentSchedule::peak_is_due(std::uint64_t gross_bytes, const RunTime& run) const {
+  if (!has_grown(gross_bytes)) return false;
   if (last_gross_bytes_ == 0) return true;
   // The next costs what the last did, and more as the heap has grown.
   const double next_ns =
       static_cast<double>(last_cost_ns_) * static_cast<double>(gross_bytes) / static_cast<double>(last_gross_bytes_);
-  const double budget_ns = kBudget * static_cast<double>(run_ns) + static_cast<double>(kFirstAllowanceNs);
+  const double budget_ns = kCpuBudget * static_cast<double>(run.cpu_ns) +
+                           kWallBudget * static_cast<double>(run.wall_ns) + static_cast<double>(kFirstAllowanceNs);
   return static_cast<double>(spent_ns_) + next_ns <= budget_ns;
 }
 

@@ -7,6 +7,12 @@
 
 namespace tare::core {
 
+// How long a process has run.
+struct RunTime {
+  std::uint64_t wall_ns = 0;
+  std::uint64_t cpu_ns = 0;  // of all its threads
+};
+
 // A candidate is due when the heap is 5 % larger than at the last one. By that rule alone a program that grows from 1
 // MiB to 1 GiB would stand still 142 times, for 21 times as long as its whole heap takes to read; so moments may also
 // take only so much CPU time of the run so far, and the table says how far the last candidate lies from the peak.
@@ -14,15 +20,17 @@ class MomentSchedule {
  public:
   static constexpr std::uint64_t kFloorBytes = 1 << 20;  // smaller heaps: the exit shows what there is
   static constexpr double kGrowth = 1.05;
-  static constexpr double kBudget = 0.05;                         // of the run
+  static constexpr double kCpuBudget = 0.05;
+  static constexpr double kWallBudget = 0.01;                     // a server that waits has time for looks
   static constexpr std::uint64_t kFirstAllowanceNs = 40'000'000;  // lets a short program have one at all
 
   MomentSchedule() = default;
   explicit MomentSchedule(TakeMoments moments) : wanted_(moments == TakeMoments::PeaksAndExit) {}
 
   bool wanted() const { return wanted_; }
-  // `run_ns`: since the process began.
-  bool peak_is_due(std::uint64_t gross_bytes, std::uint64_t run_ns) const;
+  // Otherwise none is due, whatever the time.
+  bool has_grown(std::uint64_t gross_bytes) const;
+  bool peak_is_due(std::uint64_t gross_bytes, const RunTime& run) const;
   // A candidate was taken: it made the program and the launcher spend so long.
   void took_peak(std::uint64_t gross_bytes, std::uint64_t cost_ns);
 

@@ -83,7 +83,16 @@ Table size_classes_of(std::vector<std::int64_t> requested, const SizeModel* mode
   const auto clownshoe = table.column("clownshoe", ColumnType::Int64);
   const auto class_name = table.column("class", ColumnType::String);
   if (model == nullptr) return table.take();
-  // sorted rather than put into a set: a quarter of the time for a compiler's 245,000 shapes
+  // Of a million shapes' sizes a few thousand differ, nearly all of them small. Then sorted rather than put into a set:
+  // a quarter of the time.
+  constexpr std::int64_t kSmall = 1 << 16;
+  std::vector<bool> asked(kSmall);
+  std::erase_if(requested, [&](std::int64_t bytes) {
+    if (bytes < 0 || bytes >= kSmall) return false;
+    const bool again = asked[static_cast<std::size_t>(bytes)];
+    asked[static_cast<std::size_t>(bytes)] = true;
+    return again;
+  });
   std::sort(requested.begin(), requested.end());
   requested.erase(std::unique(requested.begin(), requested.end()), requested.end());
   for (const std::int64_t bytes : requested) {

@@ -3,7 +3,7 @@
 //   table    = name:text rows:varint count:varint column*
 //   column   = name:text type:byte nullable:byte [valid:rows bytes] values
 //   values   = integers                               Int64
-//            | constant:byte (f64 if 1, rows f64 if 0) Double
+//            | kind:byte (rows f64 if 0, one if 1, integers if 2) Double
 //            | count:varint text* integers             String: words, then codes
 //   integers = base:fixed64 width:byte (value - base: width bytes)*rows      width 0, 1, 2, 4 or 8
 #include "core/replay/table_codec.h"
@@ -62,11 +62,24 @@ void put_integers(ByteWriter& out, const std::vector<Int>& values) {
   }
 }
 
+enum class Doubles : std::uint8_t { AsTheyAre = 0, Constant = 1, Whole = 2 };
+
+bool is_same(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+
+// Counts that a sample may weigh, of a recording that isn't one: two bytes instead of eight.
+bool is_whole(double value) {
+  constexpr double kMost = 9007199254740992.0;  // 2^53
+  return value > -kMost && value < kMost && is_same(static_cast<double>(static_cast<std::int64_t>(value)), value);
+}
+
 void put_doubles(ByteWriter& out, const std::vector<double>& values) {
-  const bool constant = !values.empty() && std::all_of(values.begin(), values.end(), [&](double value) {
-    return std::bit_cast<std::uint64_t>(value) == std::bit_cast<std::uint64_t>(values.front());
-  });
-  out.byte(constant ? 1 : 0);
+  const bool constant = !values.empty() && std::all_of(values.begin(), values.end(),
+                                                       [&](double value) { return is_same(value, values.front()); });
+  if (!constant && std::all_of(values.begin(), values.end(), is_whole)) {
+    out.byte(static_cast<std::uint8_t>(Doubles::Whole));
+    return put_integers(out, std::vector<std::int64_t>(values.begin(), values.end()));
+  }
+  out.byte(static_cast<std::uint8_t>(constant ? Doubles::Constant : Doubles::AsTheyAre));
   const std::size_t count = constant ? 1 : values.size();
   out.append({reinterpret_cast<const std::uint8_t*>(values.data()), count * sizeof(double)});
 }
@@ -105,8 +118,15 @@ bool get_integers(ByteReader& in, std::size_t rows, std::vector<Int>& values) {
 }
 
 bool get_doubles(ByteReader& in, std::size_t rows, std::vector<double>& values) {
-  const std::uint8_t constant = in.byte();
-  if (constant > 1) return false;
+  const std::uint8_t kind = in.byte();
+  if (kind > static_cast<std::uint8_t>(Doubles::Whole)) return false;
+  if (kind == static_cast<std::uint8_t>(Doubles::Whole)) {
+    std::vector<std::int64_t> whole;
+    if (!get_integers(in, rows, whole)) return false;
+    values.assign(whole.begin(), whole.end());
+    return true;
+  }
+  const bool constant = kind == static_cast<std::uint8_t>(Doubles::Constant);
   const auto bytes = in.take((constant ? 1 : rows) * sizeof(double));
   if (in.failed()) return false;
   if (constant) {

@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cmath>
 
 #include <cstdlib>
 #include <fstream>
@@ -52,6 +54,29 @@ TEST(TableCodec, ComesBackEqual) {
   ASSERT_TRUE(back);
   EXPECT_EQ(*back, tables);
   EXPECT_EQ(decode_tables(encode_tables({})), Tables{});
+}
+
+TEST(TableCodec, WholeDoublesTakeWhatTheirRangeNeeds) {
+  TableBuilder table("t");
+  const auto whole = table.column("whole", ColumnType::Double);
+  const auto minus_zero = table.column("minus_zero", ColumnType::Double);
+  const auto large = table.column("large", ColumnType::Double);
+  const auto half = table.column("half", ColumnType::Double);
+  for (int i = 0; i < 100; ++i) {
+    table.add(whole, -3.0 + i);
+    table.add(minus_zero, i == 7 ? -0.0 : 1.0 * i);
+    table.add(large, i == 7 ? 1e300 : 1.0 * i);
+    table.add(half, i == 7 ? 0.5 : 1.0 * i);
+  }
+  Tables tables;
+  tables.put(table.take());
+  const auto bytes = encode_tables(tables);
+  EXPECT_GT(bytes.size(), 3u * 800);
+  EXPECT_LT(bytes.size(), 3u * 800 + 200);
+  const auto back = decode_tables(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(*back, tables);
+  EXPECT_TRUE(std::signbit(back->tables[0]["minus_zero"].doubles[7]));
 }
 
 TEST(TableCodec, IntegersTakeWhatTheirRangeNeeds) {
