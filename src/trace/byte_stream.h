@@ -30,6 +30,12 @@ inline std::uint8_t* put_varint(std::uint8_t* to, std::uint64_t value) {
   return to;
 }
 
+// Lowest byte first.
+inline std::uint8_t* put_fixed64(std::uint8_t* to, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) *to++ = static_cast<std::uint8_t>(value >> (8 * i));
+  return to;
+}
+
 class ByteWriter {
  public:
   void byte(std::uint8_t value) { bytes_.push_back(value); }

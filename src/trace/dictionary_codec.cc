@@ -4,7 +4,9 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +33,23 @@ void put_packed(std::size_t first, std::size_t count, const std::vector<std::uin
   } else {
     out.append({packed.data(), size});
   }
+}
+
+// What put(id, to) writes for each entry, at most `most_bytes` at `to`, whose end it gives. By kilobytes: a compiler
+// has half a stack an allocation, and put byte by byte where a vector ends they took a twelfth of draining its events.
+template <typename Put>
+void put_entries(std::size_t first, std::size_t last, std::size_t most_bytes, ByteWriter& entries, Put put) {
+  std::array<std::uint8_t, 4096> piece;
+  std::uint8_t* end = piece.data();
+  const auto hand_over = [&] {
+    entries.append({piece.data(), end});
+    end = piece.data();
+  };
+  for (std::size_t id = first; id < last; ++id) {
+    if (piece.data() + piece.size() - end < static_cast<std::ptrdiff_t>(most_bytes)) hand_over();
+    end = put(id, end);
+  }
+  hand_over();
 }
 
 struct Entries {
@@ -143,12 +162,13 @@ const char* decode_rows(std::span<const std::uint8_t> payload, Dictionary& dicti
 void encode_stacks(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out) {
   ByteWriter entries;
   std::int64_t next_row = 0;
-  for (std::size_t id = first; id < last; ++id) {
+  put_entries(first, last, 2 * kMaxVarintBytes, entries, [&](std::size_t id, std::uint8_t* to) {
     const StackNode& node = dictionary.stacks[id];
-    entries.varint(id - index(node.caller) - 1);
-    entries.varint(zigzag(static_cast<std::int64_t>(index(node.row)) - next_row));
+    to = put_varint(to, id - index(node.caller) - 1);
+    to = put_varint(to, zigzag(static_cast<std::int64_t>(index(node.row)) - next_row));
     next_row = static_cast<std::int64_t>(index(node.row)) + 1;
-  }
+    return to;
+  });
   put_packed(first, last - first, entries.bytes(), out);
 }
 
@@ -172,17 +192,18 @@ const char* decode_stacks(std::span<const std::uint8_t> payload, Dictionary& dic
 void encode_shapes(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out) {
   ByteWriter entries;
   std::int64_t last_stack = 0;
-  for (std::size_t id = first; id < last; ++id) {
+  put_entries(first, last, 6 * kMaxVarintBytes, entries, [&](std::size_t id, std::uint8_t* to) {
     const Shape& shape = dictionary.shapes[id];
     const std::uint64_t flags = (shape.weight != 1 ? kShapeWeighted : 0) | (shape.is_map != 0 ? kShapeMap : 0);
-    entries.varint(flags | static_cast<std::uint64_t>(shape.api) << 2);
-    entries.byte(shape.align_log2);
-    entries.varint(zigzag(static_cast<std::int64_t>(index(shape.stack)) - last_stack));
-    entries.varint(shape.requested_bytes);
-    entries.varint(zigzag(static_cast<std::int64_t>(shape.usable_bytes - shape.requested_bytes)));
-    if ((flags & kShapeWeighted) != 0) entries.fixed64(std::bit_cast<std::uint64_t>(shape.weight));
+    to = put_varint(to, flags | static_cast<std::uint64_t>(shape.api) << 2);
+    *to++ = shape.align_log2;
+    to = put_varint(to, zigzag(static_cast<std::int64_t>(index(shape.stack)) - last_stack));
+    to = put_varint(to, shape.requested_bytes);
+    to = put_varint(to, zigzag(static_cast<std::int64_t>(shape.usable_bytes - shape.requested_bytes)));
+    if ((flags & kShapeWeighted) != 0) to = put_fixed64(to, std::bit_cast<std::uint64_t>(shape.weight));
     last_stack = index(shape.stack);
-  }
+    return to;
+  });
   put_packed(first, last - first, entries.bytes(), out);
 }
 

@@ -26,10 +26,8 @@ Interner::Interner(Dictionary& dictionary) : dictionary_(dictionary), edges_(kEd
 
 StackId Interner::add_stack(StackId caller, RowId row) {
   const StackId node{static_cast<std::uint32_t>(dictionary_.stacks.size())};
-  make_room(dictionary_.stacks, dictionary_.stacks.size() + 1);
-  dictionary_.stacks.push_back({caller, row});
-  make_room(first_children_, dictionary_.stacks.size());
-  first_children_.push_back({});
+  append(dictionary_.stacks, {caller, row});
+  append(first_children_, {});
   return node;
 }
 

@@ -61,8 +61,7 @@ class Interner {
     return ShapeId{shape_table_.find_or_make(
         hash, [&](std::uint32_t candidate) { return equal(words_of(dictionary_.shapes[candidate]), shape); },
         [&] {
-          make_room(dictionary_.shapes, dictionary_.shapes.size() + 1);
-          dictionary_.shapes.push_back(std::bit_cast<Shape>(shape));
+          append(dictionary_.shapes, std::bit_cast<Shape>(shape));
           return static_cast<std::uint32_t>(dictionary_.shapes.size() - 1);
         })};
   }

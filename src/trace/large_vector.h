@@ -73,7 +73,7 @@ using LargeVector = std::vector<T, LargeAllocator<T>>;
 // 148 MB of huge pages by doubling, each cleared first, which on a virtual machine whose host has taken them back costs
 // 2 ms a page.
 template <typename T>
-void make_room(LargeVector<T>& vector, std::size_t count) {
+[[gnu::noinline]] void make_room(LargeVector<T>& vector, std::size_t count) {
   constexpr std::size_t kAhead = 64;
   if (count <= vector.capacity()) return;
   const std::size_t doubled = std::max(count, vector.size() * 2);
@@ -84,6 +84,14 @@ void make_room(LargeVector<T>& vector, std::size_t count) {
     }
   }
   vector.reserve(doubled);
+}
+
+// One more element, at the end.
+template <typename T>
+void append(LargeVector<T>& vector, const T& element) {
+  if (vector.size() == vector.capacity()) [[unlikely]]
+    make_room(vector, vector.size() + 1);
+  vector.push_back(element);
 }
 
 }  // namespace tare::trace

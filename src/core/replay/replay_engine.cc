@@ -20,6 +20,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
 constexpr double kMostWeighted = 0x1p50;
 
 std::uint64_t weighted_q(std::uint64_t bytes, double weight) {
+  if (weight == 1) return std::min(bytes, kMostBytes) << kFractionBits;  // all of them, unless sampled
   const double value = static_cast<double>(std::min(bytes, kMostBytes)) * weight;
   return static_cast<std::uint64_t>(std::llround(std::min(value, kMostWeighted) * kFraction));
 }
