@@ -38,7 +38,20 @@ bool look_up_pages(std::uint64_t start, std::uint64_t pages, unsigned char* pres
       sys::call(SYS_mincore, static_cast<long>(start), static_cast<long>(pages * kPage), sys::word(present)));
 }
 
-void fill_bytes(std::uint64_t start, std::uint64_t end) { std::memset(bytes_at(start), trace::kFillByte, end - start); }
+void put_fill_word(std::uint64_t address) {
+  std::memcpy(bytes_at(address), &trace::kFillWord, sizeof trace::kFillWord);
+}
+
+// Small blocks here, as most are: the call took longer than their stores.
+void fill_bytes(std::uint64_t start, std::uint64_t end) {
+  constexpr std::uint64_t kWord = sizeof trace::kFillWord;
+  if (end - start < kWord || end - start > 16 * kWord) {
+    std::memset(bytes_at(start), trace::kFillByte, end - start);
+    return;
+  }
+  for (std::uint64_t at = start; at < end - kWord; at += kWord) put_fill_word(at);
+  put_fill_word(end - kWord);
+}
 
 // What untouched pages hold is known: zeros.
 ContentOrigin fill_present(std::uint64_t start, std::uint64_t end) {
@@ -206,13 +219,15 @@ SeenContents Contents::ended(std::uint64_t address) {
   if (taken.requested == 0 || taken.requested > trace::kMostDigestedBytes) return seen;
   if (!may_read(address, taken.requested)) return seen;
   const std::span<const std::uint8_t> written{bytes_at(address), taken.requested - seen.unwritten_bytes};
-  // The slot is seldom in the first cache: two thirds of this function were a wait for it. So the digest comes first.
   const std::uint64_t digest = trace::content_digest(written);
   __builtin_prefetch(&slot_of(digest), 1);
   seen.content_class = trace::content_class(written);
-  if (seen.content_class == ContentClass::None || seen.content_class == ContentClass::Zeros) return seen;
-  if (was_seen(digest)) seen.digest = digest;
+  if (seen.content_class != ContentClass::None && seen.content_class != ContentClass::Zeros) seen.digest = digest;
   return seen;
+}
+
+void Contents::forget_new(SeenContents& seen) {
+  if (seen.digest != 0 && !was_seen(seen.digest)) seen.digest = 0;
 }
 
 void Contents::grown(const TakenContents& taken, const Block& block) {

@@ -168,6 +168,7 @@ void record_free_slowly(StartState start, std::uint64_t address, trace::FreeApi 
   if (recorder.contents()) seen = contents_of_blocks.ended(address);
   if (entry == Entry::Ready) {
     enter(thread, start);
+    contents_of_blocks.forget_new(seen);
     if (seen.tells() && !sampling && !recorder.free_stacks()) {
       write_contents_and_free(thread, address, seen, api);
     } else {

@@ -20,7 +20,7 @@ class MomentSchedule {
  public:
   static constexpr std::uint64_t kFloorBytes = 1 << 20;  // smaller heaps: the exit shows what there is
   static constexpr double kGrowth = 1.05;
-  static constexpr double kCpuBudget = 0.05;
+  static constexpr double kCpuBudget = 0.04;
   static constexpr double kWallBudget = 0.01;                     // a server that waits has time for looks
   static constexpr std::uint64_t kFirstAllowanceNs = 40'000'000;  // lets a short program have one at all
 

@@ -99,7 +99,7 @@ class ContentSums {
   std::vector<std::uint32_t> recent_at_;  // by StackId: index into recent_, + 1; 0: none
   std::vector<Recent> recent_;
   trace::IdTable content_ids_;
-  std::vector<Content> contents_;
+  trace::LargeVector<Content> contents_;
   // What waits to be counted in, by the number of blocks told of so far. Halfway the content's row is fetched, which
   // only its slot in content_ids_ tells.
   static constexpr std::uint64_t kWaiting = 8;

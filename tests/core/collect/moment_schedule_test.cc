@@ -28,10 +28,10 @@ TEST(MomentSchedule, TakesAShareOfTheCpuTimeAndALittleOfTheRest) {
     const auto ns = [](double seconds) { return static_cast<std::uint64_t>(seconds * kSecond); };
     return schedule.peak_is_due(20 * kMiB, {ns(wall_s), ns(cpu_s)});
   };
-  EXPECT_FALSE(due(4, 4));
-  EXPECT_TRUE(due(4.5, 4.5));  // 0.31 = 0.05 * 4.5 + 0.01 * 4.5 + 0.04
+  EXPECT_FALSE(due(5, 5));
+  EXPECT_TRUE(due(5.5, 5.5));  // 0.315 = 0.04 * 5.5 + 0.01 * 5.5 + 0.04, for 0.3
   EXPECT_FALSE(due(20, 1));    // a busy machine
-  EXPECT_TRUE(due(22, 1));
+  EXPECT_TRUE(due(23, 1));
 }
 
 }  // namespace
