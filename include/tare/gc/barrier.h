@@ -24,8 +24,8 @@
 //     static constexpr tare::gc::WriteBarrier kWriteBarrier = tare::gc::WriteBarrier::Generational;
 // Every store then asks a bit of its place, one for 16 bytes of the cage: 13 instructions and three branches that
 // aren't taken in all, for objects that are being made as well. Out of line, what is old itself, null or the sentinel
-// is passed over; otherwise the old object is noted, once, and traced by the next collection of the young. Objects are
-// traced whole, an array of a million Members for the one that was stored into it.
+// is passed over; otherwise the old object is noted, once, and traced by the next collection of the young. Of the
+// library's arrays, and others with a trace_part() (tare/gc/object.h), it is the 512 bytes around the place.
 //
 // Thread-safety: stores belong to the heap's thread. Those of other threads, into Members on their own stacks, mark
 // nothing.

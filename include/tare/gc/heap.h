@@ -129,6 +129,7 @@ struct HeapUse {
   std::size_t longest_pause_ns = 0;
   bool is_marking = false;
   std::size_t remembered_objects = 0;  // old ones that a young one was stored into since the last collection
+  std::size_t remembered_parts = 0;    // of others that are large; one may count more than once
 };
 
 // Objects of one type, for statistics and reports.

@@ -11,6 +11,7 @@
 // Thread-safety: the heap's thread.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstddef>
@@ -55,6 +56,14 @@ class RingArray final : public GarbageCollected<RingArray<T, Group>, Group> {
     if constexpr (Traced<T>) {
       if (visitor.leave_to_owner()) return;
       for (std::size_t i = 0; i < size_; ++i) visitor.trace(at(i));
+    }
+  }
+  void trace_part(Visitor& visitor, const void* first_byte, const void* end_byte) const
+    requires Traced<T>
+  {
+    const ElementsIn<T> part(elements(), first_byte, end_byte);
+    for (std::size_t i = part.first; i < std::min(part.end, capacity()); ++i) {
+      if (((i - first_) & mask_) < size_) visitor.trace(elements()[i]);
     }
   }
 

@@ -19,6 +19,7 @@
 // in Oilpan", 2022).
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -115,22 +116,29 @@ class HashArray final : public GarbageCollected<HashArray<Key, Value, Group>, Gr
 
   void trace(Visitor& visitor) const {
     if (visitor.leave_to_owner()) return;
-    for (std::size_t i = 0; i < slot_count(); ++i) {
-      const Slot& slot = slots()[i];
-      if (!slot.key.is_object()) continue;
-      if constexpr (!kIsWeak) {
-        visitor.trace(slot.key);
-        if constexpr (Traced<Value>) visitor.trace(slot.value);
-      } else if constexpr (hash_table_details::kIsStrong<Value>) {
-        visitor.trace_while_alive(slot.key, slot.value);
-      } else if constexpr (Traced<Value>) {
-        visitor.trace(slot.value);
-      }
-    }
+    for (std::size_t i = 0; i < slot_count(); ++i) trace_slot(visitor, slots()[i]);
     if constexpr (kIsWeak) visitor.add_weak_callback(drop_dead, this);
+  }
+  void trace_part(Visitor& visitor, const void* first_byte, const void* end_byte) const
+    requires(!kIsWeak)
+  {
+    const ElementsIn<Slot> part(slots(), first_byte, end_byte);
+    for (std::size_t i = part.first; i < std::min(part.end, slot_count()); ++i) trace_slot(visitor, slots()[i]);
   }
 
  private:
+  static void trace_slot(Visitor& visitor, const Slot& slot) {
+    if (!slot.key.is_object()) return;
+    if constexpr (!kIsWeak) {
+      visitor.trace(slot.key);
+      if constexpr (Traced<Value>) visitor.trace(slot.value);
+    } else if constexpr (hash_table_details::kIsStrong<Value>) {
+      visitor.trace_while_alive(slot.key, slot.value);
+    } else if constexpr (Traced<Value>) {
+      visitor.trace(slot.value);
+    }
+  }
+
   // Fibonacci's multiplication: its upper bits are the slot.
   std::size_t first(std::uint32_t bits) const noexcept {
     return static_cast<std::size_t>((bits * std::uint64_t{0x9E3779B97F4A7C15}) >> shift_);

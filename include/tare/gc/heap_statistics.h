@@ -5,7 +5,7 @@
 // {"version": 1,
 //  "use": {"page_bytes", "pooled_bytes", "discarded_bytes", "live_bytes", "live_objects", "allocated_bytes",
 //          "limit_bytes", "collections", "young_collections", "last_pause_ns", "last_stack_roots", "pauses",
-//          "paused_ns", "longest_pause_ns", "remembered_objects", "is_marking"},
+//          "paused_ns", "longest_pause_ns", "remembered_objects", "remembered_parts", "is_marking"},
 //  "cage": {"wanted_bytes", "reserved_bytes", "committed_bytes", "used_bytes", "kept_bytes", "largest_free_bytes",
 //           "books_bytes"},
 //  "types": [{"name", "objects", "cell_bytes"}, ...],            // most bytes first

@@ -44,6 +44,21 @@ namespace tare::gc {
 template <class T>
 concept Traced = requires(Visitor& visitor, const T& value) { visitor.trace(value); };
 
+// Which elements of an array have any of some bytes; `end` may lie behind the array's.
+template <class T>
+struct ElementsIn {
+  ElementsIn(const T* elements, const void* first_byte, const void* end_byte) noexcept {
+    const auto offset_of = [&](const void* place) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(elements);
+      return std::max(begin, reinterpret_cast<std::uintptr_t>(place)) - begin;
+    };
+    first = offset_of(first_byte) / sizeof(T);
+    end = (offset_of(end_byte) + sizeof(T) - 1) / sizeof(T);
+  }
+  std::size_t first;
+  std::size_t end;
+};
+
 template <class T, class Group>
 class VectorArray final : public GarbageCollected<VectorArray<T, Group>, Group> {
  public:
@@ -68,6 +83,12 @@ class VectorArray final : public GarbageCollected<VectorArray<T, Group>, Group> 
       if (visitor.leave_to_owner()) return;
       for (std::size_t i = 0; i < size_; ++i) visitor.trace(begin()[i]);
     }
+  }
+  void trace_part(Visitor& visitor, const void* first_byte, const void* end_byte) const
+    requires Traced<T>
+  {
+    const ElementsIn<T> part(this->begin(), first_byte, end_byte);
+    for (std::size_t i = part.first; i < std::min<std::size_t>(part.end, size_); ++i) visitor.trace(begin()[i]);
   }
 
  private:

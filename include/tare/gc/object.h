@@ -30,6 +30,11 @@
 // is called by make() when the object is whole: virtual functions are the class's own by then, it may make others, and
 // is traced if that collects. All three are public; a base's or a mixin's are called for what derives from it.
 //
+// A class of large arrays (AdditionalBytes) in a group with a young generation may have, beside trace(),
+//     void trace_part(tare::gc::Visitor& visitor, const void* begin, const void* end) const;
+// which names what has any of these bytes, so that storing into one doesn't have all of it traced. What it must name is
+// of the same kinds but for weak call-backs.
+//
 // A mixin is a base that isn't first. Members may point to it, and keep the whole object:
 //   struct Listener : tare::gc::GarbageCollectedMixin { virtual void hear() = 0; };
 //   class Button : public tare::gc::GarbageCollected<Button>, public Listener { ... };
@@ -87,6 +92,9 @@ template <class T>
 concept HasPrefinalizer = requires(T& object) { object.prefinalize(); };
 template <class T>
 concept HasFinalizeCollected = requires(T& object) { object.finalize_collected(); };
+template <class T>
+concept HasTracePart =
+    requires(const T& object, Visitor& visitor, const void* place) { object.trace_part(visitor, place, place); };
 template <class T>
 concept HasAfterMake = requires(T& object) { object.after_make(); };
 

@@ -23,6 +23,7 @@ class Visitor;
 struct TypeInfo {
   void (*trace)(Visitor& visitor, const void* object) = nullptr;
   void (*finalize)(void* object) = nullptr;  // null where there's nothing to do
+  void (*trace_part)(Visitor& visitor, const void* object, const void* begin, const void* end) = nullptr;  // or null
   std::string_view name;
   bool has_mixins = false;  // pointers to its objects may point further in
   bool has_prefinalizer = false;
@@ -69,6 +70,11 @@ void trace_as(Visitor& visitor, const void* object) {
 }
 
 template <class T>
+void trace_part_as(Visitor& visitor, const void* object, const void* begin, const void* end) {
+  static_cast<const T*>(object)->trace_part(visitor, begin, end);
+}
+
+template <class T>
 void finalize_as(void* object) {
   if constexpr (HasFinalizeCollected<T>) {
     static_cast<T*>(object)->finalize_collected();
@@ -96,6 +102,7 @@ class TypeOf {
                   .name = type_info_details::shown_name<T>(),
                   .has_mixins = HasMixins<T>,
                   .has_prefinalizer = HasPrefinalizer<T>};
+    if constexpr (HasTracePart<T>) info.trace_part = type_info_details::trace_part_as<T>;
     if constexpr (kHasFinalizer) info.finalize = type_info_details::finalize_as<T>;
     return register_type(info, index_);
   }

@@ -78,7 +78,8 @@ HeapUse HeapImpl::use() const noexcept {
           .paused_ns = pauses_.sum_ns,
           .longest_pause_ns = pauses_.longest_ns,
           .is_marking = is_marking(),
-          .remembered_objects = remembered_.size()};
+          .remembered_objects = remembered_.size(),
+          .remembered_parts = parts_.size()};
 }
 
 // Pages before a list's current one are swept.

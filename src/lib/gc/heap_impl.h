@@ -69,6 +69,7 @@ class HeapImpl final : public HeapCore {
   // The young generation: young.cc
   bool collect_young(StackState stack) noexcept;
   void remember(std::uintptr_t place) noexcept;  // which lies in an old object, or beside one
+  static constexpr std::size_t kPartBytes = 512;
 
   // Objects: pages.cc. The object whose cell has this address in it, if a heap's object lies there; 0 otherwise.
   std::uintptr_t object_around(std::uintptr_t address) noexcept;
@@ -190,6 +191,7 @@ class HeapImpl final : public HeapCore {
 
   // young.cc
   void make_all_young() noexcept;
+  void remember_part(std::uint32_t granule) noexcept;
   void note_old_places(Page& page) noexcept;
   void forget_freed(Page& page, std::uintptr_t object) noexcept;
   std::size_t grown_bytes() const noexcept;
@@ -226,6 +228,7 @@ class HeapImpl final : public HeapCore {
   // Marks stay after a collection, and say what is old.
   const bool is_generational_;
   Rows<std::uint32_t> remembered_;  // objects that are old, or were: if one is marked, it is the same still
+  Rows<std::uint32_t> parts_;       // the same of large ones' parts, by the first granule of both; some more than once
 
   pthread_t thread_ = pthread_self();
   Marker* marker_ = nullptr;                 // while marking by steps

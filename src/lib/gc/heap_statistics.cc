@@ -46,6 +46,7 @@ void add_use(std::string& out, const HeapUse& use) {
   object.add("paused_ns", use.paused_ns);
   object.add("longest_pause_ns", use.longest_pause_ns);
   object.add("remembered_objects", use.remembered_objects);
+  object.add("remembered_parts", use.remembered_parts);
   object.member("is_marking") += use.is_marking ? "true" : "false";
 }
 

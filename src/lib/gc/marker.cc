@@ -112,8 +112,27 @@ void Marker::trace_again(std::uintptr_t object) noexcept {
   if (!mark_object(object)) visitor_.push(space_.granule_of(object), true);
 }
 
+// One that is noted as a whole by now is left to that.
+void Marker::trace_part(std::uintptr_t place) noexcept {
+  const std::uintptr_t object = heap_.start_in_page(place);
+  if (object == 0 || !space_.is_marked(object)) return;
+  const CellHeader header = header_of(reinterpret_cast<const void*>(object));
+  const auto trace_it = types_by_index[header.type()].trace_part;
+  if ((header.bits & CellHeader::kRemembered) != 0 || trace_it == nullptr) return;
+  const std::size_t first = edges();
+  const std::uintptr_t begin = place / HeapImpl::kPartBytes * HeapImpl::kPartBytes;
+  trace_it(visitor_, reinterpret_cast<const void*>(object), reinterpret_cast<const void*>(begin),
+           reinterpret_cast<const void*>(begin + HeapImpl::kPartBytes));
+  keep_new_edges(first);
+}
+
 // One whose mark is gone was freed; there may be a young object in its place.
-void Marker::trace_remembered(Rows<std::uint32_t>& objects) noexcept {
+void Marker::trace_remembered(Rows<std::uint32_t>& objects, Rows<std::uint32_t>& parts) noexcept {
+  std::sort(parts.begin(), parts.end());
+  for (const std::uint32_t* part = parts.begin(); part != parts.end(); ++part) {
+    if (part == parts.begin() || part[-1] != *part) trace_part(space_.object_at(*part));
+  }
+  parts.set_size(0);
   for (const std::uint32_t granule : objects) {
     const std::uintptr_t object = space_.object_at(granule);
     if (!space_.is_marked(object)) continue;

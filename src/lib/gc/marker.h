@@ -34,7 +34,8 @@ class Marker {
   Marker& operator=(const Marker&) = delete;
 
   // In this order; but for the first, those before finish_strong() as often as wanted.
-  void trace_remembered(Rows<std::uint32_t>& objects) noexcept;  // before anything is marked; forgets them
+  // Before anything is marked; forgets them.
+  void trace_remembered(Rows<std::uint32_t>& objects, Rows<std::uint32_t>& parts) noexcept;
   void mark_roots() noexcept;
   // Follows what is marked. False if time ran out before the end, or if somebody wants it to stop.
   bool drain(std::size_t deadline_ns, const std::atomic<bool>* is_to_stop = nullptr) noexcept;
@@ -94,6 +95,7 @@ class Marker {
   bool trace_beside_owner(std::uint32_t granule, void (*trace_it)(Visitor&, const void*)) noexcept;
   void keep_new_edges(std::size_t first) noexcept;
   void keep_new_edges_of_two(std::size_t first) noexcept;
+  void trace_part(std::uintptr_t place) noexcept;
   void scan_in_construction() noexcept;
   bool mark_live_ephemerons() noexcept;
   void index_ephemerons() noexcept;

@@ -43,8 +43,10 @@ void HeapImpl::collect_as_due() noexcept {
   if (!is_marking()) {
     if (pooled_bytes_ > limit_bytes_) release_surplus();
     const std::size_t grown = grown_bytes();
-    const bool is_at_once = options_.marking == Marking::AtOnce || expected_marking_ns() <= options_.pause_goal_ns;
-    if (grown < limit_bytes_ && (is_at_once || grown + window_bytes() < limit_bytes_)) {
+    const bool is_due = grown + window_bytes() >= limit_bytes_;
+    const bool is_at_once =
+        is_due && (options_.marking == Marking::AtOnce || expected_marking_ns() <= options_.pause_goal_ns);
+    if (!is_due || (is_at_once && grown < limit_bytes_)) {
       if (is_generational_ && allocated_bytes_ >= options_.young_bytes) collect_young(StackState::MayHoldPointers);
       return;
     }

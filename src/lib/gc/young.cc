@@ -3,16 +3,20 @@
 // Marks are left where they are after a collection, and say what is old. Where marking finds an old object it goes no
 // further, so a collection of the young takes as long as what lives of them is large, with what was stored into old
 // objects since. Those are remembered whole: from a list of places alone nobody could tell what a weak table or a
-// variant has there by now. Whatever lives is old after either kind of collection, so the list is empty then.
+// variant has there by now. Large ones that can name what a part of them has are remembered by parts. Whatever lives is
+// old after either kind of collection, so the list is empty then.
 #include <algorithm>
 
 #include "lib/gc/heap_impl.h"
 #include "lib/gc/marker.h"
 #include "lib/gc/stop.h"
+#include "lib/gc/types.h"
 
 namespace tare::gc {
 
 namespace {
+
+constexpr std::size_t kLeastByParts = 2048;  // bytes of a cell
 
 // Each set bit also `shift` bits further up.
 void or_shifted(std::uint64_t* words, std::size_t count, std::size_t shift) noexcept {
@@ -34,7 +38,7 @@ bool HeapImpl::collect_young(StackState stack) noexcept {
   finish_sweeping();
   tell_types();
   Marker marker(*this, mark_stack_, Marker::Sharing::None);
-  marker.trace_remembered(remembered_);
+  marker.trace_remembered(remembered_, parts_);
   marker.mark_roots();
   marker.drain(kNoDeadline);
   end_marking(marker, Extent::Young, stack);
@@ -46,8 +50,24 @@ void HeapImpl::remember(std::uintptr_t place) noexcept {
   if (object == 0 || !space_.is_marked(object)) return;  // a young one, which has a part of its 16 bytes
   CellHeader& header = header_of(reinterpret_cast<void*>(object));
   if ((header.bits & CellHeader::kRemembered) != 0) return;
+  const bool is_large = bytes_of_cells(space_.page(space_.unit_of(object))) >= kLeastByParts;
+  if (is_large && types_by_index[header.type()].trace_part != nullptr && !header.is_in_construction()) {
+    remember_part(space_.granule_of(std::max(object, place / kPartBytes * kPartBytes)));
+    return;
+  }
   header.bits |= CellHeader::kRemembered;
   remembered_.push(space_.granule_of(object));
+}
+
+void HeapImpl::remember_part(std::uint32_t granule) noexcept {
+  if (!parts_.empty() && parts_.end()[-1] == granule) return;
+  if (parts_.size() == parts_.capacity()) {
+    std::sort(parts_.begin(), parts_.end());
+    const std::uint32_t* end = std::unique(parts_.begin(), parts_.end());
+    parts_.set_size(static_cast<std::size_t>(end - parts_.begin()));
+    if (parts_.size() > parts_.capacity() / 2) parts_.grow();  // or it would be sorted for each of the last ones
+  }
+  parts_.push(granule);
 }
 
 // Before the whole heap is marked, when all is swept.
@@ -57,6 +77,7 @@ void HeapImpl::make_all_young() noexcept {
     header_of(reinterpret_cast<void*>(space_.object_at(granule))).bits &= ~CellHeader::kRemembered;
   }
   remembered_.set_size(0);
+  parts_.set_size(0);
   for_each_page([&](Page& page) {
     std::fill_n(space_.marks() + space_.unit_of(page) * Space::kWordsOfUnit, words_of(page), 0);
     page.is_changed = true;
@@ -73,6 +94,12 @@ void HeapImpl::forget_freed(Page& page, std::uintptr_t object) noexcept {
   const std::uint32_t granule = space_.granule_of(object);
   std::uint32_t* end = std::remove(remembered_.begin(), remembered_.end(), granule);
   remembered_.set_size(static_cast<std::size_t>(end - remembered_.begin()));
+  const std::uint32_t units_end = space_.unit_of(page) + page.units;
+  end = std::remove_if(parts_.begin(), parts_.end(), [&](std::uint32_t part) {
+    const std::uint32_t unit = Space::unit_of_granule(part);
+    return unit >= space_.unit_of(page) && unit < units_end;
+  });
+  parts_.set_size(static_cast<std::size_t>(end - parts_.begin()));
 }
 
 // Of a page whose marks are what lives: every 16 bytes of which an old object has some.
