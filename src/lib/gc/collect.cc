@@ -86,10 +86,9 @@ void HeapImpl::retire_stretches() noexcept {
   for (auto& of_kind : stretches_) {
     for (Stretch& stretch : of_kind) {
       if (stretch.next != stretch.end) {
-        Page* page = &space_.page(space_.unit_of(stretch.next));
-        if (page->kind == Page::Kind::Tail) page = &space_.page(page->first_unit);
-        page->hole_begin = cell_at(*page, stretch.next);
-        page->hole_end = std::min(page->cells, cell_at(*page, stretch.end));
+        Page& page = space_.page_around(stretch.next);
+        page.hole_begin = cell_at(page, stretch.next);
+        page.hole_end = std::min(page.cells, cell_at(page, stretch.end));
       }
       stretch = {};
     }

@@ -20,8 +20,7 @@ std::size_t explicit_details::room_behind(HeapCore& core, const void* object, st
 void HeapImpl::free_object(std::uintptr_t object) noexcept {
   if (is_busy_ || is_marking()) return;
   if (object_at(object) != object) stop("free_unreferenced() of what is no object of this heap");
-  Page* page = &space_.page(space_.unit_of(object));
-  if (page->kind == Page::Kind::Tail) page = &space_.page(page->first_unit);
+  Page* page = &space_.page_around(object);
   if (is_generational_) forget_freed(*page, object);
   CellHeader& header = header_of(reinterpret_cast<void*>(object));
   const TypeInfo& type = types_by_index[header.type()];
@@ -55,7 +54,7 @@ void HeapImpl::free_object(std::uintptr_t object) noexcept {
 
 std::size_t HeapImpl::room_of(std::uintptr_t object) noexcept {
   if (object_at(object) != object) stop("room_behind() of what is no object of this heap");
-  const Page& page = space_.page(space_.unit_of(object));
+  const Page& page = space_.page_around(object);
   return page.kind == Page::Kind::Large ? page.run_bytes - cell::kFirstObject : page.cell_bytes - sizeof(CellHeader);
 }
 

@@ -143,9 +143,8 @@ class GraphWriter {
     header_.types = std::uint64_t{most} + 1;
     for (const std::uint32_t granule : granules_) file_.add(granule);
     for (const std::uint32_t granule : granules_) {
-      const Page* page = &space_.page(space_.unit_of(space_.object_at(granule)));
-      if (page->kind == Page::Kind::Tail) page = &space_.page(page->first_unit);
-      file_.add(std::uint64_t{page->kind == Page::Kind::Large ? page->run_bytes : page->cell_bytes});
+      const Page& page = space_.page_around(space_.object_at(granule));
+      file_.add(std::uint64_t{page.kind == Page::Kind::Large ? page.run_bytes : page.cell_bytes});
     }
   }
 

@@ -300,10 +300,9 @@ inline std::uint32_t HeapImpl::cell_at(const Page& page, std::uintptr_t address)
 }
 
 inline std::uintptr_t HeapImpl::start_in_page(std::uintptr_t address) noexcept {
-  const Page* page = &space_.page(space_.unit_of(address));
-  if (page->kind == Page::Kind::Tail) page = &space_.page(page->first_unit);
-  const std::uint32_t cell = cell_at(*page, address);
-  return cell == page->cells ? 0 : object_of(*page, cell);
+  const Page& page = space_.page_around(address);
+  const std::uint32_t cell = cell_at(page, address);
+  return cell == page.cells ? 0 : object_of(page, cell);
 }
 
 }  // namespace tare::gc

@@ -299,9 +299,9 @@ void Marker::scan_in_construction() noexcept {
       drain(kNoDeadline);
       continue;
     }
-    const Page* page = &space_.page(space_.unit_of(object));
+    const Page& page = space_.page_around(object);
     const std::size_t bytes =
-        HeapImpl::bytes_of_cells(*page) - (page->kind == Page::Kind::Large ? cell::kFirstObject : sizeof(CellHeader));
+        HeapImpl::bytes_of_cells(page) - (page.kind == Page::Kind::Large ? cell::kFirstObject : sizeof(CellHeader));
     scan_words(*this, reinterpret_cast<const std::uintptr_t*>(object), bytes / sizeof(std::uintptr_t));
     drain(kNoDeadline);
   }

@@ -38,12 +38,11 @@ bool HeapImpl::has_object(const Page& page, std::uint32_t cell) noexcept {
 
 std::uintptr_t HeapImpl::find(std::uintptr_t address, bool is_start_only) noexcept {
   if (!space_.contains(address)) return 0;
-  const Page* page = &space_.page(space_.unit_of(address));
-  if (page->heap.load(std::memory_order_relaxed) != this) return 0;
-  if (page->kind == Page::Kind::Tail) page = &space_.page(page->first_unit);
-  const std::uint32_t cell = cell_at(*page, address);
-  if (cell == page->cells || !has_object(*page, cell)) return 0;
-  const std::uintptr_t object = object_of(*page, cell);
+  if (space_.page(space_.unit_of(address)).heap.load(std::memory_order_relaxed) != this) return 0;
+  const Page& page = space_.page_around(address);
+  const std::uint32_t cell = cell_at(page, address);
+  if (cell == page.cells || !has_object(page, cell)) return 0;
+  const std::uintptr_t object = object_of(page, cell);
   if (address < object) return 0;  // the header
   if (is_start_only && address != object) {
     const TypeInfo& type = types_by_index[header_of(reinterpret_cast<void*>(object)).type()];

@@ -45,6 +45,11 @@ class Space {
   }
   std::uintptr_t address_of(std::uint32_t unit) const noexcept { return shape_.origin + unit * cell::kUnitBytes; }
   Page& page(std::uint32_t unit) noexcept { return pages_[unit]; }
+  // Whose units the address lies in one of.
+  Page& page_around(std::uintptr_t address) noexcept {
+    Page& page = pages_[unit_of(address)];
+    return page.kind == Page::Kind::Tail ? pages_[page.first_unit] : page;
+  }
   std::uint32_t unit_of(const Page& page) const noexcept { return static_cast<std::uint32_t>(&page - pages_); }
 
   // Granules of 8 bytes from the origin.

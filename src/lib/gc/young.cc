@@ -50,7 +50,7 @@ void HeapImpl::remember(std::uintptr_t place) noexcept {
   if (object == 0 || !space_.is_marked(object)) return;  // a young one, which has a part of its 16 bytes
   CellHeader& header = header_of(reinterpret_cast<void*>(object));
   if ((header.bits & CellHeader::kRemembered) != 0) return;
-  const bool is_large = bytes_of_cells(space_.page(space_.unit_of(object))) >= kLeastByParts;
+  const bool is_large = bytes_of_cells(space_.page_around(object)) >= kLeastByParts;
   if (is_large && types_by_index[header.type()].trace_part != nullptr && !header.is_in_construction()) {
     remember_part(space_.granule_of(std::max(object, place / kPartBytes * kPartBytes)));
     return;

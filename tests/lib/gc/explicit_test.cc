@@ -90,6 +90,14 @@ TEST_F(Explicit, RoomBehindIsWhatTheCellHas) {
   }
 }
 
+// Also of those that lie further on in a page of several times 64 KiB.
+TEST_F(Explicit, RoomBehindIsTheSameWhereverAnObjectLies) {
+  const std::size_t room = room_behind(heap_, make_one<Bytes>(AdditionalBytes(3000)));
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_EQ(room_behind(heap_, make_one<Bytes>(AdditionalBytes(3000))), room) << i;
+  }
+}
+
 TEST_F(Explicit, TwiceEndsTheProgram) {
   Knot* knot = make_one<Knot>(1);
   static_cast<void>(make_one<Knot>(2));

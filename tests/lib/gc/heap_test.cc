@@ -226,6 +226,24 @@ TEST_F(HeapsOf, KeepWhatIsInConstruction) {
   EXPECT_EQ(live(), 3u);
 }
 
+// In a page of several times 64 KiB, wherever it lies.
+TEST_F(HeapsOf, KeepWhatIsInConstructionAnywhereInAPage) {
+  struct Wide : GarbageCollected<Wide> {
+    explicit Wide(Heap& heap) {
+      knot = make<Knot>(heap, 8);
+      heap.collect(StackState::MayHoldPointers);
+    }
+    void trace(Visitor& visitor) const { visitor.trace(knot); }
+    char before[3000] = {};
+    Member<Knot> knot;
+  };
+  std::vector<Persistent<Wide>> all;
+  for (int i = 0; i < 200; ++i) all.emplace_back(make_one<Wide>(heap_));
+  collect();
+  EXPECT_EQ(live(), 400u);
+  for (const auto& wide : all) ASSERT_EQ(wide->knot->value, 8);
+}
+
 TEST_F(HeapsOf, KeepWhatALargeObjectsConstructorHolds) {
   struct Large : GarbageCollected<Large> {
     explicit Large(Heap& heap) {
