@@ -39,6 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"tare: {error.strerror or error}{name}", file=sys.stderr)
         return 4
     except Exception as error:
+        if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
+            return 130
         if os.environ.get("TARE_DEBUG"):
             raise
         print(f"tare: bug: {type(error).__name__}: {error} (TARE_DEBUG=1 shows where)", file=sys.stderr)

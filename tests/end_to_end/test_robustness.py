@@ -264,3 +264,16 @@ def test_a_program_built_anew_is_told_from_the_recorded_one(tare: Tare, tmp_path
         report.split()
     )
     assert "app+0x" in report and "keep (" not in report
+
+
+def test_why_nothing_was_recorded_is_said_once(tare: Tare) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 10; "$0" run -o t.tare -- python3 -c pass', tare.command],
+        cwd=tare.folder,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    first, second = done.stderr.splitlines()
+    assert "ulimit -f" in first
+    assert second == "tare: nothing was recorded"

@@ -92,3 +92,14 @@ def test_completion_scripts_parse(shell: str, check: str, capsys: pytest.Capture
 
 def test_completion_knows_every_verb() -> None:
     assert set(completion.flags()) == set(VERBS)
+
+
+def test_an_interrupted_query_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """DuckDB makes an error of its own of Ctrl-C."""
+
+    def interrupted(_arguments: object) -> int:
+        raise RuntimeError("Query interrupted")
+
+    monkeypatch.setattr(cli, "_dispatch", interrupted)
+    assert cli.main(["report", "app.tare"]) == 130
+    assert capsys.readouterr().err == ""

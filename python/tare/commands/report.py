@@ -24,6 +24,7 @@ tare report app.tare --lens growth,churn      two lenses, with their reasons
 tare report app.tare --filter parse --filter '!test'
 tare report app.tare --mode dark-matter       what no report of the program claims, or two do
 tare report app.tare --mode rss               where the resident memory is (needs --snapshots)
+tare report app.tare --folded | flamegraph.pl --countname bytes > app.svg    (speedscope reads it, too)
 tare report app.tare --json | jq .peak
 """
 
@@ -76,6 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="leaks that are known: lines of leak:PATTERN, as LeakSanitizer has them; repeatable",
     )
+    parser.add_argument(
+        "--folded", action="store_true", help="whole stacks, a line each with what --sort names, for flame graphs"
+    )
     parser.add_argument("--json", action="store_true", help="everything as one JSON object")
 
 
@@ -90,6 +94,8 @@ def run(options: argparse.Namespace) -> int:
     chosen = lenses.load_named(options.lens) if options.lens is not None else []
     if options.lens is not None and not chosen:
         raise TareError(USAGE, f"report: --lens names no lens: there are {', '.join(lenses.NAMES)}")
+    if options.folded and (options.json or chosen or options.filter or options.mode not in ("live", "cumulative")):
+        raise TareError(USAGE, "report: --folded goes with --mode live or cumulative, --at and --sort alone")
     if options.mode == "dark-matter":
         return _dark_matter(options)
     if options.mode == "rss":
@@ -101,6 +107,14 @@ def run(options: argparse.Namespace) -> int:
     for lens in chosen:
         lenses.check_runnable(lens, recording.process)
     counted, title = _moment(options.mode, options.at)
+    if options.folded:
+        from tare.errors import warn
+        from tare.reports import folded
+
+        warn(recording.source.warnings)
+        for line in folded.lines(recording, counted, options.sort):
+            print(line)
+        return 0
     page = None
     if not chosen:
         page = records.query(recording, counted, options.sort, options.filter, None if options.json else options.n)

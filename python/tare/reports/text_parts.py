@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import textwrap
 from typing import TYPE_CHECKING
@@ -163,6 +164,30 @@ def balance(recording: Recording, style: Style, width: int) -> list[str]:
         width,
     )
     return lines
+
+
+_BARS = "▁▂▃▄▅▆▇█"
+_MOST_BARS = 60
+_LEAST_BARS = 8
+
+
+def course(recording: Recording, width: int) -> list[str]:
+    """Gross over the run, a bar each interval at its greatest: whether it grows, stands, or comes in waves."""
+    recording.database.use("timeline")
+    rows = recording.database.rows("select time_ns, max_gross_bytes from timeline order by time_ns")
+    ended = f"0 to {duration(recording.process['duration_ns'])}"
+    count = min(width - len("over time   ") - len(ended) - 2, _MOST_BARS)
+    if len(rows) < 2 or count < _LEAST_BARS or not (top := max(gross for _, gross in rows)):
+        return []
+    heights = [0.0] * count
+    for time_ns, gross in rows:
+        cell = min(int(time_ns * count / max(rows[-1][0], recording.process["duration_ns"], 1)), count - 1)
+        heights[cell] = max(heights[cell], gross)
+    last = 0.0
+    for cell, height in enumerate(heights):  # nothing happened: as before
+        heights[cell] = last = height or last
+    bars = "".join(_BARS[max(math.ceil(height / top * len(_BARS)) - 1, 0)] for height in heights)
+    return [f"over time   {bars}  {ended}"]
 
 
 def blocks_text(count: float) -> str:

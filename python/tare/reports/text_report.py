@@ -8,6 +8,7 @@ from tare.reports.records import sizes_line
 from tare.reports.text_parts import (
     balance,
     caveats,
+    course,
     finding_lines,
     is_worth_acting_on,
     nameless_files,
@@ -44,6 +45,7 @@ def report(
             yield style(line, "yellow")
     yield ""
     yield from balance(recording, style, width)
+    yield from course(recording, width)
     yield ""
     for lens in chosen:
         yield from _lens_report(recording, lens, limit, style, width)

@@ -470,6 +470,8 @@ LaunchOutcome Launch::finish() {
     outcome_.warnings.push_back("nothing was recorded: the process allocated nothing meanwhile");
   } else if (images_.empty() && options_.asleep == StartAsleep::Yes) {
     outcome_.warnings.push_back("nothing was recorded: nobody woke the recorder (tare resume PID)");
+  } else if (images_.empty() && !unrecorded_.empty()) {
+    outcome_.warnings.push_back("nothing was recorded");  // why was said first
   } else if (images_.empty()) {
     outcome_.warnings.push_back(
         "nothing was recorded: the command ended before its first allocation, or it can't be preloaded");

@@ -10,6 +10,7 @@ from handmade import Handmade
 from tare import lenses
 from tare.recording import Recording
 from tare.reports import records, text_report
+from tare.reports.text_parts import course
 from tare.terminal import Style
 
 
@@ -150,3 +151,22 @@ def test_the_default_findings_are_those_of_the_report(busy: Handmade) -> None:
     assert found
     for _, finding, named in found:
         assert named.name in report and finding.remedy.split()[0] in report
+
+
+def test_the_course_of_the_run_is_drawn(busy: Handmade) -> None:
+    """Growing to the middle, falling to a quarter: tallest bar there, ends as told, a bar where nothing happened as before."""
+    for step, gross in ((1, 1000), (2, 4000), (5, 8000), (10, 2000)):
+        busy.tables["timeline"].append({"time_ns": 2 * step * 10**8, "max_gross_bytes": gross, "gross_bytes": gross})
+    for width in (40, 80, 200):
+        (line,) = course(busy.recording(), width)
+        assert len(line) <= width
+        assert line.endswith("0 to 2.00 s")
+        bars = line.split()[2]
+        assert bars[len(bars) // 2] == "█"
+        assert bars[0] == "▁"
+        assert bars[-1] == "▂"
+        assert bars[len(bars) // 4] == bars[len(bars) * 2 // 5], "nothing happened between"
+
+
+def test_no_course_of_nothing(made: Handmade) -> None:
+    assert course(made.recording(), 80) == []
