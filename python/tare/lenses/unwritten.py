@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Confidence, Evidence, Lens
-from tare.units import exact, human_bytes, human_count, percent
+from tare.units import exact, human_bytes, human_count, percent, plural
 
 # High-water marks up to these many bytes are counted apart: columns within_N of `written`.
 _STEPS = (0, 16, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -66,7 +66,7 @@ def _advise(evidence: Evidence) -> Advice:
     if serving == 0:
         what = "Allocate it when it is first written to"
     elif serving <= 256:
-        what = f"Keep {exact(serving)} bytes in the object or on the stack (TextStream does), heap only past that: serves 90 %"
+        what = f"Keep {plural(serving, 'byte')} in the object or on the stack (TextStream does), heap only past that: serves 90 %"
     else:
         what = f"Ask for {exact(serving)} bytes first and grow (Buffer does): serves 90 %"
     saves = f"; {human_bytes(evidence['narrow_peak'])} at the peak" if evidence["narrow_peak"] else ""

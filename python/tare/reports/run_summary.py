@@ -109,7 +109,7 @@ def _findings(recording: Recording, style: Style, width: int) -> Iterator[str]:
     tops = [(lens, _first(recording, lens)) for lens in recording.ledger.lenses]
     tops = [(lens, found) for lens, found in tops if found]
     if not tops:
-        yield "no lens found anything above its threshold"
+        yield from wrapped("no lens found anything above its threshold", width)
         return
     each = max(1, min(3, (_SCREEN_LINES - 7 - len(tops)) // (3 * len(tops))))
     shown = [finding for _, found in tops for finding in found[:each]]

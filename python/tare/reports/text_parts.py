@@ -47,6 +47,10 @@ def caveats(recording: Recording) -> list[str]:
         lines.append(
             f"the recorder slept for {duration(process['asleep_ns'])}: blocks born meanwhile aren't in the figures{since}"
         )
+    if not process["events"]:
+        lines.append(
+            "no allocation was seen: the program makes none, or by a malloc that the recorder can't see (its own, valgrind's)"
+        )
     if process["contents_recorded"]:
         lines.append("contents recorded: blocks were filled, so pages and time are more than the program's own")
     if distance := peak_distance(recording):

@@ -98,6 +98,8 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
         ">::_M_mutate(unsigned long, unsigned long, char const*, unsigned long)",
         "_obstack_begin",
+        "__vasprintf_internal",
+        "jv_mem_alloc",
         "std::vector<int, std::allocator<int> >::push_back(int const&)",
         "void std::__cxx11::list<Order, std::allocator<Order> >::_M_insert<Order const&>(std::_List_iterator<Order>, "
         "Order const&)",

@@ -52,6 +52,13 @@ def test_small_marks_go_inline(seen: Handmade) -> None:
     assert (finding.bytes_peak, finding.bytes_total, finding.confidence) == (0, 4048 * 1964, "high")
 
 
+def test_one_byte_is_one(seen: Handmade) -> None:
+    shape = seen.blocks(seen.stack("SetBuffered", "main"), 8192, 8200, total=1000)
+    partly(seen, shape, 1, 8e6, within_16=1000)
+    (finding,) = findings(seen)
+    assert "Keep 1 byte in the object" in finding.remedy
+
+
 def test_what_lived_at_the_peak_is_tare(seen: Handmade) -> None:
     shape = seen.blocks(seen.stack("window", "main"), 32768, 32776, total=100, peak=10)
     partly(seen, shape, 4096, 2.8e6, unwritten_peak_bytes=280_000, within_4096=100)

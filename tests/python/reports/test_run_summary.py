@@ -75,3 +75,14 @@ def test_a_single_event_is_one(busy: Handmade) -> None:
     text = "\n".join(lines(busy, Image("app.tare.1", "sh", 1, 1, 5), Image("app.tare.2", "sh", 2, 2, 5)))
     assert "(pid 1), 1 event: app.tare.1" in text
     assert "(pid 2), 2 events: app.tare.2" in text
+
+
+def test_a_recording_without_an_event_says_what_that_may_mean() -> None:
+    """As of a program under valgrind, which brings a malloc of its own."""
+    nothing = Handmade(events=0)
+    assert any("no allocation was seen" in line for line in lines(nothing))
+    assert all(len(line) <= 40 for line in lines(nothing, width=40))
+
+
+def test_a_recording_with_events_does_not(busy: Handmade) -> None:
+    assert not any("no allocation was seen" in line for line in lines(busy))
