@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tare import lenses
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tare.database import TableStore
     from tare.lenses.lens import Lens
@@ -136,9 +136,16 @@ class Ledger:
         return [LensTotals(lens.name, lens.weight, *sums) for lens, (_, *sums) in zip(chosen, rows, strict=True)]
 
     def findings(
-        self, lens: Lens, *, by: str = "site_id", limit: int | None = None, all_claims: str = "shown only"
+        self,
+        lens: Lens,
+        *,
+        by: str = "site_id",
+        limit: int | None = None,
+        all_claims: str = "shown only",
+        alike: Mapping[int, int] | None = None,
     ) -> list[Finding]:
-        """Folded a site, or merged by the line that names it (`by="site_row"`); best first."""
+        """Folded a site, or merged by the line that names it (`by="site_row"`); best first. `alike`: what stands for a row that
+        reads the same as another."""
         database = self._database
         database.use("sites", "stack_sites")
         evidence = ", ".join(f"{sql} as {name}" for name, sql in lens.evidence.items())
@@ -149,11 +156,16 @@ class Ledger:
         )
         order = ", ".join(f"coalesce({part.strip()}, 0) desc" for part in _split(lens.order))
         where = "" if all_claims == "all" else "where shown"
+        row, named, join = "t.site_row", "", ""
+        if alike:
+            pairs = ", ".join(f"({one}, {other})" for one, other in sorted(alike.items()))
+            named = f"alike(alike_row, named_row) as (values {pairs}),"
+            row, join = "coalesce(a.named_row, t.site_row)", "left join alike a on a.alike_row = t.site_row"
         rows = database.records(
             f"""
-            with located as (
-              select c.*, s.site_id, t.site_row from {_table(lens)} c
-              join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id
+            with {named} located as (
+              select c.*, s.site_id, {row} as site_row from {_table(lens)} c
+              join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id {join}
             ),
             folded as (
               select max_by(site_id, coalesce(bytes_peak, 0) + coalesce(bytes_total, 0) / 1e6) as site_id,

@@ -55,6 +55,11 @@ class Frame(NamedTuple):
         base = self.file.rpartition("/")[2]
         return f"{base}:{self.line}" if self.line else base
 
+    @property
+    def reads(self) -> tuple[str, str, str]:
+        """Equal for frames that no reader can tell apart."""
+        return self.module, self.file, str(self)
+
     def __str__(self) -> str:
         return f"{self.name} ({self.place})" if self.place else self.name
 

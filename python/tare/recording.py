@@ -9,7 +9,7 @@ from tare.database import Database
 from tare.names import Frame, Names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Protocol
 
     from tare.database import TableSource, TableStore
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
             """As by_line(), with fewer sizes, where nothing but site_sizes names shapes."""
 
 
+# Findings of a lens that are looked at for such as read the same: a screen shows three, behind some that aren't sure. Names
+# of all that there are would be a second of a compiler's report.
+_LOOKED_ALIKE = 12
 SITE_DEPTH = 8  # DMD's default: deep enough to tell callers apart, few enough to read
 
 
@@ -68,6 +71,7 @@ class Recording:
         self.database = engine(source)
         self.names = Names(source)
         self._lens_names = lenses
+        self._alike: dict[str, Mapping[int, int]] = {}  # by lens
 
     @cached_property
     def process(self) -> dict[str, Any]:
@@ -129,11 +133,31 @@ class Recording:
         self.names.prepare_stacks(stacks.values(), self.source.depth)
         return {site_id: self.names.stack(stack_id, self.source.depth) for site_id, stack_id in stacks.items()}
 
+    def alike(self, lens: Lens) -> Mapping[int, int]:
+        """Of the lens' first findings by line, rows that read the same as an earlier one's: calls of one macro, copies of an
+        inlined function. By such a row the one that stands for it."""
+        if lens.name not in self._alike:
+            first: dict[tuple[str, str, str], int] = {}
+            found = self.ledger.findings(lens, by="site_row", limit=_LOOKED_ALIKE)
+            rows = [each.site_row for each in found if each.site_row is not None and each.partner_row is None]
+            self.names.prepare(rows)
+            named = {row: self.names.at(row) for row in rows}
+            same = {row: first.setdefault(frame.reads, row) for row, frame in named.items() if frame.function}
+            self._alike[lens.name] = {row: other for row, other in same.items() if row != other}
+        return self._alike[lens.name]
+
+    def findings_by_line(self, lens: Lens, limit: int | None = None) -> list[Finding]:
+        """As the ledger has them, those that read the same made one."""
+        return self.ledger.findings(lens, by="site_row", limit=limit, alike=self.alike(lens))
+
     def findings(self, lens: Lens, *, by: str = "site_id", limit: int | None = None) -> list[Finding]:
         """Those above the lens' threshold, their words complete: the ledger knows no names of other sites."""
         from tare.lenses.lens import PARTNER
 
-        found = [each for each in self.ledger.findings(lens, by=by, limit=limit) if each.shown]
+        every = (
+            self.findings_by_line(lens, limit) if by == "site_row" else self.ledger.findings(lens, by=by, limit=limit)
+        )
+        found = [each for each in every if each.shown]
         rows = {each.partner_row for each in found if each.partner_row is not None}
         self.names.prepare(sorted(rows))
         named = {row: str(self.names.at(row)) for row in rows}

@@ -7,8 +7,11 @@ import random
 import pytest
 from handmade import Handmade
 from tare import lenses
+from tare.database import Database, TableStore
 from tare.ledger import Ledger
 from tare.lenses.lens import Advice, Lens
+from tare.recording import Recording
+from tare.small_database import SmallDatabase
 
 
 def test_gross_is_net_plus_tare(busy: Handmade) -> None:
@@ -105,3 +108,21 @@ def test_an_empty_recording_has_no_findings(made: Handmade) -> None:
     recording = made.recording()
     assert recording.moments["peak"].tare_bytes == 0
     assert [recording.ledger.findings(lens) for lens in recording.ledger.lenses] == [[]] * len(recording.ledger.lenses)
+
+
+@pytest.mark.parametrize("engine", [Database, SmallDatabase])
+def test_findings_that_read_the_same_are_one(made: Handmade, engine: type[TableStore]) -> None:
+    # copies of a function that was inlined: two return addresses, one line
+    for place, peak in (("tree.c:9", 20_000), ("list.c:4", 25_000), ("tree.c:09", 10_000)):
+        made.blocks(made.stack(f"new_node@/src/{place}", "main@/src/main.c:6"), 24, 24, total=30_000, peak=peak)
+    nameless = made.stack("?", "main@/src/main.c:7"), made.stack("?2", "main@/src/main.c:8")
+    for stack in nameless:
+        made.blocks(stack, 24, 24, total=20_000, peak=5_000)
+    recording = Recording(made, None, engine)
+    headers = next(lens for lens in recording.ledger.lenses if lens.name == "headers")
+    found = recording.findings(headers, by="site_row")
+    assert [finding.blocks for finding in found] == [30_000, 25_000, 5_000, 5_000]
+    assert [finding.sites for finding in found] == [2, 1, 1, 1]
+    assert [frame.place for frame in recording.finding_frames(found)][:2] == ["tree.c:9", "list.c:4"]
+    assert sum(finding.bytes_peak or 0 for finding in found) == recording.ledger.tare_totals[-1].bytes_peak
+    assert len(recording.findings(headers)) == 5  # a site each

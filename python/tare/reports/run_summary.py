@@ -125,7 +125,7 @@ def _findings(recording: Recording, style: Style, width: int) -> Iterator[str]:
 
 
 def _first(recording: Recording, lens: Lens) -> list[Finding]:
-    found = recording.ledger.findings(lens, by="site_row", limit=12)  # three, behind some that aren't sure
+    found = recording.findings_by_line(lens, limit=12)  # three, behind some that aren't sure
     return [each for each in found if each.shown and is_worth_acting_on(each, lens)][:3]
 
 
