@@ -34,6 +34,7 @@ ONLY = {
     "mutate": ["tare", "tare-generational"],
     "hash-set": ["tare", "native"],
     "session": ["tare", "tare-no-barrier", "tare-generational", "cppgc", "boehm"],
+    "fragmented": ["tare", "native"],
 }
 OF_BARRIERS = ["tare-no-barrier", "tare-generational"]  # run binary-trees, too
 PROGRAMS = [
@@ -47,6 +48,7 @@ PROGRAMS = [
     ["mutate"],
     ["hash-set"],
     ["session"],
+    ["fragmented"],
 ]
 
 
@@ -103,6 +105,10 @@ def targets(results: Results) -> str:
         add(f"{case} / without a barrier", ratio(results, case, metric, "tare", "tare-no-barrier"), 1.05)
     for case, most in (("session", 0.6), ("binary-trees-16", 0.85), ("binary-trees-18", 0.85)):
         add(f"{case}, generational / not", ratio(results, case, "cpu", "tare-generational", "tare"), most)
+    for to in ("dropped", "trimmed"):
+        before = results.median(f"fragmented/{to}", "tare", "rss")
+        compacted = results.median("fragmented/compacted", "tare", "rss")
+        add(f"fragmented, RSS compacted / {to}", None if compacted is None or not before else compacted / before, 0.5)
     at_once = results.median("binary-trees-16/at-once", "tare", "cpu")
     without = results.median("binary-trees-16", "tare-no-barrier", "cpu")
     ratio_at_once = None if at_once is None or not without else at_once / without
@@ -127,7 +133,8 @@ collection of them; `chase` a ring of 256 nodes; `retention` counts objects of 2
 `pause` is the longest that 16 operations took, each of which makes a node beside a million and drops another, in CPU time of the program's thread (`wall`:
 with whatever else the machine did); tare marks with Marking::Concurrent, cppgc as it does by default, Boehm's with GC_enable_incremental(). `mutate` takes
 random leaves of a million nodes elsewhere; `hash-set` has 500,000 keys. `session` makes 12 million short-lived boxes beside a million nodes that stay, and puts
-50,000 new nodes among them. Without a barrier a heap marks at once: the row for that is what the barrier
+50,000 new nodes among them. `fragmented` drops all but a random tenth of 400,000 rows with vectors of 1 to 60 numbers: `dropped` is what is resident
+after a collection, `trimmed` after trim(), `compacted` after compact() and trim() (`native`: std::vector and malloc_trim()). Without a barrier a heap marks at once: the row for that is what the barrier
 takes, the other what short pauses do.
 
 {targets(results)}

@@ -9,6 +9,7 @@
 //   mutate       leaves of those nodes taken elsewhere, while the heap is being marked and while it isn't
 //   hash-set     half a million of them as keys of a set
 //   session      much short-lived made beside a document that stays, with a little that is stored into it
+//   fragmented   rows of numbers of which a random tenth is left: what stays resident, and compacting it
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -248,10 +249,12 @@ int main(int argc, char** argv) {
     hash_set(report);
   } else if (std::strcmp(program, "session") == 0) {
     session(report);
+  } else if (std::strcmp(program, "fragmented") == 0) {
+    fragmented(report);
   } else {
     std::fprintf(stderr,
                  "usage: %s dom|chase|binary-trees [DEPTH]|binary-trees-at-once "
-                 "[DEPTH]|retention|pause|mutate|hash-set|session\n",
+                 "[DEPTH]|retention|pause|mutate|hash-set|session|fragmented\n",
                  argv[0]);
     return 2;
   }

@@ -160,6 +160,17 @@ class TARE_API HeapBase {
   // that have time to spare; automatic collections take their own steps beside it.
   bool collect_some(std::size_t budget_ns, StackState stack) noexcept;
 
+  // Collects, and then moves arrays of HeapVector, HeapDeque and HeapHashMap out of pages that have few of them into
+  // others, which empties those. For a heap that has shrunk, in an event loop. Returns how many bytes of pages that
+  // freed; trim() gives what was kept of them to the system.
+  //
+  // References to elements, iterators and spans of containers in objects are no longer good, unless `stack` may hold
+  // pointers and they lie there: an array stays where it is as long as a word of the stack, a root, an object in
+  // construction or a second Member may point to it. So do arrays whose elements have destructors and those above 32
+  // KiB, and all other objects: pointers to objects, and what tables hash of them, stay as they are. Takes as long as a
+  // collection all at once, and as long again.
+  std::size_t compact(StackState stack) noexcept;
+
   // Destructors of what the last collection found dead that didn't run yet. Otherwise they do as pages are reused, and
   // before the next collection.
   void finish_sweeping() noexcept;

@@ -12,9 +12,13 @@
 
 namespace tare::gc {
 
-// Whether cells have destructors to be called. Those that have none are in pages of their own, which are swept without
-// being looked at.
-enum class Finalization : std::uint8_t { None, Destructor };
+// What cells of a page have in common. Those without destructors are swept without being looked at.
+enum class Finalization : std::uint8_t {
+  None,
+  Destructor,  // to be called
+  Movable,     // none, and the container that a cell belongs to knows how to move it
+};
+inline constexpr std::size_t kFinalizations = 3;
 
 class TARE_API HeapCore {
  public:
@@ -45,7 +49,7 @@ class TARE_API HeapCore {
     std::uintptr_t next = 0;
     std::uintptr_t end = 0;
   };
-  Stretch stretches_[2][cell::kClasses];
+  Stretch stretches_[kFinalizations][cell::kClasses];
 
  private:
   [[gnu::noinline]] void* allocate_slowly(std::size_t size_class, Finalization finalization) noexcept;

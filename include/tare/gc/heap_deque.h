@@ -6,7 +6,7 @@
 //
 // A ring in one collected array that doubles when it is full. 4 bytes, with or without elements. Elements are Members,
 // values with a trace() of their own, or anything that holds no collected objects; no destructors, for which there's
-// HeapVector. References are good until an element is added.
+// HeapVector. References are good until an element is added or the heap is compacted.
 //
 // Thread-safety: the heap's thread.
 #pragma once
@@ -65,6 +65,11 @@ class RingArray final : public GarbageCollected<RingArray<T, Group>, Group> {
     for (std::size_t i = part.first; i < std::min(part.end, capacity()); ++i) {
       if (((i - first_) & mask_) < size_) visitor.trace(elements()[i]);
     }
+  }
+  void move_into(void* cell) noexcept {
+    auto* moved = ::new (cell) RingArray(std::countr_zero(capacity()));
+    moved->first_ = first_;
+    for (std::size_t i = 0; i < size_; ++i) moved->push_back(at(i));
   }
 
  private:
@@ -128,7 +133,7 @@ class HeapDeque {
     free_unreferenced(heap, old);
   }
 
-  void trace(Visitor& visitor) const { visitor.trace(array_); }
+  void trace(Visitor& visitor) const { visitor.trace_array(array_); }
 
  private:
   bool has_room(HeapOf<Group>& heap) {

@@ -10,8 +10,8 @@
 // any case without a destructor. Null and the sentinel are no keys: they mark free and deleted slots.
 //
 // 4 bytes while it is empty, and when it isn't: slots lie in a collected array, at most 3/4 of them taken, the old
-// array is freed when it grows. Pointers to values and iterators are good until then; a collection takes out weak
-// entries, and moves none.
+// array is freed when it grows. Pointers to values and iterators are good until then, or until the heap is compacted
+// (Heap::compact()); a collection takes out weak entries, and moves none.
 //
 // Thread-safety: the heap's thread.
 //
@@ -99,17 +99,26 @@ class HashArray final : public GarbageCollected<HashArray<Key, Value, Group>, Gr
   void move_from(const Slot& from) noexcept {
     Slot& to = free_slot(from.key.bits());
     std::memcpy(static_cast<void*>(&to.key), static_cast<const void*>(&from.key), sizeof(Key));
-    if constexpr (kIsMember<Value>) {
-      std::memcpy(static_cast<void*>(&to.value), static_cast<const void*>(&from.value), sizeof(Value));
-    } else {
-      to.value = from.value;
-    }
+    take_value(from, to);
   }
   void erase(Slot& slot) noexcept {
     slot.key = kSentinelPtr;
     slot.value = Value();
     --size_;
     ++deleted_;
+  }
+  // Slots keep their places, as keys keep their bits. Bytes, as in move_from().
+  void move_into(void* cell) noexcept {
+    auto* moved = ::new (cell) HashArray(log());
+    std::memset(static_cast<void*>(moved->slots()), 0, slot_count() * sizeof(Slot));
+    for (std::size_t i = 0; i < slot_count(); ++i) {
+      const Slot& from = slots()[i];
+      Slot& to = moved->slots()[i];
+      std::memcpy(static_cast<void*>(&to.key), static_cast<const void*>(&from.key), sizeof(Key));
+      if (from.key.is_object()) take_value(from, to);
+    }
+    moved->size_ = size_;
+    moved->deleted_ = deleted_;
   }
   std::uint32_t size() const noexcept { return size_; }
   bool is_full() const noexcept { return (std::size_t{size_} + deleted_ + 1) * 4 > slot_count() * 3; }
@@ -136,6 +145,13 @@ class HashArray final : public GarbageCollected<HashArray<Key, Value, Group>, Gr
       visitor.trace_while_alive(slot.key, slot.value);
     } else if constexpr (Traced<Value>) {
       visitor.trace(slot.value);
+    }
+  }
+  static void take_value(const Slot& from, Slot& to) noexcept {
+    if constexpr (kIsMember<Value>) {
+      std::memcpy(static_cast<void*>(&to.value), static_cast<const void*>(&from.value), sizeof(Value));
+    } else {
+      to.value = from.value;
     }
   }
 
@@ -218,7 +234,7 @@ class HeapHashMap {
     }
   }
 
-  void trace(Visitor& visitor) const { visitor.trace(array_); }
+  void trace(Visitor& visitor) const { visitor.trace_array(array_); }
 
  private:
   // Into an array that is half as full at most; the same size if deleted slots made it full.

@@ -11,7 +11,7 @@
 // Elements are Members, values with a trace() of their own, or anything that holds no collected objects. They lie in a
 // collected array of the vector's heap, which asks for as many as its cell has room for, and doubles when it is full;
 // the old array is freed at once, or by the collection if one is marking. As in std::vector, references and iterators
-// are good until then.
+// are good until then, or until the heap is compacted (Heap::compact()).
 //
 // A RootedVector keeps its elements from where no trace() reaches, like a Persistent: for globals, members of classes
 // that aren't collected, and functions' locals whose elements must not depend on the scan of the stack.
@@ -89,6 +89,15 @@ class VectorArray final : public GarbageCollected<VectorArray<T, Group>, Group> 
   {
     const ElementsIn<T> part(this->begin(), first_byte, end_byte);
     for (std::size_t i = part.first; i < std::min<std::size_t>(part.end, size_); ++i) visitor.trace(begin()[i]);
+  }
+  void move_into(void* cell) noexcept {
+    auto* moved = ::new (cell) VectorArray(capacity_);
+    if constexpr (kIsMember<T>) {
+      std::memcpy(static_cast<void*>(moved->begin()), static_cast<const void*>(begin()), size_ * sizeof(T));
+    } else {
+      std::uninitialized_move_n(begin(), size_, moved->begin());
+    }
+    moved->size_ = size_;
   }
 
  private:
@@ -198,7 +207,7 @@ class VectorBy {
   void trace(Visitor& visitor) const
     requires(!std::is_base_of_v<RootLink, Pointer>)
   {
-    visitor.trace(array_);
+    visitor.trace_array(array_);
   }
 
  private:

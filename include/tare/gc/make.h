@@ -77,7 +77,9 @@ T* construct(HeapCore& core, void* memory, Arguments&&... arguments) {
 }
 
 template <class T>
-inline constexpr Finalization kFinalization = TypeOf<T>::kHasFinalizer ? Finalization::Destructor : Finalization::None;
+inline constexpr Finalization kFinalization = TypeOf<T>::kHasFinalizer ? Finalization::Destructor
+                                              : MovedByContainer<T>    ? Finalization::Movable
+                                                                       : Finalization::None;
 
 }  // namespace make_details
 

@@ -92,6 +92,10 @@ template <class T>
 concept HasPrefinalizer = requires(T& object) { object.prefinalize(); };
 template <class T>
 concept HasFinalizeCollected = requires(T& object) { object.finalize_collected(); };
+// The library's containers' arrays: moves into the cell, and is gone from its own. Nothing is allocated.
+template <class T>
+concept MovedByContainer =
+    std::is_trivially_destructible_v<T> && requires(T& object, void* cell) { object.move_into(cell); };
 template <class T>
 concept HasTracePart =
     requires(const T& object, Visitor& visitor, const void* place) { object.trace_part(visitor, place, place); };

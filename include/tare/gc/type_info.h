@@ -24,6 +24,7 @@ struct TypeInfo {
   void (*trace)(Visitor& visitor, const void* object) = nullptr;
   void (*finalize)(void* object) = nullptr;  // null where there's nothing to do
   void (*trace_part)(Visitor& visitor, const void* object, const void* begin, const void* end) = nullptr;  // or null
+  void (*move)(void* object, void* cell) = nullptr;  // null where it can't be
   std::string_view name;
   bool has_mixins = false;  // pointers to its objects may point further in
   bool has_prefinalizer = false;
@@ -103,6 +104,9 @@ class TypeOf {
                   .has_mixins = HasMixins<T>,
                   .has_prefinalizer = HasPrefinalizer<T>};
     if constexpr (HasTracePart<T>) info.trace_part = type_info_details::trace_part_as<T>;
+    if constexpr (MovedByContainer<T>) {
+      info.move = [](void* object, void* cell) { static_cast<T*>(object)->move_into(cell); };
+    }
     if constexpr (kHasFinalizer) info.finalize = type_info_details::finalize_as<T>;
     return register_type(info, index_);
   }

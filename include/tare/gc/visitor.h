@@ -82,6 +82,21 @@ class TARE_API Visitor {
     if (const T* raw = member.shared(); raw != nullptr) push_interior(raw);
   }
 
+  // A container's array, to which nothing else points, so that Heap::compact() may move it.
+  template <class Array, class Group>
+    requires MovedByContainer<Array>
+  void trace_array(const BasicMember<Array, Group, Strength::Strong>& member) {
+    if (is_compacting_) [[unlikely]] {
+      if (member) add_array(&member);
+    } else {
+      trace(member);
+    }
+  }
+  template <class Array, class Group>
+  void trace_array(const BasicMember<Array, Group, Strength::Strong>& member) {
+    trace(member);
+  }
+
   // A weak member that this time keeps its object.
   template <class T, class Group>
   void trace_strongly(const BasicMember<T, Group, Strength::Weak>& member) {
@@ -144,11 +159,13 @@ class TARE_API Visitor {
   // Of the 4 bytes of a Member.
   void add_weak(const void* slot);
   void add_ephemeron(const void* key_slot, const void* value_slot);
+  void add_array(const void* slot);
 
   std::uint32_t* top_ = nullptr;
   std::uint32_t* end_ = nullptr;
   bool is_concurrent_ = false;
   bool is_left_ = false;
+  bool is_compacting_ = false;
   Marker& marker_;
 };
 

@@ -40,7 +40,7 @@ void HeapImpl::free_object(std::uintptr_t object) noexcept {
     return;
   }
   poison(reinterpret_cast<void*>(object), page->cell_bytes - sizeof(CellHeader));
-  const auto kind = static_cast<std::size_t>(page->has_destructors);
+  const std::size_t kind = list_of(*page);
   Stretch& stretch = stretches_[kind][page->size_class];
   if (stretch.next != stretch.end && stretch.next == object + page->cell_bytes) {
     stretch.next = object;

@@ -110,6 +110,7 @@ bool HeapBase::collect_some(std::size_t budget_ns, StackState stack) noexcept {
   return impl(*core_).collect_some(budget_ns, stack);
 }
 bool HeapBase::collect_young_objects(StackState stack) noexcept { return impl(*core_).collect_young(stack); }
+std::size_t HeapBase::compact(StackState stack) noexcept { return impl(*core_).compact(stack); }
 void HeapBase::finish_sweeping() noexcept { impl(*core_).finish_sweeping(); }
 void HeapBase::trim() noexcept { impl(*core_).trim(); }
 bool HeapBase::is_sweeping() const noexcept { return impl(*core_).is_sweeping(); }

@@ -111,6 +111,7 @@ bool HeapImpl::add_page(std::size_t size_class, Finalization finalization, CageE
   Page& page = space_.page(unit.value());
   page.size_class = static_cast<std::uint8_t>(size_class);
   page.has_destructors = finalization == Finalization::Destructor;
+  page.is_movable = finalization == Finalization::Movable;
   page.cell_bytes = static_cast<std::uint32_t>(cell_bytes);
   page.cells_a_byte =
       static_cast<std::uint32_t>(((std::uint64_t{1} << kReciprocalShift) + cell_bytes - 1) / cell_bytes);
@@ -142,6 +143,7 @@ void* HeapImpl::allocate_large(std::size_t cell_bytes, Finalization finalization
     if (!unit) return nullptr;
     Page& page = space_.page(unit.value());
     page.has_destructors = finalization == Finalization::Destructor;
+    page.is_movable = false;
     page.cells = 1;
     page.cursor = 1;
     page.cell_bytes = 0;  // run_bytes tells, which has more bits

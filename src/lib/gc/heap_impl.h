@@ -54,6 +54,7 @@ class HeapImpl final : public HeapCore {
   // Collection: collect.cc, sweep.cc
   void collect(StackState stack) noexcept;
   void finish_sweeping() noexcept;
+  std::size_t compact(StackState stack) noexcept;  // compact.cc
 
   // Marking by steps: marking.cc
   bool collect_some(std::size_t budget_ns, StackState stack) noexcept;
@@ -106,6 +107,7 @@ class HeapImpl final : public HeapCore {
   std::uint32_t disallow_scopes = 0;
 
  private:
+  friend class Compactor;
   friend class Marker;
 
   HeapImpl(Space& space, WriteBarrier barrier, const HeapOptions& options) noexcept;
@@ -123,6 +125,12 @@ class HeapImpl final : public HeapCore {
 
   PageList& list(std::size_t size_class, Finalization finalization) noexcept {
     return lists_[static_cast<std::size_t>(finalization)][size_class];
+  }
+  static std::size_t list_of(const Page& page) noexcept {
+    const Finalization finalization = page.has_destructors ? Finalization::Destructor
+                                      : page.is_movable    ? Finalization::Movable
+                                                           : Finalization::None;
+    return static_cast<std::size_t>(finalization);
   }
   template <class Each>
   void for_each_page(Each&& each);
@@ -216,8 +224,8 @@ class HeapImpl final : public HeapCore {
   HeapOptions options_;
   HeapPool pool_;
   const void* stack_end_ = nullptr;
-  PageList lists_[2][cell::kClasses];
-  FreeCells free_cells_[2][cell::kClasses];
+  PageList lists_[kFinalizations][cell::kClasses];
+  FreeCells free_cells_[kFinalizations][cell::kClasses];
   PageList large_;
   std::uint32_t pooled_ = 0;  // empty pages of one unit
   RootList roots_[kRootKinds];

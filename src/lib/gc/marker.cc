@@ -61,6 +61,10 @@ void Visitor::add_ephemeron(const void* key_slot, const void* value_slot) {
   }
 }
 
+void Visitor::add_array(const void* slot) {
+  marker_.array_slots_.push(static_cast<std::uint32_t*>(const_cast<void*>(slot)));
+}
+
 void Visitor::add_weak_callback(WeakCallback callback, const void* object) {
   if (!marker_.is_verifying_) marker_.callbacks_.push({callback, object});
 }
@@ -459,10 +463,35 @@ void Marker::name_edges(std::uintptr_t object, Rows<std::uint32_t>& edges, Rows<
     const std::uintptr_t value = start_of_target(*pair.value);
     if (key != 0 && value != 0) ephemerons.push({space_.granule_of(key), space_.granule_of(value)});
   }
+  forget_named();
+}
+
+void Marker::name_arrays(std::uintptr_t object, Rows<std::uint32_t*>& arrays, Rows<std::uint32_t>& others) noexcept {
+  const CellHeader header = header_of(reinterpret_cast<const void*>(object));
+  const auto trace_it = types_by_index[header.type()].trace;
+  if (header.is_in_construction() || trace_it == nullptr) return;
+  visitor_.is_compacting_ = true;
+  trace_it(visitor_, reinterpret_cast<const void*>(object));
+  visitor_.is_compacting_ = false;
+  others.append(list_.begin(), edges());
+  const auto add_target = [&](std::uint32_t bits) {
+    if (const std::uintptr_t target = start_of_target(bits); target != 0) others.push(space_.granule_of(target));
+  };
+  for (const std::uint32_t* slot : weak_slots_) add_target(*slot);
+  for (const Ephemeron& pair : ephemerons_) {
+    add_target(*pair.key);
+    add_target(*pair.value);
+  }
+  arrays.append(array_slots_.begin(), array_slots_.size());
+  forget_named();
+}
+
+void Marker::forget_named() noexcept {
   visitor_.top_ = list_.begin();
   ephemerons_.set_size(0);
   weak_slots_.set_size(0);
   callbacks_.set_size(0);
+  array_slots_.set_size(0);
 }
 
 void Marker::tell_unmarked(std::uintptr_t from, std::uintptr_t to) noexcept {

@@ -57,6 +57,10 @@ class Marker {
   // For a snapshot: adds what an object's trace() names strongly, and its ephemerons; marks nothing.
   void name_edges(std::uintptr_t object, Rows<std::uint32_t>& edges, Rows<KeyAndValue>& ephemerons) noexcept;
 
+  // For compacting: adds the Members of containers in the object that point to their arrays, and the starts of objects
+  // that anything else in it points to, weakly or not.
+  void name_arrays(std::uintptr_t object, Rows<std::uint32_t*>& arrays, Rows<std::uint32_t>& others) noexcept;
+
   bool mark_object(std::uintptr_t object) noexcept;  // whether it is new; it is in the list then
   // What lies in pages of this heap. May be within objects; nobody asks whether there are some: a Member has them.
   void mark_around(const std::uint32_t* granules, std::size_t count) noexcept;
@@ -106,6 +110,7 @@ class Marker {
   void verify_marks() noexcept;
   [[noreturn]] void tell_unmarked(std::uintptr_t from, std::uintptr_t to) noexcept;
 
+  void forget_named() noexcept;
   std::size_t edges() const noexcept { return static_cast<std::size_t>(visitor_.top_ - list_.begin()); }
 
   HeapImpl& heap_;
@@ -118,7 +123,8 @@ class Marker {
   Rows<Ephemeron> ephemerons_;
   Rows<KeyAndValue> values_by_key_;  // sorted by key, once it pays: what is traced is looked for here
   Rows<Callback> callbacks_;
-  Rows<std::uint32_t> left_;  // of a Helper: to be traced by the owner
+  Rows<std::uint32_t*> array_slots_;  // while compacting
+  Rows<std::uint32_t> left_;          // of a Helper: to be traced by the owner
   std::size_t stack_roots_ = 0;
   bool is_verifying_ = false;    // weak edges aren't put aside again
   std::uintptr_t verified_ = 0;  // whose edges are looked at; 0: a root's

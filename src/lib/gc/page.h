@@ -37,6 +37,7 @@ struct alignas(64) Page {
   std::uint32_t hole_end = 0;
   std::uint32_t live_cells = 0;  // of the last collection
   bool is_changed = true;        // since the last collection cells were taken or freed; always, if nothing is old
+  bool is_movable = false;       // Finalization::Movable
   std::uint16_t discarded = 0;   // of the unit, by kDiscardedBytes: what is free and has been given back to the system
   std::size_t run_bytes = 0;     // of the cage's run
 };

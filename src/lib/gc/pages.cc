@@ -30,7 +30,7 @@ bool HeapImpl::has_object(const Page& page, std::uint32_t cell) noexcept {
   } else if (cell >= page.hole_begin && cell < page.hole_end) {
     return false;
   } else if (page.kind == Page::Kind::Cells) {
-    const Stretch& stretch = stretches_[page.has_destructors ? 1 : 0][page.size_class];
+    const Stretch& stretch = stretches_[list_of(page)][page.size_class];
     if (object >= stretch.next && object < stretch.end) return false;
   }
   return header_of(reinterpret_cast<void*>(object)).type() != 0;

@@ -1,7 +1,7 @@
 // A random program of a collected heap beside a model of it: what the model reaches lives, with its contents, and after
 // a precise collection of the whole heap nothing else does. Pointers of every kind are read, copied into every other
-// kind and held on the stack, while the heap is collected at once, by steps or by another thread; and its young objects
-// alone, where the group has a young generation.
+// kind and held on the stack, while the heap is collected at once, by steps or by another thread, and compacted; and
+// its young objects alone, where the group has a young generation.
 #pragma once
 
 #include <cstddef>
@@ -52,6 +52,8 @@ class GraphProgram : GraphChanges<Group> {
  public:
   GraphProgram(GraphChoices& choices, Marking marking) : Changes(choices, marking) {}
 
+  std::size_t compacted_bytes = 0;
+
   // Throws a std::logic_error where heap and model disagree.
   void run() {
     while (!choices_.is_over()) {
@@ -63,8 +65,14 @@ class GraphProgram : GraphChanges<Group> {
       }
       if (pick(8) == 0) heap_.collect_some(pick(2) * 500, StackState::HoldsNone);
       if (collect_young_perhaps(12, StackState::HoldsNone) && pick(8) == 0) compare({}, Exactness::AtLeast);
+      if (pick(20) == 0) scatter();
+      if (pick(60) == 0) {
+        compact(StackState::HoldsNone);
+        compare({}, Exactness::AtLeast);
+      }
       if (pick(400) == 0) check();
     }
+    fillers_.clear();
     check();
     drop_roots();
     check();
@@ -73,6 +81,7 @@ class GraphProgram : GraphChanges<Group> {
   }
 
  private:
+  using Filler = VectorArray<int, Group>;
   static constexpr int kMostDepth = 3;
   static constexpr int kManySteps = 10'000;
 
@@ -88,6 +97,23 @@ class GraphProgram : GraphChanges<Group> {
         set_strong(*vertex, model_of(vertex), edge, child, child->number);
       }
     }
+  }
+
+  // A page of arrays, of a size that containers here have, until the heap is compacted: theirs lie in several pages
+  // then.
+  [[gnu::noinline]] void scatter() {
+    constexpr std::size_t kCellBytes[] = {24, 32, 40, 48, 56, 72, 80, 88, 144};
+    const std::size_t cell_bytes = kCellBytes[pick(std::size(kCellBytes))];
+    const std::size_t bytes = cell_bytes - sizeof(CellHeader) - sizeof(Filler);
+    for (std::size_t left = cell::kUnitBytes / cell_bytes; left > 0; --left) {
+      fillers_.emplace_back(make<Filler>(heap_, AdditionalBytes(bytes), 0U));
+      demand(fillers_.back().get() != nullptr, "no memory");
+    }
+  }
+
+  [[gnu::noinline]] void compact(StackState stack) {
+    fillers_.clear();
+    compacted_bytes += heap_.compact(stack);
   }
 
   // Pointers that only this frame has, of several kinds, over some of the program's steps and a collection.
@@ -116,6 +142,8 @@ class GraphProgram : GraphChanges<Group> {
     if (collect_young_perhaps(2, StackState::MayHoldPointers)) {
     } else if (pick(2) == 0) {
       heap_.collect(StackState::MayHoldPointers);
+    } else if (pick(3) == 0) {
+      compact(StackState::MayHoldPointers);
     } else {
       for (int steps = 0; !heap_.collect_some(1000 * pick(4), StackState::MayHoldPointers); ++steps) {
         if (steps == kManySteps) {
@@ -222,6 +250,8 @@ class GraphProgram : GraphChanges<Group> {
     demand(found.size() == expected.size() || locals.size() < locals_.size(),
            "the model reaches what the heap doesn't");
   }
+
+  std::vector<Persistent<Filler>> fillers_;
 };
 
 }  // namespace tare::gc::testing

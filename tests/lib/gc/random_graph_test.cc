@@ -31,14 +31,18 @@ template <class Group>
 void run_seeds(Marking marking) {
   const char* more = std::getenv("TARE_GC_SEEDS");
   const unsigned seeds = more == nullptr ? 10 : static_cast<unsigned>(std::atoi(more));
+  std::size_t compacted_bytes = 0;
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     RandomChoices choices(seed, 60'000);
+    GraphProgram<Group> program(choices, marking);
     try {
-      GraphProgram<Group>(choices, marking).run();
+      program.run();
     } catch (const std::logic_error& error) {
       FAIL() << "seed " << seed << ": " << error.what();
     }
+    compacted_bytes += program.compacted_bytes;
   }
+  EXPECT_GT(compacted_bytes, seeds * cell::kUnitBytes) << "arrays hardly ever moved";
 }
 
 TEST(RandomGraph, AgreesWithTheModel) { run_seeds<DefaultGroup>(Marking::AtOnce); }
