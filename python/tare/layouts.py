@@ -96,7 +96,8 @@ def types_of(read: Sequence[Layouts]) -> list[Type]:
 
 
 def matching(types: Iterable[Type], pattern: str) -> list[Type]:
-    """`pattern` with * ? [ for the whole name, else anything that the name holds; as people write names, too."""
+    """`pattern` with * ? [ for the whole name, else a type of that name, with namespaces or without; where there is none all whose
+    names hold it. As people write names, too."""
     from tare.cpp_names import shorten
 
     if any(sign in pattern for sign in "*?["):
@@ -105,7 +106,13 @@ def matching(types: Iterable[Type], pattern: str) -> list[Type]:
             for each in types
             if fnmatch.fnmatchcase(each.name, pattern) or fnmatch.fnmatchcase(shorten(each.name), pattern)
         ]
-    return [each for each in types if pattern in each.name or pattern in shorten(each.name)]
+    named = [(each, shorten(each.name)) for each in types if pattern in each.name or pattern in shorten(each.name)]
+    exact = [
+        each
+        for each, short in named
+        if any(name == pattern or name.endswith(f"::{pattern}") for name in (each.name, short))
+    ]
+    return exact or [each for each, _ in named]
 
 
 def price(types: Sequence[Type], model: str) -> list[Blocks]:

@@ -388,6 +388,19 @@ def test_attach_until_the_end(tare: Tare, program: Build) -> None:
     assert tare.sql(trace, "select count(*) as n from moments where kind = 'exit'") == [{"n": 1}]
 
 
+def test_who_lets_go_has_looked_once_more(tare: Tare, program: Build) -> None:
+    """Of a small heap nothing else is a reason to look, and who asked for looks was told to ask for them."""
+    with asleep(tare, program("commanded.c")) as commanded:
+        with attached(tare, commanded, "-o", "a.tare", "--snapshots"):
+            commanded.tell("make 70 1002")
+        commanded.tell("make 70 1003")
+        commanded.end()
+    trace = tare.folder / "a.tare"
+    query = "select kind, count(*) filter (requested_bytes = 1002) as n from moments join moment_blocks using (moment) group by all"
+    assert tare.sql(trace, query) == [{"kind": "exit", "n": 70}]
+    assert "live blocks" in succeed(tare, "report", trace, "--mode", "rss")
+
+
 def test_attach_resumes_what_run_started_asleep(tare: Tare, program: Build) -> None:
     with recorded_by_run(tare, program("commanded.c"), "--start-paused") as commanded:
         assert "recorded from" in succeed(tare, "attach", commanded.pid)

@@ -36,7 +36,8 @@ def a_type(name: str, size: int, reordered: int | None = None, narrow: int | Non
 def test_names_are_found_as_they_are_and_as_people_write_them() -> None:
     string = a_type("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >", 32)
     types = [string, a_type("net::Packet", 8), a_type("net::PacketQueue", 8)]
-    assert [each.name for each in matching(types, "Packet")] == ["net::Packet", "net::PacketQueue"]
+    assert [each.name for each in matching(types, "Packet")] == ["net::Packet"], "as pahole -C has it"
+    assert [each.name for each in matching(types, "Pack")] == ["net::Packet", "net::PacketQueue"]
     assert [each.name for each in matching(types, "net::*Packet")] == ["net::Packet"]
     assert matching(types, "std::string") == [string]
     assert matching(types, "nothing") == []

@@ -10,7 +10,7 @@ TABLES = (
         "a moment at which blocks were looked into; moment 0 stands for all frees, each at its own time",
         columns("""
 moment int key, in the order in which they were written
-kind text free, exit, peak (the last candidate for it) or request
+kind text free, exit (or the end of an attached recording), peak (the last candidate for it) or request
 name text given by who asked for it
 time_ns int since the start; null: each block's own
 blocks int live then; null: no single instant

@@ -396,6 +396,13 @@ void Launch::take_orders_back() {
   find_images();  // it may have begun just before
 }
 
+// For who attached the recording ends here, as for others at the exit.
+void Launch::take_last_look(pid_t pid, ImageRecording& image) {
+  if (options_.moments != TakeMoments::PeaksAndExit) return;
+  const Status taken = image.take_moment(trace::MomentKind::Exit, {}, {options_.recorder_library, directory_.path()});
+  if (!taken && refused_moments_.insert(pid).second) outcome_.warnings.push_back(taken.error().message);
+}
+
 // The spool's file is deleted here. The process goes on having it mapped, for a thread that comes late; its chunks'
 // memory, up to 64 MiB, is given back.
 void Launch::let_go(pid_t pid, Process& process) {
@@ -432,6 +439,7 @@ LaunchOutcome Launch::finish() {
   for (auto& [pid, process] : processes_) {
     if (process.image == nullptr) continue;
     if (joined_) {
+      take_last_look(pid, *process.image);
       let_go(pid, process);
       continue;
     }

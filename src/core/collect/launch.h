@@ -53,6 +53,7 @@ class Launch {
   ImageRecording* image_of(pid_t pid);
   void take_signalled_moments();
   void take_orders_back();
+  void take_last_look(pid_t pid, ImageRecording& image);
   void let_go(pid_t pid, Process& process);
   void name_the_spool(const std::string& trace_path, const std::string& spool);
   void find_images();
