@@ -502,6 +502,22 @@ TEST_F(YoungInParts, LiveAsKeysAndDieAsWeakValuesOfALargeTable) {
   }
 }
 
+// That is traced whole, as its call-back is for all of it.
+TEST_F(YoungInParts, DieAsWeakKeysOfALargeTable) {
+  const Persistent<Holder> holder = make_one<Holder>();
+  std::vector<Persistent<Leaf>> keys;
+  for (int i = 0; i < 1000; ++i) {
+    keys.emplace_back(leaf(i));
+    EXPECT_TRUE(holder->by_weak.insert(heap_, keys.back().get(), nullptr));
+  }
+  collect_young();
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(holder->by_weak.insert(heap_, leaf(-1), leaf(-2)));
+  EXPECT_TRUE(holder->by_weak.insert(heap_, keys[0].get(), leaf(3)));
+  collect_young();
+  EXPECT_EQ(holder->by_weak.size(), 1000u);
+  EXPECT_EQ(holder->by_weak.find(keys[0].get())->get()->value, 3);
+}
+
 TEST_F(YoungInParts, LeaveTheRestOfAnArrayUntraced) {
   for (int round = 0; round < 100; ++round) lists_->counted[777].leaf = leaf(round);
   EXPECT_EQ(heap_.use().remembered_parts, 1u);
@@ -557,6 +573,23 @@ TEST_F(YoungInParts, AreForgottenWithTheArray) {
   collect_young();
   EXPECT_EQ(lists_->counted[2222].leaf->value, 3);
   EXPECT_EQ(live(), before + 1);
+}
+
+TEST_F(YoungInParts, KeepNothingAliveWhereAnotherArrayLiesByNow) {
+  const Persistent<Lists> lists = make_one<Lists>();
+  EXPECT_TRUE(lists->vector.resize(heap_, 1500));
+  collect_young();
+  const std::size_t before = live();
+  Link<Leaf>* place = &lists->vector[777];
+  *place = leaf(1);
+  EXPECT_EQ(heap_.use().remembered_parts, 1u);
+  lists->vector.clear(heap_);
+  Lists* dead = make_one<Lists>();
+  EXPECT_TRUE(dead->vector.resize(heap_, 1500));
+  ASSERT_EQ(&dead->vector[777], place);
+  dead->vector[777] = leaf(2);
+  collect_young();
+  EXPECT_EQ(live(), before - 1);
 }
 
 // ---- where old ones were
