@@ -55,15 +55,15 @@ def test_a_recording_without_looks_says_what_to_do(made: Handmade) -> None:
         resident.residence(made.recording(), None)
 
 
-@pytest.mark.parametrize("width", [60, 100])
+@pytest.mark.parametrize("width", [40, 60, 100])
 def test_it_fits_a_screen(process: Handmade, width: int) -> None:
     recording = process.recording()
     lines = list(texts.report(recording, resident.residence(recording, None), Style(_NoTerminal()), width))
     assert max(map(len, lines)) <= width
-    assert len(lines) < 40
+    assert len(lines) < (40 if width >= 60 else 60)
     text = "\n".join(lines)
     assert "(2 more)" in text
-    assert "free: kept by glibc" in text
+    assert "free: kept by glibc" in " ".join(text.split())
     assert "malloc_trim" in text  # as much is free as is live
     assert json.loads(json.dumps(texts.as_json(recording, resident.residence(recording, None))))["moment"] == "exit"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import COMMAND_NOT_FOUND, IO, USAGE, TareError
@@ -73,7 +74,9 @@ def run(options: argparse.Namespace) -> int:
 
         print(dump(as_json(commands, samples, ratios)))
     else:
-        print("\n".join(lines(commands, ratios, options.n)))
+        from tare.terminal import width_of
+
+        print("\n".join(lines(commands, ratios, options.n, width_of(sys.stdout))))
     return 0
 
 
@@ -184,10 +187,20 @@ def malloc_calls(command: list[str]) -> int | None:
         return calls
 
 
-def lines(commands: tuple[list[str], list[str]], ratios: list[Ratio], runs: int) -> Iterator[str]:
-    yield f"before: {' '.join(commands[0])}"
-    yield f"after:  {' '.join(commands[1])}"
-    yield f"{runs} interleaved runs of each, unrecorded; ratio = after / before, median [range]"
+_WIDE = 80  # columns of a row with the longest verdict
+
+
+def lines(commands: tuple[list[str], list[str]], ratios: list[Ratio], runs: int, width: int) -> Iterator[str]:
+    from tare.reports.text_parts import wrapped
+
+    yield from wrapped(f"before: {' '.join(commands[0])}", width)
+    yield from wrapped(f"after:  {' '.join(commands[1])}", width)
+    yield from wrapped(f"{runs} interleaved runs of each, unrecorded; ratio = after / before, median [range]", width)
+    if width < _WIDE:
+        for each in ratios:
+            yield f"{each.metric}: {_value(each.before, each.unit)} -> {_value(each.after, each.unit)}"
+            yield from wrapped(_spread(each), width, "  ")
+        return
     yield f"{'':<14}{'before':>12}{'after':>12}  ratio"
     for each in ratios:
         yield f"{each.metric:<14}{_value(each.before, each.unit):>12}{_value(each.after, each.unit):>12}  {_spread(each)}"

@@ -37,7 +37,7 @@ def report(recording: Recording, found: Residence, style: Style, width: int) -> 
 
     def row(label: str, amount: float, indent: int = 0, look: str = "") -> Iterator[str]:
         cells = f"{human_bytes(amount):>10}{percent(amount, total):>8}  {' ' * indent}"
-        first, *rest = wrapped(label, max(width - len(cells), 20))
+        first, *rest = wrapped(label, max(width - len(cells), _LEAST_LABEL))
         yield style(cells + first, look) if look else cells + first
         for line in rest:
             yield " " * len(cells) + line
@@ -59,7 +59,7 @@ def report(recording: Recording, found: Residence, style: Style, width: int) -> 
     yield from row("mapped files: programs and libraries", resident["file"], 0, "cyan")
     files = [part for part in found.parts if part.kind == "file"]
     for part in files[:_FILES]:
-        yield from row(shorten_path(part.name, max(width - 22, 20)), part.resident_bytes, 2)
+        yield from row(shorten_path(part.name, max(width - 22, _LEAST_LABEL)), part.resident_bytes, 2)
     if len(files) > _FILES:
         rest = sum(part.resident_bytes for part in files[_FILES:])
         yield from row(f"({len(files) - _FILES} more)", rest, 2)
@@ -72,6 +72,8 @@ def report(recording: Recording, found: Residence, style: Style, width: int) -> 
     if peak_rss:
         yield from wrapped(f"The peak RSS of the run was {human_bytes(peak_rss)}.", width)
 
+
+_LEAST_LABEL = 16  # columns
 
 # What makes an allocator return free pages: by its name.
 GIVE_BACK = {

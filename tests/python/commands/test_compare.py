@@ -35,10 +35,19 @@ def test_ratios_are_of_pairs_with_their_range() -> None:
 
 def test_a_verdict_needs_the_whole_range_on_one_side() -> None:
     texts = [
-        "\n".join(compare.lines((["a"], ["b"]), [compare.ratio_of("cpu", "s", [1.0, 1.0], after)], 2))
+        "\n".join(compare.lines((["a"], ["b"]), [compare.ratio_of("cpu", "s", [1.0, 1.0], after)], 2, 100))
         for after in ([0.5, 0.6], [1.5, 1.6], [0.9, 1.1])
     ]
     assert [text.rsplit("]  ", 1)[1] for text in texts] == ["less", "more", "no clear change"]
+
+
+@pytest.mark.parametrize("width", [40, 79, 80, 200])
+def test_the_width_is_kept(width: int) -> None:
+    commands = (["./a-program-of-some-length", "--with", "options"], ["./another", "--with", "more", "of", "them"])
+    ratios = [compare.ratio_of("malloc calls", "", [123_456.0, 150_000.0], [123_000.0, 160_000.0])]
+    told = list(compare.lines(commands, ratios, 20, width))
+    assert all(len(line) <= width for line in told)
+    assert "no clear change" in " ".join(" ".join(told).split())
 
 
 @needs_core
