@@ -99,14 +99,8 @@ def test_reports_are_heard_from_a_library_loaded_later(tare: Tare, compiler: str
     assert done.returncode == 0
     program = compiled(compiler, tare.folder / "user", "-DUSER", str(stub))
     check(tare, program, library)
-    # Bound to the C library it came with, it allocates past the recorder, but is heard.
-    trace = tare.record(program, library, "deepbind")
-    said = tare.sql(trace, "select path, block_id from reports where round = 1 or on_alloc = 1 order by path")
-    assert [(row["path"], row["block_id"]) for row in said] == [
-        ("explicit/first", None),
-        ("explicit/kept", None),
-        ("explicit/second", None),
-    ]
+    # RTLD_DEEPBIND would bind it to the C library past the recorder; without it, its blocks are known like others'.
+    check(tare, program, library, "deepbind")
 
 
 @pytest.mark.parametrize("compiler", C + CXX)
