@@ -113,6 +113,14 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
         "llvm::SmallVectorBase<unsigned int>::grow_pod(void*, unsigned long, unsigned long)",
         "tare::gc::HeapPool::use_page(void const*, unsigned long) const",
         "(anonymous namespace)::Node* tare::gc::make<(anonymous namespace)::Node>(tare::gc::HeapOf<int>&)",
+        "void std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> "
+        ">::_M_realloc_insert<(anonymous namespace)::Node>(__gnu_cxx::__normal_iterator<(anonymous namespace)::Node*, "
+        "std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> > >, (anonymous "
+        "namespace)::Node&&)",
+        "std::pair<(anonymous namespace)::Node*, long> std::get_temporary_buffer<(anonymous namespace)::Node>(long)",
+        "std::__shrink_to_fit_aux<std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> "
+        ">, true>::_S_do_it(std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> >&)",
+        "std::promise<(anonymous namespace)::Node>::promise()",
         "xrealloc"}) {
     EXPECT_TRUE(is_wrapper(name)) << name;
   }
