@@ -765,6 +765,26 @@ TEST_F(Young, AreNotCollectedWhileTheWholeHeapIsBeingMarked) {
   EXPECT_EQ(holder->other->value, -3);
 }
 
+// Which takes the marks that said who was old.
+TEST_F(Young, AreAllOnceTheHeapWasCompacted) {
+  Holder* holder = make_old<Holder>();
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(holder->vector.push_back(heap_, leaf(i)));
+  collect_young();
+  heap_.compact(StackState::HoldsNone);
+  holder->member = leaf(1000);
+  holder->vector[50] = leaf(1001);
+  EXPECT_EQ(remembered(), 0u);
+  static_cast<void>(leaf(0));
+  collect_young();
+  EXPECT_EQ(live(), 103u);  // who was replaced is gone as well
+  EXPECT_EQ(holder->member->value, 1000);
+  EXPECT_EQ(holder->vector[50]->value, 1001);
+  holder->member = leaf(1002);
+  EXPECT_EQ(remembered(), 1u);
+  collect_young();
+  EXPECT_EQ(holder->member->value, 1002);
+}
+
 TEST_F(Young, AreCollectedByThemselvesAndTheWholeHeapWhereItHasGrown) {
   HeapOptions options;
   options.young_bytes = std::size_t{256} << 10;
