@@ -177,5 +177,31 @@ TEST_F(HeapPools, AnObjectIsABlockIfThatIsAskedFor) {
   EXPECT_EQ(told.wrong, 0);
 }
 
+TEST_F(HeapPools, AnArrayThatMovesIsAnotherBlock) {
+  struct Row : GarbageCollected<Row> {
+    void trace(Visitor& visitor) const { visitor.trace(numbers); }
+    HeapVector<int> numbers;
+  };
+  setenv("TARE_GC_RECORD", "objects", 1);
+  remake({});
+  unsetenv("TARE_GC_RECORD");
+  std::vector<Persistent<Row>> rows;
+  for (int i = 0; i < 10'000; ++i) {
+    Row* row = make_one<Row>();
+    ASSERT_TRUE(row->numbers.resize(heap_, 20));
+    if (i % 10 == 0) rows.emplace_back(row);
+  }
+  EXPECT_GT(heap_.compact(StackState::HoldsNone), std::size_t{1} << 19);
+  EXPECT_EQ(told.wrong, 0);
+  EXPECT_EQ(told.blocks.size(), live());
+  for (const Persistent<Row>& row : rows) {
+    const auto array = reinterpret_cast<std::uintptr_t>(row->numbers.data()) - sizeof(VectorArray<int, DefaultGroup>);
+    ASSERT_TRUE(told.blocks.contains(array));
+  }
+  heap_ = Heap();
+  EXPECT_TRUE(told.memory.empty());
+  EXPECT_EQ(told.wrong, 0);
+}
+
 }  // namespace
 }  // namespace tare::gc
