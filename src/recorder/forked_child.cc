@@ -15,6 +15,10 @@ bool Recorder::become_child() {
   Phase recording = Phase::Recording;
   if (!phase_.compare_exchange_strong(recording, Phase::Starting, std::memory_order_acq_rel)) return false;
   const sys::SignalsBlocked blocked;
+  if (wiped_page_[kOwnWord] != 0) {  // another thread has begun the next recording since alive() was false
+    phase_.store(Phase::Recording, std::memory_order_release);
+    return false;
+  }
   Thread* self = this_thread;
   const bool is_known = self != nullptr && self->recording == recording_;
   ForkOrigin origin{};

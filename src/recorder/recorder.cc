@@ -76,7 +76,7 @@ void Recorder::read_environment(char** environment) {
   const char* free_stacks = variable(environment, trace::kEnvFreeStacks);
   free_stacks_ = free_stacks != nullptr && std::strcmp(free_stacks, "1") == 0;
   const char* contents = variable(environment, trace::kEnvContents);
-  contents_ = contents != nullptr && std::strcmp(contents, "1") == 0;
+  wants_contents_ = contents != nullptr && std::strcmp(contents, "1") == 0;
   const char* record_environment = variable(environment, trace::kEnvRecordEnv);
   const char* start_paused = variable(environment, trace::kEnvStartPaused);
   start_paused_ = start_paused != nullptr && std::strcmp(start_paused, "1") == 0;
@@ -149,7 +149,7 @@ void Recorder::fill_header(const ForkOrigin* origin) {
   if (stamps_are_clock) flags |= trace::kSpoolTscIsClock;
   if (sample_bytes_ != 0) flags |= trace::kSpoolSampled;
   if (free_stacks_) flags |= trace::kSpoolFreeStacks;
-  if (contents_) flags |= trace::kSpoolContents;
+  if (contents()) flags |= trace::kSpoolContents;
   if (bypassed_) flags |= trace::kSpoolBypassed;
   if (slept_) flags |= trace::kSpoolSlept;
   if (asleep_since_ns_ != 0) {
@@ -166,7 +166,7 @@ void Recorder::fill_header(const ForkOrigin* origin) {
     header.fork_stamp = origin->stamp;
   }
   header.sample_bytes = sample_bytes_;
-  if (contents_) header.content_table = reinterpret_cast<std::uint64_t>(contents_of_blocks.table());
+  if (contents()) header.content_table = reinterpret_cast<std::uint64_t>(contents_of_blocks.table());
   header.flags.store(flags, std::memory_order_relaxed);
 }
 
@@ -208,7 +208,12 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     if (launcher_.life() == LauncherLife::Dead) return false;
   }
   if (error == 0 && sampling() && origin == nullptr && !sampler.prepare(sample_bytes_, sample_seed_)) error = ENOMEM;
-  if (error == 0 && contents() && origin == nullptr && !contents_of_blocks.prepare()) error = ENOMEM;
+  // Hooks of other threads, which may still be at the recording before, ask contents() at any time.
+  if (error == 0 && origin == nullptr) {
+    contents_.store(false, std::memory_order_relaxed);
+    if (wants_contents_ && !contents_of_blocks.prepare()) error = ENOMEM;
+    contents_.store(wants_contents_ && error == 0, std::memory_order_release);
+  }
   if (error == 0) {
     error = launched_ ? spool_->create(directory_, SpoolMode::Launched, launched_bytes_) : open_standalone();
   }
@@ -228,6 +233,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     spool_->header()->asleep_since_ns.store(monotonic_ns(), std::memory_order_relaxed);
   }
   if (wish == trace::RecorderWish::Detached) alive |= trace::kPausedBit | trace::kDetachedBit;
+  if (origin == nullptr) parent_spool_ = nullptr;  // the tables are copied
   wiped_page_[kOwnWord] = 1;
   // Before others see that there is a spool: what they find in another phase is lost, and may be the end of a block
   // that somebody recorded meanwhile.

@@ -61,7 +61,8 @@ class Recorder {
   bool sampling() const { return sample_bytes_ != 0; }
   bool free_stacks() const { return free_stacks_; }
   // Blocks are filled, and looked at when they end. Never on the fast path, which is for plain recording.
-  bool contents() const { return contents_; }
+  // Only while there is a table of blocks.
+  bool contents() const { return contents_.load(std::memory_order_acquire); }
   std::uint64_t sample_bytes() const { return sample_bytes_; }
   Spool& spool() { return *spool_; }
 
@@ -118,7 +119,12 @@ class Recorder {
   void count_nested() { spool_->header()->nested_events.fetch_add(1, std::memory_order_relaxed); }
 
   // Events lost without a thread's stream to say where: no state for the thread, or a nested event's queue was full.
-  void count_unattached() { spool_->header()->dropped_events.fetch_add(1, std::memory_order_relaxed); }
+  // Between two recordings there's none to tell: who asked for the first one late finds the second's spool not made
+  // yet.
+  void count_unattached() {
+    if (trace::SpoolHeader* const header = spool_->header(); header != nullptr)
+      header->dropped_events.fetch_add(1, std::memory_order_relaxed);
+  }
   void count_dropped_nested() { spool_->header()->dropped_events.fetch_add(1, std::memory_order_relaxed); }
 
   static void on_thread_exit(void* thread);  // key destructor
@@ -168,9 +174,9 @@ class Recorder {
   std::uint64_t sample_seed_ = 0;
   std::uint64_t forks_ = 0;  // generations since the image's start
   bool free_stacks_ = false;
-  bool contents_ = false;
+  bool wants_contents_ = false;  // as the environment or an order says
+  std::atomic<bool> contents_{false};
   bool record_environment_ = false;
-  bool contents_when_awake_ = false;
   bool start_paused_ = false;
   bool slept_ = false;
   bool bypassed_ = false;

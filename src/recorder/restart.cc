@@ -29,7 +29,7 @@ void Recorder::take_orders() {
   Text(directory_, sizeof(directory_)).add(rendezvous.directory);
   sample_bytes_ = rendezvous.sample_bytes;
   free_stacks_ = (rendezvous.spool_flags & trace::kSpoolFreeStacks) != 0;
-  contents_when_awake_ = (rendezvous.spool_flags & trace::kSpoolContents) != 0;
+  wants_contents_ = (rendezvous.spool_flags & trace::kSpoolContents) != 0;
   launcher_.connect(directory_);
 }
 
@@ -66,6 +66,8 @@ void Recorder::restart() {
   Phase recording = Phase::Recording;
   if (!phase_.compare_exchange_strong(recording, Phase::Starting, std::memory_order_acq_rel)) return;
   const sys::SignalsBlocked blocked;
+  if (rendezvous.orders == orders_taken_)  // another thread was faster
+    return phase_.store(Phase::Recording, std::memory_order_release);
   const bool forked = wiped_page_[kOwnWord] == 0;
   const bool borrowed = !forked && static_cast<std::uint32_t>(sys::getpid()) != process_id_;  // the child of a vfork
   if (forked) {
@@ -73,7 +75,10 @@ void Recorder::restart() {
     lock_.reset();
     for (Thread* thread = threads_; thread != nullptr; thread = thread->next) thread->alive = thread == this_thread;
   }
-  if (borrowed || !is_quiet()) return phase_.store(Phase::Recording, std::memory_order_release);
+  // Who was being given a place in the recording that ends now has it once the lock is free, and who comes later sees
+  // the phase.
+  if (borrowed || !is_quiet() || !lock_.lock()) return phase_.store(Phase::Recording, std::memory_order_release);
+  lock_.unlock();
   restart_since_ns_ = 0;
   if (launcher_.life() == LauncherLife::Dead) {
     spool_->header()->flags.fetch_or(trace::kSpoolOrphaned, std::memory_order_release);
@@ -91,18 +96,21 @@ void Recorder::restart() {
   slept_ = true;
   spool_ = unused_spool();
   take_orders();
-  contents_ = contents_when_awake_;
   if (!make_spool(nullptr)) {
     spool_ = parent_spool_;
+    parent_spool_ = nullptr;
     rendezvous.wish.store(trace::RecorderWish::Detached, std::memory_order_release);  // until the next orders
     phase_.store(Phase::Recording, std::memory_order_release);
   }
-  parent_spool_ = nullptr;
 }
 
 bool Recorder::renew(Thread* thread) {
   const sys::SignalsBlocked blocked;
-  if (phase_.load(std::memory_order_acquire) != Phase::Recording || !lock_.lock()) return false;
+  if (!lock_.lock()) return false;
+  if (phase_.load(std::memory_order_acquire) != Phase::Recording) {
+    lock_.unlock();
+    return false;
+  }
   const std::uint32_t leaving = thread->attention.load(std::memory_order_relaxed) & kLeaving;
   if (thread->gate.load(std::memory_order_relaxed) == Gate::Stale) assign(thread);  // else a handler was faster
   thread->attention.fetch_or(leaving, std::memory_order_relaxed);

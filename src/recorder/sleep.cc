@@ -31,9 +31,6 @@ bool Recorder::wants_to_sleep() {
 }
 
 void Recorder::fall_asleep() {
-  // Not before the table of blocks is there: hooks ask for contents() whether the recorder sleeps or not.
-  contents_when_awake_ = contents_;
-  contents_ = false;
   asleep_since_ns_ = first_asleep_ns_ = monotonic_ns();
   make_exit_key();  // while the program has few keys of its own
   // Who attaches is no ancestor of this process, and where the kernel's Yama guards processes from each other it lets
@@ -50,12 +47,11 @@ void Recorder::wake_up() {
   const sys::SignalsBlocked blocked;
   take_orders();
   slept_ = true;
-  contents_ = contents_when_awake_;
   if (make_spool(nullptr)) return;
   // Who attached is gone already: the next one may have it.
   const bool may_sleep_on = orders_taken_ != 0 && launcher_.life() != LauncherLife::Alive;
   if (may_sleep_on) rendezvous.wish.store(trace::RecorderWish::None, std::memory_order_release);
-  contents_ = false;
+  contents_.store(false, std::memory_order_relaxed);
   phase_.store(may_sleep_on ? Phase::Asleep : Phase::Off, std::memory_order_release);
 }
 

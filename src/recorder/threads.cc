@@ -73,6 +73,10 @@ Thread* Recorder::attach_thread() {
   const sys::SignalsBlocked blocked;
   if (this_thread != nullptr) return this_thread;  // a signal handler was faster
   if (!lock_.lock()) return nullptr;
+  if (phase_.load(std::memory_order_acquire) != Phase::Recording) {  // see restart()
+    lock_.unlock();
+    return nullptr;
+  }
   Thread* thread = reusable_block();
   if (thread == nullptr) {
     const long block =
