@@ -106,7 +106,7 @@ class AddressModel {
   std::uint64_t alloc_base() const { return last_alloc_; }
   std::uint64_t foreign_base() const { return last_foreign_; }
 
-  // A block begins at `address`, where `before` lay last, if a block did that is dead, or kNoBlock: gives the code.
+  // A block begins at `address`, where `before` lay last of this event block's, or kNoBlock: gives the code.
   std::uint8_t allocated(std::uint64_t usable_bytes, std::uint64_t address, std::uint32_t before, ShapeId shape) {
     SizeClass& size_class = class_of(usable_bytes);
     const std::uint8_t code = find_alloc(size_class, address, before);

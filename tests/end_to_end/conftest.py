@@ -20,9 +20,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))  # for what several tests share
+sys.path.insert(0, str(HERE))  # for what several tests share, random_types say
 REPO = HERE.parent.parent
-sys.path.insert(0, str(HERE))  # for what several tests make: random_types
 
 
 def tare_command() -> str:
