@@ -16,12 +16,12 @@ NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 PACKAGE_SOURCES := pyproject.toml CMakeLists.txt $(shell find $(wildcard src include python cmake) -type f ! -name '*.pyc' ! -path '*/.*')
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.cpp' '*.h' '*.c' | grep -v '^fuzz/corpus/')
-PYTHON_SOURCES := python bench tools demo guide tests
+PYTHON_SOURCES := python fuzz bench tools demo guide tests
 TYPED_PYTHON := python/tare bench tools demo guide tests/docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build demo test test-cpp test-asan test-tsan test-fuzz test-python lint lint-format lint-tidy lint-python \
+.PHONY: help build demo test test-cpp test-asan test-tsan test-fuzz fuzz-programs test-python lint lint-format lint-tidy lint-python \
         format bench guide dev clean distclean
 
 help: ## this list
@@ -72,6 +72,9 @@ test-fuzz: ## each fuzz target over its corpus and a fixed course of new inputs 
 	cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz
 	tools/fuzz.sh build/fuzz/fuzz
+
+fuzz-programs: build ## generated programs natively and recorded, for FUZZ_SECONDS (default 600)
+	$(BIN)/python fuzz/programs/compare.py --seconds $(or $(FUZZ_SECONDS),600)
 
 test-python: build ## end to end, through the installed command
 	@tools/bootstrap.sh test

@@ -9,9 +9,20 @@
 
 namespace tare::recorder {
 
+// Of the parent's threads only the one that forked lives on. A calling thread that has a block is that one. A thread
+// without a block was started by the child, before the forking thread made an event: then any of the blocks may be the
+// forking thread's, so that none is used again, and its owner gets a new number at its next event.
+void Recorder::leave_parents_threads() {
+  if (this_thread == nullptr) {
+    ++recording_;
+    retire_threads();
+    return;
+  }
+  for (Thread* thread = threads_; thread != nullptr; thread = thread->next) thread->alive = thread == this_thread;
+}
+
 bool Recorder::become_child() {
-  // Found out at the child's first event, in the only thread it can have by then that ran before: alive() is false for
-  // all.
+  // Found out at the child's first event: alive() is false for all threads.
   Phase recording = Phase::Recording;
   if (!phase_.compare_exchange_strong(recording, Phase::Starting, std::memory_order_acq_rel)) return false;
   const sys::SignalsBlocked blocked;
@@ -34,7 +45,7 @@ bool Recorder::become_child() {
   dropping_.store(false, std::memory_order_relaxed);
   asked_for_exit_.store(false, std::memory_order_relaxed);
   asking_.store(false, std::memory_order_relaxed);
-  for (Thread* thread = threads_; thread != nullptr; thread = thread->next) thread->alive = false;
+  leave_parents_threads();
   parent_spool_ = spool_;
   spool_ = unused_spool();
   live_threads_.store(0, std::memory_order_relaxed);
@@ -48,7 +59,8 @@ bool Recorder::become_child() {
     phase_.store(Phase::Recording, std::memory_order_release);
     return false;
   }
-  parent_spool_->abandon();
+  // The thread that forked, if it is not this one, may still be in a hook that writes to the parent's spool.
+  if (self != nullptr) parent_spool_->abandon();
   parent_spool_ = nullptr;
   if (made && self != nullptr) assign(self);
   if (!made) {

@@ -142,6 +142,7 @@ class Recorder {
   void take_orders();
   bool is_quiet();
   void retire_threads();
+  void leave_parents_threads();
   Spool* unused_spool();
   void make_exit_key();
   bool can_ask_for_moment() const;

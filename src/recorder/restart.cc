@@ -73,7 +73,7 @@ void Recorder::restart() {
   if (forked) {
     ++forks_;
     lock_.reset();
-    for (Thread* thread = threads_; thread != nullptr; thread = thread->next) thread->alive = thread == this_thread;
+    leave_parents_threads();
   }
   // Who was being given a place in the recording that ends now has it once the lock is free, and who comes later sees
   // the phase.

@@ -1,0 +1,56 @@
+"""Generated programs of calls that a recorder could get wrong: those that one got wrong, and a course of others."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from unharmed import MODES
+
+REPO = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(REPO / "fuzz/programs"))
+
+import compare  # noqa: E402
+import generate  # noqa: E402
+
+if TYPE_CHECKING:
+    from conftest import Tare
+
+# Each was wrong once; `make fuzz-programs` found it.
+FOUND = {
+    "a child's new thread makes the child's first event": "t698()k654(t69()a683)",
+    "a child's new threads come before the thread that forked": "t733(m625)a836k177(t884()f468)",
+}
+COURSE = range(16)
+
+
+@pytest.fixture(scope="session")
+def dangerous(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compare.build(tmp_path_factory.mktemp("dangerous"))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("script", FOUND.values(), ids=FOUND.keys())
+def test_scripts_that_were_wrong_once(tare: Tare, dangerous: Path, script: str, mode: str) -> None:
+    assert compare.difference(tare.command, dangerous, script, mode, tare.folder) == ""
+
+
+@pytest.mark.parametrize("seed", COURSE)
+def test_scripts_of_a_fixed_course(tare: Tare, dangerous: Path, seed: int) -> None:
+    mode = list(MODES)[seed % len(MODES)]
+    assert compare.difference(tare.command, dangerous, generate.script(seed), mode, tare.folder) == ""
+
+
+def test_a_program_that_is_changed_is_found(dangerous: Path, tmp_path: Path) -> None:
+    """Beside a command that harms: what the program prints is changed."""
+    harmful = tmp_path / "harmful"
+    harmful.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\n"$@" | tr 0-7 1-8\n')
+    harmful.chmod(0o755)
+    assert compare.difference(str(harmful), dangerous, "a5a8f5", "plain", tmp_path).startswith("native")
+
+
+def test_a_script_is_reduced_to_what_fails() -> None:
+    assert generate.reduced("a5t3(k1(a4f2)m8)f5", lambda script: "m" in script) == "m8"
+    assert generate.reduced("a5t3(k1(a4f2)m8)f5", lambda script: "t" in script and "f2" in script) == "t3(f2)"
