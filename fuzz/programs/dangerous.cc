@@ -26,6 +26,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <new>
 #include <stdexcept>
@@ -203,6 +204,12 @@ struct Thread {
   unsigned value;
 };
 
+// Neither on the stack of the thread that starts them, which in the child of a started thread's fork is the next
+// thread's, nor from malloc: pthread_create() is then the first call that a recorder sees.
+constexpr unsigned kMaxThreads = 4096;
+Thread all_threads[kMaxThreads];
+std::atomic<unsigned> threads_used = 0;
+
 void at_thread_end(void* held) {
   free(held);
   free(malloc(123));
@@ -218,8 +225,12 @@ void* perform_thread(void* argument) {
 
 void perform_threads(Run& run, unsigned value) {
   const unsigned count = 1 + value % 4;
-  // Not on this stack: in the child of a thread's fork this thread is gone, and its stack is the next thread's.
-  auto* const threads = static_cast<Thread*>(malloc(4 * sizeof(Thread)));
+  const unsigned first = threads_used.fetch_add(count, std::memory_order_relaxed);
+  if (first + count > kMaxThreads) {
+    fprintf(stderr, "dangerous: a script of more than %u threads\n", kMaxThreads);
+    _exit(2);
+  }
+  Thread* const threads = &all_threads[first];
   pthread_t ids[4];
   void* stacks[4] = {};
   pthread_key_t key;
@@ -242,7 +253,6 @@ void perform_threads(Run& run, unsigned value) {
     note(run, threads[i].run.digest);
   }
   pthread_key_delete(key);
-  free(threads);
   skip_block(run);
 }
 
