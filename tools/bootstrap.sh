@@ -8,7 +8,8 @@ set -eu
 
 packages_build="g++ cmake ninja-build pkg-config libdw-dev libzstd-dev ca-certificates"
 packages_test="$packages_build libgtest-dev libfmt-dev libunwind-dev clang-19 libclang-rt-19-dev binutils procps
-  libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 python3.11 python3.11-dbg
+  libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 libjemalloc-dev libgoogle-perftools-dev
+  python3.11 python3.11-dbg
   libglib2.0-dev libglib2.0-tests libglib2.0-bin dbus dconf-cli dconf-gsettings-backend dconf-service ibus"
 packages_lint="$packages_test clang-tidy-19"
 packages_bench="$packages_build libbenchmark-dev libfmt-dev libabsl-dev libboost-dev llvm-19-dev wamerican

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "recorder/bootstrap_arena.h"
 #include "recorder/contents.h"
 #include "recorder/hook_names.h"
+#include "recorder/operators.h"
 #include "recorder/real.h"
 #include "recorder/realloc.h"
 #include "recorder/record.h"
@@ -23,14 +23,14 @@ TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<st
 
 TARE_INLINE void* record_block(const StartState& start, void* block, std::size_t requested, std::size_t align,
                                AllocApi api) {
-  if (TARE_UNLIKELY(block == nullptr || bootstrap_arena.owns(block))) return block;
+  if (TARE_UNLIKELY(block == nullptr)) return block;
   const auto align_log2 = static_cast<std::uint8_t>(align == 0 ? 0 : __builtin_ctzll(align));
   record_alloc(start, Block{word(block), requested, usable_bytes(block, requested), api, align_log2, 0});
   return block;
 }
 
 TARE_INLINE bool record_end(const StartState& start, void* block, FreeApi api) {
-  if (TARE_UNLIKELY(block == nullptr || bootstrap_arena.owns(block))) return false;
+  if (TARE_UNLIKELY(block == nullptr)) return false;
   record_free(start, word(block), api);
   return true;
 }
@@ -72,8 +72,10 @@ TARE_HOOK_FUNCTION(void*, realloc, (void* old, std::size_t bytes)) {
   return record_realloc(TARE_HERE, old, bytes, AllocApi::Realloc);
 }
 
-// glibc's own calls realloc through the hook: the event would bear the wrong name and frame.
+// glibc's own calls realloc through the hook: the event would bear the wrong name and frame. It calls the program's
+// where there is one.
 TARE_HOOK_FUNCTION(void*, reallocarray, (void* old, std::size_t count, std::size_t bytes)) {
+  if (TARE_UNLIKELY(allocator.bypassed)) return real.reallocarray(old, count, bytes);
   std::size_t total;
   if (TARE_UNLIKELY(__builtin_mul_overflow(count, bytes, &total))) {
     errno = ENOMEM;
@@ -88,21 +90,22 @@ TARE_HOOK_FUNCTION(void, free, (void* block)) {
 }
 
 TARE_HOOK_FUNCTION(void, cfree, (void* block)) {
-  if (record_end(TARE_HERE, block, FreeApi::Cfree)) real.cfree(block);
+  if (allocator.bypassed || record_end(TARE_HERE, block, FreeApi::Cfree)) real.cfree(block);
 }
 
 TARE_HOOK_FUNCTION(void, free_sized, (void* block, std::size_t bytes)) {
-  if (record_end(TARE_HERE, block, FreeApi::FreeSized)) real.free_sized(block, bytes);
+  if (allocator.bypassed || record_end(TARE_HERE, block, FreeApi::FreeSized)) real.free_sized(block, bytes);
 }
 
 TARE_HOOK_FUNCTION(void, free_aligned_sized, (void* block, std::size_t align, std::size_t bytes)) {
-  if (record_end(TARE_HERE, block, FreeApi::FreeAlignedSized)) real.free_aligned_sized(block, align, bytes);
+  if (allocator.bypassed || record_end(TARE_HERE, block, FreeApi::FreeAlignedSized))
+    real.free_aligned_sized(block, align, bytes);
 }
 
 TARE_HOOK_FUNCTION(std::size_t, malloc_usable_size, (void* block)) {
   if (block == nullptr) return 0;
   if (TARE_UNLIKELY(recorder.contents())) contents_of_blocks.asked_usable(word(block));
-  return TARE_UNLIKELY(bootstrap_arena.owns(block)) ? bootstrap_arena.size_of(block) : real.malloc_usable_size(block);
+  return real.malloc_usable_size(block);
 }
 
 TARE_HOOK_FUNCTION(void*, mmap, (void* address, std::size_t bytes, int protection, int flags, int fd, long offset)) {
@@ -167,6 +170,7 @@ TARE_HOOK_FUNCTION(void*, sbrk, (std::intptr_t change)) {
 TARE_HOOK_FUNCTION(int, dlclose, (void* handle)) {
   const int result = real.dlclose(handle);
   modules_changed();
+  forget_unloaded_operators();
   return result;
 }
 

@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include <dlfcn.h>
-
-#include "recorder/bootstrap_arena.h"
+#include "recorder/definitions.h"
 #include "recorder/nested.h"
 #include "recorder/operators.h"
 #include "recorder/real.h"
@@ -38,6 +36,8 @@ const char* const kSymbols[] = {
 using AnyFunction = void (*)();
 AnyFunction real_operators[kOperators];
 const void* operators_object[kOperators];  // where each real one lies
+bool may_be_unloaded[kOperators];
+AnyFunction look_ups[kOperators];  // what each slot held at first
 
 TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
@@ -55,7 +55,7 @@ TARE_INLINE void* recorded_new(const StartState& start, Operator which, AllocApi
       const Suppression suppression(start);
       block = function(parameters...);
     }
-    if (block == nullptr || bootstrap_arena.owns(block)) return block;
+    if (block == nullptr) return block;
     // Not malloc's own, it may be the middle of something: nobody knows what of it is usable.
     record_alloc(start, Block{word(block), bytes, bytes, api, align_log2, 0, Maker::Program});
     return block;
@@ -63,7 +63,7 @@ TARE_INLINE void* recorded_new(const StartState& start, Operator which, AllocApi
   // Nothing is suppressed: should it fail, the exception is a block, too. jemalloc's aligned forms call aligned_alloc.
   if (this_thread != nullptr) this_thread->newest_block = 0;
   void* block = function(parameters...);
-  if (block == nullptr || bootstrap_arena.owns(block)) return block;
+  if (block == nullptr) return block;
   if (this_thread != nullptr && this_thread->newest_block == word(block)) return block;
   record_alloc(start, Block{word(block), bytes, usable_bytes(block, bytes), api, align_log2, 0});
   return block;
@@ -72,7 +72,7 @@ TARE_INLINE void* recorded_new(const StartState& start, Operator which, AllocApi
 template <typename... Parameters>
 TARE_INLINE void recorded_delete(const StartState& start, Operator which, FreeApi api, void* block,
                                  Parameters... parameters) {
-  if (block == nullptr || bootstrap_arena.owns(block)) return;
+  if (block == nullptr) return;
   record_free(start, word(block), api);
   const Suppression suppression(start);
   reinterpret_cast<void (*)(void*, Parameters...)>(real_operators[which])(block, parameters...);
@@ -124,15 +124,8 @@ bool passes_through_malloc(const char* path) {
   return starts_with(name, "libstdc++.") || starts_with(name, "libc++.") || starts_with(name, "libc++abi.");
 }
 
-// In a C++ library that is loaded but not in the global scope (a plug-in's, dlopen'ed RTLD_LOCAL).
-void* local_definition(const char* symbol) {
-  for (const char* library : {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"}) {
-    if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD)) {
-      if (void* found = dlsym(handle, symbol)) return found;
-    }
-  }
-  return nullptr;
-}
+// A C++ library that a plug-in brought counts wherever it was loaded to; no other object of a plug-in does.
+bool may_define_operators(const char* path, bool at_start) { return at_start || passes_through_malloc(path); }
 
 AnyFunction fallback(int which) {
   if (which >= k_ZdlPv) return reinterpret_cast<AnyFunction>(tare_hook_free);
@@ -147,30 +140,35 @@ extern "C" {
 __attribute__((visibility("hidden"))) AnyFunction tare_look_up_operator(int which);
 __attribute__((visibility("hidden"))) extern AnyFunction tare_operator_slots[];
 
-// Finds where operator number `which` leads; returns it. What the loader allocates for it is recorded: it may also free
-// what was.
+// Finds where operator number `which` leads; returns it.
 __attribute__((visibility("hidden"))) AnyFunction tare_look_up_operator(int which) {
-  const char* symbol = kSymbols[which];
-  void* found = next_definition(symbol);
-  if (found == nullptr) found = local_definition(symbol);
-  dlerror();  // a failed look-up of ours is nobody's business
-  const char* path = "";
+  Definition found = {kSymbols[which]};
+  find_definitions(&found, 1, SearchFrom::BehindTheRecorder, may_define_operators);
   AnyFunction target = fallback(which);
-  if (found != nullptr) {
-    operators_object[which] = object_of(found, &path);
-    real_operators[which] = reinterpret_cast<AnyFunction>(found);
-    target = passes_through_malloc(path) ? real_operators[which] : kRecording[which];
+  if (found.address != nullptr) {
+    operators_object[which] = found.object;
+    may_be_unloaded[which] = !found.at_start;
+    real_operators[which] = reinterpret_cast<AnyFunction>(found.address);
+    target = passes_through_malloc(found.path) ? real_operators[which] : kRecording[which];
   }
-  __atomic_store_n(&tare_operator_slots[which], target, __ATOMIC_RELEASE);
+  const AnyFunction before = __atomic_exchange_n(&tare_operator_slots[which], target, __ATOMIC_ACQ_REL);
+  if (look_ups[which] == nullptr) look_ups[which] = before;
   return target;
 }
 }
 
 void look_up_operators() {
-  // Asked this way, and not by a look-up, because one that fails allocates.
   if (&__cxa_pure_virtual == nullptr) return;
-  const Suppression own_calls(TARE_HERE);
   for (int which = 0; which < kOperators; ++which) tare_look_up_operator(which);
+}
+
+void forget_unloaded_operators() {
+  for (int which = 0; which < kOperators; ++which) {
+    if (!may_be_unloaded[which]) continue;
+    if (object_around(reinterpret_cast<void*>(real_operators[which])) == operators_object[which]) continue;
+    may_be_unloaded[which] = false;
+    __atomic_store_n(&tare_operator_slots[which], look_ups[which], __ATOMIC_RELEASE);
+  }
 }
 
 // The symbols, their slots and their look-ups. Jumping instead of calling leaves the caller's frame as it is.

@@ -14,8 +14,7 @@ struct RealFunctions {
 #include "recorder/hooks.def"
 };
 
-// Valid from the start: functions that look the rest up at the first call, serving themselves from the bootstrap arena
-// meanwhile.
+// Valid from the start: until the first call of any they look themselves up.
 extern RealFunctions real __asm__("tare_real_functions");
 
 struct Allocator {
@@ -23,16 +22,14 @@ struct Allocator {
   const char* path;    // of the object that malloc resolves to
   const void* base;    // its load address: functions defined elsewhere don't share its heap
   bool glibc_headers;  // usable sizes can be read from glibc's chunk headers
+  // The program has a malloc in front of the recorder's. The functions that it lacks are the C library's as without a
+  // recorder: the blocks that it hands to them aren't of the heap that the recorder sees.
+  bool bypassed;
 };
 extern Allocator allocator;
 
-// Looks up all of them, once. False while another call of it is under way (a call from inside dlsym).
-bool resolve_real_functions();
-
-// The next definition of `symbol` after this library, and the load address and path of the object it lies in; null
-// without one.
-void* next_definition(const char* symbol);
-const void* object_of(const void* address, const char** path);
+// Looks up all of them, once. Takes no lock and allocates nothing: may be called under an allocator's own locks.
+void resolve_real_functions();
 
 // By malloc_usable_size, which may allocate (tcmalloc's first builds an object): the block of a call from in there
 // counts as requested.

@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "recorder/bootstrap_arena.h"
 #include "recorder/contents.h"
 #include "recorder/nested.h"
 #include "recorder/real.h"
@@ -33,16 +32,6 @@ class ContentsAround {
   std::uint64_t address_;
   TakenContents taken_;
 };
-
-// A block made while the real allocator was being looked up moves into the real heap.
-void* leave_bootstrap(const StartState& start, const void* old, std::size_t bytes, trace::AllocApi api) {
-  void* block = real.malloc(bytes);
-  if (block == nullptr || bootstrap_arena.owns(block)) return block;
-  const std::size_t before = bootstrap_arena.size_of(old);
-  std::memcpy(block, old, before < bytes ? before : bytes);
-  record_alloc(start, Block{word(block), bytes, usable_bytes(block, bytes), api, 0, 0});
-  return block;
-}
 
 void* nested_realloc(Thread* thread, const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
   const std::uint64_t address = word(old);
@@ -159,7 +148,6 @@ void* paused_realloc(Entry entry, const StartState& start, void* old, std::size_
 }  // namespace
 
 void* record_realloc(const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
-  if (TARE_UNLIKELY(bootstrap_arena.owns(old))) return leave_bootstrap(start, old, bytes, api);
   Thread* thread = this_thread;
   if (TARE_UNLIKELY(!is_ready(thread))) {
     const Entry entry = settle(start);

@@ -176,10 +176,11 @@ void Recorder::start(char** environment) {
     if (waiting == Phase::Asleep) wake_up();
     return;
   }
-  if (environment == nullptr || !resolve_real_functions()) {
+  if (environment == nullptr) {
     phase_.store(Phase::Waiting, std::memory_order_release);
     return;
   }
+  resolve_real_functions();
   const sys::SignalsBlocked blocked;
   choose_clock();
   remember_standard_error();

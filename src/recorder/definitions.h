@@ -1,0 +1,38 @@
+// Finds where the program's loaded objects define functions, without dlsym: no failing look-up, no allocation, no error
+// text, and none of the loader's locks that it holds while constructors run.
+//
+// dlsym takes the loader's lock, which a thread that runs a constructor holds while it may wait for the caller; and a
+// name that dlsym doesn't find makes it allocate, which an allocator that looks for its own functions waits for.
+#pragma once
+
+#include <cstddef>
+
+namespace tare::recorder {
+
+enum class SearchFrom {
+  FirstObject,        // as the program's own references are bound: the executable first
+  BehindTheRecorder,  // the objects after this library: what a reference would be bound to without it
+};
+
+// A symbol to look for, and what was found.
+struct Definition {
+  const char* symbol;
+  void* address = nullptr;       // null: no object defines it
+  const void* object = nullptr;  // load address of the object that does
+  const char* path = "";         // that object's file, as the loader knows it; empty for the executable
+  bool at_start = false;         // the program started with that object
+};
+
+// Looks up `count` symbols in one pass over the loaded objects, in the order in which the loader has them. `accepts`
+// may leave objects out by their path; null accepts all. May be called at any time, from any thread, under an
+// allocator's locks. An indirect function is resolved.
+void find_definitions(Definition* definitions, std::size_t count, SearchFrom from,
+                      bool (*accepts)(const char* path, bool at_start) = nullptr);
+
+// Remembers the objects that are loaded now as those that the program started with: `at_start` above.
+void remember_objects_at_start();
+
+// The load address of the object that an address lies in; null for none.
+const void* object_around(const void* address);
+
+}  // namespace tare::recorder
