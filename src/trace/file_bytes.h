@@ -2,6 +2,8 @@
 // SIGBUS.
 #pragma once
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +11,18 @@
 #include <cstdint>
 
 namespace tare::trace {
+
+// Opens a regular file for reading; -1 with errno, EINVAL for what is none. A path may come from a file: opening a pipe
+// would wait for a writer, a device may act.
+inline int open_regular(const char* path) {
+  struct stat facts = {};
+  if (::stat(path, &facts) != 0) return -1;
+  if (!S_ISREG(facts.st_mode)) {
+    errno = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
+    return -1;
+  }
+  return ::open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
 
 // Bytes read, fewer than `count` only at the end of the file; -1 with errno.
 inline std::int64_t read_at(int fd, void* to, std::size_t count, std::uint64_t offset) {

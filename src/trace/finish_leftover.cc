@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <fstream>
 
 #include "trace/joined_spool.h"
+#include "trace/spool_folder.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
 
@@ -45,20 +45,6 @@ bool process_lives(std::uint32_t pid) {
   return state == std::string::npos || state + 2 >= stat.size() || (stat[state + 2] != 'Z' && stat[state + 2] != 'X');
 }
 
-void remove_spool(const std::string& spool_path) {
-  std::error_code ignored;
-  const std::filesystem::path folder = std::filesystem::path(spool_path).parent_path();
-  std::filesystem::remove(spool_path, ignored);
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() == kSpoolSuffix && entry.file_size(ignored) != 0) return;  // another process's
-  }
-  if (!folder.filename().string().starts_with("tare-")) return;
-  std::filesystem::remove_all(folder, ignored);
-  // A root's lies in another one.
-  const std::filesystem::path above = folder.parent_path();
-  if (above.filename().string().starts_with("tare-")) std::filesystem::remove(above, ignored);
-}
-
 }  // namespace
 
 Result<Leftover> finish_leftover(const std::string& path) {
@@ -70,8 +56,9 @@ Result<Leftover> finish_leftover(const std::string& path) {
   if (index->ended || index->damage || index->process.spool_path.empty()) return Leftover::None;
   if (!lock.held()) return Leftover::InUse;
   const std::string spool_path = find_spool(index->process);
-  if (spool_path.empty()) return Leftover::None;
-  if (launcher_lives(spool_path)) return Leftover::InUse;
+  std::optional<SpoolFolder> folder = SpoolFolder::around(spool_path);
+  if (!folder) return Leftover::None;
+  if (folder->launcher_lives()) return Leftover::InUse;
 
   DictionaryCounts written{index->dictionary.modules.size(), index->dictionary.rows.size(),
                            index->dictionary.stacks.size(), index->dictionary.shapes.size(),
@@ -99,7 +86,7 @@ Result<Leftover> finish_leftover(const std::string& path) {
   for (const ImportedBlock& block : import->blocks) count(block.header);
   writer->put_end(record);
   if (Status status = writer->flush(); !status) return status.error();
-  remove_spool(spool_path);
+  folder->remove_spool(spool_path.substr(spool_path.rfind('/') + 1));
   return Leftover::Finished;
 }
 

@@ -1,13 +1,11 @@
 // Finding and importing a trace's spool: see joined_spool.h.
 #include "trace/joined_spool.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <map>
 
 #include "trace/finish_leftover.h"
+#include "trace/spool_folder.h"
 
 namespace tare::trace {
 
@@ -17,6 +15,7 @@ namespace {
 std::string spool_made_by_child_of(std::uint32_t launcher, const std::string& folder) {
   std::string found;
   std::uint32_t image = 0;
+  if (!SpoolFolder::around(folder)) return found;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     if (entry.path().extension() != kSpoolSuffix || entry.file_size(ignored) == 0) continue;
@@ -33,22 +32,15 @@ std::string spool_made_by_child_of(std::uint32_t launcher, const std::string& fo
 }  // namespace
 
 bool launcher_lives(const std::string& spool_path) {
-  const std::string control = spool_path.substr(0, spool_path.rfind('/') + 1) + kControlName;
-  const int fd = ::open(control.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0) return false;
-  struct flock lock = {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  const bool held = ::fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-  ::close(fd);
-  return held;
+  const std::optional<SpoolFolder> folder = SpoolFolder::around(spool_path);
+  return folder && folder->launcher_lives();
 }
 
 std::string find_spool(const ProcessRecord& record) {
   std::string path = record.spool_path;
   if (!path.empty() && path.back() == '/') path = spool_made_by_child_of(record.info.parent_pid, path);
-  if (path.empty() || ::access(path.c_str(), F_OK) != 0) return {};
-  return path;
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) ? path : std::string();
 }
 
 Result<SpoolImport> import_joined(const std::string& spool_path, TraceIndex& index) {

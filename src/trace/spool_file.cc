@@ -44,7 +44,7 @@ Error SpoolFile::unreadable() const {
 }
 
 int SpoolFile::descriptor() const {
-  if (fd_ < 0) fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ < 0) fd_ = open_regular(path_.c_str());
   return fd_;
 }
 
@@ -63,7 +63,7 @@ void SpoolFile::rest() {
 }
 
 bool SpoolFile::looks_like_spool(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = open_regular(path.c_str());
   if (fd < 0) return false;
   char magic[sizeof(kSpoolMagic)];
   const bool same = read_at(fd, magic, sizeof(magic), 0) == static_cast<std::int64_t>(sizeof(magic)) &&
@@ -73,7 +73,7 @@ bool SpoolFile::looks_like_spool(const std::string& path) {
 }
 
 Result<SpoolFile> SpoolFile::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = open_regular(path.c_str());
   SpoolFile file(path, fd);
   if (fd < 0) return file.unreadable();
   const auto header = std::make_unique<HeaderCopy>();

@@ -103,12 +103,16 @@ bool known(std::uint16_t type) { return type >= 1 && type <= static_cast<std::ui
 }  // namespace
 
 Result<TraceFile> TraceFile::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return unreadable(path);
   TraceFile file(path, fd);
-  struct stat status;
-  if (::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+  struct stat status = {};
+  if (::fstat(fd, &status) != 0) return unreadable(path);
+  if (S_ISDIR(status.st_mode)) {
     return Error{ErrorKind::NotATrace, path + " is a directory, not a trace; name a .tare file in it"};
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return Error{ErrorKind::NotATrace, path + " is a pipe or a device, not a trace; name a file"};
   }
   std::uint8_t bytes[kFileHeaderBytes];
   const std::int64_t got = read_at(fd, bytes, sizeof(bytes), 0);

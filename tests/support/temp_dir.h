@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace tare::test {
@@ -26,5 +27,11 @@ class TempDir {
  private:
   std::string path_;
 };
+
+// A folder that bears the mark of a launcher that is gone.
+inline void make_spool_folder(const std::string& path) {
+  std::filesystem::create_directory(path);
+  std::ofstream(path + "/control") << "TARECTL\n" << std::string(4096, '\0');
+}
 
 }  // namespace tare::test

@@ -213,7 +213,7 @@ TEST(TraceFile, AnUnfinishedTraceIsFinishedFromItsSpool) {
   TempDir dir;
   std::vector<ExpectedCall> calls;
   std::uint32_t chunks = 0;
-  std::filesystem::create_directory(dir / "tare-spools");
+  make_spool_folder(dir / "tare-spools");
   const std::string spool_path = dir / "tare-spools/2147483646.0.spool";
   {
     SpoolBuilder spool(spool_path, {.pid = 2147483646});  // beyond what the kernel gives
@@ -223,7 +223,7 @@ TEST(TraceFile, AnUnfinishedTraceIsFinishedFromItsSpool) {
   for (const std::uint32_t taken : {0u, chunks / 2}) {
     SCOPED_TRACE(taken);
     const std::string kept = dir / "kept.spool";
-    std::filesystem::create_directory(dir / "tare-spools");
+    make_spool_folder(dir / "tare-spools");
     if (taken != 0) std::filesystem::rename(kept, spool_path);
     write_trace_of_spool(spool_path, dir / "a.tare", taken, Ending::NoEnd);
     if (taken == 0) std::filesystem::create_hard_link(spool_path, kept);
@@ -246,11 +246,13 @@ TEST(TraceFile, AnUnfinishedTraceIsFinishedFromItsSpool) {
 
 TEST(TraceFile, ALivingProgramsTraceIsNotFinished) {
   TempDir dir;
+  make_spool_folder(dir / "tare-spools");
+  const std::string spool_path = dir / "tare-spools/1.0.spool";
   {
-    SpoolBuilder spool(dir / "a.spool", {.pid = static_cast<std::uint32_t>(::getpid())});
+    SpoolBuilder spool(spool_path, {.pid = static_cast<std::uint32_t>(::getpid())});
     play({.calls = 5'000}, spool);
   }
-  write_trace_of_spool(dir / "a.spool", dir / "a.tare", 1, Ending::NoEnd);
+  write_trace_of_spool(spool_path, dir / "a.tare", 1, Ending::NoEnd);
   const std::vector<std::uint8_t> before = read_file(dir / "a.tare");
   const auto done = trace::finish_leftover(dir / "a.tare");
   ASSERT_TRUE(done);

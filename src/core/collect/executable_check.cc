@@ -100,7 +100,7 @@ Result<Executable> find_executable(const std::string& command) {
   Executable executable{*found, {}};
   std::string path = *found;
   for (int depth = 0; depth < kMaxInterpreters; ++depth) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return executable;  // executable but unreadable: execve may know better
     char head[256] = {};
     const std::int64_t got = trace::read_at(fd, head, sizeof(head) - 1, 0);

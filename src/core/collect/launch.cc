@@ -210,7 +210,7 @@ void Launch::add_image(const std::string& name, pid_t pid) {
 void Launch::find_images() {
   for (const std::string& name : directory_.spools()) {
     std::uint32_t pid, image;
-    if (!parse_spool_name(name, pid, image) || !seen_spools_.insert(name).second) continue;
+    if (!trace::parse_spool_name(name, pid, image) || !seen_spools_.insert(name).second) continue;
     add_image(name, static_cast<pid_t>(pid));
   }
 }

@@ -19,6 +19,8 @@
 #include <new>
 #include <utility>
 
+#include "trace/spool_folder.h"
+
 namespace tare::core {
 
 using trace::LauncherControl;
@@ -60,15 +62,6 @@ int try_create(const std::string& folder, std::string& path) {
 }
 
 }  // namespace
-
-bool parse_spool_name(const std::string& name, std::uint32_t& pid, std::uint32_t& image) {
-  const char* const end = name.data() + name.size();
-  const auto first = std::from_chars(name.data(), end, pid);
-  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '.') return false;
-  const auto second = std::from_chars(first.ptr + 1, end, image);
-  return second.ec == std::errc{} &&
-         std::string_view(second.ptr, static_cast<std::size_t>(end - second.ptr)) == trace::kSpoolSuffix;
-}
 
 Result<SpoolDirectory> SpoolDirectory::create(const std::string& last_resort) {
   const char* temporary = std::getenv("TMPDIR");
@@ -233,7 +226,7 @@ std::vector<std::string> SpoolDirectory::spools() const {
     while (const dirent* entry = ::readdir(folder)) {
       Found spool{0, 0, entry->d_name};
       if (entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN) continue;  // no link to another's file
-      if (parse_spool_name(spool.name, spool.pid, spool.image)) found.push_back(std::move(spool));
+      if (trace::parse_spool_name(spool.name, spool.pid, spool.image)) found.push_back(std::move(spool));
     }
     ::closedir(folder);
   }

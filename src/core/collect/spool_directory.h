@@ -61,7 +61,4 @@ class SpoolDirectory {
   bool left_behind_ = false;
 };
 
-// PID and N of PID.N.spool. False: another name.
-bool parse_spool_name(const std::string& name, std::uint32_t& pid, std::uint32_t& image);
-
 }  // namespace tare::core

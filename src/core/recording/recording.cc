@@ -77,7 +77,7 @@ Result<Tables> stored_or_replayed(const std::string& path, const RecordingOption
 
 // Its file goes: it was left for us.
 Result<std::vector<std::uint8_t>> taken_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   struct stat facts{};
   std::vector<std::uint8_t> bytes;
   bool whole = fd >= 0 && ::fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode);

@@ -52,7 +52,7 @@ class File {
 
 // Fills the fields that say which trace this is.
 bool identify(const fs::path& trace, Header& header) {
-  const File file(trace, O_RDONLY);
+  const File file(trace, O_RDONLY | O_NONBLOCK);
   struct stat facts{};
   if (!file || ::fstat(file.fd(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
   header.trace_bytes = static_cast<std::uint64_t>(facts.st_size);
@@ -81,7 +81,7 @@ bool write_all(int fd, const void* data, std::size_t count) {
 std::string file_name(std::string_view name) { return std::string(name) + "-v" + std::to_string(kTablesVersion); }
 
 std::optional<Tables> read_cache(const fs::path& path, const Header& wanted) {
-  const File file(path, O_RDONLY);
+  const File file(path, O_RDONLY | O_NONBLOCK);
   struct stat facts{};
   if (!file || ::fstat(file.fd(), &facts) != 0) return std::nullopt;
   Header header{};

@@ -1,0 +1,40 @@
+// The folder of a recording that its launcher left behind, as far as a path in a file may be believed about it.
+//
+// A trace names its spool's path, and anybody can write a trace. So a folder counts as a recording's only if it belongs
+// to the caller, is reached without a link, and holds the control file that a launcher writes; and in it only what a
+// recording makes, by name, is ever deleted.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace tare::trace {
+
+class SpoolFolder {
+ public:
+  // Nothing where the folder of this file is no recording's, or isn't the caller's own.
+  static std::optional<SpoolFolder> around(const std::string& spool_path);
+  SpoolFolder(SpoolFolder&& other) noexcept;
+  SpoolFolder& operator=(SpoolFolder&&) = delete;
+  ~SpoolFolder();
+
+  // A regular file of this name that may be a spool.
+  bool has_spool(const std::string& name) const;
+  // Its launcher lives: it holds a lock on the control file.
+  bool launcher_lives() const;
+  // Deletes the spool; then, if it was the last that holds anything, what else the recording made, and the folder if
+  // nothing else lies in it. A root's folder lies in another one, which goes with it.
+  void remove_spool(const std::string& name);
+
+ private:
+  SpoolFolder(std::string path, int fd, int control_fd) : path_(std::move(path)), fd_(fd), control_fd_(control_fd) {}
+
+  std::string path_;
+  int fd_;
+  int control_fd_;
+};
+
+// PID and N of PID.N.spool. False: another name.
+bool parse_spool_name(const std::string& name, std::uint32_t& pid, std::uint32_t& image);
+
+}  // namespace tare::trace
