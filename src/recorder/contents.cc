@@ -7,6 +7,7 @@
 
 #include "recorder/real.h"
 #include "recorder/syscall.h"
+#include "recorder/unwind/stack_memory.h"
 
 namespace tare::recorder {
 
@@ -85,26 +86,36 @@ std::uint64_t mark_of(std::uint64_t start, std::uint64_t end, ContentOrigin orig
   return trace::high_water({bytes_at(start), end - start}, origin);
 }
 
-// As mark_of a block with untouched pages, which aren't touched by it.
-std::uint64_t mark_of_present(std::uint64_t start, std::uint64_t end) {
+// Can this page of a block be read? The program may have protected it, by whatever call: a guard page of a coroutine's
+// stack, a page that is given out later. 100 ns by the kernel's answer.
+bool may_read_page(std::uint64_t page) { return !sys::forbidden_calls.has(SYS_rt_sigprocmask) && probe_readable(page); }
+
+// As mark_of a block that has pages of its own: untouched ones aren't touched by it, and of a block with a page that
+// can't be read all counts as written.
+std::uint64_t mark_of_pages(std::uint64_t start, std::uint64_t end, ContentOrigin origin) {
   const std::uint64_t first = (start + kPage - 1) / kPage * kPage;
   std::uint64_t last = end / kPage * kPage;
-  if (const std::uint64_t mark = mark_of(last, end, ContentOrigin::Zeroed); mark != 0) return last + mark - start;
+  if (const std::uint64_t mark = mark_of(last, end, origin); mark != 0) return last + mark - start;
+  const bool may_be_untouched = origin == ContentOrigin::Zeroed && end - start >= trace::kUntouchedBytes;
   while (last > first) {
     unsigned char present[kBatchPages] = {};
     const std::uint64_t left = (last - first) / kPage;
     const std::uint64_t pages = left < kBatchPages ? left : kBatchPages;
     const std::uint64_t from = last - pages * kPage;
-    const bool is_known = look_up_pages(from, pages, present);
+    const bool is_known = may_be_untouched && look_up_pages(from, pages, present);
     for (std::uint64_t i = pages; i-- > 0;) {
       if (is_known && (present[i] & 1) == 0) continue;
       const std::uint64_t page = from + i * kPage;
-      if (const std::uint64_t mark = mark_of(page, page + kPage, ContentOrigin::Zeroed); mark != 0)
-        return page + mark - start;
+      if (!may_read_page(page)) return end - start;
+      if (const std::uint64_t mark = mark_of(page, page + kPage, origin); mark != 0) return page + mark - start;
     }
     last = from;
   }
-  return mark_of(start, first, ContentOrigin::Zeroed);
+  return mark_of(start, first, origin);
+}
+
+bool has_page_of_its_own(std::uint64_t address, std::uint64_t bytes) {
+  return bytes >= kPage && (address + kPage - 1) / kPage * kPage + kPage <= address + bytes;
 }
 
 }  // namespace
@@ -187,13 +198,12 @@ bool Contents::was_seen(std::uint64_t digest) {
 }
 
 std::uint64_t Contents::mark(std::uint64_t address, std::uint64_t requested, ContentOrigin origin) const {
-  if (!may_read(address, requested)) return requested;
   // The last lines, which are looked through from the end: told now, they come together.
   const std::uint64_t most = requested < kFetchedBytes ? requested : kFetchedBytes;
   for (std::uint64_t back = 1; back <= most; back += kLine) __builtin_prefetch(bytes_at(address + requested - back));
-  const bool may_be_untouched = origin == ContentOrigin::Zeroed && requested >= trace::kUntouchedBytes;
-  return may_be_untouched ? mark_of_present(address, address + requested)
-                          : mark_of(address, address + requested, origin);
+  if (origin == ContentOrigin::Unknown) return requested;
+  return has_page_of_its_own(address, requested) ? mark_of_pages(address, address + requested, origin)
+                                                 : mark_of(address, address + requested, origin);
 }
 
 SeenContents Contents::take(std::uint64_t address, TakenContents& taken) {
@@ -217,7 +227,7 @@ SeenContents Contents::ended(std::uint64_t address) {
   TakenContents taken;
   SeenContents seen = take(address, taken);
   if (taken.requested == 0 || taken.requested > trace::kMostDigestedBytes) return seen;
-  if (!may_read(address, taken.requested)) return seen;
+  if (has_page_of_its_own(address, taken.requested) && !may_read_page(address)) return seen;  // it is that page
   const std::span<const std::uint8_t> written{bytes_at(address), taken.requested - seen.unwritten_bytes};
   const std::uint64_t digest = trace::content_digest(written);
   __builtin_prefetch(&slot_of(digest), 1);
@@ -251,45 +261,6 @@ void Contents::asked_usable(std::uint64_t address) {
   Word* const word = find(address);
   const std::uint32_t bits = word == nullptr ? 0 : word->load(std::memory_order_relaxed);
   if (bits != 0) word->store(bits | ContentWord{ContentOrigin::Unknown, 1, 0}.bits(), std::memory_order_relaxed);
-}
-
-// A block can only be unreadable where it has a page of its own: coroutines' stacks with a guard page are made so.
-bool Contents::may_read(std::uint64_t address, std::uint64_t bytes) const {
-  const std::uint32_t count = unreadable_count_.load(std::memory_order_acquire);
-  if (TARE_LIKELY(count == 0) || bytes < kPage) return true;
-  if (count > kRanges) return false;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint64_t end = unreadable_[i].end.load(std::memory_order_acquire);
-    if (address < end && unreadable_[i].start.load(std::memory_order_relaxed) < address + bytes) return false;
-  }
-  return true;
-}
-
-void Contents::protection_changed(std::uint64_t address, std::uint64_t bytes, int protection) {
-  const std::uint64_t end = (address + bytes + kPage - 1) / kPage * kPage;
-  if ((protection & PROT_READ) != 0) {
-    const std::uint32_t count = unreadable_count_.load(std::memory_order_acquire);
-    for (std::uint32_t i = 0; i < count && i < kRanges; ++i) {
-      Range& range = unreadable_[i];
-      const std::uint64_t range_end = range.end.load(std::memory_order_acquire);
-      if (address <= range.start.load(std::memory_order_relaxed) && range_end <= end)
-        range.end.store(0, std::memory_order_release);
-    }
-    return;
-  }
-  if (find(address / kPage * kPage) == nullptr) return;  // far from any block: thread stacks, generated code
-  for (Range& range : unreadable_) {
-    std::uint64_t unused = 0;
-    if (!range.end.compare_exchange_strong(unused, 1, std::memory_order_acq_rel)) continue;
-    range.start.store(address, std::memory_order_relaxed);
-    range.end.store(end, std::memory_order_release);
-    const auto used = static_cast<std::uint32_t>(&range - unreadable_ + 1);
-    std::uint32_t count = unreadable_count_.load(std::memory_order_relaxed);
-    while (count < used && !unreadable_count_.compare_exchange_weak(count, used, std::memory_order_acq_rel)) {
-    }
-    return;
-  }
-  unreadable_count_.store(kRanges + 1, std::memory_order_release);
 }
 
 }  // namespace tare::recorder

@@ -57,20 +57,11 @@ class Contents {
   // The program asked malloc_usable_size: what it writes beyond its request must survive a realloc.
   void asked_usable(std::uint64_t address);
 
-  // The program changes what may be read: blocks in there aren't looked at until it may be again.
-  void protection_changed(std::uint64_t address, std::uint64_t bytes, int protection);
-
  private:
   using Word = trace::ContentTable::Word;
-  struct Range {
-    std::atomic<std::uint64_t> start;
-    std::atomic<std::uint64_t> end;  // 0: not in use
-  };
-
   void forget_blocks();
   Word* find(std::uint64_t address) const;  // null: no leaf there
   Word* make(std::uint64_t address);        // null: no memory
-  bool may_read(std::uint64_t address, std::uint64_t bytes) const;
   std::uint64_t mark(std::uint64_t address, std::uint64_t requested, trace::ContentOrigin origin) const;
   std::atomic<std::uint16_t>& slot_of(std::uint64_t digest) { return digests_[digest % kDigests]; }
   bool was_seen(std::uint64_t digest);
@@ -80,10 +71,6 @@ class Contents {
   // Contents met before, by digest: what isn't in is new, or long ago. 128 KiB lie in the second-level cache.
   static constexpr std::uint32_t kDigests = 1 << 16;
   std::atomic<std::uint16_t> digests_[kDigests] = {};
-
-  static constexpr int kRanges = 32;
-  Range unreadable_[kRanges] = {};
-  std::atomic<std::uint32_t> unreadable_count_{0};  // ranges in use; more than kRanges: no large block is looked at
 };
 
 extern Contents contents_of_blocks;

@@ -137,7 +137,6 @@ TARE_HOOK_FUNCTION(void*, mremap, (void* old, std::size_t old_bytes, std::size_t
 
 // No event: what was a readable stack may not be one any more.
 TARE_HOOK_FUNCTION(int, mprotect, (void* address, std::size_t bytes, int protection)) {
-  if (TARE_UNLIKELY(recorder.contents())) contents_of_blocks.protection_changed(word(address), bytes, protection);
   const int result = real.mprotect(address, bytes, protection);
   mappings_changed();
   return result;

@@ -5,6 +5,8 @@
 
 #include "recorder/syscall.h"
 
+extern "C" __attribute__((weak)) void* __libc_stack_end;  // glibc's loader has it
+
 namespace tare::recorder {
 namespace {
 
@@ -12,6 +14,24 @@ namespace {
 constexpr std::uint64_t kMaxJump = 64 << 20;
 // A stack that grew: pages between the new and the old lowest frame, up to this.
 constexpr std::uint64_t kMaxGrowth = 16 << 20;
+
+// Does the thread's own stack begin here? The main thread's at the place that the kernel gave; another's below its
+// thread control block, with only thread-local data in between.
+bool is_base_of_own_stack(std::uint64_t sp) {
+  constexpr std::uint64_t kMaxArguments = 64 << 10;  // between the first frame and the recorded end
+  if (&__libc_stack_end != nullptr) {
+    const auto end = reinterpret_cast<std::uint64_t>(__libc_stack_end);
+    if (sp + kMaxArguments >= end && sp <= end + kMaxArguments) return true;
+  }
+  constexpr std::uint64_t kMaxThreadLocal = 4 << 20;
+  const auto control_block = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());
+  if (sp >= control_block || control_block - sp > kMaxThreadLocal) return false;
+  if (sys::forbidden_calls.has(SYS_rt_sigprocmask)) return control_block - sp < kMaxArguments;
+  for (std::uint64_t page = sp & ~(StackMemory::kPage - 1); page < control_block; page += StackMemory::kPage) {
+    if (!probe_readable(page)) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -26,10 +46,30 @@ bool probe_readable(std::uint64_t address) {
   return result != -EFAULT && result != -EPERM;  // forbidden: nobody knows
 }
 
-void StackMemory::clear() {
-  low_ = high_ = 0;
-  current_ = next_ = 0;
+void StackMemory::clear(std::uint64_t mappings) {
+  own_ = {0, 0};
+  mappings_ = mappings;
+  settle();
+}
+
+void StackMemory::settle() {
+  mappings_ &= ~kUnproven;
   for (Region& region : regions_) region = {0, 0};
+  regions_[0] = own_;
+  low_ = own_.low;
+  high_ = own_.high;
+  current_ = 0;
+  next_ = 1;
+}
+
+bool StackMemory::prove(std::uint64_t inner_sp, std::uint64_t outer_sp, bool complete) {
+  const std::uint64_t low = inner_sp & ~(kPage - 1);
+  const std::uint64_t high = (outer_sp & ~(kPage - 1)) + kPage;
+  const bool leads_to_own = outer_sp >= own_.low && outer_sp < own_.high;
+  if (inner_sp > outer_sp || !(leads_to_own || (complete && is_base_of_own_stack(outer_sp)))) return false;
+  if (!leads_to_own) own_ = {low, high};
+  if (low < own_.low) own_.low = low;
+  return true;
 }
 
 void StackMemory::save() { regions_[current_] = {low_, high_}; }
@@ -44,6 +84,7 @@ bool StackMemory::enter_slow(std::uint64_t sp) {
       return true;
     }
   }
+  mappings_ |= kUnproven;
   const std::uint64_t page = sp & ~(kPage - 1);
   const bool may_ask = !sys::forbidden_calls.has(SYS_rt_sigprocmask);
   if (may_ask && !probe_readable(sp)) return false;
@@ -73,6 +114,7 @@ bool StackMemory::enter_slow(std::uint64_t sp) {
 bool StackMemory::extend_up(std::uint64_t address) {
   const std::uint64_t last = address + 7;
   if (last < high_ || last - high_ > kMaxJump) return false;
+  mappings_ |= kUnproven;
   while (high_ <= last) {
     if (!probe_readable(high_)) return false;
     high_ += kPage;

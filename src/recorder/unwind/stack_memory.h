@@ -1,5 +1,10 @@
 // Which addresses of a thread's stacks can be read without a fault. Any stack will do: main, thread's, sigaltstack, a
 // coroutine's; none is asked of pthread (pthread_getattr_np allocates) or of /proc.
+//
+// What was readable stays so only on the thread's own stack, which is there as long as the thread. Other stacks are
+// memory like any other: a free() may unmap a coroutine's, or a neighbour that was readable, inside of libc where no
+// hook sees it. So what was learnt in a capture is forgotten before the next, except for the part of the own stack that
+// a complete walk has proven: its frames led from there to the thread's first function.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +34,26 @@ class StackMemory {
   // Is the current stack readable from where it was entered up to `end`?
   bool reaches(std::uint64_t end) { return end >= low_ && (end <= high_ || extend_up(end - 8)); }
 
-  // Everything known is forgotten (mappings changed).
-  void clear();
+  // Everything known is forgotten, and `mappings` are those that what comes is about.
+  void clear(std::uint64_t mappings);
+
+  // Is what is known about these mappings, and proven? One comparison: where something was learnt that isn't proven
+  // yet, this is false until settle().
+  bool is_settled(std::uint64_t mappings) const { return mappings_ == mappings; }
+  bool is_about(std::uint64_t mappings) const { return (mappings_ & ~kUnproven) == mappings; }
+
+  // The last walk led on one stack from `inner_sp` to `outer_sp`, at which the stack ended if `complete`. If that
+  // was the thread's own stack, it stays known.
+  bool prove(std::uint64_t inner_sp, std::uint64_t outer_sp, bool complete);
+  // Everything else is forgotten.
+  void settle();
 
  private:
   struct Region {
     std::uint64_t low;
     std::uint64_t high;
   };
+  static constexpr std::uint64_t kUnproven = std::uint64_t{1} << 63;
   static constexpr std::uint32_t kRegions = 4;  // thread stack, sigaltstack, and two more for those who switch stacks
 
   bool enter_slow(std::uint64_t sp);
@@ -50,6 +67,8 @@ class StackMemory {
   Region regions_[kRegions];
   std::uint32_t current_;
   std::uint32_t next_;
+  Region own_;              // of the thread's own stack
+  std::uint64_t mappings_;  // number of the last change of mappings; with kUnproven since something was learnt
 };
 
 }  // namespace tare::recorder

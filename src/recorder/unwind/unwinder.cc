@@ -81,9 +81,8 @@ bool is_plausible(std::uint64_t address) {
 }  // namespace
 
 struct Unwinder::State {
-  std::uint64_t generation;  // g_generation and g_mappings that the stored frames belong to
-  std::uint64_t mappings;
-  std::uint32_t count;  // frames stored
+  std::uint64_t generation;  // g_generation that the stored frames belong to
+  std::uint32_t count;       // frames stored
   Base base;
   StackMemory memory;
   CfiWork work;
@@ -186,12 +185,40 @@ struct Unwinder::State {
            (!frame.rule.needs_rbp() || frame.position.rbp == position.rbp);
   }
 
-  // Mappings changed: is there still a stack from here to the outermost stored frame? (Programs that unmap a lot would
-  // walk and emit whole stacks otherwise.) Frames on several stacks aren't worth the question.
+  // How many of the outermost stored frames lie on one stack: up to a signal handler's, or where the stack was
+  // switched.
+  std::uint32_t frames_on_outer_stack() const {
+    if (count == 0 || stored[0].rule.kind() == RuleKind::Signal) return 0;
+    std::uint32_t frames = 1;
+    while (frames < count && stored[frames].position.sp < stored[frames - 1].position.sp &&
+           stored[frames].rule.kind() != RuleKind::Signal) {
+      ++frames;
+    }
+    return frames;
+  }
+
+  // Is there still a stack from here to the outermost stored frame? (Programs that unmap a lot would walk and emit
+  // whole stacks otherwise.) Frames on several stacks aren't worth the question.
   bool still_readable(std::uint64_t sp) {
     if (count == 0) return true;
-    return stored[count - 1].stop == 0 && stored[0].position.sp > sp && memory.enter(sp) &&
+    return frames_on_outer_stack() == count && stored[0].position.sp > sp && memory.enter(sp) &&
            memory.reaches(stored[0].position.sp);
+  }
+
+  // Mappings changed, or the last walk learnt of memory that may go.
+  __attribute__((noinline)) void settle_memory(std::uint64_t mappings, std::uint64_t sp) {
+    bool is_proven = false;
+    if (!memory.is_about(mappings)) {
+      memory.clear(mappings);
+    } else {
+      const std::uint32_t frames = frames_on_outer_stack();
+      if (frames > 0) {
+        is_proven = memory.prove(stored[frames - 1].position.sp, stored[0].position.sp, base == Base::Complete) &&
+                    frames == count;
+      }
+      memory.settle();
+    }
+    if (!is_proven && !still_readable(sp)) count = 0;
   }
 
   // Compares outwards from stored[top - 1], which holds. Returns the innermost index whose step outwards isn't proven:
@@ -356,11 +383,8 @@ Capture Unwinder::capture(const StartState& start) {
     std::memset(recent_, 0, sizeof(recent_));
   }
   const std::uint64_t mappings = g_mappings.load(std::memory_order_acquire);
-  if (state.mappings != mappings) [[unlikely]] {
-    state.mappings = mappings;
-    state.memory.clear();
-    if (!state.still_readable(start.sp)) state.count = 0;
-  }
+  if (!state.memory.is_settled(mappings)) [[unlikely]]
+    state.settle_memory(mappings, start.sp);
   const RowCache::Table* table = g_rows.table();
   if (table == nullptr || !state.memory.enter(start.sp)) [[unlikely]] {
     state.count = 0;
@@ -374,7 +398,7 @@ void Unwinder::reset() {
   State& state = State::of(*this);
   emitted_ = 0;
   state.count = 0;
-  state.memory.clear();
+  state.memory.clear(0);
 }
 
 void attach_tables(const Tables& tables) {

@@ -91,6 +91,7 @@ int main() {
   end(static_cast<char*>(aligned), 65536, 101);
 
   expect(posix_memalign(&aligned, 4096, 65536) == 0, "posix_memalign");
+  static_cast<char*>(aligned)[61440] = 1;
   expect(mprotect(static_cast<char*>(aligned) + 61440, 4096, PROT_NONE) == 0, "mprotect");
   printf("65536 65536\n");
   free(aligned);
