@@ -15,6 +15,7 @@
 
 #include "core/collect/child_process.h"
 #include "core/collect/process_recorder.h"
+#include "trace/spool_folder.h"
 
 namespace tare::core {
 
