@@ -15,10 +15,11 @@ constexpr std::uint64_t kMaxJump = 64 << 20;
 // A stack that grew: pages between the new and the old lowest frame, up to this.
 constexpr std::uint64_t kMaxGrowth = 16 << 20;
 
+constexpr std::uint64_t kMaxArguments = 64 << 10;  // between the first frame and the recorded end
+
 // Does the thread's own stack begin here? The main thread's at the place that the kernel gave; another's below its
 // thread control block, with only thread-local data in between.
 bool is_base_of_own_stack(std::uint64_t sp) {
-  constexpr std::uint64_t kMaxArguments = 64 << 10;  // between the first frame and the recorded end
   if (&__libc_stack_end != nullptr) {
     const auto end = reinterpret_cast<std::uint64_t>(__libc_stack_end);
     if (sp + kMaxArguments >= end && sp <= end + kMaxArguments) return true;
@@ -44,6 +45,15 @@ bool probe_readable(std::uint64_t address) {
   if (address >= kUserEnd || address < StackMemory::kPage) return false;  // a null mask is none: no error
   const long result = sys::call(SYS_rt_sigprocmask, kNoSuchHow, static_cast<long>(address & ~std::uint64_t{7}), 0, 8);
   return result != -EFAULT && result != -EPERM;  // forbidden: nobody knows
+}
+
+// A start function aligns the stack and pushes two words, no more; the loader started as a command skips its own
+// arguments.
+bool is_first_of_main_stack(std::uint64_t sp) {
+  constexpr std::uint64_t kMostPushed = 32;
+  if (&__libc_stack_end == nullptr) return false;
+  const auto end = reinterpret_cast<std::uint64_t>(__libc_stack_end);
+  return sp + kMostPushed >= end && sp <= end + kMaxArguments;
 }
 
 void StackMemory::clear(std::uint64_t mappings) {

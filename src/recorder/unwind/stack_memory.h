@@ -14,6 +14,9 @@ namespace tare::recorder {
 // Asks the kernel whether the word at `address` (rounded down to 8) can be read: some 100 ns. Exact for its whole page.
 bool probe_readable(std::uint64_t address);
 
+// Is a frame at `sp` the first of the main stack: is its caller's place the one at which the kernel put the arguments?
+bool is_first_of_main_stack(std::uint64_t sp);
+
 class StackMemory {
  public:
   static constexpr std::uint64_t kPage = 4096;
