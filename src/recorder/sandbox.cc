@@ -1,8 +1,9 @@
-// Running a seccomp filter for the calls that the recorder makes.
+// What the filters in force answer to the calls that the recorder makes.
 #include "recorder/sandbox.h"
 
 #include <cstddef>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -16,6 +17,8 @@
 namespace tare::recorder {
 
 namespace {
+
+constexpr int kFutexWaitPrivate = 128;
 
 struct RecorderCall {
   int number;
@@ -31,7 +34,9 @@ constexpr RecorderCall kCalls[] = {
     {SYS_mincore, {0, 4096}},
     {SYS_mremap, {0, 0, 4096, MREMAP_MAYMOVE}},
     {SYS_rt_sigprocmask, {0, 0, 0, 8}},
+    {SYS_rt_sigprocmask, {~0ull, 4096, 0, 8}},
     {SYS_futex, {0, 1, 1}},
+    {SYS_futex, {0, kFutexWaitPrivate}},
     {SYS_nanosleep, {}},
     {SYS_gettid, {}},
     {SYS_getpid, {}},
@@ -65,138 +70,96 @@ constexpr RecorderCall kCalls[] = {
     {SYS_prctl, {39}},
 };
 
-// The filter's answer; SECCOMP_RET_KILL_PROCESS for one that the kernel won't take anyway.
-std::uint32_t run_filter(const sock_fprog& program, const seccomp_data& data) {
-  const auto* bytes = reinterpret_cast<const char*>(&data);
-  std::uint32_t accumulator = 0;
-  std::uint32_t index = 0;
-  std::uint32_t memory[BPF_MEMWORDS] = {};
-  for (std::uint32_t at = 0; at < program.len; ++at) {
-    const sock_filter& step = program.filter[at];
-    const std::uint32_t operand = BPF_SRC(step.code) == BPF_X ? index : step.k;
-    switch (BPF_CLASS(step.code)) {
-      case BPF_LD:
-      case BPF_LDX: {
-        std::uint32_t value = step.k;
-        if (BPF_MODE(step.code) == BPF_ABS) {
-          if (step.k > sizeof(data) - sizeof(value)) return SECCOMP_RET_KILL_PROCESS;
-          __builtin_memcpy(&value, bytes + step.k, sizeof(value));
-        } else if (BPF_MODE(step.code) == BPF_MEM) {
-          value = memory[step.k % BPF_MEMWORDS];
-        } else if (BPF_MODE(step.code) == BPF_LEN) {
-          value = sizeof(data);
-        }
-        (BPF_CLASS(step.code) == BPF_LD ? accumulator : index) = value;
-        break;
-      }
-      case BPF_ST:
-        memory[step.k % BPF_MEMWORDS] = accumulator;
-        break;
-      case BPF_STX:
-        memory[step.k % BPF_MEMWORDS] = index;
-        break;
-      case BPF_ALU:
-        switch (BPF_OP(step.code)) {
-          case BPF_ADD:
-            accumulator += operand;
-            break;
-          case BPF_SUB:
-            accumulator -= operand;
-            break;
-          case BPF_MUL:
-            accumulator *= operand;
-            break;
-          case BPF_DIV:
-            accumulator = operand == 0 ? 0 : accumulator / operand;
-            break;
-          case BPF_AND:
-            accumulator &= operand;
-            break;
-          case BPF_OR:
-            accumulator |= operand;
-            break;
-          case BPF_XOR:
-            accumulator ^= operand;
-            break;
-          case BPF_LSH:
-            accumulator = operand < 32 ? accumulator << operand : 0;
-            break;
-          case BPF_RSH:
-            accumulator = operand < 32 ? accumulator >> operand : 0;
-            break;
-          case BPF_NEG:
-            accumulator = -accumulator;
-            break;
-          default:
-            return SECCOMP_RET_KILL_PROCESS;
-        }
-        break;
-      case BPF_JMP: {
-        bool jump = true;
-        switch (BPF_OP(step.code)) {
-          case BPF_JA:
-            at += step.k;
-            continue;
-          case BPF_JEQ:
-            jump = accumulator == operand;
-            break;
-          case BPF_JGT:
-            jump = accumulator > operand;
-            break;
-          case BPF_JGE:
-            jump = accumulator >= operand;
-            break;
-          case BPF_JSET:
-            jump = (accumulator & operand) != 0;
-            break;
-          default:
-            return SECCOMP_RET_KILL_PROCESS;
-        }
-        at += jump ? step.jt : step.jf;
-        break;
-      }
-      case BPF_RET:
-        return BPF_RVAL(step.code) == BPF_A ? accumulator : step.k;
-      default:  // BPF_MISC
-        if (BPF_MISCOP(step.code) == BPF_TAX)
-          index = accumulator;
-        else
-          accumulator = index;
-    }
-  }
-  return SECCOMP_RET_KILL_PROCESS;
-}
+constexpr std::size_t kCallCount = sizeof(kCalls) / sizeof(kCalls[0]);
+static_assert(kCallCount <= FilterAnswers::kMost);
 
-bool kills(const sock_fprog& filter, const RecorderCall& call) {
+constinit FilterAnswers in_force;
+
+seccomp_data data_of(const RecorderCall& call) {
   seccomp_data data{};
   data.nr = call.number;
   data.arch = AUDIT_ARCH_X86_64;
   for (int i = 0; i < 5; ++i) data.args[i] = call.arguments[i];
-  const std::uint32_t action = run_filter(filter, data) & SECCOMP_RET_ACTION_FULL;
-  return action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG && action != SECCOMP_RET_ERRNO;
+  return data;
 }
 
-bool is_readable(const void* start, std::uint64_t bytes) {
-  const auto address = reinterpret_cast<std::uint64_t>(start);
-  for (std::uint64_t at = address; at < address + bytes; at += 8) {
-    if (!probe_readable(at)) return false;
+bool is_executed(FilterAction action) { return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG; }
+
+bool may_be_made(const RecorderCall& call, FilterAction action) {
+  // The recorder copes with errors, but an error of rt_sigprocmask would tell it that an address is readable.
+  return is_executed(action) || (action == SECCOMP_RET_ERRNO && call.number != SYS_rt_sigprocmask);
+}
+
+bool is_executed(long number) {
+  for (std::size_t i = 0; i < kCallCount; ++i) {
+    if (kCalls[i].number == number && !is_executed(in_force.actions[i])) return false;
   }
-  return bytes != 0 && probe_readable(address + bytes - 1);
+  return true;
+}
+
+enum class Readable : std::uint8_t { Yes, No, Unknown };
+
+// A futex() that waits no time reads the word before: it answers where the program has denied itself rt_sigprocmask.
+Readable is_word_readable(std::uint64_t address) {
+  constexpr std::uint64_t kLowest = 4096;
+  if (address < kLowest) return Readable::No;
+  if (is_executed(SYS_rt_sigprocmask)) return probe_readable(address) ? Readable::Yes : Readable::No;
+  if (!is_executed(SYS_futex)) return Readable::Unknown;
+  const sys::Timespec no_time{0, 0};
+  const auto word = static_cast<long>(address & ~std::uint64_t{3});
+  return sys::call(SYS_futex, word, kFutexWaitPrivate, 0, sys::word(&no_time)) == -EFAULT ? Readable::No
+                                                                                          : Readable::Yes;
+}
+
+Readable is_readable(const void* start, std::uint64_t bytes) {
+  constexpr std::uint64_t kPage = 4096;
+  const auto begin = reinterpret_cast<std::uint64_t>(start);
+  if (begin + bytes < begin) return Readable::No;
+  Readable all = is_word_readable(begin);
+  for (std::uint64_t page = (begin & ~(kPage - 1)) + kPage; page < begin + bytes && all == Readable::Yes; page += kPage)
+    all = is_word_readable(page);
+  return all;
 }
 
 }  // namespace
 
-FilterGuard::FilterGuard(const sock_fprog* filter) : before_(sys::forbidden_calls) {
-  // Nonsense is the kernel's to refuse.
-  if (!is_readable(filter, sizeof(*filter)) || !is_readable(filter->filter, filter->len * sizeof(sock_filter))) return;
-  sys::ForbiddenCalls forbidden = before_;
-  for (const RecorderCall& call : kCalls) {
-    if (kills(*filter, call)) forbidden.add(call.number);
+FilterAnswers::FilterAnswers(const sock_fprog* filter) : FilterAnswers() {
+  Readable readable = is_readable(filter, sizeof(*filter));
+  if (readable == Readable::Yes) readable = is_readable(filter->filter, filter->len * sizeof(sock_filter));
+  if (readable == Readable::No) return;  // the kernel refuses it, as it does an invalid one
+  if (readable == Readable::Unknown) {
+    for (FilterAction& action : actions) action = static_cast<FilterAction>(SECCOMP_RET_KILL_PROCESS);
+    return;
+  }
+  const FilterProgram program(filter->filter, filter->len);
+  if (!program.is_valid()) return;
+  for (std::size_t i = 0; i < kCallCount; ++i) actions[i] = program.answer(data_of(kCalls[i]));
+}
+
+void FilterAnswers::add(const FilterAnswers& other) {
+  for (std::size_t i = 0; i < kCallCount; ++i) {
+    if (other.actions[i] < actions[i]) actions[i] = other.actions[i];
+  }
+}
+
+FilterGuard::FilterGuard(const sock_fprog* filter)
+    : answers_before_(in_force), forbidden_before_(sys::forbidden_calls) {
+  FilterAnswers answers = in_force;
+  answers.add(FilterAnswers(filter));
+  sys::ForbiddenCalls forbidden = forbidden_before_;
+  for (std::size_t i = 0; i < kCallCount; ++i) {
+    if (!may_be_made(kCalls[i], answers.actions[i])) forbidden.add(kCalls[i].number);
   }
   if (forbidden.any && this_thread == nullptr) recorder.attach_thread();  // needs a mapping
   if (forbidden.has(SYS_madvise) || forbidden.has(SYS_mremap)) recorder.prepare_for_filter();
   if (forbidden.has(SYS_futex)) recorder.flag_unheard();
+  in_force = answers;
   sys::forbidden_calls = forbidden;
+}
+
+void FilterGuard::withdraw() {
+  in_force = answers_before_;
+  sys::forbidden_calls = forbidden_before_;
 }
 
 }  // namespace tare::recorder

@@ -14,12 +14,20 @@
 namespace tare::recorder {
 namespace {
 
-// `install` puts `filter` in force. 0: it did.
+// Success is a descriptor where a listener is asked for. Where all threads are to get the filter, the number of one
+// that can't is a failure.
+bool is_installed(long result, unsigned long flags) {
+  constexpr unsigned long kAllThreads = 1;
+  constexpr unsigned long kListener = 8;
+  return result == 0 || (result > 0 && ((flags & kAllThreads) == 0 || (flags & kListener) != 0));
+}
+
+// `install` puts `filter` in force.
 template <typename Install>
-long install_filter(const void* filter, Install install) {
+long install_filter(const void* filter, unsigned long flags, Install install) {
   FilterGuard guard(static_cast<const sock_fprog*>(filter));
   const long result = install();
-  if (result != 0) guard.withdraw();
+  if (!is_installed(result, flags)) guard.withdraw();
   return result;
 }
 
@@ -42,7 +50,7 @@ TARE_HOOK_FUNCTION(int, prctl,
                    (int option, unsigned long first, unsigned long second, unsigned long third, unsigned long fourth)) {
   const auto call = [&] { return real.prctl(option, first, second, third, fourth); };
   if (option != PR_SET_SECCOMP) return call();
-  return static_cast<int>(first == SECCOMP_MODE_FILTER ? install_filter(reinterpret_cast<const void*>(second), call)
+  return static_cast<int>(first == SECCOMP_MODE_FILTER ? install_filter(reinterpret_cast<const void*>(second), 0, call)
                                                        : enter_strict_mode(call));
 }
 
@@ -55,7 +63,8 @@ extern "C" __attribute__((visibility("hidden"), used)) long tare_confining_call(
     return call();
   }
   const bool has_filter = is_prctl ? second == SECCOMP_MODE_FILTER : first == SECCOMP_SET_MODE_FILTER;
-  return has_filter ? install_filter(reinterpret_cast<const void*>(third), call) : enter_strict_mode(call);
+  if (!has_filter) return enter_strict_mode(call);
+  return install_filter(reinterpret_cast<const void*>(third), is_prctl ? 0 : static_cast<unsigned long>(second), call);
 }
 
 // Without a frame of its own: vfork and clone made by it return twice, and the child would write over the frame.

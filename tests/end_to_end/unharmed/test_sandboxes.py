@@ -1,0 +1,25 @@
+"""Programs that confine themselves by seccomp: the recorder makes no call that would end them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from unharmed import assert_unharmed
+
+if TYPE_CHECKING:
+    from conftest import Tare
+
+Build = Callable[..., Path]
+
+
+@pytest.mark.parametrize("way", ["stacked", "blind", "refused"])
+def test_filters(tare: Tare, build: Build, way: str) -> None:
+    """What one filter denies hides no other filter, and what the kernel refuses forbids nothing."""
+    traces = assert_unharmed(tare, [build("filters.c"), way], timeout_s=60)
+    (facts,) = tare.sql(traces["plain"], "select alloc_events, impossible_events from process")
+    assert facts["impossible_events"] == 0
+    if way != "blind":
+        assert facts["alloc_events"] > 500_000
