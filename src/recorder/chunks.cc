@@ -76,6 +76,7 @@ std::uint32_t Recorder::take_chunk() {
 }
 
 bool Recorder::next_chunk(Thread* thread) {
+  if (wiped_page_[kOwnWord] == 0) return false;  // a forked child, in a hook that began in its parent
   if (dropping_.load(std::memory_order_relaxed) && !spool_->has_free() &&
       monotonic_ns() < next_life_check_ns_.load(std::memory_order_relaxed)) {
     return false;

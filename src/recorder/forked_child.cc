@@ -21,6 +21,15 @@ void Recorder::leave_parents_threads() {
   for (Thread* thread = threads_; thread != nullptr; thread = thread->next) thread->alive = thread == this_thread;
 }
 
+// A signal handler may fork wherever it interrupts a hook: the child writes that hook's event to the end, into a chunk
+// of its own that nobody reads. The parent does as well: there the event is recorded.
+void Recorder::part_from_parent() {
+  const Thread* thread = this_thread;
+  if (thread == nullptr || wiped_page_ == nullptr || wiped_page_[kOwnWord] != 0) return;  // not recorded, or a vfork
+  spool_->make_private(thread->chunk == kNoChunk ? nullptr : thread->begin, thread->control);
+  close_tables();
+}
+
 bool Recorder::become_child() {
   // Found out at the child's first event: alive() is false for all threads.
   Phase recording = Phase::Recording;

@@ -173,14 +173,4 @@ TARE_HOOK_FUNCTION(int, dlclose, (void* handle)) {
   return result;
 }
 
-// The child finds out by itself at its first event (and needs no spool if it execs before). The parent notes who was
-// born.
-TARE_HOOK_FUNCTION(int, fork, ()) {
-  Thread* thread = this_thread;
-  if (thread != nullptr && recorder.alive()) thread->fork_stamp = stamp();
-  const int child = real.fork();
-  if (child > 0) record_fork(TARE_HERE, static_cast<std::uint32_t>(child));
-  return child;
-}
-
 }  // namespace tare::recorder

@@ -358,6 +358,8 @@ bool publish_string(const char* text, std::uint32_t length, trace::StringRef& pl
 
 std::uint32_t module_count() { return g_list.count.load(std::memory_order_relaxed); }
 
+void close_module_tables() { g_list.tables.ensure = nothing_more; }
+
 void attach_module_tables(const Tables& tables) {
   g_list.lock.reset();
   g_list.tables = tables;

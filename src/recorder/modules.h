@@ -39,5 +39,6 @@ void sweep_modules(std::uint32_t first, std::uint32_t count, void (*retire)(trac
 std::uint32_t module_count();
 
 void attach_module_tables(const Tables& tables);
+void close_module_tables();
 
 }  // namespace tare::recorder

@@ -135,6 +135,7 @@ void resolve_real_functions() {
   if (found.cfree == nullptr) found.cfree = program_free;  // gone from glibc 2.26 on
   if (found.free_sized == nullptr) found.free_sized = free_plain_sized;
   if (found.free_aligned_sized == nullptr) found.free_aligned_sized = free_plain_aligned_sized;
+  if (found._Fork == nullptr) found._Fork = found.fork;  // glibc has it from 2.34 on
   if (found.malloc_usable_size == nullptr) found.malloc_usable_size = usable_unknown;
   real = found;
   resolved.store(true, std::memory_order_release);

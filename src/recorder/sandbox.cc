@@ -90,7 +90,7 @@ bool may_be_made(const RecorderCall& call, FilterAction action) {
   return is_executed(action) || (action == SECCOMP_RET_ERRNO && call.number != SYS_rt_sigprocmask);
 }
 
-bool is_executed(long number) {
+bool reaches_kernel(long number) {
   for (std::size_t i = 0; i < kCallCount; ++i) {
     if (kCalls[i].number == number && !is_executed(in_force.actions[i])) return false;
   }
@@ -103,8 +103,8 @@ enum class Readable : std::uint8_t { Yes, No, Unknown };
 Readable is_word_readable(std::uint64_t address) {
   constexpr std::uint64_t kLowest = 4096;
   if (address < kLowest) return Readable::No;
-  if (is_executed(SYS_rt_sigprocmask)) return probe_readable(address) ? Readable::Yes : Readable::No;
-  if (!is_executed(SYS_futex)) return Readable::Unknown;
+  if (reaches_kernel(SYS_rt_sigprocmask)) return probe_readable(address) ? Readable::Yes : Readable::No;
+  if (!reaches_kernel(SYS_futex)) return Readable::Unknown;
   const sys::Timespec no_time{0, 0};
   const auto word = static_cast<long>(address & ~std::uint64_t{3});
   return sys::call(SYS_futex, word, kFutexWaitPrivate, 0, sys::word(&no_time)) == -EFAULT ? Readable::No

@@ -1,6 +1,4 @@
-// The interposed prctl and syscall: where a program confines itself by seccomp.
-#include <cstddef>
-
+// Where a program confines itself by seccomp: the interposed prctl, and what syscall() hands on.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -10,6 +8,7 @@
 #include "recorder/real.h"
 #include "recorder/recorder.h"
 #include "recorder/sandbox.h"
+#include "recorder/syscall_hook.h"
 
 namespace tare::recorder {
 namespace {
@@ -54,9 +53,7 @@ TARE_HOOK_FUNCTION(int, prctl,
                                                        : enter_strict_mode(call));
 }
 
-// What the stub below hands on: only seccomp and prctl.
-extern "C" __attribute__((visibility("hidden"), used)) long tare_confining_call(long number, long first, long second,
-                                                                                long third, long fourth, long fifth) {
+long confining_call(long number, long first, long second, long third, long fourth, long fifth) {
   const auto call = [&] { return real.syscall(number, first, second, third, fourth, fifth, 0); };
   const bool is_prctl = number == SYS_prctl;
   if (is_prctl ? first != PR_SET_SECCOMP : first != SECCOMP_SET_MODE_FILTER && first != SECCOMP_SET_MODE_STRICT) {
@@ -65,19 +62,6 @@ extern "C" __attribute__((visibility("hidden"), used)) long tare_confining_call(
   const bool has_filter = is_prctl ? second == SECCOMP_MODE_FILTER : first == SECCOMP_SET_MODE_FILTER;
   if (!has_filter) return enter_strict_mode(call);
   return install_filter(reinterpret_cast<const void*>(third), is_prctl ? 0 : static_cast<unsigned long>(second), call);
-}
-
-// Without a frame of its own: vfork and clone made by it return twice, and the child would write over the frame.
-extern "C" __attribute__((naked, visibility("default"))) long tare_hook_syscall() __asm__("syscall");
-extern "C" __attribute__((naked)) long tare_hook_syscall() {
-  __asm__ volatile(
-      "cmpq %0, %%rdi\n\t"
-      "je tare_confining_call\n\t"
-      "cmpq %1, %%rdi\n\t"
-      "je tare_confining_call\n\t"
-      "jmp *tare_real_functions+%c2(%%rip)"
-      :
-      : "i"(SYS_seccomp), "i"(SYS_prctl), "i"(offsetof(RealFunctions, syscall)));
 }
 
 }  // namespace tare::recorder

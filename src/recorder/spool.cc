@@ -254,6 +254,21 @@ void Spool::abandon() {
   header_ = nullptr;
 }
 
+void Spool::make_private(std::uint64_t* chunk, trace::ChunkControl* control) {
+  constexpr int kAccess = PROT_READ | PROT_WRITE;
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  if (chunk != nullptr) {
+    auto* const controls = reinterpret_cast<char*>(sys::word(control) & ~static_cast<long>(kPage - 1));
+    sys::mmap(chunk, trace::kChunkBytes, kAccess, kFlags | MAP_FIXED, -1, 0);
+    sys::mmap(controls, kSegmentControlBytes, kAccess, kFlags | MAP_FIXED, -1, 0);
+  }
+  if (header_ == nullptr) return;
+  const long copy = sys::mmap(nullptr, kPage, kAccess, kFlags, -1, 0);
+  if (sys::failed(copy)) return;
+  std::memcpy(reinterpret_cast<void*>(copy), header_, kPage);
+  sys::call(SYS_mremap, copy, kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED, sys::word(header_));
+}
+
 Tables Spool::tables() {
   using Region = Tables::Region;
   Tables tables{};

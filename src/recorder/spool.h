@@ -44,6 +44,9 @@ class Spool {
   // Unmaps everything and forgets it. In a forked child: the file stays the parent's.
   void abandon();
 
+  // In a forked child: the header, an open chunk (null: none) and its control aren't the parent's any more.
+  void make_private(std::uint64_t* chunk, trace::ChunkControl* control);
+
   // Deletes the file, then as abandon().
   void discard();
   char* path_buffer() { return scratch_; }  // kPathBytes, for callers that build a path before there's a spool

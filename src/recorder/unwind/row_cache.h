@@ -54,6 +54,7 @@ class RowCache {
 
   void retire(trace::ModuleId module);
   void attach(const Tables& tables);
+  void close() { tables_.ensure = nothing_more; }
 
  private:
   static std::uint64_t home(const Table& table, std::uint64_t address) {

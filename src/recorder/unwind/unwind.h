@@ -80,10 +80,16 @@ struct Tables {
   void* context;
 };
 
+// As Tables::ensure of tables that nothing may join.
+inline bool nothing_more(void*, Tables::Region, std::uint64_t) { return false; }
+
 // Once before the first capture. Again in a forked child when it has its own spool: the child must first have copied
 // the parent's strings, modules and rows (the first `count` of each, same offsets) into it, so that every id stays
 // valid; this call also frees our locks, which another thread of the parent may have held.
 void attach_tables(const Tables& tables);
+
+// Nothing joins the tables until others are attached: in a forked child they are its parent's.
+void close_tables();
 
 // Appends a string to the pool. False: no room. The pool's second half is kept for modules.
 bool publish_string(const char* text, std::uint32_t length, trace::StringRef& place);

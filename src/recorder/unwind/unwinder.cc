@@ -408,6 +408,11 @@ void attach_tables(const Tables& tables) {
   g_rows.attach(tables);
 }
 
+void close_tables() {
+  close_module_tables();
+  g_rows.close();
+}
+
 namespace {
 void retire(trace::ModuleId module) { g_rows.retire(module); }
 }  // namespace

@@ -1,5 +1,6 @@
 // Confines itself as told and allocates: "stacked" by two filters, of which the first denies rt_sigprocmask and the
-// second kills for madvise; "blind" the same with futex denied as well; "refused" by filters that the kernel refuses.
+// second kills for madvise; "blind" the same with futex denied as well; "harmless" by one that kills for what nobody
+// calls; "refused" by filters that the kernel refuses. After the last two a child does the same.
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -8,6 +9,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void* volatile kept[64];
 
@@ -47,15 +50,24 @@ int main(int count, char** arguments) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (strcmp(arguments[1], "refused") == 0) {
     install_refused();
+  } else if (strcmp(arguments[1], "harmless") == 0) {
+    answer(SYS_acct, SECCOMP_RET_KILL_PROCESS);
   } else {
     answer(SYS_rt_sigprocmask, SECCOMP_RET_ERRNO | EPERM);
     if (strcmp(arguments[1], "blind") == 0) answer(SYS_futex, SECCOMP_RET_ERRNO | EPERM);
     answer(SYS_madvise, SECCOMP_RET_KILL_PROCESS);
   }
+  fflush(stdout);
+  const int is_free = strcmp(arguments[1], "harmless") == 0 || strcmp(arguments[1], "refused") == 0;
+  const pid_t child = is_free ? fork() : -1;
   for (long i = 0; i < 500000; ++i) {
     free(kept[i & 63]);
     kept[i & 63] = malloc(16 + (i & 255));
   }
-  puts("done");
+  int status = 0;
+  if (child > 0) {
+    waitpid(child, &status, 0);
+    printf("%d\n", status);
+  }
   return 0;
 }

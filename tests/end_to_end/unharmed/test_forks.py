@@ -1,0 +1,32 @@
+"""Children forked at bad moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from unharmed import assert_unharmed
+
+if TYPE_CHECKING:
+    from conftest import Tare
+
+Build = Callable[..., Path]
+
+
+@pytest.mark.parametrize("way", ["fork", "_Fork", "number"])
+def test_a_fork_in_a_signal_handler_in_a_hook(tare: Tare, build: Build, way: str) -> None:
+    """The child writes the interrupted event to the end, but not into its parent's recording."""
+    trace = assert_unharmed(tare, [build("fork_in_hook.c"), way])["plain"]
+    (facts,) = tare.sql(trace, "select alloc_events, realloc_events, impossible_events, dropped_events from process")
+    children = 16
+    churns = 2 * children + 1
+    assert facts["alloc_events"] >= 2 * children + churns * 10_007
+    assert facts["realloc_events"] == children
+    assert (facts["impossible_events"], facts["dropped_events"]) == (0, 0)
+    recorded_children = list(tare.folder.glob("plain.tare.*"))
+    assert len(recorded_children) == children
+    for child in recorded_children:
+        (facts,) = tare.sql(child, "select impossible_events from process")
+        assert facts["impossible_events"] == 0
