@@ -10,6 +10,7 @@ namespace tare::trace {
 namespace {
 
 constexpr std::size_t kBatchEvents = 4096;
+constexpr std::uint64_t kEventsToCheck = 4 * kBatchEvents;
 
 }  // namespace
 
@@ -29,6 +30,9 @@ void BlockMerger::add(const BlockHeader& header) {
 Status BlockMerger::load(Stream& stream) {
   stream.events.clear();
   stream.at = 0;
+  if (check_) {
+    if (Status status = check_(); !status) return status;
+  }
   return read_(stream.blocks[stream.next_block++].first, decoder_, stream.events);
 }
 
@@ -42,6 +46,7 @@ Status BlockMerger::run(EventSink& sink, const ReplayProgress& progress) {
   std::vector<Event> batch;
   batch.reserve(kBatchEvents);
   std::uint64_t done = 0;
+  std::uint64_t next_check = kEventsToCheck;
   const auto hand_out = [&](std::span<const Event> events) {
     if (events.empty()) return;
     sink.consume(events);
@@ -81,6 +86,10 @@ Status BlockMerger::run(EventSink& sink, const ReplayProgress& progress) {
       batch.insert(batch.end(), run.begin(), run.end());
     }
     stream.at = end;
+    if (done >= next_check && check_) {
+      next_check = done + kEventsToCheck;
+      if (Status status = check_(); !status) return status;
+    }
     if (end < size) {
       heap.replace_top({stream.events[end].stamp, rank});
     } else if (stream.next_block < stream.blocks.size()) {

@@ -21,8 +21,10 @@ class BlockMerger {
  public:
   // Appends the events of block number `block` (in the order of add()) to `out`.
   using ReadBlock = std::function<Status(std::size_t block, EventBlockDecoder& decoder, EventBuffer& out)>;
+  // Asked now and then, whether to go on.
+  using Check = std::function<Status()>;
 
-  explicit BlockMerger(ReadBlock read) : read_(std::move(read)) {}
+  explicit BlockMerger(ReadBlock read, Check check = {}) : read_(std::move(read)), check_(std::move(check)) {}
 
   // Blocks of one thread must come in their order.
   void add(const BlockHeader& header);
@@ -39,6 +41,7 @@ class BlockMerger {
   Status load(Stream& stream);
 
   ReadBlock read_;
+  Check check_;
   std::vector<Stream> streams_;
   std::map<std::uint32_t, std::uint32_t> stream_of_thread_;
   std::size_t blocks_ = 0;

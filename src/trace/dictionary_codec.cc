@@ -21,11 +21,13 @@ namespace {
 constexpr int kZstdLevel = 1;
 constexpr std::uint64_t kMaxUnpackedBytes = 1u << 26;
 
-// first id, count, unpacked size, then the entries, packed where that makes them smaller.
-void put_packed(std::size_t first, std::size_t count, const std::vector<std::uint8_t>& entries, ByteWriter& out) {
+// first id, count, unpacked size, then the entries, packed where that makes them smaller and readers take them.
+void put_packed(std::size_t first, std::size_t count, const std::vector<std::uint8_t>& entries, Packing packing,
+                ByteWriter& out) {
   out.varint(first);
   out.varint(count);
   out.varint(entries.size());
+  if (packing == Packing::Never) return out.append(entries);
   std::vector<std::uint8_t> packed(ZSTD_compressBound(entries.size()));
   const std::size_t size = ZSTD_compress(packed.data(), packed.size(), entries.data(), entries.size(), kZstdLevel);
   if (ZSTD_isError(size) != 0 || size >= entries.size()) {
@@ -60,8 +62,9 @@ struct Entries {
 };
 
 // Every entry takes at least `least_bytes`: a count that doesn't fit the bytes is refused before anything is reserved
-// for it.
-Entries take_packed(std::span<const std::uint8_t> payload, std::size_t expected_first, std::uint64_t least_bytes) {
+// for it. In memory it takes about `memory_bytes` besides.
+Entries take_packed(std::span<const std::uint8_t> payload, std::size_t expected_first, std::uint64_t least_bytes,
+                    std::uint64_t memory_bytes, ExpansionBudget& budget) {
   Entries entries;
   ByteReader reader(payload);
   const std::uint64_t first = reader.varint();
@@ -72,6 +75,8 @@ Entries take_packed(std::span<const std::uint8_t> payload, std::size_t expected_
     entries.damage = "dictionary entries don't follow the ones before";
   } else if (size > kMaxUnpackedBytes || entries.count > size / least_bytes || entries.count > kMaxRecordEntries) {
     entries.damage = "a dictionary record has an impossible size";
+  } else if (!budget.take(entries.count, memory_bytes, size)) {
+    entries.damage = kExpandsTooFar;
   } else if (packed.size() == size) {
     entries.bytes.assign(packed.begin(), packed.end());
   } else {
@@ -99,7 +104,8 @@ constexpr std::uint64_t kShapeMap = 2;
 
 }  // namespace
 
-void encode_modules(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out) {
+void encode_modules(const Dictionary& dictionary, std::size_t first, std::size_t last, Packing packing,
+                    ByteWriter& out) {
   ByteWriter entries;
   for (std::size_t id = first; id < last; ++id) {
     const Module& module = dictionary.modules[id];
@@ -111,11 +117,11 @@ void encode_modules(const Dictionary& dictionary, std::size_t first, std::size_t
     entries.varint(module.build_id.size());
     entries.append(module.build_id);
   }
-  put_packed(first, last - first, entries.bytes(), out);
+  put_packed(first, last - first, entries.bytes(), packing, out);
 }
 
-const char* decode_modules(std::span<const std::uint8_t> payload, Dictionary& dictionary) {
-  Entries entries = take_packed(payload, dictionary.modules.size(), 6);
+const char* decode_modules(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary) {
+  Entries entries = take_packed(payload, dictionary.modules.size(), 6, kModuleMemory, budget);
   if (entries.damage != nullptr) return entries.damage;
   ByteReader& reader = entries.reader;
   for (std::uint64_t i = 0; i < entries.count; ++i) {
@@ -133,7 +139,7 @@ const char* decode_modules(std::span<const std::uint8_t> payload, Dictionary& di
   return finish(entries);
 }
 
-void encode_rows(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out) {
+void encode_rows(const Dictionary& dictionary, std::size_t first, std::size_t last, Packing packing, ByteWriter& out) {
   ByteWriter entries;
   std::uint64_t last_address = 0;
   for (std::size_t id = first; id < last; ++id) {
@@ -142,11 +148,11 @@ void encode_rows(const Dictionary& dictionary, std::size_t first, std::size_t la
     entries.varint(zigzag(static_cast<std::int64_t>(row_address(bits) - last_address)));
     last_address = row_address(bits);
   }
-  put_packed(first, last - first, entries.bytes(), out);
+  put_packed(first, last - first, entries.bytes(), packing, out);
 }
 
-const char* decode_rows(std::span<const std::uint8_t> payload, Dictionary& dictionary) {
-  Entries entries = take_packed(payload, dictionary.rows.size(), 2);
+const char* decode_rows(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary) {
+  Entries entries = take_packed(payload, dictionary.rows.size(), 2, kRowMemory, budget);
   if (entries.damage != nullptr) return entries.damage;
   std::uint64_t last = 0;
   for (std::uint64_t i = 0; i < entries.count; ++i) {
@@ -159,7 +165,8 @@ const char* decode_rows(std::span<const std::uint8_t> payload, Dictionary& dicti
   return finish(entries);
 }
 
-void encode_stacks(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out) {
+void encode_stacks(const Dictionary& dictionary, std::size_t first, std::size_t last, Packing packing,
+                   ByteWriter& out) {
   ByteWriter entries;
   std::int64_t next_row = 0;
   put_entries(first, last, 2 * kMaxVarintBytes, entries, [&](std::size_t id, std::uint8_t* to) {
@@ -169,11 +176,11 @@ void encode_stacks(const Dictionary& dictionary, std::size_t first, std::size_t 
     next_row = static_cast<std::int64_t>(index(node.row)) + 1;
     return to;
   });
-  put_packed(first, last - first, entries.bytes(), out);
+  put_packed(first, last - first, entries.bytes(), packing, out);
 }
 
-const char* decode_stacks(std::span<const std::uint8_t> payload, Dictionary& dictionary) {
-  Entries entries = take_packed(payload, dictionary.stacks.size(), 2);
+const char* decode_stacks(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary) {
+  Entries entries = take_packed(payload, dictionary.stacks.size(), 2, kStackMemory, budget);
   if (entries.damage != nullptr) return entries.damage;
   std::uint64_t next_row = 0;
   for (std::uint64_t i = 0; i < entries.count; ++i) {
@@ -189,7 +196,8 @@ const char* decode_stacks(std::span<const std::uint8_t> payload, Dictionary& dic
   return finish(entries);
 }
 
-void encode_shapes(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out) {
+void encode_shapes(const Dictionary& dictionary, std::size_t first, std::size_t last, Packing packing,
+                   ByteWriter& out) {
   ByteWriter entries;
   std::int64_t last_stack = 0;
   put_entries(first, last, 6 * kMaxVarintBytes, entries, [&](std::size_t id, std::uint8_t* to) {
@@ -204,11 +212,11 @@ void encode_shapes(const Dictionary& dictionary, std::size_t first, std::size_t 
     last_stack = index(shape.stack);
     return to;
   });
-  put_packed(first, last - first, entries.bytes(), out);
+  put_packed(first, last - first, entries.bytes(), packing, out);
 }
 
-const char* decode_shapes(std::span<const std::uint8_t> payload, Dictionary& dictionary) {
-  Entries entries = take_packed(payload, dictionary.shapes.size(), 5);
+const char* decode_shapes(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary) {
+  Entries entries = take_packed(payload, dictionary.shapes.size(), 5, kShapeMemory, budget);
   if (entries.damage != nullptr) return entries.damage;
   if (dictionary.shapes.size() + entries.count > kMaxShapes) return "there are more shapes than the format allows";
   ByteReader& reader = entries.reader;
@@ -238,14 +246,14 @@ const char* decode_shapes(std::span<const std::uint8_t> payload, Dictionary& dic
   return finish(entries);
 }
 
-void encode_names(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out) {
+void encode_names(const Dictionary& dictionary, std::size_t first, std::size_t last, Packing packing, ByteWriter& out) {
   ByteWriter entries;
   for (std::size_t id = first; id < last; ++id) entries.text(dictionary.names[id]);
-  put_packed(first, last - first, entries.bytes(), out);
+  put_packed(first, last - first, entries.bytes(), packing, out);
 }
 
-const char* decode_names(std::span<const std::uint8_t> payload, Dictionary& dictionary) {
-  Entries entries = take_packed(payload, dictionary.names.size(), 1);
+const char* decode_names(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary) {
+  Entries entries = take_packed(payload, dictionary.names.size(), 1, kNameMemory, budget);
   if (entries.damage != nullptr) return entries.damage;
   if (dictionary.names.size() + entries.count > kMaxNames) return "there are more names than the format allows";
   for (std::uint64_t i = 0; i < entries.count; ++i) {

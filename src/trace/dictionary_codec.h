@@ -8,6 +8,7 @@
 
 #include "trace/byte_stream.h"
 #include "trace/dictionary.h"
+#include "trace/expansion.h"
 
 namespace tare::trace {
 
@@ -18,23 +19,26 @@ struct DictionaryCounts {
   std::size_t stacks = 1;  // the empty stack is never written
   std::size_t shapes = 0;
   std::size_t names = 0;
+  std::uint64_t unpacked_bytes = 0;  // as ExpansionBudget counts them
 };
 
 // More in one record would make a reader take more memory than it should on a file's word.
 inline constexpr std::size_t kMaxRecordEntries = 1 << 20;
 
 // Appends a payload with entries [first, last) to `out`.
-void encode_modules(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out);
-void encode_rows(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out);
-void encode_stacks(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out);
-void encode_shapes(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out);
-void encode_names(const Dictionary& dictionary, std::size_t first, std::size_t last, ByteWriter& out);
+void encode_modules(const Dictionary& dictionary, std::size_t first, std::size_t last, Packing packing,
+                    ByteWriter& out);
+void encode_rows(const Dictionary& dictionary, std::size_t first, std::size_t last, Packing packing, ByteWriter& out);
+void encode_stacks(const Dictionary& dictionary, std::size_t first, std::size_t last, Packing packing, ByteWriter& out);
+void encode_shapes(const Dictionary& dictionary, std::size_t first, std::size_t last, Packing packing, ByteWriter& out);
+void encode_names(const Dictionary& dictionary, std::size_t first, std::size_t last, Packing packing, ByteWriter& out);
 
-// Append the entries of a payload to the dictionary. nullptr, or what is wrong; entries before the fault stay.
-const char* decode_modules(std::span<const std::uint8_t> payload, Dictionary& dictionary);
-const char* decode_rows(std::span<const std::uint8_t> payload, Dictionary& dictionary);
-const char* decode_stacks(std::span<const std::uint8_t> payload, Dictionary& dictionary);
-const char* decode_shapes(std::span<const std::uint8_t> payload, Dictionary& dictionary);
-const char* decode_names(std::span<const std::uint8_t> payload, Dictionary& dictionary);
+// Append the entries of a payload to the dictionary, if `budget` has room for them. nullptr, or what is wrong; entries
+// before the fault stay.
+const char* decode_modules(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary);
+const char* decode_rows(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary);
+const char* decode_stacks(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary);
+const char* decode_shapes(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary);
+const char* decode_names(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary);
 
 }  // namespace tare::trace

@@ -61,8 +61,8 @@ Result<Leftover> finish_leftover(const std::string& path) {
   if (folder->launcher_lives()) return Leftover::InUse;
 
   DictionaryCounts written{index->dictionary.modules.size(), index->dictionary.rows.size(),
-                           index->dictionary.stacks.size(), index->dictionary.shapes.size(),
-                           index->dictionary.names.size()};
+                           index->dictionary.stacks.size(),  index->dictionary.shapes.size(),
+                           index->dictionary.names.size(),   index->unpacked_bytes};
   const bool is_new = index->process.info.start_realtime_ns == 0;
   Result<SpoolImport> import = import_joined(spool_path, *index);
   if (!import) return import.error();

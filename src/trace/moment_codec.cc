@@ -161,7 +161,7 @@ const char* decode_blocks(std::array<Values, kColumns>& columns, std::uint64_t c
 
 }  // namespace
 
-void encode_moment(const Moment& moment, std::size_t first, ByteWriter& out) {
+void encode_moment(const Moment& moment, std::size_t first, Packing packing, ByteWriter& out) {
   const std::size_t count = std::min(moment.blocks.size() - first, kMaxRecordObservations);
   out.byte(static_cast<std::uint8_t>(moment.kind));
   for (const std::uint64_t fact :
@@ -181,7 +181,7 @@ void encode_moment(const Moment& moment, std::size_t first, ByteWriter& out) {
     const std::size_t at = packed.size();
     packed.resize(at + ZSTD_compressBound(raw.size()));
     std::size_t size = ZSTD_compress(packed.data() + at, packed.size() - at, raw.data(), raw.size(), kZstdLevel);
-    if (ZSTD_isError(size) != 0 || size >= raw.size()) {
+    if (packing == Packing::Never || ZSTD_isError(size) != 0 || size >= raw.size()) {
       size = raw.size();
       std::copy(raw.begin(), raw.end(), packed.begin() + static_cast<std::ptrdiff_t>(at));
     }
@@ -192,9 +192,16 @@ void encode_moment(const Moment& moment, std::size_t first, ByteWriter& out) {
   out.append(packed);
 }
 
-const char* decode_moment(std::span<const std::uint8_t> payload, std::size_t shapes, std::vector<Moment>& moments) {
-  ByteReader reader(payload);
-  Moment moment;
+namespace {
+
+struct ColumnSizes {
+  std::uint64_t unpacked;
+  std::uint64_t packed;
+};
+
+// What comes before the columns. nullptr, or what is wrong.
+const char* decode_facts(ByteReader& reader, Moment& moment, std::uint64_t& first, std::uint64_t& count,
+                         std::vector<ColumnSizes>& columns) {
   const std::uint8_t kind = reader.byte();
   if (kind < static_cast<std::uint8_t>(MomentKind::Exit) || kind > static_cast<std::uint8_t>(MomentKind::Request))
     return "a moment has an impossible kind";
@@ -204,24 +211,56 @@ const char* decode_moment(std::span<const std::uint8_t> payload, std::size_t sha
     *fact = reader.varint();
   }
   moment.name = reader.text();
-  const std::uint64_t first = reader.varint();
-  const std::uint64_t count = reader.varint();
+  first = reader.varint();
+  count = reader.varint();
   if (reader.failed() || moment.name.size() > kMaxNameBytes || count > kMaxRecordObservations)
     return "the facts of a moment can't be read";
+  const std::uint64_t column_count = reader.varint();
+  if (column_count < kLeastColumns || column_count > 64) return "a moment has an impossible number of columns";
+  for (std::uint64_t i = 0; i < column_count; ++i) columns.push_back({reader.varint(), reader.varint()});
+  return reader.failed() ? "the facts of a moment can't be read" : nullptr;
+}
+
+// Columns of later versions are passed over.
+bool take_room(std::uint64_t count, std::span<const ColumnSizes> sizes, ExpansionBudget& budget) {
+  std::uint64_t unpacked_bytes = 0;
+  for (const ColumnSizes& column : sizes.first(std::min(sizes.size(), kColumns))) {
+    if (column.unpacked > kMaxColumnBytes) return false;
+    unpacked_bytes += column.unpacked;
+  }
+  return budget.take(count, kObservationMemory, unpacked_bytes);
+}
+
+}  // namespace
+
+bool take_moment(std::span<const std::uint8_t> payload, ExpansionBudget& budget) {
+  ByteReader reader(payload);
+  Moment moment;
+  std::uint64_t first, count;
+  std::vector<ColumnSizes> sizes;
+  return decode_facts(reader, moment, first, count, sizes) == nullptr && take_room(count, sizes, budget);
+}
+
+const char* decode_moment(std::span<const std::uint8_t> payload, std::size_t shapes, ExpansionBudget& budget,
+                          std::vector<Moment>& moments) {
+  ByteReader reader(payload);
+  Moment moment;
+  std::uint64_t first, count;
+  std::vector<ColumnSizes> sizes;
+  if (const char* damage = decode_facts(reader, moment, first, count, sizes)) return damage;
   const bool continues = first > 0;
   if (continues && (moments.empty() || moments.back().blocks.size() != first || moments.back().kind != moment.kind ||
                     moments.back().events_before != moment.events_before)) {
     return "a moment goes on that didn't begin";
   }
-  const std::uint64_t column_count = reader.varint();
-  if (column_count < kLeastColumns || column_count > 64) return "a moment has an impossible number of columns";
-  std::array<std::array<std::uint64_t, 2>, 64> sizes{};
-  for (std::uint64_t i = 0; i < column_count; ++i) sizes[i] = {reader.varint(), reader.varint()};
+  if (!take_room(count, sizes, budget)) return kExpandsTooFar;
   std::array<Values, kColumns> columns;
-  for (std::uint64_t i = 0; i < column_count; ++i) {
-    std::vector<std::uint8_t> later_versions;
-    if (!unpack(reader, sizes[i][0], sizes[i][1], i < kColumns ? columns[i].bytes : later_versions))
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (i >= kColumns) {
+      reader.take(sizes[i].packed);
+    } else if (!unpack(reader, sizes[i].unpacked, sizes[i].packed, columns[i].bytes)) {
       return "a column of a moment doesn't unpack to its size";
+    }
   }
   if (reader.failed() || !reader.at_end()) return "a moment's record has another length than its columns";
   if (!decode_memory(columns[Memory].bytes, moment)) return "what a moment says of the process's memory can't be read";

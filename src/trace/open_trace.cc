@@ -5,8 +5,10 @@
 #include <optional>
 
 #include "trace/block_merger.h"
+#include "trace/expansion.h"
 #include "trace/finish_leftover.h"
 #include "trace/joined_spool.h"
+#include "trace/resident_growth.h"
 #include "trace/spool_import.h"
 #include "trace/trace_reader.h"
 
@@ -38,14 +40,27 @@ std::uint64_t OpenedTrace::event_count() const { return state_->event_count; }
 std::uint32_t OpenedTrace::thread_count() const { return state_->thread_count; }
 
 Status OpenedTrace::replay_into(EventSink& sink, const ReplayProgress& progress) const {
-  BlockMerger merger([this](std::size_t block, EventBlockDecoder& decoder, EventBuffer& out) -> Status {
+  std::uint64_t offset = 0;
+  const auto read_block = [&](std::size_t block, EventBlockDecoder& decoder, EventBuffer& out) -> Status {
     const std::size_t in_file = state_->index.blocks.size();
     if (block < in_file) {
+      offset = state_->index.blocks[block].offset;
       return state_->file->read_block(state_->index.blocks[block], state_->index.dictionary, decoder, out);
     }
     const char* damage = decoder.decode(state_->imported[block - in_file].payload, state_->index.dictionary, out);
     if (damage != nullptr) return Error{ErrorKind::Internal, std::string("a block made from the spool: ") + damage};
     return ok();
+  };
+  // A few hundred bytes are a hundred thousand blocks, each of which may lie where a table is needed for it, or on a
+  // thread of its own. What is made of events is the sink's; the sum is seen from outside.
+  ResidentGrowth growth;
+  const std::uint64_t most_bytes = most_resident_growth(state_->file ? state_->file->file_bytes() : ~std::uint64_t{0});
+  const bool is_limited = !files_are_trusted();
+  BlockMerger merger(read_block, [&]() -> Status {
+    if (!is_limited || growth.bytes() <= most_bytes) return ok();
+    return Error{ErrorKind::Corrupt, state_->file->path() + ": at offset " + std::to_string(offset) +
+                                         " its events had taken " + std::to_string(most_bytes >> 20) +
+                                         " MiB of memory, more than a file of its size may" + how_to_trust()};
   });
   for (const BlockRef& block : state_->index.blocks) merger.add(block.header);
   for (const ImportedBlock& block : state_->imported) merger.add(block.header);
@@ -56,12 +71,14 @@ Status OpenedTrace::replay_into(EventSink& sink, const ReplayProgress& progress)
 
 Status OpenedTrace::read_moments(const std::function<void(Moment)>& take) const {
   std::vector<Moment> moments;  // the last is complete when another begins
+  if (!state_->file) return ok();
+  ExpansionBudget budget = ExpansionBudget::of_file(state_->file->file_bytes());
   const auto hand_out = [&] {
     for (Moment& moment : moments) take(std::move(moment));
     moments.clear();
   };
   for (const RecordRef& record : state_->index.moments) {
-    const Status read = state_->file->read_moment(record, state_->index.dictionary, moments);
+    const Status read = state_->file->read_moment(record, state_->index.dictionary, budget, moments);
     if (!read) {
       hand_out();
       return read;

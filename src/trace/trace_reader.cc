@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::uint64_t kMaxClockPairs = 1 << 20;  // in one record
 
-Error corrupt(const std::string& path, std::uint64_t offset, const std::string& what) {
+Error corrupt(const std::string& path, std::uint64_t offset, std::string what) {
+  if (what == kExpandsTooFar) what += how_to_trust();
   return {ErrorKind::Corrupt, path + " is damaged at offset " + std::to_string(offset) + ": " + what +
                                   "; what was recorded before that is still shown, record again for the rest"};
 }
@@ -61,20 +62,20 @@ RecordHeader parse_header(const std::uint8_t* bytes) {
 
 // Adds an intact record to the index. nullptr, or what is wrong with it.
 const char* add_record(const RecordHeader& header, std::uint64_t offset, std::span<const std::uint8_t> payload,
-                       TraceIndex& index) {
+                       ExpansionBudget& budget, TraceIndex& index) {
   switch (static_cast<RecordType>(header.type)) {
     case RecordType::Process:
       return decode_process(payload, index.process) ? nullptr : "the facts of the process can't be read";
     case RecordType::Modules:
-      return decode_modules(payload, index.dictionary);
+      return decode_modules(payload, budget, index.dictionary);
     case RecordType::Rows:
-      return decode_rows(payload, index.dictionary);
+      return decode_rows(payload, budget, index.dictionary);
     case RecordType::Stacks:
-      return decode_stacks(payload, index.dictionary);
+      return decode_stacks(payload, budget, index.dictionary);
     case RecordType::Shapes:
-      return decode_shapes(payload, index.dictionary);
+      return decode_shapes(payload, budget, index.dictionary);
     case RecordType::Names:
-      return decode_names(payload, index.dictionary);
+      return decode_names(payload, budget, index.dictionary);
     case RecordType::Clock:
       return decode_clock(payload, index.clock_pairs);
     case RecordType::Events: {
@@ -114,6 +115,7 @@ Result<TraceFile> TraceFile::open(const std::string& path) {
   if (!S_ISREG(status.st_mode)) {
     return Error{ErrorKind::NotATrace, path + " is a pipe or a device, not a trace; name a file"};
   }
+  file.file_bytes_ = static_cast<std::uint64_t>(status.st_size);
   std::uint8_t bytes[kFileHeaderBytes];
   const std::int64_t got = read_at(fd, bytes, sizeof(bytes), 0);
   if (got < 0) return unreadable(path);
@@ -137,6 +139,7 @@ TraceFile& TraceFile::operator=(TraceFile&& other) noexcept {
   if (fd_ >= 0) ::close(fd_);
   path_ = std::move(other.path_);
   fd_ = std::exchange(other.fd_, -1);
+  file_bytes_ = other.file_bytes_;
   buffer_ = std::move(other.buffer_);
   return *this;
 }
@@ -151,6 +154,7 @@ Result<TraceIndex> TraceFile::index() const {
   struct stat status;
   if (::fstat(fd_, &status) != 0) return unreadable(path_);
   const std::uint64_t file_bytes = static_cast<std::uint64_t>(status.st_size);
+  ExpansionBudget budget = ExpansionBudget::of_file(file_bytes);
   std::uint64_t offset = kFileHeaderBytes;
   while (!index.ended) {
     index.readable_bytes = offset;
@@ -186,13 +190,14 @@ Result<TraceIndex> TraceFile::index() const {
       if ((header.flags & kRecordSkippable) == 0) {
         return newer(path_, "record type " + std::to_string(header.type) + " at offset " + std::to_string(offset));
       }
-    } else if (const char* damage = add_record(header, offset, buffer_, index)) {
+    } else if (const char* damage = add_record(header, offset, buffer_, budget, index)) {
       index.damage = corrupt(path_, offset, damage);
       break;
     }
     offset = end;
     index.readable_bytes = offset;
   }
+  index.unpacked_bytes = budget.taken();
   return index;
 }
 
@@ -215,11 +220,11 @@ Status TraceFile::read_block(const BlockRef& block, const Dictionary& dictionary
   return ok();
 }
 
-Status TraceFile::read_moment(const RecordRef& record, const Dictionary& dictionary,
+Status TraceFile::read_moment(const RecordRef& record, const Dictionary& dictionary, ExpansionBudget& budget,
                               std::vector<Moment>& moments) const {
   std::span<const std::uint8_t> payload;
   if (Status status = read_payload(record.offset, record.length, payload); !status) return status;
-  if (const char* damage = decode_moment(payload, dictionary.shapes.size(), moments))
+  if (const char* damage = decode_moment(payload, dictionary.shapes.size(), budget, moments))
     return corrupt(path_, record.offset, damage);
   return ok();
 }

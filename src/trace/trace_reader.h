@@ -9,6 +9,7 @@
 
 #include "trace/dictionary.h"
 #include "trace/event_block.h"
+#include "trace/expansion.h"
 #include "trace/moment.h"
 #include "trace/process_codec.h"
 #include "trace/process_info.h"
@@ -39,6 +40,7 @@ struct TraceIndex {
   bool ended = false;                // an End record closes it
   bool cut_off = false;              // the file ends inside a record
   std::uint64_t readable_bytes = 0;  // up to the end of the last whole and intact record
+  std::uint64_t unpacked_bytes = 0;  // of the dictionary, as ExpansionBudget counts them
   std::optional<Error> damage;       // what stopped the reading, if not the end of the file
 };
 
@@ -58,8 +60,12 @@ class TraceFile {
   Status read_block(const BlockRef& block, const Dictionary& dictionary, EventBlockDecoder& decoder,
                     EventBuffer& out) const;
 
-  // Adds a record's moment to `moments`, or its blocks to the last of them. Corrupt says the offset.
-  Status read_moment(const RecordRef& record, const Dictionary& dictionary, std::vector<Moment>& moments) const;
+  // Adds a record's moment to `moments`, or its blocks to the last of them. Corrupt says the offset. All that one walk
+  // reads counts in `budget`.
+  Status read_moment(const RecordRef& record, const Dictionary& dictionary, ExpansionBudget& budget,
+                     std::vector<Moment>& moments) const;
+
+  std::uint64_t file_bytes() const { return file_bytes_; }  // when it was opened
 
   const std::string& path() const { return path_; }
 
@@ -69,6 +75,7 @@ class TraceFile {
 
   std::string path_;
   int fd_ = -1;
+  std::uint64_t file_bytes_ = 0;
   mutable std::vector<std::uint8_t> buffer_;
 };
 

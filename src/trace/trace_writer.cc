@@ -55,6 +55,7 @@ TraceWriter& TraceWriter::operator=(TraceWriter&& other) noexcept {
   pending_ = std::move(other.pending_);
   payload_ = std::move(other.payload_);
   written_ = other.written_;
+  moment_bytes_ = other.moment_bytes_;
   file_bytes_ = other.file_bytes_;
   last_clock_stamp_ = other.last_clock_stamp_;
   failure_ = std::move(other.failure_);
@@ -82,20 +83,34 @@ void TraceWriter::put_process(const ProcessRecord& record) {
 }
 
 void TraceWriter::put_growth(const Dictionary& dictionary) {
-  const auto put = [&](RecordType type, std::size_t& written, std::size_t size, auto encode, std::uint16_t flags = 0) {
+  const auto put = [&](RecordType type, std::size_t& written, std::size_t size, auto encode, std::uint64_t memory_bytes,
+                       std::uint16_t flags = 0) {
     while (written < size) {
       const std::size_t last = std::min(size, written + kMaxRecordEntries);
       payload_.clear();
-      encode(dictionary, written, last, payload_);
+      encode(dictionary, written, last, Packing::Smallest, payload_);
+      ByteReader header(payload_.bytes());
+      header.varint();
+      header.varint();
+      const std::uint64_t unpacked_bytes = header.varint();
+      ExpansionBudget budget(most_unpacked_bytes(file_bytes_ + pending_.size() + payload_.bytes().size()),
+                             written_.unpacked_bytes);
+      if (budget.take(last - written, memory_bytes, unpacked_bytes)) {
+        written_.unpacked_bytes = budget.taken();
+      } else {
+        payload_.clear();
+        encode(dictionary, written, last, Packing::Never, payload_);
+        written_.unpacked_bytes += (last - written) * memory_bytes + unpacked_bytes;
+      }
       put_record(type, payload_.bytes(), flags);
       written = last;
     }
   };
-  put(RecordType::Modules, written_.modules, dictionary.modules.size(), encode_modules);
-  put(RecordType::Rows, written_.rows, dictionary.rows.size(), encode_rows);
-  put(RecordType::Stacks, written_.stacks, dictionary.stacks.size(), encode_stacks);
-  put(RecordType::Shapes, written_.shapes, dictionary.shapes.size(), encode_shapes);
-  put(RecordType::Names, written_.names, dictionary.names.size(), encode_names, kRecordSkippable);
+  put(RecordType::Modules, written_.modules, dictionary.modules.size(), encode_modules, kModuleMemory);
+  put(RecordType::Rows, written_.rows, dictionary.rows.size(), encode_rows, kRowMemory);
+  put(RecordType::Stacks, written_.stacks, dictionary.stacks.size(), encode_stacks, kStackMemory);
+  put(RecordType::Shapes, written_.shapes, dictionary.shapes.size(), encode_shapes, kShapeMemory);
+  put(RecordType::Names, written_.names, dictionary.names.size(), encode_names, kNameMemory, kRecordSkippable);
 }
 
 void TraceWriter::put_clock(std::span<const ClockPair> pairs) {
@@ -117,7 +132,15 @@ void TraceWriter::put_moment(const Moment& moment) {
   std::size_t first = 0;
   do {
     payload_.clear();
-    encode_moment(moment, first, payload_);
+    encode_moment(moment, first, Packing::Smallest, payload_);
+    ExpansionBudget budget(most_unpacked_bytes(file_bytes_ + pending_.size() + payload_.bytes().size()), moment_bytes_);
+    if (!take_moment(payload_.bytes(), budget)) {
+      payload_.clear();
+      encode_moment(moment, first, Packing::Never, payload_);
+      budget = ExpansionBudget(~std::uint64_t{0}, moment_bytes_);
+      take_moment(payload_.bytes(), budget);
+    }
+    moment_bytes_ = budget.taken();
     put_record(RecordType::Moment, payload_.bytes(), kRecordSkippable);
     first += kMaxRecordObservations;
   } while (first < moment.blocks.size());

@@ -63,7 +63,8 @@ class TraceWriter {
   std::vector<std::uint8_t> pending_;
   ByteWriter payload_;
   DictionaryCounts written_;
-  std::uint64_t file_bytes_ = 0;  // whole records in the file
+  std::uint64_t moment_bytes_ = 0;  // unpacked, as ExpansionBudget counts them
+  std::uint64_t file_bytes_ = 0;    // whole records in the file
   std::uint64_t last_clock_stamp_ = 0;
   std::vector<Error> failure_;  // empty or one
 };

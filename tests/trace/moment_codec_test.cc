@@ -10,6 +10,8 @@
 namespace tare::test {
 namespace {
 
+trace::ExpansionBudget budget(~std::uint64_t{0});  // without a limit
+
 using trace::Moment;
 
 std::vector<Moment> read_all(const trace::OpenedTrace& opened) {
@@ -36,13 +38,13 @@ TEST(MomentCodec, CarryWhereTheProcesssMemoryIs) {
   moment.touches_known = true;
   moment.memory = {{MemoryKind::Heap, "", 1 << 20, 5000, 4096}, {MemoryKind::File, "/bin/app", 8192, 4096, 0}};
   trace::ByteWriter payload;
-  trace::encode_moment(moment, 0, payload);
+  trace::encode_moment(moment, 0, trace::Packing::Smallest, payload);
   std::vector<Moment> moments;
-  ASSERT_EQ(trace::decode_moment(payload.bytes(), 1, moments), nullptr);
+  ASSERT_EQ(trace::decode_moment(payload.bytes(), 1, budget, moments), nullptr);
   EXPECT_EQ(moments.at(0), moment);
   std::vector<std::uint8_t> wrong = payload.bytes();
   wrong.back() ^= 0xff;  // the last part's touched bytes go on
-  EXPECT_NE(trace::decode_moment(wrong, 1, moments), nullptr);
+  EXPECT_NE(trace::decode_moment(wrong, 1, budget, moments), nullptr);
   EXPECT_EQ(moments.size(), 1u);
 }
 
@@ -56,8 +58,8 @@ TEST(MomentCodec, LargeMomentsTakeSeveralRecords) {
   std::vector<Moment> moments;
   for (const std::size_t first : {std::size_t{0}, trace::kMaxRecordObservations}) {
     trace::ByteWriter payload;
-    trace::encode_moment(large, first, payload);
-    ASSERT_EQ(trace::decode_moment(payload.bytes(), 0, moments), nullptr);
+    trace::encode_moment(large, first, trace::Packing::Smallest, payload);
+    ASSERT_EQ(trace::decode_moment(payload.bytes(), 0, budget, moments), nullptr);
   }
   ASSERT_EQ(moments.size(), 1u);
   EXPECT_EQ(moments[0], large);
@@ -66,10 +68,10 @@ TEST(MomentCodec, LargeMomentsTakeSeveralRecords) {
 TEST(MomentCodec, RefusesWhatCantBe) {
   const Moment good = moments_of_example().front();
   trace::ByteWriter payload;
-  trace::encode_moment(good, 0, payload);
+  trace::encode_moment(good, 0, trace::Packing::Smallest, payload);
   std::vector<Moment> moments;
   const auto refused = [&](std::vector<std::uint8_t> bytes, std::size_t shapes) {
-    const bool is_refused = trace::decode_moment(bytes, shapes, moments) != nullptr;
+    const bool is_refused = trace::decode_moment(bytes, shapes, budget, moments) != nullptr;
     return is_refused && moments.empty();
   };
   EXPECT_TRUE(refused(payload.bytes(), 0)) << "a shape that isn't there";
@@ -82,14 +84,14 @@ TEST(MomentCodec, RefusesWhatCantBe) {
   EXPECT_TRUE(refused(longer, 1));
   Moment second_half = good;
   trace::ByteWriter later;
-  trace::encode_moment(second_half, 1, later);
+  trace::encode_moment(second_half, 1, trace::Packing::Smallest, later);
   EXPECT_TRUE(refused(later.bytes(), 1)) << "goes on without a beginning";
   Moment backwards = good;
   std::swap(backwards.blocks[0], backwards.blocks[1]);
   trace::ByteWriter wrong;
-  trace::encode_moment(backwards, 0, wrong);
+  trace::encode_moment(backwards, 0, trace::Packing::Smallest, wrong);
   EXPECT_TRUE(refused(wrong.bytes(), 1));
-  EXPECT_EQ(trace::decode_moment(payload.bytes(), 1, moments), nullptr);
+  EXPECT_EQ(trace::decode_moment(payload.bytes(), 1, budget, moments), nullptr);
 }
 
 }  // namespace

@@ -193,20 +193,21 @@ TEST(ProgramNotes, NamesRecordsAreCheckedBeforeTheyAreBelieved) {
   Dictionary written;
   written.names = {"a", "", std::string(kMaxNameBytes, 'b'), std::string("\xff\0z", 3)};
   ByteWriter out;
-  encode_names(written, 0, written.names.size(), out);
+  encode_names(written, 0, written.names.size(), Packing::Smallest, out);
+  ExpansionBudget budget(~std::uint64_t{0});
   Dictionary read;
-  EXPECT_EQ(decode_names(out.bytes(), read), nullptr);
+  EXPECT_EQ(decode_names(out.bytes(), budget, read), nullptr);
   EXPECT_EQ(read.names, written.names);
-  EXPECT_NE(decode_names(out.bytes(), read), nullptr);  // doesn't follow the ones before
+  EXPECT_NE(decode_names(out.bytes(), budget, read), nullptr);  // doesn't follow the ones before
   for (std::size_t size = 0; size < out.bytes().size(); ++size) {
     Dictionary cut;
-    EXPECT_NE(decode_names({out.bytes().data(), size}, cut), nullptr) << size;
+    EXPECT_NE(decode_names({out.bytes().data(), size}, budget, cut), nullptr) << size;
   }
   written.names = {std::string(kMaxNameBytes + 1, 'c')};
   out.clear();
-  encode_names(written, 0, 1, out);
+  encode_names(written, 0, 1, Packing::Smallest, out);
   Dictionary empty;
-  EXPECT_NE(decode_names(out.bytes(), empty), nullptr);
+  EXPECT_NE(decode_names(out.bytes(), budget, empty), nullptr);
 }
 
 // A block of one note, as it comes back; nullptr damage where it is accepted.

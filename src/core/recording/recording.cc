@@ -26,6 +26,7 @@
 #include "core/replay/table_codec.h"
 #include "core/replay/twins.h"
 #include "core/symbols/cache_file.h"
+#include "trace/expansion.h"
 #include "trace/file_bytes.h"
 #include "trace/finish_leftover.h"
 
@@ -68,7 +69,9 @@ Result<Tables> replayed(const std::string& path, const RecordingOptions& options
 Result<Tables> stored_or_replayed(const std::string& path, const RecordingOptions& options) {
   if (options.at_ns) return replayed(path, options);
   const TableCache cache(path);
-  if (std::optional<Tables> stored = cache.load(kReplayedTables)) return *std::move(stored);
+  // Those of a file that exceeds the limits end where it did.
+  const bool may_be_cut = trace::files_are_trusted();
+  if (std::optional<Tables> stored = may_be_cut ? std::nullopt : cache.load(kReplayedTables)) return *std::move(stored);
   Result<Tables> fresh = replayed(path, options);
   // a cache that can't be written costs a replay next time, and is no reason to complain now
   if (fresh) static_cast<void>(cache.store(kReplayedTables, *fresh));

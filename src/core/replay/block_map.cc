@@ -42,7 +42,7 @@ BlockMap::BlockMap()
 
 BlockMap::~BlockMap() {
   for (std::uint32_t top : used_tops_) {
-    for (Region* region : top_[top]->regions) std::free(region);
+    top_[top]->for_each_region([&](std::uint64_t region) { std::free(top_[top]->regions[region]); });
     std::free(top_[top]);
   }
 }
@@ -59,9 +59,11 @@ BlockMap::PageEntry& BlockMap::make_entry(std::uint64_t page) {
     used_tops_.push_back(top);
     table_bytes_ += sizeof(Middle);
   }
-  Region*& region = middle->regions[page >> kRegionBits & ((1u << kMiddleBits) - 1)];
+  const std::uint64_t number = page >> kRegionBits & ((1u << kMiddleBits) - 1);
+  Region*& region = middle->regions[number];
   if (!region) {
     region = zeroed<Region>();
+    middle->used[number / 64] |= std::uint64_t{1} << (number % 64);
     table_bytes_ += sizeof(Region);
   }
   return region->pages[page & ((1u << kRegionBits) - 1)];

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -128,6 +130,15 @@ class BlockMap {
   };
   struct Middle {
     Region* regions[1 << kMiddleBits];
+    std::uint64_t used[(1 << kMiddleBits) / 64];  // a bit a region: a walk doesn't touch the 256 KiB of a lone block
+    template <typename Visit>
+    void for_each_region(Visit&& visit) const {
+      for (std::uint64_t word = 0; word < std::size(used); ++word) {
+        for (std::uint64_t bits = used[word]; bits != 0; bits &= bits - 1) {
+          visit(word * 64 + static_cast<std::uint64_t>(std::countr_zero(bits)));
+        }
+      }
+    }
   };
   struct Cached {
     std::uint64_t page = ~0ull;
@@ -184,13 +195,12 @@ template <typename Visit>
 void BlockMap::for_each_entry(Visit&& visit) const {
   for (std::uint32_t top : used_tops_) {
     const Middle* middle = top_[top];
-    for (std::uint64_t m = 0; m < (1u << kMiddleBits); ++m) {
+    middle->for_each_region([&](std::uint64_t m) {
       Region* region = middle->regions[m];
-      if (!region) continue;
       for (std::uint64_t p = 0; p < (1u << kRegionBits); ++p) {
         if (region->pages[p]) visit((std::uint64_t{top} << kMiddleBits | m) << kRegionBits | p, region->pages[p]);
       }
-    }
+    });
   }
 }
 

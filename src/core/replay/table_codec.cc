@@ -84,25 +84,26 @@ void put_doubles(ByteWriter& out, const std::vector<double>& values) {
   out.append({reinterpret_cast<const std::uint8_t*>(values.data()), count * sizeof(double)});
 }
 
-template <typename Narrow, typename Int>
-bool get_narrow(ByteReader& in, std::size_t rows, std::uint64_t base, std::vector<Int>& values) {
+template <typename Narrow, typename Number>
+bool get_narrow(ByteReader& in, std::size_t rows, std::uint64_t base, std::vector<Number>& values) {
   const auto bytes = in.take(rows * sizeof(Narrow));
   if (in.failed()) return false;
   values.resize(rows);
   for (std::size_t i = 0; i < rows; ++i) {
     Narrow narrow;
     std::memcpy(&narrow, bytes.data() + i * sizeof narrow, sizeof narrow);
-    values[i] = static_cast<Int>(static_cast<std::int64_t>(base + narrow));
+    values[i] = static_cast<Number>(static_cast<std::int64_t>(base + narrow));
   }
   return true;
 }
 
-template <typename Int>
-bool get_integers(ByteReader& in, std::size_t rows, std::vector<Int>& values) {
+// As what `values` has: doubles may be whole numbers.
+template <typename Number>
+bool get_integers(ByteReader& in, std::size_t rows, std::vector<Number>& values) {
   const std::uint64_t base = in.fixed64();
   switch (in.byte()) {
     case 0:
-      values.assign(rows, static_cast<Int>(static_cast<std::int64_t>(base)));
+      values.assign(rows, static_cast<Number>(static_cast<std::int64_t>(base)));
       return !in.failed();
     case 1:
       return get_narrow<std::uint8_t>(in, rows, base, values);
@@ -120,12 +121,7 @@ bool get_integers(ByteReader& in, std::size_t rows, std::vector<Int>& values) {
 bool get_doubles(ByteReader& in, std::size_t rows, std::vector<double>& values) {
   const std::uint8_t kind = in.byte();
   if (kind > static_cast<std::uint8_t>(Doubles::Whole)) return false;
-  if (kind == static_cast<std::uint8_t>(Doubles::Whole)) {
-    std::vector<std::int64_t> whole;
-    if (!get_integers(in, rows, whole)) return false;
-    values.assign(whole.begin(), whole.end());
-    return true;
-  }
+  if (kind == static_cast<std::uint8_t>(Doubles::Whole)) return get_integers(in, rows, values);
   const bool constant = kind == static_cast<std::uint8_t>(Doubles::Constant);
   const auto bytes = in.take((constant ? 1 : rows) * sizeof(double));
   if (in.failed()) return false;
