@@ -71,7 +71,7 @@ namespace atom_details {
 inline constexpr std::uint32_t kFirstDynamicHandle = kMostStaticLists * (kMostStaticAtoms + 1);
 inline constexpr std::size_t kHandleUnitBytes = 8;
 
-extern TARE_API std::byte* range_base;  // constant from the first table on
+extern TARE_API TARE_STATE std::byte* range_base;  // constant from the first table on
 
 // The block of a static atom; of an empty text if its list isn't registered.
 TARE_API SharedHeader* static_header(std::uint32_t handle);

@@ -57,7 +57,7 @@ template <class Group>
 inline constexpr WriteBarrier kWriteBarrierOf<Group> = Group::kWriteBarrier;
 
 #ifndef TARE_SHARED
-#pragma GCC visibility push(hidden)  // no way by the global offset table
+#pragma GCC visibility push(hidden)  // no way by the global offset table; src/lib/gc/inline_state.h keeps copies equal
 #endif
 // How many heaps of each slot's group are being marked.
 extern TARE_API std::atomic<std::uint32_t> marking_heaps[kCageSlots];
@@ -83,16 +83,16 @@ struct OldPlaces {
 };
 extern TARE_API constinit OldPlaces old_places[kCageSlots];
 
-// Where the thread writes its next store down. Aligned to kStoreLogBytes: there's no room, or nobody to read it.
-extern TARE_API constinit thread_local std::uint32_t* next_store[kCageSlots];
-inline constexpr std::size_t kStoreLogBytes = std::size_t{8} << 10;  // a sixth to a quarter of the first-level cache
-
 }  // namespace barrier_details
 #ifndef TARE_SHARED
 #pragma GCC visibility pop
 #endif
 
 namespace barrier_details {
+
+// Where the thread writes its next store down. Aligned to kStoreLogBytes: there's no room, or nobody to read it.
+extern TARE_API TARE_STATE constinit thread_local std::uint32_t* next_store[kCageSlots];
+inline constexpr std::size_t kStoreLogBytes = std::size_t{8} << 10;  // a sixth to a quarter of the first-level cache
 
 TARE_API void stored_without_room(std::size_t slot, std::uint32_t bits) noexcept;
 TARE_API void trace_again(std::size_t slot, const void* object) noexcept;

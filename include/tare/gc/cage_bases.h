@@ -24,7 +24,7 @@ inline constexpr std::size_t kCageSlots = 16;
 using CageBases = std::uintptr_t[kCageSlots];  // as each slot's decoding wants it; 0: no cage yet
 
 #ifndef TARE_SHARED
-#pragma GCC visibility push(hidden)  // no way by the global offset table
+#pragma GCC visibility push(hidden)  // no way by the global offset table; src/lib/gc/inline_state.h keeps copies equal
 #endif
 extern TARE_API const CageBases cage_bases;
 #ifndef TARE_SHARED

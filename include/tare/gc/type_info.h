@@ -4,7 +4,8 @@
 // virtual: the function that traces a T calls T::trace by name.
 //
 // Thread-safety: any thread may register; numbers are never taken back. At most kMostTypes, beyond which the program
-// ends with a message.
+// ends with a message. A plug-in that has made an object stays loaded when it is closed: its functions trace and
+// destroy what it made.
 #pragma once
 
 #include <atomic>
@@ -111,7 +112,9 @@ class TypeOf {
     return register_type(info, index_);
   }
 
-  static inline constinit std::atomic<std::uint32_t> index_{0};
+  // Hidden: one for each program and plug-in. gcc would make it the process' (STB_GNU_UNIQUE) where a static library's
+  // table isn't, and a plug-in loaded with RTLD_LOCAL find a number of another's table. A type may have several.
+  [[gnu::visibility("hidden")]] static inline constinit std::atomic<std::uint32_t> index_{0};
 };
 
 }  // namespace tare::gc

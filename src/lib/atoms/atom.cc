@@ -9,11 +9,14 @@
 
 namespace tare {
 
-namespace {
+namespace atom_details {
 
+extern TARE_STATE std::atomic<const StaticAtomList*> registered[kMostStaticLists];
 constinit std::atomic<const StaticAtomList*> registered[kMostStaticLists]{};
 
-}  // namespace
+}  // namespace atom_details
+
+using atom_details::registered;
 
 bool register_static_atoms(const StaticAtomList& list) {
   const StaticAtomList* before = nullptr;

@@ -11,7 +11,7 @@
 
 namespace tare {
 
-std::byte* atom_details::range_base = nullptr;
+TARE_STATE std::byte* atom_details::range_base = nullptr;
 
 namespace atom_range {
 
@@ -26,31 +26,33 @@ constexpr std::size_t kGuard =
     atom_details::kFirstDynamicHandle * AtomBlock::kUnit;  // 512 KiB: handles of static atoms
 static_assert(kGuard < kLeast);
 
+}  // namespace
+
 // Never destroyed: atoms may outlive everything else. In a union so that no destructor is registered for it.
 union Storage {
   Cage cage;
-  Storage() : cage() {}
+  constexpr Storage() : cage() {}
   ~Storage() {}
 };
 
-struct Range {
+struct StateOfRange {
   std::mutex mutex;
   bool tried = false;
   std::atomic<std::uint8_t>* owners = nullptr;  // of 4 KiB each; zero pages of the system until written
   std::size_t page_bytes = 0;
+  Storage storage;
 };
 
-constinit Range the_range;
+TARE_STATE constinit StateOfRange the_range;
 
-Range& range() { return the_range; }
+namespace {
 
-Cage& cage() {
-  static Storage storage;
-  return storage.cage;
-}
+StateOfRange& range() { return the_range; }
+
+Cage& cage() { return the_range.storage.cage; }
 
 void set_owner(const PageRun& run, std::uint8_t id) {
-  const Range& r = range();
+  const StateOfRange& r = range();
   const std::size_t first = static_cast<std::size_t>(run.data - atom_details::range_base) / kGrain;
   for (std::size_t i = 0; i < run.size_bytes / kGrain; ++i) {
     r.owners[first + i].store(id, std::memory_order_relaxed);
@@ -60,7 +62,7 @@ void set_owner(const PageRun& run, std::uint8_t id) {
 }  // namespace
 
 AtomError ensure() {
-  Range& r = range();
+  StateOfRange& r = range();
   cage_locks::guard();
   const std::lock_guard<std::mutex> lock(r.mutex);
   if (atom_details::range_base != nullptr) return AtomError::None;
@@ -98,13 +100,13 @@ void abandon(const PageRun& run) { set_owner(run, 0); }
 std::size_t page_bytes() { return range().page_bytes; }
 
 std::uint8_t owner_of(const void* address) {
-  const Range& r = range();
+  const StateOfRange& r = range();
   const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - atom_details::range_base);
   return r.owners[offset / kGrain].load(std::memory_order_relaxed);
 }
 
 AtomRangeUse use() {
-  Range& r = range();
+  StateOfRange& r = range();
   const std::lock_guard<std::mutex> lock(r.mutex);
   AtomRangeUse use{.wanted_bytes = kWanted};
   if (atom_details::range_base == nullptr) {

@@ -13,17 +13,17 @@
 
 namespace tare::atom_readers {
 
-constinit thread_local ThreadRecord this_thread;
-std::atomic<bool> needs_barrier{true};
-
-namespace {
+TARE_STATE constinit thread_local ThreadRecord this_thread;
+TARE_STATE std::atomic<bool> needs_barrier{true};
 
 struct Threads {
   std::mutex mutex;  // held while somebody waits: a thread that ends then waits too
   ThreadRecord* first = nullptr;
   bool is_prepared = false;
 };
-constinit Threads threads;
+TARE_STATE constinit Threads threads;
+
+namespace {
 
 // Takes the thread off the list when it ends.
 struct EndOfThread {

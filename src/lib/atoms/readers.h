@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tare/export.h"
+
 namespace tare::atom_readers {
 
 // Once before the first search; any number of times.
@@ -34,8 +36,8 @@ struct ThreadRecord {
   ThreadRecord* previous = nullptr;
 };
 
-extern constinit thread_local ThreadRecord this_thread;
-extern std::atomic<bool> needs_barrier;
+extern TARE_STATE constinit thread_local ThreadRecord this_thread;
+extern TARE_STATE std::atomic<bool> needs_barrier;
 
 bool register_this_thread();
 

@@ -42,7 +42,7 @@ struct AtomTable::Books {
   std::array<const StaticAtomList*, kMostStaticLists> static_lists{};
   std::uint32_t threshold = 0;
   std::atomic<std::uint32_t> step{0};  // so many atoms must become unused before the next shard is swept
-  std::uint32_t became_unused = 0;     // since the last sweep; tables.mutex guards this and the next
+  std::uint32_t became_unused = 0;     // since the last sweep; all_atom_tables.mutex guards this and the next
   std::size_t next_swept = 0;
   std::atomic<AtomError> error{AtomError::None};
   AtomShard shards[kShards];
@@ -137,19 +137,19 @@ struct AtomTable::Books {
   }
 };
 
-namespace {
-
-struct Tables {
+struct AtomTables {
   std::mutex mutex;
   AtomTable::Books* by_id[kMostTables + 1] = {};
 };
-constinit Tables tables;
+TARE_STATE constinit AtomTables all_atom_tables;
+
+namespace {
 
 // All tables' locks, from those of the list down. No thread waits for one of these while it holds one further down, or
 // of a later shard.
 template <class CallTable>
 void for_each_table(CallTable&& call) {
-  for (AtomTable::Books* books : tables.by_id) {
+  for (AtomTable::Books* books : all_atom_tables.by_id) {
     if (books != nullptr) call(*books);
   }
 }
@@ -160,12 +160,12 @@ void unlock_tables() {
     books.facts.pages.unlock_after_fork();
     for (AtomShard& shard : books.shards) shard.unlock_after_fork();
   });
-  tables.mutex.unlock();
+  all_atom_tables.mutex.unlock();
 }
 
 constexpr at_fork::Steps kForkSteps{.before =
                                         [] {
-                                          tables.mutex.lock();
+                                          all_atom_tables.mutex.lock();
                                           for_each_table([](AtomTable::Books& books) {
                                             for (AtomShard& shard : books.shards) shard.lock_for_fork();
                                             books.facts.pages.lock_for_fork();
@@ -257,12 +257,12 @@ AtomTable::AtomTable(const AtomTableOptions& options) {
   at_fork::guard(at_fork::Part::AtomTables, kForkSteps);
   auto* made = new (memory) Books;
   {
-    const std::lock_guard<std::mutex> lock(tables.mutex);
+    const std::lock_guard<std::mutex> lock(all_atom_tables.mutex);
     std::size_t id = 1;
-    while (id <= kMostTables && tables.by_id[id] != nullptr) ++id;
+    while (id <= kMostTables && all_atom_tables.by_id[id] != nullptr) ++id;
     if (id <= kMostTables) {
       made->facts.pages.set_owner(static_cast<std::uint8_t>(id));
-      tables.by_id[id] = made;
+      all_atom_tables.by_id[id] = made;
     }
   }
   if (made->facts.pages.id() == 0) {
@@ -291,8 +291,8 @@ AtomTable::~AtomTable() {
   if (books_ == nullptr) return;
   {
     // From here on no release finds the table, and none is sweeping it.
-    const std::lock_guard<std::mutex> lock(tables.mutex);
-    tables.by_id[books_->facts.pages.id()] = nullptr;
+    const std::lock_guard<std::mutex> lock(all_atom_tables.mutex);
+    all_atom_tables.by_id[books_->facts.pages.id()] = nullptr;
   }
   bool is_empty = true;
   for (AtomShard& shard : books_->shards) is_empty = shard.abandon(books_->facts) && is_empty;
@@ -306,13 +306,13 @@ namespace {
 [[gnu::noinline]] void tell_unused_atoms(const SharedHeader* block, atom_readers::ThreadRecord& thread) {
   constexpr std::uint32_t kMostUntold = 32;
   // Held while the table is used: it may be about to go. Who can't get it counts on.
-  const std::unique_lock<std::mutex> lock(tables.mutex, std::try_to_lock);
+  const std::unique_lock<std::mutex> lock(all_atom_tables.mutex, std::try_to_lock);
   if (!lock.owns_lock()) {
     thread.unused_limit = thread.unused_count + kMostUntold;
     return;
   }
   const std::uint32_t told = std::exchange(thread.unused_count, 0);
-  AtomTable::Books* books = tables.by_id[atom_range::owner_of(block)];
+  AtomTable::Books* books = all_atom_tables.by_id[atom_range::owner_of(block)];
   if (books == nullptr) return;  // the table is gone
   const std::uint32_t step = books->step.load(std::memory_order_relaxed);
   // 32 on average, and never the same: every 32nd may be of the same table always.

@@ -16,6 +16,11 @@
 
 namespace tare {
 
+struct CageLock : LivingLinks<CageLock> {
+  std::mutex mutex;
+};
+TARE_STATE constinit Living<CageLock> all_cage_locks;
+
 namespace {
 
 // What is made accessible beyond what is asked for: an eighth of what there is, so that the system is called (1-2 us)
@@ -32,17 +37,12 @@ constexpr std::size_t kMostAhead = kHugePage;
 
 constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) & ~(unit - 1); }
 
-struct CageLock : LivingLinks<CageLock> {
-  std::mutex mutex;
-};
-constinit Living<CageLock> all_locks;
-
 void unlock(CageLock& lock) { lock.mutex.unlock(); }
 
 constexpr at_fork::Steps kForkSteps{
-    .before = [] { all_locks.lock_for_fork([](CageLock& lock) { lock.mutex.lock(); }); },
-    .in_parent = [] { all_locks.unlock_after_fork(unlock); },
-    .in_child = [] { all_locks.unlock_after_fork(unlock); }};
+    .before = [] { all_cage_locks.lock_for_fork([](CageLock& lock) { lock.mutex.lock(); }); },
+    .in_parent = [] { all_cage_locks.unlock_after_fork(unlock); },
+    .in_child = [] { all_cage_locks.unlock_after_fork(unlock); }};
 
 // The options with the defaults filled in, or sizes of 0 if they contradict each other.
 CageOptions settled(CageOptions o) noexcept {
@@ -219,13 +219,13 @@ CageResult<Cage> Cage::reserve(const CageOptions& wanted) noexcept {
   Cage cage;
   cage.books_ = new (books) Books(options, base, size, options.size_bytes, books_bytes, entries);
   cage_locks::guard();
-  all_locks.add(*cage.books_);
+  all_cage_locks.add(*cage.books_);
   return cage;
 }
 
 Cage::~Cage() {
   if (books_ == nullptr) return;
-  all_locks.remove(*books_);
+  all_cage_locks.remove(*books_);
   unpoison(books_->base + books_->guard_bytes, books_->committed_end - books_->guard_bytes);
   system_pages::release(books_->base, books_->size_bytes);
   const std::size_t books_bytes = books_->books_bytes;

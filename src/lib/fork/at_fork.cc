@@ -6,17 +6,24 @@
 #include <atomic>
 #include <mutex>
 
-namespace tare::at_fork {
+#include "lib/loader/loaded_object.h"
+#include "tare/export.h"
 
-namespace {
+namespace tare::at_fork {
 
 struct Guards {
   std::mutex mutex;  // held through a fork
   std::array<std::atomic<const Steps*>, kParts> steps{};
 };
-constinit Guards guards;
+TARE_STATE constinit Guards guards;
+
+// Each copy of the library that shares the guards has handlers: the first of them does the steps, and undoes them.
+TARE_STATE constinit thread_local int handlers_begun = 0;
+
+namespace {
 
 void before() {
+  if (handlers_begun++ != 0) return;
   guards.mutex.lock();
   for (const std::atomic<const Steps*>& part : guards.steps) {
     if (const Steps* steps = part.load(std::memory_order_relaxed); steps != nullptr) steps->before();
@@ -24,6 +31,7 @@ void before() {
 }
 
 void after(void (*Steps::*step)()) {
+  if (--handlers_begun != 0) return;
   for (std::size_t i = kParts; i-- > 0;) {
     if (const Steps* steps = guards.steps[i].load(std::memory_order_relaxed); steps != nullptr) (steps->*step)();
   }
@@ -42,6 +50,8 @@ void after(void (*Steps::*step)()) {
 void guard(Part part, const Steps& steps) noexcept {
   std::atomic<const Steps*>& place = guards.steps[static_cast<std::size_t>(part)];
   if (place.load(std::memory_order_acquire) != nullptr) return;
+  // Forks will call into the plug-in with this copy, as long as the one with the guards is there.
+  if (!loaded_object::is_same(&steps, &guards)) loaded_object::keep(&steps);
   const std::lock_guard<std::mutex> lock(guards.mutex);
   place.store(&steps, std::memory_order_release);
 }

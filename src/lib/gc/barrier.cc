@@ -8,8 +8,6 @@
 
 namespace tare::gc {
 
-constinit std::atomic<std::uint32_t> marking_heaps[kCageSlots]{};
-
 namespace {
 
 // Whether this thread may tell it of objects: not if it is another's.
@@ -19,8 +17,7 @@ bool is_to_be_told(const HeapImpl* heap) noexcept {
 
 }  // namespace
 
-constinit barrier_details::OldPlaces barrier_details::old_places[kCageSlots]{};
-constinit thread_local std::uint32_t* barrier_details::next_store[kCageSlots]{};
+TARE_STATE constinit thread_local std::uint32_t* barrier_details::next_store[kCageSlots]{};
 
 // It ends where the log does, but never lies at its beginning.
 StoreLog* StoreLog::of_thread(std::size_t slot) noexcept {

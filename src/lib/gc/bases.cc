@@ -6,4 +6,16 @@ namespace tare::gc {
 
 MutableCageBases mutable_cage_bases{};
 
+void join_inline_state(std::uintptr_t* bases) noexcept;  // lib/gc/inline_state.h, which sees it
+void leave_inline_state() noexcept;
+
+namespace {
+
+// Before any other code of the program or plug-in runs, and after all of it. Here, where each that reads a base gets
+// it.
+[[gnu::constructor(101)]] void join() { join_inline_state(mutable_cage_bases); }
+[[gnu::destructor(101)]] void leave() { leave_inline_state(); }
+
+}  // namespace
+
 }  // namespace tare::gc

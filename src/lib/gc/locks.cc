@@ -2,27 +2,30 @@
 
 #include "lib/cage/cage_locks.h"
 #include "lib/fork/at_fork.h"
+#include "lib/gc/inline_state.h"
 #include "lib/gc/marking_thread.h"
 
 namespace tare::gc {
 
+TARE_STATE constinit Locks all_locks;
+
 namespace {
 
-constinit Locks all;
-
 void unlock() {
-  all.marking.unlock();
-  all.types.unlock();
-  all.cross_roots.unlock();
-  all.spaces.unlock();
+  inline_state.unlock_after_fork();
+  all_locks.marking.unlock();
+  all_locks.types.unlock();
+  all_locks.cross_roots.unlock();
+  all_locks.spaces.unlock();
 }
 
 constexpr at_fork::Steps kForkSteps{.before =
                                         [] {
-                                          all.spaces.lock();
-                                          all.cross_roots.lock();
-                                          all.types.lock();
-                                          all.marking.lock();
+                                          all_locks.spaces.lock();
+                                          all_locks.cross_roots.lock();
+                                          all_locks.types.lock();
+                                          all_locks.marking.lock();
+                                          inline_state.lock_for_fork();
                                           marking_thread::rest_for_fork();
                                         },
                                     .in_parent =
@@ -43,7 +46,7 @@ Locks& locks() noexcept {
   // waits for `spaces`.
   cage_locks::guard();
   at_fork::guard(at_fork::Part::CollectedHeaps, kForkSteps);
-  return all;
+  return all_locks;
 }
 
 }  // namespace tare::gc

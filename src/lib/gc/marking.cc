@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lib/gc/heap_impl.h"
+#include "lib/gc/inline_state.h"
 #include "lib/gc/locks.h"
 #include "lib/gc/marker.h"
 #include "lib/gc/marking_thread.h"
@@ -151,7 +152,7 @@ void HeapImpl::start_marking() noexcept {
   if (is_shared) concurrent_ = new (std::nothrow) ConcurrentMarking(*this);
   gives_stores_ = true;
   make_all_young();
-  space_.marking_heaps().fetch_add(1, std::memory_order_relaxed);
+  inline_state.count_marking_heap(space_.slot(), 1);
   marking_began_bytes_ = allocated_bytes_;
   marking_ns_ = 0;
   stack_scans_ = 0;
@@ -161,7 +162,7 @@ void HeapImpl::start_marking() noexcept {
 
 // From here on stores tell nothing.
 void HeapImpl::stop_marking() noexcept {
-  space_.marking_heaps().fetch_sub(1, std::memory_order_relaxed);
+  inline_state.count_marking_heap(space_.slot(), -1);
   StoreLog::end(space_);
 }
 

@@ -131,11 +131,7 @@ class MarkingThread {
   bool is_resting_ = false;
 };
 
-namespace {
-
-constinit MarkingThread thread;
-
-}  // namespace
+TARE_STATE constinit MarkingThread thread;
 
 bool ConcurrentMarking::give(const std::uint32_t* granules, std::size_t count) noexcept {
   const Lock lock(locks().marking);

@@ -8,18 +8,18 @@
 #include <utility>
 
 #include "lib/cage/system_pages.h"
-#include "lib/gc/bases.h"
+#include "lib/gc/inline_state.h"
 #include "lib/gc/locks.h"
 
 namespace tare::gc {
-
-namespace {
 
 struct Slot {
   std::atomic<Space*> space{nullptr};
   alignas(Space) std::byte memory[sizeof(Space)];
 };
-constinit std::array<Slot, kCageSlots> slots{};
+TARE_STATE constinit std::array<Slot, kCageSlots> slots{};
+
+namespace {
 
 // Below 4 GiB, wherever there is room: from the top downwards, since what the program has there begins at the bottom.
 CageResult<Cage> reserve_low(CageOptions options) noexcept {
@@ -59,8 +59,8 @@ Space::Space(std::size_t slot, Cage&& cage, const DecodingShape& shape, Page* pa
       old_places_(old_places) {
   if (old_places == nullptr) return;
   const std::uint32_t first = unit_of(cage_begin_);
-  barrier_details::old_places[slot] = {address_of(first), cage_begin_ + cage_bytes_ - address_of(first),
-                                       old_places + first * kWordsOfUnit, marks};
+  inline_state.set_old_places(slot, {address_of(first), cage_begin_ + cage_bytes_ - address_of(first),
+                                     old_places + first * kWordsOfUnit, marks});
 }
 
 CageResult<Space*> Space::of_slot(std::size_t slot, const CageOptions& wanted, bool is_low,
@@ -98,7 +98,7 @@ CageResult<Space*> Space::of_slot(std::size_t slot, const CageOptions& wanted, b
   }
   // The mapping is zero, which is what entries start as.
   Space* space = new (place.memory) Space(slot, std::move(cage.value()), shape, pages, marks, used, old_places);
-  mutable_cage_bases[slot] = base_of(shape);
+  inline_state.set_base(slot, base_of(shape));
   place.space.store(space, std::memory_order_release);
   return space;
 }

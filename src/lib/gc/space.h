@@ -33,8 +33,6 @@ class Space {
         std::uint64_t* used, std::uint64_t* old_places) noexcept;
 
   std::size_t slot() const noexcept { return slot_; }
-  // How many heaps of the group are being marked, which stores ask.
-  std::atomic<std::uint32_t>& marking_heaps() noexcept { return gc::marking_heaps[slot_]; }
 
   const DecodingShape& shape() const noexcept { return shape_; }
   Cage& cage() noexcept { return cage_; }

@@ -4,19 +4,17 @@
 #include "lib/gc/locks.h"
 #include "lib/gc/stop.h"
 #include "lib/gc/types.h"
+#include "lib/loader/loaded_object.h"
 
 namespace tare::gc {
 
-namespace {
-
-constinit std::uint32_t type_count = 1;  // number 0: no type
-
-}  // namespace
-
+constinit std::uint32_t type_count = 1;
 // Numbers are told to other threads through `index` or an object's header, after the entry was written.
 constinit std::array<TypeInfo, kMostTypes> types_by_index{};
 
 std::uint32_t register_type(const TypeInfo& info, std::atomic<std::uint32_t>& index) noexcept {
+  // Before the lock: the loader's is taken, and a thread that has that may wait for this one.
+  loaded_object::keep(reinterpret_cast<const void*>(info.trace));
   const std::lock_guard lock(locks().types);
   std::uint32_t number = index.load(std::memory_order_relaxed);
   if (number != 0) return number;

@@ -10,35 +10,18 @@
 #include <unordered_map>
 
 #include "lib/fork/at_fork.h"
+#include "lib/loader/one_of_process.h"
+#include "tare/export.h"
 
 namespace tare {
 
-namespace {
+namespace ref_ledger_details {
 
 struct Stack {
   std::array<const void*, RefSite::kMostFrames> frames{};
   std::size_t count = 0;
   auto operator<=>(const Stack&) const = default;
 };
-
-// The callers of whom calls this function: RefLedger's own frame is left out.
-[[gnu::noinline]] Stack callers() noexcept {
-  struct Walk {
-    Stack stack;
-    int skip = 2;  // this function and RefLedger's
-  } walk;
-  _Unwind_Backtrace(
-      [](_Unwind_Context* context, void* data) {
-        Walk& into = *static_cast<Walk*>(data);
-        if (into.skip-- > 0) return _URC_NO_REASON;
-        const auto address = _Unwind_GetIP(context);
-        if (address == 0) return _URC_END_OF_STACK;
-        into.stack.frames[into.stack.count++] = reinterpret_cast<const void*>(address);
-        return into.stack.count == into.stack.frames.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
-      },
-      &walk);
-  return walk.stack;
-}
 
 struct Counts {
   std::size_t order = 0;
@@ -68,20 +51,44 @@ struct Ledger {
   std::unordered_map<const void*, Account> accounts;
 };
 
+TARE_STATE constinit std::atomic<Ledger*> the_ledger{nullptr};
+
+}  // namespace ref_ledger_details
+
+namespace {
+
+using ref_ledger_details::Account;
+using ref_ledger_details::Ledger;
+using ref_ledger_details::Stack;
+
+// The callers of whom calls this function: RefLedger's own frame is left out.
+[[gnu::noinline]] Stack callers() noexcept {
+  struct Walk {
+    Stack stack;
+    int skip = 2;  // this function and RefLedger's
+  } walk;
+  _Unwind_Backtrace(
+      [](_Unwind_Context* context, void* data) {
+        Walk& into = *static_cast<Walk*>(data);
+        if (into.skip-- > 0) return _URC_NO_REASON;
+        const auto address = _Unwind_GetIP(context);
+        if (address == 0) return _URC_END_OF_STACK;
+        into.stack.frames[into.stack.count++] = reinterpret_cast<const void*>(address);
+        return into.stack.count == into.stack.frames.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
+      },
+      &walk);
+  return walk.stack;
+}
+
 Ledger& ledger();
 
 constexpr at_fork::Steps kForkSteps{.before = [] { ledger().mutex.lock(); },
                                     .in_parent = [] { ledger().mutex.unlock(); },
                                     .in_child = [] { ledger().mutex.unlock(); }};
 
-// Never destroyed: static objects may give up references when the program ends.
 Ledger& ledger() {
-  static Ledger& one = *[] {
-    auto* made = new Ledger;
-    at_fork::guard(at_fork::Part::RefLedger, kForkSteps);
-    return made;
-  }();
-  return one;
+  at_fork::guard(at_fork::Part::RefLedger, kForkSteps);
+  return one_of_process(ref_ledger_details::the_ledger);
 }
 
 RefAccount described(const void* object, const Account& account) {

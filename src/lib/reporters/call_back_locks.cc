@@ -3,21 +3,22 @@
 #include <new>
 
 #include "lib/fork/at_fork.h"
+#include "tare/export.h"
 
 namespace tare {
 
-namespace {
+TARE_STATE constinit Living<CallBackLocks> all_call_back_locks;
 
-constinit Living<CallBackLocks> all_locks;
+namespace {
 
 void unlock(CallBackLocks& locks) { locks.mutex.unlock(); }
 
 constexpr at_fork::Steps kForkSteps{
-    .before = [] { all_locks.lock_for_fork([](CallBackLocks& locks) { locks.mutex.lock(); }); },
-    .in_parent = [] { all_locks.unlock_after_fork(unlock); },
+    .before = [] { all_call_back_locks.lock_for_fork([](CallBackLocks& locks) { locks.mutex.lock(); }); },
+    .in_parent = [] { all_call_back_locks.unlock_after_fork(unlock); },
     .in_child =
         [] {
-          all_locks.unlock_after_fork([](CallBackLocks& locks) {
+          all_call_back_locks.unlock_after_fork([](CallBackLocks& locks) {
             locks.restart_in_child();
             unlock(locks);
           });
@@ -27,10 +28,10 @@ constexpr at_fork::Steps kForkSteps{
 
 CallBackLocks::CallBackLocks() {
   at_fork::guard(at_fork::Part::Reporters, kForkSteps);
-  all_locks.add(*this);
+  all_call_back_locks.add(*this);
 }
 
-CallBackLocks::~CallBackLocks() { all_locks.remove(*this); }
+CallBackLocks::~CallBackLocks() { all_call_back_locks.remove(*this); }
 
 void CallBackLocks::restart_in_child() {
   // Made anew, not destroyed: that would wait for the threads that were waiting.

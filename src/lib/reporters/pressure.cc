@@ -1,11 +1,15 @@
 // Call-backs that give memory back, and the allocator's part in it.
 #include <cstddef>
 
+#include "lib/loader/one_of_process.h"
 #include "lib/reporters/allocator_functions.h"
 #include "lib/reporters/call_back_list.h"
+#include "tare/export.h"
 #include "tare/memory_pressure.h"
 
 namespace tare {
+
+TARE_STATE constinit std::atomic<PressureRegistry*> pressure_registry{nullptr};
 
 struct PressureHandle::Books : CallBackList<PressureRegistry::CallBack> {};
 
@@ -31,10 +35,7 @@ PressureRegistry::PressureRegistry() : books_(std::make_shared<PressureHandle::B
 
 PressureRegistry::~PressureRegistry() { books_->clear(); }
 
-PressureRegistry& PressureRegistry::process() {
-  static PressureRegistry* const registry = new PressureRegistry;
-  return *registry;
-}
+PressureRegistry& PressureRegistry::process() { return one_of_process(pressure_registry); }
 
 PressureHandle PressureRegistry::add(std::string name, CallBack call_back) {
   return {books_, books_->add(std::move(name), std::move(call_back))};

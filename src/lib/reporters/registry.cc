@@ -6,11 +6,16 @@
 
 #include <malloc.h>
 
+#include "lib/loader/one_of_process.h"
 #include "lib/reporters/call_back_list.h"
+#include "tare/export.h"
 #include "tare/memory_reporter.h"
 #include "tare/reporter.h"
 
 namespace tare {
+
+TARE_STATE constinit std::atomic<ReporterRegistry*> reporter_registry{nullptr};
+
 namespace {
 
 constexpr std::string_view kExplicit = "explicit/";
@@ -120,11 +125,7 @@ ReporterRegistry::ReporterRegistry() : books_(std::make_shared<ReporterHandle::B
 
 ReporterRegistry::~ReporterRegistry() { books_->clear(); }
 
-ReporterRegistry& ReporterRegistry::process() {
-  // Never destroyed: what reports to it may be destroyed later than any static object of ours.
-  static ReporterRegistry* const registry = new ReporterRegistry;
-  return *registry;
-}
+ReporterRegistry& ReporterRegistry::process() { return one_of_process(reporter_registry); }
 
 ReporterHandle ReporterRegistry::add(std::string path, std::function<void(ReportSink&)> report) {
   return {books_, books_->add(std::move(path), std::move(report))};

@@ -1,0 +1,13 @@
+// The program or shared object that an address belongs to.
+#pragma once
+
+namespace tare::loaded_object {
+
+// Closing it no longer unloads it. Takes the loader's lock: with none held that a constructor of a library may wait
+// for.
+void keep(const void* address) noexcept;
+
+// Whether both lie in one. False where the program is static or the loader doesn't know them.
+bool is_same(const void* one, const void* other) noexcept;
+
+}  // namespace tare::loaded_object
