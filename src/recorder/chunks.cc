@@ -14,14 +14,17 @@ constexpr std::uint64_t kLongestWaitNs = 100'000'000;
 constexpr std::uint64_t kLongestStarvationNs = 2'000'000'000;
 constexpr std::uint64_t kLifeCheckPeriodNs = 500'000'000;
 
+constexpr std::uint64_t kFirstBytes = 4096;  // of a thread's first chunk
+constexpr std::uint64_t kNotesBytes = 128;   // what open_chunk() writes
+
 }  // namespace
 
-std::uint32_t Recorder::take_or_grow() {
+std::uint32_t Recorder::take_or_grow(std::uint64_t bytes) {
   std::uint32_t chunk = spool_->pop_free();
   if (chunk != kNoChunk) return chunk;
   if (!lock_.lock()) return kNoChunk;
   chunk = spool_->pop_free();
-  if (chunk == kNoChunk) chunk = spool_->grow();
+  if (chunk == kNoChunk) chunk = spool_->grow(bytes);
   lock_.unlock();
   return chunk;
 }
@@ -38,14 +41,14 @@ void Recorder::check_launcher() {
   *wiped_page_ |= trace::kPausedBit | trace::kDetachedBit;
 }
 
-std::uint32_t Recorder::take_chunk() {
-  std::uint32_t chunk = take_or_grow();
+std::uint32_t Recorder::take_chunk(std::uint64_t bytes) {
+  std::uint32_t chunk = take_or_grow(bytes);
   if (chunk != kNoChunk) return chunk;
   const std::uint64_t begin = monotonic_ns();
   if (begin >= next_life_check_ns_.load(std::memory_order_relaxed)) {
     check_launcher();
     if (!alive() || detached()) return kNoChunk;
-    chunk = take_or_grow();
+    chunk = take_or_grow(bytes);
   }
   if (dropping_.load(std::memory_order_relaxed) || !launched_) return chunk;
   // A slow launcher is no reason to lose events, a stopped one none to hold up the program. The clock starts again
@@ -61,7 +64,7 @@ std::uint32_t Recorder::take_chunk() {
     launcher_.wake();
     sys::sleep_ns(pause);
     if (pause < 2'000'000) pause *= 2;
-    chunk = take_or_grow();
+    chunk = take_or_grow(bytes);
     const std::uint64_t now = monotonic_ns();
     const std::uint64_t given_back_now = header.free_chunks.load(std::memory_order_relaxed);
     const std::uint32_t full_now = header.full_chunks.load(std::memory_order_relaxed);
@@ -75,15 +78,31 @@ std::uint32_t Recorder::take_chunk() {
   return chunk;
 }
 
-bool Recorder::next_chunk(Thread* thread) {
+bool Recorder::extend_chunk(Thread* thread, std::uint64_t words) {
+  if (thread->chunk == kNoChunk) return false;
+  std::uint64_t* const end = thread->begin + trace::kChunkBytes / sizeof(std::uint64_t);
+  if (thread->end == end || static_cast<std::uint64_t>(end - thread->cursor) < words) return false;
+  const sys::SignalsBlocked blocked;
+  if (!spool_->complete(thread->chunk)) return false;
+  thread->end = end;
+  thread->unwinder.forget();  // the capture that found no room stays unwritten
+  return true;
+}
+
+bool Recorder::next_chunk(Thread* thread, std::uint64_t words) {
   if (wiped_page_[kOwnWord] == 0) return false;  // a forked child, in a hook that began in its parent
+  if (extend_chunk(thread, words)) return true;
   if (dropping_.load(std::memory_order_relaxed) && !spool_->has_free() &&
       monotonic_ns() < next_life_check_ns_.load(std::memory_order_relaxed)) {
     return false;
   }
   const sys::SignalsBlocked blocked;
   give_up_chunk(thread);
-  const std::uint32_t chunk = take_chunk();
+  // Most threads of a program with thousands make few events and wait: a thread's first chunk begins with a page.
+  const bool is_first = thread->next_chunk == 0;
+  const std::uint64_t needed = words * sizeof(std::uint64_t) + kNotesBytes;
+  const std::uint64_t bytes = is_first && needed <= kFirstBytes ? kFirstBytes : trace::kChunkBytes;
+  const std::uint32_t chunk = take_chunk(bytes);
   dropping_.store(chunk == kNoChunk, std::memory_order_relaxed);
   if (chunk == kNoChunk) {
     if (spool_->chunk_limit() == spool_->file_chunks()) complain_of_full_disk();
@@ -92,7 +111,7 @@ bool Recorder::next_chunk(Thread* thread) {
   }
   revalidate_modules();
   open_chunk(thread, chunk);
-  return true;
+  return has_room(thread, words) || extend_chunk(thread, words);  // a chunk that was given back may be a first one
 }
 
 void Recorder::prepare_for_filter() {
@@ -103,7 +122,7 @@ void Recorder::prepare_for_filter() {
   const sys::SignalsBlocked blocked;
   if (!lock_.lock()) return;
   for (int i = 0; i < kChunks; ++i) {
-    const std::uint32_t chunk = spool_->grow();
+    const std::uint32_t chunk = spool_->grow(trace::kChunkBytes);
     if (chunk == kNoChunk) break;
     spool_->keep(chunk);
   }
@@ -161,7 +180,7 @@ void Recorder::open_chunk(Thread* thread, std::uint32_t chunk) {
   thread->chunk = chunk;
   thread->control = &control;
   thread->begin = thread->cursor = spool_->payload(chunk);
-  thread->end = thread->begin + trace::kChunkBytes / sizeof(std::uint64_t);
+  thread->end = thread->begin + control.real_bytes / sizeof(std::uint64_t);
   thread->gap_start = 0;
   thread->unwinder.forget();
   time_next_call();

@@ -154,7 +154,7 @@ void write_queued(Thread* thread) {
       if (stamps[i] < thread->newest_stamp) stamps[i] = thread->newest_stamp;
       thread->newest_stamp = stamps[i];
     }
-    if (!has_room(thread, words) && !make_room(thread)) continue;
+    if (!has_room(thread, words) && !make_room(thread, words)) continue;
     std::uint64_t* out = thread->cursor;
     for (std::uint64_t i = 0; i < words; ++i) out[i] = event[i];
     commit(thread, out + words);

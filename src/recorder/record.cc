@@ -141,7 +141,7 @@ static std::uint64_t* put_contents(std::uint64_t* out, std::uint64_t address, co
 
 // Stamped as the event that it precedes: other threads' events may lie between the thread's last one and this.
 void write_contents(Thread* thread, std::uint64_t address, const SeenContents& seen) {
-  if (!has_room(thread, 4) && !recorder.next_chunk(thread)) return;
+  if (!has_room(thread, 4) && !recorder.next_chunk(thread, 4)) return;
   const Stamped now = stamp_event(thread);
   commit(thread, put_contents(thread->cursor, address, seen, now));
 }
@@ -149,7 +149,7 @@ void write_contents(Thread* thread, std::uint64_t address, const SeenContents& s
 // With one stamp for both: the free's is that of the event before it, and no other thread's comes between the two.
 static void write_contents_and_free(Thread* thread, std::uint64_t address, const SeenContents& seen,
                                     trace::FreeApi api) {
-  if (!has_room(thread, 5) && !make_room(thread)) return;
+  if (!has_room(thread, 5) && !make_room(thread, 5)) return;
   const Stamped now = stamp_event(thread);
   std::uint64_t* out = put_contents(thread->cursor, address, seen, now);
   ++thread->events;
@@ -218,14 +218,14 @@ void leave_slowly(Thread* thread) {
   thread->gate.store(Gate::Ready, std::memory_order_relaxed);
 }
 
-bool make_room(Thread* thread) {
-  if (recorder.next_chunk(thread)) return true;
+bool make_room(Thread* thread, std::uint64_t words) {
+  if (recorder.next_chunk(thread, words)) return true;
   recorder.count_dropped(thread, 1);
   return false;
 }
 
 bool make_room(Thread* thread, const StartState& start, Capture& capture, std::uint64_t words) {
-  if (!make_room(thread)) return false;
+  if (!make_room(thread, words + (capture.depth + 1) / 2)) return false;
   capture = thread->unwinder.capture(start);  // next_chunk() made it forget: all frames
   return has_room(thread, words + (capture.fresh + 1) / 2);
 }
@@ -315,7 +315,7 @@ void write_mapping(Thread* thread, const StartState& start, const Mapping& mappi
 }
 
 void write_note(Thread* thread, trace::Op op, std::uint64_t value, std::uint64_t flags) {
-  if (!has_room(thread, 3) && !recorder.next_chunk(thread)) return;
+  if (!has_room(thread, 3) && !recorder.next_chunk(thread, 3)) return;
   const std::uint64_t now = stamp_after_loads();
   std::uint64_t* out = thread->cursor;
   *out++ = static_cast<std::uint64_t>(op) | kStampedBit | flags;

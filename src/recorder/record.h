@@ -102,7 +102,7 @@ TARE_INLINE void commit(Thread* thread, std::uint64_t* end) {
 
 // Opens a new chunk, and captures again with every frame. False: the event is dropped and counted.
 bool make_room(Thread* thread, const StartState& start, Capture& capture, std::uint64_t words);
-bool make_room(Thread* thread);
+bool make_room(Thread* thread, std::uint64_t words);
 void note_capture(const Capture& capture);  // truncated or incomplete: counted
 
 TARE_INLINE std::uint64_t* put_frames(std::uint64_t* out, const Capture& capture) {
@@ -176,7 +176,7 @@ void write_free_with_stack(Thread* thread, const StartState& start, std::uint64_
 
 TARE_INLINE void write_free(Thread* thread, const StartState& start, std::uint64_t address, trace::FreeApi api) {
   if (TARE_UNLIKELY(recorder.free_stacks())) return write_free_with_stack(thread, start, address, api);
-  if (TARE_UNLIKELY(!has_room(thread, 2)) && !make_room(thread)) return;
+  if (TARE_UNLIKELY(!has_room(thread, 2)) && !make_room(thread, 2)) return;
   const Stamped now = stamp_event(thread);
   std::uint64_t* out = thread->cursor;
   *out++ = free_word(address, api) | now.flag;

@@ -112,8 +112,9 @@ class Recorder {
   // is off.
   bool become_child();
 
-  // A new chunk for `thread`, whose old one is full. False: dropped (counted): the event can't be written.
-  bool next_chunk(Thread* thread);
+  // Room for `words` more: in the chunk of `thread`, of which only the beginning was backed by memory, else in a new
+  // one. False: dropped (counted): the event can't be written.
+  bool next_chunk(Thread* thread, std::uint64_t words);
   // The thread keeps no chunk open from now on.
   void close_chunk(Thread* thread);
   void count_dropped(Thread* thread, std::uint64_t events);
@@ -157,12 +158,15 @@ class Recorder {
   Errno open_standalone();
   void fill_header(const ForkOrigin* origin);
   void read_environment(char** environment);
-  std::uint32_t take_chunk();
-  std::uint32_t take_or_grow();
+  std::uint32_t take_chunk(std::uint64_t bytes);
+  std::uint32_t take_or_grow(std::uint64_t bytes);
+  bool extend_chunk(Thread* thread, std::uint64_t words);
   void check_launcher();
   void open_chunk(Thread* thread, std::uint32_t chunk);
   void give_up_chunk(Thread* thread);
   Thread* reusable_block();
+  bool is_gone(const Thread* thread) const;
+  void bury(Thread* thread);
   void assign(Thread* thread);
   void complain(const char* folder, Errno error);
   void complain_of_full_disk();
@@ -201,8 +205,9 @@ class Recorder {
   std::uint32_t launched_chunks_ = 0;
   std::uint64_t launched_bytes_ = 0;
   std::atomic<std::uint64_t> next_life_check_ns_{0};
-  BoundedLock lock_;           // growth of the spool, and the list of threads
-  Thread* threads_ = nullptr;  // all blocks ever made
+  BoundedLock lock_;             // growth of the spool, and the list of threads
+  Thread* threads_ = nullptr;    // all blocks ever made
+  Thread* next_look_ = nullptr;  // whose turn it is to be asked after
   LauncherLink launcher_;
   char** environment_ = nullptr;
   std::uint32_t* wiped_page_ = nullptr;

@@ -52,7 +52,7 @@ std::uint32_t number_of(std::uint64_t handle) {
 
 // A note of three words, `bits` in its first.
 void write_named(Thread* thread, Op op, std::uint64_t bits, std::uint64_t value) {
-  if (!has_room(thread, 3) && !make_room(thread)) return;
+  if (!has_room(thread, 3) && !make_room(thread, 3)) return;
   const std::uint64_t now = stamp_after_loads();
   std::uint64_t* out = thread->cursor;
   *out++ = static_cast<std::uint64_t>(op) | kStampedBit | bits;

@@ -346,7 +346,17 @@ bool Spool::leaves_reserve() const {
   return free_bytes > (twentieth < kReserve ? twentieth : kReserve);
 }
 
-std::uint32_t Spool::grow() {
+bool Spool::complete(std::uint32_t chunk) {
+  trace::ChunkControl& control = this->control(chunk);
+  const std::uint64_t real = control.real_bytes;
+  if (real >= trace::kChunkBytes) return true;
+  char* address = reinterpret_cast<char*>(payload(chunk)) + real;
+  if (make_real(address, trace::kChunkBytes - real, trace::chunk_offset(chunk) + real) != 0) return false;
+  control.real_bytes = trace::kChunkBytes;
+  return true;
+}
+
+std::uint32_t Spool::grow(std::uint64_t bytes) {
   const std::uint32_t chunk = header_->chunk_count.load(std::memory_order_relaxed);
   if (chunk >= chunk_limit_) return kNoChunk;
   const std::uint32_t segment = chunk / kSegmentChunks;
@@ -354,7 +364,8 @@ std::uint32_t Spool::grow() {
   if (unbounded && chunk % kSegmentChunks == 0 && !leaves_reserve()) return kNoChunk;
   if (segment >= mapped_segments_.load(std::memory_order_relaxed) && map_segment(segment, -1) != 0) return kNoChunk;
   char* address = reinterpret_cast<char*>(payload(chunk));
-  if (make_real(address, trace::kChunkBytes, trace::chunk_offset(chunk)) != 0) return kNoChunk;
+  if (make_real(address, bytes, trace::chunk_offset(chunk)) != 0) return kNoChunk;
+  control(chunk).real_bytes = bytes;
   header_->chunk_count.store(chunk + 1, std::memory_order_release);
   return chunk;
 }

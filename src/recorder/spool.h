@@ -66,8 +66,11 @@ class Spool {
   bool has_free() const {
     return static_cast<std::uint32_t>(header_->free_chunks.load(std::memory_order_relaxed)) != 0;
   }
-  // A chunk never used before, or kNoChunk: limit reached, disk full, or no address space. One caller at a time.
-  std::uint32_t grow();
+  // A chunk never used before whose first `bytes` are real, or kNoChunk: limit reached, disk full, or no address space.
+  // One caller at a time.
+  std::uint32_t grow(std::uint64_t bytes);
+  // All of the chunk is real from now on. False: no memory.
+  bool complete(std::uint32_t chunk);
   // A chunk from grow() that isn't used now: pop_free() gives it.
   void keep(std::uint32_t chunk);
   // Chunks that may exist; a launched spool raises it with its threads, and drops it when the launcher is dead.

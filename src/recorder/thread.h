@@ -69,6 +69,7 @@ struct alignas(64) Thread {
   std::uint64_t timed_block;      // see call_timer.h
   std::uint64_t timed_ticks;
   bool said_start;  // ThreadStart is written
+  bool borrowed;    // made in the child of a vfork, which runs on its parent's thread: `tid` will be nobody's
   bool alive;       // belongs to a thread (dead blocks are used again)
   Thread* next;     // all blocks, for ever
   Nested* nested;

@@ -11,26 +11,54 @@ namespace tare::recorder {
 
 namespace {
 
-// PTHREAD_DESTRUCTOR_ITERATIONS is 4: we want the last; ThreadSanitizer takes that one for itself, and the thread is
-// gone then.
+// The C library makes 4 rounds of destructors (PTHREAD_DESTRUCTOR_ITERATIONS). A thread whose first event comes in the
+// first is told of the three others. ThreadSanitizer takes the last for itself, and the thread is gone then.
 #ifdef __SANITIZE_THREAD__
 constexpr std::uint32_t kDestructorRounds = 2;
 #else
-constexpr std::uint32_t kDestructorRounds = 4;
+constexpr std::uint32_t kDestructorRounds = 3;
 #endif
 
 }  // namespace
 
+bool Recorder::is_gone(const Thread* thread) const {
+  return !thread->borrowed && sys::call(SYS_tgkill, process_id_, thread->tid, 0) == -ESRCH;
+}
+
 // A block whose thread is gone. A leaving thread may still free memory after its last destructor, so its block is its
-// own until the kernel knows its id no more. Looks at few: thousands may be alive.
+// own until the kernel knows its id no more. Others end without a destructor of ours: by the system call, or when their
+// first event came too late for one. Looks at few: thousands may be alive.
 Thread* Recorder::reusable_block() {
+  constexpr int kLeavingLooks = 8;
+  constexpr int kOtherLooks = 4;
   int looked_at = 0;
   for (Thread* thread = threads_; thread != nullptr; thread = thread->next) {
     if (!thread->alive) return thread;
-    if ((thread->attention.load(std::memory_order_relaxed) & kLeaving) == 0 || ++looked_at > 8) continue;
-    if (sys::call(SYS_tgkill, process_id_, thread->tid, 0) == -ESRCH) return thread;
+    if ((thread->attention.load(std::memory_order_relaxed) & kLeaving) == 0 || ++looked_at > kLeavingLooks) continue;
+    if (is_gone(thread)) return thread;
+  }
+  for (int i = 0; i < kOtherLooks; ++i) {
+    Thread* const thread = next_look_ != nullptr ? next_look_ : threads_;
+    if (thread == nullptr) return nullptr;
+    next_look_ = thread->next;
+    if ((thread->attention.load(std::memory_order_relaxed) & kLeaving) != 0 || !is_gone(thread)) continue;
+    bury(thread);
+    return thread;
   }
   return nullptr;
+}
+
+// What a thread would have done at its end. Its last event may be half written: that isn't committed.
+void Recorder::bury(Thread* thread) {
+  if (thread->recording != recording_) return;
+  live_threads_.fetch_sub(1, std::memory_order_relaxed);
+  if (thread->chunk == kNoChunk) return;
+  constexpr std::uint64_t kNoteWords = 3;
+  if (has_room(thread, kNoteWords)) {
+    thread->control->busy.store(1, std::memory_order_relaxed);
+    write_note(thread, trace::Op::ThreadEnd, 0);
+  }
+  close_chunk(thread);
 }
 
 // Makes `thread` the calling thread's, with a new number in this spool. Keeps what may be kept: mappings.
@@ -47,6 +75,7 @@ void Recorder::assign(Thread* thread) {
   thread->id = spool_->header()->thread_count.fetch_add(1, std::memory_order_acq_rel);
   thread->recording = recording_;
   thread->tid = sys::gettid();
+  thread->borrowed = static_cast<std::uint32_t>(sys::getpid()) != process_id_;
   thread->exit_rounds = 0;
   thread->next_chunk = 0;
   thread->dropped = 0;

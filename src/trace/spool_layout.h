@@ -191,7 +191,7 @@ struct alignas(64) ChunkControl {
   std::uint32_t tid;                // kernel's
   std::uint64_t open_monotonic_ns;  // a calibration pair taken when the chunk was opened
   std::uint64_t open_stamp;
-  std::uint64_t reserved;
+  std::uint64_t real_bytes;  // [r] of the payload, backed by memory
 };
 static_assert(sizeof(ChunkControl) == 64);
 

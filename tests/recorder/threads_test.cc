@@ -43,5 +43,42 @@ TEST(Threads, MoreThanThereAreChunks) {
   EXPECT_EQ(result.only_image().threads().size(), 201u);
 }
 
+// The first event of these comes too late, or their end too early, for them to say that they end.
+class ThreadsOfFewWords : public testing::TestWithParam<const char*> {};
+
+TEST_P(ThreadsOfFewWords, GiveBackWhatTheyHad) {
+  const RunResult result = run({program("threads"), "400", "1", GetParam()});
+  ASSERT_TRUE(result.exited(0)) << result.errors;
+  const SpoolImage& image = result.only_image();
+  EXPECT_LE(image.header().chunk_count.load(), 100u);
+  EXPECT_EQ(image.header().dropped_events.load(), 0u);
+  EXPECT_EQ(image.header().thread_count.load(), 401u);
+  std::uint64_t ended = 0;
+  std::uint64_t freed = 0;
+  for (const ThreadEvents& thread : image.threads()) {
+    for (const RawEvent& event : thread.events) {
+      ended += event.op == trace::Op::ThreadEnd;
+      freed += event.op == trace::Op::Free;
+    }
+  }
+  EXPECT_GE(ended, 399u);
+  EXPECT_GE(freed, 400u);
+  const Replayed replayed = image.replay();
+  EXPECT_EQ(replayed.impossible, 0u);
+  EXPECT_EQ(replayed.backward_stamps, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, ThreadsOfFewWords, testing::Values("destructor", "exit"));
+
+TEST(Threads, ThatWaitHoldAPageEach) {
+  RunOptions options;
+  options.launcher = Launcher::None;
+  const RunResult result = run({program("threads"), "600", "600", "wait"}, options);
+  ASSERT_TRUE(result.exited(0)) << result.errors;
+  EXPECT_EQ(result.only_image().threads().size(), 601u);
+  EXPECT_GT(result.number("spool_kib"), 600u * 4);
+  EXPECT_LT(result.number("spool_kib"), 600u * 4 + 1500);
+}
+
 }  // namespace
 }  // namespace tare::test
