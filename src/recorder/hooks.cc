@@ -7,6 +7,7 @@
 
 #include "recorder/contents.h"
 #include "recorder/hook_names.h"
+#include "recorder/mappings.h"
 #include "recorder/operators.h"
 #include "recorder/real.h"
 #include "recorder/realloc.h"
@@ -121,17 +122,28 @@ TARE_HOOK_FUNCTION(void*, mmap64, (void* address, std::size_t bytes, int protect
 }
 
 TARE_HOOK_FUNCTION(int, munmap, (void* address, std::size_t bytes)) {
+  const StartState here = TARE_HERE;
+  const UnmapBegin begin = begin_unmap(here);
   const int result = real.munmap(address, bytes);
   mappings_changed();
-  if (result == 0) record_mapping(TARE_HERE, Mapping{0, 0, word(address), bytes, MapApi::Munmap});
+  if (result == 0)
+    end_unmap(here, begin, Mapping{0, 0, word(address), bytes, MapApi::Munmap});
+  else
+    give_up_unmap(begin);
   return result;
 }
 
 TARE_HOOK_FUNCTION(void*, mremap, (void* old, std::size_t old_bytes, std::size_t bytes, int flags, void* wanted)) {
+  constexpr int kKeepsOld = 4;  // MREMAP_DONTUNMAP, Linux 5.7
+  const StartState here = TARE_HERE;
+  const UnmapBegin begin = begin_unmap(here);
   void* mapping = real.mremap(old, old_bytes, bytes, flags, wanted);
   mappings_changed();
   if (mapping != MAP_FAILED)
-    record_mapping(TARE_HERE, Mapping{word(mapping), bytes, word(old), old_bytes, MapApi::Mremap});
+    end_unmap(here, begin,
+              Mapping{word(mapping), bytes, word(old), (flags & kKeepsOld) != 0 ? 0 : old_bytes, MapApi::Mremap});
+  else
+    give_up_unmap(begin);
   return mapping;
 }
 
@@ -144,26 +156,41 @@ TARE_HOOK_FUNCTION(int, mprotect, (void* address, std::size_t bytes, int protect
 
 namespace {
 
-TARE_INLINE void record_break(const StartState& start, std::uint64_t before, std::uint64_t after) {
-  if (after > before) record_mapping(start, Mapping{before, after - before, 0, 0, MapApi::Brk});
-  if (after < before) record_mapping(start, Mapping{0, 0, after, before - after, MapApi::Brk});
+// `move` sets the break and returns the old one, or fails as sbrk does.
+template <typename Move>
+TARE_INLINE void* move_break(const StartState& start, std::intptr_t change, Move move) {
+  void* const failed = reinterpret_cast<void*>(-1);
+  if (change >= 0) {
+    void* const before = move();
+    if (change > 0 && before != failed)
+      record_mapping(start, Mapping{word(before), static_cast<std::uint64_t>(change), 0, 0, MapApi::Brk});
+    return before;
+  }
+  const UnmapBegin begin = begin_unmap(start);
+  void* const before = move();
+  const auto dropped = static_cast<std::uint64_t>(-change);
+  if (before != failed)
+    end_unmap(start, begin, Mapping{0, 0, word(before) - dropped, dropped, MapApi::Brk});
+  else
+    give_up_unmap(begin);
+  return before;
 }
 
 }  // namespace
 
 TARE_HOOK_FUNCTION(int, brk, (void* address)) {
-  const std::uint64_t before = word(real.sbrk(0));
-  const int result = real.brk(address);
-  if (result == 0) record_break(TARE_HERE, before, word(address));
+  void* const before = real.sbrk(0);
+  const auto change = static_cast<std::intptr_t>(word(address) - word(before));
+  int result = 0;
+  move_break(TARE_HERE, change, [&] {
+    result = real.brk(address);
+    return result == 0 ? before : reinterpret_cast<void*>(-1);
+  });
   return result;
 }
 
 TARE_HOOK_FUNCTION(void*, sbrk, (std::intptr_t change)) {
-  void* before = real.sbrk(change);
-  if (change != 0 && before != reinterpret_cast<void*>(-1)) {
-    record_break(TARE_HERE, word(before), word(before) + static_cast<std::uint64_t>(change));
-  }
-  return before;
+  return move_break(TARE_HERE, change, [change] { return real.sbrk(change); });
 }
 
 TARE_HOOK_FUNCTION(int, dlclose, (void* handle)) {

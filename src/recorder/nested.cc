@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "recorder/mappings.h"
 #include "recorder/syscall.h"
 
 namespace tare::recorder {
@@ -78,6 +79,14 @@ Capture whole_stack(Unwinder& unwinder, const StartState& start) {
 
 }  // namespace
 
+bool is_called_by_hook(Thread* thread, const StartState& start) {
+  Nested* const nested = nested_of(thread);
+  if (nested == nullptr || nested->busy.exchange(1, std::memory_order_relaxed) != 0) return true;  // nobody knows
+  const bool is_caller = nested->unwinder.passes(start, thread->outer_return, thread->outer_sp);
+  nested->busy.store(0, std::memory_order_relaxed);
+  return is_caller;
+}
+
 void queue_alloc(Thread* thread, const StartState& start, const Block& block) {
   const std::uint64_t now = stamp_after_loads();
   Slot slot(thread);
@@ -120,22 +129,15 @@ void queue_realloc(Thread* thread, const StartState& start, std::uint64_t before
   slot.end(put_frames(at + 3, capture), at, 2);
 }
 
-void queue_mapping(Thread* thread, const StartState& start, const Mapping& mapping) {
+void queue_mapping(Thread* thread, const StartState& start, const Mapping& mapping, std::uint64_t before) {
   const std::uint64_t now = stamp_after_loads();
   Slot slot(thread);
   if (!slot) return;
   const Capture capture = whole_stack(slot.unwinder(), start);
-  std::uint64_t* out = slot.begin(6 + (capture.fresh + 1) / 2);
+  std::uint64_t* const out = slot.begin(7 + (capture.fresh + 1) / 2);
   if (out == nullptr) return;
-  *out++ = static_cast<std::uint64_t>(trace::Op::Map) | kStampedBit | frame_bits(capture);
-  *out++ = (mapping.address & trace::W1::kAddressMask) | static_cast<std::uint64_t>(mapping.api)
-                                                             << trace::W1::kApiShift;
-  *out++ = mapping.length;
-  std::uint64_t* const at = out++;
-  *at = now;
-  *out++ = mapping.old_address;
-  *out++ = mapping.old_length;
-  slot.end(put_frames(out, capture), at, 1);
+  std::uint64_t* const end = put_mapping(out, mapping, frame_bits(capture), {before, kStampedBit}, now);
+  slot.end(put_frames(end, capture), out + 3, mapping.is_move() ? 2 : 1);
 }
 
 void write_queued(Thread* thread) {

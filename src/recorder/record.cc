@@ -4,6 +4,7 @@
 #include "recorder/contents.h"
 #include "recorder/nested.h"
 #include "recorder/syscall.h"
+#include "recorder/unwind/stack_memory.h"
 
 extern "C" __attribute__((weak)) char** environ;
 
@@ -17,19 +18,29 @@ struct AlternateStack {  // the kernel's stack_t
   std::uint64_t bytes;
 };
 
+// The return address of the hook's frame isn't there any more: something else has been called since.
+bool is_overwritten(const Thread* thread) {
+  const std::uint64_t slot = thread->outer_sp - 8;
+  return !probe_readable(slot) || *reinterpret_cast<const std::uint64_t*>(slot) != thread->outer_return;
+}
+
 // Was the hook that `thread` believes to be in left for good (a signal handler's longjmp, an exception, a dead vfork
-// child)? It's alive only if its frame is older than ours: higher on the same stack, its return address still in place.
-bool was_given_up(const Thread* thread, const StartState& start) {
+// child)? On its own stack it's alive only if its frame is older than ours: higher, its return address still in place.
+// On another stack we are a handler's (SS_AUTODISARM hides that it's the alternate one), and then the hook is among our
+// callers; or such as a handler has switched to by swapcontext: then the hook may go on, as long as its frame stands.
+bool was_given_up(Thread* thread, const StartState& start) {
   constexpr std::int32_t kOnStack = 1;
+  constexpr std::uint64_t kSurelyOneStack = 256 << 10;
+  constexpr std::uint64_t kLikelyOneStack = 32 << 10;
   AlternateStack alternate{};
   sys::call(SYS_sigaltstack, 0, sys::word(&alternate));
   const bool here = (alternate.flags & kOnStack) != 0;
   const bool there = thread->outer_sp - alternate.base <= alternate.bytes && alternate.bytes != 0;
   if (here != there) return there;  // a handler on the alternate stack interrupts a hook elsewhere, never the reverse
-  if (start.sp >= thread->outer_sp) return true;
-  constexpr std::uint64_t kSurelyOneStack = 256 << 10;
-  if (thread->outer_sp - start.sp > kSurelyOneStack) return false;
-  return *reinterpret_cast<const std::uint64_t*>(thread->outer_sp - 8) != thread->outer_return;
+  if (start.sp < thread->outer_sp) return thread->outer_sp - start.sp <= kSurelyOneStack && is_overwritten(thread);
+  if (start.sp == thread->outer_sp) return true;
+  if (is_called_by_hook(thread, start)) return false;
+  return start.sp - thread->outer_sp <= kLikelyOneStack || is_overwritten(thread);
 }
 
 Entry settle_dead(const StartState& start) {
@@ -183,20 +194,6 @@ void record_free_slowly(StartState start, std::uint64_t address, trace::FreeApi 
   if (sampling) Sampler::count_free(thread->sampling);
 }
 
-// Never the first event of a process or of a forked child: an allocator may be mapping its heap under its own lock.
-void record_mapping(const StartState& start, const Mapping& mapping) {
-  if (!recorder.alive()) return;
-  const Entry entry = settle(start);
-  Thread* thread = this_thread;
-  if (entry == Entry::Ready) {
-    enter(thread, start);
-    write_mapping(thread, start, mapping);
-    leave(thread);
-  } else if (entry == Entry::Nested) {
-    queue_mapping(thread, start, mapping);
-  }
-}
-
 void leave_slowly(Thread* thread) {
   if ((thread->attention.load(std::memory_order_relaxed) & kTimed) != 0) {
     write_call_cost(thread);
@@ -255,9 +252,7 @@ ReallocBegin begin_realloc(Thread* thread, const StartState& start) {
   return begin;
 }
 
-// False where a handler gave this hook up meanwhile: the captured stack then stays unwritten, and nothing may build on
-// it.
-static bool still_recording(Thread* thread, const ReallocBegin& begin) {
+bool still_recording(Thread* thread, const ReallocBegin& begin) {
   if (begin.recorded && thread->epoch == begin.epoch) return true;
   if (begin.recorded) thread->unwinder.forget();
   return false;
@@ -297,21 +292,6 @@ void write_realloc_free(Thread* thread, const ReallocBegin& begin, std::uint64_t
 
 void give_up_realloc(Thread* thread, const ReallocBegin& begin) {
   if (begin.recorded) thread->unwinder.forget();
-}
-
-void write_mapping(Thread* thread, const StartState& start, const Mapping& mapping) {
-  Capture capture = thread->unwinder.capture(start);
-  if (!prepare(thread, start, 6, capture)) return;
-  const Stamped now = stamp_event(thread);
-  std::uint64_t* out = thread->cursor;
-  *out++ = static_cast<std::uint64_t>(trace::Op::Map) | now.flag | frame_bits(capture);
-  *out++ = (mapping.address & trace::W1::kAddressMask) | static_cast<std::uint64_t>(mapping.api)
-                                                             << trace::W1::kApiShift;
-  *out++ = mapping.length;
-  if (now.flag != 0) *out++ = now.stamp;
-  *out++ = mapping.old_address;
-  *out++ = mapping.old_length;
-  commit(thread, put_frames(out, capture));
 }
 
 void write_note(Thread* thread, trace::Op op, std::uint64_t value, std::uint64_t flags) {

@@ -193,19 +193,13 @@ struct ReallocBegin {
   bool recorded;
 };
 ReallocBegin begin_realloc(Thread* thread, const StartState& start);
+// False where a handler gave this hook up meanwhile: the captured stack then stays unwritten, and nothing may build on
+// it.
+bool still_recording(Thread* thread, const ReallocBegin& begin);
 void write_realloc(Thread* thread, const ReallocBegin& begin, std::uint64_t old, const Block& block);
 void write_realloc_free(Thread* thread, const ReallocBegin& begin, std::uint64_t old, trace::FreeApi api);
 void give_up_realloc(Thread* thread, const ReallocBegin& begin);
 
-// A mapping made, dropped or moved.
-struct Mapping {
-  std::uint64_t address;
-  std::uint64_t length;  // 0: nothing became mapped
-  std::uint64_t old_address;
-  std::uint64_t old_length;  // 0: nothing became unmapped
-  trace::MapApi api;
-};
-void write_mapping(Thread* thread, const StartState& start, const Mapping& mapping);
 void write_note(Thread* thread, trace::Op op, std::uint64_t value, std::uint64_t flags = 0);  // of word 0
 void write_seen(Thread* thread);                                                              // before a sampled event
 struct SeenContents;
@@ -227,7 +221,6 @@ bool ends_unsampled(std::uint64_t address);
 void record_decided(Entry entry, const StartState& start, const Block& block);
 void record_alloc_slowly(StartState start, Block block);
 void record_free_slowly(StartState start, std::uint64_t address, trace::FreeApi api);
-void record_mapping(const StartState& start, const Mapping& mapping);
 
 TARE_INLINE void record_alloc(const StartState& start, const Block& block) {
   Thread* thread = this_thread;

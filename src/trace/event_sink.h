@@ -12,8 +12,8 @@ namespace tare::trace {
 // call may be separated by events of other threads. What one event says:
 //   Alloc, ReallocStart  address, shape
 //   Free, ReallocEnd     address; shape is kNoShape, or the StackId where free stacks are recorded
-//   Map, Unmap           address, shape (is_map; requested_bytes is the length). mremap gives Unmap then Map with one
-//   stamp;
+//   Map, Unmap           address, shape (is_map; requested_bytes is the length). mremap gives Unmap then Map, each with
+//   its stamp;
 //                        brk gives Map or Unmap of the difference
 //   ThreadStart          address = kernel's tid
 //   Fork, Dropped, Mark  address = child's pid, number of events lost, the mark

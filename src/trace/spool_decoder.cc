@@ -223,24 +223,25 @@ class SpoolDecoder::Pass {
 
   ChunkDamage decode_map(std::uint64_t word0) {
     const bool stamped = (word0 & W0::kStamped) != 0;
-    const std::uint64_t fixed_words = 5u + stamped;
+    const bool twice = stamped && (word0 & W0::kStampBefore) != 0;
+    const std::uint64_t fixed_words = 5u + stamped + twice;
     if (left() < fixed_words + row_words(word0)) return kCutOff;
     const std::uint64_t word1 = next_[1];
     const std::uint64_t length = next_[2];
-    const std::uint64_t stamp = stamped ? next_[3] : last_stamp_;
+    const std::uint64_t before = stamped ? next_[3] : last_stamp_;
+    const std::uint64_t stamp = twice ? next_[4] : before;
     const std::uint64_t old_address = next_[fixed_words - 2];
     const std::uint64_t old_length = next_[fixed_words - 1];
     const std::uint64_t api = word1 >> W1::kApiShift & W1::kApiMask;
     if (!known(kKnownMapApis, api)) return {"a mapping has an unknown entry point"};
     if (const ChunkDamage damage = decode_frames(word0, next_ + fixed_words)) return damage;
-    const std::uint64_t time = advance(stamp);
-    const auto add_range = [&](EventKind kind, std::uint64_t address, std::uint64_t bytes) {
+    const auto add_range = [&](std::uint64_t time, EventKind kind, std::uint64_t address, std::uint64_t bytes) {
       if (bytes == 0) return;
-      add(time, address, kNoShape, kind);
+      add(advance(time), address, kNoShape, kind);
       decoder_.find_shape(out_[-1], Interner::make_shape(stack_, api, 0, 1, bytes, bytes, 1), 0);
     };
-    add_range(EventKind::Unmap, old_address, old_length);
-    add_range(EventKind::Map, word1 & W1::kAddressMask, length);
+    add_range(before, EventKind::Unmap, old_address, old_length);
+    add_range(stamp, EventKind::Map, word1 & W1::kAddressMask, length);
     next_ += fixed_words + row_words(word0);
     return kNone;
   }

@@ -6,7 +6,7 @@
 //   Alloc     w0 | w1 | requested | [usable] | [weight] | [stamp] | frames
 //   Realloc   w0 | w1 | requested | [usable] | [weight] | [stamp before, stamp after] | old | frames
 //   Free      f0 | [stamp] | [k0 | frames, with kSpoolFreeStacks]
-//   Map       w0 | w1 | length | [stamp] | old address | old length | frames     (api is a MapApi)
+//   Map       w0 | w1 | length | [stamp before] | [stamp] | old address | old length | frames     (api is a MapApi)
 //   Contents  n0 | n1 | digest | [stamp]
 //   PoolGrow, PoolAlloc, ReportSite   w0 | n1 | bytes | [stamp] | frames         (n1: address and pool, see
 //   program_note.h; a ReportSite has no bytes)
@@ -16,7 +16,8 @@
 // Frames: `fresh` row ids of 32 bits, innermost first, padded to a whole word. The stack is those, then the outermost
 // `kept` frames of the stack of the previous event in this chunk that had one.
 //
-// Stamps: TSC ticks. Alloc: taken after the real call returned. Free: before the real call. Realloc: both. While a
+// Stamps: TSC ticks. Alloc: taken after the real call returned. Free: before the real call. Realloc: both. Map: as
+// these three where something became mapped, unmapped, or both (with kStampBefore). While a
 // thread has seen no second thread (`__libc_single_threaded`), an event is stamped only when >= 0.5 ms have passed
 // since the last stamp written in this chunk; an unstamped event has the time of the stamp before it (for the first:
 // ChunkControl::open_stamp).
@@ -66,11 +67,12 @@ enum class Op : std::uint8_t {
 // word 0 of Alloc, Realloc, Map
 struct W0 {
   static constexpr std::uint64_t kStamped = 1u << 5;
-  static constexpr std::uint64_t kUsableWord = 1u << 6;  // usable - requested didn't fit 30 bits: a word says usable
-  static constexpr std::uint64_t kTruncated = 1u << 7;   // outer frames beyond kMaxFrames are missing
-  static constexpr int kKeptShift = 8;                   // 13 bits
-  static constexpr int kFreshShift = 21;                 // 13 bits
-  static constexpr int kSlopShift = 34;                  // 30 bits: usable - requested
+  static constexpr std::uint64_t kUsableWord = 1u << 6;   // usable - requested didn't fit 30 bits: a word says usable
+  static constexpr std::uint64_t kStampBefore = 1u << 6;  // of a stamped Map: another stamp, of what became unmapped
+  static constexpr std::uint64_t kTruncated = 1u << 7;    // outer frames beyond kMaxFrames are missing
+  static constexpr int kKeptShift = 8;                    // 13 bits
+  static constexpr int kFreshShift = 21;                  // 13 bits
+  static constexpr int kSlopShift = 34;                   // 30 bits: usable - requested
   static constexpr std::uint64_t kCountMask = 0x1fff;
   static constexpr std::uint64_t kSlopMask = (1u << 30) - 1;
 };

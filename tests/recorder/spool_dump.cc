@@ -96,6 +96,7 @@ class Cursor {
       event.old = take();
     }
     if (event.op == trace::Op::Map) {
+      if (event.stamped && (word0 & trace::W0::kStampBefore) != 0) event.after = last_stamp_ = take();
       event.old = take();
       event.old_length = take();
     }

@@ -39,6 +39,10 @@ class Unwinder {
  public:
   Capture capture(const StartState& start);
 
+  // Does the stack from `start` on pass the caller of a hook that returns to `return_address`, its stack pointer then
+  // at `sp`? What was captured before is forgotten.
+  bool passes(const StartState& start, std::uint64_t return_address, std::uint64_t sp);
+
   // The next capture emits every frame (kept = 0): at a new chunk, and whenever the last capture wasn't written out.
   void forget() { emitted_ = 0; }
 

@@ -396,6 +396,18 @@ Capture Unwinder::capture(const StartState& start) {
   return state.finish(*this, walked.kept, walked.fresh_count, walked.base);
 }
 
+bool Unwinder::passes(const StartState& start, std::uint64_t return_address, std::uint64_t sp) {
+  forget();
+  capture(start);
+  forget();
+  const State& state = State::of(*this);
+  for (std::uint32_t i = 0; i < state.count; ++i) {
+    const FramePosition& position = state.stored[i].position;
+    if (position.sp == sp && position.pc == return_address) return true;
+  }
+  return false;
+}
+
 void Unwinder::reset() {
   State& state = State::of(*this);
   emitted_ = 0;

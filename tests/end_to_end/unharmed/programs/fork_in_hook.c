@@ -46,7 +46,7 @@ int main(int count, char** arguments) {
   signal(SIGSEGV, on_fault);
   for (int i = 0; i < kChildren; ++i) {
     char* block = malloc(kBytes);
-    void* const neighbour = malloc(kBytes);  // so that the block can't grow where it is
+    void* volatile neighbour = malloc(kBytes);  // so that the block can't grow where it is
     memset(block, 1, kBytes);
     hidden_page = (char*)(((uintptr_t)block + kBytes / 2) & ~(uintptr_t)(kPage - 1));
     if (mprotect(hidden_page, kPage, PROT_NONE) != 0) return 3;
