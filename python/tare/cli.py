@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tare.commands import VERBS, module_of
 from tare.errors import USAGE, TareError
+from tare.printable import printable_streams, say
 
 if TYPE_CHECKING:
     import argparse
@@ -19,14 +20,19 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_missing_streams()
+    with printable_streams():
+        return _status(arguments, argv is None)
+
+
+def _status(arguments: list[str], is_command: bool) -> int:
     try:
         status = _dispatch(arguments)
         sys.stdout.flush()
-        if argv is None and arguments[:1] == ["run"] and "_duckdb" not in sys.modules:  # its files on disk go with it
+        if is_command and arguments[:1] == ["run"] and "_duckdb" not in sys.modules:  # its files on disk go with it
             _exit_at_once(status)
         return status
     except TareError as error:
-        print(f"tare: {error.message}", file=sys.stderr)
+        say([f"tare: {error.message}"], sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
         return 130
@@ -36,14 +42,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except OSError as error:
         name = f": {error.filename}" if error.filename else ""
-        print(f"tare: {error.strerror or error}{name}", file=sys.stderr)
+        say([f"tare: {error.strerror or error}{name}"], sys.stderr)
         return 4
     except Exception as error:
         if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
             return 130
         if os.environ.get("TARE_DEBUG"):
             raise
-        print(f"tare: bug: {type(error).__name__}: {error} (TARE_DEBUG=1 shows where)", file=sys.stderr)
+        say([f"tare: bug: {type(error).__name__}: {error} (TARE_DEBUG=1 shows where)"], sys.stderr)
         return 70
 
 

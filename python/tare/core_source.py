@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tare import _core, schema
 from tare.database import Database
 from tare.errors import CORRUPT, TareError
+from tare.printable import say
 from tare.terminal import Progress
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class CoreSource:
                 if error.kind != CORRUPT:
                     raise
                 progress.clear()
-                print(f"tare: {error.message}", file=sys.stderr)  # what lies before the damage is there to ask
+                say([f"tare: {error.message}"], sys.stderr)  # what lies before the damage is there to ask
 
     def count(self, name: str) -> int:
         """Rows of a table."""
@@ -170,7 +171,7 @@ class CoreSource:
             tables, warnings = self._recording.moment_tables(by_line, self._suppressed_stacks())
             self._moment_tables = {table.name: table for table in tables}
             for warning in warnings:
-                print(f"tare: {warning}", file=sys.stderr)
+                say([f"tare: {warning}"], sys.stderr)
         return self._moment_tables
 
     def _make_twins(self) -> _core.Table:
@@ -181,7 +182,7 @@ class CoreSource:
             (table,), warnings = self._recording.twin_tables(by_line, _progress(progress))
             progress.clear()
         for warning in warnings:
-            print(f"tare: {warning}", file=sys.stderr)
+            say([f"tare: {warning}"], sys.stderr)
         return table
 
     def _suppressed_stacks(self) -> list[int]:
@@ -209,7 +210,7 @@ class CoreSource:
                 progress.clear()
             self._walked[walk] = {table.name: table for table in tables}
             for warning in warnings:
-                print(f"tare: {warning}", file=sys.stderr)
+                say([f"tare: {warning}"], sys.stderr)
         return self._walked[walk]
 
     def claim_at(self, at_ns: int | None, reports: int | None) -> None:

@@ -42,5 +42,6 @@ def warn(warnings: Iterable[str]) -> None:
     """On standard error, for reports that have no place of their own for it: what is wrong with a trace makes its figures partial."""
     import sys
 
-    for warning in warnings:
-        print(f"tare: {warning}", file=sys.stderr)
+    from tare.printable import say
+
+    say((f"tare: {warning}" for warning in warnings), sys.stderr)

@@ -9,6 +9,7 @@ from tare import _core
 from tare.collected_types import Collected, counted_at, find_types, in_cell, made_by
 from tare.errors import TareError
 from tare.layouts import Field, Type, types_of
+from tare.printable import say
 from tare.terminal import Progress
 from tare.type_sites import Caller, Told, Types, allocated_by, gains, order_text, tell
 
@@ -270,7 +271,7 @@ def _read_missing(modules: Iterable[str], read: dict[str, _core.Layouts | None])
             except TareError as error:  # the others' types are there to ask
                 read[path] = None
                 progress.clear()
-                print(f"tare: {error.message}", file=sys.stderr)
+                say([f"tare: {error.message}"], sys.stderr)
 
 
 def _sizes_of_stacks(sizes: _core.Table) -> dict[int, list[int]]:

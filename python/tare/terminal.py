@@ -7,11 +7,13 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from tare import printable
+
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self, TextIO
 
-_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_CODES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _LEAST_WIDTH = 40  # what every report fits
 _PIPE_WIDTH = 120  # no terminal to ask: wide enough for a stack line, still readable in a mail
 
@@ -28,17 +30,18 @@ def width_of(stream: TextIO) -> int:
 
 
 class Style:
-    """Paints text where the stream is a terminal and NO_COLOR isn't set; elsewhere gives it back as it is."""
+    """Paints text where the stream is a terminal and NO_COLOR isn't set; elsewhere gives it back as it is. For the streams of printable.py."""
 
     def __init__(self, stream: TextIO) -> None:
         self.enabled = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def __call__(self, text: str, look: str) -> str:
-        return f"\x1b[{_CODES[look]}m{text}\x1b[0m" if self.enabled else text
+        return f"{printable.look(_CODES[look])}{text}{printable.look(0)}" if self.enabled else text
 
 
 def shorten(text: str, width: int) -> str:
     """Cut in the middle: of a C++ name both ends say something."""
+    text = printable.printable(text)
     if len(text) <= width:
         return text
     if width < 5:
@@ -49,6 +52,7 @@ def shorten(text: str, width: int) -> str:
 
 def shorten_path(path: str, width: int) -> str:
     """Cut from the left, at a folder where one fits: the end of a path is what people look for."""
+    path = printable.printable(path)
     if len(path) <= width:
         return path
     tail = path[len(path) - width + 1 :]
@@ -88,12 +92,12 @@ class Progress:
             elapsed = now - self._start
             left = f", {elapsed / share - elapsed:.0f} s left" if share > 0.02 else ""
             line = f"{self._what} [{'█' * full}{'·' * (cells - full)}] {100 * min(share, 1.0):3.0f}%{left} {detail}"
-        sys.stderr.write("\r\x1b[K" + shorten(line, width_of(sys.stderr) - 1))
+        sys.stderr.write(printable.CLEAR_LINE + shorten(line, width_of(sys.stderr) - 1))
         sys.stderr.flush()
         self._drawn = True
 
     def clear(self) -> None:
         if self._drawn:
-            sys.stderr.write("\r\x1b[K")
+            sys.stderr.write(printable.CLEAR_LINE)
             sys.stderr.flush()
             self._drawn = False

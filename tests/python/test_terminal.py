@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
+from tare.printable import PrintableStream
 from tare.terminal import Progress, Style, shorten, shorten_path, width_of
 
 
@@ -24,7 +25,9 @@ def test_columns_and_no_color_are_respected(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert width_of(Terminal()) == 72
-    assert Style(Terminal())("x", "bold") == "\x1b[1mx\x1b[0m"
+    screen = Terminal()
+    PrintableStream(screen).write(Style(screen)("x", "bold"))
+    assert screen.getvalue() == "\x1b[1mx\x1b[0m"
     monkeypatch.setenv("NO_COLOR", "1")
     assert Style(Terminal())("x", "bold") == "x"
 
@@ -39,7 +42,7 @@ def test_long_names_are_cut_in_the_middle_and_paths_from_the_left() -> None:
 
 def test_progress_waits_a_second_and_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
-    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr("sys.stderr", PrintableStream(screen))
     with Progress("reading") as progress:
         progress.update(0.1)
         assert screen.getvalue() == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tare.errors import CANNOT_RECORD, USAGE, TareError
+from tare.printable import say
 
 if TYPE_CHECKING:
     import argparse
@@ -70,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
             raise TareError(
                 CANNOT_RECORD, f"{busy}: end that one first, or see `tare snapshot {pid}` and `tare top {pid}`"
             )
-        print(answer)
+        say([answer])
         return 0
     return _attach(pid, seconds, options)
 

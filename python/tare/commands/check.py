@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tare.errors import IO, USAGE, TareError
+from tare.printable import say
 
 if TYPE_CHECKING:
     import argparse
@@ -78,11 +79,11 @@ def run(options: argparse.Namespace) -> int:
     else:
         style, width = Style(sys.stdout), width_of(sys.stdout)
         if verdicts:
-            print("\n".join(check_report.lines(verdicts, style, width)))
+            say(check_report.lines(verdicts, style, width))
         if options.series:
             from tare import series
 
-            print("\n".join(series.lines(series.read(options.series), width, style)))
+            say(series.lines(series.read(options.series), width, style))
     return 0 if all(verdict.kept for verdict in verdicts) else 1
 
 

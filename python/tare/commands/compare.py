@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import COMMAND_NOT_FOUND, IO, USAGE, TareError
+from tare.printable import say
 
 if TYPE_CHECKING:
     import argparse
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         from tare.terminal import width_of
 
-        print("\n".join(lines(commands, ratios, options.n, width_of(sys.stdout))))
+        say(lines(commands, ratios, options.n, width_of(sys.stdout)))
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import USAGE, TareError, warn
+from tare.printable import say
 from tare.units import percent
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if options.model == "list":
         from tare import _core
 
-        print("\n".join(f"{name:<16} {meaning}" for name, meaning in _core.size_models()))
+        say(f"{name:<16} {meaning}" for name, meaning in _core.size_models())
         return 0
     if options.file is None:
         raise TareError(USAGE, "counts: no trace given (`tare counts --help` has examples)")
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
         print(dump(as_json(counts, options.model or recording.process["allocator"])))
     else:
-        print("\n".join(lines(counts, options.n)))
+        say(lines(counts, options.n))
     return 0
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from tare.printable import say
+
 if TYPE_CHECKING:
     import argparse
 
@@ -51,6 +53,5 @@ def run(options: argparse.Namespace) -> int:
     else:
         from tare.terminal import Style, width_of
 
-        for line in difference.lines(change, options.n, Style(sys.stdout), width_of(sys.stdout)):
-            print(line)
+        say(difference.lines(change, options.n, Style(sys.stdout), width_of(sys.stdout)))
     return 0

@@ -6,6 +6,7 @@ import sys
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from tare.printable import say
 from tare.terminal import shorten, shorten_path, width_of
 from tare.units import human_bytes
 
@@ -58,8 +59,7 @@ def run(options: argparse.Namespace) -> int:
             _place_lines(places, options.limit, columns),
             _object_lines(graph, tree, nodes, columns),
         ):
-            for line in lines:
-                print(line)
+            say(lines)
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import USAGE, TareError, warn
 from tare.layouts import Blocks, Field, Type, matching, price, types_of
+from tare.printable import say
 from tare.reports.layout_tables import Asked, Row, diff_table, overview
 from tare.reports.type_picture import picture
 from tare.sizes import parse_bytes
@@ -114,7 +115,7 @@ def _weigh(options: argparse.Namespace, least: int) -> int:
     if options.json:
         _print_json(weighed_types.as_json(found, gross_peak))
     else:
-        print("\n".join(weighed_types.lines(found, gross_peak, options.limit, width_of(sys.stdout))))
+        say(weighed_types.lines(found, gross_peak, options.limit, width_of(sys.stdout)))
     return 0
 
 
@@ -153,17 +154,18 @@ def _print_overview(rows: Sequence[Row], read: Sequence[Layouts], options: argpa
 
     columns = width_of(sys.stdout)
     what = Asked(options.model, options.sort, options.limit, options.system, sum(each.units for each in read))
-    print("\n".join(overview(rows, what, columns)))
+    say(overview(rows, what, columns))
     counted = count_vtables(options.binary, options.debug_dir)
     if said := list(vtables.lines(options.binary, counted, columns)):
-        print("\n".join(["", *said]))
+        say(["", *said])
 
 
 def _print_pictures(rows: Sequence[Row], read: Sequence[Layouts], options: argparse.Namespace) -> None:
     columns = width_of(sys.stdout)
     chosen = rows[: options.limit or None]
     pictures = [picture(each, blocks, read[each.binary], options.model, columns) for each, blocks in chosen]
-    print("\n\n".join("\n".join(lines) for lines in pictures))
+    for number, lines in enumerate(pictures):
+        say(["", *lines] if number else lines)
     if len(chosen) < len(rows):
         print(f"\n… and {plural(len(rows) - len(chosen), 'more type')} (--limit 0 shows all)")
 
@@ -238,7 +240,7 @@ def _diff(options: argparse.Namespace, read: Sequence[Layouts]) -> int:
         lines += ["", *diff_table(shown, options.model, columns)]
     if len(shown) < len(changed):
         lines.append(f"… and {exact(len(changed) - len(shown))} more (--limit 0 shows all)")
-    print("\n".join(lines))
+    say(lines)
     return 0
 
 

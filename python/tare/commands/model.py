@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.class_set import Best, Histogram, best_classes, given
 from tare.errors import USAGE, TareError, warn
+from tare.printable import say
 from tare.sizes import parse_bytes
 from tare.terminal import width_of
 from tare.units import human_bytes, percent
@@ -110,9 +111,9 @@ def run(options: argparse.Namespace) -> int:
         print(dump(as_json(priced, best, options.aim)))
         return 0
     columns = width_of(sys.stdout)
-    print("\n".join(_table(priced, options.aim, columns)))
+    say(_table(priced, options.aim, columns))
     if best:
-        print("\n".join(_proposal(best, aim, options.aim, columns)))
+        say(_proposal(best, aim, options.aim, columns))
     return 0
 
 

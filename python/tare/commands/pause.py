@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tare.printable import say
+
 if TYPE_CHECKING:
     import argparse
 
@@ -31,5 +33,5 @@ def change(options: argparse.Namespace, verb: str) -> int:
     from tare import live
 
     recorded = live.find(live.pid_of(options.pid, verb))
-    print(live.ask(recorded, verb, "all" if options.all else ""))
+    say([live.ask(recorded, verb, "all" if options.all else "")])
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.allocators import GLIBC, Allocator, find, installed, shared_with
 from tare.errors import USAGE, TareError, warn
+from tare.printable import say
 from tare.terminal import Progress, width_of
 from tare.units import exact, human_bytes, human_count, percent
 
@@ -103,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
 
         print(dump(as_json(facts, shown, outside)))
     else:
-        print("\n".join(lines(facts, shown, outside, width_of(sys.stdout))))
+        say(lines(facts, shown, outside, width_of(sys.stdout)))
     return 0
 
 

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tare.errors import USAGE, TareError
+from tare.printable import say
 
 if TYPE_CHECKING:
     import argparse
@@ -112,8 +113,7 @@ def run(options: argparse.Namespace) -> int:
         from tare.reports import folded
 
         warn(recording.source.warnings)
-        for line in folded.lines(recording, counted, options.sort):
-            print(line)
+        say(folded.lines(recording, counted, options.sort))
         return 0
     page = None
     if not chosen:
@@ -134,8 +134,7 @@ def run(options: argparse.Namespace) -> int:
     from tare.terminal import Style, width_of
 
     style, width = Style(sys.stdout), width_of(sys.stdout)
-    for line in text_report.report(recording, page, chosen, title, options.n, style, width):
-        print(line)
+    say(text_report.report(recording, page, chosen, title, options.n, style, width))
     return 0
 
 
@@ -156,8 +155,7 @@ def _dark_matter(options: argparse.Namespace) -> int:
         return 0
     from tare.terminal import Style, width_of
 
-    for line in texts.report(recording, matter, Style(sys.stdout), width_of(sys.stdout)):
-        print(line)
+    say(texts.report(recording, matter, Style(sys.stdout), width_of(sys.stdout)))
     return 0
 
 
@@ -180,8 +178,7 @@ def _resident(options: argparse.Namespace) -> int:
         return 0
     from tare.terminal import Style, width_of
 
-    for line in texts.report(recording, found, Style(sys.stdout), width_of(sys.stdout)):
-        print(line)
+    say(texts.report(recording, found, Style(sys.stdout), width_of(sys.stdout)))
     return 0
 
 

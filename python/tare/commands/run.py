@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tare.errors import COMMAND_NOT_FOUND, INTERNAL, USAGE, TareError
+from tare.printable import say
 
 if TYPE_CHECKING:
     import argparse
@@ -86,11 +87,11 @@ def run(options: argparse.Namespace) -> int:
 
 def tell(outcome: _core.Outcome, *, with_summary: bool) -> None:
     for warning in outcome.warnings[:_MOST_WARNINGS]:
-        print(f"tare: {warning}", file=sys.stderr)
+        say([f"tare: {warning}"], sys.stderr)
     if len(outcome.warnings) > _MOST_WARNINGS:
-        print(f"tare: ({len(outcome.warnings) - _MOST_WARNINGS} more warnings)", file=sys.stderr)
+        say([f"tare: ({len(outcome.warnings) - _MOST_WARNINGS} more warnings)"], sys.stderr)
     if outcome.failure:
-        print(f"tare: {outcome.failure}", file=sys.stderr)
+        say([f"tare: {outcome.failure}"], sys.stderr)
     if outcome.images and with_summary:
         _summarize(outcome)
 
@@ -180,8 +181,7 @@ def _summarize(outcome: _core.Outcome) -> None:
         if os.environ.get("TARE_DEBUG"):
             raise
         lines = [f"tare: bug: no summary: {type(error).__name__}: {error} (the trace is {images[0].path})"]
-    for line in lines:
-        print(line, file=sys.stderr)
+    say(lines, sys.stderr)
 
 
 def end_like(wait_status: int) -> int:

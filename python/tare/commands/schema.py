@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tare import schema
 from tare.errors import USAGE, TareError
+from tare.printable import say
 
 if TYPE_CHECKING:
     import argparse
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     from tare.terminal import width_of
 
-    print("\n".join(lines(tables, width_of(sys.stdout))))
+    say(lines(tables, width_of(sys.stdout)))
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tare.errors import USAGE, TareError
+from tare.printable import say
 
 if TYPE_CHECKING:
     import argparse
@@ -34,5 +35,5 @@ def run(options: argparse.Namespace) -> int:
     pid = live.pid_of(options.pid, "snapshot")
     if not options.name.isprintable() or len(options.name.encode()) > _MOST_NAME:
         raise TareError(USAGE, f"snapshot: a name is printable, and {_MOST_NAME} bytes at most")
-    print(live.ask(live.find(pid), "snapshot", name=options.name))
+    say([live.ask(live.find(pid), "snapshot", name=options.name)])
     return 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare import schema
 from tare.errors import TareError
+from tare.printable import printable, say
 
 if TYPE_CHECKING:
     import argparse
@@ -70,7 +71,7 @@ def _answer_one(database: Database, statement: str, as_json: bool) -> None:
 
         print(dump([dict(zip(names, map(plain, row), strict=True)) for row in rows]))
     else:
-        print("\n".join(table_lines(names, rows, sys.stdout.isatty())))
+        say(table_lines(names, rows, sys.stdout.isatty()))
 
 
 def plain(value: Any) -> Any:
@@ -90,7 +91,10 @@ def table_lines(names: list[str], rows: list[tuple[Any, ...]], cut: bool) -> lis
         return []
     rows = [tuple(map(plain, row)) for row in rows]
     cells = [
-        ["" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
+        [
+            "" if value is None else f"{value:.6g}" if isinstance(value, float) else printable(str(value))
+            for value in row
+        ]
         for row in rows
     ]
     if cut:
@@ -133,5 +137,5 @@ def _prompt(database: Database, as_json: bool) -> None:
             try:
                 answer(database, waiting, as_json)
             except TareError as error:
-                print(f"tare: {error.message}", file=sys.stderr)
+                say([f"tare: {error.message}"], sys.stderr)
             waiting = ""

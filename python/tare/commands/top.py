@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tare.errors import USAGE, TareError
+from tare.printable import printable_json, say
 
 if TYPE_CHECKING:
     import argparse
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
             print()
         show(look, options)
         sys.stdout.flush()
-    print(f"tare: process {pid} has ended", file=sys.stderr)
+    say([f"tare: process {pid} has ended"], sys.stderr)
     return 0
 
 
@@ -101,8 +102,7 @@ def _show_text(look: Look, options: argparse.Namespace) -> None:
     from tare.reports import live_view
     from tare.terminal import Style, width_of
 
-    for line in live_view.lines(look, options.sort, options.n, Style(sys.stdout), width_of(sys.stdout)):
-        print(line)
+    say(live_view.lines(look, options.sort, options.n, Style(sys.stdout), width_of(sys.stdout)))
 
 
 def _show_json(look: Look, options: argparse.Namespace) -> None:
@@ -110,7 +110,7 @@ def _show_json(look: Look, options: argparse.Namespace) -> None:
 
     from tare.reports import live_view
 
-    print(json.dumps(live_view.as_json(look, options.sort, options.n), ensure_ascii=False))
+    print(printable_json(json.dumps(live_view.as_json(look, options.sort, options.n), ensure_ascii=False)))
 
 
 def _on_screen(looker: Looker, interval_s: float, options: argparse.Namespace) -> int:
@@ -125,5 +125,5 @@ def _on_screen(looker: Looker, interval_s: float, options: argparse.Namespace) -
     if app.failure is not None:
         raise app.failure
     if app.over:
-        print(f"tare: process {looker.pid} has ended", file=sys.stderr)
+        say([f"tare: process {looker.pid} has ended"], sys.stderr)
     return 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tare.errors import USAGE, TareError
 from tare.names import UNKNOWN
+from tare.printable import say
 from tare.terminal import shorten
 from tare.units import human_bytes, human_count, percent, plural
 
@@ -74,12 +75,9 @@ def run(options: argparse.Namespace) -> int:
         print(dump({**as_json(recording, matter), "tree": memory_tree.as_json(root)}))
         return 0
     style, width = Style(sys.stdout), width_of(sys.stdout)
-    for line in _lines(recording, matter, style, width):
-        print(line)
-    for line in memory_tree.lines(root, options.threshold, width, style):
-        print(line)
-    for line in _dark_sites(matter, style, width):
-        print(line)
+    say(_lines(recording, matter, style, width))
+    say(memory_tree.lines(root, options.threshold, width, style))
+    say(_dark_sites(matter, style, width))
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare import packet_capture
 from tare.errors import CORRUPT, USAGE, TareError
+from tare.printable import say
 
 if TYPE_CHECKING:
     import argparse
@@ -158,7 +159,7 @@ def _dump(data: Data, options: argparse.Namespace) -> int:
         if options.json:
             print(_json(_gvdb_plain(items)))
         else:
-            print("\n".join(_gvdb_lines(items, "")))
+            say(_gvdb_lines(items, ""))
         return 0
     if _is_messages(data, options):
         return _dump_messages(data, options)
@@ -168,7 +169,7 @@ def _dump(data: Data, options: argparse.Namespace) -> int:
     shown, is_normal = _core.variant_value(value, kind, is_big)
     _show(shown, options.json)
     if not is_normal:
-        print(f"tare: {options.file}: not in normal form: is it {kind}, in this byte order?", file=sys.stderr)
+        say([f"tare: {options.file}: not in normal form: is it {kind}, in this byte order?"], sys.stderr)
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from tare.printable import printable_json
 from tare.reports.text_parts import nameless_files
 
 if TYPE_CHECKING:
@@ -141,4 +142,4 @@ def report(
 
 
 def dump(value: object) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False)
+    return printable_json(json.dumps(value, indent=1, ensure_ascii=False))

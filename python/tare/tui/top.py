@@ -11,6 +11,7 @@ from textual.widgets import DataTable, Footer, Static
 
 from tare.errors import TareError
 from tare.live_looks import ORDERS
+from tare.printable import printable
 from tare.reports import live_view
 from tare.reports.text_parts import amount
 
@@ -102,7 +103,11 @@ class Top(App[None]):
         self._timer = self.set_timer(max(self._interval_s, look.rest_s), self._start_look)
 
     def _head(self) -> str:
-        return "" if self._look is None else "\n".join(live_view.head(self._look, max(self.size.width - 2, 40)))
+        return (
+            ""
+            if self._look is None
+            else "\n".join(map(printable, live_view.head(self._look, max(self.size.width - 2, 40))))
+        )
 
     def _show(self) -> None:
         look = self._look
@@ -115,7 +120,7 @@ class Top(App[None]):
         sites.clear()
         for site in live_view.sorted_sites(look, self._order, len(look.sites)):
             cells = (Text(cell(site), justify="right") for _, cell in live_view.CELLS)
-            sites.add_row(*cells, Text(str(site.frame)[: 4 * _NAME]))
+            sites.add_row(*cells, Text(printable(str(site.frame))[: 4 * _NAME]))
         sites.move_cursor(row=min(at, max(sites.row_count - 1, 0)))
         found = self.query_one("#found", DataTable)
         found.clear()
@@ -123,8 +128,8 @@ class Top(App[None]):
             found.add_row(
                 each.lens.name,
                 Text(amount(each.finding, each.lens), justify="right"),
-                Text(str(each.frame)[:_NAME]),
-                Text(each.finding.remedy),
+                Text(printable(str(each.frame))[:_NAME]),
+                Text(printable(each.finding.remedy)),
             )
 
     def action_sort(self, order: str) -> None:

@@ -1,13 +1,10 @@
 // Chooses the scheme by prefix and sets clone suffixes apart.
 #include "core/symbols/demangle.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <memory>
 
+#include "core/symbols/bounded_cxx_demangler.h"
 #include "core/symbols/rust_legacy.h"
 #include "core/symbols/rust_v0.h"
 
@@ -22,13 +19,6 @@ constexpr std::array<std::string_view, 19> kCloneWords = {
 
 bool is_number(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-std::string demangle_cxx(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> readable(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                        std::free);
-  return status == 0 && readable != nullptr ? std::string(readable.get()) : name;
 }
 
 }  // namespace
@@ -63,7 +53,7 @@ std::string demangle_base(std::string_view name) {
   if (name.starts_with("_R")) return demangle_rust_v0(name).value_or(std::string(name));
   if (!name.starts_with("_Z")) return std::string(name);
   if (auto rust = demangle_rust_legacy(name)) return *std::move(rust);
-  return demangle_cxx(std::string(name));
+  return demangle_cxx(std::string(name)).value_or(std::string(name));
 }
 
 std::string demangle(std::string_view symbol) {

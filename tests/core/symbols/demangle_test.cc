@@ -20,6 +20,40 @@ TEST(Demangle, Cxx) {
   EXPECT_EQ(demangle(""), "");
 }
 
+std::string substitution(std::size_t number) {
+  const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  if (number == 0) return "S_";
+  const std::size_t place = number - 1;
+  return "S" + (place < 36 ? "" : digits.substr(place / 36, 1)) + digits.substr(place % 36, 1) + "_";
+}
+
+// Parameters of which each is a function of two of the one before, after `first` types that substitutions may mean.
+std::string doubling(std::size_t levels, std::size_t first = 0) {
+  std::string parameters = "1a";
+  for (std::size_t level = 0; level < levels; ++level) {
+    const std::string last = substitution(first + 2 * level);
+    parameters += "PFv" + last + last + "E";
+  }
+  return parameters;
+}
+
+TEST(Demangle, CxxThatDoublesStaysMangled) {
+  EXPECT_EQ(demangle("_Z1f" + doubling(2)), "f(a, void (*)(a, a), void (*)(void (*)(a, a), void (*)(a, a)))");
+  EXPECT_EQ(demangle("_Z1f" + doubling(10)).size(), 26502u);
+  for (const std::size_t levels : {12, 16, 45})
+    EXPECT_EQ(demangle("_Z1f" + doubling(levels)), "_Z1f" + doubling(levels));
+}
+
+TEST(Demangle, CxxThatPrintsNothingForLongStaysMangled) {
+  // An array as long as a parameter pack, which is looked for in those parameters: 2^45 of them.
+  const auto name = [](std::size_t levels) { return "_Z1fIiEvAsZcvFv" + doubling(levels, 1) + "ELi0E_i"; };
+  EXPECT_EQ(demangle(name(4)), "void f<int>(int [0])");
+  EXPECT_EQ(demangle(name(12)), "void f<int>(int [0])");
+  EXPECT_EQ(demangle(name(45)), name(45));
+  EXPECT_EQ(demangle(name(12)), "void f<int>(int [0])") << "the next name has its own time";
+  for (int again = 0; again < 12; ++again) EXPECT_EQ(demangle(name(45)), name(45));
+}
+
 TEST(Demangle, CloneSuffixesAreSetApart) {
   EXPECT_EQ(demangle("_ZN1a1bEv.isra.0.cold"), "a::b() [clone .isra.0.cold]");
   EXPECT_EQ(demangle("param_rule.lto_priv.0"), "param_rule [clone .lto_priv.0]");
