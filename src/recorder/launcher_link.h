@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "recorder/shared_page.h"
 #include "trace/spool_layout.h"
 
 namespace tare::recorder {
@@ -29,6 +30,8 @@ class LauncherLink {
   }
   // A spool appeared or ended, or there's no room left.
   void wake();
+  // False: its file was cut short, and nobody hears any more.
+  bool keep() { return control_ == nullptr || keep_shared_page(control_); }
   // This process isn't recorded and can't even say why (chroot). False: not connected.
   bool count_unrecorded();
   LauncherLife life() const;

@@ -12,6 +12,7 @@
 #include "recorder/process_facts.h"
 #include "recorder/real.h"
 #include "recorder/record.h"
+#include "recorder/shared_page.h"
 #include "recorder/stamp.h"
 #include "recorder/syscall.h"
 #include "recorder/text.h"
@@ -299,6 +300,9 @@ void Recorder::flag_bypassed() {
 void Recorder::note_peak_rss() {
   if (!alive() || detached() || phase_.load(std::memory_order_acquire) != Phase::Recording) return;
   if (static_cast<std::uint32_t>(sys::getpid()) != process_id_) return;  // the child of a vfork
+  // On all ways out the first look at what others could have cut short.
+  const bool is_heard = launcher_.keep();
+  if (!keep_shared_page(spool_->header()) || !is_heard) asked_for_exit_.store(true, std::memory_order_relaxed);
   spool_->header()->peak_rss_kib.store(peak_resident_kib(), std::memory_order_relaxed);
 }
 

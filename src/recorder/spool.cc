@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/statfs.h>
 
+#include "recorder/shared_page.h"
 #include "recorder/stamp.h"
 #include "recorder/syscall.h"
 #include "recorder/text.h"
@@ -18,7 +19,6 @@ namespace tare::recorder {
 
 namespace {
 
-constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14; older headers lack the name
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kSegmentBytes = kSegmentChunks * trace::kChunkBytes;
 constexpr std::uint64_t kSegmentControlBytes = kSegmentChunks * sizeof(trace::ChunkControl);

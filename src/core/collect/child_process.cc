@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "trace/guarded_mapping.h"
 #include "trace/spool_layout.h"
 
 extern char** environ;
@@ -73,8 +74,15 @@ Result<pid_t> start_process(const Executable& executable, const std::vector<std:
   ::posix_spawnattr_setsigmask(&attributes, &mask);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
+  // A handler of ours becomes the default at the exec, what was ignored before it was installed wouldn't be.
+  struct sigaction own = {};
+  struct sigaction ignored = {};
+  ignored.sa_handler = SIG_IGN;
+  const bool hides_ignored = trace::sigbus_was_ignored();
+  if (hides_ignored) ::sigaction(SIGBUS, &ignored, &own);
   const int error = ::posix_spawn(&pid, executable.path.c_str(), nullptr, &attributes, pointers(words).data(),
                                   pointers(environment).data());
+  if (hides_ignored) ::sigaction(SIGBUS, &own, nullptr);
   ::posix_spawnattr_destroy(&attributes);
   if (error == 0) return pid;
   if (error == ENOENT) {

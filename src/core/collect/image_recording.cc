@@ -163,13 +163,19 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
       status = spool_->file().read_words(front.index, decode.words_done, committed_words - decode.words_done, words_);
       words = words_;
     }
+    if (is_cut()) return false;
     if (!status) {
       failure_ = status.error();
       return false;
     }
     EventBuffer& pending = stream.packer.pending;
     const std::size_t before = pending.size();
-    if (const ChunkDamage damage = decoder_->decode(decode, words, pending)) {
+    const ChunkDamage damage = decoder_->decode(decode, words, pending);
+    if (is_cut()) {
+      pending.set_end(pending.data() + before);
+      return false;
+    }
+    if (damage) {
       stream.damaged = true;
       warnings_.push_back("process " + std::to_string(record_.info.pid) + " wrote over its own recording (" +
                           damage.what + "); up to 64 KiB of events are missing");
@@ -251,12 +257,23 @@ void ImageRecording::discard() {
   }
 }
 
+bool ImageRecording::is_cut() {
+  if (!spool_->is_cut()) return false;
+  if (!cut_was_told_) {
+    warnings_.push_back("the spool of process " + std::to_string(record_.info.pid) +
+                        " was cut short, by itself or by somebody else; its recording ends there");
+  }
+  cut_was_told_ = true;
+  return true;
+}
+
 DrainCounts ImageRecording::drain(DrainDepth depth) {
   DrainCounts counts;
   if (failure_) {
     discard();
     return counts;
   }
+  if (is_cut()) return counts;
   const std::uint64_t now = stamp_now();
   find_chunks();
   for (Stream& stream : streams_) {

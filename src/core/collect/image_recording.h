@@ -127,6 +127,8 @@ class ImageRecording {
   void write_out();
   void begin_trace();
   void discard();
+  // True, and said once: somebody cut the spool short, and what it reads as isn't what was recorded.
+  bool is_cut();
   Status drain_frozen(FrozenProcess& process);
   void put_moment(const trace::Moment& moment);
   void write_moments();
@@ -159,6 +161,7 @@ class ImageRecording {
   MomentSchedule moments_;
   Observer observer_;
   std::optional<trace::Moment> peak_candidate_;  // written when no other can come before it
+  bool cut_was_told_ = false;
   std::optional<Error> failure_;
   std::vector<std::string> warnings_;
 };

@@ -34,14 +34,13 @@ Result<LiveSpool> LiveSpool::open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return cannot_map(path);
   struct stat status{};
-  void* header = MAP_FAILED;
-  void* controls = MAP_FAILED;
   std::uint64_t mapped = 0;
   if (::fstat(fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) > kControls + sizeof(ChunkControl)) {
     mapped = std::min<std::uint64_t>(kMaxChunks,
                                      (static_cast<std::uint64_t>(status.st_size) - kControls) / sizeof(ChunkControl));
-    header = ::mmap(nullptr, kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    controls = ::mmap(nullptr, mapped * sizeof(ChunkControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, kControls);
+    constexpr int kAccess = PROT_READ | PROT_WRITE;
+    spool.header_map_ = GuardedMapping(kHeaderBytes, kAccess, MAP_SHARED, fd, 0);
+    spool.controls_map_ = GuardedMapping(mapped * sizeof(ChunkControl), kAccess, MAP_SHARED, fd, kControls);
   } else {
     errno = EINVAL;
   }
@@ -50,8 +49,8 @@ Result<LiveSpool> LiveSpool::open(const std::string& path) {
   if (static_cast<std::uint64_t>(status.st_size) > kChunks) {
     spool.file_chunks_ = (static_cast<std::uint64_t>(status.st_size) - kChunks) / kChunkBytes;
   }
-  if (header != MAP_FAILED) spool.header_ = static_cast<SpoolHeader*>(header);
-  if (controls != MAP_FAILED) spool.controls_ = static_cast<ChunkControl*>(controls);
+  spool.header_ = static_cast<SpoolHeader*>(spool.header_map_.data());
+  spool.controls_ = static_cast<ChunkControl*>(spool.controls_map_.data());
   spool.mapped_controls_ = static_cast<std::uint32_t>(mapped);
   if (spool.header_ == nullptr || spool.controls_ == nullptr) {
     errno = error;
@@ -60,36 +59,17 @@ Result<LiveSpool> LiveSpool::open(const std::string& path) {
   return spool;
 }
 
-LiveSpool::LiveSpool(LiveSpool&& other) noexcept
-    : file_(std::move(other.file_)),
-      header_(std::exchange(other.header_, nullptr)),
-      controls_(std::exchange(other.controls_, nullptr)),
-      mapped_controls_(other.mapped_controls_),
-      file_chunks_(other.file_chunks_),
-      windows_(std::move(other.windows_)) {}
-
-LiveSpool::~LiveSpool() { unmap(); }
-
-void LiveSpool::unmap() {
-  if (header_ != nullptr) ::munmap(header_, kHeaderBytes);
-  if (controls_ != nullptr) ::munmap(controls_, mapped_controls_ * sizeof(ChunkControl));
-  for (void* window : windows_) {
-    if (window != nullptr) ::munmap(window, kWindowChunks * kChunkBytes);
-  }
-}
-
 const std::uint64_t* LiveSpool::words(std::uint32_t chunk) {
-  if (chunk >= file_chunks_) return nullptr;  // beyond the file's end, where reading would be a SIGBUS
+  if (chunk >= file_chunks_) return nullptr;  // beyond the file's end
   const std::uint32_t number = chunk / kWindowChunks;
   if (number >= windows_.size()) windows_.resize(number + 1);
-  void*& window = windows_[number];
-  if (window == nullptr) {
-    window = ::mmap(nullptr, kWindowChunks * kChunkBytes, PROT_READ, MAP_SHARED, file_.descriptor(),
-                    static_cast<off_t>(chunk_offset(number * kWindowChunks)));
-    if (window == MAP_FAILED) window = nullptr;
-    if (window == nullptr) return nullptr;
+  GuardedMapping& window = windows_[number];
+  if (window.data() == nullptr) {
+    window = GuardedMapping(kWindowChunks * kChunkBytes, PROT_READ, MAP_SHARED, file_.descriptor(),
+                            chunk_offset(number * kWindowChunks));
+    if (window.data() == nullptr) return nullptr;
   }
-  return static_cast<const std::uint64_t*>(window) + chunk % kWindowChunks * (kChunkBytes / 8);
+  return static_cast<const std::uint64_t*>(window.data()) + chunk % kWindowChunks * (kChunkBytes / 8);
 }
 
 std::uint32_t LiveSpool::chunk_count() const {
@@ -109,6 +89,11 @@ SpoolCounts LiveSpool::table_counts() const {
 bool LiveSpool::ended() const { return (header_->flags.load(std::memory_order_acquire) & kSpoolEnded) != 0; }
 bool LiveSpool::unheard() const { return (header_->flags.load(std::memory_order_relaxed) & kSpoolUnheard) != 0; }
 bool LiveSpool::orphaned() const { return (header_->flags.load(std::memory_order_acquire) & kSpoolOrphaned) != 0; }
+
+bool LiveSpool::is_cut() const {
+  return header_map_.is_cut() || controls_map_.is_cut() ||
+         std::any_of(windows_.begin(), windows_.end(), [](const GuardedMapping& window) { return window.is_cut(); });
+}
 
 void LiveSpool::hold(std::uint32_t chunk) {
   controls_[chunk].state.store(ChunkState::Held, std::memory_order_release);

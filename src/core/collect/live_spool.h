@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trace/guarded_mapping.h"
 #include "trace/result.h"
 #include "trace/spool_file.h"
 #include "trace/spool_layout.h"
@@ -15,8 +16,6 @@ namespace tare::core {
 class LiveSpool {
  public:
   static Result<LiveSpool> open(const std::string& path);
-  LiveSpool(LiveSpool&& other) noexcept;
-  ~LiveSpool();
 
   const trace::SpoolFile& file() const { return file_; }
   trace::SpoolFile& file() { return file_; }
@@ -26,6 +25,8 @@ class LiveSpool {
   bool ended() const;
   bool orphaned() const;
   bool unheard() const;  // its program can't wake us
+  // Somebody cut the file short: what is missing reads as zeros.
+  bool is_cut() const;
   trace::SpoolHeader& header() const { return *header_; }
   trace::ChunkControl& control(std::uint32_t chunk) const { return controls_[chunk]; }
 
@@ -39,16 +40,17 @@ class LiveSpool {
 
  private:
   explicit LiveSpool(trace::SpoolFile file) : file_(std::move(file)) {}
-  void unmap();
 
   trace::SpoolFile file_;
+  trace::GuardedMapping header_map_;
+  trace::GuardedMapping controls_map_;
   trace::SpoolHeader* header_ = nullptr;
   trace::ChunkControl* controls_ = nullptr;
   std::uint32_t mapped_controls_ = 0;
   std::uint64_t file_chunks_ = 0;
   // Read where they lie, chunks cost a fault the first time; copied by pread they cost 4 ns an event every time.
   static constexpr std::uint32_t kWindowChunks = 1024;  // 64 MiB: all that a program has while it is drained
-  std::vector<void*> windows_;                          // null: not mapped yet
+  std::vector<trace::GuardedMapping> windows_;          // without data: not mapped yet
 };
 
 }  // namespace tare::core

@@ -96,21 +96,21 @@ Result<SpoolDirectory> SpoolDirectory::create(const std::string& last_resort) {
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   if (::fcntl(directory.control_fd_, F_SETLK, &lock) != 0) return failed("lock");
-  void* mapping =
-      ::mmap(nullptr, sizeof(LauncherControl), PROT_READ | PROT_WRITE, MAP_SHARED, directory.control_fd_, 0);
-  if (mapping == MAP_FAILED) return failed("map");
-  directory.control_ = new (mapping) LauncherControl{};
-  directory.control_->version = trace::kSpoolVersion;
-  directory.control_->launcher_pid = static_cast<std::uint32_t>(::getpid());
-  directory.control_->wake_chunks = kWakeChunks;
-  std::memcpy(directory.control_->magic, "TARECTL\n", sizeof(directory.control_->magic));
+  directory.control_ =
+      trace::GuardedMapping(sizeof(LauncherControl), PROT_READ | PROT_WRITE, MAP_SHARED, directory.control_fd_, 0);
+  if (directory.control_.data() == nullptr) return failed("map");
+  LauncherControl& control = *new (directory.control_.data()) LauncherControl{};
+  control.version = trace::kSpoolVersion;
+  control.launcher_pid = static_cast<std::uint32_t>(::getpid());
+  control.wake_chunks = kWakeChunks;
+  std::memcpy(control.magic, "TARECTL\n", sizeof(control.magic));
   return directory;
 }
 
 SpoolDirectory::SpoolDirectory(SpoolDirectory&& other) noexcept
     : path_(std::exchange(other.path_, {})),
       control_fd_(std::exchange(other.control_fd_, -1)),
-      control_(std::exchange(other.control_, nullptr)),
+      control_(std::move(other.control_)),
       left_behind_(other.left_behind_) {}
 
 SpoolDirectory::~SpoolDirectory() {
@@ -124,7 +124,6 @@ SpoolDirectory::~SpoolDirectory() {
     const std::string above = path_.substr(0, path_.rfind('/'));
     if (above.substr(above.rfind('/') + 1).starts_with("tare-")) ::rmdir(above.c_str());
   }
-  if (control_ != nullptr) ::munmap(control_, sizeof(LauncherControl));
   if (control_fd_ >= 0) ::close(control_fd_);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "trace/guarded_mapping.h"
 #include "trace/result.h"
 #include "trace/spool_layout.h"
 
@@ -31,7 +32,7 @@ class SpoolDirectory {
   ~SpoolDirectory();  // removes the directory if it's empty but for the control file, unless left behind
 
   const std::string& path() const { return path_; }
-  trace::LauncherControl& control() const { return *control_; }
+  trace::LauncherControl& control() const { return *static_cast<trace::LauncherControl*>(control_.data()); }
   // Names of spools there now, those of one process by age.
   std::vector<std::string> spools() const;
   // Takes what users asked: names and texts, see request_desk.h.
@@ -57,7 +58,7 @@ class SpoolDirectory {
 
   std::string path_;
   int control_fd_ = -1;  // holds the lock that says that the launcher lives
-  trace::LauncherControl* control_ = nullptr;
+  trace::GuardedMapping control_;
   bool left_behind_ = false;
 };
 

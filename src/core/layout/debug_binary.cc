@@ -123,7 +123,7 @@ Status DebugBinary::load() {
                                            std::to_string(claimed) + " bytes in a file of " +
                                            std::to_string(each->image().size()) + "; build or install it again"};
     }
-    each->hide_unused_debug_sections(DebugUse::Types);
+    if (Status readable = each->hide_unused_debug_sections(DebugUse::Types); !readable) return readable;
   }
   if (is_unlinked(file)) {
     Result<std::vector<std::string>> linked = link_debug_sections(file);

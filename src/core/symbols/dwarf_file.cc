@@ -33,13 +33,12 @@ std::string_view decompressed(Elf* elf, std::string_view wanted) {
 
 Result<std::unique_ptr<DwarfFile>> DwarfFile::open(ElfFile& file, ElfFile* alternate) {
   std::unique_ptr<DwarfFile> made(new DwarfFile);
-  file.hide_unused_debug_sections(DebugUse::Names);
+  if (Status readable = file.hide_unused_debug_sections(DebugUse::Names); !readable) return readable.error();
   made->dwarf_ = dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr);
   if (made->dwarf_ == nullptr) {
     return Error{ErrorKind::Corrupt, "cannot read debug information of " + file.stamp().path + ": " + dwarf_errmsg(-1)};
   }
-  if (alternate != nullptr) {
-    alternate->hide_unused_debug_sections(DebugUse::Names);
+  if (alternate != nullptr && alternate->hide_unused_debug_sections(DebugUse::Names)) {
     made->alternate_ = dwarf_begin_elf(alternate->elf(), DWARF_C_READ, nullptr);
     if (made->alternate_ != nullptr) dwarf_setalt(made->dwarf_, made->alternate_);
   }

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <span>
 
+#include "trace/expansion.h"
+
 namespace tare::core {
 namespace {
 
@@ -67,12 +69,12 @@ Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::filesystem::path& path
     return unreadable(path, "not an ELF file");
   }
   const auto bytes = static_cast<std::size_t>(info.st_size);
-  void* mapping = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-  ::close(fd);
-  if (mapping == MAP_FAILED) return unreadable(path, std::strerror(errno), ErrorKind::Io);
-
   std::unique_ptr<ElfFile> file(new ElfFile);
-  file->image_ = static_cast<char*>(mapping);
+  file->mapping_ = trace::GuardedMapping(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  const int error = errno;
+  ::close(fd);
+  if (file->mapping_.data() == nullptr) return unreadable(path, std::strerror(error), ErrorKind::Io);
+  file->image_ = static_cast<char*>(file->mapping_.data());
   file->image_bytes_ = bytes;
   FileStamp stamp{path.string(), bytes, info.st_mtim.tv_sec * 1'000'000'000ll + info.st_mtim.tv_nsec};
   if (Status attached = file->attach(std::move(stamp)); !attached) return attached.error();
@@ -91,7 +93,6 @@ Result<std::unique_ptr<ElfFile>> ElfFile::from_bytes(std::string bytes, std::str
 
 ElfFile::~ElfFile() {
   if (elf_ != nullptr) elf_end(elf_);
-  if (image_ != nullptr && image_ != owned_.data()) ::munmap(image_, image_bytes_);
 }
 
 Status ElfFile::attach(FileStamp stamp) {
@@ -128,6 +129,22 @@ Elf_Scn* find_section(Elf* elf, std::string_view wanted, GElf_Shdr* header) {
   return nullptr;
 }
 
+bool is_debug(std::string_view name) { return name.starts_with(".debug_") || name.starts_with(".zdebug_"); }
+
+// What libdw makes of a section.
+std::uint64_t unpacked_bytes(Elf_Scn* section, const GElf_Shdr& header, std::string_view name) {
+  if (header.sh_type == SHT_NOBITS) return 0;
+  GElf_Chdr packed;
+  if ((header.sh_flags & SHF_COMPRESSED) != 0 && gelf_getchdr(section, &packed) != nullptr) return packed.ch_size;
+  if (!name.starts_with(".zdebug_")) return 0;  // it stays where it is
+  const Elf_Data* const data = elf_rawdata(section, nullptr);
+  if (data == nullptr || data->d_buf == nullptr || data->d_size < 12) return 0;
+  // "ZLIB", then the size with its highest byte first.
+  std::uint64_t bytes = 0;
+  for (int i = 4; i < 12; ++i) bytes = bytes << 8 | static_cast<const std::uint8_t*>(data->d_buf)[i];
+  return bytes;
+}
+
 }  // namespace
 
 bool ElfFile::has_section(std::string_view name) const {
@@ -144,27 +161,40 @@ std::string_view ElfFile::section(std::string_view name) const {
   return {static_cast<const char*>(data->d_buf), data->d_size};
 }
 
-void ElfFile::hide_unused_debug_sections(DebugUse use) {
+Status ElfFile::hide_unused_debug_sections(DebugUse use) {
   // libelf may have read the headers already; it must see the edited ones.
   Elf64_Ehdr header;
   std::memcpy(&header, image_, sizeof header);
-  if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff == 0) return;
+  if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff == 0) return ok();
   bool edited = false;
   std::size_t names = 0;
-  if (elf_getshdrstrndx(elf_, &names) != 0) return;
+  if (elf_getshdrstrndx(elf_, &names) != 0) return ok();
+  trace::ExpansionBudget budget = trace::ExpansionBudget::of_file(image_bytes_);
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
     GElf_Shdr in_memory;
     if (gelf_getshdr(section, &in_memory) == nullptr) continue;
     const char* name = elf_strptr(elf_, names, in_memory.sh_name);
     const std::uint64_t offset = header.e_shoff + elf_ndxscn(section) * sizeof(Elf64_Shdr);
-    if (name == nullptr || !is_unused(name, use) || offset > image_bytes_ - sizeof(Elf64_Shdr)) continue;
+    if (name == nullptr) continue;
+    if (!is_unused(name, use)) {
+      // Sections may lie over each other: the same bytes count for each.
+      if (is_debug(name) && !budget.take(1, 0, unpacked_bytes(section, in_memory, name))) {
+        return Error{ErrorKind::Corrupt, "cannot read debug information of " + stamp_.path + ": section " + name +
+                                             " at offset " + std::to_string(in_memory.sh_offset) +
+                                             " expands to more memory than the file's size allows" +
+                                             trace::how_to_trust()};
+      }
+      continue;
+    }
+    if (offset > image_bytes_ - sizeof(Elf64_Shdr)) continue;
     const std::uint32_t type = SHT_NOBITS;
     std::memcpy(image_ + offset + offsetof(Elf64_Shdr, sh_type), &type, sizeof type);
     edited = true;
   }
-  if (!edited) return;
+  if (!edited) return ok();
   elf_end(elf_);
   elf_ = elf_memory(image_, image_bytes_);
+  return ok();
 }
 
 }  // namespace tare::core

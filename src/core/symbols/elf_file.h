@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/guarded_mapping.h"
 #include "trace/result.h"
 
 namespace tare::core {
@@ -42,6 +43,8 @@ class ElfFile {
   const FileStamp& stamp() const { return stamp_; }
   const BuildId& build_id() const { return build_id_; }  // empty: none
   std::string_view image() const { return {image_, image_bytes_}; }
+  // The file became shorter while it was read: what was found in it is of no file.
+  bool is_cut() const { return mapping_.is_cut(); }
 
   bool has_section(std::string_view name) const;
   // Contents as they lie in the file (compressed sections stay so until DWARF is opened). Empty if absent or without
@@ -49,13 +52,15 @@ class ElfFile {
   std::string_view section(std::string_view name) const;
 
   // Makes libdw pass over sections that are never read. It decompresses all it knows at once, and location lists and
-  // macros are a fifth to a third of that. Must be called before a Dwarf is made of elf().
-  void hide_unused_debug_sections(DebugUse use);
+  // macros are a fifth to a third of that. Must be called before a Dwarf is made of elf(). Corrupt where what is left
+  // would expand to more than the file's size allows.
+  Status hide_unused_debug_sections(DebugUse use);
 
  private:
   ElfFile() = default;
   Status attach(FileStamp stamp);
 
+  trace::GuardedMapping mapping_;  // a build may replace the file by writing over it
   char* image_ = nullptr;
   std::size_t image_bytes_ = 0;
   std::string owned_;  // backs image_ when it isn't a mapping

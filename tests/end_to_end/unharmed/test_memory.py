@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from unharmed import assert_unharmed, outcome_of
+from unharmed import assert_unharmed, recorded
 
 if TYPE_CHECKING:
     from conftest import Tare
@@ -37,3 +38,17 @@ def test_places_that_another_thread_takes_at_once(tare: Tare, build: Build, way:
     mapped = int(outcome_of([program, way], tare.folder).stdout)
     (facts,) = tare.sql(trace, "select mapped_end_bytes from process")
     assert facts["mapped_end_bytes"] == mapped
+@pytest.mark.parametrize("bytes_left", ["0", "4096", "70000000"])
+def test_a_program_that_cuts_its_spool_short(tare: Tare, build: Build, bytes_left: str) -> None:
+    seen = recorded(tare, [build("cut_recording.c"), ".spool", bytes_left], "plain")
+    assert seen.status == 3, seen
+    assert seen.stdout == b""
+    assert all(line.startswith(b"tare: ") for line in seen.stderr.splitlines()), seen
+    if bytes_left != "70000000":  # beyond all that was used
+        assert b"was cut short" in seen.stderr
+    assert tare("report", "plain.tare").returncode == 0
+
+
+def test_a_program_that_cuts_its_launchers_control_file(tare: Tare, build: Build) -> None:
+    seen = recorded(tare, [build("cut_recording.c"), "/control"], "plain")
+    assert seen.status == 3, seen
