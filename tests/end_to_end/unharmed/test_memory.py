@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from unharmed import assert_unharmed, outcome_of
-from unharmed import assert_unharmed, recorded
+from unharmed import assert_unharmed, outcome_of, recorded
 
 if TYPE_CHECKING:
     from conftest import Tare
@@ -38,6 +37,8 @@ def test_places_that_another_thread_takes_at_once(tare: Tare, build: Build, way:
     mapped = int(outcome_of([program, way], tare.folder).stdout)
     (facts,) = tare.sql(trace, "select mapped_end_bytes from process")
     assert facts["mapped_end_bytes"] == mapped
+
+
 @pytest.mark.parametrize("bytes_left", ["0", "4096", "70000000"])
 def test_a_program_that_cuts_its_spool_short(tare: Tare, build: Build, bytes_left: str) -> None:
     seen = recorded(tare, [build("cut_recording.c"), ".spool", bytes_left], "plain")
