@@ -9,9 +9,7 @@ namespace tare::recorder {
 
 namespace {
 
-// What an event may be held up by a launcher that doesn't move, and by one that gets no processor.
-constexpr std::uint64_t kLongestWaitNs = 100'000'000;
-constexpr std::uint64_t kLongestStarvationNs = 2'000'000'000;
+constexpr std::uint64_t kLongestWaitNs = 100'000'000;  // for a launcher that doesn't move
 constexpr std::uint64_t kLifeCheckPeriodNs = 500'000'000;
 
 constexpr std::uint64_t kFirstBytes = 4096;  // of a thread's first chunk
@@ -41,7 +39,8 @@ void Recorder::check_launcher() {
   *wiped_page_ |= trace::kPausedBit | trace::kDetachedBit;
 }
 
-std::uint32_t Recorder::take_chunk(std::uint64_t bytes) {
+// Handlers run while it waits. They find the hook with no chunk, and queue their events.
+std::uint32_t Recorder::take_chunk(std::uint64_t bytes, const sys::SignalsBlocked& blocked) {
   std::uint32_t chunk = take_or_grow(bytes);
   if (chunk != kNoChunk) return chunk;
   const std::uint64_t begin = monotonic_ns();
@@ -51,29 +50,28 @@ std::uint32_t Recorder::take_chunk(std::uint64_t bytes) {
     chunk = take_or_grow(bytes);
   }
   if (dropping_.load(std::memory_order_relaxed) || !launched_) return chunk;
-  // A slow launcher is no reason to lose events, a stopped one none to hold up the program. The clock starts again
-  // whenever it took or gave back something, be it another thread's; and while it just waits for a processor: with six
-  // other programs running on two it may get none for 100 ms.
+  // A slow launcher is no reason to lose events, a stopped one none to hold up the program: the wait begins again
+  // whenever something was taken or given back, be it another thread's chunk. Its length is that of the pauses asked
+  // for: on a busy machine, where the launcher gets no processor for a while, they take longer.
   trace::SpoolHeader& header = *spool_->header();
   std::uint64_t given_back = header.free_chunks.load(std::memory_order_relaxed);
   std::uint32_t full = header.full_chunks.load(std::memory_order_relaxed);
-  std::uint64_t moved_ns = begin;
-  std::uint64_t next_look_ns = begin + kLongestWaitNs;
-  std::int64_t pause = 50'000;
-  while (chunk == kNoChunk) {
+  std::uint64_t waited_ns = 0;
+  std::int64_t pause_ns = 50'000;
+  while (chunk == kNoChunk && waited_ns < kLongestWaitNs) {
     launcher_.wake();
-    sys::sleep_ns(pause);
-    if (pause < 2'000'000) pause *= 2;
+    const std::uint64_t begin_ns = monotonic_ns();
+    blocked.sleep_unblocked(pause_ns);
+    const std::uint64_t slept_ns = monotonic_ns() - begin_ns;
+    if (is_inherited()) return kNoChunk;  // a handler forked
+    waited_ns += slept_ns < static_cast<std::uint64_t>(pause_ns) ? slept_ns : static_cast<std::uint64_t>(pause_ns);
+    if (pause_ns < 2'000'000) pause_ns *= 2;
     chunk = take_or_grow(bytes);
-    const std::uint64_t now = monotonic_ns();
     const std::uint64_t given_back_now = header.free_chunks.load(std::memory_order_relaxed);
     const std::uint32_t full_now = header.full_chunks.load(std::memory_order_relaxed);
-    if (given_back_now != given_back || full_now < full) moved_ns = now;
+    if (given_back_now != given_back || full_now < full) waited_ns = 0;
     given_back = given_back_now;
     full = full_now;
-    if (now - moved_ns < kLongestWaitNs || now < next_look_ns) continue;
-    if (now - moved_ns >= kLongestStarvationNs || !launcher_.wants_to_run()) break;
-    next_look_ns = now + kLongestWaitNs;
   }
   return chunk;
 }
@@ -90,7 +88,7 @@ bool Recorder::extend_chunk(Thread* thread, std::uint64_t words) {
 }
 
 bool Recorder::next_chunk(Thread* thread, std::uint64_t words) {
-  if (wiped_page_[kOwnWord] == 0) return false;  // a forked child, in a hook that began in its parent
+  if (is_inherited()) return false;
   if (extend_chunk(thread, words)) return true;
   if (dropping_.load(std::memory_order_relaxed) && !spool_->has_free() &&
       monotonic_ns() < next_life_check_ns_.load(std::memory_order_relaxed)) {
@@ -102,7 +100,13 @@ bool Recorder::next_chunk(Thread* thread, std::uint64_t words) {
   const bool is_first = thread->next_chunk == 0;
   const std::uint64_t needed = words * sizeof(std::uint64_t) + kNotesBytes;
   const std::uint64_t bytes = is_first && needed <= kFirstBytes ? kFirstBytes : trace::kChunkBytes;
-  const std::uint32_t chunk = take_chunk(bytes);
+  const std::uint32_t epoch = thread->epoch;
+  const std::uint32_t chunk = take_chunk(bytes, blocked);
+  if (is_inherited()) return false;
+  if (thread->epoch != epoch) {  // a handler didn't come back until this hook was given up
+    if (chunk != kNoChunk) spool_->keep(chunk);
+    return false;
+  }
   dropping_.store(chunk == kNoChunk, std::memory_order_relaxed);
   if (chunk == kNoChunk) {
     if (spool_->chunk_limit() == spool_->file_chunks()) complain_of_full_disk();

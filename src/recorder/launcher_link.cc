@@ -61,11 +61,6 @@ LauncherLife LauncherLink::life() const {
   return lock.l_type == F_UNLCK ? LauncherLife::Dead : LauncherLife::Alive;
 }
 
-bool LauncherLink::wants_to_run() const {
-  const char now = state();
-  return now == 'R' || now == 'D';
-}
-
 bool LauncherLink::is_stopped() const {
   const char now = state();
   return now == 'T' || now == 't';

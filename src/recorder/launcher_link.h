@@ -39,8 +39,6 @@ class LauncherLink {
     return control_ != nullptr && control_->exit_moments.load(std::memory_order_relaxed) != 0;
   }
   bool all_awake() const { return control_ != nullptr && control_->all_awake.load(std::memory_order_relaxed) != 0; }
-  // Neither stopped nor asleep: it only waits for a processor or the disk. False where /proc doesn't say so.
-  bool wants_to_run() const;
   bool is_stopped() const;  // by a signal or a debugger
 
  private:

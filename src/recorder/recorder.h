@@ -10,6 +10,7 @@
 #include "recorder/launcher_link.h"
 #include "recorder/notice.h"
 #include "recorder/spool.h"
+#include "recorder/syscall.h"
 #include "recorder/thread.h"
 #include "trace/moment_kind.h"
 #include "trace/rendezvous.h"
@@ -158,7 +159,9 @@ class Recorder {
   Errno open_standalone();
   void fill_header(const ForkOrigin* origin);
   void read_environment(char** environment);
-  std::uint32_t take_chunk(std::uint64_t bytes);
+  std::uint32_t take_chunk(std::uint64_t bytes, const sys::SignalsBlocked& blocked);
+  // In a forked child, inside a hook that began in its parent.
+  bool is_inherited() const { return wiped_page_[kOwnWord] == 0; }
   std::uint32_t take_or_grow(std::uint64_t bytes);
   bool extend_chunk(Thread* thread, std::uint64_t words);
   void check_launcher();

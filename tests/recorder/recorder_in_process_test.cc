@@ -1,6 +1,8 @@
 // The recorder's logic inside this process, made-up blocks instead of hooks: so that sanitizers see it.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -166,6 +168,35 @@ TEST_F(RecorderInProcess, ForkedChildrenHaveTheirOwnSpool) {
   EXPECT_EQ(count(image(), 666), 0u);
   EXPECT_EQ(spool.header().fork_thread_events, before);
   EXPECT_EQ(spool.header().fork_parent_pid, static_cast<std::uint32_t>(getpid()));
+}
+
+volatile sig_atomic_t handled_while_waiting = 0;
+
+// A thread in a hook has a chunk, but for where it waits for one.
+void note_whether_it_waits(int) {
+  const bool waits = this_thread->gate.load() == Gate::InHook && this_thread->chunk == kNoChunk;
+  handled_while_waiting = handled_while_waiting + waits;
+  alloc(made_up(17, handled_while_waiting), 444);
+}
+
+// Nobody drains: a child's spool fills up.
+TEST_F(RecorderInProcess, AFullSpoolWaitsWithSignalsDelivered) {
+  const pid_t child = fork();
+  if (child == 0) {
+    struct sigaction action = {};
+    action.sa_handler = note_whether_it_waits;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGALRM, &action, nullptr);
+    const itimerval often = {{0, 1000}, {0, 1000}};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    for (int i = 0; recorder.spool().header()->dropped_events.load() == 0; ++i) alloc(made_up(16, i % 1000), 555);
+    const itimerval never = {};
+    setitimer(ITIMER_REAL, &never, nullptr);
+    _exit(handled_while_waiting > 0 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace
