@@ -41,12 +41,28 @@ enum class TextLoss : std::uint8_t {
   WrittenWhenFrozen  // text came after freeze()
 };
 
-// What operator<< writes as a number. char and bool are text.
+// What operator<< writes as a number. char and bool are text. 128-bit integers don't compile.
 template <typename Number>
-concept TextNumber = (std::integral<Number> && !std::same_as<Number, bool> && !std::same_as<Number, char>) ||
-                     std::same_as<Number, float> || std::same_as<Number, double>;
+concept TextNumber = (std::integral<Number> && !std::same_as<Number, bool> && !std::same_as<Number, char> &&
+                      sizeof(Number) <= sizeof(std::uint64_t)) ||
+                     std::same_as<Number, float> || std::same_as<Number, double> || std::same_as<Number, long double>;
 
 namespace text_details {
+
+// Of other types: what they are converted to, as long as that isn't text. Were characters taken by conversion, an
+// enumerator or a bit of a std::vector<bool> would be one.
+template <typename Value>
+concept Converted =
+    (std::is_class_v<Value> || std::is_enum_v<Value>) && !std::convertible_to<const Value&, std::string_view>;
+template <typename Value>
+concept ConvertedToTruth = Converted<Value> && requires(const Value& value) { value.operator bool(); } &&
+                           std::convertible_to<const Value&, bool>;  // not explicitly
+template <typename Value>
+concept ConvertedToCharacter = Converted<Value> && requires(const Value& value) { value.operator char(); } &&
+                               std::convertible_to<const Value&, char>;
+template <typename Value>
+concept ConvertedToNumber = Converted<Value> && !ConvertedToTruth<Value> && !ConvertedToCharacter<Value> &&
+                            requires(const Value& value) { requires TextNumber<decltype(+value)>; };
 
 // Some of 16, 8 or 4 characters and the last as many, which overlap.
 template <typename Chunk>
@@ -105,7 +121,7 @@ class TARE_API TextWriter {
   }
 
   // Writes one character.
-  bool append(char character) noexcept {
+  bool append(std::same_as<char> auto character) noexcept {
     if (!fits(1)) [[unlikely]]
       return append_slowly(&character, 1);
     data_[size_++] = character;
@@ -118,12 +134,19 @@ class TARE_API TextWriter {
 
   // Writes a number: integers in `base` 2 to 36 (lower case), floating-point numbers as short as they can be read back.
   // Neither depends on the locale.
-  bool append_number(std::signed_integral auto number, int base = 10) noexcept { return append_signed(number, base); }
-  bool append_number(std::unsigned_integral auto number, int base = 10) noexcept {
+  bool append_number(std::signed_integral auto number, int base = 10) noexcept
+    requires(sizeof number <= sizeof(std::int64_t))
+  {
+    return append_signed(number, base);
+  }
+  bool append_number(std::unsigned_integral auto number, int base = 10) noexcept
+    requires(sizeof number <= sizeof(std::uint64_t))
+  {
     return append_unsigned(number, base);
   }
   bool append_number(double number) noexcept;
   bool append_number(float number) noexcept;  // shorter than as a double: 0.1f is 0.1
+  bool append_number(long double number) noexcept;
   // With `digits` digits after the point (1074 at most: there are no further ones), as "%.*f" in the C locale.
   bool append_fixed(double number, int digits) noexcept;
 
@@ -135,7 +158,7 @@ class TARE_API TextWriter {
     return *this;
   }
   TextWriter& operator<<(const char* text) noexcept { return *this << std::string_view(text); }
-  TextWriter& operator<<(char character) noexcept {
+  TextWriter& operator<<(std::same_as<char> auto character) noexcept {
     append(character);
     return *this;
   }
@@ -143,6 +166,15 @@ class TARE_API TextWriter {
   TextWriter& operator<<(TextNumber auto number) noexcept {
     append_number(number);
     return *this;
+  }
+  // Unscoped enumerators are numbers; std::atomic, std::true_type, std::vector<bool>'s elements and the like are what
+  // they hold.
+  TextWriter& operator<<(const text_details::ConvertedToNumber auto& value) noexcept { return *this << +value; }
+  TextWriter& operator<<(const text_details::ConvertedToTruth auto& value) noexcept {
+    return *this << static_cast<bool>(value);
+  }
+  TextWriter& operator<<(const text_details::ConvertedToCharacter auto& value) noexcept {
+    return *this << static_cast<char>(value);
   }
 
   // Makes room for `more` characters, so that writing them can't fail. False if there is none to be had, which alone is

@@ -145,6 +145,7 @@ bool TextWriter::append_unsigned(std::uint64_t number, int base) noexcept {
 }
 
 bool TextWriter::append_number(double number) noexcept { return append_chars<32>(number); }
+bool TextWriter::append_number(long double number) noexcept { return append_chars<64>(number); }
 bool TextWriter::append_number(float number) noexcept { return append_chars<32>(number); }
 
 bool TextWriter::append_fixed(double number, int digits) noexcept {

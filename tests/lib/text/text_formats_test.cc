@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <bit>
+#include <bitset>
 #include <cmath>
 #include <cstdlib>
 #include <iomanip>
@@ -10,6 +12,9 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 #include <version>
 #if defined(__cpp_lib_format)
 #include <format>
@@ -26,6 +31,50 @@ std::string number(Arguments... arguments) {
   TextStream out;
   EXPECT_TRUE(out.append_number(arguments...));
   return std::string(out.view());
+}
+
+enum Unscoped { kNone, kSome = 65 };
+enum UnscopedByte : unsigned char { kByte = 66 };
+enum class Scoped { Value };
+struct AsDouble {
+  operator double() const { return 3.75; }  // NOLINT(google-explicit-constructor)
+};
+struct AsText {
+  operator std::string_view() const { return "text"; }  // NOLINT(google-explicit-constructor)
+  operator bool() const { return true; }                // NOLINT(google-explicit-constructor)
+};
+
+template <typename Value>
+std::string shown(const Value& value) {
+  TextStream out;
+  out << value;
+  return std::string(out.view());
+}
+template <typename Value>
+concept CanBeShown = requires(TextStream& out, const Value& value) { out << value; };
+template <typename Value>
+concept CanBeAppended = requires(TextStream& out, const Value& value) { out.append(value); };
+
+// All of these are converted to char where somebody lets them.
+TEST(TextNumbers, WhatIsNoCharacterIsNotWrittenAsOne) {
+  EXPECT_EQ(shown(kSome), "65");
+  EXPECT_EQ(shown(kNone), "0");
+  EXPECT_EQ(shown(kByte), "66");
+  EXPECT_EQ(shown(3.5L), "3.5");
+  EXPECT_EQ(shown(std::vector<bool>{true}[0]), "true");
+  EXPECT_EQ(shown(std::bitset<2>(1)[1]), "false");
+  std::bitset<2> bits(1);
+  EXPECT_EQ(shown(bits[0]), "true");
+  EXPECT_EQ(shown(std::atomic<int>(72)), "72");
+  EXPECT_EQ(shown(std::atomic<bool>(true)), "true");
+  EXPECT_EQ(shown(std::atomic<char>('c')), "c");
+  EXPECT_EQ(shown(std::true_type()), "true");
+  EXPECT_EQ(shown(std::integral_constant<int, 7>()), "7");
+  EXPECT_EQ(shown(AsDouble()), "3.75");
+  EXPECT_EQ(shown(AsText()), "text");
+  EXPECT_EQ(shown(std::string("text")), "text");
+  static_assert(!CanBeShown<Scoped> && !CanBeShown<__int128> && !CanBeShown<unsigned __int128>);
+  static_assert(CanBeAppended<char> && !CanBeAppended<Unscoped> && !CanBeAppended<double> && !CanBeAppended<int>);
 }
 
 TEST(TextNumbers, Integers) {
