@@ -136,7 +136,9 @@ def read_layouts(path: str, debug_dirs: Sequence[str], progress: Callable[[int, 
 
 # Values: type, text in GVariant's format, and plain data as JSON has it.
 def variant_value(data: Buffer, type: str, is_big_endian: bool) -> tuple[tuple[str, str, Any], bool]: ...  # and: normal
-def variant_find(data: Buffer, type: str, is_big_endian: bool, key: str) -> tuple[str, str, Any] | None: ...
+def variant_find(
+    data: Buffer, type: str, is_big_endian: bool, keys: list[str]
+) -> tuple[tuple[str, str, Any] | None, str]: ...
 def variant_parse(text: str, type: str, is_big_endian: bool) -> tuple[str, bytes]: ...  # empty type: inferred
 def variant_normal(data: Buffer, type: str, from_big_endian: bool, to_big_endian: bool) -> bytes: ...
 

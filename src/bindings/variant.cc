@@ -1,9 +1,12 @@
 // Values as Python has them: type, text, and plain data for JSON, in which what a variant holds is {"type", "data"}.
 #include "bindings/variant.h"
 
+#include <charconv>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <nanobind/stl/string.h>
@@ -110,7 +113,8 @@ nb::object plain(const AnyView& value) {
     default:
       break;
   }
-  const bool is_dictionary = type_of(value).substr(0, 2) == "a{";
+  // By the code as well: the type's text of a message's body is its signature, which may begin like that.
+  const bool is_dictionary = value.code() == 'a' && type_of(value).substr(0, 2) == "a{";
   const bool has_text_keys = is_dictionary && std::string_view("sog").find(type_of(value)[2]) != std::string_view::npos;
   nb::dict dictionary;
   nb::list list;
@@ -136,11 +140,51 @@ nb::tuple variant_value(const nb::object& data, const std::string& type, bool is
   return nb::make_tuple(described(view), is_normal);
 }
 
-nb::object variant_find(const nb::object& data, const std::string& type, bool is_big_endian, const std::string& key) {
+std::optional<View> entry_of(const View& dictionary, const std::string& key) {
+  if (std::string_view("sog").find(type_of(dictionary)[2]) != std::string_view::npos) return dictionary.lookup(key);
+  for (const View& entry : dictionary) {
+    if (text_of(entry.key()) == key) return entry.value();
+  }
+  return std::nullopt;
+}
+
+// One step into a value: an entry's key, or a member's or element's number. Where there's none, `problem` says why.
+std::optional<View> part_of(View value, const std::string& key, std::string& problem) {
+  while (value.code() == 'v' || (value.code() == 'm' && value.child_count() != 0)) {
+    value = value.code() == 'v' ? value.inside() : value.child(0);
+  }
+  const std::string shown_type = "a value of type " + std::string(type_of(value));
+  if (type_of(value).substr(0, 2) == "a{") {
+    std::optional<View> found = entry_of(value, key);
+    if (!found) problem = shown_type + " has no entry " + key;
+    return found;
+  }
+  if (std::string_view("a({").find(value.code()) == std::string_view::npos) {
+    problem = shown_type + " has no parts, so no " + key;
+    return std::nullopt;
+  }
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
+  if (error == std::errc{} && end == key.data() + key.size() && number < value.child_count()) {
+    return value.child(number);
+  }
+  const std::size_t count = value.child_count();
+  problem = shown_type + (count == 0 ? " is empty" : " has parts 0 to " + std::to_string(count - 1)) + ", so no " + key;
+  return std::nullopt;
+}
+
+// The part that the keys lead to, and what is wrong if there's none.
+nb::tuple variant_find(const nb::object& data, const std::string& type, bool is_big_endian,
+                       const std::vector<std::string>& keys) {
   const Held held(data);
-  const View view(type_or_raise(type), held.bytes(), order_of(is_big_endian));
-  const auto found = view.lookup(key);
-  return found ? nb::object(described(*found)) : nb::none();
+  View value(type_or_raise(type), held.bytes(), order_of(is_big_endian));
+  std::string problem;
+  for (const std::string& key : keys) {
+    const std::optional<View> part = part_of(value, key, problem);
+    if (!part) return nb::make_tuple(nb::none(), problem);
+    value = *part;
+  }
+  return nb::make_tuple(described(value), problem);
 }
 
 nb::tuple variant_parse(const std::string& text, const std::string& type, bool is_big_endian) {
@@ -268,7 +312,7 @@ nb::tuple dbus_messages(const nb::object& data) {
 
 void bind_variant(nb::module_& module) {
   module.def("variant_value", variant_value, nb::arg("data"), nb::arg("type"), nb::arg("is_big_endian"));
-  module.def("variant_find", variant_find, nb::arg("data"), nb::arg("type"), nb::arg("is_big_endian"), nb::arg("key"));
+  module.def("variant_find", variant_find, nb::arg("data"), nb::arg("type"), nb::arg("is_big_endian"), nb::arg("keys"));
   module.def("variant_parse", variant_parse, nb::arg("text"), nb::arg("type"), nb::arg("is_big_endian"));
   module.def("variant_normal", variant_normal, nb::arg("data"), nb::arg("type"), nb::arg("from_big_endian"),
              nb::arg("to_big_endian"));

@@ -75,6 +75,43 @@ def test_text_becomes_bytes_and_text_again(tare: Tare, tmp_path: Path) -> None:
     assert "unable to find a common type:\n  [1, 'x']\n   ^  ^^^" in wrong.stderr
 
 
+def test_parts_of_values_are_got_by_keys_and_numbers(tare: Tare, tmp_path: Path) -> None:
+    file = tmp_path / "text"
+    file.write_text("(uint16 5, {'a': <(1, ['x', 'y'])>}, {uint32 7: true})\n")
+
+    def get(*keys: str) -> str:
+        result = tare("variant", "get", file, *keys, "--from", "text")
+        return result.stdout.strip() or result.stderr
+
+    assert get("0") == "uint16 5"
+    assert get("1", "a") == "(1, ['x', 'y'])"
+    assert get("1", "a", "1", "1") == "'y'"
+    assert get("2", "uint32 7") == "true"
+    assert f"{file}: a value of type (qa{{sv}}a{{ub}}) has parts 0 to 2, so no a" in get("a")
+    assert f"{file}: a value of type a{{sv}} has no entry b" in get("1", "b")
+    assert f"{file}: a value of type q has no parts, so no 3" in get("0", "3")
+
+
+def test_bodies_of_messages_keep_all_in_json(tare: Tare, tmp_path: Path) -> None:
+    # A signal whose body is a dictionary and more: its type's text is "a{ss}u", without parentheses.
+    def text(value: str) -> bytes:
+        return struct.pack("<I", len(value)) + value.encode() + b"\0"
+
+    def padded(data: bytes, alignment: int) -> bytes:
+        return data + b"\0" * (-len(data) % alignment)
+
+    fields = b""
+    for code, kind, value in ((1, "o", "/a"), (2, "s", "a.b"), (3, "s", "c")):
+        fields = padded(fields, 8) + bytes([code, 1]) + kind.encode() + b"\0" + text(value)
+    fields = padded(fields, 8) + bytes([8, 1]) + b"g\0" + bytes([6]) + b"a{ss}u\0"
+    entries = padded(text("k"), 4) + text("v")
+    body = padded(struct.pack("<II", len(entries), 0) + entries, 4) + struct.pack("<I", 9)
+    header = b"l\4\0\1" + struct.pack("<III", len(body), 1, len(fields)) + fields
+    (tmp_path / "messages").write_bytes(padded(header, 8) + body)
+    (message,) = json.loads(tare("variant", "dump", tmp_path / "messages", "--json").stdout)
+    assert message["body"] == [{"k": "v"}, 9]
+
+
 def test_messages_of_a_real_bus_are_listed(tare: Tare, tmp_path: Path) -> None:
     talk(tmp_path, "--binary")
     shown = tare("variant", "dump", tmp_path / "captured")

@@ -28,6 +28,7 @@ tare variant get gschemas.compiled org.gnome.desktop.interface clock-format --js
 dbus-monitor --binary --session > bus.messages; tare variant dump bus.messages
 dbus-monitor --pcap --system > bus.pcap; tare variant dump bus.pcap --json
 tare variant dump commit.bin --type "(a{sv}aya(say)sstayay)" --from big
+tare variant get state.bin 1 name --type "(sa{sv})"
 tare variant convert settings.txt --from text --to little -o settings.bin
 """
 
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("dump", "get", "convert"), metavar="dump|get|convert", help="what to do")
     parser.add_argument("file", metavar="FILE", help="a file; - is the input")
     parser.add_argument(
-        "keys", nargs="*", metavar="KEY", help="get: a key; of a table within the file, after the table's"
+        "keys", nargs="*", metavar="KEY", help="get: a key, or a number of a tuple's or array's part; of what lies in another, after that one's"
     )
     parser.add_argument("--type", metavar="TYPE", help="the type of the file's value, as a{sv}")
     parser.add_argument(
@@ -123,9 +124,9 @@ def _get(data: Data, options: argparse.Namespace) -> int:
         found = _core.gvdb_find(data, options.keys)
     else:
         kind, value, is_big = _as_gvariant(data, options)
-        if len(options.keys) > 1:
-            raise TareError(USAGE, "variant: a value's dictionary takes one key")
-        found = _core.variant_find(value, kind, is_big, options.keys[0])
+        found, problem = _core.variant_find(value, kind, is_big, options.keys)
+        if problem:
+            raise TareError(USAGE, f"{options.file}: {problem}")
     if found is None:
         key = " ".join(options.keys)
         raise TareError(USAGE, f"{options.file}: no value has the key {key}: `tare variant dump` lists those there are")

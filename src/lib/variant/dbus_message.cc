@@ -25,7 +25,8 @@ enum Field : std::uint8_t {
   Destination = 6,
   Sender = 7,
   SignatureOfBody = 8,
-  UnixFds = 9
+  UnixFds = 9,
+  ContainerInstance = 10  // of no use here
 };
 
 enum class Dashes : std::uint8_t { No, Yes };
@@ -59,12 +60,23 @@ bool is_dotted(std::string_view text, Dashes dashes, LeadingDigits digits) {
 
 bool is_absent_or(std::string_view text, bool (*rule)(std::string_view) noexcept) { return text.empty() || rule(text); }
 
+// What buses let through beside the names of the specification, as libdbus does: unique names of one part, and of none.
+bool is_taken_bus_name(std::string_view name) noexcept {
+  if (name.empty() || name[0] != ':' || name.size() > kLongestName) return is_dbus_bus_name(name);
+  for (std::size_t at = 1; at < name.size();) {
+    if (name[at] == '.') ++at;
+    at = skip_name(name, at, Dashes::Yes, LeadingDigits::Yes);
+    if (at == std::string_view::npos) return false;
+  }
+  return true;
+}
+
 // Whether all texts are valid and the type has the fields that it must have.
-bool is_valid(const DBusHeader& header) {
+bool is_valid(const DBusHeader& header, bool (*is_bus_name)(std::string_view) noexcept) {
   if (header.serial == 0) return false;
   if (!is_absent_or(header.path, is_object_path) || !is_absent_or(header.interface, is_dbus_interface) ||
       !is_absent_or(header.member, is_dbus_member) || !is_absent_or(header.error_name, is_dbus_interface) ||
-      !is_absent_or(header.destination, is_dbus_bus_name) || !is_absent_or(header.sender, is_dbus_bus_name)) {
+      !is_absent_or(header.destination, is_bus_name) || !is_absent_or(header.sender, is_bus_name)) {
     return false;
   }
   switch (header.type) {
@@ -157,7 +169,7 @@ namespace {
 
 Written write_header(Output& out, const DBusHeader& header, std::string_view signature, std::size_t body_size,
                      std::endian order, const DBusView& other_fields) noexcept {
-  if (!is_valid(header)) return WriteError::BadHeader;
+  if (!is_valid(header, is_dbus_bus_name)) return WriteError::BadHeader;
   if (!is_dbus_signature(signature)) return WriteError::NotSignature;
   // with each field's 15 bytes of code, signature, length, zero and padding at most
   std::size_t most = kFieldsAt + 4 + 9 * 16 + header.path.size() + header.interface.size() + header.member.size() +
@@ -278,7 +290,7 @@ bool DBusMessage::read_field(std::uint8_t code, const DBusView& value, std::stri
     case ErrorName:
       return take(header_.error_name, 's');
     case ReplySerial:
-      return take_number(header_.reply_serial);
+      return take_number(header_.reply_serial) && header_.reply_serial != 0;
     case Destination:
       return take(header_.destination, 's');
     case Sender:
@@ -289,6 +301,8 @@ bool DBusMessage::read_field(std::uint8_t code, const DBusView& value, std::stri
       return true;
     case UnixFds:
       return take_number(header_.unix_fds);
+    case ContainerInstance:
+      return value.code() == 'o';
     default:
       return true;  // of a later version: to be ignored
   }
@@ -322,7 +336,7 @@ DBusProblem DBusMessage::read(std::string_view bytes) noexcept {
   for (const DBusView& field : fields_) {
     if (!read_field(field.child(0).as_byte(), field.child(1).inside(), signature)) return DBusProblem::BadHeader;
   }
-  if (!is_valid(header_)) return DBusProblem::BadHeader;
+  if (!is_valid(header_, is_taken_bus_name)) return DBusProblem::BadHeader;
   const auto read_body = DBusView::parse_body(signature, body, order_);
   if (!read_body.has_value()) return DBusProblem::BadBody;
   body_ = *read_body;

@@ -1,7 +1,6 @@
-// Tells whether bytes are in normal form, the one encoding of their value: one pass, nothing allocated.
-#include <cstdint>
-#include <cstring>
-
+// Tells whether bytes are in normal form, the one encoding of their value: one pass. Memory is taken only for types
+// that have more long ones in them than a program writes by hand.
+#include "lib/variant/long_types.h"
 #include "tare/variant/text_rules.h"
 #include "tare/variant/view.h"
 
@@ -12,55 +11,6 @@ using format_details::load_offset;
 using format_details::offset_width;
 using format_details::offset_width_for;
 using type_details::code_bits;
-
-// What walking long types said: where they end, what they are like, and whether values of no bytes are normal. Many
-// small values can share one long type; walking it for each would take values times characters, hours for a megabyte.
-class LongTypes {
- public:
-  // Of the type at `at`, which is moved behind it.
-  Layout layout_at(const char*& at) {
-    const char* const begin = at;
-    if (is_used_ && slot(begin).begin == begin) {
-      at = slot(begin).end;
-      return slot(begin).layout;
-    }
-    const Layout layout = type_details::layout_at(at);
-    if (at - begin > kLong) [[unlikely]] {
-      if (!is_used_) std::memset(static_cast<void*>(slots_), 0, sizeof slots_);
-      is_used_ = true;
-      slot(begin) = {begin, at, layout, Emptiness::Unknown};
-    }
-    return layout;
-  }
-
-  enum class Emptiness : std::uint8_t { Unknown, Normal, Wrong };
-  // Of a type that layout_at() may have seen: what was said of its values of no bytes.
-  Emptiness emptiness(const char* type) const {
-    const Slot& found = slots_[index(type)];
-    return is_used_ && found.begin == type ? found.emptiness : Emptiness::Unknown;
-  }
-  void set_emptiness(const char* type, bool is_normal) {
-    if (is_used_ && slot(type).begin == type) {
-      slot(type).emptiness = is_normal ? Emptiness::Normal : Emptiness::Wrong;
-    }
-  }
-
- private:
-  static constexpr std::ptrdiff_t kLong = 32;  // characters that are walked as fast as looked up
-  struct Slot {
-    const char* begin;
-    const char* end;
-    Layout layout;
-    Emptiness emptiness;
-  };
-  static std::size_t index(const char* type) {
-    return (reinterpret_cast<std::uintptr_t>(type) * 0x9E37'79B9'7F4A'7C15U) >> 58;
-  }
-  Slot& slot(const char* type) { return slots_[index(type)]; }
-
-  bool is_used_ = false;
-  Slot slots_[64];  // not made before they are used
-};
 
 bool is_normal_value(const char* type, const char* data, std::size_t size, std::size_t depth, LongTypes& types);
 

@@ -214,5 +214,49 @@ TEST(DBusMessage, BrokenBytesAreNoFault) {
   }
 }
 
+// A signal with one field more, of a text or a number.
+std::string signal_with(std::uint8_t code, char type, std::string_view text, std::uint32_t number = 0) {
+  std::string fields;
+  const auto add_number = [&](std::uint32_t value) { fields.append(reinterpret_cast<const char*>(&value), 4); };
+  const auto add = [&](std::uint8_t field, char of, std::string_view value) {
+    fields.resize((fields.size() + 7) / 8 * 8);
+    fields += {static_cast<char>(field), 1, of, 0};
+    if (of == 'u') return add_number(number);
+    add_number(static_cast<std::uint32_t>(value.size()));
+    fields.append(value).push_back('\0');
+  };
+  add(1, 'o', "/a");
+  add(2, 's', "a.b");
+  add(3, 's', "c");
+  add(code, type, text);
+  std::string bytes(std::endian::native == std::endian::little ? "l\4\0\1\0\0\0\0"_b : "B\4\0\1\0\0\0\0"_b);
+  for (const std::uint32_t word : {std::uint32_t{1}, static_cast<std::uint32_t>(fields.size())}) {
+    bytes.append(reinterpret_cast<const char*>(&word), 4);
+  }
+  bytes += fields;
+  bytes.resize((bytes.size() + 7) / 8 * 8);
+  return bytes;
+}
+
+// libdbus 1.14's verdicts, of dbus_message_demarshal().
+TEST(DBusMessage, IsTakenAndRefusedAsByLibdbus) {
+  constexpr std::uint8_t kReplySerial = 5;
+  constexpr std::uint8_t kSender = 7;
+  constexpr std::uint8_t kContainerInstance = 10;
+  const auto is_taken = [](const std::string& bytes) { return DBusMessage::parse(bytes).has_value(); };
+  for (const char* name : {":1.5", ":", ":1", ":a", ":-", ":.1", ":.a", ":a1", "a.b"}) {
+    EXPECT_TRUE(is_taken(signal_with(kSender, 's', name))) << name;
+  }
+  for (const char* name : {"", "a", ":..", ":a.", ":a..b", ":.", ":a:", "a.1"}) {
+    EXPECT_FALSE(is_taken(signal_with(kSender, 's', name))) << name;
+  }
+  EXPECT_TRUE(is_taken(signal_with(kContainerInstance, 'o', "/a")));
+  EXPECT_FALSE(is_taken(signal_with(kContainerInstance, 's', "/a")));
+  EXPECT_FALSE(is_taken(signal_with(kContainerInstance, 'u', "", 1)));
+  EXPECT_TRUE(is_taken(signal_with(kContainerInstance + 1, 'u', "", 1)));
+  EXPECT_TRUE(is_taken(signal_with(kReplySerial, 'u', "", 1)));
+  EXPECT_FALSE(is_taken(signal_with(kReplySerial, 'u', "", 0)));
+}
+
 }  // namespace
 }  // namespace tare::variant

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +49,48 @@ TEST(View, WrongSizesReadAsZeros) {
   EXPECT_EQ(View("()", ""_b).child_count(), 0u);
   EXPECT_TRUE(View("()", "\0"_b).is_normal());
   EXPECT_FALSE(View("()", "\1"_b).is_normal());
+}
+
+// A variant of half a type and half its value: an array of tuples whose members are empty arrays of long types, beside
+// a last one with its offsets.
+std::string tuples_of_long_types(std::size_t members, std::size_t bytes) {
+  const std::string member = "a(" + std::string(bytes / 2 / members, 'y') + ")";
+  std::string type = "a(";
+  for (std::size_t i = 0; i < members; ++i) type += member;
+  type += ")";
+  const auto width_for = [](std::size_t body, std::size_t offsets) -> std::size_t {
+    return body + offsets <= 0xFF ? 1 : body + 2 * offsets <= 0xFFFF ? 2 : 4;
+  };
+  // All ends but the last member's are 0.
+  const std::string element((members - 1) * width_for(0, members - 1), '\0');
+  const std::size_t elements = bytes / 2 / (element.size() + 4);
+  std::string value;
+  for (std::size_t i = 0; i < elements; ++i) value += element;
+  const std::size_t width = width_for(value.size(), elements);
+  for (std::size_t i = 1; i <= elements; ++i) {
+    const auto end = static_cast<std::uint32_t>(i * element.size());
+    value.append(reinterpret_cast<const char*>(&end), width);
+  }
+  return value + '\0' + type;
+}
+
+// Days, were each type walked for each element.
+TEST(View, ManyLongTypesAreWalkedOnce) {
+  alarm(600);
+  for (const std::size_t members : {2u, 33u, 65u, 1000u, 100'000u}) {
+    const std::string bytes = tuples_of_long_types(members, std::size_t{16} << 20);
+    EXPECT_TRUE(View("v", bytes).is_normal()) << members;
+    std::string wrong = bytes;
+    wrong[1] = 1;
+    EXPECT_FALSE(View("v", wrong).is_normal()) << members;
+  }
+  alarm(0);
+}
+
+TEST(View, LongTypesAreAlikeWithoutMemory) {
+  const std::string bytes = tuples_of_long_types(100, 20'000);
+  const testing::FailingMalloc failing;
+  EXPECT_TRUE(View("v", bytes).is_normal());
 }
 
 TEST(View, InvalidTextsReadAsDefaults) {
