@@ -46,12 +46,16 @@ enum class CageError : std::uint8_t {
   Exhausted,       // no free run is that long
   NoMemory,        // the system refuses to make pages accessible: strict overcommit, or too many mappings
   OutOfReach,      // CageBase::bind: the cage lies where the tag's compressed pointers can't point
+  SlotTaken,       // gc::HeapOf::create: heaps of another Decoding or WriteBarrier have the group's slot
 };
 
 // One sentence in English, static storage.
 TARE_API const char* describe(CageError error) noexcept;
 
-// A value, or the reason why there is none. value() may be called only where there is one.
+// Ends the program with a message that names the error: value() was called where there is none.
+[[noreturn]] TARE_API void stop_without_value(CageError error) noexcept;
+
+// A value, or the reason why there is none. value() of an error ends the program with a message.
 template <class T>
 class [[nodiscard]] CageResult {
  public:
@@ -60,8 +64,12 @@ class [[nodiscard]] CageResult {
 
   explicit operator bool() const noexcept { return error_ == CageError::None; }
   CageError error() const noexcept { return error_; }
-  T& value() noexcept { return value_; }
-  const T& value() const noexcept { return value_; }
+  T& value() noexcept {
+    if (error_ != CageError::None) [[unlikely]]
+      stop_without_value(error_);
+    return value_;
+  }
+  const T& value() const noexcept { return const_cast<CageResult*>(this)->value(); }
 
  private:
   T value_{};

@@ -5,7 +5,8 @@
 //
 // They keep an object, or tell that it died, and may be made, copied, moved and destroyed by any thread. What the
 // object says while its heap's thread works with it is for those threads to settle. One lock for the process guards
-// them all, and a collection holds it: for the few objects that other threads get, not for data structures.
+// their being set and cleared, and the end of a collection holds it: for the few objects that other threads get, not
+// for data structures. To look at the object through one takes no lock.
 //
 // The first root of an object is made by its heap's thread, or by one that knows that the object lives. When the heap
 // is destroyed they become null.
@@ -15,6 +16,7 @@
 // Source: Oilpan's classes of these names.
 #pragma once
 
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <utility>
@@ -34,7 +36,8 @@ class TARE_API CrossRootLink {
   CrossRootLink() noexcept = default;
   ~CrossRootLink() { clear(); }
 
-  const void* object() const noexcept;
+  // A root is one thread's at a time, and others make it null only: when its object dies, or with it the heap.
+  const void* object() const noexcept { return object_.load(std::memory_order_acquire); }
   void set(const void* object, RootKind kind) noexcept;  // null: none
   // The other's object, if it lives; null otherwise.
   void set_from(const CrossRootLink& other, RootKind kind) noexcept;
@@ -46,7 +49,7 @@ class TARE_API CrossRootLink {
   void unlink() noexcept;  // holding the lock
   void link(const void* object, RootKind kind) noexcept;
 
-  const void* object_ = nullptr;
+  std::atomic<const void*> object_{nullptr};
   CrossRootLink* next_ = nullptr;
   CrossRootLink* previous_ = nullptr;
 };

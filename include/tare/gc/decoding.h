@@ -2,9 +2,13 @@
 // compiling.
 //
 //   struct ToolHeaps {                                        // a group of heaps: one cage for all of them
-//     using Decoding = tare::gc::SplitDecoding<1>;            // slot 1: no other group of the program has it
+//     using Decoding = tare::gc::SplitDecoding<1>;            // slot 1 of 16
 //     static constexpr std::size_t kCageBytes = std::size_t{1} << 30;
 //   };
+//
+// Groups of one slot share the cage that the first of them reserved, in which each heap has pages of its own. They must
+// have one Decoding and one WriteBarrier; where they haven't, heaps of whichever comes later can't be created
+// (CageError::SlotTaken). Libraries that know nothing of each other so take slots by scheme, or DefaultGroup.
 //
 // Every scheme encodes null as 0 and the sentinel (hash tables: deleted) as 1, and has two ways back:
 //   decode(bits)         null for null, the sentinel's address for the sentinel; no branch
@@ -42,6 +46,8 @@ struct DecodingShape {
   std::uint32_t mask = 0xffff'ffff;
   int shift = 0;
   bool is_signed = false;  // objects have the highest bit set; what lacks it is none
+
+  friend bool operator==(const DecodingShape&, const DecodingShape&) = default;
 };
 
 // All schemes. kSlot: see cage_bases. kReachBytes: the largest cage. window_of() is the address that offsets count
@@ -68,7 +74,7 @@ struct SeedDecoding {
   }
   static void* decode(std::uint32_t bits) noexcept {
     const auto wide = static_cast<std::uintptr_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
-    return reinterpret_cast<void*>((wide << kShift) & cage_bases[kSlot]);
+    return reinterpret_cast<void*>((wide << kShift) & cage_base<kSlot>());
   }
   static void* decode_object(std::uint32_t bits) noexcept { return decode(bits); }
   // In 8-byte granules from the origin: what the collector's lists hold.
@@ -101,7 +107,7 @@ struct SplitDecoding {
 #if !defined(__clang__)
     asm("" : "+r"(granules));
 #endif
-    std::uintptr_t address = cage_bases[kSlot] + (granules << kShift);
+    std::uintptr_t address = cage_base<kSlot>() + (granules << kShift);
     asm("" : "+r"(address));
 #if defined(__clang__)
     const bool is_object = __builtin_unpredictable(bits > 1);
@@ -112,7 +118,7 @@ struct SplitDecoding {
   }
   static void* decode_object(std::uint32_t bits) noexcept {
     assert(bits > 1);
-    return reinterpret_cast<void*>(cage_bases[kSlot] + (std::uintptr_t{bits} << kShift));
+    return reinterpret_cast<void*>(cage_base<kSlot>() + (std::uintptr_t{bits} << kShift));
   }
   static constexpr std::uint32_t granule(std::uint32_t bits) noexcept { return bits; }
 };

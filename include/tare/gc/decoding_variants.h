@@ -20,7 +20,7 @@ namespace tare::gc {
 // Lets the calling thread use Members of the group; heaps of it do so for the thread that makes them.
 template <std::size_t kSlot>
 struct ThreadBaseDecoding : SeedDecoding<kSlot, 1> {
-  static void enter_thread() noexcept { thread_base = cage_bases[kSlot]; }
+  static void enter_thread() noexcept { thread_base = cage_base<kSlot>(); }
 
   static void* decode(std::uint32_t bits) noexcept {
     const auto wide = static_cast<std::uintptr_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
@@ -54,7 +54,7 @@ struct ShiftlessDecoding {
   }
   static void* decode(std::uint32_t bits) noexcept {
     const auto wide = static_cast<std::uintptr_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
-    return reinterpret_cast<void*>(wide & cage_bases[kSlot]);
+    return reinterpret_cast<void*>(wide & cage_base<kSlot>());
   }
   static void* decode_object(std::uint32_t bits) noexcept { return decode(bits); }
   static constexpr std::uint32_t granule(std::uint32_t bits) noexcept { return (bits & 0x7fff'ffff) >> 3; }

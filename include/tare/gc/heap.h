@@ -210,13 +210,18 @@ class TARE_API HeapBase {
   HeapCore& core() const noexcept { return *core_; }  // for make() and its kin
 
  protected:
+  friend class Space;
   explicit HeapBase(HeapCore* core) noexcept : core_(core) {}
 
-  struct GroupTraits;
-  static CageResult<HeapCore*> create_core(std::size_t slot, const CageOptions& cage, bool is_low,
-                                           DecodingShape (*shape)(std::uintptr_t),
-                                           std::uintptr_t (*base)(const DecodingShape&), WriteBarrier barrier,
-                                           const HeapOptions& options) noexcept;
+  struct GroupTraits {
+    std::size_t slot;
+    WriteBarrier barrier;
+    CageOptions cage;
+    bool is_low;
+    DecodingShape (*shape)(std::uintptr_t cage_begin);
+    std::uintptr_t (*base)(const DecodingShape& shape);
+  };
+  static CageResult<HeapCore*> create_core(const GroupTraits& group, const HeapOptions& options) noexcept;
   bool collect_young_objects(StackState stack) noexcept;
 
  private:
@@ -230,7 +235,8 @@ class HeapOf : public HeapBase {
  public:
   HeapOf() noexcept = default;  // none: may be assigned to and destroyed
 
-  // Errors: those of Cage::reserve for the group's first heap, Exhausted or NoMemory later.
+  // Errors: those of Cage::reserve for the group's first heap, Exhausted or NoMemory later. SlotTaken, if another group
+  // has a heap, and the slot, with another Decoding or WriteBarrier.
   static CageResult<HeapOf> create(const HeapOptions& options = {}) noexcept {
     using Decoding = typename Group::Decoding;
     HeapOptions possible = options;
@@ -239,10 +245,13 @@ class HeapOf : public HeapBase {
       if (options.marking == Marking::Concurrent) possible.marking = Marking::Incremental;
     }
     if (kWriteBarrierOf<Group> == WriteBarrier::None) possible.marking = Marking::AtOnce;
-    CageResult<HeapCore*> core = create_core(
-        Decoding::kCageSlot, Decoding::cage_options(Group::kCageBytes), Decoding::kIsLow,
-        [](std::uintptr_t begin) { return Decoding::shape(begin); },
-        [](const DecodingShape& shape) { return Decoding::base(shape); }, kWriteBarrierOf<Group>, possible);
+    CageResult<HeapCore*> core = create_core({.slot = Decoding::kCageSlot,
+                                              .barrier = kWriteBarrierOf<Group>,
+                                              .cage = Decoding::cage_options(Group::kCageBytes),
+                                              .is_low = Decoding::kIsLow,
+                                              .shape = [](std::uintptr_t begin) { return Decoding::shape(begin); },
+                                              .base = [](const DecodingShape& shape) { return Decoding::base(shape); }},
+                                             possible);
     if (!core) return core.error();
     if constexpr (requires { Decoding::enter_thread(); }) Decoding::enter_thread();
     return HeapOf(core.value());

@@ -70,10 +70,10 @@ class HashArray final : public GarbageCollected<HashArray<Key, Value, Group>, Gr
                     hash_table_details::kIsWeak<Value>,
                 "of weak keys values are Members, or hold no collected objects");
 
-  explicit HashArray(int log) noexcept : shift_(static_cast<std::uint8_t>(64 - log)) {}
+  explicit HashArray(int log) noexcept : shift_(static_cast<std::uint32_t>(64 - log) & 63) {}
 
   std::size_t slot_count() const noexcept { return std::size_t{1} << (64 - shift_); }
-  int log() const noexcept { return 64 - shift_; }
+  int log() const noexcept { return static_cast<int>(64 - shift_); }
   Slot* slots() const noexcept {
     return reinterpret_cast<Slot*>(const_cast<std::byte*>(reinterpret_cast<const std::byte*>(this)) + sizeof(*this));
   }
@@ -105,7 +105,7 @@ class HashArray final : public GarbageCollected<HashArray<Key, Value, Group>, Gr
     slot.key = kSentinelPtr;
     slot.value = Value();
     --size_;
-    ++deleted_;
+    if (deleted_ != kMostDeleted) ++deleted_;
   }
   // Slots keep their places, as keys keep their bits. Bytes, as in move_from().
   void move_into(void* cell) noexcept {
@@ -121,7 +121,10 @@ class HashArray final : public GarbageCollected<HashArray<Key, Value, Group>, Gr
     moved->deleted_ = deleted_;
   }
   std::uint32_t size() const noexcept { return size_; }
-  bool is_full() const noexcept { return (std::size_t{size_} + deleted_ + 1) * 4 > slot_count() * 3; }
+  // Also when there are more deleted slots than can be counted: a rehash forgets them.
+  bool is_full() const noexcept {
+    return (std::size_t{size_} + deleted_ + 1) * 4 > slot_count() * 3 || deleted_ == kMostDeleted;
+  }
 
   void trace(Visitor& visitor) const {
     if (visitor.leave_to_owner()) return;
@@ -170,8 +173,9 @@ class HashArray final : public GarbageCollected<HashArray<Key, Value, Group>, Gr
   }
 
   std::uint32_t size_ = 0;
-  std::uint32_t deleted_ : 24 = 0;
-  std::uint32_t shift_ : 8;
+  static constexpr std::uint32_t kMostDeleted = (1u << 26) - 1;
+  std::uint32_t deleted_ : 26 = 0;
+  std::uint32_t shift_ : 6;
 };
 
 template <class Key, class Value, class Group = DefaultGroup>
@@ -240,7 +244,7 @@ class HeapHashMap {
   // Into an array that is half as full at most; the same size if deleted slots made it full.
   bool rehash(HeapOf<Group>& heap) {
     constexpr int kLeastLog = 2;
-    constexpr int kMostLog = 23;  // deleted slots are counted in 24 bits
+    constexpr int kMostLog = 31;  // more entries than a cage has room for
     int log = kLeastLog;
     while ((std::size_t{1} << log) * 3 < (size() + 1) * 4 * 3 / 2) ++log;
     if (log > kMostLog) return false;

@@ -14,6 +14,13 @@
 #include "lib/fork/living.h"
 #include "tare/poison.h"
 
+// There in programs that the leak sanitizer looks at. What objects in a cage point to isn't leaked; of the range it
+// reads what is readable.
+extern "C" {
+__attribute__((weak)) void __lsan_register_root_region(const void* begin, std::size_t bytes);    // NOLINT
+__attribute__((weak)) void __lsan_unregister_root_region(const void* begin, std::size_t bytes);  // NOLINT
+}
+
 namespace tare {
 
 struct CageLock : LivingLinks<CageLock> {
@@ -108,8 +115,15 @@ const char* describe(CageError error) noexcept {
       return "the system refuses to make the cage's pages accessible";
     case CageError::OutOfReach:
       return "compressed pointers of this kind can't point into the cage";
+    case CageError::SlotTaken:
+      return "heaps of another decoding or write barrier have the group's slot";
   }
   return "unknown error";
+}
+
+void stop_without_value(CageError error) noexcept {
+  std::fprintf(stderr, "tare::CageResult::value() of an error: %s\n", describe(error));
+  std::abort();
 }
 
 // Lies at the start of the books' mapping, before the entries of the pages.
@@ -220,12 +234,14 @@ CageResult<Cage> Cage::reserve(const CageOptions& wanted) noexcept {
   cage.books_ = new (books) Books(options, base, size, options.size_bytes, books_bytes, entries);
   cage_locks::guard();
   all_cage_locks.add(*cage.books_);
+  if (__lsan_register_root_region != nullptr) __lsan_register_root_region(base, size);
   return cage;
 }
 
 Cage::~Cage() {
   if (books_ == nullptr) return;
   all_cage_locks.remove(*books_);
+  if (__lsan_unregister_root_region != nullptr) __lsan_unregister_root_region(books_->base, books_->size_bytes);
   unpoison(books_->base + books_->guard_bytes, books_->committed_end - books_->guard_bytes);
   system_pages::release(books_->base, books_->size_bytes);
   const std::size_t books_bytes = books_->books_bytes;

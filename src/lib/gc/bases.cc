@@ -13,7 +13,7 @@ namespace {
 
 // Before any other code of the program or plug-in runs, and after all of it. Here, where each that reads a base gets
 // it.
-[[gnu::constructor(101)]] void join() { join_inline_state(mutable_cage_bases); }
+[[gnu::constructor(101)]] void join() { join_inline_state(mutable_cage_bases + 1); }
 [[gnu::destructor(101)]] void leave() { leave_inline_state(); }
 
 }  // namespace

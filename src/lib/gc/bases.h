@@ -8,7 +8,7 @@
 
 namespace tare::gc {
 
-using MutableCageBases = std::uintptr_t[16];
+using MutableCageBases = std::uintptr_t[1 + 16];  // the first is none
 
 extern TARE_API MutableCageBases mutable_cage_bases asm("_ZN4tare2gc10cage_basesE");  // tare::gc::cage_bases
 

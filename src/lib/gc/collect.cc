@@ -43,22 +43,24 @@ void HeapImpl::end_marking(Marker& marker, Extent extent, StackState stack) noex
   take_back_marking();
   std::unique_ptr<Marker> ended;
   {
-    // Where other threads have roots here, they can't make a weak one strong meanwhile.
+    // Where other threads have roots here, they can't make a weak one strong meanwhile. Call-backs, which may have such
+    // roots, come after the lock, when none of these is weak and dead any more.
     const std::lock_guard lock(locks().cross_roots);
     marker.mark_cross_roots();
     if (stack == StackState::MayHoldPointers) marker.mark_stack();
     marker.finish_strong();
+    marker.clear_weak_cross_roots();
     marking_ns_ += now_ns() - begin_ns;
     retire_stretches();
     if (is_marking()) {
       stop_marking();
       ended.reset(std::exchange(marker_, nullptr));
     }
-    is_busy_ = true;
-    marker.call_weak_callbacks();
-    marker.clear_weak();
-    last_stack_roots_ = marker.stack_roots();
   }
+  is_busy_ = true;
+  marker.call_weak_callbacks();
+  marker.clear_weak();
+  last_stack_roots_ = marker.stack_roots();
   run_prefinalizers(false);
   if (kAlwaysVerifies || options_.verifies) marker.verify();
   const std::size_t live_bytes_before = live_bytes_;

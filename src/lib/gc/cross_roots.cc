@@ -14,7 +14,7 @@ void CrossRootLink::unlink() noexcept {
     previous_->next_ = next_;
   }
   next_ = previous_ = nullptr;
-  object_ = nullptr;
+  object_.store(nullptr, std::memory_order_release);
 }
 
 void CrossRootLink::link(const void* object, RootKind kind) noexcept {
@@ -22,13 +22,8 @@ void CrossRootLink::link(const void* object, RootKind kind) noexcept {
   if (object == nullptr) return;
   HeapImpl* heap = HeapImpl::of(object);
   if (heap == nullptr) stop("a CrossThreadPersistent to what is no collected object");
-  object_ = object;
+  object_.store(object, std::memory_order_release);
   heap->cross_roots(kind).add(*this);
-}
-
-const void* CrossRootLink::object() const noexcept {
-  const std::lock_guard lock(locks().cross_roots);
-  return object_;
 }
 
 void CrossRootLink::set(const void* object, RootKind kind) noexcept {
@@ -38,7 +33,7 @@ void CrossRootLink::set(const void* object, RootKind kind) noexcept {
 
 void CrossRootLink::set_from(const CrossRootLink& other, RootKind kind) noexcept {
   const std::lock_guard lock(locks().cross_roots);
-  link(other.object_, kind);
+  link(other.object(), kind);
 }
 
 }  // namespace tare::gc

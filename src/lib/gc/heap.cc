@@ -92,13 +92,10 @@ bool HeapImpl::is_sweeping() const noexcept {
   return false;
 }
 
-CageResult<HeapCore*> HeapBase::create_core(std::size_t slot, const CageOptions& cage, bool is_low,
-                                            DecodingShape (*shape)(std::uintptr_t),
-                                            std::uintptr_t (*base)(const DecodingShape&), WriteBarrier barrier,
-                                            const HeapOptions& options) noexcept {
-  const CageResult<Space*> space = Space::of_slot(slot, cage, is_low, shape, base, barrier);
+CageResult<HeapCore*> HeapBase::create_core(const GroupTraits& group, const HeapOptions& options) noexcept {
+  const CageResult<Space*> space = Space::of_group(group);
   if (!space) return space.error();
-  return HeapImpl::create(*space.value(), barrier, options);
+  return HeapImpl::create(*space.value(), group.barrier, options);
 }
 
 HeapBase::~HeapBase() {

@@ -296,6 +296,7 @@ void Marker::scan_in_construction() noexcept {
   while (!in_construction_.empty()) {
     const std::uint32_t granule = in_construction_.pop();
     const std::uintptr_t object = space_.object_at(granule);
+    mark_values_of(granule);
     if (!header_of(reinterpret_cast<const void*>(object)).is_in_construction()) {
       visitor_.push(granule, true);  // it was, when it was found
       drain(kNoDeadline);
@@ -306,53 +307,6 @@ void Marker::scan_in_construction() noexcept {
         HeapImpl::bytes_of_cells(page) - (page.kind == Page::Kind::Large ? cell::kFirstObject : sizeof(CellHeader));
     scan_words(*this, reinterpret_cast<const std::uintptr_t*>(object), bytes / sizeof(std::uintptr_t));
     drain(kNoDeadline);
-  }
-}
-
-bool Marker::mark_live_ephemerons() noexcept {
-  bool is_any_new = false;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < ephemerons_.size(); ++i) {
-    const Ephemeron pair = ephemerons_[i];
-    const void* key = target_of(*pair.key);
-    if (key == nullptr) continue;
-    if (!is_alive(key)) {
-      ephemerons_[kept++] = pair;
-      continue;
-    }
-    const std::uintptr_t value = start_of_target(*pair.value);
-    if (value != 0 && mark_object(value)) is_any_new = true;
-  }
-  ephemerons_.set_size(kept);
-  return is_any_new;
-}
-
-// Going through all pairs again and again is quadratic where each value is the next one's key. After a few rounds what
-// is traced is looked for among the keys instead.
-void Marker::index_ephemerons() noexcept {
-  for (const Ephemeron& pair : ephemerons_) {
-    const std::uintptr_t key = start_of_target(*pair.key);
-    const std::uintptr_t value = start_of_target(*pair.value);
-    if (key != 0 && value != 0) values_by_key_.push({space_.granule_of(key), space_.granule_of(value)});
-  }
-  std::sort(values_by_key_.begin(), values_by_key_.end(),
-            [](const KeyAndValue& a, const KeyAndValue& b) { return a.key < b.key; });
-}
-
-void Marker::mark_values_of(std::uint32_t key) noexcept {
-  const auto* pair =
-      std::lower_bound(values_by_key_.begin(), values_by_key_.end(), key,
-                       [](const KeyAndValue& entry, std::uint32_t wanted) { return entry.key < wanted; });
-  for (; pair != values_by_key_.end() && pair->key == key; ++pair) mark_object(space_.object_at(pair->value));
-}
-
-void Marker::finish_strong() noexcept {
-  constexpr int kRoundsBeforeIndex = 3;
-  for (int round = 1;; ++round) {
-    drain(kNoDeadline);
-    scan_in_construction();
-    if (!mark_live_ephemerons() && in_construction_.empty()) break;
-    if (round == kRoundsBeforeIndex) index_ephemerons();
   }
 }
 
@@ -368,7 +322,10 @@ void Marker::clear_weak() noexcept {
   }
   const auto dies = [&](const void* object) { return !is_alive(object); };
   heap_.roots(RootKind::Weak).clear_if(dies);
-  heap_.cross_roots(RootKind::Weak).clear_if(dies);
+}
+
+void Marker::clear_weak_cross_roots() noexcept {
+  heap_.cross_roots(RootKind::Weak).clear_if([&](const void* object) { return !is_alive(object); });
 }
 
 // A word that may be a pointer, or two of 4 bytes, or what compilers have in hand between the two.
@@ -376,8 +333,10 @@ void Marker::consider_word(std::uintptr_t word) noexcept {
   const auto found = [&](std::uintptr_t object) {
     if (object != 0 && mark_object(object)) ++stack_roots_;
   };
-  // The cage's upper bits are what makes a pointer credible: anywhere in an object.
+  // The cage's upper bits are what makes a pointer credible: anywhere in an object, or right behind it, where loops
+  // keep their ends and what they count down from. Behind one that fills its cell is the next one's header.
   if (space_.contains(word)) found(heap_.object_around(word));
+  if (space_.contains(word - 1)) found(heap_.object_around(word - 1));
 
   const DecodingShape& shape = space_.shape();
   const auto consider_offset = [&](std::uintptr_t offset) { found(heap_.object_at(shape.origin + offset)); };

@@ -14,6 +14,7 @@
 
 #include "lib/gc/heap_impl.h"
 #include "lib/gc/rows.h"
+#include "lib/gc/values_by_key.h"
 #include "tare/gc/visitor.h"
 
 namespace tare::gc {
@@ -42,7 +43,8 @@ class Marker {
   void mark_cross_roots() noexcept;  // holding their lock
   void mark_stack() noexcept;        // of the calling thread
   void finish_strong() noexcept;
-  void call_weak_callbacks() noexcept;
+  void clear_weak_cross_roots() noexcept;  // holding their lock
+  void call_weak_callbacks() noexcept;     // not holding it
   void clear_weak() noexcept;
 
   // When prefinalizers have run: whatever a marked object or a root points to, weakly or not, is an object of this heap
@@ -121,7 +123,7 @@ class Marker {
   Rows<std::uint32_t> in_construction_;
   Rows<std::uint32_t*> weak_slots_;
   Rows<Ephemeron> ephemerons_;
-  Rows<KeyAndValue> values_by_key_;  // sorted by key, once it pays: what is traced is looked for here
+  ValuesByKey values_by_key_;  // once it pays: what is traced is looked for here
   Rows<Callback> callbacks_;
   Rows<std::uint32_t*> array_slots_;  // while compacting
   Rows<std::uint32_t> left_;          // of a Helper: to be traced by the owner

@@ -15,6 +15,8 @@ namespace tare::gc {
 
 struct Slot {
   std::atomic<Space*> space{nullptr};
+  std::uintptr_t base = 0;
+  WriteBarrier barrier = WriteBarrier::None;
   alignas(Space) std::byte memory[sizeof(Space)];
 };
 TARE_STATE constinit std::array<Slot, kCageSlots> slots{};
@@ -63,28 +65,29 @@ Space::Space(std::size_t slot, Cage&& cage, const DecodingShape& shape, Page* pa
                                      old_places + first * kWordsOfUnit, marks});
 }
 
-CageResult<Space*> Space::of_slot(std::size_t slot, const CageOptions& wanted, bool is_low,
-                                  DecodingShape (*shape_of)(std::uintptr_t),
-                                  std::uintptr_t (*base_of)(const DecodingShape&), WriteBarrier barrier) noexcept {
-  Slot& place = slots[slot];
-  if (Space* known = place.space.load(std::memory_order_acquire); known != nullptr) return known;
+CageResult<Space*> Space::of_group(const GroupTraits& group) noexcept {
+  Slot& place = slots[group.slot];
   const std::lock_guard lock(locks().spaces);
-  if (Space* known = place.space.load(std::memory_order_relaxed); known != nullptr) return known;
+  if (Space* known = place.space.load(std::memory_order_relaxed); known != nullptr) {
+    const DecodingShape shape = group.shape(known->cage_begin_);
+    const bool is_same = shape == known->shape_ && group.base(shape) == place.base && group.barrier == place.barrier;
+    return is_same ? CageResult<Space*>(known) : CageError::SlotTaken;
+  }
 
-  CageOptions options = wanted;
+  CageOptions options = group.cage;
   // So that unit 0 is none, null and the sentinel point nowhere; and the upper halves of native pointers don't, either:
   // they are below 0x8000, in units of 8 bytes at most.
   options.guard_bytes = 4 * cell::kUnitBytes;
   options.alignment_bytes = std::max(options.alignment_bytes, cell::kUnitBytes);
-  CageResult<Cage> cage = is_low ? reserve_low(options) : Cage::reserve(options);
+  CageResult<Cage> cage = group.is_low ? reserve_low(options) : Cage::reserve(options);
   if (!cage) return cage.error();
   const auto begin = reinterpret_cast<std::uintptr_t>(cage.value().base());
-  const DecodingShape shape = shape_of(begin);
+  const DecodingShape shape = group.shape(begin);
   const std::size_t units = (begin + cage.value().size_bytes() - shape.origin) / cell::kUnitBytes;
   auto* pages = map_table<Page>(units);
   auto* marks = map_table<std::uint64_t>(units * kWordsOfUnit);
   auto* used = map_table<std::uint64_t>(units * kWordsOfUnit);
-  const bool is_any_old = barrier == WriteBarrier::Generational;
+  const bool is_any_old = group.barrier == WriteBarrier::Generational;
   auto* old_places = is_any_old ? map_table<std::uint64_t>(units * kWordsOfUnit) : nullptr;
   if (pages == nullptr || marks == nullptr || used == nullptr || (is_any_old && old_places == nullptr)) {
     const auto release = [](void* table, std::size_t bytes) {
@@ -97,8 +100,10 @@ CageResult<Space*> Space::of_slot(std::size_t slot, const CageOptions& wanted, b
     return CageError::NoAddressSpace;
   }
   // The mapping is zero, which is what entries start as.
-  Space* space = new (place.memory) Space(slot, std::move(cage.value()), shape, pages, marks, used, old_places);
-  inline_state.set_base(slot, base_of(shape));
+  Space* space = new (place.memory) Space(group.slot, std::move(cage.value()), shape, pages, marks, used, old_places);
+  place.base = group.base(shape);
+  inline_state.set_base(group.slot, place.base);
+  place.barrier = group.barrier;
   place.space.store(space, std::memory_order_release);
   return space;
 }

@@ -15,15 +15,15 @@
 #include "tare/cage.h"
 #include "tare/gc/barrier.h"
 #include "tare/gc/decoding.h"
+#include "tare/gc/heap.h"
 
 namespace tare::gc {
 
 class Space {
  public:
-  // The space of a slot, made if it is the first time. It stays for the rest of the process.
-  static CageResult<Space*> of_slot(std::size_t slot, const CageOptions& options, bool is_low,
-                                    DecodingShape (*shape)(std::uintptr_t),
-                                    std::uintptr_t (*base)(const DecodingShape&), WriteBarrier barrier) noexcept;
+  // The space of a group's slot, made if it is the first time. It stays for the rest of the process. Error: SlotTaken.
+  using GroupTraits = HeapBase::GroupTraits;
+  static CageResult<Space*> of_group(const GroupTraits& group) noexcept;
   // The same, or null if there is none yet.
   static Space* at(std::size_t slot) noexcept;
   // In whose cage the address lies; null if in none's.

@@ -99,5 +99,11 @@ TEST(CageLimits, SurvivesAForkBetweenUses) {
   EXPECT_EQ(run.data[100], std::byte{7}) << "the child has pages of its own";
 }
 
+TEST(CageResultDeath, TheValueOfAnErrorEndsTheProgram) {
+  CageResult<Cage> failed = Cage::reserve({.size_bytes = 12345});
+  ASSERT_EQ(failed.error(), CageError::BadOptions);
+  EXPECT_DEATH(failed.value(), "CageResult::value.. of an error: the cage's sizes, alignments or guard");
+}
+
 }  // namespace
 }  // namespace tare

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <atomic>
 #include <thread>
 #include <utility>
@@ -132,6 +134,40 @@ TEST(CollectedHeapsInChildren, WorkWhateverOtherThreadsWereDoing) {
     return heap.use().live_objects == 1 ? 0 : 1;
   };
   EXPECT_EQ(tare::testing::in_children_of_threads(20, 2, busy, body), 0);
+}
+
+struct Forwarding : GarbageCollected<Forwarding> {
+  void trace(Visitor& visitor) const {
+    visitor.trace(watched);
+    visitor.add_weak_callback(on_death, this);
+  }
+  static void on_death(const Liveness& liveness, const void* object) {
+    auto* self = static_cast<Forwarding*>(const_cast<void*>(object));
+    if (liveness.is_alive(self->watched)) return;
+    self->saw_dead_weak = static_cast<bool>(self->weak);
+    self->target.clear();
+    self->other = self->kept;
+  }
+  WeakMember<Knot> watched;
+  CrossThreadPersistent<Knot> target, kept, other;
+  WeakCrossThreadPersistent<Knot> weak;
+  bool saw_dead_weak = false;
+};
+
+TEST_F(CrossThread, RootsMayBeChangedByWeakCallBacks) {
+  alarm(60);  // no test of time: it once waited for itself for ever
+  Persistent<Forwarding> forwarding = make_one<Forwarding>();
+  forwarding->watched = make_one<Knot>(1);
+  forwarding->target = make_one<Knot>(2);
+  forwarding->kept = make_one<Knot>(3);
+  forwarding->weak = WeakCrossThreadPersistent<Knot>(forwarding->watched.get());
+  collect();
+  alarm(0);
+  EXPECT_FALSE(forwarding->target);
+  EXPECT_EQ(forwarding->other->value, 3);
+  EXPECT_FALSE(forwarding->saw_dead_weak);  // nobody makes it strong any more
+  collect();
+  EXPECT_EQ(live(), 2u);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using Seed16Group = GroupOf<SeedDecoding<3, 3>>;
 using LowGroup = GroupOf<LowDecoding<4>>;
 using ThreadBaseGroup = GroupOf<ThreadBaseDecoding<5>>;
 using ShiftlessGroup = GroupOf<ShiftlessDecoding<6>>;
-// 7, 9, 13 and 14 are other tests'.
+// 7, 9, 13, 14 and 15 are other tests'.
 using GenerationalGroup = GenerationalGroupOf<SplitDecoding<8>>;
 using GenerationalSeedGroup = GenerationalGroupOf<SeedDecoding<10>>;
 using GenerationalLowGroup = GenerationalGroupOf<LowDecoding<11>>;

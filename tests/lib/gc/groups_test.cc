@@ -68,5 +68,34 @@ TEST(Groups, AreSweptEachByItself) {
   EXPECT_EQ(tools.use().live_objects, 2u);
 }
 
+struct SameDecoding {
+  using Decoding = SplitDecoding<1>;
+  static constexpr std::size_t kCageBytes = std::size_t{2} << 30;
+};
+struct Hook final : GarbageCollected<Hook, SameDecoding> {
+  void trace(Visitor& visitor) const { visitor.trace(next); }
+  Member<Hook, SameDecoding> next;
+};
+
+TEST(Groups, OfOneSlotShareACageIfTheyDecodeAlike) {
+  HeapOf<SplitGroup> tools = std::move(HeapOf<SplitGroup>::create().value());
+  CageResult<HeapOf<SameDecoding>> made = HeapOf<SameDecoding>::create();
+  ASSERT_TRUE(made);
+  HeapOf<SameDecoding> hooks = std::move(made.value());
+  Persistent<Hook> hook = make<Hook>(hooks);
+  hook->next = make<Hook>(hooks);
+  hooks.collect(StackState::HoldsNone);
+  EXPECT_EQ(hooks.use().live_objects, 2u);
+  EXPECT_FALSE(tools.owns(hook.get()));
+}
+
+TEST(Groups, OfOneSlotThatDecodeOtherwiseAreAnError) {
+  const HeapOf<SplitGroup> first = std::move(HeapOf<SplitGroup>::create().value());
+  EXPECT_EQ(HeapOf<GroupOf<SeedDecoding<1>>>::create().error(), CageError::SlotTaken);
+  EXPECT_EQ(HeapOf<GroupOf<LowDecoding<1>>>::create().error(), CageError::SlotTaken);
+  EXPECT_EQ(HeapOf<GenerationalGroupOf<SplitDecoding<1>>>::create().error(), CageError::SlotTaken);
+  EXPECT_STREQ(describe(CageError::SlotTaken), "heaps of another decoding or write barrier have the group's slot");
+}
+
 }  // namespace
 }  // namespace tare::gc

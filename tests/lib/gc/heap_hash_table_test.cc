@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "heap_fixture.h"
+#include "lib/support/sanitized.h"
 #include "tare/gc/heap_vector.h"
 
 namespace tare::gc {
@@ -171,6 +172,36 @@ TEST_F(HashTables, CollectWhileTheyGrow) {
   collect();
   EXPECT_EQ(tables->weak.size(), 2000u);
   for (const Member<Knot>& key : kept) ASSERT_EQ((*tables->weak.find(key))->value, -key->value);
+}
+
+// The array and its keys take some 250 MB.
+TEST_F(HashTables, HoldsAsManyAsThereIsMemoryFor) {
+  if (kSanitized) GTEST_SKIP() << "millions of objects take too long";
+  struct Key : GarbageCollected<Key> {
+    explicit Key(int number) : number(number) {}
+    void trace(Visitor&) const {}
+    int number;
+  };
+  struct Table : GarbageCollected<Table> {
+    void trace(Visitor& visitor) const { visitor.trace(numbers); }
+    HeapHashMap<Member<Key>, int> numbers;
+  };
+  HeapOptions options;
+  options.collections = Collections::ByHand;
+  remake(options);
+  constexpr int kEntries = 6'400'000;  // 24 bits once counted the slots of the half
+  Persistent<Table> table = make_one<Table>();
+  Persistent<Key> some;
+  for (int i = 0; i < kEntries; ++i) {
+    Key* key = make_one<Key>(i);
+    ASSERT_NE(key, nullptr);
+    ASSERT_TRUE(table->numbers.insert(heap_, key, i)) << i;
+    if (i == 1'234'567) some = key;
+  }
+  EXPECT_EQ(table->numbers.size(), static_cast<std::size_t>(kEntries));
+  EXPECT_EQ(*table->numbers.find(some.get()), 1'234'567);
+  EXPECT_TRUE(table->numbers.erase(some.get()));
+  EXPECT_FALSE(table->numbers.contains(some.get()));
 }
 
 }  // namespace

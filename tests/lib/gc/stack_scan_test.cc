@@ -83,6 +83,58 @@ TEST_F(StackScan, FindsPointersIntoObjects) {
   EXPECT_EQ(*value, 8);
 }
 
+struct Numbers : GarbageCollected<Numbers> {
+  explicit Numbers(std::uint32_t n) : count(n) {}
+  void trace(Visitor&) const {}
+  std::uint32_t* begin() { return reinterpret_cast<std::uint32_t*>(this + 1); }
+  std::uint32_t count;
+};
+
+// Of objects that fill their cells, the last of a page and such with pages of their own among them: what loops that
+// count down or whose index is negative have in hand.
+TEST_F(StackScan, FindsPointersBehindObjects) {
+  for (const std::size_t cell_bytes : {std::size_t{16}, std::size_t{128}, cell::kMostInOneUnit, cell::kMost}) {
+    const std::size_t count = (cell_bytes - sizeof(CellHeader) - sizeof(Numbers)) / sizeof(std::uint32_t);
+    const std::size_t objects = cell::kLargeUnits * cell::kUnitBytes / cell_bytes;
+    for (std::size_t before = 0; before < objects; before += objects / 8) {
+      for (std::size_t i = 0; i < before; ++i) {
+        static_cast<void>(make_one<Numbers>(AdditionalBytes(count * sizeof(std::uint32_t)), 0u));
+      }
+      volatile std::uintptr_t end = 0;
+      const auto weak = std::make_unique<WeakPersistent<Numbers>>();  // not on the stack
+      [&]() __attribute__((noinline)) {
+        auto* numbers =
+            make_one<Numbers>(AdditionalBytes(count * sizeof(std::uint32_t)), static_cast<std::uint32_t>(count));
+        end = reinterpret_cast<std::uintptr_t>(numbers->begin() + count);
+        *weak = numbers;
+      }();
+      [&]() __attribute__((noinline)) {
+        volatile char clean[4096];
+        for (volatile char& c : clean) c = 0;
+      }();
+      scan();
+      ASSERT_NE(weak->get(), nullptr) << cell_bytes << ", " << before;
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(weak->get()->begin() + count), end);
+    }
+  }
+  // With a page of its own, to the page's end: 64 KiB without what lies before the object.
+  constexpr std::size_t kBytes = cell::kUnitBytes - cell::kFirstObject - sizeof(Numbers);
+  volatile std::uintptr_t end = 0;
+  const auto weak = std::make_unique<WeakPersistent<Numbers>>();
+  [&]() __attribute__((noinline)) {
+    auto* numbers = make_one<Numbers>(AdditionalBytes(kBytes), 0u);
+    end = reinterpret_cast<std::uintptr_t>(numbers->begin()) + kBytes;
+    *weak = numbers;
+  }();
+  [&]() __attribute__((noinline)) {
+    volatile char clean[4096];
+    for (volatile char& c : clean) c = 0;
+  }();
+  scan();
+  EXPECT_NE(weak->get(), nullptr);
+  EXPECT_EQ(end % cell::kUnitBytes, 0u);
+}
+
 TEST_F(StackScan, FindsParametersAtEveryDepth) {
   struct Deep {
     static int go(StackScan& test, Knot* a, Knot* b, Knot* c, Knot* d, Knot* e, Knot* f, Knot* g, Knot* h, int depth) {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;
 
-struct CheckedGroup : GroupOf<SplitDecoding<8>> {
+struct CheckedGroup : GroupOf<SplitDecoding<15>> {
   static constexpr StoreChecks kStoreChecks = StoreChecks::Full;
 };
 struct Page : GarbageCollected<Page, CheckedGroup> {

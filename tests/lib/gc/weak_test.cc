@@ -1,10 +1,14 @@
 // What is weak: members, ephemerons, call-backs.
+#include <unistd.h>
+
 #include <algorithm>
 #include <numeric>
 #include <random>
 #include <vector>
 
 #include "heap_fixture.h"
+#include "lib/support/sanitized.h"
+#include "tare/gc/heap_vector.h"
 
 namespace tare::gc {
 namespace {
@@ -84,6 +88,50 @@ TEST_F(Weak, EphemeronsWhoseValuesAreKeysLiveTogether) {
   first = nullptr;
   collect();
   EXPECT_EQ(live(), 1u);
+}
+
+// Each is found when the one before has kept it, beside as many whose keys are never reached: an hour's work, were all
+// gone through in each round.
+TEST_F(Weak, EphemeronsThatLeadToEachOtherTakeTimeByTheirNumber) {
+  struct Link : GarbageCollected<Link> {
+    void trace(Visitor& visitor) const { visitor.trace_ephemeron(key, value); }
+    WeakMember<Link> key;
+    Member<Link> value;
+  };
+  struct Links : GarbageCollected<Links> {
+    void trace(Visitor& visitor) const {
+      visitor.trace(first);
+      visitor.trace(keys);
+      visitor.trace(unreached);
+    }
+    Member<Link> first;
+    HeapVector<Member<Link>> keys, unreached;
+  };
+  constexpr std::size_t kCount = kSanitized ? 100'000 : 400'000;
+  alarm(600);
+  HeapOptions options;
+  options.collections = Collections::ByHand;
+  remake(options);
+  Persistent<Links> links = make_one<Links>();
+  links->first = make_one<Link>();
+  Link* last = links->first.get();
+  for (std::size_t i = 0; i < kCount; ++i) {
+    Link* key = make_one<Link>();
+    ASSERT_TRUE(links->keys.push_back(heap_, key));
+    last->key = key;
+    last->value = make_one<Link>();
+    last = last->value.get();
+    Link* dead = make_one<Link>();
+    ASSERT_TRUE(links->unreached.push_back(heap_, dead));
+    dead->key = make_one<Link>();
+    dead->value = make_one<Link>();
+  }
+  collect();
+  alarm(0);
+  std::size_t reached = 0;
+  for (const Link* link = links->first.get(); link->value; link = link->value.get()) ++reached;
+  EXPECT_EQ(reached, kCount);
+  for (const auto& dead : links->unreached) ASSERT_EQ(dead->key, nullptr);
 }
 
 TEST_F(Weak, EphemeronsWithoutKeyOrValueKeepNothing) {
