@@ -7,7 +7,7 @@
 //   if (!children.reserve_exactly(count)) ...             // the count is known: one malloc, no growth, no shrinking
 //
 //   tare::Buffer<char> body = ...;
-//   auto [data, size] = std::move(body).release();        // malloc's block, as a bare pointer
+//   auto [data, size, capacity] = std::move(body).release();  // malloc's block, as a bare pointer
 //   tare::Bytes shared = tare::Bytes::adopt_malloced(data, size);
 //
 // 16 bytes, where std::vector has 24: counts are 32-bit, up to 4,294,967,295 elements (`Size` = std::size_t for more).
@@ -118,11 +118,11 @@ class Buffer {
     ++size_;
     return made;
   }
-  bool append(const T& value) { return emplace_back(value) != nullptr; }
-  bool append(T&& value) { return emplace_back(std::move(value)) != nullptr; }
+  [[nodiscard]] bool append(const T& value) { return emplace_back(value) != nullptr; }
+  [[nodiscard]] bool append(T&& value) { return emplace_back(std::move(value)) != nullptr; }
 
   // Copies all of them to the end. They may be elements of this Buffer.
-  bool append_all(std::span<const T> values) {
+  [[nodiscard]] bool append_all(std::span<const T> values) {
     const T* from = values.data();
     if (values.size() > static_cast<std::size_t>(capacity_ - size_)) [[unlikely]] {
       const std::less<const T*> before;
@@ -141,7 +141,7 @@ class Buffer {
   }
 
   // A Buffer<char>'s append_all for text: of a literal without its terminating zero.
-  bool append_text(std::string_view text)
+  [[nodiscard]] bool append_text(std::string_view text)
     requires std::same_as<T, char>
   {
     return append_all(text);
@@ -159,19 +159,19 @@ class Buffer {
   }
 
   // Makes room for `more` elements behind the present ones, by Growth: repeated calls cost amortized constant time.
-  bool reserve(std::size_t more) noexcept {
+  [[nodiscard]] bool reserve(std::size_t more) noexcept {
     if (more <= static_cast<std::size_t>(capacity_ - size_)) return true;
     return more <= kMostElements - size_ && grow(size_ + more);
   }
 
   // Makes room for `count` elements in all, and asks for no more than that: what is known needs no growth. The class's
   // rest stays unused; a capacity that is larger already stays.
-  bool reserve_exactly(std::size_t count) noexcept {
+  [[nodiscard]] bool reserve_exactly(std::size_t count) noexcept {
     return count <= capacity_ || (count <= kMostElements && set_capacity(count));
   }
 
   // Makes the size `count`: new elements are value-initialized, surplus ones destroyed.
-  bool resize(std::size_t count) {
+  [[nodiscard]] bool resize(std::size_t count) {
     if (count > size_) {
       if (!reserve(count - size_)) return false;
       std::uninitialized_value_construct(end(), data_ + count);

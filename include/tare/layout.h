@@ -12,9 +12,8 @@
 //     std::uint16_t children;
 //   };
 //   TARE_ASSERT_PACKED(Node, &Node::next, &Node::weight, &Node::id, &Node::is_leaf, &Node::depth, &Node::children);
-//   TARE_ASSERT_SIZE_CLASS(Node);                                // glibc gives 24 bytes for 24, and no class is
-//   smaller TARE_ASSERT_SIZE_CLASS(Node, tare::size_models::tcmalloc, 8);  // 24 take 32 there: 8 wasted bytes are
-//   allowed
+//   TARE_ASSERT_SIZE_CLASS(Node);  // glibc gives 24 bytes for 24
+//   TARE_ASSERT_SIZE_CLASS(Node, tare::size_models::tcmalloc, 8);  // 32 there, of which 8 may be wasted
 //
 // A field that somebody adds in the wrong place is an error with a line of words and the number of bytes lost. Both
 // are declarations and end with a semicolon; they may stand in namespaces, classes and functions, wherever the type is

@@ -68,6 +68,11 @@ foreach(compiler g++ clang++-19)
         -DTARE_SOURCE_DIR=${SOURCE_DIR} -DBUILD_SHARED_LIBS=${is_shared} -DCMAKE_CXX_FLAGS=${FLAGS_AS_TEXT} ${toolchain})
       run(${CMAKE_COMMAND} --build ${build} --target consumer)
       run(${build}/consumer)
+      run(${CMAKE_COMMAND} --install ${build} --prefix ${build}-prefix)  # the consumer installs nothing
+      file(GLOB_RECURSE installed ${build}-prefix/*)
+      if(installed)
+        message(FATAL_ERROR "installed with a program that has the library by ${way}: ${installed}")
+      endif()
       message(STATUS "${name}: ${way} works")
     endforeach()
 
