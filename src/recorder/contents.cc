@@ -7,6 +7,7 @@
 
 #include "recorder/real.h"
 #include "recorder/syscall.h"
+#include "recorder/unwind/own_memory.h"
 #include "recorder/unwind/stack_memory.h"
 
 namespace tare::recorder {
@@ -26,12 +27,6 @@ constexpr std::uint64_t kLine = 64;
 constexpr std::uint64_t kFetchedBytes = 16 * kLine;
 
 std::uint8_t* bytes_at(std::uint64_t address) { return reinterpret_cast<std::uint8_t*>(address); }
-
-void* map_zeros(std::uint64_t bytes) {
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  const long base = sys::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  return sys::failed(base) ? nullptr : reinterpret_cast<void*>(base);
-}
 
 // Which of the pages from `start` on are in memory. False: the kernel doesn't say.
 bool look_up_pages(std::uint64_t start, std::uint64_t pages, unsigned char* present) {
@@ -126,7 +121,7 @@ bool Contents::prepare() {
     forget_blocks();
     return true;
   }
-  leaves_ = static_cast<std::atomic<Word*>*>(map_zeros(ContentTable::kBytes));
+  leaves_ = static_cast<std::atomic<Word*>*>(reserve_zeroed(ContentTable::kBytes));
   return leaves_ != nullptr;
 }
 
@@ -161,12 +156,12 @@ Contents::Word* Contents::make(std::uint64_t address) {
   Word* leaf = slot.load(std::memory_order_acquire);
   if (TARE_UNLIKELY(leaf == nullptr)) {
     constexpr std::uint64_t kLeafBytes = ContentTable::kLeafWords * sizeof(Word);
-    Word* const made = static_cast<Word*>(map_zeros(kLeafBytes));
+    Word* const made = static_cast<Word*>(reserve_zeroed(kLeafBytes));
     if (made == nullptr) return nullptr;
     if (slot.compare_exchange_strong(leaf, made, std::memory_order_acq_rel))
       leaf = made;
     else
-      sys::munmap(made, kLeafBytes);  // another thread was first
+      give_back(made, kLeafBytes);  // another thread was first
   }
   return leaf + ContentTable::word_of(address);
 }

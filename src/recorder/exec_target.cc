@@ -66,6 +66,21 @@ bool gains_rights(int fd) {
   return gains && sys::call(SYS_prctl, kGetNoNewPrivileges) != 1;
 }
 
+// A sanitizer's allocator must come first, and other loaders write that they can't load the library to the program's
+// standard error. Static programs ignore the variable and hand it on to their children.
+bool is_harmed_by_preload(trace::ExecutableKind kind) {
+  switch (kind) {
+    case trace::ExecutableKind::Sanitized:
+    case trace::ExecutableKind::Other32Bit:
+    case trace::ExecutableKind::OtherMachine:
+      return true;
+    case trace::ExecutableKind::Recordable:
+    case trace::ExecutableKind::Static:
+      return false;
+  }
+  return false;
+}
+
 const char* reason_of(trace::ExecutableKind kind) {
   switch (kind) {
     case trace::ExecutableKind::Recordable:
@@ -102,7 +117,7 @@ const char* preload_of(char* const* environment) {
   return "";
 }
 
-enum class Library : std::uint8_t { Readable, Unreadable, NotNamed };
+enum class Library : std::uint8_t { Readable, Unreadable, Absent, NotNamed };
 
 // Is this library among those to be preloaded, and may the user that this process is now read it?
 Library library_in(const char* preload) {
@@ -113,6 +128,7 @@ Library library_in(const char* preload) {
     Text(path, sizeof(path)).add_bytes(entry, length);
     const long fd = sys::open(path, O_RDONLY | O_CLOEXEC);
     if (fd == -EACCES) return Library::Unreadable;
+    if (fd == -ENOENT || fd == -ENOTDIR) return Library::Absent;
     if (!sys::failed(fd)) sys::close(fd);
     return Library::Readable;
   }
@@ -169,7 +185,7 @@ void ExecTarget::look_at(int fd, const char* name) {
       trace::ExecutableProbe probe(file);
       const trace::ExecutableKind kind = is_loader ? trace::ExecutableKind::Recordable : probe.kind();
       reason_ = reason_of(kind);
-      if (kind == trace::ExecutableKind::Sanitized) preload_ = Preload::Drop;
+      if (is_harmed_by_preload(kind)) preload_ = Preload::Drop;
       if (reason_ == nullptr && gains_rights(fd)) {
         reason_ = "setuid, setgid or with file capabilities, and such programs ignore preloading";
       }
@@ -192,6 +208,9 @@ std::uint64_t ExecTarget::prepare(char* const* environment) {
   if (library == Library::Unreadable) {
     preload_ = Preload::Drop;  // or the loader complains of it in each of the program's children
     reason_ = "the user that they became can't read the recorder's library; install tare where all users can";
+  } else if (library == Library::Absent) {
+    preload_ = Preload::Drop;
+    reason_ = "their root directory doesn't hold the recorder's library";
   } else if (library == Library::NotNamed) {
     preload_ = Preload::Keep;
     reason_ = "started with an environment that lacks LD_PRELOAD";

@@ -1,5 +1,6 @@
-// The program that this process is about to become, or to start: can it be recorded? Where the recorder would break it
-// (a sanitizer's allocator must come first) it's taken out of LD_PRELOAD; where it won't be loaded a notice says so.
+// The program that this process is about to become, or to start: can it be recorded? Where LD_PRELOAD would harm it
+// (a sanitizer's allocator must come first, a 32-bit loader complains of a 64-bit library) the recorder is taken out of
+// it; where it won't be loaded a notice says so.
 //
 // Asked of every exec, some 10 us before the kernel takes some 500: no allocation, no libc state, for it may be the
 // child of a vfork that asks, in its parent's memory.

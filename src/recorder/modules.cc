@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "recorder/syscall.h"
-#include "recorder/unwind/reserve.h"
+#include "recorder/unwind/own_memory.h"
 #include "recorder/unwind/spin_lock.h"
 #include "recorder/unwind/stack_memory.h"
 

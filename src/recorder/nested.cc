@@ -5,6 +5,7 @@
 
 #include "recorder/mappings.h"
 #include "recorder/syscall.h"
+#include "recorder/unwind/own_memory.h"
 
 namespace tare::recorder {
 
@@ -16,12 +17,7 @@ constexpr std::uint64_t head_word(std::uint64_t words, std::uint64_t stamp_at, s
 }
 
 Nested* nested_of(Thread* thread) {
-  if (thread->nested == nullptr) {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    const long block = sys::mmap(nullptr, sizeof(Nested), PROT_READ | PROT_WRITE, flags, -1, 0);
-    if (sys::failed(block)) return nullptr;
-    thread->nested = reinterpret_cast<Nested*>(block);
-  }
+  if (thread->nested == nullptr) thread->nested = static_cast<Nested*>(reserve_zeroed(sizeof(Nested)));
   return thread->nested;
 }
 

@@ -23,6 +23,21 @@ trace::StringRef link_target(Spool& spool, const char* link) {
   return spool.end_string(sys::failed(length) ? 0 : static_cast<std::uint64_t>(length));
 }
 
+// "pid:[4026531836]": the number in brackets. By the link and not by stat, for sandboxes allow readlink more often.
+std::uint64_t pid_namespace() {
+  char target[64];
+  const long length =
+      sys::call(SYS_readlinkat, AT_FDCWD, sys::word("/proc/self/ns/pid"), sys::word(target), sizeof target - 1);
+  if (sys::failed(length)) return 0;
+  target[length] = '\0';
+  const char* at = std::strchr(target, '[');
+  std::uint64_t number = 0;
+  for (at = at == nullptr ? target + length : at + 1; *at >= '0' && *at <= '9'; ++at) {
+    number = 10 * number + static_cast<std::uint64_t>(*at - '0');
+  }
+  return number;
+}
+
 trace::StringRef working_directory(Spool& spool) {
   char* space = spool.begin_string(kPathMax);
   if (space == nullptr) return {0, 0};
@@ -76,6 +91,7 @@ std::uint32_t peak_resident_kib() {
 
 void write_process_ids(trace::SpoolHeader& header) {
   header.pid = static_cast<std::uint32_t>(sys::getpid());
+  header.pid_namespace = pid_namespace();
   header.parent_pid = static_cast<std::uint32_t>(sys::call(SYS_getppid));
   header.start_realtime_ns = clock_ns(CLOCK_REALTIME);
   header.start_monotonic_ns = monotonic_ns();

@@ -16,6 +16,7 @@
 #include "recorder/stamp.h"
 #include "recorder/syscall.h"
 #include "recorder/text.h"
+#include "recorder/unwind/own_memory.h"
 
 namespace tare::recorder {
 
@@ -167,6 +168,7 @@ void Recorder::fill_header(const ForkOrigin* origin) {
     header.fork_stamp = origin->stamp;
   }
   header.sample_bytes = sample_bytes_;
+  header.own_ranges = reinterpret_cast<std::uint64_t>(&own_ranges());
   if (contents()) header.content_table = reinterpret_cast<std::uint64_t>(contents_of_blocks.table());
   header.flags.store(flags, std::memory_order_relaxed);
 }

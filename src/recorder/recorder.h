@@ -71,8 +71,8 @@ class Recorder {
   // later.
   void start(char** environment);
   // To the launcher, if there is one: `program`, which this process starts or becomes, can't be recorded.
-  void leave_notice(Notice& notice, const char* program, const char* reason) const {
-    if (launched_) notice.leave(directory_, program, reason);
+  void leave_notice(Notice& notice, const char* program, const char* reason) {
+    if (launched_ && !notice.leave(directory_, program, reason)) launcher_.count_unrecorded();
   }
   // The program is about to forbid itself (and thereby us) to get memory: takes what a launcher is to drain in turn.
   void prepare_for_filter();

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "recorder/recorder.h"
-#include "recorder/unwind/reserve.h"
+#include "recorder/unwind/own_memory.h"
 #include "recorder/unwind/unwind.h"
 #include "trace/program_note.h"
 

@@ -7,6 +7,7 @@
 
 #include "recorder/numeric.h"
 #include "recorder/syscall.h"
+#include "recorder/unwind/own_memory.h"
 
 namespace tare::recorder {
 
@@ -19,12 +20,6 @@ std::uint64_t mix(std::uint64_t& state) {  // splitmix64
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
   z = (z ^ z >> 27) * 0x94d049bb133111eb;
   return z ^ z >> 31;
-}
-
-char* map_zeros(std::uint64_t bytes) {
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  const long base = sys::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  return sys::failed(base) ? nullptr : reinterpret_cast<char*>(base);
 }
 
 }  // namespace
@@ -101,7 +96,7 @@ bool SampledSet::prepare() {
     sys::madvise(buckets_, kBytes, MADV_DONTNEED);
     std::memset(static_cast<void*>(counts_), 0, sizeof(counts_));
   } else {
-    buckets_ = reinterpret_cast<Bucket*>(map_zeros(kBytes));
+    buckets_ = reinterpret_cast<Bucket*>(reserve_zeroed(kBytes));
   }
   return buckets_ != nullptr;
 }
@@ -113,7 +108,7 @@ SampledSet::Bucket* SampledSet::extend(Bucket* bucket) {
   if (link != 0) return reinterpret_cast<Bucket*>(link - 1);
   std::uint64_t fresh = spare_.fetch_add(sizeof(Bucket), std::memory_order_acq_rel);
   if (fresh == 0 || fresh + sizeof(Bucket) > spare_end_.load(std::memory_order_acquire)) {
-    char* slab = map_zeros(kSlabBytes);
+    char* slab = static_cast<char*>(reserve_zeroed(kSlabBytes));
     if (slab == nullptr) return nullptr;
     fresh = reinterpret_cast<std::uint64_t>(slab);
     // A thread that reads the new start with the old end just maps a slab more.

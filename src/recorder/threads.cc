@@ -6,6 +6,7 @@
 #include "recorder/record.h"
 #include "recorder/recorder.h"
 #include "recorder/syscall.h"
+#include "recorder/unwind/own_memory.h"
 
 namespace tare::recorder {
 
@@ -108,13 +109,11 @@ Thread* Recorder::attach_thread() {
   }
   Thread* thread = reusable_block();
   if (thread == nullptr) {
-    const long block =
-        sys::mmap(nullptr, sizeof(Thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (sys::failed(block)) {
+    thread = static_cast<Thread*>(reserve_zeroed(sizeof(Thread)));
+    if (thread == nullptr) {
       lock_.unlock();
       return nullptr;
     }
-    thread = reinterpret_cast<Thread*>(block);
     thread->next = threads_;
     threads_ = thread;
   }

@@ -152,6 +152,8 @@ struct SpoolHeader {
   // itself before it makes its spool, the launcher later.
   std::atomic<std::uint64_t> asleep_ns;
   std::atomic<std::uint64_t> asleep_since_ns;  // 0: it's awake
+  std::uint64_t own_ranges;                    // where the program has its OwnRanges
+  std::uint64_t pid_namespace;                 // inode of /proc/self/ns/pid, in which `pid` is a number; 0: not known
 };
 
 struct ModuleEntry {

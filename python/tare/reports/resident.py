@@ -20,7 +20,7 @@ _MOMENTS = {"peak": "near the peak", "exit": "at the exit"}
 _KINDS = {
     "stack": "stacks",
     "mapping": "the program's own mappings",
-    "other": "the loader's and the C library's, and what the recorder keeps",
+    "other": "the loader's and the C library's",
     "recorder": "the recorder: not there without it",
 }
 

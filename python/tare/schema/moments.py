@@ -74,7 +74,7 @@ unwritten_bytes real of those, the bytes behind their high-water marks
         "what a part of the process's memory was used for at a moment; the resident ones add up to its RSS",
         columns("""
 moment int moments.moment
-kind text heap (malloc's), stack, file, mapping (the program's own mmap), recorder, other (the loader's, the C library's, and what the recorder keeps)
+kind text heap (malloc's), stack, file, mapping (the program's own mmap), recorder, other (the loader's, the C library's)
 name text a file's path; empty for the others
 mapped_bytes int addresses taken
 resident_bytes int in memory

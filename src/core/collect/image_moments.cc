@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/collect/image_recording.h"
+#include "core/observe/mapped_file.h"
 
 namespace tare::core {
 
@@ -80,7 +81,7 @@ bool ImageRecording::peak_is_due() const {
   if (!moments_.has_grown(gross_bytes)) return false;
   RunTime run{.wall_ns = clock_ns(CLOCK_MONOTONIC) - clock_pairs_.front().monotonic_ns};
   clockid_t of_process = 0;
-  if (::clock_getcpuclockid(static_cast<pid_t>(record_.info.pid), &of_process) == 0) run.cpu_ns = clock_ns(of_process);
+  if (process_ != 0 && ::clock_getcpuclockid(process_, &of_process) == 0) run.cpu_ns = clock_ns(of_process);
   return moments_.peak_is_due(gross_bytes, run);
 }
 
@@ -103,7 +104,7 @@ Status ImageRecording::run_out_of_hooks(FrozenProcess& process) {
     if (inside.empty()) return ok();
     const ChunkControl& next = *inside[turn++ % inside.size()];
     const auto is_out = [&] { return next.busy.load(std::memory_order_acquire) == 0; };
-    (void)process.let_run(static_cast<pid_t>(next.tid), is_out, turn_ns);
+    (void)process.let_run(process.thread_numbered(static_cast<pid_t>(next.tid)), is_out, turn_ns);
     if (turn % inside.size() == 0) turn_ns = std::min(2 * turn_ns, kLongestTurnNs);
   } while (clock_ns(CLOCK_MONOTONIC) - begin_ns < kAllTurnsNs);
   return not_taken(record_.info.pid, "a thread stayed inside the allocator");
@@ -131,6 +132,7 @@ ObservedProcess ImageRecording::observed_process(const MomentFacts& facts) const
   observed.recorder_library = facts.recorder_library;
   observed.spool_folder = facts.spool_folder;
   observed.content_table = spool_->header().content_table;
+  observed.own_ranges = spool_->header().own_ranges;
   // Of a sample too little is known of what could point where.
   observed.links = record_.info.sample_bytes == 0 ? Links::Find : Links::Skip;
   return observed;
@@ -142,13 +144,18 @@ Status ImageRecording::take_moment(MomentKind kind, const std::string& name, con
     return not_taken(record_.info.pid, replay_ ? "its threads' events came too far apart to be merged"
                                                : "its live blocks aren't known while it runs (tare run --snapshots)");
   }
+  if (process_ == 0) return ok();
   SpoolHeader& header = spool_->header();
+  // Whoever may write into the folder may leave a spool there that bears another's number.
+  const Mapped mapped = MappedFile(spool_path()).in(process_);
+  if (mapped == Mapped::Ended || (header.flags.load(std::memory_order_acquire) & kSpoolReplaced) != 0) return ok();
+  if (mapped == Mapped::No) return not_taken(record_.info.pid, "it doesn't use " + spool_path());
   header.moment_begun.store(header.moment_asked.load(std::memory_order_acquire), std::memory_order_release);
   const std::uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
   const std::uint64_t begin_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   Moment moment;
   {
-    Result<FrozenProcess> process = FrozenProcess::freeze(static_cast<pid_t>(record_.info.pid));
+    Result<FrozenProcess> process = FrozenProcess::freeze(process_);
     if (!process) return process.error();
     if (process->thread_count() == 0) return ok();  // short-lived children end before their last chunk is read
     if (Status drained = drain_frozen(*process); !drained) return drained;

@@ -34,17 +34,17 @@ std::uint64_t monotonic_ns() {
 
 }  // namespace
 
-Result<std::unique_ptr<ImageRecording>> ImageRecording::create(const std::string& spool_path,
+Result<std::unique_ptr<ImageRecording>> ImageRecording::create(LiveSpool spool, pid_t process,
                                                                const std::string& trace_path, Summarize summarize,
                                                                EventBlockEncoder& encoder, TakeMoments moments) {
-  Result<LiveSpool> spool = LiveSpool::open(spool_path);
-  if (!spool) return spool.error();
-  Result<ProcessInfo> info = spool->file().process();
+  Result<ProcessInfo> info = spool.file().process();
   if (!info) return info.error();
-  std::unique_ptr<ImageRecording> image(new ImageRecording(std::move(*spool), encoder));
+  std::unique_ptr<ImageRecording> image(new ImageRecording(std::move(spool), encoder));
+  image->process_ = process;
   image->trace_path_ = trace_path;
   image->record_.info = std::move(*info);
-  image->record_.spool_path = spool_path;
+  if (process != 0) image->record_.info.pid = static_cast<std::uint32_t>(process);
+  image->record_.spool_path = image->spool_->file().path();
   image->clock_pairs_.push_back(image->spool_->file().start());
   // A forked child's summary begins with its parent's blocks, which are only known when the parent's trace is.
   // Without them its replay serves moments only.

@@ -1,6 +1,8 @@
 // The recording of one process image: from its spool into its trace, and along the way into its summary.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -39,8 +41,9 @@ enum class Importance : std::uint8_t { Command, Other };  // the process that th
 
 class ImageRecording {
  public:
-  // Starts the trace at `trace_path`. `encoder` is shared by all images. Io where the spool can't be mapped.
-  static Result<std::unique_ptr<ImageRecording>> create(const std::string& spool_path, const std::string& trace_path,
+  // Starts the trace at `trace_path`. `encoder` is shared by all images. `process`: the number that made the spool, as
+  // this process sees it; 0 where it's gone already, or out of sight.
+  static Result<std::unique_ptr<ImageRecording>> create(LiveSpool spool, pid_t process, const std::string& trace_path,
                                                         Summarize summarize, trace::EventBlockEncoder& encoder,
                                                         TakeMoments moments);
   ~ImageRecording();
@@ -96,6 +99,7 @@ class ImageRecording {
   const trace::ProcessInfo& info() const { return record_.info; }
   trace::ProcessRecord& record() { return record_; }
   const std::string& spool_path() const { return record_.spool_path; }
+  std::string spool_name() const { return record_.spool_path.substr(record_.spool_path.rfind('/') + 1); }
   const std::string& trace_path() const { return trace_path_; }
   std::uint64_t calls() const { return calls_; }
   std::uint64_t file_bytes() const { return writer_ ? writer_->file_bytes() : file_bytes_; }
@@ -136,6 +140,7 @@ class ImageRecording {
   std::uint64_t stamp_now() const;
 
   std::optional<LiveSpool> spool_;  // until finish()
+  pid_t process_ = 0;               // 0: gone, or out of sight
   std::string trace_path_;
   trace::EventBlockEncoder& encoder_;
   std::optional<trace::TraceWriter> writer_;

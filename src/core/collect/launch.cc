@@ -174,13 +174,24 @@ void Launch::rename_trace(ImageRecording& image, const std::string& name) {
   if (::rename(image.trace_path().c_str(), name.c_str()) == 0) image.renamed(name);
 }
 
-void Launch::add_image(const std::string& name, pid_t pid) {
+// The process that made the spool. Its name holds a number, which is that of another process where the namespace is
+// another, or where somebody else wrote the file: then the maker is who maps it. Nothing: gone, or never there.
+std::optional<pid_t> Launch::maker_of(const LiveSpool& spool, pid_t named_pid) const {
+  const bool same_namespace = spool.header().pid_namespace == pid_namespace_;
+  if (same_namespace && spool.is_owned_by(named_pid)) return named_pid;
+  const MappedFile file(spool.file().path());
+  if (same_namespace && file.in(named_pid) != Mapped::No) return named_pid;
+  const std::vector<pid_t> makers = file.processes();
+  return makers.empty() ? std::nullopt : std::optional(makers.front());
+}
+
+// The process of that number, which is about to have another image.
+Launch::Process& Launch::enter(pid_t pid) {
   Process& process =
       processes_.try_emplace(pid, Process{.watch = ProcessWatch(pid, most_watches_), .retired = {}}).first->second;
   if (process.image != nullptr) {
     // The image before was replaced by exec: it gives its name to the one that runs now.
-    const std::string name_now = names_->replaced(pid, process.images - 1);
-    rename_trace(*process.image, name_now);
+    rename_trace(*process.image, names_->replaced(pid, process.images - 1));
     close_image(process, {});
   } else if (process.left) {  // the kernel gave the number of a dead process to a new one
     process.watch = ProcessWatch(pid, most_watches_);
@@ -190,21 +201,42 @@ void Launch::add_image(const std::string& name, pid_t pid) {
       if (image->trace_path() == old_name) rename_trace(*image, names_->replaced(pid, process.images - 1));
     }
   }
-  Result<std::unique_ptr<ImageRecording>> image = ImageRecording::create(
-      directory_.path() + "/" + name, names_->current(pid), options_.summarize, encoder_, options_.moments);
-  if ((!image || (*image)->failure()) && !has_descriptor_left()) {  // other processes end, the spool stays
+  return process;
+}
+
+void Launch::add_image(const std::string& name, std::uint32_t named_pid) {
+  const auto starve = [&] {  // until other processes end; the spool stays
     seen_spools_.erase(name);
     starved_.insert(name);
+  };
+  Result<LiveSpool> spool = LiveSpool::open(directory_.path() + "/" + name);
+  if (!spool) {
+    if (!has_descriptor_left()) return starve();
+    outcome_.warnings.push_back(spool.error().message);
     return;
   }
+  const std::optional<pid_t> maker = maker_of(*spool, static_cast<pid_t>(named_pid));
+  Process* process = nullptr;
+  std::string trace_path;
+  if (maker) {
+    process = &enter(*maker);
+    trace_path = names_->current(*maker);
+  } else {
+    const pid_t key = processes_.empty() ? -1 : std::min(processes_.begin()->first, 0) - 1;
+    process = &processes_.emplace(key, Process{.watch = ProcessWatch::of_gone(), .retired = {}}).first->second;
+    trace_path = names_->of_gone(named_pid, gone_[named_pid]++);
+  }
+  Result<std::unique_ptr<ImageRecording>> image = ImageRecording::create(
+      std::move(*spool), maker.value_or(0), trace_path, options_.summarize, encoder_, options_.moments);
+  if ((!image || (*image)->failure()) && !has_descriptor_left()) return starve();
   if (!image) {
     outcome_.warnings.push_back(image.error().message);
     return;
   }
   starved_.erase(name);
   (*image)->rest_descriptors(resting_from_);
-  (*image)->record().info.image_index = process.images++;
-  process.image = image->get();
+  (*image)->record().info.image_index = process->images++;
+  process->image = image->get();
   images_.push_back(std::move(*image));
 }
 
@@ -212,14 +244,17 @@ void Launch::find_images() {
   for (const std::string& name : directory_.spools()) {
     std::uint32_t pid, image;
     if (!trace::parse_spool_name(name, pid, image) || !seen_spools_.insert(name).second) continue;
-    add_image(name, static_cast<pid_t>(pid));
+    add_image(name, pid);
   }
 }
 
 std::string Launch::parent_trace_of(const trace::ForkOrigin& fork) const {
-  for (const auto& image : images_) {
-    if (image->info().pid != fork.parent_pid || image->info().image_index != fork.parent_image) continue;
-    return image->trace_path().substr(image->trace_path().rfind('/') + 1);
+  // As the parent numbered itself; the latest, for other namespaces give the same numbers again.
+  const std::string spool =
+      std::to_string(fork.parent_pid) + "." + std::to_string(fork.parent_image) + trace::kSpoolSuffix;
+  for (auto image = images_.rbegin(); image != images_.rend(); ++image) {
+    if ((*image)->spool_name() != spool) continue;
+    return (*image)->trace_path().substr((*image)->trace_path().rfind('/') + 1);
   }
   return {};
 }
@@ -229,7 +264,7 @@ void Launch::close_image(Process& process, const ProcessEnd& end) {
   if (image.record().info.fork) image.record().info.fork->parent_trace = parent_trace_of(*image.record().info.fork);
   image.finish(end.wait_status, end.peak_rss_bytes);
   process.image = nullptr;
-  process.retired.push_back(image.spool_path().substr(image.spool_path().rfind('/') + 1));
+  process.retired.push_back(image.spool_name());
   directory_.retire(process.retired.back());
   image.summarize(outcome_, image.trace_path() == names_->current(child_) ? Importance::Command : Importance::Other);
 }

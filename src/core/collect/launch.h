@@ -19,6 +19,7 @@
 #include "core/collect/request_desk.h"
 #include "core/collect/spool_directory.h"
 #include "core/collect/trace_names.h"
+#include "core/observe/pid_numbers.h"
 #include "trace/event_block.h"
 
 namespace tare::core {
@@ -57,7 +58,9 @@ class Launch {
   void let_go(pid_t pid, Process& process);
   void name_the_spool(const std::string& trace_path, const std::string& spool);
   void find_images();
-  void add_image(const std::string& name, pid_t pid);
+  void add_image(const std::string& name, std::uint32_t named_pid);
+  std::optional<pid_t> maker_of(const LiveSpool& spool, pid_t named_pid) const;
+  Process& enter(pid_t pid);
   void rename_trace(ImageRecording& image, const std::string& name);
   void close_image(Process& process, const ProcessEnd& end);
   bool drain(DrainDepth depth);
@@ -79,7 +82,9 @@ class Launch {
   trace::EventBlockEncoder encoder_;
   std::optional<TraceNames> names_;
   pid_t child_ = 0;
-  std::map<pid_t, Process> processes_;
+  std::map<pid_t, Process> processes_;           // negative: gone before their numbers were known
+  std::map<std::uint32_t, std::uint32_t> gone_;  // how many such, by the number in their names
+  const std::uint64_t pid_namespace_ = own_pid_namespace();
   std::vector<std::unique_ptr<ImageRecording>> images_;
   std::set<std::string> seen_spools_;
   LaunchOutcome outcome_;

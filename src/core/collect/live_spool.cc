@@ -46,6 +46,7 @@ Result<LiveSpool> LiveSpool::open(const std::string& path) {
   }
   const int error = errno;
   ::close(fd);
+  spool.owner_ = status.st_uid;
   if (static_cast<std::uint64_t>(status.st_size) > kChunks) {
     spool.file_chunks_ = (static_cast<std::uint64_t>(status.st_size) - kChunks) / kChunkBytes;
   }
@@ -84,6 +85,11 @@ SpoolCounts LiveSpool::table_counts() const {
   counts.threads = header_->thread_count.load(std::memory_order_acquire);
   counts.chunks = chunk_count();
   return counts;
+}
+
+bool LiveSpool::is_owned_by(pid_t pid) const {
+  struct stat status{};
+  return ::stat(("/proc/" + std::to_string(pid)).c_str(), &status) == 0 && status.st_uid == owner_;
 }
 
 bool LiveSpool::ended() const { return (header_->flags.load(std::memory_order_acquire) & kSpoolEnded) != 0; }

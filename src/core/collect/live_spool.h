@@ -1,6 +1,8 @@
 // A spool that its program still writes: the shared words that both sides change, and giving chunks back.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -27,6 +29,8 @@ class LiveSpool {
   bool unheard() const;  // its program can't wake us
   // Somebody cut the file short: what is missing reads as zeros.
   bool is_cut() const;
+  // The process runs as the user to whom the file belongs: nobody of fewer rights made it in that one's name.
+  bool is_owned_by(pid_t pid) const;
   trace::SpoolHeader& header() const { return *header_; }
   trace::ChunkControl& control(std::uint32_t chunk) const { return controls_[chunk]; }
 
@@ -48,6 +52,7 @@ class LiveSpool {
   trace::ChunkControl* controls_ = nullptr;
   std::uint32_t mapped_controls_ = 0;
   std::uint64_t file_chunks_ = 0;
+  uid_t owner_ = 0;
   // Read where they lie, chunks cost a fault the first time; copied by pread they cost 4 ns an event every time.
   static constexpr std::uint32_t kWindowChunks = 1024;  // 64 MiB: all that a program has while it is drained
   std::vector<trace::GuardedMapping> windows_;          // without data: not mapped yet

@@ -19,6 +19,8 @@ class ProcessWatch {
   // Without a descriptor if the kernel's number for it is `from` or higher: then a process that gets the number of a
   // dead one is taken for it, if nobody looked meanwhile.
   explicit ProcessWatch(pid_t pid, int from);
+  // Of a process that is gone already.
+  static ProcessWatch of_gone() { return ProcessWatch(); }
   ProcessWatch(ProcessWatch&& other) noexcept;
   ProcessWatch& operator=(ProcessWatch&& other) noexcept;
   ~ProcessWatch();
@@ -29,9 +31,10 @@ class ProcessWatch {
   const ProcessEnd& end() const { return end_; }
 
  private:
+  ProcessWatch() : over_(true) {}
   bool has_exited() const;
 
-  pid_t pid_;
+  pid_t pid_ = 0;
   int pidfd_ = -1;
   bool over_ = false;
   ProcessEnd end_;

@@ -2,16 +2,13 @@
 #include "core/collect/request_desk.h"
 
 #include <time.h>
-#include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
 #include <optional>
 
 #include "core/collect/process_recorder.h"
 #include "core/collect/request.h"
 #include "core/observe/frozen_process.h"
-#include "core/observe/memory_map.h"
 #include "core/replay/table_codec.h"
 
 namespace tare::core {
@@ -30,23 +27,6 @@ std::uint64_t cpu_ns() {
 std::string named(pid_t pid) { return "process " + std::to_string(pid); }
 
 std::string in_words(const Result<std::string>& done) { return done ? "ok " + *done : "no " + done.error().message; }
-
-// Processes that have the file mapped: recorders that sleep have told nobody of themselves.
-std::vector<pid_t> processes_with(const std::string& path) {
-  std::vector<pid_t> pids;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
-    pid_t pid = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc{}) continue;
-    for (const MappedRange& mapped : memory_map_of(pid)) {
-      if (mapped.name != path || pid == ::getpid()) continue;
-      pids.push_back(pid);
-      break;
-    }
-  }
-  return pids;
-}
 
 }  // namespace
 
@@ -96,7 +76,17 @@ Result<std::string> RequestDesk::figures(const std::string& request, pid_t pid) 
   return "tables " + *file + " " + std::to_string(cpu_ns() - begin_ns);
 }
 
+// A request names any process, and is written by whoever may write in the folder, a user that the program became too.
 Result<std::string> RequestDesk::change(pid_t pid, RecorderWish wish) {
+  switch (directory_.control_file().in(pid)) {
+    case Mapped::Yes:
+      break;
+    case Mapped::Ended:
+      return Error{ErrorKind::CannotRecord, named(pid) + " has ended"};
+    case Mapped::No:
+    case Mapped::Unreadable:
+      return Error{ErrorKind::CannotRecord, named(pid) + " isn't part of this recording"};
+  }
   ImageRecording* image = find_image_(pid);
   Result<FrozenProcess> process = FrozenProcess::freeze(pid);
   if (!process) return process.error();
@@ -123,7 +113,7 @@ std::string RequestDesk::change_all(RecorderWish wish) {
   directory_.control().all_awake.store(wish == RecorderWish::Awake ? 1 : 0, std::memory_order_release);
   std::size_t changed = 0;
   std::string refused;
-  for (const pid_t pid : processes_with(directory_.path() + "/" + trace::kControlName)) {
+  for (const pid_t pid : directory_.control_file().processes()) {
     const Result<std::string> done = change(pid, wish);
     if (done) {
       ++changed;

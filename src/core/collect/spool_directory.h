@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/observe/mapped_file.h"
 #include "trace/guarded_mapping.h"
 #include "trace/result.h"
 #include "trace/spool_layout.h"
@@ -33,6 +34,8 @@ class SpoolDirectory {
 
   const std::string& path() const { return path_; }
   trace::LauncherControl& control() const { return *static_cast<trace::LauncherControl*>(control_.data()); }
+  // By which processes of this recording are known: each maps it, asleep or awake.
+  MappedFile control_file() const { return MappedFile(path_ + "/" + trace::kControlName); }
   // Names of spools there now, those of one process by age.
   std::vector<std::string> spools() const;
   // Takes what users asked: names and texts, see request_desk.h.

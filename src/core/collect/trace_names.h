@@ -1,5 +1,6 @@
 // The naming contract: F for the first process's last image, F.PID for other processes, F.PID.eN for images replaced by
-// exec.
+// exec, F.nsPID.N for the Nth process of that number in other pid namespaces which ended before its number here was
+// known.
 #pragma once
 
 #include <sys/types.h>
@@ -23,6 +24,9 @@ class TraceNames {
   // Of one that was replaced.
   std::string replaced(pid_t pid, std::uint32_t image) const {
     return base_ + "." + std::to_string(pid) + ".e" + std::to_string(image);
+  }
+  std::string of_gone(std::uint32_t number_in_namespace, std::uint32_t nth) const {
+    return base_ + ".ns" + std::to_string(number_in_namespace) + "." + std::to_string(nth);
   }
 
  private:

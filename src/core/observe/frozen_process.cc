@@ -15,6 +15,8 @@
 #include <string>
 #include <utility>
 
+#include "core/observe/pid_numbers.h"
+
 namespace tare::core {
 namespace {
 
@@ -194,6 +196,14 @@ bool FrozenProcess::let_run(pid_t tid, const std::function<bool()>& is_far_enoug
   if (wait_for_stop(*held) != Wait::Gone) return true;
   tids_.erase(held);
   return false;
+}
+
+pid_t FrozenProcess::thread_numbered(pid_t own_number) const {
+  const bool same_namespace = innermost_number(pid_, pid_) == pid_;
+  for (const Held& held : tids_) {
+    if ((same_namespace ? held.tid : innermost_number(pid_, held.tid)) == own_number) return held.tid;
+  }
+  return 0;
 }
 
 std::vector<ThreadState> FrozenProcess::threads() const {

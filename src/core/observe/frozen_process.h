@@ -26,6 +26,9 @@ class FrozenProcess {
   // To be called now and then by the same thread, until it says that none is left.
   static bool release_late_stops();
 
+  // The held thread that has this number in its own pid namespace, as the numbers of this process's namespace have it;
+  // 0 where there is none.
+  pid_t thread_numbered(pid_t own_number) const;
   // Lets one thread (the kernel's number) run on until `is_far_enough` says so, at most so long, and stops it again: on
   // a busy machine it gets a processor only after milliseconds. False: it is gone.
   bool let_run(pid_t tid, const std::function<bool()>& is_far_enough, std::uint64_t most_ns);

@@ -29,6 +29,7 @@ bool parse_line(std::string_view line, MappedRange& mapped) {
   mapped.writable = line[1] == 'w';
   mapped.shared = line[3] == 's';
   for (int field = 0; field < 4; ++field) {  // permissions, offset, device, inode
+    if (field == 3) std::from_chars(line.data(), line.data() + line.size(), mapped.inode);
     const std::size_t blank = line.find(' ');
     if (blank == std::string_view::npos) return true;  // no name
     line.remove_prefix(blank + 1);

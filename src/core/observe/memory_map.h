@@ -16,7 +16,8 @@ struct MappedRange {
   bool readable = false;
   bool writable = false;
   bool shared = false;
-  std::string name;  // a path, "[heap]", "[stack]", ...; empty: anonymous
+  std::uint64_t inode = 0;  // of its file; 0: anonymous
+  std::string name;         // a path, "[heap]", "[stack]", ...; empty: anonymous
 };
 
 // Ascending. Empty where the file can't be read.

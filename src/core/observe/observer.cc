@@ -2,6 +2,7 @@
 #include "core/observe/observer.h"
 
 #include "core/observe/memory_map.h"
+#include "core/observe/recorder_memory.h"
 #include "core/observe/resident_memory.h"
 
 namespace tare::core {
@@ -15,8 +16,10 @@ constexpr std::uint64_t kLeastAbsentBytes = 8192;
 trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<LiveBlock>& blocks,
                                 const ObservedProcess& facts, std::uint64_t now_ns) {
   trace::Moment moment;
-  const std::vector<MappedRange> map = memory_map_of(process.pid());
-  ProcessMemory memory(process.pid(), map);
+  const std::vector<MappedRange> whole_map = memory_map_of(process.pid());
+  ProcessMemory memory(process.pid(), whole_map);
+  const std::vector<AddressRange> recorder = recorder_ranges(memory, facts.own_ranges);
+  const std::vector<MappedRange> map = without_ranges(whole_map, recorder);
   const std::vector<ThreadState> threads = process.threads();
   const RootFacts around{map,
                          threads,
@@ -26,7 +29,7 @@ trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<
                          facts.allocator_maps_through_hooks,
                          facts.recorder_library,
                          facts.spool_folder};
-  look_at_pages(process.pid(), memory, around, moment);
+  look_at_pages(process.pid(), memory, around, recorder, moment);
   HeapScan scan(blocks, memory, facts.links);
   ContentWords words(memory, facts.content_table);
   scan.use(words);
@@ -46,8 +49,11 @@ trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<
 }
 
 // Before the blocks are read, which touches their pages, too.
-void Observer::look_at_pages(pid_t pid, ProcessMemory& memory, const RootFacts& around, trace::Moment& moment) const {
-  moment.memory = memory_parts(resident_ranges_of(pid), around);
+void Observer::look_at_pages(pid_t pid, ProcessMemory& memory, const RootFacts& around,
+                             std::span<const AddressRange> recorder, trace::Moment& moment) const {
+  const auto present_bytes = [&](const AddressRange& range) { return range.bytes() - memory.absent_bytes(range); };
+  moment.memory = memory_parts(
+      with_recorder_named(resident_ranges_of(pid), recorder, around.recorder_library, present_bytes), around);
   moment.touches_known = forgets_;
   for (const LiveBlock& block : around.blocks) {
     if (block.usable_bytes >= kLeastAbsentBytes)

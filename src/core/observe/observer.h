@@ -23,6 +23,7 @@ struct ObservedProcess {
   std::string recorder_library;
   std::string spool_folder;
   std::uint64_t content_table = 0;  // see ContentWords
+  std::uint64_t own_ranges = 0;     // see recorder_ranges()
   Links links = Links::Find;
 };
 
@@ -42,7 +43,8 @@ class Observer {
     std::uint32_t birth;
     bool read;
   };
-  void look_at_pages(pid_t pid, ProcessMemory& memory, const RootFacts& around, trace::Moment& moment) const;
+  void look_at_pages(pid_t pid, ProcessMemory& memory, const RootFacts& around, std::span<const AddressRange> recorder,
+                     trace::Moment& moment) const;
   void compare_with_last(const std::vector<LiveBlock>& blocks, std::uint64_t now_ns, trace::Moment& moment);
 
   std::vector<Seen> last_;  // by address

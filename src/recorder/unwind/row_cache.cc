@@ -4,7 +4,7 @@
 #include "recorder/modules.h"
 #include "recorder/syscall.h"
 #include "recorder/unwind/expression.h"
-#include "recorder/unwind/reserve.h"
+#include "recorder/unwind/own_memory.h"
 #include "recorder/unwind/spin_lock.h"
 
 namespace tare::recorder {

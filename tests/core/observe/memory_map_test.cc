@@ -17,6 +17,8 @@ TEST(MemoryMap, ReadsLines) {
   ASSERT_EQ(ranges.size(), 3u);
   EXPECT_EQ(ranges[0].name, "/usr/bin/a program");
   EXPECT_FALSE(ranges[0].writable);
+  EXPECT_EQ(ranges[0].inode, 173521u);
+  EXPECT_EQ(ranges[1].inode, 0u);
   EXPECT_EQ(ranges[1].range, (AddressRange{0xe03000, 0xe24000}));
   EXPECT_EQ(ranges[1].name, "[heap]");
   EXPECT_TRUE(ranges[1].writable && ranges[1].readable && !ranges[1].shared);

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from unharmed import assert_unharmed, outcome_of, recorded
+from unharmed import assert_unharmed, outcome_of, recorded, sorted_lines
 
 if TYPE_CHECKING:
     from conftest import Tare
@@ -53,3 +53,12 @@ def test_a_program_that_cuts_its_spool_short(tare: Tare, build: Build, bytes_lef
 def test_a_program_that_cuts_its_launchers_control_file(tare: Tare, build: Build) -> None:
     seen = recorded(tare, [build("cut_recording.c"), "/control"], "plain")
     assert seen.status == 3, seen
+
+
+def test_memory_of_the_recorder_is_none_of_the_programs(tare: Tare, build: Build) -> None:
+    traces = assert_unharmed(tare, [build("two_processes.c")], modes=["content"], normal=sorted_lines)
+    for trace in traces.values():
+        (peak,) = tare.sql(trace, "select root_bytes from moments where kind = 'peak'")
+        assert 0 < peak["root_bytes"] < 4 << 20
+        (other,) = tare.sql(trace, "select sum(resident_bytes) bytes from resident where kind = 'other'")
+        assert other["bytes"] < 1 << 20

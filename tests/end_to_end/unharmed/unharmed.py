@@ -128,6 +128,11 @@ def assert_unharmed(
     return {mode: tare.folder / f"{mode}.tare" for mode in modes}
 
 
+def sorted_lines(text: bytes) -> bytes:
+    """For programs of several processes, whose order of writing differs from run to run."""
+    return b"".join(sorted(text.splitlines(keepends=True)))
+
+
 def assert_control_unharmed(
     tare: Tare, command: Sequence[str | Path], *, normal: Callable[[bytes], bytes] = bytes, timeout_s: float = 120
 ) -> None:

@@ -1,0 +1,34 @@
+// Which processes map a file. A file's name may hold any number; only a mapping shows whose file it is.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tare::core {
+
+enum class Mapped : std::uint8_t {
+  Yes,
+  No,
+  Unreadable,  // the process's mappings aren't ours to see
+  Ended,       // there is no such process any more
+};
+
+class MappedFile {
+ public:
+  // Of a file that exists; of none, nobody maps it.
+  explicit MappedFile(const std::string& path);
+
+  // Compares inode and last name: other roots and mount namespaces change the path, overlay file systems the device.
+  Mapped in(pid_t pid) const;
+  // All that map it, this process left out.
+  std::vector<pid_t> processes() const;
+
+ private:
+  std::uint64_t inode_ = 0;
+  std::string name_;
+};
+
+}  // namespace tare::core

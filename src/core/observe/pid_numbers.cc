@@ -1,0 +1,30 @@
+// Reads numbers of processes across pid namespaces: see pid_numbers.h.
+#include "core/observe/pid_numbers.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace tare::core {
+
+std::uint64_t own_pid_namespace() {
+  struct stat status;
+  return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+pid_t innermost_number(pid_t pid, pid_t tid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status");
+  constexpr std::string_view kField = "NSpid:";
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(kField)) continue;
+    std::istringstream numbers(line.substr(kField.size()));
+    pid_t innermost = tid;
+    for (pid_t number; numbers >> number;) innermost = number;
+    return innermost;
+  }
+  return tid;
+}
+
+}  // namespace tare::core

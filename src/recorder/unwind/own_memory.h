@@ -1,0 +1,18 @@
+// Private zeroed memory of the recorder's own, straight from the kernel: costs address space until it's touched. A list
+// of it is kept for the launcher.
+#pragma once
+
+#include <cstdint>
+
+#include "trace/own_ranges.h"
+
+namespace tare::recorder {
+
+// Null where there's none. Async-signal-safe; from any thread.
+void* reserve_zeroed(std::uint64_t bytes);
+// All of what one call of reserve_zeroed() returned.
+void give_back(void* memory, std::uint64_t bytes);
+
+const trace::OwnRanges& own_ranges();
+
+}  // namespace tare::recorder
