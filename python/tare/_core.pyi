@@ -71,6 +71,20 @@ class Outcome:
     @property
     def failure(self) -> str: ...  # empty: none
 
+class LeftoverFolder:
+    @property
+    def path(self) -> str: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def spools(self) -> int: ...
+    @property
+    def launcher_lives(self) -> bool: ...
+    @property
+    def users(self) -> list[int]: ...  # processes that have it mapped
+
+def find_leftover_folders(parents: Sequence[str]) -> list[LeftoverFolder]: ...
+def remove_leftover_folder(path: str) -> bool: ...  # false: it stays
 def run(
     command: Sequence[str],
     *,

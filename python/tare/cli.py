@@ -40,6 +40,12 @@ def _status(arguments: list[str], is_command: bool) -> int:
         # whoever read the report has seen enough; keep Python from complaining when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except MemoryError:
+        print(
+            "tare: no memory left for this; raise the limit (ulimit -v), or look at a smaller recording",
+            file=sys.stderr,
+        )
+        return 125 if arguments[:1] == ["run"] else 4  # the program wasn't started: else its status is kept
     except OSError as error:
         name = f": {error.filename}" if error.filename else ""
         say([f"tare: {error.strerror or error}{name}"], sys.stderr)

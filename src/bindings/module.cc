@@ -19,6 +19,9 @@
 #include "bindings/variant.h"
 #include "bindings/vtables.h"
 #include "core/collect/launcher.h"
+#include "core/observe/mapped_file.h"
+#include "trace/leftover_folders.h"
+#include "trace/spool_layout.h"
 
 namespace nb = nanobind;
 
@@ -160,6 +163,19 @@ nb::dict errors() {
   return kinds;
 }
 
+void bind_leftovers(nb::module_& module) {
+  nb::class_<trace::LeftoverFolder>(module, "LeftoverFolder")
+      .def_ro("path", &trace::LeftoverFolder::path)
+      .def_ro("bytes", &trace::LeftoverFolder::bytes)
+      .def_ro("spools", &trace::LeftoverFolder::spools)
+      .def_ro("launcher_lives", &trace::LeftoverFolder::launcher_lives)
+      .def_prop_ro("users", [](const trace::LeftoverFolder& folder) {
+        return core::MappedFile(folder.path + "/" + trace::kControlName).processes();
+      });
+  module.def("find_leftover_folders", trace::find_leftover_folders, nb::arg("parents"));
+  module.def("remove_leftover_folder", trace::remove_leftover_folder, nb::arg("path"));
+}
+
 void bind_tables(nb::module_& module) {
   nb::class_<PyTable>(module, "Table")
       .def_prop_ro("name", [](const PyTable& held) { return held.table->name; })
@@ -203,6 +219,7 @@ NB_MODULE(_core, module) {
   module.attr("ERRORS") = tare::bindings::errors();
   tare::bindings::bind_tables(module);
   tare::bindings::bind_launch(module);
+  tare::bindings::bind_leftovers(module);
   tare::bindings::bind_recording(module);
   tare::bindings::bind_layouts(module);
   tare::bindings::bind_variant(module);

@@ -20,8 +20,8 @@
 namespace tare::trace {
 namespace {
 
-constexpr std::string_view kFolderPrefix = "tare-";  // see SpoolDirectory::create()
-constexpr char kRetiredName[] = "retired";           // see SpoolDirectory::retire()
+constexpr std::string_view kFolderPrefix = SpoolFolder::kPrefix;  // see SpoolDirectory::create()
+constexpr char kRetiredName[] = "retired";                        // see SpoolDirectory::retire()
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 std::string parent_of(const std::string& path) { return path.substr(0, std::min(path.rfind('/'), path.size())); }
@@ -41,7 +41,7 @@ int open_control(int folder) {
 
 // What launcher, recorder and askers make beside the spools.
 bool is_made_by_a_recording(std::string_view name) {
-  if (name == kControlName || name == kRetiredName) return true;
+  if (name == kControlName || name == kRetiredName || is_unfinished_spool_name(name)) return true;
   for (const std::string_view suffix : {kNoticeSuffix, kRequestSuffix, kAnswerSuffix, kBytesSuffix}) {
     if (name.ends_with(suffix)) return true;
   }
@@ -64,6 +64,12 @@ std::vector<std::string> names_in(int folder) {
 }
 
 }  // namespace
+
+bool is_unfinished_spool_name(std::string_view name) {
+  constexpr std::string_view kAround = "..tmp";
+  return name.size() > kAround.size() && name.front() == '.' && name.ends_with(".tmp") &&
+         name.find_first_not_of("0123456789.") == name.size() - 3;
+}
 
 bool parse_spool_name(const std::string& name, std::uint32_t& pid, std::uint32_t& image) {
   const char* const end = name.data() + name.size();
@@ -126,12 +132,30 @@ void SpoolFolder::remove_spool(const std::string& name) {
       return;  // another process's
     }
   }
-  for (const std::string& other : names) {
-    if (is_made_by_a_recording(other)) ::unlinkat(fd_, other.c_str(), 0);
+  remove_made(names);
+}
+
+bool SpoolFolder::remove_made(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (is_made_by_a_recording(name)) ::unlinkat(fd_, name.c_str(), 0);
   }
-  if (::rmdir(path_.c_str()) != 0) return;  // something else lies there
+  if (::rmdir(path_.c_str()) != 0) return false;  // something else lies there
   const std::string above = parent_of(path_);
   if (last_part(above).substr(0, kFolderPrefix.size()) == kFolderPrefix) ::rmdir(above.c_str());
+  return true;
+}
+
+bool SpoolFolder::remove_all() { return remove_made(names_in(fd_)); }
+
+SpoolFolder::Contents SpoolFolder::contents() const {
+  Contents contents;
+  for (const std::string& name : names_in(fd_)) {
+    struct stat facts = {};
+    if (::fstatat(fd_, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    contents.bytes += static_cast<std::uint64_t>(facts.st_blocks) * 512;
+    if (has_spool(name) && facts.st_size != 0) ++contents.spools;
+  }
+  return contents;
 }
 
 }  // namespace tare::trace

@@ -5,13 +5,22 @@
 // recording makes, by name, is ever deleted.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace tare::trace {
 
 class SpoolFolder {
  public:
+  static constexpr std::string_view kPrefix = "tare-";  // of a folder's name
+  struct Contents {
+    std::uint64_t bytes = 0;  // that its files take up
+    std::uint32_t spools = 0;
+  };
+
   // Nothing where the folder of this file is no recording's, or isn't the caller's own.
   static std::optional<SpoolFolder> around(const std::string& spool_path);
   SpoolFolder(SpoolFolder&& other) noexcept;
@@ -25,8 +34,12 @@ class SpoolFolder {
   // Deletes the spool; then, if it was the last that holds anything, what else the recording made, and the folder if
   // nothing else lies in it. A root's folder lies in another one, which goes with it.
   void remove_spool(const std::string& name);
+  Contents contents() const;
+  // Deletes all that the recording made, spools too, and the folder. False: something else lies there.
+  bool remove_all();
 
  private:
+  bool remove_made(const std::vector<std::string>& names);
   SpoolFolder(std::string path, int fd, int control_fd) : path_(std::move(path)), fd_(fd), control_fd_(control_fd) {}
 
   std::string path_;
@@ -34,6 +47,8 @@ class SpoolFolder {
   int control_fd_;
 };
 
+// A spool that isn't complete: its recorder gives it its name when it is. See Spool::create().
+bool is_unfinished_spool_name(std::string_view name);
 // PID and N of PID.N.spool. False: another name.
 bool parse_spool_name(const std::string& name, std::uint32_t& pid, std::uint32_t& image);
 

@@ -24,6 +24,7 @@ VERBS = {
     "variant": "show, search and convert GVariant values, D-Bus messages and dconf databases",
     "gc-graph": "a snapshot of a collected heap: what keeps how much alive, and who keeps that",
     "gc-check": "what C++ sources do with collected objects that the collector can't see",
+    "clean": "delete what recordings left in memory whose `tare run` was killed",
     "completion": "a completion script for bash, zsh or fish",
 }
 

@@ -177,6 +177,8 @@ def _summarize(outcome: _core.Outcome) -> None:
         lines = run_summary.lines(source, images, Style(sys.stderr), width_of(sys.stderr))
     except TareError as error:
         lines = [] if outcome.failure else [f"tare: {error.message}"]  # said already: one line a failure
+    except MemoryError:
+        lines = [f"tare: no memory left for a summary; raise the limit (ulimit -v): tare report {images[0].path}"]
     except Exception as error:
         if os.environ.get("TARE_DEBUG"):
             raise

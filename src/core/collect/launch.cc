@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 
 #include "core/collect/child_process.h"
+#include "core/collect/memory_limit.h"
 #include "core/collect/process_recorder.h"
 #include "trace/spool_folder.h"
 
@@ -62,6 +64,17 @@ bool has_descriptor_left() {
   return fd >= 0;
 }
 
+// What a process's spool may take at most; 0: the recorder's default of 64 MiB. Under a control group's limit it is
+// memory that the program lacks: a sixty-fourth of it, and no less than what a program fills while the launcher wakes.
+std::uint64_t spool_bytes(std::uint64_t wanted) {
+  constexpr std::uint64_t kLeast = 2 << 20;
+  constexpr std::uint64_t kUsual = trace::kDefaultLaunchedChunks * trace::kChunkBytes;
+  if (wanted != 0) return wanted;
+  const std::optional<std::uint64_t> limit = memory_limit_bytes();
+  if (!limit || *limit / 64 >= kUsual) return 0;
+  return std::max(*limit / 64, kLeast);
+}
+
 // A look at a heap of 50 MiB makes and drops as much again. By default each piece goes back to the system and comes
 // anew with the next look: page faults were a third of what a look costs.
 void keep_freed_memory() {
@@ -82,7 +95,7 @@ Status Launch::start(const Executable& executable) {
   const auto number = [&](const char* name, std::uint64_t value) {
     variables.emplace_back(name, std::to_string(value));
   };
-  if (options_.spool_bytes != 0) number(trace::kEnvSpoolBytes, options_.spool_bytes);
+  if (const std::uint64_t bytes = spool_bytes(options_.spool_bytes); bytes != 0) number(trace::kEnvSpoolBytes, bytes);
   if (options_.sample_bytes != 0) number(trace::kEnvSampleBytes, options_.sample_bytes);
   if (options_.sample_seed) number(trace::kEnvSampleSeed, *options_.sample_seed);
   if (options_.environment == RecordEnvironment::Yes) number(trace::kEnvRecordEnv, 1);
@@ -241,6 +254,7 @@ void Launch::add_image(const std::string& name, std::uint32_t named_pid) {
 }
 
 void Launch::find_images() {
+  if (gave_up_) return;
   for (const std::string& name : directory_.spools()) {
     std::uint32_t pid, image;
     if (!trace::parse_spool_name(name, pid, image) || !seen_spools_.insert(name).second) continue;
@@ -360,7 +374,27 @@ void Launch::report_progress() {
   progress_(progress);
 }
 
+// A limit on the address space (ulimit -v) holds for this process as for the program. The program comes first: what is
+// left is its end, and its status.
 void Launch::run() {
+  while (true) {
+    try {
+      return serve_until_all_is_over();
+    } catch (const std::bad_alloc&) {
+      give_up();
+    }
+  }
+}
+
+void Launch::give_up() {
+  gave_up_ = true;
+  for (auto& [pid, process] : processes_) process.image = nullptr;
+  images_.clear();
+  starved_.clear();
+  directory_.abandon_spools();
+}
+
+void Launch::serve_until_all_is_over() {
   trace::LauncherControl& control = directory_.control();
   std::uint64_t sleep_ns = kShortestSleepNs;
   next_flush_ns_ = now_ns() + kFlushPeriodNs;
@@ -470,6 +504,13 @@ void Launch::let_go(pid_t pid, Process& process) {
 }
 
 LaunchOutcome Launch::finish() {
+  if (gave_up_) {
+    outcome_.failure =
+        Error{ErrorKind::Io,
+              "tare had no memory left, and the recording ended early; the program ran on. Raise the limit "
+              "(ulimit -v), or record less with --sample"};
+    return std::move(outcome_);
+  }
   warn_of_unrecorded();
   if (joined_ && image_of(child_) == nullptr) take_orders_back();
   for (auto& [pid, process] : processes_) {
@@ -498,7 +539,10 @@ LaunchOutcome Launch::finish() {
       ++unwritten;
       continue;
     }
-    image->summarize_from_file();
+    try {
+      image->summarize_from_file();
+    } catch (const std::bad_alloc&) {  // a report makes the summary, or says why it can't
+    }
     outcome_.images.push_back(
         {image->trace_path(), image->info(), image->calls(), image->file_bytes(), image->summarized()});
     for (const std::string& warning : image->warnings()) outcome_.warnings.push_back(warning);

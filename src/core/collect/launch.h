@@ -36,6 +36,7 @@ class Launch {
   Status start(const Executable& executable);
   // In place of start(): a process that runs already.
   Status join(const AttachOptions& options);
+  // Never throws, once the program is started: where this process's memory is at an end the recording ends early.
   void run();
   LaunchOutcome finish();
   Launch(const Launch&) = delete;
@@ -70,13 +71,16 @@ class Launch {
   void report_progress();
   std::string parent_trace_of(const trace::ForkOrigin& fork) const;
   void warn_of_unrecorded();
+  void serve_until_all_is_over();
+  void give_up();
 
   const LaunchOptions& options_;
   const ProgressCallback& progress_;
   SpoolDirectory directory_;
   LaunchSignals signals_;
   RequestDesk desk_;
-  bool joined_ = false;          // the process was there before us
+  bool joined_ = false;  // the process was there before us
+  bool gave_up_ = false;
   std::uint64_t let_go_ns_ = 0;  // then; 0: not by the clock
   std::uint32_t signalled_moments_ = 0;
   trace::EventBlockEncoder encoder_;

@@ -18,6 +18,7 @@ using namespace trace;
 namespace {
 
 constexpr std::size_t kHeaderBytes = 4096;
+constexpr std::uint32_t kFirstControls = 1024;  // those of a program that is drained; a file has 64 MiB of them
 
 Error cannot_map(const std::string& path) {
   const std::string what =
@@ -34,11 +35,13 @@ Result<LiveSpool> LiveSpool::open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return cannot_map(path);
   struct stat status{};
+  constexpr int kAccess = PROT_READ | PROT_WRITE;
+  std::uint64_t most = 0;
   std::uint64_t mapped = 0;
   if (::fstat(fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) > kControls + sizeof(ChunkControl)) {
-    mapped = std::min<std::uint64_t>(kMaxChunks,
-                                     (static_cast<std::uint64_t>(status.st_size) - kControls) / sizeof(ChunkControl));
-    constexpr int kAccess = PROT_READ | PROT_WRITE;
+    most = std::min<std::uint64_t>(kMaxChunks,
+                                   (static_cast<std::uint64_t>(status.st_size) - kControls) / sizeof(ChunkControl));
+    mapped = std::min<std::uint64_t>(most, kFirstControls);
     spool.header_map_ = GuardedMapping(kHeaderBytes, kAccess, MAP_SHARED, fd, 0);
     spool.controls_map_ = GuardedMapping(mapped * sizeof(ChunkControl), kAccess, MAP_SHARED, fd, kControls);
   } else {
@@ -53,6 +56,7 @@ Result<LiveSpool> LiveSpool::open(const std::string& path) {
   spool.header_ = static_cast<SpoolHeader*>(spool.header_map_.data());
   spool.controls_ = static_cast<ChunkControl*>(spool.controls_map_.data());
   spool.mapped_controls_ = static_cast<std::uint32_t>(mapped);
+  spool.most_controls_ = static_cast<std::uint32_t>(most);
   if (spool.header_ == nullptr || spool.controls_ == nullptr) {
     errno = error;
     return cannot_map(path);
@@ -73,11 +77,27 @@ const std::uint64_t* LiveSpool::words(std::uint32_t chunk) {
   return static_cast<const std::uint64_t*>(window.data()) + chunk % kWindowChunks * (kChunkBytes / 8);
 }
 
-std::uint32_t LiveSpool::chunk_count() const {
-  return std::min(header_->chunk_count.load(std::memory_order_acquire), mapped_controls_);
+// Those mapped so far may move. The same file, whatever its name is by now.
+void LiveSpool::map_controls(std::uint32_t wanted) {
+  const std::uint32_t more = std::min(std::max(wanted, 2 * mapped_controls_), most_controls_);
+  const std::string file = "/proc/self/fd/" + std::to_string(file_.descriptor());
+  const int fd = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return;  // the chunks wait
+  GuardedMapping larger(more * sizeof(ChunkControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, kControls);
+  ::close(fd);
+  if (larger.data() == nullptr) return;
+  controls_map_ = std::move(larger);
+  controls_ = static_cast<ChunkControl*>(controls_map_.data());
+  mapped_controls_ = more;
 }
 
-SpoolCounts LiveSpool::table_counts() const {
+std::uint32_t LiveSpool::chunk_count() {
+  const std::uint32_t count = std::min(header_->chunk_count.load(std::memory_order_acquire), most_controls_);
+  if (count > mapped_controls_) map_controls(count);
+  return std::min(count, mapped_controls_);
+}
+
+SpoolCounts LiveSpool::table_counts() {
   SpoolCounts counts;
   counts.flags = header_->flags.load(std::memory_order_acquire);
   counts.modules = std::min<std::uint32_t>(header_->module_count.load(std::memory_order_acquire), kMaxModules);

@@ -22,8 +22,8 @@ class LiveSpool {
   const trace::SpoolFile& file() const { return file_; }
   trace::SpoolFile& file() { return file_; }
   // As far as they are sane and lie in the file.
-  std::uint32_t chunk_count() const;
-  trace::SpoolCounts table_counts() const;
+  std::uint32_t chunk_count();
+  trace::SpoolCounts table_counts();
   bool ended() const;
   bool orphaned() const;
   bool unheard() const;  // its program can't wake us
@@ -44,6 +44,7 @@ class LiveSpool {
 
  private:
   explicit LiveSpool(trace::SpoolFile file) : file_(std::move(file)) {}
+  void map_controls(std::uint32_t wanted);
 
   trace::SpoolFile file_;
   trace::GuardedMapping header_map_;
@@ -51,11 +52,12 @@ class LiveSpool {
   trace::SpoolHeader* header_ = nullptr;
   trace::ChunkControl* controls_ = nullptr;
   std::uint32_t mapped_controls_ = 0;
+  std::uint32_t most_controls_ = 0;  // as many as the file has
   std::uint64_t file_chunks_ = 0;
   uid_t owner_ = 0;
   // Read where they lie, chunks cost a fault the first time; copied by pread they cost 4 ns an event every time.
-  static constexpr std::uint32_t kWindowChunks = 1024;  // 64 MiB: all that a program has while it is drained
-  std::vector<trace::GuardedMapping> windows_;          // without data: not mapped yet
+  static constexpr std::uint32_t kWindowChunks = 64;  // 4 MiB of this process's address space
+  std::vector<trace::GuardedMapping> windows_;        // without data: not mapped yet
 };
 
 }  // namespace tare::core

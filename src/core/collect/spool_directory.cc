@@ -111,14 +111,19 @@ SpoolDirectory::SpoolDirectory(SpoolDirectory&& other) noexcept
     : path_(std::exchange(other.path_, {})),
       control_fd_(std::exchange(other.control_fd_, -1)),
       control_(std::move(other.control_)),
-      left_behind_(other.left_behind_) {}
+      left_behind_(other.left_behind_),
+      abandoned_(other.abandoned_) {}
 
 SpoolDirectory::~SpoolDirectory() {
   if (!path_.empty() && !left_behind_) {
+    if (abandoned_) {
+      for (const std::string& name : spools()) forget(name);
+    }
     UnrecordedByReason late;
     take_notices(late);
     for (const auto& [request, text] : take_requests()) leave_answer(request, "no the recording is over");
     forget_answers();
+    forget_unfinished();
     ::unlink((path_ + "/" + trace::kControlName).c_str());
     ::rmdir(path_.c_str());  // not empty: a spool that couldn't be read is worth keeping
     const std::string above = path_.substr(0, path_.rfind('/'));
@@ -141,6 +146,21 @@ void SpoolDirectory::forget_answers() const {
     }
   }
   ::closedir(folder);
+}
+
+// Of processes that were killed while they made their spools.
+void SpoolDirectory::forget_unfinished() const {
+  DIR* folder = ::opendir(path_.c_str());
+  if (folder == nullptr) return;
+  while (const dirent* entry = ::readdir(folder)) {
+    if (trace::is_unfinished_spool_name(entry->d_name)) ::unlinkat(::dirfd(folder), entry->d_name, 0);
+  }
+  ::closedir(folder);
+}
+
+void SpoolDirectory::abandon_spools() {
+  if (control_fd_ >= 0) ::close(std::exchange(control_fd_, -1));
+  abandoned_ = true;
 }
 
 // By rename and not by truncation: a forked child that hasn't made its own spool yet still reads its parent's.

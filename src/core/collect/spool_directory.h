@@ -52,17 +52,22 @@ class SpoolDirectory {
   void retire(const std::string& name) const;
   // Deletes what retire() left for processes that are gone.
   void forget(const std::string& name) const;
+  // Nothing of it is read any more: to programs it looks as if the launcher were dead, so that they stop recording when
+  // their buffers are full, and new ones don't begin. The spools go with the directory.
+  void abandon_spools();
   // Other programs go on writing in it.
   void leave_behind() { left_behind_ = true; }
 
  private:
   SpoolDirectory() = default;
   void forget_answers() const;
+  void forget_unfinished() const;
 
   std::string path_;
   int control_fd_ = -1;  // holds the lock that says that the launcher lives
   trace::GuardedMapping control_;
   bool left_behind_ = false;
+  bool abandoned_ = false;
 };
 
 }  // namespace tare::core

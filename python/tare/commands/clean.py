@@ -1,0 +1,71 @@
+"""`tare clean`: deletes the folders that recordings left behind, those that nobody reads or writes any more."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tare import _core
+
+SYNOPSIS = "tare clean [--dry-run] [--json] [FOLDER ...]"
+HELP = (
+    "While a program is recorded its events pass through a folder in /dev/shm. Where `tare run` was killed, that folder\n"
+    "stays: it holds the events that aren't in the trace yet, and takes memory. The first report on the trace takes them\n"
+    "over and deletes it. `tare clean` deletes the folders whose traces nobody wants. Folders of recordings that go on,\n"
+    "and of processes that still run, are listed and kept."
+)
+EXAMPLES = """
+tare clean --dry-run         what is there, and what would be deleted
+tare clean
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folders", nargs="*", metavar="FOLDER", help="look in these (default: /dev/shm, $TMPDIR, $TARE_SPOOL_PARENT)"
+    )
+    parser.add_argument("-n", "--dry-run", action="store_true", help="list them, delete nothing")
+    parser.add_argument("--json", action="store_true", help="one JSON object a folder")
+
+
+def run(options: argparse.Namespace) -> int:
+    from tare import _core
+    from tare.units import duration, exact, human_bytes
+
+    freed = 0
+    for folder in _core.find_leftover_folders(_parents(options.folders)):
+        why = _reason_to_stay(folder)
+        done = "kept" if why else "would be deleted" if options.dry_run else "deleted"
+        if not why and not options.dry_run and not _core.remove_leftover_folder(folder.path):
+            done, why = "kept", "it holds files of others"
+        freed += 0 if why else folder.bytes
+        age_ns = max(0.0, time.time() - os.stat(folder.path).st_mtime) * 1e9 if os.path.exists(folder.path) else None
+        if options.json:
+            row = {"folder": folder.path, "bytes": folder.bytes, "spools": folder.spools, "action": done, "reason": why}
+            print(json.dumps(row))
+            continue
+        age = f", unchanged for {duration(age_ns)}" if age_ns is not None else ""
+        print(f"{folder.path}: {human_bytes(folder.bytes)}{age}: {done}{': ' + why if why else ''}")
+    if not options.json:
+        print(f"{exact(freed)} bytes {'would be ' if options.dry_run else ''}freed")
+    return 0
+
+
+def _parents(named: list[str]) -> list[str]:
+    """Where recordings make their folders, in this environment: see `tare run` in docs/recording.md."""
+    usual = [os.environ.get("TARE_SPOOL_PARENT", ""), "/dev/shm", os.environ.get("TMPDIR") or "/tmp"]
+    return [str(Path(path).resolve()) for path in named or usual if path]
+
+
+def _reason_to_stay(folder: _core.LeftoverFolder) -> str:
+    if folder.launcher_lives:
+        return "its recording goes on"
+    if users := folder.users:
+        return f"process {users[0]} still uses it" if len(users) == 1 else f"{len(users)} processes still use it"
+    return ""
