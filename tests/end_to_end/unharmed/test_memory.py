@@ -59,6 +59,6 @@ def test_memory_of_the_recorder_is_none_of_the_programs(tare: Tare, build: Build
     traces = assert_unharmed(tare, [build("two_processes.c")], modes=["content"], normal=sorted_lines)
     for trace in traces.values():
         (peak,) = tare.sql(trace, "select root_bytes from moments where kind = 'peak'")
-        assert 0 < peak["root_bytes"] < 4 << 20
+        assert 0 < peak["root_bytes"] < 20 << 20  # an ended thread's arena is 13 MB of these at times
         (other,) = tare.sql(trace, "select sum(resident_bytes) bytes from resident where kind = 'other'")
         assert other["bytes"] < 1 << 20
