@@ -55,6 +55,7 @@ bool Recorder::become_child() {
   asked_for_exit_.store(false, std::memory_order_relaxed);
   asking_.store(false, std::memory_order_relaxed);
   leave_parents_threads();
+  close_tables();
   parent_spool_ = spool_;
   spool_ = unused_spool();
   live_threads_.store(0, std::memory_order_relaxed);

@@ -194,7 +194,9 @@ TARE_HOOK_FUNCTION(void*, sbrk, (std::intptr_t change)) {
 }
 
 TARE_HOOK_FUNCTION(int, dlclose, (void* handle)) {
+  begin_unloading();
   const int result = real.dlclose(handle);
+  end_unloading();
   modules_changed();
   forget_unloaded_operators();
   return result;

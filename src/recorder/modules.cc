@@ -45,6 +45,18 @@ struct List {
 };
 constinit List g_list;  // hooks run before any constructor of ours
 
+constinit std::atomic<std::uint32_t> g_unloading{0};  // threads inside dlclose
+constinit std::atomic<std::uint32_t> g_sweeping{0};   // threads inside sweep_modules()
+
+class Sweep {
+ public:
+  Sweep() { g_sweeping.fetch_add(1, std::memory_order_seq_cst); }
+  ~Sweep() { g_sweeping.fetch_sub(1, std::memory_order_release); }
+  Sweep(const Sweep&) = delete;
+  Sweep& operator=(const Sweep&) = delete;
+  bool is_allowed() const { return g_unloading.load(std::memory_order_seq_cst) == 0; }
+};
+
 bool readable(std::uint64_t address, std::uint64_t bytes) {
   if (bytes == 0 || address + bytes < address) return false;
   for (std::uint64_t page = address & ~(kPage - 1); page < address + bytes; page += kPage) {
@@ -331,7 +343,31 @@ const ModuleInfo* module_of(std::uint64_t address) {
   return add(object);
 }
 
+// Never long: a sweep takes microseconds, with signals blocked. A thread that never ends its own is one of a vfork's
+// child that was killed.
+void begin_unloading() {
+  constexpr int kSpins = 100;
+  constexpr int kNaps = 10'000;  // half a second and more
+  g_unloading.fetch_add(1, std::memory_order_seq_cst);
+  for (int turn = 0; turn < kSpins + kNaps && g_sweeping.load(std::memory_order_seq_cst) != 0; ++turn) {
+    if (turn < kSpins) {
+      __builtin_ia32_pause();
+    } else {
+      sys::sleep_ns(50'000);
+    }
+  }
+}
+
+void end_unloading() {
+  std::uint32_t seen = g_unloading.load(std::memory_order_relaxed);  // 0: forked meanwhile, in a destructor
+  while (seen != 0 && !g_unloading.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel)) {
+  }
+}
+
 void sweep_modules(std::uint32_t first, std::uint32_t count, void (*retire)(ModuleId)) {
+  const sys::SignalsBlocked blocked;
+  const Sweep sweep;
+  if (!sweep.is_allowed()) return;
   ModuleInfo* infos = g_list.infos.load(std::memory_order_acquire);
   const std::uint32_t known_count = g_list.count.load(std::memory_order_acquire);
   for (std::uint32_t i = first; i < known_count && i - first < count; ++i) {
@@ -358,7 +394,11 @@ bool publish_string(const char* text, std::uint32_t length, trace::StringRef& pl
 
 std::uint32_t module_count() { return g_list.count.load(std::memory_order_relaxed); }
 
-void close_module_tables() { g_list.tables.ensure = nothing_more; }
+void close_module_tables() {
+  g_list.tables.ensure = nothing_more;
+  g_sweeping.store(0, std::memory_order_relaxed);  // of threads that aren't here
+  g_unloading.store(0, std::memory_order_relaxed);
+}
 
 void attach_module_tables(const Tables& tables) {
   g_list.lock.reset();

@@ -35,6 +35,7 @@ struct ModuleInfo {
 const ModuleInfo* module_of(std::uint64_t address);
 
 // Marks those of modules [first, first + count) that the loader has dropped or replaced; calls retire(id) for each.
+// Does nothing while an object is being unloaded: it would read what goes away.
 void sweep_modules(std::uint32_t first, std::uint32_t count, void (*retire)(trace::ModuleId));
 std::uint32_t module_count();
 

@@ -98,6 +98,9 @@ void close_tables();
 // Appends a string to the pool. False: no room. The pool's second half is kept for modules.
 bool publish_string(const char* text, std::uint32_t length, trace::StringRef& place);
 
+// Around the real dlclose: meanwhile no module's memory is looked at, but by who has its code on the stack.
+void begin_unloading();
+void end_unloading();
 // After dlclose returned: rows of objects that are gone are retired, so that the same addresses get new rows later.
 void modules_changed();
 // The same for objects that went without our noticing (libc closes some itself): a few ns a loaded object; at a chunk
