@@ -8,6 +8,7 @@
 #include "recorder/contents.h"
 #include "recorder/hook_names.h"
 #include "recorder/mappings.h"
+#include "recorder/memory_locks.h"
 #include "recorder/operators.h"
 #include "recorder/real.h"
 #include "recorder/realloc.h"
@@ -146,6 +147,8 @@ TARE_HOOK_FUNCTION(void*, mremap, (void* old, std::size_t old_bytes, std::size_t
     give_up_unmap(begin);
   return mapping;
 }
+
+TARE_HOOK_FUNCTION(int, mlockall, (int flags)) { return lock_programs_memory(flags); }
 
 // No event: what was a readable stack may not be one any more.
 TARE_HOOK_FUNCTION(int, mprotect, (void* address, std::size_t bytes, int protection)) {

@@ -294,6 +294,13 @@ void Recorder::take_back_exec() {
   if (alive()) spool_->header()->flags.fetch_and(~std::uint32_t{trace::kSpoolReplaced}, std::memory_order_release);
 }
 
+bool Recorder::is_own_file(const char* path) const {
+  const std::size_t length = std::strlen(directory_);
+  if (length == 0 || std::strncmp(path, directory_, length) != 0 || path[length] != '/') return false;
+  return std::strstr(path + length, trace::kSpoolSuffix) != nullptr ||
+         (launched_ && std::strncmp(path + length + 1, trace::kControlName, sizeof(trace::kControlName) - 1) == 0);
+}
+
 void Recorder::flag_bypassed() {
   bypassed_ = true;
   if (alive()) spool_->header()->flags.fetch_or(trace::kSpoolBypassed, std::memory_order_release);

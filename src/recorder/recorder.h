@@ -76,6 +76,8 @@ class Recorder {
   }
   // The program is about to forbid itself (and thereby us) to get memory: takes what a launcher is to drain in turn.
   void prepare_for_filter();
+  // Is this, as /proc/self/maps has it, a file of the recording?
+  bool is_own_file(const char* path) const;
   // What the program does from now on can't be recorded.
   void stop();
   const char* program() const { return program_; }

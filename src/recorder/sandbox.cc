@@ -31,6 +31,8 @@ constexpr RecorderCall kCalls[] = {
     {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~0ull}},
     {SYS_munmap, {0, 4096}},
     {SYS_madvise, {0, 4096, 23}},
+    {SYS_munlock, {0, 4096}},
+    {SYS_mprotect, {0, 4096, PROT_READ | PROT_WRITE}},
     {SYS_mincore, {0, 4096}},
     {SYS_mremap, {0, 0, 4096, MREMAP_MAYMOVE}},
     {SYS_rt_sigprocmask, {0, 0, 0, 8}},

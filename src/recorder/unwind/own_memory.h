@@ -10,6 +10,8 @@ namespace tare::recorder {
 
 // Null where there's none. Async-signal-safe; from any thread.
 void* reserve_zeroed(std::uint64_t bytes);
+// Later memory isn't locked although the program has locked all that it maps from now on.
+void keep_memory_unlocked(bool wanted);
 // All of what one call of reserve_zeroed() returned.
 void give_back(void* memory, std::uint64_t bytes);
 

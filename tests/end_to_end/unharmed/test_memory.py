@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from unharmed import assert_unharmed, outcome_of, recorded, sorted_lines
+from unharmed import assert_unharmed, outcome_of, recorded
 
 if TYPE_CHECKING:
     from conftest import Tare
@@ -62,3 +63,21 @@ def test_memory_of_the_recorder_is_none_of_the_programs(tare: Tare, build: Build
         assert 0 < peak["root_bytes"] < 20 << 20  # an ended thread's arena is 13 MB of these at times
         (other,) = tare.sql(trace, "select sum(resident_bytes) bytes from resident where kind = 'other'")
         assert other["bytes"] < 1 << 20
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may lock all of its memory")
+@pytest.mark.parametrize("user", [[], ["user"]], ids=["root", "user"])
+@pytest.mark.parametrize("flags", ["1", "2", "3", "5", "7", "8"])
+def test_all_memory_is_locked(tare: Tare, build: Build, flags: str, user: list[str]) -> None:
+    """The program's, but not the recorder's: as much is locked as without it, and little more is resident."""
+    command = [build("locked_memory.c"), flags, *user]
+    native = outcome_of(command, tare.folder)
+    seen = recorded(tare, command, "plain")
+    *answers, sizes = native.stdout.split(b"\n")[:-1]
+    *seen_answers, seen_sizes = seen.stdout.split(b"\n")[:-1]
+    assert (seen.status, seen_answers, seen.stderr) == (native.status, answers, native.stderr)
+    (resident_kb, locked_kb), (seen_resident_kb, seen_locked_kb) = map(int, sizes.split()), map(int, seen_sizes.split())
+    assert seen_resident_kb < resident_kb + 6_000
+    assert abs(seen_locked_kb - locked_kb) < 1_000
+    (facts,) = tare.sql(tare.folder / "plain.tare", "select alloc_events from process")
+    assert facts["alloc_events"] >= 200
