@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from unharmed import assert_unharmed, outcome_of, recorded
+from unharmed import assert_unharmed, outcome_of, recorded, sorted_lines
 
 if TYPE_CHECKING:
     from conftest import Tare
