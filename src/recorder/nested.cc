@@ -69,7 +69,7 @@ class Slot {
 Capture whole_stack(Unwinder& unwinder, const StartState& start) {
   unwinder.forget();
   const Capture capture = unwinder.capture(start);
-  if (!capture.complete || capture.truncated) note_capture(capture);
+  if (!capture.complete || capture.truncated) note_capture(unwinder, capture);
   return capture;
 }
 

@@ -227,9 +227,15 @@ bool make_room(Thread* thread, const StartState& start, Capture& capture, std::u
   return has_room(thread, words + (capture.fresh + 1) / 2);
 }
 
-void note_capture(const Capture& capture) {
+void note_capture(Unwinder& unwinder, const Capture& capture) {
   if (capture.truncated) recorder.count_truncated();
-  if (!capture.complete) recorder.count_unwind_failure();
+  if (capture.complete) return;
+  std::uint32_t row = 0;
+  if (unwinder.ends_without_table(row)) {
+    recorder.count_unwind_gap(row);
+  } else {
+    recorder.count_unwind_failure();
+  }
 }
 
 void write_free_with_stack(Thread* thread, const StartState& start, std::uint64_t address, trace::FreeApi api) {

@@ -103,7 +103,7 @@ TARE_INLINE void commit(Thread* thread, std::uint64_t* end) {
 // Opens a new chunk, and captures again with every frame. False: the event is dropped and counted.
 bool make_room(Thread* thread, const StartState& start, Capture& capture, std::uint64_t words);
 bool make_room(Thread* thread, std::uint64_t words);
-void note_capture(const Capture& capture);  // truncated or incomplete: counted
+void note_capture(Unwinder& unwinder, const Capture& capture);  // truncated or incomplete: counted
 
 TARE_INLINE std::uint64_t* put_frames(std::uint64_t* out, const Capture& capture) {
   const std::uint32_t* rows = capture.rows;
@@ -124,7 +124,7 @@ TARE_INLINE bool prepare(Thread* thread, const StartState& start, std::uint64_t 
   if (TARE_UNLIKELY(!has_room(thread, fixed_words + (capture.fresh + 1) / 2))) {
     if (!make_room(thread, start, capture, fixed_words)) return false;
   }
-  if (TARE_UNLIKELY(!capture.complete || capture.truncated)) note_capture(capture);
+  if (TARE_UNLIKELY(!capture.complete || capture.truncated)) note_capture(thread->unwinder, capture);
   return true;
 }
 

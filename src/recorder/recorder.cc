@@ -103,6 +103,18 @@ void Recorder::read_environment(char** environment) {
     name.add_bytes(exe + start, bytes - start);
 }
 
+void Recorder::count_unwind_gap(std::uint32_t row) {
+  const trace::Row* const rows = spool_->tables().rows;
+  const auto object_of = [rows](std::uint32_t which) { return rows[which].bits >> 48; };
+  trace::UnwindGap* gap = spool_->header()->unwind_gaps;
+  for (trace::UnwindGap* const last = gap + trace::kUnwindGaps - 1;; ++gap) {
+    std::uint32_t first = 0;
+    if (gap->row_plus_1.compare_exchange_strong(first, row + 1, std::memory_order_relaxed)) break;
+    if (object_of(first - 1) == object_of(row) || gap == last) break;
+  }
+  gap->stacks.fetch_add(1, std::memory_order_relaxed);
+}
+
 void Recorder::complain(const char* folder, Errno error) {
   // The launcher is done and gone: what outlives it isn't its user's concern.
   if (launched_ && error == ENOENT && !launcher_.connected()) return;

@@ -123,6 +123,7 @@ class Recorder {
   void count_dropped(Thread* thread, std::uint64_t events);
   void count_truncated() { spool_->header()->truncated_stacks.fetch_add(1, std::memory_order_relaxed); }
   void count_unwind_failure() { spool_->header()->unwind_failures.fetch_add(1, std::memory_order_relaxed); }
+  void count_unwind_gap(std::uint32_t row);
   void count_nested() { spool_->header()->nested_events.fetch_add(1, std::memory_order_relaxed); }
 
   // Events lost without a thread's stream to say where: no state for the thread, or a nested event's queue was full.

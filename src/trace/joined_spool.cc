@@ -62,6 +62,7 @@ Result<SpoolImport> import_joined(const std::string& spool_path, TraceIndex& ind
     traced.dropped_events = info->dropped_events;
     traced.truncated_stacks = info->truncated_stacks;
     traced.unwind_failures = info->unwind_failures;
+    traced.unwind_gaps = info->unwind_gaps;
     traced.nested_events = info->nested_events;
   }
   std::map<std::uint32_t, ThreadProgress> known;

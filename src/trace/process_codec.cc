@@ -45,6 +45,7 @@ enum class Field : std::uint64_t {
   ReplacedByExec = 37,
   LauncherDied = 38,
   AsleepNs = 39,
+  UnwindGap = 40,  // repeated
 };
 
 class FieldWriter {
@@ -56,6 +57,13 @@ class FieldWriter {
     out_.varint(static_cast<std::uint64_t>(field));
     out_.varint(static_cast<std::uint64_t>(end - bytes));
     out_.append({bytes, end});
+  }
+  void numbers(Field field, std::initializer_list<std::uint64_t> values) {
+    ByteWriter bytes;
+    for (const std::uint64_t value : values) bytes.varint(value);
+    out_.varint(static_cast<std::uint64_t>(field));
+    out_.varint(bytes.bytes().size());
+    out_.append(bytes.bytes());
   }
   void text(Field field, const std::string& value) {
     out_.varint(static_cast<std::uint64_t>(field));
@@ -112,6 +120,7 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   if (info.replaced_by_exec) fields.number(Field::ReplacedByExec, 1);
   if (info.launcher_died) fields.number(Field::LauncherDied, 1);
   if (info.asleep_ns) fields.number(Field::AsleepNs, *info.asleep_ns);
+  for (const UnwindGapCount& gap : info.unwind_gaps) fields.numbers(Field::UnwindGap, {index(gap.row), gap.stacks});
 }
 
 bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record) {
@@ -119,6 +128,7 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
   ProcessInfo& info = record.info;
   info.command_line.clear();
   info.environment.clear();
+  info.unwind_gaps.clear();
   const auto fork = [&]() -> ForkOrigin& { return info.fork ? *info.fork : info.fork.emplace(); };
   while (!reader.at_end()) {
     const Field field = static_cast<Field>(reader.varint());
@@ -245,6 +255,12 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
       case Field::AsleepNs:
         info.asleep_ns = number();
         break;
+      case Field::UnwindGap: {
+        ByteReader gap(bytes);
+        const auto row = static_cast<RowId>(std::min<std::uint64_t>(gap.varint(), kMaxRows));
+        info.unwind_gaps.push_back({row, gap.varint()});
+        break;
+      }
     }
   }
   return true;

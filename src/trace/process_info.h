@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trace/ids.h"
 #include "trace/spool_layout.h"
 
 namespace tare::trace {
@@ -17,6 +18,12 @@ struct ForkOrigin {  // set for an image made by fork without exec
   std::uint64_t parent_thread_events = 0;
   std::uint64_t stamp = 0;
   std::string parent_trace;  // file name of the parent's trace beside this one; may be missing
+};
+
+// Stacks that end in one object's code because it has no unwind table there.
+struct UnwindGapCount {
+  RowId row{};  // the first such return address
+  std::uint64_t stacks = 0;
 };
 
 struct ProcessInfo {
@@ -49,6 +56,7 @@ struct ProcessInfo {
   std::uint64_t dropped_events = 0;
   std::uint64_t truncated_stacks = 0;
   std::uint64_t unwind_failures = 0;
+  std::vector<UnwindGapCount> unwind_gaps;
   std::uint64_t nested_events = 0;
   std::uint32_t moments = 0;         // that its live blocks were looked into
   std::uint64_t peak_rss_bytes = 0;  // VmHWM at the exit, or from rusage; 0: unknown

@@ -175,6 +175,11 @@ Result<ProcessInfo> SpoolFile::process() const {
   info.dropped_events = header->dropped_events.load();
   info.truncated_stacks = header->truncated_stacks.load();
   info.unwind_failures = header->unwind_failures.load();
+  for (const UnwindGap& gap : header->unwind_gaps) {
+    if (const std::uint32_t row = gap.row_plus_1.load(); row != 0) {
+      info.unwind_gaps.push_back({static_cast<RowId>(row - 1), gap.stacks.load()});
+    }
+  }
   info.nested_events = header->nested_events.load();
   return info;
 }

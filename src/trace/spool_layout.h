@@ -95,6 +95,14 @@ struct StringRef {  // bytes [offset, offset + length) of the string pool; not t
   std::uint32_t length;
 };
 
+// Stacks that end in one object's code because it has no unwind table there.
+struct UnwindGap {
+  std::atomic<std::uint32_t> row_plus_1;  // the first such return address; 0: none
+  std::atomic<std::uint32_t> reserved;
+  std::atomic<std::uint64_t> stacks;
+};
+inline constexpr std::uint32_t kUnwindGaps = 16;
+
 struct SpoolHeader {
   char magic[8];
   std::uint32_t version;
@@ -138,7 +146,7 @@ struct SpoolHeader {
   // counters, all [r]
   alignas(64) std::atomic<std::uint64_t> dropped_events;  // spool full and launcher too slow, stopped or dead
   std::atomic<std::uint64_t> truncated_stacks;
-  std::atomic<std::uint64_t> unwind_failures;  // stacks that ended before the outermost frame
+  std::atomic<std::uint64_t> unwind_failures;  // stacks that ended too early, for other reasons than unwind_gaps
   std::atomic<std::uint64_t> nested_events;    // from a signal handler inside a hook
   std::atomic<std::uint64_t> end_stamp;        // with kSpoolEnded
   std::uint64_t content_table;                 // with kSpoolContents: where the program has its ContentTable
@@ -154,6 +162,7 @@ struct SpoolHeader {
   std::atomic<std::uint64_t> asleep_since_ns;  // 0: it's awake
   std::uint64_t own_ranges;                    // where the program has its OwnRanges
   std::uint64_t pid_namespace;                 // inode of /proc/self/ns/pid, in which `pid` is a number; 0: not known
+  UnwindGap unwind_gaps[kUnwindGaps];          // [r] by object; the last takes those of all further ones, too
 };
 
 struct ModuleEntry {

@@ -218,6 +218,7 @@ void write_rich_trace(const std::string& path) {
   record.info.dropped_events = 24;
   record.info.truncated_stacks = 1;
   record.info.unwind_failures = 2;
+  record.info.unwind_gaps = {{RowId{0}, 5}, {RowId{1}, 70'000}};
   record.info.nested_events = 3;
   record.info.peak_rss_bytes = 1 << 30;
   record.info.spool_bytes = 1 << 23;

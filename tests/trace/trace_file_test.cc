@@ -65,6 +65,10 @@ TEST(TraceFile, RichTraceRoundTrip) {
   EXPECT_EQ(info.peak_rss_bytes, 1u << 30);
   EXPECT_EQ(info.spool_bytes, 1u << 23);
   EXPECT_EQ(info.asleep_ns, 77u);
+  ASSERT_EQ(info.unwind_gaps.size(), 2u);
+  EXPECT_EQ(info.unwind_gaps[0].stacks, 5u);
+  EXPECT_EQ(index(info.unwind_gaps[1].row), 1u);
+  EXPECT_EQ(info.unwind_gaps[1].stacks, 70'000u);
   EXPECT_EQ(opened->dictionary().modules.size(), 2u);
   EXPECT_EQ(opened->dictionary().modules[0].build_id, std::vector<std::uint8_t>(20, 7));
   EXPECT_EQ(opened->dictionary().rows.size(), 41u);

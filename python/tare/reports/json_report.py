@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.printable import printable_json
 from tare.reports.text_parts import nameless_files
+from tare.reports.unwind_gaps import unwind_gaps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +93,7 @@ def report(
         "impossible_events": process["impossible_events"],
         "dropped_events": process["dropped_events"],
         "pre_existing_frees": process["pre_existing_frees"],
-        "warnings": [*recording.source.warnings, *nameless_files(recording)],
+        "warnings": [*recording.source.warnings, *nameless_files(recording), *unwind_gaps(recording)],
         "lenses_run": [lens.name for lens in recording.ledger.lenses],
         "lenses": [
             {

@@ -7,6 +7,7 @@ import os
 import textwrap
 from typing import TYPE_CHECKING
 
+from tare.reports.unwind_gaps import unwind_gaps
 from tare.terminal import shorten, shorten_path
 from tare.units import duration, exact, human_bytes, human_count, percent, plural
 
@@ -65,6 +66,9 @@ def caveats(recording: Recording) -> list[str]:
         )
     if process["truncated_stacks"]:
         lines.append(f"{plural(process['truncated_stacks'], 'stack was', 'stacks were')} deeper than what is kept")
+    if process["unwind_failures"]:
+        lines.append(f"{plural(process['unwind_failures'], 'stack')} couldn't be followed to the outermost function")
+    lines.extend(unwind_gaps(recording))
     if process["inherited_blocks"]:
         lines.append(
             f"{plural(process['inherited_blocks'], 'block')}, {human_bytes(process['inherited_usable_bytes'])}, "

@@ -55,7 +55,7 @@ dropped_events int events lost because the disk or the launcher was too slow
 unmatched_after_drops int events that fit nothing because what they refer to was dropped
 pre_existing_frees int frees of blocks older than the recording, or born while the recorder slept
 truncated_stacks int stacks deeper than what is kept
-unwind_failures int stacks that end before the outermost frame
+unwind_failures int events whose stacks end before the outermost frame, for other reasons than unwind_gaps
 nested_events int events from a signal handler inside an allocation
 moments int times that live blocks were looked into: rows of moments
 threads int threads seen

@@ -39,6 +39,15 @@ generation int counts dlopen and dlclose: a later map of modules has a larger on
 """),
     ),
     Table(
+        "unwind_gaps",
+        "a file in whose code stacks end too early, because it has no unwind table there",
+        columns("""
+module_id int the file: modules.module_id; null: code made at run time
+row_id int the first such return address: rows.row_id
+stacks int events whose stacks end so
+"""),
+    ),
+    Table(
         "frames",
         "a function at a return address; inlined ones have rows of their own",
         columns("""

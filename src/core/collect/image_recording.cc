@@ -321,6 +321,7 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
     info.dropped_events = now->dropped_events;
     info.truncated_stacks = now->truncated_stacks;
     info.unwind_failures = now->unwind_failures;
+    info.unwind_gaps = now->unwind_gaps;
     info.nested_events = now->nested_events;
     info.malloc_bypassed = now->malloc_bypassed;
     wakes_up();

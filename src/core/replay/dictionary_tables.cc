@@ -1,4 +1,4 @@
-// Tables `stacks`, `rows` and `modules`.
+// Tables `stacks`, `rows`, `modules` and `unwind_gaps`.
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,6 +87,22 @@ Table modules_table(const trace::Dictionary& dictionary) {
     table.add(start, static_cast<std::int64_t>(module.start));
     table.add(end, static_cast<std::int64_t>(module.end));
     table.add(generation, std::int64_t{module.generation});
+  }
+  return table.take();
+}
+
+Table unwind_gaps_table(const trace::Dictionary& dictionary, std::span<const trace::UnwindGapCount> gaps) {
+  TableBuilder table("unwind_gaps");
+  const auto module_id = table.column("module_id", ColumnType::Int64);
+  const auto row_id = table.column("row_id", ColumnType::Int64);
+  const auto stacks = table.column("stacks", ColumnType::Int64);
+  for (const trace::UnwindGapCount& gap : gaps) {
+    if (index(gap.row) >= dictionary.rows.size()) continue;  // its event was dropped
+    const std::uint32_t module = index(trace::row_module(dictionary.rows[index(gap.row)]));
+    const bool is_known = module < dictionary.modules.size();
+    table.add(module_id, is_known ? std::optional<std::int64_t>(module) : std::nullopt);
+    table.add(row_id, std::int64_t{index(gap.row)});
+    table.add(stacks, static_cast<std::int64_t>(gap.stacks));
   }
   return table.take();
 }

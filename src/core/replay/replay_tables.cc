@@ -492,6 +492,7 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   tables.put(stacks_table(names.dictionary));
   tables.put(rows_table(names.dictionary));
   tables.put(modules_table(names.dictionary));
+  tables.put(unwind_gaps_table(names.dictionary, info.unwind_gaps));
   return tables;
 }
 

@@ -217,4 +217,10 @@ void RowCache::attach(const Tables& tables) {
   publish(static_cast<std::uint64_t>(trace::index(trace::kNoModule)) << 48, row);
 }
 
+UnwindCounters unwind_counters() {
+  const auto value = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
+  return {value(g_counters.unknown_pcs), value(g_counters.failures), value(g_counters.full_walks),
+          value(g_counters.rows_lost), value(g_counters.rows_retired)};
+}
+
 }  // namespace tare::recorder

@@ -49,6 +49,10 @@ class Unwinder {
   // Everything stored is dropped: the block is given to another thread.
   void reset();
 
+  // The last capture isn't complete: does its stack end in code without unwind table? `row` is the return address
+  // there.
+  bool ends_without_table(std::uint32_t& row);
+
   struct State;  // unwinder.cc
 
  private:
@@ -111,7 +115,7 @@ void mappings_changed();
 
 struct UnwindCounters {
   std::uint64_t unknown_pcs;   // frames without unwind table, stepped by frame pointer
-  std::uint64_t failures;      // stacks that ended before the outermost frame
+  std::uint64_t failures;      // stacks that ended before the outermost frame, in code with unwind table
   std::uint64_t full_walks;    // frames that needed registers beyond rsp and rbp
   std::uint64_t rows_lost;     // frames recorded as row 0
   std::uint64_t rows_retired;  // by dlclose

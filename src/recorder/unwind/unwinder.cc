@@ -51,8 +51,11 @@ struct Check {
 };
 constexpr std::uint64_t kZero = 0;  // for frames whose inner neighbour can't be left by comparing
 
-enum class Base : std::uint8_t { Complete, Truncated, Failed };  // what is outside the outermost frame
-enum class Outcome : std::uint8_t { Caller, Complete, Failed };
+enum class Base : std::uint8_t { Complete, Truncated, NoTable, Failed };  // what is outside the outermost frame
+// Where a step led: ends are as in Base.
+enum class Outcome : std::uint8_t { Complete, Caller, NoTable, Failed };
+static_assert(static_cast<int>(Base::NoTable) == static_cast<int>(Outcome::NoTable) &&
+              static_cast<int>(Base::Failed) == static_cast<int>(Outcome::Failed));
 
 bool is_code(std::uint64_t address) { return address - 1 < RowCache::kRetired - 1; }
 
@@ -174,8 +177,8 @@ struct Unwinder::State {
         // The loader's start function, which calls constructors, has no unwind table.
         if (is_first_of_main_stack(position.sp)) return Outcome::Complete;
         count_up(g_counters.unknown_pcs);
-        if (!frame_pointer_step(position, memory) || !is_code(position.pc)) return Outcome::Failed;
-        return is_plausible(position.pc) ? Outcome::Caller : Outcome::Failed;
+        if (!frame_pointer_step(position, memory) || !is_code(position.pc)) return Outcome::NoTable;
+        return is_plausible(position.pc) ? Outcome::Caller : Outcome::NoTable;
       }
     }
   }
@@ -309,7 +312,7 @@ Unwinder::State::Walked Unwinder::State::walk(Unwinder& unwinder, const RowCache
     const Outcome outcome = step(position, rule);
     if (outcome == Outcome::Caller) [[likely]]
       continue;
-    const Base end = outcome == Outcome::Complete ? Base::Complete : Base::Failed;
+    const Base end = static_cast<Base>(outcome);
     if (end == Base::Failed) count_up(g_counters.failures);
     // The run reached the outermost stored frame and nothing is outside it, as before.
     if (run_top != 0 && top == 0) return {run_top, run_n, end};
@@ -363,7 +366,7 @@ Capture Unwinder::State::finish(Unwinder& unwinder, std::uint32_t kept, std::uin
   base = new_base;
   count = depth;
   unwinder.emitted_ = 1;
-  return {reported, depth - reported, rows, depth, new_base == Base::Truncated, new_base != Base::Failed};
+  return {reported, depth - reported, rows, depth, new_base == Base::Truncated, new_base < Base::NoTable};
 }
 
 // Leaves the innermost kKeptWhenTruncated frames, all of them fresh. Returns their number.
@@ -408,6 +411,13 @@ bool Unwinder::passes(const StartState& start, std::uint64_t return_address, std
   return false;
 }
 
+bool Unwinder::ends_without_table(std::uint32_t& row) {
+  const State& state = State::of(*this);
+  if (state.count == 0 || state.base != Base::NoTable) return false;
+  row = state.stored[0].rule.row();
+  return true;
+}
+
 void Unwinder::reset() {
   State& state = State::of(*this);
   emitted_ = 0;
@@ -440,11 +450,5 @@ void revalidate_modules() {
 }
 
 void mappings_changed() { g_mappings.fetch_add(1, std::memory_order_release); }
-
-UnwindCounters unwind_counters() {
-  const auto value = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
-  return {value(g_counters.unknown_pcs), value(g_counters.failures), value(g_counters.full_walks),
-          value(g_counters.rows_lost), value(g_counters.rows_retired)};
-}
 
 }  // namespace tare::recorder

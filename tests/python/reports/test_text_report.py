@@ -104,6 +104,20 @@ def test_caveats_are_said(busy: Handmade) -> None:
     assert "~2 blocks" in report  # scaled figures are marked
 
 
+def test_files_without_unwind_tables_are_named(made: Handmade) -> None:
+    stack = made.stack("scale@scale.S:12", "main")
+    made.blocks(stack, 8, 24, total=1, peak=1)
+    row = next(each["row_id"] for each in made.tables["stacks"] if each["stack_id"] == stack)
+    made.tables["unwind_gaps"] = [
+        {"module_id": 0, "row_id": row, "stacks": 7000},
+        {"module_id": None, "row_id": row, "stacks": 1},
+    ]
+    report = text(made.recording(), width=400)
+    assert "7,000 stacks end in scale of app, which has no unwind table (.eh_frame)" in report
+    assert "1 stack ends in code made at run time" in report
+    assert "unwind table" not in text(Handmade().recording())
+
+
 def test_blocks_from_before_are_said_to_be_missing() -> None:
     for frees, said in ((0, "aren't in the figures\n"), (12, "aren't in the figures (12 of them ended since)\n")):
         made = Handmade(asleep_ns=3_000_000_000, pre_existing_frees=frees)
