@@ -118,7 +118,7 @@ Status ImageRecording::drain_frozen(FrozenProcess& process) {
   }
   const std::uint64_t now = stamp_now();
   for (const Stream& stream : streams_) replay_->merge().set_watermark(stream.packer.thread, now);
-  replay_->merge().advance();
+  replay_->merge().advance(now);
   return ok();
 }
 

@@ -234,16 +234,20 @@ void ImageRecording::write_out() {
   to_give_back_.clear();
 }
 
-void ImageRecording::set_watermarks(std::uint64_t now) {
+void ImageRecording::advance_merge(std::uint64_t now) {
   const std::uint64_t margin = spool_->file().stamps_are_ns() ? kMarginNs : kMarginTicks;
+  const std::uint64_t settled = now > margin ? now - margin : 0;
   for (const Stream& stream : streams_) {
     // A thread without an open chunk stamps its next event after opening one, which is after now.
     const bool idle = stream.queue.empty() || (stream.in_chunk && stream.idle);
     std::uint64_t watermark = stream.packer.decode.last_stamp;
-    if (idle) watermark = std::max(watermark, now > margin ? now - margin : 0);
+    if (idle) watermark = std::max(watermark, settled);
     if (stream.over && stream.queue.empty()) watermark = OnlineMerge::kEnded;
     replay_->merge().set_watermark(stream.packer.thread, watermark);
   }
+  // A thread may have opened its first chunk since find_chunks() looked, and what others stamped still later has been
+  // read.
+  replay_->merge().advance(settled);
 }
 
 // The trace can't be written: the program shall not notice.
@@ -290,10 +294,7 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
     for (Stream& stream : streams_) pack(stream);
   }
   write_out();
-  if (replay_) {
-    set_watermarks(now);
-    replay_->merge().advance();
-  }
+  if (replay_) advance_merge(now);
   return counts;
 }
 

@@ -127,7 +127,7 @@ class ImageRecording {
   bool decode_front(Stream& stream, DrainDepth depth, DrainCounts& counts);
   void begin_chunk(Stream& stream, const trace::ChunkControl& control);
   void pack(Stream& stream);
-  void set_watermarks(std::uint64_t now_stamp);
+  void advance_merge(std::uint64_t now_stamp);  // `now_stamp`: before find_chunks()
   void write_out();
   void begin_trace();
   void discard();

@@ -86,14 +86,13 @@ void OnlineMerge::hand_out(std::uint64_t limit) {
   flush();
 }
 
-void OnlineMerge::advance() {
+void OnlineMerge::advance(std::uint64_t newcomers) {
   if (!sound() || !threads_) return;
-  std::uint64_t limit = kEnded;
+  std::uint64_t limit = newcomers;
   for (const Stream& stream : streams_) limit = std::min(limit, stream.watermark);
   if (MergeKey{limit, 0} < floor_) return;
   hand_out(limit);
-  // With every thread over, the next may still be stamped at any later time.
-  if (limit != kEnded) floor_ = std::max(floor_, MergeKey{limit, 0});
+  floor_ = std::max(floor_, MergeKey{limit, 0});
   for (std::size_t i = 0; i < streams_.size();) {
     Stream& stream = streams_[i];
     if (stream.at == stream.events.size()) {

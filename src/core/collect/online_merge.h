@@ -12,8 +12,9 @@
 
 namespace tare::core {
 
-// Each thread has a watermark: no event of it with a smaller stamp will come. What lies before all watermarks is handed
-// out. A single thread needs none of that: its events go straight through.
+// Each thread has a watermark: no event of it with a smaller stamp will come. What lies before all watermarks, and
+// before anything that a thread not heard of yet may stamp, is handed out. A single thread needs none of that: its
+// events go straight through.
 class OnlineMerge {
  public:
   // Pending events beyond this many (100 MB) mean that a thread has hung in an allocation for long: the merge gives up.
@@ -31,7 +32,8 @@ class OnlineMerge {
   void set_watermark(std::uint32_t thread, std::uint64_t stamp);
   static constexpr std::uint64_t kEnded = ~std::uint64_t{0};
 
-  void advance();
+  // Hands out what is certain. `newcomers`: no thread that isn't known yet will have an event with a smaller stamp.
+  void advance(std::uint64_t newcomers);
   // Nothing more will come from any thread.
   void finish();
 

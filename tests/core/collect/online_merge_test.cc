@@ -37,17 +37,35 @@ TEST(OnlineMerge, AnAnnouncedThreadHoldsBackWhatMayComeBeforeIt) {
   const Event first[] = {at(10, 0), at(20, 0)};
   merge.append(0, first);
   merge.set_watermark(0, 15);
-  merge.advance();
+  merge.advance(OnlineMerge::kEnded);
   EXPECT_EQ(sink.all.size(), 1u);
   const Event second[] = {at(17, 1)};
   merge.append(1, second);
   merge.set_watermark(0, 100);
-  merge.advance();
+  merge.advance(OnlineMerge::kEnded);
   EXPECT_EQ(sink.all.size(), 1u);  // thread 1 may still say 18
   merge.set_watermark(1, OnlineMerge::kEnded);
-  merge.advance();
+  merge.advance(OnlineMerge::kEnded);
   EXPECT_EQ(sink.all.size(), 3u);
   EXPECT_TRUE(merge.sound());
+}
+
+TEST(OnlineMerge, AThreadNotHeardOfYetMayStampBeforeOthersWatermarks) {
+  Collector sink;
+  OnlineMerge merge(sink);
+  merge.expect_threads();
+  const Event first[] = {at(10, 0), at(20, 0), at(30, 0)};
+  merge.append(0, first);
+  merge.set_watermark(0, 30);
+  merge.advance(15);
+  EXPECT_EQ(sink.all.size(), 1u);
+  const Event newcomer[] = {at(16, 1)};
+  merge.append(1, newcomer);
+  merge.set_watermark(1, OnlineMerge::kEnded);
+  merge.advance(40);
+  EXPECT_EQ(sink.all.size(), 3u);
+  EXPECT_TRUE(merge.sound());
+  EXPECT_EQ(sink.all[1].thread, 1u);
 }
 
 TEST(OnlineMerge, LateEventsAreNoticed) {
@@ -89,7 +107,7 @@ TEST(OnlineMerge, RandomPiecesComeOutInOrder) {
         done[thread] = end;
         merge.set_watermark(thread, now);
       }
-      merge.advance();
+      merge.advance(now);
     }
     for (std::uint32_t thread = 0; thread < threads; ++thread) {
       merge.append(thread, {streams[thread].data() + done[thread], streams[thread].size() - done[thread]});
