@@ -39,7 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("dump", "get", "convert"), metavar="dump|get|convert", help="what to do")
     parser.add_argument("file", metavar="FILE", help="a file; - is the input")
     parser.add_argument(
-        "keys", nargs="*", metavar="KEY", help="get: a key, or a number of a tuple's or array's part; of what lies in another, after that one's"
+        "keys",
+        nargs="*",
+        metavar="KEY",
+        help="get: a key, or a number of a tuple's or array's part; of what lies in another, after that one's",
     )
     parser.add_argument("--type", metavar="TYPE", help="the type of the file's value, as a{sv}")
     parser.add_argument(

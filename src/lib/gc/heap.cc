@@ -19,7 +19,7 @@ HeapImpl& impl(HeapCore& core) noexcept { return static_cast<HeapImpl&>(core); }
 HeapImpl::HeapImpl(Space& space, WriteBarrier barrier, const HeapOptions& options) noexcept
     : space_(space),
       options_(options),
-      stack_end_(stack_end_of_thread()),
+      stacks_(stack_end_of_thread()),
       is_generational_(barrier == WriteBarrier::Generational) {
   set_limit();
 }

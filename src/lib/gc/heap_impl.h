@@ -13,6 +13,7 @@
 #include "lib/gc/root_ring.h"
 #include "lib/gc/rows.h"
 #include "lib/gc/space.h"
+#include "lib/gc/stacks.h"
 #include "tare/gc/heap.h"
 
 namespace tare::gc {
@@ -100,7 +101,7 @@ class HeapImpl final : public HeapCore {
   void for_each_strong_cross_root(const Each& each) {  // holding their lock
     for (const RootKind kind : {RootKind::Strong, RootKind::Located}) cross_roots(kind).for_each(each);
   }
-  const void* stack_end() const noexcept { return stack_end_; }
+  Stacks& stacks() noexcept { return stacks_; }
   const HeapOptions& options() const noexcept { return options_; }
 
   std::uint32_t no_collection_scopes = 0;
@@ -223,7 +224,7 @@ class HeapImpl final : public HeapCore {
   Space& space_;
   HeapOptions options_;
   HeapPool pool_;
-  const void* stack_end_ = nullptr;
+  Stacks stacks_;
   PageList lists_[kFinalizations][cell::kClasses];
   FreeCells free_cells_[kFinalizations][cell::kClasses];
   PageList large_;

@@ -160,7 +160,7 @@ void Marker::mark_cross_roots() noexcept {
   });
 }
 
-void Marker::mark_stack() noexcept { scan_stack(*this, heap_.stack_end()); }
+void Marker::mark_stack() noexcept { heap_.stacks().scan(*this); }
 
 // Of the edges that trace() named from `first` on, those to objects that weren't marked stay in the list.
 void Marker::keep_new_edges(std::size_t first) noexcept {

@@ -35,7 +35,7 @@ TARE_GC_READS_ANYTHING void scan_up_from_here(Marker& marker, const void* end) {
   const auto* word = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
   constexpr std::size_t kMost = std::size_t{1} << 32;
   if (word > end || reinterpret_cast<std::uintptr_t>(end) - reinterpret_cast<std::uintptr_t>(word) > kMost) {
-    stop("a heap collects on another stack than it was made on");
+    stop("a heap collects on a stack that it doesn't know: see tare/gc/stacks.h");
   }
   for (; word < end; ++word) {
     marker.consider_word(*word);
@@ -47,6 +47,13 @@ TARE_GC_READS_ANYTHING void scan_up_from_here(Marker& marker, const void* end) {
 
 TARE_GC_READS_ANYTHING void scan_words(Marker& marker, const std::uintptr_t* words, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) marker.consider_word(words[i]);
+}
+
+TARE_GC_READS_ANYTHING void scan_left_stack(Marker& marker, const void* begin, const void* end) noexcept {
+  for (auto* word = static_cast<const std::uintptr_t*>(begin); word < end; ++word) {
+    marker.consider_word(*word);
+    scan_fake_frame(marker, *word);
+  }
 }
 
 // Registers that a call must keep are pushed into this frame, which lies above the one that is scanned from.

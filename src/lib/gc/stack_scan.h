@@ -18,6 +18,9 @@ class Marker;
 // Of the calling thread, from here up to `end`. Ends the program if this isn't that stack.
 void scan_stack(Marker& marker, const void* end) noexcept;
 
+// Of a stack that isn't run on, from where it was left.
+void scan_left_stack(Marker& marker, const void* begin, const void* end) noexcept;
+
 void scan_words(Marker& marker, const std::uintptr_t* words, std::size_t count) noexcept;
 
 // The end of the calling thread's stack, its highest address; null if the system doesn't tell.

@@ -22,7 +22,9 @@ def public_names(include: Path) -> set[str]:
     text = "\n".join(re.sub(r"//.*", "", path.read_text()) for path in include.glob("tare/**/*.h"))
     names = set(re.findall(r"^(?:class|struct) (?:TARE_API )?(\w+)[^;{]*\{", text, re.MULTILINE))
     names.update(
-        re.findall(r"^(?:extern )?(?:\[\[nodiscard\]\] )?TARE_API [^;{]*?\b(\w+)(?:\(|;|\[)", text, re.MULTILINE)
+        re.findall(
+            r"^(?:extern )?(?:\[\[(?:nodiscard|noreturn)\]\] )?TARE_API [^;{]*?\b(\w+)(?:\(|;|\[)", text, re.MULTILINE
+        )
     )
     return names
 

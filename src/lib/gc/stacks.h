@@ -1,0 +1,34 @@
+// The stacks of a heap's thread: its own and registered ones, and where those that aren't run on were left.
+#pragma once
+
+#include <cstddef>
+
+#include "tare/gc/stacks.h"
+
+namespace tare::gc {
+
+class Marker;
+
+class Stacks {
+ public:
+  explicit Stacks(const void* own_end) noexcept : own_end_(own_end) {}
+
+  void add(RegisteredStack& stack) noexcept;
+  void remove(RegisteredStack& stack) noexcept;
+  // The note of the stack that the address lies on.
+  const void*& left_at(const void* address) noexcept;
+
+  // What looks like a pointer on the stack of the caller and on those that were left.
+  void scan(Marker& marker) const noexcept;
+  // Whether the address lies on a registered one. The thread's own is another's matter.
+  bool is_on_registered(const void* address) const noexcept { return around(address) != nullptr; }
+
+ private:
+  RegisteredStack* around(const void* address) const noexcept;
+
+  const void* own_end_;
+  const void* own_left_at_ = nullptr;
+  RegisteredStack* first_ = nullptr;
+};
+
+}  // namespace tare::gc
