@@ -1,6 +1,8 @@
 // Writes the seeds of the trace fuzzers: make_trace_seeds CORPUS_FOLDER
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,11 +18,37 @@
 #include "trace/spool_file.h"
 #include "trace/trace_reader.h"
 
+namespace {
+
+// What spool_file.cc puts together again: the begin of each region, without the zeros behind it.
+std::vector<std::uint8_t> pieces_of(const std::string& spool) {
+  using namespace tare::trace;
+  constexpr std::uint64_t kRegions[] = {0, kStrings, kModules, kRows, kControls, kChunks};
+  std::vector<std::uint8_t> pieces;
+  std::ifstream file(spool, std::ios::binary);
+  for (std::uint8_t region = 0; region < std::size(kRegions); ++region) {
+    std::vector<char> bytes(kRegions[region] == kChunks ? 4096 : 8192);
+    file.seekg(static_cast<std::streamoff>(kRegions[region]));
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    bytes.resize(static_cast<std::size_t>(file.gcount()));
+    file.clear();
+    while (!bytes.empty() && bytes.back() == 0) bytes.pop_back();
+    bytes.resize(std::max<std::size_t>(bytes.size(), region == 0 ? 4096 : 0));
+    const std::uint8_t header[] = {
+        0, 0, 0, region, static_cast<std::uint8_t>(bytes.size()), static_cast<std::uint8_t>(bytes.size() >> 8)};
+    pieces.insert(pieces.end(), std::begin(header), std::end(header));
+    pieces.insert(pieces.end(), bytes.begin(), bytes.end());
+  }
+  return pieces;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace tare;
   if (argc < 2) return 2;
   const std::string corpus = argv[1];
-  for (const char* name : {"trace_reader", "spool_decode", "event_block"})
+  for (const char* name : {"trace_reader", "spool_decode", "spool_file", "event_block"})
     std::filesystem::create_directories(corpus + "/" + name);
   test::TempDir dir;
   const auto put = [&](const std::string& name, std::vector<std::uint8_t> bytes, int first) {
@@ -59,6 +87,7 @@ int main(int argc, char** argv) {
        {std::pair("script", "spool"), std::pair("noted", "noted-spool"), std::pair("contents", "content-spool")}) {
     const auto spool = trace::SpoolFile::open(dir / file);
     if (!spool) return 1;
+    put("spool_file/" + std::string(name), pieces_of(dir / file), -1);
     const auto chunks = spool->chunks(*spool->counts());
     for (const trace::ChunkFacts& chunk : *chunks) {
       std::vector<std::uint64_t> words;

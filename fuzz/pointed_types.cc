@@ -11,7 +11,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tare::core;
   auto file = ElfFile::from_bytes(std::string(reinterpret_cast<const char*>(data), size), "fuzz");
-  if (!file) return 0;
+  if (!file || !(*file)->hide_unused_debug_sections(DebugUse::Everything)) return 0;  // as who asks for types does
   Dwarf* const dwarf = dwarf_begin_elf((*file)->elf(), DWARF_C_READ, nullptr);
   if (dwarf == nullptr) return 0;
   // Where small programs have their code.

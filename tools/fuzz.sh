@@ -10,6 +10,11 @@ else
   extent="-seed=1 -runs=${FUZZ_RUNS:-20000} -max_total_time=20"
 fi
 
+# Any input of up to 1 MB is read within 10 s and 1 GiB. What the sanitizer itself keeps of freed memory is limited, so that
+# the rest is the reader's.
+bounds="-timeout=10 -rss_limit_mb=1024 -max_len=1048576"
+export ASAN_OPTIONS="quarantine_size_mb=64${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+
 # a target without seeds would be left out in silence
 for source in $(grep -l LLVMFuzzerTestOneInput fuzz/*.cc); do
   name=$(basename "$source" .cc)
@@ -28,8 +33,8 @@ for seeds in fuzz/corpus/*/; do
   [ -n "${FUZZ_SECONDS:-}" ] || rm -rf "$added"
   mkdir -p "$found" "$added"
   echo "fuzz: $name"
-  if ! "$target" -runs=0 -artifact_prefix="$found/" "$seeds" >"$log" 2>&1 ||
-     ! "$target" $extent -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$found/" "$added" "$seeds" \
+  if ! "$target" -runs=0 $bounds -artifact_prefix="$found/" "$seeds" >"$log" 2>&1 ||
+     ! "$target" $extent $bounds -artifact_prefix="$found/" "$added" "$seeds" \
        >>"$log" 2>&1; then
     tail -n 60 "$log" >&2
     echo "fuzz: $name failed; the input lies in $found" >&2

@@ -4,6 +4,7 @@
 #include "core/layout/debug_binary.h"
 #include "core/symbols/byte_reader.h"
 #include "core/symbols/cache_file.h"
+#include "trace/expansion.h"
 
 namespace tare::core {
 namespace {
@@ -37,7 +38,8 @@ class Encoder {
 
 class Decoder {
  public:
-  Decoder(ByteReader reader, const std::vector<std::string>& texts) : reader_(reader), texts_(texts) {}
+  Decoder(ByteReader reader, const std::vector<std::string>& texts, std::size_t file_bytes)
+      : reader_(reader), texts_(texts), budget_(trace::ExpansionBudget::of_file(file_bytes)) {}
 
   template <typename Number>
   void number(Number& value) {
@@ -47,7 +49,7 @@ class Decoder {
   }
   void text(std::string& value) {
     const std::uint64_t number = reader_.uleb();
-    valid_ = valid_ && number < texts_.size();
+    valid_ = valid_ && number < texts_.size() && budget_.take(1, 0, texts_[number].size());
     if (valid_) value = texts_[number];
   }
   template <typename Enum>
@@ -65,6 +67,7 @@ class Decoder {
   void list(List& all, const Each& each) {
     const std::uint64_t count = reader_.uleb();
     valid_ = valid_ && !reader_.failed() && count <= reader_.left();  // each takes a byte at least
+    valid_ = valid_ && budget_.take(count, sizeof(typename List::value_type), 0);
     if (!valid_) return;
     all.resize(count);
     for (auto& one : all) {
@@ -77,6 +80,7 @@ class Decoder {
  private:
   ByteReader reader_;
   const std::vector<std::string>& texts_;
+  trace::ExpansionBudget budget_;
   bool valid_ = true;
 };
 
@@ -145,7 +149,7 @@ std::optional<Layouts> decode_layouts(std::string_view fingerprint, std::string_
   if (reader.take(reader.uleb()) != fingerprint) return std::nullopt;
   const std::optional<std::vector<std::string>> texts = take_texts(reader);
   if (!texts) return std::nullopt;
-  Decoder decoder(reader, *texts);
+  Decoder decoder(reader, *texts, file.size());
   Layouts layouts;
   each_part(decoder, layouts);
   if (!decoder.is_whole()) return std::nullopt;

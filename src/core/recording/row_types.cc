@@ -25,9 +25,10 @@ class OpenDwarf {
  public:
   explicit OpenDwarf(const DebugFiles& files) {
     ElfFile* const file = files.with_dwarf();
-    if (file == nullptr) return;
+    if (file == nullptr || !file->hide_unused_debug_sections(DebugUse::Everything)) return;
     dwarf_ = dwarf_begin_elf(file->elf(), DWARF_C_READ, nullptr);
     if (dwarf_ == nullptr || files.alternate == nullptr) return;
+    if (!files.alternate->hide_unused_debug_sections(DebugUse::Everything)) return;
     alternate_ = dwarf_begin_elf(files.alternate->elf(), DWARF_C_READ, nullptr);
     if (alternate_ != nullptr) dwarf_setalt(dwarf_, alternate_);
   }

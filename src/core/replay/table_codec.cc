@@ -207,8 +207,8 @@ std::optional<Tables> decode_tables(std::span<const std::uint8_t> bytes) {
   ByteReader in(bytes);
   Tables tables;
   // A column of equal values takes no bytes a row, so that rows alone don't bound memory. But every table that replay
-  // makes has ids that differ, and fewer than 64 columns.
-  std::uint64_t cells_left = bytes.size() * 64;
+  // makes has ids that differ, and fewer than 32 columns.
+  std::uint64_t cells_left = bytes.size() * 32;
   const std::uint64_t count = in.varint();
   for (std::uint64_t t = 0; t < count; ++t) {
     Table table;

@@ -28,7 +28,7 @@ struct FileStamp {
 };
 
 // What debug information is opened for.
-enum class DebugUse : std::uint8_t { Names, Types };
+enum class DebugUse : std::uint8_t { Names, Types, Everything };
 
 class ElfFile {
  public:

@@ -6,6 +6,7 @@
 
 #include "core/symbols/byte_reader.h"
 #include "core/symbols/cache_file.h"
+#include "trace/expansion.h"
 
 namespace tare::core {
 namespace {
@@ -14,6 +15,8 @@ namespace fs = std::filesystem;
 
 // Raise the number whenever names are made differently: old caches then count as absent.
 constexpr std::string_view kMagic = "TARESYM1";
+
+constexpr std::size_t kLeastFrameBytes = 6;
 
 }  // namespace
 
@@ -53,10 +56,12 @@ std::optional<ResolvedFrames> decode_symbol_cache(std::string_view bytes, std::s
   if (reader.take(reader.uleb()) != fingerprint) return std::nullopt;
   const std::optional<std::vector<std::string>> strings = take_texts(reader);
   if (!strings) return std::nullopt;
+  // A text may be referred to by all frames.
+  trace::ExpansionBudget budget = trace::ExpansionBudget::of_file(bytes.size());
   bool valid = true;
   const auto text = [&]() -> std::string {
     const std::uint64_t number = reader.uleb();
-    if (number < strings->size()) return (*strings)[number];
+    if (number < strings->size() && budget.take(1, 0, (*strings)[number].size())) return (*strings)[number];
     valid = false;
     return {};
   };
@@ -67,7 +72,7 @@ std::optional<ResolvedFrames> decode_symbol_cache(std::string_view bytes, std::s
   for (std::uint64_t i = 0; i < entry_count && valid && !reader.failed(); ++i) {
     address += reader.uleb();
     const std::uint64_t depth = reader.uleb();
-    if (depth > reader.left()) return std::nullopt;
+    if (depth > reader.left() / kLeastFrameBytes || !budget.take(depth, sizeof(Frame), 0)) return std::nullopt;
     std::vector<Frame> stack(depth);
     for (Frame& frame : stack) {
       frame.linkage_name = text();

@@ -48,6 +48,16 @@ TEST(SymbolCache, DamageMeansNoCache) {
   }
 }
 
+TEST(SymbolCache, ATextOfAllFramesMeansNoCache) {
+  // 64 KiB, referred to four times by each of 1,000 frames: 82 KB of file, 256 MiB of names.
+  ResolvedFrames frames;
+  const std::string text(64 << 10, 'x');
+  frames[1].assign(1000, {text, text, text, text, 1u, FrameKind::Inlined});
+  const std::string bytes = encode_symbol_cache("files", frames);
+  ASSERT_LT(bytes.size(), 100u << 10);
+  EXPECT_EQ(decode_symbol_cache(bytes, "files"), std::nullopt);
+}
+
 TEST(SymbolCache, AddsToWhatIsThere) {
   const TemporaryFolder folder;
   const auto file = folder.path() / "deep" / "er" / "x.symbols";
