@@ -17,9 +17,10 @@ namespace {
 template <typename Fork>
 long fork_by(const StartState& start, Fork fork) {
   Thread* thread = this_thread;
-  if (thread != nullptr && recorder.alive()) thread->fork_stamp = stamp();
+  const bool is_recorded = thread != nullptr && recorder.alive();
+  if (is_recorded) thread->fork_stamp = stamp();
   const long child = fork();
-  if (child == 0) recorder.part_from_parent();
+  if (child == 0 && is_recorded) recorder.part_from_parent(*thread);
   if (child > 0) record_fork(start, static_cast<std::uint32_t>(child));
   return child;
 }

@@ -23,10 +23,10 @@ void Recorder::leave_parents_threads() {
 
 // A signal handler may fork wherever it interrupts a hook: the child writes that hook's event to the end, into a chunk
 // of its own that nobody reads. The parent does as well: there the event is recorded.
-void Recorder::part_from_parent() {
-  const Thread* thread = this_thread;
-  if (thread == nullptr || wiped_page_ == nullptr || wiped_page_[kOwnWord] != 0) return;  // not recorded, or a vfork
-  spool_->make_private(thread->chunk == kNoChunk ? nullptr : thread->begin, thread->control);
+void Recorder::part_from_parent(const Thread& thread) {
+  if (!is_inherited()) return;  // a call that shares memory after all
+  const bool has_chunk = thread.chunk != kNoChunk && thread.recording == recording_;
+  spool_->make_private(has_chunk ? thread.begin : nullptr, thread.control);
   close_tables();
 }
 

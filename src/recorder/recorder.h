@@ -108,9 +108,9 @@ class Recorder {
   void restart();
   // Makes a thread of an earlier recording one of this. False: not now.
   bool renew(Thread* thread);
-  // First of all in a forked child: what it shares with its parent is replaced by memory of its own, for a hook that
-  // the fork interrupted writes on.
-  void part_from_parent();
+  // First of all in the forked child of a process that is being recorded: what it shares with its parent is replaced by
+  // memory of its own, for a hook that the fork interrupted writes on.
+  void part_from_parent(const Thread& thread);
   // The child of a fork: its own spool, its own thread numbers, the parent's mappings gone. False: no spool, recording
   // is off.
   bool become_child();

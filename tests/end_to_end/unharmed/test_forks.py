@@ -30,3 +30,8 @@ def test_a_fork_in_a_signal_handler_in_a_hook(tare: Tare, build: Build, way: str
     for child in recorded_children:
         (facts,) = tare.sql(child, "select impossible_events from process")
         assert facts["impossible_events"] == 0
+
+
+def test_a_child_that_is_not_recorded_forks(tare: Tare, build: Build) -> None:
+    """Where its parent's recording was it has memory of its own by then."""
+    assert_unharmed(tare, [build("unrecorded_child.c")], notice=b"could not be recorded")
