@@ -12,7 +12,9 @@ fi
 
 # Any input of up to 1 MB is read within 10 s and 1 GiB. What the sanitizer itself keeps of freed memory is limited, so that
 # the rest is the reader's.
-bounds="-timeout=10 -rss_limit_mb=1024 -max_len=1048576"
+of_readers="-timeout=10 -rss_limit_mb=1024 -max_len=1048576"
+# Inputs that are programs of calls mean as much work as they say.
+of_programs="-timeout=10 -rss_limit_mb=2048"
 export ASAN_OPTIONS="quarantine_size_mb=64${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 
 # a target without seeds would be left out in silence
@@ -24,6 +26,10 @@ done
 for seeds in fuzz/corpus/*/; do
   name=$(basename "$seeds")
   target=$folder/$name
+  case $name in
+    arena | atom_table | buffer | gc_graph | text_stream) bounds=$of_programs ;;
+    *) bounds=$of_readers ;;
+  esac
   # finds stay in the build folder; one worth keeping is copied into the seed corpus by hand
   found=$folder/found/$name
   log=$folder/$name.log
