@@ -17,8 +17,9 @@ namespace {
 template <typename Fork>
 long fork_by(const StartState& start, Fork fork) {
   Thread* thread = this_thread;
-  const bool is_recorded = thread != nullptr && recorder.alive();
-  if (is_recorded) thread->fork_stamp = stamp();
+  const bool is_alive = recorder.alive();
+  const bool is_recorded = thread != nullptr && is_alive;
+  if (is_alive) recorder.note_fork_begins(stamp());
   const long child = fork();
   if (child == 0 && is_recorded) recorder.part_from_parent(*thread);
   if (child > 0) record_fork(start, static_cast<std::uint32_t>(child));

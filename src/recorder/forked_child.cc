@@ -45,6 +45,7 @@ bool Recorder::become_child() {
   origin.parent_image = spool_->header()->image_index;
   origin.parent_pid = process_id_;
   origin.thread = is_known ? self->id : 0xffffffff;
+  origin.stamp = fork_stamp_.load(std::memory_order_relaxed);
   if (is_known) {
     origin.thread_events = self->events;
     origin.stamp = self->fork_stamp > self->newest_stamp ? self->fork_stamp : self->newest_stamp;

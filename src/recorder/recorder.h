@@ -111,6 +111,11 @@ class Recorder {
   // First of all in the forked child of a process that is being recorded: what it shares with its parent is replaced by
   // memory of its own, for a hook that the fork interrupted writes on.
   void part_from_parent(const Thread& thread);
+  // The calling thread is about to fork, recorded so far or not.
+  void note_fork_begins(std::uint64_t stamp) {
+    if (this_thread != nullptr) this_thread->fork_stamp = stamp;
+    fork_stamp_.store(stamp, std::memory_order_relaxed);
+  }
   // The child of a fork: its own spool, its own thread numbers, the parent's mappings gone. False: no spool, recording
   // is off.
   bool become_child();
@@ -187,6 +192,8 @@ class Recorder {
   std::uint64_t sample_bytes_ = 0;
   std::uint64_t sample_seed_ = 0;
   std::uint64_t forks_ = 0;  // generations since the image's start
+  // Of the last fork: what a child knows of one by a thread that had made no event.
+  std::atomic<std::uint64_t> fork_stamp_{0};
   bool free_stacks_ = false;
   bool wants_contents_ = false;  // as the environment or an order says
   std::atomic<bool> contents_{false};

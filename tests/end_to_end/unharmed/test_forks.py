@@ -35,3 +35,11 @@ def test_a_fork_in_a_signal_handler_in_a_hook(tare: Tare, build: Build, way: str
 def test_a_child_that_is_not_recorded_forks(tare: Tare, build: Build) -> None:
     """Where its parent's recording was it has memory of its own by then."""
     assert_unharmed(tare, [build("unrecorded_child.c")], notice=b"could not be recorded")
+
+
+def test_a_child_of_a_thread_that_never_allocated_inherits_the_blocks(tare: Tare, build: Build) -> None:
+    assert_unharmed(tare, [build("silent_thread_forks.c")], modes=["plain"])
+    (child,) = tare.folder.glob("plain.tare.*")
+    counted = "select sum(peak_blocks) as blocks from site_sizes where requested_bytes = 1000 and inherited = "
+    assert tare.sql(child, counted + "1") == [{"blocks": 100}]
+    assert tare.sql(child, counted + "0") == [{"blocks": 10}]
