@@ -98,6 +98,28 @@ TEST(SpoolDecoder, StampsNeverGoBack) {
   EXPECT_EQ(result.events[2].stamp, 110u);
 }
 
+TEST(SpoolDecoder, AMoveHasAStampOfWhatGoesAndOneOfWhatComes) {
+  const std::uint64_t move = static_cast<std::uint64_t>(Op::Map) | W0::kStamped | W0::kStampBefore;
+  const std::uint64_t once = static_cast<std::uint64_t>(Op::Map) | W0::kStamped;
+  const std::uint64_t mremap = static_cast<std::uint64_t>(MapApi::Mremap) << W1::kApiShift;
+  const Decoded result = decode({move, mremap | 0x2000, 8, 100, 110, 0x1000, 4,  //
+                                 once, mremap | 0x4000, 8, 120, 0x3000, 4});
+  ASSERT_FALSE(result.damage) << result.damage.what;
+  ASSERT_EQ(result.events.size(), 4u);
+  const struct {
+    EventKind kind;
+    std::uint64_t address, stamp;
+  } expected[] = {{EventKind::Unmap, 0x1000, 100},
+                  {EventKind::Map, 0x2000, 110},
+                  {EventKind::Unmap, 0x3000, 120},
+                  {EventKind::Map, 0x4000, 120}};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(result.events[i].kind, expected[i].kind) << i;
+    EXPECT_EQ(result.events[i].address, expected[i].address) << i;
+    EXPECT_EQ(result.events[i].stamp, expected[i].stamp) << i;
+  }
+}
+
 TEST(SpoolDecoder, RandomDamageNeverCrashes) {
   TempDir dir;
   std::mt19937_64 random(7);
