@@ -56,12 +56,6 @@ template <class Group>
   requires requires { Group::kWriteBarrier; }
 inline constexpr WriteBarrier kWriteBarrierOf<Group> = Group::kWriteBarrier;
 
-#ifndef TARE_SHARED
-#pragma GCC visibility push(hidden)  // no way by the global offset table; src/lib/gc/inline_state.h keeps copies equal
-#endif
-// How many heaps of each slot's group are being marked.
-extern TARE_API std::atomic<std::uint32_t> marking_heaps[kCageSlots];
-
 namespace barrier_details {
 
 // Where old objects lie in a generational group's cage: a bit for 16 bytes, which is set where an old object has any of
@@ -81,6 +75,17 @@ struct OldPlaces {
     return (__atomic_load_n(&marks[granule / 128], __ATOMIC_RELAXED) >> (granule / 2 % 64) & 1) != 0;
   }
 };
+
+}  // namespace barrier_details
+
+#ifndef TARE_SHARED
+#pragma GCC visibility push(hidden)  // no way by the global offset table; src/lib/gc/inline_state.h keeps copies equal
+#endif
+// How many heaps of each slot's group are being marked.
+extern TARE_API std::atomic<std::uint32_t> marking_heaps[kCageSlots];
+
+namespace barrier_details {
+
 extern TARE_API constinit OldPlaces old_places[kCageSlots];
 
 }  // namespace barrier_details

@@ -22,7 +22,7 @@ struct Group {
 
 template <class Group>
 struct Node : gc::GarbageCollected<Node<Group>, Group> {
-  explicit Node(int number) : number(number) {}
+  explicit Node(int n) : number(n) {}
   void trace(gc::Visitor& visitor) const { visitor.trace(next); }
   gc::Member<Node, Group> next;
   int number;

@@ -17,7 +17,7 @@ namespace gc = tare::gc;
 namespace {
 
 struct Text : gc::GarbageCollected<Text> {
-  explicit Text(std::string text) : text(std::move(text)) {}
+  explicit Text(std::string characters) : text(std::move(characters)) {}
   void trace(gc::Visitor& visitor) const { visitor.trace(more); }
   std::string text;
   gc::HeapVector<std::string> more;

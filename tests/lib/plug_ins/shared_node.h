@@ -24,7 +24,7 @@ struct Node : tare::gc::GarbageCollected<Node<Group>, Group> {
   tare::gc::HeapVector<int, Group> numbers;
   int number = 0;
 
-  explicit Node(int number) : number(number) {}
+  explicit Node(int n) : number(n) {}
   void trace(tare::gc::Visitor& visitor) const {
     visitor.trace(next);
     visitor.trace(numbers);
