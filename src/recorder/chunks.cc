@@ -97,7 +97,7 @@ bool Recorder::next_chunk(Thread* thread, std::uint64_t words) {
   const sys::SignalsBlocked blocked;
   give_up_chunk(thread);
   // Most threads of a program with thousands make few events and wait: a thread's first chunk begins with a page.
-  const bool is_first = thread->next_chunk == 0;
+  const bool is_first = !thread->said_start;
   const std::uint64_t needed = words * sizeof(std::uint64_t) + kNotesBytes;
   const std::uint64_t bytes = is_first && needed <= kFirstBytes ? kFirstBytes : trace::kChunkBytes;
   const std::uint32_t epoch = thread->epoch;

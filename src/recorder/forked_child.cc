@@ -18,7 +18,10 @@ void Recorder::leave_parents_threads() {
     retire_threads();
     return;
   }
-  for (Thread* thread = threads_; thread != nullptr; thread = thread->next) thread->alive = thread == this_thread;
+  for (Thread* thread = threads_; thread != nullptr; thread = thread->next) {
+    thread->alive = thread == this_thread;
+    thread->ended = false;  // their numbers are the parent's
+  }
 }
 
 // A signal handler may fork wherever it interrupts a hook: the child writes that hook's event to the end, into a chunk

@@ -71,6 +71,7 @@ struct alignas(64) Thread {
   bool said_start;  // ThreadStart is written
   bool borrowed;    // made in the child of a vfork, which runs on its parent's thread: `tid` will be nobody's
   bool alive;       // belongs to a thread (dead blocks are used again)
+  bool ended;       // between two events: the next thread that has this block goes on with its number
   Thread* next;     // all blocks, for ever
   Nested* nested;
   trace::ChunkControl idle_control;  // written to instead of a chunk's when there's none

@@ -52,6 +52,7 @@ Thread* Recorder::reusable_block() {
 // What a thread would have done at its end. Its last event may be half written: that isn't committed.
 void Recorder::bury(Thread* thread) {
   if (thread->recording != recording_) return;
+  thread->ended = thread->gate.load(std::memory_order_relaxed) != Gate::InHook;
   live_threads_.fetch_sub(1, std::memory_order_relaxed);
   if (thread->chunk == kNoChunk) return;
   constexpr std::uint64_t kNoteWords = 3;
@@ -62,29 +63,40 @@ void Recorder::bury(Thread* thread) {
   close_chunk(thread);
 }
 
-// Makes `thread` the calling thread's, with a new number in this spool. Keeps what may be kept: mappings.
-void Recorder::assign(Thread* thread) {
+// Makes `thread` the calling thread's. Its number is that of the thread before, if that one is over in this spool: so
+// there are as many numbers as threads at a time, and not as have ever been. Mappings are kept, too. False: no number
+// is left.
+bool Recorder::assign(Thread* thread) {
+  // A late free may have been cut off by the thread's end.
+  const bool is_between_events =
+      thread->chunk == kNoChunk && thread->gate.load(std::memory_order_relaxed) != Gate::InHook;
+  const bool goes_on = thread->ended && is_between_events && thread->recording == recording_;
+  if (!goes_on) {
+    std::atomic<std::uint32_t>& given = spool_->header()->thread_count;
+    if (given.load(std::memory_order_relaxed) >= trace::kMaxThreads) return false;
+    thread->id = given.fetch_add(1, std::memory_order_acq_rel);
+    thread->events = 0;
+    thread->newest_stamp = 0;
+    thread->next_chunk = 0;
+    thread->dropped = 0;
+  }
+  thread->ended = false;
   thread->gate.store(Gate::Ready, std::memory_order_relaxed);
   thread->attention.store(0, std::memory_order_relaxed);
   thread->cursor = thread->end = thread->begin = nullptr;
   thread->control = &thread->idle_control;
-  thread->events = 0;
   thread->gap_start = 0;
-  thread->newest_stamp = 0;
   thread->suppressed_depth = 0;
   thread->chunk = kNoChunk;
-  thread->id = spool_->header()->thread_count.fetch_add(1, std::memory_order_acq_rel);
   thread->recording = recording_;
   thread->tid = sys::gettid();
   thread->borrowed = static_cast<std::uint32_t>(sys::getpid()) != process_id_;
   thread->exit_rounds = 0;
-  thread->next_chunk = 0;
-  thread->dropped = 0;
   thread->fork_stamp = 0;
   thread->said_start = false;
   thread->alive = true;
   if (sampling()) {
-    sampler.seed(thread->sampling, thread->id + (forks_ << 32));
+    sampler.seed(thread->sampling, attached_++ + (forks_ << 32));
     sampler.enlist(thread->sampling);
   }
   thread->unwinder.reset();  // the dead thread's frames and readable pages may be gone
@@ -96,6 +108,7 @@ void Recorder::assign(Thread* thread) {
   if (wanted > spool_->chunk_limit() && spool_->chunk_limit() < spool_->file_chunks()) {
     spool_->set_chunk_limit(wanted < spool_->file_chunks() ? wanted : spool_->file_chunks());
   }
+  return true;
 }
 
 Thread* Recorder::attach_thread() {
@@ -117,7 +130,11 @@ Thread* Recorder::attach_thread() {
     thread->next = threads_;
     threads_ = thread;
   }
-  assign(thread);
+  if (!assign(thread)) {
+    spool_->header()->dropped_events.fetch_add(1, std::memory_order_relaxed);
+    lock_.unlock();
+    return nullptr;
+  }
   lock_.unlock();
   this_thread = thread;
   if (has_key_) pthread_setspecific(key_, thread);
@@ -144,6 +161,7 @@ void Recorder::detach_thread(Thread* thread) {
   thread->gate.store(Gate::InHook, std::memory_order_relaxed);
   write_note(thread, trace::Op::ThreadEnd, 0);
   close_chunk(thread);
+  thread->ended = true;
   live_threads_.fetch_sub(1, std::memory_order_relaxed);
   thread->attention.fetch_or(kLeaving, std::memory_order_relaxed);
   thread->gate.store(Gate::Ready, std::memory_order_relaxed);

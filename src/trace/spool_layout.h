@@ -29,7 +29,8 @@ inline constexpr std::uint64_t kDefaultLaunchedChunks = 1024;  // 64 MiB when a 
 inline constexpr std::uint64_t kMaxModules = 0xffff;           // Row has 16 bits for it; 0xffff means none
 inline constexpr std::uint64_t kMaxRows = 4 << 20;
 inline constexpr std::uint64_t kMaxStringBytes = 16 << 20;
-inline constexpr std::uint32_t kMaxFrames = 8191;  // 13 bits
+inline constexpr std::uint32_t kMaxFrames = 8191;     // 13 bits
+inline constexpr std::uint32_t kMaxThreads = 0xffff;  // at a time: an event has 16 bits for the number
 
 // Environment that hands the recording down (launcher to program to its children).
 // Private directory (0700); absent: standalone, spool in the working directory.

@@ -188,6 +188,7 @@ TEST_F(RecorderInProcess, AFullSpoolWaitsWithSignalsDelivered) {
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, nullptr);
     const itimerval often = {{0, 1000}, {0, 1000}};
+    alloc(made_up(16, 0), 555);  // makes the child's spool, which the handler must find
     setitimer(ITIMER_REAL, &often, nullptr);
     for (int i = 0; recorder.spool().header()->dropped_events.load() == 0; ++i) alloc(made_up(16, i % 1000), 555);
     const itimerval never = {};

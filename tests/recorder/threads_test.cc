@@ -1,6 +1,8 @@
 // Threads coming and going leave whole streams, and their chunks don't stay behind.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "test_launcher.h"
 
 namespace tare::test {
@@ -12,7 +14,7 @@ TEST(Threads, ComeAndGo) {
   const SpoolImage& image = result.only_image();
   EXPECT_EQ(image.header().dropped_events.load(), 0u);
   const std::vector<ThreadEvents> threads = image.threads();
-  EXPECT_EQ(threads.size(), 2001u);
+  EXPECT_LE(threads.size(), 100u);  // numbers of threads that are over are used again
   std::uint64_t started = 0, ended = 0;
   for (const ThreadEvents& thread : threads) {
     for (const RawEvent& event : thread.events) {
@@ -21,6 +23,11 @@ TEST(Threads, ComeAndGo) {
     }
     if (thread.thread != 0) {
       EXPECT_GE(thread.events.size(), 40u + 2 + 8);
+      const std::size_t ends =
+          static_cast<std::size_t>(std::count_if(thread.events.begin(), thread.events.end(), [](const RawEvent& event) {
+            return event.op == trace::Op::ThreadEnd;
+          }));
+      EXPECT_GE(ends, 1u);
     }
   }
   EXPECT_EQ(started, 2001u);
@@ -40,7 +47,11 @@ TEST(Threads, MoreThanThereAreChunks) {
   const RunResult result = run({program("threads"), "200", "50"}, options);
   ASSERT_TRUE(result.exited(0)) << result.errors;
   EXPECT_EQ(result.only_image().header().dropped_events.load(), 0u);
-  EXPECT_EQ(result.only_image().threads().size(), 201u);
+  std::uint64_t started = 0;
+  for (const ThreadEvents& thread : result.only_image().threads()) {
+    for (const RawEvent& event : thread.events) started += event.op == trace::Op::ThreadStart;
+  }
+  EXPECT_EQ(started, 201u);
 }
 
 // The first event of these comes too late, or their end too early, for them to say that they end.
@@ -52,7 +63,7 @@ TEST_P(ThreadsOfFewWords, GiveBackWhatTheyHad) {
   const SpoolImage& image = result.only_image();
   EXPECT_LE(image.header().chunk_count.load(), 100u);
   EXPECT_EQ(image.header().dropped_events.load(), 0u);
-  EXPECT_EQ(image.header().thread_count.load(), 401u);
+  EXPECT_LE(image.header().thread_count.load(), 100u);
   std::uint64_t ended = 0;
   std::uint64_t freed = 0;
   for (const ThreadEvents& thread : image.threads()) {

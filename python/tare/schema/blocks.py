@@ -10,7 +10,7 @@ TABLES = (
         "one block, from birth to death",
         columns("""
 block_id int key, in order of birth
-thread int serial number of the allocating thread
+thread int number of the allocating thread; those that ran one after the other may share one
 birth_ns int since the start
 death_ns int since the start; null: live at the end
 alloc_stack_id int stacks.stack_id

@@ -35,7 +35,7 @@ pool_id int pools.pool_id
 address int where it lies
 bytes int its length
 stack_id int stacks.stack_id of what got it
-thread int serial number of that thread
+thread int number of that thread; see blocks.thread
 birth_ns int since the start
 death_ns int since the start; null: there at the end
 heap_block_id int the block of malloc that it lies in: blocks.block_id; null: not from malloc
@@ -52,7 +52,7 @@ pool_id int pools.pool_id
 address int where it lay
 bytes int handed out
 stack_id int stacks.stack_id
-thread int serial number of the allocating thread
+thread int number of the allocating thread; those that ran one after the other may share one
 birth_ns int since the start
 death_ns int since the start; null: live at the end
 """),

@@ -17,7 +17,7 @@ requested_bytes int bytes asked for; null: no block
 usable_bytes int malloc_usable_size, or what the pool handed out; null: no block
 weight real blocks this one stands for; 1 unless sampled
 time_ns int since the start
-thread int serial number of the reporting thread
+thread int number of the reporting thread; see blocks.thread
 stack_id int stacks.stack_id of who reported; null: not recorded
 round int tare_clear_reports() calls before
 on_alloc int 1: by tare_report_on_alloc, stands through rounds

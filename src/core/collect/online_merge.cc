@@ -39,6 +39,7 @@ void OnlineMerge::append(std::uint32_t thread, std::span<const Event> events) {
     floor_ = {events.back().stamp, thread};
     return;
   }
+  if (stream.watermark == kEnded) stream.watermark = events.front().stamp;
   stream.events.insert(stream.events.end(), events.begin(), events.end());
   pending_ += events.size();
 }

@@ -9,6 +9,7 @@
 
 #include "trace/event_sink.h"
 #include "trace/merge_heap.h"
+#include "trace/spool_layout.h"
 
 namespace tare::core {
 
@@ -20,13 +21,14 @@ class OnlineMerge {
   // Pending events beyond this many (100 MB) mean that a thread has hung in an allocation for long: the merge gives up.
   static constexpr std::size_t kMostPending = 4 << 20;
   // Threads are numbered from 0 by the recorder; an id beyond this is damage.
-  static constexpr std::uint32_t kMostThreads = 1 << 20;
+  static constexpr std::uint32_t kMostThreads = trace::kMaxThreads;
 
   explicit OnlineMerge(trace::EventSink& sink) : sink_(&sink) {}
 
   // A second thread has been announced, perhaps without an event yet: from now on events wait for watermarks.
   void expect_threads() { threads_ = true; }
-  // Events of one thread, in its order. Also makes the thread known, with watermark 0.
+  // Events of one thread, in its order. Also makes the thread known, with watermark 0. After kEnded they are those of
+  // another thread, which goes on with the number.
   void append(std::uint32_t thread, std::span<const trace::Event> events);
   // Only ever raises it. kEnded: nothing more will come.
   void set_watermark(std::uint32_t thread, std::uint64_t stamp);

@@ -88,9 +88,10 @@ class Ledger {
   // A block that was there before the first event.
   void place(std::uint64_t address, std::uint64_t word) { map_.claim(address) = word; }
 
-  // Threads that had an event of any kind.
+  // Threads that had an event of any kind. Those that ran one after the other may share a number.
   std::uint64_t threads() const {
-    return static_cast<std::uint64_t>(std::count_if(threads_.begin(), threads_.end(), [](auto& t) { return !!t; }));
+    const auto numbers = std::count_if(threads_.begin(), threads_.end(), [](auto& t) { return !!t; });
+    return std::max(static_cast<std::uint64_t>(numbers), thread_starts_);
   }
   const LedgerCounts& counts() const { return counts_; }
   const BlockMap& map() const { return map_; }
@@ -221,7 +222,11 @@ class Ledger {
   }
 
   void other(const trace::Event& event) {
-    thread(event.thread);
+    Thread& of = thread(event.thread);
+    if (event.kind == trace::EventKind::ThreadStart) {
+      ++thread_starts_;
+      of = Thread{};  // what the thread before with this number was about is over
+    }
     books_.other(event);
   }
 
@@ -324,6 +329,7 @@ class Ledger {
   std::uint32_t first_place_ = 0;  // events before it, modulo 2^32
   std::vector<std::unique_ptr<Thread>> threads_;
   LedgerCounts counts_;
+  std::uint64_t thread_starts_ = 0;
 };
 
 }  // namespace tare::core

@@ -122,5 +122,26 @@ TEST(OnlineMerge, RandomPiecesComeOutInOrder) {
   }
 }
 
+// A number is used again when its thread is over.
+TEST(OnlineMerge, GoesOnWithANumberWhoseThreadHasEnded) {
+  Collector sink;
+  OnlineMerge merge(sink);
+  merge.expect_threads();
+  merge.append(0, std::vector<Event>{at(10, 0), at(20, 0)});
+  merge.append(1, std::vector<Event>{at(15, 1)});
+  merge.set_watermark(0, 20);
+  merge.set_watermark(1, OnlineMerge::kEnded);
+  merge.append(1, std::vector<Event>{at(30, 1), at(40, 1)});
+  merge.append(0, std::vector<Event>{at(50, 0)});
+  merge.set_watermark(0, 60);
+  merge.advance(60);
+  EXPECT_EQ(sink.all.size(), 3u);  // the second's next may be at 30, too
+  merge.set_watermark(1, 60);
+  merge.advance(60);
+  ASSERT_EQ(sink.all.size(), 6u);
+  EXPECT_EQ(sink.all[4].stamp, 40u);
+  EXPECT_TRUE(merge.sound());
+}
+
 }  // namespace
 }  // namespace tare::core
