@@ -194,7 +194,6 @@ class Recorder {
   std::uint64_t forks_ = 0;  // generations since the image's start
   // Of the last fork: what a child knows of one by a thread that had made no event.
   std::atomic<std::uint64_t> fork_stamp_{0};
-  std::uint64_t forks_ = 0;     // generations since the image's start
   std::uint64_t attached_ = 0;  // threads that were given a place, in all of them
   bool free_stacks_ = false;
   bool wants_contents_ = false;  // as the environment or an order says
