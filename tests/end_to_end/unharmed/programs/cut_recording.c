@@ -1,5 +1,5 @@
-// Cuts the files short that its recorder has mapped: names of /proc/self/maps that contain the first argument, to as many bytes as the
-// second says. Natively there are none.
+// Cuts the files short that its recorder has mapped: names of /proc/self/maps that contain the first argument, to as
+// many bytes as the second says. Natively there are none.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static void* work(void* unused) {
-  char *volatile block = malloc(100);
+  char* volatile block = malloc(100);
   free(block);
   return malloc(50);
 }
