@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
     start = cpu_s();
     ByteWriter growth;
     const auto grow = [&](std::size_t& from, std::size_t to, auto encode) {
-      if (from < to) encode(dictionary, from, to, growth);
+      if (from < to) encode(dictionary, from, to, Packing::Smallest, growth);
       from = to;
     };
     grow(written.modules, dictionary.modules.size(), encode_modules);
