@@ -256,7 +256,7 @@ TEST(Launcher, FollowsAProgramThatChangesItsUser) {
   fs::permissions(options.recorder_library, fs::perms::owner_all);
   outcome = run(options);
   EXPECT_EQ(outcome.wait_status, 0);
-  ASSERT_EQ(outcome.warnings.size(), 1u);
+  ASSERT_EQ(outcome.warnings.size(), 1u) << outcome.warnings.back();
   EXPECT_EQ(outcome.warnings[0].find("1 process could not be recorded: the user that they became can't read"), 0u)
       << outcome.warnings[0];
   EXPECT_EQ(outcome.images.size(), 2u);
