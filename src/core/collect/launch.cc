@@ -194,6 +194,9 @@ std::optional<pid_t> Launch::maker_of(const LiveSpool& spool, pid_t named_pid) c
   if (same_namespace && spool.is_owned_by(named_pid)) return named_pid;
   const MappedFile file(spool.file().path());
   if (same_namespace && file.in(named_pid) != Mapped::No) return named_pid;
+  // It may have become another program since, and another user before that. All that we record are our descendants.
+  if (same_namespace && (named_pid == child_ || descends_from(named_pid, joined_ ? child_ : ::getpid())))
+    return named_pid;
   const std::vector<pid_t> makers = file.processes();
   return makers.empty() ? std::nullopt : std::optional(makers.front());
 }

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <utility>
 
 namespace tare::core {
@@ -58,6 +60,19 @@ bool ProcessWatch::over() {
   }
   if (over_ && pidfd_ >= 0) ::close(std::exchange(pidfd_, -1));
   return over_;
+}
+
+bool descends_from(pid_t pid, pid_t ancestor) {
+  while (pid > 1) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string line;
+    if (!std::getline(file, line)) return false;
+    const std::size_t name_end = line.rfind(") ");  // "PID (NAME) STATE PARENT ..."; a name may hold anything
+    if (name_end == std::string::npos || name_end + 4 >= line.size()) return false;
+    pid = static_cast<pid_t>(std::strtol(line.c_str() + name_end + 4, nullptr, 10));
+    if (pid == ancestor) return true;
+  }
+  return false;
 }
 
 std::set<pid_t> own_children() {

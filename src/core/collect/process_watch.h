@@ -40,6 +40,9 @@ class ProcessWatch {
   ProcessEnd end_;
 };
 
+// `ancestor` is its parent, or its parent's, and so on. False for one that is gone.
+bool descends_from(pid_t pid, pid_t ancestor);
+
 // Pids of this process's children, those adopted as subreaper and the dead ones included.
 std::set<pid_t> own_children();
 
