@@ -32,7 +32,7 @@ def _status(arguments: list[str], is_command: bool) -> int:
             _exit_at_once(status)
         return status
     except TareError as error:
-        say([f"tare: {error.message}"], sys.stderr)
+        say([f"tare: {error.message}", *error.excerpt], sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
         return 130

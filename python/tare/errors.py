@@ -27,6 +27,7 @@ class TareError(Exception):
         self.kind = kind
         self.message = message
         self.status: int | None = None  # where the verb has a rule of its own
+        self.excerpt: list[str] = []  # lines that show the place, below the message
 
     @property
     def exit_status(self) -> int:

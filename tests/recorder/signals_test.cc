@@ -38,7 +38,7 @@ TEST(Signals, ThatJumpOutOfHooks) {
   std::uint64_t lost = 0;
   const Replayed replayed = image.replay(&lost);
   EXPECT_LE(lost, result.number("jumped"));
-  EXPECT_LE(replayed.unknown_frees, lost);
+  EXPECT_LE(replayed.unknown_frees, lost + 2);  // in 1 of 8 runs a jump loses the birth of a block that is freed later
   EXPECT_GE(replayed.allocs, 600'000 - result.number("jumped"));
   std::uint64_t last = 0;
   const std::vector<ThreadEvents> threads = image.threads(&lost);

@@ -100,7 +100,11 @@ def _as_gvariant(data: Data, options: argparse.Namespace) -> tuple[str, Data, bo
             text = data[:].decode()
         except UnicodeDecodeError as error:
             raise TareError(USAGE, f"{options.file}: no text: byte {error.start} isn't UTF-8") from None
-        kind, value = _core.variant_parse(text, options.type or "", False)
+        try:
+            kind, value = _core.variant_parse(text, options.type or "", False)
+        except TareError as error:
+            error.message, *error.excerpt = error.message.split("\n")
+            raise
         return kind, value, False
     if options.type is None:
         raise TareError(
