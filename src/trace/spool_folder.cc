@@ -20,8 +20,7 @@
 namespace tare::trace {
 namespace {
 
-constexpr std::string_view kFolderPrefix = SpoolFolder::kPrefix;  // see SpoolDirectory::create()
-constexpr char kRetiredName[] = "retired";                        // see SpoolDirectory::retire()
+constexpr char kRetiredName[] = "retired";  // see SpoolDirectory::retire()
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 std::string parent_of(const std::string& path) { return path.substr(0, std::min(path.rfind('/'), path.size())); }
@@ -82,7 +81,7 @@ bool parse_spool_name(const std::string& name, std::uint32_t& pid, std::uint32_t
 
 std::optional<SpoolFolder> SpoolFolder::around(const std::string& spool_path) {
   const std::string path = parent_of(spool_path);
-  if (path.empty() || path.front() != '/' || last_part(path).substr(0, kFolderPrefix.size()) != kFolderPrefix) {
+  if (path.empty() || path.front() != '/' || !last_part(path).starts_with(SpoolFolder::kPrefix)) {
     return std::nullopt;
   }
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -141,7 +140,7 @@ bool SpoolFolder::remove_made(const std::vector<std::string>& names) {
   }
   if (::rmdir(path_.c_str()) != 0) return false;  // something else lies there
   const std::string above = parent_of(path_);
-  if (last_part(above).substr(0, kFolderPrefix.size()) == kFolderPrefix) ::rmdir(above.c_str());
+  if (last_part(above).starts_with(SpoolFolder::kPrefix)) ::rmdir(above.c_str());
   return true;
 }
 

@@ -122,8 +122,7 @@ SpoolDirectory::~SpoolDirectory() {
     UnrecordedByReason late;
     take_notices(late);
     for (const auto& [request, text] : take_requests()) leave_answer(request, "no the recording is over");
-    forget_answers();
-    forget_unfinished();
+    forget_remains();
     ::unlink((path_ + "/" + trace::kControlName).c_str());
     ::rmdir(path_.c_str());  // not empty: a spool that couldn't be read is worth keeping
     const std::string above = path_.substr(0, path_.rfind('/'));
@@ -132,8 +131,8 @@ SpoolDirectory::~SpoolDirectory() {
   if (control_fd_ >= 0) ::close(control_fd_);
 }
 
-// Answers that nobody will take away any more.
-void SpoolDirectory::forget_answers() const {
+// Answers that nobody will take away any more, and spools of processes that were killed while they made them.
+void SpoolDirectory::forget_remains() const {
   DIR* folder = ::opendir(path_.c_str());
   if (folder == nullptr) return;
   while (const dirent* entry = ::readdir(folder)) {
@@ -141,19 +140,10 @@ void SpoolDirectory::forget_answers() const {
     pid_t asker = 0;
     std::from_chars(name.data(), name.data() + name.size(), asker);
     const bool is_gone = asker > 0 && ::kill(asker, 0) != 0 && errno == ESRCH;
-    if (name.ends_with(trace::kBytesSuffix) || (name.ends_with(trace::kAnswerSuffix) && is_gone)) {
+    if (name.ends_with(trace::kBytesSuffix) || (name.ends_with(trace::kAnswerSuffix) && is_gone) ||
+        trace::is_unfinished_spool_name(name)) {
       ::unlinkat(::dirfd(folder), entry->d_name, 0);
     }
-  }
-  ::closedir(folder);
-}
-
-// Of processes that were killed while they made their spools.
-void SpoolDirectory::forget_unfinished() const {
-  DIR* folder = ::opendir(path_.c_str());
-  if (folder == nullptr) return;
-  while (const dirent* entry = ::readdir(folder)) {
-    if (trace::is_unfinished_spool_name(entry->d_name)) ::unlinkat(::dirfd(folder), entry->d_name, 0);
   }
   ::closedir(folder);
 }

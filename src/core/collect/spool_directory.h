@@ -60,8 +60,7 @@ class SpoolDirectory {
 
  private:
   SpoolDirectory() = default;
-  void forget_answers() const;
-  void forget_unfinished() const;
+  void forget_remains() const;
 
   std::string path_;
   int control_fd_ = -1;  // holds the lock that says that the launcher lives
