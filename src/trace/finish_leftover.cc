@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 
 #include "trace/joined_spool.h"
+#include "trace/process_files.h"
 #include "trace/spool_folder.h"
 #include "trace/trace_reader.h"
 #include "trace/trace_writer.h"
@@ -38,11 +38,9 @@ class FileLock {
 
 bool process_lives(std::uint32_t pid) {
   if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return false;
-  // A zombie writes nothing any more, whoever has yet to hear of its end. "PID (NAME) STATE ..."
-  std::string stat;
-  std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), stat);
-  const std::size_t state = stat.rfind(") ");
-  return state == std::string::npos || state + 2 >= stat.size() || (stat[state + 2] != 'Z' && stat[state + 2] != 'X');
+  // A zombie writes nothing any more: only its parent hasn't waited for it yet.
+  const std::optional<ProcessStat> stat = process_stat(static_cast<pid_t>(pid));
+  return !stat || (stat->state != 'Z' && stat->state != 'X');
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
+
+#include "trace/process_files.h"
 
 namespace tare::core {
 namespace {
@@ -55,9 +56,7 @@ std::optional<std::uint64_t> memory_limit_bytes(std::string_view groups, const s
 }
 
 std::optional<std::uint64_t> memory_limit_bytes() {
-  std::ifstream file("/proc/self/cgroup");
-  const std::string groups{std::istreambuf_iterator<char>(file), {}};
-  return memory_limit_bytes(groups, "/sys/fs/cgroup");
+  return memory_limit_bytes(trace::read_kernel_file("/proc/self/cgroup").value_or(""), "/sys/fs/cgroup");
 }
 
 }  // namespace tare::core

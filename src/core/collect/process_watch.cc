@@ -15,6 +15,8 @@
 #include <string>
 #include <utility>
 
+#include "trace/process_files.h"
+
 namespace tare::core {
 
 ProcessWatch::ProcessWatch(pid_t pid, int from) : pid_(pid) {
@@ -64,12 +66,9 @@ bool ProcessWatch::over() {
 
 bool descends_from(pid_t pid, pid_t ancestor) {
   while (pid > 1) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string line;
-    if (!std::getline(file, line)) return false;
-    const std::size_t name_end = line.rfind(") ");  // "PID (NAME) STATE PARENT ..."; a name may hold anything
-    if (name_end == std::string::npos || name_end + 4 >= line.size()) return false;
-    pid = static_cast<pid_t>(std::strtol(line.c_str() + name_end + 4, nullptr, 10));
+    const std::optional<trace::ProcessStat> stat = trace::process_stat(pid);
+    if (!stat) return false;
+    pid = stat->parent;
     if (pid == ancestor) return true;
   }
   return false;

@@ -11,11 +11,11 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <utility>
 
 #include "core/observe/pid_numbers.h"
+#include "trace/process_files.h"
 
 namespace tare::core {
 namespace {
@@ -54,11 +54,8 @@ std::vector<pid_t> thread_ids(pid_t pid) {
 
 // As /proc/PID/stat has it; 'X' for one that is gone.
 char state_of(pid_t pid, pid_t tid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return 'X';
-  const std::size_t state = line.rfind(") ");  // a thread's name may hold anything
-  return state != std::string::npos && state + 2 < line.size() ? line[state + 2] : ' ';
+  const std::optional<trace::ProcessStat> stat = trace::thread_stat(pid, tid);
+  return stat ? stat->state : 'X';
 }
 
 // A zombie: a leader whose other threads live on, or a process that nobody has waited for yet. No tracer can have it.

@@ -7,10 +7,9 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "core/observe/memory_map.h"
+#include "trace/process_files.h"
 
 namespace tare::core {
 namespace {
@@ -30,12 +29,10 @@ MappedFile::MappedFile(const std::string& path) : name_(path.substr(path.rfind('
 }
 
 Mapped MappedFile::in(pid_t pid) const {
-  errno = 0;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/maps");
-  if (!file) return errno == EACCES || errno == EPERM ? Mapped::Unreadable : Mapped::Ended;
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (text.empty()) return Mapped::Ended;  // not waited for yet
-  for (const MappedRange& mapped : parse_memory_map(text)) {
+  const std::optional<std::string> text = trace::read_process_file(pid, "maps");
+  if (!text) return errno == EACCES || errno == EPERM ? Mapped::Unreadable : Mapped::Ended;
+  if (text->empty()) return Mapped::Ended;  // its parent hasn't waited for it yet
+  for (const MappedRange& mapped : parse_memory_map(*text)) {
     if (inode_ != 0 && mapped.inode == inode_ && has_name(mapped.name, name_)) return Mapped::Yes;
   }
   return Mapped::No;

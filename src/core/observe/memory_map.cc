@@ -2,8 +2,8 @@
 #include "core/observe/memory_map.h"
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
+
+#include "trace/process_files.h"
 
 namespace tare::core {
 namespace {
@@ -53,9 +53,7 @@ std::vector<MappedRange> parse_memory_map(std::string_view text) {
 }
 
 std::vector<MappedRange> memory_map_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/maps");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return parse_memory_map(text);
+  return parse_memory_map(trace::read_process_file(pid, "maps").value_or(""));
 }
 
 }  // namespace tare::core

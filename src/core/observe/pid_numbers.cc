@@ -3,9 +3,10 @@
 
 #include <sys/stat.h>
 
-#include <fstream>
 #include <sstream>
 #include <string>
+
+#include "trace/process_files.h"
 
 namespace tare::core {
 
@@ -15,7 +16,9 @@ std::uint64_t own_pid_namespace() {
 }
 
 pid_t innermost_number(pid_t pid, pid_t tid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status");
+  const auto text = trace::read_process_file(pid, "task/" + std::to_string(tid) + "/status");
+  if (!text) return tid;
+  std::istringstream file(*text);
   constexpr std::string_view kField = "NSpid:";
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with(kField)) continue;

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <utility>
+
+#include "trace/process_files.h"
 
 namespace tare::core {
 namespace {
@@ -68,9 +68,7 @@ std::vector<ResidentRange> parse_resident_ranges(std::string_view text) {
 }
 
 std::vector<ResidentRange> resident_ranges_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/smaps");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return parse_resident_ranges(text);
+  return parse_resident_ranges(trace::read_process_file(pid, "smaps").value_or(""));
 }
 
 std::vector<MemoryPart> memory_parts(std::span<const ResidentRange> ranges, const RootFacts& facts) {
