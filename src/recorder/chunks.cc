@@ -81,8 +81,9 @@ bool Recorder::extend_chunk(Thread* thread, std::uint64_t words) {
   std::uint64_t* const end = thread->begin + trace::kChunkBytes / sizeof(std::uint64_t);
   if (thread->end == end || static_cast<std::uint64_t>(end - thread->cursor) < words) return false;
   const sys::SignalsBlocked blocked;
-  if (!spool_->complete(thread->chunk)) return false;
-  thread->end = end;
+  const std::uint64_t used = static_cast<std::uint64_t>(thread->cursor - thread->begin) + words;
+  if (!spool_->extend(thread->chunk, used * sizeof(std::uint64_t))) return false;
+  thread->end = thread->begin + spool_->control(thread->chunk).real_bytes / sizeof(std::uint64_t);
   thread->unwinder.forget();  // the capture that found no room stays unwritten
   return true;
 }

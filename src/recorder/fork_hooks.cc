@@ -16,7 +16,7 @@ namespace {
 // The parent notes the child. The child finds out by itself at its first event, and needs no spool if it execs before.
 template <typename Fork>
 long fork_by(const StartState& start, Fork fork) {
-  Thread* thread = this_thread;
+  Thread* const thread = this_thread;
   const bool is_alive = recorder.alive();
   const bool is_recorded = thread != nullptr && is_alive;
   if (is_alive) recorder.note_fork_begins(stamp());

@@ -16,11 +16,18 @@ namespace {
 
 constexpr std::uint64_t kPathMax = 4096;
 
-trace::StringRef link_target(Spool& spool, const char* link) {
-  char* space = spool.begin_string(kPathMax);
+trace::StringRef text(Spool& spool, const char* value, std::uint64_t length) {
+  char* space = spool.begin_string(length);
   if (space == nullptr) return {0, 0};
-  const long length = sys::call(SYS_readlinkat, AT_FDCWD, sys::word(link), sys::word(space), kPathMax);
-  return spool.end_string(sys::failed(length) ? 0 : static_cast<std::uint64_t>(length));
+  std::memcpy(space, value, length);
+  return spool.end_string(length);
+}
+
+// Through the scratch buffer: room in the spool for the longest of paths would be pages that most processes never use.
+trace::StringRef link_target(Spool& spool, const char* link) {
+  char* target = spool.path_buffer();
+  const long length = sys::call(SYS_readlinkat, AT_FDCWD, sys::word(link), sys::word(target), kPathMax);
+  return text(spool, target, sys::failed(length) ? 0 : static_cast<std::uint64_t>(length));
 }
 
 // "pid:[4026531836]": the number in brackets. By the link and not by stat, for sandboxes allow readlink more often.
@@ -39,21 +46,19 @@ std::uint64_t pid_namespace() {
 }
 
 trace::StringRef working_directory(Spool& spool) {
-  char* space = spool.begin_string(kPathMax);
-  if (space == nullptr) return {0, 0};
-  const long length = sys::call(SYS_getcwd, sys::word(space), kPathMax);
-  return spool.end_string(sys::failed(length) || length == 0 ? 0 : static_cast<std::uint64_t>(length) - 1);
+  char* target = spool.path_buffer();
+  const long length = sys::call(SYS_getcwd, sys::word(target), kPathMax);
+  return text(spool, target, sys::failed(length) || length == 0 ? 0 : static_cast<std::uint64_t>(length) - 1);
 }
 
 trace::StringRef whole_file(Spool& spool, const char* path, std::uint64_t most) {
   const long fd = sys::open(path, O_RDONLY | O_CLOEXEC);
   if (sys::failed(fd)) return {0, 0};
   std::uint64_t length = 0;
-  while (length < most) {
-    constexpr std::uint64_t kStep = 16 << 10;
-    char* space = spool.begin_string(length + kStep);
+  for (std::uint64_t step = 1 << 10; length < most; step = 16 << 10) {  // most are short
+    char* space = spool.begin_string(length + step);
     if (space == nullptr) break;
-    const long got = sys::read(fd, space + length, kStep);
+    const long got = sys::read(fd, space + length, step);
     if (sys::failed(got) || got == 0) break;
     length += static_cast<std::uint64_t>(got);
   }
@@ -61,13 +66,7 @@ trace::StringRef whole_file(Spool& spool, const char* path, std::uint64_t most) 
   return spool.end_string(length);
 }
 
-trace::StringRef text(Spool& spool, const char* value) {
-  const std::uint64_t length = std::strlen(value);
-  char* space = spool.begin_string(length);
-  if (space == nullptr) return {0, 0};
-  std::memcpy(space, value, length);
-  return spool.end_string(length);
-}
+trace::StringRef text(Spool& spool, const char* value) { return text(spool, value, std::strlen(value)); }
 
 }  // namespace
 

@@ -110,7 +110,7 @@ class Recorder {
   bool renew(Thread* thread);
   // First of all in the forked child of a process that is being recorded: what it shares with its parent is replaced by
   // memory of its own, for a hook that the fork interrupted writes on.
-  void part_from_parent(const Thread& thread);
+  void part_from_parent(Thread& thread);
   // The calling thread is about to fork, recorded so far or not.
   void note_fork_begins(std::uint64_t stamp) {
     if (this_thread != nullptr) this_thread->fork_stamp = stamp;

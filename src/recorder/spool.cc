@@ -74,12 +74,13 @@ Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launche
   const std::uint64_t rows = scarce ? 4 << 20 : trace::kMaxRows * sizeof(trace::Row);
   if (error == 0) error = map_area(area(Region::Strings), fd, trace::kStrings, strings, 16 << 10);
   if (error == 0) error = map_area(area(Region::Modules), fd, trace::kModules, modules, 16 << 10);
-  if (error == 0) error = map_area(area(Region::Rows), fd, trace::kRows, rows, 32 << 10);
+  if (error == 0) error = map_area(area(Region::Rows), fd, trace::kRows, rows, 64 << 10);
   if (error == 0) error = map_segment(0, fd);
   sys::close(fd);
-  // Room for the process's facts and a first chunk, or there's nothing to begin with.
-  if (error == 0) error = make_real(area(Region::Strings).base, 32 << 10, trace::kStrings);
-  if (error == 0) error = make_real(segments_[0].payload, trace::kChunkBytes, trace::kChunks);
+  // Room for the process's facts and a first chunk's beginning, or there's nothing to begin with. No more: a process
+  // that lives for a moment pays for each page twice, here and where the file is deleted.
+  if (error == 0 && !ensure(Region::Strings, kPage)) error = ENOSPC;
+  if (error == 0) error = make_real(segments_[0].payload, kPage, trace::kChunks);
   if (error != 0) {
     discard();
     return error;
@@ -290,7 +291,10 @@ bool Spool::ensure(Tables::Region region, std::uint64_t bytes) {
   const std::uint64_t ready = wanted.ready.load(std::memory_order_acquire);
   if (bytes <= ready) return true;
   if (bytes > wanted.capacity) return false;
-  std::uint64_t end = (bytes + wanted.step - 1) / wanted.step * wanted.step;
+  // A table begins with a page and doubles up to its step: most processes end before it has a second one.
+  std::uint64_t step = ready < kPage ? kPage : ready;
+  if (step > wanted.step) step = wanted.step;
+  std::uint64_t end = (bytes + step - 1) / step * step;
   if (end > wanted.capacity) end = wanted.capacity;
   // Two threads may do the same range: making real what is real changes nothing.
   if (make_real(wanted.base + ready, end - ready, wanted.offset + ready) != 0) return false;
@@ -346,13 +350,16 @@ bool Spool::leaves_reserve() const {
   return free_bytes > (twentieth < kReserve ? twentieth : kReserve);
 }
 
-bool Spool::complete(std::uint32_t chunk) {
+bool Spool::extend(std::uint32_t chunk, std::uint64_t bytes) {
   trace::ChunkControl& control = this->control(chunk);
   const std::uint64_t real = control.real_bytes;
-  if (real >= trace::kChunkBytes) return true;
+  std::uint64_t wanted = 4 * real;
+  while (wanted < bytes) wanted *= 4;
+  if (wanted > trace::kChunkBytes) wanted = trace::kChunkBytes;
+  if (real >= wanted) return true;
   char* address = reinterpret_cast<char*>(payload(chunk)) + real;
-  if (make_real(address, trace::kChunkBytes - real, trace::chunk_offset(chunk) + real) != 0) return false;
-  control.real_bytes = trace::kChunkBytes;
+  if (make_real(address, wanted - real, trace::chunk_offset(chunk) + real) != 0) return false;
+  control.real_bytes = wanted;
   return true;
 }
 

@@ -69,8 +69,9 @@ class Spool {
   // A chunk never used before whose first `bytes` are real, or kNoChunk: limit reached, disk full, or no address space.
   // One caller at a time.
   std::uint32_t grow(std::uint64_t bytes);
-  // All of the chunk is real from now on. False: no memory.
-  bool complete(std::uint32_t chunk);
+  // More of the chunk is real from now on: four times as much, and at least `bytes` (of kChunkBytes at most). False: no
+  // memory.
+  bool extend(std::uint32_t chunk, std::uint64_t bytes);
   // A chunk from grow() that isn't used now: pop_free() gives it.
   void keep(std::uint32_t chunk);
   // Chunks that may exist; a launched spool raises it with its threads, and drops it when the launcher is dead.
