@@ -119,7 +119,7 @@ class TARE_API AtomTable {
   AtomTable(const AtomTable&) = delete;
   AtomTable& operator=(const AtomTable&) = delete;
 
-  // The atom of the text, made if there is none. Null on error; then error() of this thread's last failure says why.
+  // The atom of the text, made if there is none. Null on error: see error().
   [[nodiscard]] Atom intern(std::string_view text);
   [[nodiscard]] Atom intern(std::u16string_view text);  // native byte order
 
@@ -144,7 +144,10 @@ class TARE_API AtomTable {
   //   registry.add("explicit/atoms", [&](ReportSink& sink) { table.report(sink); })
   void report(ReportSink& sink) const;
 
-  // Why this table last returned null, from any thread; None if it never did.
+  // Why intern() last returned null, to whichever thread; None if it never did. It stays after calls that succeed, and
+  // find() sets it only where there's no memory to convert UTF-16. If the table couldn't be made: why, and every
+  // intern() returns null. Where several threads intern, two failures at once may swap their reasons: the failure
+  // itself is the null atom.
   AtomError error() const noexcept;
 
   static AtomRangeUse range() noexcept;

@@ -1,10 +1,10 @@
 // tare/growth.h: how much a growing array asks for next, chosen so that no byte of what malloc gives is left unused.
 //
 //   policy                 memory of the final array   allocated in all   copied, in final sizes
-//   GrowByClass            1.29 to 1.33                3.1 to 3.4         1.9      the default
-//   GrowByDoubling         1.43 to 1.51                2.7 to 2.8         1.3
-//   std::vector, doubling  1.43 to 1.55                2.7 to 3.1         1.3
-//   1.5 times, exactly     1.32 to 1.44                3.7 to 3.9         2.1
+//   GrowByClass            1.29 to 1.33                3.1 to 3.4         1.9      the default for what moves as bytes
+//   GrowByDoubling         1.43 to 1.51                2.7 to 2.8         1.3      the default for what moves one by
+//   one std::vector, doubling  1.43 to 1.55                2.7 to 3.1         1.3 1.5 times, exactly     1.32 to 1.44
+//   3.7 to 3.9         2.1
 //
 // (Shares of what is used in the end, means over final sizes log-uniform from 16 bytes to 64 KiB, reached by 16 bytes
 // at a time; least and greatest of glibc, jemalloc, mimalloc and mozjemalloc. `make bench-blocks` measures them on the
@@ -16,8 +16,10 @@
 // Arrays that grow one after another use what their predecessors left: resident memory by live bytes is 1.18 to 1.26
 // where doubling has 1.24 to 1.31 (glibc, jemalloc, mimalloc, gperftools; half of 4,000 arrays replaced). Arrays that
 // all grow at once leave more holes with 1.5 than with 2: 1.8 to 2.6 where doubling has 1.7 to 2.2, and only lasting
-// churn fills them. So: the default for arrays that stay; GrowByDoubling for many that grow side by side, or that are
-// dropped at once; neither where the count is known (Buffer::reserve_exactly: 1.02 to 1.17).
+// churn fills them. So: GrowByClass for arrays that stay; GrowByDoubling for many that grow side by side, or that are
+// dropped at once, and for elements whose move is a call or a branch (std::string): each is moved 1.3 times instead of
+// 1.9, and std::vector would be faster otherwise; neither where the count is known (Buffer::reserve_exactly: 1.02
+// to 1.17).
 //
 // All functions are constexpr and allocate nothing.
 #pragma once
@@ -47,5 +49,8 @@ struct GrowByDoubling {
     return good(std::min(std::max(needed_bytes, 2 * current_bytes), kLargestRequest));
   }
 };
+
+// GrowByClass where elements are trivially relocatable (tare/relocatable.h), else GrowByDoubling: Buffer's default.
+struct GrowByKind {};
 
 }  // namespace tare

@@ -4,6 +4,12 @@
 //   tare::RefPtr<Style> shared = style;                       // one more
 //   tare::RefPtr<Style> moved = std::move(style);             // the same
 //   tare::CompressedRefPtr<Style, StyleCage> small = moved;   // one more; the object lies in the cage
+//   tare::RefPtr<Style> mine = tare::share_ref(small.get());  // one more, from a plain pointer to an object that is
+//   held
+//
+// A plain pointer doesn't convert: an object is born with one reference, so `RefPtr<Style> style = new Style` would
+// have two and live for ever. adopt_ref() takes over the reference that is there, share_ref() adds one; which of them
+// is meant is written down each time.
 //
 // T has add_ref() and release_ref(): see tare/ref_counted.h, whose classes also keep the ledger (tare/ref_ledger.h).
 //
@@ -29,6 +35,9 @@ inline namespace TARE_REF_LEDGER_NAMESPACE {
 // Takes over a reference that the caller has.
 struct AdoptTag {};
 inline constexpr AdoptTag kAdopt{};
+// Adds a reference to an object that somebody holds.
+struct ShareTag {};
+inline constexpr ShareTag kShare{};
 
 // The one implementation of both. Pointer is T* or CompressedPtr<T, Tag>.
 template <class T, class Pointer>
@@ -38,8 +47,9 @@ class BasicRefPtr {
 
   constexpr BasicRefPtr() noexcept = default;        // holds nothing
   constexpr BasicRefPtr(std::nullptr_t) noexcept {}  // NOLINT(google-explicit-constructor)
-  // Adds a reference, of which null needs none.
-  BasicRefPtr(T* object) noexcept : stored_(object) { take(); }  // NOLINT(google-explicit-constructor)
+  BasicRefPtr(T* object) = delete;                   // make_ref(), adopt_ref() or share_ref()
+  // Null needs no reference.
+  BasicRefPtr(T* object, ShareTag) noexcept : stored_(object) { take(); }
   BasicRefPtr(T* object, AdoptTag) noexcept : stored_(object) { pass(nullptr, this); }
 
   BasicRefPtr(const BasicRefPtr& other) noexcept : stored_(other.stored_) { take(); }
@@ -167,6 +177,12 @@ using CompressedRefPtr = BasicRefPtr<T, CompressedPtr<T, Tag>>;
 template <class T>
 [[nodiscard]] RefPtr<T> adopt_ref(T* object) noexcept {
   return RefPtr<T>(object, kAdopt);
+}
+
+// Adds a reference to an object that is held already, or is immortal: not to a new one. Null gives a null RefPtr.
+template <class T>
+[[nodiscard]] RefPtr<T> share_ref(T* object) noexcept {
+  return RefPtr<T>(object, kShare);
 }
 
 // A new object on the heap. Where `new` fails the program ends, or catches what new throws.

@@ -31,10 +31,14 @@
 #include <cstdint>
 #include <string_view>
 
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-
 #include "tare/export.h"
+
+// musl and glibc before 2.32 lack it; TARE_WITHOUT_SINGLE_THREADED is for trying that out.
+#if __has_include(<sys/single_threaded.h>) && !defined(TARE_WITHOUT_SINGLE_THREADED)
+#include <sys/single_threaded.h>
+#define TARE_HAS_SINGLE_THREADED 1
+#else
+#define TARE_HAS_SINGLE_THREADED 0
 #endif
 
 namespace tare {
@@ -49,7 +53,7 @@ namespace shared_details {
 
 // A process without a second thread needs no locked instructions: 2 ns instead of 4.5 for an increment and a decrement.
 inline bool is_single_threaded() {
-#if __has_include(<sys/single_threaded.h>)
+#if TARE_HAS_SINGLE_THREADED
   return __libc_single_threaded != 0;
 #else
   return false;

@@ -81,7 +81,7 @@ class StaticAtoms {
     std::array<std::uint32_t, kSlots> slots{};
   };
 
-  static consteval Storage make() {
+  static constexpr Storage make() {  // clang before 16 takes no consteval function of a class here
     Storage made;
     std::size_t at = 0;
     for (std::size_t i = 0; i < kCount; ++i) {

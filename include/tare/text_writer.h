@@ -21,6 +21,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -152,6 +153,9 @@ class TARE_API TextWriter {
 
   // Writes as printf does. Arguments must not point to this stream's own text. False also if `format` is in error.
   bool print(const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
+  // The same for functions that have arguments of their own; `arguments` is left as va_list functions leave it: only
+  // va_end() may follow.
+  bool vprint(const char* format, std::va_list arguments) noexcept __attribute__((format(printf, 2, 0)));
 
   TextWriter& operator<<(std::string_view text) noexcept {
     append(text);
@@ -257,6 +261,9 @@ class TARE_API TextWriter {
   bool is_fixed() const noexcept { return !is_inline() && !elsewhere().is_heap; }
   std::size_t spare() const noexcept;  // characters that fit without growing
 
+  bool print_by_c(const char* format, std::va_list arguments) noexcept __attribute__((format(printf, 2, 0)));
+  template <std::size_t kMost, typename Write, typename... Arguments>
+  bool append_decimal(const Write& write, Arguments... arguments) noexcept;
   bool append_slowly(const char* text, std::size_t size) noexcept;
   bool append_signed(std::int64_t number, int base) noexcept;
   bool append_unsigned(std::uint64_t number, int base) noexcept;

@@ -7,8 +7,8 @@
 //      12.4 MiB        1  src/window.cc:42  void Window::open(Document*)
 //
 // For roots that are suspected of keeping too much. A snapshot of the heap (tare/gc/heap_graph.h) has the file, the
-// line and the function with each of them, and what all roots of a line keep alive. They take 8 bytes more than others;
-// a Persistent pays nothing for it.
+// line and the function with each of them, and what all roots of a line keep alive. They take 24 bytes more than
+// others; a Persistent pays nothing for it.
 //
 // The line is that where the root got its object from a pointer, a Member or a root of another kind. Copies of a
 // located root and what is moved out of one keep its line: otherwise those in a container would name the standard
@@ -22,27 +22,27 @@
 
 #include <concepts>
 #include <cstddef>
-#include <source_location>
 
 #include "tare/export.h"
 #include "tare/gc/cross_thread_persistent.h"
 #include "tare/gc/persistent.h"
+#include "tare/source_location.h"
 
 namespace tare::gc {
 
 class LocatedRootLink : public RootLink {
  public:
-  std::source_location where() const noexcept { return where_; }
+  SourceLocation where() const noexcept { return where_; }
 
  protected:
   LocatedRootLink() noexcept = default;
-  explicit LocatedRootLink(std::source_location where) noexcept : where_(where) {}
+  explicit LocatedRootLink(SourceLocation where) noexcept : where_(where) {}
   ~LocatedRootLink() = default;
 
-  void be_at(std::source_location where) noexcept { where_ = where; }
+  void be_at(SourceLocation where) noexcept { where_ = where; }
 
  private:
-  std::source_location where_;
+  SourceLocation where_;
 };
 
 template <class T>
@@ -55,7 +55,7 @@ class LocatedPersistent : private LocatedRootLink {
   // From a pointer, or whatever becomes one: Members and other roots.
   template <std::convertible_to<T*> From>
   LocatedPersistent(const From& from,  // NOLINT(google-explicit-constructor)
-                    std::source_location where = std::source_location::current()) noexcept
+                    SourceLocation where = SourceLocation::current()) noexcept
       : LocatedRootLink(where) {
     assign(from);
   }
@@ -90,7 +90,7 @@ class LocatedPersistent : private LocatedRootLink {
   operator T*() const noexcept { return get(); }  // NOLINT(google-explicit-constructor)
   explicit operator bool() const noexcept { return get() != nullptr; }
   // Of a null one that was never anything else: line 0 of no file.
-  std::source_location where() const noexcept { return LocatedRootLink::where(); }
+  SourceLocation where() const noexcept { return LocatedRootLink::where(); }
 
   void clear() noexcept { unlink(); }
 
@@ -107,13 +107,13 @@ class LocatedPersistent : private LocatedRootLink {
 // Its line is written only while no collection can see the root.
 class LocatedCrossRootLink : public CrossRootLink {
  public:
-  std::source_location where() const noexcept { return where_; }
+  SourceLocation where() const noexcept { return where_; }
 
  protected:
   LocatedCrossRootLink() noexcept = default;
   ~LocatedCrossRootLink() = default;
 
-  void set_at(const void* object, std::source_location where) noexcept {
+  void set_at(const void* object, SourceLocation where) noexcept {
     clear();
     where_ = where;
     set(object, RootKind::Located);
@@ -125,7 +125,7 @@ class LocatedCrossRootLink : public CrossRootLink {
   }
 
  private:
-  std::source_location where_;
+  SourceLocation where_;
 };
 
 template <class T>
@@ -135,13 +135,13 @@ class LocatedCrossThreadPersistent : private LocatedCrossRootLink {
 
   LocatedCrossThreadPersistent() noexcept = default;
   LocatedCrossThreadPersistent(T* object,  // NOLINT(google-explicit-constructor)
-                               std::source_location where = std::source_location::current()) noexcept {
+                               SourceLocation where = SourceLocation::current()) noexcept {
     set_at(object, where);
   }
   template <class U>
     requires std::convertible_to<U*, T*>
   LocatedCrossThreadPersistent(const CrossThreadPersistent<U>& other,  // NOLINT(google-explicit-constructor)
-                               std::source_location where = std::source_location::current()) noexcept {
+                               SourceLocation where = SourceLocation::current()) noexcept {
     set_at(static_cast<T*>(other.get()), where);
   }
   LocatedCrossThreadPersistent(const LocatedCrossThreadPersistent& other) noexcept { set_from(other); }
@@ -167,7 +167,7 @@ class LocatedCrossThreadPersistent : private LocatedCrossRootLink {
   T* operator->() const noexcept { return get(); }
   T& operator*() const noexcept { return *get(); }
   explicit operator bool() const noexcept { return object() != nullptr; }
-  std::source_location where() const noexcept { return LocatedCrossRootLink::where(); }
+  SourceLocation where() const noexcept { return LocatedCrossRootLink::where(); }
   void clear() noexcept { CrossRootLink::clear(); }
 };
 

@@ -14,7 +14,9 @@
 //
 // They lie in collected objects and in their parts, and for as long as a function runs on the stack, where the scan
 // finds them. Elsewhere, in globals and in what malloc gave, nobody finds them: take a Persistent
-// (tare/gc/persistent.h). A plain T* is right for parameters and locals.
+// (tare/gc/persistent.h). That holds for what a lambda captures: it may lie on the stack, and isn't to be kept in a
+// std::function or handed to another thread, which put it elsewhere. Programs with assertions end with a message where
+// a Member is stored there (tare/gc/store_checks.h). A plain T* is right for parameters and locals.
 //
 // Thread-safety: as plain pointers. The collector reads them on another thread, if a heap is marked concurrently;
 // stores are atomic for that, of 4 bytes (of 8 for UncompressedMember). A Member points into its own object's heap
@@ -46,12 +48,13 @@ enum class Strength : std::uint8_t { Strong, Weak, Untraced };
 struct InSharedPlace {};
 inline constexpr InSharedPlace kInSharedPlace;
 
-template <class T, class Group, Strength kStrength>
+// kChecks is in its name because checked ones are passed otherwise: they aren't trivially copyable.
+template <class T, class Group, Strength kStrength, StoreChecks kChecks = kStoreChecksOf<Group>>
 class BasicMember {
   using Decoding = typename Group::Decoding;
   // Who uses an untraced one knows that its object lives by another.
   static constexpr bool kHasBarrier = kStrength != Strength::Untraced && kWriteBarrierOf<Group> != WriteBarrier::None;
-  static constexpr bool kIsChecked = kStrength != Strength::Untraced && kStoreChecksOf<Group> != StoreChecks::None;
+  static constexpr bool kIsChecked = kStrength != Strength::Untraced && kChecks != StoreChecks::None;
   static constexpr bool kTells = kHasBarrier || kIsChecked;
 
  public:

@@ -8,12 +8,12 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
-#include <source_location>
 
 #include "lib/gc/heap_impl.h"
 #include "lib/gc/locks.h"
 #include "lib/gc/marker.h"
 #include "lib/gc/types.h"
+#include "tare/source_location.h"
 
 namespace tare::gc {
 
@@ -95,11 +95,11 @@ std::uint64_t now_since_1970_ns() noexcept {
 
 // A root that says where it was made.
 struct LocatedRoot {
-  std::source_location where;
+  SourceLocation where;
   std::uint32_t root;
 };
 
-int compare(const std::source_location& a, const std::source_location& b) noexcept {
+int compare(const SourceLocation& a, const SourceLocation& b) noexcept {
   if (a.line() != b.line()) return a.line() < b.line() ? -1 : 1;
   const int by_file = std::strcmp(a.file_name(), b.file_name());
   return by_file != 0 ? by_file : std::strcmp(a.function_name(), b.function_name());
@@ -172,7 +172,7 @@ class GraphWriter {
     };
     const auto add_all = [&](auto&& of_kind, std::uint32_t flag) {
       of_kind(RootKind::Strong).for_each([&](const void* root) { add(root, flag); });
-      of_kind(RootKind::Located).for_each_located([&](const void* root, const std::source_location& where) {
+      of_kind(RootKind::Located).for_each_located([&](const void* root, const SourceLocation& where) {
         if (add(root, flag)) located_.push({where, static_cast<std::uint32_t>(header_.roots - 1)});
       });
     };
@@ -187,16 +187,16 @@ class GraphWriter {
               [](const LocatedRoot& a, const LocatedRoot& b) { return compare(a.where, b.where) < 0; });
     Rows<std::uint32_t> place_of;
     for (std::uint64_t root = 0; root < header_.roots; ++root) place_of.push(kNone);
-    Rows<std::source_location> places;
+    Rows<SourceLocation> places;
     for (const LocatedRoot& located : located_) {
       if (places.empty() || compare(places[places.size() - 1], located.where) != 0) places.push(located.where);
       place_of[located.root] = static_cast<std::uint32_t>(places.size() - 1);
     }
     header_.places = places.size();
     file_.add(place_of.begin(), place_of.size() * sizeof(std::uint32_t));
-    for (const std::source_location& place : places) file_.add(static_cast<std::uint32_t>(place.line()));
+    for (const SourceLocation& place : places) file_.add(static_cast<std::uint32_t>(place.line()));
     const auto for_each_text = [&](auto&& each) {
-      for (const std::source_location& place : places) {
+      for (const SourceLocation& place : places) {
         for (const char* text : {place.file_name(), place.function_name()}) each(text, std::strlen(text));
       }
     };

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <new>
 #include <system_error>
 
+#include "lib/text/decimals.h"
 #include "tare/bytes.h"
 #include "tare/good_size.h"
 #include "tare/shared_header.h"
@@ -144,47 +143,31 @@ bool TextWriter::append_unsigned(std::uint64_t number, int base) noexcept {
   return append_chars<64>(number, std::clamp(base, 2, 36));
 }
 
-bool TextWriter::append_number(double number) noexcept { return append_chars<32>(number); }
+// By write(to), or by std::to_chars with the arguments where that returns null.
+template <std::size_t kMost, typename Write, typename... Arguments>
+bool TextWriter::append_decimal(const Write& write, Arguments... arguments) noexcept {
+  char aside[text_details::kMostDecimalBytes];
+  const bool has_room = spare() >= text_details::kMostDecimalBytes;
+  char* const to = has_room ? data_ + size_ : aside;
+  const char* const end = write(to);
+  if (end == nullptr) return append_chars<kMost>(arguments...);
+  const auto size = static_cast<std::size_t>(end - to);
+  if (!has_room) return append({aside, size});
+  size_ += static_cast<std::uint32_t>(size);
+  return true;
+}
+
+bool TextWriter::append_number(double number) noexcept {
+  return append_decimal<32>([&](char* to) { return text_details::write_shortest(to, number); }, number);
+}
 bool TextWriter::append_number(long double number) noexcept { return append_chars<64>(number); }
 bool TextWriter::append_number(float number) noexcept { return append_chars<32>(number); }
 
 bool TextWriter::append_fixed(double number, int digits) noexcept {
   constexpr int kMostDigits = 1074;  // the least double is 2^-1074
-  return append_chars<312 + kMostDigits>(number, std::chars_format::fixed, std::clamp(digits, 0, kMostDigits));
-}
-
-bool TextWriter::print(const char* format, ...) noexcept {
-  va_list arguments;
-  va_list again;
-  va_start(arguments, format);
-  va_copy(again, arguments);
-  // the zero that vsnprintf adds is text's own room, save in full inline memory
-  const std::size_t room = spare() + (is_inline() || limit_ < 0 ? 0 : 1);
-  const int length = std::vsnprintf(room > 0 ? data_ + size_ : nullptr, room, format, arguments);
-  va_end(arguments);
-  bool is_written = false;
-  if (length >= 0) {
-    const auto size = static_cast<std::size_t>(length);
-    if (size < room || (size == 0 && limit_ >= 0)) {
-      size_ += static_cast<std::uint32_t>(size);
-      is_written = true;
-    } else if (limit_ < 0) {
-      is_written = size == 0 || lose(is_frozen() ? TextLoss::WrittenWhenFrozen : TextLoss::Truncated, size);
-    } else if (is_fixed()) {
-      size_ += static_cast<std::uint32_t>(room - 1);
-      const std::uint32_t whole = size_;
-      drop_cut_character();
-      lose(TextLoss::Truncated, size - (room - 1) + (whole - size_));
-    } else if (const TextLoss failure = grow(size); failure != TextLoss::None) {
-      lose(failure, size);
-    } else {
-      std::vsnprintf(data_ + size_, size + 1, format, again);
-      size_ += static_cast<std::uint32_t>(size);
-      is_written = true;
-    }
-  }
-  va_end(again);
-  return is_written;
+  digits = std::clamp(digits, 0, kMostDigits);
+  return append_decimal<312 + kMostDigits>([&](char* to) { return text_details::write_fixed(to, number, digits); },
+                                           number, std::chars_format::fixed, digits);
 }
 
 const char* TextWriter::c_str() noexcept {

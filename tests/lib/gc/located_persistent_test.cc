@@ -15,8 +15,8 @@ using namespace testing;
 using Located = HeapTest;
 
 // Others pay nothing for them.
-static_assert(sizeof(Persistent<Knot>) == 24 && sizeof(LocatedPersistent<Knot>) == 32);
-static_assert(sizeof(CrossThreadPersistent<Knot>) == 24 && sizeof(LocatedCrossThreadPersistent<Knot>) == 32);
+static_assert(sizeof(Persistent<Knot>) == 24 && sizeof(LocatedPersistent<Knot>) == 48);
+static_assert(sizeof(CrossThreadPersistent<Knot>) == 24 && sizeof(LocatedCrossThreadPersistent<Knot>) == 48);
 
 template <class Root>
 void expect_made(const Root& root, std::uint32_t line) {

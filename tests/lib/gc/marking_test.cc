@@ -378,6 +378,7 @@ struct PlainGroup {
   using Decoding = SplitDecoding<7>;
   static constexpr std::size_t kCageBytes = std::size_t{64} << 20;
   static constexpr WriteBarrier kWriteBarrier = WriteBarrier::None;
+  static constexpr StoreChecks kStoreChecks = StoreChecks::None;
 };
 struct Plain : GarbageCollected<Plain, PlainGroup> {
   void trace(Visitor& visitor) const { visitor.trace(next); }

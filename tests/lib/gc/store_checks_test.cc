@@ -1,5 +1,7 @@
 #include "tare/gc/store_checks.h"
 
+#include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -85,6 +87,28 @@ TEST_F(StoresThatAreChecked, EndTheProgramWhereAMemberLiesInMemoryThatNobodyTrac
   EXPECT_DEATH(several[1] = page_.get(), message);
   const PageMember local = page_.get();
   EXPECT_DEATH(several.push_back(local), message);
+}
+
+TEST_F(StoresThatAreChecked, EndTheProgramWhereALambdaThatHasAMemberIsKept) {
+  const PageMember local = page_.get();
+  const auto first = [local, larger_than_std_function_has_room_for = std::array<void*, 4>{}] {
+    static_cast<void>(larger_than_std_function_has_room_for);
+    return local.get();
+  };
+  EXPECT_EQ(first(), page_.get());  // on the stack it may be
+  EXPECT_DEATH(std::function<Page*()> kept = first, "a Member lies neither in a heap nor on the stack");
+}
+
+struct PageOfDefaultGroup : GarbageCollected<PageOfDefaultGroup> {
+  void trace(Visitor&) const {}
+};
+
+TEST(StoresOfTheDefaultGroup, AreCheckedAsAssertionsAre) {
+  static_assert(kStoreChecksOf<DefaultGroup> == StoreChecks::Full);  // this test isn't built with NDEBUG
+  Heap heap = std::move(Heap::create().value());
+  Persistent<PageOfDefaultGroup> page = make<PageOfDefaultGroup>(heap);
+  static Member<PageOfDefaultGroup> global;
+  EXPECT_DEATH(global = page.get(), "a Member lies neither in a heap nor on the stack");
 }
 
 TEST_F(StoresThatAreChecked, EndTheProgramWhereAThreadsStackHasAnotherThreadsObject) {

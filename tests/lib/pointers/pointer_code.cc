@@ -42,7 +42,7 @@ bool code_is_sentinel(const NodePtr* p) { return *p == tare::kSentinelPtr; }
 std::size_t code_hash(const NodePtr* p) { return std::hash<NodePtr>()(*p); }
 void code_to_base(BasePtr* to, const NodePtr* from) { *to = *from; }
 void code_to_derived(NodePtr* to, const BasePtr* from) { *to = tare::static_pointer_cast<Node>(*from); }
-void code_take(tare::RefPtr<Counted>* to, Counted* object) { new (to) tare::RefPtr<Counted>(object); }
+void code_take(tare::RefPtr<Counted>* to, Counted* object) { new (to) tare::RefPtr<Counted>(object, tare::kShare); }
 void code_move(tare::RefPtr<Counted>* to, tare::RefPtr<Counted>* from) {
   new (to) tare::RefPtr<Counted>(static_cast<tare::RefPtr<Counted>&&>(*from));
 }

@@ -49,6 +49,9 @@ static_assert(std::is_nothrow_move_constructible_v<RefPtr<Thing>> &&
 static_assert(std::is_convertible_v<RefPtr<Special>, RefPtr<Thing>> &&
               !std::is_convertible_v<RefPtr<Thing>, RefPtr<Special>>);
 static_assert(std::is_convertible_v<RefPtr<Thing>, RefPtr<const Thing>>);
+// Else `RefPtr<Thing> thing = new Thing` compiles and leaks.
+static_assert(!std::is_constructible_v<RefPtr<Thing>, Thing*> && !std::is_assignable_v<RefPtr<Thing>&, Thing*> &&
+              !std::is_constructible_v<CompressedRefPtr<Thing, RefCage>, Thing*>);
 static_assert(!std::is_convertible_v<RefPtr<Thing>, bool> && !std::is_convertible_v<RefPtr<Thing>, Thing*>);
 
 TEST(RefPtr, CountsEachReferenceOnce) {
@@ -68,7 +71,7 @@ TEST(RefPtr, CountsEachReferenceOnce) {
     EXPECT_EQ(first->references(), 1u);
     third.reset();
     Thing* raw = first.get();
-    third = raw;
+    third = share_ref(raw);
     EXPECT_EQ(raw->references(), 2u);
     EXPECT_EQ((*third).value(), 7);
     EXPECT_TRUE(first == third && first == raw && raw == first && !(first == nullptr));
@@ -156,7 +159,7 @@ TEST(RefPtr, RandomUseMatchesAModel) {
         if (a) a = adopt_ref(a.leak_ref());
         break;
       default:
-        a = b.get();
+        a = share_ref(b.get());
     }
     std::map<Thing*, std::uint32_t> counts;
     for (const RefPtr<Thing>& holder : holders) {
@@ -178,7 +181,7 @@ constinit Static immortal(kImmortal);
 
 TEST(RefPtr, ImmortalObjectsNeedNoHeapAndNeverEnd) {
   {
-    RefPtr<Static> a = &immortal;
+    RefPtr<Static> a = share_ref(&immortal);
     RefPtr<Static> b = a;
     EXPECT_GE(immortal.references(), std::uint32_t{1} << 31);
   }
