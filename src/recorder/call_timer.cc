@@ -4,6 +4,7 @@
 #include <atomic>
 #include <type_traits>
 
+#include "recorder/nested.h"
 #include "recorder/real.h"
 #include "recorder/record.h"
 
@@ -108,8 +109,13 @@ void write_call_cost(Thread* thread) {
   const std::uint64_t block = thread->timed_block;
   thread->timed_block = 0;                    // who looks for pointers shall find none here
   if (thread->newest_block != block) return;  // its event was dropped, or the hook was given up
+  if (has_queued(thread)) return;             // these come first
   thread->gate.store(Gate::InHook, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (thread->control->busy.load(std::memory_order_relaxed) == 0) {  // a handler came since: the frame is its own
+    thread->outer_sp = kNoFrame;
+    thread->control->busy.store(1, std::memory_order_relaxed);
+  }
   write_note(thread, trace::Op::CallCost, thread->timed_ticks);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   thread->gate.store(Gate::Ready, std::memory_order_relaxed);

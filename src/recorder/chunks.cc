@@ -1,9 +1,11 @@
 // Where a thread's next chunk comes from: given back by the launcher, new, waited for, or not at all.
+#include "recorder/nested.h"
 #include "recorder/record.h"
 #include "recorder/recorder.h"
 #include "recorder/stamp.h"
 #include "recorder/syscall.h"
 #include "recorder/text.h"
+#include "trace/spool_event_size.h"
 
 namespace tare::recorder {
 
@@ -90,6 +92,11 @@ bool Recorder::extend_chunk(Thread* thread, std::uint64_t words) {
 
 bool Recorder::next_chunk(Thread* thread, std::uint64_t words) {
   if (is_inherited()) return false;
+  if (has_queued(thread)) {
+    const sys::SignalsBlocked blocked;
+    write_queued(thread);
+    if (has_room(thread, words)) return true;
+  }
   if (extend_chunk(thread, words)) return true;
   if (dropping_.load(std::memory_order_relaxed) && !spool_->has_free() &&
       monotonic_ns() < next_life_check_ns_.load(std::memory_order_relaxed)) {
@@ -116,7 +123,10 @@ bool Recorder::next_chunk(Thread* thread, std::uint64_t words) {
   }
   revalidate_modules();
   open_chunk(thread, chunk);
-  return has_room(thread, words) || extend_chunk(thread, words);  // a chunk that was given back may be a first one
+  const bool has_waited_for = has_queued(thread);  // events of handlers that ran meanwhile
+  if (has_waited_for) write_queued(thread);
+  if (has_room(thread, words) || extend_chunk(thread, words)) return true;  // one given back may be a first chunk
+  return has_waited_for && next_chunk(thread, words);
 }
 
 void Recorder::prepare_for_filter() {
@@ -170,6 +180,26 @@ void Recorder::give_up_chunk(Thread* thread) {
   thread->cursor = thread->end = thread->begin = nullptr;
 }
 
+void Recorder::recount(Thread* thread) {
+  if (thread->chunk == kNoChunk) return;
+  const trace::ChunkControl& control = *thread->control;
+  const std::uint64_t committed = control.committed.load(std::memory_order_relaxed) / sizeof(std::uint64_t);
+  if (committed > trace::kChunkBytes / sizeof(std::uint64_t)) return;
+  std::uint64_t events = 0;
+  for (std::uint64_t at = 0; at < committed; ++events) {
+    const std::uint64_t words = trace::event_words(thread->begin + at, committed - at);
+    if (words == 0) return;
+    at += words;
+  }
+  thread->cursor = thread->begin + committed;
+  thread->events = control.first_event + events;
+}
+
+void Recorder::set_end(Thread* thread) {
+  if (thread->chunk == kNoChunk) return;
+  thread->end = thread->begin + spool_->control(thread->chunk).real_bytes / sizeof(std::uint64_t);
+}
+
 void Recorder::open_chunk(Thread* thread, std::uint32_t chunk) {
   trace::ChunkControl& control = spool_->control(chunk);
   control.thread = thread->id;
@@ -185,7 +215,7 @@ void Recorder::open_chunk(Thread* thread, std::uint32_t chunk) {
   thread->chunk = chunk;
   thread->control = &control;
   thread->begin = thread->cursor = spool_->payload(chunk);
-  thread->end = thread->begin + control.real_bytes / sizeof(std::uint64_t);
+  set_end(thread);
   thread->gap_start = 0;
   thread->unwinder.forget();
   time_next_call();

@@ -57,6 +57,7 @@ class Slot {
     nested_->used.store(static_cast<std::uint32_t>(end - nested_->words), std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     thread_->attention.fetch_or(kPendingEvents, std::memory_order_relaxed);
+    thread_->end = thread_->begin;  // no event is written before these: see write_queued()
     recorder.count_nested();
   }
 
@@ -81,6 +82,19 @@ bool is_called_by_hook(Thread* thread, const StartState& start) {
   const bool is_caller = nested->unwinder.passes(start, thread->outer_return, thread->outer_sp);
   nested->busy.store(0, std::memory_order_relaxed);
   return is_caller;
+}
+
+bool note_interrupted_frame(Thread* thread, const StartState& start) {
+  using Interrupted = Unwinder::Interrupted;
+  Nested* const nested = nested_of(thread);
+  Interrupted found = Interrupted::Unknown;
+  if (nested != nullptr && nested->busy.exchange(1, std::memory_order_relaxed) == 0) {
+    found = nested->unwinder.interrupted(start, thread->outer_return, thread->outer_sp);
+    nested->busy.store(0, std::memory_order_relaxed);
+  }
+  if (found == Interrupted::Unknown) thread->outer_sp = kNoFrame;
+  thread->control->busy.store(1, std::memory_order_relaxed);  // an event is stamped now and written later
+  return found != Interrupted::Nothing;
 }
 
 void queue_alloc(Thread* thread, const StartState& start, const Block& block) {
@@ -138,6 +152,7 @@ void queue_mapping(Thread* thread, const StartState& start, const Mapping& mappi
 
 void write_queued(Thread* thread) {
   thread->attention.fetch_and(~static_cast<std::uint32_t>(kPendingEvents), std::memory_order_relaxed);
+  recorder.set_end(thread);
   Nested* nested = thread->nested;
   const std::uint32_t used = nested->used.load(std::memory_order_relaxed);
   for (std::uint32_t at = 0; at < used;) {

@@ -24,6 +24,12 @@ bool is_overwritten(const Thread* thread) {
   return !probe_readable(slot) || *reinterpret_cast<const std::uint64_t*>(slot) != thread->outer_return;
 }
 
+// enter() was interrupted: the frame in `thread` is an earlier hook's.
+bool has_stale_frame(const Thread* thread) {
+  return thread->gate.load(std::memory_order_relaxed) == Gate::InHook &&
+         thread->control->busy.load(std::memory_order_relaxed) == 0;
+}
+
 // Was the hook that `thread` believes to be in left for good (a signal handler's longjmp, an exception, a dead vfork
 // child)? On its own stack it's alive only if its frame is older than ours: higher, its return address still in place.
 // On another stack we are a handler's (SS_AUTODISARM hides that it's the alternate one), and then the hook is among our
@@ -32,6 +38,8 @@ bool was_given_up(Thread* thread, const StartState& start) {
   constexpr std::int32_t kOnStack = 1;
   constexpr std::uint64_t kSurelyOneStack = 256 << 10;
   constexpr std::uint64_t kLikelyOneStack = 32 << 10;
+  if (has_stale_frame(thread)) return !note_interrupted_frame(thread, start);
+  if (thread->outer_sp == kNoFrame) return false;  // until the queue is full
   AlternateStack alternate{};
   sys::call(SYS_sigaltstack, 0, sys::word(&alternate));
   const bool here = (alternate.flags & kOnStack) != 0;
@@ -89,6 +97,7 @@ Entry settle(const StartState& start) {
 
 void give_up_hook(Thread* thread) {
   ++thread->epoch;
+  if (thread->gate.load(std::memory_order_relaxed) == Gate::InHook) recorder.recount(thread);
   thread->suppressed_depth = 0;
   thread->unwinder.forget();
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -209,7 +218,7 @@ void leave_slowly(Thread* thread) {
     return;
   }
   thread->gate.store(Gate::InHook, std::memory_order_relaxed);
-  if ((thread->attention.load(std::memory_order_relaxed) & kPendingEvents) != 0) write_queued(thread);
+  if (has_queued(thread)) write_queued(thread);
   if ((thread->attention.load(std::memory_order_relaxed) & kLeaving) != 0) recorder.close_chunk(thread);
   thread->control->busy.store(0, std::memory_order_release);
   thread->gate.store(Gate::Ready, std::memory_order_relaxed);
@@ -222,9 +231,12 @@ bool make_room(Thread* thread, std::uint64_t words) {
 }
 
 bool make_room(Thread* thread, const StartState& start, Capture& capture, std::uint64_t words) {
-  if (!make_room(thread, words + (capture.depth + 1) / 2)) return false;
-  capture = thread->unwinder.capture(start);  // next_chunk() made it forget: all frames
-  return has_room(thread, words + (capture.fresh + 1) / 2);
+  do {
+    if (!make_room(thread, words + (capture.depth + 1) / 2)) return false;
+    capture = thread->unwinder.capture(start);  // next_chunk() made it forget: all frames
+    if (has_room(thread, words + (capture.fresh + 1) / 2)) return true;
+  } while (has_queued(thread));  // a handler took the room away meanwhile
+  return false;
 }
 
 void note_capture(Unwinder& unwinder, const Capture& capture) {

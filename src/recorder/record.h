@@ -49,10 +49,15 @@ TARE_INLINE bool is_ready(const Thread* thread) {
          TARE_LIKELY(thread->gate.load(std::memory_order_relaxed) == Gate::Ready);
 }
 
+// The gate is shut first: a handler that interrupts this finds `busy` unset, and takes the frame below for an earlier
+// hook's. If the frame came first, the handler would leave its own in its place, and the next handler would take this
+// hook for one that was left.
 TARE_INLINE void enter(Thread* thread, const StartState& start) {
-  thread->outer_sp = start.sp;
-  thread->outer_return = start.return_address;
+  const StartState here = start;  // in registers: the fence makes memory be read again
   thread->gate.store(Gate::InHook, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  thread->outer_sp = here.sp;
+  thread->outer_return = here.return_address;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   thread->control->busy.store(1, std::memory_order_relaxed);
 }

@@ -123,6 +123,10 @@ class Recorder {
   // Room for `words` more: in the chunk of `thread`, of which only the beginning was backed by memory, else in a new
   // one. False: dropped (counted): the event can't be written.
   bool next_chunk(Thread* thread, std::uint64_t words);
+  // Room up to the end of the thread's chunk again, after there was none on purpose.
+  void set_end(Thread* thread);
+  // Where a hook was left for good: the thread goes on behind the last event that is there as a whole.
+  void recount(Thread* thread);
   // The thread keeps no chunk open from now on.
   void close_chunk(Thread* thread);
   void count_dropped(Thread* thread, std::uint64_t events);

@@ -12,10 +12,9 @@ class Suppression {
   explicit Suppression(const StartState& start) {
     if (!is_ready(this_thread) && settle(start) != Entry::Ready) return;
     thread_ = this_thread;
-    thread_->outer_sp = start.sp;
-    thread_->outer_return = start.return_address;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+    put_frame(start);
     thread_->gate.store(Gate::Suppressed, std::memory_order_relaxed);
+    put_frame(start);  // a handler may have left its own
   }
   ~Suppression() {
     if (thread_ != nullptr) thread_->gate.store(Gate::Ready, std::memory_order_relaxed);
@@ -24,6 +23,12 @@ class Suppression {
   Suppression& operator=(const Suppression&) = delete;
 
  private:
+  void put_frame(const StartState& start) {
+    thread_->outer_sp = start.sp;
+    thread_->outer_return = start.return_address;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+
   Thread* thread_ = nullptr;
 };
 

@@ -29,6 +29,8 @@ enum Attention : std::uint32_t {
   kStale = 8,          // a recording began meanwhile
 };
 
+constexpr std::uint64_t kNoFrame = 0;  // as outer_sp: the hook goes on, but its frame isn't known
+
 // Events from signal handlers that interrupted a hook. Mapped at the first one.
 struct Nested {
   static constexpr std::uint32_t kWords = 16
@@ -51,7 +53,7 @@ struct alignas(64) Thread {
   std::uint64_t newest_block;    // address of the last block recorded, until an operator new asks
   std::uint64_t gap_start;  // last stamp written while single-threaded; 0: the next event is stamped whatever the time
 
-  std::uint64_t outer_sp;  // StartState of the hook under way, to tell a hook that was left by longjmp
+  std::uint64_t outer_sp;  // StartState of the hook under way, to tell a hook that was left by longjmp; or kNoFrame
   std::uint64_t outer_return;
   std::uint64_t newest_stamp;  // of all written
   std::uint32_t epoch;         // counts hooks given up; a hook that finds it changed writes nothing

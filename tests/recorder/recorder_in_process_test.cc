@@ -59,6 +59,17 @@ class RecorderInProcess : public testing::Test {
     }
     return found;
   }
+  // What was asked for by the event that asked for `first` bytes and by its thread's later ones; 0 for a free.
+  static std::vector<std::uint64_t> requests_since(const SpoolImage& image, std::uint64_t first) {
+    std::vector<std::uint64_t> requests;
+    for (const ThreadEvents& thread : image.threads()) {
+      for (const RawEvent& event : thread.events) {
+        if (event.op == trace::Op::CallCost) continue;
+        if (event.requested == first || !requests.empty()) requests.push_back(event.requested);
+      }
+    }
+    return requests;
+  }
 
   static std::string* folder_;
 };
@@ -119,26 +130,76 @@ TEST_F(RecorderInProcess, NestedEventsFollowTheOuterOne) {
   const StartState outer{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),
                          reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16, 0};
   enter(thread, outer);
+  const ReallocBegin begin = begin_realloc(thread, outer);  // takes its room
   // As from a handler: the gate is closed, the frames are below ours.
   alloc(made_up(12, 1), 444);
   release(made_up(12, 1));
-  write_note(thread, trace::Op::Mark, 4444);
+  write_realloc(thread, begin, made_up(12, 0), {made_up(12, 2), 4444, 4444, trace::AllocApi::Realloc, 0, 0});
   leave(thread);
   const SpoolImage spool = image();
-  EXPECT_EQ(count(spool, 444), 1u);
-  std::vector<trace::Op> order;
-  for (const ThreadEvents& stream : spool.threads()) {
-    bool after_mark = false;
-    for (const RawEvent& event : stream.events) {
-      after_mark |= event.op == trace::Op::Mark && event.value == 4444;
-      if (after_mark) order.push_back(event.op);
-    }
-  }
-  ASSERT_GE(order.size(), 3u);
-  EXPECT_EQ(order[0], trace::Op::Mark);
-  EXPECT_EQ(order[1], trace::Op::Alloc);
-  EXPECT_EQ(order[2], trace::Op::Free);
+  EXPECT_EQ(requests_since(spool, 4444), (std::vector<std::uint64_t>{4444, 444, 0}));
   EXPECT_EQ(spool.replay().backward_stamps, 0u);
+}
+
+TEST_F(RecorderInProcess, NestedEventsComeBeforeTheNextHandlers) {
+  alloc(made_up(18, 0), 700);
+  Thread* thread = this_thread;
+  const StartState outer = TARE_HERE;
+  enter(thread, outer);
+  write_alloc(thread, outer, {made_up(18, 1), 701, 701, trace::AllocApi::Malloc, 0, 0});
+  alloc(made_up(18, 2), 702);
+  release(made_up(18, 2));
+  thread->gate.store(Gate::Ready);  // leave() has come to here when another handler interrupts it
+  alloc(made_up(18, 2), 703);
+  release(made_up(18, 2));
+  leave_slowly(thread);
+  const SpoolImage spool = image();
+  EXPECT_EQ(requests_since(spool, 701), (std::vector<std::uint64_t>{701, 702, 0, 703, 0}));
+  EXPECT_EQ(spool.replay().impossible, 0u);
+}
+
+void allocate_twice(int) {
+  alloc(made_up(19, 1), 801);
+  alloc(made_up(19, 2), 802);
+}
+
+TEST_F(RecorderInProcess, AHandlerBeforeTheFrameIsNotedIsNested) {
+  alloc(made_up(19, 0), 800);
+  signal(SIGUSR1, allocate_twice);
+  Thread* thread = this_thread;
+  // Where the last hook was called from, another function is called by now.
+  thread->outer_sp = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16;
+  thread->outer_return = 1;
+  thread->gate.store(Gate::InHook);  // enter() has come to here
+  raise(SIGUSR1);
+  EXPECT_EQ(thread->gate.load(), Gate::InHook);
+  const StartState outer = TARE_HERE;
+  enter(thread, outer);
+  write_alloc(thread, outer, {made_up(19, 3), 803, 803, trace::AllocApi::Malloc, 0, 0});
+  leave(thread);
+  EXPECT_EQ(requests_since(image(), 801), (std::vector<std::uint64_t>{801, 802, 803}));
+}
+
+TEST_F(RecorderInProcess, AJumpBeforeTheFrameIsNotedIsNoticed) {
+  alloc(made_up(21, 0), 1000);
+  this_thread->gate.store(Gate::InHook);
+  alloc(made_up(21, 1), 1001);
+  EXPECT_EQ(this_thread->gate.load(), Gate::Ready);
+  EXPECT_EQ(requests_since(image(), 1000), (std::vector<std::uint64_t>{1000, 1001}));
+}
+
+TEST_F(RecorderInProcess, AnEventThatAJumpLeftHalfCountedIsNone) {
+  alloc(made_up(20, 0), 900);
+  Thread* thread = this_thread;
+  const StartState gone{1, reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) - 2048, 0};
+  for (const bool is_counted : {false, true}) {
+    enter(thread, gone);
+    *thread->cursor++ = 1;  // commit() has come to here
+    thread->events += is_counted;
+    alloc(made_up(20, 1 + is_counted), 901);
+    EXPECT_EQ(thread->gate.load(), Gate::Ready);
+  }
+  EXPECT_EQ(requests_since(image(), 900), (std::vector<std::uint64_t>{900, 901, 901}));
 }
 
 TEST_F(RecorderInProcess, HooksLeftForGoodAreNoticed) {

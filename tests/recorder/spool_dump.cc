@@ -145,7 +145,7 @@ std::string SpoolImage::module_path(std::uint32_t row) const {
   return module == 0xffff ? "" : text(modules.at(module).path);
 }
 
-std::vector<ThreadEvents> SpoolImage::threads(std::uint64_t* lost) const {
+std::vector<ThreadEvents> SpoolImage::threads() const {
   std::vector<const ChunkCopy*> sorted;
   for (const ChunkCopy& chunk : chunks) sorted.push_back(&chunk);
   std::sort(sorted.begin(), sorted.end(), [](const ChunkCopy* a, const ChunkCopy* b) {
@@ -153,22 +153,16 @@ std::vector<ThreadEvents> SpoolImage::threads(std::uint64_t* lost) const {
   });
   std::vector<ThreadEvents> all;
   std::uint64_t serial = 0;
-  std::uint64_t lost_here = 0;
   for (const ChunkCopy* chunk : sorted) {
     if (all.empty() || all.back().thread != chunk->thread) {
       all.emplace_back();
       all.back().thread = chunk->thread;
       serial = 0;
-      lost_here = 0;
     }
     std::vector<RawEvent>& events = all.back().events;
     const std::string where = "thread " + std::to_string(chunk->thread) + ", chunk " + std::to_string(chunk->serial);
     if (chunk->serial != serial++) throw std::runtime_error(where + ": a chunk before it is missing");
-    if (const std::uint64_t there = events.size() + lost_here; lost != nullptr && chunk->first_event > there) {
-      *lost += chunk->first_event - there;
-      lost_here += chunk->first_event - there;
-    }
-    if (chunk->first_event != events.size() + lost_here) {
+    if (chunk->first_event != events.size()) {
       throw std::runtime_error(where + ": says " + std::to_string(chunk->first_event) +
                                " events before it, there are " + std::to_string(events.size()));
     }
@@ -178,8 +172,8 @@ std::vector<ThreadEvents> SpoolImage::threads(std::uint64_t* lost) const {
   return all;
 }
 
-Replayed SpoolImage::replay(std::uint64_t* lost) const {
-  const std::vector<ThreadEvents> all = threads(lost);
+Replayed SpoolImage::replay() const {
+  const std::vector<ThreadEvents> all = threads();
   Replayed result;
   std::vector<std::vector<Step>> streams;
   for (const ThreadEvents& thread : all) {

@@ -70,9 +70,8 @@ struct SpoolImage {
   std::string module_path(std::uint32_t row) const;
 
   // Throws std::runtime_error for what can't be: gaps in serials or counts, words that make no event.
-  // `lost`: adds the events that are counted and not there, which are else what can't be.
-  std::vector<ThreadEvents> threads(std::uint64_t* lost = nullptr) const;
-  Replayed replay(std::uint64_t* lost = nullptr) const;
+  std::vector<ThreadEvents> threads() const;
+  Replayed replay() const;
 };
 
 // Header, tables and all chunks in use (Open, Full or Held) of a spool file.

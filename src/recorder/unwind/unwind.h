@@ -43,6 +43,11 @@ class Unwinder {
   // at `sp`? What was captured before is forgotten.
   bool passes(const StartState& start, std::uint64_t return_address, std::uint64_t sp);
 
+  // The function that a signal interrupted on the stack from `start` on: where it returns to, its stack pointer then.
+  // What was captured before is forgotten.
+  enum class Interrupted : std::uint8_t { Nothing, Function, Unknown };
+  Interrupted interrupted(const StartState& start, std::uint64_t& return_address, std::uint64_t& sp);
+
   // The next capture emits every frame (kept = 0): at a new chunk, and whenever the last capture wasn't written out.
   void forget() { emitted_ = 0; }
 

@@ -411,6 +411,21 @@ bool Unwinder::passes(const StartState& start, std::uint64_t return_address, std
   return false;
 }
 
+Unwinder::Interrupted Unwinder::interrupted(const StartState& start, std::uint64_t& return_address, std::uint64_t& sp) {
+  forget();
+  const Capture capture = this->capture(start);
+  forget();
+  const State& state = State::of(*this);
+  for (std::uint32_t i = state.count; i-- > 2;) {  // from inside outwards
+    if (state.stored[i].rule.kind() != RuleKind::Signal) continue;
+    const FramePosition& caller = state.stored[i - 2].position;
+    return_address = caller.pc;
+    sp = caller.sp;
+    return Interrupted::Function;
+  }
+  return capture.complete && !capture.truncated ? Interrupted::Nothing : Interrupted::Unknown;
+}
+
 bool Unwinder::ends_without_table(std::uint32_t& row) {
   const State& state = State::of(*this);
   if (state.count == 0 || state.base != Base::NoTable) return false;
