@@ -5,7 +5,7 @@
 //   int* counts = arena.make_array<int>(n);                        // n zeros
 //   std::string_view name = arena.copy(text);
 //   const tare::Arena::Mark before = arena.mark();
-//   ...                                                            // scratch work
+//   work(arena);                                                   // scratch
 //   arena.rewind(before);
 //
 // Chunks come from malloc, or from where ArenaSource says. A chunk's books, 16 bytes, lie inside of the size class that

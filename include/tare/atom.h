@@ -2,7 +2,7 @@
 //
 //   tare::AtomTable table;                               // see tare/atom_table.h
 //   tare::Atom id = table.intern("main-header");
-//   if (id == other) ...                                 // one comparison of 32 bits
+//   if (id == other) return;                             // one comparison of 32 bits
 //   std::string_view text = id.text();                   // the characters themselves, while an atom or a share lives
 //
 // The handle is the block's place in one range of addresses that the process reserves (32 GiB in units of 8 bytes); the

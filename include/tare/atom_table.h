@@ -141,7 +141,7 @@ class TARE_API AtomTable {
   // Reports use() as memory of this table: "atoms" handed out and unshared, "slack", "table"; counts beside. What
   // malloc gave is measured block by block, pages are non-heap. From a call-back of a ReporterRegistry
   // (tare/memory_reporter.h):
-  //   registry.add("explicit/atoms", [&](ReportSink& sink) { table.report(sink); })
+  //   registry.add("explicit/atoms", [&](ReportSink& sink) { table.report(sink); });
   void report(ReportSink& sink) const;
 
   // Why intern() last returned null, to whichever thread; None if it never did. It stays after calls that succeed, and

@@ -7,7 +7,7 @@
 //   if (!made) return tell(tare::describe(made.error()));
 //   tare::Cage cage = std::move(made.value());
 //   tare::CageResult<tare::PageRun> run = cage.allocate(64 * 1024);
-//   ...
+//   use(run.value());
 //   cage.free(run.value());
 //
 // Reserving costs addresses, not memory: nothing is readable, nothing is charged, and no page is touched until a run is
@@ -193,7 +193,7 @@ class TARE_API Cage {
   // Reports what nobody else can: "books", and "kept" pages. Runs that are in use are for those who use them to report;
   // beside the tree of memory there are "used", "committed", "reserved" and "largest-free", the last of which tells of
   // exhaustion to come: reserved addresses show up in no other figure. From a call-back of a ReporterRegistry:
-  //   registry.add("explicit/scene/cage", [&](ReportSink& sink) { cage.report(sink); })
+  //   registry.add("explicit/scene/cage", [&](ReportSink& sink) { cage.report(sink); });
   void report(ReportSink& sink) const;
 
  private:

@@ -9,7 +9,7 @@
 //   struct Node { ScenePtr<Node> parent, first, next; std::uint32_t kind; };   // 16 bytes; 32 with plain pointers
 //
 //   tare::CageResult<tare::Cage> cage = tare::Cage::reserve(tare::cage_options<SceneCage>());
-//   if (!cage || tare::CageBase<SceneCage>::bind(cage.value()) != tare::CageError::None) ...
+//   if (!cage || tare::CageBase<SceneCage>::bind(cage.value()) != tare::CageError::None) return give_up();
 //
 // A value is the distance from the start of a window, in granules. The window is as large as 32 bits of granules reach
 // and aligned to its size, so that compressing is one shift: the bits above fall off. 0 is null and 1 is the sentinel
@@ -29,8 +29,7 @@
 //
 // Limits, all unchecked where NDEBUG is defined (assertions otherwise):
 //   - a pointer that is compressed, or compared with a compressed one, is null, the sentinel, or lies in the tag's
-//   window
-//     at a multiple of the granule; another would come back, or compare, as something else;
+//     window at a multiple of the granule; another would come back, or compare, as something else;
 //   - p->x and *p need an object: null or the sentinel would yield addresses in the cage's guard, which faults;
 //   - the base is taken for a constant: CageBase::bind comes before the first use of any pointer of the tag, in a
 //     function of its own that neither makes nor reads any.

@@ -2,9 +2,9 @@
 //
 //   policy                 memory of the final array   allocated in all   copied, in final sizes
 //   GrowByClass            1.29 to 1.33                3.1 to 3.4         1.9      the default for what moves as bytes
-//   GrowByDoubling         1.43 to 1.51                2.7 to 2.8         1.3      the default for what moves one by
-//   one std::vector, doubling  1.43 to 1.55                2.7 to 3.1         1.3 1.5 times, exactly     1.32 to 1.44
-//   3.7 to 3.9         2.1
+//   GrowByDoubling         1.43 to 1.51                2.7 to 2.8         1.3      the default for all else
+//   std::vector, doubling  1.43 to 1.55                2.7 to 3.1         1.3
+//   1.5 times, exactly     1.32 to 1.44                3.7 to 3.9         2.1
 //
 // (Shares of what is used in the end, means over final sizes log-uniform from 16 bytes to 64 KiB, reached by 16 bytes
 // at a time; least and greatest of glibc, jemalloc, mimalloc and mozjemalloc. `make bench-blocks` measures them on the

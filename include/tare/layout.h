@@ -74,11 +74,11 @@ namespace layout_details {
 void a_field_is_listed_twice();  // the name is the compiler's message: no constant expression may call this
 
 template <typename Field, typename Class>
-consteval std::size_t part_bytes(Field Class::* /*field*/) {
+constexpr std::size_t part_bytes(Field Class::* /*field*/) {
   return sizeof(Field);
 }
 template <typename Base>
-consteval std::size_t part_bytes(BaseClass<Base> /*base*/) {
+constexpr std::size_t part_bytes(BaseClass<Base> /*base*/) {
   return std::is_empty_v<Base> ? 0 : sizeof(Base);
 }
 
@@ -88,11 +88,11 @@ template <typename Base>
 inline constexpr bool kBringsTable<BaseClass<Base>> = std::is_polymorphic_v<Base>;
 
 template <typename One, typename Other>
-consteval bool is_same_part(One /*one*/, Other /*other*/) {
+constexpr bool is_same_part(One /*one*/, Other /*other*/) {
   return false;
 }
 template <typename Part>
-consteval bool is_same_part(Part one, Part other) {
+constexpr bool is_same_part(Part one, Part other) {
   if constexpr (std::is_member_pointer_v<Part>) {
     return one == other;
   } else {
@@ -101,7 +101,7 @@ consteval bool is_same_part(Part one, Part other) {
 }
 
 template <typename First, typename... Rest>
-consteval bool has_repeated([[maybe_unused]] First first, Rest... rest) {
+constexpr bool has_repeated([[maybe_unused]] First first, Rest... rest) {
   if ((is_same_part(first, rest) || ...)) return true;
   if constexpr (sizeof...(Rest) > 0) {
     return has_repeated(rest...);

@@ -1,9 +1,9 @@
 // tare/ref_counted.h: objects that count who holds them, in 4 bytes of their own.
 //
-//   class Style : public tare::RefCounted<Style> {            // held by one thread at a time
-//   class Font : public tare::ThreadSafeRefCounted<Font> {    // by many
+//   class Style : public tare::RefCounted<Style> {};          // held by one thread at a time
+//   class Font : public tare::ThreadSafeRefCounted<Font> {};  // by many
 //
-//   tare::RefPtr<Style> style = tare::make_ref<Style>(...);   // see tare/ref_ptr.h
+//   tare::RefPtr<Style> style = tare::make_ref<Style>();      // see tare/ref_ptr.h
 //
 // An object is born with one reference, which its maker owns: make_ref and adopt_ref take it over. When the last one
 // goes the object is deleted, or given to `static void destroy(Derived*)` if the class has one, for objects in a cage

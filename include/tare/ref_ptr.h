@@ -1,11 +1,10 @@
 // tare/ref_ptr.h: RefPtr<T> holds a counted object; CompressedRefPtr<T, Tag> does so in 4 bytes, in a cage.
 //
-//   tare::RefPtr<Style> style = tare::make_ref<Style>(...);   // the object's first reference
+//   tare::RefPtr<Style> style = tare::make_ref<Style>(12);    // the object's first reference
 //   tare::RefPtr<Style> shared = style;                       // one more
 //   tare::RefPtr<Style> moved = std::move(style);             // the same
 //   tare::CompressedRefPtr<Style, StyleCage> small = moved;   // one more; the object lies in the cage
-//   tare::RefPtr<Style> mine = tare::share_ref(small.get());  // one more, from a plain pointer to an object that is
-//   held
+//   tare::RefPtr<Style> mine = tare::share_ref(small.get());  // one more, of an object that is held
 //
 // A plain pointer doesn't convert: an object is born with one reference, so `RefPtr<Style> style = new Style` would
 // have two and live for ever. adopt_ref() takes over the reference that is there, share_ref() adds one; which of them

@@ -1,6 +1,6 @@
 // tare/text_lengths.h: how long a program's texts are, so that the size of a stream's inside can be chosen by a table.
 //
-//   c++ -DTARE_COUNT_TEXT_LENGTHS ...                    // in all of the program's files that use tare::TextStream
+//   $ c++ -DTARE_COUNT_TEXT_LENGTHS main.cc              // in all of the program's files that use tare::TextStream
 //   std::fputs(tare::TextLengthsCounted::table(), stderr);
 //
 //   <32: 449 (84%), <48: 54 (10%), <64: 26 (4%), >=64: 4 (0%)

@@ -7,7 +7,7 @@
 //   char line[80];
 //   tare::FixedTextStream fixed(line);                 // the caller's memory; never allocates
 //   fixed.print("%s: %d", name, count);
-//   if (!fixed.ok()) ...                               // truncated, at the end of a character; line is "...\0"
+//   if (!fixed.ok()) cut_off();                        // at the end of a character; a zero is behind it
 //
 // All that writes and reads is in tare/text_writer.h; here is where the text lies.
 //

@@ -6,7 +6,7 @@
 //     out << "node " << node.id << " at " << node.x;         // as std::ostream, with neither locale nor flags
 //     out.print("%-8s|%6.2f", node.name, node.weight);       // as printf
 //     out.append_number(node.address, 16);                   // numbers by std::to_chars
-//     fmt::format_to(std::back_inserter(out), "{}", node);   // or std::format_to
+//     fmt::format_to(std::back_inserter(out), "{}", node.id);   // or std::format_to
 //   }
 //
 // The memory is a TextStream's (its own 48 bytes, then the heap) or a FixedTextStream's (a buffer of the caller's); see

@@ -1,7 +1,7 @@
 // tare/gc/cross_thread_persistent.h: CrossThreadPersistent and WeakCrossThreadPersistent, roots that any thread may
 // have.
 //
-//   auto task = [text = tare::gc::CrossThreadPersistent<Text>(text)] { ... };     // runs anywhere, drops it there
+//   auto task = [text = tare::gc::CrossThreadPersistent<Text>(text)] { use(text.get()); };     // runs anywhere, drops it there
 //
 // They keep an object, or tell that it died, and may be made, copied, moved and destroyed by any thread. What the
 // object says while its heap's thread works with it is for those threads to settle. One lock for the process guards

@@ -4,7 +4,7 @@
 //   if (!made) return tell(tare::describe(made.error()));
 //   tare::gc::Heap heap = std::move(made.value());
 //   tare::gc::Persistent<Document> document = tare::gc::make<Document>(heap, url);     // tare/gc/make.h
-//   ...
+//   run(*document);
 //   heap.collect(tare::gc::StackState::HoldsNone);         // in the event loop, where no pointer is on the stack
 //
 // An object lives while a Persistent keeps it, by itself or by the Members on a way to it, or while the stack may hold
@@ -204,7 +204,7 @@ class TARE_API HeapBase {
   CageUse cage_use() const noexcept;
   // Its books and tables as memory; beside, "used", "reserved", "largest-free" and, in percent, "occupancy" (used of
   // reserved) and "fragmentation" (of what is free, how much isn't in the longest run). Once for each group:
-  //   registry.add("explicit/gc-cage", [&](ReportSink& sink) { heap.report_cage(sink); })
+  //   registry.add("explicit/gc-cage", [&](ReportSink& sink) { heap.report_cage(sink); });
   void report_cage(ReportSink& sink) const;
 
   HeapCore& core() const noexcept { return *core_; }  // for make() and its kin

@@ -1,7 +1,7 @@
 // tare/gc/heap_deque.h: HeapDeque, a queue with two ends in collected objects.
 //
 //   tare::gc::HeapDeque<tare::gc::Member<Task>> tasks_;
-//   if (!tasks_.push_back(heap, task)) ...             // no memory
+//   if (!tasks_.push_back(heap, task)) return false;   // no memory
 //   while (!tasks_.empty()) run(tasks_.take_front());
 //
 // A ring in one collected array that doubles when it is full. 4 bytes, with or without elements. Elements are Members,

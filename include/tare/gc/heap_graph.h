@@ -1,6 +1,7 @@
 // tare/gc/heap_graph.h: a heap's objects and what points to what, in a file for `tare gc-graph`.
 //
-//   if (tare::gc::write_graph(heap, "app.tgg", tare::gc::StackState::HoldsNone) != tare::gc::GraphError::None) ...
+//   if (tare::gc::write_graph(heap, "app.tgg", tare::gc::StackState::HoldsNone) != tare::gc::GraphError::None) complain();
+//
 //   $ tare gc-graph app.tgg            types by what they keep alive, the objects that keep most, and who keeps those
 //
 // The file, all numbers little-endian, the header's 64 bytes first:

@@ -1,8 +1,8 @@
 // tare/gc/heap_hash_table.h: HeapHashMap and HeapHashSet, tables in collected objects whose keys are Members.
 //
 //   tare::gc::HeapHashMap<tare::gc::WeakMember<Node>, tare::gc::Member<Style>> styles_;
-//   if (!styles_.insert(heap, node, style)) ...                      // no memory
-//   if (const tare::gc::Member<Style>* style = styles_.find(node)) ...
+//   if (!styles_.insert(heap, node, style)) return false;             // no memory
+//   if (const tare::gc::Member<Style>* known = styles_.find(node)) use(**known);
 //
 // Keys are hashed and compared as the 4 bytes they are. With WeakMember keys an entry goes when its key dies, and a
 // Member value lives no longer than its key, even if it points to it (an ephemeron); a WeakMember value becomes null.

@@ -3,6 +3,7 @@
 //
 //   tare::gc::LocatedPersistent<Document> current_;
 //   current_ = document;                                       // from here on a snapshot names this line
+//
 //   $ tare gc-graph app.tgg
 //      12.4 MiB        1  src/window.cc:42  void Window::open(Document*)
 //

@@ -1,7 +1,7 @@
 // tare/gc/make.h: make<T>(heap, ...), the only way to make collected objects.
 //
 //   Node* node = tare::gc::make<Node>(heap, parent, name);                            // null: no memory
-//   Text* text = tare::gc::make<Text>(heap, tare::gc::AdditionalBytes(length), ...);  // `length` zeros behind it
+//   Text* text = tare::gc::make<Text>(heap, tare::gc::AdditionalBytes(length));  // `length` zeros behind it
 //
 // Inline, an object is a comparison, an addition and two stores of its header. The object is reachable for the
 // collector from the moment its constructor begins: from the stack, where its fields are then taken for what they look

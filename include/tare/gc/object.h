@@ -37,7 +37,7 @@
 //
 // A mixin is a base that isn't first. Members may point to it, and keep the whole object:
 //   struct Listener : tare::gc::GarbageCollectedMixin { virtual void hear() = 0; };
-//   class Button : public tare::gc::GarbageCollected<Button>, public Listener { ... };
+//   class Button : public tare::gc::GarbageCollected<Button>, public Listener { void hear() override; };
 // No table of functions is added for that, as Oilpan must: the page knows where an object begins.
 //
 // Source of the idea: Oilpan. Thread-safety: objects belong to their heap's thread.

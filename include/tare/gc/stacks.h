@@ -1,7 +1,7 @@
 // tare/gc/stacks.h: heaps whose thread runs on several stacks: fibres, coroutines that have stacks of their own.
 //
 //   tare::gc::RegisteredStack stack(heap, memory, bytes);               // as long as the fibre may run
-//   ...
+//   begin(fibre);
 //   tare::gc::leave_stack(heap, [&] { swapcontext(&here, &fibre); });   // every switch, on whatever stack
 //
 // A collection scans the stack that it runs on from where it is, and all others that were left, from where they were;

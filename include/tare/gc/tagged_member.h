@@ -3,7 +3,7 @@
 //   enum class Link : std::uint8_t { Child, Sibling };
 //   tare::gc::TaggedMember<Node, 1> next_;                       // 4 bytes
 //   next_.set(node, static_cast<std::uint32_t>(Link::Child));
-//   if (next_.tag() == ...) next_->x;
+//   if (next_.tag() == static_cast<std::uint32_t>(Link::Sibling)) use(next_->x);
 //   void trace(tare::gc::Visitor& visitor) const { visitor.trace(next_); }
 //
 // How many bits there are depends on the group: objects lie at multiples of 8, so that SeedDecoding<slot, 1> leaves 2

@@ -6,7 +6,7 @@
 //   call.path = "/org/freedesktop/DBus";
 //   call.interface = "org.freedesktop.DBus";
 //   call.member = "GetNameOwner";
-//   Written message = write_dbus_message<"(s)">(out, call, "org.example.Name");    // ready to be sent
+//   Written written = write_dbus_message<"(s)">(out, call, "org.example.Name");    // ready to be sent
 //
 //   auto message = DBusMessage::parse(bytes);                                      // or why not
 //   if (message && message->header().member == "Ping") answer(message->header().serial);
@@ -14,7 +14,7 @@
 //   DBusHeader changed = message->header();            // pass it on with another sender: the body isn't copied
 //   changed.sender = ":1.42";
 //   Written head = message->write_header(out, changed);
-//   iovec parts[] = {{head...}, {message->body_bytes()...}};
+//   const std::string_view parts[] = {head.bytes(), message->body_bytes()};   // for writev
 //
 // A header's texts are views: of the message's bytes once parsed. They are checked by D-Bus's rules when written and
 // when parsed, as are the fields that each type of message must have. Nothing throws or allocates, but that `out` may

@@ -1,7 +1,7 @@
 // tare/variant/dbus_view.h: reads D-Bus values in place, out of bytes that were found valid as a whole.
 //
 //   auto message = tare::variant::DBusMessage::parse(bytes);       // checks all of it, once
-//   for (tare::variant::DBusView argument : message->body()) ...
+//   for (tare::variant::DBusView argument : message->body()) use(argument);
 //   message->body().child(1).lookup("urgency")->as_byte();
 //   auto rect = message->body().child(0).to<Rect>();               // tare/variant/convert.h
 //

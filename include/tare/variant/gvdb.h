@@ -5,7 +5,7 @@
 //     use(item->value().text());
 //   for (std::uint32_t i = 0; i < file->root().size(); ++i) {       // all of them, in no order
 //     std::string key;
-//     if (file->root()[i].append_key(key)) ...
+//     if (file->root()[i].append_key(key)) print(key);
 //   }
 //
 // The bytes stay the caller's and must outlive all that was read. They may be damaged: each place in the file is

@@ -2,7 +2,8 @@
 // again.
 //
 //   tare::variant::Output out;                        // grows on the heap, keeps its block for the next value
-//   char memory[512]; tare::variant::Output out(memory);   // never more than these
+//   char memory[512];
+//   tare::variant::Output fixed(memory);              // never more than these
 //
 //   if (auto written = Writer<"(si)">::write(out, "key", 5)) send(written.bytes());
 //   else log(written.error());

@@ -6,11 +6,11 @@
 //   tare::variant::Output out;
 //   auto parsed = tare::variant::parse(out, "{'size': <uint32 7>}");
 //   if (parsed) use(parsed.view());                                // type a{sv}
-//   else std::fputs(parsed.error().context(text).c_str(), stderr); // unable to find a common type:
+//   else std::fputs(parsed.error().context("{'size': <uint32 7>}").c_str(), stderr); // unable to find a common type:
 //                                                                  //   [1, 2, 3, 'str']
 //                                                                  //    ^        ^^^^^
 //
-//   parse(out, "[]", tare::variant::Type("as"))                    // for who knows the type
+//   parse(out, "[]", tare::variant::Type("as"));                   // for who knows the type
 //
 // The grammar: true false; numbers as C has them (0x 0 . e inf nan); 'text' and "text" with C's escapes and \uXXXX
 // \UXXXXXXXX; b'bytes' with octal escapes, for ay with a zero behind; [a, b]; (a, b) and (a,); {k: v, k: v}; {k, v} for

@@ -1,9 +1,9 @@
 // tare/variant/text_rules.h: which texts a value may hold: UTF-8 without zeros, object paths, signatures.
 //
-//   tare::variant::is_text("Grüße")                 // true: UTF-8, no zero inside
-//   tare::variant::is_object_path("/org/tare")      // true
-//   tare::variant::is_signature("a{sv}u")           // true: any number of types
-//   tare::variant::copy_text(to, text)              // checks and copies in one walk
+//   tare::variant::is_text("Grüße");                // true: UTF-8, no zero inside
+//   tare::variant::is_object_path("/org/tare");     // true
+//   tare::variant::is_signature("a{sv}u");          // true: any number of types
+//   tare::variant::copy_text(to, text);             // checks and copies in one walk
 //
 // Eight bytes are looked at in one step while text is ASCII, as most is; other text is checked byte by byte.
 // UTF-8 here is that of Unicode: no overlong forms, no surrogates, nothing above U+10FFFF.

@@ -1,9 +1,9 @@
 // tare/variant/type.h: type strings such as "a{sv}": checked, walked and measured, by the compiler or at run time.
 //
 //   constexpr tare::variant::Type kSettings("a{sv}");          // a wrong string doesn't compile
-//   if (auto type = tare::variant::Type::parse(text)) ...      // what somebody else wrote
-//   type->element().text()                                     // "{sv}"
-//   type->layout()                                             // alignment 8, no fixed size
+//   if (auto type = tare::variant::Type::parse(text)) use(*type);   // what somebody else wrote
+//   kSettings.element().text();                                // "{sv}"
+//   kSettings.layout();                                        // alignment 8, no fixed size
 //
 // A Type is a complete, definite type of GVariant: y b n q i u x t h d s o g v, a and m before a type, ( ) around any
 // number of types, { } around a basic one and another. Its text isn't copied: whoever makes a Type keeps it alive, as

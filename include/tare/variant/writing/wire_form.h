@@ -1,7 +1,7 @@
 // tare/variant/writing/wire_form.h: which C++ values lie in memory as they lie in an encoding, so that one copy writes
 // an array of them: numbers, and described structs and std::arrays of such without padding.
 //
-//   writer_details::kIsWireForm<GVariantFormat<>, "(iiii)", Rect>       // true for four int32_t members in that order
+//   writer_details::kIsWireForm<GVariantFormat<>, "(iiii)", Rect>;      // true for four int32_t members in that order
 //
 // For tare/variant/writer.h and convert.h alone.
 #pragma once
