@@ -203,7 +203,7 @@ struct alignas(64) ChunkControl {
   std::uint32_t tid;                // kernel's
   std::uint64_t open_monotonic_ns;  // a calibration pair taken when the chunk was opened
   std::uint64_t open_stamp;
-  std::uint64_t real_bytes;  // [r] of the payload, backed by memory
+  std::uint64_t real_bytes;  // of the payload, backed by memory. Whoever holds the chunk changes it
 };
 static_assert(sizeof(ChunkControl) == 64);
 

@@ -79,7 +79,7 @@ bool ImageRecording::peak_is_due() const {
   if (!replay_ || !spool_ || failure_) return false;
   const std::uint64_t gross_bytes = replay_->replay().live_gross_bytes();
   if (!moments_.has_grown(gross_bytes)) return false;
-  RunTime run{.wall_ns = clock_ns(CLOCK_MONOTONIC) - clock_pairs_.front().monotonic_ns};
+  RunTime run{.wall_ns = clock_ns(CLOCK_MONOTONIC) - clock_pairs_.all().front().monotonic_ns};
   clockid_t of_process = 0;
   if (process_ != 0 && ::clock_getcpuclockid(process_, &of_process) == 0) run.cpu_ns = clock_ns(of_process);
   return moments_.peak_is_due(gross_bytes, run);
@@ -162,7 +162,7 @@ Status ImageRecording::take_moment(MomentKind kind, const std::string& name, con
     moment = observer_.observe(*process, replay_->replay().live_blocks(), observed_process(facts), begin_ns);
     moment.stamp = stamp_now();
   }
-  clock_pairs_.push_back({stamp_now(), clock_ns(CLOCK_MONOTONIC)});
+  clock_pairs_.add({stamp_now(), clock_ns(CLOCK_MONOTONIC)});
   moment.kind = kind;
   moment.name = name;
   moment.events_before = record_.event_count;

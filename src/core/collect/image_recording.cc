@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
+
+#include "trace/process_files.h"
 
 namespace tare::core {
 
@@ -20,11 +23,11 @@ namespace {
 // clocks of cores apart, and the 0.5 ms for which a stamp is used again.
 constexpr std::uint64_t kMarginTicks = 4'000'000;
 constexpr std::uint64_t kMarginNs = 1'000'000;
-constexpr std::uint64_t kClockPairGapNs = 10'000'000;
 constexpr int kChunksPerPass = 16;  // of a thread, before others and the merge have their turn
 constexpr std::uint64_t kWorthCaching =
     50'000;                             // calls; fewer are replayed in 5 ms, and scripts run programs by the hundred
 constexpr std::size_t kMostHeld = 256;  // chunks, a quarter of what a program may have
+constexpr std::size_t kMostQuietChunks = 16;  // that a program fills between two calls of trim_spool(): 200 KB/s
 
 std::uint64_t monotonic_ns() {
   timespec now{};
@@ -45,7 +48,7 @@ Result<std::unique_ptr<ImageRecording>> ImageRecording::create(LiveSpool spool, 
   image->record_.info = std::move(*info);
   if (process != 0) image->record_.info.pid = static_cast<std::uint32_t>(process);
   image->record_.spool_path = image->spool_->file().path();
-  image->clock_pairs_.push_back(image->spool_->file().start());
+  image->clock_pairs_.begin(image->spool_->file().start());
   // A forked child's summary begins with its parent's blocks, which are only known when the parent's trace is.
   // Without them its replay serves moments only.
   image->moments_ = MomentSchedule(moments);
@@ -132,10 +135,7 @@ void ImageRecording::begin_chunk(Stream& stream, const ChunkControl& control) {
   stream.packer.last_chunk = control.thread_chunk;
   stream.in_chunk = true;
   stream.damaged = false;
-  const ClockPair& last = clock_pairs_.back();
-  if (control.open_stamp > last.stamp && control.open_monotonic_ns >= last.monotonic_ns + kClockPairGapNs) {
-    clock_pairs_.push_back({control.open_stamp, control.open_monotonic_ns});
-  }
+  clock_pairs_.offer({control.open_stamp, control.open_monotonic_ns});
 }
 
 bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts& counts) {
@@ -210,8 +210,7 @@ void ImageRecording::pack(Stream& stream) {
   }
   const std::span<const std::uint8_t> payload = stream.packer.pack(encoder_, dictionary_, used_shapes_);
   writer_->put_growth(dictionary_);
-  writer_->put_clock({clock_pairs_.data() + clock_pairs_written_, clock_pairs_.size() - clock_pairs_written_});
-  clock_pairs_written_ = clock_pairs_.size();
+  writer_->put_clock(clock_pairs_.take_unwritten());
   writer_->put_events(payload);
   to_give_back_.insert(to_give_back_.end(), stream.held.begin(), stream.held.end());
   stream.held.clear();
@@ -248,6 +247,14 @@ void ImageRecording::advance_merge(std::uint64_t now) {
   // A thread may have opened its first chunk since find_chunks() looked, and what others stamped still later has been
   // read.
   replay_->merge().advance(settled);
+}
+
+// A busy program needs its chunks again at once. One behind a filter may be forbidden to take the memory again.
+void ImageRecording::trim_spool() {
+  if (std::exchange(filled_since_trim_, 0) > kMostQuietChunks || !spool_ || process_ == 0) return;
+  if (spool_->chunk_count() <= kMostQuietChunks) return;
+  const std::optional<std::string> status = read_process_file(process_, "status");
+  if (status && status->find("\nSeccomp:\t0\n") != std::string::npos) spool_->trim_free(kMostQuietChunks);
 }
 
 // The trace can't be written: the program shall not notice.
@@ -294,6 +301,7 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
     for (Stream& stream : streams_) pack(stream);
   }
   write_out();
+  filled_since_trim_ += counts.chunks;
   if (replay_) advance_merge(now);
   return counts;
 }
@@ -301,7 +309,7 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
 std::optional<Tables> ImageRecording::tables_so_far() {
   drain(DrainDepth::Everything);
   if (!replay_ || record_.info.fork || !replay_->merge().sound()) return std::nullopt;
-  std::vector<ClockPair> pairs = clock_pairs_;
+  std::vector<ClockPair> pairs(clock_pairs_.all().begin(), clock_pairs_.all().end());
   pairs.push_back({stamp_now(), monotonic_ns()});
   return replay_->tables_so_far(pairs);
 }
@@ -342,9 +350,9 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   for (const Stream& stream : streams_) record_.spool_events += stream.packer.decode.spool_events;
   if (!failure_) {
     write_moments();
-    clock_pairs_.push_back({stamp_now(), monotonic_ns()});
+    clock_pairs_.add({stamp_now(), monotonic_ns()});
     writer_->put_growth(dictionary_);
-    writer_->put_clock({clock_pairs_.data() + clock_pairs_written_, clock_pairs_.size() - clock_pairs_written_});
+    writer_->put_clock(clock_pairs_.take_unwritten());
     something_packed_ = true;
     write_out();
     end_offset_ = writer_->file_bytes();
@@ -376,7 +384,7 @@ void ImageRecording::summarize(LaunchOutcome& outcome, Importance importance) {
   }
   outcome.late_events += replay_->merge().late_events();
   if (replay_->merge().sound()) {
-    summarized_ = static_cast<bool>(replay_->store(trace_path_, clock_pairs_));
+    summarized_ = static_cast<bool>(replay_->store(trace_path_, clock_pairs_.all()));
   } else {
     ++outcome.recomputed_summaries;
     needs_replay_ = true;

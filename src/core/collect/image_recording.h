@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/collect/clock_pairs.h"
 #include "core/collect/fused_replay.h"
 #include "core/collect/launcher.h"
 #include "core/collect/live_spool.h"
@@ -58,6 +59,8 @@ class ImageRecording {
     trace_path_ = trace_path;
     if (writer_) writer_->renamed(trace_path);
   }
+  // To be called at even intervals: where the program filled few chunks since, most others' memory goes back.
+  void trim_spool();
   // Closes those of its descriptors that are numbered `from` or higher, until they are used again.
   void rest_descriptors(int from);
 
@@ -151,12 +154,12 @@ class ImageRecording {
   std::vector<Stream> streams_;                   // by thread
   std::vector<bool> tracked_;                     // by chunk: in a queue, or held
   std::vector<std::uint32_t> to_give_back_;
-  std::size_t held_ = 0;     // chunks
+  std::size_t held_ = 0;  // chunks
+  std::size_t filled_since_trim_ = 0;
   std::uint64_t calls_ = 0;  // in the trace: successful ones, a realloc being one
   std::uint32_t used_shapes_ = 0;
   std::vector<std::uint64_t> words_;
-  std::vector<trace::ClockPair> clock_pairs_;
-  std::size_t clock_pairs_written_ = 0;
+  ClockPairs clock_pairs_;
   bool gaps_are_final_ = false;  // no more chunks will come: what is missing is lost
   bool something_packed_ = false;
   bool summarized_ = false;

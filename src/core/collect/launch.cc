@@ -318,6 +318,7 @@ bool Launch::drain(DrainDepth depth) {
     unheard = unheard || process.image->unheard();
     const DrainCounts counts = process.image->drain(depth);
     take_due_moments(pid, *process.image);
+    if (depth == DrainDepth::Everything) process.image->trim_spool();
     process.image->rest_descriptors(resting_from_);
     outcome_.drained_chunks += counts.chunks;
     something = something || counts.chunks > 0;

@@ -103,7 +103,8 @@ SpoolCounts LiveSpool::table_counts() {
   counts.modules = std::min<std::uint32_t>(header_->module_count.load(std::memory_order_acquire), kMaxModules);
   counts.rows = std::min<std::uint32_t>(header_->row_count.load(std::memory_order_acquire), kMaxRows);
   counts.threads = header_->thread_count.load(std::memory_order_acquire);
-  counts.chunks = chunk_count();
+  // Without mapping more: references to controls stay valid.
+  counts.chunks = std::min(header_->chunk_count.load(std::memory_order_acquire), mapped_controls_);
   return counts;
 }
 
@@ -127,8 +128,12 @@ void LiveSpool::hold(std::uint32_t chunk) {
 }
 
 void LiveSpool::give_back(std::uint32_t chunk) {
+  controls_[chunk].state.store(ChunkState::Free, std::memory_order_release);
+  push_free(chunk);
+}
+
+void LiveSpool::push_free(std::uint32_t chunk) {
   ChunkControl& control = controls_[chunk];
-  control.state.store(ChunkState::Free, std::memory_order_release);
   std::uint64_t head = header_->free_chunks.load(std::memory_order_relaxed);
   std::uint64_t wanted;
   do {
@@ -136,6 +141,45 @@ void LiveSpool::give_back(std::uint32_t chunk) {
     wanted = ((head >> 32) + 1) << 32 | (chunk + 1);
   } while (
       !header_->free_chunks.compare_exchange_weak(head, wanted, std::memory_order_acq_rel, std::memory_order_relaxed));
+}
+
+std::optional<std::uint32_t> LiveSpool::pop_free() {
+  std::uint64_t head = header_->free_chunks.load(std::memory_order_acquire);
+  while (true) {
+    const auto top = static_cast<std::uint32_t>(head);
+    if (top == 0 || top > mapped_controls_) return std::nullopt;  // the program may have written there
+    const std::uint64_t wanted = ((head >> 32) + 1) << 32 | controls_[top - 1].next_free;
+    if (header_->free_chunks.compare_exchange_weak(head, wanted, std::memory_order_acq_rel,
+                                                   std::memory_order_acquire)) {
+      return top - 1;
+    }
+  }
+}
+
+// A chunk that was popped is this process's alone: the program doesn't touch its memory before it pops the chunk
+// itself. It has `keep` chunks meanwhile, and each of the others at once.
+void LiveSpool::trim_free(std::size_t keep) {
+  const std::uint32_t count = chunk_count();
+  std::vector<std::uint32_t> popped;
+  while (popped.size() < count) {  // a list that was written over may be a ring
+    const std::optional<std::uint32_t> chunk = pop_free();
+    if (!chunk) break;
+    popped.push_back(*chunk);
+  }
+  keep = std::min(keep, popped.size());
+  for (std::size_t i = keep; i-- > 0;) push_free(popped[i]);
+  const int fd = ::open(("/proc/self/fd/" + std::to_string(file_.descriptor())).c_str(), O_RDWR | O_CLOEXEC);
+  for (std::size_t i = keep; i < popped.size(); ++i) {
+    const std::uint32_t chunk = popped[i];
+    ChunkControl& control = controls_[chunk];
+    const auto offset = static_cast<off_t>(chunk_offset(chunk) + kTrimmedBytes);
+    if (fd >= 0 && control.real_bytes > kTrimmedBytes && control.real_bytes <= kChunkBytes &&
+        ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, kChunkBytes - kTrimmedBytes) == 0) {
+      control.real_bytes = kTrimmedBytes;
+    }
+    push_free(chunk);
+  }
+  if (fd >= 0) ::close(fd);
 }
 
 }  // namespace tare::core

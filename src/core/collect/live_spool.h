@@ -4,7 +4,9 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +23,7 @@ class LiveSpool {
 
   const trace::SpoolFile& file() const { return file_; }
   trace::SpoolFile& file() { return file_; }
-  // As far as they are sane and lie in the file.
+  // As far as they are sane and lie in the file. chunk_count() may move the controls: references to them end there.
   std::uint32_t chunk_count();
   trace::SpoolCounts table_counts();
   bool ended() const;
@@ -41,8 +43,14 @@ class LiveSpool {
   void hold(std::uint32_t chunk);
   // A held chunk's events are safe: the program may have it.
   void give_back(std::uint32_t chunk);
+  // Gives the memory of free chunks back to the system, but for a page each and for the `keep` that the program takes
+  // first. It makes the rest real again when it needs it.
+  void trim_free(std::size_t keep);
 
  private:
+  static constexpr std::uint64_t kTrimmedBytes = 4096;
+  void push_free(std::uint32_t chunk);
+  std::optional<std::uint32_t> pop_free();
   explicit LiveSpool(trace::SpoolFile file) : file_(std::move(file)) {}
   void map_controls(std::uint32_t wanted);
 

@@ -36,3 +36,12 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Build]:
 
     yield make
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def shared_memory(tmp_path: Path) -> Iterator[Path]:
+    """A folder of a test's own on tmpfs."""
+    folder = Path("/dev/shm") / f"test-{tmp_path.name}"
+    folder.mkdir()
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,76 @@
+"""A recording without end: what it takes of memory, tmpfs and disk stays bounded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conftest import Tare
+
+Build = Callable[..., Path]
+
+HANG_S = 60
+MIB = 1 << 20
+
+
+@contextmanager
+def recording(tare: Tare, folder: Path, *command: str | Path) -> Iterator[subprocess.Popen[bytes]]:
+    """`tare run` of a program that waits for lines of input; its buffers lie in `folder`."""
+    process = subprocess.Popen(
+        [tare.command, "run", "-q", "-o", "t.tare", "--", *map(str, command)],
+        cwd=tare.folder,
+        env={**os.environ, "TARE_SPOOL_PARENT": str(folder)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        yield process
+        process.communicate(b"\n\n", timeout=HANG_S)
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def spool_bytes(folder: Path) -> int:
+    """What all spools below a folder take up."""
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*.spool"))
+
+
+def assert_falls_below(most_bytes: int, folder: Path) -> None:
+    end = time.monotonic() + HANG_S
+    while (seen := spool_bytes(folder)) > most_bytes:
+        assert time.monotonic() < end, f"{seen} bytes of buffers"
+        time.sleep(0.2)
+
+
+def next_line(process: subprocess.Popen[bytes]) -> bytes:
+    assert process.stdout
+    return process.stdout.readline().strip()
+
+
+def test_memory_of_chunks_goes_back_when_threads_have_ended(tare: Tare, build: Build, shared_memory: Path) -> None:
+    """1,200 threads took 160 MB for as long as the program ran. More than 1,024 chunks: their controls are mapped anew."""
+    with recording(tare, shared_memory, build("waiting_threads.c"), "1200", "3000") as process:
+        assert next_line(process) == b"waiting"
+        assert process.stdin
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert next_line(process) == b"ended"
+        assert_falls_below(16 * MIB, shared_memory)
+    (facts,) = tare.sql(tare.folder / "t.tare", "select alloc_events, impossible_events from process")
+    assert facts["alloc_events"] >= 1_000_000
+    assert facts["impossible_events"] == 0
+
+
+def test_threads_that_make_few_events_take_little(tare: Tare, build: Build, shared_memory: Path) -> None:
+    """A chunk of which more than a page was needed took 64 KiB."""
+    with recording(tare, shared_memory, build("waiting_threads.c"), "500", "100") as process:
+        assert next_line(process) == b"waiting"
+        assert_falls_below(12 * MIB, shared_memory)
