@@ -32,8 +32,8 @@ NATIVE_RUNS = 2  # a script whose native runs differ says nothing about a record
 
 def build(folder: Path) -> Path:
     program = folder / "dangerous"
-    command = ["g++", "-std=c++20", "-O1", "-g", "-pthread", str(HERE / "dangerous.cc"), "-o", str(program)]
-    subprocess.run(command, check=True)
+    sources = [str(source) for source in sorted(HERE.glob("*.cc"))]
+    subprocess.run(["g++", "-std=c++20", "-O1", "-g", "-pthread", *sources, "-o", str(program)], check=True)
     return program
 
 

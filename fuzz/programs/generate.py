@@ -21,10 +21,14 @@ SIMPLE = {
     "w": 2,  # throw and catch
     "l": 3,  # dlopen, also of what isn't there
     "b": 1,  # a seccomp filter
-    "z": 2,  # limits, descriptors, environment, masks
+    "z": 2,  # descriptors, environment, masks
+    "n": 2,  # limits
+    "P": 1,  # prctl
+    "U": 1,  # faults that a thread of the program serves
+    "I": 1,  # a ring of requests to the kernel
 }
 # Operations that perform a block in another place: threads, children, handlers, stacks.
-NESTED = {"p": 3, "t": 4, "k": 4, "e": 2, "h": 4, "o": 4, "d": 3}
+NESTED = {"p": 3, "t": 4, "k": 4, "q": 2, "e": 2, "y": 1, "h": 4, "j": 2, "o": 4, "u": 2, "d": 3}
 MAX_DEPTH = 4
 
 
