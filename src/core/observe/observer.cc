@@ -19,7 +19,10 @@ trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<
   const std::vector<MappedRange> whole_map = memory_map_of(process.pid());
   ProcessMemory memory(process.pid(), whole_map);
   const std::vector<AddressRange> recorder = recorder_ranges(memory, facts.own_ranges);
-  const std::vector<MappedRange> map = without_ranges(whole_map, recorder);
+  const std::vector<ResidentRange> resident = resident_ranges_of(process.pid());
+  const std::vector<AddressRange> served = ranges_with_served_faults(resident);
+  memory.leave_out(served);
+  const std::vector<MappedRange> map = without_ranges(without_ranges(whole_map, recorder), served);
   const std::vector<ThreadState> threads = process.threads();
   const RootFacts around{map,
                          threads,
@@ -29,7 +32,7 @@ trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<
                          facts.allocator_maps_through_hooks,
                          facts.recorder_library,
                          facts.spool_folder};
-  look_at_pages(process.pid(), memory, around, recorder, moment);
+  look_at_pages(resident, memory, around, recorder, moment);
   HeapScan scan(blocks, memory, facts.links);
   ContentWords words(memory, facts.content_table);
   scan.use(words);
@@ -49,11 +52,10 @@ trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<
 }
 
 // Before the blocks are read, which touches their pages, too.
-void Observer::look_at_pages(pid_t pid, ProcessMemory& memory, const RootFacts& around,
+void Observer::look_at_pages(const std::vector<ResidentRange>& resident, ProcessMemory& memory, const RootFacts& around,
                              std::span<const AddressRange> recorder, trace::Moment& moment) const {
   const auto present_bytes = [&](const AddressRange& range) { return range.bytes() - memory.absent_bytes(range); };
-  moment.memory = memory_parts(
-      with_recorder_named(resident_ranges_of(pid), recorder, around.recorder_library, present_bytes), around);
+  moment.memory = memory_parts(with_recorder_named(resident, recorder, around.recorder_library, present_bytes), around);
   moment.touches_known = forgets_;
   for (const LiveBlock& block : around.blocks) {
     if (block.usable_bytes >= kLeastAbsentBytes)

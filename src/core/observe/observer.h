@@ -9,6 +9,7 @@
 #include "core/observe/heap_scan.h"
 #include "core/observe/memory_source.h"
 #include "core/observe/process_memory.h"
+#include "core/observe/resident_memory.h"
 #include "core/observe/roots.h"
 #include "core/replay/live_block.h"
 #include "trace/moment.h"
@@ -43,8 +44,8 @@ class Observer {
     std::uint32_t birth;
     bool read;
   };
-  void look_at_pages(pid_t pid, ProcessMemory& memory, const RootFacts& around, std::span<const AddressRange> recorder,
-                     trace::Moment& moment) const;
+  void look_at_pages(const std::vector<ResidentRange>& resident, ProcessMemory& memory, const RootFacts& around,
+                     std::span<const AddressRange> recorder, trace::Moment& moment) const;
   void compare_with_last(const std::vector<LiveBlock>& blocks, std::uint64_t now_ns, trace::Moment& moment);
 
   std::vector<Seen> last_;  // by address

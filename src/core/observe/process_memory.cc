@@ -78,7 +78,15 @@ std::uint64_t ProcessMemory::absent_bytes(const AddressRange& range) {
   return absent;
 }
 
+std::size_t ProcessMemory::bytes_before_left_out(std::uint64_t address, std::size_t bytes) const {
+  const auto next = std::upper_bound(left_out_.begin(), left_out_.end(), address,
+                                     [](std::uint64_t at, const AddressRange& one) { return at < one.end; });
+  if (next == left_out_.end()) return bytes;
+  return std::min<std::uint64_t>(bytes, std::max(next->start, address) - address);
+}
+
 std::size_t ProcessMemory::read(std::uint64_t address, std::span<std::uint8_t> out) {
+  out = out.first(bytes_before_left_out(address, out.size()));
   const std::uint64_t first = address / kPage;
   const std::uint64_t pages = (address + out.size() + kPage - 1) / kPage - first;
   if (pages < kFewPages || page_map_ < 0 || !is_private_memory({address, address + out.size()}))

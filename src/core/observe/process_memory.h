@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/observe/memory_map.h"
@@ -20,6 +21,9 @@ class ProcessMemory : public MemorySource {
   ProcessMemory& operator=(const ProcessMemory&) = delete;
   ~ProcessMemory() override;
 
+  // From now on a read ends where one of these begins. Ascending.
+  void leave_out(std::vector<AddressRange> ranges) { left_out_ = std::move(ranges); }
+
   std::size_t read(std::uint64_t address, std::span<std::uint8_t> out) override;
   // Bytes on whole pages of the range that aren't there: nobody has touched them, or they are swapped out. 0 where that
   // can't be known, and of memory with a file behind it.
@@ -29,11 +33,14 @@ class ProcessMemory : public MemorySource {
   // The page map of so many pages, into entries_. False: it can't be read.
   bool ask_page_map(std::uint64_t first_page, std::uint64_t pages);
   std::size_t read_all(std::uint64_t address, std::span<std::uint8_t> out) const;
+  // How many of the bytes from `address` on come before what is left out.
+  std::size_t bytes_before_left_out(std::uint64_t address, std::size_t bytes) const;
   bool is_private_memory(const AddressRange& range);
 
   pid_t pid_;
   std::span<const MappedRange> map_;
   std::size_t last_ = 0;  // in map_: reads ask in ascending order, mostly
+  std::vector<AddressRange> left_out_;
   int page_map_ = -1;
   std::vector<std::uint64_t> entries_;
 };

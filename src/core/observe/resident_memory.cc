@@ -28,6 +28,12 @@ bool take_field(std::string_view line, std::string_view name, std::uint64_t& byt
   return true;
 }
 
+// "VmFlags: rd wr mr mw me ac um": pages that are missing, or present in the file only.
+bool tells_served_faults(std::string_view line) {
+  return line.starts_with("VmFlags:") &&
+         (line.find(" um") != std::string_view::npos || line.find(" ui") != std::string_view::npos);
+}
+
 bool overlaps(const AddressRange& range, std::span<const AddressRange> sorted) {
   const auto next = std::lower_bound(sorted.begin(), sorted.end(), range.start,
                                      [](const AddressRange& one, std::uint64_t start) { return one.end <= start; });
@@ -59,8 +65,9 @@ std::vector<ResidentRange> parse_resident_ranges(std::string_view text) {
     // A range begins with a line of /proc/PID/maps; fields begin with a capital letter.
     if (std::vector<MappedRange> mapped = parse_memory_map(line); !mapped.empty()) {
       ranges.push_back({std::move(mapped.front())});
-    } else if (!ranges.empty() && !take_field(line, "Rss:", ranges.back().resident_bytes)) {
-      take_field(line, "Referenced:", ranges.back().touched_bytes);
+    } else if (!ranges.empty() && !take_field(line, "Rss:", ranges.back().resident_bytes) &&
+               !take_field(line, "Referenced:", ranges.back().touched_bytes)) {
+      ranges.back().has_served_faults |= tells_served_faults(line);
     }
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
@@ -69,6 +76,14 @@ std::vector<ResidentRange> parse_resident_ranges(std::string_view text) {
 
 std::vector<ResidentRange> resident_ranges_of(pid_t pid) {
   return parse_resident_ranges(trace::read_process_file(pid, "smaps").value_or(""));
+}
+
+std::vector<AddressRange> ranges_with_served_faults(std::span<const ResidentRange> ranges) {
+  std::vector<AddressRange> found;
+  for (const ResidentRange& range : ranges) {
+    if (range.has_served_faults) found.push_back(range.mapped.range);
+  }
+  return found;
 }
 
 std::vector<MemoryPart> memory_parts(std::span<const ResidentRange> ranges, const RootFacts& facts) {

@@ -18,12 +18,16 @@ struct ResidentRange {
   MappedRange mapped;
   std::uint64_t resident_bytes = 0;
   std::uint64_t touched_bytes = 0;  // of those: read or written since the kernel was last told to forget it
+  bool has_served_faults = false;   // registered with userfaultfd: a read of an absent page waits for another thread
 };
 
 // Ascending. Empty where the file can't be read: other users' processes, old kernels.
 std::vector<ResidentRange> resident_ranges_of(pid_t pid);
 // Of the text of such a file; what makes no sense is left out.
 std::vector<ResidentRange> parse_resident_ranges(std::string_view text);
+
+// Those whose faults another thread serves: while that thread is stopped, a read would wait for ever.
+std::vector<AddressRange> ranges_with_served_faults(std::span<const ResidentRange> ranges);
 
 // By kind, files by name, largest first. Ranges with live blocks are heap, those with a thread's stack pointer stacks.
 std::vector<trace::MemoryPart> memory_parts(std::span<const ResidentRange> ranges, const RootFacts& facts);

@@ -27,6 +27,7 @@ constexpr const char* kText =
     "Referenced:            0 kB\n"
     "20000000-20010000 rw-p 00000000 00:00 0 \n"
     "Rss:                  64 kB\n"
+    "VmFlags: rd wr mr mw me ac sd um\n"
     "30000000-30010000 rw-p 00000000 00:00 0 \n"
     "Rss:                   8 kB\n"
     "40000000-40010000 rw-s 00000000 00:10 3    /dev/shm/tare-1/spool\n"
@@ -38,6 +39,11 @@ constexpr const char* kText =
 
 const trace::MemoryPart& part(const std::vector<trace::MemoryPart>& parts, MemoryKind kind) {
   return *std::find_if(parts.begin(), parts.end(), [&](const auto& one) { return one.kind == kind; });
+}
+
+TEST(ResidentMemory, HasServedFaultsWhereTheFlagsTellSo) {
+  EXPECT_EQ(ranges_with_served_faults(parse_resident_ranges(kText)),
+            (std::vector<AddressRange>{{0x20000000, 0x20010000}}));
 }
 
 TEST(ResidentMemory, IsSortedByWhatItIsUsedFor) {

@@ -81,3 +81,14 @@ def test_all_memory_is_locked(tare: Tare, build: Build, flags: str, user: list[s
     assert abs(seen_locked_kb - locked_kb) < 1_000
     (facts,) = tare.sql(tare.folder / "plain.tare", "select alloc_events from process")
     assert facts["alloc_events"] >= 200
+
+
+def test_pages_that_a_thread_of_the_program_brings(tare: Tare, build: Build) -> None:
+    """While the threads are stopped nobody would: a read of such a page waits for ever, and can't be interrupted."""
+    program = build("served_faults.c")
+    if outcome_of([program], tare.folder).status == 77:
+        pytest.skip("userfaultfd is not allowed")
+    for mode, trace in assert_unharmed(tare, [program], timeout_s=60).items():
+        if mode in ("content", "snapshots"):
+            (seen,) = tare.sql(trace, "select unread_bytes from moments where kind = 'exit'")
+            assert seen == {"unread_bytes": 0}  # no block lies there
