@@ -21,7 +21,7 @@ TYPED_PYTHON := python/tare bench tools demo guide tests/docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build demo test test-cpp test-asan test-tsan test-fuzz fuzz-programs test-python lint lint-format lint-tidy lint-python \
+.PHONY: help build demo test test-cpp test-asan test-tsan test-fuzz test-compilers fuzz-programs test-python lint lint-format lint-tidy lint-python \
         format bench guide dev clean distclean
 
 help: ## this list
@@ -72,6 +72,9 @@ test-fuzz: ## each fuzz target over its corpus and a fixed course of new inputs 
 	cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz
 	tools/fuzz.sh build/fuzz/fuzz
+
+test-compilers: ## the library under gcc 11 to 13 and clang 14 to 19, -O0 to LTO, static and shared: those that are installed
+	tools/test_compilers.sh build/compilers
 
 fuzz-programs: build ## generated programs natively and recorded, for FUZZ_SECONDS (default 600)
 	$(BIN)/python fuzz/programs/compare.py --seconds $(or $(FUZZ_SECONDS),600)

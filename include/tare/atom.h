@@ -3,6 +3,7 @@
 //   tare::AtomTable table;                               // see tare/atom_table.h
 //   tare::Atom id = table.intern("main-header");
 //   if (id == other) return;                             // one comparison of 32 bits
+//   if (id == "main-header") return;                     // with text: characters are compared
 //   std::string_view text = id.text();                   // the characters themselves, while an atom or a share lives
 //
 // The handle is the block's place in one range of addresses that the process reserves (32 GiB in units of 8 bytes); the
@@ -31,10 +32,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <string_view>
 #include <utility>
 
 #include "tare/export.h"
+#include "tare/relocatable.h"
 #include "tare/shared_header.h"
 
 namespace tare {
@@ -117,6 +120,20 @@ class TARE_API Atom {
   const char* characters() const { return handle_ == 0 ? "" : header()->characters(); }
   std::size_t size_bytes() const { return handle_ == 0 ? 0 : header()->size_bytes(); }
 
+  // The characters, as text() has them: for functions that take a std::string_view, and for range-for. Mind that they
+  // end with the last Atom: a view of a temporary one may be gone with the next sweep.
+  operator std::string_view() const { return text(); }  // NOLINT(google-explicit-constructor)
+  const char* data() const { return characters(); }
+  std::size_t size() const { return size_bytes(); }
+  bool empty() const { return size_bytes() == 0; }
+  const char* begin() const { return characters(); }
+  const char* end() const { return characters() + size_bytes(); }
+
+  // With text, character by character.
+  friend bool operator==(const Atom& a, std::string_view b) { return a.text() == b; }
+  friend bool operator==(const Atom& a, const char* b) { return a.text() == b; }
+  friend bool operator==(const Atom& a, std::nullptr_t) = delete;  // ask `if (!a)`
+
   // Takes one more reference to the block and hands it out; the caller gives it back by release(). Not for null.
   [[nodiscard]] SharedHeader* share() const {
     SharedHeader* block = header();
@@ -156,6 +173,10 @@ class TARE_API Atom {
   [[nodiscard]] constexpr std::uint32_t detach() { return std::exchange(handle_, 0); }
 
   // Of the handle: two multiplications. All bits are good, also where only the lowest or the highest are used.
+  template <class State>
+  friend State AbslHashValue(State state, const Atom& atom) {
+    return State::combine(std::move(state), atom.handle_);
+  }
   constexpr std::size_t hash() const {
     constexpr std::uint64_t kOddWord = 0x9E3779B97F4A7C15;
     const std::uint64_t product = handle_ * kOddWord;
@@ -178,6 +199,15 @@ static_assert(sizeof(Atom) == 4);
 constexpr Atom StaticAtomList::atom(std::uint32_t number, std::size_t index) {
   return Atom::adopt_handle(number * (kMostStaticAtoms + 1) + static_cast<std::uint32_t>(index) + 1);
 }
+
+// The text, padded as the stream wants it. For <ostream>'s streams; a TextStream takes it as text.
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const Atom& atom) {
+  return out << atom.text();
+}
+
+template <>
+inline constexpr bool is_trivially_relocatable<Atom> = true;
 
 }  // namespace tare
 

@@ -44,6 +44,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "tare/atom.h"
 #include "tare/export.h"
@@ -135,6 +136,19 @@ class TARE_API AtomTable {
   // Frees every unused atom, and memory that then is empty. Returns how many atoms it freed.
   std::size_t gc();
 
+  // How many atoms there are, static ones left out, those that the next sweep would free counted. Exact while no other
+  // thread makes or sweeps atoms. 16 loads.
+  std::size_t size() const noexcept;
+
+  // Calls each(const Atom&) for every dynamic atom, in no order, also for those that nobody holds. No lock is held
+  // then: `each` may use this table, and an atom made or freed meanwhile may be seen or not; one that lived all the
+  // time is seen once. False, with a part of the atoms seen, where there's no memory for a sixteenth of their handles.
+  template <class Each>
+  bool for_each(Each&& each) const {
+    return visit([](void* context, const Atom& atom) { (*static_cast<std::remove_reference_t<Each>*>(context))(atom); },
+                 const_cast<void*>(static_cast<const volatile void*>(&each)));
+  }
+
   // Walks all atoms, one shard locked at a time: 2 ns an atom.
   AtomTableUse use() const;
 
@@ -157,6 +171,7 @@ class TARE_API AtomTable {
  private:
   Atom intern_with_care(std::string_view text);
   std::uint32_t find_handle_with_care(std::string_view text);
+  bool visit(void (*call)(void* context, const Atom& atom), void* context) const;
 
   Books* books_ = nullptr;
   AtomError construction_error_ = AtomError::None;

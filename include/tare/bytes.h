@@ -29,13 +29,18 @@
 // that atoms, texts and bytes are one thing to whoever holds them.
 #pragma once
 
+#include <cassert>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iosfwd>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "tare/export.h"
+#include "tare/relocatable.h"
 #include "tare/shared_header.h"
 
 namespace tare {
@@ -104,6 +109,13 @@ class TARE_API Bytes {
   bool empty() const noexcept { return size_ == 0; }
   bool is_null() const noexcept { return data_ == nullptr; }
   std::string_view text() const noexcept { return {data_, size_}; }
+  operator std::string_view() const noexcept { return text(); }  // NOLINT(google-explicit-constructor)
+  const char* begin() const noexcept { return data_; }
+  const char* end() const noexcept { return data_ + size_; }
+  char operator[](std::size_t index) const noexcept {
+    assert(index < size_);
+    return data_[index];
+  }
   std::span<const std::byte> span() const noexcept { return {reinterpret_cast<const std::byte*>(data_), size_}; }
 
   // A part, which holds the whole. What lies outside is left out: offset and count may be too large. An empty part of
@@ -137,6 +149,15 @@ class TARE_API Bytes {
 
   friend bool operator==(const Bytes& a, const Bytes& b) noexcept { return a.text() == b.text(); }  // null is empty
   friend auto operator<=>(const Bytes& a, const Bytes& b) noexcept { return a.text() <=> b.text(); }
+  friend bool operator==(const Bytes& a, std::string_view b) noexcept { return a.text() == b; }
+  friend bool operator==(const Bytes& a, const char* b) noexcept { return a.text() == b; }
+  friend bool operator==(const Bytes& a, std::nullptr_t) = delete;  // ask is_null()
+  friend auto operator<=>(const Bytes& a, std::string_view b) noexcept { return a.text() <=> b; }
+  friend auto operator<=>(const Bytes& a, const char* b) noexcept { return a.text() <=> std::string_view(b); }
+  template <class State>
+  friend State AbslHashValue(State state, const Bytes& bytes) {
+    return State::combine(std::move(state), bytes.text());
+  }
 
  private:
   friend class UniqueBytes;
@@ -213,4 +234,21 @@ class TARE_API UniqueBytes {
   std::uintptr_t holder_ = 0;
 };
 
+// As text, padded as the stream wants it. For <ostream>'s streams; a TextStream takes them as text.
+template <class Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const Bytes& bytes) {
+  return out << bytes.text();
+}
+
+template <>
+inline constexpr bool is_trivially_relocatable<Bytes> = true;
+
 }  // namespace tare
+
+// Of the bytes: equal ones have equal hashes, whoever holds them.
+template <>
+struct std::hash<tare::Bytes> {
+  std::size_t operator()(const tare::Bytes& bytes) const noexcept {
+    return std::hash<std::string_view>()(bytes.text());
+  }
+};

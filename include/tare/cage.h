@@ -30,6 +30,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "tare/expected.h"
 #include "tare/export.h"
 
 namespace tare {
@@ -52,29 +53,9 @@ enum class CageError : std::uint8_t {
 // One sentence in English, static storage.
 TARE_API const char* describe(CageError error) noexcept;
 
-// Ends the program with a message that names the error: value() was called where there is none.
-[[noreturn]] TARE_API void stop_without_value(CageError error) noexcept;
-
-// A value, or the reason why there is none. value() of an error ends the program with a message.
+// A value, or the reason why there is none.
 template <class T>
-class [[nodiscard]] CageResult {
- public:
-  CageResult(T value) noexcept : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): as std::expected
-  CageResult(CageError error) noexcept : error_(error) {}     // NOLINT(google-explicit-constructor)
-
-  explicit operator bool() const noexcept { return error_ == CageError::None; }
-  CageError error() const noexcept { return error_; }
-  T& value() noexcept {
-    if (error_ != CageError::None) [[unlikely]]
-      stop_without_value(error_);
-    return value_;
-  }
-  const T& value() const noexcept { return const_cast<CageResult*>(this)->value(); }
-
- private:
-  T value_{};
-  CageError error_ = CageError::None;
-};
+using CageResult = Expected<T, CageError>;
 
 enum class HugePages : std::uint8_t {
   System,  // as /sys/kernel/mm/transparent_hugepage says

@@ -26,6 +26,7 @@
 
 #include "tare/compressed_ptr.h"
 #include "tare/ref_counted.h"
+#include "tare/relocatable.h"
 
 namespace tare {
 
@@ -191,6 +192,10 @@ template <class T, class... Arguments>
 }
 
 }  // namespace TARE_REF_LEDGER_NAMESPACE
+
+// With the ledger RefPtrs are known by address.
+template <class T, class Pointer>
+inline constexpr bool is_trivially_relocatable<BasicRefPtr<T, Pointer>> = !kRefLedger;
 
 }  // namespace tare
 

@@ -161,6 +161,18 @@ std::size_t AtomShard::sweep_hidden(AtomTableFacts& facts, FreedPages freed) {
   return dead;
 }
 
+bool AtomShard::hold_all(Buffer<Atom>& atoms) {
+  const std::lock_guard<AtomMutex> lock(mutex_);
+  if (!atoms.reserve_exactly(count_.load(std::memory_order_relaxed))) return false;
+  slabs_.walk(
+      [&atoms](const SharedHeader* block) {
+        if (AtomBlock::is_free(block)) return;
+        static_cast<void>(atoms.push_back(Atom::from_handle(AtomBlock::handle_of(block))));  // there is room
+      },
+      [](std::size_t, std::size_t) {});
+  return true;
+}
+
 void AtomShard::add_use(AtomTableUse& use) {
   const std::lock_guard<AtomMutex> lock(mutex_);
   slabs_.walk(

@@ -17,6 +17,7 @@
 #include "lib/atoms/sought_text.h"
 #include "tare/atom_key.h"
 #include "tare/atom_table.h"
+#include "tare/buffer.h"
 
 namespace tare {
 
@@ -85,6 +86,9 @@ class alignas(64) AtomShard {
   bool try_sweep(AtomTableFacts& facts);
 
   std::size_t approximate_count() const { return count_.load(std::memory_order_relaxed); }
+
+  // References to all atoms that this shard has now. False without memory, with none taken.
+  bool hold_all(Buffer<Atom>& atoms);
 
   // Adds what this shard has.
   void add_use(AtomTableUse& use);

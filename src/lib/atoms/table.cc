@@ -413,6 +413,18 @@ AtomError AtomTable::error() const noexcept {
   return books_ == nullptr ? construction_error_ : books_->error.load(std::memory_order_relaxed);
 }
 
+std::size_t AtomTable::size() const noexcept { return books_ == nullptr ? 0 : books_->approximate_count(); }
+
+bool AtomTable::visit(void (*call)(void* context, const Atom& atom), void* context) const {
+  if (books_ == nullptr) return true;
+  for (AtomShard& shard : books_->shards) {
+    Buffer<Atom> atoms;
+    if (!shard.hold_all(atoms)) return false;
+    for (const Atom& atom : atoms) call(context, atom);
+  }
+  return true;
+}
+
 AtomTableUse AtomTable::use() const {
   AtomTableUse use;
   if (books_ == nullptr) return use;

@@ -121,11 +121,6 @@ const char* describe(CageError error) noexcept {
   return "unknown error";
 }
 
-void stop_without_value(CageError error) noexcept {
-  std::fprintf(stderr, "tare::CageResult::value() of an error: %s\n", describe(error));
-  std::abort();
-}
-
 // Lies at the start of the books' mapping, before the entries of the pages.
 struct Cage::Books : CageLock {
   Books(const CageOptions& o, std::byte* at, std::size_t size, std::size_t wanted, std::size_t books,

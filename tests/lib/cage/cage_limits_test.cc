@@ -102,7 +102,7 @@ TEST(CageLimits, SurvivesAForkBetweenUses) {
 TEST(CageResultDeath, TheValueOfAnErrorEndsTheProgram) {
   CageResult<Cage> failed = Cage::reserve({.size_bytes = 12345});
   ASSERT_EQ(failed.error(), CageError::BadOptions);
-  EXPECT_DEATH(failed.value(), "CageResult::value.. of an error: the cage's sizes, alignments or guard");
+  EXPECT_DEATH(failed.value(), "of a result that has none: the cage's sizes, alignments or guard");
 }
 
 }  // namespace

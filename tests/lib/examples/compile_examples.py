@@ -16,7 +16,7 @@ def blocks_of(header: Path) -> list[Block]:
     """Runs of lines indented by three blanks in comments; an empty comment line between two belongs to them."""
     blocks: list[Block] = []
     current: Block = []
-    for number, line in enumerate(header.read_text().splitlines() + [""], 1):
+    for number, line in enumerate([*header.read_text().splitlines(), ""], 1):
         if match := CODE_LINE.match(line):
             current.append((number, match[1]))
         elif EMPTY_LINE.match(line) and current:
