@@ -33,6 +33,8 @@ constexpr std::uint64_t kLateReleaseNs = 2000 * kMs;
 constexpr std::uint64_t kFlushPeriodNs = 5000 * kMs;  // open chunks of idle programs go into the file that often
 constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
 constexpr int kSpareDescriptors = 32;
+constexpr std::size_t kMostEnded = 512;  // images of which more than sums is kept
+constexpr std::size_t kMostWarnings = 1000;
 constexpr std::size_t kMostNamed = 3;                // programs in the line that says why they weren't recorded
 constexpr std::uint64_t kStartGraceNs = 1000 * kMs;  // for an orphan to make its spool after the command ended
 
@@ -201,21 +203,34 @@ std::optional<pid_t> Launch::maker_of(const LiveSpool& spool, pid_t named_pid) c
   return makers.empty() ? std::nullopt : std::optional(makers.front());
 }
 
+std::uint32_t Launch::images_of(pid_t pid) const {
+  const auto number = static_cast<std::size_t>(std::max(pid, 0));
+  return number < images_of_.size() ? images_of_[number] : 0;
+}
+
+std::uint32_t Launch::count_image(pid_t pid) {
+  const auto number = static_cast<std::size_t>(std::max(pid, 0));
+  if (number == 0) return 0;
+  if (number >= images_of_.size()) images_of_.resize(number + 1);
+  return images_of_[number]++;
+}
+
 // The process of that number, which is about to have another image.
 Launch::Process& Launch::enter(pid_t pid) {
-  Process& process =
-      processes_.try_emplace(pid, Process{.watch = ProcessWatch(pid, most_watches_), .retired = {}}).first->second;
+  const auto [found, is_new] =
+      processes_.try_emplace(pid, Process{.watch = ProcessWatch(pid, most_watches_), .retired = {}});
+  Process& process = found->second;
   if (process.image != nullptr) {
     // The image before was replaced by exec: it gives its name to the one that runs now.
-    rename_trace(*process.image, names_->replaced(pid, process.images - 1));
+    rename_trace(*process.image, names_->replaced(pid, images_of(pid) - 1));
     close_image(process, {});
-  } else if (process.left) {  // the kernel gave the number of a dead process to a new one
-    process.watch = ProcessWatch(pid, most_watches_);
-    process.left = false;
+  } else if (is_new && images_of(pid) > 0) {  // the kernel gave the number of a dead process to a new one
     const std::string old_name = names_->current(pid);
+    const std::string new_name = names_->replaced(pid, images_of(pid) - 1);
     for (const auto& image : images_) {
-      if (image->trace_path() == old_name) rename_trace(*image, names_->replaced(pid, process.images - 1));
+      if (image->trace_path() == old_name) rename_trace(*image, new_name);
     }
+    if (is_plain_file(old_name)) ::rename(old_name.c_str(), new_name.c_str());  // of an image that was folded
   }
   return process;
 }
@@ -251,7 +266,8 @@ void Launch::add_image(const std::string& name, std::uint32_t named_pid) {
   }
   starved_.erase(name);
   (*image)->rest_descriptors(resting_from_);
-  (*image)->record().info.image_index = process->images++;
+  (*image)->record().info.image_index = count_image(maker.value_or(0));
+  note_parent(**image);
   process->image = image->get();
   images_.push_back(std::move(*image));
 }
@@ -276,9 +292,15 @@ std::string Launch::parent_trace_of(const trace::ForkOrigin& fork) const {
   return {};
 }
 
+void Launch::note_parent(ImageRecording& image) const {
+  std::optional<trace::ForkOrigin>& fork = image.record().info.fork;
+  if (!fork) return;
+  if (std::string parent = parent_trace_of(*fork); !parent.empty()) fork->parent_trace = std::move(parent);
+}
+
 void Launch::close_image(Process& process, const ProcessEnd& end) {
   ImageRecording& image = *process.image;
-  if (image.record().info.fork) image.record().info.fork->parent_trace = parent_trace_of(*image.record().info.fork);
+  note_parent(image);
   image.finish(end.wait_status, end.peak_rss_bytes);
   process.image = nullptr;
   process.retired.push_back(image.spool_name());
@@ -331,32 +353,69 @@ bool Launch::drain(DrainDepth depth) {
   return something;
 }
 
+// What is known of an image only when all have ended, or when it's folded.
+void Launch::settle(ImageRecording& image) {
+  if (image.info().fork && image.finished()) {
+    if (const std::string parent = parent_trace_of(*image.info().fork); !parent.empty()) image.rename_parent(parent);
+  }
+  if (!outcome_.failure && image.failure()) outcome_.failure = image.failure();
+  for (const std::string& warning : image.warnings()) warn(warning);
+}
+
+// Of a million processes a report names few: their traces are what counts.
+void Launch::fold_old_images() {
+  std::vector<ImageRecording*> ended;
+  for (const auto& image : images_) {
+    if (image->finished() && image->trace_path() != names_->current(child_)) ended.push_back(image.get());
+  }
+  if (ended.size() < 2 * kMostEnded) return;
+  ended.resize(ended.size() - kMostEnded);
+  for (ImageRecording* image : ended) {
+    settle(*image);
+    ++folded_.images;
+    folded_.events += image->calls();
+    folded_.file_bytes += image->file_bytes();
+  }
+  const std::set<ImageRecording*> folded(ended.begin(), ended.end());
+  std::erase_if(images_, [&](const auto& image) { return folded.contains(image.get()); });
+}
+
+void Launch::warn(const std::string& warning) {
+  if (outcome_.warnings.size() < kMostWarnings) outcome_.warnings.push_back(warning);
+}
+
+// All that are over now, and not those that come meanwhile: where a shell starts programs faster than their recordings
+// end, this had no end.
 void Launch::look_after_processes() {
+  std::vector<pid_t> over;
   for (auto& [pid, process] : processes_) {
-    if (process.left || !process.watch.over()) continue;
+    if (process.watch.over()) over.push_back(pid);
+  }
+  if (over.empty()) return;
+  find_images();  // one may have become another image just before its end
+  for (const pid_t pid : over) {
+    Process& process = processes_.at(pid);
     if (pid == child_) {
       outcome_.wait_status = process.watch.end().wait_status.value_or(0);
       child_over_since_ns_ = now_ns();
       signals_.child_is_gone();
     }
-    find_images();  // it may have become another image just before its end
     if (process.image != nullptr) close_image(process, process.watch.end());
     for (const std::string& name : process.retired) {
       directory_.forget(name);
       seen_spools_.erase(name);  // a new process may get the number
     }
-    process.retired.clear();
-    process.left = true;
+    refused_moments_.erase(pid);
+    processes_.erase(pid);
   }
+  fold_old_images();
 }
 
 bool Launch::all_over() {
   if (joined_ && (signals_.stop_requested() || (let_go_ns_ != 0 && now_ns() >= let_go_ns_))) return true;
   if (child_over_since_ns_ == 0) return false;
   if (options_.wait_for == WaitFor::FirstProcess || signals_.stop_requested()) return true;
-  for (const auto& [pid, process] : processes_) {
-    if (!process.left) return false;
-  }
+  if (!processes_.empty()) return false;
   // An orphan that hasn't made its spool yet is our child now: wait a little for it to do so, or to end.
   bool orphans = false;
   for (const pid_t pid : own_children()) {
@@ -369,8 +428,10 @@ void Launch::report_progress() {
   if (!progress_ || now_ns() < next_progress_ns_) return;
   next_progress_ns_ = now_ns() + kProgressPeriodNs;
   LaunchProgress progress;
-  progress.processes_recorded = static_cast<std::uint32_t>(images_.size());
-  for (const auto& [pid, process] : processes_) progress.processes_running += process.left ? 0 : 1;
+  progress.processes_recorded = static_cast<std::uint32_t>(folded_.images + images_.size());
+  progress.processes_running = static_cast<std::uint32_t>(processes_.size());
+  progress.events = folded_.events;
+  progress.file_bytes = folded_.file_bytes;
   for (const auto& image : images_) {
     progress.events += image->calls();
     progress.file_bytes += image->file_bytes();
@@ -537,8 +598,7 @@ LaunchOutcome Launch::finish() {
   });
   std::size_t unwritten = 0;
   for (const auto& image : images_) {
-    if (image->info().fork && image->finished()) image->rename_parent(parent_trace_of(*image->info().fork));
-    if (!outcome_.failure && image->failure()) outcome_.failure = image->failure();
+    settle(*image);
     if (image->failure() && image->file_bytes() == 0) {
       ++unwritten;
       continue;
@@ -549,7 +609,11 @@ LaunchOutcome Launch::finish() {
     }
     outcome_.images.push_back(
         {image->trace_path(), image->info(), image->calls(), image->file_bytes(), image->summarized()});
-    for (const std::string& warning : image->warnings()) outcome_.warnings.push_back(warning);
+  }
+  if (folded_.images > 0) {
+    warn(std::to_string(folded_.images) +
+         " processes that ended earlier were recorded, too: " + std::to_string(folded_.events) + " events, " +
+         std::to_string(folded_.file_bytes) + " bytes, beside " + names_->current(child_));
   }
   if (unwritten > 1) {
     outcome_.warnings.push_back(std::to_string(unwritten) + " processes have no trace, because none could be written");

@@ -45,10 +45,14 @@ class Launch {
  private:
   struct Process {
     ProcessWatch watch;
-    ImageRecording* image = nullptr;  // the one it runs; null when it's over
-    std::uint32_t images = 0;
+    ImageRecording* image = nullptr;   // the one it runs; null when it's over
     std::vector<std::string> retired;  // names of its spools that are done with
-    bool left = false;                 // nothing more to do for it
+  };
+  // Images that ended long ago and aren't in images_ any more.
+  struct Folded {
+    std::uint64_t images = 0;
+    std::uint64_t events = 0;
+    std::uint64_t file_bytes = 0;
   };
 
   void watch_first(pid_t pid, const std::string& program);
@@ -64,6 +68,13 @@ class Launch {
   Process& enter(pid_t pid);
   void rename_trace(ImageRecording& image, const std::string& name);
   void close_image(Process& process, const ProcessEnd& end);
+  // Of the processes that had the number.
+  std::uint32_t images_of(pid_t pid) const;
+  std::uint32_t count_image(pid_t pid);
+  void note_parent(ImageRecording& image) const;
+  void fold_old_images();
+  void settle(ImageRecording& image);
+  void warn(const std::string& warning);
   bool drain(DrainDepth depth);
   void take_due_moments(pid_t pid, ImageRecording& image);
   void look_after_processes();
@@ -86,10 +97,12 @@ class Launch {
   trace::EventBlockEncoder encoder_;
   std::optional<TraceNames> names_;
   pid_t child_ = 0;
-  std::map<pid_t, Process> processes_;           // negative: gone before their numbers were known
+  std::map<pid_t, Process> processes_;           // that live; negative: gone before their numbers were known
+  std::vector<std::uint32_t> images_of_;         // by process number: at most 4 million, as the kernel has
   std::map<std::uint32_t, std::uint32_t> gone_;  // how many such, by the number in their names
   const std::uint64_t pid_namespace_ = own_pid_namespace();
-  std::vector<std::unique_ptr<ImageRecording>> images_;
+  std::vector<std::unique_ptr<ImageRecording>> images_;  // that live, and of the others the latest
+  Folded folded_;
   std::set<std::string> seen_spools_;
   LaunchOutcome outcome_;
   std::uint64_t next_flush_ns_ = 0;

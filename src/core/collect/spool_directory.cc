@@ -29,6 +29,7 @@ namespace {
 
 constexpr char kEnvSpoolParent[] = "TARE_SPOOL_PARENT";
 constexpr std::uint64_t kLeastFreeBytes = 32 << 20;  // half of what one process may fill while it's drained
+constexpr std::size_t kMostPrograms = 64;            // kept of those that went unrecorded; a few are named
 constexpr std::uint32_t kWakeChunks = 16;  // one block's worth: some 200 wakes a second at 10 M events a second
 
 // Moves `path` into a secret directory of its own. Errno, 0 for success.
@@ -178,7 +179,7 @@ void SpoolDirectory::take_notices(UnrecordedByReason& all) const {
     const std::string program(notice.substr(0, end));
     Unrecorded& same = all[std::string(notice.substr(std::min(end + 1, notice.size())))];
     ++same.processes;
-    same.programs.insert(program);
+    if (same.programs.size() < kMostPrograms) same.programs.insert(program);
   }
   ::closedir(folder);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -74,3 +75,15 @@ def test_threads_that_make_few_events_take_little(tare: Tare, build: Build, shar
     with recording(tare, shared_memory, build("waiting_threads.c"), "500", "100") as process:
         assert next_line(process) == b"waiting"
         assert_falls_below(12 * MIB, shared_memory)
+
+
+def test_processes_that_ended_long_ago_are_a_sum(tare: Tare) -> None:
+    """Facts of each process stayed in the launcher's memory. Their traces stay, the launcher keeps the latest."""
+    processes = 1100
+    loop = f"i=0; while [ $i -lt {processes} ]; do /bin/true; i=$((i+1)); done"
+    done = tare("run", "-q", "-o", "t.tare", "--", "/bin/dash", "-c", loop)
+    assert done.returncode == 0
+    folded = re.search(r"(\d+) processes that ended earlier were recorded, too", done.stderr)
+    assert folded
+    assert processes - 1024 <= int(folded[1]) <= processes
+    assert len(list(tare.folder.glob("t.tare.*"))) >= processes
