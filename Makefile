@@ -22,7 +22,7 @@ TYPED_PYTHON := python/tare bench tools demo guide tests/docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help build demo test test-cpp test-asan test-tsan test-fuzz test-compilers fuzz-programs test-python lint lint-format lint-tidy lint-python \
-        format bench guide dev clean distclean
+        format bench guide docs dev clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-zA-Z_%-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,6 +123,12 @@ bench-gc: bench-collector ; @:
 guide: build ## build and record the guide's pairs, and rewrite what its pages say was measured
 	@tools/bootstrap.sh test
 	$(BIN)/python guide/measure.py
+
+# ---- docs
+
+docs: $(VENV)/.tools ## one offline site of all documents and the API: build/docs/index.html; man pages: build/man
+	$(BIN)/python tools/site.py build/docs
+	$(BIN)/python tools/man_pages.py build/man
 
 # ---- clean
 

@@ -1,0 +1,58 @@
+"""Manual pages as man pages: complete, and correct roff."""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+REPO = Path(__file__).resolve().parents[2]
+PAGES = sorted((REPO / "docs/man").glob("*.md"))
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("tool_man_pages", REPO / "tools/man_pages.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_each_page_becomes_correct_roff(tool: ModuleType, page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    roff = tool.man_page(text, "1.2.3")
+    assert roff.startswith(f'.TH {page.stem.upper()} 1 "" "tare 1.2.3"')
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == re.findall(r"^\.SH (.+)$", roff, re.MULTILINE)
+    if shutil.which("groff") is None:
+        pytest.skip("groff isn't installed")
+    printed = subprocess.run(
+        ["groff", "-man", "-Kutf8", "-Tutf8", "-ww", "-rLL=200n", "-P-c"],
+        input=roff,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert printed.stderr == ""
+    plain = re.sub(r".\x08", "", printed.stdout)
+    for line in re.findall(
+        r"^    (\S.*)$", re.sub(r"^:   .*(?:\n    .*)*", "", text, flags=re.MULTILINE), re.MULTILINE
+    ):
+        assert line in plain
+    for option in re.findall(r"^\*\*(-[-\w]+)\*\*", text, re.MULTILINE):
+        assert option in plain
+
+
+def test_roff_is_escaped(tool: ModuleType) -> None:
+    assert (
+        tool.formatted("a `--b` *c* **d** [e](f.md) 'g' \\")
+        == "a \\fB\\-\\-b\\fR \\fIc\\fR \\fBd\\fR e \\(aqg\\(aq \\e"
+    )
+    assert tool.block([".x"]) == [".PP", "\\&.x"]
+    assert tool.block(["    .x -y"]) == [".PP", ".RS 4", ".nf", "\\&.x \\-y", ".fi", ".RE"]
