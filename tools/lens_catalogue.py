@@ -1,4 +1,4 @@
-"""Prints docs/lenses.md from the lenses themselves, so that the words a report uses and the catalogue's are the same.
+"""Prints docs/lenses.md from the lenses, so that reports and catalogue have the same texts.
 
 PYTHONPATH=python python3 tools/lens_catalogue.py > docs/lenses.md
 """
@@ -8,20 +8,20 @@ from __future__ import annotations
 from tare.lenses import load_all
 
 WEIGHTS = {
-    "tare": "its bytes are tare: they leave net, no byte twice",
-    "potential": "potential: shown beside the tare, never in it",
+    "tare": "tare (its bytes are subtracted from gross, each byte once)",
+    "potential": "potential (shown beside the balance, not subtracted)",
 }
 SAMPLING = {
     "exact": "exact",
-    "scaled": "sums are scaled back",
+    "scaled": "sums are scaled",
     "unavailable": "not available",
 }
 HEAD = """\
 # The lenses
 
-A lens asks one question of a recording. Each is one SQL query over the tables of `tare schema`, in `python/tare/lenses/`, with the
-words below. Bytes are granted to tare lenses in this order, so that none is counted twice; thresholds only decide
-what is shown, and never change net.
+A lens is one question about a recording. Each lens is an SQL query over the tables of `tare schema`, in `python/tare/lenses/`, with the
+texts below. Bytes are granted to tare lenses in this order, so that each byte counts once. Thresholds decide only which findings are
+printed; they never change net.
 """
 
 
