@@ -4,10 +4,14 @@ add_library(tare_options INTERFACE)
 target_compile_options(tare_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
 target_include_directories(tare_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 
+# Tests compile with these after the build type's own: a test's code runs once, and takes longer to compile than to run.
+set(TARE_TEST_OPTIONS "" CACHE STRING "compile options of GoogleTest programs")
+
 # tare_add_test(NAME source... LIBS lib...): one GoogleTest program, found by ctest.
 function(tare_add_test name)
   cmake_parse_arguments(ARG "" "" "LIBS;SOURCES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE tare_options ${ARG_LIBS} GTest::gtest GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${TARE_TEST_OPTIONS})
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
 endfunction()
