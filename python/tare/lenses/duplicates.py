@@ -69,13 +69,13 @@ def _advise(evidence: Evidence) -> Advice:
 
 LENS = Lens(
     name="duplicates",
-    question="Which live blocks hold the same bytes?",
-    why="The same content stored many times costs a block, a header and slop each time.",
-    threshold="0.5 % of gross at the peak, and a page: interning is a change of design, and must return something; of what isn't text, 64 blocks "
-    "too many, as a few equal ones are scratch buffers",
-    false_positives="Buffers that are equal only at the moment of the look, and objects without pointers that are changed in "
+    question="Which live blocks have equal contents?",
+    why="Each copy of the same contents costs a block, a header and slop.",
+    threshold="0.5 % of gross at the peak, and 4,096 bytes, because interning changes a design; for contents other than "
+    "text, at least 64 surplus blocks, because a few equal ones are scratch buffers",
+    false_positives="Buffers that are equal only at the time of the snapshot, and objects without pointers that are changed in "
     "place later. Blocks with pointers into the heap and blocks of zeros aren't counted.",
-    remedy="Keep each content once: AtomTable for strings, shared Bytes for others.",
+    remedy="Store each content once: AtomTable for strings, shared Bytes for others.",
     weight="tare",
     sampling="unavailable",
     tables=("site_sizes", "moments", "moment_shapes"),

@@ -57,14 +57,15 @@ def _advise(evidence: Evidence) -> Advice:
 
 LENS = Lens(
     name="growth",
-    question="Which buffers grow by less than about 1.2x a step, and what does the copying cost?",
-    why="Growing by a constant copies n² bytes where doubling copies at most the final size; the heap is churned besides.",
-    threshold="more than half of the steps below 1.2x, and either more than 4 times the bytes copied that doubling would "
-    "copy, at two steps a buffer or more, or more than 4 times its steps and 100 at least: with laxer limits the sites are those that grow twice and "
-    "stop, or build a text and copy it once",
-    false_positives="Large blocks that realloc moves by remapping pages aren't copied, yet counted as moved. A sampled recording "
-    "shows growth by malloc, copy and free only from blocks of an eighth of its sample distance on.",
-    remedy="Grow by a factor, or reserve once where the final size is known. Buffer does both; TextStream for text.",
+    question="Which buffers grow by less than about 1.2x a step, and how much does the copying cost?",
+    why="Growth by a constant copies n² bytes. Doubling copies at most the final size. Each step also costs allocator"
+    " calls.",
+    threshold="more than half of the steps below 1.2x, and either more than 4 times the copied bytes of doubling with at "
+    "least two steps a buffer, or more than 4 times its steps and at least 100. Lower limits list sites that grow"
+    " twice, or copy a text once",
+    false_positives="Large blocks that realloc moves by remapping pages aren't copied, but count as copied. A sampled recording "
+    "shows growth by malloc, copy and free only for blocks of at least an eighth of its sample distance.",
+    remedy="Grow by a factor, or reserve once if the final size is known. Buffer does both; TextStream for text.",
     weight="potential",
     sampling="scaled",
     tables=("chains", "site_sizes"),

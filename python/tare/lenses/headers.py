@@ -29,12 +29,13 @@ def _advise(evidence: Evidence) -> Advice:
 
 LENS = Lens(
     name="headers",
-    question="Which sites pay for allocator headers because their blocks are many and small?",
-    why="glibc keeps 8 bytes beside every block (16 beside a mapped one): a quarter of a 32-byte node.",
-    threshold="sites with at least 0.5 % of gross at the peak, and a page, whose blocks average 128 bytes or less: with larger ones the "
-    "header is below 6 % and batching them gains little",
-    false_positives="Blocks that die one by one in no order can't share an arena.",
-    remedy="Allocate many small blocks together: an Arena, an array, or inside the object that owns them; texts in an AtomTable.",
+    question="Which sites pay for allocator headers because they have many small blocks?",
+    why="glibc has 8 bytes beside every block (16 beside a mapped one). This is a quarter of a node of 32 bytes.",
+    threshold="sites with at least 0.5 % of gross at the peak, and 4,096 bytes, whose blocks have 128 bytes or less on "
+    "average; in larger blocks the header is below 6 %",
+    false_positives="Blocks that are freed one by one in any order can't share an arena.",
+    remedy="Allocate many small blocks together: in an Arena, in an array, or inside the object that owns them; texts in"
+    " an AtomTable.",
     weight="tare",
     sampling="scaled",
     tables=("site_sizes",),

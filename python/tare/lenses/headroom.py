@@ -50,12 +50,13 @@ def _advise(evidence: Evidence) -> Advice:
 
 LENS = Lens(
     name="headroom",
-    question="Which buffers keep capacity that they didn't need in the end?",
-    why="Who doubles has a third to spare on average, for as long as the buffer lives; growth has ended, the room stays.",
-    threshold="1 % of gross at the peak or at the end, and a page: shrinking costs a copy, and must return something",
-    false_positives="A buffer that is used again and will grow to there the next time. A program may write the filling's own value. "
-    "What a sampled recording sees of growth is what it links: blocks of an eighth of its sample distance on.",
-    remedy="Shrink once at the end, reserve what is known, or grow by less where most stop early. Buffer does all three.",
+    question="Which buffers keep capacity after their growth has ended?",
+    why="A buffer that doubles has a third of its capacity unused on average, for as long as it lives.",
+    threshold="1 % of gross at the peak or at the end, and 4,096 bytes, because shrinking costs a copy",
+    false_positives="A buffer that is reused and grows to the same size again. A program may write the fill value itself. A "
+    "sampled recording finds growth only for blocks of at least an eighth of its sample distance.",
+    remedy="Shrink once after growth, reserve the known size, or grow by a smaller factor if most buffers stop early. "
+    "Buffer does all three.",
     weight="potential",
     sampling="scaled",
     tables=("site_sizes", "chains", "written", "moments", "moment_shapes"),

@@ -96,14 +96,16 @@ def _advise(evidence: Evidence) -> Advice:
 
 LENS = Lens(
     name="hoards",
-    question="Which sites keep blocks that nobody has written to for long?",
-    why="A cache that isn't used is memory that nobody else has; a recycling cache is often slower than malloc besides.",
-    threshold="1 % of gross at the peak or at the end, and 64 KiB, unchanged for half of the program's life and 100 ms, nine in "
-    "ten of the site's blocks: a hoard is kept whole",
-    false_positives="Tables, texts and trees that are built once and only read are unchanged, too. Hence nothing of it counts as tare, "
-    "and the finding asks who reads them; only where the kernel says that half as much of the heap was surely neither read nor written "
-    "since the last look, its confidence is high. A write of what stood there already isn't one. Times are those of the looks at the heap: at candidates for the peak, when asked for, at the exit.",
-    remedy="Drop what wasn't used, bound the cache, empty it under memory pressure, build on first use.",
+    question="Which sites keep blocks that weren't written for a long time?",
+    why="An unused cache occupies memory that other parts of the program could use. A recycling cache is often slower"
+    " than malloc.",
+    threshold="1 % of gross at the peak or at the end, and 64 KiB, unchanged for half of the program's life and 100 ms, in "
+    "nine of ten of the site's blocks, because a hoard is kept whole",
+    false_positives="Tables, texts and trees that are built once and only read are unchanged too. So these bytes don't count as "
+    "tare. The confidence is high only if the kernel reports that half as much of the heap was neither read nor "
+    "written since the last snapshot. Writing the same value again isn't noticed. Times have the resolution of "
+    "snapshots: at candidates for the peak, on request, and at the exit.",
+    remedy="Free unused blocks, limit the cache, empty it under memory pressure, or build on first use.",
     weight="potential",
     sampling="unavailable",
     tables=("site_sizes", "moments", "moment_shapes", "resident"),

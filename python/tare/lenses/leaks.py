@@ -58,14 +58,15 @@ def _advise(evidence: Evidence) -> Advice:
 
 LENS = Lens(
     name="leaks",
-    question="Which blocks does nothing point to at the exit?",
-    why="Nobody can ever free or use them: the program that runs longer loses more.",
-    threshold="every site with a page or more at the exit: a leak is a bug whatever its share; one lost byte a run isn't",
-    false_positives="Pointers that are hidden: compressed, tagged in their low bits, XORed, kept in a file, on a device or by "
-    "another process. What static destructors drop without freeing is a leak to this lens, and harmless. Whatever looks like a "
-    "pointer counts as one, so that some leaks aren't seen. Known ones are suppressed (tare report --suppressions). Blocks that only pointers into their middle hold are none: "
-    "moment_blocks.reachable tells them apart.",
-    remedy="Free the block where its last pointer goes, or keep the pointer.",
+    question="Which blocks can no pointer reach at the exit?",
+    why="The program can't use or free such blocks. A longer run leaks more.",
+    threshold="sites with at least 4,096 leaked bytes at the exit, with any share of the heap, because a leak is a bug",
+    false_positives="Hidden pointers: compressed, tagged in their low bits, XORed, or stored in a file, a device or another "
+    "process. Blocks that static destructors drop without freeing count as leaks; they are harmless. Any word "
+    "that looks like a pointer counts as one, so some leaks are missed. Known leaks can be suppressed (tare "
+    "report --suppressions). Blocks that are reachable only by pointers into their middle aren't leaks; "
+    "moment_blocks.reachable marks them.",
+    remedy="Free the block before its last pointer is dropped, or keep the pointer.",
     weight="tare",
     sampling="unavailable",
     tables=("site_sizes", "moments", "moment_shapes"),

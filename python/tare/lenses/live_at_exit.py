@@ -26,12 +26,12 @@ def _advise(evidence: Evidence) -> Advice:
 
 LENS = Lens(
     name="live-at-exit",
-    question="What is still allocated when the recording ends?",
-    why="A leak is among it. So is everything that the exit would have freed anyway.",
-    threshold="sites with at least 1 % of gross at the end, and a page: a list of everything is what the records are for",
-    false_positives="Caches, globals, and programs that rightly leave freeing to the kernel. This lens doesn't look whether "
-    "anything still points to a block.",
-    remedy="Compare two recordings of different length: what grows with the work is a leak.",
+    question="Which blocks are live when the recording ends?",
+    why="Leaks are among them, together with blocks that the exit would have freed.",
+    threshold="sites with at least 1 % of gross at the end, and 4,096 bytes; the records list all sites",
+    false_positives="Caches, globals, and programs that leave freeing to the kernel. This lens doesn't check whether a block is "
+    "reachable.",
+    remedy="Compare two recordings of different length: sites that grow with the work are leaks.",
     weight="potential",
     sampling="scaled",
     tables=("site_sizes",),

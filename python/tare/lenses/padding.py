@@ -40,15 +40,17 @@ def _advise(evidence: Evidence) -> Advice:
 
 LENS = Lens(
     name="padding",
-    question="Which types shrink when their fields are reordered, and what would that leave of the live blocks?",
-    why="A compiler puts fields where the source does and pads between them; with falling alignment nothing lies between.",
-    threshold="0.5 % of gross at the peak, and a page: a change of order touches every place that lists the fields, and only what "
-    "is left after the allocator's rounding counts (40 bytes made 36 are the same block)",
-    false_positives="Recordings don't say which type a block has. Template arguments of allocating functions are sure; a variable of "
-    "the function that points to a type of the block's size is probable; of a type that alone has the size it is a guess, and said to "
-    "be one. What files, the network, other programs or assembly rely on must keep its order, and fields that are used together "
-    "should stay in one cache line.",
-    remedy="The order that is printed; TARE_ASSERT_PACKED (tare/layout.h) keeps it. What few objects use belongs into a block of its own.",
+    question="Which types shrink if their fields are reordered, and how much would their live blocks shrink?",
+    why="A compiler keeps the order of fields and pads them to their alignment. With falling alignment there is no "
+    "padding between fields.",
+    threshold="0.5 % of gross at the peak, and 4,096 bytes, because another order affects every place that lists the "
+    "fields. Only savings after the allocator's rounding count (40 and 36 bytes take the same block)",
+    false_positives="Recordings don't contain the types of blocks. Template arguments of allocating functions are certain. A "
+    "variable of the function that points to a type of the block's size is probable. A type that alone has the "
+    "size is a guess, and is marked so. Types that files, the network, other programs or assembly rely on must "
+    "keep their order, and fields that are used together should stay in one cache line.",
+    remedy="The printed order; TARE_ASSERT_PACKED (tare/layout.h) preserves it. Move fields that few objects use into a "
+    "block of their own.",
     weight="potential",
     sampling="scaled",
     tables=("site_sizes", "type_sites"),

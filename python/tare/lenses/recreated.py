@@ -44,13 +44,14 @@ def _advise(evidence: Evidence) -> Advice:
 
 LENS = Lens(
     name="recreated",
-    question="Which sites build the same contents again and again, only to throw them away?",
-    why="Building is what costs: the allocation, the parsing or formatting, the free. Whoever keeps the last few pays once.",
-    threshold="at least 1,000 rebuilds and 0.5 % of all calls, more than half of the site's blocks, each of its contents four times on average: "
-    "below, equal contents are chance",
-    false_positives="Small nodes that begin alike, and contents full of pointers where the allocator hands out the same addresses again. "
-    "Contents are compared up to 4,096 bytes; the first time isn't counted, nor what comes back after 65,536 others.",
-    remedy="A cache that holds the last few, or a table of what was made; AtomTable where it is text.",
+    question="Which sites build the same contents again and again and free them?",
+    why="Building costs an allocation, parsing or formatting, and a free. A cache of the last few contents avoids it.",
+    threshold="at least 1,000 rebuilds and 0.5 % of all calls, more than half of the site's blocks, and each content four "
+    "times on average; below, equal contents are chance",
+    false_positives="Small nodes that begin alike, and contents full of pointers if the allocator returns the same addresses "
+    "again. Contents are compared up to 4,096 bytes. The first occurrence isn't counted, nor one after 65,536 "
+    "other contents.",
+    remedy="A cache of the last few contents, or a table of all; AtomTable for text.",
     weight="potential",
     sampling="scaled",
     tables=("site_sizes", "recreated"),

@@ -68,12 +68,14 @@ def _avoid(evidence: Evidence) -> Advice:
 LENS = Lens(
     name="slop",
     question="Which requests don't fit a size class of this allocator?",
-    why="The allocator rounds every request up to a size class; the rest is paid for and never asked for.",
-    threshold="0.1 % of gross at the peak, and a page, where the caller can choose the size: a clownshoe, a growing buffer, a pool's memory. "
-    "Slop of objects of one size is counted as tare and not shown: of those that were on ten real programs none could be had back",
-    false_positives="A program that asks malloc_usable_size and uses all of it has no slop in truth.",
-    remedy="Ask for a size class: fold the header into the power of two, grow buffers to what the allocator gives. Buffer, Bytes and "
-    "Arena ask good_size, which says it for the allocator in use.",
+    why="The allocator rounds every request up to a size class. The program pays for the difference and doesn't use "
+    "it.",
+    threshold="0.1 % of gross at the peak, and 4,096 bytes, if the caller can choose the size: a clownshoe, a growing "
+    "buffer, a pool's memory. Slop of objects of one size counts as tare and isn't printed: on ten real programs "
+    "none of it could be saved",
+    false_positives="A program that calls malloc_usable_size and uses all of the block has no slop.",
+    remedy="Request a size class: include the header in the power of two, and grow buffers to the usable size. Buffer, "
+    "Bytes and Arena call good_size, which returns it for the allocator in use.",
     weight="tare",
     sampling="scaled",
     tables=("site_sizes", "size_classes", "chains"),

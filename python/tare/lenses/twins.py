@@ -57,12 +57,13 @@ def _advise(evidence: Evidence) -> Advice:
 LENS = Lens(
     name="twins",
     question="Which two sites are always allocated together and freed together?",
-    why="Two blocks that live and die as one pay two headers, two roundings and two calls each way, and lie apart in the cache.",
-    threshold="at least 90 % of both sites' blocks are such pairs, because below some live without the other; and 0.5 % of gross at the "
-    "peak (a page at least), or 1,000 pairs and 1 % of all calls",
-    false_positives="A part that is replaced later, or that a library allocates and frees. Pairs that are never freed were only made "
-    "together. Sizes that vary need the length before the first allocation.",
-    remedy="One block: the second part behind the first, as AtomTable, Bytes and variant have it; or inside it where its size is fixed.",
+    why="Two such blocks cost two headers, two roundings and two pairs of calls, and lie apart in the cache.",
+    threshold="at least 90 % of the blocks of both sites are such pairs, because otherwise some live alone; and 0.5 % of "
+    "gross at the peak (at least 4,096 bytes), or 1,000 pairs and 1 % of all calls",
+    false_positives="A part that is replaced later, or that a library allocates and frees. For pairs that are never freed, only "
+    "the allocation is known to be common. Sizes that vary need the length before the first allocation.",
+    remedy="One block: the second part behind the first, as in AtomTable, Bytes and variant; or inside it if its size is"
+    " fixed.",
     weight="potential",
     sampling="unavailable",
     tables=("site_sizes", "twins", "sites", "stack_sites"),

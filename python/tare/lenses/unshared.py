@@ -28,13 +28,15 @@ def _advise(evidence: Evidence) -> Advice:
 
 LENS = Lens(
     name="unshared",
-    question="Which shared blocks were never shared?",
-    why="A count of holders costs bytes in each block, an atomic instruction a copy, and often a second block or a copy of the contents "
-    "that sharing was to save. Firefox found 97 % of the string buffers behind its dynamic atoms unshared, and gave them up.",
-    threshold="1,000 counted blocks and 95 % of a site's: a few that are shared may be worth it to all",
-    false_positives="Blocks that are made to be shared some day, and contents that this run didn't share. Only blocks whose program tells: "
-    "tare::Bytes does with TARE_TELL_SHARING=1 in its environment, other code by tare_tell_holders() of tare/reporter.h.",
-    remedy="One owner: Buffer, std::string, unique_ptr. Or one block with what refers to it: AtomTable.",
+    question="Which reference-counted blocks never had a second owner?",
+    why="A count costs bytes in each block, an atomic instruction for each copy, and often a second block or a copy "
+    "of the contents. In Firefox, 97 % of the string buffers behind dynamic atoms were unshared, and were "
+    "removed.",
+    threshold="1,000 counted blocks, and 95 % of a site's blocks unshared; a few shared ones may justify the count",
+    false_positives="Blocks that are meant to be shared later, and contents that this run didn't share. Only programs that report"
+    " owners are covered: tare::Bytes does with TARE_TELL_SHARING=1 in its environment, other code by "
+    "tare_tell_holders() of tare/reporter.h.",
+    remedy="One owner: Buffer, std::string, unique_ptr. Or one block together with its references: AtomTable.",
     weight="potential",
     sampling="scaled",
     tables=("holders",),

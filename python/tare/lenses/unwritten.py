@@ -85,14 +85,16 @@ def _advise(evidence: Evidence) -> Advice:
 
 LENS = Lens(
     name="unwritten",
-    question="Which sites' blocks are never written past a fraction of their size?",
-    why="What nobody writes nobody needs: the block could be smaller, lie in its owner, or not be there.",
-    threshold="at least 10 blocks of 64 bytes or more, none of which was written past 60 % of the smallest: a maximum over all blocks, because an "
-    "average would list every buffer that is sized for its worst case; and 0.1 % of gross at the peak, or over the run 2 % of "
-    "the peak (1 MiB at least) of bytes that weren't written",
-    false_positives="A program may write the filling's own value. Blocks of calloc and large fresh ones count zeros as unwritten. "
-    "Buffers sized for inputs that this run didn't have: record a run that does. Blocks that never end aren't looked at.",
-    remedy="TextStream or inline storage of the size that serves 90 %, a first size that grows, or allocation on first use.",
+    question="Which sites' blocks are never written beyond a fraction of their size?",
+    why="Bytes that are never written aren't needed. The block can be smaller, or part of its owner, or left out.",
+    threshold="at least 10 blocks of 64 bytes or more, none written beyond 60 % of the smallest (the maximum over all "
+    "blocks, because an average would list every buffer that is sized for its worst case); and unwritten bytes of"
+    " 0.1 % of gross at the peak, or over the run 2 % of the peak and 1 MiB",
+    false_positives="A program may write the fill value itself. In blocks of calloc, and in large fresh blocks, zeros count as "
+    "unwritten. Buffers may be sized for inputs that this run didn't have: record a run with such inputs. Blocks "
+    "that never end aren't read.",
+    remedy="TextStream or storage inside the object, of the size that serves 90 %; a smaller first size that grows; or "
+    "allocation on first use.",
     weight="tare",
     sampling="scaled",
     tables=("site_sizes", "written"),

@@ -54,16 +54,19 @@ def _advise(evidence: Evidence) -> Advice:
 
 LENS = Lens(
     name="wide-pointers",
-    question="How many words of the heap point to heap blocks, and what would 4-byte pointers save?",
-    why="A program that lives in 4 GiB needs 4 bytes to say where; nodes of lists, trees and graphs are little but pointers.",
-    threshold="1 % of gross at the peak, and a page, blocks of up to 512 bytes: after padding and size classes, because half of the pointers' "
-    "bytes seldom come back (a node of 24 bytes with one pointer needs 24 bytes still). What is larger is an array, a page or an arena, whose "
-    "words are of many kinds: on ten real programs none of those could be had",
-    false_positives="Whatever looks like a pointer counts as one. A null isn't seen, so that up to 512 bytes all blocks of a "
-    "kind are taken to have as many pointers as the fullest of them, which overstates where one site makes several types. "
-    "Pointers to globals, code and other programs' memory aren't counted; types that a library or the kernel lays out can't change.",
-    remedy="CompressedPtr with blocks from a Cage, gc::Member for collected ones, 4-byte Atom handles for strings, or indices into "
-    "an array.",
+    question="How many words of the heap point to heap blocks, and how much would 4-byte pointers save?",
+    why="A heap of up to 4 GiB can be addressed with 4 bytes. Nodes of lists, trees and graphs consist mainly of "
+    "pointers.",
+    threshold="1 % of gross at the peak, and 4,096 bytes, in blocks of up to 512 bytes, after padding and size classes, "
+    "because half of the pointers' bytes is rarely saved (a node of 24 bytes with one pointer still needs 24 "
+    "bytes). Larger blocks are arrays, pages or arenas with many kinds of words; on ten real programs none of "
+    "these could be saved",
+    false_positives="Any word that looks like a pointer counts as one. Null pointers can't be recognized, so in blocks of up to "
+    "512 bytes all blocks of a kind are assumed to have as many pointers as the one with most. This overstates if"
+    " one site allocates several types. Pointers to globals, code and other programs' memory aren't counted. "
+    "Types that a library or the kernel defines can't change.",
+    remedy="CompressedPtr with blocks from a Cage, gc::Member for collected objects, 4-byte Atom handles for strings, or"
+    " indexes into an array.",
     weight="potential",
     sampling="unavailable",
     tables=("site_sizes", "moments", "pointer_words"),
