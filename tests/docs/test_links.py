@@ -53,3 +53,10 @@ def test_the_routes_name_files_that_exist() -> None:
     ]
     assert len(files) > 20
     assert missing == []
+
+
+def test_the_library_and_the_tools_are_listed() -> None:
+    for folder, ending in (("include/tare", "*.h"), ("tools", "*.*")):
+        page = (REPO / folder / "README.md").read_text(encoding="utf-8")
+        names = {path.name for path in (REPO / folder).glob(ending) if path.name != "README.md"}
+        assert {name for name in names if f"`{name}`" not in page} == set(), folder
