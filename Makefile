@@ -21,7 +21,7 @@ TYPED_PYTHON := python/tare bench tools demo guide tests/docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear fuzz-programs test-python lint lint-format lint-tidy lint-python \
+.PHONY: help build demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear fuzz-programs test-python nightly lint lint-format lint-tidy lint-python \
         format bench guide docs dev clean distclean
 
 help: ## this list
@@ -85,6 +85,12 @@ fuzz-programs: build ## generated programs natively and recorded, for FUZZ_SECON
 test-python: build ## end to end, through the installed command
 	@tools/bootstrap.sh test
 	$(BIN)/python -m pytest -q $(wildcard tests/python tests/docs tests/end_to_end)
+
+nightly: build ## what takes long: the whole matrix, generated programs for an hour, each fuzz target for 5 minutes (about 4 hours)
+	@tools/bootstrap.sh test nightly
+	$(BIN)/python -m pytest -v -m 'nightly or not nightly' tests/end_to_end/unharmed
+	$(MAKE) fuzz-programs FUZZ_SECONDS=3600
+	$(MAKE) test-fuzz FUZZ_SECONDS=300
 
 # ---- lint
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that a purpose needs, or says exactly what to install: tools/bootstrap.sh build test lint bench demo
+# Installs the Debian packages that a purpose needs, or says exactly what to install: tools/bootstrap.sh build test lint bench demo nightly
 #
 # One list a purpose, nothing else in the project names packages. With everything there it costs one dpkg-query.
 # As root it installs; otherwise by sudo where that asks no password or somebody sits at a terminal; else it prints the
@@ -11,11 +11,14 @@ packages_test="$packages_build libgtest-dev libfmt-dev libunwind-dev clang-19 cl
   libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 libjemalloc-dev libgoogle-perftools-dev
   bubblewrap gcc-multilib musl-tools
   python3.11 python3.11-dbg
+  libboost-context-dev
   libglib2.0-dev libglib2.0-tests libglib2.0-bin dbus dconf-cli dconf-gsettings-backend dconf-service ibus"
 packages_lint="$packages_test clang-tidy-19"
 packages_bench="valgrind $packages_build libbenchmark-dev libfmt-dev libabsl-dev libboost-dev llvm-19-dev wamerican
   libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 heaptrack sqlite3 git python3.11 python3.11-dbg python3.11-venv
   libglib2.0-dev libgc-dev dwarves libc6-dbg"
+packages_nightly="$packages_test chromium default-jdk-headless nodejs rustc cargo golang-go sqlite3 emacs-nox gnuplot-nox
+  ffmpeg busybox"
 packages_demo="$packages_build python3.11 python3.11-dbg"
 # only where the Python that is used is Debian's own and lacks them
 packages_python="python3.11-venv python3.11-dev"
@@ -27,9 +30,10 @@ for purpose in "$@"; do
     test) wanted="$wanted $packages_test" ;;
     lint) wanted="$wanted $packages_lint" ;;
     bench) wanted="$wanted $packages_bench" ;;
+    nightly) wanted="$wanted $packages_nightly" ;;
     demo) wanted="$wanted $packages_demo" ;;
     python) wanted="$wanted $packages_python" ;;
-    *) echo "bootstrap.sh: unknown purpose '$purpose' (build, test, lint, bench, demo, python)" >&2; exit 2 ;;
+    *) echo "bootstrap.sh: unknown purpose '$purpose' (build, test, lint, bench, demo, nightly, python)" >&2; exit 2 ;;
   esac
 done
 [ "${TARE_NO_BOOTSTRAP:-}" = 1 ] && exit 0

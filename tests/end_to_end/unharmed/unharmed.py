@@ -84,12 +84,13 @@ def recorded(
     command: Sequence[str | Path],
     mode: str,
     *,
+    around: Sequence[str] = (),
     env: Mapping[str, str | None] | None = None,
     stdin: bytes = b"",
     timeout_s: float = 120,
 ) -> Outcome:
     """The outcome under `tare run --quiet` in this mode; the trace is MODE.tare in tare.folder."""
-    launcher = [tare.command, "run", "-q", "-o", f"{mode}.tare", *MODES[mode], "--"]
+    launcher = [*around, tare.command, "run", "-q", "-o", f"{mode}.tare", *MODES[mode], "--"]
     return outcome_of([*launcher, *command], tare.folder, env=env, stdin=stdin, timeout_s=timeout_s)
 
 
@@ -98,6 +99,7 @@ def assert_unharmed(
     command: Sequence[str | Path],
     *,
     modes: Iterable[str] = tuple(MODES),
+    around: Sequence[str] = (),
     env: Mapping[str, str | None] | None = None,
     stdin: bytes = b"",
     timeout_s: float = 120,
@@ -109,10 +111,11 @@ def assert_unharmed(
     `normal` removes what differs between two native runs (addresses, times, pids) and is applied to both outputs.
     `notice` is text that a line of the recorder's own on stderr must contain, where one is expected; that line is
     removed before stderr is compared. Without it any line of the recorder's is a difference.
+    `around` is a command that starts the launcher, and natively the program.
     """
-    native = outcome_of(command, tare.folder, env=env, stdin=stdin, timeout_s=timeout_s)
+    native = outcome_of([*around, *command], tare.folder, env=env, stdin=stdin, timeout_s=timeout_s)
     for mode in modes:
-        seen = recorded(tare, command, mode, env=env, stdin=stdin, timeout_s=timeout_s)
+        seen = recorded(tare, command, mode, around=around, env=env, stdin=stdin, timeout_s=timeout_s)
         stderr = seen.stderr
         if notice:
             lines = stderr.splitlines(keepends=True)
