@@ -29,6 +29,18 @@ class IdTable {
     return id;
   }
 
+  // The entry with the key, or kNone.
+  static constexpr std::uint32_t kNone = ~0u;
+  template <typename Equals>
+  std::uint32_t find(std::uint64_t hash, Equals&& equals) const {
+    const std::uint64_t tag = hash & kTagMask;
+    for (std::size_t at = position(hash); slots_[at] != kEmpty; at = (at + 1) & (slots_.size() - 1)) {
+      const auto id = static_cast<std::uint32_t>(slots_[at]);
+      if ((slots_[at] & kTagMask) == tag && equals(id)) return id;
+    }
+    return kNone;
+  }
+
   void prefetch(std::uint64_t hash) const { __builtin_prefetch(&slots_[position(hash)]); }
   // The id that a look-up will compare first, or any where there's none.
   std::uint32_t first_candidate(std::uint64_t hash) const { return static_cast<std::uint32_t>(slots_[position(hash)]); }

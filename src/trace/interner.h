@@ -13,15 +13,26 @@
 #include "trace/ids.h"
 #include "trace/large_vector.h"
 #include "trace/mix_hash.h"
+#include "trace/process_info.h"
 
 namespace tare::trace {
+
+// How large a dictionary becomes. A program whose stacks or sizes are always others would take all memory: further
+// stacks are cut to the frames that are known, and further shapes go without their stack. Of those the sizes are exact,
+// until there are too many of them, too.
+struct DictionaryCeiling {
+  std::size_t stacks = 4 << 20;  // a compiler has one million
+  std::size_t shapes = 2 << 20;  // a compiler has half a million
+  std::size_t shapes_without_stack = 256 << 10;
+};
 
 // Adds to the Dictionary it was made with; nobody else may add stacks or shapes to that one meanwhile.
 class Interner {
  public:
-  explicit Interner(Dictionary& dictionary);
+  explicit Interner(Dictionary& dictionary, const DictionaryCeiling& ceiling = {});
 
-  // The node for `row` called from `caller`.
+  // The node for `row` called from `caller`; kNoStack if it isn't known, and nothing more is kept.
+  static constexpr StackId kNoStack{~0u};
   StackId stack(StackId caller, RowId row) {
     const Child first = first_children_[index(caller)];
     if (first.row == row && first.node != kEmptyStack) return first.node;
@@ -58,13 +69,13 @@ class Interner {
     if (candidate < dictionary_.shapes.size()) __builtin_prefetch(&dictionary_.shapes[candidate]);
   }
   ShapeId shape(const ShapeWords& shape, std::uint64_t hash) {
-    return ShapeId{shape_table_.find_or_make(
-        hash, [&](std::uint32_t candidate) { return equal(words_of(dictionary_.shapes[candidate]), shape); },
-        [&] {
-          append(dictionary_.shapes, std::bit_cast<Shape>(shape));
-          return static_cast<std::uint32_t>(dictionary_.shapes.size() - 1);
-        })};
+    if (dictionary_.shapes.size() >= ceiling_.shapes) [[unlikely]]
+      return folded_shape(shape, hash);
+    return find_or_add(shape, hash);
   }
+  // One more event has a cut stack.
+  void count_cut_stack() { ++folded_.cut_stacks; }
+  const FoldedCounts& folded() const { return folded_; }
 
  private:
   // The child that a node got first stands beside it: most have no other, and a new stack's frames get neighbouring
@@ -83,10 +94,22 @@ class Interner {
   };
   static constexpr std::size_t kEdges = 1 << 14;
 
+  ShapeId find_or_add(const ShapeWords& shape, std::uint64_t hash) {
+    return ShapeId{shape_table_.find_or_make(
+        hash, [&](std::uint32_t candidate) { return equal(words_of(dictionary_.shapes[candidate]), shape); },
+        [&] {
+          append(dictionary_.shapes, std::bit_cast<Shape>(shape));
+          return static_cast<std::uint32_t>(dictionary_.shapes.size() - 1);
+        })};
+  }
+  std::uint32_t find_shape(const ShapeWords& shape, std::uint64_t hash) const;
+  ShapeId folded_shape(const ShapeWords& shape, std::uint64_t hash);
   StackId find_stack(std::uint64_t hash, StackId caller, RowId row);
   StackId add_stack(StackId caller, RowId row);
 
   Dictionary& dictionary_;
+  DictionaryCeiling ceiling_;
+  FoldedCounts folded_;
   LargeVector<Child> first_children_;  // by StackId
   std::vector<Edge> edges_;
   IdTable stack_table_;  // of children but first ones

@@ -46,6 +46,7 @@ enum class Field : std::uint64_t {
   LauncherDied = 38,
   AsleepNs = 39,
   UnwindGap = 40,  // repeated
+  Folded = 41,
 };
 
 class FieldWriter {
@@ -120,6 +121,9 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   if (info.replaced_by_exec) fields.number(Field::ReplacedByExec, 1);
   if (info.launcher_died) fields.number(Field::LauncherDied, 1);
   if (info.asleep_ns) fields.number(Field::AsleepNs, *info.asleep_ns);
+  if (const FoldedCounts& folded = info.folded; folded != FoldedCounts{}) {
+    fields.numbers(Field::Folded, {folded.cut_stacks, folded.no_stacks, folded.sizes, folded.rounding_bytes});
+  }
   for (const UnwindGapCount& gap : info.unwind_gaps) fields.numbers(Field::UnwindGap, {index(gap.row), gap.stacks});
 }
 
@@ -255,6 +259,14 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
       case Field::AsleepNs:
         info.asleep_ns = number();
         break;
+      case Field::Folded: {
+        ByteReader counts(bytes);
+        for (std::uint64_t* count :
+             {&info.folded.cut_stacks, &info.folded.no_stacks, &info.folded.sizes, &info.folded.rounding_bytes}) {
+          *count = counts.varint();
+        }
+        break;
+      }
       case Field::UnwindGap: {
         ByteReader gap(bytes);
         const auto row = static_cast<RowId>(std::min<std::uint64_t>(gap.varint(), kMaxRows));

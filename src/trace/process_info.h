@@ -26,6 +26,16 @@ struct UnwindGapCount {
   std::uint64_t stacks = 0;
 };
 
+// Events that lost detail to the ceiling of the dictionary (interner.h).
+struct FoldedCounts {
+  std::uint64_t cut_stacks = 0;      // with the outer frames of their stack
+  std::uint64_t no_stacks = 0;       // with none
+  std::uint64_t sizes = 0;           // with sizes rounded up, too ...
+  std::uint64_t rounding_bytes = 0;  // ... by so much, all requests together
+
+  bool operator==(const FoldedCounts&) const = default;
+};
+
 struct ProcessInfo {
   std::uint32_t pid = 0;
   std::uint32_t parent_pid = 0;
@@ -58,6 +68,7 @@ struct ProcessInfo {
   std::uint64_t unwind_failures = 0;
   std::vector<UnwindGapCount> unwind_gaps;
   std::uint64_t nested_events = 0;
+  FoldedCounts folded;
   std::uint32_t moments = 0;         // that its live blocks were looked into
   std::uint64_t peak_rss_bytes = 0;  // VmHWM at the exit, or from rusage; 0: unknown
   std::uint64_t spool_bytes = 0;     // of the spool's file, all of them resident in the program; 0: not known

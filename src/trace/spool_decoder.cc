@@ -53,6 +53,7 @@ class SpoolDecoder::Pass {
         last_stamp_(state.last_stamp),
         stack_(state.stack),
         depth_(state.depth),
+        cut_(state.cut),
         thread_(state.thread) {}
 
   bool at_end() const { return next_ == end_; }
@@ -67,6 +68,7 @@ class SpoolDecoder::Pass {
     state.last_stamp = last_stamp_;
     state.stack = stack_;
     state.depth = depth_;
+    state.cut = cut_;
   }
 
   // Reads one event; adds at most two at out(). Damaged: position() doesn't move.
@@ -131,14 +133,25 @@ class SpoolDecoder::Pass {
     const std::uint64_t kept = kept_in(counts);
     const std::uint64_t fresh = fresh_in(counts);
     if (kept > depth_) return {"a stack keeps more frames than the one before it had"};
+    if (cut_ > 0) [[unlikely]] {  // those aren't in stack_
+      const auto gone = static_cast<std::uint32_t>(std::min<std::uint64_t>(cut_, depth_ - kept));
+      cut_ -= gone;
+      depth_ -= gone;
+    }
     for (; depth_ > kept; --depth_) stack_ = decoder_.dictionary_.stacks[index(stack_)].caller;
     const std::uint64_t row_count = decoder_.dictionary_.rows.size();
     for (std::uint64_t i = fresh; i-- > 0;) {  // stored innermost first
       const std::uint32_t row = static_cast<std::uint32_t>(rows[i / 2] >> (i % 2 * 32));
       if (row >= row_count) return {"a return address has an id beyond the table"};
-      stack_ = decoder_.interner_.stack(stack_, RowId{row});
+      const StackId node = cut_ > 0 ? Interner::kNoStack : decoder_.interner_.stack(stack_, RowId{row});
+      if (node == Interner::kNoStack) [[unlikely]]
+        ++cut_;
+      else
+        stack_ = node;
     }
     depth_ += static_cast<std::uint32_t>(fresh);
+    if (cut_ > 0) [[unlikely]]
+      decoder_.interner_.count_cut_stack();
     return kNone;
   }
 
@@ -171,14 +184,15 @@ class SpoolDecoder::Pass {
     at += row_words(word0);
 
     const std::uint64_t api = word1 >> W1::kApiShift & W1::kApiMask;
-    const SeenStacks::Key key = SeenStacks::key(stack_, kept_in(word0), fresh_in(word0), {rows, at});
+    SeenStacks::Key key = SeenStacks::key(stack_, kept_in(word0), fresh_in(word0), {rows, at});
     const SeenStacks::Entry& seen = decoder_.seen_.at(key);
     ShapeId shape = kNoShape;
     const auto make_shape = [&] {
       return Interner::make_shape(stack_, api, word1 >> W1::kAlignShift & W1::kAlignMask, 0, requested, usable, weight);
     };
     Interner::ShapeWords new_shape;
-    if (seen.key == key) [[likely]] {
+    const bool is_seen = seen.key == key && cut_ == 0;  // a cut stack isn't what its node is
+    if (is_seen) [[likely]] {
       stack_ = seen.stack;
       depth_ = static_cast<std::uint32_t>(kept_in(word0) + fresh_in(word0));
       new_shape = make_shape();
@@ -187,9 +201,11 @@ class SpoolDecoder::Pass {
     if (shape == kNoShape) {
       if (!known(kKnownAllocApis, api)) return {"an allocation has an unknown entry point"};
       if (!(weight >= 1 && weight <= 1e18)) return {"an allocation has a weight below 1"};
-      if (seen.key != key) {
+      if (!is_seen) {
         if (const ChunkDamage damage = decode_frames(word0, rows)) return damage;
         new_shape = make_shape();
+        if (cut_ > 0) [[unlikely]]
+          key = 0;
       }
     }
     if (realloc) add(advance(stamp), old_address, kNoShape, EventKind::ReallocEnd);
@@ -324,6 +340,7 @@ class SpoolDecoder::Pass {
   std::uint64_t last_stamp_;
   StackId stack_;
   std::uint32_t depth_;
+  std::uint32_t cut_;
   std::uint16_t thread_;
 };
 

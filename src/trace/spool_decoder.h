@@ -25,12 +25,14 @@ struct ThreadDecodeState {
   std::uint64_t spool_events = 0;  // events so far, as the spool counts them: a realloc is one
   std::uint64_t skip_before = 0;   // events with smaller ordinals are already known: read, but not handed out
   StackId stack = kEmptyStack;     // the one before ...
-  std::uint32_t depth = 0;         // ... and how many frames it has
+  std::uint32_t depth = 0;         // ... and how many frames it has,
+  std::uint32_t cut = 0;           // of which so many innermost aren't in `stack`: the dictionary is full
 
   void open_chunk(std::uint64_t first_event, std::uint64_t open_stamp) {
     words_done = 0;
     stack = kEmptyStack;
     depth = 0;
+    cut = 0;
     spool_events = first_event;
     if (open_stamp > last_stamp) last_stamp = open_stamp;
   }
@@ -46,8 +48,10 @@ struct ChunkDamage {
 class SpoolDecoder {
  public:
   // `names` is asked for what the program named; without it names are unknown.
-  explicit SpoolDecoder(Dictionary& dictionary, NameSource names = {})
-      : dictionary_(dictionary), interner_(dictionary), names_(dictionary, std::move(names)) {}
+  explicit SpoolDecoder(Dictionary& dictionary, NameSource names = {}, const DictionaryCeiling& ceiling = {})
+      : dictionary_(dictionary), interner_(dictionary, ceiling), names_(dictionary, std::move(names)) {}
+
+  const FoldedCounts& folded() const { return interner_.folded(); }
 
   // Decodes the words that follow the first state.words_done of the chunk, whole events only, and appends to `out`.
   // Rows up to the ones used must be in the dictionary. After damage, events before it were appended and the rest of

@@ -57,6 +57,78 @@ TEST(SpoolDecoder, KeptAndFreshFramesMakeStacks) {
   EXPECT_EQ(result.events[0].stamp, 50u);
 }
 
+// Allocations from `stacks` distinct stacks of 13 frames that share their two outer ones, each of `sizes` sizes.
+std::vector<std::uint64_t> many_stacks(std::uint64_t stacks, std::uint64_t sizes) {
+  std::vector<std::uint64_t> words;
+  for (std::uint64_t i = 0; i < stacks * sizes; ++i) {
+    const std::uint64_t path = i / sizes;
+    std::uint64_t rows[13];  // innermost first
+    for (std::uint64_t frame = 0; frame < 11; ++frame) rows[frame] = 2 + (path >> frame & 1);
+    rows[11] = 1;
+    rows[12] = 0;
+    const std::uint64_t kept = i == 0 ? 0 : 2;
+    const std::uint64_t fresh = 13 - kept;
+    words.insert(words.end(), {alloc0(kept, fresh), kMalloc | (0x1000 + 16 * i), 100 + i % sizes});
+    for (std::uint64_t frame = 0; frame < fresh; frame += 2) {
+      words.push_back(rows[frame] | (frame + 1 < fresh ? rows[frame + 1] << 32 : 0));
+    }
+  }
+  return words;
+}
+
+TEST(SpoolDecoder, AFullDictionaryKeepsSizesAndOuterFrames) {
+  constexpr std::uint64_t kStacks = 1000;
+  Dictionary dictionary;
+  for (std::size_t i = 0; i < 4; ++i) dictionary.rows.push_back(0x1000 + i);
+  SpoolDecoder decoder(dictionary, {}, {.stacks = 500, .shapes = 1 << 20, .shapes_without_stack = 0});
+  ThreadDecodeState state;
+  EventBuffer events;
+  state.open_chunk(0, 50);
+  ASSERT_FALSE(decoder.decode(state, many_stacks(kStacks, 1), events));
+  ASSERT_EQ(events.size(), kStacks);
+  EXPECT_EQ(dictionary.stacks.size(), 500u);
+  std::uint64_t whole = 0, requested = 0;
+  for (std::size_t i = 0; i < kStacks; ++i) {
+    const Shape& shape = dictionary.shapes[index(events[i].shape)];
+    requested += shape.requested_bytes;
+    std::vector<std::uint32_t> rows;  // innermost first
+    for (StackId at = shape.stack; at != kEmptyStack; at = dictionary.stacks[index(at)].caller)
+      rows.push_back(index(dictionary.stacks[index(at)].row));
+    ASSERT_GE(rows.size(), 2u) << i;
+    for (std::size_t frame = 0; frame < rows.size() - 2; ++frame) {  // a part, and none of another's
+      const std::size_t from_inner = 13 - rows.size() + frame;
+      EXPECT_EQ(rows[frame], 2 + (i >> from_inner & 1)) << i;
+    }
+    whole += rows.size() == 13 ? 1 : 0;
+  }
+  EXPECT_EQ(requested, 100 * kStacks);
+  EXPECT_EQ(decoder.folded().cut_stacks, kStacks - whole);
+  EXPECT_LT(whole, kStacks);
+  EXPECT_EQ(decoder.folded().sizes, 0u);
+}
+
+TEST(SpoolDecoder, TooManyShapesLoseTheirStackAndThenTheirSize) {
+  Dictionary dictionary;
+  for (std::size_t i = 0; i < 4; ++i) dictionary.rows.push_back(0x1000 + i);
+  SpoolDecoder decoder(dictionary, {}, {.stacks = 1 << 20, .shapes = 300, .shapes_without_stack = 200});
+  ThreadDecodeState state;
+  EventBuffer events;
+  state.open_chunk(0, 50);
+  ASSERT_FALSE(decoder.decode(state, many_stacks(10, 400), events));
+  std::uint64_t requested = 0, without_stack = 0, expected = 0;
+  for (std::size_t i = 0; i < 4000; ++i) {
+    const Shape& shape = dictionary.shapes[index(events[i].shape)];
+    requested += shape.requested_bytes;
+    without_stack += shape.stack == kEmptyStack ? 1 : 0;
+    expected += 100 + i % 400;
+  }
+  EXPECT_LE(dictionary.shapes.size(), 300u + 200u + 32u);
+  EXPECT_EQ(without_stack, decoder.folded().no_stacks);
+  EXPECT_EQ(without_stack, 4000u - 300u);
+  EXPECT_GT(decoder.folded().sizes, 0u);
+  EXPECT_EQ(requested - decoder.folded().rounding_bytes, expected);
+}
+
 TEST(SpoolDecoder, FaultsAreFound) {
   const std::uint64_t good[] = {alloc0(0, 1), kMalloc | 0x1000, 8, 0};
   const struct {

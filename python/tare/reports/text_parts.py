@@ -68,6 +68,16 @@ def caveats(recording: Recording) -> list[str]:
         lines.append(f"{plural(process['truncated_stacks'], 'stack was', 'stacks were')} deeper than what is kept")
     if process["unwind_failures"]:
         lines.append(f"{plural(process['unwind_failures'], 'stack')} couldn't be followed to the outermost function")
+    if process["folded_stacks"]:
+        lines.append(
+            f"{plural(process['folded_stacks'], 'event has', 'events have')} a part of the stack or none: "
+            "too many distinct stacks and sizes; sums are exact"
+        )
+    if process["rounded_sizes"]:
+        lines.append(
+            f"{plural(process['rounded_sizes'], 'event has its', 'events have their')} size rounded up, "
+            f"by {human_bytes(process['rounding_bytes'])} in all"
+        )
     lines.extend(unwind_gaps(recording))
     if process["inherited_blocks"]:
         lines.append(

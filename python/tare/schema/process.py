@@ -56,6 +56,9 @@ unmatched_after_drops int events that fit nothing because what they refer to was
 pre_existing_frees int frees of blocks older than the recording, or born while the recorder slept
 truncated_stacks int stacks deeper than what is kept
 unwind_failures int events whose stacks end before the outermost frame, for other reasons than unwind_gaps
+folded_stacks int events with a part of their stack or none, because the recording had too many distinct ones
+rounded_sizes int of those, events with sizes rounded up, because there were too many distinct sizes, too
+rounding_bytes int what that added to their requested bytes
 nested_events int events from a signal handler inside an allocation
 moments int times that live blocks were looked into: rows of moments
 threads int threads seen

@@ -332,6 +332,7 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
     info.unwind_failures = now->unwind_failures;
     info.unwind_gaps = now->unwind_gaps;
     info.nested_events = now->nested_events;
+    info.folded = decoder_->folded();
     info.malloc_bypassed = now->malloc_bypassed;
     wakes_up();
     if (info.asleep_ns) info.asleep_ns = spool_->header().asleep_ns.load();

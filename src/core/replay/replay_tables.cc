@@ -420,6 +420,9 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.number("pre_existing_frees", whole(counts.pre_existing_frees));
   row.number("truncated_stacks", whole(info.truncated_stacks));
   row.number("unwind_failures", whole(info.unwind_failures));
+  row.number("folded_stacks", whole(info.folded.cut_stacks + info.folded.no_stacks));
+  row.number("rounded_sizes", whole(info.folded.sizes));
+  row.number("rounding_bytes", whole(info.folded.rounding_bytes));
   row.number("nested_events", whole(info.nested_events));
   row.number("threads", whole(engine.threads()));
   row.number("moments", std::int64_t{info.moments});

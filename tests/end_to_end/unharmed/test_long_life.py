@@ -87,3 +87,17 @@ def test_processes_that_ended_long_ago_are_a_sum(tare: Tare) -> None:
     assert folded
     assert processes - 1024 <= int(folded[1]) <= processes
     assert len(list(tare.folder.glob("t.tare.*"))) >= processes
+
+
+def test_millions_of_stacks_keep_exact_sums(tare: Tare, build: Build) -> None:
+    """Each stack took memory in the launcher for ever. Beyond four million frames events lose a part of their stack."""
+    stacks = 2_300_000
+    trace = tare.record(build("many_stacks.c"), str(stacks), options=("-q",))
+    (facts,) = tare.sql(
+        trace, "select alloc_events, total_requested_bytes, folded_stacks, rounded_sizes, dropped_events from process"
+    )
+    # Events are dropped, and counted, where the launcher gets no processor for long.
+    assert facts["alloc_events"] + facts["dropped_events"] >= stacks
+    assert 0 <= facts["total_requested_bytes"] - 40 * facts["alloc_events"] < 100_000
+    assert facts["folded_stacks"] > 10_000
+    assert facts["rounded_sizes"] == 0
