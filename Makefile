@@ -21,7 +21,7 @@ TYPED_PYTHON := python/tare bench tools demo guide tests/docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear fuzz-programs test-python nightly lint lint-format lint-tidy lint-python \
+.PHONY: help build demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear check-size-models fuzz-programs test-python nightly lint lint-format lint-tidy lint-python \
         format bench guide docs dev clean distclean
 
 help: ## this list
@@ -72,6 +72,9 @@ test-fuzz: ## each fuzz target over its corpus and a fixed course of new inputs 
 	cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz
 	tools/fuzz.sh build/fuzz/fuzz
+
+check-size-models: dev ## each model of an allocator beside the allocator itself, as installed, with its version
+	$(BIN)/python tools/check_size_models.py build/dev/tests/lib/buffers/model-sizes
 
 test-linear: dev ## instruction counts of hostile inputs from 4 KiB to 16 MiB, which must grow as their sizes do
 	$(BIN)/python tests/lib/linear/linear_test.py build/dev/tests/lib/linear/linear-work 16777216

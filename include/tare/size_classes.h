@@ -15,7 +15,9 @@
 //
 // Tested here against the real ones: glibc 2.36, jemalloc 5.3, mimalloc 2.0.9, gperftools 2.10 (every size up to 64
 // KiB, samples up to 64 MiB). The others follow their sources and were not run: mozjemalloc, mimalloc 3, snmalloc 2,
-// Scudo (LLVM 15 on), PartitionAlloc, Google's TCMalloc (8 KiB pages), and jemalloc as Firefox had it in 2011.
+// Scudo (LLVM 15 on), PartitionAlloc, Google's TCMalloc (8 KiB pages), macOS' libmalloc, and jemalloc as Firefox had it
+// in 2011. `make check-size-models` compares the models with the allocators that are installed, size by size, and
+// prints their versions.
 //
 // Where reality differs: glibc hands out up to 16 bytes more when what would be left of a free chunk is too small to be
 // one, and raises its threshold for mappings of their own (128 KiB) as such blocks are freed. Large blocks of all
@@ -222,23 +224,34 @@ constexpr SizeClass gperftools(std::size_t n) {
                     n <= GperftoolsClasses::kLargest ? "small" : "large");
 }
 
+// The regions tiny, small, medium and large; without the nano zone, whose quanta are tiny's, and xzones (macOS 15).
+constexpr SizeClass macos(std::size_t n) {
+  constexpr std::size_t kLargePage = 16 * kKiB;
+  if (n <= 1008) return whole_slot(round_up(std::max<std::size_t>(n, 1), 16), "tiny");
+  if (n <= 32 * kKiB) return whole_slot(round_up(n, 512), "small");
+  if (n <= 8 * kMiB) return whole_slot(round_up(n, 32 * kKiB), "medium");
+  return whole_slot(round_up(n, kLargePage), "large");
+}
+
 }  // namespace size_model_details
 
-// The models, listed once: X(identifier, name, meaning).
+// The models, listed once: X(identifier, name, meaning). Each names the version whose classes it has: others may
+// differ.
 #define TARE_SIZE_MODELS(X)                                                                      \
-  X(glibc, "glibc", "glibc's malloc (ptmalloc): 8 bytes before each block")                      \
-  X(jemalloc, "jemalloc", "jemalloc 4 and 5: four classes a doubling")                           \
+  X(glibc, "glibc", "glibc 2.36's malloc (ptmalloc): 8 bytes before each block")                 \
+  X(jemalloc, "jemalloc", "jemalloc 5.3: four classes a doubling")                               \
   X(mozjemalloc, "mozjemalloc", "Firefox's jemalloc since 2022")                                 \
   X(jemalloc_2011, "jemalloc-2011", "Firefox's jemalloc of 2011: powers of two above 512 bytes") \
-  X(mimalloc2, "mimalloc2", "mimalloc 2.0")                                                      \
-  X(mimalloc3, "mimalloc3", "mimalloc 3")                                                        \
+  X(mimalloc2, "mimalloc2", "mimalloc 2.0.9; 2.4 has other classes above 128 KiB")               \
+  X(mimalloc3, "mimalloc3", "mimalloc 3.4.3, by its source")                                     \
   X(snmalloc, "snmalloc", "snmalloc 2: powers of two above 64 KiB")                              \
-  X(scudo_linux, "scudo", "Scudo as in LLVM on Linux: 16-byte headers")                          \
-  X(scudo_android, "scudo-android", "Scudo with Android's classes")                              \
-  X(partition, "partition", "Chromium's PartitionAlloc, neutral buckets")                        \
-  X(partition_dense, "partition-dense", "Chromium's PartitionAlloc, dense buckets")              \
-  X(tcmalloc, "tcmalloc", "Google's TCMalloc, 8 KiB pages")                                      \
-  X(gperftools, "gperftools", "gperftools' tcmalloc, 8 KiB pages")
+  X(scudo_linux, "scudo", "Scudo as in LLVM 15 on Linux: 16-byte headers")                       \
+  X(scudo_android, "scudo-android", "Scudo with Android's classes, LLVM 15")                     \
+  X(partition, "partition", "Chromium's PartitionAlloc at 938956eb, neutral buckets")            \
+  X(partition_dense, "partition-dense", "Chromium's PartitionAlloc at 938956eb, dense buckets")  \
+  X(tcmalloc, "tcmalloc", "Google's TCMalloc at fce3f55d, 8 KiB pages")                          \
+  X(gperftools, "gperftools", "gperftools 2.10's tcmalloc, 8 KiB pages")                         \
+  X(macos, "macos", "libmalloc of macOS 10.15 to 14 on arm64: 16s to 1,008 bytes, then 512s to 32 KiB")
 
 namespace size_models {
 #define TARE_SIZE_MODEL(id, text, meaning) inline constexpr SizeModel id{text, meaning, size_model_details::id};
