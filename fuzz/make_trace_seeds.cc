@@ -13,6 +13,7 @@
 #include "support/temp_dir.h"
 #include "support/trace_samples.h"
 #include "trace/byte_stream.h"
+#include "trace/container.h"
 #include "trace/event_block.h"
 #include "trace/record.h"
 #include "trace/spool_file.h"
@@ -48,7 +49,7 @@ int main(int argc, char** argv) {
   using namespace tare;
   if (argc < 2) return 2;
   const std::string corpus = argv[1];
-  for (const char* name : {"trace_reader", "spool_decode", "spool_file", "event_block"})
+  for (const char* name : {"trace_reader", "spool_decode", "spool_file", "event_block", "container"})
     std::filesystem::create_directories(corpus + "/" + name);
   test::TempDir dir;
   const auto put = [&](const std::string& name, std::vector<std::uint8_t> bytes, int first) {
@@ -83,6 +84,16 @@ int main(int argc, char** argv) {
       at += trace::kRecordHeaderBytes + header.length;
     }
   }
+  auto container = trace::ContainerWriter::create(dir / "container", "/dev/shm/tare-abcdef");
+  if (!container) return 1;
+  for (const char* name : {"example", "observed", "example"}) {
+    if (!container->append("42", test::read_file(dir / name))) return 1;
+  }
+  put("container/unfinished", test::read_file(dir / "container"), 1);
+  container->set_parent("42", "t.tare");
+  if (!container->finish()) return 1;
+  put("container/finished", test::read_file(dir / "container"), 1);
+  put("container/finished-as-it-is", test::read_file(dir / "container"), 0);
   for (const auto& [name, file] :
        {std::pair("script", "spool"), std::pair("noted", "noted-spool"), std::pair("contents", "content-spool")}) {
     const auto spool = trace::SpoolFile::open(dir / file);

@@ -65,7 +65,9 @@ class Outcome:
     @property
     def wait_status(self) -> int: ...
     @property
-    def images(self) -> list[Image]: ...
+    def images(self) -> list[Image]: ...  # the latest
+    @property
+    def short_processes(self) -> tuple[str, int, int]: ...  # the container: path or "", traces, bytes
     @property
     def warnings(self) -> list[str]: ...
     @property
@@ -83,6 +85,37 @@ class LeftoverFolder:
     @property
     def users(self) -> list[int]: ...  # processes that have it mapped
 
+class Member:
+    @property
+    def path(self) -> str: ...  # of its trace
+    @property
+    def name(self) -> str: ...
+    @property
+    def program(self) -> str: ...
+    @property
+    def command(self) -> list[str]: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def parent_pid(self) -> int: ...
+    @property
+    def is_forked(self) -> bool: ...  # without an exec since
+    @property
+    def was_replaced(self) -> bool: ...  # by exec
+    @property
+    def wait_status(self) -> int | None: ...
+    @property
+    def events(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+
+class MemberList:
+    @property
+    def members(self) -> list[Member]: ...
+    @property
+    def warnings(self) -> list[str]: ...
+
+def list_members(path: str) -> MemberList | None: ...  # of a container; None: it is none
 def find_leftover_folders(parents: Sequence[str]) -> list[LeftoverFolder]: ...
 def remove_leftover_folder(path: str) -> bool: ...  # false: it stays
 def run(

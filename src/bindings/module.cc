@@ -20,6 +20,8 @@
 #include "bindings/vtables.h"
 #include "core/collect/launcher.h"
 #include "core/observe/mapped_file.h"
+#include "core/recording/members.h"
+#include "trace/container.h"
 #include "trace/leftover_folders.h"
 #include "trace/spool_layout.h"
 
@@ -176,6 +178,37 @@ void bind_leftovers(nb::module_& module) {
   module.def("remove_leftover_folder", trace::remove_leftover_folder, nb::arg("path"));
 }
 
+// Nothing where `path` is no container.
+std::optional<core::MemberList> list_members(const std::string& path) {
+  if (!trace::is_container(path)) return std::nullopt;
+  auto list = [&] {
+    nb::gil_scoped_release released;
+    return core::list_members(path);
+  }();
+  return value_or_raise(std::move(list));
+}
+
+void bind_containers(nb::module_& module) {
+  using core::Member;
+  nb::class_<Member>(module, "Member")
+      .def_ro("path", &Member::path)
+      .def_ro("name", &Member::name)
+      .def_prop_ro("program",
+                   [](const Member& member) { return member.info.exe.substr(member.info.exe.rfind('/') + 1); })
+      .def_prop_ro("command", [](const Member& member) { return member.info.command_line; })
+      .def_prop_ro("pid", [](const Member& member) { return member.info.pid; })
+      .def_prop_ro("parent_pid", [](const Member& member) { return member.info.parent_pid; })
+      .def_prop_ro("is_forked", [](const Member& member) { return member.info.fork.has_value(); })
+      .def_prop_ro("was_replaced", [](const Member& member) { return member.info.replaced_by_exec; })
+      .def_prop_ro("wait_status", [](const Member& member) { return member.info.wait_status; })
+      .def_ro("events", &Member::events)
+      .def_ro("bytes", &Member::bytes);
+  nb::class_<core::MemberList>(module, "MemberList")
+      .def_ro("members", &core::MemberList::members)
+      .def_ro("warnings", &core::MemberList::warnings);
+  module.def("list_members", list_members, nb::arg("path"));
+}
+
 void bind_tables(nb::module_& module) {
   nb::class_<PyTable>(module, "Table")
       .def_prop_ro("name", [](const PyTable& held) { return held.table->name; })
@@ -198,6 +231,11 @@ void bind_launch(nb::module_& module) {
       .def_ro("file_bytes", &core::RecordedImage::file_bytes);
   nb::class_<core::LaunchOutcome>(module, "Outcome")
       .def_ro("wait_status", &core::LaunchOutcome::wait_status)
+      .def_prop_ro("short_processes",
+                   [](const core::LaunchOutcome& outcome) {
+                     const core::ShortProcesses& all = outcome.short_processes;
+                     return nb::make_tuple(all.path, all.traces, all.file_bytes);
+                   })
       .def_ro("images", &core::LaunchOutcome::images)
       .def_ro("warnings", &core::LaunchOutcome::warnings)
       .def_prop_ro("failure", [](const core::LaunchOutcome& outcome) {
@@ -220,6 +258,7 @@ NB_MODULE(_core, module) {
   tare::bindings::bind_tables(module);
   tare::bindings::bind_launch(module);
   tare::bindings::bind_leftovers(module);
+  tare::bindings::bind_containers(module);
   tare::bindings::bind_recording(module);
   tare::bindings::bind_layouts(module);
   tare::bindings::bind_variant(module);

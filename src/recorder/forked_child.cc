@@ -25,8 +25,8 @@ void Recorder::leave_parents_threads() {
 }
 
 // A signal handler may fork wherever it interrupts a hook: the child writes that hook's event to the end, into a chunk
-// of its own that nobody reads. The parent does as well: there the event is recorded. A child that was forked outside of
-// hooks writes nothing before become_child(); it only must not say in the parent's chunk that its last hook is over.
+// of its own that nobody reads. The parent does as well: there the event is recorded. A child that was forked outside
+// of hooks writes nothing before become_child(); it only must not say in the parent's chunk that its last hook is over.
 void Recorder::part_from_parent(Thread& thread) {
   if (!is_inherited()) return;  // a call that shares memory after all
   if (thread.gate.load(std::memory_order_relaxed) == Gate::Ready && thread.attention.load() == 0) {

@@ -7,7 +7,7 @@
 namespace tare::trace {
 
 Interner::Interner(Dictionary& dictionary, const DictionaryCeiling& ceiling)
-    : dictionary_(dictionary), ceiling_(ceiling), edges_(kEdges) {
+    : dictionary_(dictionary), ceiling_(ceiling), edges_(kFirstEdges) {
   if (dictionary_.stacks.empty()) dictionary_.stacks.push_back({kEmptyStack, RowId{0}});
   first_children_.resize(dictionary_.stacks.size());
   for (std::size_t id = 1; id < dictionary_.stacks.size(); ++id) {
@@ -26,6 +26,12 @@ Interner::Interner(Dictionary& dictionary, const DictionaryCeiling& ceiling)
     shape_table_.find_or_make(
         hash(words_of(shape)), [](std::uint32_t) { return false; }, [&] { return static_cast<std::uint32_t>(id); });
   }
+}
+
+void Interner::widen() {
+  while (edges_.size() < kEdges && edges_.size() < 2 * dictionary_.stacks.size()) edges_.resize(2 * edges_.size());
+  edges_.assign(edges_.size(), {});
+  edge_mask_ = edges_.size() - 1;
 }
 
 StackId Interner::add_stack(StackId caller, RowId row) {
@@ -51,7 +57,7 @@ StackId Interner::find_stack(std::uint64_t hash, StackId caller, RowId row) {
                                ? stack_table_.find(hash, is_it)
                                : stack_table_.find_or_make(hash, is_it, [&] { return index(add_stack(caller, row)); });
   if (id == IdTable::kNone) return kNoStack;
-  edges_[hash & (kEdges - 1)] = {caller, row, StackId{id}};
+  edges_[hash & edge_mask_] = {caller, row, StackId{id}};
   return StackId{id};
 }
 

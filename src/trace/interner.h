@@ -37,7 +37,7 @@ class Interner {
     const Child first = first_children_[index(caller)];
     if (first.row == row && first.node != kEmptyStack) return first.node;
     const std::uint64_t hash = mix_hash(index(caller), index(row));
-    const Edge& edge = edges_[hash & (kEdges - 1)];
+    const Edge& edge = edges_[hash & edge_mask_];
     if (edge.caller == caller && edge.row == row) return edge.node;
     return find_stack(hash, caller, row);
   }
@@ -60,6 +60,11 @@ class Interner {
   static StackId stack_of(const ShapeWords& shape) { return StackId{static_cast<std::uint32_t>(shape[0])}; }
 
   bool is(ShapeId id, const ShapeWords& shape) const { return equal(words_of(dictionary_.shapes[index(id)]), shape); }
+
+  // The cache of edges gets as large as the tree is worth, between events: short processes' trees have a hundred nodes.
+  void fit() {
+    if (dictionary_.stacks.size() > edges_.size() && edges_.size() < kEdges) widen();
+  }
 
   // Shapes in two steps, so that a caller can let some cache misses overlap: hash, then prefetch, and later the id.
   static std::uint64_t hash(const ShapeWords& shape) { return mix_hash(shape[0] ^ shape[2] << 32, shape[1]); }
@@ -92,7 +97,9 @@ class Interner {
     RowId row{};
     StackId node{};
   };
-  static constexpr std::size_t kEdges = 1 << 14;
+  static constexpr std::size_t kEdges = 1 << 14;  // at most
+  static constexpr std::size_t kFirstEdges = 1 << 8;
+  void widen();
 
   ShapeId find_or_add(const ShapeWords& shape, std::uint64_t hash) {
     return ShapeId{shape_table_.find_or_make(
@@ -112,6 +119,7 @@ class Interner {
   FoldedCounts folded_;
   LargeVector<Child> first_children_;  // by StackId
   std::vector<Edge> edges_;
+  std::size_t edge_mask_ = kFirstEdges - 1;
   IdTable stack_table_;  // of children but first ones
   IdTable shape_table_;
 };

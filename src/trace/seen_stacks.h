@@ -26,7 +26,16 @@ class SeenStacks {
     ShapeId shape{};  // what it allocated the last time
   };
 
-  SeenStacks() : entries_(kEntries) {}
+  SeenStacks() : entries_(kFirstEntries) {}
+
+  // Gets as large as so many stacks are worth, and forgets all where it grows.
+  void fit(std::size_t stacks) {
+    if (stacks <= entries_.size() || entries_.size() == kEntries) return;
+    std::size_t wanted = entries_.size();
+    while (wanted < kEntries && wanted < 2 * stacks) wanted *= 2;
+    entries_.assign(wanted, {});
+    mask_ = wanted - 1;
+  }
 
   // `rows`: the new frames, two a word; `kept`: how many of the stack `before` they attach to.
   static Key key(StackId before, std::uint64_t kept, std::uint64_t fresh, std::span<const std::uint64_t> rows) {
@@ -38,12 +47,13 @@ class SeenStacks {
   }
 
   // Where the stack with this key is, or will be put.
-  Entry& at(Key key) { return entries_[key & (kEntries - 1)]; }
+  Entry& at(Key key) { return entries_[key & mask_]; }
 
  private:
   // 256 KiB, a quarter of an L2 cache: four times as many find 3 % more of a compiler's stacks, but push out what the
   // encoder needs.
   static constexpr std::size_t kEntries = 1 << 14;
+  static constexpr std::size_t kFirstEntries = 1 << 8;
   static constexpr std::uint64_t kSecrets[] = {0x2d358dccaa6c78a5, 0x8bb84b93962eacc9};
 
   // Both halves of the product: every bit of either word reaches every bit of the key.
@@ -54,6 +64,7 @@ class SeenStacks {
   }
 
   std::vector<Entry> entries_;
+  std::size_t mask_ = kFirstEntries - 1;
 };
 
 }  // namespace tare::trace

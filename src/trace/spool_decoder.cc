@@ -346,6 +346,8 @@ class SpoolDecoder::Pass {
 
 ChunkDamage SpoolDecoder::decode(ThreadDecodeState& state, std::span<const std::uint64_t> words,
                                  EventBuffer& out_buffer) {
+  interner_.fit();
+  seen_.fit(dictionary_.stacks.size());
   // An event has more words than it makes Event records.
   Pass pass(*this, state, words, out_buffer.room(words.size()));
   std::uint64_t events = state.spool_events;

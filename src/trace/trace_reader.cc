@@ -104,7 +104,13 @@ bool known(std::uint16_t type) { return type >= 1 && type <= static_cast<std::ui
 }  // namespace
 
 Result<TraceFile> TraceFile::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const Result<TracePlace> place = place_of_trace(path);
+  if (!place) return place.error();
+  return open(path, *place);
+}
+
+Result<TraceFile> TraceFile::open(const std::string& path, const TracePlace& place) {
+  const int fd = ::open(place.file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return unreadable(path);
   TraceFile file(path, fd);
   struct stat status = {};
@@ -116,9 +122,20 @@ Result<TraceFile> TraceFile::open(const std::string& path) {
     return Error{ErrorKind::NotATrace, path + " is a pipe or a device, not a trace; name a file"};
   }
   file.file_bytes_ = static_cast<std::uint64_t>(status.st_size);
+  if (place.bytes) {
+    file.is_member_ = true;
+    file.base_ = place.offset;
+    file.file_bytes_ = *place.bytes;
+    file.parent_trace_ = place.parent_trace;
+  }
   std::uint8_t bytes[kFileHeaderBytes];
-  const std::int64_t got = read_at(fd, bytes, sizeof(bytes), 0);
+  const std::int64_t got = file.read(bytes, sizeof(bytes), 0);
   if (got < 0) return unreadable(path);
+  if (got == static_cast<std::int64_t>(sizeof(bytes)) && !place.bytes &&
+      std::memcmp(bytes, kContainerMagic, sizeof(kContainerMagic)) == 0) {
+    return Error{ErrorKind::NotATrace, path + " holds the traces of several processes: `tare report " + path +
+                                           "` lists them; name one as " + path + ":PID"};
+  }
   if (got < static_cast<std::int64_t>(sizeof(bytes)) || std::memcmp(bytes, kTraceMagic, sizeof(kTraceMagic)) != 0) {
     return Error{ErrorKind::NotATrace, path + " is not a tare trace; make one with: tare run -o FILE -- COMMAND"};
   }
@@ -139,7 +156,10 @@ TraceFile& TraceFile::operator=(TraceFile&& other) noexcept {
   if (fd_ >= 0) ::close(fd_);
   path_ = std::move(other.path_);
   fd_ = std::exchange(other.fd_, -1);
+  base_ = other.base_;
   file_bytes_ = other.file_bytes_;
+  is_member_ = other.is_member_;
+  parent_trace_ = std::move(other.parent_trace_);
   buffer_ = std::move(other.buffer_);
   return *this;
 }
@@ -148,18 +168,24 @@ TraceFile::~TraceFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+// Never beyond the trace's end: what follows in a container is another's.
+std::int64_t TraceFile::read(void* to, std::size_t count, std::uint64_t offset) const {
+  if (is_member_) count = offset >= file_bytes_ ? 0 : std::min<std::uint64_t>(count, file_bytes_ - offset);
+  return read_at(fd_, to, count, base_ + offset);
+}
+
 Result<TraceIndex> TraceFile::index() const {
   TraceIndex index;
   index.dictionary.stacks.push_back({kEmptyStack, RowId{0}});
   struct stat status;
   if (::fstat(fd_, &status) != 0) return unreadable(path_);
-  const std::uint64_t file_bytes = static_cast<std::uint64_t>(status.st_size);
+  const std::uint64_t file_bytes = is_member_ ? file_bytes_ : static_cast<std::uint64_t>(status.st_size);
   ExpansionBudget budget = ExpansionBudget::of_file(file_bytes);
   std::uint64_t offset = kFileHeaderBytes;
   while (!index.ended) {
     index.readable_bytes = offset;
     std::uint8_t bytes[kRecordHeaderBytes];
-    const std::int64_t got = read_at(fd_, bytes, sizeof(bytes), offset);
+    const std::int64_t got = read(bytes, sizeof(bytes), offset);
     if (got < 0) return unreadable(path_);
     if (got < static_cast<std::int64_t>(sizeof(bytes))) {
       index.cut_off = got > 0;
@@ -176,7 +202,7 @@ Result<TraceIndex> TraceFile::index() const {
       break;
     }
     buffer_.resize(header.length);
-    const std::int64_t payload_bytes = read_at(fd_, buffer_.data(), header.length, offset + kRecordHeaderBytes);
+    const std::int64_t payload_bytes = read(buffer_.data(), header.length, offset + kRecordHeaderBytes);
     if (payload_bytes < 0) return unreadable(path_);
     if (payload_bytes < static_cast<std::int64_t>(header.length)) {
       index.cut_off = true;
@@ -197,6 +223,7 @@ Result<TraceIndex> TraceFile::index() const {
     offset = end;
     index.readable_bytes = offset;
   }
+  if (index.process.info.fork && !parent_trace_.empty()) index.process.info.fork->parent_trace = parent_trace_;
   index.unpacked_bytes = budget.taken();
   return index;
 }
@@ -204,7 +231,7 @@ Result<TraceIndex> TraceFile::index() const {
 Status TraceFile::read_payload(std::uint64_t offset, std::uint32_t length,
                                std::span<const std::uint8_t>& payload) const {
   buffer_.resize(kRecordHeaderBytes + length);
-  const std::int64_t got = read_at(fd_, buffer_.data(), buffer_.size(), offset);
+  const std::int64_t got = read(buffer_.data(), buffer_.size(), offset);
   if (got < 0) return unreadable(path_);
   if (got < static_cast<std::int64_t>(buffer_.size())) return corrupt(path_, offset, "the file became shorter");
   payload = std::span<const std::uint8_t>(buffer_).subspan(kRecordHeaderBytes);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "trace/container.h"
 #include "trace/dictionary.h"
 #include "trace/event_block.h"
 #include "trace/expansion.h"
@@ -46,8 +47,11 @@ struct TraceIndex {
 
 class TraceFile {
  public:
-  // NotATrace, NewerVersion, or Io. Damage further on isn't an error here: index() tells.
+  // A file of its own, or a member of a container ("F.short:NAME"). NotATrace, NewerVersion, or Io. Damage further on
+  // isn't an error here: index() tells.
   static Result<TraceFile> open(const std::string& path);
+  // The same where the place is known; `path` is for messages.
+  static Result<TraceFile> open(const std::string& path, const TracePlace& place);
   TraceFile(TraceFile&& other) noexcept;
   TraceFile& operator=(TraceFile&& other) noexcept;
   ~TraceFile();
@@ -65,17 +69,21 @@ class TraceFile {
   Status read_moment(const RecordRef& record, const Dictionary& dictionary, ExpansionBudget& budget,
                      std::vector<Moment>& moments) const;
 
-  std::uint64_t file_bytes() const { return file_bytes_; }  // when it was opened
+  std::uint64_t file_bytes() const { return file_bytes_; }  // of the trace, when it was opened
 
   const std::string& path() const { return path_; }
 
  private:
+  std::int64_t read(void* to, std::size_t count, std::uint64_t offset) const;
   Status read_payload(std::uint64_t offset, std::uint32_t length, std::span<const std::uint8_t>& payload) const;
   TraceFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
 
   std::string path_;
   int fd_ = -1;
+  std::uint64_t base_ = 0;  // where the trace begins: not 0 in a container
   std::uint64_t file_bytes_ = 0;
+  bool is_member_ = false;
+  std::string parent_trace_;  // as the container has it
   mutable std::vector<std::uint8_t> buffer_;
 };
 

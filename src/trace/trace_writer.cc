@@ -34,15 +34,26 @@ Result<TraceWriter> TraceWriter::create(const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return io_error(path, errno);
   TraceWriter writer(path, fd);
-  writer.pending_.assign(std::begin(kTraceMagic), std::end(kTraceMagic));
-  append_fixed(writer.pending_, kTraceVersion, 4);
-  append_fixed(writer.pending_, kFileHeaderBytes, 4);
+  writer.put_file_header();
   if (Status status = writer.flush(); !status) {
     struct stat file;
     if (::fstat(fd, &file) == 0 && S_ISREG(file.st_mode)) ::unlink(path.c_str());  // of no use to anybody
     return status.error();
   }
   return writer;
+}
+
+TraceWriter TraceWriter::in_memory(const std::string& path) {
+  TraceWriter writer(path, -1);
+  writer.in_memory_ = true;
+  writer.put_file_header();
+  return writer;
+}
+
+void TraceWriter::put_file_header() {
+  pending_.assign(std::begin(kTraceMagic), std::end(kTraceMagic));
+  append_fixed(pending_, kTraceVersion, 4);
+  append_fixed(pending_, kFileHeaderBytes, 4);
 }
 
 TraceWriter::TraceWriter(TraceWriter&& other) noexcept { *this = std::move(other); }
@@ -52,6 +63,7 @@ TraceWriter& TraceWriter::operator=(TraceWriter&& other) noexcept {
   if (fd_ >= 0) ::close(fd_);
   path_ = std::move(other.path_);
   fd_ = std::exchange(other.fd_, -1);
+  in_memory_ = other.in_memory_;
   pending_ = std::move(other.pending_);
   payload_ = std::move(other.payload_);
   written_ = other.written_;
@@ -163,6 +175,12 @@ Result<TraceWriter> TraceWriter::reopen(const std::string& path, std::uint64_t o
   return writer;
 }
 
+Status TraceWriter::write_whole(const std::string& path, std::span<const std::uint8_t> trace) {
+  TraceWriter writer = in_memory(path);
+  writer.pending_.assign(trace.begin(), trace.end());
+  return writer.spill();
+}
+
 Status TraceWriter::replace_end(const std::string& path, std::uint64_t offset, const ProcessRecord& record) {
   Result<TraceWriter> writer = reopen(path, offset, {});
   if (!writer) return writer.error();
@@ -177,7 +195,16 @@ void TraceWriter::rest() {
   ::close(std::exchange(fd_, -1));
 }
 
+Status TraceWriter::spill() {
+  if (!in_memory_) return ok();
+  in_memory_ = false;
+  fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd_ < 0) failure_.push_back(io_error(path_, errno));
+  return flush();
+}
+
 Status TraceWriter::flush() {
+  if (in_memory_) return ok();
   std::size_t done = 0;
   if (fd_ < 0 && !pending_.empty() && failure_.empty()) {
     fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);

@@ -23,6 +23,8 @@ class TraceWriter {
  public:
   // Creates or overwrites `path` and writes the file header.
   static Result<TraceWriter> create(const std::string& path);
+  // Keeps all of it in memory: nothing fails, and there is no file until spill() makes `path`.
+  static TraceWriter in_memory(const std::string& path);
   TraceWriter(TraceWriter&& other) noexcept;
   TraceWriter& operator=(TraceWriter&& other) noexcept;
   ~TraceWriter();
@@ -39,11 +41,20 @@ class TraceWriter {
 
   // Goes on with an unfinished trace after its first `offset` bytes, which hold `written` of the dictionary.
   static Result<TraceWriter> reopen(const std::string& path, std::uint64_t offset, const DictionaryCounts& written);
+  // Writes a trace that was kept in memory into a file.
+  static Status write_whole(const std::string& path, std::span<const std::uint8_t> trace);
   // Puts another End record in the place of the one at `offset` of a finished trace.
   static Status replace_end(const std::string& path, std::uint64_t offset, const ProcessRecord& record);
 
-  // Brings everything put so far into the file. Only after it returned ok may the source of the events be thrown away.
+  // Brings everything put so far into the file, if there is one. Only after it returned ok may the source of the events
+  // be thrown away.
   Status flush();
+
+  bool is_in_memory() const { return in_memory_; }
+  // What was kept in memory goes into the file, as will all that follows.
+  Status spill();
+  // The whole trace, from a writer that is done and in memory.
+  std::vector<std::uint8_t> take_bytes() { return std::move(pending_); }
 
   // Closes the descriptor until the next flush(), if `path` can be opened again.
   void rest();
@@ -52,14 +63,16 @@ class TraceWriter {
   void renamed(const std::string& path) { path_ = path; }
 
   const std::string& path() const { return path_; }
-  std::uint64_t file_bytes() const { return file_bytes_; }
+  std::uint64_t file_bytes() const { return in_memory_ ? pending_.size() : file_bytes_; }
 
  private:
   TraceWriter(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  void put_file_header();
   void put_record(RecordType type, std::span<const std::uint8_t> payload, std::uint16_t flags = 0);
 
   std::string path_;
   int fd_ = -1;
+  bool in_memory_ = false;
   std::vector<std::uint8_t> pending_;
   ByteWriter payload_;
   DictionaryCounts written_;

@@ -63,6 +63,16 @@ class Tare:
         assert done.returncode == 0, done.stderr
         return self.folder / name
 
+    def others(self, name: str) -> list[Path]:
+        """The traces beside `name`: of other processes, and of images replaced by exec. Members of its container, too."""
+        found: list[Path] = []
+        for path in sorted(path for path in self.folder.glob(f"{name}.*") if path.is_file()):
+            if path.suffix == ".short":
+                found += [Path(member["path"]) for member in self.report(path)["members"]]
+            else:
+                found.append(path)
+        return found
+
     def report(self, trace: Path, *options: str) -> dict[str, Any]:
         done = self("report", trace, "--json", *options)
         assert done.returncode == 0, done.stderr

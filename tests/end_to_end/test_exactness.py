@@ -39,7 +39,7 @@ def test_net_and_tare_make_up_gross(tare: Tare, program: Program) -> None:
 def test_forked_children_have_traces_of_their_own(tare: Tare, program: Program) -> None:
     main = tare.record(program("fork_children.c"), name="f.tare")
     parent = tare.report(main)
-    children = [tare.report(path) for path in sorted(tare.folder.glob("f.tare.*")) if path.suffix[1:].isdigit()]
+    children = [tare.report(path) for path in tare.others("f.tare")]
     assert len(children) == 2, sorted(p.name for p in tare.folder.iterdir())
     assert parent["peak"]["requested_bytes"] == 1 * MB
     child, grandchild = sorted(children, key=lambda c: -c["total"]["requested_bytes"])
@@ -139,9 +139,9 @@ def test_real_programs_run_unchanged(tare: Tare) -> None:
     plain = tare("run", "-o", "gcc.tare", "--", "g++", "-S", "-o", "-", source)
     assert plain.returncode == 0, plain.stderr
     assert ".globl\tmain" in plain.stdout
-    traces = sorted(p.name for p in tare.folder.glob("gcc.tare*"))
+    traces = [tare.folder / "gcc.tare", *tare.others("gcc.tare")]
     assert len(traces) >= 2, traces  # the driver and cc1plus
-    reports = [tare.report(tare.folder / name) for name in traces]
+    reports = [tare.report(trace) for trace in traces]
     compiler = max(reports, key=lambda r: r["events"])
     assert compiler["program"] == "cc1plus"
     assert compiler["impossible_events"] == 0

@@ -25,6 +25,7 @@ tare report app.tare --lens growth,churn      two lenses, with their reasons
 tare report app.tare --filter parse --filter '!test'
 tare report app.tare --mode dark-matter       what no report of the program claims, or two do
 tare report app.tare --mode rss               where the resident memory is (needs --snapshots)
+tare report app.tare.short                    the short processes of a recording; app.tare.short:4711 is one of them
 tare report app.tare --folded | flamegraph.pl --countname bytes > app.svg    (speedscope reads it, too)
 tare report app.tare --json | jq .peak
 """
@@ -36,7 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from tare.recording import SITE_DEPTH
     from tare.reports.records import SORTS
 
-    parser.add_argument("file", metavar="FILE", help="a trace, or the spool of a recording that died")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a trace, the spool of a recording that died, FILE.short (lists the short processes in it) or FILE.short:PID",
+    )
     parser.add_argument(
         "--mode",
         choices=("live", "cumulative", "dark-matter", "rss"),
@@ -92,6 +97,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.depth < 1 or options.n < 0:
         raise TareError(USAGE, "report: --depth is at least 1, -n at least 0")
+    if _shows_container(options):
+        return 0
     chosen = lenses.load_named(options.lens) if options.lens is not None else []
     if options.lens is not None and not chosen:
         raise TareError(USAGE, f"report: --lens names no lens: there are {', '.join(lenses.NAMES)}")
@@ -136,6 +143,24 @@ def run(options: argparse.Namespace) -> int:
     style, width = Style(sys.stdout), width_of(sys.stdout)
     say(text_report.report(recording, page, chosen, title, options.n, style, width))
     return 0
+
+
+def _shows_container(options: argparse.Namespace) -> bool:
+    """Lists the processes where FILE holds the traces of several."""
+    from tare import _core
+    from tare.reports import container
+
+    if (found := _core.list_members(options.file)) is None:
+        return False
+    if options.json:
+        from tare.reports.json_report import dump
+
+        print(dump(container.as_json(options.file, found)))
+        return True
+    from tare.terminal import width_of
+
+    say(container.lines(options.file, found, width_of(sys.stdout)))
+    return True
 
 
 def _dark_matter(options: argparse.Namespace) -> int:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 SYNOPSIS = "tare run [-o FILE] [options] -- CMD [ARG ...]"
 HELP = (
     "Runs a program under the recorder. Its input, output and exit status stay its own; a summary goes to stderr.\n"
-    "Children are recorded too: FILE is the first process's last image, FILE.PID are the others."
+    "Children are recorded too: FILE is the first process's last image, FILE.PID are the others. Those with little to say\n"
+    "are all in FILE.short."
 )
 EXAMPLES = """
 tare run -- ./app --flag
@@ -174,7 +175,8 @@ def _summarize(outcome: _core.Outcome) -> None:
     images = [run_summary.Image(i.path, i.program, i.pid, i.events, i.file_bytes) for i in outcome.images]
     try:
         source = CoreSource(run_summary.subject(images).path, depth=1)  # a line is one frame
-        lines = run_summary.lines(source, images, Style(sys.stderr), width_of(sys.stderr))
+        short = run_summary.Short(*outcome.short_processes)
+        lines = run_summary.lines(source, images, Style(sys.stderr), width_of(sys.stderr), short)
     except TareError as error:
         lines = [] if outcome.failure else [f"tare: {error.message}"]  # said already: one line a failure
     except MemoryError:

@@ -10,7 +10,7 @@ from tare.recording import Recording
 from tare.reports.text_parts import blocks_text, caveats, finding_lines, is_worth_acting_on, unnamed_note, who, wrapped
 from tare.small_database import MOST_ROWS, SmallDatabase
 from tare.terminal import shorten, shorten_path
-from tare.units import duration, human_bytes, human_count, percent
+from tare.units import duration, human_bytes, human_count, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,13 +37,21 @@ class Image(NamedTuple):
     file_bytes: int
 
 
+class Short(NamedTuple):
+    """The container of short processes."""
+
+    path: str = ""
+    traces: int = 0
+    file_bytes: int = 0
+
+
 def subject(images: Sequence[Image]) -> Image:
     """The image that the summary is about: the first, unless it only started one that did the work."""
     largest = max(images, key=lambda image: image.events)
     return largest if largest.events >= _CHILD_MATTERS * max(images[0].events, 100) else images[0]
 
 
-def lines(source: Source, images: Sequence[Image], style: Style, width: int) -> list[str]:
+def lines(source: Source, images: Sequence[Image], style: Style, width: int, short: Short | None = None) -> list[str]:
     """The screen about `subject(images)`, whose source is given: from SQLite where tables are small. A lens that asks for more
     than both engines know is asked of DuckDB."""
     source = source.by_line()
@@ -54,10 +62,10 @@ def lines(source: Source, images: Sequence[Image], style: Style, width: int) -> 
         import sqlite3
 
         if all(small.count(table) <= MOST_ROWS for table in {table for lens in asked for table in lens.tables}):
-            return list(summary(Recording(small, names, SmallDatabase), images, style, width))
+            return list(summary(Recording(small, names, SmallDatabase), images, style, width, short))
     except (ImportError, sqlite3.Error):
         pass
-    return list(summary(Recording(source, names), images, style, width))
+    return list(summary(Recording(source, names), images, style, width, short))
 
 
 def _quick_lenses(process: dict[str, Any]) -> list[Lens]:
@@ -72,7 +80,9 @@ def _names_no_shapes(asked: Sequence[Lens]) -> bool:
     return not any(column.name.endswith("shape_id") for name in tables for column in schema.BY_NAME[name].columns)
 
 
-def summary(recording: Recording, images: Sequence[Image], style: Style, width: int) -> Iterator[str]:
+def summary(
+    recording: Recording, images: Sequence[Image], style: Style, width: int, short: Short | None = None
+) -> Iterator[str]:
     """About `subject(images)`, whose recording is given."""
     shown = subject(images)
     process, peak, total = recording.process, recording.moments["peak"], recording.moments["total"]
@@ -101,7 +111,7 @@ def summary(recording: Recording, images: Sequence[Image], style: Style, width: 
         width,
     )
     yield from _findings(recording, style, width)
-    yield from _processes(shown, [image for image in images if image is not shown], width)
+    yield from _processes(shown, [image for image in images if image is not shown], short or Short(), width)
     yield from _next_steps(shown.path, width)
 
 
@@ -144,17 +154,21 @@ def _next_steps(path: str, width: int) -> Iterator[str]:
     yield line
 
 
-def _processes(shown: Image, others: Sequence[Image], width: int) -> Iterator[str]:
+def _processes(shown: Image, others: Sequence[Image], short: Short, width: int) -> Iterator[str]:
+    """Those with files of their own, and the file with all the rest."""
     yield shorten(f"trace: {shorten_path(shown.path, width - 20)} ({human_bytes(shown.file_bytes)})", width)
-    if not others:
-        return
-    largest = sorted(others, key=lambda image: -image.events)[:_OTHERS_SHOWN]
-    yield f"{len(others)} more recorded:"
+    alone = [image for image in others if not short.path or not image.path.startswith(short.path + ":")]
+    if alone:
+        yield f"{len(alone)} more recorded:"
+    largest = sorted(alone, key=lambda image: -image.events)[:_OTHERS_SHOWN]
     for image in largest:
         yield shorten(f"  {image.program} (pid {image.pid}), {_events(image.events)}: {image.path}", width)
-    if len(others) > len(largest):
+    if len(alone) > len(largest):
         folder = _quoted(os.path.dirname(shown.path) or ".")
-        yield shorten(f"  ({len(others) - len(largest)} more in {folder})", width)
+        yield shorten(f"  ({len(alone) - len(largest)} more in {folder})", width)
+    if short.path:
+        traces = plural(short.traces, "trace of a short process", "traces of short processes")
+        yield shorten(f"{traces}: {shorten_path(short.path, width - 48)} ({human_bytes(short.file_bytes)})", width)
 
 
 def _events(count: int) -> str:

@@ -25,9 +25,10 @@ constexpr std::uint64_t kMarginTicks = 4'000'000;
 constexpr std::uint64_t kMarginNs = 1'000'000;
 constexpr int kChunksPerPass = 16;  // of a thread, before others and the merge have their turn
 constexpr std::uint64_t kWorthCaching =
-    50'000;                             // calls; fewer are replayed in 5 ms, and scripts run programs by the hundred
-constexpr std::size_t kMostHeld = 256;  // chunks, a quarter of what a program may have
-constexpr std::size_t kMostQuietChunks = 16;  // that a program fills between two calls of trim_spool(): 200 KB/s
+    50'000;  // calls; fewer are replayed in 5 ms, and scripts run programs by the hundred
+constexpr std::uint64_t kYoungNs = 5'000'000'000;  // older processes have a file that can be read
+constexpr std::size_t kMostHeld = 256;             // chunks, a quarter of what a program may have
+constexpr std::size_t kMostQuietChunks = 16;       // that a program fills between two calls of trim_spool(): 200 KB/s
 
 std::uint64_t monotonic_ns() {
   timespec now{};
@@ -39,7 +40,8 @@ std::uint64_t monotonic_ns() {
 
 Result<std::unique_ptr<ImageRecording>> ImageRecording::create(LiveSpool spool, pid_t process,
                                                                const std::string& trace_path, Summarize summarize,
-                                                               EventBlockEncoder& encoder, TakeMoments moments) {
+                                                               EventBlockEncoder& encoder, TakeMoments moments,
+                                                               FirstPlace place) {
   Result<ProcessInfo> info = spool.file().process();
   if (!info) return info.error();
   std::unique_ptr<ImageRecording> image(new ImageRecording(std::move(spool), encoder));
@@ -53,15 +55,25 @@ Result<std::unique_ptr<ImageRecording>> ImageRecording::create(LiveSpool spool, 
   // Without them its replay serves moments only.
   image->moments_ = MomentSchedule(moments);
   if ((summarize == Summarize::WhileRecording && !image->record_.info.fork) || image->moments_.wanted()) {
-    image->replay_ = std::make_unique<FusedReplay>(image->dictionary_, image->record_.info);
+    if (place == FirstPlace::Memory && !image->moments_.wanted()) {
+      image->replay_waits_ = true;
+    } else {
+      image->replay_ = std::make_unique<FusedReplay>(image->dictionary_, image->record_.info);
+    }
   }
-  image->begin_trace();
+  image->begin_ns_ = monotonic_ns();
+  image->begin_trace(place);
   return image;
 }
 
 // What lies at the trace's path so far only says where the spool is, and is all there is if we are killed before the
 // new one says so too: it is replaced at once, by a file that does.
-void ImageRecording::begin_trace() {
+void ImageRecording::begin_trace(FirstPlace place) {
+  if (place == FirstPlace::Memory) {
+    writer_.emplace(TraceWriter::in_memory(trace_path_));
+    writer_->put_process(record_);
+    return;
+  }
   struct stat before;
   const bool replaces = ::lstat(trace_path_.c_str(), &before) == 0 && S_ISREG(before.st_mode);
   const std::string path = replaces ? trace_path_ + ".new" : trace_path_;
@@ -125,7 +137,7 @@ void ImageRecording::begin_chunk(Stream& stream, const ChunkControl& control) {
   if (control.first_event > decode.spool_events) {
     const std::uint64_t lost = control.first_event - decode.spool_events;
     stream.packer.pending.push_back({decode.last_stamp, lost, kNoShape, decode.thread, EventKind::Dropped, 0});
-    if (replay_) replay_->merge().append(stream.packer.thread, {&stream.packer.pending.back(), 1});
+    hand_to_replay(stream, {&stream.packer.pending.back(), 1});
     warnings_.push_back(std::to_string(lost) + " events of thread " + std::to_string(stream.packer.thread) +
                         " of process " + std::to_string(record_.info.pid) +
                         " were lost; what follows them is recorded");
@@ -182,11 +194,9 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
     }
     counts.events += pending.size() - before;
     if (pending.size() > before) stream.over = pending.back().kind == EventKind::ThreadEnd;
-    if (replay_) {
-      // Asked for after the events were read: a thread counted later stamps its first event later.
-      if (spool_->table_counts().threads > 1) replay_->merge().expect_threads();
-      replay_->merge().append(stream.packer.thread, {pending.data() + before, pending.size() - before});
-    }
+    // Asked for after the events were read: a thread counted later stamps its first event later.
+    if (replay_ && spool_->table_counts().threads > 1) replay_->merge().expect_threads();
+    hand_to_replay(stream, {pending.data() + before, pending.size() - before});
   }
   if (!full) {
     if (!gaps_are_final_) return false;
@@ -219,7 +229,8 @@ void ImageRecording::pack(Stream& stream) {
 }
 
 void ImageRecording::write_out() {
-  if (!something_packed_) return;
+  if (!something_packed_ || may_stay_in_memory()) return;
+  if (writer_->is_in_memory()) return leave_memory();
   something_packed_ = false;
   if (Status status = writer_->flush(); !status) {
     failure_ = status.error();
@@ -285,6 +296,7 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
     return counts;
   }
   if (is_cut()) return counts;
+  if (depth == DrainDepth::Everything && !gaps_are_final_ && monotonic_ns() - begin_ns_ > kYoungNs) leave_memory();
   const std::uint64_t now = stamp_now();
   find_chunks();
   for (Stream& stream : streams_) {
@@ -307,6 +319,7 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
 }
 
 std::optional<Tables> ImageRecording::tables_so_far() {
+  leave_memory();
   drain(DrainDepth::Everything);
   if (!replay_ || record_.info.fork || !replay_->merge().sound()) return std::nullopt;
   std::vector<ClockPair> pairs(clock_pairs_.all().begin(), clock_pairs_.all().end());
@@ -363,22 +376,30 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   }
   // A shell script makes images by the hundred: none keeps more than its facts.
   if (writer_) file_bytes_ = writer_->file_bytes();
+  if (writer_ && writer_->is_in_memory()) {
+    was_in_memory_ = true;
+    finished_in_memory_ = writer_->take_bytes();
+  }
   writer_.reset();
   spool_.reset();
   decoder_.reset();
+  std::vector<Early>().swap(early_);
   std::vector<Stream>().swap(streams_);
 }
 
-void ImageRecording::rename_parent(const std::string& parent_trace) {
-  if (failure_ || !record_.info.fork || record_.info.fork->parent_trace == parent_trace) return;
+bool ImageRecording::rename_parent(const std::string& parent_trace) {
+  if (failure_ || !record_.info.fork || record_.info.fork->parent_trace == parent_trace) return false;
   record_.info.fork->parent_trace = parent_trace;
+  if (is_member_) return true;
   if (const Status status = TraceWriter::replace_end(trace_path_, end_offset_, record_); !status)
     failure_ = status.error();
+  return true;
 }
 
 void ImageRecording::summarize(LaunchOutcome& outcome, Importance importance) {
   if (record_.info.fork) replay_.reset();
-  if (!replay_ || failure_ || (importance == Importance::Other && calls_ < kWorthCaching)) {
+  if (is_member_ || failure_ || calls_ < kWorthCaching) needs_replay_ = false;
+  if (!replay_ || failure_ || is_member_ || (importance == Importance::Other && calls_ < kWorthCaching)) {
     replay_.reset();
     dictionary_ = {};
     return;

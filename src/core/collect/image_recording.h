@@ -40,13 +40,17 @@ struct MomentFacts {
 
 enum class Importance : std::uint8_t { Command, Other };  // the process that the user started, or one of its helpers
 
+// Where a trace begins. In memory it stays while its process is young and has filled few chunks, which are kept
+// meanwhile: where the launcher is killed, the spool has all of it.
+enum class FirstPlace : std::uint8_t { File, Memory };
+
 class ImageRecording {
  public:
   // Starts the trace at `trace_path`. `encoder` is shared by all images. `process`: the number that made the spool, as
   // this process sees it; 0 where it's gone already, or out of sight.
   static Result<std::unique_ptr<ImageRecording>> create(LiveSpool spool, pid_t process, const std::string& trace_path,
                                                         Summarize summarize, trace::EventBlockEncoder& encoder,
-                                                        TakeMoments moments);
+                                                        TakeMoments moments, FirstPlace place);
   ~ImageRecording();
 
   // Takes what is new. Never fails: where the trace can't be written, chunks are given back all the same, so that the
@@ -61,6 +65,14 @@ class ImageRecording {
   }
   // To be called at even intervals: where the program filled few chunks since, most others' memory goes back.
   void trim_spool();
+  // The trace gets a file, for who reads it while the process runs.
+  void leave_memory();
+  // After finish(): the whole trace, if it is short enough for a container. Its file, if there is one, stays.
+  std::optional<std::vector<std::uint8_t>> short_trace();
+  // It lies in the container under that path, and nowhere else.
+  void moved(const std::string& member_path);
+  // The container couldn't take it.
+  void keep_own_file(std::span<const std::uint8_t> trace);
   // Closes those of its descriptors that are numbered `from` or higher, until they are used again.
   void rest_descriptors(int from);
 
@@ -93,8 +105,10 @@ class ImageRecording {
   // After that, when no program runs any more: replays the trace for its summary, where it wasn't. That takes a second
   // per 10 million events, in which others' spools would fill up.
   void summarize_from_file();
-  // After finish(): the parent's trace got its last name, which isn't the one written.
-  void rename_parent(const std::string& parent_trace);
+  // After finish(): the parent's trace got its last name. False: that is the one written. In a container it's the
+  // directory that has it.
+  bool rename_parent(const std::string& parent_trace);
+  bool is_member() const { return is_member_; }
   bool finished() const { return !spool_; }
   bool unheard() const { return spool_ && spool_->unheard(); }  // its program fills chunks without waking us
   bool summarized() const { return summarized_; }
@@ -132,7 +146,10 @@ class ImageRecording {
   void pack(Stream& stream);
   void advance_merge(std::uint64_t now_stamp);  // `now_stamp`: before find_chunks()
   void write_out();
-  void begin_trace();
+  void hand_to_replay(const Stream& stream, std::span<const trace::Event> events);
+  void begin_replay();
+  void begin_trace(FirstPlace place);
+  bool may_stay_in_memory() const;
   void discard();
   // True, and said once: somebody cut the spool short, and what it reads as isn't what was recorded.
   bool is_cut();
@@ -151,8 +168,14 @@ class ImageRecording {
   trace::Dictionary dictionary_;
   std::unique_ptr<trace::SpoolDecoder> decoder_;  // until finish()
   std::unique_ptr<FusedReplay> replay_;           // null: no summary wanted
-  std::vector<Stream> streams_;                   // by thread
-  std::vector<bool> tracked_;                     // by chunk: in a queue, or held
+  struct Early {
+    std::uint32_t thread;
+    std::vector<trace::Event> events;
+  };
+  bool replay_waits_ = false;    // until the process turns out to be long
+  std::vector<Early> early_;     // its events until then
+  std::vector<Stream> streams_;  // by thread
+  std::vector<bool> tracked_;    // by chunk: in a queue, or held
   std::vector<std::uint32_t> to_give_back_;
   std::size_t held_ = 0;  // chunks
   std::size_t filled_since_trim_ = 0;
@@ -166,6 +189,10 @@ class ImageRecording {
   bool needs_replay_ = false;     // for its summary
   std::uint64_t end_offset_ = 0;  // of the End record
   std::uint64_t file_bytes_ = 0;  // of the finished trace
+  std::vector<std::uint8_t> finished_in_memory_;
+  bool was_in_memory_ = false;  // finished without a file
+  bool is_member_ = false;      // of a container
+  std::uint64_t begin_ns_ = 0;  // when its spool was found
   MomentSchedule moments_;
   Observer observer_;
   std::optional<trace::Moment> peak_candidate_;  // written when no other can come before it

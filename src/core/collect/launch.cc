@@ -35,8 +35,9 @@ constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
 constexpr int kSpareDescriptors = 32;
 constexpr std::size_t kMostEnded = 512;  // images of which more than sums is kept
 constexpr std::size_t kMostWarnings = 1000;
-constexpr std::size_t kMostNamed = 3;                // programs in the line that says why they weren't recorded
-constexpr std::uint64_t kStartGraceNs = 1000 * kMs;  // for an orphan to make its spool after the command ended
+constexpr std::uint64_t kLeastKeepingBytes = 2 << 20;  // with a smaller spool, programs would wait for chunks kept
+constexpr std::size_t kMostNamed = 3;                  // programs in the line that says why they weren't recorded
+constexpr std::uint64_t kStartGraceNs = 1000 * kMs;    // for an orphan to make its spool after the command ended
 
 std::uint64_t now_ns() {
   timespec now{};
@@ -97,7 +98,10 @@ Status Launch::start(const Executable& executable) {
   const auto number = [&](const char* name, std::uint64_t value) {
     variables.emplace_back(name, std::to_string(value));
   };
-  if (const std::uint64_t bytes = spool_bytes(options_.spool_bytes); bytes != 0) number(trace::kEnvSpoolBytes, bytes);
+  if (const std::uint64_t bytes = spool_bytes(options_.spool_bytes); bytes != 0) {
+    number(trace::kEnvSpoolBytes, bytes);
+    keeps_chunks_ = bytes >= kLeastKeepingBytes;
+  }
   if (options_.sample_bytes != 0) number(trace::kEnvSampleBytes, options_.sample_bytes);
   if (options_.sample_seed) number(trace::kEnvSampleSeed, *options_.sample_seed);
   if (options_.environment == RecordEnvironment::Yes) number(trace::kEnvRecordEnv, 1);
@@ -127,6 +131,7 @@ void Launch::watch_first(pid_t pid, const std::string& program) {
   most_watches_ = descriptors - kSpareDescriptors;
   processes_.emplace(child_, Process{.watch = ProcessWatch(child_, most_watches_), .retired = {}});
   names_.emplace(options_.output, program, child_);
+  if (trace::is_container(names_->container())) ::unlink(names_->container().c_str());  // of an earlier recording
 }
 
 Status Launch::join(const AttachOptions& options) {
@@ -185,7 +190,8 @@ void Launch::name_the_spool(const std::string& trace_path, const std::string& sp
 }
 
 void Launch::rename_trace(ImageRecording& image, const std::string& name) {
-  if (!is_plain_file(image.trace_path())) return;
+  if (image.is_member()) return;
+  if (!is_plain_file(image.trace_path())) return image.renamed(name);  // it's in memory
   if (::rename(image.trace_path().c_str(), name.c_str()) == 0) image.renamed(name);
 }
 
@@ -257,8 +263,9 @@ void Launch::add_image(const std::string& name, std::uint32_t named_pid) {
     process = &processes_.emplace(key, Process{.watch = ProcessWatch::of_gone(), .retired = {}}).first->second;
     trace_path = names_->of_gone(named_pid, gone_[named_pid]++);
   }
-  Result<std::unique_ptr<ImageRecording>> image = ImageRecording::create(
-      std::move(*spool), maker.value_or(0), trace_path, options_.summarize, encoder_, options_.moments);
+  Result<std::unique_ptr<ImageRecording>> image =
+      ImageRecording::create(std::move(*spool), maker.value_or(0), trace_path, options_.summarize, encoder_,
+                             options_.moments, first_place(trace_path));
   if ((!image || (*image)->failure()) && !has_descriptor_left()) return starve();
   if (!image) {
     outcome_.warnings.push_back(image.error().message);
@@ -269,6 +276,7 @@ void Launch::add_image(const std::string& name, std::uint32_t named_pid) {
   (*image)->record().info.image_index = count_image(maker.value_or(0));
   note_parent(**image);
   process->image = image->get();
+  by_spool_[name] = process->image;
   images_.push_back(std::move(*image));
 }
 
@@ -285,11 +293,10 @@ std::string Launch::parent_trace_of(const trace::ForkOrigin& fork) const {
   // As the parent numbered itself; the latest, for other namespaces give the same numbers again.
   const std::string spool =
       std::to_string(fork.parent_pid) + "." + std::to_string(fork.parent_image) + trace::kSpoolSuffix;
-  for (auto image = images_.rbegin(); image != images_.rend(); ++image) {
-    if ((*image)->spool_name() != spool) continue;
-    return (*image)->trace_path().substr((*image)->trace_path().rfind('/') + 1);
-  }
-  return {};
+  const auto image = by_spool_.find(spool);
+  if (image == by_spool_.end()) return {};
+  const std::string& path = image->second->trace_path();
+  return path.substr(path.rfind('/') + 1);
 }
 
 void Launch::note_parent(ImageRecording& image) const {
@@ -302,10 +309,37 @@ void Launch::close_image(Process& process, const ProcessEnd& end) {
   ImageRecording& image = *process.image;
   note_parent(image);
   image.finish(end.wait_status, end.peak_rss_bytes);
+  put_into_container(image);
   process.image = nullptr;
   process.retired.push_back(image.spool_name());
-  directory_.retire(process.retired.back());
+  // The name stays taken while its process may make another spool.
+  if (!process.watch.is_over()) directory_.retire(process.retired.back());
   image.summarize(outcome_, image.trace_path() == names_->current(child_) ? Importance::Command : Importance::Other);
+}
+
+// The command's own trace is the file that was asked for.
+FirstPlace Launch::first_place(const std::string& trace_path) const {
+  const bool may_be_member = !container_failed_ && !names_->member(trace_path).empty();
+  return keeps_chunks_ && may_be_member ? FirstPlace::Memory : FirstPlace::File;
+}
+
+// Before its spool is given up. Where the container can't be written, the trace is a file of its own.
+void Launch::put_into_container(ImageRecording& image) {
+  const std::string name = names_->member(image.trace_path());
+  if (name.empty()) return;
+  const std::optional<std::vector<std::uint8_t>> trace = image.short_trace();
+  if (!trace) return;
+  if (!container_ && !container_failed_) {
+    Result<trace::ContainerWriter> made = trace::ContainerWriter::create(names_->container(), directory_.path());
+    if (made) container_.emplace(std::move(*made));
+    container_failed_ = !made;
+  }
+  if (!container_failed_) {
+    const Result<std::string> member = container_->append(name, *trace);
+    if (member) return image.moved(container_->path() + ":" + *member);
+    container_failed_ = true;
+  }
+  image.keep_own_file(*trace);
 }
 
 void Launch::take_due_moments(pid_t pid, ImageRecording& image) {
@@ -356,7 +390,10 @@ bool Launch::drain(DrainDepth depth) {
 // What is known of an image only when all have ended, or when it's folded.
 void Launch::settle(ImageRecording& image) {
   if (image.info().fork && image.finished()) {
-    if (const std::string parent = parent_trace_of(*image.info().fork); !parent.empty()) image.rename_parent(parent);
+    const std::string parent = parent_trace_of(*image.info().fork);
+    if (!parent.empty() && image.rename_parent(parent) && image.is_member()) {
+      container_->set_parent(image.trace_path().substr(image.trace_path().rfind(':') + 1), parent);
+    }
   }
   if (!outcome_.failure && image.failure()) outcome_.failure = image.failure();
   for (const std::string& warning : image.warnings()) warn(warning);
@@ -373,10 +410,12 @@ void Launch::fold_old_images() {
   for (ImageRecording* image : ended) {
     settle(*image);
     ++folded_.images;
+    folded_.members += image->is_member();
     folded_.events += image->calls();
     folded_.file_bytes += image->file_bytes();
   }
   const std::set<ImageRecording*> folded(ended.begin(), ended.end());
+  std::erase_if(by_spool_, [&](const auto& entry) { return folded.contains(entry.second); });
   std::erase_if(images_, [&](const auto& image) { return folded.contains(image.get()); });
 }
 
@@ -454,6 +493,7 @@ void Launch::run() {
 void Launch::give_up() {
   gave_up_ = true;
   for (auto& [pid, process] : processes_) process.image = nullptr;
+  by_spool_.clear();
   images_.clear();
   starved_.clear();
   directory_.abandon_spools();
@@ -585,6 +625,7 @@ LaunchOutcome Launch::finish() {
       let_go(pid, process);
       continue;
     }
+    process.image->leave_memory();
     process.image->drain(DrainDepth::Everything);
     directory_.leave_behind();
     outcome_.warnings.push_back("process " + std::to_string(pid) + " still runs; what it does from now on stays in " +
@@ -610,10 +651,14 @@ LaunchOutcome Launch::finish() {
     outcome_.images.push_back(
         {image->trace_path(), image->info(), image->calls(), image->file_bytes(), image->summarized()});
   }
-  if (folded_.images > 0) {
-    warn(std::to_string(folded_.images) +
+  if (folded_.images > folded_.members) {
+    warn(std::to_string(folded_.images - folded_.members) +
          " processes that ended earlier were recorded, too: " + std::to_string(folded_.events) + " events, " +
          std::to_string(folded_.file_bytes) + " bytes, beside " + names_->current(child_));
+  }
+  if (container_) {
+    if (Status status = container_->finish(); !status && !outcome_.failure) outcome_.failure = status.error();
+    outcome_.short_processes = {container_->path(), container_->members(), container_->file_bytes()};
   }
   if (unwritten > 1) {
     outcome_.warnings.push_back(std::to_string(unwritten) + " processes have no trace, because none could be written");

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/collect/executable_check.h"
@@ -20,6 +21,7 @@
 #include "core/collect/spool_directory.h"
 #include "core/collect/trace_names.h"
 #include "core/observe/pid_numbers.h"
+#include "trace/container.h"
 #include "trace/event_block.h"
 
 namespace tare::core {
@@ -51,6 +53,7 @@ class Launch {
   // Images that ended long ago and aren't in images_ any more.
   struct Folded {
     std::uint64_t images = 0;
+    std::uint64_t members = 0;  // of the container
     std::uint64_t events = 0;
     std::uint64_t file_bytes = 0;
   };
@@ -75,6 +78,8 @@ class Launch {
   void fold_old_images();
   void settle(ImageRecording& image);
   void warn(const std::string& warning);
+  FirstPlace first_place(const std::string& trace_path) const;
+  void put_into_container(ImageRecording& image);
   bool drain(DrainDepth depth);
   void take_due_moments(pid_t pid, ImageRecording& image);
   void look_after_processes();
@@ -103,6 +108,10 @@ class Launch {
   const std::uint64_t pid_namespace_ = own_pid_namespace();
   std::vector<std::unique_ptr<ImageRecording>> images_;  // that live, and of the others the latest
   Folded folded_;
+  std::unordered_map<std::string, ImageRecording*> by_spool_;  // of images_, the latest of that name
+  bool keeps_chunks_ = true;                                   // as long as an image's trace is in memory
+  std::optional<trace::ContainerWriter> container_;            // made for the first member
+  bool container_failed_ = false;
   std::set<std::string> seen_spools_;
   LaunchOutcome outcome_;
   std::uint64_t next_flush_ns_ = 0;

@@ -59,9 +59,17 @@ struct RecordedImage {
   bool summary_cached = false;  // the tables of the default report lie in the cache of `path`
 };
 
+// The container of a recording.
+struct ShortProcesses {
+  std::string path;  // empty: there is none
+  std::uint64_t traces = 0;
+  std::uint64_t file_bytes = 0;
+};
+
 struct LaunchOutcome {
   int wait_status = 0;                // of the command, as waitpid gives it
-  std::vector<RecordedImage> images;  // empty: nothing was recorded (see warnings)
+  std::vector<RecordedImage> images;  // the latest; empty: nothing was recorded (see warnings)
+  ShortProcesses short_processes;
   std::vector<std::string> warnings;  // one line each
   std::optional<Error> failure;       // the recording went wrong on the way (disk full ...); the command ran on
   // how the work went; printed by --verbose, checked by tests and benches

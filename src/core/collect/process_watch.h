@@ -28,6 +28,8 @@ class ProcessWatch {
   pid_t pid() const { return pid_; }
   // Once it's over, that stays known; our own children are reaped by the call that finds it.
   bool over();
+  // As over() last had it.
+  bool is_over() const { return over_; }
   const ProcessEnd& end() const { return end_; }
 
  private:

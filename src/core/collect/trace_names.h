@@ -1,12 +1,14 @@
 // The naming contract: F for the first process's last image, F.PID for other processes, F.PID.eN for images replaced by
 // exec, F.nsPID.N for the Nth process of that number in other pid namespaces which ended before its number here was
-// known.
+// known. Those whose traces are short lie in F.short, as members PID, PID.eN and nsPID.N.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
+
+#include "trace/container.h"
 
 namespace tare::core {
 
@@ -27,6 +29,11 @@ class TraceNames {
   }
   std::string of_gone(std::uint32_t number_in_namespace, std::uint32_t nth) const {
     return base_ + ".ns" + std::to_string(number_in_namespace) + "." + std::to_string(nth);
+  }
+  std::string container() const { return base_ + std::string(trace::kContainerSuffix); }
+  // In the container; empty for the first process's trace, which stays a file of its own.
+  std::string member(const std::string& trace_path) const {
+    return trace_path.starts_with(base_ + ".") ? trace_path.substr(base_.size() + 1) : std::string();
   }
 
  private:

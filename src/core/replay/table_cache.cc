@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -14,6 +15,7 @@
 
 #include "core/replay/table_codec.h"
 #include "trace/checksum.h"
+#include "trace/container.h"
 #include "trace/file_bytes.h"
 #include "trace/large_vector.h"
 
@@ -52,16 +54,19 @@ class File {
 
 // Fills the fields that say which trace this is.
 bool identify(const fs::path& trace, Header& header) {
-  const File file(trace, O_RDONLY | O_NONBLOCK);
+  const Result<trace::TracePlace> place = trace::place_of_trace(trace.string());
+  if (!place) return false;
+  const File file(place->file, O_RDONLY | O_NONBLOCK);
   struct stat facts{};
   if (!file || ::fstat(file.fd(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
-  header.trace_bytes = static_cast<std::uint64_t>(facts.st_size);
+  header.trace_bytes = place->bytes.value_or(static_cast<std::uint64_t>(facts.st_size));
   header.trace_changed_ns = static_cast<std::uint64_t>(facts.st_mtim.tv_sec) * 1'000'000'000u +
                             static_cast<std::uint64_t>(facts.st_mtim.tv_nsec);
   std::array<std::uint8_t, 2 * kEndBytes> ends{};
   const std::uint64_t tail = header.trace_bytes > kEndBytes ? header.trace_bytes - kEndBytes : 0;
-  if (trace::read_at(file.fd(), ends.data(), kEndBytes, 0) < 0) return false;
-  if (trace::read_at(file.fd(), ends.data() + kEndBytes, kEndBytes, tail) < 0) return false;
+  if (trace::read_at(file.fd(), ends.data(), std::min(kEndBytes, header.trace_bytes), place->offset) < 0) return false;
+  if (trace::read_at(file.fd(), ends.data() + kEndBytes, header.trace_bytes - tail, place->offset + tail) < 0)
+    return false;
   header.trace_hash = trace::xxh64(ends, kTablesVersion);
   return true;
 }
@@ -132,7 +137,11 @@ fs::path user_folder() {
 TableCache::TableCache(fs::path trace) : trace_(std::move(trace)) {
   std::error_code ignored;
   const fs::path whole = fs::absolute(trace_, ignored);
-  folders_.push_back(whole.parent_path() / ("." + whole.filename().string() + ".cache"));
+  const auto beside = [](const fs::path& file) {
+    return file.parent_path() / ("." + file.filename().string() + ".cache");
+  };
+  const auto member = trace::member_path(whole.string());
+  folders_.push_back(member ? beside(member->container) / member->name : beside(whole));
   const fs::path user = user_folder();
   if (user.empty()) return;
   // Traces of one name from different folders must not share a cache: the path's hash is part of the folder's name.

@@ -18,6 +18,7 @@
 #include "core/replay/replay.h"
 #include "core/replay/table_cache.h"
 #include "support/temp_dir.h"
+#include "trace/container.h"
 #include "trace/open_trace.h"
 
 namespace tare::core {
@@ -147,7 +148,7 @@ TEST(Launcher, ImagesAreNamedByTheContract) {
   ASSERT_EQ(outcome.images.size(), 2u);
   const std::string pid = std::to_string(outcome.images[0].info.pid);
   EXPECT_EQ(outcome.images[0].path, dir / "t.tare");
-  EXPECT_EQ(outcome.images[1].path, dir / ("t.tare." + pid + ".e0"));
+  EXPECT_EQ(outcome.images[1].path, dir / ("t.tare.short:" + pid + ".e0"));
   EXPECT_EQ(outcome.images[0].info.image_index, 1u);
   EXPECT_GE(contents(dir / "t.tare").kinds[EventKind::Alloc], 777u);
   EXPECT_GE(contents(outcome.images[1].path).kinds[EventKind::Alloc], 1u);
@@ -159,7 +160,7 @@ TEST(Launcher, ForkedChildrenNameTheirParent) {
   ASSERT_EQ(outcome.images.size(), 2u);
   const RecordedImage& parent = outcome.images[0];
   const RecordedImage& child = outcome.images[1];
-  EXPECT_EQ(child.path, dir / ("t.tare." + std::to_string(child.info.pid)));
+  EXPECT_EQ(child.path, dir / ("t.tare.short:" + std::to_string(child.info.pid)));
   ASSERT_TRUE(child.info.fork);
   EXPECT_EQ(child.info.fork->parent_pid, parent.info.pid);
   EXPECT_EQ(child.info.fork->parent_trace, "t.tare");
@@ -216,7 +217,7 @@ TEST(Launcher, ManyShortProcesses) {
   EXPECT_EQ(outcome.wait_status, 0);
   std::size_t forked = 0, replaced = 0;
   for (const RecordedImage& image : outcome.images) {
-    EXPECT_TRUE(std::filesystem::exists(image.path));
+    EXPECT_TRUE(trace::open_trace(image.path)) << image.path;
     forked += image.info.pid != outcome.images[0].info.pid;
     replaced += image.path.find(".e0") != std::string::npos;
   }
@@ -314,11 +315,13 @@ TEST(Launcher, RecordsMoreProcessesThanItHasDescriptors) {
   EXPECT_EQ(count_of(output, "image "), 151u) << output;
   EXPECT_EQ(count_of(output, "warning: "), 0u) << output;
   std::size_t complete = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
-    if (!entry.path().filename().string().starts_with("t.tare")) continue;
-    auto opened = trace::open_trace(entry.path());
+  const auto container = trace::read_container(dir / "t.tare.short");
+  ASSERT_TRUE(container) << container.error().message;
+  for (const trace::ContainerMember& member : container->members) {
+    const std::string path = dir / ("t.tare.short:" + member.name);
+    auto opened = trace::open_trace(path);
     ASSERT_TRUE(opened) << opened.error().message;
-    complete += opened->complete() && contents(entry.path()).kinds[EventKind::Alloc] >= 2010;
+    complete += opened->complete() && contents(path).kinds[EventKind::Alloc] >= 2010;
   }
   EXPECT_EQ(complete, 150u);
 }
@@ -352,7 +355,7 @@ TEST(Launcher, AFullDiskIsNotLitteredWithEmptyTraces) {
   ASSERT_EQ(outcome.warnings.size(), 1u);
   EXPECT_NE(outcome.warnings[0].find(" processes have no trace"), std::string::npos) << outcome.warnings[0];
   EXPECT_LT(outcome.images.size(), 20u);
-  for (const RecordedImage& image : outcome.images) EXPECT_TRUE(std::filesystem::exists(image.path)) << image.path;
+  for (const RecordedImage& image : outcome.images) EXPECT_TRUE(trace::open_trace(image.path)) << image.path;
   for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
     EXPECT_TRUE(!entry.is_regular_file() || entry.file_size() > 0) << entry.path();
   }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+from trace_decoder.container import member
 from trace_decoder.cursor import WORD, Cursor, Damage, says_size, unpack
 from trace_decoder.document import entry_points
 from trace_decoder.event_block import EventBlock
@@ -136,7 +137,8 @@ READERS = {
 
 
 def read_trace(path: Path) -> Trace:
-    return read_bytes(path.read_bytes())
+    """A file, or a member of a container: F.short:NAME."""
+    return read_bytes(path.read_bytes() if path.exists() else member(path))
 
 
 def read_bytes(data: bytes) -> Trace:

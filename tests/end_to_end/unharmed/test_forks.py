@@ -25,7 +25,7 @@ def test_a_fork_in_a_signal_handler_in_a_hook(tare: Tare, build: Build, way: str
     assert facts["alloc_events"] >= 2 * children + churns * 10_007
     assert facts["realloc_events"] == children
     assert (facts["impossible_events"], facts["dropped_events"]) == (0, 0)
-    recorded_children = list(tare.folder.glob("plain.tare.*"))
+    recorded_children = tare.others("plain.tare")
     assert len(recorded_children) == children
     for child in recorded_children:
         (facts,) = tare.sql(child, "select impossible_events from process")
@@ -39,7 +39,7 @@ def test_a_child_that_is_not_recorded_forks(tare: Tare, build: Build) -> None:
 
 def test_a_child_of_a_thread_that_never_allocated_inherits_the_blocks(tare: Tare, build: Build) -> None:
     assert_unharmed(tare, [build("silent_thread_forks.c")], modes=["plain"])
-    (child,) = tare.folder.glob("plain.tare.*")
+    (child,) = tare.others("plain.tare")
     counted = "select sum(peak_blocks) as blocks from site_sizes where requested_bytes = 1000 and inherited = "
     assert tare.sql(child, counted + "1") == [{"blocks": 100}]
     assert tare.sql(child, counted + "0") == [{"blocks": 10}]

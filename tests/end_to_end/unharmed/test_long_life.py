@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -83,10 +82,8 @@ def test_processes_that_ended_long_ago_are_a_sum(tare: Tare) -> None:
     loop = f"i=0; while [ $i -lt {processes} ]; do /bin/true; i=$((i+1)); done"
     done = tare("run", "-q", "-o", "t.tare", "--", "/bin/dash", "-c", loop)
     assert done.returncode == 0
-    folded = re.search(r"(\d+) processes that ended earlier were recorded, too", done.stderr)
-    assert folded
-    assert processes - 1024 <= int(folded[1]) <= processes
-    assert len(list(tare.folder.glob("t.tare.*"))) >= processes
+    assert "ended earlier" not in done.stderr, "their traces are all in the container"
+    assert len(tare.others("t.tare")) >= processes
 
 
 def test_millions_of_stacks_keep_exact_sums(tare: Tare, build: Build) -> None:

@@ -41,7 +41,7 @@ def test_pid_namespaces(tare: Tare, build: Build, namespace: str, mode: str) -> 
     needs(*inside, "true")
     program = build("two_processes.c")
     trace = assert_unharmed(tare, [*inside, program], modes=[mode], normal=sorted_lines)[mode]
-    traces = [path for path in tare.folder.glob(f"{trace.name}*") if path.suffix != ".cache"]
+    traces = [trace, *tare.others(trace.name)]
     found = [facts for path in traces for facts in tare.sql(path, "select exe, events, moments from process")]
     found = [facts for facts in found if facts["exe"] == str(program)]
     assert len(found) == 2, found

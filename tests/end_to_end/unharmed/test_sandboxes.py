@@ -19,8 +19,8 @@ Build = Callable[..., Path]
 def test_filters(tare: Tare, build: Build, way: str) -> None:
     """What one filter denies hides no other filter, and what the kernel refuses forbids nothing."""
     traces = assert_unharmed(tare, [build("filters.c"), way], timeout_s=60)
-    for trace in (traces["plain"], *tare.folder.glob("plain.tare.*")):
+    for trace in (traces["plain"], *tare.others("plain.tare")):
         (facts,) = tare.sql(trace, "select alloc_events, impossible_events from process")
         assert facts["impossible_events"] == 0
         assert facts["alloc_events"] >= 500_000 or way == "blind"
-    assert len(list(tare.folder.glob("plain.tare.*"))) == (way in ("harmless", "refused"))
+    assert len(tare.others("plain.tare")) == (way in ("harmless", "refused"))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A container of short processes' traces: a line a process, or JSON."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from tare.terminal import shorten
+from tare.units import human_bytes, human_count, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tare._core import Member, MemberList
+
+
+def lines(path: str, found: MemberList, width: int) -> Iterator[str]:
+    """In the order in which the processes ended."""
+    size = human_bytes(sum(member.bytes for member in found.members))
+    yield f"{os.path.basename(path)}: {plural(len(found.members), 'trace of a short process', 'traces of short processes')}, {size}"
+    for warning in found.warnings:
+        yield shorten(f"note: {warning}", width)
+    if not found.members:
+        return
+    name_width = max(len(member.name) for member in found.members)
+    for member in found.members:
+        head = f"{human_count(member.events):>8} events  {member.name:<{name_width}}  {_end(member):<9}  "
+        yield shorten(head + shlex.join(member.command or [member.program]), width)
+    largest = max(found.members, key=lambda member: member.events)
+    yield shorten(f"next: tare report {shlex.quote(largest.path)}", width)
+
+
+def as_json(path: str, found: MemberList) -> dict[str, Any]:
+    members = [
+        {
+            "path": member.path,
+            "name": member.name,
+            "pid": member.pid,
+            "parent_pid": member.parent_pid,
+            "program": member.program,
+            "command": member.command,
+            "forked": member.is_forked,
+            "replaced_by_exec": member.was_replaced,
+            "wait_status": member.wait_status,
+            "events": member.events,
+            "file_bytes": member.bytes,
+        }
+        for member in found.members
+    ]
+    return {"container": path, "members": members, "warnings": list(found.warnings)}
+
+
+def _end(member: Member) -> str:
+    """What became of it: exec, its status, or the signal that ended it."""
+    if member.was_replaced:
+        return "exec"
+    if member.wait_status is None:
+        return ""  # not its parent
+    if os.WIFSIGNALED(member.wait_status):
+        return f"signal {os.WTERMSIG(member.wait_status)}"
+    return f"status {os.waitstatus_to_exitcode(member.wait_status)}"

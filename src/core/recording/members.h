@@ -1,0 +1,30 @@
+// The processes of a container, as a list of them shows each.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trace/process_info.h"
+#include "trace/result.h"
+
+namespace tare::core {
+
+struct Member {
+  std::string path;  // of its trace: what reports are asked for
+  std::string name;
+  trace::ProcessInfo info;
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct MemberList {
+  std::vector<Member> members;        // in the order in which they ended
+  std::vector<std::string> warnings;  // what is missing, and why
+};
+
+Result<MemberList> list_members(const std::string& container);
+
+}  // namespace tare::core
