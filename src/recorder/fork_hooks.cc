@@ -1,4 +1,4 @@
-// The interposed ways to fork: fork, _Fork, and syscall with the number of fork or clone.
+// The interposed ways to fork: fork, _Fork, and syscall with the number of fork, clone or clone3.
 #include <cstddef>
 #include <cstdint>
 
@@ -9,6 +9,7 @@
 #include "recorder/realloc.h"
 #include "recorder/record.h"
 #include "recorder/syscall_hook.h"
+#include "recorder/unwind/stack_memory.h"
 
 namespace tare::recorder {
 namespace {
@@ -38,8 +39,23 @@ TARE_HOOK_FUNCTION(int, _Fork, ()) {
 
 extern "C" __attribute__((visibility("hidden"), used)) long tare_known_call(long number, long first, long second,
                                                                             long third, long fourth, long fifth) {
-  if (number != SYS_fork && number != SYS_clone) return confining_call(number, first, second, third, fourth, fifth);
+  if (number != SYS_fork && number != SYS_clone && number != SYS_clone3)
+    return confining_call(number, first, second, third, fourth, fifth);
   return fork_by(TARE_HERE, [&] { return real.syscall(number, first, second, third, fourth, fifth, 0); });
+}
+
+// clone3() that shares no memory and asks for no other stack. Programs ask with a null pointer whether the kernel has
+// it.
+extern "C" __attribute__((visibility("hidden"), used)) bool tare_clone3_is_fork(const std::uint64_t* arguments,
+                                                                                std::uint64_t bytes) {
+  constexpr std::uint64_t kFirstVersionBytes = 64;
+  constexpr std::uint64_t kSharesMemory = 0x100;  // CLONE_VM
+  constexpr int kFlags = 0;
+  constexpr int kStack = 5;
+  const auto address = reinterpret_cast<std::uint64_t>(arguments);
+  if (bytes < kFirstVersionBytes || address % 8 != 0) return false;
+  if (!probe_readable(address) || !probe_readable(address + kFirstVersionBytes - 8)) return false;
+  return (arguments[kFlags] & kSharesMemory) == 0 && arguments[kStack] == 0;
 }
 
 // Without a frame of its own: vfork and clone made by it return twice on one stack, and the child would write over the
@@ -61,10 +77,32 @@ extern "C" __attribute__((naked)) long tare_hook_syscall() {
       "testq %%rdx, %%rdx\n\t"
       "je tare_known_call\n"
       "1:\n\t"
+      "cmpq %6, %%rdi\n\t"
+      "jne 2f\n\t"
+      "pushq %%rdi\n\t"
+      "pushq %%rsi\n\t"
+      "pushq %%rdx\n\t"
+      "pushq %%rcx\n\t"
+      "pushq %%r8\n\t"
+      "pushq %%r9\n\t"
+      "subq $8, %%rsp\n\t"
+      "movq %%rsi, %%rdi\n\t"
+      "movq %%rdx, %%rsi\n\t"
+      "call tare_clone3_is_fork\n\t"
+      "addq $8, %%rsp\n\t"
+      "popq %%r9\n\t"
+      "popq %%r8\n\t"
+      "popq %%rcx\n\t"
+      "popq %%rdx\n\t"
+      "popq %%rsi\n\t"
+      "popq %%rdi\n\t"
+      "testb %%al, %%al\n\t"
+      "jne tare_known_call\n"
+      "2:\n\t"
       "jmp *tare_real_functions+%c5(%%rip)"
       :
       : "i"(SYS_seccomp), "i"(SYS_prctl), "i"(SYS_fork), "i"(SYS_clone), "i"(kSharesMemory),
-        "i"(offsetof(RealFunctions, syscall)));
+        "i"(offsetof(RealFunctions, syscall)), "i"(SYS_clone3));
 }
 
 }  // namespace tare::recorder

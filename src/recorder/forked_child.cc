@@ -29,6 +29,9 @@ void Recorder::leave_parents_threads() {
 // of hooks writes nothing before become_child(); it only must not say in the parent's chunk that its last hook is over.
 void Recorder::part_from_parent(Thread& thread) {
   if (!is_inherited()) return;  // a call that shares memory after all
+  const auto pid = static_cast<std::uint32_t>(sys::getpid());
+  if (parted_pid_ == pid) return;
+  parted_pid_ = pid;
   if (thread.gate.load(std::memory_order_relaxed) == Gate::Ready && thread.attention.load() == 0) {
     thread.control = &thread.idle_control;
     thread.cursor = thread.end = thread.begin = nullptr;

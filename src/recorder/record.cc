@@ -57,6 +57,7 @@ Entry settle_dead(const StartState& start) {
   const Gate gate = thread == nullptr ? Gate::Ready : thread->gate.load(std::memory_order_relaxed);
   // A handler forked inside a hook: the hook must first end, with the parent's mappings still there.
   if (gate != Gate::Ready && gate != Gate::Stale) {
+    recorder.part_from_parent(*thread);  // where the fork was an instruction of the program's
     if (!restarts || !was_given_up(thread, start)) return Entry::Ignored;
     give_up_hook(thread);
   }

@@ -108,8 +108,8 @@ class Recorder {
   void restart();
   // Makes a thread of an earlier recording one of this. False: not now.
   bool renew(Thread* thread);
-  // First of all in the forked child of a process that is being recorded: what it shares with its parent is replaced by
-  // memory of its own, for a hook that the fork interrupted writes on.
+  // First of all in the forked child of a process that is being recorded, or at its first event inside a hook: what it
+  // shares with its parent is replaced by memory of its own, for a hook that the fork interrupted writes on.
   void part_from_parent(Thread& thread);
   // The calling thread is about to fork, recorded so far or not.
   void note_fork_begins(std::uint64_t stamp) {
@@ -219,6 +219,7 @@ class Recorder {
   std::uint32_t key_ = 0;              // pthread key for thread exit
   bool has_key_ = false;
   std::uint32_t process_id_ = 0;
+  std::uint32_t parted_pid_ = 0;  // of the child that shares no memory with its parent any more
   std::atomic<std::uint32_t> live_threads_{0};
   std::uint32_t launched_chunks_ = 0;
   std::uint64_t launched_bytes_ = 0;

@@ -139,8 +139,8 @@ ROWS = [
         around=in_mounts("mount -t tmpfs -o size=64k none /dev/shm")),
     Row("unwritable-shared-memory", source="plain_calls.c", around=in_mounts("mount -t tmpfs -o ro none /dev/shm")),
     # ---- long rows
-    Row("10,000-threads-alive", (PROGRAM, "10000"), "threads_alive.c", timeout_s=600, nightly=True),
-    Row("2,000,000-threads", (PROGRAM, "2000000"), "threads_in_turn.c", timeout_s=3000, modes=("plain", "sample"),
+    Row("10000-threads-alive", (PROGRAM, "10000"), "threads_alive.c", timeout_s=600, nightly=True),
+    Row("2000000-threads", (PROGRAM, "2000000"), "threads_in_turn.c", timeout_s=3000, modes=("plain", "sample"),
         control=False, nightly=True),
     Row("rust-jemalloc", ("./rust",), files={"rust.rs": RUST_PROGRAM}, needs=("rustc", f"{ARCHIVES}/libjemalloc.a"),
         before=(("rustc", "rust.rs", "-o", "rust", *(f"-Clink-arg={flag}" for flag in whole("libjemalloc.a"))),),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Build = Callable[..., Path]
 
 
-@pytest.mark.parametrize("way", ["fork", "_Fork", "number"])
+@pytest.mark.parametrize("way", ["fork", "_Fork", "number", "clone3", "instruction"])
 def test_a_fork_in_a_signal_handler_in_a_hook(tare: Tare, build: Build, way: str) -> None:
     """The child writes the interrupted event to the end, but not into its parent's recording."""
     trace = assert_unharmed(tare, [build("fork_in_hook.c"), way])["plain"]
