@@ -166,6 +166,43 @@ TEST_F(HeapsOf, CollectByThemselvesAsMuchIsMade) {
   EXPECT_LT(heap_.use().page_bytes, std::size_t{16} << 20);
 }
 
+// What begins an automatic collection, by the two numbers that a heap is given for it.
+TEST_F(HeapsOf, AreFirstCollectedAfterTheLeastGrowth) {
+  for (const std::size_t least : {std::size_t{1} << 20, std::size_t{8} << 20}) {
+    remake({.least_growth_bytes = least});
+    EXPECT_EQ(heap_.use().limit_bytes, least);
+    std::size_t allocated = 0;
+    while (heap_.use().collections == 0 && !heap_.use().is_marking) {
+      allocated = heap_.use().allocated_bytes;
+      ASSERT_LE(allocated, least);
+      make_one<Knot>(1);
+    }
+    EXPECT_GE(allocated, least / 2);  // by steps marking begins ahead of the limit
+  }
+}
+
+TEST_F(HeapsOf, GrowByAShareOfWhatSurvives) {
+  for (const std::size_t percent : {50, 100, 300}) {
+    remake({.growth_percent = percent, .least_growth_bytes = 1024});
+    Persistent<Knot> list;
+    for (int i = 0; i < 20'000; ++i) {
+      Knot* knot = make_one<Knot>(i);
+      knot->left = list.get();
+      list = knot;
+    }
+    collect();
+    heap_.finish_sweeping();
+    const HeapUse use = heap_.use();
+    EXPECT_NEAR(static_cast<double>(use.limit_bytes),
+                static_cast<double>(use.live_bytes) * static_cast<double>(percent) / 100,
+                static_cast<double>(use.live_bytes) / 10)
+        << percent;
+    list = nullptr;
+    collect();
+    EXPECT_EQ(heap_.use().limit_bytes, 1024u);  // small heaps grow by the least
+  }
+}
+
 TEST_F(HeapsOf, NeverScanTheStackOfAnEventLoopThatCollectsInTime) {
   Persistent<Knot> root = make_one<Knot>();
   constexpr std::size_t kTurns = 50;

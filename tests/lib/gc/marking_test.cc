@@ -321,6 +321,22 @@ TEST_F(MarkingBySteps, FollowsWhatIsInConstruction) {
   }
 }
 
+// Neither is an object that a marker could be told of.
+TEST_F(MarkingBySteps, TakesStoresOfNullAndTheSentinel) {
+  act([&](Knot* target) {
+    places_->member = kSentinelPtr;
+    places_->other = places_->member;
+    places_->other = nullptr;
+    Member<Knot> copy = places_->member;
+    EXPECT_TRUE(copy.is_sentinel());
+    places_->member = target;
+    places_->member = kSentinelPtr;
+  });
+  end_marking();
+  EXPECT_TRUE(places_->member.is_sentinel());
+  EXPECT_FALSE(places_->other);
+}
+
 TEST_F(MarkingBySteps, IgnoresTheStoresOfOtherThreads) {
   act([&](Knot* target) {
     places_->member = target;
