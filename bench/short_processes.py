@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What recording costs where processes live for a moment: bash with 1,000 children, and cmake's configuration of a small project.
+
+CPU of all processes and the launcher (getrusage), native, plain and with --content, in turn; medians, and their ratios to native.
+
+`make bench-short_processes`, or `python3 bench/short_processes.py --runs 5`; writes its part of bench/RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from harness.measure import ROOT
+from harness.results import Results, table
+
+TARE = ROOT / ".venv/bin/tare"
+CHILDREN = 1000
+CASES = {
+    f"bash, {CHILDREN} children": ["bash", "-c", f"for i in $(seq {CHILDREN}); do /bin/true; done"],
+    "cmake configure": ["cmake", "-S", "project", "-B", "build"],
+}
+WAYS: dict[str, list[str] | None] = {"native": None, "plain": [], "content": ["--content"]}
+LISTS = "cmake_minimum_required(VERSION 3.20)\nproject(small C CXX)\nadd_executable(small main.c)\n"
+
+
+def cpu_s(command: list[str], folder: Path) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+
+
+def run_once(case: str, way: str, results: Results) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "project").mkdir()
+        (folder / "project/CMakeLists.txt").write_text(LISTS)
+        (folder / "project/main.c").write_text("int main(void) { return 0; }\n")
+        options = WAYS[way]
+        recorded = [] if options is None else [str(TARE), "run", "-o", "t.tare", *options, "--"]
+        results.add(case, way, "cpu", cpu_s([*recorded, *CASES[case]], folder))
+        results.add(case, way, "files", len(list(folder.glob("t.tare*"))), "count")
+
+
+def section(results: Results) -> str:
+    rows = []
+    for case in CASES:
+        native = results.median(case, "native", "cpu")
+        for way in WAYS:
+            cpu = results.median(case, way, "cpu")
+            files = results.median(case, way, "files")
+            if native and cpu is not None and files is not None:
+                rows.append([f"{case}: {way}", f"{cpu:.2f} s", f"{cpu / native:.2f}", f"{files:.0f}"])
+    return table(["case", "CPU", "of native", "files"], rows)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    options = parser.parse_args()
+    results = Results("short_processes")
+    for _ in range(options.runs):
+        for case, command in CASES.items():
+            if shutil.which(command[0]) is None:
+                results.remark(f"{command[0]} isn't installed")
+                continue
+            for way in WAYS:
+                run_once(case, way, results)
+    text = section(results)
+    print(text)
+    results.write_json()
+    results.write_section(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
