@@ -43,5 +43,7 @@ int main() {
   node->next = tare::gc::make<Node>(heap, 43);
   if (!node->all.push_back(heap, node.get())) return 1;
   stop_here();
-  return static_cast<int>(bytes.size() + stream.size() + buffer.size()) + (style ? 1 : 0) + (atom == null_atom ? 1 : 0) == 0;
+  return static_cast<int>(bytes.size() + stream.size() + buffer.size()) + (style ? 1 : 0) +
+             (atom == null_atom ? 1 : 0) ==
+         0;
 }
