@@ -119,7 +119,7 @@ def page(samples: list[Sample], did: str, settled: float, verdicts: list[str]) -
             f"`bench/long_life.py` recorded a program that makes and ends threads, mappings and processes without end, on {time.strftime('%Y-%m-%d')},",
             f"{os.cpu_count()} processors, Linux {platform.release()}. It did: {did}.",
             "",
-            "![Memory and disk over time](long-life.svg)",
+            "[The curve: memory and disk over time](long-life.svg)",
             "",
             "| minutes | launcher, resident MiB | tmpfs MiB | trace folder MiB | traces |",
             "|---|---|---|---|---|",
