@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def lines(path: str, found: MemberList, width: int) -> Iterator[str]:
     """In the order in which the processes ended."""
-    size = human_bytes(sum(member.bytes for member in found.members))
+    size = human_bytes(os.path.getsize(path))
     yield f"{os.path.basename(path)}: {plural(len(found.members), 'trace of a short process', 'traces of short processes')}, {size}"
     for warning in found.warnings:
         yield shorten(f"note: {warning}", width)
