@@ -65,8 +65,9 @@ struct Slot {
   };
 };
 
+// The slots lie behind it, and its size is a multiple of their alignment.
 template <class Key, class Value, class Group>
-class SlotArray final : public GarbageCollected<SlotArray<Key, Value, Group>, Group> {
+class alignas(Slot<Key, Value>) SlotArray final : public GarbageCollected<SlotArray<Key, Value, Group>, Group> {
  public:
   using Slot = heap_map_details::Slot<Key, Value>;
   static_assert(alignof(Slot) <= 8, "keys and values are aligned to 8 bytes at most");
