@@ -55,7 +55,7 @@ demo: build ## record a real Python program's heap and explain it
 
 # ---- test
 
-test: ## everything: C++, sanitizers, fuzz targets, end to end (under 25 minutes on two cores)
+test: ## everything: C++, sanitizers, fuzz targets, end to end (50 minutes on two cores from scratch)
 	@tools/timed.sh test-cpp test-asan test-tsan test-fuzz test-python
 
 test-cpp: dev ## C++ tests
