@@ -11,8 +11,8 @@ namespace tare::recorder {
 
 namespace {
 
-// For a launcher that doesn't move. At nice 10 beside seven runnable processes on two processors one stood still for more
-// than 100 ms, and 384,600 events were dropped.
+// For a launcher that doesn't move. At nice 10 beside seven runnable processes on two processors one stood still for
+// more than 100 ms, and 384,600 events were dropped.
 constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
 constexpr std::uint64_t kLifeCheckPeriodNs = 500'000'000;
 

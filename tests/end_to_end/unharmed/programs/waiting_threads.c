@@ -1,5 +1,5 @@
-// waiting_threads THREADS BLOCKS: each thread allocates so many blocks, then waits for the end of input. The main thread
-// prints "waiting" when all wait, and after a first line of input, when all have ended, "ended".
+// waiting_threads THREADS BLOCKS: each thread allocates so many blocks, then waits for the end of input. The main
+// thread prints "waiting" when all wait, and after a first line of input, when all have ended, "ended".
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
