@@ -15,6 +15,7 @@ namespace {
 // more than 100 ms, and 384,600 events were dropped.
 constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
 constexpr std::uint64_t kLifeCheckPeriodNs = 500'000'000;
+constexpr std::uint64_t kWaitingLifeCheckNs = 50'000'000;  // while the program waits for the launcher
 
 constexpr std::uint64_t kFirstBytes = 4096;  // of a thread's first chunk
 constexpr std::uint64_t kNotesBytes = 128;   // what open_chunk() writes
@@ -61,6 +62,7 @@ std::uint32_t Recorder::take_chunk(std::uint64_t bytes, const sys::SignalsBlocke
   std::uint64_t given_back = header.free_chunks.load(std::memory_order_relaxed);
   std::uint32_t full = header.full_chunks.load(std::memory_order_relaxed);
   std::uint64_t waited_ns = 0;
+  std::uint64_t next_check_ns = kWaitingLifeCheckNs;
   std::int64_t pause_ns = 50'000;
   while (chunk == kNoChunk && waited_ns < kLongestWaitNs) {
     launcher_.wake();
@@ -73,9 +75,17 @@ std::uint32_t Recorder::take_chunk(std::uint64_t bytes, const sys::SignalsBlocke
     chunk = take_or_grow(bytes);
     const std::uint64_t given_back_now = header.free_chunks.load(std::memory_order_relaxed);
     const std::uint32_t full_now = header.full_chunks.load(std::memory_order_relaxed);
-    if (given_back_now != given_back || full_now < full) waited_ns = 0;
+    if (given_back_now != given_back || full_now < full) {
+      waited_ns = 0;
+      next_check_ns = kWaitingLifeCheckNs;
+    }
     given_back = given_back_now;
     full = full_now;
+    if (chunk == kNoChunk && waited_ns >= next_check_ns) {
+      next_check_ns += kWaitingLifeCheckNs;
+      check_launcher();
+      if (!alive() || detached()) return kNoChunk;
+    }
   }
   return chunk;
 }
