@@ -1,7 +1,7 @@
-"""What a hook costs in instructions: rounds of heap calls under valgrind's callgrind, natively and under recorders.
+"""Counts the instructions of a hook: rounds of heap calls under valgrind's callgrind, natively and under recorders.
 
 Instructions don't depend on how busy the machine is. Each number is the difference of two runs, one of twice as many
-rounds, divided by the rounds between them: start and end of the process fall out. A round is malloc and free, calloc and
+rounds, divided by the rounds between them: the process's start and end are left out. A round is malloc and free, calloc and
 free, malloc, realloc and free, or new[] and delete[].
 
 `make bench-hot_path`; `python3 bench/hot_path.py --recorder before=PATH --recorder now=PATH` compares recorders

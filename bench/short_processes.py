@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs where processes live for a moment: bash with 1,000 children, and cmake's configuration of a small project.
+"""Measures the cost of recording short processes: bash with 1,000 children, and cmake's configuration of a small project.
 
 CPU of all processes and the launcher (getrusage), native, plain and with --content, in turn; medians, and their ratios to native.
 

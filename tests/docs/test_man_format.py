@@ -1,14 +1,13 @@
 """Manual pages as man pages: complete, and correct roff."""
 
-import importlib.util
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tool_modules import load_tool
 
 REPO = Path(__file__).resolve().parents[2]
 PAGES = sorted((REPO / "docs/man").glob("*.md"))
@@ -16,12 +15,7 @@ PAGES = sorted((REPO / "docs/man").glob("*.md"))
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tool_man_pages", REPO / "tools/man_pages.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("man_pages")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

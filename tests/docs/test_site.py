@@ -1,13 +1,12 @@
 """The site of all documents: complete, and each link leads to a file of it, so that it works offline."""
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote
 
 import pytest
+from tool_modules import load_tool
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -16,12 +15,7 @@ REPO = Path(__file__).resolve().parents[2]
 def site_tool() -> ModuleType:
     if not (REPO / ".git").exists():
         pytest.skip("not a checkout")
-    spec = importlib.util.spec_from_file_location("tool_site", REPO / "tools/site.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("site")
 
 
 @pytest.fixture(scope="module")

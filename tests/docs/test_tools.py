@@ -1,35 +1,24 @@
 """The tools that check documents, licences and releases find what they are for."""
 
-import importlib.util
 import os
 import random
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from tool_modules import load_tool
 
 REPO = Path(__file__).resolve().parents[2]
 
 
-def tool(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"tool_{name}", REPO / f"tools/{name}.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_each_file_has_a_licence() -> None:
-    spdx = tool("spdx")
+    spdx = load_tool("spdx")
     if not (REPO / ".git").exists():
         pytest.skip("not a checkout")
     assert spdx.wrong(REPO, spdx.tracked()) == []
 
 
 def test_files_without_a_licence_are_found(tmp_path: Path) -> None:
-    spdx = tool("spdx")
+    spdx = load_tool("spdx")
     (tmp_path / "a.cc").write_text("// Duty.\n#include <x>\n")
     (tmp_path / "b.cc").write_text("// Duty.\n// SPDX-License-Identifier: MIT\n")
     (tmp_path / "c.cc").write_text("// Duty.\n// SPDX-License-Identifier: Apache-2.0\n")
@@ -51,11 +40,11 @@ def test_files_without_a_licence_are_found(tmp_path: Path) -> None:
 )
 def test_the_line_comes_behind_the_duty(before: str, after: str) -> None:
     line = "SPDX-License-Identifier: Apache-2.0"
-    assert tool("spdx").with_line(before.replace("{}", line), "//") == after.replace("{}", line)
+    assert load_tool("spdx").with_line(before.replace("{}", line), "//") == after.replace("{}", line)
 
 
 def test_the_version_is_the_same_everywhere() -> None:
-    release = tool("release")
+    release = load_tool("release")
     stated = release.stated_versions(REPO)
     assert len(set(stated.values())) == 1, stated
     assert "CMakeLists.txt has" in release.version_problem(REPO, "99.0.0")
@@ -71,13 +60,13 @@ def test_the_version_is_the_same_everywhere() -> None:
     ],
 )
 def test_the_changelog_is_checked(changelog: str, problem: str) -> None:
-    found = tool("release").changelog_problem(changelog, "1.0.0")
+    found = load_tool("release").changelog_problem(changelog, "1.0.0")
     assert problem in found
     assert bool(found) == bool(problem)
 
 
 def test_the_nightly_run_is_recent_and_green(tmp_path: Path) -> None:
-    release = tool("release")
+    release = load_tool("release")
     log = tmp_path / "nightly.log"
     assert "no log" in release.nightly_problem(None, 0)
     assert "no such file" in release.nightly_problem(log, 0)
@@ -93,7 +82,7 @@ def test_the_nightly_run_is_recent_and_green(tmp_path: Path) -> None:
 def test_sentences_are_found_in_each_kind_of_text() -> None:
     if not (REPO / ".git").exists():
         pytest.skip("not a checkout")
-    sentences = tool("sentences")
+    sentences = load_tool("sentences")
     for kind in sentences.KINDS:
         found = sorted(set(sentences.all_of(kind)))
         assert len(found) > 100, kind
@@ -101,7 +90,7 @@ def test_sentences_are_found_in_each_kind_of_text() -> None:
 
 
 def test_paragraphs_leave_out_code_and_tables(tmp_path: Path) -> None:
-    sentences = tool("sentences")
+    sentences = load_tool("sentences")
     page = REPO / "docs/style.md"
     texts = [each.text for each in sentences.paragraphs(page)]
     assert any("subject is the thing that acts" in text for text in texts)
@@ -109,7 +98,7 @@ def test_paragraphs_leave_out_code_and_tables(tmp_path: Path) -> None:
 
 
 def test_the_index_of_decisions_follows_the_files(tmp_path: Path) -> None:
-    index = tool("decision_index")
+    index = load_tool("decision_index")
     for name, title in (("0001-a.md", "# 0001 First"), ("0002-b.md", "# 0002: Second"), ("0201-c.md", "# Third")):
         (tmp_path / name).write_text(title + "\n\nStatus: accepted\n")
     files = sorted(tmp_path.glob("0*.md"))
