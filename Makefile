@@ -1,5 +1,5 @@
 # One command a developer's act; CI runs the same. `make help` lists them.
-# Each target installs what it lacks (tools/bootstrap.sh); nothing but git, make and a Python need be there beforehand.
+# Each target checks for the Debian packages that it needs (tools/bootstrap.sh), and prints the command that installs them.
 
 JOBS ?= $(shell nproc)
 VENV := .venv
@@ -14,14 +14,14 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # gcc 12's thread sanitizer can't place its shadow where the kernel randomizes addresses by 32 bits
 NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-PACKAGE_SOURCES := pyproject.toml CMakeLists.txt $(shell find $(wildcard src include python cmake) -type f ! -name '*.pyc' ! -path '*/.*')
+PACKAGE_SOURCES := pyproject.toml CMakeLists.txt tools/man_pages.py $(shell find $(wildcard src include python cmake docs/man) -type f ! -name '*.pyc' ! -path '*/.*')
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.cpp' '*.h' '*.c' | grep -v '^fuzz/corpus/')
 PYTHON_SOURCES := python fuzz bench tools demo guide tests
 TYPED_PYTHON := python/tare bench tools demo guide tests/docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear check-size-models fuzz-programs test-python nightly lint lint-format lint-tidy lint-python \
+.PHONY: help build check demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear check-size-models fuzz-programs test-python nightly lint lint-format lint-tidy lint-python \
         format bench guide docs dev clean distclean
 
 help: ## this list
@@ -31,9 +31,14 @@ help: ## this list
 
 build: $(VENV)/.built ## the `tare` command in .venv/bin, recorder and core inside
 
-$(VENV)/.tools: pyproject.toml tools/requirements-dev.txt tools/venv.sh tools/find-python.sh tools/bootstrap.sh
+$(VENV)/.tools: pyproject.toml tools/venv.sh tools/find-python.sh tools/bootstrap.sh
 	tools/bootstrap.sh build
 	tools/venv.sh $(VENV)
+	@touch $@
+
+# Tests and linters: 120 MB that a user of the command doesn't need.
+$(VENV)/.dev: $(VENV)/.tools tools/requirements-dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement tools/requirements-dev.txt
 	@touch $@
 
 # A persistent build folder makes a rebuild incremental; --no-deps because venv.sh has installed them.
@@ -85,11 +90,17 @@ test-compilers: ## the library under gcc 11 to 13 and clang 14 to 19, -O0 to LTO
 fuzz-programs: build ## generated programs natively and recorded, for FUZZ_SECONDS (default 600)
 	$(BIN)/python fuzz/programs/compare.py --seconds $(or $(FUZZ_SECONDS),600)
 
-test-python: build ## end to end, through the installed command
+# C++ tests that took more than 3 s at their last run are left to `make test`.
+check: format build $(VENV)/.dev ## before a commit: format, build what changed, lint, fast tests (under 3 minutes when warm)
+	@$(MAKE) --no-print-directory lint-python dev
+	ctest --preset dev -j $(JOBS) -E "$$(tools/slow_tests.sh build/dev 3)"
+	$(BIN)/python -m pytest -q tests/python tests/docs
+
+test-python: build $(VENV)/.dev ## end to end, through the installed command
 	@tools/bootstrap.sh test
 	$(BIN)/python -m pytest -q $(wildcard tests/python tests/docs tests/end_to_end)
 
-nightly: build ## what takes long: the whole matrix, generated programs for an hour, each fuzz target for 5 minutes (about 4 hours)
+nightly: build $(VENV)/.dev ## what takes long: the whole matrix, generated programs for an hour, each fuzz target for 5 minutes (about 4 hours)
 	@tools/bootstrap.sh test nightly
 	$(BIN)/python -m pytest -v -m 'nightly or not nightly' tests/end_to_end/unharmed
 	$(MAKE) fuzz-programs FUZZ_SECONDS=3600
@@ -99,10 +110,10 @@ nightly: build ## what takes long: the whole matrix, generated programs for an h
 
 lint: lint-format lint-python lint-tidy ## formatters, linters and types, as CI demands them
 
-lint-format: $(VENV)/.tools ## clang-format
+lint-format: $(VENV)/.dev ## clang-format
 	@echo $(CPP_SOURCES) | xargs -n 40 $(BIN)/clang-format --dry-run --Werror
 
-lint-python: build ## ruff and mypy --strict
+lint-python: build $(VENV)/.dev ## ruff and mypy --strict
 	$(BIN)/ruff check $(wildcard $(PYTHON_SOURCES))
 	$(BIN)/ruff format --check $(wildcard $(PYTHON_SOURCES))
 	$(BIN)/mypy $(wildcard $(TYPED_PYTHON))
@@ -112,7 +123,7 @@ lint-tidy: ## clang-tidy on every file changed since it last passed
 	cmake --preset dev >/dev/null
 	$(BIN)/python tools/tidy.py --build build/dev --jobs $(JOBS)
 
-format: $(VENV)/.tools ## rewrite the sources as lint-format and lint-python want them
+format: $(VENV)/.dev ## rewrite the sources as lint-format and lint-python want them
 	@echo $(CPP_SOURCES) | xargs -n 40 $(BIN)/clang-format -i
 	$(BIN)/ruff format $(wildcard $(PYTHON_SOURCES))
 	$(BIN)/ruff check --fix-only $(wildcard $(PYTHON_SOURCES))
@@ -132,13 +143,13 @@ bench-gc: bench-collector ; @:
 
 # ---- guide
 
-guide: build ## build and record the guide's pairs, and rewrite what its pages say was measured
+guide: build $(VENV)/.dev ## build and record the guide's pairs, and rewrite what its pages say was measured
 	@tools/bootstrap.sh test
 	$(BIN)/python guide/measure.py
 
 # ---- docs
 
-docs: $(VENV)/.tools ## one offline site of all documents and the API: build/docs/index.html; man pages: build/man
+docs: $(VENV)/.dev ## one offline site of all documents and the API: build/docs/index.html; man pages: build/man
 	$(BIN)/python tools/site.py build/docs
 	$(BIN)/python tools/man_pages.py build/man
 

@@ -76,7 +76,7 @@ def foretell(tare: str, case: Case, folder: Path, runs: int) -> dict[str, dict[s
     for pace in PACES:
         # Recording slows a program down; what allocators do by the clock is as it would be without.
         speed = f"{told['at once']['duration_ns'] / 1e9 / own_s}" if pace == IN_TIME else "0"
-        command = [tare, "replay", str(trace), "-n", str(runs), "--json", "--speed", speed]
+        command = [tare, "replay", str(trace), "--runs", str(runs), "--json", "--speed", speed]
         told[pace] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     trace.unlink()
     return told

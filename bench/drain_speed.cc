@@ -13,10 +13,10 @@
 #include <map>
 #include <vector>
 
-#include "core/replay/replay.h"
-#include "trace/block_packer.h"
-#include "trace/spool_file.h"
-#include "trace/trace_writer.h"
+#include "core/tables/replay.h"
+#include "trace/file/trace_writer.h"
+#include "trace/open/block_packer.h"
+#include "trace/spool/spool_file.h"
 
 namespace {
 

@@ -23,10 +23,10 @@ from field_programs import Program, programs, ready
 from harness.machine import machine_description
 from harness.measure import ROOT
 from tare import lenses
-from tare.core_source import CoreSource
-from tare.recording import Recording
+from tare.analysis.recording import Recording
 from tare.reports.text_parts import amount
 from tare.reports.text_report import default_findings
+from tare.source.core_source import CoreSource
 
 SCRATCH = ROOT / "build/field"
 FIRST = 10

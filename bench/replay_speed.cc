@@ -10,8 +10,8 @@
 #include <ctime>
 #include <vector>
 
-#include "core/replay/replay.h"
-#include "trace/open_trace.h"
+#include "core/tables/replay.h"
+#include "trace/open/open_trace.h"
 
 namespace {
 

@@ -3,7 +3,8 @@
 
 CPU of all processes and the launcher (getrusage), native, plain and with --content, in turn; medians, and their ratios to native.
 
-`make bench-short_processes`, or `python3 bench/short_processes.py --runs 5`; writes its part of bench/RESULTS.md.
+`make bench-short_processes`, or `python3 bench/short_processes.py --runs 5`; writes its part of bench/RESULTS.md. Where perf is
+installed, a second table has the steps of a shell's child (`--no-steps` leaves it out).
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from pathlib import Path
 
 from harness.measure import ROOT
 from harness.results import Results, table
+from harness.steps import profile
 
 TARE = ROOT / ".venv/bin/tare"
 CHILDREN = 1000
+LEAST_US = 10  # a child: smaller steps have no row
 CASES = {
     f"bash, {CHILDREN} children": ["bash", "-c", f"for i in $(seq {CHILDREN}); do /bin/true; done"],
     "cmake configure": ["cmake", "-S", "project", "-B", "build"],
@@ -48,6 +51,27 @@ def run_once(case: str, way: str, results: Results) -> None:
         results.add(case, way, "files", len(list(folder.glob("t.tare*"))), "count")
 
 
+def steps_table() -> str:
+    """The largest steps of one child of bash, by who takes them: the shell with its forked child, the program, the launcher."""
+    command = CASES[f"bash, {CHILDREN} children"]
+    spent = {}
+    for way, options in WAYS.items():
+        with tempfile.TemporaryDirectory() as name:
+            recorded = [] if options is None else [str(TARE), "run", "-q", "-o", "t.tare", *options, "--"]
+            spent[way] = profile([*recorded, *command], Path(name))
+    steps = {step for way in spent.values() for step in way}
+    rows = []
+    for process in ("bash", "true", "tare"):
+        of_process = [step for step in steps if step[0] == process]
+        of_process.sort(key=lambda step: -max(way[step] for way in spent.values()))
+        named = [step for step in of_process if max(way[step] for way in spent.values()) >= LEAST_US * CHILDREN]
+        rows.append(
+            [process, "all", *(f"{sum(way[step] for step in of_process) / CHILDREN:.0f}" for way in spent.values())]
+        )
+        rows += [["", step[1], *(f"{way[step] / CHILDREN:.0f}" for way in spent.values())] for step in named]
+    return table(["process", "step", *(f"{way}, us" for way in WAYS)], rows)
+
+
 def section(results: Results) -> str:
     rows = []
     for case in CASES:
@@ -63,6 +87,7 @@ def section(results: Results) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--no-steps", action="store_true")
     options = parser.parse_args()
     results = Results("short_processes")
     for _ in range(options.runs):
@@ -73,6 +98,8 @@ def main() -> int:
             for way in WAYS:
                 run_once(case, way, results)
     text = section(results)
+    if not options.no_steps and shutil.which("perf") is not None:
+        text += "\nOne child of bash, by steps (samples of perf, which itself adds some 20 %):\n\n" + steps_table()
     print(text)
     results.write_json()
     results.write_section(text)

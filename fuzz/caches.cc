@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/layout/layout_cache.h"
-#include "core/layout/pointed_cache.h"
+#include "core/allocated_types/pointed_cache.h"
 #include "core/symbols/cache_file.h"
 #include "core/symbols/symbol_cache.h"
+#include "core/types/layout_cache.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tare::core;

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "trace/container.h"
-#include "trace/container_records.h"
-#include "trace/open_trace.h"
-#include "trace/record.h"
+#include "trace/file/container.h"
+#include "trace/file/container_records.h"
+#include "trace/file/record.h"
+#include "trace/open/open_trace.h"
 
 namespace {
 

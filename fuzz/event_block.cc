@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "trace/event_block.h"
+#include "trace/file/event_block.h"
 
 namespace {
 

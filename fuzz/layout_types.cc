@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/layout/layout_reader.h"
+#include "core/types/layout_reader.h"
 
 namespace {
 

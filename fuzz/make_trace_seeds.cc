@@ -12,12 +12,12 @@
 #include "support/spool_script.h"
 #include "support/temp_dir.h"
 #include "support/trace_samples.h"
-#include "trace/byte_stream.h"
-#include "trace/container.h"
-#include "trace/event_block.h"
-#include "trace/record.h"
-#include "trace/spool_file.h"
-#include "trace/trace_reader.h"
+#include "trace/base/byte_stream.h"
+#include "trace/file/container.h"
+#include "trace/file/event_block.h"
+#include "trace/file/record.h"
+#include "trace/file/trace_reader.h"
+#include "trace/spool/spool_file.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/layout/pointed_types.h"
+#include "core/allocated_types/pointed_types.h"
 #include "core/symbols/elf_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/observe/memory_map.h"
-#include "core/observe/resident_memory.h"
+#include "core/process_memory/memory_map.h"
+#include "core/snapshot/resident_memory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "core/collect/rendezvous_view.h"
+#include "core/launcher/rendezvous_view.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::vector<char> memory(data, data + size);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/event_block.h"
-#include "trace/spool_decoder.h"
+#include "trace/file/event_block.h"
+#include "trace/spool/spool_decoder.h"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <string>
 
-#include "trace/open_trace.h"
-#include "trace/spool_layout.h"
+#include "trace/open/open_trace.h"
+#include "trace/spool/spool_layout.h"
 
 namespace {
 

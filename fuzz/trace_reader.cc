@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/open_trace.h"
-#include "trace/record.h"
+#include "trace/file/record.h"
+#include "trace/open/open_trace.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/layout/vtables.h"
+#include "core/binaries/vtables.h"
 #include "core/symbols/elf_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -29,7 +29,6 @@ LENS = {
     "02-just-enough-growth": "growth",
     "03-eager-buffers": "churn",
     "04-twin-blocks": "headers",
-    "06-recycling-cache": "live-at-exit",
     "08-arena": "headers",
     "09-unwritten": "unwritten",
     "10-recreated": "recreated",
@@ -41,6 +40,8 @@ LENS = {
     "16-padding": "padding",
     "17-document": "wide-pointers",
 }
+# Pages that show what is live at the end: one record.
+AT_END = ("06-recycling-cache",)
 # What a pair's lens needs to be recorded.
 OPTIONS = {
     "09-unwritten": ("--content",),
@@ -120,6 +121,14 @@ def measure(pair: str) -> str:
                 fenced(
                     f"{preload}tare run -q {''.join(f'{o} ' for o in options)}-o before.tare -- ./before; tare report before.tare",
                     finding(report, LENS[pair]),
+                )
+            )
+        if pair in AT_END:
+            report = run(TARE, "report", traces["before"], "--at", "end", "-n", "1", "--depth", "1")
+            parts.append(
+                fenced(
+                    "tare run -q -o before.tare -- ./before; tare report before.tare --at end -n 1 --depth 1",
+                    report[report.index("Live at the end") :],
                 )
             )
         parts.append(fenced("tare diff before.tare after.tare", head(run(TARE, "diff", *traces.values()))))

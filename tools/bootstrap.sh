@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs the Debian packages that a purpose needs, or says exactly what to install: tools/bootstrap.sh build test lint bench demo nightly
+# Checks the Debian packages that a purpose needs: tools/bootstrap.sh build test lint bench demo nightly
 #
-# One list a purpose, nothing else in the project names packages. With everything there it costs one dpkg-query.
-# As root it installs; otherwise by sudo where that asks no password or somebody sits at a terminal; else it prints the
-# command and fails. TARE_NO_BOOTSTRAP=1 trusts that what is needed is there (other distributions).
+# One list a purpose, nothing else in the project names packages. If all are installed, it runs one dpkg-query. Else it prints the
+# command that installs them. On a terminal it asks whether to run that command; otherwise it fails. TARE_BOOTSTRAP=1 runs it
+# without a question (CI). TARE_NO_BOOTSTRAP=1 skips the check (other distributions).
 set -eu
 
 packages_build="g++ cmake ninja-build pkg-config libdw-dev libzstd-dev ca-certificates"
@@ -56,17 +56,25 @@ $package
 done
 [ -z "$missing" ] && exit 0
 
-if [ "$(id -u)" = 0 ]; then
-  as_root=""
-elif command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
-  as_root="sudo"
-else
-  echo "Needed and not installed. As root, run:" >&2
-  echo "  apt-get update && apt-get install --no-install-recommends$missing" >&2
-  echo "or, where other packages provide the same, run again with TARE_NO_BOOTSTRAP=1." >&2
-  exit 1
+as_root=""
+[ "$(id -u)" = 0 ] || as_root="sudo "
+echo "Missing packages. This command installs them:" >&2
+echo "  ${as_root}apt-get update && ${as_root}apt-get install --no-install-recommends$missing" >&2
+if [ "${TARE_BOOTSTRAP:-}" != 1 ]; then
+  answer=""
+  if [ -t 0 ] && [ -t 2 ]; then
+    printf 'Run it now? [y/N] ' >&2
+    read -r answer
+  fi
+  case $answer in
+    y | Y | yes) ;;
+    *)
+      echo "Run the command, or the same make target with TARE_BOOTSTRAP=1 (installs without a question) or with" >&2
+      echo "TARE_NO_BOOTSTRAP=1 (other packages provide the same)." >&2
+      exit 1
+      ;;
+  esac
 fi
-echo "installing:$missing" >&2
 # shellcheck disable=SC2086
 {
   $as_root apt-get update -qq

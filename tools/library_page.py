@@ -23,7 +23,7 @@ MOST_LINES = 10
 
 def part_of(name: str) -> str:
     if "/" in name:
-        return name.split("/")[0]
+        return name.split("/")[0]  # "internal" is no part: users don't include it
     return "sdk" if name in SDK else "core"
 
 
@@ -67,7 +67,7 @@ def table() -> str:
     for part, meaning in PARTS.items():
         out += ["", f"## {part}", "", meaning]
         for name in headers:
-            if part_of(name) != part or name.startswith("variant/writing/"):
+            if part_of(name) != part:
                 continue
             lines = comment_of((folder / name).read_text())
             out += ["", f"**`tare/{name}`**: {duty_of(lines)}"]

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-VERSION = ROOT / "python/tare/__init__.py"
+VERSION = ROOT / "include/tare/version.h"
 
 
 def escaped(text: str) -> str:
@@ -88,13 +88,13 @@ def man_page(text: str, version: str) -> str:
 
 
 def write_pages(folder: Path) -> list[Path]:
-    found = re.search(r'__version__ = "([^"]+)"', VERSION.read_text(encoding="utf-8"))
+    parts = re.findall(r"define TARE_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", VERSION.read_text(encoding="utf-8"))
     target = folder / "man1"
     target.mkdir(parents=True, exist_ok=True)
     pages = []
     for source in sorted((ROOT / "docs/man").glob("*.md")):
         page = target / f"{source.stem}.1"
-        page.write_text(man_page(source.read_text(encoding="utf-8"), found[1] if found else ""), encoding="utf-8")
+        page.write_text(man_page(source.read_text(encoding="utf-8"), ".".join(parts)), encoding="utf-8")
         pages.append(page)
     return pages
 

@@ -17,10 +17,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 NIGHTLY_MOST_AGE_S = 36 * 3600
-# Each place that states the version, with the pattern that finds it.
+# The file that states the version, with the pattern that finds it.
 VERSIONS = {
-    "CMakeLists.txt": r"^project\(tare VERSION ([\d.]+)",
-    "python/tare/__init__.py": r'^__version__ = "([\d.]+)"',
     "include/tare/version.h": r"VERSION_MAJOR (\d+)\n.*VERSION_MINOR (\d+)\n.*VERSION_PATCH (\d+)",
 }
 QUESTIONS = (
@@ -81,13 +79,13 @@ def tag_problem(version: str) -> str:
 
 
 def golden_problem(root: Path) -> str:
-    header = (root / "src/trace/record.h").read_text(encoding="utf-8")
+    header = (root / "src/trace/file/record.h").read_text(encoding="utf-8")
     found = re.search(r"kTraceVersion = (\d+)", header)
     if found is None:
-        return "src/trace/record.h: kTraceVersion isn't there: adapt tools/release.py"
-    if any((root / "tests/trace/golden").glob(f"v{found[1]}-*.tare")):
+        return "src/trace/file/record.h: kTraceVersion isn't there: adapt tools/release.py"
+    if any((root / "tests/trace/file/golden").glob(f"v{found[1]}-*.tare")):
         return ""
-    return f"no golden trace of format version {found[1]}: add tests/trace/golden/v{found[1]}-*.tare"
+    return f"no golden trace of format version {found[1]}: add tests/trace/file/golden/v{found[1]}-*.tare"
 
 
 def nightly_problem(log: Path | None, now: float) -> str:
@@ -112,7 +110,7 @@ def checks(version: str, nightly: Path | None) -> list[Check]:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     tests = (".venv/bin/python", "-m", "pytest", "-q", "tests/docs", "tests/python")
     return [
-        Check("one version everywhere", lambda: version_problem(ROOT, version)),
+        Check("include/tare/version.h has the version", lambda: version_problem(ROOT, version)),
         Check("changelog has the version and a date", lambda: changelog_problem(changelog, version)),
         Check("branch is main", branch_problem),
         Check("tree is clean", tree_problem),

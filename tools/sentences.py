@@ -110,7 +110,7 @@ def all_of(kind: str) -> list[Sentence]:
     if kind == "messages":
         python = [each for path in tracked("python/tare/*.py") for each in python_messages(path)]
         return python + [
-            each for path in tracked("src/core/**.cc", "src/trace/errors.def") for each in cpp_messages(path)
+            each for path in tracked("src/core/**.cc", "src/trace/base/errors.def") for each in cpp_messages(path)
         ]
     if kind == "manual pages":
         return [each for path in tracked("docs/man/*.md") for each in paragraphs(path)]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the virtual environment $1 and puts into it what building, running and checking the package need:
-# pyproject.toml's build requirements and dependencies, and tools/requirements-dev.txt.
+# Makes the virtual environment $1 with the packages that build and run Tare: pyproject.toml's build requirements and
+# dependencies, and textual for `tare top`. tools/requirements-dev.txt (tests and linters) is installed by the targets that need it.
 set -eu
 venv=$1
 python=$("$(dirname "$0")/find-python.sh")
@@ -12,6 +12,7 @@ import tomllib
 
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)
-print(*project["build-system"]["requires"], *project["project"].get("dependencies", []), sep="\n")
+wanted = project["build-system"]["requires"] + project["project"]["dependencies"] + project["project"]["optional-dependencies"]["top"]
+print(*wanted, sep="\n")
 PY
-"$venv/bin/pip" install --quiet --requirement "$venv/requirements.txt" --requirement tools/requirements-dev.txt
+"$venv/bin/pip" install --quiet --requirement "$venv/requirements.txt"

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "collecting.h"
-#include "tare/gc/decoding_variants.h"
 #include "tare/gc/make.h"
 #include "tare/gc/persistent.h"
 #include "tare/gc/visitor.h"
+#include "tare/internal/gc/decoding_variants.h"
 
 #define TARE_BENCH_MARKS_ON_DEMAND 1
 

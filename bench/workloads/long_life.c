@@ -1,5 +1,7 @@
-// long_life SECONDS SHAPES: makes and ends threads, mappings and processes for so long, and allocates from up to so
-// many distinct stacks. The heap itself stays level.
+// long_life SECONDS SHAPES LIBRARY: makes and ends named threads, mappings and processes for so long, loads and unloads
+// the library, and allocates from up to so many distinct stacks. The heap itself stays level.
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -42,6 +44,9 @@ static __attribute__((noinline)) void left(unsigned path, int depth, unsigned sl
 
 static void* work(void* seed) {
   unsigned state = (unsigned)(size_t)seed;
+  char name[16];
+  snprintf(name, sizeof(name), "worker %u", state % 100000000);
+  pthread_setname_np(pthread_self(), name);
   for (int i = 0; i < 2000; i++) {
     state = state * 1664525 + 1013904223;
     void* volatile block = malloc((state >> 16) % 1024);
@@ -53,7 +58,7 @@ static void* work(void* seed) {
 int main(int count, char** arguments) {
   const time_t end = time(NULL) + (count > 1 ? atoi(arguments[1]) : 10);
   shapes = count > 2 ? (unsigned)strtoul(arguments[2], NULL, 10) : 1000;
-  unsigned long rounds = 0, threads = 0, mappings = 0, processes = 0;
+  unsigned long rounds = 0, threads = 0, mappings = 0, processes = 0, loads = 0;
   unsigned path = 0;
   while (time(NULL) < end) {
     pthread_t four[4];
@@ -69,6 +74,13 @@ int main(int count, char** arguments) {
       path = path + 1 < shapes ? path + 1 : 0;
       left(path, 20, path % 4096);
     }
+    void* const library = count > 3 ? dlopen(arguments[3], RTLD_NOW) : NULL;
+    if (library != NULL) {
+      void* (*const allocate)(size_t) = (void* (*)(size_t))dlsym(library, "allocate");
+      if (allocate != NULL) free(allocate(100));
+      dlclose(library);
+      loads++;
+    }
     if (rounds++ % 4 == 0) {
       char* const command[] = {"/bin/true", NULL};
       pid_t child;
@@ -78,6 +90,7 @@ int main(int count, char** arguments) {
     const struct timespec pause = {0, 20000000};
     nanosleep(&pause, NULL);
   }
-  printf("%lu rounds, %lu threads, %lu mappings, %lu processes\n", rounds, threads, mappings, processes);
+  printf("%lu rounds, %lu threads, %lu mappings, %lu processes, %lu loads of a library\n", rounds, threads, mappings,
+         processes, loads);
   return 0;
 }

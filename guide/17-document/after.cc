@@ -269,7 +269,7 @@ void rotate_all(Document& document, Element& element) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  heap();  // before any function that uses Members: see tare/gc/cage_bases.h
+  heap();  // before any function that uses Members: see tare/internal/gc/cage_bases.h
   if (argc == 3 && std::string_view(argv[1]) == "--weigh") return weigh(std::strtoul(argv[2], nullptr, 10));
   return browse();
 }

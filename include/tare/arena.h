@@ -31,8 +31,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "tare/export.h"
-#include "tare/poison.h"
+#include "tare/internal/export.h"
+#include "tare/internal/poison.h"
 
 namespace tare {
 

@@ -7,8 +7,8 @@
 //   std::string_view text = id.text();                   // the characters themselves, while an atom or a share lives
 //
 // The handle is the block's place in one range of addresses that the process reserves (32 GiB in units of 8 bytes); the
-// block is the 8 bytes of tare/shared_header.h and then the characters. So a holder pays 4 bytes where a pointer takes
-// 8, and an atom 8 bytes beside its characters and its place in the table.
+// block is the 8 bytes of tare/internal/shared_header.h and then the characters. So a holder pays 4 bytes where a
+// pointer takes 8, and an atom 8 bytes beside its characters and its place in the table.
 //
 // Handing characters out. share() gives the counted block itself: it keeps the atom alive, copies nothing, and costs
 // one increment however long the text is. Whoever holds it gives it back by SharedHeader::release(), or has
@@ -36,9 +36,9 @@
 #include <string_view>
 #include <utility>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
+#include "tare/internal/shared_header.h"
 #include "tare/relocatable.h"
-#include "tare/shared_header.h"
 
 namespace tare {
 

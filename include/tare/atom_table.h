@@ -34,7 +34,7 @@
 // Under `tare run` a table is a pool: each atom is a block of the recording, with the stack that made it, and what the
 // table has of pages and doesn't use is seen too.
 //
-// Collisions can't be forced: the hash is seeded by the system, for each table (tare/atom_key.h).
+// Collisions can't be forced: the hash is seeded by the system, for each table (tare/internal/atom_key.h).
 //
 // After Firefox's atom table (shards; dead atoms swept in bulk; a small threshold in debug builds) and V8's string
 // table (4-byte handles). What differs: the atom is the shared string buffer itself, and lies in the table's own slabs.
@@ -47,7 +47,7 @@
 #include <type_traits>
 
 #include "tare/atom.h"
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 namespace tare {
 

@@ -39,9 +39,9 @@
 #include <string_view>
 #include <utility>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
+#include "tare/internal/shared_header.h"
 #include "tare/relocatable.h"
-#include "tare/shared_header.h"
 
 namespace tare {
 

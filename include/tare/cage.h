@@ -31,7 +31,7 @@
 #include <utility>
 
 #include "tare/expected.h"
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 namespace tare {
 

@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 namespace tare {
 

@@ -13,7 +13,7 @@
 
 #include "tare/atom.h"
 #include "tare/bytes.h"
-#include "tare/text_writer.h"
+#include "tare/internal/text_writer.h"
 
 #if defined(__cpp_lib_format)
 #include <format>

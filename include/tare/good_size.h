@@ -25,7 +25,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 #include "tare/size_classes.h"
 

@@ -24,7 +24,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 namespace tare {
 

@@ -35,7 +35,7 @@
 #include <string>
 #include <string_view>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 #include "tare/memory_snapshot.h"
 
 namespace tare {

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 namespace tare {
 

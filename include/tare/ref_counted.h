@@ -24,8 +24,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tare/internal/shared_header.h"
 #include "tare/ref_ledger.h"
-#include "tare/shared_header.h"
 
 namespace tare {
 

@@ -32,7 +32,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 #ifndef TARE_REF_LEDGER
 #define TARE_REF_LEDGER 0

@@ -29,9 +29,9 @@
 #include <string_view>
 
 #include "tare/atom.h"
-#include "tare/atom_key.h"
-#include "tare/export.h"
-#include "tare/shared_header.h"
+#include "tare/internal/atom_key.h"
+#include "tare/internal/export.h"
+#include "tare/internal/shared_header.h"
 
 namespace tare {
 

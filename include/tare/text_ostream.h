@@ -13,7 +13,7 @@
 #include <streambuf>
 #include <string_view>
 
-#include "tare/text_writer.h"
+#include "tare/internal/text_writer.h"
 
 namespace tare {
 

@@ -9,7 +9,7 @@
 //   fixed.print("%s: %d", name, count);
 //   if (!fixed.ok()) cut_off();                        // at the end of a character; a zero is behind it
 //
-// All that writes and reads is in tare/text_writer.h; here is where the text lies.
+// All that writes and reads is in tare/internal/text_writer.h; here is where the text lies.
 //
 // Why 48: OpenJDK's stringStream malloced 256 characters at once, and 84 % of its streams wrote less than 32, 94 % less
 // than 48 (java -version). With 32 characters inside, a test of metaspace still malloced for half of its streams, with
@@ -26,8 +26,8 @@
 #include <utility>
 
 #include "tare/bytes.h"
+#include "tare/internal/text_writer.h"
 #include "tare/text_lengths.h"
-#include "tare/text_writer.h"
 
 namespace tare {
 

@@ -1,8 +1,9 @@
 // tare/version.h: which version of the library was compiled against, and which is linked.
 #pragma once
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
+// The only place that states the version: CMake, the Python package and the man pages read these lines.
 #define TARE_VERSION_MAJOR 0
 #define TARE_VERSION_MINOR 1
 #define TARE_VERSION_PATCH 0

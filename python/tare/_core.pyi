@@ -5,9 +5,10 @@ from typing import Any
 
 from typing_extensions import Buffer
 
-from tare.names import FrameRow
+from tare.naming.names import FrameRow
 
-ERRORS: dict[str, tuple[int, str]]  # kind -> (exit status, meaning), from src/trace/errors.def
+VERSION: str  # of include/tare/version.h
+ERRORS: dict[str, tuple[int, str]]  # kind -> (exit status, meaning), from src/trace/base/errors.def
 
 class Table:
     @property
@@ -60,6 +61,8 @@ class Image:
     def events(self) -> int: ...
     @property
     def file_bytes(self) -> int: ...
+    @property
+    def earlier_segments(self) -> int: ...  # files beside it
 
 class Outcome:
     @property
@@ -132,6 +135,8 @@ def run(
     summarize: bool,
     start_paused: bool,
     snapshot_signal: int,  # number; 0: none
+    max_segment_bytes: int,  # 0: one file
+    keep_segments: int,  # 0: all
     progress: Callable[[int, int, int, int], None] | None,
 ) -> Outcome: ...
 def attach(
@@ -145,6 +150,8 @@ def attach(
     record_contents: bool,
     take_moments: bool,
     summarize: bool,
+    max_segment_bytes: int,
+    keep_segments: int,
     seconds: float,  # 0: until it ends, or a signal comes
 ) -> Outcome: ...
 def open(path: str, at_ns: int | None, progress: Callable[[int, int], None]) -> Recording: ...
@@ -163,7 +170,7 @@ def cell_bytes(types: list[tuple[int, int]]) -> list[int]: ...  # of tare::gc, f
 
 class Layouts:
     @property
-    def table(self) -> Table: ...  # types, one row each: see src/core/layout/layout_table.h
+    def table(self) -> Table: ...  # types, one row each: see src/core/types/layout_table.h
     @property
     def dwarf_path(self) -> str: ...  # the file that held the debug information
     @property

@@ -8,19 +8,45 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tare.commands import VERBS, module_of
-from tare.errors import USAGE, TareError
-from tare.printable import printable_streams, say
+from tare.commands import GROUPS, PREFIXES, VERBS, module_of
+from tare.errors import USAGE, TareError, did_you_mean
+from tare.progress import shown_by
+from tare.text.printable import printable_streams, say
+from tare.text.terminal import TerminalDisplay
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from tare.commands.parser import Parser
+
+# Verbs of other profilers, and what people try.
+_SYNONYMS = {
+    "record": "run",
+    "start": "run",
+    "print": "report",
+    "show": "report",
+    "analyze": "report",
+    "stats": "report",
+    "summary": "report",
+    "leaks": "report",
+    "flamegraph": "report --folded",
+    "live": "top",
+    "watch": "top",
+    "query": "sql",
+    "detach": "pause",
+    "stop": "pause",
+    "sizes": "counts",
+    "types": "layout",
+    "tables": "schema",
+    "dbus": "variant",
+}
+CANNOT_RUN = 125  # as env, nice and timeout: the program wasn't started
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_missing_streams()
-    with printable_streams():
+    with printable_streams(), shown_by(TerminalDisplay()):
         return _status(arguments, argv is None)
 
 
@@ -37,15 +63,12 @@ def _status(arguments: list[str], is_command: bool) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # whoever read the report has seen enough; keep Python from complaining when it flushes at exit
+        # The reader has closed the pipe. Without this, Python's flush at exit prints an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except MemoryError:
-        print(
-            "tare: no memory left for this; raise the limit (ulimit -v), or look at a smaller recording",
-            file=sys.stderr,
-        )
-        return 125 if arguments[:1] == ["run"] else 4  # the program wasn't started: else its status is kept
+        say(["tare: out of memory: raise the limit (ulimit -v), or use a smaller recording"], sys.stderr)
+        return CANNOT_RUN if arguments[:1] == ["run"] else 4
     except OSError as error:
         name = f": {error.filename}" if error.filename else ""
         say([f"tare: {error.strerror or error}{name}"], sys.stderr)
@@ -74,26 +97,44 @@ def _open_missing_streams() -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    verb = arguments[0] if arguments else "--help"
-    if verb in ("-h", "--help", "help"):
-        if len(arguments) > 1 and arguments[1] in VERBS:
-            return _dispatch([arguments[1], "--help"])
-        print(_overview())
-        return 0 if arguments else 125
-    if verb == "--version":
+    first = arguments[0] if arguments else "--help"
+    if first in ("-h", "--help", "help"):
+        if arguments[1:]:
+            return _dispatch([*arguments[1:], "--help"])
+        print(overview())
+        return 0 if arguments else 2
+    if first in ("-V", "--version"):
         from tare import __version__
 
         print(f"tare {__version__}")
         return 0
-    if verb not in VERBS:
-        raise TareError(USAGE, f"there is no verb '{verb}': {', '.join(VERBS)} (`tare --help` says what they do)")
+    if first in PREFIXES and arguments[1:2] in ([], ["-h"], ["--help"]):
+        print("\n".join(_rows({verb: line for verb, line in VERBS.items() if verb.startswith(f"{first} ")})))
+        return 0 if arguments[1:] else 2
+    verb, rest = _find_verb(arguments)
     command = import_module(module_of(verb))
-    before, separator, after = _split_command(arguments[1:])
-    parser = build_parser(verb, command)
-    options = parser.parse_args(before)
-    options.after_dashes = after if separator else None
-    status: int = command.run(options)
+    before, separator, after = _split_command(rest)
+    try:
+        options = build_parser(verb, command).parse_args(before)
+        options.after_dashes = after if separator else None
+        status: int = command.run(options)
+    except TareError as error:
+        if verb == "run" and error.status is None:  # scripts must not take it for the program's own status
+            error.status = CANNOT_RUN
+        raise
     return status
+
+
+def _find_verb(arguments: list[str]) -> tuple[str, list[str]]:
+    """The verb, of one word or two, and what follows it."""
+    words = 2 if arguments[0] in PREFIXES else 1
+    verb = " ".join(arguments[:words])
+    if verb not in VERBS:
+        if verb.startswith("-"):
+            raise TareError(USAGE, f"no option '{verb}' before a verb (`tare --help` lists the verbs)")
+        close = f": did you mean {_SYNONYMS[verb]}?" if verb in _SYNONYMS else did_you_mean(verb, VERBS)
+        raise TareError(USAGE, f"no verb '{verb}'{close} (`tare --help` lists the verbs)")
+    return verb, arguments[words:]
 
 
 def _split_command(arguments: list[str]) -> tuple[list[str], str, list[str]]:
@@ -104,39 +145,33 @@ def _split_command(arguments: list[str]) -> tuple[list[str], str, list[str]]:
     return arguments[:at], "--", arguments[at + 1 :]
 
 
-def build_parser(verb: str, command: Any) -> argparse.ArgumentParser:
-    import argparse
+def build_parser(verb: str, command: Any) -> Parser:
+    from tare.commands.parser import Parser
 
-    class Parser(argparse.ArgumentParser):
-        def error(self, message: str) -> NoReturn:
-            raise TareError(USAGE, f"{verb}: {message} (`tare {verb} --help` has examples)")
-
-    examples = "\n".join(f"  {line}" if line else "" for line in command.EXAMPLES.strip().splitlines())
-    parser = Parser(
-        prog=f"tare {verb}",
-        usage=command.SYNOPSIS,
-        description=command.HELP,
-        epilog=f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    command.add_arguments(parser)
-    return parser
+    return Parser(verb, command)
 
 
-def _overview() -> str:
+def overview() -> str:
+    """`tare --help`: the verbs of most users first."""
     lines = [
-        "tare: weighs a program's heap, names what of it is packaging and the line that bought it",
+        "Tare records a program's heap. It reports how much of the heap is waste, and",
+        "which source lines cause it.",
         "",
-        "usage: tare VERB ...",
-        "",
-        *(f"  {name:<11} {what}" for name, what in VERBS.items()),
+        "usage: tare VERB [options]",
+    ]
+    for title, verbs in GROUPS.items():
+        lines += ["", *([f"{title}:"] if title else []), *_rows(verbs)]
+    lines += [
         "",
         "examples:",
-        "  tare run -- ./app --flag              record, and end with a one-screen summary",
-        "  tare report tare.app.4711.tare        the whole of it",
-        "  tare diff before.tare after.tare      what a change brought",
+        "  tare run -o app.tare -- ./app --flag    record; print a summary at the end",
+        "  tare report app.tare                    the whole report",
+        "  tare diff before.tare after.tare        what a change of the program brought",
         "",
-        "`tare VERB --help` has the options and examples of a verb.",
+        "`tare VERB --help` lists the options and examples of a verb.",
     ]
     return "\n".join(lines)
+
+
+def _rows(verbs: Mapping[str, str]) -> list[str]:
+    return [f"  {verb:<11} {line}" for verb, line in verbs.items()]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Where the core's list (src/trace/errors.def, see `_core.ERRORS`) has a kind, its status is used; this is for the front
+# Where the core's list (src/trace/base/errors.def, see `_core.ERRORS`) has a kind, its status is used; this is for the front
 # end's own failures, so that an import of the core isn't needed to say that an option doesn't exist.
 USAGE = "Usage"
 QUERY = "Query"
@@ -43,6 +43,14 @@ def warn(warnings: Iterable[str]) -> None:
     """On standard error, for reports that have no place of their own for it: what is wrong with a trace makes its figures partial."""
     import sys
 
-    from tare.printable import say
+    from tare.text.printable import say
 
     say((f"tare: {warning}" for warning in warnings), sys.stderr)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`: did you mean --depth?`, or nothing where no known word is similar."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f": did you mean {close[0]}?" if close else ""

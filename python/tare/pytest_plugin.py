@@ -22,7 +22,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tare.recording import Recording
+    from tare.analysis.recording import Recording
 
 
 @dataclass
@@ -37,24 +37,24 @@ class Heap:
     @property
     def recording(self) -> Recording:
         if not self._recording:
-            from tare.core_source import CoreSource
-            from tare.recording import Recording
+            from tare.analysis.recording import Recording
+            from tare.source.core_source import CoreSource
 
             self._recording.append(Recording(CoreSource(str(self.trace))))
         return self._recording[0]
 
     def figure(self, name: str) -> float:
         """`peak.gross_bytes`, `lens.slop.bytes_peak`: as in a budget."""
-        from tare import budget
+        from tare.analysis import budget
 
         return budget.figure(self.recording, name)
 
     def check(self, budget: str | Path | None = None, baseline: str | Path | None = None, **limits: Any) -> None:
         """Fails the test where a limit is exceeded: of a budget file, of a baseline's trace, or named here."""
-        from tare import budget as budgets
-        from tare.core_source import CoreSource
-        from tare.recording import Recording
+        from tare.analysis import budget as budgets
+        from tare.analysis.recording import Recording
         from tare.reports.check_report import sentence
+        from tare.source.core_source import CoreSource
 
         wanted = budgets.read(str(budget)) if budget else budgets.NO_BUDGET
         wanted = wanted._replace(rules=[*wanted.rules, *budgets.parse({"budget": limits}, "check()").rules])

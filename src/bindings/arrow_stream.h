@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/replay/tables.h"
+#include "core/columns/tables.h"
 
 namespace tare::bindings {
 

@@ -14,10 +14,10 @@
 #include "bindings/py_table.h"
 #include "bindings/python_error.h"
 #include "bindings/readable_text.h"
-#include "core/layout/layout_cache.h"
-#include "core/layout/layout_table.h"
 #include "core/symbols/cache_file.h"
-#include "tare/gc/cell.h"
+#include "core/types/layout_cache.h"
+#include "core/types/layout_table.h"
+#include "tare/internal/gc/cell.h"
 
 namespace nb = nanobind;
 

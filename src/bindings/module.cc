@@ -18,12 +18,13 @@
 #include "bindings/table_text.h"
 #include "bindings/variant.h"
 #include "bindings/vtables.h"
-#include "core/collect/launcher.h"
-#include "core/observe/mapped_file.h"
+#include "core/launcher/launcher.h"
+#include "core/process_memory/mapped_file.h"
 #include "core/recording/members.h"
-#include "trace/container.h"
-#include "trace/leftover_folders.h"
-#include "trace/spool_layout.h"
+#include "tare/version.h"
+#include "trace/file/container.h"
+#include "trace/open/leftover_folders.h"
+#include "trace/spool/spool_layout.h"
 
 namespace nb = nanobind;
 
@@ -108,7 +109,8 @@ nb::list values_of(const PyTable& held, const std::string& name) {
 core::LaunchOutcome run(
     std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
     bool wait_for_all, bool record_environment, bool record_free_stacks, bool record_contents, bool take_moments,
-    bool summarize, bool start_paused, int snapshot_signal,
+    bool summarize, bool start_paused, int snapshot_signal, std::uint64_t max_segment_bytes,
+    std::uint32_t keep_segments,
     const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
   core::LaunchOptions options;
   options.command = std::move(command);
@@ -123,6 +125,7 @@ core::LaunchOutcome run(
   options.summarize = summarize ? core::Summarize::WhileRecording : core::Summarize::No;
   options.asleep = start_paused ? core::StartAsleep::Yes : core::StartAsleep::No;
   options.snapshot_signal = snapshot_signal;
+  options.segments = {max_segment_bytes, keep_segments};
   core::ProgressCallback report;
   if (progress) {
     report = [&progress](const core::LaunchProgress& now) {
@@ -139,7 +142,8 @@ core::LaunchOutcome run(
 
 core::LaunchOutcome attach(int pid, std::string program, std::string output, std::string recorder_library,
                            std::uint64_t sample_bytes, bool record_free_stacks, bool record_contents, bool take_moments,
-                           bool summarize, double seconds) {
+                           bool summarize, std::uint64_t max_segment_bytes, std::uint32_t keep_segments,
+                           double seconds) {
   core::AttachOptions options;
   options.pid = pid;
   options.program = std::move(program);
@@ -151,6 +155,7 @@ core::LaunchOutcome attach(int pid, std::string program, std::string output, std
   options.launch.contents = record_contents ? core::RecordContents::Yes : core::RecordContents::No;
   options.launch.moments = take_moments ? core::TakeMoments::PeaksAndExit : core::TakeMoments::OnRequest;
   options.launch.summarize = summarize ? core::Summarize::WhileRecording : core::Summarize::No;
+  options.launch.segments = {max_segment_bytes, keep_segments};
   auto outcome = [&] {
     nb::gil_scoped_release released;
     return core::attach(options);
@@ -161,7 +166,7 @@ core::LaunchOutcome attach(int pid, std::string program, std::string output, std
 nb::dict errors() {
   nb::dict kinds;
 #define TARE_ERROR(id, status, meaning) kinds[#id] = nb::make_tuple(status, meaning);
-#include "trace/errors.def"
+#include "trace/base/errors.def"
   return kinds;
 }
 
@@ -228,7 +233,8 @@ void bind_launch(nb::module_& module) {
           [](const core::RecordedImage& image) { return image.info.exe.substr(image.info.exe.rfind('/') + 1); })
       .def_prop_ro("pid", [](const core::RecordedImage& image) { return image.info.pid; })
       .def_ro("events", &core::RecordedImage::events)
-      .def_ro("file_bytes", &core::RecordedImage::file_bytes);
+      .def_ro("file_bytes", &core::RecordedImage::file_bytes)
+      .def_ro("earlier_segments", &core::RecordedImage::earlier_segments);
   nb::class_<core::LaunchOutcome>(module, "Outcome")
       .def_ro("wait_status", &core::LaunchOutcome::wait_status)
       .def_prop_ro("short_processes",
@@ -244,10 +250,12 @@ void bind_launch(nb::module_& module) {
   module.def("run", run, nb::arg("command"), nb::kw_only(), nb::arg("output"), nb::arg("recorder_library"),
              nb::arg("sample_bytes"), nb::arg("wait_for_all"), nb::arg("record_environment"),
              nb::arg("record_free_stacks"), nb::arg("record_contents"), nb::arg("take_moments"), nb::arg("summarize"),
-             nb::arg("start_paused"), nb::arg("snapshot_signal"), nb::arg("progress").none());
+             nb::arg("start_paused"), nb::arg("snapshot_signal"), nb::arg("max_segment_bytes"),
+             nb::arg("keep_segments"), nb::arg("progress").none());
   module.def("attach", attach, nb::arg("pid"), nb::kw_only(), nb::arg("program"), nb::arg("output"),
              nb::arg("recorder_library"), nb::arg("sample_bytes"), nb::arg("record_free_stacks"),
-             nb::arg("record_contents"), nb::arg("take_moments"), nb::arg("summarize"), nb::arg("seconds"));
+             nb::arg("record_contents"), nb::arg("take_moments"), nb::arg("summarize"), nb::arg("max_segment_bytes"),
+             nb::arg("keep_segments"), nb::arg("seconds"));
 }
 
 }  // namespace
@@ -255,6 +263,7 @@ void bind_launch(nb::module_& module) {
 
 NB_MODULE(_core, module) {
   module.attr("ERRORS") = tare::bindings::errors();
+  module.attr("VERSION") = tare::version();
   tare::bindings::bind_tables(module);
   tare::bindings::bind_launch(module);
   tare::bindings::bind_leftovers(module);

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/replay/tables.h"
+#include "core/columns/tables.h"
 
 namespace tare::bindings {
 

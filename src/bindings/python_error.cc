@@ -11,7 +11,7 @@ const char* name_of(ErrorKind kind) {
 #define TARE_ERROR(id, status, meaning) \
   case ErrorKind::id:                   \
     return #id;
-#include "trace/errors.def"
+#include "trace/base/errors.def"
   }
   return "Internal";
 }

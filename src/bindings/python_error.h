@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "trace/result.h"
+#include "trace/base/result.h"
 
 namespace tare::bindings {
 

@@ -8,14 +8,14 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "allocator_replay/script/script_writer.h"
 #include "bindings/os_string.h"
 #include "bindings/py_table.h"
 #include "bindings/python_error.h"
 #include "bindings/readable_text.h"
 #include "core/recording/recording.h"
-#include "core/replay/replay_tables.h"
-#include "core/replay/wrappers.h"
-#include "core/script/script_writer.h"
+#include "core/sites/wrappers.h"
+#include "core/tables/replay_tables.h"
 #include "tare/size_classes.h"
 
 namespace nb = nanobind;

@@ -2,8 +2,8 @@
 // without the 47 ms of Python imports that its Arrow scan needs.
 #pragma once
 
-#include "core/replay/tables.h"
-#include "trace/result.h"
+#include "core/columns/tables.h"
+#include "trace/base/result.h"
 
 namespace tare::bindings {
 

@@ -9,7 +9,7 @@
 
 #include "bindings/os_string.h"
 #include "bindings/python_error.h"
-#include "core/layout/vtables.h"
+#include "core/binaries/vtables.h"
 #include "core/symbols/debug_files.h"
 
 namespace nb = nanobind;

@@ -1,8 +1,8 @@
 // The life of the preloaded library: recording starts with its constructor at the latest and is over with its
 // destructor.
-#include "recorder/definitions.h"
-#include "recorder/operators.h"
-#include "recorder/real.h"
+#include "recorder/hooks/definitions.h"
+#include "recorder/hooks/operators.h"
+#include "recorder/hooks/real.h"
 #include "recorder/recorder.h"
 
 extern "C" char** environ;

@@ -8,14 +8,14 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include "recorder/contents.h"
-#include "recorder/process_facts.h"
-#include "recorder/real.h"
-#include "recorder/record.h"
-#include "recorder/shared_page.h"
-#include "recorder/stamp.h"
-#include "recorder/syscall.h"
-#include "recorder/text.h"
+#include "recorder/base/stamp.h"
+#include "recorder/base/syscall.h"
+#include "recorder/base/text.h"
+#include "recorder/events/contents.h"
+#include "recorder/events/record.h"
+#include "recorder/hooks/real.h"
+#include "recorder/process/process_facts.h"
+#include "recorder/spool/shared_page.h"
 #include "recorder/unwind/own_memory.h"
 
 namespace tare::recorder {
@@ -89,11 +89,10 @@ void Recorder::read_environment(char** environment) {
   const char* folder = variable(environment, trace::kEnvSpoolDir);
   launched_ = folder != nullptr && folder[0] == '/';
   if (launched_) Text(directory_, sizeof(directory_)).add(folder);
+}
 
-  // Base name of the program: for messages, and the spool's name where there's no launcher.
-  char* exe = spool_->path_buffer();
-  const long length = sys::call(SYS_readlinkat, AT_FDCWD, sys::word("/proc/self/exe"), sys::word(exe), kPathBytes - 1);
-  std::uint64_t bytes = sys::failed(length) ? 0 : static_cast<std::uint64_t>(length);
+void Recorder::name_program(const char* exe, std::uint64_t bytes) {
+  if (program_[0] != '\0') return;
   std::uint64_t start = bytes;
   while (start > 0 && exe[start - 1] != '/') --start;
   Text name(program_, sizeof(program_));
@@ -101,6 +100,14 @@ void Recorder::read_environment(char** environment) {
     name.add("program");
   else
     name.add_bytes(exe + start, bytes - start);
+}
+
+// Where no spool could be made that holds the path.
+void Recorder::look_up_program() {
+  if (program_[0] != '\0') return;
+  char* exe = spool_->path_buffer();
+  const long length = sys::call(SYS_readlinkat, AT_FDCWD, sys::word("/proc/self/exe"), sys::word(exe), kPathBytes - 1);
+  name_program(exe, sys::failed(length) ? 0 : static_cast<std::uint64_t>(length));
 }
 
 void Recorder::count_unwind_gap(std::uint32_t row) {
@@ -118,6 +125,7 @@ void Recorder::count_unwind_gap(std::uint32_t row) {
 void Recorder::complain(const char* folder, Errno error) {
   // The launcher is done and gone: what outlives it isn't its user's concern.
   if (launched_ && error == ENOENT && !launcher_.connected()) return;
+  look_up_program();
   char why[512];
   Text cause(why, sizeof(why));
   cause.add("no spool can be made in ").add(folder).add(": ");
@@ -220,8 +228,8 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   }
   // A process that begins after its launcher's death would fill a spool that no trace names.
   if (error == 0 && launched_) {
-    if (!launcher_.connected()) launcher_.connect(directory_);
-    if (launcher_.life() == LauncherLife::Dead) return false;
+    const LauncherLife life = launcher_.connected() ? launcher_.life() : launcher_.connect(directory_);
+    if (life == LauncherLife::Dead) return false;
   }
   if (error == 0 && sampling() && origin == nullptr && !sampler.prepare(sample_bytes_, sample_seed_)) error = ENOMEM;
   // Hooks of other threads, which may still be at the recording before, ask contents() at any time.
@@ -259,7 +267,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   alive_ = wiped_page_;
   rendezvous.alive_word = reinterpret_cast<std::uint64_t>(wiped_page_);
   rendezvous.state.store(trace::RecorderState::Recording, std::memory_order_release);
-  launcher_.wake();
+  launcher_.process_changed();
   return true;
 }
 
@@ -274,6 +282,8 @@ void Recorder::make_exit_key() {
 Errno Recorder::fill_spool(const ForkOrigin* origin) {
   if (parent_spool_ == nullptr) {
     write_process_facts(*spool_, record_environment_ ? KeepEnvironment::Yes : KeepEnvironment::No);
+    const trace::StringRef exe = spool_->header()->exe;
+    name_program(spool_->tables().strings + exe.offset, exe.length);
   } else if (const Errno error = take_over_parent(); error != 0) {
     return error;
   }
@@ -332,7 +342,7 @@ void Recorder::end() {
   trace::SpoolHeader& header = *spool_->header();
   header.end_stamp.store(stamp(), std::memory_order_relaxed);
   header.flags.fetch_or(trace::kSpoolEnded, std::memory_order_release);
-  launcher_.wake();
+  launcher_.process_changed();
 }
 
 }  // namespace tare::recorder

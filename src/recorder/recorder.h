@@ -5,21 +5,21 @@
 #include <atomic>
 #include <cstdint>
 
-#include "recorder/attributes.h"
-#include "recorder/bounded_lock.h"
-#include "recorder/launcher_link.h"
-#include "recorder/notice.h"
-#include "recorder/spool.h"
-#include "recorder/syscall.h"
-#include "recorder/thread.h"
-#include "trace/moment_kind.h"
-#include "trace/rendezvous.h"
+#include "recorder/base/attributes.h"
+#include "recorder/base/bounded_lock.h"
+#include "recorder/base/notice.h"
+#include "recorder/base/syscall.h"
+#include "recorder/events/thread.h"
+#include "recorder/spool/launcher_link.h"
+#include "recorder/spool/spool.h"
+#include "trace/model/moment_kind.h"
+#include "trace/spool/rendezvous.h"
 
 namespace tare::recorder {
 
 enum class Phase : std::uint32_t {
   Waiting,   // nothing happened yet
-  Asleep,    // no spool is wanted yet: see trace/rendezvous.h
+  Asleep,    // no spool is wanted yet: see trace/spool/rendezvous.h
   Starting,  // the spool is being made: calls meanwhile go unrecorded
   Recording,
   Off,  // no spool could be made: the program runs unrecorded
@@ -80,7 +80,7 @@ class Recorder {
   bool is_own_file(const char* path) const;
   // What the program does from now on can't be recorded.
   void stop();
-  const char* program() const { return program_; }
+  const char* program() const { return program_[0] != '\0' ? program_ : "program"; }
   // Another program is about to take this process over: says so in the spool. False: nothing to say, as this is the
   // child of a vfork, which only borrows its parent's memory, or not recorded.
   bool begin_exec();
@@ -160,6 +160,7 @@ class Recorder {
   bool is_quiet();
   void retire_threads();
   void leave_parents_threads();
+  void drop_parents_spool();
   Spool* unused_spool();
   void make_exit_key();
   bool can_ask_for_moment() const;
@@ -171,6 +172,8 @@ class Recorder {
   Errno open_standalone();
   void fill_header(const ForkOrigin* origin);
   void read_environment(char** environment);
+  void name_program(const char* exe, std::uint64_t bytes);
+  void look_up_program();
   std::uint32_t take_chunk(std::uint64_t bytes, const sys::SignalsBlocked& blocked);
   // In a forked child, inside a hook that began in its parent.
   bool is_inherited() const { return wiped_page_[kOwnWord] == 0; }
@@ -231,8 +234,9 @@ class Recorder {
   char** environment_ = nullptr;
   std::uint32_t* wiped_page_ = nullptr;
   char directory_[kPathBytes] = {};  // where spools are made, absolute
-  char program_[256] = {};           // base name, for messages and standalone spools
+  char program_[256] = {};           // base name, for messages and standalone spools; known with the first spool
   Spool* parent_spool_ = nullptr;    // while a forked child, or the next recording, copies from it
+  std::atomic<Spool*> inherited_spool_{nullptr};  // a forked child's, mapped on until its first page is full
 };
 
 extern Recorder recorder;

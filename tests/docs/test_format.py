@@ -1,4 +1,4 @@
-"""src/trace/FORMAT.md is enough to read a trace: what was written from it alone reads the golden files as they are."""
+"""src/trace/file/FORMAT.md is enough to read a trace: what was written from it alone reads the golden files as they are."""
 
 import re
 from itertools import product
@@ -14,7 +14,7 @@ from trace_decoder.samples import record, records
 from trace_decoder.tables import Trace
 
 REPO = Path(__file__).resolve().parents[2]
-GOLDEN = REPO / "tests/trace/golden"
+GOLDEN = REPO / "tests/trace/file/golden"
 RICH = (GOLDEN / "v1-rich.tare").read_bytes()
 
 
@@ -49,7 +49,7 @@ def test_the_worked_example_is_a_golden_file() -> None:
 
 
 def test_every_entry_point_is_documented() -> None:
-    defined = (REPO / "src/trace/apis.def").read_text()
+    defined = (REPO / "src/trace/model/apis.def").read_text()
     families = {"allocations": "ALLOC", "frees": "FREE", "mappings": "MAP"}
     assert entry_points() == {
         family: {

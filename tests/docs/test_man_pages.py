@@ -13,7 +13,7 @@ PAGES = Path(__file__).resolve().parents[2] / "docs/man"
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_page_documents_the_verbs_options(verb: str) -> None:
-    page = (PAGES / f"tare-{verb}.md").read_text()
+    page = (PAGES / f"tare-{verb.replace(' ', '-')}.md").read_text()
     command = import_module(module_of(verb))
     parser = build_parser(verb, command)
     taken = {option for action in parser._actions for option in action.option_strings} - {"-h", "--help"}
@@ -25,5 +25,6 @@ def test_a_page_documents_the_verbs_options(verb: str) -> None:
 
 def test_the_overview_names_every_verb() -> None:
     overview = (PAGES / "tare.md").read_text()
-    rows = re.findall(r"^\| \[([-\w]+)\]\(tare-\1\.md\) \| (.*) \|$", overview, re.MULTILINE)
-    assert dict(rows) == VERBS
+    rows = re.findall(r"^\| \[([-\w ]+)\]\(tare-([-\w]+)\.md\) \| (.*) \|$", overview, re.MULTILINE)
+    assert {verb: line for verb, _, line in rows} == VERBS
+    assert all(page == verb.replace(" ", "-") for verb, page, _ in rows)

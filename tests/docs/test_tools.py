@@ -47,7 +47,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     release = load_tool("release")
     stated = release.stated_versions(REPO)
     assert len(set(stated.values())) == 1, stated
-    assert "CMakeLists.txt has" in release.version_problem(REPO, "99.0.0")
+    assert "include/tare/version.h has" in release.version_problem(REPO, "99.0.0")
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,12 @@ def tare(tmp_path: Path) -> Tare:
     return Tare(tare_command(), tmp_path)
 
 
+@pytest.fixture(scope="module")
+def tare_module(tmp_path_factory: pytest.TempPathFactory) -> Tare:
+    """One folder for all tests of a module."""
+    return Tare(tare_command(), tmp_path_factory.mktemp("module"))
+
+
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Path]]:
     """program("name.c", "-static") compiles a file of programs/ once a session and gives the executable."""

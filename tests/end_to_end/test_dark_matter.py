@@ -16,6 +16,7 @@ INCLUDE = f"-I{Path(__file__).resolve().parent.parent.parent / 'include'}"
 Program = Callable[..., Path]
 
 # glibc: (request + 8) rounded up to 16, without the header of 8
+HEADER = 8
 ENTRIES, DARK, TABLE, SESSION, SLAB = 100 * 1000, 100 * 504, 808, 3000, 1032
 
 
@@ -55,7 +56,7 @@ def test_every_kind_of_mistake_is_named(tare: Tare, program: Program) -> None:
     ]
     assert found["unknown_reports"] == 1
     text = tare("report", trace, "--mode", "dark-matter").stdout
-    assert "explicit/sessions/7 isn't reported any more, but 1 block of it lives on: 2.93 KiB" in text
+    assert "explicit/sessions/7 isn't reported any more, but 1 block of it is still live: 2.93 KiB" in text
     assert "Reported again as explicit/tables at {" in text
 
 
@@ -72,20 +73,21 @@ def test_other_moments(tare: Tare, program: Program) -> None:
     trace = tare.record(program("dark_matter.c", INCLUDE), "right")
     assert dark_matter(tare, trace, "--at", "end")["total"]["usable_bytes"] == SLAB
     assert dark_matter(tare, trace, "--at", "0s")["total"]["usable_bytes"] <= ENTRIES + TABLE + SLAB
-    assert tare("report", trace, "--mode", "dark-matter", "--lens", "slop").returncode == 125
+    assert tare("report", trace, "--mode", "dark-matter", "--lens", "slop").returncode == 2
 
 
-def test_the_tree_adds_up_and_names_the_dark_sites(tare: Tare, program: Program) -> None:
+def test_the_tree_adds_up(tare: Tare, program: Program) -> None:
     trace = tare.record(program("dark_matter.c", INCLUDE))
     done = tare("tree", trace, "--json")
     tree = json.loads(done.stdout)["tree"]
     sizes = {child["name"]: child["bytes"] for child in tree["children"]}
-    assert tree["bytes"] == sum(sizes.values()) == ENTRIES + DARK + TABLE + SESSION + SLAB
-    assert sizes == {"cache": ENTRIES + TABLE, "heap-unclassified": DARK + SESSION, "cells": SLAB}
+    cache, dark, cells = ENTRIES + TABLE + 101 * HEADER, DARK + SESSION + 101 * HEADER, SLAB + HEADER
+    assert tree["bytes"] == sum(sizes.values()) == cache + dark + cells
+    assert sizes == {"cache": cache, "heap-unclassified": dark, "cells": cells}
     lines = tare("tree", trace, env={"COLUMNS": "70"}).stdout.splitlines()
-    assert any(line.endswith("151.60 KiB (100.0%) -- explicit") for line in lines)
-    assert "├───52.15 KiB (34.40%) ── heap-unclassified" in lines
-    assert any("forget_things" in line for line in lines)
+    assert any(line.endswith("153.19 KiB (100.0%) -- explicit") for line in lines)
+    assert "├───52.94 KiB (34.56%) ── heap-unclassified" in lines
+    assert not any("forget_things" in line for line in lines), "report --mode dark-matter has the sites"
     assert all(len(line) <= 70 for line in lines)
 
 
@@ -110,8 +112,8 @@ def test_a_reporters_books_are_held_against_its_blocks(tare: Tare, program: Prog
         144_000,
     )
     text = " ".join(tare("report", trace, "--mode", "dark-matter").stdout.split())
-    assert "explicit/pictures: believes 125 KiB, its 2,000 blocks took 141 KiB: 1.12 times that" in text
-    assert "explicit: believes" not in text
+    assert "explicit/pictures: reports 125 KiB, but its 2,000 blocks used 141 KiB, 1.12 times that" in text
+    assert "explicit: reports" not in text
 
 
 def test_blocks_that_count_holders_for_nothing_are_named(tare: Tare, program: Program) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tare import lenses
-from tare.core_source import CoreSource
-from tare.recording import Recording
+from tare.analysis.recording import Recording
+from tare.source.core_source import CoreSource
 
 if TYPE_CHECKING:
     from conftest import Tare

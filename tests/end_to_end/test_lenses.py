@@ -43,7 +43,7 @@ def test_what_is_filled_once_is_a_hoard_and_what_is_reused_is_not(tare: Tare, ke
 
 
 def test_of_python_on_malloc(tare: Tare) -> None:
-    code = "x = [{'id': i, 'tags': [i, i + 1]} for i in range(30000)]; import time; time.sleep(0.3)"
+    code = "x = [{'id': i, 'tags': [i, i + 1]} for i in range(30000)]; import time; time.sleep(1.5)"
     trace = tare.record("/usr/bin/python3", "-c", code, options=("--snapshots",), env={"PYTHONMALLOC": "malloc"})
     (seen,) = tare.sql(
         trace,
@@ -72,7 +72,7 @@ def test_nobody_read_the_cache_either(tare: Tare, keeping: Path) -> None:
     hoard = findings(tare, keeping, "hoards")["fill_cache"]
     if touched["bytes"] < 10_000_000:
         assert hoard["confidence"] == "high"
-        assert "wasn't read either" in hoard["remedy"]
+        assert "The kernel reports" in hoard["remedy"]
 
 
 def test_the_parts_of_the_resident_memory_add_up(tare: Tare, keeping: Path) -> None:
@@ -94,5 +94,5 @@ def test_the_parts_of_the_resident_memory_add_up(tare: Tare, keeping: Path) -> N
 def test_a_recording_without_looks_has_no_rss_mode(tare: Tare) -> None:
     trace = tare.record("/usr/bin/python3", "-c", "pass")
     done = tare("report", trace, "--mode", "rss")
-    assert done.returncode == 125
+    assert done.returncode == 2
     assert "--snapshots" in done.stderr

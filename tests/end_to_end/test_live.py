@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from commanded import Commanded, asleep, blocks_of, facts, recorded_by_run, started, succeed, wait_until_awake
-from tare import live
+from tare.live import launcher_requests
 
 if TYPE_CHECKING:
     from conftest import Tare
@@ -74,7 +74,7 @@ def test_blocks_born_in_a_pause_are_unknown_and_known_ones_end(
         assert blocks_of(tare, trace, 1002) == {"total": 0, "live": 0}
         assert third == {"total": 300, "live": 100}
         assert seen["pre_existing_frees"] >= 600
-    assert "slept for" in tare("report", trace).stdout
+    assert "recorder was paused for" in tare("report", trace).stdout
 
 
 def test_blocks_that_grow_in_a_pause_end(tare: Tare, program: Build) -> None:
@@ -145,7 +145,7 @@ def test_named_moments_are_checkpoints_of_a_series(tare: Tare, program: Build) -
     assert first["checkpoints"]["dropped"] == second["checkpoints"]["dropped"] == pytest.approx(100 * 20016, rel=0.02)
     (tare.folder / "tare.toml").write_text('[series]\ncheckpoints = ["unloaded"]\n')
     refused = tare("check", "1000.tare", "--series", "s.jsonl", "--budget", "tare.toml")
-    assert refused.returncode == 125
+    assert refused.returncode == 2
     assert "no checkpoint 'unloaded'" in refused.stderr
 
 
@@ -199,9 +199,12 @@ def wait_until_attached(commanded: Commanded, attach: subprocess.Popen[str]) -> 
     deadline = time.monotonic() + 60
 
     def is_there() -> bool:
-        recorded = live.find(commanded.pid)
+        recorded = launcher_requests.find(commanded.pid)
         spool = f"{recorded.directory}/{commanded.pid}.0.spool"
-        return live.launcher_of(recorded) == attach.pid and spool in Path(f"/proc/{commanded.pid}/maps").read_text()
+        return (
+            launcher_requests.launcher_of(recorded) == attach.pid
+            and spool in Path(f"/proc/{commanded.pid}/maps").read_text()
+        )
 
     while not is_there():
         assert time.monotonic() < deadline
@@ -233,7 +236,7 @@ def test_a_process_is_attached_to_again_and_again(tare: Tare, program: Build) ->
         seen = facts(tare, trace)
         assert seen["impossible_events"] == seen["dropped_events"] == 0, options
         assert seen["asleep_ns"] > 0, "blocks from before are unknown, and that is said"
-        assert "slept for" in tare("report", trace).stdout
+        assert "recorder was paused for" in tare("report", trace).stdout
         for other in range(len(ways)):
             for kind in (2000, 2100):
                 total = blocks_of(tare, trace, kind + other)["total"]
@@ -416,12 +419,12 @@ def test_who_cannot_be_reached_is_said(tare: Tare, program: Build) -> None:
     gone.wait()
     with started([program("commanded.c")], tare.folder, recorded=False) as commanded:
         for verb in ("pause", "resume", "snapshot", "attach"):
-            for pid, why in ((gone.pid, "there is no process"), (commanded.pid, "no recorder in it")):
+            for pid, why in ((gone.pid, "no process"), (commanded.pid, "no recorder")):
                 done = tare(verb, str(pid))
                 assert (done.returncode, done.stdout) == (125, "")
                 assert why in done.stderr
             done = tare(verb, "x")
-            assert (done.returncode, "no process number" in done.stderr) == (125, True)
+            assert (done.returncode, "process number" in done.stderr) == (2, True)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")

@@ -103,7 +103,7 @@ def test_children_of_children_name_their_parents(tare: Tare) -> None:
 def test_a_killed_launchers_container_is_readable(tare: Tare) -> None:
     spools = tare.folder / "spools"
     spools.mkdir()
-    script = f"{FIFTY}; echo done; exec sleep 100"
+    script = f"{FIFTY}; sleep 100 & echo done; exec sleep 100"
     launcher = subprocess.Popen(
         [tare.command, "run", "-q", "-o", "t.tare", "--", "bash", "-c", script],
         cwd=tare.folder,
@@ -120,6 +120,11 @@ def test_a_killed_launchers_container_is_readable(tare: Tare) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.1)
         assert "is still being recorded" in " ".join(tare.report(container)["warnings"])
+        while (
+            sum(path.stat().st_size > 0 for path in spools.rglob("*.1.spool")) < 2
+        ):  # each sleep is its process's second image
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
         launcher.kill()
         launcher.wait()
         listed = tare.report(container)
@@ -127,6 +132,9 @@ def test_a_killed_launchers_container_is_readable(tare: Tare) -> None:
         ended = [member for member in listed["members"] if member["program"] == "true"]
         assert len(ended) >= CHILDREN
         assert tare.report(Path(ended[0]["path"]))["impossible_events"] == 0
+        (sleeper,) = (member for member in listed["members"] if member["program"] == "sleep")
+        assert sleeper["path"].endswith(".spool") and sleeper["events"] > 0
+        assert tare.report(Path(sleeper["path"]))["impossible_events"] == 0
     finally:
         os.killpg(launcher.pid, signal.SIGKILL)
         launcher.wait()

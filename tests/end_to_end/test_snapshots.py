@@ -89,7 +89,7 @@ def test_content_records_only_what_the_lenses_need(tare: Tare, program: Build) -
     assert recorded("--content=recreated", "--snapshots") == (True, True)
     assert recorded("--content=slop") == (False, False)
     refused = tare("run", "--content=leeks", "--", "true")
-    assert (refused.returncode, "no lens is called 'leeks'" in refused.stderr) == (125, True)
+    assert (refused.returncode, "leeks" in refused.stderr) == (125, True)
     assert tare("run", "-o", "u.tare", "--content", program("losing.c")).returncode == 0
     assert tare.sql(tare.folder / "u.tare", "select contents_recorded as yes from process") == [{"yes": 1}]
 
@@ -99,12 +99,12 @@ def test_without_snapshots_nothing_is_looked_into(tare: Tare, program: Build) ->
     assert tare.sql(trace, "select count(*) as n from moments") == [{"n": 0}]
     assert not {"leaks", "duplicates"} & set(tare.report(trace)["lenses_run"])
     done = tare("report", trace, "--lens", "leaks")
-    assert done.returncode == 125
+    assert done.returncode == 2
     assert "--snapshots" in done.stderr
 
 
 def test_known_duplicates_of_python(tare: Tare) -> None:
-    code = "x = ['%d' % (i % 50) + 'y' * 600 for i in range(20000)]; import time; time.sleep(0.3)"
+    code = "x = ['%d' % (i % 50) + 'y' * 600 for i in range(20000)]; import time; time.sleep(1.5)"
     trace = tare.record("/usr/bin/python3", "-c", code, options=("--snapshots",))
     (seen,) = tare.sql(
         trace,

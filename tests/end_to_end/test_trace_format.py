@@ -1,4 +1,4 @@
-"""A reader written from src/trace/FORMAT.md alone sees in a fresh recording what the tables say, event by event."""
+"""A reader written from src/trace/file/FORMAT.md alone sees in a fresh recording what the tables say, event by event."""
 
 from __future__ import annotations
 

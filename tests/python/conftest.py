@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # handmade
+sys.path.insert(0, str(Path(__file__).resolve().parent / "types"))  # test_layouts
 
 from handmade import Handmade
 

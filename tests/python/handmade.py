@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tare import schema
-from tare.database import TableStore
-from tare.recording import SITE_DEPTH, Recording
+from tare.analysis.recording import SITE_DEPTH, Recording
+from tare.source.database import TableStore
 
 PROCESS: dict[str, Any] = {
     "program": "app", "exe": "/bin/app", "pid": 4711, "parent_pid": 1, "command_line": "app --flag", "cwd": "/", "host": "box",

@@ -16,10 +16,10 @@ from tare import lenses, schema
 
 _core = pytest.importorskip("tare._core", reason="the extension module isn't built")
 
-from tare.core_source import _MOMENT_TABLES, _WALKS, CoreSource  # noqa: E402
-from tare.recording import Recording  # noqa: E402
+from tare.analysis.recording import Recording  # noqa: E402
 from tare.reports import run_summary  # noqa: E402
-from tare.small_database import SmallDatabase  # noqa: E402
+from tare.source.core_source import _MOMENT_TABLES, _WALKS, CoreSource  # noqa: E402
+from tare.source.small_database import SmallDatabase  # noqa: E402
 
 WORK = "import json\nkept = json.loads(json.dumps([{'k%d' % i: i} for i in range(20000)]))\nprint(len(kept))"
 
@@ -92,7 +92,7 @@ def test_blocks_agree_with_the_small_tables(trace: Path) -> None:
 
 
 def test_text_and_arrow_make_the_same_table(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tare import core_source
+    from tare.source import core_source
 
     tables: list[list[tuple[Any, ...]]] = []
     for limit in (core_source._TEXT_ROWS, 0):
@@ -229,7 +229,12 @@ def test_sql_at_a_prompt(trace: Path) -> None:
             seen += os.read(outer, 65536).decode()
         seen = seen.partition(words)[2]
 
-    wait_for("tables: process, timeline")
+    wait_for("tare> ")
+    os.write(outer, b".tables\n")
+    wait_for("site_sizes ")
+    wait_for("tare> ")
+    os.write(outer, b".tabels\n")
+    wait_for(".tables?")
     wait_for("tare> ")
     os.write(outer, b"select 40 + 2 as answer,\n")
     wait_for("   ...> ")
@@ -266,10 +271,10 @@ def test_sql_from_the_input(trace: Path) -> None:
         (["run", "--", "./no-such-program"], 127, "no-such-program"),
         (["run", "--sample", "lots", "--", "true"], 125, "--sample"),
         (["run", "-o", "/proc/nonexistent/x.tare", "--", "true"], 125, "/proc/nonexistent/x.tare"),
-        (["run"], 125, "no program given"),
-        (["counts", "--model", "nosuch", "TRACE"], 125, "jemalloc-2011"),
-        (["report", "--lens", "leeks", "TRACE"], 125, "slop"),
-        (["recrod"], 125, "recrod"),
+        (["run"], 125, "CMD"),
+        (["counts", "--model", "nosuch", "TRACE"], 2, "jemalloc-2011"),
+        (["report", "--lens", "leeks", "TRACE"], 2, "leaks"),
+        (["recrod"], 2, "recrod"),
     ],
 )
 def test_failures_are_one_line_and_a_status(trace: Path, arguments: list[str], status: int, words: str) -> None:
@@ -288,14 +293,14 @@ def test_the_programs_end_is_repeated(tmp_path: Path) -> None:
 
 def test_compare_counts_mallocs(tmp_path: Path) -> None:
     pairs = [[sys.executable, "-c", f"x = [bytes(5000) for _ in range({n})]"] for n in (1000, 9000)]
-    done = tare("compare", "-n", "1", "--json", "--", *pairs[0], "--", *pairs[1])
+    done = tare("compare", "--runs", "1", "--json", "--", *pairs[0], "--", *pairs[1])
     assert done.returncode == 0, done.stderr
     calls = next(r for r in json.loads(done.stdout)["ratios"] if r["metric"] == "malloc calls")
     assert calls["after"] - calls["before"] >= 8000
 
 
 def test_every_kind_of_error_has_a_status() -> None:
-    assert _core.ERRORS["Usage"][0] == 125
+    assert _core.ERRORS["Usage"][0] == 2
     assert all(status and meaning for status, meaning in _core.ERRORS.values())
 
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "test_launcher.h"
-#include "trace/content_digest.h"
+#include "trace/model/content_digest.h"
 
 namespace tare::test {
 namespace {

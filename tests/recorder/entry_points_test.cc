@@ -4,7 +4,7 @@
 #include <map>
 
 #include "test_launcher.h"
-#include "trace/api.h"
+#include "trace/model/api.h"
 
 namespace tare::test {
 namespace {

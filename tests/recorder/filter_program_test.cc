@@ -1,5 +1,5 @@
 // Filters beside the kernel: what it takes and how it answers.
-#include "recorder/filter_program.h"
+#include "recorder/limits/filter_program.h"
 
 #include <errno.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "recorder/record.h"
+#include "recorder/events/record.h"
 #include "recorder/recorder.h"
 #include "spool_dump.h"
 

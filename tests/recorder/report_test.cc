@@ -10,11 +10,11 @@
 #include <thread>
 #include <vector>
 
-#include "core/replay/program_reports.h"
+#include "core/heavy_tables/program_reports.h"
 #include "recorder/recorder.h"
-#include "recorder/report.h"
-#include "trace/open_trace.h"
-#include "trace/program_note.h"
+#include "recorder/reports/report.h"
+#include "trace/open/open_trace.h"
+#include "trace/spool/program_note.h"
 
 namespace tare::recorder {
 namespace {

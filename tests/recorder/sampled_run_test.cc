@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "test_launcher.h"
-#include "trace/seen_counts.h"
+#include "trace/model/seen_counts.h"
 
 namespace tare::test {
 namespace {

@@ -1,5 +1,5 @@
 // Sampling is right in the mean: blocks, bytes and growth chains, over many seeds.
-#include "recorder/sampling.h"
+#include "recorder/events/sampling.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "recorder/numeric.h"
+#include "recorder/base/numeric.h"
 
 namespace tare::recorder {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/spool_event.h"
-#include "trace/spool_layout.h"
+#include "trace/spool/spool_event.h"
+#include "trace/spool/spool_layout.h"
 
 namespace tare::test {
 

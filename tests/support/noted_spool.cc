@@ -2,7 +2,7 @@
 #include "support/noted_spool.h"
 
 #include "support/spool_builder.h"
-#include "trace/program_note.h"
+#include "trace/spool/program_note.h"
 
 namespace tare::test {
 

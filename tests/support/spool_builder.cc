@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "trace/program_note.h"
+#include "trace/spool/program_note.h"
 
 namespace tare::test {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/content_digest.h"
-#include "trace/spool_event.h"
-#include "trace/spool_layout.h"
+#include "trace/model/content_digest.h"
+#include "trace/spool/spool_event.h"
+#include "trace/spool/spool_layout.h"
 
 namespace tare::test {
 

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <map>
 
-#include "trace/block_packer.h"
-#include "trace/spool_file.h"
+#include "trace/open/block_packer.h"
+#include "trace/spool/spool_file.h"
 
 namespace tare::test {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/event_buffer.h"
-#include "trace/trace_writer.h"
+#include "trace/file/trace_writer.h"
+#include "trace/model/event_buffer.h"
 
 namespace tare::test {
 

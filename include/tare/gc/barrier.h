@@ -39,8 +39,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tare/export.h"
-#include "tare/gc/cage_bases.h"
+#include "tare/internal/export.h"
+#include "tare/internal/gc/cage_bases.h"
 
 namespace tare::gc {
 
@@ -79,7 +79,8 @@ struct OldPlaces {
 }  // namespace barrier_details
 
 #ifndef TARE_SHARED
-#pragma GCC visibility push(hidden)  // no way by the global offset table; src/lib/gc/inline_state.h keeps copies equal
+#pragma GCC visibility push( \
+    hidden)  // no way by the global offset table; src/lib/gc/threads/inline_state.h keeps copies equal
 #endif
 // How many heaps of each slot's group are being marked.
 extern TARE_API std::atomic<std::uint32_t> marking_heaps[kCageSlots];

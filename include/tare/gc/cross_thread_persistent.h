@@ -21,8 +21,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "tare/export.h"
 #include "tare/gc/persistent.h"
+#include "tare/internal/export.h"
 
 namespace tare::gc {
 

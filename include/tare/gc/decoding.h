@@ -27,7 +27,8 @@
 // the bit that is saved doubles the reach. The last wants the cage below 4 GiB, as ART and HotSpot have it; what else
 // is mapped there decides how much can be had.
 //
-// `cage_bases` (tare/gc/cage_bases.h) says what holds for the base that these load. Thread-safety: as of plain values.
+// `cage_bases` (tare/internal/gc/cage_bases.h) says what holds for the base that these load. Thread-safety: as of plain
+// values.
 #pragma once
 
 #include <cassert>
@@ -35,7 +36,7 @@
 #include <cstdint>
 
 #include "tare/cage.h"
-#include "tare/gc/cage_bases.h"
+#include "tare/internal/gc/cage_bases.h"
 
 namespace tare::gc {
 

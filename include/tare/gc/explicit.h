@@ -11,9 +11,9 @@
 
 #include <cstddef>
 
-#include "tare/export.h"
 #include "tare/gc/heap.h"
 #include "tare/gc/object.h"
+#include "tare/internal/export.h"
 
 namespace tare::gc {
 

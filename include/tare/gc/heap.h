@@ -10,7 +10,7 @@
 // An object lives while a Persistent keeps it, by itself or by the Members on a way to it, or while the stack may hold
 // a pointer to it. Collections begin by themselves, when as much was allocated as HeapOptions says; those look at the
 // stack, as an allocation may happen anywhere. What looks like a pointer there keeps its object; what that costs and
-// what is accepted says src/lib/gc/stack_scan.h. A program that collects by hand in its event loop, before the
+// what is accepted says src/lib/gc/roots/stack_scan.h. A program that collects by hand in its event loop, before the
 // limit is reached, never pays for it.
 //
 // A heap of which marking all at once would take longer than HeapOptions::pause_goal_ns is marked by steps while the
@@ -40,11 +40,11 @@
 #include <utility>
 
 #include "tare/cage.h"
-#include "tare/export.h"
 #include "tare/gc/barrier.h"
-#include "tare/gc/cell.h"
 #include "tare/gc/decoding.h"
-#include "tare/gc/heap_core.h"
+#include "tare/internal/export.h"
+#include "tare/internal/gc/cell.h"
+#include "tare/internal/gc/heap_core.h"
 
 namespace tare {
 class ReportSink;

@@ -1,8 +1,8 @@
-// tare/gc/heap_graph.h: a heap's objects and what points to what, in a file for `tare gc-graph`.
+// tare/gc/heap_graph.h: a heap's objects and what points to what, in a file for `tare gc graph`.
 //
 //   if (tare::gc::write_graph(heap, "app.tgg", tare::gc::StackState::HoldsNone) != tare::gc::GraphError::None) complain();
 //
-//   $ tare gc-graph app.tgg            types by what they keep alive, the objects that keep most, and who keeps those
+//   $ tare gc graph app.tgg            types by what they keep alive, the objects that keep most, and who keeps those
 //
 // The file, all numbers little-endian, the header's 64 bytes first:
 //   "TAREGCG1"                8 characters
@@ -30,8 +30,8 @@
 // Thread-safety: the heap's thread.
 #pragma once
 
-#include "tare/export.h"
 #include "tare/gc/heap.h"
+#include "tare/internal/export.h"
 
 namespace tare::gc {
 

@@ -21,8 +21,8 @@
 
 #include <string>
 
-#include "tare/export.h"
 #include "tare/gc/heap.h"
+#include "tare/internal/export.h"
 
 namespace tare::gc {
 

@@ -4,7 +4,7 @@
 //   tare::gc::LocatedPersistent<Document> current_;
 //   current_ = document;                                       // from here on a snapshot names this line
 //
-//   $ tare gc-graph app.tgg
+//   $ tare gc graph app.tgg
 //      12.4 MiB        1  src/window.cc:42  void Window::open(Document*)
 //
 // For roots that are suspected of keeping too much. A snapshot of the heap (tare/gc/heap_graph.h) has the file, the
@@ -24,10 +24,10 @@
 #include <concepts>
 #include <cstddef>
 
-#include "tare/export.h"
 #include "tare/gc/cross_thread_persistent.h"
 #include "tare/gc/persistent.h"
-#include "tare/source_location.h"
+#include "tare/internal/export.h"
+#include "tare/internal/source_location.h"
 
 namespace tare::gc {
 

@@ -18,11 +18,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "tare/gc/cell.h"
 #include "tare/gc/heap.h"
-#include "tare/gc/heap_core.h"
 #include "tare/gc/object.h"
-#include "tare/gc/type_info.h"
+#include "tare/internal/gc/cell.h"
+#include "tare/internal/gc/heap_core.h"
+#include "tare/internal/gc/type_info.h"
 
 namespace tare::gc {
 

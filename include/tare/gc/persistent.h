@@ -19,8 +19,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "tare/export.h"
 #include "tare/gc/member.h"
+#include "tare/internal/export.h"
 
 namespace tare::gc {
 

@@ -15,8 +15,8 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "tare/export.h"
 #include "tare/gc/heap.h"
+#include "tare/internal/export.h"
 
 namespace tare::gc {
 

@@ -27,7 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 namespace tare::gc {
 

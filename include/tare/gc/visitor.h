@@ -18,9 +18,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tare/export.h"
 #include "tare/gc/member.h"
 #include "tare/gc/object.h"
+#include "tare/internal/export.h"
 
 namespace tare::gc {
 

@@ -30,7 +30,7 @@
 #include <span>
 #include <string_view>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 #include "tare/variant/format.h"
 #include "tare/variant/output.h"
 #include "tare/variant/text_rules.h"

@@ -56,7 +56,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 #ifdef __cplusplus
 extern "C" {

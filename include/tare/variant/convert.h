@@ -26,10 +26,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "tare/internal/variant/writing/wire_form.h"
 #include "tare/variant/dbus_view.h"
 #include "tare/variant/values.h"
 #include "tare/variant/view.h"
-#include "tare/variant/writing/wire_form.h"
 
 namespace tare::variant {
 

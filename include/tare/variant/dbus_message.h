@@ -28,7 +28,7 @@
 #include <span>
 #include <string_view>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 #include "tare/variant/dbus_view.h"
 #include "tare/variant/output.h"
 #include "tare/variant/writer.h"

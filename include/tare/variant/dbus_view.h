@@ -20,7 +20,7 @@
 #include <optional>
 #include <string_view>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 #include "tare/variant/format.h"
 #include "tare/variant/numbers.h"
 #include "tare/variant/type.h"

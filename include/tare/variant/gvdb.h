@@ -24,7 +24,7 @@
 #include <string>
 #include <string_view>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 #include "tare/variant/view.h"
 
 namespace tare::variant {

@@ -24,7 +24,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 namespace tare::variant {
 

@@ -34,7 +34,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 #include "tare/variant/dbus_view.h"
 #include "tare/variant/output.h"
 #include "tare/variant/type.h"

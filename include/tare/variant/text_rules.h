@@ -16,7 +16,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 namespace tare::variant {
 

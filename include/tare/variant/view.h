@@ -34,7 +34,7 @@
 #include <span>
 #include <string_view>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 #include "tare/variant/format.h"
 #include "tare/variant/numbers.h"
 #include "tare/variant/output.h"

@@ -35,11 +35,11 @@
 #include <span>
 #include <type_traits>
 
+#include "tare/internal/variant/writing/put.h"
 #include "tare/variant/format.h"
 #include "tare/variant/output.h"
 #include "tare/variant/type.h"
 #include "tare/variant/values.h"
-#include "tare/variant/writing/put.h"
 
 namespace tare::variant {
 

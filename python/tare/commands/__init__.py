@@ -1,33 +1,50 @@
-"""The verbs, listed once; each is a file here with SYNOPSIS, HELP, EXAMPLES, add_arguments() and run()."""
+"""The verbs, listed once in groups; each is a file here with SYNOPSIS, HELP, EXAMPLES, add_arguments() and run()."""
 
 from __future__ import annotations
 
-# name -> what it does, in a line; in the order in which a newcomer meets them
-VERBS = {
-    "run": "record a program and say where its heap's tare is",
-    "attach": "record a running program whose recorder sleeps",
-    "pause": "stop recording a running program's new blocks",
-    "resume": "record them again, or wake a recorder that sleeps",
-    "snapshot": "look into a running program's live blocks now",
-    "top": "a running program's heap as it changes: rates, sites, findings so far",
-    "report": "explain a recording: balance, findings, records by site",
-    "tree": "the heap by the paths that the program reported, and what it didn't",
-    "counts": "which sizes are asked for, how often, and what the allocator makes of them",
-    "model": "the slop under other allocators' size classes, your own, and the best there are",
-    "layout": "how types lie in memory: padding, better orders of fields, narrower pointers",
-    "replay": "the calls of a recording performed again, against real allocators",
-    "diff": "what changed between two recordings, by lens and by site",
-    "check": "hold recordings against a budget or a baseline, for CI",
-    "compare": "is the changed program faster: both unrecorded, side by side",
-    "sql": "ask a recording's tables yourself",
-    "schema": "the tables and columns there are to ask",
-    "variant": "show, search and convert GVariant values, D-Bus messages and dconf databases",
-    "gc-graph": "a snapshot of a collected heap: what keeps how much alive, and who keeps that",
-    "gc-check": "what C++ sources do with collected objects that the collector can't see",
-    "clean": "delete what recordings left in memory whose `tare run` was killed",
-    "completion": "a completion script for bash, zsh or fish",
+# Title of a group -> its verbs, each with one line that needs no manual. `tare --help` prints the first group above the others.
+GROUPS = {
+    "": {
+        "run": "record a program and print a summary of its heap",
+        "report": "explain a recording: what is waste, and which lines cause it",
+        "diff": "compare two recordings: what grew or shrank, and at which lines",
+        "check": "fail a build if a recording exceeds a budget or a baseline",
+        "top": "watch the heap of a program while it is recorded",
+        "attach": "record a running program that has the recorder loaded",
+        "sql": "query the tables of a recording",
+    },
+    "Look closer at a recording": {
+        "counts": "list the requested sizes: frequency, and rounding by the allocator",
+        "model": "compute the rounding under other allocators' size classes",
+        "replay": "repeat the recorded calls under other allocators, and measure them",
+        "export": "convert a recording for another tool: pprof, DHAT, massif, SARIF",
+        "tree": "print the heap by the paths of the program's own memory reports",
+        "schema": "explain the tables and columns of `tare sql`",
+    },
+    "Look at programs without a recording": {
+        "layout": "find padding in types, and orders of fields without it",
+        "compare": "measure two commands side by side: time, memory, page faults",
+    },
+    "Control a running recording": {
+        "snapshot": "take a snapshot of a program's live blocks now",
+        "pause": "stop recording new blocks",
+        "resume": "record new blocks again after a pause or `--start-paused`",
+        "clean": "delete the files that killed recordings left in memory",
+    },
+    "Collector (tare::gc)": {
+        "gc graph": "show which objects of a collected heap keep the most memory alive",
+        "gc check": "find members in C++ sources that the collector can't see",
+    },
+    "GVariant and D-Bus": {
+        "variant": "print and convert GVariant values, D-Bus messages, dconf databases",
+    },
+    "Shell": {
+        "completion": "print a completion script for bash, zsh or fish",
+    },
 }
+VERBS = {verb: line for verbs in GROUPS.values() for verb, line in verbs.items()}
+PREFIXES = tuple(dict.fromkeys(verb.split()[0] for verb in VERBS if " " in verb))  # `gc`: needs a second word
 
 
 def module_of(verb: str) -> str:
-    return f"tare.commands.{verb.replace('-', '_')}"
+    return f"tare.commands.{verb.replace(' ', '_')}"

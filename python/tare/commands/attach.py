@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tare.commands.options import EVERYTHING, add_recording, seconds
 from tare.errors import CANNOT_RECORD, USAGE, TareError
-from tare.printable import say
+from tare.text.printable import say
 
 if TYPE_CHECKING:
     import argparse
 
 SYNOPSIS = "tare attach PID [-o FILE] [options]"
 HELP = (
-    "Records PID from now until it ends, Ctrl-C, or --for. PID must have been started with the recorder asleep: by\n"
-    "`tare run --start-paused` (this is `tare resume` then), or by configuration, with LD_PRELOAD naming the recorder's\n"
-    "library (`tare attach --library` prints its path) and TARE_START_PAUSED=1. Asleep it costs some 50 instructions a call.\n"
-    "It may be attached to again once it was let go."
+    "Records PID from now on, until it ends, until Ctrl-C, or for the time of --for. The program must have the recorder\n"
+    "loaded and paused: start it by `tare run --start-paused`, or with LD_PRELOAD and TARE_START_PAUSED=1 as below. While\n"
+    "it is paused, the recorder adds about 50 instructions to a call. A program can be attached to several times."
 )
 EXAMPLES = """
 tare attach 4711 -o server.tare --for 60
@@ -26,72 +26,70 @@ LD_PRELOAD=$(tare attach --library) TARE_START_PAUSED=1 ./server &
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pid", metavar="PID", nargs="?", default="", help="the process")
-    parser.add_argument("-o", "--output", metavar="FILE", default="", help="the trace (default: tare.PROGRAM.PID.tare)")
-    parser.add_argument("--for", dest="seconds", metavar="SECONDS", default="0", help="let go after so long")
+    add_recording(parser)
     parser.add_argument(
-        "--sample", metavar="BYTES", default="0", help="record one allocation in BYTES on average (512K, 4M)"
+        "--for",
+        dest="seconds",
+        type=seconds,
+        metavar="TIME",
+        default=0.0,
+        help="stop recording after this time: 60, 1.5s or 2min (default: when the process ends, or at Ctrl-C)",
     )
-    parser.add_argument("--free-stacks", action="store_true", help="record where blocks are freed, too")
-    parser.add_argument(
-        "--content", action="store_true", help="look into blocks, too: fills those allocated from now on"
-    )
-    parser.add_argument(
-        "--snapshots", action="store_true", help="look into live blocks near the peak and at the exit (short stops)"
-    )
-    parser.add_argument("-q", "--quiet", action="store_true", help="no summary")
-    parser.add_argument("--library", action="store_true", help="print where the recorder's library is, and end")
+    parser.add_argument("--library", action="store_true", help="print the path of the recorder's library, and end")
 
 
 def run(options: argparse.Namespace) -> int:
-    from tare import live
-    from tare.commands import run as run_command
+    from tare.installation import recorder_library
+    from tare.live import launcher_requests
 
     if options.library:
-        print(run_command.recorder_library())
+        print(recorder_library())
         return 0
+    if not options.pid and options.content.isdecimal():  # `--content PID`: a number is no lens
+        options.pid, options.content = options.content, EVERYTHING
     if not options.pid:
-        raise TareError(USAGE, "attach: which process? tare attach PID")
-    pid = live.pid_of(options.pid, "attach")
-    try:
-        seconds = float(options.seconds)
-        if seconds < 0 or seconds != seconds:
-            raise ValueError
-    except ValueError:
-        raise TareError(USAGE, f"attach: --for takes seconds, not '{options.seconds}'") from None
-    recorded = live.find(pid)
+        raise TareError(USAGE, "attach: missing PID: tare attach PID [-o FILE]")
+    pid = launcher_requests.pid_of(options.pid, "attach")
+    recorded = launcher_requests.find(pid)
     if recorded.directory:
-        launcher = live.launcher_of(recorded)
+        launcher = launcher_requests.launcher_of(recorded)
         busy = f"process {pid} has a launcher already, process {launcher}, which writes its trace"
-        if options.output or seconds:
+        if options.output or options.seconds:
             raise TareError(
                 CANNOT_RECORD, f"{busy}: see `tare resume {pid}`, `tare snapshot {pid}` and `tare top {pid}`"
             )
-        answer = live.ask(recorded, "resume")
+        answer = launcher_requests.ask(recorded, "resume")
         if answer.endswith("recorded already"):
             raise TareError(
                 CANNOT_RECORD, f"{busy}: end that one first, or see `tare snapshot {pid}` and `tare top {pid}`"
             )
         say([answer])
         return 0
-    return _attach(pid, seconds, options)
+    return _attach(pid, options)
 
 
-def _attach(pid: int, seconds: float, options: argparse.Namespace) -> int:
-    from tare import _core, live
+def _attach(pid: int, options: argparse.Namespace) -> int:
+    from tare import _core
     from tare.commands import run as run_command
-    from tare.sizes import parse_bytes
+    from tare.installation import recorder_library
+    from tare.live import launcher_requests
+    from tare.text.sizes import parse_bytes
 
+    max_segment_bytes, keep_segments = run_command.segment_limits(options, "attach")
+    contents, moments = run_command.contents_and_moments(options.content, snapshots=options.snapshots)
     outcome = _core.attach(
         pid,
-        program=live.program_of(pid),
+        program=launcher_requests.program_of(pid),
         output=options.output,
-        recorder_library=run_command.recorder_library(),
+        recorder_library=recorder_library(),
         sample_bytes=parse_bytes(options.sample, "--sample"),
         record_free_stacks=options.free_stacks,
-        record_contents=options.content,
-        take_moments=options.content or options.snapshots,
+        record_contents=contents,
+        take_moments=moments,
         summarize=not options.quiet,
-        seconds=seconds,
+        max_segment_bytes=max_segment_bytes,
+        keep_segments=keep_segments,
+        seconds=options.seconds,
     )
-    run_command.tell(outcome, with_summary=not options.quiet)
+    run_command.print_outcome(outcome, with_summary=not options.quiet)
     return 0

@@ -5,60 +5,57 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from tare.commands.options import add_json, add_suppressions
 from tare.errors import IO, USAGE, TareError
-from tare.printable import say
+from tare.text.printable import say
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from tare.budget import Budget
-    from tare.recording import Recording
+    from tare.analysis.budget import Budget
+    from tare.analysis.recording import Recording
 
 SYNOPSIS = "tare check FILE ... [--budget TOML] [--baseline FILE] [options]"
 HELP = (
-    "Ends with 1 where a recording breaks its budget. Several recordings of one program may be given: each figure is the\n"
-    "smallest of theirs, so that chance breaks no build. A baseline's figures are allowed 2 % more (see [noise] in the man\n"
-    "page), budgets not a byte."
+    "Compares recordings with the limits in a TOML file, or with a baseline: another recording. If a limit is exceeded, the\n"
+    "exit status is 1. With several recordings of one program, the smallest value of each figure counts, against noise.\n"
+    "A figure may exceed a baseline by 2 % (`[noise]` in TOML changes this), but no limit of a budget."
 )
 EXAMPLES = """
 tare check app.tare --budget tare.toml
 tare check app.tare --baseline main.tare --junit heap.xml
 tare check a.tare b.tare c.tare --budget tare.toml --json
 tare check app.tare --series heap.jsonl --label "$(git rev-parse --short HEAD)"
-tare check --series heap.jsonl                     only draw it
+tare check --series heap.jsonl                     only draw the series
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="*", metavar="FILE", help="a trace; several: the smallest figure counts")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a trace; of several, the smallest figures count")
     parser.add_argument("--budget", metavar="TOML", help="the file with the limits")
     parser.add_argument(
         "--baseline", action="append", default=[], metavar="FILE", help="a trace to compare with; repeatable"
     )
-    parser.add_argument("--junit", metavar="FILE", help="write the outcome as a JUnit file, too")
-    parser.add_argument("--series", metavar="FILE", help="append the checkpoints to this series, and draw it")
-    parser.add_argument("--label", metavar="TEXT", default="", help="the recording's name in the series, as a commit")
+    parser.add_argument("--junit", metavar="FILE", help="also write the result as a JUnit file")
+    parser.add_argument("--series", metavar="FILE", help="append the checkpoints to this series, and draw the series")
     parser.add_argument(
-        "--suppressions",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="leaks that are known: lines of leak:PATTERN, as LeakSanitizer has them; repeatable",
+        "--label", metavar="TEXT", default="", help="the recording's name in the series, such as a commit"
     )
-    parser.add_argument("--json", action="store_true", help="the outcome as one JSON object")
+    add_suppressions(parser)
+    add_json(parser, "print the result as one JSON object")
 
 
 def run(options: argparse.Namespace) -> int:
-    from tare import budget as budgets
+    from tare.analysis import budget as budgets
     from tare.reports import check_report
     from tare.reports.json_report import dump
-    from tare.terminal import Style, width_of
+    from tare.text.terminal import Style, width_of
 
     if options.files and not (options.budget or options.baseline or options.series):
-        raise TareError(USAGE, "check: say what to hold it against: --budget TOML, --baseline FILE or --series FILE")
+        raise TareError(USAGE, "check: missing limits: give --budget TOML, --baseline FILE or --series FILE")
     if not options.files and (not options.series or options.budget or options.baseline):
-        raise TareError(USAGE, "check: no trace given (`tare check --help` has examples)")
+        raise TareError(USAGE, "check: missing FILE: give a trace (`tare check --help` has examples)")
     budget = budgets.read(options.budget) if options.budget else budgets.NO_BUDGET
     recordings = _open(options.files, options.suppressions)
     baselines = _open(options.baseline, options.suppressions)
@@ -81,23 +78,23 @@ def run(options: argparse.Namespace) -> int:
         if verdicts:
             say(check_report.lines(verdicts, style, width))
         if options.series:
-            from tare import series
+            from tare.analysis import series
 
             say(series.lines(series.read(options.series), width, style))
     return 0 if all(verdict.kept for verdict in verdicts) else 1
 
 
 def _open(files: Sequence[str], suppressions: Sequence[str]) -> list[Recording]:
-    from tare.core_source import CoreSource
-    from tare.recording import Recording
+    from tare.analysis.recording import Recording
+    from tare.source.core_source import CoreSource
 
     return [Recording(CoreSource(file, suppressions=suppressions)) for file in files]
 
 
 def _add_to_series(options: argparse.Namespace, recordings: Sequence[Recording], budget: Budget) -> None:
-    from tare import budget as budgets
-    from tare import series
-    from tare.core_source import CoreSource
+    from tare.analysis import budget as budgets
+    from tare.analysis import series
+    from tare.source.core_source import CoreSource
 
     named = [CoreSource(file).named_moments() for file in options.files]
     wanted = list(budget.checkpoints)
@@ -117,13 +114,13 @@ def _at(file: str, recording: Recording, checkpoint: str, named: Mapping[str, in
     """Gross bytes at a checkpoint: a named moment, peak, end, or a time."""
     if checkpoint in ("peak", "end") and checkpoint not in named:
         return recording.moments[checkpoint].gross_bytes
-    from tare.core_source import CoreSource
-    from tare.reports.records import parse_time
+    from tare.analysis.records import parse_time
+    from tare.source.core_source import CoreSource
 
     try:
         at_ns = named[checkpoint] if checkpoint in named else parse_time(checkpoint)
     except TareError:
         raise TareError(
-            USAGE, f"check: {file} has no checkpoint '{checkpoint}': it's neither a moment's name, peak, end nor a time"
+            USAGE, f"check: {file} has no checkpoint '{checkpoint}': use a snapshot's name, peak, end or a time"
         ) from None
     return float(CoreSource(file, at_ns=at_ns).process()["at_gross_bytes"])

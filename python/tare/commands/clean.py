@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tare.commands.options import add_json
 
 if TYPE_CHECKING:
     import argparse
@@ -15,35 +16,37 @@ if TYPE_CHECKING:
 
 SYNOPSIS = "tare clean [--dry-run] [--json] [FOLDER ...]"
 HELP = (
-    "While a program is recorded its events pass through a folder in /dev/shm. Where `tare run` was killed, that folder\n"
-    "stays: it holds the events that aren't in the trace yet, and takes memory. The first report on the trace takes them\n"
-    "over and deletes it. `tare clean` deletes the folders whose traces nobody wants. Folders of recordings that go on,\n"
-    "and of processes that still run, are listed and kept."
+    "`tare run` keeps new events in a folder in /dev/shm. If it is killed, the folder stays and takes memory. The first\n"
+    "`tare report` of the trace moves the events into the trace and deletes the folder. `tare clean` deletes the folders\n"
+    "of traces that nobody needs. It keeps folders of recordings and processes that still run."
 )
 EXAMPLES = """
-tare clean --dry-run         what is there, and what would be deleted
+tare clean --dry-run         list the folders, delete nothing
 tare clean
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folders", nargs="*", metavar="FOLDER", help="look in these (default: /dev/shm, $TMPDIR, $TARE_SPOOL_PARENT)"
+        "folders",
+        nargs="*",
+        metavar="FOLDER",
+        help="search these folders (default: /dev/shm, $TMPDIR, $TARE_SPOOL_PARENT)",
     )
-    parser.add_argument("-n", "--dry-run", action="store_true", help="list them, delete nothing")
-    parser.add_argument("--json", action="store_true", help="one JSON object a folder")
+    parser.add_argument("--dry-run", action="store_true", help="list the folders, delete nothing")
+    add_json(parser, "print one JSON object a line for each folder")
 
 
 def run(options: argparse.Namespace) -> int:
     from tare import _core
-    from tare.units import duration, exact, human_bytes
+    from tare.text.units import duration, human_bytes
 
     freed = 0
     for folder in _core.find_leftover_folders(_parents(options.folders)):
         why = _reason_to_stay(folder)
         done = "kept" if why else "would be deleted" if options.dry_run else "deleted"
         if not why and not options.dry_run and not _core.remove_leftover_folder(folder.path):
-            done, why = "kept", "it holds files of others"
+            done, why = "kept", "it contains other files"
         freed += 0 if why else folder.bytes
         age_ns = max(0.0, time.time() - os.stat(folder.path).st_mtime) * 1e9 if os.path.exists(folder.path) else None
         if options.json:
@@ -53,19 +56,19 @@ def run(options: argparse.Namespace) -> int:
         age = f", unchanged for {duration(age_ns)}" if age_ns is not None else ""
         print(f"{folder.path}: {human_bytes(folder.bytes)}{age}: {done}{': ' + why if why else ''}")
     if not options.json:
-        print(f"{exact(freed)} bytes {'would be ' if options.dry_run else ''}freed")
+        print(f"{human_bytes(freed)} {'would be ' if options.dry_run else ''}freed")
     return 0
 
 
 def _parents(named: list[str]) -> list[str]:
     """Where recordings make their folders, in this environment: see `tare run` in docs/recording.md."""
     usual = [os.environ.get("TARE_SPOOL_PARENT", ""), "/dev/shm", os.environ.get("TMPDIR") or "/tmp"]
-    return [str(Path(path).resolve()) for path in named or usual if path]
+    return [os.path.realpath(path) for path in named or usual if path]
 
 
 def _reason_to_stay(folder: _core.LeftoverFolder) -> str:
     if folder.launcher_lives:
-        return "its recording goes on"
+        return "its recording is running"
     if users := folder.users:
         return f"process {users[0]} still uses it" if len(users) == 1 else f"{len(users)} processes still use it"
     return ""

@@ -6,22 +6,23 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tare.commands.options import add_json, add_runs
 from tare.errors import COMMAND_NOT_FOUND, IO, USAGE, TareError
-from tare.printable import say
+from tare.text.printable import say
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-SYNOPSIS = "tare compare [-n RUNS] [--json] -- BEFORE [ARG ...] -- AFTER [ARG ...]"
+SYNOPSIS = "tare compare [--runs N] [--json] -- BEFORE [ARG ...] -- AFTER [ARG ...]"
 HELP = (
-    "Runs both commands in turn without the recorder and gives after / before for CPU, wall, peak RSS and page faults: the\n"
-    "median of the pairs, and their range. Malloc calls come from one recorded run of each. An optimization that costs\n"
-    "speed must be seen. The commands' output is thrown away; a failing command ends the comparison."
+    "Runs both commands in turn without the recorder. Prints after / before for CPU time, wall time, peak RSS and page\n"
+    "faults: the median of the pairs, and the range. Malloc calls are counted by one recorded run of each command. The\n"
+    "output of the commands is discarded. If a command fails, the comparison ends."
 )
 EXAMPLES = """
 tare compare -- ./app-old input -- ./app-new input
-tare compare -n 20 --json -- python3.11 job.py -- python3.12 job.py
+tare compare --runs 20 --json -- python3.11 job.py -- python3.12 job.py
 """
 
 _RUNS = 7
@@ -50,18 +51,18 @@ _METRICS = (("cpu", "s"), ("wall", "s"), ("rss", "bytes"), ("faults", ""))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-n", type=int, default=_RUNS, metavar="RUNS", help=f"pairs of runs (default: {_RUNS})")
+    add_runs(parser, _RUNS, "pairs of runs")
     parser.add_argument(
-        "--no-record", action="store_true", help="don't count malloc calls (saves a recorded run of each)"
+        "--no-record",
+        action="store_true",
+        help="don't count malloc calls, which saves one recorded run of each command",
     )
-    parser.add_argument("--json", action="store_true", help="the same as JSON, with every run")
+    add_json(parser, "print the same as JSON, with every run")
 
 
 def run(options: argparse.Namespace) -> int:
     commands = split(options.after_dashes or [])
-    if options.n < 1:
-        raise TareError(USAGE, "compare: -n is at least 1")
-    samples = interleave(commands, options.n)
+    samples = interleave(commands, options.runs)
     ratios = [
         ratio_of(metric, unit, [getattr(s, metric) for s in samples[0]], [getattr(s, metric) for s in samples[1]])
         for metric, unit in _METRICS
@@ -75,9 +76,9 @@ def run(options: argparse.Namespace) -> int:
 
         print(dump(as_json(commands, samples, ratios)))
     else:
-        from tare.terminal import width_of
+        from tare.text.terminal import width_of
 
-        say(lines(commands, ratios, options.n, width_of(sys.stdout)))
+        say(lines(commands, ratios, options.runs, width_of(sys.stdout)))
     return 0
 
 
@@ -87,15 +88,15 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
         before, after = words[:at], words[at + 1 :]
         if before and after:
             return before, after
-    raise TareError(USAGE, "compare: wants two commands: tare compare -- BEFORE [ARG ...] -- AFTER [ARG ...]")
+    raise TareError(USAGE, "compare: needs two commands: tare compare -- BEFORE [ARG ...] -- AFTER [ARG ...]")
 
 
 def interleave(commands: tuple[list[str], list[str]], runs: int) -> tuple[list[Sample], list[Sample]]:
     """before, after, after, before, ...: a drift of the machine hits both; the first pair only warms the caches."""
-    from tare.terminal import Progress
+    from tare.progress import Progress
 
     samples: tuple[list[Sample], list[Sample]] = ([], [])
-    with Progress("tare: comparing") as progress:
+    with Progress("comparing") as progress:
         for number in range(-1, runs):
             for which in (0, 1) if number % 2 else (1, 0):
                 sample = measure(commands[which])
@@ -107,7 +108,7 @@ def interleave(commands: tuple[list[str], list[str]], runs: int) -> tuple[list[S
 
 def measure(command: list[str]) -> Sample:
     """Runs a command without recorder or output; the figures are of it and of the children it waited for."""
-    from tare.commands.run import beside_core
+    from tare.installation import beside_core
 
     helper = beside_core("tare-measure")
     answer, report = os.pipe()
@@ -135,7 +136,7 @@ def _check_success(command: list[str], wait_status: int) -> None:
         raise KeyboardInterrupt
     if code:
         how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
-        raise TareError(IO, f"compare: '{' '.join(command)}' {how}: nothing to compare (run it alone to see why)")
+        raise TareError(IO, f"compare: '{' '.join(command)}' {how}: run it alone to see why")
 
 
 def ratio_of(metric: str, unit: str, before: list[float], after: list[float]) -> Ratio:
@@ -149,10 +150,10 @@ def ratio_of(metric: str, unit: str, before: list[float], after: list[float]) ->
 def malloc_calls(command: list[str]) -> int | None:
     """Successful allocations of one recorded run, all of its processes together; none where it can't be recorded."""
     from tare import _core
-    from tare.commands.run import recorder_library
-    from tare.core_source import CoreSource
-    from tare.recording import Recording
-    from tare.scratch import scratch_folder
+    from tare.analysis.recording import Recording
+    from tare.installation import recorder_library
+    from tare.source.core_source import CoreSource
+    from tare.source.scratch import scratch_folder
 
     with scratch_folder("tare-compare-") as folder:
         null = os.open(os.devnull, os.O_RDWR)
@@ -173,6 +174,8 @@ def malloc_calls(command: list[str]) -> int | None:
                 summarize=True,
                 start_paused=False,
                 snapshot_signal=0,
+                max_segment_bytes=0,
+                keep_segments=0,
                 progress=None,
             )
         except TareError:
@@ -192,6 +195,7 @@ _WIDE = 80  # columns of a row with the longest verdict
 
 
 def lines(commands: tuple[list[str], list[str]], ratios: list[Ratio], runs: int, width: int) -> Iterator[str]:
+    from tare.reports.table import Column, table
     from tare.reports.text_parts import wrapped
 
     yield from wrapped(f"before: {' '.join(commands[0])}", width)
@@ -202,13 +206,20 @@ def lines(commands: tuple[list[str], list[str]], ratios: list[Ratio], runs: int,
             yield f"{each.metric}: {_value(each.before, each.unit)} -> {_value(each.after, each.unit)}"
             yield from wrapped(_spread(each), width, "  ")
         return
-    yield f"{'':<14}{'before':>12}{'after':>12}  ratio"
-    for each in ratios:
-        yield f"{each.metric:<14}{_value(each.before, each.unit):>12}{_value(each.after, each.unit):>12}  {_spread(each)}"
+    heads = [
+        Column("", "left", keep=True),
+        Column("before", keep=True),
+        Column("after", keep=True),
+        Column("ratio", "left", keep=True),
+    ]
+    rows = [
+        [each.metric, _value(each.before, each.unit), _value(each.after, each.unit), _spread(each)] for each in ratios
+    ]
+    yield from table(heads, rows, width)
 
 
 def _value(value: float, unit: str) -> str:
-    from tare.units import duration, human_bytes, human_count
+    from tare.text.units import duration, human_bytes, human_count
 
     return duration(value * 1e9) if unit == "s" else human_bytes(value) if unit == "bytes" else human_count(value)
 

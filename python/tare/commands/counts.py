@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tare.commands.options import add_json, add_rows
 from tare.errors import USAGE, TareError, warn
-from tare.printable import say
-from tare.units import percent
+from tare.text.printable import say
+from tare.text.units import percent
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from tare.recording import Recording
+    from tare.analysis.recording import Recording
 
-SYNOPSIS = "tare counts FILE [--model NAME] [-n N] [--json]"
+SYNOPSIS = "tare counts FILE [options]"
 HELP = (
-    "How many allocations there were of each size, and what they took: ( n ) COUNT ( share, running share) CLASS:\n"
-    "REQUESTED -> USABLE ( SLOP ). A request just above a size class, so that much of the block is slop, is a clownshoe."
+    "Prints the requested sizes of the whole run, the most frequent first, as lines ( n ) COUNT ( share, running share)\n"
+    "CLASS: REQUESTED -> USABLE ( SLOP ). A clownshoe is a request just above a size class: much of its block is slop.\n"
+    "To compare allocators by their total, use `tare model` (computed) or `tare replay` (measured)."
 )
 EXAMPLES = """
 tare counts app.tare
 tare counts app.tare -n 50
-tare counts app.tare --model jemalloc-2011     what another allocator would make of the same requests
-tare counts --model list                       the models there are
+tare counts app.tare --model jemalloc-2011     the same requests with another allocator's size classes
+tare counts --model list                       the allocators with a model
 """
 
 _LINES = 10
@@ -43,14 +45,16 @@ class Count(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="a trace")
-    parser.add_argument("--model", metavar="NAME", help="price the requests under another allocator; `list` names them")
-    parser.add_argument("-n", type=int, default=_LINES, metavar="N", help=f"at most N lines (default: {_LINES})")
-    parser.add_argument("--json", action="store_true", help="all of them as JSON")
+    parser.add_argument(
+        "--model", metavar="MODEL", help="use the size classes of this allocator; list: print the models"
+    )
+    add_rows(parser, _LINES, "sizes")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from tare.core_source import CoreSource
-    from tare.recording import Recording
+    from tare.analysis.recording import Recording
+    from tare.source.core_source import CoreSource
 
     if options.model == "list":
         from tare import _core
@@ -58,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         say(f"{name:<16} {meaning}" for name, meaning in _core.size_models())
         return 0
     if options.file is None:
-        raise TareError(USAGE, "counts: no trace given (`tare counts --help` has examples)")
+        raise TareError(USAGE, "counts: missing FILE: give a trace (`tare counts --help` has examples)")
     recording = Recording(CoreSource(options.file, model=options.model or ""))
     warn(recording.source.warnings)
     counts = concordance(recording, modelled=options.model is not None)
@@ -67,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
         print(dump(as_json(counts, options.model or recording.process["allocator"])))
     else:
-        say(lines(counts, options.n))
+        say(lines(counts, options.rows))
     return 0
 
 
@@ -93,7 +97,7 @@ def concordance(recording: Recording, *, modelled: bool) -> list[Count]:
     return [Count(*row) for row in rows]
 
 
-def lines(counts: list[Count], limit: int) -> Iterator[str]:
+def lines(counts: list[Count], limit: int | None) -> Iterator[str]:
     """The seed's table: its columns, and its widths where the numbers fit them."""
     total = sum(count.blocks for count in counts)
     yield f"{round(total)} numbers:"

@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tare.printable import say
+from tare.commands.options import add_depth, add_json, add_rows
+from tare.text.printable import say
 
 if TYPE_CHECKING:
     import argparse
 
-SYNOPSIS = "tare diff A B [-n N] [--json]"
+SYNOPSIS = "tare diff A B [options]"
 HELP = (
-    "B minus A, signed: the totals, each lens, and each site. Sites are matched by the names of their functions, so that\n"
-    "rebuilt programs and other addresses compare."
+    "Prints B minus A: the totals, each lens, and each site. Sites are matched by the names of their functions, so that\n"
+    "recordings of different builds can be compared."
 )
 EXAMPLES = """
 tare diff before.tare after.tare
@@ -24,34 +25,27 @@ _SITES = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from tare.recording import SITE_DEPTH
-
-    parser.add_argument("before", metavar="A", help="the trace of before")
-    parser.add_argument("after", metavar="B", help="the trace of after")
-    parser.add_argument(
-        "--depth",
-        type=int,
-        default=SITE_DEPTH,
-        metavar="N",
-        help=f"frames that tell sites apart (default: {SITE_DEPTH})",
-    )
-    parser.add_argument("-n", type=int, default=_SITES, metavar="N", help=f"at most N sites (default: {_SITES})")
-    parser.add_argument("--json", action="store_true", help="everything as one JSON object")
+    parser.add_argument("before", metavar="A", help="the trace before the change")
+    parser.add_argument("after", metavar="B", help="the trace after the change")
+    add_depth(parser)
+    add_rows(parser, _SITES, "sites")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from tare.core_source import CoreSource
-    from tare.recording import Recording
+    from tare.analysis.difference import between
+    from tare.analysis.recording import Recording
     from tare.reports import difference
+    from tare.source.core_source import CoreSource
 
     before, after = (Recording(CoreSource(file, depth=options.depth)) for file in (options.before, options.after))
-    change = difference.between(before, after)
+    change = between(before, after)
     if options.json:
         from tare.reports.json_report import dump
 
         print(dump(difference.as_json(change)))
     else:
-        from tare.terminal import Style, width_of
+        from tare.text.terminal import Style, width_of
 
-        say(difference.lines(change, options.n, Style(sys.stdout), width_of(sys.stdout)))
+        say(difference.lines(change, options.rows, Style(sys.stdout), width_of(sys.stdout)))
     return 0

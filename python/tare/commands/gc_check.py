@@ -1,4 +1,4 @@
-"""`tare gc-check`: what C++ sources do with collected objects that the collector can't see."""
+"""`tare gc check`: members and pointers in C++ sources that the collector can't see."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tare.terminal import Style, width_of
+from tare.commands.options import add_json, at_least_one
+from tare.text.terminal import Style, width_of
 
 if TYPE_CHECKING:
     import argparse
 
-    from tare.gc_check.rules import Finding
-    from tare.gc_check.scan import Result
+    from tare.collector.check.rules import Finding
+    from tare.collector.check.scan import Result
 
-SYNOPSIS = "tare gc-check [PATH...] [-p BUILD] [--root FOLDER] [--jobs N] [--json] [-- OPTION...]"
+SYNOPSIS = "tare gc check [PATH...] [-p BUILD] [--root FOLDER] [--jobs N] [--json] [-- OPTION...]"
 HELP = (
-    "Reads C++ sources that use tare::gc as a compiler does, by libclang, and finds what would only show as a crash: Members\n"
-    "that trace() forgets, classes without trace(), Members in std::vector and the like, plain pointers to collected objects.\n"
-    "Ends with 1 where something was found."
+    "Reads C++ sources that use tare::gc with libclang, and finds errors that would crash the program: Members missing in\n"
+    "trace(), classes without trace(), Members in containers such as std::vector, plain pointers to collected objects.\n"
+    "If there are findings, the exit status is 1."
 )
 EXAMPLES = """
-tare gc-check -p build                           all sources of a CMake build with compile_commands.json
-tare gc-check -p build src/dom                   those under a folder
-tare gc-check src/dom -- -Iinclude -DNDEBUG      without a build: the same options for all
+tare gc check -p build                           all sources in build/compile_commands.json
+tare gc check -p build src/dom                   the sources in a folder
+tare gc check src/dom -- -Iinclude -DNDEBUG      without a build: compiler options for all sources
 """
 
 
@@ -38,23 +39,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         type=Path,
         action="append",
-        help="report what lies under it (default: here and under PATHs)",
+        help="report findings in files below this folder (default: the current folder and PATHs)",
     )
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (default: one a core)"
+        "--jobs", type=at_least_one, default=os.cpu_count() or 1, metavar="N", help="processes (default: one a core)"
     )
-    parser.add_argument("--json", action="store_true", help="everything as JSON")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    from tare.collector.check.scan import scan_all
+    from tare.collector.check.sources import from_arguments, from_database
     from tare.errors import USAGE, TareError
-    from tare.gc_check.scan import scan_all
-    from tare.gc_check.sources import from_arguments, from_database
 
     if options.build is None and not options.paths:
-        raise TareError(USAGE, "gc-check: which sources? Name some, or a build with -p BUILD")
-    if options.jobs < 1:
-        raise TareError(USAGE, f"gc-check: --jobs wants at least 1, not {options.jobs}")
+        raise TareError(USAGE, "gc check: missing sources: give PATH or -p BUILD")
     if options.build is not None:
         sources = from_database(options.build, options.paths)
     else:
@@ -80,9 +79,9 @@ def show(result: Result) -> None:
         print(f"not read: and {len(result.errors) - 5} more", file=sys.stderr)
     files = len({finding.file for finding in result.findings})
     found = f"{len(result.findings)} findings in {files} files" if result.findings else "nothing found"
-    line = f"{found}; {result.sources} sources read, {result.classes} classes looked at"
+    line = f"{found}; {result.sources} sources read, {result.classes} classes checked"
     if result.errors:
-        line += f", {len(result.errors)} errors of the compiler's: what it couldn't read isn't checked"
+        line += f", {len(result.errors)} compiler errors: code that libclang can't parse isn't checked"
     print(line[: max(width_of(sys.stdout), 72)] if sys.stdout.isatty() else line)
 
 

@@ -1,52 +1,53 @@
-"""`tare gc-graph`: a snapshot of a collected heap: which types and objects keep how much alive, and who keeps them."""
+"""`tare gc graph`: which types and objects of a collected heap keep how much memory alive, and by which paths."""
 
 from __future__ import annotations
 
 import sys
+from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from tare.printable import say
-from tare.terminal import shorten, shorten_path, width_of
-from tare.units import human_bytes
+from tare.commands.options import add_json, add_rows
+from tare.reports.table import Column, table
+from tare.text.printable import say
+from tare.text.terminal import shorten_path, width_of
+from tare.text.units import exact, human_bytes
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from tare.heap_graph import Graph, PlaceRow, Tree, TypeRow
+    from tare.collector.heap_graph import Graph, PlaceRow, Tree, TypeRow
 
-SYNOPSIS = "tare gc-graph FILE [--type NAME] [--limit N] [--json]"
+SYNOPSIS = "tare gc graph FILE [--type PATTERN] [-n N] [--json]"
 HELP = (
-    "Reads what tare::gc::write_graph() wrote: the objects of a collected heap and what points to what. Shows what each type\n"
-    "keeps alive, which lines of the source made the roots that say so, the objects that keep most, and the shortest way\n"
-    "from a root to each of those."
+    "Reads a graph that the program wrote by tare::gc::write_graph(): the objects of a collected heap and the pointers\n"
+    "between them. Prints the bytes that each type keeps alive, the source lines of the roots, the objects that keep the\n"
+    "most alive, and the shortest path from a root to each of them."
 )
 EXAMPLES = """
-tare gc-graph app.tgg                            types and objects that keep most
-tare gc-graph app.tgg --type Node --limit 3      the three Nodes that keep most, and who keeps them
+tare gc graph app.tgg                    types and objects that keep the most alive
+tare gc graph app.tgg --type Node -n 3   the three Nodes that keep the most alive, and their paths from a root
 """
 
-_NUMBERS = 40
+_LEAST_NAME = 10  # columns of a name
+_ROWS = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a snapshot of a heap's graph")
-    parser.add_argument("--type", metavar="NAME", help="only objects of types whose name has this in it")
-    parser.add_argument("--limit", type=int, default=10, metavar="N", help="rows a table (default: 10)")
-    parser.add_argument("--json", action="store_true", help="everything as JSON")
+    parser.add_argument("file", metavar="FILE", help="a graph that write_graph() wrote")
+    parser.add_argument("--type", metavar="PATTERN", help="only objects of types whose names contain or match PATTERN")
+    add_rows(parser, _ROWS, "rows of each table")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from tare.errors import USAGE, TareError
-    from tare.heap_graph import dominators, places_of, read_graph, types_of
+    from tare.collector.heap_graph import dominators, places_of, read_graph, types_of
 
-    if options.limit < 1:
-        raise TareError(USAGE, f"gc-graph: --limit wants at least 1, not {options.limit}")
     graph = read_graph(options.file)
     tree = dominators(graph)
     types, places = types_of(graph, tree), places_of(graph, tree)
-    nodes = _largest(graph, tree, options.type, options.limit)
+    nodes = _largest(graph, tree, options.type, options.rows)
     if options.json:
         from tare.reports.json_report import dump
 
@@ -55,58 +56,68 @@ def run(options: argparse.Namespace) -> int:
         columns = width_of(sys.stdout)
         for lines in (
             _head_lines(graph, tree, types),
-            _type_lines(types, options.limit, columns),
-            _place_lines(places, options.limit, columns),
+            _type_lines(types, options.rows, columns),
+            _place_lines(places, options.rows, columns),
             _object_lines(graph, tree, nodes, columns),
         ):
             say(lines)
     return 0
 
 
-def _largest(graph: Graph, tree: Tree, part: str | None, limit: int) -> list[int]:
-    wanted = {i for i, name in enumerate(graph.names) if part is None or part in name}
+def _largest(graph: Graph, tree: Tree, part: str | None, limit: int | None) -> list[int]:
+    wanted = {i for i, name in enumerate(graph.names) if part is None or part in name or fnmatchcase(name, part)}
     nodes = (node for node in tree.order if node < graph.objects and graph.type_of[node] in wanted)
     return sorted(nodes, key=lambda node: (-tree.retained_bytes[node], node))[:limit]
 
 
 def _head_lines(graph: Graph, tree: Tree, types: list[TypeRow]) -> Iterator[str]:
     cells = human_bytes(sum(graph.bytes_of))
-    yield f"{graph.objects:,} objects of {len(types)} types, {cells} in cells, {_edges(graph):,} edges"
+    yield f"{graph.objects:,} objects of {len(types):,} types, {cells} in cells, {_edges(graph):,} edges"
     unreached = graph.objects - tree.reached
-    yield f"{graph.root_count:,} roots" + (f"; {unreached:,} objects that only the stack led to" if unreached else "")
+    yield f"{graph.root_count:,} roots" + (f"; {unreached:,} objects reached only from the stack" if unreached else "")
     yield ""
 
 
-def _type_lines(types: list[TypeRow], limit: int, columns: int) -> Iterator[str]:
-    yield f"{'keeps alive':>12}{'in cells':>12}{'objects':>13}  type"
-    for row in types[:limit]:
-        name = shorten(row.name, max(columns - _NUMBERS, 10))
-        yield f"{human_bytes(row.retained_bytes):>12}{human_bytes(row.cell_bytes):>12}{row.objects:>13,}  {name}"
-    if len(types) > limit:
-        yield f"{'':>37}  and {len(types) - limit} more types"
+def _type_lines(types: list[TypeRow], limit: int | None, columns: int) -> Iterator[str]:
+    heads = [Column("keeps alive"), Column("in cells"), Column("objects"), Column("type", "left", least=_LEAST_NAME)]
+    shown = types[:limit]
+    rows = [
+        [human_bytes(row.retained_bytes), human_bytes(row.cell_bytes), exact(row.objects), row.name] for row in shown
+    ]
+    yield from table(heads, rows, columns)
+    if len(types) > len(shown):
+        yield f"({len(types) - len(shown):,} more types)"
     yield ""
 
 
-def _place_lines(places: list[PlaceRow], limit: int, columns: int) -> Iterator[str]:
+def _place_lines(places: list[PlaceRow], limit: int | None, columns: int) -> Iterator[str]:
     if not places:
         return
-    yield f"{'keeps alive':>12}{'roots':>12}  made at"
-    for row in places[:limit]:
-        where = f"{shorten_path(f'{row.file}:{row.line}', max(columns - 26, 10))}  {row.function}"
-        yield f"{human_bytes(row.retained_bytes):>12}{row.roots:>12,}  {shorten(where, max(columns - 26, 10))}"
-    if len(places) > limit:
-        yield f"{'':>24}  and {len(places) - limit} more lines"
+    heads = [
+        Column("keeps alive"),
+        Column("roots"),
+        Column("made at", "left", least=_LEAST_NAME, cut=shorten_path),
+        Column("in", "left", least=_LEAST_NAME),
+    ]
+    shown = places[:limit]
+    yield from table(
+        heads,
+        [[human_bytes(row.retained_bytes), exact(row.roots), f"{row.file}:{row.line}", row.function] for row in shown],
+        columns,
+    )
+    if len(places) > len(shown):
+        yield f"({len(places) - len(shown):,} more lines)"
     yield ""
 
 
 def _object_lines(graph: Graph, tree: Tree, nodes: list[int], columns: int) -> Iterator[str]:
-    yield "objects that keep most, and the shortest way to them from a root"
-    for node in nodes:
-        yield f"{human_bytes(tree.retained_bytes[node]):>12}  " + shorten(_way(graph, node), max(columns - 14, 20))
+    yield "objects that keep the most alive, and the shortest path from a root"
+    rows = [[human_bytes(tree.retained_bytes[node]), _way(graph, node)] for node in nodes]
+    yield from table([Column(), Column("", "left", least=_LEAST_NAME)], rows, columns)
 
 
 def _way(graph: Graph, node: int) -> str:
-    from tare.heap_graph import way_to
+    from tare.collector.heap_graph import way_to
 
     parts = []
     for name, same in groupby(graph.names[graph.type_of[each]] for each in way_to(graph, node)):
@@ -120,7 +131,7 @@ def _edges(graph: Graph) -> int:
 
 
 def as_json(graph: Graph, tree: Tree, types: list[TypeRow], places: list[PlaceRow], nodes: list[int]) -> dict[str, Any]:
-    from tare.heap_graph import way_to
+    from tare.collector.heap_graph import way_to
 
     return {
         "objects": graph.objects,

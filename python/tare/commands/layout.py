@@ -6,14 +6,16 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import USAGE, TareError, warn
-from tare.layouts import Blocks, Field, Type, matching, price, types_of
-from tare.printable import say
+from tare.commands.options import add_json, add_rows
+from tare.errors import USAGE, TareError, did_you_mean, warn
+from tare.progress import Progress
 from tare.reports.layout_tables import Asked, Row, diff_table, overview
 from tare.reports.type_picture import picture
-from tare.sizes import parse_bytes
-from tare.terminal import Progress, width_of
-from tare.units import exact, plural
+from tare.text.printable import say
+from tare.text.sizes import parse_bytes
+from tare.text.terminal import width_of
+from tare.text.units import exact, plural
+from tare.types.layouts import Blocks, Field, Type, matching, price, types_of
 
 if TYPE_CHECKING:
     import argparse
@@ -22,21 +24,21 @@ if TYPE_CHECKING:
     from tare._core import Layouts
 
 SYNOPSIS = (
-    "tare layout BINARY... [--type PATTERN] [--min-saving BYTES] [--sort KEY] [--model NAME] [--limit N] [--system]\n"
+    "tare layout BINARY... [--type PATTERN] [--min-saving BYTES] [--sort KEY] [--model MODEL] [-n N] [--system]\n"
     "       [--diff] [--debug-dir DIR] [--json]\n"
-    "    tare layout --trace FILE [--type PATTERN] [--min-saving BYTES] [--limit N] [--json]"
+    "    tare layout --trace FILE [--type PATTERN] [--min-saving BYTES] [-n N] [--json]"
 )
 HELP = (
-    "Reads from a program's or library's debug information how its types lie in memory: holes, tail padding, the order of\n"
-    "fields that removes them, what 4-byte pointers to data would leave before and after it, and whether an allocator's\n"
-    "block gets smaller by that. C, C++ and Rust. Beside a recording, by how many objects lived at its peak."
+    "Reads the types of a C, C++ or Rust program from its debug information. Prints holes and tail padding, the order of\n"
+    "fields that removes them, the size with 4-byte pointers, and whether the allocator's block gets smaller. With --trace,\n"
+    "types are weighted by the number of objects that were live at the peak of a recording."
 )
 EXAMPLES = """
-tare layout ./app                            types that another order of fields makes smaller
-tare layout ./app --type 'net::*Packet'      field by field, with the order to write instead
+tare layout ./app                            types that get smaller with another order of fields
+tare layout ./app --type 'net::*Packet'      their fields, and the better order
 tare layout ./app lib*.so --model jemalloc --min-saving 8
-tare layout --diff old/app new/app           what a change did to the sizes of types
-tare layout --trace app.tare                 the types of a recording's blocks, by what they would save at its peak
+tare layout --diff old/app new/app           types whose sizes differ between two builds
+tare layout --trace app.tare                 types of a recording's blocks, by the bytes that they would save at its peak
 """
 
 _LIMIT = 25
@@ -51,18 +53,28 @@ _SORTS: dict[str, Callable[[Row], tuple[int, ...]]] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("binary", metavar="BINARY", nargs="*", help="programs or libraries with debug information")
-    parser.add_argument("--trace", metavar="FILE", help="the types of this recording's blocks, by their live counts")
-    parser.add_argument("--type", metavar="PATTERN", help="field by field, types whose names hold or match it")
-    parser.add_argument("--min-saving", metavar="BYTES", help="only types whose block gets smaller by that much")
-    parser.add_argument("--sort", choices=tuple(_SORTS), default="saving", help="by what (default: saving)")
-    parser.add_argument("--model", metavar="NAME", default="glibc", help="blocks of which allocator (default: glibc)")
     parser.add_argument(
-        "--limit", type=int, default=_LIMIT, metavar="N", help=f"rows (default: {_LIMIT}; 0: all of them)"
+        "--trace", metavar="FILE", help="print the types of this recording's blocks, by number of live blocks"
     )
-    parser.add_argument("--system", action="store_true", help="types of the system's headers too")
+    parser.add_argument(
+        "--type", metavar="PATTERN", help="print the fields of types whose names contain or match PATTERN"
+    )
+    parser.add_argument("--min-saving", metavar="BYTES", help="only types whose block gets smaller by at least BYTES")
+    parser.add_argument("--sort", choices=tuple(_SORTS), default="saving", help="order of types (default: saving)")
+    parser.add_argument(
+        "--model", metavar="MODEL", default="glibc", help="use the size classes of this allocator (default: glibc)"
+    )
+    add_rows(parser, _LIMIT, "types")
+    parser.add_argument("--system", action="store_true", help="also print types of the system's headers")
     parser.add_argument("--diff", action="store_true", help="compare two binaries: OLD NEW")
-    parser.add_argument("--debug-dir", metavar="DIR", action="append", default=[], help="look for debug files here too")
-    parser.add_argument("--json", action="store_true", help="all types as JSON, field by field")
+    parser.add_argument(
+        "--debug-dir",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="also search this folder for debug files; repeatable",
+    )
+    add_json(parser, "print all types with their fields as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,13 +82,14 @@ def run(options: argparse.Namespace) -> int:
 
     models = [name for name, _ in _core.size_models()]
     if options.model not in models:
-        raise TareError(USAGE, f"layout: there is no model '{options.model}': {', '.join(models)}")
-    if options.limit < 0:
-        raise TareError(USAGE, "layout: --limit is at least 0")
+        raise TareError(
+            USAGE,
+            f"layout: no model '{options.model}'{did_you_mean(options.model, models)} (models: {', '.join(models)})",
+        )
     if bool(options.trace) == bool(options.binary):
-        raise TareError(USAGE, "layout: name binaries, or a recording with --trace")
+        raise TareError(USAGE, "layout: needs either BINARY or --trace FILE")
     if options.diff and len(options.binary) != 2:
-        raise TareError(USAGE, "layout: --diff compares two binaries, the old and the new")
+        raise TareError(USAGE, "layout: --diff needs two binaries, the old and the new")
     least = parse_bytes(options.min_saving, "--min-saving") if options.min_saving is not None else None
     if options.trace:
         return _weigh(options, least or 0)
@@ -86,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     types = types_of(read)
     asked = matching(types, options.type) if options.type else types
     if options.type and not asked:
-        raise TareError(USAGE, f"layout: no type of {exact(len(types))} is called '{options.type}'")
+        raise TareError(USAGE, f"layout: none of {plural(len(types), 'type')} matches '{options.type}'")
     rows = sorted(zip(asked, price(asked, options.model), strict=True), key=lambda row: row[0].name)
     rows.sort(key=_SORTS[options.sort])
     if least is not None:
@@ -101,8 +114,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _weigh(options: argparse.Namespace, least: int) -> int:
-    from tare.core_source import CoreSource
     from tare.reports import weighed_types
+    from tare.source.core_source import CoreSource
 
     source = CoreSource(options.trace)
     warn(source.warnings)
@@ -115,7 +128,7 @@ def _weigh(options: argparse.Namespace, least: int) -> int:
     if options.json:
         _print_json(weighed_types.as_json(found, gross_peak))
     else:
-        say(weighed_types.lines(found, gross_peak, options.limit, width_of(sys.stdout)))
+        say(weighed_types.lines(found, gross_peak, options.rows, width_of(sys.stdout)))
     return 0
 
 
@@ -138,7 +151,7 @@ def read_all(paths: Sequence[str], debug_dirs: Sequence[str]) -> list[Layouts]:
     from tare import _core
 
     read = []
-    with Progress("tare: reading types") as progress:
+    with Progress("reading types") as progress:
         for path in paths:
 
             def report(done: int, total: int, path: str = path) -> None:
@@ -153,7 +166,7 @@ def _print_overview(rows: Sequence[Row], read: Sequence[Layouts], options: argpa
     from tare.reports import vtables
 
     columns = width_of(sys.stdout)
-    what = Asked(options.model, options.sort, options.limit, options.system, sum(each.units for each in read))
+    what = Asked(options.model, options.sort, options.rows, options.system, sum(each.units for each in read))
     say(overview(rows, what, columns))
     counted = count_vtables(options.binary, options.debug_dir)
     if said := list(vtables.lines(options.binary, counted, columns)):
@@ -162,12 +175,12 @@ def _print_overview(rows: Sequence[Row], read: Sequence[Layouts], options: argpa
 
 def _print_pictures(rows: Sequence[Row], read: Sequence[Layouts], options: argparse.Namespace) -> None:
     columns = width_of(sys.stdout)
-    chosen = rows[: options.limit or None]
+    chosen = rows[: options.rows]
     pictures = [picture(each, blocks, read[each.binary], options.model, columns) for each, blocks in chosen]
     for number, lines in enumerate(pictures):
         say(["", *lines] if number else lines)
     if len(chosen) < len(rows):
-        print(f"\n… and {plural(len(rows) - len(chosen), 'more type')} (--limit 0 shows all)")
+        print(f"\n({plural(len(rows) - len(chosen), 'more type')}: --rows all prints them)")
 
 
 def _print_json(data: dict[str, Any]) -> None:
@@ -235,11 +248,11 @@ def _diff(options: argparse.Namespace, read: Sequence[Layouts]) -> int:
         f" {exact(len(gone))} are gone",
         columns,
     )
-    shown = changed[: options.limit or None]
+    shown = changed[: options.rows]
     if shown:
         lines += ["", *diff_table(shown, options.model, columns)]
     if len(shown) < len(changed):
-        lines.append(f"… and {exact(len(changed) - len(shown))} more (--limit 0 shows all)")
+        lines.append(f"({exact(len(changed) - len(shown))} more: --rows all prints them)")
     say(lines)
     return 0
 

@@ -6,37 +6,37 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tare.class_set import Best, Histogram, best_classes, given
+from tare.allocator_replay.class_set import Best, Histogram, best_classes, given
+from tare.commands.options import add_json
 from tare.errors import USAGE, TareError, warn
-from tare.printable import say
-from tare.sizes import parse_bytes
-from tare.terminal import width_of
-from tare.units import human_bytes, percent
+from tare.reports.table import Column, table
+from tare.text.printable import say
+from tare.text.sizes import parse_bytes
+from tare.text.terminal import width_of
+from tare.text.units import human_bytes, percent
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from tare.recording import Recording
+    from tare.analysis.recording import Recording
 
 SYNOPSIS = (
-    "tare model FILE [--classes SIZES] [--best N] [--for peak|total] [--largest BYTES] [--granule BYTES] [--json]"
+    "tare model FILE [--classes SIZES] [--best N] [--best-at peak|total] [--largest BYTES] [--granule BYTES] [--json]"
 )
 HELP = (
-    "What the size classes of other allocators would make of a program's requests, also of allocators that can't be run\n"
-    "here, and which N classes would suit the program best. Slop and headers alone: what an allocator keeps beside blocks,\n"
-    "and how it fragments, is in no model."
+    "Computes the slop and the headers of the recorded requests under the size classes of other allocators, installed or\n"
+    "not, and the N size classes that suit the program best. Free lists and fragmentation aren't included: `tare replay`\n"
+    "measures those."
 )
 EXAMPLES = """
-tare model app.tare                              every allocator there is a model of, and the best 32 classes
-tare model app.tare --best 12 --for total        the best 12, for all requests of the run instead of the peak's
-tare model app.tare --classes 16,32,64,128,256   your own classes beside them; past the last, whole pages
+tare model app.tare                              all allocators with a model, and the best 32 classes
+tare model app.tare --best 12 --best-at total    the best 12 classes for all requests of the run
+tare model app.tare --classes 16,32,64,128,256   also your own classes; larger requests get whole pages
 """
 
 _BEST = 32
 _MOST = 256
-_NAME_WIDTH = 16
-_CELL_WIDTH = 21
 
 
 class Sum(NamedTuple):
@@ -71,24 +71,35 @@ class Requests(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a trace")
-    parser.add_argument("--classes", metavar="SIZES", help="your own classes: sizes with commas between them")
+    parser.add_argument("--classes", metavar="SIZES", help="your own classes: sizes separated by commas")
     parser.add_argument(
-        "--best", type=int, default=_BEST, metavar="N", help=f"propose the best N classes (default: {_BEST}; 0: none)"
+        "--best", type=int, default=_BEST, metavar="N", help=f"compute the best N classes (default: {_BEST}; 0: none)"
     )
     parser.add_argument(
-        "--for", dest="aim", choices=("peak", "total"), default="peak", help="best for what (default: peak)"
+        "--best-at",
+        dest="aim",
+        choices=("peak", "total"),
+        default="peak",
+        help="the best classes for the live blocks at the peak, or for all requests of the run (default: peak)",
     )
-    parser.add_argument("--largest", default="32K", metavar="BYTES", help="no class above; pages there (default: 32K)")
-    parser.add_argument("--granule", default="16", metavar="BYTES", help="classes are multiples of it (default: 16)")
-    parser.add_argument("--json", action="store_true", help="everything as JSON")
+    parser.add_argument(
+        "--largest",
+        default="32K",
+        metavar="BYTES",
+        help="the largest class; larger requests get whole pages (default: 32K)",
+    )
+    parser.add_argument(
+        "--granule", default="16", metavar="BYTES", help="classes are multiples of this size (default: 16)"
+    )
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from tare.core_source import CoreSource
-    from tare.recording import Recording
+    from tare.analysis.recording import Recording
+    from tare.source.core_source import CoreSource
 
     if not 0 <= options.best <= _MOST:
-        raise TareError(USAGE, f"model: --best wants a number from 0 to {_MOST}, not {options.best}")
+        raise TareError(USAGE, f"model: --best needs a number from 0 to {_MOST}: '{options.best}'")
     largest = _positive(options.largest, "--largest")
     granule = _positive(options.granule, "--granule")
     own = parse_classes(options.classes) if options.classes is not None else None
@@ -96,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
     warn(recording.source.warnings)
     requests = requests_of(recording)
     if not requests.total:
-        raise TareError(USAGE, "model: the recording holds no requests to price")
+        raise TareError(USAGE, "model: the recording has no requests")
     priced = [*price_models(requests), measured(recording)]
     if own is not None:
         priced.append(price_classes("your classes", requests, own))
@@ -120,14 +131,14 @@ def run(options: argparse.Namespace) -> int:
 def _positive(text: str, option: str) -> int:
     size = parse_bytes(text, option)
     if size == 0:
-        raise TareError(USAGE, f"model: {option} wants at least 1 byte")
+        raise TareError(USAGE, f"model: {option} needs at least 1 byte: '{text}'")
     return size
 
 
 def parse_classes(text: str) -> list[int]:
     sizes = [_positive(part, "--classes") for part in text.split(",") if part.strip()]
     if not sizes:
-        raise TareError(USAGE, "model: --classes wants sizes with commas between them, such as 16,32,48,64")
+        raise TareError(USAGE, f"model: --classes needs sizes separated by commas, such as 16,32,48,64: '{text}'")
     return sorted(set(sizes))
 
 
@@ -187,32 +198,38 @@ def measured(recording: Recording) -> Priced:
 
 
 def _table(priced: list[Priced], aim: str, columns: int) -> Iterator[str]:
-    """Least first; where both columns don't fit, the one that was aimed at."""
-    shown = ("peak", "total") if columns >= _NAME_WIDTH + 2 * _CELL_WIDTH else (aim,)
+    """The least first."""
     order = "at the peak" if aim == "peak" else "in all"
-    yield from textwrap.wrap(
-        f"slop and headers of the same requests, by size classes alone: least {order} first", columns
-    )
+    yield from textwrap.wrap(f"slop and headers of the recorded requests, the least {order} first", columns)
     heads = {"peak": "at the peak", "total": "in all"}
-    yield " " * _NAME_WIDTH + "".join(f"{heads[each]:>{_CELL_WIDTH}}" for each in shown)
-    for each in priced:
-        cells = (_cell(each.at(one).packaging_bytes, each.at(one).taken_bytes) for one in shown)
-        yield f"{each.model:<{_NAME_WIDTH}}" + "".join(cells)
+    shown = sorted(heads, key=lambda each: each != aim)  # the other column is left out on a narrow terminal
+    rows = [
+        [
+            each.model,
+            *(text for one in shown for text in _cells(each.at(one).packaging_bytes, each.at(one).taken_bytes)),
+        ]
+        for each in priced
+    ]
+    columns_shown = [Column("", "left", keep=True)]
+    for each in shown:
+        columns_shown += [Column(heads[each], keep=each == aim), Column("", keep=each == aim)]
+    yield from table(columns_shown, rows, columns)
 
 
-def _cell(packaging_bytes: float, taken_bytes: float) -> str:
-    share = percent(packaging_bytes, taken_bytes)
-    return f"{human_bytes(packaging_bytes):>{_CELL_WIDTH - 9}}{share:>9}"
+def _cells(packaging_bytes: float, taken_bytes: float) -> list[str]:
+    return [human_bytes(packaging_bytes), percent(packaging_bytes, taken_bytes)]
 
 
 def _proposal(best: list[Best], aim: Histogram, name: str, columns: int) -> Iterator[str]:
     where = "at the peak" if name == "peak" else "over the whole run"
     requested = sum(size * blocks for size, blocks in aim.items())
     yield ""
-    yield from textwrap.wrap(f"the least slop {where} that so many classes can have", columns)
+    yield from textwrap.wrap(f"the least possible slop {where}, by number of size classes", columns)
+    rows = []
     for number in steps(len(best)):
         one = best[number - 1]
-        yield f"{number:>{_NAME_WIDTH - 1}} " + _cell(one.slop_bytes, requested + one.slop_bytes)
+        rows.append([str(number), *_cells(one.slop_bytes, requested + one.slop_bytes)])
+    yield from table([Column("classes", keep=True), Column("slop", keep=True), Column("", keep=True)], rows, columns)
     yield ""
     line = f"the best {len(best)}:"
     for number, size in enumerate(best[-1].classes, start=1):

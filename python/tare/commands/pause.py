@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tare.printable import say
+from tare.text.printable import say
 
 if TYPE_CHECKING:
     import argparse
 
 SYNOPSIS = "tare pause PID [--all]"
 HELP = (
-    "From now on new blocks of PID aren't recorded, and its allocations cost next to nothing. The ends of blocks that are\n"
-    "known go on being recorded, so that no figure goes wrong. PID is a process that `tare run` records."
+    "New blocks of PID aren't recorded until `tare resume PID`. Frees of recorded blocks are still recorded, so that all\n"
+    "figures stay right. PID is a process that `tare run` or `tare attach` records."
 )
 EXAMPLES = """
 tare pause 4711
-tare pause 4711 --all        every process of its recording, those to come too
+tare pause 4711 --all        every process of its recording, also future ones
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pid", metavar="PID", help="the process")
-    parser.add_argument("--all", action="store_true", help="every process of its recording, those to come too")
+    parser.add_argument("--all", action="store_true", help="every process of its recording, also future ones")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,8 +30,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def change(options: argparse.Namespace, verb: str) -> int:
-    from tare import live
+    from tare.live import launcher_requests
 
-    recorded = live.find(live.pid_of(options.pid, verb))
-    say([live.ask(recorded, verb, "all" if options.all else "")])
+    recorded = launcher_requests.find(launcher_requests.pid_of(options.pid, verb))
+    say([launcher_requests.ask(recorded, verb, "all" if options.all else "")])
     return 0

@@ -7,30 +7,33 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tare.allocators import GLIBC, Allocator, find, installed, shared_with
+from tare.allocator_replay.allocators import GLIBC, Allocator, find, installed, shared_with
+from tare.commands.options import add_json, add_runs
 from tare.errors import USAGE, TareError, warn
-from tare.printable import say
-from tare.terminal import Progress, width_of
-from tare.units import exact, human_bytes, human_count, percent
+from tare.progress import Progress
+from tare.reports.table import Column, table
+from tare.text.printable import say
+from tare.text.terminal import width_of
+from tare.text.units import exact, human_bytes, human_count, percent
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from tare.performance import Performance
+    from tare.allocator_replay.performance import Performance
 
-SYNOPSIS = "tare replay FILE [--allocator NAME|PATH,...] [-n RUNS] [--speed X] [--json]"
+SYNOPSIS = "tare replay FILE [--allocator NAME|PATH,...] [--runs N] [--speed X] [--json]"
 HELP = (
-    "Performs the allocations, reallocs and frees of a recording again, with their threads, order and sizes, under each\n"
-    "allocator, and writes to the blocks as the program did. Which allocator would take the least memory or time for this\n"
-    "program, without running it?"
+    "Repeats the allocations, reallocs and frees of a recording under each allocator, with the same threads, order and\n"
+    "sizes, and writes to the blocks as the program did. Shows which allocator needs the least memory or time for this\n"
+    "program. The program itself isn't run."
 )
 EXAMPLES = """
-tare replay app.tare                                  under every allocator that is installed
+tare replay app.tare                                  all installed allocators
 tare replay app.tare --allocator glibc,jemalloc
-tare replay app.tare --allocator /opt/libmine.so -n 5
-tare replay app.tare --speed 1                        in the recording's own time, for allocators that tidy up by the clock
-MALLOC_ARENA_MAX=1 tare replay app.tare --allocator glibc    allocators read their settings as always
+tare replay app.tare --allocator /opt/libmine.so --runs 5
+tare replay app.tare --speed 1                        at the recorded speed, for allocators that free pages after a time
+MALLOC_ARENA_MAX=1 tare replay app.tare --allocator glibc    allocators read their environment variables
 """
 
 _RUNS = 3
@@ -57,25 +60,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allocator",
         metavar="NAME|PATH,...",
-        help="glibc, jemalloc, mimalloc, tcmalloc, or libraries (default: all here)",
+        help="glibc, jemalloc, mimalloc, tcmalloc, or paths of libraries (default: all that are installed)",
     )
+    add_runs(parser, _RUNS, "runs of each allocator, for medians")
     parser.add_argument(
-        "-n", type=int, default=_RUNS, metavar="RUNS", help=f"runs of each, for medians (default: {_RUNS})"
+        "--speed", type=float, default=0.0, metavar="X", help="X times the recorded speed (default: without pauses)"
     )
-    parser.add_argument(
-        "--speed", type=float, default=0.0, metavar="X", help="times as fast as recorded (default: as fast as can be)"
-    )
-    parser.add_argument("--json", action="store_true", help="everything as JSON, with RSS over time")
+    add_json(parser, "print everything as one JSON object, with RSS over time")
 
 
 def run(options: argparse.Namespace) -> int:
-    from tare.performance import middle, perform, without
-    from tare.scratch import scratch_folder
+    from tare.allocator_replay.performance import middle, perform, without
+    from tare.source.scratch import scratch_folder
 
-    if options.n < 1:
-        raise TareError(USAGE, "replay: -n is at least 1")
     if not 0 <= options.speed < float("inf"):
-        raise TareError(USAGE, "replay: --speed wants a positive number")
+        raise TareError(USAGE, f"replay: --speed needs a number from 0 on: '{options.speed}'")
     chosen = [find(name) for name in options.allocator.split(",")] if options.allocator is not None else installed()
     chosen = list({each.library: each for each in reversed(chosen)}.values())[::-1]  # by whichever name came first
     with scratch_folder("tare-replay-") as folder:
@@ -84,16 +83,16 @@ def run(options: argparse.Namespace) -> int:
         reference = _reference(facts, chosen)
         wanted = chosen if reference is None or reference in chosen else [*chosen, reference]
         performed: dict[Allocator, list[Performance]] = {each: [] for each in wanted}
-        with Progress("tare: performing") as progress:
+        with Progress("performing") as progress:
             own = middle(
                 [
                     perform(script, Allocator(GLIBC, ""), speed=0, calling=False, beside=facts.shared)
-                    for _ in range(options.n)
+                    for _ in range(options.runs)
                 ]
             )
-            for number in range(options.n):
+            for number in range(options.runs):
                 for place, allocator in enumerate(wanted):
-                    done = (number * len(wanted) + place) / (options.n * len(wanted))
+                    done = (number * len(wanted) + place) / (options.runs * len(wanted))
                     progress.update(done, allocator.name)
                     performed[allocator].append(perform(script, allocator, speed=options.speed, beside=facts.shared))
     results = {allocator: without(middle(runs), own) for allocator, runs in performed.items()}
@@ -111,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
 def _write_script(path: str, script: str) -> Facts:
     from tare import _core
 
-    with Progress("tare: reading the calls") as progress:
+    with Progress("reading the calls") as progress:
         told, (name, library, peak_rss, spool, modules, warnings) = _core.write_call_script(
             path, script, lambda done, total: progress.update(done / total if total else -1)
         )
@@ -146,32 +145,30 @@ def lines(facts: Facts, shown: list[Performance], outside: float | None, columns
         columns,
     )
     yield ""
-    table = [
-        ["", "heap RSS", "over", "slop at", "program", "", "page", ""],
-        ["", "peak", "live", "peak", "peak", "CPU", "faults", ""],
+    heads = [
+        Column("", "left", keep=True),
+        Column("heap RSS\npeak", keep=True),
+        Column("over\nlive"),
+        Column("slop at\npeak"),
+        Column("program\npeak"),
+        Column("\nCPU"),
+        Column("page\nfaults"),
+        Column("", "left"),
     ]
-    for each in shown:
-        table.append(
-            [
-                each.allocator,
-                human_bytes(each.peak_rss_bytes),
-                _signed_percent(each.rss_at_peak_bytes - facts.live_bytes, facts.live_bytes),
-                percent(each.usable_at_peak_bytes - facts.live_bytes, each.usable_at_peak_bytes),
-                "-" if outside is None else human_bytes(outside + each.in_program_bytes),
-                f"{each.cpu_s:.2f} s",
-                human_count(each.faults),
-                course(each, facts),
-            ]
-        )
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    used = widths[0]
-    fitting = 1
-    while fitting < len(widths) and used + 2 + widths[fitting] <= columns:
-        used += 2 + widths[fitting]
-        fitting += 1
-    for row in table:
-        cells = [f"{row[0]:<{widths[0]}}", *(f"{row[i]:>{widths[i]}}" for i in range(1, fitting))]
-        yield "  ".join(cells).rstrip()
+    rows = [
+        [
+            each.allocator,
+            human_bytes(each.peak_rss_bytes),
+            _signed_percent(each.rss_at_peak_bytes - facts.live_bytes, facts.live_bytes),
+            percent(each.usable_at_peak_bytes - facts.live_bytes, each.usable_at_peak_bytes),
+            "-" if outside is None else human_bytes(outside + each.in_program_bytes),
+            f"{each.cpu_s:.2f} s",
+            human_count(each.faults),
+            course(each, facts),
+        ]
+        for each in shown
+    ]
+    yield from table(heads, rows, columns)
     yield ""
     yield from notes(facts, shown, outside, columns)
 
@@ -182,13 +179,19 @@ def _signed_percent(part: float, whole: float) -> str:
 
 
 def notes(facts: Facts, shown: list[Performance], outside: float | None, columns: int) -> Iterator[str]:
-    said = ["over live: RSS beyond what was requested and live then: slop, headers, free lists, pages half empty"]
+    said = ["over live: RSS beyond the requested bytes of live blocks: slop, headers, free lists, partly empty pages"]
     if outside is not None:
-        said.append("program peak: its RSS as recorded, the heap and the allocator's library exchanged")
+        said.append(
+            "program peak: the recorded RSS with this allocator's heap and library instead of the recorded ones"
+        )
     if facts.foreign_frees:
-        said.append(f"{exact(facts.foreign_frees)} frees left out: of blocks whose birth wasn't recorded")
+        said.append(
+            f"{exact(facts.foreign_frees)} frees are left out: the allocations of their blocks weren't recorded"
+        )
     if facts.reborn_blocks:
-        said.append(f"{exact(facts.reborn_blocks)} blocks freed a little late: their frees were lost")
+        said.append(
+            f"{exact(facts.reborn_blocks)} blocks are freed late, when their address is reused: their frees weren't recorded"
+        )
     for each in shown:
         if each.failed_calls:
             said.append(f"{each.allocator} refused {exact(each.failed_calls)} calls")

@@ -5,28 +5,29 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from tare.commands.options import add_depth, add_json, add_rows, add_suppressions
 from tare.errors import USAGE, TareError
-from tare.printable import say
+from tare.text.printable import say
 
 if TYPE_CHECKING:
     import argparse
 
 SYNOPSIS = "tare report FILE [options]"
 HELP = (
-    "Explains a recording: gross = net + tare, what each lens found and what to do about it, and records: the heap at a\n"
-    "moment (live) or over the whole run (cumulative), a site each, with stack and sizes."
+    "Prints the balance of the heap (gross = net + tare), the findings of each lens with a remedy, and records: the blocks\n"
+    "of each site at one time (live) or of the whole run (cumulative), with stack and sizes."
 )
 EXAMPLES = """
-tare report app.tare                          what stood at the peak
-tare report app.tare --at end                 what was never freed
-tare report app.tare --at 1.5s --sort blocks
+tare report app.tare                          the heap at its peak
+tare report app.tare --at end                 blocks that were never freed
+tare report app.tare --at 1.5s --sort blocks  the heap 1.5 s after the start
 tare report app.tare --mode cumulative --sort byte-seconds -n 5
-tare report app.tare --lens growth,churn      two lenses, with their reasons
+tare report app.tare --lens growth,churn      the findings of two lenses, with reasons
 tare report app.tare --filter parse --filter '!test'
-tare report app.tare --mode dark-matter       what no report of the program claims, or two do
-tare report app.tare --mode rss               where the resident memory is (needs --snapshots)
+tare report app.tare --mode dark-matter       blocks that the program's memory reports miss or count twice
+tare report app.tare --mode rss               the parts of the resident memory (needs `tare run --snapshots`)
 tare report app.tare.short                    the short processes of a recording; app.tare.short:4711 is one of them
-tare report app.tare --folded | flamegraph.pl --countname bytes > app.svg    (speedscope reads it, too)
+tare report app.tare --folded | flamegraph.pl --countname bytes > app.svg    (or load it into speedscope)
 tare report app.tare --json | jq .peak
 """
 
@@ -34,76 +35,61 @@ _RECORDS = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from tare.recording import SITE_DEPTH
-    from tare.reports.records import SORTS
+    from tare.analysis.records import SORTS
 
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a trace, the spool of a recording that died, FILE.short (lists the short processes in it) or FILE.short:PID",
+        help="a trace of `tare run`; the spool of a recording that was killed; FILE.short or FILE.short:PID",
     )
     parser.add_argument(
         "--mode",
         choices=("live", "cumulative", "dark-matter", "rss"),
         default="live",
-        help="what stands at a moment, all that ever did, what stands held against the program's own reports, or where the "
-        "resident memory is",
+        help="live: blocks at one time; cumulative: blocks of the whole run; dark-matter: blocks compared with the program's "
+        "memory reports; rss: the parts of the resident memory (default: live)",
     )
     parser.add_argument(
         "--at",
         metavar="peak|end|TIME",
-        help="the moment; TIME as in 1.5s or 300ms (default: peak; of dark-matter when the program last reported; of rss the "
-        "last look)",
+        help="the time: 1.5s or 300ms after the start (default: peak; dark-matter: the program's last memory report; rss: the "
+        "last snapshot)",
     )
     parser.add_argument(
-        "--sort", choices=SORTS, default="usable", help="records in this order, descending (default: usable)"
+        "--sort", choices=SORTS, default="usable", help="order of records, descending (default: usable)"
     )
-    parser.add_argument("--lens", metavar="LENS,...", help="only the findings of these lenses, all of their words")
-    parser.add_argument(
-        "--depth",
-        type=int,
-        default=SITE_DEPTH,
-        metavar="N",
-        help=f"frames that tell sites apart (default: {SITE_DEPTH})",
-    )
+    parser.add_argument("--lens", metavar="LENS,...", help="only the findings of these lenses, with reasons")
+    add_depth(parser)
     parser.add_argument(
         "--filter",
         action="append",
         default=[],
         metavar="STR",
-        help="only records with STR in a frame; !STR: in none; repeatable",
+        help="only records with STR in a frame; !STR: only records without; repeatable",
     )
+    add_rows(parser, _RECORDS, "records, and findings of a lens")
+    add_suppressions(parser)
     parser.add_argument(
-        "-n", type=int, default=_RECORDS, metavar="N", help=f"at most N records or findings (default: {_RECORDS})"
+        "--folded",
+        action="store_true",
+        help="whole stacks for flame graphs: one a line, with the number that --sort names",
     )
-    parser.add_argument(
-        "--suppressions",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="leaks that are known: lines of leak:PATTERN, as LeakSanitizer has them; repeatable",
-    )
-    parser.add_argument(
-        "--folded", action="store_true", help="whole stacks, a line each with what --sort names, for flame graphs"
-    )
-    parser.add_argument("--json", action="store_true", help="everything as one JSON object")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     from tare import lenses
-    from tare.core_source import CoreSource
-    from tare.recording import Recording
-    from tare.reports import records
+    from tare.analysis import records
+    from tare.analysis.recording import Recording
+    from tare.source.core_source import CoreSource
 
-    if options.depth < 1 or options.n < 0:
-        raise TareError(USAGE, "report: --depth is at least 1, -n at least 0")
     if _shows_container(options):
         return 0
     chosen = lenses.load_named(options.lens) if options.lens is not None else []
     if options.lens is not None and not chosen:
-        raise TareError(USAGE, f"report: --lens names no lens: there are {', '.join(lenses.NAMES)}")
+        raise TareError(USAGE, f"report: --lens needs lenses: {', '.join(lenses.NAMES)}")
     if options.folded and (options.json or chosen or options.filter or options.mode not in ("live", "cumulative")):
-        raise TareError(USAGE, "report: --folded goes with --mode live or cumulative, --at and --sort alone")
+        raise TareError(USAGE, "report: --folded can be combined only with --mode live or cumulative, --at and --sort")
     if options.mode == "dark-matter":
         return _dark_matter(options)
     if options.mode == "rss":
@@ -124,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     page = None
     if not chosen:
-        page = records.query(recording, counted, options.sort, options.filter, None if options.json else options.n)
+        page = records.query(recording, counted, options.sort, options.filter, None if options.json else options.rows)
     if options.json:
         from tare.reports import json_report
 
@@ -138,10 +124,10 @@ def run(options: argparse.Namespace) -> int:
         print(json_report.dump(json_report.report(recording, page, chosen, selection)))
         return 0
     from tare.reports import text_report
-    from tare.terminal import Style, width_of
+    from tare.text.terminal import Style, width_of
 
     style, width = Style(sys.stdout), width_of(sys.stdout)
-    say(text_report.report(recording, page, chosen, title, options.n, style, width))
+    say(text_report.report(recording, page, chosen, title, options.rows, style, width))
     return 0
 
 
@@ -157,43 +143,41 @@ def _shows_container(options: argparse.Namespace) -> bool:
 
         print(dump(container.as_json(options.file, found)))
         return True
-    from tare.terminal import width_of
+    from tare.text.terminal import width_of
 
     say(container.lines(options.file, found, width_of(sys.stdout)))
     return True
 
 
 def _dark_matter(options: argparse.Namespace) -> int:
-    from tare import dark_matter
-    from tare.core_source import CoreSource
-    from tare.recording import Recording
+    from tare.analysis import dark_matter
+    from tare.analysis.recording import Recording
     from tare.reports import dark_matter as texts
+    from tare.source.core_source import CoreSource
 
     if options.lens is not None or options.sort != "usable":
-        raise TareError(USAGE, "report: --lens and --sort belong to the other modes; dark matter is sorted by bytes")
+        raise TareError(USAGE, "report: --mode dark-matter has neither --lens nor --sort")
     recording = Recording(CoreSource(options.file, depth=options.depth))
-    matter = dark_matter.divide(recording, options.at, None if options.json else options.n, options.filter)
+    matter = dark_matter.divide(recording, options.at, None if options.json else options.rows, options.filter)
     if options.json:
         from tare.reports.json_report import dump
 
         print(dump(texts.as_json(recording, matter)))
         return 0
-    from tare.terminal import Style, width_of
+    from tare.text.terminal import Style, width_of
 
     say(texts.report(recording, matter, Style(sys.stdout), width_of(sys.stdout)))
     return 0
 
 
 def _resident(options: argparse.Namespace) -> int:
-    from tare import resident
-    from tare.core_source import CoreSource
-    from tare.recording import Recording
+    from tare.analysis import resident
+    from tare.analysis.recording import Recording
     from tare.reports import resident as texts
+    from tare.source.core_source import CoreSource
 
     if options.lens is not None or options.sort != "usable" or options.filter:
-        raise TareError(
-            USAGE, "report: --lens, --sort and --filter belong to the other modes; rss is of the whole process"
-        )
+        raise TareError(USAGE, "report: --mode rss has neither --lens, --sort nor --filter")
     recording = Recording(CoreSource(options.file, depth=options.depth))
     found = resident.residence(recording, options.at)
     if options.json:
@@ -201,17 +185,17 @@ def _resident(options: argparse.Namespace) -> int:
 
         print(dump(texts.as_json(recording, found)))
         return 0
-    from tare.terminal import Style, width_of
+    from tare.text.terminal import Style, width_of
 
     say(texts.report(recording, found, Style(sys.stdout), width_of(sys.stdout)))
     return 0
 
 
 def _moment(mode: str, at: str | None) -> tuple[str, str]:
-    """The column of site_sizes that counts the blocks meant, and what a record of them is called."""
+    """The column of site_sizes that counts the blocks, and the title of their records."""
     if mode == "cumulative":
         if at is not None:
-            raise TareError(USAGE, "report: --at belongs to --mode live; cumulative is over the whole run")
+            raise TareError(USAGE, "report: --mode cumulative has no --at: it covers the whole run")
         return "total_blocks", "Cumulative"
     if at == "peak":
         return "peak_blocks", "Live at the peak"

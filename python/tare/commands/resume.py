@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 SYNOPSIS = "tare resume PID [--all]"
 HELP = (
-    "PID's new blocks are recorded again, or for the first time after `tare run --start-paused`. Blocks born while the\n"
-    "recorder slept aren't known: their frees are counted as pre-existing."
+    "Records new blocks of PID again after `tare pause`, or for the first time after `tare run --start-paused`. Blocks that\n"
+    "were allocated during the pause stay unknown; reports count their frees as pre-existing."
 )
 EXAMPLES = """
 tare resume 4711
-tare resume 4711 --all       every process of its recording, those to come too
+tare resume 4711 --all       every process of its recording, also future ones
 """
 
 

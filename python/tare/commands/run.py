@@ -6,8 +6,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tare.errors import COMMAND_NOT_FOUND, INTERNAL, USAGE, TareError
-from tare.printable import say
+from tare.commands.options import EVERYTHING, add_recording
+from tare.errors import COMMAND_NOT_FOUND, USAGE, TareError
+from tare.text.printable import say
 
 if TYPE_CHECKING:
     import argparse
@@ -16,62 +17,61 @@ if TYPE_CHECKING:
 
 SYNOPSIS = "tare run [-o FILE] [options] -- CMD [ARG ...]"
 HELP = (
-    "Runs a program under the recorder. Its input, output and exit status stay its own; a summary goes to stderr.\n"
-    "Children are recorded too: FILE is the first process's last image, FILE.PID are the others. Those with little to say\n"
-    "are all in FILE.short."
+    "Runs CMD with the recorder loaded. The program keeps its input, output and exit status. At the end, a summary is\n"
+    "printed to stderr. FILE has the trace of the first process, FILE.PID of each child, FILE.short of all short children."
 )
 EXAMPLES = """
 tare run -- ./app --flag
 tare run -o app.tare -- python3 script.py
-tare run --sample 512K -- ./server        long runs: one allocation in 512 KiB, figures scaled
-tare run --content -- ./app               look into blocks, too: what of them is never written
-tare run --content=unwritten -- ./app     only what this lens needs: no stops to look into live blocks
-tare run -q -o app.tare -- make -j4       record a build, no summary
-tare run --start-paused -- ./server       asleep until `tare resume PID`
+tare run --sample 512K -- ./server        long runs: one allocation in 512 KiB; figures are scaled
+tare run --content -- ./app               also find bytes that are never written, and duplicates
+tare run --content=unwritten -- ./app     only what the lens `unwritten` needs
+tare run -q -o app.tare -- make -j4       record a build; no summary
+tare run --start-paused -- ./server       record nothing until `tare resume PID`
+tare run --max-size 256M --rotate 8 -- ./server           days: the newest 8 files of at most 256 MiB
 """
 
 
-_EVERYTHING = "*"  # --content without lenses
+_LEAST_SEGMENT = 1 << 20
 _MOST_WARNINGS = 5  # one a process can be hundreds; the first say what is wrong
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="FILE", default="", help="the trace (default: tare.PROGRAM.PID.tare)")
-    parser.add_argument(
-        "--sample", metavar="BYTES", default="0", help="record one allocation in BYTES on average (512K, 4M)"
-    )
+    add_recording(parser)
     parser.add_argument("--no-wait", action="store_true", help="don't wait for processes that outlive the command")
-    parser.add_argument("--env", action="store_true", help="keep the environment in the trace (it may hold secrets)")
-    parser.add_argument("--free-stacks", action="store_true", help="record where blocks are freed, too")
+    parser.add_argument("--env", action="store_true", help="store the environment in the trace; it may hold secrets")
     parser.add_argument(
-        "--content",
-        nargs="?",
-        const=_EVERYTHING,
-        default="",
-        metavar="LENS,...",
-        help="look into blocks, too: fills them when allocated, so costs and perturbs more; with lenses only what these need",
-    )
-    parser.add_argument(
-        "--snapshots", action="store_true", help="look into live blocks near the peak and at the exit (short stops)"
-    )
-    parser.add_argument(
-        "--start-paused", action="store_true", help="record nothing until `tare resume PID` (or `tare attach PID`)"
+        "--start-paused", action="store_true", help="record nothing until `tare resume PID` or `tare attach PID`"
     )
     parser.add_argument(
         "--snapshot-signal",
         metavar="SIGNAL",
         default="",
-        help="sent to `tare run`: look into CMD's live blocks then (USR1, USR2), as moments signal-1, signal-2, ...",
+        help="take a snapshot of CMD's live blocks when `tare run` gets this signal, USR1 or USR2; names: signal-1, ...",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="no summary")
     parser.add_argument("command", nargs="...", metavar="CMD", help="the program and its arguments")
 
 
+def segment_limits(options: argparse.Namespace, verb: str) -> tuple[int, int]:
+    """Bytes of a segment and how many to keep; 0: one file, all."""
+    from tare.text.sizes import parse_bytes
+
+    max_bytes = parse_bytes(options.max_size, "--max-size")
+    if not (options.rotate.isdecimal() and options.rotate.isascii() and int(options.rotate) < 1 << 31):
+        raise TareError(USAGE, f"{verb}: --rotate needs a number of segments, such as 10: '{options.rotate}'")
+    keep = int(options.rotate)
+    if max_bytes and max_bytes < _LEAST_SEGMENT:
+        raise TareError(USAGE, f"{verb}: --max-size needs at least 1M: '{options.max_size}'")
+    if keep and not max_bytes:
+        raise TareError(USAGE, f"{verb}: --rotate needs the size of a segment: add --max-size 64M")
+    return max_bytes, keep
+
+
 def run(options: argparse.Namespace) -> int:
-    _tell_lenses_from_command(options)
+    _separate_lenses_from_command(options)
     command = options.command + (options.after_dashes or [])
     if not command:
-        raise TareError(USAGE, "run: no program given: tare run -- CMD [ARG ...]")
+        raise TareError(USAGE, "run: missing program: tare run -- CMD [ARG ...]")
     try:
         outcome = launch(command, options)
     except TareError as error:
@@ -79,14 +79,14 @@ def run(options: argparse.Namespace) -> int:
         error.status = 127 if error.kind == COMMAND_NOT_FOUND else 125
         raise
     try:
-        tell(outcome, with_summary=not options.quiet)
+        print_outcome(outcome, with_summary=not options.quiet)
     except OSError:
         # stderr is full or nobody reads it. The program's status still counts, and Python's flush at exit must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return end_like(outcome.wait_status)
 
 
-def tell(outcome: _core.Outcome, *, with_summary: bool) -> None:
+def print_outcome(outcome: _core.Outcome, *, with_summary: bool) -> None:
     for warning in outcome.warnings[:_MOST_WARNINGS]:
         say([f"tare: {warning}"], sys.stderr)
     if len(outcome.warnings) > _MOST_WARNINGS:
@@ -97,21 +97,21 @@ def tell(outcome: _core.Outcome, *, with_summary: bool) -> None:
         _summarize(outcome)
 
 
-def _tell_lenses_from_command(options: argparse.Namespace) -> None:
+def _separate_lenses_from_command(options: argparse.Namespace) -> None:
     """`--content ./app`: what follows is no lens, but the program."""
     from tare import lenses
 
-    named = options.content.split(",") if options.content != _EVERYTHING else []
+    named = options.content.split(",") if options.content != EVERYTHING else []
     if any(name not in lenses.NAMES for name in named if name) and options.after_dashes is None:
         options.command.insert(0, options.content)
-        options.content = _EVERYTHING
+        options.content = EVERYTHING
 
 
-def _contents_and_moments(content: str, *, snapshots: bool) -> tuple[bool, bool]:
+def contents_and_moments(content: str, *, snapshots: bool) -> tuple[bool, bool]:
     """Whether blocks are filled and looked at when they end, and whether live ones are looked into."""
     from tare import lenses
 
-    if content in ("", _EVERYTHING):
+    if content in ("", EVERYTHING):
         return bool(content), bool(content) or snapshots
     needs = {lens.needs for lens in lenses.load_named(content)}
     return "contents" in needs, "moments" in needs or snapshots
@@ -119,9 +119,11 @@ def _contents_and_moments(content: str, *, snapshots: bool) -> tuple[bool, bool]
 
 def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
     from tare import _core
-    from tare.sizes import parse_bytes
+    from tare.installation import recorder_library
+    from tare.text.sizes import parse_bytes
 
-    contents, moments = _contents_and_moments(options.content, snapshots=options.snapshots)
+    max_segment_bytes, keep_segments = segment_limits(options, "run")
+    contents, moments = contents_and_moments(options.content, snapshots=options.snapshots)
     return _core.run(
         command=command,
         output=options.output,
@@ -135,6 +137,8 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
         summarize=not options.quiet,
         start_paused=options.start_paused,
         snapshot_signal=_signal_number(options.snapshot_signal),
+        max_segment_bytes=max_segment_bytes,
+        keep_segments=keep_segments,
         progress=None,
     )
 
@@ -145,22 +149,8 @@ def _signal_number(name: str) -> int:
     if not name:
         return 0
     if (wanted := name.upper().removeprefix("SIG")) not in ("USR1", "USR2"):
-        raise TareError(USAGE, f"run: --snapshot-signal takes USR1 or USR2, not '{name}'")
+        raise TareError(USAGE, f"run: --snapshot-signal needs USR1 or USR2: '{name}'")
     return int(signal.Signals[f"SIG{wanted}"])
-
-
-def recorder_library() -> str:
-    return beside_core("libtare-record.so")
-
-
-def beside_core(name: str) -> str:
-    """A file of the package's own, installed beside its extension module."""
-    from tare import _core
-
-    path = os.path.join(os.path.dirname(os.path.abspath(_core.__file__)), name)
-    if not os.path.exists(path):
-        raise TareError(INTERNAL, f"{name} isn't where it was installed: {path} is missing")
-    return path
 
 
 def _summarize(outcome: _core.Outcome) -> None:
@@ -168,11 +158,13 @@ def _summarize(outcome: _core.Outcome) -> None:
     import gc
 
     gc.disable()  # the process ends after this: looking for cycles was 15 of a summary's 220 ms
-    from tare.core_source import CoreSource
     from tare.reports import run_summary
-    from tare.terminal import Style, width_of
+    from tare.source.core_source import CoreSource
+    from tare.text.terminal import Style, width_of
 
-    images = [run_summary.Image(i.path, i.program, i.pid, i.events, i.file_bytes) for i in outcome.images]
+    images = [
+        run_summary.Image(i.path, i.program, i.pid, i.events, i.file_bytes, i.earlier_segments) for i in outcome.images
+    ]
     try:
         source = CoreSource(run_summary.subject(images).path, depth=1)  # a line is one frame
         short = run_summary.Short(*outcome.short_processes)

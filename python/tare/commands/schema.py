@@ -6,15 +6,16 @@ import sys
 from typing import TYPE_CHECKING
 
 from tare import schema
-from tare.errors import USAGE, TareError
-from tare.printable import say
+from tare.commands.options import add_json
+from tare.errors import USAGE, TareError, did_you_mean
+from tare.text.printable import say
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
 SYNOPSIS = "tare schema [TABLE ...] [--json]"
-HELP = "The tables of a recording and their columns, as `tare sql` sees them."
+HELP = "Prints the tables of a recording with their columns: type, unit and meaning."
 EXAMPLES = """
 tare schema
 tare schema site_sizes chains
@@ -27,14 +28,11 @@ _LEAST_MEANING = 24  # columns
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these (default: all)")
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    add_json(parser, "print the same as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    unknown = [name for name in options.tables if name not in schema.BY_NAME]
-    if unknown:
-        raise TareError(USAGE, f"schema: no table is called '{unknown[0]}': there are {', '.join(schema.BY_NAME)}")
-    tables = [schema.BY_NAME[name] for name in options.tables] or list(schema.TABLES)
+    tables = chosen(options.tables)
     if options.json:
         from tare.reports.json_report import dump
 
@@ -42,10 +40,19 @@ def run(options: argparse.Namespace) -> int:
             dump([{**table._asdict(), "columns": [column._asdict() for column in table.columns]} for table in tables])
         )
         return 0
-    from tare.terminal import width_of
+    from tare.text.terminal import width_of
 
     say(lines(tables, width_of(sys.stdout)))
     return 0
+
+
+def chosen(names: list[str]) -> list[schema.Table]:
+    """The tables with these names; no names: all tables."""
+    for name in names:
+        if name not in schema.BY_NAME:
+            close = did_you_mean(name, schema.BY_NAME) or f": tables are {', '.join(schema.BY_NAME)}"
+            raise TareError(USAGE, f"schema: no table '{name}'{close}")
+    return [schema.BY_NAME[name] for name in names] or list(schema.TABLES)
 
 
 def lines(tables: list[schema.Table], width: int) -> Iterator[str]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tare.errors import USAGE, TareError
-from tare.printable import say
+from tare.text.printable import say
 
 if TYPE_CHECKING:
     import argparse
 
 SYNOPSIS = "tare snapshot PID [--name NAME]"
 HELP = (
-    "PID stands still for some ms, and what its live blocks hold and what points to them becomes a moment of its\n"
-    "recording: table `moments`, and a checkpoint for `tare check --series`. A program calls tare_snapshot() for the same\n"
+    "Stops PID for some milliseconds and stores the contents of its live blocks and the pointers to them in its recording:\n"
+    "a row of table `moments`, and a checkpoint for `tare check --series`. A program can call tare_snapshot() for the same\n"
     "(tare/reporter.h)."
 )
 EXAMPLES = """
@@ -26,14 +26,14 @@ _MOST_NAME = 200
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pid", metavar="PID", help="the process")
-    parser.add_argument("--name", default="", metavar="NAME", help="the moment's name")
+    parser.add_argument("--name", default="", metavar="NAME", help="the snapshot's name")
 
 
 def run(options: argparse.Namespace) -> int:
-    from tare import live
+    from tare.live import launcher_requests
 
-    pid = live.pid_of(options.pid, "snapshot")
+    pid = launcher_requests.pid_of(options.pid, "snapshot")
     if not options.name.isprintable() or len(options.name.encode()) > _MOST_NAME:
-        raise TareError(USAGE, f"snapshot: a name is printable, and {_MOST_NAME} bytes at most")
-    say([live.ask(live.find(pid), "snapshot", name=options.name)])
+        raise TareError(USAGE, f"snapshot: --name needs printable text of at most {_MOST_NAME} bytes")
+    say([launcher_requests.ask(launcher_requests.find(pid), "snapshot", name=options.name)])
     return 0

@@ -6,27 +6,28 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from tare.commands.options import add_json, add_rows, seconds
 from tare.errors import USAGE, TareError
-from tare.printable import printable_json, say
+from tare.text.printable import printable_json, say
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from tare.live_looks import Look, Looker
+    from tare.live.live_snapshots import Look, Looker
 
 SYNOPSIS = "tare top PID [options]"
 HELP = (
-    "Looks every few seconds at what a recorded process has live, what it allocated since the look before, and what the\n"
-    "lenses find so far. PID is a process that `tare run` or `tare attach` records, or that `tare run` itself: then the\n"
-    "one of its processes that did most. The process isn't stopped, its launcher makes the figures: at most 2 % of a CPU."
+    "Shows a recorded process every few seconds: its live blocks, the allocations since the last update, and findings so\n"
+    "far. PID is a process that `tare run` or `tare attach` records, or the process of `tare run` itself. The process isn't\n"
+    "stopped. Updates take at most 2 % of one CPU."
 )
 EXAMPLES = """
 tare top 4711
 tare top 4711 --sort rate --interval 1
-tare top 4711 --once                  one look as text
+tare top 4711 --once                  print once, as text
 tare top 4711 --once --json | jq .live
-tare top $(pgrep -nf 'tare run')      what that command records
+tare top $(pgrep -nf 'tare run')      the program that this `tare run` records
 """
 
 _SITES = 12
@@ -34,27 +35,29 @@ _LEAST_INTERVAL_S = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from tare.live_looks import MOST_SITES, ORDERS
+    from tare.live.live_snapshots import MOST_SITES, ORDERS
 
     parser.add_argument("pid", metavar="PID", help="the process, or the `tare run` that records it")
-    parser.add_argument("--once", action="store_true", help="one look, its rates over the whole recording so far")
-    parser.add_argument("--interval", metavar="SECONDS", default="2", help="between looks (default: 2)")
-    parser.add_argument("--sort", choices=ORDERS, default="live", help="sites in this order (default: live)")
+    parser.add_argument("--once", action="store_true", help="print once; rates are averages over the recording so far")
     parser.add_argument(
-        "-n", type=int, default=_SITES, metavar="N", help=f"at most N sites, up to {MOST_SITES} (default: {_SITES})"
+        "--interval", type=seconds, metavar="TIME", default=2.0, help="time between updates, such as 500ms (default: 2)"
     )
-    parser.add_argument("--plain", action="store_true", help="text, a look below the other, also on a terminal")
-    parser.add_argument("--json", action="store_true", help="a JSON object a look, each on a line")
+    parser.add_argument("--sort", choices=ORDERS, default="live", help="order of sites, descending (default: live)")
+    add_rows(parser, _SITES, f"sites, up to {MOST_SITES}")
+    parser.add_argument(
+        "--plain", action="store_true", help="print text, one update below the other, also on a terminal"
+    )
+    add_json(parser, "print one JSON object a line for each update")
 
 
 def run(options: argparse.Namespace) -> int:
-    from tare import live
-    from tare.live_looks import Looker
+    from tare.live import launcher_requests
+    from tare.live.live_snapshots import Looker
 
-    pid = live.pid_of(options.pid, "top")
-    interval_s = _interval(options.interval)
-    if options.n < 0:
-        raise TareError(USAGE, "top: -n is at least 0")
+    pid = launcher_requests.pid_of(options.pid, "top")
+    interval_s = options.interval
+    if interval_s < _LEAST_INTERVAL_S:
+        raise TareError(USAGE, f"top: --interval is at least {_LEAST_INTERVAL_S:g} seconds")
     looker = Looker(pid)
     if not (options.once or options.plain or options.json) and sys.stdout.isatty() and sys.stdin.isatty():
         return _on_screen(looker, interval_s, options)
@@ -71,19 +74,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _interval(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not _LEAST_INTERVAL_S <= seconds < float("inf"):
-        raise TareError(USAGE, f"top: --interval takes seconds, at least {_LEAST_INTERVAL_S:g}, not '{text}'")
-    return seconds
-
-
 def looks(looker: Looker, interval_s: float) -> Iterator[Look]:
     """Until the process ends; a first look that fails is an error."""
-    from tare.live_looks import ended
+    from tare.live.live_snapshots import ended
 
     first = True
     while True:
@@ -100,9 +93,9 @@ def looks(looker: Looker, interval_s: float) -> Iterator[Look]:
 
 def _show_text(look: Look, options: argparse.Namespace) -> None:
     from tare.reports import live_view
-    from tare.terminal import Style, width_of
+    from tare.text.terminal import Style, width_of
 
-    say(live_view.lines(look, options.sort, options.n, Style(sys.stdout), width_of(sys.stdout)))
+    say(live_view.lines(look, options.sort, options.rows, Style(sys.stdout), width_of(sys.stdout)))
 
 
 def _show_json(look: Look, options: argparse.Namespace) -> None:
@@ -110,7 +103,7 @@ def _show_json(look: Look, options: argparse.Namespace) -> None:
 
     from tare.reports import live_view
 
-    print(printable_json(json.dumps(live_view.as_json(look, options.sort, options.n), ensure_ascii=False)))
+    print(printable_json(json.dumps(live_view.as_json(look, options.sort, options.rows), ensure_ascii=False)))
 
 
 def _on_screen(looker: Looker, interval_s: float, options: argparse.Namespace) -> int:
@@ -118,7 +111,7 @@ def _on_screen(looker: Looker, interval_s: float, options: argparse.Namespace) -
         from tare.tui.top import Top
     except ImportError:
         raise TareError(
-            USAGE, "top: the screen needs textual (pip install 'heaptare[top]'); --plain and --once do without"
+            USAGE, "top: missing package textual: pip install 'heaptare[top]', or use --plain or --once"
         ) from None
     app = Top(looker, interval_s, options.sort)
     app.run()

@@ -6,9 +6,10 @@ import mmap
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tare import packet_capture
+from tare.commands.options import add_json
 from tare.errors import CORRUPT, USAGE, TareError
-from tare.printable import say
+from tare.text.printable import say
+from tare.variant import packet_capture
 
 if TYPE_CHECKING:
     import argparse
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
 Data = bytes | mmap.mmap
 
-SYNOPSIS = "tare variant dump|get|convert FILE [KEY ...] [--type TYPE] [--from ...] [--to ...] [-o OUT] [--json]"
+SYNOPSIS = "tare variant dump|get|convert FILE [KEY ...] [--type TYPE] [--from ...] [--to ...] [-o FILE] [--json]"
 HELP = (
-    "Shows, searches and converts values in files. Found by their beginning: gvdb databases (dconf's, gschemas.compiled)\n"
-    "and D-Bus messages as `dbus-monitor --binary` and `--pcap` write them. Else --type says what the file's value is."
+    "Prints, searches and converts values in files. gvdb databases (dconf, gschemas.compiled) and D-Bus messages (of\n"
+    "`dbus-monitor --binary` and `--pcap`) are recognized by their first bytes. Other files need --type."
 )
 EXAMPLES = """
 tare variant dump ~/.config/dconf/user
@@ -36,30 +37,32 @@ _TO_GVDB = (b"GVariant", b"raVGtnai")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("dump", "get", "convert"), metavar="dump|get|convert", help="what to do")
-    parser.add_argument("file", metavar="FILE", help="a file; - is the input")
+    parser.add_argument(
+        "action", choices=("dump", "get", "convert"), metavar="dump|get|convert", help="print, search or convert"
+    )
+    parser.add_argument("file", metavar="FILE", help="a file; -: stdin")
     parser.add_argument(
         "keys",
         nargs="*",
         metavar="KEY",
-        help="get: a key, or a number of a tuple's or array's part; of what lies in another, after that one's",
+        help="get: a key, or the index of an element; several name a path to a nested value",
     )
-    parser.add_argument("--type", metavar="TYPE", help="the type of the file's value, as a{sv}")
+    parser.add_argument("--type", metavar="TYPE", help="the type of the file's value, such as a{sv}")
     parser.add_argument(
         "--from", dest="source", choices=("little", "big", "text"), help="byte order, or text (default: little)"
     )
     parser.add_argument(
-        "--to", dest="target", choices=("little", "big", "text"), help="convert: the same of the output (default: text)"
+        "--to", dest="target", choices=("little", "big", "text"), help="convert: form of the output (default: text)"
     )
-    parser.add_argument("-o", "--output", metavar="OUT", help="convert: where to write (default: the output)")
-    parser.add_argument("--json", action="store_true", help="dump, get: as JSON, with types")
+    parser.add_argument("-o", "--output", metavar="FILE", help="convert: the file to write (default: stdout)")
+    add_json(parser, "dump, get: print as JSON, with types")
 
 
 def run(options: argparse.Namespace) -> int:
     if options.action != "get" and options.keys:
         raise TareError(USAGE, f"variant: only `get` takes keys, not `{options.action}`")
     if options.action == "get" and not options.keys:
-        raise TareError(USAGE, "variant: `get` needs a key: `tare variant dump` lists those that there are")
+        raise TareError(USAGE, "variant: missing KEY: `tare variant dump FILE` lists the keys")
     data = _read(options.file)
     if options.action == "convert":
         return _convert(data, options)
@@ -99,7 +102,7 @@ def _as_gvariant(data: Data, options: argparse.Namespace) -> tuple[str, Data, bo
         try:
             text = data[:].decode()
         except UnicodeDecodeError as error:
-            raise TareError(USAGE, f"{options.file}: no text: byte {error.start} isn't UTF-8") from None
+            raise TareError(USAGE, f"{options.file}: not text: byte {error.start} isn't UTF-8") from None
         try:
             kind, value = _core.variant_parse(text, options.type or "", False)
         except TareError as error:
@@ -108,7 +111,8 @@ def _as_gvariant(data: Data, options: argparse.Namespace) -> tuple[str, Data, bo
         return kind, value, False
     if options.type is None:
         raise TareError(
-            USAGE, f"{options.file}: neither gvdb nor D-Bus messages: --type TYPE says what its value is, as a{{sv}}"
+            USAGE,
+            f"{options.file}: neither gvdb nor D-Bus messages: give the type of its value by --type, such as a{{sv}}",
         )
     return options.type, data, options.source == "big"
 
@@ -136,7 +140,7 @@ def _get(data: Data, options: argparse.Namespace) -> int:
             raise TareError(USAGE, f"{options.file}: {problem}")
     if found is None:
         key = " ".join(options.keys)
-        raise TareError(USAGE, f"{options.file}: no value has the key {key}: `tare variant dump` lists those there are")
+        raise TareError(USAGE, f"{options.file}: no key {key}: `tare variant dump` lists the keys")
     _show(found, options.json)
     return 0
 
@@ -177,7 +181,7 @@ def _dump(data: Data, options: argparse.Namespace) -> int:
     shown, is_normal = _core.variant_value(value, kind, is_big)
     _show(shown, options.json)
     if not is_normal:
-        say([f"tare: {options.file}: not in normal form: is it {kind}, in this byte order?"], sys.stderr)
+        say([f"tare: {options.file}: not in normal form: check the type {kind} and the byte order"], sys.stderr)
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import USAGE, TareError
+from tare.errors import USAGE, TareError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,13 +28,10 @@ NAMES = (
     "padding",
     "hoards",
     "unshared",
-    "live-at-exit",
 )
 
-# Run where they are named only: twins and unshared walk the whole trace once more, 100 ns an event, which doubled the CPU of a
-# report; of live-at-exit's findings on ten real programs none was one that a change of the source would return
-# (docs/field-notes.md).
-ASKED_ONLY = ("twins", "unshared", "live-at-exit")
+# Run only if they are named: both need another pass over the trace, 100 ns an event, which doubled the CPU time of a report.
+ASKED_ONLY = ("twins", "unshared")
 
 
 def load(name: str) -> Lens:
@@ -42,7 +39,8 @@ def load(name: str) -> Lens:
     from importlib import import_module
 
     if name not in NAMES:
-        raise TareError(USAGE, f"no lens is called '{name}': there are {', '.join(NAMES)}")
+        close = did_you_mean(name, NAMES)
+        raise TareError(USAGE, f"no lens '{name}'{close} (lenses: {', '.join(NAMES)})")
     lens: Lens = import_module(f"tare.lenses.{name.replace('-', '_')}").LENS
     return lens
 
@@ -77,9 +75,9 @@ def check_runnable(lens: Lens, process: Mapping[str, Any]) -> None:
 
 def _what_is_missing(lens: Lens, process: Mapping[str, Any]) -> str:
     if lens.sampling == "unavailable" and process["sample_bytes"]:
-        return "every block, and this recording is a sample: record without --sample"
+        return "every allocation, but this recording is a sample: record without --sample"
     if lens.needs == "contents" and not process["contents_recorded"]:
-        return "the blocks' contents, which weren't recorded: record with tare run --content"
+        return "the contents of blocks: record with tare run --content"
     if lens.needs == "moments" and not process["moments"]:
-        return "a look into the live blocks, which wasn't taken: record with tare run --snapshots"
+        return "a snapshot of live blocks: record with tare run --snapshots"
     return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.units import call_duration, exact, human_count, percent
+from tare.text.units import call_duration, exact, human_bytes, human_count, percent
 
 # Sizes at which inline storage is usually drawn.
 _STEPS = (16, 32, 48, 64)
@@ -56,7 +56,7 @@ def _cost(evidence: Evidence) -> str:
 def _advise(evidence: Evidence) -> Advice:
     calls = evidence["calls"]
     young = (
-        f"{human_count(calls)} blocks died within 64 allocations ({percent(evidence['freed_within_16'], calls, 0)} within 16)"
+        f"{human_count(calls)} blocks were freed within 64 allocations ({percent(evidence['freed_within_16'], calls, 0)} within 16)"
         f"{_cost(evidence)}"
     )
     for size in _STEPS:
@@ -64,21 +64,21 @@ def _advise(evidence: Evidence) -> Advice:
             telling = [n for n in _STEPS if n <= size or evidence[f"fit_{n}"] > evidence[f"fit_{size}"]]
             shares = ", ".join(f"{percent(evidence[f'fit_{n}'], calls, 0)} fit {n}" for n in telling)
             alike = evidence["commonest_blocks"] >= 0.9 * evidence["total_blocks"]
-            reuse = "; where they outlive the call, keep freed ones for the next" if alike else ""
+            reuse = " If blocks outlive the call, keep freed blocks for reuse." if alike else ""
             return Advice(
-                f"Keep {size} bytes in the object or on the stack (heap only past that; tare::TextStream for text{reuse}), which saves nearly all of these mallocs and frees: {young}; {shares} bytes",
+                f"Store up to {size} bytes in the object or on the stack, and only more on the heap (for text: tare::TextStream).{reuse} "
+                f"This saves at least 90% of these mallocs and frees: {young}; {shares} bytes",
                 "high",
             )
     if evidence["commonest_blocks"] >= 0.9 * evidence["total_blocks"]:
         return Advice(
-            f"Keep one block of {exact(evidence['commonest_bytes'])} bytes and reuse it, or embed it in its owner, which saves "
-            f"nearly all of these mallocs and frees: {young}",
+            f"Keep one block of {exact(evidence['commonest_bytes'])} bytes and reuse it, or embed it in its owner. This saves at "
+            f"least 90% of these mallocs and frees: {young}",
             "high",
         )
     return Advice(
-        f"Clear and reuse one buffer instead of a new one each time (tare::Buffer, TextStream::reset), or take them from a "
-        f"tare::Arena that is reset when they are done with: {young}, of up to "
-        f"{exact(evidence['largest_bytes'])} bytes",
+        f"Reuse one buffer (tare::Buffer, TextStream::reset), or allocate from a tare::Arena that is reset after use: {young}; "
+        f"the largest has {human_bytes(evidence['largest_bytes'])}",
         "medium",
     )
 

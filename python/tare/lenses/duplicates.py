@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.used_moments import USED
-from tare.units import human_bytes, plural
+from tare.text.units import human_bytes, plural
 
 # What AtomTable needs beside the characters: 29.6 bytes an atom are measured with 164,000 of 8.5 characters and a NUL
 # (bench/RESULTS.md). The 4-byte handles take the places of pointers, and only make it better.
@@ -52,18 +52,20 @@ def _advise(evidence: Evidence) -> Advice:
     seen = (
         f"{plural(copies, 'block holds', 'blocks hold')} {plural(contents, 'content', 'different contents')}"
         if copies
-        else "seen only at the exit"
+        else "found only at the exit"
     )
     saved = (
-        f"; each once, {human_bytes(evidence['bytes_peak'])} less at the peak" if evidence["bytes_peak"] >= 1 else ""
+        f"; storing each once saves {human_bytes(evidence['bytes_peak'])} at the peak"
+        if evidence["bytes_peak"] >= 1
+        else ""
     )
     how = (
         "Intern them (AtomTable in tare/atom.h)"
         if text
-        else "Share one immutable copy (Bytes in tare/bytes.h, or a table of those that exist)"
+        else "Share one immutable copy (Bytes in tare/bytes.h, or a table of existing copies)"
     )
     return Advice(
-        f"{how}: {seen}{saved}. Only {what} that nobody changes in place can be shared", "high" if text else "medium"
+        f"{how}: {seen}{saved}. Only {what} that aren't changed in place can be shared", "high" if text else "medium"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Confidence, Evidence, Lens
-from tare.units import exact, human_bytes, human_count, percent, plural
+from tare.text.units import exact, human_bytes, human_count, percent, plural
 
 # Sums of `chains`; a stack that grows by realloc and by hand is one claim.
 _SUMS = (
@@ -33,23 +33,23 @@ from grown g left join held h on h.stack_id = g.stack_id
 
 def _advise(evidence: Evidence) -> Advice:
     steps, chains = evidence["steps"], evidence["chains"]
-    how = "reallocs" if evidence["kind"] == "realloc" else "malloc, copy, free rounds"
+    how = "reallocs" if evidence["kind"] == "realloc" else "rounds of malloc, copy and free"
     copied, ideal = evidence["copied_bytes"], evidence["doubling_copied_bytes"]
     sure: Confidence
     amount = ""
     if copied > 4 * ideal + _LEAST_COPIED_BYTES and steps >= 2 * chains:
-        cost = f"copied {human_bytes(copied)}, doubling {human_bytes(ideal)}"
+        cost = f"this copied {human_bytes(copied)}; doubling copies {human_bytes(ideal)}"
         sure = "high" if evidence["kind"] == "realloc" else "medium"
     else:
-        cost = f"{percent(evidence['in_place_steps'], steps, 0)} of the steps stayed in place, so the cost is the calls"
+        cost = f"{percent(evidence['in_place_steps'], steps, 0)} of the steps copied nothing, so the cost is the calls"
         sure = "medium" if evidence["kind"] == "realloc" else "low"
         amount = f"{human_count(steps)} steps"
     return Advice(
-        f"Double the capacity, or reserve the size where it is known (tare::Buffer): "
-        f"{plural(max(chains, 1), 'buffer')} grew up to {exact(evidence['max_requested_bytes'])} bytes in "
-        f"{exact(steps)} {how}, {percent(evidence['slow_steps'], steps, 0)} of them by less than 1.2x; {cost}; asked for "
-        f"{exact(evidence['requested_bytes'])} bytes in all ({exact(evidence['rounded_4k_bytes'])} rounded to 4 KiB), doubling "
-        f"{exact(evidence['doubling_bytes'])}",
+        f"Double the capacity, or reserve the size if it is known (tare::Buffer): "
+        f"{plural(max(chains, 1), 'buffer')} grew up to {human_bytes(evidence['max_requested_bytes'])} in "
+        f"{exact(steps)} {how}, {percent(evidence['slow_steps'], steps, 0)} of them by less than 1.2x; {cost}; all requests "
+        f"add up to {exact(evidence['requested_bytes'])} bytes ({exact(evidence['rounded_4k_bytes'])} rounded to 4 KiB), with "
+        f"doubling to {exact(evidence['doubling_bytes'])}",
         sure,
         amount=amount,
     )

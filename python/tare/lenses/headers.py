@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.units import exact, human_bytes
+from tare.text.units import exact, human_bytes
 
 _CLAIMS = """
 select shape_id, stack_id, peak_blocks as blocks,
@@ -20,8 +20,8 @@ def _advise(evidence: Evidence) -> Advice:
     blocks = evidence["blocks"]
     average = evidence["requested_peak"] / blocks if blocks else 0
     return Advice(
-        "Allocate them together (an arena, an array, or inside their owner): "
-        f"{exact(blocks)} blocks of {exact(average)} bytes on average each carry the allocator's header; saves up to "
+        "Allocate them together: in an arena, in an array, or inside their owner. "
+        f"{exact(blocks)} blocks of {exact(average)} bytes on average have a header each; saves up to "
         f"{human_bytes(evidence['bytes_peak'])} at the peak",
         "medium" if average <= 64 else "low",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.growing import GROWING
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.units import exact, human_bytes, percent, plural
+from tare.text.units import human_bytes, percent, plural
 
 # Two halves: of blocks that ended what they never wrote, as `written` has it, and of those that live at the exit what lies
 # behind their high-water marks then. The first is `unwritten`'s tare already, so that this is shown beside it. Of the latter's kind as many lived at the peak as site_sizes says.
@@ -40,10 +40,10 @@ where (k.bytes > 0 or e.in_all > 0) and z.inherited = 0
 def _advise(evidence: Evidence) -> Advice:
     peak, requested = evidence["bytes_peak"], evidence["requested_peak"]
     return Advice(
-        "Shrink it once when it has stopped growing, or reserve what is known to come (tare::Buffer grows to size classes, and "
-        f"shrink_to_fit gives the rest back): {percent(peak, requested, 0)} of what these buffers held at the peak, "
-        f"{human_bytes(peak)}, was never written; {plural(evidence['loose'], 'buffer')} ended with room to spare, of up to "
-        f"{exact(evidence['requested_bytes'])} bytes",
+        "Shrink it once after it has stopped growing (tare::Buffer::shrink_to_fit), or reserve the size if it is known: "
+        f"{percent(peak, requested, 0)} of the bytes of these buffers at the peak, {human_bytes(peak)}, were never written; "
+        f"{plural(evidence['loose'], 'buffer')} had unused capacity at the end, the largest of "
+        f"{human_bytes(evidence['requested_bytes'])}",
         "high" if 4 * peak >= requested else "medium",
     )
 

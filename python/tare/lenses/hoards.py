@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.used_moments import USED
-from tare.units import duration, human_bytes, human_count, percent, plural
+from tare.text.units import duration, human_bytes, human_count, percent, plural
 
 # Long: half of what the program has lived by then, and at least so much. `last_write_ns` is the first moment at which a
 # block was seen as it is now. Of a site that still makes blocks (a table that grows) too few are old for a hoard.
@@ -75,21 +75,21 @@ _WHAT = "Drop them, or build them when they are asked for (a tare::MemoryPressur
 def _advise(evidence: Evidence) -> Advice:
     kept, gone = evidence["kept"], evidence["gone"]
     if not kept:
-        return Advice("None of these was unchanged for long", "low")
+        return Advice("Nothing to do: none of these was unchanged for long", "low")
     returned = max(evidence["bytes_peak"], evidence["bytes_end"])
     if evidence["unread"]:
         return Advice(
-            f"{_WHAT}: {_seen(evidence)}; returns up to {human_bytes(returned)}; at least half of all that lies unchanged "
-            "wasn't read either between the last two looks, says the kernel",
+            f"{_WHAT}: {_seen(evidence)}; saves up to {human_bytes(returned)}. The kernel reports that at least half of the "
+            "unchanged bytes weren't read either between the last two snapshots",
             "high",
         )
     reused = (
-        f"{human_count(gone)} others from here came and went meanwhile: those that are kept don't serve them"
+        f"{human_count(gone)} other blocks of this site were allocated and freed meanwhile, so the kept ones aren't reused"
         if gone >= kept
-        else "nothing from here came and went: look who reads them, and build them when somebody does"
+        else "no block of this site was freed meanwhile: check which code reads them, and build them on first use"
     )
     return Advice(
-        f"{_WHAT}: {_seen(evidence)}; returns up to {human_bytes(returned)}; {reused}",
+        f"{_WHAT}: {_seen(evidence)}; saves up to {human_bytes(returned)}; {reused}",
         "medium" if gone >= kept else "low",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.used_moments import USED
-from tare.units import human_bytes, percent, plural
+from tare.text.units import human_bytes, percent, plural
 
 # A leaked block is found at the exit, and at the candidate for the peak for what had leaked by then. What only other
 # leaked blocks point to hangs on the one that nothing points to, and is claimed where that one was allocated: there the
@@ -46,12 +46,14 @@ join (select shape_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak
 def _advise(evidence: Evidence) -> Advice:
     roots, blocks, calls = evidence["roots"], evidence["end_blocks"], evidence["root_calls"]
     if not blocks:
-        return Advice("Nothing pointed to these at the peak; by the exit they were found again or freed", "low")
+        return Advice(
+            "Nothing to do: no pointer led to these at the peak, but they were reachable or freed at the exit", "low"
+        )
     hanging = blocks - roots
-    also = f", and {plural(hanging, 'block')} that hang on them" if hanging > 0 else ""
+    also = f", and {plural(hanging, 'block is', 'blocks are')} reachable only from these" if hanging > 0 else ""
     return Advice(
-        f"Free it where its last pointer goes: nothing points to {plural(roots, 'block')} from here ({percent(roots, calls, 0)} "
-        f"of those allocated){also}, {human_bytes(evidence['bytes_end'])} at the exit",
+        f"Free it before its last pointer is dropped: no pointer leads to {plural(roots, 'block')} of this site "
+        f"({percent(roots, calls, 0)} of its allocations){also}; {human_bytes(evidence['bytes_end'])} at the exit",
         "high" if roots > 1 else "medium",
     )
 

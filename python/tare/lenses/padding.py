@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.units import exact, human_bytes
+from tare.text.units import exact, human_bytes
 
 _CLAIMS = """
 select t.shape_id, t.stack_id, z.peak_blocks as blocks,
@@ -29,11 +29,11 @@ def _advise(evidence: Evidence) -> Advice:
     each = f"a block of {exact(evidence['requested_bytes'])} bytes"
     if evidence["objects"] > 1:
         each += f" with {exact(evidence['objects'])} of them"
-    guess = {"high": "", "medium": "Probably of ", "low": "Perhaps of "}[evidence["certainty"]]
+    guess = {"high": "", "medium": "The type is probable. ", "low": "The type is a guess. "}[evidence["certainty"]]
     return Advice(
-        f"{guess}{evidence['type']}{where}: {exact(evidence['size_bytes'])} bytes, of which {exact(evidence['reordered_bytes'])} are left "
-        f"with its fields in the order {order}. Saves {exact(evidence['saved_bytes'])} of {each}, "
-        f"{human_bytes(evidence['bytes_peak'])} at the peak (the type is told by this: {evidence['told_by']})",
+        f"Reorder the fields of {evidence['type']}{where} to {order}: its size falls from {exact(evidence['size_bytes'])} to "
+        f"{exact(evidence['reordered_bytes'])} bytes. Saves {exact(evidence['saved_bytes'])} bytes of {each}, "
+        f"{human_bytes(evidence['bytes_peak'])} at the peak. {guess}Its source: {evidence['told_by']}",
         evidence["certainty"],
     )
 

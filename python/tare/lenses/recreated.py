@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Confidence, Evidence, Lens
-from tare.units import exact, human_bytes, human_count, percent
+from tare.text.units import human_bytes, human_count, percent
 
 _CLAIMS = """
 with made as (
@@ -27,17 +27,18 @@ def _advise(evidence: Evidence) -> Advice:
     calls, near = evidence["calls"], evidence["near_times"]
     kind = {"text": "texts", "zeros": "zeros"}.get(evidence["content_class"], "contents")
     seen = (
-        f"{percent(calls, evidence['total_blocks'], 0)} of the blocks held {kind} that had been built and freed before, "
-        f"{human_count(evidence['contents'])} different, the commonest {human_count(evidence['most_times'])} times"
+        f"{percent(calls, evidence['total_blocks'], 0)} of the blocks held {kind} that had been built and freed before: "
+        f"{human_count(evidence['contents'])} different {kind}, the most frequent {human_count(evidence['most_times'])} times"
     )
     sure: Confidence = "medium" if evidence["commonest_bytes"] > 32 or evidence["content_class"] == "text" else "low"
     if near >= 0.5 * calls:
-        what = f"Keep the last 8 instead of freeing them: saves {human_count(near)} of {human_count(calls)} rebuilds"
+        what = (
+            f"Keep the last 8 instead of freeing them. This saves {human_count(near)} of {human_count(calls)} rebuilds"
+        )
     else:
-        what = "Keep them in a table by key (AtomTable for text)"
-        what += f": saves up to {human_count(calls)} rebuilds"
+        what = f"Keep them in a table by key (AtomTable for text). This saves up to {human_count(calls)} rebuilds"
     return Advice(
-        f"{what} and {human_bytes(evidence['bytes_total'])} of allocation: {seen}, up to {exact(evidence['largest'])} bytes",
+        f"{what} and {human_bytes(evidence['bytes_total'])} of allocation: {seen}, the largest of {human_bytes(evidence['largest'])}",
         sure,
     )
 

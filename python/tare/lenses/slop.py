@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.growing import GROWING
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.units import exact, human_bytes
+from tare.text.units import exact, human_bytes
 
 # Which shape speaks for a site: the one with most slop at the peak; after a comma in thousandths, over the run.
 _MOST = "bytes_peak + bytes_total / 1e6"
@@ -32,7 +32,7 @@ from sized
 
 def _advise(evidence: Evidence) -> Advice:
     if not evidence["avoidable_total"]:
-        return Advice("Unavoidable unless the object changes", "low")
+        return Advice("Change the size of the object: its slop can't be avoided otherwise", "low")
     return _avoid(evidence)
 
 
@@ -40,8 +40,8 @@ def _avoid(evidence: Evidence) -> Advice:
     requested, usable, below = evidence["requested"], evidence["usable"], evidence["below"]
     if evidence["kind"] == "pool":
         return Advice(
-            "Take less memory at a time for this pool, or give back what no block lies in, as tare::Arena does: "
-            f"{human_bytes(evidence['avoidable_peak'])} at the peak were handed to nobody",
+            "Let this pool allocate less memory at a time, or free its empty parts, as tare::Arena does: at the peak, no block of "
+            f"the pool used {human_bytes(evidence['avoidable_peak'])}",
             "medium",
             "pool",
             human_bytes(evidence["avoidable_peak"]),
@@ -50,16 +50,16 @@ def _avoid(evidence: Evidence) -> Advice:
     at_peak = f", {amount} at the peak" if evidence["avoidable_peak"] >= 1 else ""
     if evidence["kind"] == "clownshoe":
         return Advice(
-            f"Ask for {exact(below)} bytes instead of {exact(requested)}, which take {exact(usable)}: take the header out of "
-            f"the payload, or use all that is given (tare::good_size says how much; tare::Buffer and Bytes do it). Saves {exact(usable - below)} a block{at_peak}",
+            f"Request {exact(below)} bytes instead of {exact(requested)}, for which the allocator uses {exact(usable)}: move the "
+            f"header out of the payload, or use the whole block (tare::good_size returns its size; tare::Buffer and Bytes use it). "
+            f"Saves {exact(usable - below)} bytes a block{at_peak}",
             "high",
             "clownshoe",
             amount,
         )
     return Advice(
-        f"Grow to a size class and use what is given as capacity, as tare::Buffer does (tare::good_size for a buffer of "
-        f"one's own): this one asks for "
-        f"{exact(requested)} bytes and is given {exact(usable)}{at_peak}",
+        f"Grow to a size class and use the whole block as capacity: tare::Buffer does, or call tare::good_size. This buffer "
+        f"requests {exact(requested)} bytes and gets {exact(usable)}{at_peak}",
         "medium",
         amount=amount,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import PARTNER, Advice, Evidence, Lens
-from tare.units import exact, human_bytes, human_count, percent
+from tare.text.units import exact, human_bytes, human_count, percent
 
 # A site's partner is the one it has most pairs with. How many of a kind's pairs stood at the peak isn't counted; both
 # blocks of a pair live as long, so that it's their kinds' share of then.
@@ -43,13 +43,12 @@ def _advise(evidence: Evidence) -> Advice:
     share = min(pairs / first, pairs / second)
     sizes = f"{exact(evidence['first_bytes'])} + {exact(evidence['second_bytes'])} bytes"
     joined, apart = evidence["joined_gross_bytes"], evidence["apart_gross_bytes"]
-    taken = f", which take {exact(apart)} apart and {exact(joined)} joined" if joined is not None else ""
+    taken = f", which use {exact(apart)} bytes apart and {exact(joined)} joined" if joined is not None else ""
     at_peak = evidence["bytes_peak"] or 0
     saves = f"saves {human_bytes(at_peak)} at the peak and " if at_peak >= 1 else "saves no memory at the peak, but "
     return Advice(
-        f"Make it one block with what {PARTNER} allocates, that behind this (AtomTable and Bytes do so for texts and bytes, "
-        f"variant for values): {percent(share, 1, 0)} of both are allocated and freed as pairs, mostly of {sizes}{taken}; "
-        f"{saves}{human_count(pairs)} mallocs and frees",
+        f"Join it with the block of {PARTNER} in one allocation, as AtomTable, Bytes and variant do: {percent(share, 1, 0)} of "
+        f"both are allocated and freed as pairs, mostly of {sizes}{taken}; {saves}{human_count(pairs)} mallocs and frees",
         "high" if share >= 0.99 else "medium",
     )
 

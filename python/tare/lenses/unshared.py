@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.units import exact, human_count, percent
+from tare.text.units import exact, human_count, percent
 
 # What counting costs a block at least: tare::SharedHeader, two words of four bytes.
 _COUNT_BYTES = 8
@@ -19,9 +19,9 @@ from holders
 def _advise(evidence: Evidence) -> Advice:
     alone, counted = evidence["calls"], evidence["counted"]
     return Advice(
-        "Give them one owner (tare::Buffer, a std::string, UniqueBytes until somebody shares): "
-        f"{human_count(alone)} of {human_count(counted)} blocks from here ({percent(alone, counted)}) never had a second holder; "
-        f"each pays for its count, {exact(_COUNT_BYTES)} bytes and more, and for an atomic step up and down",
+        "Give them a single owner (tare::Buffer, std::string, or UniqueBytes until the first sharing): "
+        f"{human_count(alone)} of {human_count(counted)} blocks of this site ({percent(alone, counted)}) never had a second owner. "
+        f"Each count costs at least {exact(_COUNT_BYTES)} bytes and two atomic instructions",
         "high" if alone == counted else "medium",
     )
 

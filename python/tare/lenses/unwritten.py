@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Confidence, Evidence, Lens
-from tare.units import exact, human_bytes, human_count, percent, plural
+from tare.text.units import exact, human_bytes, human_count, percent, plural
 
 # High-water marks up to these many bytes are counted apart: columns within_N of `written`.
 _STEPS = (0, 16, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -59,24 +59,24 @@ def _histogram(evidence: Evidence) -> str:
 def _advise(evidence: Evidence) -> Advice:
     calls, mark, smallest = evidence["calls"], evidence["mark"], evidence["smallest"]
     if not calls:
-        return Advice("Grow to what is needed: some of these blocks are written to their end, others aren't", "low")
+        return Advice("Start smaller and grow: some of these blocks are written to their end, others aren't", "low")
     serving = _serving(evidence)
     sizes = exact(smallest) if smallest == evidence["largest"] else f"{exact(smallest)} to {exact(evidence['largest'])}"
-    seen = f"of {sizes} bytes never more than {exact(mark)} are written ({_histogram(evidence)})"
+    seen = f"at most {exact(mark)} of {sizes} bytes are written ({_histogram(evidence)})"
     if serving == 0:
-        what = "Allocate it when it is first written to"
+        what = "Allocate it at its first write"
     elif serving <= 256:
-        what = f"Keep {plural(serving, 'byte')} in the object or on the stack (TextStream does), heap only past that: serves 90 %"
+        what = f"Store up to {plural(serving, 'byte')} in the object or on the stack (TextStream does): enough for 90% of them"
     else:
-        what = f"Ask for {exact(serving)} bytes first and grow (Buffer does): serves 90 %"
-    saves = f"; {human_bytes(evidence['narrow_peak'])} at the peak" if evidence["narrow_peak"] else ""
+        what = f"Request {exact(serving)} bytes first and grow (Buffer does): enough for 90% of them"
+    saves = f"; saves {human_bytes(evidence['narrow_peak'])} at the peak" if evidence["narrow_peak"] else ""
     if not saves:
         pages = evidence["pages"]
-        touched = f" and up to {human_count(pages)} touches of pages" if pages >= 1 else ""
-        saves = f"; no memory at the peak, but {human_count(calls)} mallocs and frees{touched}"
+        touched = f" and up to {human_count(pages)} first writes to pages" if pages >= 1 else ""
+        saves = f"; saves no memory at the peak, but {human_count(calls)} mallocs and frees{touched}"
     zeroed = evidence["zeroed"] >= 0.5 * calls
     if zeroed:
-        saves += " (from calloc: zeros that it wrote can't be told from its own)"
+        saves += " (calloc: zeros that the program wrote count as unwritten)"
     sure: Confidence = "low" if zeroed else "high" if mark < 0.3 * smallest else "medium"
     # What is written to more than a fraction is in bytes_peak, too: the finding is about the rest.
     amount = human_bytes(evidence["narrow_peak"]) if evidence["narrow_peak"] else f"{human_count(calls)} calls"

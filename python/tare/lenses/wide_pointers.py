@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.used_moments import USED
-from tare.units import human_bytes, percent
+from tare.text.units import human_bytes, percent
 
 # Without a model of the allocator its rounding isn't known: then what the request shrinks by is all there is to say.
 _CLAIMS = f"""
@@ -42,12 +42,12 @@ where s.pointers > 0 or s.bytes_end > 0
 def _advise(evidence: Evidence) -> Advice:
     words, pointers = evidence["words"], evidence["pointers"]
     if not pointers:
-        return Advice("Nothing here at the peak; what is left at the exit holds pointers", "low")
+        return Advice("Nothing to do at the peak; blocks that are live at the exit hold pointers", "low")
     return Advice(
-        "Hold them in 4 bytes (CompressedPtr in tare/compressed_ptr.h where the blocks come from a Cage, gc::Member where they "
-        f"are collected, an Atom where they are strings): {percent(pointers, words, 0)} of the words here point to live blocks, "
-        f"half of which is {human_bytes(4 * pointers)}; types that need no padding for it shrink by "
-        f"{human_bytes(evidence['padded_bytes'])}, and {human_bytes(evidence['bytes_peak'])} is left of that by the size classes",
+        "Store pointers in 4 bytes: CompressedPtr (tare/compressed_ptr.h) for blocks from a Cage, gc::Member for collected "
+        f"objects, Atom for strings. {percent(pointers, words, 0)} of the words of this site point to live blocks. Halving them saves "
+        f"{human_bytes(4 * pointers)}, after padding {human_bytes(evidence['padded_bytes'])}, and after rounding to size classes "
+        f"{human_bytes(evidence['bytes_peak'])}",
         "medium",
     )
 

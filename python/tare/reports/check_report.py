@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 from tare.reports.text_parts import wrapped
-from tare.units import change_share, exact, human_bytes
+from tare.text.units import change_share, exact, human_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tare.budget import Verdict
-    from tare.terminal import Style
+    from tare.analysis.budget import Verdict
+    from tare.text.terminal import Style
 
 
 def value(name: str, amount: float) -> str:

@@ -7,8 +7,8 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from tare.terminal import shorten
-from tare.units import human_bytes, human_count, plural
+from tare.text.terminal import shorten
+from tare.text.units import human_bytes, human_count, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tare.dark_matter import NONE, ONCE, TWICE
-from tare.reports.text_parts import caveats, nameless_files, stack_lines, who, wrapped
-from tare.terminal import shorten
-from tare.units import exact, human_bytes, percent, plural
+from tare.analysis.dark_matter import NONE, ONCE, TWICE
+from tare.reports.text_parts import caveats, headline, nameless_files, stack_lines, wrapped
+from tare.text.terminal import shorten
+from tare.text.units import human_bytes, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tare.dark_matter import Amount, Group, Matter, Section
-    from tare.names import Frame
-    from tare.recording import Recording
-    from tare.terminal import Style
+    from tare.analysis.dark_matter import Amount, Group, Matter, Section
+    from tare.analysis.recording import Recording
+    from tare.naming.names import Frame
+    from tare.text.terminal import Style
 
 _TITLES = {TWICE: "Twice-reported", NONE: "Unreported", ONCE: "Once-reported"}
 # An owner that adds up what it asked for, not what that takes, is wrong by this much: below, nobody would notice.
@@ -23,7 +23,7 @@ _LEAST_UNDERSTATED = 0.05
 
 
 def report(recording: Recording, matter: Matter, style: Style, width: int) -> Iterator[str]:
-    for line in wrapped(who(recording), width):
+    for line in wrapped(headline(recording), width):
         yield style(line, "bold")
     yield shorten(f"command: {' '.join(recording.process['command_line'].split())}", width)
     for note in [*caveats(recording), *nameless_files(recording), *notes(matter)]:
@@ -38,15 +38,17 @@ def report(recording: Recording, matter: Matter, style: Style, width: int) -> It
 def notes(matter: Matter) -> list[str]:
     found = []
     if not matter.paths:
-        found.append("nothing is reported at this moment: all of the heap is dark (tare/reporter.h says how to report)")
+        found.append(
+            "the program reported nothing until this time, so the whole heap is unreported (tare/reporter.h has the calls)"
+        )
     if matter.unknown:
         found.append(
-            f"{plural(matter.unknown, 'report')} of addresses at which no live block begins: inside of blocks, or freed "
+            f"{plural(matter.unknown, 'report')} with addresses at which no live block begins: inside a block, or freed "
             'before; `tare sql FILE "select * from reports where block_id is null"` lists them'
         )
     found += [
         f"{zombie.path} isn't reported any more, but {plural(zombie.amount.blocks, 'block')} of it "
-        f"{'lives' if round(zombie.amount.blocks) == 1 else 'live'} on: {human_bytes(zombie.amount.usable_bytes)}"
+        f"{'is' if round(zombie.amount.blocks) == 1 else 'are'} still live: {human_bytes(zombie.amount.usable_bytes)}"
         for zombie in matter.zombies
     ]
     return found
@@ -61,7 +63,7 @@ def _section(section: Section, matter: Matter, style: Style, width: int) -> Iter
         return
     running = 0.0
     for number, group in enumerate(section.groups, start=1):
-        running += group.amount.usable_bytes
+        running += group.amount.gross_bytes
         yield style(f"{title} {{", look)
         yield from _record(group, number, section, matter, running, width)
         yield "}"
@@ -76,16 +78,16 @@ def _record(group: Group, number: int, section: Section, matter: Matter, running
     of_pool = " of a pool" if group.pool else ""
     yield f"  {plural(amount.blocks, 'block')}{of_pool} in record {number:,} of {section.matching:,}"
     yield from wrapped(
-        f"{exact(amount.usable_bytes)} bytes ({exact(amount.requested_bytes)} requested / {exact(amount.slop_bytes)} slop)",
+        f"{human_bytes(amount.usable_bytes)} ({human_bytes(amount.requested_bytes)} requested / {human_bytes(amount.slop_bytes)} slop)",
         width,
         "  ",
     )
     share, so_far, here = (
         percent(part, whole, 2)
         for part, whole in (
-            (amount.usable_bytes, matter.total.usable_bytes),
-            (running, section.amount.usable_bytes),
-            (amount.usable_bytes, section.amount.usable_bytes),
+            (amount.gross_bytes, matter.total.gross_bytes),
+            (running, section.amount.gross_bytes),
+            (amount.gross_bytes, section.amount.gross_bytes),
         )
     )
     yield from wrapped(f"{share} of the heap; {here} of {section.name} ({so_far} cumulative)", width, "  ")
@@ -124,18 +126,18 @@ def summary(matter: Matter, style: Style, width: int) -> Iterator[str]:
     for path in understated:
         factor = path.amount.usable_bytes / max(path.amount.requested_bytes, 1)
         yield from wrapped(
-            f"{path.path}: takes {factor:.2f} times what it asked for ({human_bytes(path.amount.usable_bytes)}, asked "
-            f"{human_bytes(path.amount.requested_bytes)}); an owner that adds up its requests reports too little",
+            f"{path.path}: its blocks use {human_bytes(path.amount.usable_bytes)}, {factor:.2f} times the requested "
+            f"{human_bytes(path.amount.requested_bytes)}; a reporter that sums requested sizes reports too little",
             width,
             "  ",
         )
     for belief in matter.beliefs:
         if abs(belief.factor - 1) < _LEAST_UNDERSTATED:
             continue
-        apart = "with nothing in its books" if belief.factor == float("inf") else f"{belief.factor:.2f} times that"
+        apart = "" if belief.factor == float("inf") else f", {belief.factor:.2f} times that"
         line = (
-            f"{belief.path}: believes {human_bytes(belief.believed_bytes)}, its {plural(belief.blocks, 'block')} took "
-            f"{human_bytes(belief.usable_bytes)}: {apart}"
+            f"{belief.path}: reports {human_bytes(belief.believed_bytes)}, but its {plural(belief.blocks, 'block')} used "
+            f"{human_bytes(belief.usable_bytes)}{apart}"
         )
         for part in wrapped(line, width, "  "):
             yield style(part, "yellow")
@@ -143,9 +145,9 @@ def summary(matter: Matter, style: Style, width: int) -> Iterator[str]:
 
 
 def _row(name: str, amount: Amount, matter: Matter, wide: bool) -> str:
-    size = f"{exact(amount.usable_bytes):>16} bytes" if wide else f"{human_bytes(amount.usable_bytes):>10}"
+    size = f"{human_bytes(amount.gross_bytes):>10}"
     blocks = f" in {plural(amount.blocks, 'block')}" if wide else ""
-    return f"  {name + ':':<15}{size} ({percent(amount.usable_bytes, matter.total.usable_bytes, 2)}){blocks}"
+    return f"  {name + ':':<15}{size} ({percent(amount.gross_bytes, matter.total.gross_bytes, 2)}){blocks}"
 
 
 def _amount(amount: Amount) -> dict[str, int]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tare.printable import printable_json
+from tare.reports import account
 from tare.reports.text_parts import nameless_files
 from tare.reports.unwind_gaps import unwind_gaps
+from tare.text.printable import printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tare.ledger import Finding
+    from tare.analysis.ledger import Finding
+    from tare.analysis.recording import Moment, Recording
+    from tare.analysis.records import Page
     from tare.lenses.lens import Lens
-    from tare.names import Frame
-    from tare.recording import Moment, Recording
-    from tare.reports.records import Page
+    from tare.naming.names import Frame
 
 
 def number(value: float | None) -> int | float | None:
@@ -75,6 +76,23 @@ def findings(recording: Recording, chosen: Sequence[Lens]) -> list[dict[str, Any
     return [finding(each, named, stacks[each.site_id]) for each, named in zip(found, frames, strict=True)]
 
 
+def _segment(recording: Recording) -> dict[str, Any] | None:
+    """Which part of a recording the trace is, and what was counted before it; none for a recording in one file."""
+    from tare.analysis.segments import others
+
+    process = recording.process
+    if process["segment"] is None:
+        return None
+    before = {name.removeprefix("before_"): value for name, value in process.items() if name.startswith("before_")}
+    return {
+        "number": process["segment"],
+        "continued": bool(process["continued"]),
+        "live_blocks": number(process["inherited_blocks"]),
+        "before": before,
+        "others": others(recording.path),
+    }
+
+
 def report(
     recording: Recording, page: Page | None, chosen: Sequence[Lens], selection: dict[str, Any]
 ) -> dict[str, Any]:
@@ -87,8 +105,10 @@ def report(
         "allocator": process["allocator"],
         "command_line": process["command_line"],
         "duration_ns": process["duration_ns"],
-        "complete": bool(process["complete"]),
+        "complete": bool(process["complete"] or process["continued"]),
+        "segment": _segment(recording),
         "sample_bytes": process["sample_bytes"],
+        "account": account.as_json(recording),
         "events": process["events"],
         "impossible_events": process["impossible_events"],
         "dropped_events": process["dropped_events"],

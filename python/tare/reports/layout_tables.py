@@ -5,16 +5,19 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
-from tare.cpp_names import shorten as short_name
-from tare.layouts import MOVABLE, Blocks, Type
-from tare.terminal import shorten
-from tare.units import exact, percent, plural
+from tare.naming.cpp_names import shorten as short_name
+from tare.reports.table import Column
+from tare.reports.table import table as fitted
+from tare.text.terminal import shorten
+from tare.text.units import exact, percent, plural
+from tare.types.layouts import MOVABLE, Blocks, Type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Row = tuple[Type, Blocks]
-_NAME_ROOM = 30  # so much stays for names: columns give way
+_NAME_ROOM = 30  # columns of a name: other columns are left out first
+_MARK = " (s)"
 
 
 class Asked(NamedTuple):
@@ -22,7 +25,7 @@ class Asked(NamedTuple):
 
     model: str
     sort: str = "saving"
-    limit: int = 0  # 0: no limit
+    limit: int | None = None  # None: no limit
     with_system: bool = False
     units: int = 0  # that the types come from
 
@@ -53,10 +56,10 @@ def overview(rows: Sequence[Row], asked: Asked, columns: int) -> Iterator[str]:
             columns,
         )
     yield ""
-    some = shown[: asked.limit or None]
+    some = shown[: asked.limit]
     yield from table(some, asked.model, columns)
     if len(some) < len(shown):
-        yield f"… and {exact(len(shown) - len(some))} more (--limit 0 shows all)"
+        yield f"({exact(len(shown) - len(some))} more: --rows all prints them)"
     if any(_is_marked(each) for each, _ in some):
         yield ""
         yield from textwrap.wrap("(s): standard layout; C code, files or the network may rely on the order", columns)
@@ -117,18 +120,17 @@ def diff_table(changed: Sequence[tuple[Row, Row]], model: str, columns: int) -> 
 def _fitted(
     heads: Sequence[str], cells: Sequence[Sequence[str]], types: Sequence[Type], least: int, columns: int
 ) -> Iterator[str]:
-    """Columns from the left, `least` of them and more where they fit, and the types' names."""
-    widths = [max(len(line[column]) for line in [heads, *cells]) for column in range(len(heads))]
-    fitting = len(widths)
-    while fitting > least and sum(widths[:fitting]) + 2 * fitting + _NAME_ROOM > columns:
-        fitting -= 1
-    room = columns - sum(widths[:fitting]) - 2 * fitting
-    names = []
-    for each in types:
-        mark = " (s)" if _is_marked(each) else ""
-        names.append(shorten(short_name(each.name), room - len(mark)) + mark)
-    for line, name in zip([heads, *cells], ["type", *names], strict=True):
-        yield "".join(cell.rjust(width) + "  " for cell, width in zip(line[:fitting], widths, strict=False)) + name
+    """The first `least` columns, more where they fit, and the types' names."""
+    numbers = [Column(head, keep=number < least) for number, head in enumerate(heads)]
+    name = Column("type", "left", least=_NAME_ROOM, cut=_cut_name)
+    names = [short_name(each.name) + (_MARK if _is_marked(each) else "") for each in types]
+    yield from fitted([*numbers, name], [[*line, text] for line, text in zip(cells, names, strict=True)], columns)
+
+
+def _cut_name(name: str, room: int) -> str:
+    """The mark stays."""
+    mark = _MARK if name.endswith(_MARK) else ""
+    return shorten(name.removesuffix(_MARK), room - len(mark)) + mark
 
 
 def _is_marked(each: Type) -> bool:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tare.live_looks import MOST_SITES, ORDERS
+from tare.live.live_snapshots import MOST_SITES, ORDERS, Found
 from tare.reports.json_report import finding as finding_json
-from tare.reports.text_parts import finding_lines, wrapped
-from tare.terminal import shorten
-from tare.units import duration, human_bytes, human_count, percent
+from tare.reports.table import Column, table
+from tare.reports.text_parts import amount, finding_lines, wrapped
+from tare.text.units import duration, human_bytes, human_count, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tare.live_looks import Look, Site
-    from tare.terminal import Style
+    from tare.live.live_snapshots import Look, Site
+    from tare.text.terminal import Style
 
 # What a site's line shows beside its name: heading, and its figure.
 CELLS: tuple[tuple[str, Callable[[Site], str]], ...] = (
@@ -24,7 +24,6 @@ CELLS: tuple[tuple[str, Callable[[Site], str]], ...] = (
     ("slop", lambda site: human_bytes(site.slop_bytes)),
     ("calls/s", lambda site: human_count(site.calls_per_s)),
 )
-_CELL = 11
 _LEAST_NAME = 24  # columns of a site's name, before cells are left out
 
 
@@ -45,20 +44,20 @@ def head(look: Look, width: int) -> list[str]:
     return [part for line in [*lines, *look.warnings] for part in wrapped(line, width)]
 
 
-def sorted_sites(look: Look, order: str, most: int) -> list[Site]:
+def sorted_sites(look: Look, order: str, most: int | None) -> list[Site]:
     """The heaviest in that order first."""
-    return sorted(look.sites, key=ORDERS[order], reverse=True)[: min(most, MOST_SITES)]
+    return sorted(look.sites, key=ORDERS[order], reverse=True)[: MOST_SITES if most is None else min(most, MOST_SITES)]
 
 
-def lines(look: Look, order: str, most: int, style: Style, width: int) -> Iterator[str]:
+def lines(look: Look, order: str, most: int | None, style: Style, width: int) -> Iterator[str]:
     first, *rest = head(look, width)
     yield style(first, "bold")
     yield from rest
-    cells = CELLS[: max(1, (width - _LEAST_NAME) // _CELL)]
-    room = width - _CELL * len(cells) - 2
-    yield style("".join(f"{heading:>{_CELL}}" for heading, _ in cells) + f"  by {order}", "dim")
-    for site in sorted_sites(look, order, most):
-        yield "".join(f"{cell(site):>{_CELL}}" for _, cell in cells) + "  " + shorten(str(site.frame), room)
+    heads = [*(Column(heading, keep=number == 0) for number, (heading, _) in enumerate(CELLS))]
+    rows = [[*(cell(site) for _, cell in CELLS), str(site.frame)] for site in sorted_sites(look, order, most)]
+    first, *rest = table([*heads, Column(f"by {order}", "left", least=_LEAST_NAME)], rows, width)
+    yield style(first, "dim")
+    yield from rest
     if look.found:
         yield style("findings so far", "dim")
     for found in look.found:
@@ -67,7 +66,25 @@ def lines(look: Look, order: str, most: int, style: Style, width: int) -> Iterat
         yield from finding_lines(found.finding, found.lens, found.frame, style, width, 1)
 
 
-def as_json(look: Look, order: str, most: int) -> dict[str, Any]:
+def details(row: Site | Found) -> Iterator[str]:
+    """All of one row: of a site its figures, of a finding its lens and the whole remedy."""
+    yield str(row.frame)
+    yield ""
+    if isinstance(row, Found):
+        yield f"{row.lens.name}: {amount(row.finding, row.lens)}, confidence {row.finding.confidence}"
+        yield ""
+        yield f"What to do: {row.finding.remedy}"
+        yield ""
+        yield f"Question: {row.lens.question}"
+        yield f"Why: {row.lens.why}"
+        yield f"May be wrong: {row.lens.false_positives}"
+    else:
+        yield from (f"{heading + ':':<9} {cell(row)}" for heading, cell in CELLS)
+        if row.frame.file:
+            yield f"{'file:':<9} {row.frame.file}:{row.frame.line}"
+
+
+def as_json(look: Look, order: str, most: int | None) -> dict[str, Any]:
     process = look.process
 
     def sums(moment: str) -> dict[str, int]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tare.terminal import shorten
-from tare.units import exact
+from tare.text.terminal import shorten
+from tare.text.units import exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tare.dark_matter import Matter
-    from tare.terminal import Style
+    from tare.analysis.dark_matter import Matter
+    from tare.text.terminal import Style
 
 ROOT = "explicit"
 DARK = "heap-unclassified"
@@ -27,8 +27,8 @@ class Node(NamedTuple):
 
 def tree(matter: Matter) -> Node:
     """Paths go under `explicit/`, whatever they begin with: all that is reported here is heap."""
-    leaves = [(_below_root(path.path), path.amount.usable_bytes) for path in matter.paths]
-    dark = matter.section("unreported").amount.usable_bytes
+    leaves = [(_below_root(path.path), path.amount.gross_bytes) for path in matter.paths]
+    dark = matter.section("unreported").amount.gross_bytes
     return _node(ROOT, [*leaves, ([DARK], dark)])
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tare.reports.text_parts import caveats, who, wrapped
-from tare.terminal import shorten_path
-from tare.units import duration, human_bytes, percent
+from tare.reports.text_parts import caveats, headline, wrapped
+from tare.text.terminal import shorten_path
+from tare.text.units import duration, human_bytes, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tare.recording import Recording
-    from tare.resident import Part, Residence
-    from tare.terminal import Style
+    from tare.analysis.recording import Recording
+    from tare.analysis.resident import Part, Residence
+    from tare.text.terminal import Style
 
 _FILES = 5
 _MOMENTS = {"peak": "near the peak", "exit": "at the exit"}
@@ -26,7 +26,7 @@ _KINDS = {
 
 
 def report(recording: Recording, found: Residence, style: Style, width: int) -> Iterator[str]:
-    for line in wrapped(who(recording), width):
+    for line in wrapped(headline(recording), width):
         yield style(line, "bold")
     for note in caveats(recording):
         for line in wrapped(f"note: {note}", width):

@@ -6,19 +6,28 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses, schema
-from tare.recording import Recording
-from tare.reports.text_parts import blocks_text, caveats, finding_lines, is_worth_acting_on, unnamed_note, who, wrapped
-from tare.small_database import MOST_ROWS, SmallDatabase
-from tare.terminal import shorten, shorten_path
-from tare.units import duration, human_bytes, human_count, percent, plural
+from tare.analysis.recording import Recording
+from tare.reports import account
+from tare.reports.text_parts import (
+    blocks_text,
+    caveats,
+    finding_lines,
+    headline,
+    is_worth_acting_on,
+    unnamed_note,
+    wrapped,
+)
+from tare.source.small_database import MOST_ROWS, SmallDatabase
+from tare.text.terminal import shorten, shorten_path
+from tare.text.units import duration, human_bytes, human_count, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tare.ledger import Finding
+    from tare.analysis.ledger import Finding
+    from tare.analysis.recording import Source
     from tare.lenses.lens import Lens
-    from tare.recording import Source
-    from tare.terminal import Style
+    from tare.text.terminal import Style
 
 _SCREEN_LINES = 24  # findings stop where a small terminal would scroll
 _OTHERS_SHOWN = 4
@@ -35,6 +44,7 @@ class Image(NamedTuple):
     pid: int
     events: int
     file_bytes: int
+    earlier_segments: int = 0  # files beside `path`; `file_bytes` counts them, and those deleted meanwhile
 
 
 class Short(NamedTuple):
@@ -86,10 +96,13 @@ def summary(
     """About `subject(images)`, whose recording is given."""
     shown = subject(images)
     process, peak, total = recording.process, recording.moments["peak"], recording.moments["total"]
-    for line in wrapped(f"tare: {who(recording)}", width):
+    for line in wrapped(f"tare: {headline(recording)}", width):
         yield style(line, "bold")
+    yield from account.lines(recording, width)
     if shown is not images[0]:
-        yield shorten(f"note: {images[0].program} only started this one: tare report {images[0].path} shows it", width)
+        yield shorten(
+            f"note: {images[0].program} started this process; its own report: tare report {images[0].path}", width
+        )
     for note in caveats(recording):
         for line in wrapped(f"note: {note}", width):
             yield style(line, "yellow")
@@ -119,7 +132,7 @@ def _findings(recording: Recording, style: Style, width: int) -> Iterator[str]:
     tops = [(lens, _first(recording, lens)) for lens in recording.ledger.lenses]
     tops = [(lens, found) for lens, found in tops if found]
     if not tops:
-        yield from wrapped("no lens found anything above its threshold", width)
+        yield from wrapped("no findings: every lens is below its threshold", width)
         return
     each = max(1, min(3, (_SCREEN_LINES - 7 - len(tops)) // (3 * len(tops))))
     shown = [finding for _, found in tops for finding in found[:each]]
@@ -157,6 +170,9 @@ def _next_steps(path: str, width: int) -> Iterator[str]:
 def _processes(shown: Image, others: Sequence[Image], short: Short, width: int) -> Iterator[str]:
     """Those with files of their own, and the file with all the rest."""
     yield shorten(f"trace: {shorten_path(shown.path, width - 20)} ({human_bytes(shown.file_bytes)})", width)
+    if shown.earlier_segments:
+        older = plural(shown.earlier_segments, "older segment")
+        yield shorten(f"{older} beside it: {shorten_path(shown.path, width - 40)}.s1, ...", width)
     alone = [image for image in others if not short.path or not image.path.startswith(short.path + ":")]
     if alone:
         yield f"{len(alone)} more recorded:"

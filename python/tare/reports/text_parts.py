@@ -8,20 +8,20 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from tare.reports.unwind_gaps import unwind_gaps
-from tare.terminal import shorten, shorten_path
-from tare.units import duration, exact, human_bytes, human_count, percent, plural
+from tare.text.terminal import shorten, shorten_path
+from tare.text.units import duration, exact, human_bytes, human_count, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tare.ledger import Finding
+    from tare.analysis.ledger import Finding
+    from tare.analysis.recording import Recording
     from tare.lenses.lens import Lens
-    from tare.names import Frame
-    from tare.recording import Recording
-    from tare.terminal import Style
+    from tare.naming.names import Frame
+    from tare.text.terminal import Style
 
 
-def who(recording: Recording) -> str:
+def headline(recording: Recording) -> str:
     """`python3.11 (pid 4711), glibc, 14.4 M events in 3.20 s`."""
     process = recording.process
     sampled = f", sampled every {human_bytes(process['sample_bytes'])}: figures are scaled" if recording.sampled else ""
@@ -32,28 +32,30 @@ def who(recording: Recording) -> str:
 
 
 def caveats(recording: Recording) -> list[str]:
-    """What a reader must know before believing the figures; mostly nothing."""
+    """Limits of the figures; mostly none."""
     process = recording.process
     lines = list(recording.source.warnings)
     status = process["wait_status"]
     if status is not None and os.WIFSIGNALED(status):
-        lines.append(f"the program was killed by signal {os.WTERMSIG(status)}; everything up to then is here")
+        lines.append(f"the program was killed by signal {os.WTERMSIG(status)}; all events until then are recorded")
     if process["replaced_by_exec"]:
-        lines.append("another program took this process over by exec; what it did is in a trace of its own")
+        lines.append("the process executed another program; that program has its own trace")
     if process["launcher_died"]:
-        lines.append("tare run was killed; what the program did once its buffers were full isn't recorded")
+        lines.append("tare run was killed; events after the spool was full aren't recorded")
     if process["asleep_ns"] is not None:
         ended = process["pre_existing_frees"]
-        since = f" ({human_count(ended)} of them ended since)" if ended else ""
+        since = f" ({human_count(ended)} of them were freed later)" if ended else ""
         lines.append(
-            f"the recorder slept for {duration(process['asleep_ns'])}: blocks born meanwhile aren't in the figures{since}"
+            f"the recorder was paused for {duration(process['asleep_ns'])}: blocks allocated meanwhile aren't in the figures{since}"
         )
     if not process["events"]:
         lines.append(
-            "no allocation was seen: the program makes none, or by a malloc that the recorder can't see (its own, valgrind's)"
+            "no allocation was recorded: the program has none, or uses a malloc that the recorder can't replace (its own, valgrind's)"
         )
     if process["contents_recorded"]:
-        lines.append("contents recorded: blocks were filled, so pages and time are more than the program's own")
+        lines.append(
+            "contents were recorded: blocks were filled, so the program used more pages and more time than without"
+        )
     if distance := peak_distance(recording):
         lines.append(distance)
     if process["impossible_events"]:
@@ -62,16 +64,18 @@ def caveats(recording: Recording) -> list[str]:
         )
     if process["dropped_events"]:
         lines.append(
-            f"{plural(process['dropped_events'], 'event was', 'events were')} dropped: sizes are too low from there on"
+            f"{plural(process['dropped_events'], 'event was', 'events were')} dropped: all sizes after the first one are too low"
         )
     if process["truncated_stacks"]:
-        lines.append(f"{plural(process['truncated_stacks'], 'stack was', 'stacks were')} deeper than what is kept")
+        lines.append(
+            f"{plural(process['truncated_stacks'], 'stack was', 'stacks were')} cut at the greatest recorded depth"
+        )
     if process["unwind_failures"]:
         lines.append(f"{plural(process['unwind_failures'], 'stack')} couldn't be followed to the outermost function")
     if process["folded_stacks"]:
         lines.append(
-            f"{plural(process['folded_stacks'], 'event has', 'events have')} a part of the stack or none: "
-            "too many distinct stacks and sizes; sums are exact"
+            f"{plural(process['folded_stacks'], 'event has', 'events have')} only a part of the stack, "
+            "because there are too many distinct stacks and sizes; sums are exact"
         )
     if process["rounded_sizes"]:
         lines.append(
@@ -80,10 +84,32 @@ def caveats(recording: Recording) -> list[str]:
         )
     lines.extend(unwind_gaps(recording))
     if process["inherited_blocks"]:
+        whence = "live when this segment began" if (process["segment"] or 0) > 1 else "inherited from the parent"
         lines.append(
             f"{plural(process['inherited_blocks'], 'block')}, {human_bytes(process['inherited_usable_bytes'])}, "
-            "inherited from the parent: in the live figures, not in the totals"
+            f"{whence}: they count as live, but not in totals over the run"
         )
+    if process["segment"] is not None:
+        lines.extend(segment_lines(recording))
+    return lines
+
+
+def segment_lines(recording: Recording) -> list[str]:
+    """The number of this segment, the sums of earlier ones, and the files of the others."""
+    from tare.analysis.segments import others
+
+    process = recording.process
+    lines = []
+    if process["segment"] > 1:
+        events = sum(process[f"before_{kind}_events"] for kind in ("alloc", "free", "realloc"))
+        lines.append(
+            f"segment {process['segment']} of a recording: {duration(process['before_ns'])}, {human_count(events)} events, "
+            f"{human_count(process['before_blocks'])} blocks of {human_bytes(process['before_requested_bytes'])} and a peak of "
+            f"{human_bytes(process['before_peak_gross_bytes'])} came before it"
+        )
+    if names := others(recording.path):
+        shown = names if len(names) <= 3 else [names[0], "...", names[-1]]
+        lines.append(f"other segments: {', '.join(shown)}")
     return lines
 
 
@@ -98,25 +124,25 @@ def peak_distance(recording: Recording) -> str:
         return ""
     kind, time_ns, gross = min(looks, key=lambda look: look[0] != "peak")
     of_peak, peak_ns = process["peak_gross_bytes"], process["peak_time_ns"]
-    where = "the exit" if kind == "exit" else "a look"
+    where = "the exit" if kind == "exit" else "a snapshot"
     apart = f"{duration(abs(time_ns - peak_ns))} {'before' if time_ns < peak_ns else 'after'} the peak"
     return (
-        f"blocks at the peak were seen at {where} {apart}, with {percent(gross, of_peak)} of its gross ({human_bytes(gross)} of "
+        f"lenses read the blocks at {where} {apart}, with {percent(gross, of_peak)} of its gross ({human_bytes(gross)} of "
         f"{human_bytes(of_peak)})"
     )
 
 
 _NAMELESS = {
-    "replaced": "has changed since it was recorded (another build id); put the old file back, or record again",
-    "missing": "isn't there any more; put it back",
-    "stripped": "is stripped of its names; install its debug symbols, or build it with -g",
+    "replaced": "has another build id than when it was recorded; restore the old file, or record again",
+    "missing": "doesn't exist any more; restore it",
+    "stripped": "is stripped; install its debug symbols, or build it with -g",
     "damaged": "can't be read as a program or library",
 }
 _MOST_NAMELESS = 3
 
 
 def nameless_files(recording: Recording) -> list[str]:
-    """Files whose functions can only be shown as file+offset, and what helps."""
+    """Files without names of functions, and the remedy."""
     found = recording.source.nameless_modules()
     lines = [f"no names for functions in {path}: it {_NAMELESS[why]}" for path, why in found[:_MOST_NAMELESS]]
     if len(found) > len(lines):
@@ -125,15 +151,14 @@ def nameless_files(recording: Recording) -> list[str]:
 
 
 def unnamed_note(frames: Iterable[Frame]) -> str:
-    """What helps where findings are called `php8.2+0x38a785`; empty where none is. Other files may have names for most of their functions:
-    those that they export."""
+    """The remedy for sites such as `php8.2+0x38a785`; empty if there are none. Exported functions of such files have names."""
     modules = list(dict.fromkeys(each.module for each in frames if not each.function and each.module))
     if not modules:
         return ""
     files = ", ".join(path.rpartition("/")[2] for path in modules[:_MOST_NAMELESS])
     more = f" and {len(modules) - _MOST_NAMELESS} more files" if len(modules) > _MOST_NAMELESS else ""
-    tell = "tells" if len(modules) == 1 else "tell"
-    return f"file+offset: {files}{more} {tell} only the names that others call; install debug symbols, or build with -g"
+    have = "has" if len(modules) == 1 else "have"
+    return f"note: {files}{more} {have} only exported names, so some sites are file+offset; install debug symbols, or build with -g"
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
@@ -153,7 +178,7 @@ def balance(recording: Recording, style: Style, width: int) -> list[str]:
     at_peak, at_end = f"at the peak ({duration(recording.process['peak_time_ns'])})", "at the end"
     if not wide:
         at_peak, at_end = "peak", "end"
-    lines = [f"{'':<{label_width}}{at_peak:>{cell + share}}{at_end:>{cell + share}}"]
+    lines = [f"{'bytes' if wide else '':<{label_width}}{at_peak:>{cell + share}}{at_end:>{cell + share}}"]
 
     def row(label: str, at_peak: float, at_end: float, look: str = "") -> None:
         cells = f"{label:<{label_width}}"
@@ -214,7 +239,7 @@ def blocks_text(count: float) -> str:
 
 
 def amount(finding: Finding, lens: Lens) -> str:
-    """What the lens counts, in its own unit: bytes at the peak, bytes copied in vain, calls, bytes at the end."""
+    """The lens's amount in its unit: bytes at the peak, bytes copied, calls, or bytes at the end."""
     if finding.amount:
         return finding.amount
     if lens.unit == "copied":

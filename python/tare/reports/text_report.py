@@ -4,42 +4,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tare.reports.records import sizes_line
+from tare.analysis.records import sizes_line
+from tare.reports import account
 from tare.reports.text_parts import (
     balance,
     caveats,
     course,
     finding_lines,
+    headline,
     is_worth_acting_on,
     nameless_files,
     stack_lines,
     unnamed_note,
-    who,
     wrapped,
 )
-from tare.terminal import shorten
-from tare.units import exact, percent, plural
+from tare.text.terminal import shorten
+from tare.text.units import human_bytes, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tare.ledger import Finding
+    from tare.analysis.ledger import Finding
+    from tare.analysis.recording import Recording
+    from tare.analysis.records import Page, Record
     from tare.lenses.lens import Lens
-    from tare.names import Frame
-    from tare.recording import Recording
-    from tare.reports.records import Page, Record
-    from tare.terminal import Style
+    from tare.naming.names import Frame
+    from tare.text.terminal import Style
 
 _FINDINGS_A_LENS = 3  # of the default report; --lens shows -n of one
 
 
 def report(
-    recording: Recording, page: Page | None, chosen: Sequence[Lens], title: str, limit: int, style: Style, width: int
+    recording: Recording,
+    page: Page | None,
+    chosen: Sequence[Lens],
+    title: str,
+    limit: int | None,
+    style: Style,
+    width: int,
 ) -> Iterator[str]:
     """Everything, or what the chosen lenses say."""
-    for line in wrapped(who(recording), width):
+    for line in wrapped(headline(recording), width):
         yield style(line, "bold")
     yield shorten(f"command: {' '.join(recording.process['command_line'].split())}", width)
+    yield from account.lines(recording, width)
     for note in [*caveats(recording), *nameless_files(recording)]:
         for line in wrapped(f"note: {note}", width):
             yield style(line, "yellow")
@@ -51,8 +59,15 @@ def report(
         yield from _lens_report(recording, lens, limit, style, width)
     if chosen:
         return
+    silent = []
     for each in recording.ledger.lenses:
-        yield from _findings(recording, each, _FINDINGS_A_LENS, style, width, least="worth acting on")
+        if every := _found(recording, each):
+            yield from _findings(recording, each, every, _FINDINGS_A_LENS, style, width, least="worth acting on")
+        else:
+            silent.append(each.name)
+    if silent:
+        yield from wrapped(f"no findings above the thresholds of: {', '.join(silent)}", width)
+        yield ""
     if note := unnamed_note(frame for *_, frame in default_findings(recording)):
         yield from wrapped(note, width)
         yield ""
@@ -60,30 +75,35 @@ def report(
         yield from _records(recording, page, title, style, width)
 
 
-def _lens_report(recording: Recording, lens: Lens, limit: int, style: Style, width: int) -> Iterator[str]:
+def _lens_report(recording: Recording, lens: Lens, limit: int | None, style: Style, width: int) -> Iterator[str]:
     import textwrap
 
     for label, text in (
         ("question", lens.question),
         ("why", lens.why),
-        ("shown", lens.threshold),
-        ("beware", lens.false_positives),
+        ("threshold", lens.threshold),
+        ("may be wrong", lens.false_positives),
         ("sampling", f"{lens.sampling}; this recording is {'sampled' if recording.sampled else 'exact'}"),
     ):
-        yield from textwrap.wrap(f"{label:<9} {text}", width, subsequent_indent=" " * 10)
+        yield from textwrap.wrap(f"{label:<13} {text}", width, subsequent_indent=" " * 14)
     yield ""
-    yield from _findings(recording, lens, limit, style, width)
+    yield from _findings(recording, lens, _found(recording, lens), limit, style, width)
 
 
 def _findings(
-    recording: Recording, lens: Lens, limit: int, style: Style, width: int, least: str = "any"
+    recording: Recording,
+    lens: Lens,
+    every: list[Finding],
+    limit: int | None,
+    style: Style,
+    width: int,
+    least: str = "any",
 ) -> Iterator[str]:
-    every = _found(recording, lens)
     found = every if least == "any" else [each for each in every if is_worth_acting_on(each, lens)]
-    unsure = f"  ({plural(len(every) - len(found), 'finding')} of low confidence: --lens {lens.name})"
-    weight = "" if lens.weight == "tare" else " (potential: beside the tare, not in it)"
+    unsure = f"  ({plural(len(every) - len(found), 'finding')} of low confidence; --lens {lens.name} prints it)"
+    weight = "" if lens.weight == "tare" else " (potential: not part of the tare)"
     if not found:
-        yield from wrapped(f"{lens.name}: nothing above its threshold{weight}", width)
+        yield from wrapped(f"{lens.name}: no findings above its threshold{weight}", width)
         if every:
             yield from wrapped(unsure, width)
         yield ""
@@ -145,8 +165,8 @@ def _records(recording: Recording, page: Page, title: str, style: Style, width: 
 
 def _weights(record: Record, about: str) -> Iterator[str]:
     yield (
-        f"{about}{exact(record.usable_bytes)} bytes ({about}{exact(record.requested_bytes)} requested / "
-        f"{about}{exact(record.slop_bytes)} slop)"
+        f"{about}{human_bytes(record.usable_bytes)} ({about}{human_bytes(record.requested_bytes)} requested / "
+        f"{about}{human_bytes(record.slop_bytes)} slop)"
     )
     if round(record.blocks) != 1:
-        yield f"Individual block sizes: {sizes_line(record)}"
+        yield f"Individual block sizes in bytes: {sizes_line(record)}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from tare.cpp_names import shorten as short_name
-from tare.layouts import MOVABLE, Blocks, Field, Type, moves
-from tare.terminal import shorten, shorten_path
-from tare.units import exact, plural
+from tare.naming.cpp_names import shorten as short_name
+from tare.text.terminal import shorten, shorten_path
+from tare.text.units import exact, plural
+from tare.types.layouts import MOVABLE, Blocks, Field, Type, moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tare.units import plural
+from tare.text.units import plural
 
 if TYPE_CHECKING:
-    from tare.recording import Recording
+    from tare.analysis.recording import Recording
 
 _MOST_FILES = 3
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from tare.units import exact, human_bytes, plural
+from tare.text.units import exact, human_bytes, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

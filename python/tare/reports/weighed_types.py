@@ -5,19 +5,19 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from tare.cpp_names import shorten as short_name
-from tare.terminal import shorten
-from tare.units import exact, human_bytes, percent, plural
+from tare.naming.cpp_names import shorten as short_name
+from tare.reports.table import Column, table
+from tare.text.units import exact, human_bytes, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tare.site_layouts import Weighed
+    from tare.types.site_layouts import Weighed
 
-_LEAST_NAME = 20  # characters of a type's name, before columns are left out
+_NAME = Column("type", "left", least=20)
 
 
-def lines(weighed: Sequence[Weighed], gross_peak: float, limit: int, columns: int) -> Iterator[str]:
+def lines(weighed: Sequence[Weighed], gross_peak: float, limit: int | None, columns: int) -> Iterator[str]:
     if not weighed:
         yield from textwrap.wrap(
             "no block's type is known: that needs debug information of the recorded program and libraries, as they were"
@@ -37,9 +37,9 @@ def lines(weighed: Sequence[Weighed], gross_peak: float, limit: int, columns: in
         yield from textwrap.wrap("no type whose objects were found would take smaller blocks in another order", columns)
         return
     yield ""
-    yield from _table(gaining[: limit or None], columns)
-    if limit and len(gaining) > limit:
-        yield f"… and {exact(len(gaining) - limit)} more (--limit 0 shows all)"
+    yield from _table(gaining[:limit], columns)
+    if len(gaining) > len(gaining[:limit]):
+        yield f"({exact(len(gaining) - len(gaining[:limit]))} more: --rows all prints them)"
     yield ""
     yield from textwrap.wrap(
         "sure: high, an allocating function names the type; medium, a variable of the block's size does; low, only the size does",
@@ -65,25 +65,18 @@ def narrow_summary(weighed: Sequence[Weighed]) -> str:
 
 
 def _table(weighed: Sequence[Weighed], columns: int) -> Iterator[str]:
-    heads = ["saves", "live", "size", "sure"]
-    cells = [
+    heads = [Column("saves", keep=True), Column("live"), Column("size"), Column("sure"), _NAME]
+    rows = [
         [
             human_bytes(each.saved_bytes),
             exact(each.objects),
             f"{exact(each.type.size_bytes)} → {exact(each.type.reordered_bytes)}",
             each.certainty,
+            short_name(each.type.name),
         ]
         for each in weighed
     ]
-    widths = [max(len(line[column]) for line in [heads, *cells]) for column in range(len(heads))]
-    fitting = len(widths)
-    while fitting > 1 and sum(widths[:fitting]) + 2 * fitting + _LEAST_NAME > columns:
-        fitting -= 1
-    room = columns - sum(widths[:fitting]) - 2 * fitting
-    yield "  ".join(head.rjust(width) for head, width in zip(heads[:fitting], widths, strict=False)) + "  type"
-    for each, line in zip(weighed, cells, strict=True):
-        name = shorten(short_name(each.type.name), room)
-        yield "  ".join(cell.rjust(width) for cell, width in zip(line[:fitting], widths, strict=False)) + "  " + name
+    yield from table(heads, rows, columns)
 
 
 def as_json(weighed: Sequence[Weighed], gross_peak: float) -> dict[str, Any]:

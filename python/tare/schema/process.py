@@ -62,10 +62,24 @@ rounding_bytes int what that added to their requested bytes
 nested_events int events from a signal handler inside an allocation
 moments int times that live blocks were looked into: rows of moments
 threads int threads seen
-inherited_blocks int blocks inherited through fork
+inherited_blocks int blocks inherited through fork, or live when the segment began
 inherited_usable_bytes int usable bytes of those
 peak_time_ns int when the peak was, since the start
 {_MOMENT_TOTALS}
+segment int number of this segment of the recording, from 1; null: the recording is one file (tare run --max-size)
+continued int 1: there is a later segment
+before_ns int time recorded in the segments before; null as for segment, as all of these
+before_alloc_events int allocations in those, without reallocs
+before_free_events int frees in those, without reallocs
+before_realloc_events int reallocs in those
+before_map_events int changes of mappings in those
+before_blocks int blocks allocated in those
+before_requested_bytes int bytes asked of malloc in those
+before_usable_bytes int usable bytes of the blocks
+before_gross_bytes int usable bytes plus allocator headers of the blocks
+before_peak_gross_bytes int the greatest peak of those
+before_peak_ns int when that was, since the start of the first segment
+before_dropped_events int events lost in those
 mapped_peak_bytes int greatest total of mmap and brk
 mapped_end_bytes int mapped at the end
 """),

@@ -1,4 +1,4 @@
-"""The screen of `tare top`: figures above, sites in a table, findings below; keys choose the order."""
+"""The screen of `tare top`: totals, a table of sites, a table of findings; Enter opens details of a row."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
 from textual.widgets import DataTable, Footer, Static
 
 from tare.errors import TareError
-from tare.live_looks import ORDERS
-from tare.printable import printable
+from tare.live.live_snapshots import ORDERS
 from tare.reports import live_view
 from tare.reports.text_parts import amount
+from tare.text.printable import printable
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
-    from tare.live_looks import Look
+    from tare.live.live_snapshots import Found, Look, Site
 
     class Eye(Protocol):
         """Who looks: live_looks.Looker, or a test."""
@@ -35,6 +37,25 @@ if TYPE_CHECKING:
 _NAME = 60  # columns of a site's name; the rest of it lies to the right
 
 
+class Details(ModalScreen[None]):
+    """Everything about one row, above the tables."""
+
+    CSS = """
+    Details { align: center middle; }
+    Details VerticalScroll { width: 90%; height: auto; max-height: 80%; padding: 1 2; border: solid $primary; background: $panel; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,q", "dismiss", "close")]
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            yield Static(Text("\n".join(map(printable, self._text.splitlines()))), id="details")
+        yield Footer()
+
+
 class Top(App[None]):
     """Looks from a thread of its own, so that keys answer at once. Ends with `failure` set where looking fails."""
 
@@ -45,7 +66,7 @@ class Top(App[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "quit"),
-        Binding("space", "hold", "hold"),
+        Binding("space", "hold", "freeze"),
         *(Binding(order[0], f"sort('{order}')", f"by {order}") for order in ORDERS),
     ]
 
@@ -57,11 +78,13 @@ class Top(App[None]):
         self._look: Look | None = None
         self._timer: Timer | None = None
         self._held = False
+        self._sites: list[Site] = []  # the rows on the screen
+        self._found: list[Found] = []
         self.failure: TareError | None = None
         self.over = False
 
     def compose(self) -> ComposeResult:
-        yield Static(f"looking at process {self._eye.pid} …", id="head")
+        yield Static(f"reading process {self._eye.pid} …", id="head")
         yield DataTable(id="sites", cursor_type="row", zebra_stripes=True)
         yield DataTable(id="found", cursor_type="row")
         yield Footer()
@@ -94,7 +117,9 @@ class Top(App[None]):
             self.exit()
             return
         head = self.query_one("#head", Static)
-        head.update(Text(f"process {self._eye.pid} has ended; this is the last look (q quits)\n{self._head()}", "bold"))
+        head.update(
+            Text(f"process {self._eye.pid} has ended; these are the last figures (q quits)\n{self._head()}", "bold")
+        )
 
     def _take(self, look: Look) -> None:
         self._look = look
@@ -118,26 +143,35 @@ class Top(App[None]):
         sites.border_title = f"by {self._order}"
         at = sites.cursor_row
         sites.clear()
-        for site in live_view.sorted_sites(look, self._order, len(look.sites)):
+        self._sites = live_view.sorted_sites(look, self._order, len(look.sites))
+        for site in self._sites:
             cells = (Text(cell(site), justify="right") for _, cell in live_view.CELLS)
             sites.add_row(*cells, Text(printable(str(site.frame))[: 4 * _NAME]))
         sites.move_cursor(row=min(at, max(sites.row_count - 1, 0)))
         found = self.query_one("#found", DataTable)
+        line = found.cursor_row
         found.clear()
-        for each in look.found:
+        self._found = list(look.found)
+        for each in self._found:
             found.add_row(
                 each.lens.name,
                 Text(amount(each.finding, each.lens), justify="right"),
                 Text(printable(str(each.frame))[:_NAME]),
                 Text(printable(each.finding.remedy)),
             )
+        found.move_cursor(row=min(line, max(found.row_count - 1, 0)))
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        rows: list[Site] | list[Found] = self._found if event.data_table.id == "found" else self._sites
+        if event.cursor_row < len(rows):
+            self.push_screen(Details("\n".join(live_view.details(rows[event.cursor_row]))))
 
     def action_sort(self, order: str) -> None:
         self._order = order
         self._show()
 
     def action_hold(self) -> None:
-        """Figures stand still; looks go on, so that rates stay those of an interval."""
+        """The screen stops, updates go on, so that rates stay those of an interval."""
         self._held = not self._held
         if not self._held:
             self._show()

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "trace/id_table.h"
-#include "trace/mix_hash.h"
+#include "trace/base/mix_hash.h"
+#include "trace/model/id_table.h"
 
 namespace tare::core {
 namespace {

@@ -1,7 +1,7 @@
 // Sums by the line that names a site: what a summary shows, an eighth of the rows that stacks have.
 #pragma once
 
-#include "core/replay/tables.h"
+#include "core/columns/tables.h"
 
 namespace tare::core {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/process_info.h"
-#include "trace/result.h"
+#include "trace/base/result.h"
+#include "trace/model/process_info.h"
 
 namespace tare::core {
 

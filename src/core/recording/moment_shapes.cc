@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "trace/id_table.h"
-#include "trace/mix_hash.h"
+#include "trace/base/mix_hash.h"
+#include "trace/model/id_table.h"
 
 namespace tare::core {
 namespace {

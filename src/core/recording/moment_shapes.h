@@ -1,7 +1,7 @@
 // Table `moment_shapes`: what was seen of live blocks, summed up as far as lenses ask the same of several.
 #pragma once
 
-#include "core/replay/tables.h"
+#include "core/columns/tables.h"
 
 namespace tare::core {
 

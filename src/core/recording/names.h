@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "core/replay/sites.h"
-#include "core/replay/tables.h"
+#include "core/columns/tables.h"
+#include "core/sites/sites.h"
 #include "core/symbols/symbolizer.h"
-#include "trace/dictionary.h"
+#include "trace/model/dictionary.h"
 
 namespace tare::core {
 

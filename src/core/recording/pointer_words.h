@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/replay/tables.h"
+#include "core/columns/tables.h"
 #include "tare/size_classes.h"
 
 namespace tare::core {

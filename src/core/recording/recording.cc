@@ -1,5 +1,6 @@
 // Cache first; otherwise open, replay, and leave the tables for the next reader.
 #include "core/recording/recording.h"
+#include "core/tables/inherited.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,8 +9,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/columns/fresh_tables.h"
+#include "core/columns/table_cache.h"
+#include "core/columns/table_codec.h"
+#include "core/heavy_tables/observations.h"
+#include "core/heavy_tables/program_reports.h"
+#include "core/heavy_tables/twins.h"
 #include "core/recording/fold.h"
-#include "core/recording/inherited.h"
 #include "core/recording/moment_shapes.h"
 #include "core/recording/pointer_words.h"
 #include "core/recording/row_types.h"
@@ -17,18 +23,12 @@
 #include "core/recording/size_classes.h"
 #include "core/recording/twin_pairs.h"
 #include "core/recording/written_sites.h"
-#include "core/replay/fresh_tables.h"
-#include "core/replay/moment_tables.h"
-#include "core/replay/observations.h"
-#include "core/replay/program_reports.h"
-#include "core/replay/replay.h"
-#include "core/replay/table_cache.h"
-#include "core/replay/table_codec.h"
-#include "core/replay/twins.h"
 #include "core/symbols/cache_file.h"
-#include "trace/expansion.h"
-#include "trace/file_bytes.h"
-#include "trace/finish_leftover.h"
+#include "core/tables/moment_tables.h"
+#include "core/tables/replay.h"
+#include "trace/base/expansion.h"
+#include "trace/base/file_bytes.h"
+#include "trace/open/finish_leftover.h"
 
 namespace tare::core {
 namespace {

@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/layout/pointed_types.h"
+#include "core/allocated_types/pointed_types.h"
+#include "core/columns/tables.h"
+#include "core/heavy_tables/blocks.h"
+#include "core/heavy_tables/program_reports.h"
 #include "core/recording/names.h"
-#include "core/replay/blocks.h"
-#include "core/replay/program_reports.h"
-#include "core/replay/tables.h"
 #include "tare/size_classes.h"
-#include "trace/open_trace.h"
-#include "trace/result.h"
+#include "trace/base/result.h"
+#include "trace/open/open_trace.h"
 
 namespace tare::core {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "core/layout/pointed_cache.h"
+#include "core/allocated_types/pointed_cache.h"
 #include "core/symbols/cache_file.h"
 #include "core/symbols/debug_files.h"
 

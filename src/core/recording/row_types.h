@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "core/layout/pointed_types.h"
-#include "trace/dictionary.h"
+#include "core/allocated_types/pointed_types.h"
+#include "trace/model/dictionary.h"
 
 namespace tare::core {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/replay/tables.h"
+#include "core/columns/tables.h"
 #include "tare/size_classes.h"
 
 namespace tare::core {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/replay/tables.h"
+#include "core/columns/tables.h"
 #include "tare/size_classes.h"
-#include "trace/result.h"
+#include "trace/base/result.h"
 
 namespace tare::core {
 

@@ -1,7 +1,7 @@
 // Table `twins` with what a pair takes as two blocks, and what it would take as one.
 #pragma once
 
-#include "core/replay/tables.h"
+#include "core/columns/tables.h"
 #include "tare/size_classes.h"
 
 namespace tare::core {

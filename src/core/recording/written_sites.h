@@ -2,7 +2,7 @@
 // further.
 #pragma once
 
-#include "core/replay/tables.h"
+#include "core/columns/tables.h"
 
 namespace tare::core {
 

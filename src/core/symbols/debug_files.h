@@ -9,7 +9,7 @@
 
 #include "core/symbols/elf_file.h"
 #include "core/symbols/symbolizer.h"
-#include "trace/dictionary.h"
+#include "trace/model/dictionary.h"
 
 namespace tare::core {
 

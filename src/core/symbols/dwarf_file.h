@@ -14,7 +14,7 @@
 
 #include "core/symbols/dwarf_unit.h"
 #include "core/symbols/elf_file.h"
-#include "trace/result.h"
+#include "trace/base/result.h"
 
 namespace tare::core {
 

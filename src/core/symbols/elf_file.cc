@@ -14,7 +14,7 @@
 #include <cstring>
 #include <span>
 
-#include "trace/expansion.h"
+#include "trace/base/expansion.h"
 
 namespace tare::core {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/guarded_mapping.h"
-#include "trace/result.h"
+#include "trace/base/guarded_mapping.h"
+#include "trace/base/result.h"
 
 namespace tare::core {
 

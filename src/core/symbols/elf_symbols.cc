@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/symbols/demangle.h"
+#include "core/demangle/demangle.h"
 
 namespace tare::core {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/symbols/byte_reader.h"
 #include "core/symbols/cache_file.h"
-#include "trace/expansion.h"
+#include "trace/base/expansion.h"
 
 namespace tare::core {
 namespace {

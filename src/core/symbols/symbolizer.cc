@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/demangle/demangle.h"
 #include "core/symbols/debug_files.h"
-#include "core/symbols/demangle.h"
 #include "core/symbols/dwarf_file.h"
 #include "core/symbols/elf_symbols.h"
 #include "core/symbols/mini_debug_info.h"

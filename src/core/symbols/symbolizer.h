@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/symbols/frame.h"
-#include "trace/dictionary.h"
+#include "trace/model/dictionary.h"
 
 namespace tare::core {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "tare/atom.h"
-#include "tare/poison.h"
+#include "tare/internal/poison.h"
 
 namespace tare {
 

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tare/shared_header.h"
+#include "tare/internal/shared_header.h"
 
 namespace tare {
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "tare/shared_header.h"
+#include "tare/internal/shared_header.h"
 
 namespace tare::atom_readers {
 

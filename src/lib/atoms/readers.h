@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 namespace tare::atom_readers {
 

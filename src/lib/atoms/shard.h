@@ -15,9 +15,9 @@
 #include "lib/atoms/readers.h"
 #include "lib/atoms/slabs.h"
 #include "lib/atoms/sought_text.h"
-#include "tare/atom_key.h"
 #include "tare/atom_table.h"
 #include "tare/buffer.h"
+#include "tare/internal/atom_key.h"
 
 namespace tare {
 

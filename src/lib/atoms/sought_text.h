@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "tare/atom_key.h"
-#include "tare/shared_header.h"
+#include "tare/internal/atom_key.h"
+#include "tare/internal/shared_header.h"
 
 namespace tare {
 

@@ -12,13 +12,13 @@
 #include <new>
 #include <utility>
 
+#include "lib/atoms/bytes16.h"
 #include "lib/atoms/range.h"
 #include "lib/atoms/readers.h"
 #include "lib/atoms/shard.h"
 #include "lib/atoms/static_lists.h"
 #include "lib/atoms/table_blocks.h"
 #include "lib/atoms/unused_atoms.h"
-#include "lib/atoms/utf16.h"
 #include "lib/fork/at_fork.h"
 #include "tare/static_atoms.h"
 
@@ -183,40 +183,6 @@ constexpr at_fork::Steps kForkSteps{.before =
                                           atom_readers::restart_in_child();
                                           unlock_tables();
                                         }};
-
-// A text in bytes: of UTF-16, on the stack if it's short.
-class Bytes16 {
- public:
-  explicit Bytes16(std::u16string_view text) {
-    char* to = on_stack_;
-    if (text.size() > kOnStack / utf16::kMostBytesPerUnit) {
-      if (text.size() > SharedHeader::kLargestSize) {
-        error_ = AtomError::TooLong;
-        return;
-      }
-      to = static_cast<char*>(std::malloc(text.size() * utf16::kMostBytesPerUnit));  // NOLINT
-      if (to == nullptr) {
-        error_ = AtomError::NoMemory;
-        return;
-      }
-      on_heap_ = to;
-    }
-    text_ = {to, utf16::to_bytes(text, to)};
-  }
-  ~Bytes16() { std::free(on_heap_); }  // NOLINT(cppcoreguidelines-no-malloc)
-  Bytes16(const Bytes16&) = delete;
-  Bytes16& operator=(const Bytes16&) = delete;
-
-  AtomError error() const { return error_; }
-  std::string_view text() const { return text_; }
-
- private:
-  static constexpr std::size_t kOnStack = 384;
-  char on_stack_[kOnStack];
-  char* on_heap_ = nullptr;
-  std::string_view text_;
-  AtomError error_ = AtomError::None;
-};
 
 }  // namespace
 

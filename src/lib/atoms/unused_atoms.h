@@ -1,7 +1,7 @@
 // Where a release tells that an atom has no user left.
 #pragma once
 
-#include "tare/shared_header.h"
+#include "tare/internal/shared_header.h"
 
 namespace tare {
 

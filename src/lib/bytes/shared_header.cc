@@ -1,5 +1,5 @@
 // What becomes of a shared block when its last holder lets go of it.
-#include "tare/shared_header.h"
+#include "tare/internal/shared_header.h"
 
 #include <cstdlib>
 

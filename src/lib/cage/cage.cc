@@ -12,7 +12,7 @@
 #include "lib/cage/system_pages.h"
 #include "lib/fork/at_fork.h"
 #include "lib/fork/living.h"
-#include "tare/poison.h"
+#include "tare/internal/poison.h"
 
 // There in programs that the leak sanitizer looks at. What objects in a cage point to isn't leaked; of the range it
 // reads what is readable.

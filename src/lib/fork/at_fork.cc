@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "lib/loader/loaded_object.h"
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 namespace tare::at_fork {
 

@@ -4,10 +4,10 @@
 #include <mutex>
 #include <utility>
 
-#include "lib/gc/heap_impl.h"
-#include "lib/gc/locks.h"
-#include "lib/gc/marker.h"
-#include "lib/gc/stop.h"
+#include "lib/gc/heap/heap_impl.h"
+#include "lib/gc/marking/marker.h"
+#include "lib/gc/threads/locks.h"
+#include "lib/gc/threads/stop.h"
 
 namespace tare::gc {
 

@@ -11,7 +11,7 @@
 
 #include "lib/fork/at_fork.h"
 #include "lib/loader/one_of_process.h"
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 namespace tare {
 

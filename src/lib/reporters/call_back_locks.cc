@@ -3,7 +3,7 @@
 #include <new>
 
 #include "lib/fork/at_fork.h"
-#include "tare/export.h"
+#include "tare/internal/export.h"
 
 namespace tare {
 

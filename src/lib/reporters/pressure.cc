@@ -4,7 +4,7 @@
 #include "lib/loader/one_of_process.h"
 #include "lib/reporters/allocator_functions.h"
 #include "lib/reporters/call_back_list.h"
-#include "tare/export.h"
+#include "tare/internal/export.h"
 #include "tare/memory_pressure.h"
 
 namespace tare {

@@ -8,7 +8,7 @@
 
 #include "lib/loader/one_of_process.h"
 #include "lib/reporters/call_back_list.h"
-#include "tare/export.h"
+#include "tare/internal/export.h"
 #include "tare/memory_reporter.h"
 #include "tare/reporter.h"
 

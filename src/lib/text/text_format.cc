@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "lib/text/decimals.h"
-#include "tare/text_writer.h"
+#include "tare/internal/text_writer.h"
 
 namespace tare {
 namespace {

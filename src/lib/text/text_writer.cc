@@ -1,5 +1,5 @@
 // Growth, loss and formatting of text writers: all that isn't a copy into memory that is there.
-#include "tare/text_writer.h"
+#include "tare/internal/text_writer.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +11,7 @@
 #include "lib/text/decimals.h"
 #include "tare/bytes.h"
 #include "tare/good_size.h"
-#include "tare/shared_header.h"
+#include "tare/internal/shared_header.h"
 
 namespace tare {
 namespace {

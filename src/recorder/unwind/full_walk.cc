@@ -1,10 +1,10 @@
 // Steps frame by frame with the complete rules, uncached: about a microsecond a frame.
 #include "recorder/unwind/full_walk.h"
 
-#include "recorder/modules.h"
 #include "recorder/unwind/expression.h"
 #include "recorder/unwind/load.h"
-#include "trace/spool_layout.h"
+#include "recorder/unwind/modules.h"
+#include "trace/spool/spool_layout.h"
 
 namespace tare::recorder {
 namespace {

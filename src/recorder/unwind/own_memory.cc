@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-#include "recorder/syscall.h"
+#include "recorder/base/syscall.h"
 
 namespace tare::recorder {
 

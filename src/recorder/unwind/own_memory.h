@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "trace/own_ranges.h"
+#include "trace/model/own_ranges.h"
 
 namespace tare::recorder {
 

@@ -1,9 +1,9 @@
 // Adding rows: the unwind table's full rule is reduced to the compact one, the row published, the slot filled in.
 #include "recorder/unwind/row_cache.h"
 
-#include "recorder/modules.h"
-#include "recorder/syscall.h"
+#include "recorder/base/syscall.h"
 #include "recorder/unwind/expression.h"
+#include "recorder/unwind/modules.h"
 #include "recorder/unwind/own_memory.h"
 #include "recorder/unwind/spin_lock.h"
 
@@ -17,7 +17,8 @@ namespace {
 
 constinit SpinLock g_rows_lock;
 
-constexpr std::uint32_t kFirstBits = 11;  // 2,048 slots, 32 KiB: enough for a small program
+constexpr std::uint32_t kFirstBits = 8;    // 256 slots on one page: enough for a process that lives for a moment
+constexpr std::uint32_t kSecondBits = 11;  // 2,048 slots, 32 KiB: enough for a small program
 
 // rbp's rule as an offset from `base`; false: neither unchanged nor saved there.
 bool rbp_at_cfa(const RegisterRule& rule, std::int64_t& offset, RuleKind& kind) {
@@ -109,7 +110,8 @@ void RowCache::put(Table& table, std::uint64_t key, Rule rule) {
 RowCache::Table* RowCache::with_room() {
   Table* table = table_.load(std::memory_order_relaxed);
   if (table != nullptr && table->used <= table->mask / 2) return table;
-  Table* larger = make_table(table == nullptr ? kFirstBits : 64 - table->shift + 1);
+  const std::uint32_t bits = table == nullptr ? 0 : 64 - table->shift;
+  Table* larger = make_table(bits == 0 ? kFirstBits : bits < kSecondBits ? kSecondBits : bits + 1);
   if (larger == nullptr) return nullptr;
   for (std::uint64_t i = 0; table != nullptr && i <= table->mask; ++i) {
     const std::uint64_t key = table->slots[i].key.load(std::memory_order_relaxed);

@@ -7,7 +7,7 @@
 #include "recorder/unwind/cfi.h"
 #include "recorder/unwind/rule.h"
 #include "recorder/unwind/unwind.h"
-#include "trace/ids.h"
+#include "trace/model/ids.h"
 
 namespace tare::recorder {
 

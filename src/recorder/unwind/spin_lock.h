@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "recorder/syscall.h"
+#include "recorder/base/syscall.h"
 
 namespace tare::recorder {
 

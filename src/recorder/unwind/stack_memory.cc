@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "recorder/syscall.h"
+#include "recorder/base/syscall.h"
 
 extern "C" __attribute__((weak)) void* __libc_stack_end;  // glibc's loader has it
 

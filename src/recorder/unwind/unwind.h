@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "trace/spool_layout.h"
+#include "trace/spool/spool_layout.h"
 
 namespace tare::recorder {
 
@@ -87,6 +87,7 @@ struct Tables {
   std::atomic<std::uint32_t>* module_count;
   char* strings;
   std::atomic<std::uint32_t>* string_bytes;
+  trace::StringRef exe;  // where the strings hold the program's path; empty: not yet
   // Makes the first `bytes` of the region writable; false: no room (disk full). Called with a lock held: it must not
   // allocate or call into the loader. It's called with rising sizes, once a page or so.
   bool (*ensure)(void* context, Region region, std::uint64_t bytes);

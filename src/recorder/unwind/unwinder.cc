@@ -9,11 +9,12 @@
 #include <atomic>
 #include <cstring>
 
-#include "recorder/modules.h"
 #include "recorder/unwind/full_walk.h"
 #include "recorder/unwind/load.h"
+#include "recorder/unwind/modules.h"
 #include "recorder/unwind/row_cache.h"
 #include "recorder/unwind/stack_memory.h"
+#include "recorder/unwind/stored_frames.h"
 #include "recorder/unwind/unwind.h"
 
 namespace tare::recorder {
@@ -27,35 +28,6 @@ constinit std::atomic<std::uint64_t> g_mappings{1};  // bumped when a thread's s
 constexpr std::uint32_t kKeptWhenTruncated = 6144;
 constexpr std::uint32_t kFewestWhenTruncated = 4096;
 static_assert(kFewestWhenTruncated < kKeptWhenTruncated && kKeptWhenTruncated < trace::kMaxFrames);
-
-struct Frame {
-  FramePosition position;
-  Rule rule;
-};
-
-struct StoredFrame {
-  FramePosition position;
-  Rule rule;
-  std::uint32_t first_check;  // its checks end where those of the next inner frame begin
-  std::uint32_t stop;         // the innermost frame at or outside this one that can't be left by comparing
-};
-
-// A word of stack that must be as it was for a frame to be its inner neighbour's caller still: each frame has one for
-// its return address, and one for its rbp if that matters and lies in memory. Apart from the frames, because nearly all
-// the time goes into comparing (cc1plus: 37 frames a stack): 16 bytes a frame instead of 40, no branches.
-struct Check {
-  std::uint64_t slot;
-  std::uint64_t value;
-
-  std::uint64_t difference() const { return load(slot) ^ value; }
-};
-constexpr std::uint64_t kZero = 0;  // for frames whose inner neighbour can't be left by comparing
-
-enum class Base : std::uint8_t { Complete, Truncated, NoTable, Failed };  // what is outside the outermost frame
-// Where a step led: ends are as in Base.
-enum class Outcome : std::uint8_t { Complete, Caller, NoTable, Failed };
-static_assert(static_cast<int>(Base::NoTable) == static_cast<int>(Outcome::NoTable) &&
-              static_cast<int>(Base::Failed) == static_cast<int>(Outcome::Failed));
 
 bool is_code(std::uint64_t address) { return address - 1 < RowCache::kRetired - 1; }
 

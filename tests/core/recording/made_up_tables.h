@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/replay/tables.h"
+#include "core/columns/tables.h"
 
 namespace tare::core {
 

@@ -176,7 +176,7 @@ TEST_F(SeparateDebugFile, MiniDebugInfoHasTheNames) {
 
 TEST_F(SeparateDebugFile, SplitDwarf) {
   const std::string in_folder = "cd '" + folder_.path().string() + "' && ";
-  const std::string source = fs::path(RUST_NAMES).parent_path() / "fixture.cc";
+  const std::string source = FIXTURE_SOURCE;
   for (const char* flags : {" -O2 -g ", " -O2 -g -gsplit-dwarf "}) {
     ASSERT_EQ(shell(in_folder + CXX_COMPILER + flags + "-Wl,--build-id=sha1 " + source + " -o one"), 0);
     const trace::Module module = module_of(folder_.path() / "one");
@@ -193,7 +193,7 @@ TEST_F(SeparateDebugFile, SharedPartMadeByDwz) {
   // dwz moves what two files have in common into a third.
   const std::string in_folder = "cd '" + folder_.path().string() + "' && ";
   const std::string flags = " -O2 -g -gdwarf-4 -Wl,--build-id=sha1 ";
-  const std::string source = fs::path(RUST_NAMES).parent_path() / "fixture.cc";
+  const std::string source = FIXTURE_SOURCE;
   ASSERT_EQ(shell(in_folder + CXX_COMPILER + flags + source + " -o one && " + CXX_COMPILER + flags + "-DTWO " + source +
                   " -o two"),
             0);

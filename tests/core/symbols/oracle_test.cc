@@ -11,7 +11,7 @@
 
 #include <cstdio>
 
-#include "core/symbols/demangle.h"
+#include "core/demangle/demangle.h"
 #include "support.h"
 
 namespace tare::core {
@@ -86,7 +86,7 @@ TEST(Oracle, FixtureByTheOtherCompiler) {
   if (!has_llvm_symbolizer()) GTEST_SKIP() << "llvm-symbolizer-19 isn't installed (package llvm-19)";
   if (!has_command("clang++-19")) GTEST_SKIP() << "clang++-19 isn't installed";
   const TemporaryFolder folder;  // Clang writes no .debug_aranges, and DWARF 5's indexed forms
-  const std::string source = std::filesystem::path(RUST_NAMES).parent_path() / "fixture.cc";
+  const std::string source = FIXTURE_SOURCE;
   ASSERT_EQ(shell("clang++-19 -O2 -g '" + source + "' -o '" + (folder.path() / "clang").string() + "'"), 0);
   const Agreement agreement = compare(folder.path() / "clang", folder.path() / "clang", 1000);
   ASSERT_EQ(agreement.addresses, 1000u);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/symbols/symbolizer.h"
-#include "trace/dictionary.h"
+#include "trace/model/dictionary.h"
 
 namespace tare::core::testing {
 

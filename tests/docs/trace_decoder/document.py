@@ -1,4 +1,4 @@
-"""What is a table in src/trace/FORMAT.md, and needn't be one here."""
+"""What is a table in src/trace/file/FORMAT.md, and needn't be one here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-TEXT = Path(__file__).resolve().parents[3] / "src/trace/FORMAT.md"
+TEXT = Path(__file__).resolve().parents[3] / "src/trace/file/FORMAT.md"
 
 
 @cache

@@ -64,6 +64,11 @@ def inherited_by(child: Trace, parent: Trace) -> list[Life]:
     return [replace(life, birth=None) for life in lives if life.death is None]
 
 
+def carried_into(segment: Trace) -> list[Life]:
+    """What lived when the segment began."""
+    return [Life(address, segment.live.dictionary.shapes[shape]) for address, shape in segment.live.blocks]
+
+
 def is_first_of_two(trace: Trace, event: Event) -> bool:
     """Whether the call has a record more, which then counts as the made event."""
     if event.kind == MAPPING_GOES:

@@ -13,11 +13,14 @@ from trace_decoder.tables import NO_MODULE, Module, Row, Shape, Stack, Trace
 from trace_decoder.xxh64 import xxh64
 
 (PROCESS, MODULES, ROWS, STACKS, SHAPES, CLOCK, EVENTS, END, NAMES) = range(1, 10)
+LIVE = 11
+(BLOCKS, MAPPINGS) = (1, 6)
 SKIPPABLE = 1
 HEADER_BYTES = RECORD_HEADER_BYTES = 16
 LAST_FIELD = 39
 TEXTS = {6, 7, 8, 9, 10, 11, 12, 21, 29}
 REPEATED = {9, 10}
+SEGMENT, SUMS, POSITION = 42, 43, 44
 
 
 class NewerVersion(Exception):
@@ -26,10 +29,17 @@ class NewerVersion(Exception):
 
 def read_fields(trace: Trace, payload: Cursor) -> None:
     fields: dict[int, int | bytes | list[bytes]] = {}
+    trace.segment, trace.sums, trace.positions = [], [], []
     while payload.left:
         number = payload.varint()
         value = Cursor(payload.text())
-        if number in REPEATED:
+        if number == SEGMENT:
+            trace.segment = varints(value)
+        elif number == SUMS:
+            trace.sums = varints(value)
+        elif number == POSITION:
+            trace.positions.append(varints(value))
+        elif number in REPEATED:
             words = fields.setdefault(number, [])
             assert isinstance(words, list)
             words.append(value.data)
@@ -41,6 +51,13 @@ def read_fields(trace: Trace, payload: Cursor) -> None:
             except Damage:
                 fields[number] = 0
     trace.fields = fields
+
+
+def varints(value: Cursor) -> list[int]:
+    numbers = []
+    while value.left:
+        numbers.append(value.varint())
+    return numbers
 
 
 def unpacked(payload: Cursor, expected_first: int) -> tuple[int, Cursor]:
@@ -123,6 +140,36 @@ def read_events(trace: Trace, payload: Cursor) -> None:
     trace.blocks.append(EventBlock(payload, trace).block)
 
 
+def read_live(trace: Trace, payload: Cursor) -> None:
+    """A part of what the segment begins with; ids refer to the set's own dictionary."""
+    live = trace.live
+    part = payload.byte()
+    if part in LIVE_DICTIONARY:
+        LIVE_DICTIONARY[part](live.dictionary, payload)
+    elif part == BLOCKS:
+        count, entries = unpacked(payload, len(live.blocks))
+        address = shape = 0
+        for _ in range(count):
+            address, shape = address + entries.varint(), shape + entries.svarint()
+            if not 0 <= shape < len(live.dictionary.shapes) or live.dictionary.shapes[shape].is_mapping:
+                raise Damage(f"a live block of shape {shape}")
+            live.blocks.append((address & WORD, shape))
+        entries.expect_end()
+    elif part == MAPPINGS:
+        count, entries = unpacked(payload, len(live.mappings))
+        end = 0
+        for _ in range(count):
+            start = end + entries.varint()
+            end = start + entries.varint()
+            if end > WORD:
+                raise Damage("a mapping beyond the address space")
+            live.mappings.append((start, end))
+        entries.expect_end()
+    else:
+        raise Damage(f"part {part} of live blocks")
+
+
+LIVE_DICTIONARY = {MODULES: read_modules, ROWS: read_rows, STACKS: read_stacks, SHAPES: read_shapes}
 READERS = {
     PROCESS: read_fields,
     MODULES: read_modules,
@@ -133,6 +180,7 @@ READERS = {
     EVENTS: read_events,
     END: read_fields,
     NAMES: read_names,
+    LIVE: read_live,
 }
 
 

@@ -74,6 +74,15 @@ class Block:
 
 
 @dataclass
+class LiveSet:
+    """What a segment begins with. Of `dictionary` only modules, rows, stacks and shapes are used."""
+
+    dictionary: Trace
+    blocks: list[tuple[int, int]] = field(default_factory=list)  # address, shape
+    mappings: list[tuple[int, int]] = field(default_factory=list)  # start, end
+
+
+@dataclass
 class Trace:
     """All that a file holds; `damage` says why reading ended early, `is_cut` that the file ends within a record."""
 
@@ -85,10 +94,17 @@ class Trace:
     names: list[bytes] = field(default_factory=list)
     clock: list[tuple[int, int]] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
+    segment: list[int] = field(default_factory=list)  # number, stamp, continued; or none
+    sums: list[int] = field(default_factory=list)
+    positions: list[list[int]] = field(default_factory=list)  # thread, made events, stamp
     skipped: list[int] = field(default_factory=list)
     has_end: bool = False
     is_cut: bool = False
     damage: str | None = None
+
+    @cached_property
+    def live(self) -> LiveSet:
+        return LiveSet(Trace())
 
     @cached_property
     def events(self) -> list[Event]:

@@ -121,12 +121,18 @@ ROWS = [
     Row("boost-coroutines", source="boost_coroutines.cc", flags=("-lboost_context",),
         needs=("/usr/include/boost/context/fiber.hpp",)),
     Row("own-switch", source="own_switch.c"),
+    Row("stack-of-8-bytes-alignment", source="odd_stack.cc", control=False),
     Row("storm", source="storm.c", flags=("-ldl",)),
     Row("threads-alive", (PROGRAM, "500"), "threads_alive.c"),
+    # ---- memory
+    Row("io-uring", source="ring.c"),
+    Row("untouched-pages", source="untouched_pages.c", modes=("content", "snapshots")),
     # ---- limits for the program
     Row("files-of-no-bytes", limited("-f 0", PROGRAM), "plain_calls.c", notice=b"ulimit -f"),
     Row("few-descriptors", limited("-n 8", PROGRAM), "plain_calls.c"),
     Row("small-stack", limited("-s 100", PROGRAM), "plain_calls.c"),
+    # The tables of --content count against this limit: see docs/recording.md.
+    Row("little-data", limited("-d 60000", PROGRAM), "plain_calls.c", modes=("plain", "snapshots", "sample")),
     Row("no-locked-memory", limited("-l 0", PROGRAM), "plain_calls.c"),
     Row("core-files", limited("-c unlimited", "sh", "-c", "kill -SEGV $$")),
     Row("processor-time", limited("-S -t 1", "sh", "-c", "while :; do :; done"), control=False),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from unharmed import assert_unharmed
+from unharmed import MODES, assert_unharmed
 
 if TYPE_CHECKING:
     from conftest import Tare
@@ -37,8 +37,29 @@ def test_a_child_that_is_not_recorded_forks(tare: Tare, build: Build) -> None:
     assert_unharmed(tare, [build("unrecorded_child.c")], notice=b"could not be recorded")
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_a_childs_threads_allocate_before_the_thread_that_forked(tare: Tare, build: Build, mode: str) -> None:
+    """What the parent's recorder kept of the forking thread stays that thread's in the child."""
+    assert_unharmed(tare, [build("threads_of_child_first.c")], modes=[mode])
+    (child,) = tare.others(f"{mode}.tare")
+    (facts,) = tare.sql(child, "select alloc_events, impossible_events, dropped_events, threads from process")
+    assert (facts["impossible_events"], facts["dropped_events"]) == (0, 0)
+    if mode != "sample":
+        assert facts["alloc_events"] >= 2 * 20_000
+        assert facts["threads"] == 2
+
+
 def test_a_child_of_a_thread_that_never_allocated_inherits_the_blocks(tare: Tare, build: Build) -> None:
     assert_unharmed(tare, [build("silent_thread_forks.c")], modes=["plain"])
+    (child,) = tare.others("plain.tare")
+    counted = "select sum(peak_blocks) as blocks from site_sizes where requested_bytes = 1000 and inherited = "
+    assert tare.sql(child, counted + "1") == [{"blocks": 100}]
+    assert tare.sql(child, counted + "0") == [{"blocks": 10}]
+
+
+def test_a_child_of_an_unseen_fork_inherits_what_other_threads_took(tare: Tare, build: Build) -> None:
+    """The forking thread's last event lies before the other thread's blocks; the child's memory has them."""
+    assert_unharmed(tare, [build("unseen_fork.c")], modes=["plain"])
     (child,) = tare.others("plain.tare")
     counted = "select sum(peak_blocks) as blocks from site_sizes where requested_bytes = 1000 and inherited = "
     assert tare.sql(child, counted + "1") == [{"blocks": 100}]

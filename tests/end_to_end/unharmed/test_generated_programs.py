@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FOUND = {
     "a child's new thread makes the child's first event": "t698()k654(t69()a683)",
     "a child's new threads come before the thread that forked": "t733(m625)a836k177(t884()f468)",
+    "a child's new threads come while the thread that forked begins the recording": "q331(t293(t563(l935)))",
+    "they come at once, four of them": "k382(t866(t284(f822m648a307)))",
 }
 # Each operation that fewer than one script in ten has.
 SELDOM = {

@@ -84,7 +84,7 @@ def test_clean(tare: Tare, build: Build, spool_parent: Path) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         ((folder, row),) = clean("--dry-run").items()
-        assert row["reason"] == "its recording goes on"
+        assert row["reason"] == "its recording is running"
         launcher.kill()
         launcher.wait()
         assert "still use" in str(clean()[folder]["reason"])

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tare/atom_key.h"
 #include "tare/atom_table.h"
+#include "tare/internal/atom_key.h"
 
 namespace tare {
 namespace {

@@ -1,4 +1,4 @@
-#include "tare/gc/cell.h"
+#include "tare/internal/gc/cell.h"
 
 #include <gtest/gtest.h>
 

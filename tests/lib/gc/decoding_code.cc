@@ -1,6 +1,6 @@
 // One function for each thing that is done with a Member, for each scheme, for decoding_code_test to disassemble.
-#include "tare/gc/decoding_variants.h"
 #include "tare/gc/member.h"
+#include "tare/internal/gc/decoding_variants.h"
 
 namespace code {
 

@@ -24,7 +24,7 @@ struct Node : GarbageCollected<Node<Group>, Group> {
   int value;
 };
 
-// The heap is made in a function of its own: see tare/gc/cage_bases.h.
+// The heap is made in a function of its own: see tare/internal/gc/cage_bases.h.
 template <class Group>
 class EveryDecoding : public ::testing::Test {
  protected:

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tare/gc/barrier.h"
-#include "tare/gc/decoding_variants.h"
+#include "tare/internal/gc/decoding_variants.h"
 
 namespace tare::gc::testing {
 

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "core/collect/launcher.h"
+#include "core/launcher/launcher.h"
 #include "core/recording/recording.h"
 #include "support/temp_dir.h"
 

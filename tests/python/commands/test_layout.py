@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from handmade_types import a_type
 from tare.commands.layout import changes
-from test_layouts import a_type
 
 
 def test_blocks_that_grew_most_come_first() -> None:

@@ -48,7 +48,24 @@ def test_statements_end_at_semicolons_outside_quotes(busy: Handmade, capsys: pyt
     assert lines == ["a", "1", "b", "2", "c", ";"]
 
 
-def test_no_rows_and_nulls() -> None:
-    assert sql.table_lines(["a"], [], False) == ["a", "-", "(0 rows)"]
-    assert sql.table_lines(["a", "b"], [("x", None)], False) == ["a  b", "-  -", "x", "(1 row)"]
-    assert len(sql.table_lines(["a"], [("y" * 500,)], True)[2]) == 60
+@pytest.mark.parametrize("text", [".tables", "help", ".help", ".schema", ".schema site_sizes chains", " .tables ; "])
+def test_dot_commands_print_lines_without_a_recording(text: str) -> None:
+    assert list(sql.meta_command(text) or [])
+
+
+def test_dot_commands_name_every_table_and_column() -> None:
+    assert [line.split()[0] for line in sql.meta_command(".tables") or ()] == [table.name for table in schema.TABLES]
+    text = "\n".join(sql.meta_command(".schema site_sizes") or ())
+    assert all(column.name in text for column in schema.BY_NAME["site_sizes"].columns)
+
+
+def test_sql_is_no_dot_command() -> None:
+    assert sql.meta_command("select 1") is None
+    assert sql.meta_command("") is None
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [(".tabels", ".tables"), (".schema site_sises", "site_sizes")])
+def test_a_wrong_dot_command_gets_a_suggestion(wrong: str, meant: str) -> None:
+    with pytest.raises(TareError) as caught:
+        list(sql.meta_command(wrong) or ())
+    assert meant in caught.value.message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from handmade import Handmade
-from tare.ledger import Finding
+from tare.analysis.ledger import Finding
 
 # the seed's example: one buffer from 1 byte to 1 MiB, a byte at a time
 SEED = {
@@ -41,7 +41,7 @@ def test_copying_makes_it_certain(made: Handmade) -> None:
 
 def test_growth_by_malloc_and_free_is_said_as_such(made: Handmade) -> None:
     (finding,) = findings(made, **SEED | {"kind": "malloc-copy-free", "copied_bytes": 5e11})
-    assert "malloc, copy, free" in finding.remedy
+    assert "malloc, copy and free" in finding.remedy
 
 
 def test_doubling_is_no_finding(made: Handmade) -> None:

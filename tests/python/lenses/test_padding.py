@@ -16,19 +16,19 @@ def test_a_sites_type_is_said_with_its_order_and_what_it_saves(made: Handmade) -
     (finding,) = recording.findings(lenses.load("padding"))
     assert (finding.bytes_peak, finding.bytes_end, finding.calls) == (32_000, 16_000, 2000)
     assert finding.confidence == "medium"
-    for words in ("Probably of Parcel (types.h:3)", "104 bytes", "64 are left", "number, next, zone", "a pointer"):
+    for words in ("Parcel (types.h:3)", "from 104 to 64 bytes", "number, next, zone", "a pointer"):
         assert words in finding.remedy
     # beside the tare: nothing is granted
     assert recording.moments["peak"].tare_bytes == sum(each.bytes_peak for each in recording.ledger.tare_totals)
     assert "padding" not in {each.lens for each in recording.ledger.tare_totals}
 
 
-@pytest.mark.parametrize(("certainty", "begins"), [("high", "Parcel"), ("medium", "Probably"), ("low", "Perhaps")])
-def test_how_sure_it_is_is_the_first_word(made: Handmade, certainty: str, begins: str) -> None:
+@pytest.mark.parametrize(("certainty", "stated"), [("high", ""), ("medium", "probable"), ("low", "guess")])
+def test_how_sure_it_is_is_said(made: Handmade, certainty: str, stated: str) -> None:
     shape = made.blocks(made.stack("accept", "main"), 104, 104, total=1000, peak=1000)
     made.type_site(shape, "Parcel", 104, 64, saved=32, certainty=certainty)
     (finding,) = made.recording().findings(lenses.load("padding"))
-    assert finding.remedy.startswith(begins)
+    assert stated in finding.remedy
     assert finding.confidence == certainty
 
 
@@ -40,7 +40,7 @@ def test_of_several_types_at_a_site_the_one_that_wastes_most_speaks(made: Handma
     made.type_site(many, "Many", 104, 64, saved=32)
     (finding,) = made.recording().findings(lenses.load("padding"))
     assert finding.bytes_peak == 100 * 16 + 1000 * 32
-    assert finding.remedy.startswith("Many")
+    assert " Many " in finding.remedy
 
 
 def test_little_is_no_finding(made: Handmade) -> None:

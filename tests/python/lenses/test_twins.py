@@ -21,7 +21,7 @@ def test_a_pair_saves_what_one_block_takes_less(made: Handmade) -> None:
     assert finding.calls == 1000
     assert "copy_text (a.c:2)" in finding.remedy, "the other site has a name"
     assert "100% of both" in finding.remedy
-    assert "64 apart and 48 joined" in finding.remedy
+    assert "64 bytes apart and 48 joined" in finding.remedy
     assert finding.confidence == "high"
 
 

@@ -19,8 +19,8 @@ def test_what_size_classes_leave_of_it_is_the_claim(made: Handmade) -> None:
     (finding,) = made.recording().ledger.findings(lenses.load("wide-pointers"))
     assert finding.bytes_peak == finding.bytes_end == 1000 * (48 - 40)
     assert "40% of the words" in finding.remedy
-    assert "half of which is 7.81 KiB" in finding.remedy  # 2000 * 4
-    assert "shrink by 7.81 KiB" in finding.remedy  # 1000 * (40 - 32)
+    assert "saves 7.81 KiB" in finding.remedy  # 2000 * 4
+    assert "after padding 7.81 KiB" in finding.remedy  # 1000 * (40 - 32)
 
 
 def test_padding_and_size_classes_may_take_it_all(made: Handmade) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 
 from handmade import Handmade
+from tare.analysis.difference import between
 from tare.reports import difference
-from tare.terminal import Style
+from tare.text.terminal import Style
 
 
 def program(order: tuple[str, ...], **peaks: int) -> Handmade:
@@ -19,7 +20,7 @@ def program(order: tuple[str, ...], **peaks: int) -> Handmade:
 
 
 def text(before: Handmade, after: Handmade, width: int = 100) -> str:
-    change = difference.between(before.recording(), after.recording())
+    change = between(before.recording(), after.recording())
     return "\n".join(difference.lines(change, 10, Style(io.StringIO()), width))
 
 
@@ -28,7 +29,7 @@ def test_the_same_twice_is_no_change() -> None:
 
 
 def test_sites_match_by_name_whatever_their_ids() -> None:
-    change = difference.between(program(("f", "g"), f=5, g=7).recording(), program(("g", "f"), f=6, g=7).recording())
+    change = between(program(("f", "g"), f=5, g=7).recording(), program(("g", "f"), f=6, g=7).recording())
     (site,) = change.sites
     assert site.stack[0].function == "f"
     assert site.gross_change == 2048
@@ -38,13 +39,13 @@ def test_sites_match_by_name_whatever_their_ids() -> None:
 
 def test_signs_new_and_gone() -> None:
     report = text(program(("f", "g"), f=5), program(("f", "g"), g=3))
-    assert "-10,240 bytes at the peak (gone), -5 blocks, -50 calls" in report
-    assert "+6,144 bytes at the peak (new), +3 blocks, +30 calls" in report
+    assert "-10.0 KiB at the peak (gone), -5 blocks, -50 calls" in report
+    assert "+6.00 KiB at the peak (new), +3 blocks, +30 calls" in report
     assert "slop: peak" in report and "-2,016" in report
 
 
 def test_json_has_before_after_and_change() -> None:
-    change = difference.between(program(("f",), f=5).recording(), program(("f",), f=4).recording())
+    change = between(program(("f",), f=5).recording(), program(("f",), f=4).recording())
     got = difference.as_json(change)
     assert got["peak"]["gross_bytes"] == {"before": 10240, "after": 8192, "change": -2048}
     assert got["lenses"]["slop"]["bytes_peak"]["change"] == -1008

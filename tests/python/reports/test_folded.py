@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from handmade import Handmade
+from tare.analysis.records import SORTS
 from tare.reports import folded
-from tare.reports.records import SORTS
 
 
 def told(made: Handmade, counted: str, measure: str) -> dict[str, int]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tare.layouts import price
+from handmade_types import a_type
 from tare.reports.layout_tables import Asked, diff_table, narrow_summary, overview
-from test_layouts import a_type
+from tare.types.layouts import price
 
 TYPES = [
     a_type("app::Large<std::vector<int, std::allocator<int> >, " + "x" * 200 + ">", 1000, 800),
@@ -36,7 +36,7 @@ def test_what_saves_nothing_is_said() -> None:
 
 def test_a_limit_says_what_it_hides() -> None:
     text = "\n".join(overview(ROWS, Asked("jemalloc", "size", 1), 100))
-    assert "… and 2 more (--limit 0 shows all)" in text
+    assert "(2 more: --rows all prints them)" in text
     assert "app::Same" not in text
 
 

@@ -6,7 +6,7 @@ import io
 
 from handmade import Handmade
 from tare.reports.run_summary import Image, subject, summary
-from tare.terminal import Style
+from tare.text.terminal import Style
 
 
 def lines(made: Handmade, *others: Image, width: int = 100) -> list[str]:
@@ -63,7 +63,7 @@ def test_a_driver_gives_way_to_the_program_it_started() -> None:
 
 
 def test_a_program_that_allocates_nothing(made: Handmade) -> None:
-    assert any("no lens found anything" in line for line in lines(made))
+    assert any("no findings" in line for line in lines(made))
 
 
 def test_functions_without_names_are_said_to_want_debug_symbols(made: Handmade) -> None:
@@ -80,9 +80,9 @@ def test_a_single_event_is_one(busy: Handmade) -> None:
 def test_a_recording_without_an_event_says_what_that_may_mean() -> None:
     """As of a program under valgrind, which brings a malloc of its own."""
     nothing = Handmade(events=0)
-    assert any("no allocation was seen" in line for line in lines(nothing))
+    assert any("no allocation was recorded" in line for line in lines(nothing))
     assert all(len(line) <= 40 for line in lines(nothing, width=40))
 
 
 def test_a_recording_with_events_does_not(busy: Handmade) -> None:
-    assert not any("no allocation was seen" in line for line in lines(busy))
+    assert not any("no allocation was recorded" in line for line in lines(busy))

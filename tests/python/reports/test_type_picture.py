@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import cast
 
 import pytest
+from handmade_types import a_type
 from tare._core import Layouts
-from tare.layouts import Type, price
 from tare.reports.type_picture import picture
-from test_layouts import a_type
+from tare.types.layouts import Type, price
 
 
 class FakeLayouts:

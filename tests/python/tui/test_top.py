@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 from handmade import Handmade
 from tare.errors import CANNOT_RECORD, TareError
-from tare.live_looks import Judge, Look
+from tare.live.live_snapshots import Judge, Look
 
 pytest.importorskip("textual")
 
-from tare.tui.top import Top
+from tare.tui.top import Details, Top
 from textual.pilot import Pilot
 from textual.widgets import DataTable, Static
 
@@ -95,16 +95,38 @@ def test_keys_choose_the_order_and_hold_the_figures() -> None:
     async def script(app: Top, pilot: Pilot[None]) -> None:
         await until(pilot, lambda: bool(column(app, "#sites", 5)))
         await pilot.press("r")
-        assert column(app, "#sites", 5)[0] == "parse (parse.c:9)"
+        await until(pilot, lambda: column(app, "#sites", 5)[:1] == ["parse (parse.c:9)"])
         await pilot.press("space")
+        await pilot.pause()  # until the key has its effect
         held, taken = head(app), eye.taken
         await until(pilot, lambda: eye.taken > taken + 2)
         assert head(app) == held
         await pilot.press("space")
-        assert head(app) != held
+        await until(pilot, lambda: head(app) != held)
 
     eye = Eye()
     drive(eye, script)
+
+
+def test_arrows_move_and_enter_opens_the_details() -> None:
+    async def script(app: Top, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: bool(column(app, "#sites", 5)))
+        await pilot.press("space", "down")
+        assert app.query_one("#sites", DataTable).cursor_row == 1
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Details))
+        assert "parse (parse.c:9)" in details(app)
+        await pilot.press("escape", "tab", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Details))
+        assert app._found[0].finding.remedy in details(app), "the whole remedy, however long"
+        await pilot.press("enter")
+        assert not isinstance(app.screen, Details)
+
+    drive(Eye(), script)
+
+
+def details(app: Top) -> str:
+    return str(app.screen.query_one("#details", Static).content)
 
 
 def test_the_last_look_stays_when_the_program_ends() -> None:

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "recorder/modules.h"
+#include "recorder/unwind/modules.h"
 #include "recorder/unwind/unwind.h"
 
 namespace tare::recorder {

@@ -1,0 +1,1 @@
+"""Recorded calls performed by other allocators, and models of their size classes."""

@@ -1,0 +1,144 @@
+"""One performance of a recording's calls by an allocator, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import INTERNAL, IO, TareError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tare.allocator_replay.allocators import Allocator
+
+
+@dataclass
+class Performance:
+    """Figures of the heap alone: what the performer itself took has been taken off."""
+
+    allocator: str
+    library: str  # where malloc really came from
+    peak_rss_bytes: float
+    rss_at_peak_bytes: float  # when most requested bytes were live
+    usable_at_peak_bytes: float
+    cpu_s: float
+    wall_s: float
+    faults: float
+    failed_calls: int
+    # Before the first call: its library, and what it takes to start; beside what the performer takes under all of them alike.
+    before_bytes: float
+    rss: list[tuple[int, int, float]] = field(default_factory=list)  # ns since the start, steps taken, bytes
+
+    @property
+    def in_program_bytes(self) -> float:
+        """What of a program's peak RSS is the allocator's: the heap, its library, and what that takes to start."""
+        return self.before_bytes + self.peak_rss_bytes
+
+
+def perform(
+    script: str, allocator: Allocator, *, speed: float, calling: bool = True, beside: Sequence[str] = ()
+) -> Performance:
+    """Runs the performer once, with the libraries `beside` loaded, too. An allocator that dies, or that isn't the one asked
+    for, is an error (Io)."""
+    from tare.installation import beside_core
+
+    helper = beside_core("tare-perform")
+    answer, report = os.pipe()
+    environment = dict(os.environ)
+    environment.pop("LD_PRELOAD", None)
+    if preloaded := [*([allocator.library] if allocator.library else []), *beside]:
+        environment["LD_PRELOAD"] = ":".join(preloaded)
+    try:
+        process = subprocess.Popen(
+            [helper, script, str(report), repr(speed), "called" if calling else "left-alone"],
+            pass_fds=[report],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    except OSError as error:
+        raise TareError(IO, f"replay: can't start {helper}: {error.strerror}") from None
+    finally:
+        os.close(report)
+    with process, os.fdopen(answer) as stream:
+        try:
+            text = stream.read()
+            said = process.stderr.read() if process.stderr else ""
+            status = process.wait()
+        except BaseException:
+            process.kill()
+            raise
+    if status != 0 or not text:
+        why = said.strip().splitlines()[-1] if said.strip() else "it said nothing"
+        ended = f"signal {-status}" if status < 0 else f"status {status}"
+        raise TareError(IO, f"replay: {allocator.name} ended with {ended}: {why}")
+    performed = read(allocator.name, json.loads(text))
+    if allocator.library and os.path.realpath(performed.library) != os.path.realpath(allocator.library):
+        raise TareError(IO, f"replay: {allocator.library} brings no malloc: the calls went to {performed.library}")
+    return performed
+
+
+def read(name: str, told: dict[str, Any]) -> Performance:
+    try:
+        return Performance(
+            allocator=name,
+            library=told["malloc"],
+            peak_rss_bytes=told["peak_heap_rss_bytes"],
+            rss_at_peak_bytes=told["heap_rss_at_peak_bytes"],
+            usable_at_peak_bytes=told["usable_at_peak_bytes"],
+            cpu_s=told["user_s"] + told["system_s"],
+            wall_s=told["wall_s"],
+            faults=told["faults"],
+            failed_calls=told["failed_calls"],
+            before_bytes=told["resident_before_bytes"],
+            rss=[(ns, order, size) for ns, order, size in told["rss"]],
+        )
+    except (KeyError, TypeError, ValueError):
+        raise TareError(INTERNAL, "the report of tare-perform can't be read") from None
+
+
+def without(performed: Performance, own: Performance) -> Performance:
+    """Less what performing costs when no allocator is called."""
+    return Performance(
+        performed.allocator,
+        performed.library,
+        max(performed.peak_rss_bytes - own.peak_rss_bytes, 0),
+        max(performed.rss_at_peak_bytes - own.rss_at_peak_bytes, 0),
+        performed.usable_at_peak_bytes,
+        max(performed.cpu_s - own.cpu_s, 0),
+        performed.wall_s,
+        max(performed.faults - own.faults, 0),
+        performed.failed_calls,
+        performed.before_bytes - own.before_bytes,
+        [(ns, order, max(size - own.rss_at_peak_bytes, 0.0)) for ns, order, size in performed.rss],
+    )
+
+
+def middle(runs: Sequence[Performance]) -> Performance:
+    """Medians of several; the course is that of the run with the median peak."""
+    by_peak = sorted(runs, key=lambda each: each.peak_rss_bytes)
+    typical = by_peak[len(by_peak) // 2]
+
+    def of(name: str) -> float:
+        return median(float(getattr(each, name)) for each in runs)
+
+    return Performance(
+        typical.allocator,
+        typical.library,
+        of("peak_rss_bytes"),
+        of("rss_at_peak_bytes"),
+        of("usable_at_peak_bytes"),
+        of("cpu_s"),
+        of("wall_s"),
+        of("faults"),
+        max(each.failed_calls for each in runs),
+        of("before_bytes"),
+        typical.rss,
+    )

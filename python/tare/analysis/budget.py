@@ -1,0 +1,190 @@
+"""Budgets: what a recording may cost, read from a TOML file or taken from another recording, and whether it keeps them.
+
+What differs between two runs of the same program (addresses, a thread's turn) must not break a build: a figure is the
+smallest over all recordings given, a baseline's the largest, and a baseline may be exceeded by a headroom.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tare.errors import IO, USAGE, TareError
+from tare.text.sizes import parse_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tare.analysis.recording import Recording
+
+MOMENTS = ("peak", "end", "total")
+MEASURES = ("blocks", "requested_bytes", "usable_bytes", "gross_bytes", "net_bytes", "tare_bytes", "tare_percent")
+LENS_MEASURES = ("bytes_peak", "bytes_end", "bytes_total")
+SITE_MEASURES = ("peak_blocks", "peak_gross_bytes", "end_gross_bytes", "calls", "tare_bytes")
+# What a baseline holds a recording to where the budget doesn't say: each grows with another kind of mistake.
+BASELINE_FIGURES = ("peak.gross_bytes", "peak.tare_bytes", "end.gross_bytes", "total.blocks", "total.requested_bytes")
+
+
+class Noise(NamedTuple):
+    """By how much a baseline may be exceeded: by a share of it, and by an amount where that is tiny."""
+
+    headroom_percent: float = 2.0  # of 50 runs of a Python program none differed by 0.2 %; 5 % is what must be seen
+    floor_bytes: float = 4096.0
+    floor_blocks: float = 16.0
+
+
+class Rule(NamedTuple):
+    figure: str  # `peak.gross_bytes`, `lens.slop.bytes_peak`, `site.calls`
+    site: str  # pattern of the function that names the site; empty: no site's
+    limit: float
+
+
+class Budget(NamedTuple):
+    rules: list[Rule]
+    noise: Noise
+    baseline_figures: Sequence[str]
+    checkpoints: Sequence[str]
+
+
+class Verdict(NamedTuple):
+    name: str
+    actual: float
+    limit: float
+    baseline: float | None  # what the limit was made of
+    detail: str  # the site that breaks it
+
+    @property
+    def kept(self) -> bool:
+        return self.actual <= self.limit
+
+
+NO_BUDGET = Budget([], Noise(), BASELINE_FIGURES, ("peak", "end"))
+
+
+def read(path: str) -> Budget:
+    try:
+        with open(path, "rb") as file:
+            text = tomllib.load(file)
+    except OSError as error:
+        raise TareError(IO, f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise TareError(USAGE, f"{path} isn't a text file with limits: tare check FILE --budget TOML") from None
+    except tomllib.TOMLDecodeError as error:
+        raise TareError(USAGE, f"{path} isn't TOML: {error}") from None
+    return parse(text, path)
+
+
+def parse(text: dict[str, Any], path: str) -> Budget:
+    unknown = set(text) - {"budget", "site", "noise", "baseline", "series"}
+    if unknown:
+        raise TareError(USAGE, f"{path}: no table [{sorted(unknown)[0]}]: use budget, site, noise, baseline, series")
+    rules = [Rule(figure, "", _amount(value, figure, path)) for figure, value in text.get("budget", {}).items()]
+    for rule in rules:
+        _check_figure(rule.figure, path)
+    for entry in text.get("site", []):
+        site = entry.get("function")
+        if not isinstance(site, str) or not site:
+            raise TareError(USAGE, f'{path}: a [[site]] needs the function that names it: function = "parse_*"')
+        for figure, value in entry.items():
+            if figure == "function":
+                continue
+            if figure not in SITE_MEASURES:
+                raise TareError(USAGE, f"{path}: no figure '{figure}' of a site: use {', '.join(SITE_MEASURES)}")
+            rules.append(Rule(f"site.{figure}", site, _amount(value, figure, path)))
+    noise = text.get("noise", {})
+    if set(noise) - set(Noise._fields):
+        raise TareError(USAGE, f"{path}: [noise] has {', '.join(Noise._fields)}")
+    figures = text.get("baseline", {}).get("figures", BASELINE_FIGURES)
+    for figure in figures:
+        _check_figure(figure, path)
+    checkpoints = text.get("series", {}).get("checkpoints", NO_BUDGET.checkpoints)
+    return Budget(rules, Noise(**{k: _amount(v, k, path) for k, v in noise.items()}), figures, checkpoints)
+
+
+def _amount(value: Any, name: str, path: str) -> float:
+    if isinstance(value, str):
+        return float(parse_bytes(value, f"{path}: {name}"))
+    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        return float(value)
+    raise TareError(USAGE, f'{path}: {name} needs a number, or bytes such as "4M": {value!r}')
+
+
+def _check_figure(figure: str, path: str) -> None:
+    from tare import lenses
+
+    where, _, measure = figure.partition(".")
+    if where in MOMENTS and measure in MEASURES and not (where == "total" and measure[:4] in ("net_", "tare")):
+        return
+    lens, _, part = measure.rpartition(".")
+    if where == "lens" and lens in lenses.NAMES and part in LENS_MEASURES:
+        return
+    raise TareError(
+        USAGE,
+        f"{path}: no figure '{figure}': use peak|end|total.{{{', '.join(MEASURES)}}} or lens.NAME.{{{', '.join(LENS_MEASURES)}}}",
+    )
+
+
+def figure(recording: Recording, name: str) -> float:
+    where, _, measure = name.partition(".")
+    if where == "lens":
+        lens, _, part = measure.rpartition(".")
+        totals = next((t for t in recording.ledger.lens_totals() if t.lens == lens), None)
+        return float(getattr(totals, part)) if totals else 0.0
+    moment = recording.moments[where]
+    if measure == "tare_percent":
+        return 100 * (moment.tare_bytes or 0.0) / moment.gross_bytes if moment.gross_bytes else 0.0
+    return float(getattr(moment, measure) or 0.0)
+
+
+def check(recordings: Sequence[Recording], baselines: Sequence[Recording], budget: Budget) -> list[Verdict]:
+    """The rules of the budget, then the baseline's."""
+    verdicts = [_site(recordings, rule) if rule.site else _whole(recordings, rule) for rule in budget.rules]
+    if baselines:
+        verdicts += _against(recordings, baselines, budget)
+    return verdicts
+
+
+def _whole(recordings: Sequence[Recording], rule: Rule) -> Verdict:
+    return Verdict(rule.figure, min(figure(each, rule.figure) for each in recordings), rule.limit, None, "")
+
+
+def _site(recordings: Sequence[Recording], rule: Rule) -> Verdict:
+    """Of all sites whose naming function fits the pattern the sum; the largest is named."""
+    measure = rule.figure.removeprefix("site.")
+    found = []
+    for recording in recordings:
+        values = [
+            (getattr(sums, measure), stack[0])
+            for stack, sums in _sites(recording)
+            if stack and fnmatchcase(stack[0].function, rule.site)
+        ]
+        largest = max(values, key=lambda pair: pair[0], default=None)
+        found.append((sum(value for value, _ in values), str(largest[1]) if largest else ""))
+    actual, detail = min(found)
+    return Verdict(f"{rule.figure} of {rule.site}", actual, rule.limit, None, detail)
+
+
+def _sites(recording: Recording) -> Iterator[tuple[Any, Any]]:
+    from tare.analysis.difference import site_sums
+
+    for stack, sums, _ in site_sums(recording).values():
+        yield stack, sums
+
+
+def _against(recordings: Sequence[Recording], baselines: Sequence[Recording], budget: Budget) -> Iterator[Verdict]:
+    noise = budget.noise
+    # Tare is comparable only over lenses that ran in all.
+    common = set.intersection(*({lens.name for lens in each.ledger.lenses} for each in (*recordings, *baselines)))
+    for name in budget.baseline_figures:
+        if "tare" in name and any(
+            {lens.name for lens in each.ledger.lenses} != common for each in (*recordings, *baselines)
+        ):
+            continue
+        if name.startswith("lens.") and name.split(".")[1] not in common:
+            continue
+        before = max(figure(each, name) for each in baselines)
+        floor = noise.floor_blocks if name.endswith("blocks") else noise.floor_bytes if "bytes" in name else 0.0
+        limit = before * (1 + noise.headroom_percent / 100) + floor
+        actual = min(figure(each, name) for each in recordings)
+        yield Verdict(f"{name} against the baseline", actual, limit, before, "")

@@ -1,0 +1,241 @@
+"""The ledger: grants each claimed byte to one lens, and folds what was granted into findings.
+
+Bytes are granted in the order of `lenses.NAMES`: a shape's gross bytes at a moment are handed to its claims in turn until
+none are left, so that no byte is counted twice and net = gross - tare can't be negative.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tare import lenses
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tare.lenses.lens import Lens
+    from tare.source.database import TableStore
+
+# What is granted of a claim at each moment. "Taken" is what earlier lenses got of the same shape: with claims c1, c2, ... of a
+# shape of G bytes, least(c, greatest(0, G - taken)) is exactly what handing out in turn gives.
+_MOMENTS = {"bytes_peak": "peak_blocks", "bytes_end": "end_blocks", "bytes_total": "total_blocks"}
+_GRANTED = {
+    name: f"least(c.{name}, greatest(0, (h.usable_bytes + h.header_bytes) * h.{blocks} - {{taken}}))"
+    for name, blocks in _MOMENTS.items()
+} | {"byte_ns": "least(c.byte_ns, greatest(0, h.byte_ns - {taken}))"}
+
+
+# Shapes up to which optimizing a query costs more than it saves: 7 of the 36 ms that all queries of a summary take.
+_SMALL_SHAPES = 5000
+
+
+class Finding(NamedTuple):
+    """What one lens has to say about one site."""
+
+    lens: str
+    site_id: int
+    site_row: int | None  # null: the stack is empty
+    sites: int  # sites folded into this one, where findings were merged by the line that names them
+    blocks: float
+    bytes_peak: float | None
+    bytes_end: float | None
+    bytes_total: float | None
+    byte_ns: float | None
+    calls: float
+    shown: bool  # above the lens' display threshold
+    remedy: str
+    confidence: str
+    mark: str
+    amount: str = ""
+    partner_row: int | None = None  # names the other site, where a finding is about two
+
+
+class LensTotals(NamedTuple):
+    """All of a lens' claims together, after granting."""
+
+    lens: str
+    weight: str
+    bytes_peak: float
+    bytes_end: float
+    bytes_total: float
+    findings: int
+
+
+class Totals(NamedTuple):
+    """The program's heap, before any lens: what site_sizes adds up to."""
+
+    gross_peak: float
+    gross_end: float
+    calls_total: float
+
+
+class Ledger:
+    """Claims and grants of the lenses that run over one recording."""
+
+    def __init__(self, database: TableStore, names: Sequence[str] = lenses.NAMES) -> None:
+        self._database = database
+        self.lenses: list[Lens] = [lenses.load(name) for name in lenses.NAMES if name in names]
+        database.use("site_sizes")
+        shapes, *totals = database.row(
+            "select count(*), coalesce(sum((usable_bytes + header_bytes) * peak_blocks), 0),"
+            " coalesce(sum((usable_bytes + header_bytes) * end_blocks), 0), coalesce(sum(total_blocks), 0) from site_sizes"
+        )
+        self.totals = Totals(*totals)
+        if shapes <= _SMALL_SHAPES:
+            database.plan_simply()
+        self._collect()
+
+    def _collect(self) -> None:
+        """Makes a table of each lens' claims; of a tare lens with what it was granted."""
+        granted: list[Lens] = []
+        for lens in self.lenses:
+            self._database.use(*lens.tables)
+            claims = lens.claims
+            if lens.weight == "tare":
+                claims = self._grant(claims, granted)
+                granted.append(lens)
+            self._database.run(f"create table {_table(lens)} as {claims}")
+
+    def _grant(self, claims: str, earlier: Sequence[Lens]) -> str:
+        """The claims, cut down to what `earlier` lenses left."""
+        taken, join = "0", ""
+        if earlier:
+            sums = ", ".join(f"sum({name}) as {name}" for name in _GRANTED)
+            join = f"left join (select shape_id, {sums} from ({_all_of(earlier)}) group by shape_id) t on t.shape_id = c.shape_id"
+        columns = self._database.replaced(
+            "c",
+            claims,
+            {name: sql.format(taken=f"coalesce(t.{name}, 0)" if earlier else taken) for name, sql in _GRANTED.items()},
+        )
+        return f"select {columns} from ({claims}) c join site_sizes h on h.shape_id = c.shape_id {join}"
+
+    def grants(self) -> str:
+        """A query: one row a claim that counts as tare, `lens`, `shape_id` and the bytes it was granted."""
+        return _all_of([lens for lens in self.lenses if lens.weight == "tare"])
+
+    def tare_bytes(self) -> tuple[float, float]:
+        """Bytes granted at the peak and at the end: gross minus these is net."""
+        return sum(each.bytes_peak for each in self.tare_totals), sum(each.bytes_end for each in self.tare_totals)
+
+    @cached_property
+    def tare_totals(self) -> list[LensTotals]:
+        """Of the lenses whose bytes leave net."""
+        return self._totals_of([lens for lens in self.lenses if lens.weight == "tare"])
+
+    def lens_totals(self) -> list[LensTotals]:
+        return self._totals_of(self.lenses)
+
+    def _totals_of(self, chosen: Sequence[Lens]) -> list[LensTotals]:
+        parts = " union all ".join(
+            f"select {turn} as turn, coalesce(sum(bytes_peak), 0), coalesce(sum(bytes_end), 0), coalesce(sum(bytes_total), 0),"
+            f" count(*) from {_table(lens)}"
+            for turn, lens in enumerate(chosen)
+        )
+        rows = self._database.rows(f"select * from ({parts}) order by turn") if parts else []
+        return [LensTotals(lens.name, lens.weight, *sums) for lens, (_, *sums) in zip(chosen, rows, strict=True)]
+
+    def findings(
+        self,
+        lens: Lens,
+        *,
+        by: str = "site_id",
+        limit: int | None = None,
+        all_claims: str = "shown only",
+        alike: Mapping[int, int] | None = None,
+    ) -> list[Finding]:
+        """Folded a site, or merged by the line that names it (`by="site_row"`); best first. `alike`: what stands for a row that
+        reads the same as another."""
+        database = self._database
+        database.use("sites", "stack_sites")
+        evidence = ", ".join(f"{sql} as {name}" for name, sql in lens.evidence.items())
+        shown = (
+            lens.shown.replace("$gross_peak", repr(float(self.totals.gross_peak)))
+            .replace("$gross_end", repr(float(self.totals.gross_end)))
+            .replace("$calls_total", repr(float(self.totals.calls_total)))
+        )
+        order = ", ".join(f"coalesce({part.strip()}, 0) desc" for part in _split(lens.order))
+        where = "" if all_claims == "all" else "where shown"
+        row, named, join = "t.site_row", "", ""
+        if alike:
+            pairs = ", ".join(f"({one}, {other})" for one, other in sorted(alike.items()))
+            named = f"alike(alike_row, named_row) as (values {pairs}),"
+            row, join = "coalesce(a.named_row, t.site_row)", "left join alike a on a.alike_row = t.site_row"
+        rows = database.records(
+            f"""
+            with {named} located as (
+              select c.*, s.site_id, {row} as site_row from {_table(lens)} c
+              join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id {join}
+            ),
+            folded as (
+              select max_by(site_id, coalesce(bytes_peak, 0) + coalesce(bytes_total, 0) / 1e6) as site_id,
+                     max_by(site_row, coalesce(bytes_peak, 0) + coalesce(bytes_total, 0) / 1e6) as site_row,
+                     count(distinct site_id) as sites, sum(blocks) as blocks, sum(bytes_peak) as bytes_peak,
+                     sum(bytes_end) as bytes_end, sum(bytes_total) as bytes_total, sum(byte_ns) as byte_ns, sum(calls) as calls,
+                     {evidence}
+              from located group by {by}
+            ),
+            judged as (select *, coalesce({shown}, false) as shown from folded)
+            select * from judged {where} order by shown desc, {order}, site_id {"" if limit is None else f"limit {limit}"}
+            """
+        )
+        return [self._finding(lens, row) for row in rows]
+
+    def sums_by_site(self, lens: Lens) -> list[tuple[int, float | None, float | None]]:
+        """(site_id, bytes at the peak, bytes in all) of everything the lens was granted, shown or not."""
+        self._database.use("stack_sites")
+        return self._database.rows(
+            f"select s.site_id, sum(c.bytes_peak), sum(c.bytes_total) from {_table(lens)} c"
+            " join stack_sites s on s.stack_id = c.stack_id group by s.site_id"
+        )
+
+    @staticmethod
+    def _finding(lens: Lens, row: dict[str, Any]) -> Finding:
+        advice = lens.advise(row)
+        return Finding(
+            lens=lens.name,
+            remedy=advice.remedy,
+            confidence=advice.confidence,
+            mark=advice.mark,
+            amount=advice.amount,
+            shown=bool(row["shown"]),
+            partner_row=row.get("partner_row"),
+            **{name: row[name] for name in _FOLDED},
+        )
+
+
+_FOLDED = (
+    "site_id",
+    "site_row",
+    "sites",
+    "blocks",
+    "bytes_peak",
+    "bytes_end",
+    "bytes_total",
+    "byte_ns",
+    "calls",
+)
+
+
+def _table(lens: Lens) -> str:
+    return f"claims_{lens.name.replace('-', '_')}"
+
+
+def _all_of(granted: Sequence[Lens]) -> str:
+    moments = ", ".join(_GRANTED)
+    nothing = "select '' as lens, 0 as shape_id, 0.0 as bytes_peak, 0.0 as bytes_end, 0.0 as bytes_total, 0.0 as byte_ns where false"
+    return (
+        " union all ".join(f"select '{lens.name}' as lens, shape_id, {moments} from {_table(lens)}" for lens in granted)
+        or nothing
+    )
+
+
+def _split(order: str) -> list[str]:
+    """Splits at commas outside parentheses."""
+    parts, depth, start = [], 0, 0
+    for index, char in enumerate(order):
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if char == "," and depth == 0:
+            parts.append(order[start:index])
+            start = index + 1
+    return [*parts, order[start:]]

@@ -1,0 +1,174 @@
+"""One recording as the reports see it: its facts, its tables, its names, its ledger."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tare.naming.names import Frame, Names
+from tare.source.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Protocol
+
+    from tare.analysis.ledger import Finding, Ledger
+    from tare.lenses.lens import Lens
+    from tare.naming.names import NameSource
+    from tare.source.database import TableSource, TableStore
+
+    class Source(TableSource, NameSource, Protocol):
+        """What a recording is made of."""
+
+        path: str
+        depth: int  # frames of a site
+        warnings: Sequence[str]
+
+        def count(self, name: str) -> int:
+            """Rows of a table, without a database."""
+
+        def process(self) -> dict[str, Any]:
+            """The one row of table `process`, without a database."""
+
+        def claim_at(self, at_ns: int | None, reports: int | None) -> None:
+            """Table `claimed` is of this time from now on, or after so many reports; without either of the end."""
+
+        def by_line(self) -> Source:
+            """The same, its stacks folded by the line that names them."""
+
+        def in_bands(self) -> Source:
+            """As by_line(), with fewer sizes, where nothing but site_sizes names shapes."""
+
+
+# Findings of a lens that are looked at for such as read the same: a screen shows three, behind some that aren't sure. Names
+# of all that there are would be a second of a compiler's report.
+_LOOKED_ALIKE = 12
+SITE_DEPTH = 8  # DMD's default: deep enough to tell callers apart, few enough to read
+
+
+class Moment:
+    """The heap at one instant, or over the whole run: exact sums, and what the lenses were granted of them."""
+
+    def __init__(self, process: dict[str, Any], name: str, tare_bytes: float | None) -> None:
+        self.name = name
+        self.blocks: float = process[f"{name}_blocks"]
+        self.requested_bytes: float = process[f"{name}_requested_bytes"]
+        self.usable_bytes: float = process[f"{name}_usable_bytes"]
+        self.gross_bytes: float = process[f"{name}_gross_bytes"]
+        self.tare_bytes = None if tare_bytes is None else float(round(tare_bytes))
+        self.net_bytes = None if self.tare_bytes is None else self.gross_bytes - self.tare_bytes
+
+
+class Recording:
+    def __init__(
+        self,
+        source: Source,
+        lenses: Sequence[str] | None = None,
+        engine: Callable[[TableSource], TableStore] = Database,
+    ) -> None:
+        self.source = source
+        self.path = source.path
+        self.database = engine(source)
+        self.names = Names(source)
+        self._lens_names = lenses
+        self._alike: dict[str, Mapping[int, int]] = {}  # by lens
+
+    @cached_property
+    def process(self) -> dict[str, Any]:
+        """The one row of table `process`."""
+        return self.source.process()
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        from tare import lenses
+        from tare.analysis.ledger import Ledger
+
+        runnable = lenses.load_runnable(self._lens_names or lenses.NAMES, self.process)
+        return Ledger(self.database, [lens.name for lens in runnable])
+
+    def run_lenses_of(self, other: Recording) -> None:
+        """Only lenses that run over `other`, too; before the ledger is asked for. Else tare would differ by what was asked."""
+        from tare import lenses
+
+        mine = self._lens_names or lenses.NAMES
+        self._lens_names = [lens.name for lens in lenses.load_runnable(mine, other.process)]
+
+    @property
+    def sampled(self) -> bool:
+        return bool(self.process["sample_bytes"])
+
+    @cached_property
+    def moments(self) -> dict[str, Moment]:
+        peak_tare, end_tare = self.ledger.tare_bytes()
+        return {
+            "peak": Moment(self.process, "peak", peak_tare),
+            "end": Moment(self.process, "end", end_tare),
+            "total": Moment(self.process, "total", None),
+        }
+
+    @cached_property
+    def by_line(self) -> Recording:
+        """The same recording folded by line: findings as a summary of the run has them, a line each."""
+        return Recording(self.source.by_line(), self._lens_names)
+
+    @property
+    def title(self) -> str:
+        """`python3.11 (pid 4711)`; `redis-server = redis-check-rdb (pid 4711)` where the file goes by another name."""
+        program = self.process["program"]
+        command = self.process["command_line"]
+        # `'redis-server *:6379'`: a title that the program wrote over its arguments, which begins with its name.
+        title = command[1:-1] if command.startswith("'") and command.find("'", 1) == len(command) - 1 else command
+        first = program if title.endswith(f"/{program}") else title.split(" ", 1)[0].rstrip(":")
+        called = first.rpartition("/")[2].lstrip("-")
+        alias = "" if not called or "'" in first or program.startswith(called) else f"{called} = "
+        return f"{alias}{program} (pid {self.process['pid']})"
+
+    def site_stacks(self, site_ids: Sequence[int]) -> dict[int, list[Frame]]:
+        """The frames of sites, innermost first."""
+        if not site_ids:
+            return {}
+        self.database.use("sites")
+        listed = ",".join(str(site_id) for site_id in site_ids)
+        stacks = dict(self.database.rows(f"select site_id, stack_id from sites where site_id in ({listed})"))
+        self.names.prepare_stacks(stacks.values(), self.source.depth)
+        return {site_id: self.names.stack(stack_id, self.source.depth) for site_id, stack_id in stacks.items()}
+
+    def alike(self, lens: Lens) -> Mapping[int, int]:
+        """Of the lens' first findings by line, rows that read the same as an earlier one's: calls of one macro, copies of an
+        inlined function. By such a row the one that stands for it."""
+        if lens.name not in self._alike:
+            first: dict[tuple[str, str, str], int] = {}
+            found = self.ledger.findings(lens, by="site_row", limit=_LOOKED_ALIKE)
+            rows = [each.site_row for each in found if each.site_row is not None and each.partner_row is None]
+            self.names.prepare(rows)
+            named = {row: self.names.at(row) for row in rows}
+            same = {row: first.setdefault(frame.reads, row) for row, frame in named.items() if frame.function}
+            self._alike[lens.name] = {row: other for row, other in same.items() if row != other}
+        return self._alike[lens.name]
+
+    def findings_by_line(self, lens: Lens, limit: int | None = None) -> list[Finding]:
+        """As the ledger has them, those that read the same made one."""
+        return self.ledger.findings(lens, by="site_row", limit=limit, alike=self.alike(lens))
+
+    def findings(self, lens: Lens, *, by: str = "site_id", limit: int | None = None) -> list[Finding]:
+        """Those above the lens' threshold, their words complete: the ledger knows no names of other sites."""
+        from tare.lenses.lens import PARTNER
+
+        every = (
+            self.findings_by_line(lens, limit) if by == "site_row" else self.ledger.findings(lens, by=by, limit=limit)
+        )
+        found = [each for each in every if each.shown]
+        rows = {each.partner_row for each in found if each.partner_row is not None}
+        self.names.prepare(sorted(rows))
+        named = {row: str(self.names.at(row)) for row in rows}
+        return [
+            each._replace(remedy=each.remedy.replace(PARTNER, named.get(each.partner_row, "the other")))
+            if each.partner_row in named
+            else each
+            for each in found
+        ]
+
+    def finding_frames(self, findings: Sequence[Finding]) -> list[Frame]:
+        """The frame that names each finding's site; asked for in one batch."""
+        self.names.prepare(finding.site_row for finding in findings if finding.site_row is not None)
+        return [self.names.at(finding.site_row) for finding in findings]

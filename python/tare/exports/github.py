@@ -1,0 +1,53 @@
+"""Annotations of GitHub Actions: one command a line, for the ten largest findings with a source line.
+
+GitHub shows ten warnings a step. Where GITHUB_STEP_SUMMARY is set, all findings go into the step's summary as a table.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import IO, TYPE_CHECKING
+
+from tare.exports.found import Found, findings
+from tare.text.units import human_bytes
+
+if TYPE_CHECKING:
+    from tare.analysis.recording import Recording
+
+_MOST_ANNOTATIONS = 10
+_MOST_ROWS = 200
+
+
+def write(recording: Recording, out: IO[bytes]) -> None:
+    found = findings(recording)
+    for each in [each for each in found if each.frame.file and each.frame.line][:_MOST_ANNOTATIONS]:
+        title = f"{each.lens.name}: {human_bytes(each.bytes)}"
+        where = f"file={_property(each.path())},line={each.frame.line},title={_property(title)}"
+        out.write(f"::warning {where}::{_message(f'{each.frame.name}: {each.finding.remedy}')}\n".encode())
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(summary, "a", encoding="utf-8") as page:
+            page.write(_table(recording, found))
+
+
+def _table(recording: Recording, found: list[Found]) -> str:
+    peak = recording.moments["peak"]
+    rows = [
+        f"| {each.lens.name} | `{_cell(str(each.frame))}` | {human_bytes(each.bytes)} | {_cell(each.finding.remedy)} |"
+        for each in found[:_MOST_ROWS]
+    ]
+    more = [f"\n{len(found) - _MOST_ROWS:,} more findings aren't listed."] if len(found) > _MOST_ROWS else []
+    head = f"### Heap of {_cell(recording.title)}: {human_bytes(peak.gross_bytes)} at the peak\n"
+    return "\n".join([head, "| lens | site | bytes | remedy |", "|---|---|---|---|", *rows, *more, ""])
+
+
+def _cell(text: str) -> str:
+    return text.replace("`", "'").replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def _message(text: str) -> str:
+    """As the runner's toolkit escapes: a line break would begin another command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")

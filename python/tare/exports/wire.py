@@ -1,0 +1,29 @@
+"""The wire format of protocol buffers, as far as pprof's profiles need it: varints and length-delimited fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def varint(value: int) -> bytes:
+    """Negative numbers take ten bytes, as int64 does."""
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def number(field: int, value: int) -> bytes:
+    """Nothing for 0, the default."""
+    return varint(field << 3) + varint(value) if value else b""
+
+
+def data(field: int, value: bytes) -> bytes:
+    return varint(field << 3 | 2) + varint(len(value)) + value
+
+
+def packed(field: int, values: Iterable[int]) -> bytes:
+    return data(field, b"".join(map(varint, values)))

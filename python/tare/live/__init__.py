@@ -1,0 +1,1 @@
+"""Recordings in progress: requests to the launcher, and its tables."""

@@ -1,0 +1,1 @@
+"""Names of frames, C++ names in short form, suppressed leaks."""

@@ -1,0 +1,136 @@
+"""Names for addresses: which function, file and line a stack's frames are, asked of the core only for what is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tare.naming.cpp_names import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Protocol
+
+    # (row_id, inline_depth, function, mangled, file, line, module path, module_offset); "" and None: unknown
+    FrameRow = tuple[int, int, str, str, str, int | None, str, int | None]
+
+    class NameSource(Protocol):
+        """Who knows stacks and names: the core for a trace, a test by hand."""
+
+        def stack_rows(self, stack_id: int, depth: int) -> list[int]:
+            """Row ids of a stack, innermost first, at most `depth`."""
+
+        def is_wrapper(self, function: str) -> bool:
+            """Whether a function only passes allocations on."""
+
+        def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
+            """The frames at return addresses, innermost first of each."""
+
+        def nameless_modules(self) -> list[tuple[str, str]]:
+            """Files of code of which nothing has a name, and why: replaced, missing, stripped or damaged."""
+
+
+class Frame(NamedTuple):
+    function: str  # empty: unknown
+    mangled: str
+    file: str  # empty: unknown
+    line: int | None
+    module: str
+    module_offset: int | None
+
+    @property
+    def name(self) -> str:
+        """The function, or where nothing better is certain the file of code and the offset in it."""
+        if self.function:
+            return self.function
+        if self.module:
+            base = self.module.rpartition("/")[2]
+            return f"{base}+{self.module_offset:#x}" if self.module_offset is not None else base
+        return "(unknown)"
+
+    @property
+    def place(self) -> str:
+        """`file.c:12`, with the file's last part only; empty where unknown."""
+        if not self.file:
+            return ""
+        base = self.file.rpartition("/")[2]
+        return f"{base}:{self.line}" if self.line else base
+
+    @property
+    def reads(self) -> tuple[str, str, str]:
+        """Equal for frames that no reader can tell apart."""
+        return self.module, self.file, str(self)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.place})" if self.place else self.name
+
+
+UNKNOWN = Frame("", "", "", None, "", None)
+
+
+def _is_unqualified_library(function: str, file: str) -> bool:
+    """A function of the C++ library of which debug information tells no mangled name, and thereby not whose it is: an
+    instance for a type of an unnamed namespace, such as `allocate` of `std::allocator<(anonymous namespace)::Node>`.
+    """
+    return "/include/c++/" in file and "::" not in function.partition("<")[0]
+
+
+class Names:
+    """Remembers what was asked; asks in batches, because the symbolizer walks a compilation unit once a batch."""
+
+    def __init__(self, source: NameSource) -> None:
+        self._source = source
+        self._frames: dict[int, list[Frame]] = {}
+        self._wrappers: dict[int, int] = {}  # by row: how many of its innermost frames are allocation wrappers
+        self._stacks: dict[tuple[int, int], list[int]] = {}
+
+    def prepare(self, row_ids: Iterable[int]) -> None:
+        missing = sorted({row for row in row_ids if row not in self._frames})
+        if not missing:
+            return
+        for row in missing:
+            self._frames[row] = []
+            self._wrappers[row] = 0
+        for row, _, function, mangled, file, line, module, offset in self._source.frames(missing):
+            frames = self._frames[row]
+            is_wrapper = self._source.is_wrapper(function) or _is_unqualified_library(function, file)
+            if function and self._wrappers[row] == len(frames) and is_wrapper:
+                self._wrappers[row] += 1  # asked of the whole name: a short one isn't in the list
+            frames.append(Frame(shorten(function), mangled, file, line, module, offset))
+        for row in missing:
+            if not self._frames[row]:
+                self._frames[row] = [UNKNOWN]
+
+    def prepare_stacks(self, stack_ids: Iterable[int], depth: int) -> None:
+        self.prepare(row for stack_id in stack_ids for row in self.rows(stack_id, depth))
+
+    def stack(self, stack_id: int, depth: int) -> list[Frame]:
+        """Innermost first; an inlined function is a frame of its own. At most `depth` return addresses."""
+        rows = self.rows(stack_id, depth)
+        self.prepare(rows)
+        return [frame for row in rows[:1] for frame in self._callers(row)] + [
+            frame for row in rows[1:] for frame in self._frames[row]
+        ]
+
+    def frames(self, row_id: int) -> list[Frame]:
+        """All frames at a return address, innermost first, allocation wrappers among them."""
+        self.prepare((row_id,))
+        return self._frames[row_id]
+
+    def at(self, row_id: int | None) -> Frame:
+        """The function that names a site: the innermost at its return address that isn't an allocation wrapper."""
+        if row_id is None:  # an empty stack
+            return UNKNOWN
+        self.prepare((row_id,))
+        return self._callers(row_id)[0]
+
+    def _callers(self, row_id: int) -> list[Frame]:
+        """A site's own frames without wrappers inlined into them (std::allocator::allocate into main)."""
+        frames = self._frames[row_id]
+        return frames[min(self._wrappers[row_id], len(frames) - 1) :]
+
+    def rows(self, stack_id: int, depth: int) -> list[int]:
+        """Return addresses of a stack, innermost first."""
+        key = (stack_id, depth)
+        if key not in self._stacks:
+            self._stacks[key] = self._source.stack_rows(stack_id, depth)
+        return self._stacks[key]

@@ -1,0 +1,51 @@
+"""The account of a process as text and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tare.analysis.account import account, way_to_see_more
+from tare.reports.text_parts import wrapped
+from tare.text.units import human_bytes, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tare.analysis.recording import Recording
+
+# Smaller parts of a peak RSS are joined, so that the line stays short.
+_LEAST_SHARE = 0.01
+
+
+def lines(recording: Recording, width: int) -> Iterator[str]:
+    """One sentence for the first screen, and one that names a way to see more; nothing where the peak RSS is unknown."""
+    found = account(recording)
+    if found is None:
+        return
+    whole = found.peak_rss_bytes
+
+    def text(label: str, size: int, bound: str = "") -> str:
+        return f"{label} {bound}{human_bytes(size)} ({percent(size, whole)})"
+
+    shown = [part for part in found.parts if part.bytes >= _LEAST_SHARE * whole]
+    parts = [text(part.name, part.bytes, "" if part.is_exact else "at most ") for part in shown]
+    small = sum(part.bytes for part in found.parts) - sum(part.bytes for part in shown)
+    if small >= _LEAST_SHARE * whole:
+        parts.append(text("small parts", small))
+    if found.unexplained_bytes >= _LEAST_SHARE * whole:
+        parts.append(text("unexplained", found.unexplained_bytes))
+    yield from wrapped(f"peak RSS {human_bytes(whole)}: {', '.join(parts)}", width)
+    if advice := way_to_see_more(recording, found):
+        yield from wrapped(f"  {advice}", width)
+
+
+def as_json(recording: Recording) -> dict[str, Any] | None:
+    found = account(recording)
+    if found is None:
+        return None
+    return {
+        "peak_rss_bytes": found.peak_rss_bytes,
+        "recorder_bytes": found.recorder_bytes,
+        "parts": [{"name": part.name, "bytes": part.bytes, "exact": part.is_exact} for part in found.parts],
+        "unexplained_bytes": found.unexplained_bytes,
+    }

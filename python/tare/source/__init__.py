@@ -1,0 +1,1 @@
+"""The tables of a recording, and the databases that hold them."""

@@ -1,0 +1,307 @@
+"""A trace file as a source of tables and names: the bridge from the core to the reports."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, Literal
+
+from tare import _core, schema
+from tare.errors import CORRUPT, TareError
+from tare.progress import Progress, warn
+from tare.source.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tare.naming.names import FrameRow
+    from tare.source.database import TableStore
+    from tare.types.site_layouts import SiteLayouts
+
+# Rows up to which text is the cheaper way into DuckDB. Its Arrow scan needs the whole `duckdb` package, 47 ms of imports
+# that the engine itself doesn't need; text costs 25 ns a value, so 100,000 rows of 21 columns come out even.
+_TEXT_ROWS = 100_000
+
+# Counts of site_sizes are of recorded blocks; the SQL table holds what they stand for, so that no query forgets to weigh.
+_WEIGHED = frozenset(
+    f"{name}_blocks" for name in ("total", "peak", "end", "at")
+) | {f"freed_within_{n}" for n in (16, 64, 256, 65536)} | {"freed_later", "lifetime_ns", "byte_ns"}  # fmt: skip
+
+_WEIGHED_OF = {
+    "site_sizes": _WEIGHED,
+    "claimed": frozenset(("blocks",)),
+    "holders": frozenset(("blocks", "shared_blocks", "end_blocks", "end_shared_blocks")),
+}
+
+
+# `line`: stacks with the same naming line are one, which is all that a summary shows. A compiler's 245,000 shapes are
+# 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7. `band`: and sizes that no finding would name are joined,
+# see src/core/recording/size_bands.h.
+Grain = Literal["stack", "line", "band"]
+_FOLDED = ("site_sizes", "chains", "written", "recreated", "call_costs")
+_MOMENT_TABLES = ("moments", "moment_blocks", "moment_shapes", "resident", "pointer_words")
+# Tables that one walk over the trace makes together: by what the progress line says.
+_WALKS = {
+    "reading reports": ("reports", "amounts", "holders", "pools", "pool_memory", "pool_blocks", "claimed"),
+    "reading contents": ("observations",),
+}
+
+
+# Frames that suppressions are held against. The defaults name functions close to malloc: looking up all of a compiler's
+# stacks for them would be a second of CPU.
+_WHOLE_STACK = 64
+_NEAR = 4
+
+
+class CoreSource:
+    """A trace's tables and names."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        at_ns: int | None = None,
+        depth: int = 8,
+        model: str = "",
+        grain: Grain = "stack",
+        suppressions: Sequence[str] = (),
+        recording: _core.Recording | None = None,
+    ) -> None:
+        """`recording`: opened already, or one that still goes on (_core.of_tables)."""
+        self.path = path
+        self.depth = depth
+        self._model = model
+        self._grain = grain
+        if recording is None:
+            with Progress(f"reading {path}") as progress:
+                recording = _core.open(path, at_ns, _progress(progress))
+        self._recording = recording
+        self.warnings: Sequence[str] = self._recording.warnings
+        self._sites_ready = False
+        self._walked: dict[str, dict[str, _core.Table]] = {}
+        self._claimed_at: tuple[int | None, int | None] = (None, None)
+        self._moment_tables: dict[str, _core.Table] = {}
+        self._layouts: dict[str, _core.Layouts | None] = {}  # by module, for all grains
+        self._suppressions = suppressions  # files
+        self._suppressed: list[int] | None = None  # stacks; null: not looked for
+
+    def load(self, table: schema.Table, into: TableStore) -> None:
+        if not isinstance(into, Database):
+            into.fill(table, _rows_of(table, self._make(table.name)))
+            return
+        if table.name == "blocks":
+            self._load_blocks(table, into)
+            return
+        if table.name == "type_sites":
+            into.fill(table, self.site_layouts().rows())
+            return
+        made = self._make(table.name)
+        if made.rows > _TEXT_ROWS:
+            _load_stream(table, made, into)
+        else:
+            _load_text(table, made, into)
+
+    def _load_blocks(self, table: schema.Table, into: Database) -> None:
+        """In batches as they come, so that memory is DuckDB's to bound."""
+        into.run(table.ddl())
+        with Progress("listing blocks") as progress:
+            try:
+                self._recording.list_blocks(lambda batch: _append_stream(table, batch, into), _progress(progress))
+            except TareError as error:
+                if error.kind != CORRUPT:
+                    raise
+                warn(error.message)  # what lies before the damage is there to ask
+
+    def count(self, name: str) -> int:
+        """Rows of a table."""
+        return self._make(name).rows
+
+    def named_moments(self) -> dict[str, int]:
+        """When the moments were that somebody asked for by name; of a name that repeats, the last."""
+        moments = self._make_moment_tables()["moments"]
+        columns = (moments.values(column) for column in ("kind", "name", "time_ns"))
+        return {name: time_ns for kind, name, time_ns in zip(*columns, strict=True) if kind == "request" and name}
+
+    def _make(self, name: str) -> _core.Table:
+        if name in ("sites", "stack_sites"):
+            self._make_sites()
+            return self._recording.table(name) if self._grain == "stack" else self._recording.line_table(name)
+        if name == "frames":
+            with Progress("looking up names"):
+                return self._recording.frames_table()
+        if self._grain == "band" and name in ("site_sizes", "size_classes"):
+            self._make_sites()
+            return self._recording.banded_table(name)
+        if name == "size_classes":
+            return self._recording.size_classes(self._model)
+        for walk, names in _WALKS.items():
+            if name in names:
+                return self._walk_for(walk)[name]
+        if name in _MOMENT_TABLES:
+            return self._make_moment_tables()[name]
+        if name == "twins":
+            return self._make_twins()
+        if self._grain != "stack" and name in _FOLDED:
+            self._make_sites()
+            return self._recording.line_table(name)
+        if name == "written":  # judged by the site
+            self._make_sites()
+        return self._recording.table(name)
+
+    def site_layouts(self) -> SiteLayouts:
+        """Types of the recorded modules, read for this."""
+        from tare.types.site_layouts import SiteLayouts
+
+        return SiteLayouts(self._recording, self._make("site_sizes"), lambda: self._make("amounts"), self._layouts)
+
+    def _make_sites(self) -> None:
+        if not self._sites_ready:
+            with Progress("looking up names"):
+                self._recording.find_sites(self.depth)
+            self._sites_ready = True
+
+    def _make_moment_tables(self) -> dict[str, _core.Table]:
+        """What was seen of live blocks: read together."""
+        if not self._moment_tables:
+            by_line = self._grain != "stack"
+            if by_line:
+                self._make_sites()
+            tables, warnings = self._recording.moment_tables(by_line, self._suppressed_stacks())
+            self._moment_tables = {table.name: table for table in tables}
+            for warning in warnings:
+                warn(warning)
+        return self._moment_tables
+
+    def _make_twins(self) -> _core.Table:
+        by_line = self._grain != "stack"
+        if by_line:
+            self._make_sites()
+        with Progress("pairing blocks") as progress:
+            (table,), warnings = self._recording.twin_tables(by_line, _progress(progress))
+            progress.clear()
+        for warning in warnings:
+            warn(warning)
+        return table
+
+    def _suppressed_stacks(self) -> list[int]:
+        """Stacks of leaks that are known and left alone."""
+        if self._suppressed is None:
+            from tare.naming import suppressions
+            from tare.naming.names import Names
+
+            known = suppressions.load(self._suppressions)
+            depth = _WHOLE_STACK if known else _NEAR
+            matcher = suppressions.Matcher([*suppressions.defaults(), *known])
+            names = Names(self)
+            stacks = self._recording.leaking_stacks()
+            names.prepare_stacks(stacks, depth)
+            self._suppressed = [stack for stack in stacks if matcher.matches(names.stack(stack, depth))]
+        return self._suppressed
+
+    def _walk_for(self, walk: str) -> dict[str, _core.Table]:
+        if walk not in self._walked:
+            with Progress(f"{walk}") as progress:
+                if walk == "reading reports":
+                    tables, warnings = self._recording.program_tables(*self._claimed_at, _progress(progress))
+                else:
+                    tables, warnings = self._recording.observation_tables(_progress(progress))
+                progress.clear()
+            self._walked[walk] = {table.name: table for table in tables}
+            for warning in warnings:
+                warn(warning)
+        return self._walked[walk]
+
+    def claim_at(self, at_ns: int | None, reports: int | None) -> None:
+        """Table `claimed` is of this time from now on, or after so many reports; without either of the end."""
+        if self._claimed_at != (at_ns, reports):
+            self._claimed_at = (at_ns, reports)
+            self._walked.pop("reading reports", None)
+
+    def process(self) -> dict[str, Any]:
+        return self._recording.table("process").row(0)
+
+    def stack_rows(self, stack_id: int, depth: int) -> list[int]:
+        return self._recording.stack_rows(stack_id, depth)
+
+    def nameless_modules(self) -> list[tuple[str, str]]:
+        return self._recording.nameless_modules()
+
+    def by_line(self) -> CoreSource:
+        """The same recording, its stacks folded by the line that names them: what the summary of a run is about."""
+        return self._with_grain("line")
+
+    def in_bands(self) -> CoreSource:
+        """The same with fewer sizes, for the screen that ends a run; only where no table but site_sizes names shapes."""
+        return self._with_grain("band")
+
+    def _with_grain(self, grain: Grain) -> CoreSource:
+        folded = copy.copy(self)
+        folded._grain = grain
+        folded._moment_tables = {}  # their shapes are others
+        return folded
+
+    def is_wrapper(self, function: str) -> bool:
+        return _core.is_wrapper(function)
+
+    def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
+        return self._recording.frames(list(row_ids))
+
+
+def _progress(progress: Progress) -> Callable[[int, int], None]:
+    return lambda done, total: progress.update(done / total if total else -1.0)
+
+
+# `end` is a word of SQL's own; a column that must be quoted is no good name.
+_CORE_NAMES = {("modules", "start_address"): "start", ("modules", "end_address"): "end"}
+
+
+def _rows_of(table: schema.Table, made: _core.Table) -> Iterable[tuple[Any, ...]]:
+    """The schema's columns as Python values, weighed like _selection's."""
+    weights = made.values("weight") if table.name == "site_sizes" else []
+    columns = []
+    for column in table.columns:
+        values = made.values(_CORE_NAMES.get((table.name, column.name), column.name))
+        if weights and column.name in _WEIGHED:
+            values = [None if value is None else value * weight for value, weight in zip(values, weights, strict=True)]
+        columns.append(values)
+    return zip(*columns, strict=True)
+
+
+def _selection(table: schema.Table) -> str:
+    """The schema's columns by name and type, weighed where they count recorded blocks."""
+    weighed = _WEIGHED_OF.get(table.name, frozenset())
+    parts = []
+    for column in table.columns:
+        value = f'"{_CORE_NAMES.get((table.name, column.name), column.name)}"' + (
+            " * weight" if column.name in weighed else ""
+        )
+        parts.append(f"cast({value} as {column.type}) as {column.name}")
+    return ", ".join(parts)
+
+
+def _load_text(table: schema.Table, made: _core.Table, into: Database) -> None:
+    import os
+
+    columns = ", ".join(f"'{name}': '{kind}'" for name, kind in made.columns)
+    fd = made.write_text()
+    try:
+        into.run(
+            f"create table {table.name} as select {_selection(table)} from read_csv('/proc/self/fd/{fd}', auto_detect=false,"
+            f" header=false, delim=',', quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, columns={{{columns}}})"
+        )
+    finally:
+        os.close(fd)
+
+
+def _load_stream(table: schema.Table, made: _core.Table, into: Database) -> None:
+    into.run(table.ddl())
+    _append_stream(table, made, into)
+
+
+def _append_stream(table: schema.Table, made: _core.Table, into: Database) -> None:
+    import duckdb  # noqa: F401  (the engine scans Arrow streams through the package)
+
+    into.connection.register("tare_stream", made)
+    try:
+        into.run(f"insert into {table.name} select {_selection(table)} from tare_stream")
+    finally:
+        into.connection.unregister("tare_stream")

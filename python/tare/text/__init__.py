@@ -1,0 +1,1 @@
+"""Numbers, sizes and characters for people; the terminal."""

@@ -1,0 +1,1 @@
+"""Types of blocks and their layouts."""

@@ -1,0 +1,324 @@
+"""Table `type_sites` of a recording: which of its blocks hold types that another order of fields makes smaller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tare import _core
+from tare.errors import TareError
+from tare.progress import Progress, warn
+from tare.types.collected_types import Collected, counted_at, find_types, in_cell, made_by
+from tare.types.layouts import Field, Type, types_of
+from tare.types.type_sites import Caller, Told, Types, allocated_by, gains, order_text, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tare.naming.names import FrameRow
+
+# A thousandth of gross, and a KiB: reading types for sites that no report would show costs and tells nothing.
+_LEAST_SHARE = 0.001
+_LEAST_BYTES = 1024
+# Return addresses between the allocator and the function that names a site; more are only recursion.
+_MOST_ROWS = 24
+# Where the system's libraries lie: that one of their types has a block's size tells nothing.
+_SYSTEM = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")
+_PAGE_BYTES = 4096  # what tare::gc's heaps grow by, at least
+COUNTED = "the collector counted its objects"
+MADE = "make() names it"
+# Functions from the naming one outwards whose variables may tell: a program's own xmalloc() has none, its caller has.
+_ASKED_ROWS = 3
+
+
+class Kind(NamedTuple):
+    """A row of site_sizes."""
+
+    shape_id: int
+    stack_id: int
+    requested_bytes: int
+    gross_bytes: int  # of a block
+    peak_blocks: float
+    end_blocks: float
+    from_pool: bool
+
+
+class Site(NamedTuple):
+    """What a stack says of its blocks."""
+
+    functions: list[str]  # from the allocator to the one that names the site
+    callers: list[
+        tuple[int, str]
+    ]  # return addresses from that one outwards, and each's module if it has debug information
+
+
+class ToldKind(NamedTuple):
+    kind: Kind
+    told: Told
+    in_cell: bool = False  # of a collected heap that recorded its objects
+
+
+class Weighed(NamedTuple):
+    """A type by its live objects at the peak; bytes are of blocks, headers included."""
+
+    type: Type
+    objects: float
+    gross_bytes: float
+    saved_bytes: float  # by another order
+    narrow_saved_bytes: float  # by 4-byte pointers to data in the order as it is
+    narrow_reordered_saved_bytes: float  # by both
+    certainty: str  # of the site with most of them
+    told_by: str
+
+
+class SiteLayouts:
+    """The types of a recording's modules, and which of its blocks hold them."""
+
+    def __init__(
+        self,
+        recording: _core.Recording,
+        sizes: _core.Table,
+        amounts: Callable[[], _core.Table],
+        read: dict[str, _core.Layouts | None],
+    ) -> None:
+        """`amounts` makes that table. `read`: modules that were read before, None for what can't be; the others are added."""
+        self._recording = recording
+        self._model = recording.size_model
+        self.kinds = _large(sizes)
+        self._sizes = _sizes_of_stacks(sizes)
+        self._sites = self._find_sites()
+        rows = sorted({row for site in self._sites.values() for row, _ in site.callers})
+        self._pointed = dict(zip(rows, recording.row_types(rows), strict=True))
+        self._layouts: list[_core.Layouts] = []
+        self._types = {"": Types([])}  # by module
+        modules = dict.fromkeys(module for kind in self.kinds for module in self._modules_that_may_tell(kind))
+        _read_missing(modules, read)
+        for path in modules:
+            if (layouts := read[path]) is None:
+                continue
+            number = len(self._layouts)
+            self._layouts.append(layouts)
+            self._types[path] = Types(each._replace(binary=number) for each in types_of([layouts]))
+        self._pages = [kind for kind in self.kinds if self._is_page(kind)]
+        self._collected = self._find_collected(amounts) if self._pages else []
+
+    def told(self) -> list[ToldKind]:
+        """The kinds whose type is known, sure or not."""
+        found = []
+        for kind in self.kinds:
+            site = self._sites[kind.stack_id]
+            if self._is_page(kind):  # of many types
+                continue
+            if kind.from_pool and (type_ := self._made_type(site)) is not None:
+                found.append(ToldKind(kind, Told(type_, 1, "high", MADE), in_cell=True))
+                continue
+            callers = [
+                Caller(self._pointed[row], self._types.get(module, self._types[""])) for row, module in site.callers
+            ]
+            told = tell(site.functions, callers, kind.requested_bytes, self._sizes[kind.stack_id])
+            if told is not None:
+                found.append(ToldKind(kind, told))
+        return found
+
+    def _made_type(self, site: Site) -> Type | None:
+        made = next((name for function in site.functions if (name := made_by(function)) is not None), None)
+        if made is None or not site.callers:
+            return None
+        _, module = site.callers[0]
+        return self._types.get(module, self._types[""]).named(made)
+
+    def _modules_that_may_tell(self, kind: Kind) -> Iterator[str]:
+        """Reading a module's types costs: those of the system's libraries only where a name or a variable asks for them."""
+        site = self._sites[kind.stack_id]
+        for out, (row, module) in enumerate(site.callers):
+            is_asked = any(size == kind.requested_bytes for _, _, size, _ in self._pointed[row])
+            is_home = out == 0 and (not module.startswith(_SYSTEM) or any(map(allocated_by, site.functions)))
+            if module and (is_asked or is_home):
+                yield module
+
+    def saved_bytes(self, each: ToldKind, object_bytes: int) -> int:
+        """What is left of a block with objects of that size: slots, or where no model is known what the request shrinks by."""
+        if each.in_cell:
+            return in_cell(each.told.type, each.kind.requested_bytes).saved_bytes(object_bytes)
+        less = each.told.objects * (each.told.type.size_bytes - object_bytes)
+        requested = each.kind.requested_bytes
+        if not self._model:
+            return less
+        before, after = _core.slot_bytes(self._model, [requested, requested - less])
+        return min(before - after, each.kind.gross_bytes)
+
+    def _is_page(self, kind: Kind) -> bool:
+        """Of a collected heap: a pool's blocks of whole pages, made by the collector. In folded stacks make() is the innermost that
+        is left, and an inlined function's name has no namespace."""
+        if not kind.from_pool or kind.requested_bytes % _PAGE_BYTES != 0:
+            return False
+        return any("tare::gc::" in each or each.startswith("make<") for each in self._sites[kind.stack_id].functions)
+
+    def _find_collected(self, amounts: Callable[[], _core.Table]) -> list[Collected]:
+        table = amounts()
+        told = zip(*(table.values(name) for name in ("path", "time_ns", "believed_bytes")), strict=True)
+        peak_ns = self._recording.table("process").row(0)["peak_time_ns"]
+        return find_types(counted_at(told, int(peak_ns or 0)), list(self._types.values()))
+
+    def weigh(self) -> list[Weighed]:
+        """Each type that blocks or collected heaps are known to hold, by what another order would leave at the peak."""
+        by_type: dict[tuple[object, ...], list[ToldKind]] = {}
+        for each in self.told():
+            by_type.setdefault(each.told.type[1:-1], []).append(each)  # wherever it was read
+        weighed = [self._weigh(kinds[0].told.type, kinds) for kinds in by_type.values()]
+        weighed += [_weigh_collected(each) for each in self._collected]
+        return sorted(weighed, key=lambda each: (-each.saved_bytes, -each.gross_bytes, each.type.name))
+
+    def _weigh(self, type_: Type, kinds: Sequence[ToldKind]) -> Weighed:
+        def at_peak(of: Callable[[ToldKind], float]) -> float:
+            return sum(each.kind.peak_blocks * of(each) for each in kinds)
+
+        most = max(kinds, key=lambda each: each.kind.peak_blocks * each.kind.gross_bytes)
+        return Weighed(
+            type_,
+            at_peak(lambda each: each.told.objects),
+            at_peak(lambda each: each.kind.gross_bytes),
+            at_peak(lambda each: self.saved_bytes(each, type_.reordered_bytes)) if gains(type_) else 0.0,
+            at_peak(lambda each: self.saved_bytes(each, type_.narrow_bytes)),
+            at_peak(lambda each: self.saved_bytes(each, type_.narrow_reordered_bytes)),
+            most.told.certainty,
+            most.told.by,
+        )
+
+    def order_of(self, type_: Type) -> str:
+        layouts = self._layouts[type_.binary]
+        return order_text([Field(*field) for field in layouts.fields(type_.type_id)], layouts.order(type_.type_id))
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """As tare.schema has them."""
+        for each in self.told():
+            type_ = each.told.type
+            if not gains(type_) or not (saved := self.saved_bytes(each, type_.reordered_bytes)):
+                continue
+            yield (
+                each.kind.shape_id,
+                each.kind.stack_id,
+                type_.name,
+                type_.file or "",
+                type_.line,
+                type_.size_bytes,
+                type_.reordered_bytes,
+                each.told.objects,
+                saved,
+                self.order_of(type_),
+                each.told.certainty,
+                each.told.by,
+            )
+        yield from self._rows_of_pages()
+
+    def _rows_of_pages(self) -> Iterator[tuple[Any, ...]]:
+        """What collected types would leave is spread over the pages at the peak, as nobody knows which lies in which."""
+        for each in self._collected:
+            saved = each.saved_bytes(each.type.reordered_bytes) if gains(each.type) else 0
+            kinds = [kind for kind in self._pages if kind.requested_bytes == each.page_bytes]
+            pages = sum(kind.peak_blocks for kind in kinds)
+            if not pages or saved < pages:
+                continue
+            for kind in kinds:
+                yield (
+                    kind.shape_id,
+                    kind.stack_id,
+                    each.type.name,
+                    each.type.file or "",
+                    each.type.line,
+                    each.type.size_bytes,
+                    each.type.reordered_bytes,
+                    max(1, round(each.objects / pages)),
+                    min(int(saved / pages), kind.gross_bytes),
+                    self.order_of(each.type),
+                    "high",
+                    COUNTED,
+                )
+
+    def _find_sites(self) -> dict[int, Site]:
+        stacks = {
+            stack: self._recording.stack_rows(stack, _MOST_ROWS) for stack in {kind.stack_id for kind in self.kinds}
+        }
+        frames: dict[int, list[FrameRow]] = {}
+        for frame in self._recording.frames(sorted({row for rows in stacks.values() for row in rows})):
+            frames.setdefault(frame[0], []).append(frame)
+        return {stack: _site(rows, frames, _core.is_wrapper) for stack, rows in stacks.items()}
+
+
+def _weigh_collected(each: Collected) -> Weighed:
+    return Weighed(
+        each.type,
+        each.objects,
+        each.cell_bytes,
+        each.saved_bytes(each.type.reordered_bytes) if gains(each.type) else 0,
+        each.saved_bytes(each.type.narrow_bytes),
+        each.saved_bytes(each.type.narrow_reordered_bytes),
+        "high",
+        COUNTED,
+    )
+
+
+def _read_missing(modules: Iterable[str], read: dict[str, _core.Layouts | None]) -> None:
+    with Progress("reading types") as progress:
+        for path in modules:
+            if path in read:
+                continue
+            try:
+                read[path] = _core.read_layouts(
+                    path, [], lambda done, total: progress.update(done / total if total else -1)
+                )
+            except TareError as error:  # the others' types are there to ask
+                read[path] = None
+                warn(error.message)
+
+
+def _sizes_of_stacks(sizes: _core.Table) -> dict[int, list[int]]:
+    """What each stack asked for, ascending, each once."""
+    asked: dict[int, set[int]] = {}
+    for stack, requested, api in zip(
+        *(sizes.values(name) for name in ("stack_id", "requested_bytes", "api")), strict=True
+    ):
+        if api != "pool memory":
+            asked.setdefault(stack, set()).add(requested)
+    return {stack: sorted(each) for stack, each in asked.items()}
+
+
+def _large(sizes: _core.Table) -> list[Kind]:
+    names = (
+        "shape_id",
+        "stack_id",
+        "requested_bytes",
+        "usable_bytes",
+        "header_bytes",
+        "peak_blocks",
+        "end_blocks",
+        "weight",
+        "api",
+    )
+    rows = list(zip(*(sizes.values(name) for name in names), strict=True))
+    peak = sum((usable + header) * at_peak * weight for *_, usable, header, at_peak, _, weight, _ in rows)
+    end = sum((usable + header) * at_end * weight for *_, usable, header, _, at_end, weight, _ in rows)
+    kinds = []
+    for shape, stack, requested, usable, header, at_peak, at_end, weight, api in rows:
+        kind = Kind(shape, stack, requested, usable + header, at_peak * weight, at_end * weight, api == "pool block")
+        least = max(_LEAST_BYTES, _LEAST_SHARE * peak), max(_LEAST_BYTES, _LEAST_SHARE * end)
+        large = kind.gross_bytes * kind.peak_blocks >= least[0] or kind.gross_bytes * kind.end_blocks >= least[1]
+        if large and api != "pool memory":
+            kinds.append(kind)
+    return kinds
+
+
+def _site(rows: Sequence[int], frames: dict[int, list[FrameRow]], is_wrapper: Callable[[str], bool]) -> Site:
+    functions: list[str] = []
+    for place, row in enumerate(rows):
+        at_row = [function for _, _, function, *_ in frames.get(row, [])]
+        if not at_row or is_wrapper(at_row[-1]):  # the function that the code belongs to comes last
+            functions += at_row
+            continue
+        passing = next((n for n, function in enumerate(at_row) if not is_wrapper(function)), len(at_row) - 1)
+        # Only with debug information of the recorded build a file is known.
+        callers = [
+            (each, next((module for *_, file, _, module, _ in frames.get(each, []) if file), ""))
+            for each in rows[place : place + _ASKED_ROWS]
+        ]
+        return Site(functions + at_row[: passing + 1], callers)
+    return Site(functions, [])

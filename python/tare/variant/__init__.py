@@ -1,0 +1,1 @@
+"""D-Bus messages from packet captures."""

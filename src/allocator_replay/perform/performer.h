@@ -1,0 +1,33 @@
+// Takes the steps of one thread: calls the allocator, and writes to what it gives as far as the program did.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "allocator_replay/perform/gate.h"
+#include "allocator_replay/perform/script_file.h"
+
+namespace tare::perform {
+
+enum class Allocator { Called, LeftAlone };  // LeftAlone: what performing itself costs
+
+// What all threads share.
+struct Stage {
+  const ScriptFile& script;
+  Gate& gate;
+  std::atomic<void*>* slots;  // null: nothing there, or not yet
+  Allocator allocator;
+  double speed;  // times as fast as recorded; 0: as fast as can be
+  std::uint64_t start_ns;
+  std::atomic<std::uint64_t> failed_calls{0};
+};
+
+std::uint64_t now_ns();
+
+// Thread `i` of the script, from its first step to its last.
+void perform(Stage& stage, std::uint64_t i);
+
+// Usable bytes of all blocks that are live; nobody else may be taking steps.
+std::uint64_t usable_bytes(const Stage& stage);
+
+}  // namespace tare::perform

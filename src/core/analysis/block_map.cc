@@ -1,0 +1,202 @@
+// The slow ways through the shadow map: making tables and leaves, and giving leaves back.
+#include "core/analysis/block_map.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace tare::core {
+namespace {
+
+// Fewer full leaves than this (32 MiB of them) are never looked through for empty ones: an emptied page is mostly about
+// to be used again.
+constexpr std::uint64_t kLeastLeavesToShrink = 16384;
+
+template <typename T>
+T* zeroed() {
+  void* memory = std::calloc(1, sizeof(T));
+  if (!memory) throw std::bad_alloc();
+  return static_cast<T*>(memory);
+}
+
+// Straight from the kernel, which zeroes pages as they are touched: calloc zeroes memory that was used before at once,
+// 300 us for the 4 MiB of the top table.
+template <typename T>
+T* zeroed_pages(std::size_t count) {
+  void* memory =
+      ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<T*>(memory);
+}
+
+}  // namespace
+
+template <typename Leaf>
+Leaf* BlockMap::Pool<Leaf>::take() {
+  if (free_.empty()) {
+    const std::size_t count = batches_.empty() ? kFirst : kBatch;
+    batches_.push_back(std::make_unique_for_overwrite<Leaf[]>(count));
+    for (std::size_t i = count; i-- > 0;) free_.push_back(&batches_.back()[i]);
+    made_ += count;
+  }
+  Leaf* leaf = free_.back();
+  free_.pop_back();
+  std::memset(static_cast<void*>(leaf), 0, sizeof(Leaf));
+  return leaf;
+}
+
+BlockMap::BlockMap()
+    : top_(zeroed_pages<Middle*>(kTops), [](Middle** top) { ::munmap(top, kTops * sizeof(Middle*)); }),
+      shrink_at_(kLeastLeavesToShrink) {}
+
+BlockMap::~BlockMap() {
+  for (std::uint32_t top : used_tops_) {
+    top_[top]->for_each_region([&](std::uint64_t region) { std::free(top_[top]->regions[region]); });
+    ::munmap(top_[top], sizeof(Middle));
+  }
+}
+
+std::uint64_t BlockMap::memory_bytes() const {
+  return table_bytes_ + sparse_leaves_.bytes() + full_leaves_.bytes() + sizeof(*this);
+}
+
+BlockMap::PageEntry& BlockMap::make_entry(std::uint64_t page) {
+  const auto top = static_cast<std::uint32_t>(page >> (kRegionBits + kMiddleBits));
+  Middle*& middle = top_[top];
+  if (!middle) {
+    middle = zeroed_pages<Middle>(1);
+    used_tops_.push_back(top);
+    table_bytes_ += sizeof(Middle);
+  }
+  const std::uint64_t number = page >> kRegionBits & ((1u << kMiddleBits) - 1);
+  Region*& region = middle->regions[number];
+  if (!region) {
+    region = zeroed<Region>();
+    middle->used[number / 64] |= std::uint64_t{1} << (number % 64);
+    table_bytes_ += sizeof(Region);
+  }
+  return region->pages[page & ((1u << kRegionBits) - 1)];
+}
+
+std::uint64_t* BlockMap::find_slowly(Place place) {
+  ++slow_visits_;
+  const PageEntry* found = entry(place.page);
+  if (!found || !*found) return nullptr;
+  if (*found & kSparse) {
+    SparseLeaf* leaf = sparse(*found);
+    for (std::uint8_t i = 0; i < leaf->used; ++i) {
+      if (leaf->slots[i] == place.slot) return &leaf->words[i];
+    }
+    return nullptr;
+  }
+  remember(place.page, full(*found));
+  return &full(*found)->words[place.slot];
+}
+
+int BlockMap::last_live_slot(PageEntry entry, std::uint32_t until) {
+  int last = -1;
+  if (entry & kSparse) {
+    const SparseLeaf* leaf = sparse(entry);
+    for (std::uint8_t i = 0; i < leaf->used; ++i) {
+      if (leaf->slots[i] <= until && is_live(leaf->words[i])) last = std::max<int>(last, leaf->slots[i]);
+    }
+    return last;
+  }
+  const FullLeaf* leaf = full(entry);
+  for (last = static_cast<int>(until); last >= 0 && !is_live(leaf->words[last]);) --last;
+  return last;
+}
+
+// Among addresses with the same low four bits.
+std::optional<std::uint64_t> BlockMap::last_live_in_plane(std::uint64_t address) const {
+  const Place from(address);
+  const std::uint64_t back = std::min(kFarthestBytes, address);
+  const std::uint64_t lowest = Place(address - back / 16 * 16).page;
+  std::uint32_t until = from.slot;
+  for (std::uint64_t page = from.page; page >= lowest; --page) {
+    const PageEntry* found = entry(page);
+    if (!found) {
+      page &= ~((std::uint64_t{1} << kRegionBits) - 1);  // to the region's first: the next one is another's last
+    } else if (*found) {
+      if (const int slot = last_live_slot(*found, until); slot >= 0) {
+        return Place::address(page, static_cast<std::uint32_t>(slot));
+      }
+    }
+    until = (1u << kSlotBits) - 1;
+    if (page == 0) break;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> BlockMap::last_live_until(std::uint64_t address) const {
+  const std::optional<std::uint64_t> found = last_live_in_plane(address);
+  const std::optional<std::uint64_t> other = address < 8 ? std::nullopt : last_live_in_plane(address - 8);
+  return std::max(found, other);  // nothing is less than any address
+}
+
+std::uint64_t& BlockMap::claim_slowly(Place place) {
+  ++slow_visits_;
+  PageEntry& found = make_entry(place.page);
+  if (found == 0 || found & kSparse) return claim_sparse(found, place);
+  remember(place.page, full(found));
+  return full(found)->words[place.slot];
+}
+
+std::uint64_t& BlockMap::claim_sparse(PageEntry& page_entry, Place place) {
+  if (page_entry == 0) page_entry = reinterpret_cast<PageEntry>(sparse_leaves_.take()) | kSparse;
+  SparseLeaf* leaf = sparse(page_entry);
+  const auto slot = static_cast<std::uint8_t>(place.slot);
+  std::uint8_t dead = SparseLeaf::kCapacity;
+  for (std::uint8_t i = 0; i < leaf->used; ++i) {
+    if (leaf->slots[i] == slot) return leaf->words[i];
+    if (!is_live(leaf->words[i])) dead = i;
+  }
+  if (leaf->used < SparseLeaf::kCapacity) {
+    leaf->slots[leaf->used] = slot;
+    return leaf->words[leaf->used++];
+  }
+  if (dead < SparseLeaf::kCapacity) {
+    leaf->slots[dead] = slot;
+    return leaf->words[dead] = kNever;
+  }
+  if (full_count_ >= shrink_at_) shrink_leaves();
+  FullLeaf* grown = full_leaves_.take();
+  ++full_count_;
+  for (std::uint8_t i = 0; i < SparseLeaf::kCapacity; ++i) grown->words[leaf->slots[i]] = leaf->words[i];
+  sparse_leaves_.give(leaf);
+  page_entry = reinterpret_cast<PageEntry>(grown);
+  remember(place.page, grown);
+  return grown->words[slot];
+}
+
+// Full leaves that hold at most 7 live blocks become sparse again. Looks through all of them, and therefore only when
+// their number has doubled since the last time.
+void BlockMap::shrink_leaves() {
+  for_each_entry([&](std::uint64_t page, PageEntry entry_word) {
+    if (entry_word & kSparse) return;
+    FullLeaf* leaf = full(entry_word);
+    SparseLeaf kept{};
+    for (std::uint32_t slot = 0; slot < (1u << kSlotBits); ++slot) {
+      if (!is_live(leaf->words[slot])) continue;
+      if (kept.used == SparseLeaf::kCapacity) return;
+      kept.slots[kept.used] = static_cast<std::uint8_t>(slot);
+      kept.words[kept.used++] = leaf->words[slot];
+    }
+    PageEntry shrunk = 0;
+    if (kept.used > 0) {
+      SparseLeaf* leaf_for_few = sparse_leaves_.take();
+      *leaf_for_few = kept;
+      shrunk = reinterpret_cast<PageEntry>(leaf_for_few) | kSparse;
+    }
+    *entry(page) = shrunk;
+    full_leaves_.give(leaf);
+    --full_count_;
+  });
+  cache_.fill({});
+  shrink_at_ = full_count_ * 2 > kLeastLeavesToShrink ? full_count_ * 2 : kLeastLeavesToShrink;
+}
+
+}  // namespace tare::core

@@ -1,0 +1,38 @@
+// What the allocator took for the calls that were timed, by stack: table `call_costs`.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "core/columns/tables.h"
+#include "trace/model/ids.h"
+
+namespace tare::core {
+
+class CallCosts {
+ public:
+  // Of blocks allocated at `stack`: both are told by it.
+  void add_allocation(trace::StackId stack, std::uint64_t ticks) {
+    by_stack_[trace::index(stack)].allocations.add(ticks);
+  }
+  void add_free(trace::StackId stack, std::uint64_t ticks) { by_stack_[trace::index(stack)].frees.add(ticks); }
+  // Columns: stack_id, then of allocations calls, ns (of all of them), most_ns (of one), the same of frees: free_calls,
+  // free_ns, most_free_ns.
+  Table table(double ns_per_tick) const;
+
+ private:
+  struct Sum {
+    std::uint64_t calls = 0;
+    std::uint64_t ticks = 0;
+    std::uint64_t most_ticks = 0;
+
+    void add(std::uint64_t more_ticks);
+  };
+  struct Costs {
+    Sum allocations;
+    Sum frees;
+  };
+  std::unordered_map<std::uint32_t, Costs> by_stack_;
+};
+
+}  // namespace tare::core

@@ -1,0 +1,156 @@
+// The rules of pools' life, once for everything that follows them: which pool, piece of memory or block an event means,
+// and which events can't be. What is kept of them is up to `Books`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "trace/model/event.h"
+#include "trace/spool/program_note.h"
+
+namespace tare::core {
+
+// Books numbers what it keeps, and has:
+//   std::size_t pool_made(const Event&);        void pool_ended(std::size_t pool);
+//   std::size_t memory_got(std::size_t pool, const Event&);
+//   void memory_left(std::size_t pool, std::size_t memory);
+//   std::size_t block_out(std::size_t pool, std::optional<std::size_t> memory, const Event&);  memory: that it lies in
+//   void block_back(std::size_t pool, std::size_t block);
+//   std::uint64_t memory_bytes(std::size_t memory);
+template <typename Books>
+class PoolLedger {
+ public:
+  explicit PoolLedger(Books& books) : books_(books) {}
+
+  static bool is_pool_event(trace::EventKind kind) {
+    return kind >= trace::EventKind::PoolCreate && kind <= trace::EventKind::PoolDestroy;
+  }
+
+  void consume(const trace::Event& event) {
+    using trace::EventKind;
+    const std::uint32_t number = trace::pool_of(event.address);
+    const std::uint64_t address = trace::pool_address(event.address);
+    const auto found = pools_.find(number);
+    if (event.kind == EventKind::PoolCreate) {
+      if (found != pools_.end()) {  // its end was lost
+        ++impossible_events_;
+        end(found);
+      }
+      pools_[number].id = books_.pool_made(event);
+      return;
+    }
+    if (found == pools_.end()) {
+      ++impossible_events_;
+      return;
+    }
+    Pool& pool = found->second;
+    switch (event.kind) {
+      case EventKind::PoolGrow:
+        if (pool.memory.contains(address)) shrink(pool, address, Verdict::Impossible);
+        pool.memory.emplace(address, books_.memory_got(pool.id, event));
+        break;
+      case EventKind::PoolShrink:
+        shrink(pool, address, Verdict::Fine);
+        break;
+      case EventKind::PoolAlloc: {
+        if (pool.blocks.contains(address)) free(pool, address, Verdict::Impossible);
+        const std::size_t block = books_.block_out(pool.id, memory_around(pool, address), event);
+        pool.blocks.emplace(address, block);
+        blocks_[address] = block;
+        break;
+      }
+      case EventKind::PoolFree:
+        free(pool, address, Verdict::Fine);
+        break;
+      case EventKind::PoolReset:
+        reset(pool);
+        break;
+      case EventKind::PoolDestroy:
+        end(found);
+        break;
+      default:
+        break;
+    }
+  }
+
+  // The block that a pool, the last to do so, handed out at this address.
+  std::optional<std::size_t> block_at(std::uint64_t address) const {
+    const auto found = blocks_.find(address);
+    return found == blocks_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  template <typename Visit>
+  void for_each_memory(Visit&& visit) const {
+    for (const auto& [number, pool] : pools_) {
+      for (const auto& [address, memory] : pool.memory) visit(memory);
+    }
+  }
+
+  // Events of pools, memory or blocks that weren't there, or were there already.
+  std::uint64_t impossible_events() const { return impossible_events_; }
+
+ private:
+  enum class Verdict : std::uint8_t { Fine, Impossible };
+  struct Pool {
+    std::size_t id = 0;
+    std::map<std::uint64_t, std::size_t> memory;            // by address
+    std::unordered_map<std::uint64_t, std::size_t> blocks;  // by address
+  };
+  using Pools = std::unordered_map<std::uint32_t, Pool>;
+
+  std::optional<std::size_t> memory_around(const Pool& pool, std::uint64_t address) {
+    auto after = pool.memory.upper_bound(address);
+    if (after == pool.memory.begin()) return std::nullopt;
+    const auto& [start, memory] = *--after;
+    if (address - start >= books_.memory_bytes(memory)) return std::nullopt;
+    return memory;
+  }
+
+  void shrink(Pool& pool, std::uint64_t address, Verdict verdict) {
+    const auto memory = pool.memory.find(address);
+    if (memory == pool.memory.end() || verdict == Verdict::Impossible) ++impossible_events_;
+    if (memory == pool.memory.end()) return;
+    books_.memory_left(pool.id, memory->second);
+    pool.memory.erase(memory);
+  }
+
+  void free(Pool& pool, std::uint64_t address, Verdict verdict) {
+    const auto block = pool.blocks.find(address);
+    if (block == pool.blocks.end() || verdict == Verdict::Impossible) ++impossible_events_;
+    if (block == pool.blocks.end()) return;
+    forget(address, block->second);
+    books_.block_back(pool.id, block->second);
+    pool.blocks.erase(block);
+  }
+
+  void forget(std::uint64_t address, std::size_t block) {
+    const auto known = blocks_.find(address);
+    if (known != blocks_.end() && known->second == block) blocks_.erase(known);
+  }
+
+  void reset(Pool& pool) {
+    for (const auto& [address, block] : pool.blocks) {
+      forget(address, block);
+      books_.block_back(pool.id, block);
+    }
+    pool.blocks.clear();
+  }
+
+  void end(typename Pools::iterator at) {
+    Pool& pool = at->second;
+    reset(pool);
+    for (const auto& [address, memory] : pool.memory) books_.memory_left(pool.id, memory);
+    books_.pool_ended(pool.id);
+    pools_.erase(at);
+  }
+
+  Books& books_;
+  Pools pools_;                                            // those that are there, by number
+  std::unordered_map<std::uint64_t, std::size_t> blocks_;  // those of all pools, by address
+  std::uint64_t impossible_events_ = 0;
+};
+
+}  // namespace tare::core

@@ -1,0 +1,385 @@
+// Replay's inner loop and what it does rarely: new shapes, peaks, buckets, chains.
+#include "core/analysis/replay_engine.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tare::core {
+namespace {
+
+constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+// Growth by malloc, copy and free is seen where both blocks happen to be sampled, so that a step stands for as many as
+// both weights multiplied. That of two blocks of 24 bytes, one in 512 KiB sampled, would stand for 5 * 10^8: right in
+// the mean and absurd in every single recording. So it's looked for only among blocks of an eighth of the sample
+// distance and more (1 / (1 - exp(-1/8))).
+constexpr double kMostLinkedWeight = 8.52;
+
+// A user-space address has 47 bits, so no block is larger; a damaged trace may claim one.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
+constexpr double kMostWeighted = 0x1p50;
+
+std::uint64_t weighted_q(std::uint64_t bytes, double weight) {
+  if (weight == 1) return std::min(bytes, kMostBytes) << kFractionBits;  // all of them, unless sampled
+  const double value = static_cast<double>(std::min(bytes, kMostBytes)) * weight;
+  return static_cast<std::uint64_t>(std::llround(std::min(value, kMostWeighted) * kFraction));
+}
+
+double sane_weight(double weight) { return weight >= 1.0 && weight <= kMostWeighted ? weight : 1.0; }
+
+}  // namespace
+
+ReplayEngine::ReplayEngine(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
+                           std::optional<std::uint64_t> at_stamp)
+    : dictionary_(dictionary),
+      info_(info),
+      sampled_(info.sample_bytes != 0),
+      asked_for_time_(at_stamp.has_value()),
+      at_stamp_(at_stamp),
+      ledger_(*this, info) {}
+
+void ReplayEngine::consume(std::span<const trace::Event> events) {
+  if (events.empty()) return;
+  if (!started_) {
+    started_ = true;
+    origin_ = last_stamp_ = last_rise_stamp_ = peak_stamp_ = events.front().stamp;
+    timeline_ = Timeline(origin_);
+    set_next_stop(origin_);
+  }
+  ledger_.consume(events);
+}
+
+inline std::uint64_t ReplayEngine::born(const trace::Event& event) {
+  const std::uint32_t shape = trace::index(event.shape);
+  save_if_older(recorded_, shape);
+  ShapeSums& sums = recorded_.sums[shape];
+  ++sums.live;
+  sums.age_sum -= (event.stamp - origin_) >> kAgeShift;
+  requested_q_ += sums.requested_q;
+  usable_q_ += sums.usable_q;
+  gross_q_ += sums.gross_q;
+  last_rise_stamp_ = event.stamp;
+  if (sampled_) [[unlikely]] {
+    blocks_q_ += weights_q_[shape];
+    births_ += counted_ ? 1 : static_cast<std::uint32_t>(weights_q_[shape] >> kFractionBits);
+  } else {
+    blocks_q_ += 1u << kFractionBits;
+    ++births_;
+  }
+  return word_of(births_, kPlain | shape);
+}
+
+inline ReplayEngine::Dead ReplayEngine::died(std::uint64_t word, const trace::Event& event) {
+  before_fall();
+  if (pools_) [[unlikely]]
+    apply(pools_->ended(event.address, pools_now(event.stamp)));
+  const auto low = static_cast<std::uint32_t>(word);
+  Dead dead;
+  if ((low & ~kIndexMask) == kPlain) [[likely]] {
+    dead.shape = low & kIndexMask;
+    dead.birth = static_cast<std::uint32_t>(word >> 32);
+    dead.inherited = false;
+    dead.in_chain = false;
+  } else {
+    dead = died_specially(word);
+    if (dead.inherited) return dead;
+  }
+  save_if_older(recorded_, dead.shape);
+  ShapeSums& sums = recorded_.sums[dead.shape];
+  dead.stack = sums.stack;
+  --sums.live;
+  sums.age_sum += (event.stamp - origin_) >> kAgeShift;
+  const std::size_t age = age_class(births_ - dead.birth);
+  if (++sums.ended[age] == 0) [[unlikely]]
+    ++carries_[std::uint64_t{dead.shape} * kAgeClasses + age];
+  remove_from_sums(sums);
+  blocks_q_ -= weight_q(weights_q_, dead.shape);
+  return dead;
+}
+
+ReplayEngine::Dead ReplayEngine::died_specially(std::uint64_t word) {
+  const auto low = static_cast<std::uint32_t>(word);
+  Dead dead{};
+  dead.birth = static_cast<std::uint32_t>(word >> 32);
+  if ((low & ~kIndexMask) == kInherited) {
+    dead.shape = low & kIndexMask;
+    dead.inherited = true;
+    save_if_older(inherited_, dead.shape);
+    ShapeSums& sums = inherited_.sums[dead.shape];
+    --sums.live;
+    remove_from_sums(sums);
+    blocks_q_ -= weight_q(inherited_weights_q_, dead.shape);
+    return dead;  // its stack is of another dictionary: linked by realloc only
+  }
+  const std::uint32_t at = low & kIndexMask;
+  const ChainBlock& block = chain_blocks_[at];
+  dead.shape = block.shape;
+  dead.in_chain = true;
+  dead.chain = block.state;
+  chains_.add_live(block.state.row, -block.state.step_weight, epoch_);
+  free_chain_blocks_.push_back(at);
+  return dead;
+}
+
+void ReplayEngine::continued(const Dead& dead, std::uint64_t& word, GrowthKind kind, Move move) {
+  const auto low = static_cast<std::uint32_t>(word);
+  if ((low & ~kIndexMask) != kPlain) return;  // it grew out of another block already
+  const std::uint32_t shape = low & kIndexMask;
+  const std::uint64_t from = requested_bytes(dead);
+  const std::uint64_t to = dictionary_.shapes[shape].requested_bytes;
+  if (to < from || (to == from && !dead.in_chain)) return;  // shrinking ends a chain
+  const bool rare = std::max(weight(dead), weight(shape)) > kMostLinkedWeight;
+  if (kind == GrowthKind::MallocCopyFree && rare) return;
+  const ChainState* before = dead.in_chain ? &dead.chain : nullptr;
+  const ChainState state =
+      to == from
+          ? dead.chain
+          : chains_.step({recorded_.sums[shape].stack, kind, move, from, to, weight(dead), weight(shape)}, before);
+  std::uint32_t at;
+  if (free_chain_blocks_.empty()) {
+    at = static_cast<std::uint32_t>(chain_blocks_.size());
+    chain_blocks_.push_back({shape, state});
+  } else {
+    at = free_chain_blocks_.back();
+    free_chain_blocks_.pop_back();
+    chain_blocks_[at] = {shape, state};
+  }
+  chains_.add_live(state.row, state.step_weight, epoch_);
+  word = word_of(static_cast<std::uint32_t>(word >> 32), kInChain | at);
+}
+
+void ReplayEngine::other(const trace::Event& event) {
+  using trace::EventKind;
+  switch (event.kind) {
+    case EventKind::Map:
+    case EventKind::Unmap: {
+      if (!admit(event.shape)) return;
+      const trace::Shape& shape = dictionary_.shapes[trace::index(event.shape)];
+      ++map_events_;
+      std::uint64_t length = shape.requested_bytes;
+      if (shape.api != static_cast<trace::AllocApi>(trace::MapApi::Brk)) {  // the others work on whole pages
+        const std::uint64_t page = std::max<std::uint64_t>(info_.page_bytes, 1);
+        length = (std::min(length, kMostBytes) + page - 1) / page * page;
+      }
+      if (event.kind == EventKind::Map) {
+        mappings_.map(event.address, length);
+      } else {
+        mappings_.unmap(event.address, length);
+      }
+      break;
+    }
+    case EventKind::Seen: {
+      // Threads tell what they saw together, each a little late: never back.
+      const std::uint32_t seen = trace::SeenCounts::of(event.address).allocations;
+      if (!counted_ || seen - births_ < 1u << 31) births_ = seen;
+      counted_ = true;
+      break;
+    }
+    default:
+      if (PoolLedger<PoolBooks>::is_pool_event(event.kind)) tell_pools(event);
+      break;
+  }
+}
+
+void ReplayEngine::tell_pools(const trace::Event& event) {
+  if (!pools_) pools_ = std::make_unique<PoolBooks>(dictionary_);
+  const bool only_adds = event.kind == trace::EventKind::PoolGrow || event.kind == trace::EventKind::PoolAlloc;
+  if (!only_adds) before_fall();
+  const std::uint64_t gross_before_q = gross_q_;
+  apply(pools_->consume(event, pools_now(event.stamp),
+                        [this](std::uint64_t address) { return heap_block_around(address); }));
+  if (gross_q_ > gross_before_q) last_rise_stamp_ = event.stamp;
+}
+
+void ReplayEngine::apply(const PoolBooks::Change& change) {
+  requested_q_ += change.requested_q;
+  usable_q_ += change.usable_q;
+  gross_q_ += change.usable_q;
+  blocks_q_ += change.blocks_q;
+}
+
+std::optional<HeapBlock> ReplayEngine::heap_block_around(std::uint64_t address) {
+  const std::optional<std::uint64_t> start = ledger_.map().last_live_until(address);
+  if (!start) return std::nullopt;
+  const auto word = static_cast<std::uint32_t>(*ledger_.map().find(*start));
+  const std::uint32_t low = word & kIndexMask;
+  const std::uint32_t kind = word & ~kIndexMask;
+  HeapBlock block{};
+  block.address = *start;
+  block.inherited = kind == kInherited;
+  block.shape = kind == kInChain ? chain_blocks_[low].shape : low;
+  const trace::Shape& facts = (block.inherited ? inherited_dictionary_ : dictionary_).shapes[block.shape];
+  block.requested_bytes = std::min(facts.requested_bytes, kMostBytes);
+  block.usable_bytes = std::min(facts.usable_bytes, kMostBytes);
+  block.weight_q = weight_q(block.inherited ? inherited_weights_q_ : weights_q_, block.shape);
+  if (block.usable_bytes <= address - *start) return std::nullopt;
+  return block;
+}
+
+void ReplayEngine::took(const trace::Event& event, trace::StackId freed) {
+  if (event.api != 0) {
+    if (freed != trace::kEmptyStack) call_costs_.add_free(freed, event.address);
+  } else if (admit(event.shape)) {
+    call_costs_.add_allocation(recorded_.sums[trace::index(event.shape)].stack, event.address);
+  }
+}
+
+void ReplayEngine::held(const Dead& dead, const HeldBytes& held) {
+  if (dead.inherited) return;  // its shape is another dictionary's
+  // The sums' cache line is there already; the dictionary's would be another miss.
+  const ShapeSums& sums = recorded_.sums[dead.shape];
+  const std::uint64_t requested =
+      sampled_ ? dictionary_.shapes[dead.shape].requested_bytes : sums.requested_q >> kFractionBits;
+  const std::uint32_t born_before_peak = peak_births_ - dead.birth;
+  contents_.ended({dead.shape, held.unwritten_bytes, sums.stack, held.content_class, born_before_peak < 1u << 31,
+                   epoch_, requested, weight(dead.shape), held.digest});
+}
+
+ShapeSums ReplayEngine::sums_of(const trace::Shape& shape) const {
+  const double weight = sampled_ ? sane_weight(shape.weight) : 1.0;
+  const std::uint64_t usable = std::min(shape.usable_bytes, kMostBytes);
+  ShapeSums sums;
+  sums.requested_q = weighted_q(shape.requested_bytes, weight);
+  sums.usable_q = weighted_q(usable, weight);
+  sums.gross_q = weighted_q(usable + header_bytes(info_.allocator, usable), weight);
+  sums.stack = shape.stack;
+  return sums;
+}
+
+bool ReplayEngine::prepare_shapes(trace::ShapeId wanted) {
+  const std::size_t have = recorded_.sums.size();
+  const std::size_t now = std::min<std::size_t>(dictionary_.shapes.size(), kIndexMask);
+  if (trace::index(wanted) >= now) return false;
+  make_room(recorded_.sums, now);
+  for (std::size_t shape = have; shape < now; ++shape) {
+    recorded_.sums.push_back(sums_of(dictionary_.shapes[shape]));
+    if (sampled_) weights_q_.push_back(weighted_q(1, sane_weight(dictionary_.shapes[shape].weight)));
+  }
+  make_room(recorded_.live_at_peak, now);
+  recorded_.live_at_peak.resize(now);
+  return true;
+}
+
+void ReplayEngine::inherit(const LiveSet& live) {
+  inherited_dictionary_ = live.dictionary;
+  for (const trace::Shape& shape : inherited_dictionary_.shapes) {
+    inherited_.sums.push_back(sums_of(shape));
+    inherited_weights_q_.push_back(weighted_q(1, sampled_ ? sane_weight(shape.weight) : 1.0));
+  }
+  inherited_.live_at_peak.resize(inherited_.sums.size());
+  inherited_blocks_.resize(inherited_.sums.size());
+  for (const LiveSet::Block& block : live.blocks) {
+    const std::uint32_t shape = trace::index(block.shape);
+    if (shape >= inherited_.sums.size()) continue;
+    ShapeSums& sums = inherited_.sums[shape];
+    ++sums.live;
+    ++inherited_blocks_[shape];
+    requested_q_ += sums.requested_q;
+    usable_q_ += sums.usable_q;
+    gross_q_ += sums.gross_q;
+    blocks_q_ += inherited_weights_q_[shape];
+    ledger_.place(block.address, word_of(0, kInherited | shape));
+  }
+  for (const LiveSet::Range& range : live.mappings) mappings_.map(range.start, range.end - range.start);
+}
+
+void ReplayEngine::rise() {
+  peak_q_ = gross_q_;
+  peak_stamp_ = last_rise_stamp_;
+  peak_births_ = births_;
+  ++epoch_;
+}
+
+void ReplayEngine::stop(std::uint64_t stamp) {
+  if (at_stamp_ && stamp > *at_stamp_) {
+    for (Group* group : {&recorded_, &inherited_}) {
+      group->live_at.clear();
+      for (const ShapeSums& sums : group->sums) group->live_at.push_back(sums.live);
+    }
+    if (pools_) pools_->mark_at();
+    at_stamp_.reset();
+  }
+  if (timeline_.bucket_of(stamp) != timeline_.bucket_of(last_stamp_) || stamp == kNever) close_bucket();
+  set_next_stop(stamp);
+}
+
+void ReplayEngine::set_next_stop(std::uint64_t stamp) {
+  next_stop_ = timeline_.end_of_bucket(stamp);
+  if (at_stamp_) next_stop_ = std::min(next_stop_, *at_stamp_ + 1);
+}
+
+void ReplayEngine::close_bucket() {
+  before_fall();
+  TimelineRow row;
+  const auto& rows = timeline_.rows();
+  row.last_stamp = std::max(last_stamp_, rows.empty() ? origin_ : rows.back().last_stamp);
+  row.requested_q = requested_q_;
+  row.usable_q = usable_q_;
+  row.gross_q = gross_q_;
+  row.max_gross_q = bucket_max_q_;
+  row.blocks_q = blocks_q_;
+  row.mapped_bytes = mappings_.bytes();
+  row.alloc_events = counts().alloc_events + counts().realloc_events;
+  row.free_events = counts().free_events + counts().realloc_events;
+  timeline_.add(row);
+  bucket_max_q_ = gross_q_;
+}
+
+void ReplayEngine::finish() {
+  if (at_stamp_) stop(kNever);
+  before_fall();
+  if (started_) close_bucket();
+  for (Group* group : {&recorded_, &inherited_}) {
+    for (std::uint32_t shape = 0; shape < group->sums.size(); ++shape) save_if_older(*group, shape);
+  }
+  if (pools_) pools_->finish(pools_now(last_stamp_));
+  chains_.finish(epoch_);
+  contents_.settle();
+}
+
+std::uint64_t ReplayEngine::ended(std::uint32_t shape, std::size_t age) const {
+  const auto carries = carries_.find(std::uint64_t{shape} * kAgeClasses + age);
+  return recorded_.sums[shape].ended[age] + (carries == carries_.end() ? 0 : carries->second << 32);
+}
+
+std::vector<LiveBlock> ReplayEngine::live_blocks() const {
+  std::vector<LiveBlock> blocks;
+  blocks.reserve(blocks_q_ >> kFractionBits);
+  ledger_.map().for_each_live([&](std::uint64_t address, std::uint64_t word) {
+    const auto low = static_cast<std::uint32_t>(word);
+    const std::uint32_t kind = low & ~kIndexMask;
+    const std::uint32_t shape = kind == kInChain ? chain_blocks_[low & kIndexMask].shape : low & kIndexMask;
+    const trace::Shape& facts = (kind == kInherited ? inherited_dictionary_ : dictionary_).shapes[shape];
+    LiveBlock& block = blocks.emplace_back();
+    block.address = address;
+    block.requested_bytes = std::min(facts.requested_bytes, kMostBytes);
+    block.usable_bytes = std::min(facts.usable_bytes, kMostBytes);
+    block.shape = kind == kInherited ? trace::kNoShape : static_cast<trace::ShapeId>(shape);
+    block.birth = static_cast<std::uint32_t>(word >> 32);
+  });
+  return blocks;
+}
+
+LiveSet ReplayEngine::live_set() const {
+  using From = LiveSetBuilder::From;
+  LiveSetBuilder builder(dictionary_, inherited_dictionary_);
+  ledger_.map().for_each_live([&](std::uint64_t address, std::uint64_t word) {
+    const auto low = static_cast<std::uint32_t>(word);
+    const std::uint32_t kind = low & ~kIndexMask;
+    const std::uint32_t shape = kind == kInChain ? chain_blocks_[low & kIndexMask].shape : low & kIndexMask;
+    builder.add(address, shape, kind == kInherited ? From::Earlier : From::Own);
+  });
+  ledger_.for_each_reallocating([&](std::uint64_t address, const Dead& dead) {
+    builder.add(address, dead.shape, dead.inherited ? From::Earlier : From::Own);
+  });
+  LiveSet set = builder.take();
+  for (const auto& [start, end] : mappings_.ranges()) set.mappings.push_back({start, end});
+  return set;
+}
+
+std::uint64_t ReplayEngine::memory_bytes() const {
+  return ledger_.map().memory_bytes() + recorded_.sums.size() * sizeof(ShapeSums) + recorded_.live_at_peak.size() * 4 +
+         weights_q_.capacity() * 8 + chain_blocks_.capacity() * sizeof(ChainBlock) + chains_.memory_bytes();
+}
+
+}  // namespace tare::core

@@ -1,0 +1,216 @@
+// The inner loop of replay: sums by shape, the exact peak, growth chains and the timeline, in a few adds an event.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "core/analysis/call_costs.h"
+#include "core/analysis/chain_rows.h"
+#include "core/analysis/content_sums.h"
+#include "core/analysis/ledger.h"
+#include "core/analysis/live_block.h"
+#include "core/analysis/live_set.h"
+#include "core/analysis/mappings.h"
+#include "core/analysis/pool_books.h"
+#include "core/analysis/shape_sums.h"
+#include "core/analysis/timeline.h"
+#include "trace/base/large_vector.h"
+#include "trace/model/dictionary.h"
+#include "trace/model/process_info.h"
+
+namespace tare::core {
+
+class ReplayEngine {
+ public:
+  ReplayEngine(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
+               std::optional<std::uint64_t> at_stamp);
+
+  void inherit(const LiveSet& live);
+  void consume(std::span<const trace::Event> events);
+  void finish();  // once, before what follows is read
+  // The same on the way: `read` finds all results as they were had this been the last event.
+  template <typename Read>
+  auto read_on_the_way(const Read& read) {
+    std::optional<PoolBooks::Kept> pools;
+    if (pools_) pools = pools_->keep();
+    const std::tuple peak(peak_q_, bucket_max_q_, peak_stamp_, peak_births_);
+    finish();
+    auto result = read();
+    // Of instants with equal gross the last before a fall is the peak: it's looked for again. What else finish() did,
+    // it does as often as one likes.
+    std::tie(peak_q_, bucket_max_q_, peak_stamp_, peak_births_) = peak;
+    if (pools) pools_->put_back(*std::move(pools));
+    return result;
+  }
+  std::uint64_t memory_bytes() const;
+  std::uint64_t live_gross_bytes() const { return gross_q_ >> kFractionBits; }
+  std::vector<LiveBlock> live_blocks() const;  // in no order
+  LiveSet live_set() const;
+
+  // Results, per shape of the dictionary, or per shape of the inherited set.
+  struct Group {
+    trace::LargeVector<ShapeSums> sums;
+    trace::LargeVector<std::uint32_t> live_at_peak;
+    std::vector<std::uint32_t> live_at;  // at `at_stamp`
+  };
+  const Group& recorded() const { return recorded_; }
+  const Group& inherited() const { return inherited_; }
+  const trace::Dictionary& inherited_dictionary() const { return inherited_dictionary_; }
+  std::uint64_t ended(std::uint32_t shape, std::size_t age) const;  // without the carries a 32-bit count loses
+  const ChainRows& chains() const { return chains_; }
+  const Timeline& timeline() const { return timeline_; }
+  const Mappings& mappings() const { return mappings_; }
+  const PoolBooks* pools() const { return pools_.get(); }  // null: the program told of none
+  const ContentSums& contents() const { return contents_; }
+  const CallCosts& call_costs() const { return call_costs_; }
+  std::uint32_t peak_epoch() const { return epoch_; }
+  const LedgerCounts& counts() const { return ledger_.counts(); }
+  std::uint64_t map_events() const { return map_events_; }
+  std::uint64_t threads() const { return ledger_.threads(); }
+  bool asked_for_time() const { return asked_for_time_; }
+  const std::vector<std::uint32_t>& inherited_blocks() const { return inherited_blocks_; }  // by inherited shape
+  std::uint64_t first_stamp() const { return origin_; }
+  std::uint64_t last_stamp() const { return last_stamp_; }
+  std::uint64_t peak_stamp() const { return peak_stamp_; }
+
+  // Ledger's view of the books; see there.
+  struct Dead {
+    std::uint32_t shape;  // index into `group`'s sums
+    std::uint32_t birth;
+    bool inherited;
+    bool in_chain;
+    trace::StackId stack;
+    ChainState chain;  // if in_chain
+  };
+  void foresee(const trace::Event& event) {
+    // Of notes it is other numbers, and of most ends kNoShape: nobody can foresee which.
+    const std::size_t shape = trace::index(event.shape);
+    __builtin_prefetch(recorded_.sums.data() + (shape < recorded_.sums.size() ? shape : 0), 1);
+  }
+  void foresee_end(std::uint64_t word) {
+    const auto low = static_cast<std::uint32_t>(word);
+    if ((low & ~kIndexMask) == kPlain) __builtin_prefetch(recorded_.sums.data() + (low & kIndexMask), 1);
+  }
+  void tick(std::uint64_t stamp) {
+    if (stamp >= next_stop_) [[unlikely]]
+      stop(stamp);
+    last_stamp_ = stamp;
+  }
+  bool admit(trace::ShapeId shape) { return trace::index(shape) < recorded_.sums.size() || prepare_shapes(shape); }
+  std::uint64_t born(const trace::Event& event);
+  Dead died(std::uint64_t word, const trace::Event& event);
+  void continued(const Dead& dead, std::uint64_t& word, GrowthKind kind, Move move);
+  void held(const Dead& dead, const HeldBytes& held);
+  void took(const trace::Event& event, trace::StackId freed);
+  void other(const trace::Event& event);
+  trace::StackId stack(trace::ShapeId shape) const { return recorded_.sums[trace::index(shape)].stack; }
+  trace::StackId stack(const Dead& dead) const { return dead.stack; }
+  std::uint64_t requested_bytes(trace::ShapeId shape) const {
+    return dictionary_.shapes[trace::index(shape)].requested_bytes;
+  }
+  std::uint64_t requested_bytes(const Dead& dead) const {
+    return (dead.inherited ? inherited_dictionary_ : dictionary_).shapes[dead.shape].requested_bytes;
+  }
+  std::uint32_t birth(const Dead& dead) const { return dead.birth; }
+  std::uint32_t last_birth() const { return births_; }
+
+ private:
+  // A block's word: birth in the high half; below, two bits say what the lowest 30 are.
+  static constexpr std::uint32_t kPlain = 1u << 30;      // ShapeId
+  static constexpr std::uint32_t kInChain = 2u << 30;    // index into chain_blocks_
+  static constexpr std::uint32_t kInherited = 3u << 30;  // shape of the inherited set
+  static constexpr std::uint32_t kIndexMask = kPlain - 1;
+  struct ChainBlock {
+    std::uint32_t shape;
+    ChainState state;
+  };
+
+  static std::uint64_t word_of(std::uint32_t birth, std::uint32_t low) { return std::uint64_t{birth} << 32 | low; }
+
+  ShapeSums sums_of(const trace::Shape& shape) const;
+  bool prepare_shapes(trace::ShapeId wanted);
+  std::uint64_t weight_q(const std::vector<std::uint64_t>& weights, std::uint32_t shape) const {
+    return sampled_ ? weights[shape] : 1u << kFractionBits;
+  }
+  double weight(std::uint32_t shape) const { return static_cast<double>(weight_q(weights_q_, shape)) / kFraction; }
+  double weight(const Dead& dead) const {
+    const auto& weights = dead.inherited ? inherited_weights_q_ : weights_q_;
+    return static_cast<double>(weight_q(weights, dead.shape)) / kFraction;
+  }
+  void save_if_older(Group& group, std::uint32_t shape) {
+    ShapeSums& sums = group.sums[shape];
+    if (sums.epoch != epoch_) {
+      group.live_at_peak[shape] = sums.live;
+      sums.epoch = epoch_;
+    }
+  }
+  void before_fall() {
+    if (gross_q_ > bucket_max_q_) {
+      bucket_max_q_ = gross_q_;
+      if (gross_q_ > peak_q_) rise();
+    }
+  }
+  void rise();
+  void stop(std::uint64_t stamp);
+  void close_bucket();
+  void set_next_stop(std::uint64_t stamp);
+  void remove_from_sums(const ShapeSums& sums) {
+    requested_q_ -= sums.requested_q;
+    usable_q_ -= sums.usable_q;
+    gross_q_ -= sums.gross_q;
+  }
+  Dead died_specially(std::uint64_t word);
+  void tell_pools(const trace::Event& event);
+  std::optional<HeapBlock> heap_block_around(std::uint64_t address);
+  PoolBooks::Now pools_now(std::uint64_t stamp) const { return {(stamp - origin_) >> kAgeShift, epoch_, births_}; }
+  void apply(const PoolBooks::Change& change);
+
+  const trace::Dictionary& dictionary_;
+  const trace::ProcessInfo& info_;
+  bool sampled_;
+  bool asked_for_time_;
+  bool started_ = false;
+
+  Group recorded_;
+  std::uint64_t requested_q_ = 0;
+  std::uint64_t usable_q_ = 0;
+  std::uint64_t gross_q_ = 0;
+  std::uint64_t blocks_q_ = 0;
+  std::uint64_t peak_q_ = 0;
+  std::uint64_t bucket_max_q_ = 0;
+  std::uint32_t epoch_ = 0;
+  std::uint32_t births_ = 0;
+  bool counted_ = false;  // births_ is what the recorder counted, not what the weights add up to
+  std::uint64_t next_stop_ = 0;
+  std::uint64_t last_stamp_ = 0;
+  std::uint64_t last_rise_stamp_ = 0;
+  std::uint64_t origin_ = 0;
+  std::uint64_t peak_stamp_ = 0;
+  std::uint32_t peak_births_ = 0;          // births_ at the peak
+  std::optional<std::uint64_t> at_stamp_;  // emptied when passed
+
+  std::vector<std::uint64_t> weights_q_;  // by shape, filled only where sampled
+  std::vector<std::uint64_t> inherited_weights_q_;
+  std::unordered_map<std::uint64_t, std::uint64_t> carries_;  // shape * kAgeClasses + class -> lost carries
+  Group inherited_;
+  std::vector<std::uint32_t> inherited_blocks_;
+  trace::Dictionary inherited_dictionary_;
+  std::vector<ChainBlock> chain_blocks_;
+  std::vector<std::uint32_t> free_chain_blocks_;
+  ChainRows chains_;
+  Timeline timeline_;
+  Mappings mappings_;
+  ContentSums contents_;
+  CallCosts call_costs_;
+  std::uint64_t map_events_ = 0;
+  std::unique_ptr<PoolBooks> pools_;
+  Ledger<ReplayEngine> ledger_;
+};
+
+}  // namespace tare::core

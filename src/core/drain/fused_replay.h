@@ -1,0 +1,41 @@
+// Replay that goes along with the recording, so that the summary needs no second pass over the events.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/drain/online_merge.h"
+#include "core/tables/replay.h"
+#include "trace/base/result.h"
+#include "trace/model/dictionary.h"
+#include "trace/model/process_info.h"
+
+namespace tare::core {
+
+class FusedReplay {
+ public:
+  // Both must outlive it.
+  FusedReplay(const trace::Dictionary& dictionary, const trace::ProcessInfo& info)
+      : replay_(dictionary, info, {}), merge_(replay_) {}
+
+  // Before the first event.
+  void inherit(const LiveSet& live) { replay_.inherit(live); }
+
+  OnlineMerge& merge() { return merge_; }
+  const Replay& replay() const { return replay_; }
+  Tables tables_so_far(std::span<const trace::ClockPair> clock_pairs) { return replay_.tables_so_far(clock_pairs); }
+
+  // After the last event, when the trace at `path` is finished: puts the tables into its cache.
+  Status store(const std::string& path, std::span<const trace::ClockPair> clock_pairs);
+
+ private:
+  Replay replay_;
+  OnlineMerge merge_;
+};
+
+// The same from the file, where the events came in an order that couldn't be merged on the way.
+Status replay_file_into_cache(const std::string& path);
+
+}  // namespace tare::core

@@ -1,0 +1,101 @@
+// The end of an image's recording: its last records, the parent's name, and the tables of its summary.
+#include <utility>
+
+#include "core/drain/image_recording.h"
+
+namespace tare::core {
+
+using namespace trace;
+
+namespace {
+
+constexpr std::uint64_t kWorthCaching =
+    50'000;  // calls; fewer are replayed in 5 ms, and scripts run programs by the hundred
+
+}  // namespace
+
+void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_rss_bytes) {
+  gaps_are_final_ = true;
+  while (drain(DrainDepth::Everything).chunks > 0) {
+  }
+  if (!failure_ && limits_.wanted()) {
+    for (Stream& stream : streams_) pack_until(stream, OnlineMerge::kEnded);
+  }
+  ProcessInfo& info = record_.info;
+  if (put_counters()) {
+    wakes_up();
+    if (info.asleep_ns) info.asleep_ns = spool_->header().asleep_ns.load();
+  }
+  if (record_.info.malloc_bypassed) {
+    warnings_.push_back(record_.info.exe +
+                        " has a malloc of its own, which the recorder can't see: the trace holds little; " +
+                        "build it against the system's allocator, or against a dynamic one");
+  }
+  record_.info.wait_status = wait_status;
+  const std::uint64_t noted = std::uint64_t{spool_->header().peak_rss_kib.load(std::memory_order_relaxed)} * 1024;
+  record_.info.peak_rss_bytes = noted != 0 && (peak_rss_bytes == 0 || noted < peak_rss_bytes) ? noted : peak_rss_bytes;
+  record_.info.spool_bytes = spool_->file().allocated_bytes();
+  record_.thread_count = static_cast<std::uint32_t>(streams_.size());
+  record_.spool_events = 0;
+  for (const Stream& stream : streams_) record_.spool_events += stream.packer.decode.spool_events;
+  if (record_.info.segment) {
+    for (const ThreadPosition& at : record_.info.segment->positions) record_.spool_events -= at.made_events;
+  }
+  if (!failure_) {
+    write_moments();
+    clock_pairs_.add({stamp_now(), monotonic_ns()});
+    writer_->put_growth(dictionary_);
+    writer_->put_clock(clock_pairs_.take_unwritten());
+    something_packed_ = true;
+    write_out();
+    end_offset_ = writer_->file_bytes();
+    writer_->put_end(record_);
+    something_packed_ = true;
+    write_out();
+  }
+  // A shell script makes images by the hundred: none keeps more than its facts.
+  if (writer_) file_bytes_ = writer_->file_bytes();
+  if (writer_ && writer_->is_in_memory()) {
+    was_in_memory_ = true;
+    finished_in_memory_ = writer_->take_bytes();
+  }
+  writer_.reset();
+  spool_.reset();
+  decoder_.reset();
+  std::vector<Early>().swap(early_);
+  std::vector<Stream>().swap(streams_);
+}
+
+bool ImageRecording::rename_parent(const std::string& parent_trace) {
+  if (failure_ || !record_.info.fork || record_.info.fork->parent_trace == parent_trace) return false;
+  record_.info.fork->parent_trace = parent_trace;
+  if (is_member_) return true;
+  if (const Status status = TraceWriter::replace_end(trace_path_, end_offset_, record_); !status)
+    failure_ = status.error();
+  return true;
+}
+
+void ImageRecording::summarize(LaunchOutcome& outcome, Importance importance) {
+  if (!knows_earlier_) replay_.reset();
+  if (!knows_earlier_ || is_member_ || failure_ || calls_ < kWorthCaching) needs_replay_ = false;
+  if (!replay_ || failure_ || is_member_ || (importance == Importance::Other && calls_ < kWorthCaching)) {
+    replay_.reset();
+    dictionary_ = {};
+    return;
+  }
+  outcome.late_events += replay_->merge().late_events();
+  if (replay_->merge().sound()) {
+    summarized_ = static_cast<bool>(replay_->store(trace_path_, clock_pairs_.all()));
+  } else {
+    ++outcome.recomputed_summaries;
+    needs_replay_ = true;
+  }
+  replay_.reset();
+  dictionary_ = {};
+}
+
+void ImageRecording::summarize_from_file() {
+  if (needs_replay_) summarized_ = static_cast<bool>(replay_file_into_cache(trace_path_));
+}
+
+}  // namespace tare::core

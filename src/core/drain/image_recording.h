@@ -1,0 +1,253 @@
+// The recording of one process image: from its spool into its trace, and along the way into its summary.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/drain/clock_pairs.h"
+#include "core/drain/fused_replay.h"
+#include "core/drain/live_spool.h"
+#include "core/drain/moment_schedule.h"
+#include "core/drain/recording_outcome.h"
+#include "core/drain/segment_files.h"
+#include "core/snapshot/observer.h"
+#include "trace/file/trace_writer.h"
+#include "trace/open/block_packer.h"
+#include "trace/spool/spool_decoder.h"
+
+namespace tare::core {
+
+enum class DrainDepth : std::uint8_t {
+  Usual,       // full chunks; of programs with threads also what open ones hold, which the merge needs
+  Everything,  // open chunks too, and all of it into the file
+};
+
+struct DrainCounts {
+  std::uint64_t chunks = 0;  // full ones that were decoded
+  std::uint64_t events = 0;
+};
+
+// What taking a moment needs to know of the launch.
+struct MomentFacts {
+  std::string recorder_library;
+  std::string spool_folder;
+};
+
+enum class Importance : std::uint8_t { Command, Other };  // the process that the user started, or one of its helpers
+
+// Where a trace begins. In memory it stays while its process is young and has filled few chunks, which are kept
+// meanwhile: where the launcher is killed, the spool has all of it.
+enum class FirstPlace : std::uint8_t { File, Memory };
+
+class ImageRecording {
+ public:
+  // Starts the trace at `trace_path`. `encoder` is shared by all images. `process`: the number that made the spool, as
+  // this process sees it; 0 where it's gone already, or out of sight.
+  static Result<std::unique_ptr<ImageRecording>> create(LiveSpool spool, pid_t process, const std::string& trace_path,
+                                                        Summarize summarize, trace::EventBlockEncoder& encoder,
+                                                        TakeMoments moments, FirstPlace place,
+                                                        const SegmentLimits& limits = {});
+  ~ImageRecording();
+
+  // Takes what is new. Never fails: where the trace can't be written, chunks are given back all the same, so that the
+  // program runs on, and failure() says why.
+  DrainCounts drain(DrainDepth depth);
+  const std::optional<Error>& failure() const { return failure_; }
+
+  // The trace has got another name.
+  void renamed(const std::string& trace_path) {
+    trace_path_ = trace_path;
+    if (writer_) writer_->renamed(trace_path);
+    segments_.rename_all(trace_path);
+  }
+  // Called before a forked child's first segment ends, which needs its parent's trace up to the fork. False: not yet.
+  void ask_for_parent(std::function<bool(ImageRecording&)> is_written) { parent_is_written_ = std::move(is_written); }
+  // All that was stamped until then is in this image's file, or about to get there.
+  bool has_written_until(std::uint64_t stamp);
+
+  // To be called at even intervals: of the chunks that weren't needed since, most of the memory goes back.
+  void trim_spool();
+  bool in_memory() const { return writer_ && writer_->is_in_memory(); }
+  // The trace gets a file, for who reads it while the process runs.
+  void leave_memory();
+  // After finish(): the whole trace, if it is short enough for a container. Its file, if there is one, stays.
+  std::optional<std::vector<std::uint8_t>> short_trace();
+  // It lies in the container under that path, and nowhere else.
+  void moved(const std::string& member_path);
+  // The container couldn't take it.
+  void keep_own_file(std::span<const std::uint8_t> trace);
+  // Closes those of its descriptors that are numbered `from` or higher, until they are used again.
+  void rest_descriptors(int from);
+
+  // Freezes the process, takes all that it has recorded, looks into its live blocks, and lets it go on. An exact and
+  // running process is needed, and a sound replay: else the error says why not. The recording goes on in any case.
+  Status take_moment(trace::MomentKind kind, const std::string& name, const MomentFacts& facts);
+  // The program is about to exit and waits for its moment.
+  bool asked_for_moment() const;
+  void answer_moment();
+  trace::MomentKind asked_kind() const;
+  std::string asked_name() const;
+  // The program's recorder was paused, or woken again: kept in its spool, and in the trace when that ends.
+  void falls_asleep();
+  void wakes_up();
+  // All that is recorded up to now, as the tables of a finished recording. Nothing where no figures are kept on the
+  // way (Summarize::No, forked children, threads whose events came too far apart): then what has been recorded is in
+  // the trace, for who replays it.
+  std::optional<Tables> tables_so_far();
+  // The process goes on unrecorded, and its recorder doesn't touch the spool any more: to be called while it stands
+  // still, before finish().
+  Status run_out_of_hooks(FrozenProcess& process);
+  // The heap is larger than at the last candidate for its peak, by as much as pays for another look.
+  bool peak_is_due() const;
+
+  // The process is over, or has become another image: takes the rest and closes the trace. Then the spool may be
+  // deleted.
+  void finish(std::optional<int> wait_status, std::uint64_t peak_rss_bytes);
+  // After finish(): puts the summary into the cache of the trace, if what was merged on the way is sound.
+  void summarize(LaunchOutcome& outcome, Importance importance);
+  // After that, when no program runs any more: replays the trace for its summary, where it wasn't. That takes a second
+  // per 10 million events, in which others' spools would fill up.
+  void summarize_from_file();
+  // After finish(): the parent's trace got its last name. False: that is the one written. In a container it's the
+  // directory that has it.
+  bool rename_parent(const std::string& parent_trace);
+  bool is_member() const { return is_member_; }
+  bool finished() const { return !spool_; }
+  bool unheard() const { return spool_ && spool_->unheard(); }  // its program fills chunks without waking us
+  bool summarized() const { return summarized_; }
+
+  const trace::ProcessInfo& info() const { return record_.info; }
+  trace::ProcessRecord& record() { return record_; }
+  const std::string& spool_path() const { return record_.spool_path; }
+  std::string spool_name() const { return record_.spool_path.substr(record_.spool_path.rfind('/') + 1); }
+  const std::string& trace_path() const { return trace_path_; }
+  std::uint64_t calls() const { return calls_; }
+  std::uint64_t file_bytes() const { return closed_bytes_ + (writer_ ? writer_->file_bytes() : file_bytes_); }
+  std::size_t earlier_segments() const { return segments_.count(); }  // that still exist
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  struct Chunk {
+    std::uint64_t serial;  // thread_chunk
+    std::uint32_t index;
+  };
+  struct Held {  // a chunk
+    std::uint32_t index;
+    std::uint64_t spool_events;  // of the thread, up to its end
+  };
+  struct NextSegment {
+    trace::Segment segment;
+    trace::LiveSet live;
+    trace::ClockPair begin{};
+  };
+  struct Stream {  // one thread
+    trace::BlockPacker packer;
+    std::vector<Chunk> queue;  // seen, not yet decoded to their end; ascending
+    std::vector<Held> held;    // decoded, to be given back when their events are in the file
+    std::uint64_t next_serial = 0;
+    bool in_chunk = false;           // queue.front() was begun
+    bool damaged = false;            // the rest of queue.front() can't be decoded
+    bool idle = false;               // wasn't inside a hook when its chunk was looked at
+    bool over = false;               // ThreadEnd was its last event
+    std::uint64_t packed_stamp = 0;  // of its last event in the file
+  };
+
+  ImageRecording(LiveSpool spool, trace::EventBlockEncoder& encoder);
+  void find_chunks();
+  // False: the stream waits for more.
+  bool decode_front(Stream& stream, DrainDepth depth, DrainCounts& counts);
+  void begin_chunk(Stream& stream, const trace::ChunkControl& control);
+  void pack(Stream& stream);
+  void pack_front(Stream& stream, std::size_t count, std::uint64_t spool_events);
+  void pack_until(Stream& stream, std::uint64_t stamp);
+  std::size_t events_before(const Stream& stream, std::uint64_t stamp) const;
+  std::uint64_t bytes_until(std::uint64_t stamp) const;
+  void find_boundary(std::uint64_t settled);
+  bool is_held_back() const;
+  bool boundary_is_due();
+  void make_replay();
+  void close_segment();
+  Result<NextSegment> end_segment();
+  void begin_segment(NextSegment next);
+  bool put_counters();
+  bool make_room();
+  void advance_merge(std::uint64_t now_stamp);  // `now_stamp`: before find_chunks()
+  void write_out();
+  void hand_to_replay(const Stream& stream, std::span<const trace::Event> events);
+  void begin_replay();
+  void begin_trace(FirstPlace place);
+  bool may_stay_in_memory() const;
+  void discard();
+  // True, and said once: somebody cut the spool short, and what it reads as isn't what was recorded.
+  bool is_cut();
+  Status drain_frozen(FrozenProcess& process);
+  void put_moment(const trace::Moment& moment);
+  void write_moments();
+  ObservedProcess observed_process(const MomentFacts& facts) const;
+  std::uint64_t stamp_now() const;
+
+  std::optional<LiveSpool> spool_;  // until finish()
+  pid_t process_ = 0;               // 0: gone, or out of sight
+  std::string trace_path_;
+  trace::EventBlockEncoder& encoder_;
+  std::optional<trace::TraceWriter> writer_;
+  trace::ProcessRecord record_;
+  trace::Dictionary dictionary_;
+  std::unique_ptr<trace::SpoolDecoder> decoder_;  // until finish()
+  std::unique_ptr<FusedReplay> replay_;           // null: no summary wanted
+  struct Early {
+    std::uint32_t thread;
+    std::vector<trace::Event> events;
+  };
+  bool summarizes_ = false;
+  bool replay_waits_ = false;    // until the process turns out to be long
+  std::vector<Early> early_;     // its events until then
+  std::vector<Stream> streams_;  // by thread
+  std::vector<bool> tracked_;    // by chunk: in a queue, or held
+  std::vector<std::uint32_t> to_give_back_;
+  std::size_t held_ = 0;         // chunks
+  std::size_t most_in_use_ = 0;  // chunks, since the last trim_spool()
+  std::uint64_t calls_ = 0;      // in the trace: successful ones, a realloc being one
+  std::uint32_t used_shapes_ = 0;
+  std::vector<std::uint64_t> words_;
+  ClockPairs clock_pairs_;
+  bool gaps_are_final_ = false;  // no more chunks will come: what is missing is lost
+  bool something_packed_ = false;
+  bool summarized_ = false;
+  bool needs_replay_ = false;     // for its summary
+  std::uint64_t end_offset_ = 0;  // of the End record
+  std::uint64_t file_bytes_ = 0;  // of the finished trace
+  std::vector<std::uint8_t> finished_in_memory_;
+  bool was_in_memory_ = false;  // finished without a file
+  bool is_member_ = false;      // of a container
+  std::uint64_t begin_ns_ = 0;  // when its spool was found
+  MomentSchedule moments_;
+  Observer observer_;
+  std::optional<trace::Moment> peak_candidate_;  // written when no other can come before it
+  bool cut_was_told_ = false;
+  SegmentLimits limits_;
+  SegmentFiles segments_;
+  std::optional<std::uint64_t> boundary_;  // where the segment ends: the first stamp of the next one
+  std::uint64_t settled_stamp_ = 0;        // all earlier events were decoded
+  std::uint64_t event_bytes_ = 12;         // in the file, stacks and sizes included: a guess, then the last segment's
+  std::uint64_t segment_head_bytes_ = 0;   // of the file, before its first event
+  std::uint64_t closed_bytes_ = 0;         // of the segments before
+  std::uint64_t settled_since_ns_ = 0;     // settled_stamp_ is what it is
+  std::uint32_t passes_since_settled_ = 0;
+  trace::ProcessInfo counted_;  // the spool's counters when the segment began
+  bool knows_earlier_ = false;  // what lived before the segment's first event
+  bool large_head_was_told_ = false;
+  bool full_disk_was_told_ = false;
+  std::function<bool(ImageRecording&)> parent_is_written_;
+  std::optional<Error> failure_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace tare::core

@@ -1,0 +1,28 @@
+// Growth and budget: see moment_schedule.h.
+#include "core/drain/moment_schedule.h"
+
+namespace tare::core {
+
+bool MomentSchedule::has_grown(std::uint64_t gross_bytes) const {
+  return wanted_ && gross_bytes >= kFloorBytes &&
+         static_cast<double>(gross_bytes) >= kGrowth * static_cast<double>(last_gross_bytes_);
+}
+
+bool MomentSchedule::peak_is_due(std::uint64_t gross_bytes, const RunTime& run) const {
+  if (!has_grown(gross_bytes)) return false;
+  if (last_gross_bytes_ == 0) return true;
+  // The next costs what the last did, and more as the heap has grown.
+  const double next_ns =
+      static_cast<double>(last_cost_ns_) * static_cast<double>(gross_bytes) / static_cast<double>(last_gross_bytes_);
+  const double budget_ns = kCpuBudget * static_cast<double>(run.cpu_ns) +
+                           kWallBudget * static_cast<double>(run.wall_ns) + static_cast<double>(kFirstAllowanceNs);
+  return static_cast<double>(spent_ns_) + next_ns <= budget_ns;
+}
+
+void MomentSchedule::took_peak(std::uint64_t gross_bytes, std::uint64_t cost_ns) {
+  last_gross_bytes_ = gross_bytes;
+  last_cost_ns_ = cost_ns;
+  spent_ns_ += cost_ns;
+}
+
+}  // namespace tare::core

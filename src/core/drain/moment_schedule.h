@@ -1,0 +1,44 @@
+// When a process is worth stopping for a look at its heap: candidates for its peak, within a budget.
+#pragma once
+
+#include <cstdint>
+
+#include "core/drain/recording_outcome.h"
+
+namespace tare::core {
+
+// How long a process has run.
+struct RunTime {
+  std::uint64_t wall_ns = 0;
+  std::uint64_t cpu_ns = 0;  // of all its threads
+};
+
+// A candidate is due when the heap is 5 % larger than at the last one. By that rule alone a program that grows from 1
+// MiB to 1 GiB would stand still 142 times, for 21 times as long as its whole heap takes to read; so moments may also
+// take only so much CPU time of the run so far, and the table says how far the last candidate lies from the peak.
+class MomentSchedule {
+ public:
+  static constexpr std::uint64_t kFloorBytes = 1 << 20;  // smaller heaps: the exit shows what there is
+  static constexpr double kGrowth = 1.05;
+  static constexpr double kCpuBudget = 0.04;
+  static constexpr double kWallBudget = 0.01;                     // a server that waits has time for looks
+  static constexpr std::uint64_t kFirstAllowanceNs = 40'000'000;  // lets a short program have one at all
+
+  MomentSchedule() = default;
+  explicit MomentSchedule(TakeMoments moments) : wanted_(moments == TakeMoments::PeaksAndExit) {}
+
+  bool wanted() const { return wanted_; }
+  // Otherwise none is due, whatever the time.
+  bool has_grown(std::uint64_t gross_bytes) const;
+  bool peak_is_due(std::uint64_t gross_bytes, const RunTime& run) const;
+  // A candidate was taken: it made the program and the launcher spend so long.
+  void took_peak(std::uint64_t gross_bytes, std::uint64_t cost_ns);
+
+ private:
+  bool wanted_ = false;
+  std::uint64_t last_gross_bytes_ = 0;
+  std::uint64_t last_cost_ns_ = 0;
+  std::uint64_t spent_ns_ = 0;
+};
+
+}  // namespace tare::core

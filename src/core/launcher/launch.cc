@@ -1,0 +1,442 @@
+// Starting or joining a program, the loop, and the end: see launch.h.
+#include "core/launcher/launch.h"
+
+#include <malloc.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <new>
+
+#include "core/launcher/child_process.h"
+#include "core/launcher/memory_limit.h"
+#include "core/launcher/process_recorder.h"
+#include "trace/base/clock_ns.h"
+#include "trace/spool/spool_folder.h"
+
+namespace tare::core {
+
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kShortestSleepNs = 20 * kMs;  // while waiting for processes whose end sends us no signal
+constexpr std::uint64_t kLongestSleepNs = 1000 * kMs;
+constexpr std::uint64_t kUnheardSleepNs = 2 * kMs;    // of 256 chunks a program that only allocates fills 10 meanwhile
+constexpr std::uint64_t kPeakWatchSleepNs = 5 * kMs;  // a peak that stands so long isn't missed
+constexpr std::uint64_t kLateStopSleepNs = 5 * kMs;   // a thread stands still meanwhile for nothing
+constexpr std::uint64_t kLateReleaseNs = 2000 * kMs;
+constexpr std::uint64_t kFlushPeriodNs = 5000 * kMs;  // open chunks of idle programs go into the file that often
+constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
+constexpr std::size_t kMostNamed = 3;                // programs in the line that says why they weren't recorded
+constexpr std::uint64_t kStartGraceNs = 1000 * kMs;  // for an orphan to make its spool after the command ended
+
+// Each living process costs three, and the usual soft limit of 1,024 is passed with 340. Called once the command is
+// started, which keeps the limit it was given. Returns how many there may be.
+int use_all_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) ::getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int>::max()));
+}
+
+// A look at a heap of 50 MiB makes and drops as much again. By default each piece goes back to the system and comes
+// anew with the next look: page faults were a third of what a look costs.
+void keep_freed_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest that there may be
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
+}
+
+}  // namespace
+
+Status Launch::start(const Executable& executable) {
+  if (options_.moments == TakeMoments::PeaksAndExit) {
+    directory_.control().exit_moments = 1;
+    keep_freed_memory();
+  }
+  strangers_ = own_children();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  Variables variables{{trace::kEnvSpoolDir, directory_.path()}};
+  const auto number = [&](const char* name, std::uint64_t value) {
+    variables.emplace_back(name, std::to_string(value));
+  };
+  const std::uint64_t most_spool_bytes = spool_bytes_within_limit(options_.spool_bytes);
+  if (most_spool_bytes != 0) number(trace::kEnvSpoolBytes, most_spool_bytes);
+  if (options_.sample_bytes != 0) number(trace::kEnvSampleBytes, options_.sample_bytes);
+  if (options_.sample_seed) number(trace::kEnvSampleSeed, *options_.sample_seed);
+  if (options_.environment == RecordEnvironment::Yes) number(trace::kEnvRecordEnv, 1);
+  if (options_.free_stacks == RecordFreeStacks::Yes) number(trace::kEnvFreeStacks, 1);
+  if (options_.contents == RecordContents::Yes) number(trace::kEnvContents, 1);
+  if (options_.asleep == StartAsleep::Yes) number(trace::kEnvStartPaused, 1);
+  if (!options_.output.empty()) name_the_spool(options_.output, directory_.path() + "/");
+  const Result<pid_t> pid =
+      start_process(executable, options_.command, recorded_environment(options_.recorder_library, variables));
+  if (!pid) {
+    if (is_plain_file(options_.output)) ::unlink(options_.output.c_str());
+    return pid.error();
+  }
+  watch_first(*pid, ::getpid(), options_.command.front(), most_spool_bytes);
+  signals_.forward_to(child_);
+  if (options_.output.empty()) {
+    name_the_spool(names_->current(child_),
+                   directory_.path() + "/" + std::to_string(child_) + ".0" + trace::kSpoolSuffix);
+  }
+  return ok();
+}
+
+void Launch::watch_first(pid_t pid, pid_t ancestor, const std::string& program, std::uint64_t most_spool_bytes) {
+  child_ = pid;
+  names_.emplace(options_.output, program, child_);
+  images_.emplace(options_, directory_, outcome_, *names_,
+                  ImageTable::First{pid, ancestor, use_all_descriptors(), most_spool_bytes});
+}
+
+Status Launch::join(const AttachOptions& options) {
+  joined_ = true;
+  directory_.control().wake_processes = 1;  // somebody waits for this one
+  if (options_.moments == TakeMoments::PeaksAndExit) directory_.control().exit_moments = 1;
+  strangers_ = own_children();
+  Result<FrozenProcess> process = FrozenProcess::freeze(options.pid);
+  if (!process) return process.error();
+  Result<ProcessRecorder> recorder = ProcessRecorder::find(*process);
+  if (!recorder) return recorder.error();
+  const std::string who = "process " + std::to_string(options.pid);
+  if (recorder->is_waited_for()) {
+    return Error{ErrorKind::CannotRecord, who + " is being attached to by another `tare attach`, which waits for its " +
+                                              "next allocation; end that one first"};
+  }
+  if (recorder->state() == trace::RecorderState::Recording && !recorder->is_let_go()) {
+    return Error{ErrorKind::CannotRecord, who + " is recorded already, without a launcher: its trace is the spool in " +
+                                              "its working directory"};
+  }
+  if (recorder->state() != trace::RecorderState::Asleep && recorder->state() != trace::RecorderState::Recording) {
+    return Error{ErrorKind::CannotRecord, who + " has a recorder that isn't asleep: it couldn't start"};
+  }
+  WakingOptions waking{directory_.path(), options_.sample_bytes, 0};
+  if (options_.free_stacks == RecordFreeStacks::Yes) waking.spool_flags |= trace::kSpoolFreeStacks;
+  if (options_.contents == RecordContents::Yes) waking.spool_flags |= trace::kSpoolContents;
+  watch_first(options.pid, options.pid, options.program, 0);
+  signals_.child_is_gone();  // signals are for us
+  if (options.for_ns != 0) let_go_ns_ = trace::monotonic_ns() + options.for_ns;
+  return recorder->wake(waking);
+}
+
+ImageRecording* Launch::image_of(pid_t pid) {
+  find_images();
+  const std::map<pid_t, ImageTable::Process>& processes = images_->processes();
+  if (pid == 0) {
+    ImageRecording* largest = nullptr;
+    for (const auto& [number, process] : processes) {
+      const bool larger = largest == nullptr || (process.image != nullptr && process.image->calls() > largest->calls());
+      if (larger) largest = process.image;
+    }
+    return largest;
+  }
+  const auto found = processes.find(pid);
+  return found == processes.end() ? nullptr : found->second.image;
+}
+
+// A trace that says no more than where the command's spool will be: all there is if we are killed before we see it.
+// `spool`: its path, or the folder where the only one made by our child is meant.
+void Launch::name_the_spool(const std::string& trace_path, const std::string& spool) {
+  trace::ProcessRecord record;
+  record.info.parent_pid = static_cast<std::uint32_t>(::getpid());
+  record.spool_path = spool;
+  Result<trace::TraceWriter> writer = trace::TraceWriter::create(trace_path);
+  if (!writer) return;  // the same error comes again, and is shown, when there's something to write
+  writer->put_process(record);
+  (void)writer->flush();
+}
+
+bool Launch::find_images() { return !gave_up_ && images_->find(); }
+
+void Launch::take_due_moments(pid_t pid, ImageRecording& image) {
+  const auto take = [&](trace::MomentKind kind, const std::string& name) {
+    const Status taken = image.take_moment(kind, name, {options_.recorder_library, directory_.path()});
+    if (!taken && refused_moments_.insert(pid).second) outcome_.warnings.push_back(taken.error().message);
+  };
+  if (image.asked_for_moment()) {
+    take(image.asked_kind(), image.asked_name());
+    image.answer_moment();
+  } else if (image.peak_is_due()) {
+    take(trace::MomentKind::Peak, {});
+  }
+}
+
+void Launch::take_signalled_moments() {
+  while (signalled_moments_ < signals_.snapshots_asked()) {
+    ++signalled_moments_;
+    ImageRecording* image = image_of(child_);
+    if (image == nullptr) continue;
+    const Status taken = image->take_moment(trace::MomentKind::Request, "signal-" + std::to_string(signalled_moments_),
+                                            {options_.recorder_library, directory_.path()});
+    if (!taken) outcome_.warnings.push_back(taken.error().message);
+  }
+}
+
+bool Launch::drain(DrainDepth depth) {
+  bool something = false;
+  bool unheard = false;
+  for (auto& [pid, process] : images_->processes()) {
+    if (process.image == nullptr) continue;
+    unheard = unheard || process.image->unheard();
+    const DrainCounts counts = process.image->drain(depth);
+    take_due_moments(pid, *process.image);
+    if (depth == DrainDepth::Everything) process.image->trim_spool();
+    images_->rest_descriptors(*process.image);
+    outcome_.drained_chunks += counts.chunks;
+    something = something || counts.chunks > 0;
+  }
+  longest_sleep_ns_ = unheard ? kUnheardSleepNs : kLongestSleepNs;
+  if (options_.moments == TakeMoments::PeaksAndExit) {
+    longest_sleep_ns_ = std::min(longest_sleep_ns_, kPeakWatchSleepNs);
+  }
+  if (!FrozenProcess::release_late_stops()) longest_sleep_ns_ = std::min(longest_sleep_ns_, kLateStopSleepNs);
+  return something;
+}
+
+// All that are over now, and not those that come meanwhile: where a shell starts programs faster than their recordings
+// end, this had no end.
+bool Launch::look_after_processes() {
+  std::vector<pid_t> over;
+  for (auto& [pid, process] : images_->processes()) {
+    if (process.watch.over()) over.push_back(pid);
+  }
+  if (over.empty()) return false;
+  find_images();  // one may have become another image just before its end
+  for (const pid_t pid : over) {
+    ImageTable::Process& process = images_->processes().at(pid);
+    if (pid == child_) {
+      outcome_.wait_status = process.watch.end().wait_status.value_or(0);
+      child_over_since_ns_ = trace::monotonic_ns();
+      signals_.child_is_gone();
+    }
+    if (process.image != nullptr) images_->close(process, process.watch.end());
+    refused_moments_.erase(pid);
+    images_->remove(pid);
+  }
+  images_->fold_old();
+  return true;
+}
+
+bool Launch::all_over() {
+  if (joined_ && (signals_.stop_requested() || (let_go_ns_ != 0 && trace::monotonic_ns() >= let_go_ns_))) return true;
+  if (child_over_since_ns_ == 0) return false;
+  if (options_.wait_for == WaitFor::FirstProcess || signals_.stop_requested()) return true;
+  if (!images_->processes().empty()) return false;
+  // An orphan that hasn't made its spool yet is our child now: wait a little for it to do so, or to end.
+  bool orphans = false;
+  for (const pid_t pid : own_children()) {
+    if (!strangers_.contains(pid) && ::waitpid(pid, nullptr, WNOHANG | __WALL) == 0) orphans = true;
+  }
+  return !orphans || trace::monotonic_ns() > child_over_since_ns_ + kStartGraceNs;
+}
+
+void Launch::report_progress() {
+  if (!progress_ || trace::monotonic_ns() < next_progress_ns_) return;
+  next_progress_ns_ = trace::monotonic_ns() + kProgressPeriodNs;
+  LaunchProgress progress;
+  progress.processes_recorded = static_cast<std::uint32_t>(images_->folded().images + images_->images().size());
+  progress.processes_running = static_cast<std::uint32_t>(images_->processes().size());
+  progress.events = images_->folded().events;
+  progress.file_bytes = images_->folded().file_bytes;
+  for (const auto& image : images_->images()) {
+    progress.events += image->calls();
+    progress.file_bytes += image->file_bytes();
+  }
+  progress_(progress);
+}
+
+// A limit on the address space (ulimit -v) holds for this process as for the program. The program comes first: what is
+// left is its end, and its status.
+void Launch::run() {
+  while (true) {
+    try {
+      return serve_until_all_is_over();
+    } catch (const std::bad_alloc&) {
+      give_up();
+    }
+  }
+}
+
+void Launch::give_up() {
+  gave_up_ = true;
+  images_->give_up();
+  directory_.abandon_spools();
+}
+
+void Launch::serve_until_all_is_over() {
+  trace::LauncherControl& control = directory_.control();
+  std::uint64_t sleep_ns = kShortestSleepNs;
+  next_flush_ns_ = trace::monotonic_ns() + kFlushPeriodNs;
+  while (true) {
+    const std::uint32_t seen = control.wake.load();
+    const bool found = find_images();
+    DrainDepth depth = DrainDepth::Usual;
+    if (trace::monotonic_ns() >= next_flush_ns_) {
+      depth = DrainDepth::Everything;
+      next_flush_ns_ = trace::monotonic_ns() + kFlushPeriodNs;
+      directory_.take_notices(unrecorded_);
+    }
+    const bool progress = drain(depth);
+    desk_.serve();
+    take_signalled_moments();
+    const bool ended = look_after_processes();
+    report_progress();
+    if (all_over()) {
+      // Who ended just now may have made its spool after we looked.
+      if (!find_images()) break;
+      continue;
+    }
+    if (progress || found || ended) sleep_ns = kShortestSleepNs;
+    if (progress && control.wake.load() != seen) continue;
+    // While the command runs, it or SIGCHLD wakes us; a few other processes that begin or end don't.
+    sleep_ns = std::min(sleep_ns, longest_sleep_ns_);
+    if (let_go_ns_ != 0)
+      sleep_ns = std::min(sleep_ns, std::max(let_go_ns_, trace::monotonic_ns() + kMs) - trace::monotonic_ns());
+    wait_for_wake(control, seen, sleep_ns);
+    ++outcome_.wakeups;
+    sleep_ns = std::min(sleep_ns * 2, child_over_since_ns_ != 0 ? kShortestSleepNs : kLongestSleepNs);
+  }
+}
+
+// First of the warnings: it says why a process that the user looks for isn't in the list.
+void Launch::warn_of_unrecorded() {
+  directory_.take_notices(unrecorded_);
+  if (const std::uint32_t silent = directory_.control().unrecorded.load(); silent > 0) {
+    unrecorded_["they can't reach " + directory_.path() + " any more (chroot?)"].processes += silent;
+  }
+  for (const std::string& name : images_->starved()) {
+    ++unrecorded_["tare had no file descriptor left; raise the hard limit on open files (ulimit -Hn)"].processes;
+    directory_.forget(name);
+  }
+  std::vector<std::string> warnings;
+  for (const auto& [reason, same] : unrecorded_) {
+    std::string warning = std::to_string(same.processes) + (same.processes == 1 ? " process" : " processes") +
+                          " could not be recorded: " + reason;
+    std::size_t named = 0;
+    for (const std::string& program : same.programs) {
+      if (named < kMostNamed) warning += (named == 0 ? " (" : ", ") + program;
+      ++named;
+    }
+    if (named > 0) warning += named > kMostNamed ? ", ...)" : ")";
+    warnings.push_back(std::move(warning));
+  }
+  outcome_.warnings.insert(outcome_.warnings.begin(), warnings.begin(), warnings.end());
+}
+
+// It never allocated: nobody shall find our orders, for we aren't there any more.
+void Launch::take_orders_back() {
+  Result<FrozenProcess> frozen = FrozenProcess::freeze(child_);
+  if (!frozen || frozen->thread_count() == 0) return;
+  Result<ProcessRecorder> recorder = ProcessRecorder::find(*frozen);
+  if (recorder) (void)recorder->take_back();
+  find_images();  // it may have begun just before
+}
+
+// For who attached the recording ends here, as for others at the exit.
+void Launch::take_last_look(pid_t pid, ImageRecording& image) {
+  if (options_.moments != TakeMoments::PeaksAndExit) return;
+  const Status taken = image.take_moment(trace::MomentKind::Exit, {}, {options_.recorder_library, directory_.path()});
+  if (!taken && refused_moments_.insert(pid).second) outcome_.warnings.push_back(taken.error().message);
+}
+
+// The spool's file is deleted here. The process goes on having it mapped, for a thread that comes late; its chunks'
+// memory, up to 64 MiB, is given back.
+void Launch::let_go(pid_t pid, ImageTable::Process& process) {
+  {
+    Result<FrozenProcess> frozen = FrozenProcess::freeze(pid);
+    if (frozen && frozen->thread_count() > 0) {
+      Result<ProcessRecorder> recorder = ProcessRecorder::find(*frozen);
+      Status detached = recorder ? recorder->detach() : Status(recorder.error());
+      if (detached) detached = process.image->run_out_of_hooks(*frozen);
+      if (!detached) outcome_.warnings.push_back(detached.error().message);
+    } else if (!frozen) {
+      outcome_.warnings.push_back(frozen.error().message);
+    }
+  }
+  images_->close(process, {});
+  for (const std::string& name : process.retired) directory_.forget(name);
+  // Nobody looks for them later; the kernel lets go whom we still hold when we end.
+  for (const std::uint64_t end_ns = trace::monotonic_ns() + kLateReleaseNs;
+       !FrozenProcess::release_late_stops() && trace::monotonic_ns() < end_ns;) {
+    const timespec moment{0, static_cast<long>(kMs)};
+    ::nanosleep(&moment, nullptr);
+  }
+}
+
+LaunchOutcome Launch::finish() {
+  if (gave_up_) {
+    outcome_.failure =
+        Error{ErrorKind::Io,
+              "tare had no memory left, and the recording ended early; the program ran on. Raise the limit "
+              "(ulimit -v), or record less with --sample"};
+    return std::move(outcome_);
+  }
+  warn_of_unrecorded();
+  if (joined_ && image_of(child_) == nullptr) take_orders_back();
+  for (auto& [pid, process] : images_->processes()) {
+    if (process.image == nullptr) continue;
+    if (joined_) {
+      take_last_look(pid, *process.image);
+      let_go(pid, process);
+      continue;
+    }
+    process.image->leave_memory();
+    process.image->drain(DrainDepth::Everything);
+    directory_.leave_behind();
+    outcome_.warnings.push_back("process " + std::to_string(pid) + " still runs; what it does from now on stays in " +
+                                process.image->spool_path() + ", and is read with " + process.image->trace_path());
+  }
+  std::vector<std::unique_ptr<ImageRecording>>& images = images_->images();
+  std::stable_sort(images.begin(), images.end(),
+                   [&](const auto& a, const auto& b) { return images_->is_commands(*a) && !images_->is_commands(*b); });
+  std::size_t unwritten = 0;
+  for (const auto& image : images) {
+    images_->settle(*image);
+    if (image->failure() && image->file_bytes() == 0) {
+      ++unwritten;
+      continue;
+    }
+    try {
+      image->summarize_from_file();
+    } catch (const std::bad_alloc&) {  // a report makes the summary, or says why it can't
+    }
+    outcome_.images.push_back({image->trace_path(), image->info(), image->calls(), image->file_bytes(),
+                               image->earlier_segments(), image->summarized()});
+  }
+  if (const ImageTable::Folded& folded = images_->folded(); folded.images > folded.members) {
+    images_->warn(std::to_string(folded.images - folded.members) +
+                  " processes that ended earlier were recorded, too: " + std::to_string(folded.events) + " events, " +
+                  std::to_string(folded.file_bytes) + " bytes, beside " + names_->current(child_));
+  }
+  images_->finish();
+  if (unwritten > 1) {
+    outcome_.warnings.push_back(std::to_string(unwritten) + " processes have no trace, because none could be written");
+  }
+  const std::string output = names_->current(child_);
+  if (std::none_of(images.begin(), images.end(), [&](const auto& image) { return images_->is_commands(*image); })) {
+    if (is_plain_file(output)) ::unlink(output.c_str());  // the one that only names a spool
+  }
+  if (images.empty() && joined_) {
+    outcome_.warnings.push_back("nothing was recorded: the process allocated nothing meanwhile");
+  } else if (images.empty() && options_.asleep == StartAsleep::Yes) {
+    outcome_.warnings.push_back("nothing was recorded: nobody woke the recorder (tare resume PID)");
+  } else if (images.empty() && !unrecorded_.empty()) {
+    outcome_.warnings.push_back("nothing was recorded");  // why was said first
+  } else if (images.empty()) {
+    outcome_.warnings.push_back(
+        "nothing was recorded: the command ended before its first allocation, or it can't be preloaded");
+  } else if (images.front()->trace_path() != output) {
+    outcome_.warnings.push_back("the command itself wasn't recorded, only processes that it started");
+  }
+  return std::move(outcome_);
+}
+
+}  // namespace tare::core

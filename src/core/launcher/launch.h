@@ -1,0 +1,81 @@
+// One recording while it goes on: its processes, their images, and the loop that drains them. See launcher.h.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/drain/image_recording.h"
+#include "core/drain/trace_names.h"
+#include "core/launcher/executable_check.h"
+#include "core/launcher/image_table.h"
+#include "core/launcher/launch_signals.h"
+#include "core/launcher/launcher.h"
+#include "core/launcher/request_desk.h"
+#include "core/launcher/spool_directory.h"
+
+namespace tare::core {
+
+class Launch {
+ public:
+  Launch(const LaunchOptions& options, const ProgressCallback& progress, SpoolDirectory directory)
+      : options_(options),
+        progress_(progress),
+        directory_(std::move(directory)),
+        signals_(directory_.control(), options.snapshot_signal),
+        desk_(directory_, {options.recorder_library, directory_.path()}, [this](pid_t pid) { return image_of(pid); }) {}
+
+  Status start(const Executable& executable);
+  // In place of start(): a process that runs already.
+  Status join(const AttachOptions& options);
+  // Never throws, once the program is started: where this process's memory is at an end the recording ends early.
+  void run();
+  LaunchOutcome finish();
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+
+ private:
+  void watch_first(pid_t pid, pid_t ancestor, const std::string& program, std::uint64_t most_spool_bytes);
+  ImageRecording* image_of(pid_t pid);
+  void take_signalled_moments();
+  void take_orders_back();
+  void take_last_look(pid_t pid, ImageRecording& image);
+  void let_go(pid_t pid, ImageTable::Process& process);
+  void name_the_spool(const std::string& trace_path, const std::string& spool);
+  bool find_images();  // false: there were no new ones
+  bool drain(DrainDepth depth);
+  void take_due_moments(pid_t pid, ImageRecording& image);
+  bool look_after_processes();  // true: some are over
+  bool all_over();
+  void report_progress();
+  void warn_of_unrecorded();
+  void serve_until_all_is_over();
+  void give_up();
+
+  const LaunchOptions& options_;
+  const ProgressCallback& progress_;
+  SpoolDirectory directory_;
+  LaunchSignals signals_;
+  RequestDesk desk_;
+  bool joined_ = false;  // the process was there before us
+  bool gave_up_ = false;
+  std::uint64_t let_go_ns_ = 0;  // then; 0: not by the clock
+  std::uint32_t signalled_moments_ = 0;
+  std::optional<TraceNames> names_;
+  pid_t child_ = 0;
+  LaunchOutcome outcome_;
+  std::optional<ImageTable> images_;  // from watch_first() on
+  std::uint64_t next_flush_ns_ = 0;
+  std::uint64_t next_progress_ns_ = 0;
+  std::uint64_t child_over_since_ns_ = 0;
+  std::set<pid_t> strangers_;  // children that this process had before
+  UnrecordedByReason unrecorded_;
+  std::set<pid_t> refused_moments_;     // said once a process
+  std::uint64_t longest_sleep_ns_ = 0;  // set by drain()
+};
+
+}  // namespace tare::core

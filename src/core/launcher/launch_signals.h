@@ -1,0 +1,39 @@
+// Signals while a command runs: what the launcher lives through, what it hands on, and being woken by a child's end.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+
+#include "trace/spool/spool_layout.h"
+
+namespace tare::core {
+
+// Installs handlers; the destructor puts the old ones back. One at a time a process.
+class LaunchSignals {
+ public:
+  // `snapshot_signal` isn't forwarded, but counted; 0: there is none.
+  LaunchSignals(trace::LauncherControl& control, int snapshot_signal);
+  ~LaunchSignals();
+  LaunchSignals(const LaunchSignals&) = delete;
+  LaunchSignals& operator=(const LaunchSignals&) = delete;
+
+  // Signals meant for the command go to this process from now on; those that came before go there at once.
+  void forward_to(pid_t child);
+  // The command is gone: the next SIGINT or SIGTERM means the launcher.
+  void child_is_gone();
+  std::uint32_t snapshots_asked() const;
+  // Asked to stop waiting for processes that outlive the command.
+  bool stop_requested() const;
+
+ private:
+  static constexpr int kHandled = 7;
+  std::array<struct sigaction, kHandled> before_{};
+};
+
+// The futex on control.wake: returns when it isn't `seen` any more, after the time, or on a signal.
+void wait_for_wake(trace::LauncherControl& control, std::uint32_t seen, std::uint64_t timeout_ns);
+
+}  // namespace tare::core

@@ -1,0 +1,23 @@
+// The memory limit of this process's control group, which holds for the program, the launcher and the spools together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tare::core {
+
+// The lowest limit of the group and the groups around it, in bytes; nothing where there's none, or it can't be read.
+std::optional<std::uint64_t> memory_limit_bytes();
+
+// The same of a group named by the text of /proc/PID/cgroup, in the hierarchy mounted at `root` (/sys/fs/cgroup).
+// Version 2 has memory.max in it, version 1 memory/.../memory.limit_in_bytes.
+std::optional<std::uint64_t> memory_limit_bytes(std::string_view groups, const std::string& root);
+
+// What a process's spool may take at most if the user wants `wanted`; 0: the recorder's default of 64 MiB. Under a
+// limit the spool is memory that the program lacks: a sixty-fourth of it, and no less than what a program fills while
+// the launcher wakes.
+std::uint64_t spool_bytes_within_limit(std::uint64_t wanted);
+
+}  // namespace tare::core

@@ -1,0 +1,72 @@
+// The recorder inside a process that stands still, as its launcher reaches it: wakes it, pauses it, lets it go.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "core/snapshot/frozen_process.h"
+#include "trace/base/result.h"
+#include "trace/spool/rendezvous.h"
+
+namespace tare::core {
+
+// What a recorder that sleeps since its process began is to record, and where.
+struct WakingOptions {
+  std::string directory;  // of spools, absolute; empty: as the process's environment says
+  std::uint64_t sample_bytes = 0;
+  std::uint32_t spool_flags = 0;  // of trace::SpoolFlags: FreeStacks, Contents
+};
+
+class ProcessRecorder {
+ public:
+  // Looks in the data of the library called libtare-record.so, by /proc/PID/mem. CannotRecord where there's none, or
+  // another version's.
+  static Result<ProcessRecorder> find(const FrozenProcess& process);
+  ProcessRecorder(ProcessRecorder&& other) noexcept;
+  ProcessRecorder& operator=(ProcessRecorder&&) = delete;
+  ~ProcessRecorder();
+
+  trace::RecorderState state() const { return state_; }
+  trace::RecorderWish wish() const { return wish_; }
+  // Recording, and new blocks are among what it records.
+  bool is_awake() const;
+
+  // Who made it awake waits for it: another launcher, that lives.
+  bool is_waited_for() const;
+  // Was recorded, and nobody reads its spool any more: its launcher let it go, or is gone.
+  bool is_let_go() const;
+
+  // With a directory, another recording begins, at the process's next allocation. Without: a recorder that slept since
+  // its process began starts then, a paused one is awake at once.
+  Status wake(const WakingOptions& options);
+  Status pause();
+  // Until somebody attaches: what the process does from now on costs a look at one word a call.
+  Status detach();
+  // What wake() ordered, if the process allocated nothing since.
+  Status take_back();
+
+ private:
+  ProcessRecorder(pid_t pid, int memory) : pid_(pid), memory_(memory) {}
+  Status read_state();
+  Status put_wish(trace::RecorderWish wish);
+  // Sets the word that the hooks look at, if the recorder has made one.
+  Status put_alive_bits(std::uint32_t bits);
+  Status write(std::uint64_t address, const void* bytes, std::size_t count);
+
+  pid_t pid_;
+  int memory_;  // /proc/PID/mem
+  std::uint64_t address_ = 0;
+  trace::RecorderState state_ = trace::RecorderState::NotStarted;
+  trace::RecorderWish wish_ = trace::RecorderWish::None;
+  std::uint32_t orders_ = 0;
+  std::string directory_;
+  std::uint64_t alive_word_ = 0;
+  std::uint32_t alive_ = 0;
+};
+
+// The recorder's library among a process's mappings: is there something to wake?
+bool has_recorder(pid_t pid);
+
+}  // namespace tare::core

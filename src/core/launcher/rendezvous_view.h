@@ -1,0 +1,28 @@
+// What the memory of a recorded process says of its recorder: see trace/spool/rendezvous.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "trace/spool/rendezvous.h"
+
+namespace tare::core {
+
+// Where in the library's data its rendezvous begins; nothing where it's in none. The program may have written there.
+std::optional<std::size_t> find_rendezvous(std::span<const char> data);
+
+struct RendezvousFacts {
+  trace::RecorderState state;
+  trace::RecorderWish wish;
+  std::uint64_t alive_word;  // an address in the process; 0: none yet
+  std::uint32_t orders;
+  std::string directory;  // of the last order; empty: none came
+};
+
+// Nothing where it is another version's, or holds what no recorder writes.
+std::optional<RendezvousFacts> read_rendezvous(std::span<const char> bytes);
+
+}  // namespace tare::core

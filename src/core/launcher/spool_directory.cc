@@ -1,0 +1,252 @@
+// Directory and control file of a recording: see spool_directory.h.
+#include "core/launcher/spool_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "trace/spool/spool_folder.h"
+
+namespace tare::core {
+
+using trace::LauncherControl;
+
+namespace {
+
+constexpr char kEnvSpoolParent[] = "TARE_SPOOL_PARENT";
+constexpr std::uint64_t kLeastFreeBytes = 32 << 20;  // half of what one process may fill while it's drained
+constexpr std::size_t kMostPrograms = 64;            // kept of those that went unrecorded; a few are named
+constexpr std::uint32_t kWakeProcesses = 32;         // a shell's ten children; their spools take 1 MiB meanwhile
+constexpr std::uint32_t kWakeChunks = 16;  // one block's worth: some 200 wakes a second at 10 M events a second
+
+// Moves `path` into a secret directory of its own. Errno, 0 for success.
+int open_to_other_users(std::string& path) {
+  std::uint64_t secret[2];
+  if (::getrandom(secret, sizeof(secret), 0) != sizeof(secret)) return errno;
+  char name[40];
+  std::snprintf(name, sizeof(name), "/tare-%016lx%016lx", secret[0], secret[1]);
+  const std::string inner = path + name;
+  // chmod, for the umask takes rights away from mkdir's.
+  const bool done =
+      ::mkdir(inner.c_str(), 0700) == 0 && ::chmod(inner.c_str(), 01733) == 0 && ::chmod(path.c_str(), 0711) == 0;
+  const int error = errno;
+  if (!done) {
+    ::rmdir(inner.c_str());
+    ::rmdir(path.c_str());
+    return error;
+  }
+  path = inner;
+  return 0;
+}
+
+// Errno, 0 for success.
+int try_create(const std::string& folder, std::string& path) {
+  struct statvfs space;
+  if (::statvfs(folder.c_str(), &space) != 0) return errno;
+  if (std::uint64_t{space.f_bavail} * space.f_frsize < kLeastFreeBytes) return ENOSPC;
+  path = folder + "/tare-XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) return errno;
+  return ::geteuid() == 0 ? open_to_other_users(path) : 0;
+}
+
+}  // namespace
+
+Result<SpoolDirectory> SpoolDirectory::create(const std::string& last_resort) {
+  const char* temporary = std::getenv("TMPDIR");
+  const char* wanted = std::getenv(kEnvSpoolParent);
+  std::vector<std::string> folders{"/dev/shm", temporary != nullptr && *temporary != '\0' ? temporary : "/tmp",
+                                   last_resort};
+  if (wanted != nullptr && *wanted != '\0') folders.insert(folders.begin(), wanted);
+  SpoolDirectory directory;
+  int error = 0;
+  for (const std::string& folder : folders) {
+    error = try_create(folder, directory.path_);
+    if (error == 0) break;
+  }
+  if (error != 0) {
+    directory.path_.clear();
+    return Error{ErrorKind::Io, "no place for the recording's buffers (tried /dev/shm, TMPDIR and " + last_resort +
+                                    "): " + std::strerror(error) + "; free some space or set TMPDIR"};
+  }
+  const auto failed = [&](const char* what) {
+    return Error{ErrorKind::Io, std::string("cannot ") + what + " " + directory.path_ + "/" + trace::kControlName +
+                                    ": " + std::strerror(errno) + "; check the free space there"};
+  };
+  const std::string name = directory.path_ + "/" + trace::kControlName;
+  directory.control_fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (directory.control_fd_ < 0) return failed("create");
+  if (::geteuid() == 0) ::fchmod(directory.control_fd_, 0666);  // as secret as its directory
+  // Written, not left sparse: a full disk shows here and not as SIGBUS later.
+  const std::vector<char> zeros(sizeof(LauncherControl), '\0');
+  if (::write(directory.control_fd_, zeros.data(), zeros.size()) != static_cast<ssize_t>(zeros.size()))
+    return failed("write");
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(directory.control_fd_, F_SETLK, &lock) != 0) return failed("lock");
+  directory.control_ =
+      trace::GuardedMapping(sizeof(LauncherControl), PROT_READ | PROT_WRITE, MAP_SHARED, directory.control_fd_, 0);
+  if (directory.control_.data() == nullptr) return failed("map");
+  LauncherControl& control = *new (directory.control_.data()) LauncherControl{};
+  control.version = trace::kSpoolVersion;
+  control.launcher_pid = static_cast<std::uint32_t>(::getpid());
+  control.wake_chunks = kWakeChunks;
+  control.wake_processes = kWakeProcesses;
+  std::memcpy(control.magic, "TARECTL\n", sizeof(control.magic));
+  return directory;
+}
+
+SpoolDirectory::SpoolDirectory(SpoolDirectory&& other) noexcept
+    : path_(std::exchange(other.path_, {})),
+      control_fd_(std::exchange(other.control_fd_, -1)),
+      control_(std::move(other.control_)),
+      left_behind_(other.left_behind_),
+      abandoned_(other.abandoned_) {}
+
+SpoolDirectory::~SpoolDirectory() {
+  if (!path_.empty() && !left_behind_) {
+    if (abandoned_) {
+      for (const std::string& name : spools()) forget(name);
+    }
+    UnrecordedByReason late;
+    take_notices(late);
+    for (const auto& [request, text] : take_requests()) leave_answer(request, "no the recording is over");
+    forget_remains();
+    ::unlink((path_ + "/" + trace::kControlName).c_str());
+    ::rmdir(path_.c_str());  // not empty: a spool that couldn't be read is worth keeping
+    const std::string above = path_.substr(0, path_.rfind('/'));
+    if (above.substr(above.rfind('/') + 1).starts_with("tare-")) ::rmdir(above.c_str());
+  }
+  if (control_fd_ >= 0) ::close(control_fd_);
+}
+
+// Answers that nobody will take away any more, and spools of processes that were killed while they made them.
+void SpoolDirectory::forget_remains() const {
+  DIR* folder = ::opendir(path_.c_str());
+  if (folder == nullptr) return;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    pid_t asker = 0;
+    std::from_chars(name.data(), name.data() + name.size(), asker);
+    const bool is_gone = asker > 0 && ::kill(asker, 0) != 0 && errno == ESRCH;
+    if (name.ends_with(trace::kBytesSuffix) || (name.ends_with(trace::kAnswerSuffix) && is_gone) ||
+        trace::is_unfinished_spool_name(name)) {
+      ::unlinkat(::dirfd(folder), entry->d_name, 0);
+    }
+  }
+  ::closedir(folder);
+}
+
+void SpoolDirectory::abandon_spools() {
+  if (control_fd_ >= 0) ::close(std::exchange(control_fd_, -1));
+  abandoned_ = true;
+}
+
+// By rename and not by truncation: a forked child that hasn't made its own spool yet still reads its parent's.
+void SpoolDirectory::retire(const std::string& name) const {
+  const std::string placeholder = path_ + "/retired";
+  const int fd = ::open(placeholder.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (fd >= 0) ::close(fd);
+  if (fd < 0 || ::rename(placeholder.c_str(), (path_ + "/" + name).c_str()) != 0) forget(name);
+}
+
+void SpoolDirectory::forget(const std::string& name) const { ::unlink((path_ + "/" + name).c_str()); }
+
+void SpoolDirectory::take_notices(UnrecordedByReason& all) const {
+  DIR* folder = ::opendir(path_.c_str());
+  if (folder == nullptr) return;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string name = entry->d_name;
+    if (!name.ends_with(trace::kNoticeSuffix)) continue;
+    char text[1024];
+    const ssize_t length = ::readlinkat(::dirfd(folder), entry->d_name, text, sizeof(text));
+    ::unlinkat(::dirfd(folder), entry->d_name, 0);
+    if (length <= 0) continue;
+    const std::string_view notice(text, static_cast<std::size_t>(length));
+    const std::size_t end = std::min(notice.find('\n'), notice.size());
+    const std::string program(notice.substr(0, end));
+    Unrecorded& same = all[std::string(notice.substr(std::min(end + 1, notice.size())))];
+    ++same.processes;
+    if (same.programs.size() < kMostPrograms) same.programs.insert(program);
+  }
+  ::closedir(folder);
+}
+
+std::vector<std::pair<std::string, std::string>> SpoolDirectory::take_requests() const {
+  std::vector<std::pair<std::string, std::string>> requests;
+  DIR* folder = ::opendir(path_.c_str());
+  if (folder == nullptr) return requests;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string name = entry->d_name;
+    if (!name.ends_with(trace::kRequestSuffix)) continue;
+    char text[1024];
+    const ssize_t length = ::readlinkat(::dirfd(folder), entry->d_name, text, sizeof(text));
+    ::unlinkat(::dirfd(folder), entry->d_name, 0);
+    if (length > 0) requests.emplace_back(name, std::string(text, static_cast<std::size_t>(length)));
+  }
+  ::closedir(folder);
+  std::sort(requests.begin(), requests.end());
+  return requests;
+}
+
+Result<std::string> SpoolDirectory::leave_bytes(const std::string& request, std::span<const std::uint8_t> bytes) const {
+  const std::string name = request.substr(0, request.find('.')) + trace::kBytesSuffix;
+  const std::string path = path_ + "/" + name;
+  ::unlink(path.c_str());
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  bool whole = fd >= 0;
+  while (whole && !bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    whole = wrote > 0;
+    if (whole) bytes = bytes.subspan(static_cast<std::size_t>(wrote));
+  }
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (whole) return name;
+  ::unlink(path.c_str());
+  return Error{ErrorKind::Io, "cannot write " + path + ": " + std::strerror(error) + "; free some space there"};
+}
+
+void SpoolDirectory::leave_answer(const std::string& request, const std::string& text) const {
+  constexpr std::size_t kMostLinkBytes = 4000;
+  const std::string stem = request.substr(0, request.size() - (sizeof(trace::kRequestSuffix) - 1));
+  (void)::symlink(text.substr(0, kMostLinkBytes).c_str(), (path_ + "/" + stem + trace::kAnswerSuffix).c_str());
+}
+
+std::vector<std::string> SpoolDirectory::spools() const {
+  struct Found {
+    std::uint32_t pid, image;
+    std::string name;
+  };
+  std::vector<Found> found;
+  if (DIR* folder = ::opendir(path_.c_str())) {
+    while (const dirent* entry = ::readdir(folder)) {
+      Found spool{0, 0, entry->d_name};
+      if (entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN) continue;  // no link to another's file
+      if (trace::parse_spool_name(spool.name, spool.pid, spool.image)) found.push_back(std::move(spool));
+    }
+    ::closedir(folder);
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Found& a, const Found& b) { return a.pid != b.pid ? a.pid < b.pid : a.image < b.image; });
+  std::vector<std::string> names;
+  for (Found& spool : found) names.push_back(std::move(spool.name));
+  return names;
+}
+
+}  // namespace tare::core

@@ -1,0 +1,53 @@
+// Looks for a file among the mappings of processes: see mapped_file.h.
+#include "core/process_memory/mapped_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+
+#include "core/process_memory/memory_map.h"
+#include "trace/base/process_files.h"
+
+namespace tare::core {
+namespace {
+
+// "FOLDER/NAME", or "FOLDER/NAME (deleted)".
+bool has_name(std::string_view path, std::string_view name) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  return path.size() > name.size() && path.ends_with(name) && path[path.size() - name.size() - 1] == '/';
+}
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) : name_(path.substr(path.rfind('/') + 1)) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0) inode_ = status.st_ino;
+}
+
+Mapped MappedFile::in(pid_t pid) const {
+  const std::optional<std::string> text = trace::read_process_file(pid, "maps");
+  if (!text) return errno == EACCES || errno == EPERM ? Mapped::Unreadable : Mapped::Ended;
+  if (text->empty()) return Mapped::Ended;  // its parent hasn't waited for it yet
+  for (const MappedRange& mapped : parse_memory_map(*text)) {
+    if (inode_ != 0 && mapped.inode == inode_ && has_name(mapped.name, name_)) return Mapped::Yes;
+  }
+  return Mapped::No;
+}
+
+std::vector<pid_t> MappedFile::processes() const {
+  std::vector<pid_t> pids;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc{} || pid == ::getpid()) continue;
+    if (in(pid) == Mapped::Yes) pids.push_back(pid);
+  }
+  return pids;
+}
+
+}  // namespace tare::core

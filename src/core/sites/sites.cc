@@ -1,0 +1,96 @@
+// Trims stacks as far as names are known, then groups what is left.
+#include "core/sites/sites.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/sites/wrappers.h"
+#include "trace/base/mix_hash.h"
+
+namespace tare::core {
+namespace {
+
+struct HashRows {
+  std::size_t operator()(const std::vector<std::uint32_t>& rows) const {
+    std::uint64_t hash = rows.size();
+    for (std::uint32_t row : rows) hash = trace::mix_hash(hash, row);
+    return hash;
+  }
+};
+
+}  // namespace
+
+SiteFinder::SiteFinder(const Tables& tables, std::uint32_t depth) : depth_(std::max(depth, 1u)) {
+  const Table& stacks = tables["stacks"];
+  const auto narrow = [](const Column& column) {
+    std::vector<std::uint32_t> ids;
+    ids.reserve(column.ints.size());
+    for (std::int64_t id : column.ints) ids.push_back(static_cast<std::uint32_t>(id));
+    return ids;
+  };
+  caller_of_ = narrow(stacks["caller_id"]);
+  row_of_ = narrow(stacks["row_id"]);
+  std::vector<bool> named(caller_of_.size());
+  for (const char* table : {"site_sizes", "chains"}) {
+    for (const std::int64_t id : tables[table]["stack_id"].ints) named[static_cast<std::size_t>(id)] = true;
+  }
+  for (std::size_t id = 0; id < named.size(); ++id) {
+    if (named[id]) stacks_.push_back(static_cast<std::uint32_t>(id));
+  }
+  inner_ = stacks_;
+  kinds_.resize(tables["rows"].rows(), Kind::Unknown);
+}
+
+std::vector<trace::RowId> SiteFinder::unnamed_rows() {
+  std::vector<std::uint32_t> wanted;
+  for (std::size_t i = 0; i < stacks_.size(); ++i) {
+    std::uint32_t& at = inner_[i];
+    while (at != 0 && kinds_[row_of_[at]] == Kind::Wrapper) at = caller_of_[at];
+    if (at != 0 && kinds_[row_of_[at]] == Kind::Unknown) wanted.push_back(row_of_[at]);
+  }
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  std::vector<trace::RowId> rows;
+  rows.reserve(wanted.size());
+  for (std::uint32_t row : wanted) rows.push_back(static_cast<trace::RowId>(row));
+  return rows;
+}
+
+void SiteFinder::name(trace::RowId row, std::span<const std::string_view> functions) {
+  const bool wrapper = !functions.empty() && std::all_of(functions.begin(), functions.end(), is_wrapper);
+  kinds_[trace::index(row)] = wrapper ? Kind::Wrapper : Kind::Caller;
+}
+
+void SiteFinder::add_to(Tables& tables) const {
+  TableBuilder sites("sites");
+  const auto site_id = sites.column("site_id", ColumnType::Int64);
+  const auto site_stack = sites.column("stack_id", ColumnType::Int64);
+  const auto site_row = sites.column("site_row", ColumnType::Int64);  // null: the stack is empty
+  TableBuilder stack_sites("stack_sites");
+  const auto stack = stack_sites.column("stack_id", ColumnType::Int64);
+  const auto stack_site = stack_sites.column("site_id", ColumnType::Int64);
+
+  std::unordered_map<std::vector<std::uint32_t>, std::int64_t, HashRows> known;  // rows, innermost first
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < stacks_.size(); ++i) {
+    const std::uint32_t from = inner_[i] != 0 ? inner_[i] : stacks_[i];  // nothing but wrappers: better than no name
+    rows.clear();
+    for (std::uint32_t at = from; at != 0 && rows.size() < depth_; at = caller_of_[at]) rows.push_back(row_of_[at]);
+    const auto [site, fresh] = known.try_emplace(rows, static_cast<std::int64_t>(known.size()));
+    if (fresh) {
+      sites.add(site_id, site->second);
+      sites.add(site_stack, std::int64_t{from});
+      if (rows.empty()) {
+        sites.add_null(site_row);
+      } else {
+        sites.add(site_row, std::int64_t{rows.front()});
+      }
+    }
+    stack_sites.add(stack, std::int64_t{stacks_[i]});
+    stack_sites.add(stack_site, site->second);
+  }
+  tables.put(sites.take());
+  tables.put(stack_sites.take());
+}
+
+}  // namespace tare::core

@@ -1,0 +1,217 @@
+// Stopping a process from outside: see frozen_process.h.
+#include "core/snapshot/frozen_process.h"
+
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "core/process_memory/pid_numbers.h"
+#include "trace/base/clock_ns.h"
+#include "trace/base/process_files.h"
+
+namespace tare::core {
+namespace {
+
+constexpr int kMostRounds = 100;  // of looking for threads that others made meanwhile
+
+constexpr long kPauseNs = 30'000;
+// Where nothing stops a thread, it waits in the kernel (inside vfork, say) and not for a processor.
+constexpr std::uint64_t kUsualWaitNs = 300'000'000;
+constexpr std::uint64_t kLongestWaitNs = 10'000'000'000;
+
+void pause() {
+  const timespec moment{0, kPauseNs};
+  ::nanosleep(&moment, nullptr);
+}
+
+// Threads of processes that were let go before these had stopped. One tracer, one thread: no lock.
+std::vector<pid_t> late_stops;
+
+bool has_stopped(const siginfo_t& info) { return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED; }
+
+std::vector<pid_t> thread_ids(pid_t pid) {
+  std::vector<pid_t> ids;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
+    ids.push_back(static_cast<pid_t>(std::strtol(task.path().filename().c_str(), nullptr, 10)));
+  }
+  return ids;
+}
+
+// As /proc/PID/stat has it; 'X' for one that is gone.
+char state_of(pid_t pid, pid_t tid) {
+  const std::optional<trace::ProcessStat> stat = trace::thread_stat(pid, tid);
+  return stat ? stat->state : 'X';
+}
+
+// A zombie: a leader whose other threads live on, or a process that nobody has waited for yet. No tracer can have it.
+bool has_ended(pid_t pid, pid_t tid) {
+  const char state = state_of(pid, tid);
+  return state == 'Z' || state == 'X';
+}
+
+Error refused(pid_t pid, int error) {
+  std::string why = std::strerror(error);
+  if (error == EPERM) {
+    why = "another tracer (a debugger, strace) holds it, or it may not be looked into (changed user, a sandbox)";
+  }
+  return {ErrorKind::CannotRecord,
+          "cannot look into process " + std::to_string(pid) + ": " + why + "; what its blocks hold isn't in the trace"};
+}
+
+}  // namespace
+
+FrozenProcess::FrozenProcess(FrozenProcess&& other) noexcept
+    : pid_(other.pid_), tids_(std::exchange(other.tids_, {})) {}
+
+FrozenProcess::~FrozenProcess() {
+  for (const Held& held : tids_) {
+    if (held.late) {
+      late_stops.push_back(held.tid);
+    } else {
+      ::ptrace(PTRACE_DETACH, held.tid, nullptr, held.signal);
+    }
+  }
+}
+
+bool FrozenProcess::release_late_stops() {
+  std::erase_if(late_stops, [](pid_t tid) {
+    siginfo_t info{};
+    const int result = ::waitid(P_PID, static_cast<id_t>(tid), &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL);
+    if (result != 0 || (info.si_pid != 0 && !has_stopped(info))) return true;
+    if (info.si_pid == 0) return false;
+    int status = 0;
+    ::waitpid(tid, &status, WNOHANG | __WALL);
+    ::ptrace(PTRACE_DETACH, tid, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);
+    return true;
+  });
+  return late_stops.empty();
+}
+
+FrozenProcess::Wait FrozenProcess::wait_for_stop(Held& held) const {
+  const std::uint64_t begin_ns = trace::monotonic_ns();
+  while (true) {
+    // What ends instead must stay to be waited for by whoever looks after the process.
+    siginfo_t info{};
+    const int options = WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL;
+    if (::waitid(P_PID, static_cast<id_t>(held.tid), &info, options) != 0) return Wait::Gone;
+    if (info.si_pid == 0) {
+      const std::uint64_t waited_ns = trace::monotonic_ns() - begin_ns;
+      if (waited_ns > kLongestWaitNs || (waited_ns > kUsualWaitNs && state_of(pid_, held.tid) != 'R')) {
+        held.late = true;
+        return Wait::Late;
+      }
+      pause();
+      continue;
+    }
+    int status = 0;
+    if (!has_stopped(info)) {
+      if (held.tid != pid_) ::waitpid(held.tid, &status, WNOHANG | __WALL);
+      return Wait::Gone;
+    }
+    ::waitpid(held.tid, &status, WNOHANG | __WALL);
+    // A stop of its own (what names an event above bit 15) has nothing to deliver.
+    if (status >> 16 == 0) held.signal = WSTOPSIG(status);
+    return Wait::Stopped;
+  }
+}
+
+Status FrozenProcess::stop_new_threads(bool& found) {
+  found = false;
+  const std::size_t before = tids_.size();
+  for (const pid_t tid : thread_ids(pid_)) {
+    if (std::any_of(tids_.begin(), tids_.end(), [&](const Held& held) { return held.tid == tid; })) continue;
+    if (::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) {
+      const int error = errno;
+      if (error == ESRCH || has_ended(pid_, tid)) continue;
+      // A thread that is ending gives EPERM, too.
+      if (error == EPERM && (before > 0 || tids_.size() > before)) continue;
+      return refused(pid_, error);
+    }
+    ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    tids_.push_back({tid});
+    found = true;
+  }
+  // All are told before the first is waited for.
+  for (std::size_t i = before; i < tids_.size();) {
+    if (wait_for_stop(tids_[i]) == Wait::Gone) {
+      tids_.erase(tids_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  return ok();
+}
+
+Result<FrozenProcess> FrozenProcess::freeze(pid_t pid) {
+  FrozenProcess process(pid);
+  bool found = true;
+  for (int round = 0; found && round < kMostRounds; ++round) {
+    if (Status status = process.stop_new_threads(found); !status) return status.error();
+  }
+  return process;
+}
+
+// A signal that comes to a thread stops it once more, and so does a stop that was asked for when a signal had stopped
+// it already.
+void FrozenProcess::pass_on_stop(const Held& held) const {
+  siginfo_t info{};
+  const int options = WSTOPPED | WNOWAIT | WNOHANG | __WALL;
+  if (::waitid(P_PID, static_cast<id_t>(held.tid), &info, options) != 0 || info.si_pid == 0) return;
+  int status = 0;
+  ::waitpid(held.tid, &status, WNOHANG | __WALL);
+  ::ptrace(PTRACE_CONT, held.tid, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);
+}
+
+bool FrozenProcess::let_run(pid_t tid, const std::function<bool()>& is_far_enough, std::uint64_t most_ns) {
+  const auto held = std::find_if(tids_.begin(), tids_.end(), [&](const Held& one) { return one.tid == tid; });
+  if (held == tids_.end()) return false;
+  if (!held->late) {
+    if (::ptrace(PTRACE_CONT, tid, nullptr, std::exchange(held->signal, 0)) != 0) return false;
+  }
+  const std::uint64_t begin_ns = trace::monotonic_ns();
+  while (!is_far_enough() && trace::monotonic_ns() - begin_ns < most_ns) {
+    pause();
+    if (!held->late) pass_on_stop(*held);
+  }
+  if (!held->late) ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+  held->late = false;
+  if (wait_for_stop(*held) != Wait::Gone) return true;
+  tids_.erase(held);
+  return false;
+}
+
+pid_t FrozenProcess::thread_numbered(pid_t own_number) const {
+  const bool same_namespace = innermost_number(pid_, pid_) == pid_;
+  for (const Held& held : tids_) {
+    if ((same_namespace ? held.tid : innermost_number(pid_, held.tid)) == own_number) return held.tid;
+  }
+  return 0;
+}
+
+std::vector<ThreadState> FrozenProcess::threads() const {
+  std::vector<ThreadState> states;
+  for (const Held& held : tids_) {
+    user_regs_struct registers{};
+    if (::ptrace(PTRACE_GETREGS, held.tid, nullptr, &registers) != 0) continue;
+    ThreadState state;
+    state.registers = {registers.rax, registers.rbx, registers.rcx, registers.rdx, registers.rsi,
+                       registers.rdi, registers.rbp, registers.r8,  registers.r9,  registers.r10,
+                       registers.r11, registers.r12, registers.r13, registers.r14, registers.r15};
+    state.stack_pointer = registers.rsp;
+    state.thread_pointer = registers.fs_base;
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
+}  // namespace tare::core

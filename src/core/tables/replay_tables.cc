@@ -1,0 +1,280 @@
+// Tables `process`, `chains` and `timeline` from what the engine has summed up.
+#include "core/tables/replay_tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/analysis/dictionary_union.h"
+#include "core/tables/mode_sums.h"
+#include "core/tables/site_sizes_table.h"
+#include "trace/open/open_trace.h"
+
+namespace tare::core {
+namespace {
+
+using trace::index;
+
+std::int64_t whole(std::uint64_t value) { return to_column(value); }
+std::int64_t from_q(std::uint64_t value_q) { return static_cast<std::int64_t>(value_q >> kFractionBits); }
+
+// One tick is so many nanoseconds, on average over the recording.
+double ns_per_tick(const ReplayEngine& engine, const trace::Clock& clock) {
+  const std::uint64_t ticks = engine.last_stamp() - engine.first_stamp();
+  if (engine.last_stamp() <= engine.first_stamp()) return 0;
+  return static_cast<double>(clock.ns(engine.last_stamp()) - clock.ns(engine.first_stamp())) /
+         static_cast<double>(ticks);
+}
+
+Table chains_table(const ReplayEngine& engine) {
+  TableBuilder table("chains");
+  const auto stack_id = table.column("stack_id", ColumnType::Int64);
+  const auto kind = table.column("kind", ColumnType::String);
+  const auto max_requested_bytes = table.column("max_requested_bytes", ColumnType::Int64);
+  struct Sum {
+    TableBuilder::ColumnId id;
+    double ChainRow::* member;
+  };
+  const Sum sums[] = {
+      {table.column("chains", ColumnType::Double), &ChainRow::chains},
+      {table.column("steps", ColumnType::Double), &ChainRow::steps},
+      {table.column("slow_steps", ColumnType::Double), &ChainRow::slow_steps},
+      {table.column("in_place_steps", ColumnType::Double), &ChainRow::in_place_steps},
+      {table.column("copied_bytes", ColumnType::Double), &ChainRow::copied_bytes},
+      {table.column("doubling_copied_bytes", ColumnType::Double), &ChainRow::doubling_copied_bytes},
+      {table.column("requested_bytes", ColumnType::Double), &ChainRow::requested_bytes},
+      {table.column("rounded_4k_bytes", ColumnType::Double), &ChainRow::rounded_4k_bytes},
+      {table.column("doubling_bytes", ColumnType::Double), &ChainRow::doubling_bytes},
+      {table.column("peak_blocks", ColumnType::Double), &ChainRow::live_at_peak},
+  };
+  for (const ChainRow& row : engine.chains().rows()) {
+    table.add(stack_id, std::int64_t{index(row.stack)});
+    table.add(kind, std::string_view(row.kind == GrowthKind::Realloc ? "realloc" : "malloc-copy-free"));
+    table.add(max_requested_bytes, whole(row.max_requested_bytes));
+    for (const Sum& sum : sums) table.add(sum.id, row.*sum.member);
+  }
+  return table.take();
+}
+
+Table timeline_table(const ReplayEngine& engine, const trace::Clock& clock) {
+  TableBuilder table("timeline");
+  const auto time_ns = table.column("time_ns", ColumnType::Int64);
+  const auto requested_bytes = table.column("requested_bytes", ColumnType::Int64);
+  const auto usable_bytes = table.column("usable_bytes", ColumnType::Int64);
+  const auto gross_bytes = table.column("gross_bytes", ColumnType::Int64);
+  const auto max_gross_bytes = table.column("max_gross_bytes", ColumnType::Int64);  // since the row before
+  const auto blocks = table.column("blocks", ColumnType::Int64);
+  const auto alloc_events = table.column("alloc_events", ColumnType::Int64);  // since the row before, reallocs in both
+  const auto free_events = table.column("free_events", ColumnType::Int64);
+  const auto mapped_bytes = table.column("mapped_bytes", ColumnType::Int64);
+  std::uint64_t allocs = 0;
+  std::uint64_t frees = 0;
+  for (const TimelineRow& row : engine.timeline().rows()) {
+    table.add(time_ns, whole(clock.ns(row.last_stamp)));
+    table.add(requested_bytes, from_q(row.requested_q));
+    table.add(usable_bytes, from_q(row.usable_q));
+    table.add(gross_bytes, from_q(row.gross_q));
+    table.add(max_gross_bytes, from_q(row.max_gross_q));
+    table.add(blocks, from_q(row.blocks_q));
+    table.add(alloc_events, whole(row.alloc_events - allocs));
+    table.add(free_events, whole(row.free_events - frees));
+    table.add(mapped_bytes, whole(row.mapped_bytes));
+    allocs = row.alloc_events;
+    frees = row.free_events;
+  }
+  return table.take();
+}
+
+// Programs write a title over their arguments ("redis-server *:6379", of some length) and zeros behind it, which look
+// like empty ones.
+std::span<const std::string> without_padding(std::span<const std::string> words) {
+  if (words.empty() || words.front().find(' ') == std::string::npos) return words;
+  while (words.size() > 1 && words.back().empty()) words = words.first(words.size() - 1);
+  return words;
+}
+
+std::string command_text(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : without_padding(words)) {
+    if (!text.empty()) text += ' ';
+    const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$`*?[]{}();&|<>#~!") == std::string::npos;
+    if (plain) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
+class ProcessRow {
+ public:
+  void text(const char* name, std::string_view value) { table_.add(table_.column(name, ColumnType::String), value); }
+  void number(const char* name, std::int64_t value) { table_.add(table_.column(name, ColumnType::Int64), value); }
+  void number(const char* name, std::optional<std::int64_t> value) {
+    table_.add(table_.column(name, ColumnType::Int64), value);
+  }
+  void mode(const std::string& prefix, const ModeSums& sums) {
+    number((prefix + "_blocks").c_str(), sums.blocks());
+    number((prefix + "_requested_bytes").c_str(), sums.requested_bytes());
+    number((prefix + "_usable_bytes").c_str(), sums.usable_bytes());
+    number((prefix + "_gross_bytes").c_str(), sums.gross_bytes());
+  }
+  void no_mode(const std::string& prefix) {
+    for (const char* what : {"_blocks", "_requested_bytes", "_usable_bytes", "_gross_bytes"}) {
+      number((prefix + what).c_str(), std::nullopt);
+    }
+  }
+  Table take() { return table_.take(); }
+
+ private:
+  TableBuilder table_{"process"};
+};
+
+// Of a recording in one file they are null.
+void segment_columns(const std::optional<trace::Segment>& segment, ProcessRow& row) {
+  const auto number = [&](const char* name, std::uint64_t value) {
+    row.number(name, segment ? std::optional(whole(value)) : std::nullopt);
+  };
+  const trace::SegmentSums before = segment ? segment->before : trace::SegmentSums{};
+  number("segment", segment ? segment->number : 0);
+  number("continued", segment && segment->continued ? 1 : 0);
+  number("before_ns", before.duration_ns);
+  number("before_alloc_events", before.alloc_events);
+  number("before_free_events", before.free_events);
+  number("before_realloc_events", before.realloc_events);
+  number("before_map_events", before.map_events);
+  number("before_blocks", before.total_blocks);
+  number("before_requested_bytes", before.total_requested_bytes);
+  number("before_usable_bytes", before.total_usable_bytes);
+  number("before_gross_bytes", before.total_gross_bytes);
+  number("before_peak_gross_bytes", before.peak_gross_bytes);
+  number("before_peak_ns", before.peak_ns);
+  number("before_dropped_events", before.dropped_events);
+}
+
+Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, const trace::Clock& clock,
+                    std::span<const trace::ClockPair> clock_pairs, const Totals& totals) {
+  const LedgerCounts& counts = engine.counts();
+  ProcessRow row;
+  row.text("program", std::string_view(info.exe).substr(info.exe.rfind('/') + 1));
+  row.text("exe", info.exe);
+  row.number("pid", std::int64_t{info.pid});
+  row.number("parent_pid", std::int64_t{info.parent_pid});
+  row.number("image_index", std::int64_t{info.image_index});
+  row.text("command_line", command_text(info.command_line));
+  row.text("cwd", info.cwd);
+  row.text("host", info.host);
+  row.text("kernel", info.kernel);
+  row.text("allocator", name_of(info.allocator));
+  row.text("allocator_path", info.allocator_path);
+  row.number("page_bytes", std::int64_t{info.page_bytes});
+  row.number("start_realtime_ns", whole(info.start_realtime_ns));
+  std::uint64_t end_stamp = engine.last_stamp();
+  if (!clock_pairs.empty() && clock_pairs.back().stamp > end_stamp) end_stamp = clock_pairs.back().stamp;
+  row.number("duration_ns", whole(clock.ns(end_stamp)));
+  row.number("complete", std::int64_t{info.ended_in_order ? 1 : 0});
+  row.number("replaced_by_exec", std::int64_t{info.replaced_by_exec ? 1 : 0});
+  row.number("launcher_died", std::int64_t{info.launcher_died ? 1 : 0});
+  row.number("wait_status", info.wait_status ? std::optional<std::int64_t>(*info.wait_status) : std::nullopt);
+  row.number("peak_rss_bytes",
+             info.peak_rss_bytes ? std::optional<std::int64_t>(whole(info.peak_rss_bytes)) : std::nullopt);
+  row.number("spool_bytes", info.spool_bytes ? std::optional<std::int64_t>(whole(info.spool_bytes)) : std::nullopt);
+  row.number("sample_bytes", whole(info.sample_bytes));
+  row.number("asleep_ns", info.asleep_ns ? std::optional<std::int64_t>(whole(*info.asleep_ns)) : std::nullopt);
+  row.number("contents_recorded", std::int64_t{info.contents_recorded ? 1 : 0});
+  row.number("events", whole(counts.alloc_events + counts.free_events + counts.realloc_events));
+  row.number("alloc_events", whole(counts.alloc_events));
+  row.number("free_events", whole(counts.free_events));
+  row.number("realloc_events", whole(counts.realloc_events));
+  row.number("map_events", whole(engine.map_events()));
+  row.number("impossible_events", whole(counts.impossible_events));
+  row.number("dropped_events", whole(std::max(counts.dropped_events, info.dropped_events)));
+  row.number("unmatched_after_drops", whole(counts.unmatched_after_drops));
+  row.number("pre_existing_frees", whole(counts.pre_existing_frees));
+  row.number("truncated_stacks", whole(info.truncated_stacks));
+  row.number("unwind_failures", whole(info.unwind_failures));
+  row.number("folded_stacks", whole(info.folded.cut_stacks + info.folded.no_stacks));
+  row.number("rounded_sizes", whole(info.folded.sizes));
+  row.number("rounding_bytes", whole(info.folded.rounding_bytes));
+  row.number("nested_events", whole(info.nested_events));
+  row.number("threads", whole(engine.threads()));
+  row.number("moments", std::int64_t{info.moments});
+  row.number("inherited_blocks", totals.inherited.blocks());
+  row.number("inherited_usable_bytes", totals.inherited.usable_bytes());
+  row.number("peak_time_ns", whole(clock.ns(engine.peak_stamp())));
+  row.mode("peak", totals.peak);
+  row.mode("end", totals.end);
+  row.mode("total", totals.total);
+  if (totals.has_at) {
+    row.mode("at", totals.at);
+  } else {
+    row.no_mode("at");
+  }
+  segment_columns(info.segment, row);
+  row.number("mapped_peak_bytes", whole(engine.mappings().peak_bytes()));
+  row.number("mapped_end_bytes", whole(engine.mappings().bytes()));
+  return row.take();
+}
+
+}  // namespace
+
+const char* name_of(trace::AllocatorKind allocator) {
+  switch (allocator) {
+    case trace::AllocatorKind::Glibc:
+      return "glibc";
+    case trace::AllocatorKind::Jemalloc:
+      return "jemalloc";
+    case trace::AllocatorKind::Mimalloc:
+      return "mimalloc";
+    case trace::AllocatorKind::Tcmalloc:
+      return "tcmalloc";
+    case trace::AllocatorKind::Musl:
+      return "musl";
+    case trace::AllocatorKind::Unknown:
+      break;
+  }
+  return "unknown";
+}
+
+Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
+                   std::span<const trace::ClockPair> clock_pairs) {
+  const trace::Clock clock(clock_pairs);
+  const DictionaryUnion names = unite(dictionary, engine.inherited_dictionary());
+  Totals totals;
+  totals.has_at = engine.asked_for_time();
+  for (std::uint32_t shape = 0; shape < engine.inherited().sums.size(); ++shape) {
+    const trace::Shape& facts = engine.inherited_dictionary().shapes[shape];
+    totals.inherited.add(engine.inherited_blocks()[shape], facts.requested_bytes, facts.usable_bytes,
+                         header_bytes(info.allocator, facts.usable_bytes), info.sample_bytes != 0 ? facts.weight : 1.0);
+  }
+  Table site_sizes = site_sizes_table(engine, dictionary, info, names.stack_of, ns_per_tick(engine, clock), totals);
+  Tables tables;
+  tables.put(process_table(engine, info, clock, clock_pairs, totals));
+  tables.put(std::move(site_sizes));
+  tables.put(chains_table(engine));
+  tables.put(timeline_table(engine, clock));
+  const auto facts = [&](std::uint32_t shape) {
+    double ended = 0;
+    for (std::size_t age = 0; age < kAgeClasses; ++age) ended += static_cast<double>(engine.ended(shape, age));
+    const trace::Shape& one = dictionary.shapes[shape];
+    const double weight = info.sample_bytes != 0 ? one.weight : 1.0;
+    return ContentSums::ShapeFacts{one.stack, one.requested_bytes, ended, weight};
+  };
+  tables.put(engine.contents().written_table(facts, engine.peak_epoch()));
+  tables.put(engine.contents().recreated_table());
+  tables.put(engine.call_costs().table(ns_per_tick(engine, clock)));
+  tables.put(stacks_table(names.dictionary));
+  tables.put(rows_table(names.dictionary));
+  tables.put(modules_table(names.dictionary));
+  tables.put(unwind_gaps_table(names.dictionary, info.unwind_gaps));
+  return tables;
+}
+
+}  // namespace tare::core

@@ -1,0 +1,57 @@
+// What a heap tells the recorder: its pages as a pool's memory, and what is used of it.
+//
+// By default a page is one block of the pool, with the stack that first needed it: two events a page. Where the
+// environment has TARE_GC_RECORD=objects each object is a block with a stack of its own, which costs what recording a
+// malloc does; for that, cells are handed out one by one, so that the inline way isn't longer for anybody else.
+// Without a recorder each of these is a comparison, a page at a time.
+//
+// What lies in the pages is told by type, as amounts that no report belongs to: first "tare::gc::Heap/POOL/pages" with
+// their bytes, then for each type "tare::gc::Heap/POOL/objects/TYPE" and "tare::gc::Heap/POOL/cells/TYPE" with the
+// bytes of its cells (python/tare/types/collected_types.py reads it).
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "tare/gc/heap.h"
+#include "tare/reporter.h"
+
+namespace tare::gc {
+
+class HeapPool {
+ public:
+  HeapPool() noexcept;
+  ~HeapPool() { tare_pool_destroy(pool_); }  // with its blocks and memory
+  HeapPool(const HeapPool&) = delete;
+  HeapPool& operator=(const HeapPool&) = delete;
+
+  bool is_recorded() const noexcept { return pool_ != 0; }
+  bool has_objects() const noexcept { return has_objects_; }
+  void tell_pages(std::size_t bytes) const noexcept { tell("pages", "", bytes); }
+  void tell_type(const TypeUse& type) const noexcept;
+
+  // A page from the cage, and back to it; between, it may be used and not used several times.
+  void grow(const void* page, std::size_t bytes) const noexcept { tare_pool_grow(pool_, page, bytes); }
+  void shrink(const void* page) const noexcept { tare_pool_shrink(pool_, page); }
+  void use_page(const void* page, std::size_t bytes) const noexcept {
+    if (!has_objects_) tare_pool_alloc(pool_, page, bytes);
+  }
+  void leave_page(const void* page) const noexcept {
+    if (!has_objects_) tare_pool_free(pool_, page);
+  }
+
+  void made(const void* object, std::size_t bytes) const noexcept {
+    if (has_objects_) tare_pool_alloc(pool_, object, bytes);
+  }
+  void died(const void* object) const noexcept {
+    if (has_objects_) tare_pool_free(pool_, object);
+  }
+
+ private:
+  void tell(const char* what, std::string_view name, std::size_t amount) const noexcept;
+
+  tare_pool pool_;
+  bool has_objects_ = false;
+};
+
+}  // namespace tare::gc

@@ -1,0 +1,14 @@
+// All types that have objects, by number.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "tare/internal/gc/type_info.h"
+
+namespace tare::gc {
+
+extern TARE_STATE constinit std::array<TypeInfo, kMostTypes> types_by_index;
+extern TARE_STATE constinit std::uint32_t type_count;  // number 0, which is no type, included; locks().types
+
+}  // namespace tare::gc

@@ -1,0 +1,189 @@
+#include "lib/gc/marking/marking_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "lib/gc/threads/locks.h"
+#include "lib/gc/threads/pauses.h"
+
+namespace tare::gc {
+
+namespace {
+
+using Lock = std::unique_lock<std::mutex>;
+
+}  // namespace
+
+// Never destroyed: the thread may outlive main(). All but run() is called holding the lock.
+class MarkingThread {
+ public:
+  constexpr MarkingThread() noexcept = default;
+
+  void enqueue(ConcurrentMarking& marking) noexcept {
+    marking.state_ = ConcurrentMarking::State::Queued;
+    marking.next_ = nullptr;
+    ConcurrentMarking** link = &first_;
+    while (*link != nullptr) link = &(*link)->next_;
+    *link = &marking;
+    pthread_cond_signal(&wake_);
+  }
+
+  // False if there is none and can be none.
+  bool ensure() noexcept {
+    if (is_there_) return true;
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are for its own threads
+    pthread_t thread{};
+    const auto run_it = [](void* self) -> void* {
+      static_cast<MarkingThread*>(self)->run();
+      return nullptr;
+    };
+    is_there_ = pthread_create(&thread, nullptr, run_it, this) == 0;
+    if (is_there_) pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return is_there_;
+  }
+
+  void take_from(ConcurrentMarking& marking, Lock& lock) noexcept {
+    marking.is_to_stop_ = true;
+    wait_while(lock, [&] { return marking.state_ == ConcurrentMarking::State::Working; });
+    marking.is_to_stop_ = false;
+    if (marking.state_ == ConcurrentMarking::State::Queued) remove(marking);
+  }
+
+  void rest(Lock& lock) noexcept {
+    is_resting_ = true;
+    wait_while(lock, [&] { return is_working_; });
+  }
+  void go_on() noexcept {
+    is_resting_ = false;
+    pthread_cond_signal(&wake_);
+  }
+  // In a child: whoever waited for these isn't there.
+  void begin_anew() noexcept {
+    is_there_ = is_resting_ = false;
+    waiters_ = 0;
+    is_wanted_.store(false, std::memory_order_relaxed);
+    wake_ = put_down_ = PTHREAD_COND_INITIALIZER;
+    if (first_ != nullptr) ensure();
+  }
+
+ private:
+  template <class Condition>
+  void wait_while(Lock& lock, Condition&& condition) noexcept {
+    ++waiters_;
+    while (condition()) {
+      is_wanted_.store(true, std::memory_order_relaxed);
+      pthread_cond_wait(&put_down_, lock.mutex()->native_handle());
+    }
+    if (--waiters_ == 0) is_wanted_.store(false, std::memory_order_relaxed);
+  }
+
+  void remove(ConcurrentMarking& marking) noexcept {
+    ConcurrentMarking** link = &first_;
+    while (*link != &marking) link = &(*link)->next_;
+    *link = marking.next_;
+    marking.state_ = ConcurrentMarking::State::Idle;
+  }
+
+  [[noreturn]] void run() noexcept {
+    Lock lock(locks().marking);
+    for (;;) {
+      while (first_ == nullptr || is_resting_) pthread_cond_wait(&wake_, lock.mutex()->native_handle());
+      ConcurrentMarking& marking = *first_;
+      remove(marking);
+      marking.state_ = ConcurrentMarking::State::Working;
+      is_working_ = true;
+      marking.marker_.add(marking.given_.begin(), marking.given_.size());
+      marking.given_.set_size(0);
+      marking.taken_.append(marking.stored_.begin(), marking.stored_.size());
+      marking.stored_.set_size(0);
+      lock.unlock();
+      const std::size_t begin_ns = now_ns();
+      const bool is_done = marking.mark_taken(is_wanted_) && marking.marker_.drain(begin_ns + kTurnNs, &is_wanted_);
+      const std::size_t worked_ns = now_ns() - begin_ns;
+      lock.lock();
+      marking.worked_ns_ += worked_ns;
+      marking.marker_.move_left_to(marking.left_);
+      marking.state_ = ConcurrentMarking::State::Idle;
+      is_working_ = false;
+      const bool is_more = !is_done || !marking.given_.empty() || !marking.stored_.empty();
+      if (is_more && !marking.is_to_stop_) enqueue(marking);
+      if (waiters_ != 0) pthread_cond_broadcast(&put_down_);
+    }
+  }
+
+  static constexpr std::size_t kTurnNs = 2'000'000;  // then it's another heap's
+
+  pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER;
+  pthread_cond_t put_down_ = PTHREAD_COND_INITIALIZER;
+  ConcurrentMarking* first_ = nullptr;  // of those that wait for their turn
+  std::uint32_t waiters_ = 0;
+  std::atomic<bool> is_wanted_{false};  // somebody waits until it puts down what it works on
+  bool is_working_ = false;
+  bool is_there_ = false;
+  bool is_resting_ = false;
+};
+
+TARE_STATE constinit MarkingThread thread;
+
+bool ConcurrentMarking::give(const std::uint32_t* granules, std::size_t count) noexcept {
+  const Lock lock(locks().marking);
+  if (!thread.ensure()) return false;
+  for (std::size_t i = 0; i < count; ++i) given_.push(granules[i]);
+  if (state_ == State::Idle && count != 0) thread.enqueue(*this);
+  return true;
+}
+
+bool ConcurrentMarking::give_stored(const std::uint32_t* granules, std::size_t count) noexcept {
+  const Lock lock(locks().marking);
+  if (state_ == State::Idle) return false;
+  stored_.append(granules, count);
+  return true;
+}
+
+// Some 10 us at a time, so that nobody waits for long.
+bool ConcurrentMarking::mark_taken(const std::atomic<bool>& is_to_stop) noexcept {
+  constexpr std::size_t kTogether = 2048;
+  while (!taken_.empty()) {
+    if (is_to_stop.load(std::memory_order_relaxed)) return false;
+    const std::size_t count = std::min(kTogether, taken_.size());
+    taken_.set_size(taken_.size() - count);
+    marker_.mark_around(taken_.end(), count);
+  }
+  return true;
+}
+
+bool ConcurrentMarking::take_left(Rows<std::uint32_t>& left) noexcept {
+  const Lock lock(locks().marking);
+  for (const std::uint32_t granule : left_) left.push(granule);
+  left_.set_size(0);
+  return state_ == State::Idle;
+}
+
+void ConcurrentMarking::stop() noexcept {
+  Lock lock(locks().marking);
+  thread.take_from(*this, lock);
+  // What waited for it is the marker's again.
+  marker_.add(given_.begin(), given_.size());
+  marker_.add(left_.begin(), left_.size());
+  marker_.mark_around(stored_.begin(), stored_.size());
+  marker_.mark_around(taken_.begin(), taken_.size());
+  for (Rows<std::uint32_t>* rows : {&given_, &left_, &stored_, &taken_}) rows->set_size(0);
+}
+
+void marking_thread::rest_for_fork() noexcept {
+  Lock lock(locks().marking, std::adopt_lock);
+  thread.rest(lock);
+  static_cast<void>(lock.release());
+}
+void marking_thread::go_on_in_parent() noexcept { thread.go_on(); }
+void marking_thread::go_on_in_child() noexcept { thread.begin_anew(); }
+
+}  // namespace tare::gc

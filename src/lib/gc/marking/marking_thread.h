@@ -1,0 +1,68 @@
+// A thread of the process that marks for all heaps which want it, and what it works on for each.
+//
+// It calls trace() while the heap's own thread changes objects, and finds its way by atomic reads of Members. It comes
+// only to what existed when marking began: what is made later is marked from the beginning. No heap waits for it, but
+// for collections at once, destruction and forks, and these until it is between two objects.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/gc/marking/marker.h"
+#include "lib/gc/marking/rows.h"
+
+namespace tare::gc {
+
+// One heap's marking. Thread-safety: the heap's thread, while the other is at work.
+class ConcurrentMarking {
+ public:
+  explicit ConcurrentMarking(HeapImpl& heap) noexcept : marker_(heap, list_, Marker::Sharing::Helper) {}
+  ~ConcurrentMarking() { stop(); }
+  ConcurrentMarking(const ConcurrentMarking&) = delete;
+  ConcurrentMarking& operator=(const ConcurrentMarking&) = delete;
+
+  // Objects that are marked and have to be traced. False if there's no thread to be had; they aren't taken then.
+  bool give(const std::uint32_t* granules, std::size_t count) noexcept;
+  // What was stored and may not be marked yet, in pages of the heap. False if the thread has nothing of the heap's to
+  // do: it isn't woken for that.
+  bool give_stored(const std::uint32_t* granules, std::size_t count) noexcept;
+  // Moves to `left` what only the heap's thread can trace. Whether the other has nothing to do any more.
+  bool take_left(Rows<std::uint32_t>& left) noexcept;
+  // When this returns the thread is done with the heap.
+  void stop() noexcept;
+
+  // Once it has stopped: what it found and didn't trace yet, and how long it took.
+  Marker& marker() noexcept { return marker_; }
+  std::size_t worked_ns() const noexcept { return worked_ns_; }
+
+ private:
+  friend class MarkingThread;
+  enum class State : std::uint8_t { Idle, Queued, Working };
+
+  bool mark_taken(const std::atomic<bool>& is_to_stop) noexcept;
+
+  // Under the lock.
+  State state_ = State::Idle;
+  bool is_to_stop_ = false;
+  ConcurrentMarking* next_ = nullptr;
+  Rows<std::uint32_t> given_;
+  Rows<std::uint32_t> stored_;
+  Rows<std::uint32_t> left_;
+  std::size_t worked_ns_ = 0;
+  // The thread's while it is Working.
+  Rows<std::uint32_t> taken_;  // of stored_
+  Rows<std::uint32_t> list_;
+  Marker marker_;
+};
+
+namespace marking_thread {
+
+// Around a fork, holding the lock: the thread is between two objects and has put down what it had; a child has no such
+// thread until one is needed.
+void rest_for_fork() noexcept;
+void go_on_in_parent() noexcept;
+void go_on_in_child() noexcept;
+
+}  // namespace marking_thread
+
+}  // namespace tare::gc

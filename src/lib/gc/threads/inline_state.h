@@ -1,0 +1,52 @@
+// What inline code reads of groups of heaps: cages' bases, how many heaps are being marked, and where old objects lie.
+//
+// Each copy of a static library has these variables hidden, so that a plug-in's code reaches them without the global
+// offset table. But a class of a header that two plug-ins share has one set of inline functions, of either plug-in, and
+// those must read the same of a heap wherever they come from. So the copies that share their state
+// (tare/internal/export.h) know of each other's variables, and whoever writes writes all of them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "tare/gc/barrier.h"
+#include "tare/internal/export.h"
+
+namespace tare::gc {
+
+class InlineState {
+ public:
+  // A copy's variables. They get the present values now, and all others until they leave.
+  struct Copy {
+    std::uintptr_t* bases;
+    std::atomic<std::uint32_t>* marking_heaps;
+    barrier_details::OldPlaces* old_places;
+    Copy* next = nullptr;
+  };
+  void join(Copy& copy) noexcept;
+  void leave(Copy& copy) noexcept;
+
+  void set_base(std::size_t slot, std::uintptr_t base) noexcept;
+  void set_old_places(std::size_t slot, const barrier_details::OldPlaces& places) noexcept;
+  void count_marking_heap(std::size_t slot, std::int32_t change) noexcept;
+
+  void lock_for_fork() noexcept { mutex_.lock(); }
+  void unlock_after_fork() noexcept { mutex_.unlock(); }
+
+ private:
+  std::mutex mutex_;
+  Copy* first_ = nullptr;
+  std::uintptr_t bases_[kCageSlots]{};
+  std::uint32_t marking_heaps_[kCageSlots]{};
+  barrier_details::OldPlaces old_places_[kCageSlots]{};
+};
+
+extern TARE_STATE constinit InlineState inline_state;
+
+// The variables of this copy of the library join and leave.
+void join_inline_state(std::uintptr_t* bases) noexcept;
+void leave_inline_state() noexcept;
+
+}  // namespace tare::gc

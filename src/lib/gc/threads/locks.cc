@@ -1,0 +1,52 @@
+#include "lib/gc/threads/locks.h"
+
+#include "lib/cage/cage_locks.h"
+#include "lib/fork/at_fork.h"
+#include "lib/gc/marking/marking_thread.h"
+#include "lib/gc/threads/inline_state.h"
+
+namespace tare::gc {
+
+TARE_STATE constinit Locks all_locks;
+
+namespace {
+
+void unlock() {
+  inline_state.unlock_after_fork();
+  all_locks.marking.unlock();
+  all_locks.types.unlock();
+  all_locks.cross_roots.unlock();
+  all_locks.spaces.unlock();
+}
+
+constexpr at_fork::Steps kForkSteps{.before =
+                                        [] {
+                                          all_locks.spaces.lock();
+                                          all_locks.cross_roots.lock();
+                                          all_locks.types.lock();
+                                          all_locks.marking.lock();
+                                          inline_state.lock_for_fork();
+                                          marking_thread::rest_for_fork();
+                                        },
+                                    .in_parent =
+                                        [] {
+                                          marking_thread::go_on_in_parent();
+                                          unlock();
+                                        },
+                                    .in_child =
+                                        [] {
+                                          marking_thread::go_on_in_child();
+                                          unlock();
+                                        }};
+
+}  // namespace
+
+Locks& locks() noexcept {
+  // A cage is reserved with `spaces` held, when it's too late for what a fork takes first: who forks holds that and
+  // waits for `spaces`.
+  cage_locks::guard();
+  at_fork::guard(at_fork::Part::CollectedHeaps, kForkSteps);
+  return all_locks;
+}
+
+}  // namespace tare::gc

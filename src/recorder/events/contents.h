@@ -1,0 +1,78 @@
+// What blocks hold, for recordings with contents: filled when they begin, looked at when they end.
+//
+// Only bytes that the program asked for are filled, never those that it may have written already: of a grown block the
+// new part, of calloc's none. Pages that the system gave and nobody touched stay untouched. No locks, no allocation: a
+// block belongs to the thread that makes or ends it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/events/record.h"
+#include "trace/model/content_digest.h"
+#include "trace/model/content_table.h"
+
+namespace tare::recorder {
+
+// What an ended block held. Blocks that were written to their end, with contents not seen before, tell nothing.
+struct SeenContents {
+  std::uint64_t unwritten_bytes = 0;  // at its end
+  std::uint64_t digest = 0;           // 0: none, or not seen before
+  trace::ContentClass content_class = trace::ContentClass::Other;
+
+  bool tells() const { return unwritten_bytes != 0 || digest != 0; }
+};
+
+// A block that realloc is about to take: off the table meanwhile, because its address may be another thread's next.
+struct TakenContents {
+  trace::ContentWord word{trace::ContentOrigin::Unknown, 0, 0};
+  std::uint64_t requested = 0;
+  std::uint64_t usable = 0;
+};
+
+class Contents {
+ public:
+  // False: no address space for the table.
+  bool prepare();
+  const void* table() const { return leaves_; }
+
+  void born(const Block& block);
+  // Fetches what ended() will look at first, so that it waits for both at once.
+  void prefetch(std::uint64_t address) const {
+    __builtin_prefetch(find(address));
+    __builtin_prefetch(reinterpret_cast<const void*>(address));
+    __builtin_prefetch(reinterpret_cast<const void*>(address - sizeof(std::uint64_t)));  // the allocator's header
+  }
+  // Looks at a block before it's freed, and forgets it. Its digest is what forget_new() comes next with.
+  SeenContents ended(std::uint64_t address);
+  // Takes the digest out unless the same contents were seen before. Apart from the look, because the place where that
+  // is known is seldom in the first cache: a third of what contents cost a Python program was a wait for it.
+  void forget_new(SeenContents& seen);
+
+  // Around a realloc: the first looks and takes; then one of the others.
+  SeenContents take(std::uint64_t address, TakenContents& taken);
+  void grown(const TakenContents& taken, const Block& block);
+  void put_back(std::uint64_t address, const TakenContents& taken);
+
+  // The program asked malloc_usable_size: what it writes beyond its request must survive a realloc.
+  void asked_usable(std::uint64_t address);
+
+ private:
+  using Word = trace::ContentTable::Word;
+  void forget_blocks();
+  Word* find(std::uint64_t address) const;  // null: no leaf there
+  Word* make(std::uint64_t address);        // null: no memory
+  std::uint64_t mark(std::uint64_t address, std::uint64_t requested, trace::ContentOrigin origin) const;
+  std::atomic<std::uint16_t>& slot_of(std::uint64_t digest) { return digests_[digest % kDigests]; }
+  bool was_seen(std::uint64_t digest);
+  void keep(std::uint64_t address, std::uint64_t slop, trace::ContentOrigin origin);
+
+  std::atomic<Word*>* leaves_ = nullptr;
+  // Contents met before, by digest: what isn't in is new, or long ago. 128 KiB lie in the second-level cache.
+  static constexpr std::uint32_t kDigests = 1 << 16;
+  std::atomic<std::uint16_t> digests_[kDigests] = {};
+};
+
+extern Contents contents_of_blocks;
+
+}  // namespace tare::recorder

@@ -1,0 +1,31 @@
+// Events of signal handlers that interrupted a hook: kept aside, whole stacks and own stamps, until that hook has
+// written its own.
+#pragma once
+
+#include "recorder/events/record.h"
+
+namespace tare::recorder {
+
+struct Mapping;
+
+// Is the hook that `thread` is in among the callers of the one at `start`: interrupted by a signal handler that called
+// it?
+bool is_called_by_hook(Thread* thread, const StartState& start);
+
+// Notes the frame of the hook that the thread is in, which a signal interrupted in enter(). False: `start` wasn't
+// called by a signal handler, so that the hook was left.
+bool note_interrupted_frame(Thread* thread, const StartState& start);
+
+void queue_alloc(Thread* thread, const StartState& start, const Block& block);
+void queue_free(Thread* thread, std::uint64_t address, trace::FreeApi api);
+void queue_realloc(Thread* thread, const StartState& start, std::uint64_t before, std::uint64_t old,
+                   const Block& block);
+void queue_mapping(Thread* thread, const StartState& start, const Mapping& mapping, std::uint64_t before);
+inline bool has_queued(const Thread* thread) {
+  return (thread->attention.load(std::memory_order_relaxed) & kPendingEvents) != 0;
+}
+// Signals blocked, gate closed. Until then the thread's chunk has no room: a handler between the end of the interrupted
+// hook and leave_slowly() would write newer events in front of these.
+void write_queued(Thread* thread);
+
+}  // namespace tare::recorder

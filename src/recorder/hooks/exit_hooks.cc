@@ -1,0 +1,20 @@
+// The interposed _exit and _Exit: ways out on which no destructor runs.
+#include "recorder/hooks/hook_names.h"
+#include "recorder/hooks/real.h"
+#include "recorder/recorder.h"
+
+namespace tare::recorder {
+
+TARE_HOOK_FUNCTION(void, _exit, (int status)) {
+  recorder.note_peak_rss();
+  recorder.ask_for_exit_moment();
+  real._exit(status);
+}
+
+TARE_HOOK_FUNCTION(void, _Exit, (int status)) {
+  recorder.note_peak_rss();
+  recorder.ask_for_exit_moment();
+  real._Exit(status);
+}
+
+}  // namespace tare::recorder

@@ -1,0 +1,108 @@
+// The interposed ways to fork: fork, _Fork, and syscall with the number of fork, clone or clone3.
+#include <cstddef>
+#include <cstdint>
+
+#include <sys/syscall.h>
+
+#include "recorder/events/record.h"
+#include "recorder/hooks/hook_names.h"
+#include "recorder/hooks/real.h"
+#include "recorder/hooks/realloc.h"
+#include "recorder/hooks/syscall_hook.h"
+#include "recorder/unwind/stack_memory.h"
+
+namespace tare::recorder {
+namespace {
+
+// The parent notes the child. The child finds out by itself at its first event, and needs no spool if it execs before.
+template <typename Fork>
+long fork_by(const StartState& start, Fork fork) {
+  Thread* const thread = this_thread;
+  const bool is_alive = recorder.alive();
+  const bool is_recorded = thread != nullptr && is_alive;
+  if (is_alive) recorder.note_fork_begins(stamp());
+  const long child = fork();
+  if (child == 0 && is_recorded) recorder.part_from_parent(*thread);
+  if (child > 0) record_fork(start, static_cast<std::uint32_t>(child));
+  return child;
+}
+
+}  // namespace
+
+TARE_HOOK_FUNCTION(int, fork, ()) {
+  return static_cast<int>(fork_by(TARE_HERE, [] { return real.fork(); }));
+}
+
+TARE_HOOK_FUNCTION(int, _Fork, ()) {
+  return static_cast<int>(fork_by(TARE_HERE, [] { return real._Fork(); }));
+}
+
+extern "C" __attribute__((visibility("hidden"), used)) long tare_known_call(long number, long first, long second,
+                                                                            long third, long fourth, long fifth) {
+  if (number != SYS_fork && number != SYS_clone && number != SYS_clone3)
+    return confining_call(number, first, second, third, fourth, fifth);
+  return fork_by(TARE_HERE, [&] { return real.syscall(number, first, second, third, fourth, fifth, 0); });
+}
+
+// clone3() that shares no memory and asks for no other stack. Programs ask with a null pointer whether the kernel has
+// it.
+extern "C" __attribute__((visibility("hidden"), used)) bool tare_clone3_is_fork(const std::uint64_t* arguments,
+                                                                                std::uint64_t bytes) {
+  constexpr std::uint64_t kFirstVersionBytes = 64;
+  constexpr std::uint64_t kSharesMemory = 0x100;  // CLONE_VM
+  constexpr int kFlags = 0;
+  constexpr int kStack = 5;
+  const auto address = reinterpret_cast<std::uint64_t>(arguments);
+  if (bytes < kFirstVersionBytes || address % 8 != 0) return false;
+  if (!probe_readable(address) || !probe_readable(address + kFirstVersionBytes - 8)) return false;
+  return (arguments[kFlags] & kSharesMemory) == 0 && arguments[kStack] == 0;
+}
+
+// Without a frame of its own: vfork and clone made by it return twice on one stack, and the child would write over the
+// frame. A clone that shares no memory and asks for no other stack is a fork.
+extern "C" __attribute__((naked, visibility("default"))) long tare_hook_syscall() __asm__("syscall");
+extern "C" __attribute__((naked)) long tare_hook_syscall() {
+  constexpr int kSharesMemory = 0x100;  // CLONE_VM
+  __asm__ volatile(
+      "cmpq %0, %%rdi\n\t"
+      "je tare_known_call\n\t"
+      "cmpq %1, %%rdi\n\t"
+      "je tare_known_call\n\t"
+      "cmpq %2, %%rdi\n\t"
+      "je tare_known_call\n\t"
+      "cmpq %3, %%rdi\n\t"
+      "jne 1f\n\t"
+      "testq %4, %%rsi\n\t"
+      "jne 1f\n\t"
+      "testq %%rdx, %%rdx\n\t"
+      "je tare_known_call\n"
+      "1:\n\t"
+      "cmpq %6, %%rdi\n\t"
+      "jne 2f\n\t"
+      "pushq %%rdi\n\t"
+      "pushq %%rsi\n\t"
+      "pushq %%rdx\n\t"
+      "pushq %%rcx\n\t"
+      "pushq %%r8\n\t"
+      "pushq %%r9\n\t"
+      "subq $8, %%rsp\n\t"
+      "movq %%rsi, %%rdi\n\t"
+      "movq %%rdx, %%rsi\n\t"
+      "call tare_clone3_is_fork\n\t"
+      "addq $8, %%rsp\n\t"
+      "popq %%r9\n\t"
+      "popq %%r8\n\t"
+      "popq %%rcx\n\t"
+      "popq %%rdx\n\t"
+      "popq %%rsi\n\t"
+      "popq %%rdi\n\t"
+      "testb %%al, %%al\n\t"
+      "jne tare_known_call\n"
+      "2:\n\t"
+      "jmp *tare_real_functions+%c5(%%rip)"
+      :
+      : "i"(SYS_seccomp), "i"(SYS_prctl), "i"(SYS_fork), "i"(SYS_clone), "i"(kSharesMemory),
+        "i"(offsetof(RealFunctions, syscall)), "i"(SYS_clone3));
+}
+
+}  // namespace tare::recorder

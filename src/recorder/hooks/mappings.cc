@@ -1,0 +1,81 @@
+// Writing them, or queueing those of signal handlers.
+#include "recorder/hooks/mappings.h"
+
+#include "recorder/events/nested.h"
+
+namespace tare::recorder {
+
+std::uint64_t* put_mapping(std::uint64_t* out, const Mapping& mapping, std::uint64_t bits, const Stamped& before,
+                           std::uint64_t after) {
+  const bool stamped = before.flag != 0;
+  const bool twice = stamped && mapping.is_move();
+  *out++ = static_cast<std::uint64_t>(trace::Op::Map) | before.flag | bits | (twice ? trace::W0::kStampBefore : 0);
+  *out++ = (mapping.address & trace::W1::kAddressMask) | static_cast<std::uint64_t>(mapping.api)
+                                                             << trace::W1::kApiShift;
+  *out++ = mapping.length;
+  if (twice) *out++ = before.stamp;
+  if (stamped) *out++ = mapping.length != 0 ? after : before.stamp;
+  *out++ = mapping.old_address;
+  *out++ = mapping.old_length;
+  return out;
+}
+
+// Never the first event of a process or of a forked child: an allocator may be mapping its heap under its own lock.
+UnmapBegin begin_unmap(const StartState& start) {
+  UnmapBegin begin{Entry::Ignored, {}};
+  if (!recorder.alive()) return begin;
+  begin.entry = settle(start);
+  if (begin.entry == Entry::Ready) {
+    enter(this_thread, start);
+    begin.event = begin_realloc(this_thread, start);
+  } else if (begin.entry == Entry::Nested) {
+    begin.event.before.stamp = stamp_after_loads();
+  }
+  return begin;
+}
+
+void end_unmap(const StartState& start, const UnmapBegin& begin, const Mapping& mapping) {
+  Thread* thread = this_thread;
+  if (begin.entry == Entry::Nested) queue_mapping(thread, start, mapping, begin.event.before.stamp);
+  if (begin.entry != Entry::Ready) return;
+  if (still_recording(thread, begin.event)) {
+    const Stamped& before = begin.event.before;
+    const std::uint64_t after = before.flag != 0 && mapping.length != 0 ? stamp_after_loads() : before.stamp;
+    if (before.flag != 0) {
+      thread->newest_stamp = after;
+      if (thread->gap_start != 0) thread->gap_start = after;
+    }
+    const Capture& capture = begin.event.capture;
+    commit(thread, put_frames(put_mapping(thread->cursor, mapping, frame_bits(capture), before, after), capture));
+  }
+  leave(thread);
+}
+
+void give_up_unmap(const UnmapBegin& begin) {
+  if (begin.entry != Entry::Ready) return;
+  give_up_realloc(this_thread, begin.event);
+  leave(this_thread);
+}
+
+static void write_mapping(Thread* thread, const StartState& start, const Mapping& mapping) {
+  Capture capture = thread->unwinder.capture(start);
+  if (!prepare(thread, start, 6, capture)) return;
+  const Stamped now = stamp_event(thread);
+  std::uint64_t* const end = put_mapping(thread->cursor, mapping, frame_bits(capture), now, now.stamp);
+  commit(thread, put_frames(end, capture));
+}
+
+void record_mapping(const StartState& start, const Mapping& mapping) {
+  if (!recorder.alive()) return;
+  const Entry entry = settle(start);
+  Thread* thread = this_thread;
+  if (entry == Entry::Ready) {
+    enter(thread, start);
+    write_mapping(thread, start, mapping);
+    leave(thread);
+  } else if (entry == Entry::Nested) {
+    queue_mapping(thread, start, mapping, 0);
+  }
+}
+
+}  // namespace tare::recorder

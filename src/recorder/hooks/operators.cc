@@ -1,0 +1,221 @@
+// operator new and delete. libstdc++'s and libc++'s call malloc and free, which are recorded: their symbols here are
+// bare jumps through a table, so that no frame of ours shows in a stack. Where an allocator brings its own, the table
+// leads to a hook that records the operator itself.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "recorder/events/nested.h"
+#include "recorder/events/record.h"
+#include "recorder/hooks/definitions.h"
+#include "recorder/hooks/operators.h"
+#include "recorder/hooks/real.h"
+#include "recorder/hooks/suppression.h"
+
+extern "C" __attribute__((weak)) void __cxa_pure_virtual();  // in every C++ library
+
+namespace tare::recorder {
+namespace {
+
+using trace::AllocApi;
+using trace::FreeApi;
+
+enum Operator : int {
+#define TARE_NEW(symbol, api, form) k##symbol,
+#define TARE_DELETE(symbol, api) k##symbol,
+#include "recorder/hooks/operators.def"
+  kOperators
+};
+
+const char* const kSymbols[] = {
+#define TARE_NEW(symbol, api, form) #symbol,
+#define TARE_DELETE(symbol, api) #symbol,
+#include "recorder/hooks/operators.def"
+};
+
+using AnyFunction = void (*)();
+AnyFunction real_operators[kOperators];
+const void* operators_object[kOperators];  // where each real one lies
+bool may_be_unloaded[kOperators];
+AnyFunction look_ups[kOperators];  // what each slot held at first
+
+TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+// An operator in malloc's own object goes straight to the heap; anyone else's may well call malloc.
+TARE_INLINE bool is_allocators_own(Operator which) { return operators_object[which] == allocator.base; }
+
+template <typename... Parameters>
+TARE_INLINE void* recorded_new(const StartState& start, Operator which, AllocApi api, std::size_t bytes,
+                               std::size_t align, Parameters... parameters) {
+  const auto function = reinterpret_cast<void* (*)(Parameters...)>(real_operators[which]);
+  const auto align_log2 = static_cast<std::uint8_t>(align == 0 ? 0 : __builtin_ctzll(align));
+  if (!is_allocators_own(which)) {
+    void* block;
+    {
+      const Suppression suppression(start);
+      block = function(parameters...);
+    }
+    if (block == nullptr) return block;
+    // Not malloc's own, it may be the middle of something: nobody knows what of it is usable.
+    record_alloc(start, Block{word(block), bytes, bytes, api, align_log2, 0, Maker::Program});
+    return block;
+  }
+  // Nothing is suppressed: should it fail, the exception is a block, too. jemalloc's aligned forms call aligned_alloc.
+  if (this_thread != nullptr) this_thread->newest_block = 0;
+  void* block = function(parameters...);
+  if (block == nullptr) return block;
+  if (this_thread != nullptr && this_thread->newest_block == word(block)) return block;
+  record_alloc(start, Block{word(block), bytes, usable_bytes(block, bytes), api, align_log2, 0});
+  return block;
+}
+
+template <typename... Parameters>
+TARE_INLINE void recorded_delete(const StartState& start, Operator which, FreeApi api, void* block,
+                                 Parameters... parameters) {
+  if (block == nullptr) return;
+  record_free(start, word(block), api);
+  const Suppression suppression(start);
+  reinterpret_cast<void (*)(void*, Parameters...)>(real_operators[which])(block, parameters...);
+}
+
+// The recording forms, one for each symbol; the trailing words of a delete are passed on whatever they mean.
+#define TARE_FORM_s(symbol, api)                                               \
+  void* record_##symbol(std::size_t bytes) {                                   \
+    return recorded_new(TARE_HERE, k##symbol, AllocApi::api, bytes, 0, bytes); \
+  }
+#define TARE_FORM_sn(symbol, api)                                                       \
+  void* record_##symbol(std::size_t bytes, const void* nothrow) {                       \
+    return recorded_new(TARE_HERE, k##symbol, AllocApi::api, bytes, 0, bytes, nothrow); \
+  }
+#define TARE_FORM_sa(symbol, api)                                                         \
+  void* record_##symbol(std::size_t bytes, std::size_t align) {                           \
+    return recorded_new(TARE_HERE, k##symbol, AllocApi::api, bytes, align, bytes, align); \
+  }
+#define TARE_FORM_san(symbol, api)                                                                 \
+  void* record_##symbol(std::size_t bytes, std::size_t align, const void* nothrow) {               \
+    return recorded_new(TARE_HERE, k##symbol, AllocApi::api, bytes, align, bytes, align, nothrow); \
+  }
+#define TARE_NEW(symbol, api, form) TARE_FORM_##form(symbol, api)
+#define TARE_DELETE(symbol, api)                                               \
+  void record_##symbol(void* block, std::size_t second, std::size_t third) {   \
+    recorded_delete(TARE_HERE, k##symbol, FreeApi::api, block, second, third); \
+  }
+#include "recorder/hooks/operators.def"
+
+const AnyFunction kRecording[] = {
+#define TARE_NEW(symbol, api, form) reinterpret_cast<AnyFunction>(record_##symbol),
+#define TARE_DELETE(symbol, api) reinterpret_cast<AnyFunction>(record_##symbol),
+#include "recorder/hooks/operators.def"
+};
+
+// Nobody defines it (a plug-in with its own static C++ library, which our symbol hides): malloc and free will do.
+extern "C" void* tare_hook_malloc(std::size_t) __asm__("malloc");
+extern "C" void* tare_hook_aligned_alloc(std::size_t, std::size_t) __asm__("aligned_alloc");
+extern "C" void tare_hook_free(void*) __asm__("free");
+void* plain_aligned_new(std::size_t bytes, std::size_t align) {
+  return tare_hook_aligned_alloc(align, (bytes + align - 1) & ~(align - 1));
+}
+
+bool starts_with(const char* text, const char* start) { return std::strncmp(text, start, std::strlen(start)) == 0; }
+
+bool passes_through_malloc(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  const char* name = slash == nullptr ? path : slash + 1;
+  return starts_with(name, "libstdc++.") || starts_with(name, "libc++.") || starts_with(name, "libc++abi.");
+}
+
+// A C++ library that a plug-in brought counts wherever it was loaded to; no other object of a plug-in does.
+bool may_define_operators(const char* path, bool at_start) { return at_start || passes_through_malloc(path); }
+
+AnyFunction fallback(int which) {
+  if (which >= k_ZdlPv) return reinterpret_cast<AnyFunction>(tare_hook_free);
+  const bool aligned = which >= k_ZnwmSt11align_val_t;
+  return aligned ? reinterpret_cast<AnyFunction>(plain_aligned_new) : reinterpret_cast<AnyFunction>(tare_hook_malloc);
+}
+
+}  // namespace
+
+// Where each symbol jumps to. At first, to its look-up.
+extern "C" {
+__attribute__((visibility("hidden"))) AnyFunction tare_look_up_operator(int which);
+__attribute__((visibility("hidden"))) extern AnyFunction tare_operator_slots[];
+
+// Finds where operator number `which` leads; returns it.
+__attribute__((visibility("hidden"))) AnyFunction tare_look_up_operator(int which) {
+  Definition found = {kSymbols[which]};
+  find_definitions(&found, 1, SearchFrom::BehindTheRecorder, may_define_operators);
+  AnyFunction target = fallback(which);
+  if (found.address != nullptr) {
+    operators_object[which] = found.object;
+    may_be_unloaded[which] = !found.at_start;
+    real_operators[which] = reinterpret_cast<AnyFunction>(found.address);
+    target = passes_through_malloc(found.path) ? real_operators[which] : kRecording[which];
+  }
+  const AnyFunction before = __atomic_exchange_n(&tare_operator_slots[which], target, __ATOMIC_ACQ_REL);
+  if (look_ups[which] == nullptr) look_ups[which] = before;
+  return target;
+}
+}
+
+void look_up_operators() {
+  if (&__cxa_pure_virtual == nullptr) return;
+  for (int which = 0; which < kOperators; ++which) tare_look_up_operator(which);
+}
+
+void forget_unloaded_operators() {
+  for (int which = 0; which < kOperators; ++which) {
+    if (!may_be_unloaded[which]) continue;
+    if (object_around(reinterpret_cast<void*>(real_operators[which])) == operators_object[which]) continue;
+    may_be_unloaded[which] = false;
+    __atomic_store_n(&tare_operator_slots[which], look_ups[which], __ATOMIC_RELEASE);
+  }
+}
+
+// The symbols, their slots and their look-ups. Jumping instead of calling leaves the caller's frame as it is.
+#define TARE_STUB(symbol)                                                           \
+  __asm__(                                                                          \
+      ".pushsection .text\n"                                                        \
+      ".globl " #symbol "\n.type " #symbol ",@function\n.p2align 4\n" #symbol       \
+      ":\n"                                                                         \
+      ".cfi_startproc\n endbr64\n jmp *tare_slot_" #symbol                          \
+      "(%rip)\n.cfi_endproc\n"                                                      \
+      ".size " #symbol ", .-" #symbol                                               \
+      "\n"                                                                          \
+      ".p2align 4\ntare_look_up_" #symbol                                           \
+      ":\n"                                                                         \
+      ".cfi_startproc\n endbr64\n push $((tare_slot_" #symbol                       \
+      " - tare_operator_slots) / 8)\n"                                              \
+      ".cfi_adjust_cfa_offset 8\n jmp tare_operator_look_up_common\n.cfi_endproc\n" \
+      ".popsection\n"                                                               \
+      ".pushsection .data\n.p2align 3\ntare_slot_" #symbol ": .quad tare_look_up_" #symbol "\n.popsection\n");
+
+__asm__(
+    ".pushsection .data\n.p2align 3\n.globl tare_operator_slots\n.hidden "
+    "tare_operator_slots\ntare_operator_slots:\n.popsection\n");
+#define TARE_NEW(symbol, api, form) TARE_STUB(symbol)
+#define TARE_DELETE(symbol, api) TARE_STUB(symbol)
+#include "recorder/hooks/operators.def"
+
+// On the stack: number of the operator, return address. The arguments are kept for the operator itself.
+__asm__(
+    ".pushsection .text\n"
+    ".type tare_operator_look_up_common,@function\n"
+    "tare_operator_look_up_common:\n"
+    ".cfi_startproc\n"
+    ".cfi_def_cfa_offset 16\n"
+    "push %rdi\n.cfi_adjust_cfa_offset 8\n"
+    "push %rsi\n.cfi_adjust_cfa_offset 8\n"
+    "push %rdx\n.cfi_adjust_cfa_offset 8\n"
+    "push %rcx\n.cfi_adjust_cfa_offset 8\n"
+    "mov 32(%rsp), %edi\n"
+    "call tare_look_up_operator\n"
+    "pop %rcx\n.cfi_adjust_cfa_offset -8\n"
+    "pop %rdx\n.cfi_adjust_cfa_offset -8\n"
+    "pop %rsi\n.cfi_adjust_cfa_offset -8\n"
+    "pop %rdi\n.cfi_adjust_cfa_offset -8\n"
+    "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n"
+    "jmp *%rax\n"
+    ".cfi_endproc\n"
+    ".popsection\n");
+
+}  // namespace tare::recorder

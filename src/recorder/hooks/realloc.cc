@@ -1,0 +1,208 @@
+// realloc, in all the ways it can go.
+#include "recorder/hooks/realloc.h"
+
+#include <cstring>
+
+#include "recorder/events/contents.h"
+#include "recorder/events/nested.h"
+#include "recorder/hooks/real.h"
+
+namespace tare::recorder {
+
+namespace {
+
+std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+// A recorded block's contents while it's being reallocated: nothing where they aren't recorded.
+class ContentsAround {
+ public:
+  ContentsAround(Thread* thread, std::uint64_t address) : address_(address) {
+    if (!recorder.contents()) return;
+    const SeenContents seen = contents_of_blocks.take(address, taken_);
+    if (seen.tells()) write_contents(thread, address, seen);
+  }
+  void moved_to(const Block& block) const {
+    if (recorder.contents()) contents_of_blocks.grown(taken_, block);
+  }
+  void stay() const {
+    if (recorder.contents()) contents_of_blocks.put_back(address_, taken_);
+  }
+
+ private:
+  std::uint64_t address_;
+  TakenContents taken_;
+};
+
+class NothingAround {  // where contents can't be recorded: with them no thread is ready
+ public:
+  NothingAround(Thread*, std::uint64_t) {}
+  void moved_to(const Block&) const {}
+  void stay() const {}
+};
+
+template <typename Around>
+TARE_INLINE void* realloc_inside(Thread* thread, const StartState& start, void* old, std::size_t bytes,
+                                 trace::AllocApi api) {
+  const std::uint64_t address = word(old);
+  enter(thread, start);
+  const Around around(thread, address);
+  const ReallocBegin begin = begin_realloc(thread, start);
+  void* block = real.realloc(old, bytes);
+  if (TARE_LIKELY(block != nullptr)) {
+    const Block grown{word(block), bytes, usable_bytes(block, bytes), api, 0, 0};
+    around.moved_to(grown);
+    write_realloc(thread, begin, address, grown);
+  } else if (bytes == 0) {
+    write_realloc_free(thread, begin, address, trace::FreeApi::ReallocToZero);  // glibc's way: realloc(p, 0) frees
+  } else {
+    around.stay();
+    give_up_realloc(thread, begin);
+  }
+  leave(thread);
+  return block;
+}
+
+void* nested_realloc(Thread* thread, const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
+  const std::uint64_t address = word(old);
+  const std::uint64_t before = stamp_after_loads();
+  void* block = real.realloc(old, bytes);
+  if (block != nullptr) {
+    queue_realloc(thread, start, before, address, Block{word(block), bytes, usable_bytes(block, bytes), api, 0, 0});
+  } else if (bytes == 0) {
+    queue_free(thread, address, trace::FreeApi::ReallocToZero);
+  }
+  return block;
+}
+
+// Of a block that isn't sampled: it may become so by growing.
+void* unsampled_realloc(Entry entry, const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
+  const int before = Sampler::octave(usable_bytes(old, 0));
+  void* block = real.realloc(old, bytes);
+  SamplingState& state = this_thread->sampling;
+  if (block == nullptr) {
+    if (bytes == 0) Sampler::count_free(state);
+    return nullptr;
+  }
+  const std::uint64_t usable = usable_bytes(block, bytes);
+  const int after = Sampler::octave(usable);
+  if (TARE_UNLIKELY(before != after)) {
+    const double weight = sampler.decide_again(state, false, before, after);
+    if (weight != 0 && sampler.sampled.insert(word(block))) {
+      record_decided(entry, start, Block{word(block), bytes, usable, api, 0, weight});
+    }
+  }
+  Sampler::count_allocation(state);
+  return block;
+}
+
+// Of a sampled block: off the set before the real call, for its address may be another thread's block right after.
+void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
+  const std::uint64_t address = word(old);
+  const int before = Sampler::octave(usable_bytes(old, 0));
+  enter(thread, start);
+  write_seen(thread);
+  const ReallocBegin begin = begin_realloc(thread, start);
+  void* block = real.realloc(old, bytes);
+  if (block != nullptr) {
+    Sampler::count_allocation(thread->sampling);
+    const std::uint64_t usable = usable_bytes(block, bytes);
+    const double weight = sampler.decide_again(thread->sampling, true, before, Sampler::octave(usable));
+    if (weight != 0 && sampler.sampled.insert(word(block))) {
+      write_realloc(thread, begin, address, Block{word(block), bytes, usable, api, 0, weight});
+    } else {
+      write_realloc_free(thread, begin, address, trace::FreeApi::ReallocUnsampled);
+    }
+  } else if (bytes == 0) {
+    write_realloc_free(thread, begin, address, trace::FreeApi::ReallocToZero);
+    Sampler::count_free(thread->sampling);
+  } else {
+    sampler.sampled.insert(address);
+    give_up_realloc(thread, begin);
+  }
+  leave(thread);
+  return block;
+}
+
+void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old, std::size_t bytes,
+                             trace::AllocApi api) {
+  const std::uint64_t address = word(old);
+  const int before = Sampler::octave(usable_bytes(old, 0));
+  const std::uint64_t stamp_before = stamp_after_loads();
+  void* block = real.realloc(old, bytes);
+  if (block == nullptr && bytes != 0) {
+    sampler.sampled.insert(address);
+    return nullptr;
+  }
+  double weight = 0;
+  std::uint64_t usable = 0;
+  if (block != nullptr) {
+    usable = usable_bytes(block, bytes);
+    weight = sampler.decide_again(thread->sampling, true, before, Sampler::octave(usable));
+  }
+  if (weight != 0 && sampler.sampled.insert(word(block))) {
+    queue_realloc(thread, start, stamp_before, address, Block{word(block), bytes, usable, api, 0, weight});
+  } else {
+    queue_free(thread, address, block == nullptr ? trace::FreeApi::ReallocToZero : trace::FreeApi::ReallocUnsampled);
+  }
+  return block;
+}
+
+// The block ends, if it was known; what it becomes isn't recorded.
+void* paused_realloc(Entry entry, const StartState& start, void* old, std::size_t bytes) {
+  const std::uint64_t address = word(old);
+  Thread* thread = this_thread;
+  if (recorder.sampling() && !sampler.sampled.remove(address)) return real.realloc(old, bytes);
+  const trace::FreeApi api = bytes == 0 ? trace::FreeApi::ReallocToZero : trace::FreeApi::ReallocUnsampled;
+  if (entry == Entry::Nested) {
+    void* block = real.realloc(old, bytes);
+    if (block != nullptr || bytes == 0) queue_free(thread, address, api);
+    return block;
+  }
+  enter(thread, start);
+  ContentsAround contents(thread, address);
+  if (recorder.sampling()) write_seen(thread);
+  const ReallocBegin begin = begin_realloc(thread, start);
+  void* block = real.realloc(old, bytes);
+  if (block != nullptr || bytes == 0) {
+    write_realloc_free(thread, begin, address, api);
+  } else {
+    if (recorder.sampling()) sampler.sampled.insert(address);
+    contents.stay();
+    give_up_realloc(thread, begin);
+  }
+  leave(thread);
+  return block;
+}
+
+__attribute__((noinline)) TARE_REALIGNED void* realloc_slowly(const StartState& start, void* old, std::size_t bytes,
+                                                              trace::AllocApi api) {
+  const Entry entry = settle(start);
+  Thread* thread = this_thread;
+  if (entry == Entry::Ignored) return real.realloc(old, bytes);
+  if (recorder.paused()) return paused_realloc(entry, start, old, bytes);
+  if (recorder.sampling()) {
+    if (!sampler.sampled.remove(word(old))) return unsampled_realloc(entry, start, old, bytes, api);
+    if (entry == Entry::Nested) return nested_sampled_realloc(thread, start, old, bytes, api);
+    return sampled_realloc(thread, start, old, bytes, api);
+  }
+  if (entry == Entry::Nested) return nested_realloc(thread, start, old, bytes, api);
+  return realloc_inside<ContentsAround>(thread, start, old, bytes, api);
+}
+
+}  // namespace
+
+void* record_realloc(const StartState& start, void* old, std::size_t bytes, trace::AllocApi api) {
+  Thread* thread = this_thread;
+  if (TARE_UNLIKELY(!is_ready(thread))) return realloc_slowly(start, old, bytes, api);
+  return realloc_inside<NothingAround>(thread, start, old, bytes, api);
+}
+
+void record_fork(const StartState& start, std::uint32_t child) {
+  if (!recorder.alive() || settle(start) != Entry::Ready) return;
+  Thread* thread = this_thread;
+  enter(thread, start);
+  write_note(thread, trace::Op::Fork, child);
+  leave(thread);
+}
+
+}  // namespace tare::recorder

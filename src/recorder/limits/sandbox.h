@@ -1,0 +1,48 @@
+// System calls that the program's seccomp filters would kill it for, so that the recorder doesn't make them.
+//
+// A filter is installed by prctl or seccomp, which are interposed: before the kernel gets it, it's asked (it's a small
+// program, run here) about each call that the recorder makes after its start. Of several filters the strictest answer
+// holds. Calls that are answered with an error are made: the recorder copes with errors. For those that are answered
+// with a signal, sys::call() gives the error itself, and what they'd be needed for later is done in advance: room for
+// chunks, rows and strings.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "recorder/base/syscall.h"
+#include "recorder/limits/filter_program.h"
+
+struct sock_fprog;
+
+namespace tare::recorder {
+
+// To each call of the recorder's: at first all are allowed.
+struct FilterAnswers {
+  static constexpr std::size_t kMost = 48;
+  static constexpr FilterAction kAllowed = 0x7fff0000;  // SECCOMP_RET_ALLOW
+
+  constexpr FilterAnswers() {
+    for (FilterAction& action : actions) action = kAllowed;
+  }
+  // Those of one filter. A filter that nobody may look at is taken to forbid all.
+  explicit FilterAnswers(const sock_fprog* filter);
+  // Another filter joins.
+  void add(const FilterAnswers& other);
+
+  FilterAction actions[kMost];
+};
+
+class FilterGuard {
+ public:
+  // `filter` is about to be installed.
+  explicit FilterGuard(const sock_fprog* filter);
+  // It wasn't: what it forbids is allowed again.
+  void withdraw();
+
+ private:
+  FilterAnswers answers_before_;
+  sys::ForbiddenCalls forbidden_before_;
+};
+
+}  // namespace tare::recorder

@@ -1,0 +1,18 @@
+// Who is recorded, where and how, as the spool's header tells it.
+#pragma once
+
+#include "recorder/spool/spool.h"
+
+namespace tare::recorder {
+
+// exe, cwd, command line, kernel, host, page size, pid and the clock pair. `environment` only on the user's wish.
+enum class KeepEnvironment : std::uint8_t { No, Yes };
+void write_process_facts(Spool& spool, KeepEnvironment keep);
+// Those that a forked child doesn't share with its parent: pids and the clock pair. `parent`: null where it isn't
+// known.
+void write_process_ids(trace::SpoolHeader& header, const trace::SpoolHeader* parent);
+
+// The greatest resident set so far, the spool's pages included; 0 where the kernel doesn't say. Uses no heap.
+std::uint32_t peak_resident_kib();
+
+}  // namespace tare::recorder

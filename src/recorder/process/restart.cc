@@ -1,0 +1,122 @@
+// The next recording of a process that was recorded before: another launcher attached to it.
+//
+// Threads keep their state of the recording before until their next event, and its spool stays mapped until yet another
+// recording begins: a thread that was stopped between looking at the recorder's word and writing its event writes it
+// there, where nobody reads it.
+#include <cstring>
+
+#include "recorder/base/stamp.h"
+#include "recorder/base/syscall.h"
+#include "recorder/base/text.h"
+#include "recorder/events/contents.h"
+#include "recorder/events/record.h"
+#include "recorder/recorder.h"
+
+namespace tare::recorder {
+
+namespace {
+
+// A hook ends within microseconds, or waits for the allocator's lock; one that a handler left by longjmp looks as if it
+// never did.
+constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
+
+}  // namespace
+
+void Recorder::take_orders() {
+  orders_taken_ = rendezvous.orders;
+  if (rendezvous.directory[0] != '/') return;
+  launched_ = true;
+  Text(directory_, sizeof(directory_)).add(rendezvous.directory);
+  sample_bytes_ = rendezvous.sample_bytes;
+  free_stacks_ = (rendezvous.spool_flags & trace::kSpoolFreeStacks) != 0;
+  wants_contents_ = (rendezvous.spool_flags & trace::kSpoolContents) != 0;
+  launcher_.connect(directory_);
+}
+
+// No thread is inside a hook that began before.
+bool Recorder::is_quiet() {
+  if (restart_since_ns_ == 0) restart_since_ns_ = monotonic_ns();
+  if (monotonic_ns() - restart_since_ns_ > kLongestWaitNs) return true;
+  for (const Thread* thread = threads_; thread != nullptr; thread = thread->next) {
+    const Gate gate = thread->gate.load(std::memory_order_acquire);
+    if (thread->alive && gate != Gate::Ready && gate != Gate::Stale) return false;
+  }
+  return true;
+}
+
+// Whose hook goes on after all finds its own end (kStale), and a hook that it interrupts the epoch changed.
+void Recorder::retire_threads() {
+  for (Thread* thread = threads_; thread != nullptr; thread = thread->next) {
+    if (!thread->alive) continue;
+    thread->attention.fetch_or(kStale, std::memory_order_acq_rel);
+    thread->sampling.bytes_to_sample = 0;  // no decision without a look at the gate
+    Gate ready = Gate::Ready;
+    if (!thread->gate.compare_exchange_strong(ready, Gate::Stale, std::memory_order_acq_rel) && ready != Gate::Stale)
+      ++thread->epoch;
+  }
+}
+
+Spool* Recorder::unused_spool() {
+  inherited_spool_.store(nullptr, std::memory_order_relaxed);
+  Spool* const other = spool_ == &spools_[0] ? &spools_[1] : &spools_[0];
+  other->abandon();  // the recording before the one that ends now
+  return other;
+}
+
+void Recorder::restart() {
+  Phase recording = Phase::Recording;
+  if (!phase_.compare_exchange_strong(recording, Phase::Starting, std::memory_order_acq_rel)) return;
+  const sys::SignalsBlocked blocked;
+  if (rendezvous.orders == orders_taken_)  // another thread was faster
+    return phase_.store(Phase::Recording, std::memory_order_release);
+  const bool forked = wiped_page_[kOwnWord] == 0;
+  const bool borrowed = !forked && static_cast<std::uint32_t>(sys::getpid()) != process_id_;  // the child of a vfork
+  if (forked) {
+    ++forks_;
+    lock_.reset();
+    leave_parents_threads();
+  }
+  // Who was being given a place in the recording that ends now has it once the lock is free, and who comes later sees
+  // the phase.
+  if (borrowed || !is_quiet() || !lock_.lock()) return phase_.store(Phase::Recording, std::memory_order_release);
+  lock_.unlock();
+  restart_since_ns_ = 0;
+  if (launcher_.life() == LauncherLife::Dead) {
+    spool_->header()->flags.fetch_or(trace::kSpoolOrphaned, std::memory_order_release);
+  }
+  ++recording_;
+  retire_threads();
+  dropping_.store(false, std::memory_order_relaxed);
+  asked_for_exit_.store(false, std::memory_order_relaxed);
+  asking_.store(false, std::memory_order_relaxed);
+  live_threads_.store(0, std::memory_order_relaxed);
+  said_full_ = false;
+  parent_spool_ = spool_;
+  // What is older than this recording is unknown to it, whoever recorded it.
+  asleep_since_ns_ = first_asleep_ns_ != 0 ? first_asleep_ns_ : spool_->header()->start_monotonic_ns;
+  slept_ = true;
+  spool_ = unused_spool();
+  take_orders();
+  if (!make_spool(nullptr)) {
+    spool_ = parent_spool_;
+    parent_spool_ = nullptr;
+    rendezvous.wish.store(trace::RecorderWish::Detached, std::memory_order_release);  // until the next orders
+    phase_.store(Phase::Recording, std::memory_order_release);
+  }
+}
+
+bool Recorder::renew(Thread* thread) {
+  const sys::SignalsBlocked blocked;
+  if (!lock_.lock()) return false;
+  if (phase_.load(std::memory_order_acquire) != Phase::Recording) {
+    lock_.unlock();
+    return false;
+  }
+  const std::uint32_t leaving = thread->attention.load(std::memory_order_relaxed) & kLeaving;
+  if (thread->gate.load(std::memory_order_relaxed) == Gate::Stale) assign(thread);  // else a handler was faster
+  thread->attention.fetch_or(leaving, std::memory_order_relaxed);
+  lock_.unlock();
+  return true;
+}
+
+}  // namespace tare::recorder

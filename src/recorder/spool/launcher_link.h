@@ -1,0 +1,59 @@
+// The launcher's side of the recording as the program sees it: its control file, waking it, and whether it still lives.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/spool/shared_page.h"
+#include "trace/spool/spool_layout.h"
+
+namespace tare::recorder {
+
+enum class LauncherLife : std::uint8_t {
+  Alive,
+  Dead,
+  Unknown,  // its control file can't be reached (chroot, no descriptors left, folder gone)
+};
+
+class LauncherLink {
+ public:
+  // Maps DIRECTORY/control. Without one (or a foreign one) the link is unconnected: wake() does nothing, life() is
+  // Unknown. What it was connected to before stays mapped until the next time: a late thread may still look there.
+  // Returns life().
+  LauncherLife connect(const char* directory);
+  bool connected() const { return control_ != nullptr; }
+
+  // After a chunk filled up: wakes the launcher if it sleeps and enough has gathered.
+  void chunk_filled(std::uint32_t full_chunks) {
+    if (control_ == nullptr) return;
+    if (control_->sleeping.load(std::memory_order_relaxed) == 0) return;
+    if (full_chunks >= control_->wake_chunks.load(std::memory_order_relaxed)) wake();
+  }
+  // There's no room left, or the program waits for an answer.
+  void wake();
+  // A spool appeared or ended. A shell's children come and go by the hundred, and each wake costs both sides 20 us: the
+  // launcher finds a few by the clock and is woken for many.
+  void process_changed() {
+    if (control_ == nullptr) return;
+    const std::uint32_t changed = control_->changed_processes.fetch_add(1, std::memory_order_acq_rel) + 1;
+    if (changed >= control_->wake_processes.load(std::memory_order_relaxed)) wake();
+  }
+  // False: its file was cut short, and nobody hears any more.
+  bool keep() { return control_ == nullptr || keep_shared_page(control_); }
+  // This process isn't recorded and can't even say why (chroot). False: not connected.
+  bool count_unrecorded();
+  LauncherLife life() const;
+  bool wants_exit_moments() const {
+    return control_ != nullptr && control_->exit_moments.load(std::memory_order_relaxed) != 0;
+  }
+  bool all_awake() const { return control_ != nullptr && control_->all_awake.load(std::memory_order_relaxed) != 0; }
+  bool is_stopped() const;  // by a signal or a debugger
+
+ private:
+  char state() const;  // as in /proc/PID/stat; 0: unknown
+  trace::LauncherControl* control_ = nullptr;
+  trace::LauncherControl* before_ = nullptr;
+  char path_[4352] = {};
+};
+
+}  // namespace tare::recorder

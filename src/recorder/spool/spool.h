@@ -1,0 +1,122 @@
+// The spool of this process image: the file's making, its regions, and chunks to write events into.
+//
+// No file descriptor is kept (programs close all of theirs): the mapping is enough. Pages are made real by
+// MADV_POPULATE_WRITE before they are touched, which answers with an error where a full disk would mean SIGBUS, and
+// further segments are mapped by mremap, which duplicates a shared mapping at a later offset of the same file.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/base/attributes.h"
+#include "recorder/unwind/unwind.h"
+#include "trace/spool/spool_layout.h"
+
+namespace tare::recorder {
+
+inline constexpr std::uint32_t kNoChunk = 0xffffffff;
+inline constexpr std::uint32_t kSegmentChunks = 64;  // 4 MiB of payload, and exactly one page of controls
+inline constexpr std::uint32_t kMaxSegments = trace::kMaxChunks / kSegmentChunks;
+inline constexpr std::uint32_t kPathBytes = 4352;  // PATH_MAX and a file name of ours
+
+enum class SpoolMode : std::uint8_t {
+  Launched,    // a launcher drains: few chunks, used again
+  Standalone,  // nobody drains: chunks are never used again
+};
+
+// Why something failed: errno, 0 for success.
+using Errno = int;
+
+struct Segment {
+  trace::ChunkControl* controls;
+  char* payload;
+  std::atomic<std::uint32_t> full;  // standalone: chunks done for good; the payload is unmapped when all are
+  std::atomic<std::uint32_t> gone;  // it is
+};
+
+class Spool {
+ public:
+  // Makes and maps the file as `directory`/name, unnamed yet (a temporary name): fill in the header, then publish().
+  Errno create(const char* directory, SpoolMode mode, std::uint64_t launched_bytes);
+  // Renames it to PID.N.spool with the first N that is free (launched), or to `name` (standalone).
+  Errno publish_numbered(std::uint32_t pid);
+  Errno publish_named(const char* name);
+  // Unmaps everything and forgets it. In a forked child: the file stays the parent's.
+  void abandon();
+
+  // In a forked child: the header, an open chunk (null: none) and its control aren't the parent's any more.
+  void make_private(std::uint64_t* chunk, trace::ChunkControl* control);
+
+  // Deletes the file, then as abandon().
+  void discard();
+  char* path_buffer() { return scratch_; }  // kPathBytes, for callers that build a path before there's a spool
+
+  trace::SpoolHeader* header() const { return header_; }
+  SpoolMode mode() const { return mode_; }
+  const char* path() const { return path_; }
+  Tables tables();
+  // Room for `bytes` more in the string pool, null when it's full; end_string() keeps the first `length` of them. For
+  // the process's facts, before the module table starts to add its own.
+  char* begin_string(std::uint64_t bytes);
+  trace::StringRef end_string(std::uint64_t length);
+  bool ensure(Tables::Region region, std::uint64_t bytes);
+
+  // A chunk given back by the launcher, or kNoChunk. Lock-free.
+  std::uint32_t pop_free();
+  bool has_free() const {
+    return static_cast<std::uint32_t>(header_->free_chunks.load(std::memory_order_relaxed)) != 0;
+  }
+  // A chunk never used before whose first `bytes` are real, or kNoChunk: limit reached, disk full, or no address space.
+  // One caller at a time.
+  std::uint32_t grow(std::uint64_t bytes);
+  // More of the chunk is real from now on: four times as much, and at least `bytes` (of kChunkBytes at most). False: no
+  // memory.
+  bool extend(std::uint32_t chunk, std::uint64_t bytes);
+  // A chunk from grow() that isn't used now: pop_free() gives it.
+  void keep(std::uint32_t chunk);
+  // Chunks that may exist; a launched spool raises it with its threads, and drops it when the launcher is dead.
+  void set_chunk_limit(std::uint32_t chunks) { chunk_limit_ = chunks; }
+  std::uint32_t chunk_limit() const { return chunk_limit_; }
+  std::uint32_t file_chunks() const { return file_chunks_; }
+  // The chunk holds its last event: the launcher may take it, or (standalone) it's never touched again.
+  void finish(std::uint32_t chunk);
+
+  trace::ChunkControl& control(std::uint32_t chunk) const {
+    return segments_[chunk / kSegmentChunks].controls[chunk % kSegmentChunks];
+  }
+  std::uint64_t* payload(std::uint32_t chunk) const {
+    char* base = segments_[chunk / kSegmentChunks].payload;
+    return reinterpret_cast<std::uint64_t*>(base + (chunk % kSegmentChunks) * trace::kChunkBytes);
+  }
+
+ private:
+  struct Area {  // one mapped region
+    char* base;
+    std::uint64_t offset;    // in the file
+    std::uint64_t capacity;  // mapped bytes
+    std::uint64_t step;      // made real so much at a time
+    std::atomic<std::uint64_t> ready;
+  };
+
+  Errno size_file(long fd);
+  Errno map_area(Area& area, long fd, std::uint64_t offset, std::uint64_t bytes, std::uint64_t step);
+  Errno map_segment(std::uint32_t segment, long fd);
+  Errno make_real(char* address, std::uint64_t bytes, std::uint64_t offset);
+  Errno allocate_by_path(std::uint64_t offset, std::uint64_t bytes);
+  bool leaves_reserve() const;
+  void unmap_if_full(Segment& segment);
+  Area& area(Tables::Region region) { return areas_[static_cast<int>(region)]; }
+
+  trace::SpoolHeader* header_ = nullptr;
+  SpoolMode mode_ = SpoolMode::Launched;
+  std::uint32_t chunk_limit_ = 0;
+  std::uint32_t file_chunks_ = 0;  // chunks that the file's size has room for
+  std::atomic<std::uint32_t> mapped_segments_{0};
+  std::uint32_t directory_bytes_ = 0;  // of path_
+  Area areas_[3] = {};                 // by Tables::Region
+  char path_[kPathBytes] = {};
+  Segment segments_[kMaxSegments] = {};
+  char scratch_[kPathBytes] = {};  // paths are built here: the stack we run on may be a small one
+};
+
+}  // namespace tare::recorder

@@ -1,0 +1,36 @@
+// What events refer to: return addresses, stacks, shapes, modules. Grows while a trace is written or read; ids are
+// indices.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trace/base/large_vector.h"
+#include "trace/model/event.h"
+#include "trace/model/ids.h"
+
+namespace tare::trace {
+
+struct Module {
+  std::uint64_t load_bias = 0;
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::string path;
+  std::vector<std::uint8_t> build_id;  // empty: none
+  std::uint32_t generation = 0;
+};
+
+struct Dictionary {
+  std::vector<std::uint64_t> rows;  // by RowId: Row::bits (address | module << 48), see spool_layout.h
+  LargeVector<StackNode> stacks;    // by StackId; [0] is the empty stack {0, 0}
+  LargeVector<Shape> shapes;        // by ShapeId
+  std::vector<Module> modules;      // by ModuleId
+  std::vector<std::string> names;   // by NameId: paths and pool names that the program said; any bytes
+};
+
+constexpr std::uint64_t row_address(std::uint64_t row_bits) { return row_bits & 0xffffffffffffull; }
+constexpr ModuleId row_module(std::uint64_t row_bits) { return static_cast<ModuleId>(row_bits >> 48); }
+
+}  // namespace tare::trace

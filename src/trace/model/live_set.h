@@ -1,0 +1,28 @@
+// The blocks that were live at one instant, on their own: what a forked child inherits, and a segment begins with.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/model/dictionary.h"
+#include "trace/model/ids.h"
+
+namespace tare::trace {
+
+// Self-contained: ids refer to its own dictionary, not to that of the trace it was taken from.
+struct LiveSet {
+  struct Block {
+    std::uint64_t address;
+    ShapeId shape;
+  };
+  struct Range {
+    std::uint64_t start;
+    std::uint64_t end;
+  };
+  Dictionary dictionary;
+  std::vector<Block> blocks;
+  std::vector<Range> mappings;  // that the program had made, disjoint; a forked child's aren't known
+};
+
+}  // namespace tare::trace

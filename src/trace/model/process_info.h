@@ -1,0 +1,120 @@
+// Who was recorded, where and how: the facts of one process image that aren't events.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trace/model/allocator_kind.h"
+#include "trace/model/ids.h"
+
+namespace tare::trace {
+
+struct ForkOrigin {  // set for an image made by fork without exec
+  std::uint32_t parent_pid = 0;
+  std::uint32_t parent_image = 0;
+  std::uint32_t parent_thread = 0;  // ThreadId in the parent's trace
+  std::uint64_t parent_thread_events = 0;
+  std::uint64_t stamp = 0;
+  std::string parent_trace;  // file name of the parent's trace beside this one; may be missing
+};
+
+// Stacks that end in one object's code because it has no unwind table there.
+struct UnwindGapCount {
+  RowId row{};  // the first such return address
+  std::uint64_t stacks = 0;
+};
+
+// Events that lost detail to the ceiling of the dictionary (interner.h).
+struct FoldedCounts {
+  std::uint64_t cut_stacks = 0;      // with the outer frames of their stack
+  std::uint64_t no_stacks = 0;       // with none
+  std::uint64_t sizes = 0;           // with sizes rounded up, too ...
+  std::uint64_t rounding_bytes = 0;  // ... by so much, all requests together
+
+  bool operator==(const FoldedCounts&) const = default;
+};
+
+// How far a thread's events are in the segments before this one.
+struct ThreadPosition {
+  std::uint32_t thread = 0;
+  std::uint64_t made_events = 0;
+  std::uint64_t last_stamp = 0;
+
+  bool operator==(const ThreadPosition&) const = default;
+};
+
+// What a recording that is cut into segments had counted before one of them.
+struct SegmentSums {
+  std::uint64_t duration_ns = 0;
+  std::uint64_t alloc_events = 0;
+  std::uint64_t free_events = 0;
+  std::uint64_t realloc_events = 0;
+  std::uint64_t map_events = 0;
+  std::uint64_t total_blocks = 0;
+  std::uint64_t total_requested_bytes = 0;
+  std::uint64_t total_usable_bytes = 0;
+  std::uint64_t total_gross_bytes = 0;
+  std::uint64_t peak_gross_bytes = 0;  // the greatest so far ...
+  std::uint64_t peak_ns = 0;           // ... and when
+  std::uint64_t dropped_events = 0;
+
+  bool operator==(const SegmentSums&) const = default;
+};
+
+// One of the files that a recording was cut into. It begins with the blocks that were live then: a LiveSet.
+struct Segment {
+  std::uint32_t number = 1;
+  std::uint64_t stamp = 0;  // all earlier events are in the segments before; 0 for the first
+  bool continued = false;   // there is a later one
+  SegmentSums before;
+  std::vector<ThreadPosition> positions;  // ascending; those not named begin with their first event
+};
+
+struct ProcessInfo {
+  std::uint32_t pid = 0;
+  std::uint32_t parent_pid = 0;
+  std::uint32_t image_index = 0;
+  std::uint32_t page_bytes = 4096;
+  AllocatorKind allocator = AllocatorKind::Unknown;
+  std::string allocator_path;
+  std::string exe;
+  std::string cwd;
+  std::vector<std::string> command_line;
+  std::vector<std::string> environment;  // empty unless asked for
+  std::string kernel;
+  std::string host;
+  std::uint64_t start_realtime_ns = 0;
+  std::uint64_t sample_bytes = 0;  // 0: every allocation recorded
+  bool free_stacks = false;
+  bool contents_recorded = false;  // blocks were filled when allocated, and looked at when they ended
+  // Set where the recorder slept at times, altogether so long: blocks born meanwhile aren't known, and of such known
+  // only that they ended.
+  std::optional<std::uint64_t> asleep_ns;
+  bool malloc_bypassed = false;  // the program brought a malloc of its own: little or nothing could be recorded
+  std::optional<ForkOrigin> fork;
+  std::optional<Segment> segment;  // none: the recording is one file
+  // known when the recording ended; otherwise as far as seen
+  bool ended_in_order = false;     // the recorder's destructor ran (false: killed, _exit, exec, or still running)
+  bool replaced_by_exec = false;   // another program took the process over
+  bool launcher_died = false;      // ... and what the program did after its chunks were full isn't recorded
+  std::optional<int> wait_status;  // as waitpid gives it, where the launcher could see it
+  std::uint64_t dropped_events = 0;
+  std::uint64_t truncated_stacks = 0;
+  std::uint64_t unwind_failures = 0;
+  std::vector<UnwindGapCount> unwind_gaps;
+  std::uint64_t nested_events = 0;
+  FoldedCounts folded;
+  std::uint32_t moments = 0;         // that its live blocks were looked into
+  std::uint64_t peak_rss_bytes = 0;  // VmHWM at the exit, or from rusage; 0: unknown
+  std::uint64_t spool_bytes = 0;     // of the spool's file, all of them resident in the program; 0: not known
+};
+
+// Stamps to nanoseconds since the start of the recording: piecewise linear through these pairs, ascending.
+struct ClockPair {
+  std::uint64_t stamp;
+  std::uint64_t monotonic_ns;
+};
+
+}  // namespace tare::trace

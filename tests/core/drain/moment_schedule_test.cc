@@ -1,0 +1,38 @@
+// Looks near the peak: after growth, and within their share of the run.
+#include "core/drain/moment_schedule.h"
+
+#include <gtest/gtest.h>
+
+namespace tare::core {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+TEST(MomentSchedule, WaitsForGrowth) {
+  MomentSchedule schedule(TakeMoments::PeaksAndExit);
+  const RunTime long_run{100 * kSecond, 100 * kSecond};
+  EXPECT_FALSE(schedule.peak_is_due(kMiB - 1, long_run));
+  EXPECT_TRUE(schedule.peak_is_due(kMiB, long_run));
+  schedule.took_peak(10 * kMiB, 1);
+  EXPECT_FALSE(schedule.has_grown(10 * kMiB + kMiB / 4));
+  EXPECT_TRUE(schedule.has_grown(11 * kMiB));
+  EXPECT_TRUE(schedule.peak_is_due(11 * kMiB, long_run));
+  EXPECT_FALSE(MomentSchedule().has_grown(11 * kMiB));
+}
+
+TEST(MomentSchedule, TakesAShareOfTheCpuTimeAndALittleOfTheRest) {
+  MomentSchedule schedule(TakeMoments::PeaksAndExit);
+  schedule.took_peak(10 * kMiB, kSecond / 10);  // the next, of twice the heap, would take 0.2 s
+  const auto due = [&](double wall_s, double cpu_s) {
+    const auto ns = [](double seconds) { return static_cast<std::uint64_t>(seconds * kSecond); };
+    return schedule.peak_is_due(20 * kMiB, {ns(wall_s), ns(cpu_s)});
+  };
+  EXPECT_FALSE(due(5, 5));
+  EXPECT_TRUE(due(5.5, 5.5));  // 0.315 = 0.04 * 5.5 + 0.01 * 5.5 + 0.04, for 0.3
+  EXPECT_FALSE(due(20, 1));    // a busy machine
+  EXPECT_TRUE(due(23, 1));
+}
+
+}  // namespace
+}  // namespace tare::core

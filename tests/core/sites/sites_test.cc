@@ -1,0 +1,224 @@
+// Trimming wrappers off stacks and grouping what is left.
+#include "core/sites/sites.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/sites/wrappers.h"
+#include "support/made_up_trace.h"
+
+namespace tare::core {
+namespace {
+
+TEST(Wrappers, PlainNames) {
+  const std::map<std::string, std::string> expected = {
+      {"malloc", "malloc"},
+      {"operator new(unsigned long)", "operator new"},
+      {"operator new[](unsigned long, std::nothrow_t const&)", "operator new[]"},
+      {"std::allocator<int>::allocate(unsigned long)", "std::allocator::allocate"},
+      {"std::vector<std::pair<int, char> >::reserve(unsigned long)", "std::vector::reserve"},
+      {"void* xalloc<int, std::less<int> >(int)", "xalloc"},
+      {"std::map<int, int>& get<int>()", "get"},
+      {"(anonymous namespace)::make(int)", "(anonymous)::make"},
+      {"Foo::operator()(int) const", "Foo::operator()"},
+      {"Foo::operator<(Foo const&) const", "Foo::operator<"},
+      {"std::ostream& operator<< <int>(std::ostream&, int)", "operator<<"},
+      {"Foo::operator->() const", "Foo::operator->"},
+      {"f[abi:cxx11](int)", "f"},
+      {"do_xmalloc [clone .part.0]", "do_xmalloc"},
+      {"<alloc::alloc::Global as core::alloc::Allocator>::allocate",
+       "<alloc::alloc::Global as core::alloc::Allocator>::allocate"},
+      {"", ""},
+  };
+  for (const auto& [name, plain] : expected) EXPECT_EQ(plain_name(name), plain) << name;
+}
+
+TEST(Wrappers, OddNamesEnd) {
+  for (const char* name : {"<", ">", "operator<", "operator", "f<", "f>", "a::", "::", "[abi:", "f[abi:x", "operator(",
+                           " ", "((((", "<<<<>>"}) {
+    plain_name(name);
+    is_wrapper(name);
+  }
+}
+
+TEST(Wrappers, KnowsThemFromTheirCallers) {
+  for (const char* name :
+       {"malloc",
+        "operator new(unsigned long)",
+        "xmalloc",
+        "do_xmalloc [clone .part.0]",
+        "PyMem_Malloc",
+        "PyMem_RawRealloc",
+        "_PyMem_RawMalloc",
+        "PyObject_Malloc",
+        "sqlite3MemMalloc",
+        "sqlite3Malloc",
+        "mallocWithAlarm",
+        "g_malloc0",
+        "std::__new_allocator<char>::allocate(unsigned long, void const*)",
+        "__gnu_cxx::new_allocator<int>::allocate(unsigned long)",
+        "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, unsigned long)",
+        "std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)",
+        "std::_Vector_base<int, std::allocator<int> >::_Vector_base(unsigned long, std::allocator<int> const&)",
+        "std::vector<int, std::allocator<int> >::vector(unsigned long, std::allocator<int> const&)",
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+        ">::_M_create(unsigned long&, unsigned long)",
+        "__rust_alloc",
+        "alloc::alloc::alloc",
+        "alloc::alloc::exchange_malloc",
+        "alloc::raw_vec::finish_grow",
+        "<alloc::raw_vec::RawVecInner>::finish_grow",
+        "<alloc::raw_vec::RawVec<u8>>::grow_one",
+        "<alloc::vec::Vec<u8> as alloc::vec::spec_extend::SpecExtend<&u8, core::slice::iter::Iter<u8>>>::spec_extend",
+        "<alloc::vec::Vec<u8>>::reserve",
+        "<alloc::vec::Vec<u32>>::push",
+        "<alloc::vec::Vec<T,A> as core::clone::Clone>::clone",
+        "<u8 as alloc::slice::hack::ConvertVec>::to_vec",
+        "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec::<alloc::alloc::Global>",
+        "<[u8]>::to_vec_in::<alloc::alloc::Global>",
+        "<[u8]>::to_vec",
+        "<str>::to_owned",
+        "<std::sys::fs::unix::ReadDir as core::iter::traits::iterator::Iterator>::next",
+        "std::fs::read_dir",
+        "<std::path::Path>::_join",
+        "<T as alloc::string::ToString>::to_string",
+        "<core::iter::adapters::map::Map<I,F> as core::iter::traits::iterator::Iterator>::fold",
+        "alloc::string::String::push_str",
+        "core::ops::function::FnOnce::call_once",
+        "hashbrown::raw::RawTable<T,A>::reserve_rehash",
+        "std::collections::hash::map::HashMap<K,V,S>::insert",
+        "os::malloc(unsigned long, MEMFLAGS, NativeCallStack const&)",
+        "zmalloc",
+        "Perl_safesysmalloc",
+        "ResizeQuantumMemory",
+        "ngx_memalign",
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+        ">::_M_mutate(unsigned long, unsigned long, char const*, unsigned long)",
+        "_obstack_begin",
+        "__vasprintf_internal",
+        "jv_mem_alloc",
+        "std::vector<int, std::allocator<int> >::push_back(int const&)",
+        "void std::__cxx11::list<Order, std::allocator<Order> >::_M_insert<Order const&>(std::_List_iterator<Order>, "
+        "Order const&)",
+        "std::__detail::_MakeUniq<Order>::__single_object std::make_unique<Order>()",
+        "std::__1::vector<int, std::__1::allocator<int>>::__push_back_slow_path<int const&>(int const&)",
+        "std::map<int, Level>::operator[](int const&)",
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > std::operator+<char, "
+        "std::char_traits<char>, std::allocator<char> >(char const*, std::__cxx11::basic_string<char, "
+        "std::char_traits<char>, std::allocator<char> >&&)",
+        "std::basic_ostream<char, std::char_traits<char> >& std::operator<< <std::char_traits<char> >(int)",
+        "llvm::SmallVectorBase<unsigned int>::grow_pod(void*, unsigned long, unsigned long)",
+        "tare::gc::HeapPool::use_page(void const*, unsigned long) const",
+        "(anonymous namespace)::Node* tare::gc::make<(anonymous namespace)::Node>(tare::gc::HeapOf<int>&)",
+        "void std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> "
+        ">::_M_realloc_insert<(anonymous namespace)::Node>(__gnu_cxx::__normal_iterator<(anonymous namespace)::Node*, "
+        "std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> > >, (anonymous "
+        "namespace)::Node&&)",
+        "std::pair<(anonymous namespace)::Node*, long> std::get_temporary_buffer<(anonymous namespace)::Node>(long)",
+        "std::__shrink_to_fit_aux<std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> "
+        ">, true>::_S_do_it(std::vector<(anonymous namespace)::Node, std::allocator<(anonymous namespace)::Node> >&)",
+        "std::promise<(anonymous namespace)::Node>::promise()",
+        "xrealloc"}) {
+    EXPECT_TRUE(is_wrapper(name)) << name;
+  }
+  for (const char* name :
+       {"", "main", "list_resize", "scanstring_unicode",
+        "std::thread::_M_start_thread(std::unique_ptr<std::thread::_State>, void (*)())", "pcache1Alloc",
+        "std::locale::locale(char const*)", "mystd::vector<int>::push_back(int const&)",
+        "<[u8] as bstr::ext_slice::ByteSlice>::to_str_lossy", "std::filesystem::path::append(char const*)",
+        "<grep::Lines as core::iter::traits::iterator::Iterator>::next", "core::Engine::start()", "alloc::Pool::grow()",
+        "zmalloc_get_rss", "mallocator::malloc_it", "Foo::malloc(int)", "strbuf_grow", "my_operator_new"}) {
+    EXPECT_FALSE(is_wrapper(name)) << name;
+  }
+}
+
+// Names rows from a table, and counts how many were asked for.
+struct Names {
+  std::map<std::uint64_t, std::vector<std::string>> by_address;
+  std::set<std::uint64_t> asked;
+
+  void answer(SiteFinder& finder, const MadeUpTrace& made) {
+    for (auto rows = finder.unnamed_rows(); !rows.empty(); rows = finder.unnamed_rows()) {
+      for (trace::RowId row : rows) {
+        const std::uint64_t address = made.dictionary.rows[trace::index(row)];
+        EXPECT_TRUE(asked.insert(address).second) << "asked twice";
+        const auto& names = by_address[address];
+        finder.name(row, std::vector<std::string_view>(names.begin(), names.end()));
+      }
+    }
+  }
+};
+
+std::int64_t site_of(const Tables& tables, trace::StackId stack) {
+  const Table& stack_sites = tables["stack_sites"];
+  return stack_sites["site_id"].ints.at(row_where(stack_sites, "stack_id", trace::index(stack)));
+}
+
+TEST(Sites, WrappersAreTrimmedAndOnlyTheirRowsAsked) {
+  MadeUpTrace made;
+  const auto main_frame = made.stack(0x1000);
+  const auto caller = made.stack(0x2000, main_frame);
+  const auto wrapped = made.stack(0x4000, made.stack(0x3000, caller));
+  const auto direct = made.stack(0x5000, main_frame);
+  made.alloc(0x10010, made.shape(wrapped, 10));
+  made.alloc(0x20010, made.shape(caller, 10));
+  made.alloc(0x30010, made.shape(direct, 10));
+  made.alloc(0x40010, made.shape(trace::kEmptyStack, 10));
+  Tables tables = made.replay();
+  SiteFinder finder(tables);
+  Names names;
+  names.by_address = {{0x1000, {"main"}},
+                      {0x2000, {"build(int)"}},
+                      {0x3000, {"xmalloc"}},
+                      {0x4000, {"std::allocator<int>::allocate(unsigned long)", "operator new(unsigned long)"}},
+                      {0x5000, {"std::allocator<int>::allocate(unsigned long)", "fill()"}}};
+  names.answer(finder, made);
+  EXPECT_FALSE(names.asked.count(0x1000));
+  finder.add_to(tables);
+  EXPECT_EQ(site_of(tables, wrapped), site_of(tables, caller));
+  EXPECT_NE(site_of(tables, direct), site_of(tables, caller));
+  const Table& sites = tables["sites"];
+  EXPECT_EQ(sites.rows(), 3u);
+  const auto row = static_cast<std::size_t>(site_of(tables, wrapped));
+  EXPECT_EQ(sites["stack_id"].ints[row], trace::index(caller));
+  EXPECT_EQ(made.dictionary.rows[static_cast<std::size_t>(sites["site_row"].ints[row])], 0x2000u);
+  const auto empty = static_cast<std::size_t>(site_of(tables, trace::kEmptyStack));
+  EXPECT_TRUE(sites["site_row"].is_null(empty));
+}
+
+TEST(Sites, DepthDecidesWhatIsOneSite) {
+  MadeUpTrace made;
+  const auto a = made.stack(0x9000, made.stack(0x2000, made.stack(0x1000)));
+  const auto b = made.stack(0x9000, made.stack(0x2001, made.stack(0x1000)));
+  const auto c = made.stack(0x9000, made.stack(0x2001, made.stack(0x1001)));
+  std::uint64_t address = 0x10010;
+  for (const auto stack : {a, b, c}) made.alloc(address += 16, made.shape(stack, 10));
+  for (const auto& [depth, sites] : std::map<std::uint32_t, std::size_t>{{0, 1}, {1, 1}, {2, 2}, {3, 3}, {8, 3}}) {
+    Tables tables = made.replay();
+    SiteFinder finder(tables, depth);
+    Names names;
+    names.answer(finder, made);
+    finder.add_to(tables);
+    EXPECT_EQ(tables["sites"].rows(), sites) << depth;
+    EXPECT_EQ(tables["stack_sites"].rows(), 3u);
+  }
+}
+
+TEST(Sites, NothingButWrappersKeepsTheStack) {
+  MadeUpTrace made;
+  const auto stack = made.stack(0x2000, made.stack(0x1000));
+  made.alloc(0x10010, made.shape(stack, 10));
+  Tables tables = made.replay();
+  SiteFinder finder(tables);
+  Names names;
+  names.by_address = {{0x1000, {"xmalloc"}}, {0x2000, {"malloc"}}};
+  names.answer(finder, made);
+  finder.add_to(tables);
+  EXPECT_EQ(tables["sites"]["stack_id"].ints.at(0), trace::index(stack));
+}
+
+}  // namespace
+}  // namespace tare::core

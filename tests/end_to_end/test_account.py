@@ -1,0 +1,48 @@
+"""The account of a real program: its parts and the unexplained rest are the peak RSS, and exact parts are most of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from conftest import Tare
+
+# 20 MB from malloc, and 30 MB and 15 MB mapped and written by the program itself.
+PROGRAM = """
+import mmap, os
+blocks = [bytes([i]) * 100_000 for i in range(200)]
+own = mmap.mmap(-1, 30_000_000, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+own.write(b"x" * 30_000_000)
+shared = mmap.mmap(-1, 15_000_000)
+shared.write(b"x" * 15_000_000)
+os._exit(0)  # all of it is there at the exit
+"""
+
+
+def account(tare: Tare, *options: str) -> dict[str, Any]:
+    trace = tare.folder / "a.tare"
+    tare("run", "-q", *options, "-o", trace, "--", sys.executable, "-c", PROGRAM, env={"PYTHONMALLOC": "malloc"})
+    found = json.loads(tare("report", trace, "--json").stdout)["account"]
+    parts = sum(part["bytes"] for part in found["parts"])
+    assert parts + found["unexplained_bytes"] == found["peak_rss_bytes"]
+    return dict(found)
+
+
+def test_a_snapshot_explains_most_of_the_peak_rss(tare: Tare) -> None:
+    found = account(tare, "--snapshots")
+    parts = {part["name"]: part["bytes"] for part in found["parts"]}
+    assert all(part["exact"] for part in found["parts"])
+    assert 30_000_000 <= parts["own mappings"] < 32_000_000
+    assert 15_000_000 <= parts["shared memory"] < 17_000_000
+    assert parts["blocks"] >= 20_000_000
+    assert found["unexplained_bytes"] < 0.1 * found["peak_rss_bytes"]
+
+
+def test_without_a_snapshot_blocks_are_a_bound(tare: Tare) -> None:
+    found = account(tare)
+    (blocks,) = found["parts"]
+    assert not blocks["exact"]
+    assert 20_000_000 <= blocks["bytes"] <= found["peak_rss_bytes"]
+    assert found["unexplained_bytes"] >= 25_000_000

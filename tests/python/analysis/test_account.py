@@ -1,0 +1,85 @@
+"""The account: parts add up to the peak RSS, bounds never exceed it, and the way to see more fits the program."""
+
+from __future__ import annotations
+
+import pytest
+from handmade import Handmade
+from tare.analysis.account import Snapshot, account, way_to_see_more
+
+MIB = 1 << 20
+
+
+def resident(made: Handmade, peak_rss: int, spool: int = 0) -> None:
+    made._process.update(peak_rss_bytes=peak_rss, spool_bytes=spool)
+
+
+def test_without_a_peak_rss_there_is_no_account(made: Handmade) -> None:
+    assert account(made.recording()) is None
+
+
+def test_without_a_snapshot_blocks_are_an_upper_bound(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), MIB - 8, MIB - 8, total=3, peak=3)
+    resident(made, 40 * MIB, 8 * MIB)
+    found = account(made.recording())
+    assert found is not None
+    assert (found.peak_rss_bytes, found.recorder_bytes) == (32 * MIB, 8 * MIB)
+    assert [(part.name, part.bytes, part.is_exact) for part in found.parts] == [("blocks", 3 * MIB, False)]
+    assert found.unexplained_bytes == 29 * MIB
+
+
+def test_untouched_blocks_never_exceed_the_peak_rss(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), 100 * MIB, 100 * MIB, total=1, peak=1)
+    resident(made, 10 * MIB)
+    found = account(made.recording())
+    assert found is not None
+    assert found.parts[0].bytes == 10 * MIB
+    assert found.unexplained_bytes == 0
+    assert way_to_see_more(made.recording(), found) == ""
+
+
+@pytest.mark.parametrize(
+    ("program", "word"), [("python3.11", "PYTHONMALLOC=malloc"), ("php8.2", "USE_ZEND_ALLOC=0"), ("app", "--snapshots")]
+)
+def test_the_way_to_see_more_fits_the_program(made: Handmade, program: str, word: str) -> None:
+    made.blocks(made.stack("f", "main"), MIB, MIB, total=1, peak=1)
+    made._process["program"] = program
+    resident(made, 40 * MIB)
+    recording = made.recording()
+    found = account(recording)
+    assert found is not None
+    assert word in way_to_see_more(recording, found)
+
+
+def test_a_snapshot_divides_the_resident_memory(made: Handmade) -> None:
+    shape = made.blocks(made.stack("f", "main"), MIB - 16, MIB - 8, total=4, peak=4)
+    made.moment("peak", [(shape, 0x10000 + MIB * i, {}) for i in range(4)])
+    moment = 1
+    made.resident(moment, "heap", 6 * MIB)
+    made.resident(moment, "file", 3 * MIB, name="/usr/lib/libc.so.6")
+    made.resident(moment, "file", 1 * MIB, name="/usr/bin/app")
+    made.resident(moment, "mapping", 9 * MIB)
+    made.resident(moment, "recorder", 2 * MIB)
+    resident(made, 24 * MIB, 2 * MIB)
+    found = account(made.recording())
+    assert found is not None
+    assert found.snapshot is Snapshot.USED
+    assert found.peak_rss_bytes == 22 * MIB
+    parts = {part.name: part.bytes for part in found.parts}
+    assert parts["files"] == 4 * MIB
+    assert parts["own mappings"] == 9 * MIB
+    assert parts["blocks"] == 4 * MIB
+    assert parts["free in the allocator"] == 2 * MIB
+    assert found.unexplained_bytes == 22 * MIB - 19 * MIB
+
+
+def test_a_snapshot_far_from_the_peak_isnt_used(made: Handmade) -> None:
+    shape = made.blocks(made.stack("f", "main"), MIB - 16, MIB - 8, total=20, peak=20)
+    made.moment("exit", [(shape, 0x10000, {})])
+    made.resident(1, "heap", 2 * MIB)
+    resident(made, 40 * MIB)
+    recording = made.recording()
+    found = account(recording)
+    assert found is not None
+    assert found.snapshot is Snapshot.TOO_FAR
+    assert [(part.name, part.bytes, part.is_exact) for part in found.parts] == [("blocks", 20 * MIB, False)]
+    assert "tare snapshot" in way_to_see_more(recording, found)

@@ -1,0 +1,109 @@
+"""Budgets: what is read, what breaks them, and what chance may do."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+from handmade import Handmade
+from tare.analysis import budget as budgets
+from tare.analysis.budget import Noise, Rule
+from tare.analysis.recording import Recording
+from tare.errors import TareError
+from tare.reports import check_report
+from tare.text.terminal import Style
+
+
+def recording(blocks: int, size: int = 1000, function: str = "parse_line") -> Recording:
+    made = Handmade()
+    made.blocks(made.stack(function, "main"), size, size, total=2 * blocks, peak=blocks, header=8)
+    return made.recording()
+
+
+def test_a_budget_file_is_read() -> None:
+    text = {
+        "budget": {
+            "peak.gross_bytes": "12M",
+            "total.blocks": 120_000,
+            "lens.slop.bytes_peak": 100,
+            "peak.tare_percent": 8.5,
+        },
+        "site": [{"function": "parse_*", "calls": 5}],
+        "noise": {"headroom_percent": 3},
+        "baseline": {"figures": ["end.blocks"]},
+    }
+    read = budgets.parse(text, "tare.toml")
+    assert read.rules == [
+        Rule("peak.gross_bytes", "", 12 << 20),
+        Rule("total.blocks", "", 120_000),
+        Rule("lens.slop.bytes_peak", "", 100),
+        Rule("peak.tare_percent", "", 8.5),
+        Rule("site.calls", "parse_*", 5),
+    ]
+    assert read.noise == Noise(headroom_percent=3)
+    assert read.baseline_figures == ["end.blocks"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ({"budgets": {}}, "no table [budgets]"),
+        ({"budget": {"peak.bytes": 1}}, "no figure 'peak.bytes'"),
+        ({"budget": {"total.net_bytes": 1}}, "no figure 'total.net_bytes'"),
+        ({"budget": {"lens.none.bytes_peak": 1}}, "no figure 'lens.none.bytes_peak'"),
+        ({"budget": {"peak.gross_bytes": "much"}}, "'much'"),
+        ({"budget": {"peak.gross_bytes": -1}}, ": -1"),
+        ({"budget": {"peak.gross_bytes": True}}, ": True"),
+        ({"site": [{"calls": 1}]}, "needs the function"),
+        ({"site": [{"function": "f", "bytes": 1}]}, "no figure 'bytes'"),
+        ({"noise": {"luck": 1}}, "[noise] has"),
+    ],
+)
+def test_what_makes_no_sense_is_said(text: dict[str, object], said: str) -> None:
+    with pytest.raises(TareError, match=r"tare\.toml: ") as raised:
+        budgets.parse(text, "tare.toml")
+    assert said in raised.value.message
+
+
+def test_limits_are_exact() -> None:
+    rules = budgets.parse({"budget": {"peak.gross_bytes": 100_800, "total.blocks": 199}}, "t")
+    gross, blocks = budgets.check([recording(100)], [], rules)
+    assert gross.kept
+    assert not blocks.kept
+    assert (blocks.actual, blocks.limit) == (200, 199)
+
+
+def test_of_several_recordings_the_smallest_counts() -> None:
+    rules = budgets.parse({"budget": {"peak.blocks": 100}}, "t")
+    assert budgets.check([recording(120), recording(100), recording(110)], [], rules)[0].kept
+    assert not budgets.check([recording(120), recording(101)], [], rules)[0].kept
+
+
+def test_a_sites_figures_are_those_of_the_functions_that_fit() -> None:
+    made = Handmade()
+    for function, blocks in (("parse_line", 10), ("parse_word", 30), ("print", 500)):
+        made.blocks(made.stack(function, "main"), 100, 100, total=blocks, peak=blocks)
+    rules = budgets.parse({"site": [{"function": "parse_*", "calls": 39, "peak_gross_bytes": 40 * 108}]}, "t")
+    calls, gross = budgets.check([made.recording()], [], rules)
+    assert (calls.actual, calls.kept, calls.detail) == (40, False, "parse_word")
+    assert gross.kept
+
+
+@pytest.mark.parametrize(("blocks", "kept"), [(1000, True), (1015, True), (1050, False)])
+def test_a_baseline_allows_for_chance_and_not_for_five_percent(blocks: int, kept: bool) -> None:
+    verdicts = budgets.check([recording(blocks)], [recording(1000)], budgets.NO_BUDGET)
+    by_name = {verdict.name: verdict for verdict in verdicts}
+    assert by_name["peak.gross_bytes against the baseline"].kept is kept
+    assert by_name["total.blocks against the baseline"].kept is kept
+    assert by_name["total.blocks against the baseline"].baseline == 2000
+
+
+def test_the_outcome_is_told(made: Handmade) -> None:
+    rules = budgets.parse({"budget": {"peak.blocks": 5, "total.blocks": 500}}, "t")
+    verdicts = budgets.check([recording(100)], [], rules)
+    lines = list(check_report.lines(verdicts, Style(open("/dev/null")), 80))  # noqa: SIM115
+    assert lines == ["OVER peak.blocks: 100, allowed 5", "ok   total.blocks: 200, allowed 500", "1 over budget, 1 kept"]
+    suite = ElementTree.fromstring(check_report.junit(verdicts, "a<b"))
+    assert suite.attrib == {"name": "tare check", "tests": "2", "failures": "1"}
+    assert [case.find("failure") is not None for case in suite] == [True, False]
+    assert suite[0].attrib["classname"] == "tare.a<b"

@@ -1,0 +1,247 @@
+"""Exports: the sums of each format equal those of the tables, frames are in the format's order, and hostile names stay data."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from handmade import Handmade
+from tare.exports import FOLDERS, FORMATS, format_named
+from tare.exports.samples import MEASURES
+
+HOSTILE = "evil::name\n::warning file=x::owned;a|b</script>\x1b[31m"
+
+
+@pytest.fixture
+def filled(made: Handmade) -> Handmade:
+    one, other = made.stack("leaf", "middle", "main"), made.stack("leaf", "main")
+    made.blocks(one, 1000, 1032, total=7, peak=5, end=1)
+    made.blocks(one, 20, 24, total=100, peak=0)
+    made.blocks(other, 4000, 4096, total=3, peak=3, end=3)
+    return made
+
+
+def exported(made: Handmade, to: str) -> bytes:
+    out = io.BytesIO()
+    format_named(to).write(made.recording(), out)
+    return out.getvalue()
+
+
+def sums(made: Handmade) -> dict[str, int]:
+    rows = made.tables["site_sizes"]
+    space = [row["usable_bytes"] + row["header_bytes"] for row in rows]
+    return {
+        "alloc_objects": sum(row["total_blocks"] for row in rows),
+        "alloc_space": sum(row["total_blocks"] * each for row, each in zip(rows, space, strict=True)),
+        "inuse_objects": sum(row["peak_blocks"] for row in rows),
+        "inuse_space": sum(row["peak_blocks"] * each for row, each in zip(rows, space, strict=True)),
+        "end_space": sum(row["end_blocks"] * each for row, each in zip(rows, space, strict=True)),
+    }
+
+
+def fields(data: bytes) -> Iterator[tuple[int, Any]]:
+    """Fields of a message on protocol buffers' wire: an independent reader."""
+    at = 0
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        else:
+            assert key & 7 == 2
+            size = varint()
+            yield key >> 3, data[at : at + size]
+            at += size
+
+
+def varints(data: bytes) -> list[int]:
+    values, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            values.append(value)
+            value = shift = 0
+    return values
+
+
+def test_pprof_has_five_sums_and_stacks_from_the_leaf(filled: Handmade) -> None:
+    message = list(fields(gzip.decompress(exported(filled, "pprof"))))
+    strings = [value.decode() for number, value in message if number == 6]
+    assert strings[0] == ""
+    types = [strings[dict(fields(value))[1]] for number, value in message if number == 1]
+    assert types == list(MEASURES)
+    samples = [dict(fields(value)) for number, value in message if number == 2]
+    totals = [sum(column) for column in zip(*(varints(sample[2]) for sample in samples), strict=True)]
+    expected = sums(filled)
+    assert dict(zip(types, totals, strict=True)) == {
+        **{name: expected[name] for name in types if name in expected},
+        "tare_space": totals[-1],
+    }
+    functions = {f[1]: strings[f[2]] for number, value in message if number == 5 for f in [dict(fields(value))]}
+    names = {}
+    for number, value in message:
+        if number == 4:
+            location = list(fields(value))
+            identity = next(v for n, v in location if n == 1)
+            names[identity] = [functions[dict(fields(v))[1]] for n, v in location if n == 4]
+    first = [name for location in varints(samples[0][1]) for name in names[location]]
+    assert first == ["leaf", "middle", "main"]
+    labels = [dict(fields(sample[3])) for sample in samples]
+    assert [label[3] for label in labels] == [24, 1032, 4096]
+
+
+def test_speedscope_has_a_profile_for_each_measure(filled: Handmade) -> None:
+    document = json.loads(exported(filled, "speedscope"))
+    frames = [frame["name"] for frame in document["shared"]["frames"]]
+    expected = sums(filled)
+    for profile, measure in zip(document["profiles"], MEASURES, strict=True):
+        assert sum(profile["weights"]) == profile["endValue"] == expected.get(measure, profile["endValue"])
+    stack = document["profiles"][3]["samples"][0]
+    assert [frames[number] for number in stack] == ["main", "middle", "leaf"]
+
+
+def test_heapprofile_is_a_tree_of_the_peak(filled: Handmade) -> None:
+    head = json.loads(exported(filled, "heapprofile"))["head"]
+    assert [child["callFrame"]["functionName"] for child in head["children"]] == ["main"]
+    nodes, whole = [head], 0
+    for node in nodes:
+        whole += node["selfSize"]
+        nodes.extend(node["children"])
+    assert whole == sums(filled)["inuse_space"]
+
+
+def test_heapprofile_of_a_deep_stack(made: Handmade) -> None:
+    made.blocks(made.stack(*(f"f{i}" for i in range(700))), 16, 24, total=1, peak=1)
+    text = exported(made, "heapprofile")
+    assert text.count(b'"children":[]') == 1
+    assert text.count(b'"callFrame"') == 701
+
+
+def test_dhat_joins_points_with_the_same_frames(filled: Handmade) -> None:
+    document = json.loads(exported(filled, "dhat"))
+    expected = sums(filled)
+    points = document["pps"]
+    assert len({tuple(point["fs"]) for point in points}) == len(points)
+    for field, measure in (("tb", "alloc_space"), ("tbk", "alloc_objects"), ("gb", "inuse_space"), ("eb", "end_space")):
+        assert sum(point[field] for point in points) == expected[measure]
+    assert document["ftbl"][0] == "[root]"
+    assert "leaf" in document["ftbl"][points[0]["fs"][0]]
+
+
+def test_perfetto_has_counters_in_microseconds(filled: Handmade) -> None:
+    filled.tables["timeline"].append(
+        {"time_ns": 1_500_000, "requested_bytes": 90.0, "usable_bytes": 96.0, "gross_bytes": 104.0, "max_gross_bytes": 104.0,
+         "blocks": 1.0, "alloc_events": 2, "free_events": 1, "mapped_bytes": 4096}
+    )  # fmt: skip
+    events = json.loads(exported(filled, "perfetto"))["traceEvents"]
+    (heap,) = [each for each in events if each["name"] == "heap bytes" and each["ts"] == 1500]
+    assert heap["args"] == {"requested": 90, "slop and headers": 14}
+    assert {"M", "C", "i"} == {each["ph"] for each in events}
+
+
+def test_firefox_has_the_peak_and_no_index_out_of_range(filled: Handmade) -> None:
+    """The profiler shows wrong indexes as other functions, and says nothing."""
+    (thread,) = json.loads(exported(filled, "firefox"))["threads"]
+    stacks, frames, functions = thread["stackTable"], thread["frameTable"], thread["funcTable"]
+    for table in (stacks, frames, functions, thread["nativeAllocations"]):
+        assert {len(column) for column in table.values() if isinstance(column, list)} == {table["length"]}
+    allocations = thread["nativeAllocations"]
+    assert sum(allocations["weight"]) == sums(filled)["inuse_space"]
+    node, names = allocations["stack"][0], []
+    while node is not None:
+        names.append(thread["stringArray"][functions["name"][frames["func"][stacks["frame"][node]]]])
+        assert stacks["prefix"][node] is None or stacks["prefix"][node] < node
+        node = stacks["prefix"][node]
+    assert names == ["leaf", "middle", "main"]
+
+
+def test_folded_stacks_begin_at_the_outermost_function(filled: Handmade) -> None:
+    lines = exported(filled, "folded").decode().splitlines()
+    assert [line.rsplit(" ", 1)[0] for line in lines] == ["main;leaf", "main;middle;leaf"]
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) == sums(filled)["inuse_space"]
+
+
+@pytest.mark.skipif(shutil.which("ms_print") is None, reason="ms_print (valgrind) isn't installed")
+def test_ms_print_reads_massifs_format(filled: Handmade, tmp_path: Path) -> None:
+    path = tmp_path / "massif.out"
+    path.write_bytes(exported(filled, "massif"))
+    text = subprocess.run(["ms_print", path], capture_output=True, text=True, check=True).stdout
+    assert f"{sums(filled)['inuse_space']:,}" in text
+    assert "leaf" in text
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="go isn't installed")
+def test_go_tool_pprof_reads_and_compares(filled: Handmade, tmp_path: Path) -> None:
+    path = tmp_path / "a.pb.gz"
+    path.write_bytes(exported(filled, "pprof"))
+
+    def pprof(*arguments: str) -> str:
+        command = ["go", "tool", "pprof", "-unit=B", *arguments, str(path)]
+        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+
+    for measure in ("alloc_space", "inuse_space"):
+        assert f"{sums(filled)[measure]}B" in pprof("-top", f"-sample_index={measure}")
+    assert "accounting for 0, 0%" in pprof("-top", "-diff_base", str(path))
+
+
+def test_sarif_has_a_rule_for_each_lens_and_stable_fingerprints(busy: Handmade) -> None:
+    run = json.loads(exported(busy, "sarif"))["runs"][0]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert run["results"]
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]] == result["ruleId"]
+    again = json.loads(exported(busy, "sarif"))["runs"][0]
+    prints = [result["partialFingerprints"] for result in run["results"]]
+    assert prints == [result["partialFingerprints"] for result in again["results"]]
+
+
+def test_names_cant_add_annotations(made: Handmade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    stack = made.stack(HOSTILE, "main")
+    made.blocks(stack, 1032, 2040, total=50_000, peak=50_000)
+    text = exported(made, "github").decode()
+    assert all(line.startswith("::warning file=") for line in text.splitlines())
+    assert "\n::warning file=x" not in text
+    assert "</script>" not in summary.read_text()
+
+
+@pytest.mark.parametrize("to", sorted(set(FORMATS) - FOLDERS))
+def test_a_recording_without_blocks_is_a_valid_file(made: Handmade, to: str) -> None:
+    data = exported(made, to)
+    if to in ("firefox", "speedscope", "perfetto", "heapprofile", "dhat", "sarif", "bmf"):
+        json.loads(data)
+
+
+def test_parquet_has_a_file_for_each_table(filled: Handmade, tmp_path: Path) -> None:
+    import duckdb
+    from tare.exports.parquet import write_folder
+
+    write_folder(filled.recording(), tmp_path / "it's", ["site_sizes", "process"])
+    assert sorted(path.name for path in (tmp_path / "it's").iterdir()) == ["process.parquet", "site_sizes.parquet"]
+    path = tmp_path / "it's" / "site_sizes.parquet"
+    (row,) = duckdb.sql(
+        f"select sum(peak_blocks * (usable_bytes + header_bytes)) from read_parquet([$${path}$$])"
+    ).fetchall()
+    assert round(row[0]) == sums(filled)["inuse_space"]
+    found = duckdb.sql(f"select key, value from parquet_kv_metadata($${path}$$)").fetchall()
+    assert {bytes(key): bytes(value) for key, value in found}[b"tare.table"] == b"site_sizes"
