@@ -1,7 +1,8 @@
 """The account of a process: its peak RSS, and the parts of it that are known.
 
-With a snapshot the kernel's figures divide the resident memory. Without one only the heap's size is known: an upper bound
-of its resident bytes, because pages that the program never touched aren't resident.
+A snapshot divides the resident memory by the kernel's figures. So does a reading, which the launcher takes near the peak
+without stopping the program: which pages of large blocks the program has touched isn't known then. Without both only the
+heap's size is known: an upper bound of its resident bytes.
 """
 
 from __future__ import annotations
@@ -12,34 +13,45 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
 
-# Below this share of blocks the account names a way to see more; a snapshot with a smaller share of the peak RSS isn't used.
+# Below this share of blocks the account names a way to see more; figures with a smaller share of the peak RSS aren't used.
 ENOUGH_SEEN = 0.8
+# A snapshot counts the blocks' touched pages. So it is preferred to a reading that is nearer to the peak by less than this.
+_ABOUT_AS_NEAR = 0.97
+# Smaller blocks have no page of their own: the program has touched all of theirs, or nearly.
+_BLOCK_WITH_PAGES = 8192
 
 
-class Snapshot(Enum):
-    """Whether the parts come from a snapshot."""
+class Source(Enum):
+    """Where the parts come from."""
 
-    USED = "used"
-    TOO_FAR = "too far"  # there are snapshots, but none has most of the peak RSS
-    NONE = "none"
+    SNAPSHOT = "snapshot"
+    READING = "reading"
+    BLOCKS = "blocks"  # neither lies near the peak RSS
 
 
 class Part(NamedTuple):
     name: str
     bytes: int
-    is_exact: bool  # False: at most so many
+    least_bytes: int
+    most_bytes: int
+
+    @property
+    def is_exact(self) -> bool:
+        return self.least_bytes == self.most_bytes
 
 
 class Account(NamedTuple):
-    peak_rss_bytes: int  # the program's: without the recorder's spool
-    recorder_bytes: int  # resident bytes of the spool, already subtracted
+    peak_rss_bytes: int  # the program's: without the recorder's memory
+    recorder_bytes: int  # already subtracted
     parts: list[Part]  # largest first
-    snapshot: Snapshot
+    source: Source
+    huge_page_bytes: int | None = None  # of all parts: on huge pages; None: unknown
+    page_table_bytes: int | None = None  # beside the RSS; None: unknown
 
     @property
     def unexplained_bytes(self) -> int:
-        """Peak RSS minus all parts; negative never: a bound that is too high explains everything."""
-        return max(0, self.peak_rss_bytes - sum(part.bytes for part in self.parts))
+        """Peak RSS minus all parts."""
+        return self.peak_rss_bytes - _sum(self.parts)
 
     @property
     def blocks_share(self) -> float:
@@ -54,15 +66,30 @@ def account(recording: Recording) -> Account | None:
     whole = process["peak_rss_bytes"]
     if not whole:
         return None
-    spool = min(process["spool_bytes"] or 0, whole)
-    peak_rss = whole - spool
+    read = _reading_bytes(recording)
+    recorder = min(max(process["spool_bytes"] or 0, process["rss_recorder_bytes"] or 0), whole)
+    peak_rss = whole - recorder
     parts = _from_snapshot(recording) if process["moments"] else []
-    if sum(part.bytes for part in parts) < ENOUGH_SEEN * peak_rss:
-        gross = round(recording.moments["peak"].gross_bytes)
-        kind = Snapshot.TOO_FAR if parts else Snapshot.NONE
-        return Account(peak_rss, spool, [Part("blocks", min(gross, peak_rss), False)], kind)
+    if _sum(parts) >= max(ENOUGH_SEEN * peak_rss, _ABOUT_AS_NEAR * min(read, peak_rss)):
+        source = Source.SNAPSHOT
+    else:
+        parts = _from_reading(recording, peak_rss) if read else []
+        source = Source.READING
+        if _sum(parts) < ENOUGH_SEEN * peak_rss:
+            gross = min(round(recording.moments["peak"].gross_bytes), peak_rss)
+            parts, source = [Part("blocks", gross, 0, gross)], Source.BLOCKS
     parts.sort(key=lambda part: -part.bytes)
-    return Account(peak_rss, spool, parts, Snapshot.USED)
+    # The kernel notes the greatest RSS from time to time: smaps may list a little more.
+    peak_rss = max(peak_rss, _sum(parts))
+    return Account(peak_rss, recorder, parts, source, process["huge_page_bytes"], process["page_table_bytes"])
+
+
+def _sum(parts: list[Part]) -> int:
+    return sum(part.bytes for part in parts)
+
+
+def _exact(name: str, size: int) -> Part:
+    return Part(name, size, size, size)
 
 
 def _from_snapshot(recording: Recording) -> list[Part]:
@@ -78,17 +105,49 @@ def _from_snapshot(recording: Recording) -> list[Part]:
         kind = "shared" if part.kind == "file" and part.name.startswith(_SHARED) else part.kind
         by_kind[kind] = by_kind.get(kind, 0) + part.resident_bytes
     blocks = max(0, heap.requested_bytes + heap.slop_bytes + heap.header_bytes - heap.absent_bytes)
-    parts = [
-        Part("blocks", min(blocks, by_kind.get("heap", 0)), True),
-        Part("free in the allocator", heap.kept_bytes, True),
-    ]
-    words = {"mapping": "own mappings", "shared": "shared memory", "file": "files", "stack": "stacks", "other": "other"}
-    parts += [Part(label, by_kind[kind], True) for kind, label in words.items() if by_kind.get(kind)]
+    parts = [_exact("blocks", min(blocks, by_kind.get("heap", 0))), _exact(_FREE, heap.kept_bytes)]
+    parts += [_exact(label, by_kind[kind]) for kind, label in _LABELS.items() if by_kind.get(kind)]
     return parts
 
 
 # Mappings without a file that the kernel lists by such names: anonymous shared ones, memfds, System V and POSIX segments.
 _SHARED = ("/dev/zero", "/memfd:", "/SYSV", "/dev/shm/")
+
+_FREE = "free in the allocator"
+_LABELS = {"mapping": "own mappings", "shared": "shared memory", "file": "files", "stack": "stacks", "other": "other"}
+
+
+def _reading_bytes(recording: Recording) -> int:
+    """The program's resident bytes at the launcher's reading; 0: there was none."""
+    return sum(int(recording.process[f"rss_{kind}_bytes"] or 0) for kind in ("heap", *_LABELS))
+
+
+def _from_reading(recording: Recording, peak_rss: int) -> list[Part]:
+    process = recording.process
+    heap, gross, spread = (process[f"rss_{name}_bytes"] for name in ("heap", "gross", "mapping_spread"))
+    grown = min(
+        max(0, peak_rss - _reading_bytes(recording)), max(0, round(recording.moments["peak"].gross_bytes) - gross)
+    )
+    blocks = min(gross, heap)
+    least = max(0, min(gross, heap - spread) - _large_block_bytes(recording))
+    parts = [Part("blocks", blocks + grown, least, min(gross, heap + spread) + grown)]
+    parts.append(Part(_FREE, heap - blocks, max(0, heap - spread - gross), heap + spread - least))
+    for kind, label in _LABELS.items():
+        size = process[f"rss_{kind}_bytes"]
+        margin = spread if kind == "mapping" else 0
+        if size:
+            parts.append(Part(label, size, max(0, size - margin), size + margin))
+    return parts
+
+
+def _large_block_bytes(recording: Recording) -> int:
+    """Of blocks with pages of their own, live at the peak: the program may have touched none of them."""
+    recording.database.use("site_sizes")
+    (size,) = recording.database.row(
+        f"select coalesce(sum(usable_bytes * peak_blocks), 0) from site_sizes where usable_bytes >= {_BLOCK_WITH_PAGES}"
+    )
+    return int(size)
+
 
 # Programs with an allocator of their own above malloc: a switch that makes them use malloc for every object.
 _SWITCH_IS_SET = 0.5
@@ -104,8 +163,8 @@ def way_to_see_more(recording: Recording, found: Account) -> str:
         # With the switch set blocks are most of the memory, or the program maps memory itself: other advice fits.
         if program.startswith(start) and found.blocks_share < _SWITCH_IS_SET:
             return f"{switch} makes {program} allocate its objects by malloc, so that a recording has all of them"
-    if found.snapshot is Snapshot.TOO_FAR:
+    if found.source is not Source.BLOCKS:
+        return ""
+    if recording.process["moments"]:
         return "no snapshot was taken near the peak RSS; `tare snapshot` takes one on request"
-    if found.snapshot is Snapshot.NONE:
-        return "a recording with --snapshots divides the rest into mappings, files, stacks and free memory"
-    return ""
+    return "a recording with --snapshots divides the rest into mappings, files, stacks and free memory"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # What replay knows on the way; other tables need another walk over the trace, or a look into blocks.
 TABLES = frozenset(
-    ("process", "site_sizes", "size_classes", "chains", "timeline", "recreated", "written", "call_costs")
+    ("process", "site_sizes", "size_classes", "chains", "timeline", "recreated", "written", "call_costs", "mappings")
 ) | frozenset(("sites", "stack_sites", "stacks", "rows", "modules", "unwind_gaps"))
 # Figures take the launcher 0.4 us a shape: 2 ms of a small program, 100 of a compiler. It spends no more than this share
 # of a processor on them, however short an interval is asked for.

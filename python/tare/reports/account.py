@@ -11,10 +11,12 @@ from tare.text.units import human_bytes, percent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tare.analysis.account import Part
     from tare.analysis.recording import Recording
 
 # Smaller parts of a peak RSS are joined, so that the line stays short.
 _LEAST_SHARE = 0.01
+_LEAST_PAGE_TABLES = 1 << 20
 
 
 def lines(recording: Recording, width: int) -> Iterator[str]:
@@ -28,15 +30,30 @@ def lines(recording: Recording, width: int) -> Iterator[str]:
         return f"{label} {bound}{human_bytes(size)} ({percent(size, whole)})"
 
     shown = [part for part in found.parts if part.bytes >= _LEAST_SHARE * whole]
-    parts = [text(part.name, part.bytes, "" if part.is_exact else "at most ") for part in shown]
+    parts = [text(part.name, part.bytes, _bound(part, whole)) for part in shown]
     small = sum(part.bytes for part in found.parts) - sum(part.bytes for part in shown)
     if small >= _LEAST_SHARE * whole:
         parts.append(text("small parts", small))
     if found.unexplained_bytes >= _LEAST_SHARE * whole:
         parts.append(text("unexplained", found.unexplained_bytes))
-    yield from wrapped(f"peak RSS {human_bytes(whole)}: {', '.join(parts)}", width)
+    tables = found.page_table_bytes or 0
+    beside = (
+        f"; page tables {human_bytes(tables)} beside it"
+        if tables >= max(_LEAST_PAGE_TABLES, _LEAST_SHARE * whole)
+        else ""
+    )
+    yield from wrapped(f"peak RSS {human_bytes(whole)}: {', '.join(parts)}{beside}", width)
     if advice := way_to_see_more(recording, found):
         yield from wrapped(f"  {advice}", width)
+
+
+def _bound(part: Part, whole: int) -> str:
+    """Bounds that are nearer than what is shown of small parts aren't mentioned."""
+    below, above = ((part.bytes - part.least_bytes), (part.most_bytes - part.bytes))
+    lowest = _LEAST_SHARE * whole
+    if below < lowest and above < lowest:
+        return ""
+    return "at most " if above < lowest else "at least " if below < lowest else "about "
 
 
 def as_json(recording: Recording) -> dict[str, Any] | None:
@@ -46,6 +63,18 @@ def as_json(recording: Recording) -> dict[str, Any] | None:
     return {
         "peak_rss_bytes": found.peak_rss_bytes,
         "recorder_bytes": found.recorder_bytes,
-        "parts": [{"name": part.name, "bytes": part.bytes, "exact": part.is_exact} for part in found.parts],
+        "source": found.source.value,
+        "parts": [
+            {
+                "name": part.name,
+                "bytes": part.bytes,
+                "exact": part.is_exact,
+                "least_bytes": part.least_bytes,
+                "most_bytes": part.most_bytes,
+            }
+            for part in found.parts
+        ],
         "unexplained_bytes": found.unexplained_bytes,
+        "huge_page_bytes": found.huge_page_bytes,
+        "page_table_bytes": found.page_table_bytes,
     }

@@ -102,6 +102,21 @@ joined_gross_bytes int what that would take with its header; null: no model of t
         heavy=True,
     ),
     Table(
+        "mappings",
+        "a stack that called mmap, mremap, brk or sbrk, and what became of its mappings",
+        columns("""
+stack_id int where the program mapped memory: stacks.stack_id; 0: before the recording
+maps int calls
+mapped_bytes int by all calls
+unmapped_bytes int of those, unmapped again; not what another mapping replaced
+unmapped_byte_ns real unmapped bytes times how long they were mapped
+most_bytes real most that was mapped at a time
+end_bytes int mapped at the end
+accessible_bytes int memory without a file that was mapped when the launcher read the resident memory (process.rss_read_ns), and that the program may touch
+resident_bytes int of those, in memory then
+"""),
+    ),
+    Table(
         "call_costs",
         "a stack of whose blocks some calls were timed: one of malloc, calloc and free in some thousand is",
         columns("""

@@ -80,6 +80,18 @@ before_gross_bytes int usable bytes plus allocator headers of the blocks
 before_peak_gross_bytes int the greatest peak of those
 before_peak_ns int when that was, since the start of the first segment
 before_dropped_events int events lost in those
+rss_read_ns int when the launcher read the process's resident memory near its peak, since the start; null: never, as all down to page_table_bytes
+rss_gross_bytes int gross bytes of the blocks that were live then
+rss_heap_bytes int resident bytes of malloc's memory then
+rss_mapping_bytes int resident bytes of the program's own mappings then
+rss_mapping_spread_bytes int the mappings have at most so many more, or fewer, and the heap the opposite: the kernel joins neighbours
+rss_file_bytes int resident bytes of programs, libraries and mapped files then
+rss_shared_bytes int resident bytes of shared memory then
+rss_stack_bytes int resident bytes of stacks then
+rss_other_bytes int other resident bytes then
+rss_recorder_bytes int the recorder's resident bytes then
+huge_page_bytes int bytes of all these on anonymous huge pages
+page_table_bytes int page tables then; not in the RSS
 mapped_peak_bytes int greatest total of mmap and brk
 mapped_end_bytes int mapped at the end
 """),

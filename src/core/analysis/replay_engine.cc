@@ -36,6 +36,7 @@ ReplayEngine::ReplayEngine(const trace::Dictionary& dictionary, const trace::Pro
       sampled_(info.sample_bytes != 0),
       asked_for_time_(at_stamp.has_value()),
       at_stamp_(at_stamp),
+      reading_stamp_(info.reading ? std::optional(info.reading->stamp) : std::nullopt),
       ledger_(*this, info) {}
 
 void ReplayEngine::consume(std::span<const trace::Event> events) {
@@ -162,9 +163,9 @@ void ReplayEngine::other(const trace::Event& event) {
         length = (std::min(length, kMostBytes) + page - 1) / page * page;
       }
       if (event.kind == EventKind::Map) {
-        mappings_.map(event.address, length);
+        mappings_.map(event.address, length, shape.stack, event.stamp);
       } else {
-        mappings_.unmap(event.address, length);
+        mappings_.unmap(event.address, length, event.stamp);
       }
       break;
     }
@@ -299,6 +300,10 @@ void ReplayEngine::stop(std::uint64_t stamp) {
     if (pools_) pools_->mark_at();
     at_stamp_.reset();
   }
+  if (reading_stamp_ && stamp > *reading_stamp_) {
+    take_reading();
+    reading_stamp_.reset();
+  }
   if (timeline_.bucket_of(stamp) != timeline_.bucket_of(last_stamp_) || stamp == kNever) close_bucket();
   set_next_stop(stamp);
 }
@@ -306,6 +311,17 @@ void ReplayEngine::stop(std::uint64_t stamp) {
 void ReplayEngine::set_next_stop(std::uint64_t stamp) {
   next_stop_ = timeline_.end_of_bucket(stamp);
   if (at_stamp_) next_stop_ = std::min(next_stop_, *at_stamp_ + 1);
+  if (reading_stamp_) next_stop_ = std::min(next_stop_, *reading_stamp_ + 1);
+}
+
+void ReplayEngine::expect_reading() {
+  reading_stamp_ = info_.reading->stamp;
+  if (started_) next_stop_ = std::min(next_stop_, *reading_stamp_ + 1);
+}
+
+void ReplayEngine::take_reading() {
+  const auto has_block = [this](std::uint64_t address) { return heap_block_around(address).has_value(); };
+  at_reading_ = {resident_use(*info_.reading, mappings_, has_block), gross_q_ >> kFractionBits};
 }
 
 void ReplayEngine::close_bucket() {
@@ -327,6 +343,7 @@ void ReplayEngine::close_bucket() {
 
 void ReplayEngine::finish() {
   if (at_stamp_) stop(kNever);
+  if (reading_stamp_) take_reading();
   before_fall();
   if (started_) close_bucket();
   for (Group* group : {&recorded_, &inherited_}) {
@@ -373,7 +390,7 @@ LiveSet ReplayEngine::live_set() const {
     builder.add(address, dead.shape, dead.inherited ? From::Earlier : From::Own);
   });
   LiveSet set = builder.take();
-  for (const auto& [start, end] : mappings_.ranges()) set.mappings.push_back({start, end});
+  for (const auto& [start, range] : mappings_.ranges()) set.mappings.push_back({start, range.end});
   return set;
 }
 

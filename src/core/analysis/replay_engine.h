@@ -16,10 +16,11 @@
 #include "core/analysis/ledger.h"
 #include "core/analysis/live_block.h"
 #include "core/analysis/live_set.h"
-#include "core/analysis/mappings.h"
 #include "core/analysis/pool_books.h"
 #include "core/analysis/shape_sums.h"
 #include "core/analysis/timeline.h"
+#include "core/mappings/mappings.h"
+#include "core/mappings/resident_use.h"
 #include "trace/base/large_vector.h"
 #include "trace/model/dictionary.h"
 #include "trace/model/process_info.h"
@@ -51,6 +52,8 @@ class ReplayEngine {
   std::uint64_t memory_bytes() const;
   std::uint64_t live_gross_bytes() const { return gross_q_ >> kFractionBits; }
   std::vector<LiveBlock> live_blocks() const;  // in no order
+  // The process's info has got a new reading of its memory, later than all events so far.
+  void expect_reading();
   LiveSet live_set() const;
 
   // Results, per shape of the dictionary, or per shape of the inherited set.
@@ -71,6 +74,12 @@ class ReplayEngine {
   const CallCosts& call_costs() const { return call_costs_; }
   std::uint32_t peak_epoch() const { return epoch_; }
   const LedgerCounts& counts() const { return ledger_.counts(); }
+  // At the reading that the process's info has; none: it has none.
+  struct AtReading {
+    ResidentUse use;
+    std::uint64_t gross_bytes = 0;  // of live blocks
+  };
+  const std::optional<AtReading>& at_reading() const { return at_reading_; }
   std::uint64_t map_events() const { return map_events_; }
   std::uint64_t threads() const { return ledger_.threads(); }
   bool asked_for_time() const { return asked_for_time_; }
@@ -159,6 +168,7 @@ class ReplayEngine {
   void rise();
   void stop(std::uint64_t stamp);
   void close_bucket();
+  void take_reading();
   void set_next_stop(std::uint64_t stamp);
   void remove_from_sums(const ShapeSums& sums) {
     requested_q_ -= sums.requested_q;
@@ -194,6 +204,9 @@ class ReplayEngine {
   std::uint64_t peak_stamp_ = 0;
   std::uint32_t peak_births_ = 0;          // births_ at the peak
   std::optional<std::uint64_t> at_stamp_;  // emptied when passed
+
+  std::optional<std::uint64_t> reading_stamp_;  // emptied when passed
+  std::optional<AtReading> at_reading_;
 
   std::vector<std::uint64_t> weights_q_;  // by shape, filled only where sampled
   std::vector<std::uint64_t> inherited_weights_q_;

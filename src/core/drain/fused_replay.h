@@ -23,6 +23,9 @@ class FusedReplay {
   // Before the first event.
   void inherit(const LiveSet& live) { replay_.inherit(live); }
 
+  // See Replay.
+  void expect_reading() { replay_.expect_reading(); }
+
   OnlineMerge& merge() { return merge_; }
   const Replay& replay() const { return replay_; }
   Tables tables_so_far(std::span<const trace::ClockPair> clock_pairs) { return replay_.tables_so_far(clock_pairs); }

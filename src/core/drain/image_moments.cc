@@ -129,8 +129,8 @@ Status ImageRecording::drain_frozen(FrozenProcess& process) {
 
 ObservedProcess ImageRecording::observed_process(const MomentFacts& facts) const {
   ObservedProcess observed;
-  for (const auto& [start, end] : replay_->replay().mappings().ranges()) {
-    observed.program_mappings.push_back({start, end});
+  for (const auto& [start, range] : replay_->replay().mappings().ranges()) {
+    observed.program_mappings.push_back({start, range.end});
   }
   observed.heap = record_.info.fork || record_.info.asleep_ns ? HeapKnowledge::Partly : HeapKnowledge::Whole;
   observed.allocator_maps_through_hooks = record_.info.allocator != AllocatorKind::Glibc;

@@ -58,6 +58,7 @@ Result<std::unique_ptr<ImageRecording>> ImageRecording::create(LiveSpool spool, 
     }
   }
   image->begin_ns_ = monotonic_ns();
+  image->readings_ = ReadingSchedule(image->begin_ns_);
   image->begin_trace(place);
   return image;
 }

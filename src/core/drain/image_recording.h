@@ -15,6 +15,7 @@
 #include "core/drain/fused_replay.h"
 #include "core/drain/live_spool.h"
 #include "core/drain/moment_schedule.h"
+#include "core/drain/reading_schedule.h"
 #include "core/drain/recording_outcome.h"
 #include "core/drain/segment_files.h"
 #include "core/snapshot/observer.h"
@@ -89,6 +90,8 @@ class ImageRecording {
   // Freezes the process, takes all that it has recorded, looks into its live blocks, and lets it go on. An exact and
   // running process is needed, and a sound replay: else the error says why not. The recording goes on in any case.
   Status take_moment(trace::MomentKind kind, const std::string& name, const MomentFacts& facts);
+  // Reads where the process's resident memory is, if that is due. Returns when it wants to be called again.
+  std::uint64_t watch_memory(const MomentFacts& facts, ReadingBudget& budget);
   // The program is about to exit and waits for its moment.
   bool asked_for_moment() const;
   void answer_moment();
@@ -229,6 +232,7 @@ class ImageRecording {
   bool is_member_ = false;      // of a container
   std::uint64_t begin_ns_ = 0;  // when its spool was found
   MomentSchedule moments_;
+  ReadingSchedule readings_;
   Observer observer_;
   std::optional<trace::Moment> peak_candidate_;  // written when no other can come before it
   bool cut_was_told_ = false;

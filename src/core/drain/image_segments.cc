@@ -276,6 +276,8 @@ void ImageRecording::begin_segment(NextSegment next) {
   record_.info.segment = std::move(next.segment);
   record_.event_count = record_.spool_events = 0;
   record_.info.moments = 0;
+  record_.info.reading.reset();
+  readings_ = ReadingSchedule(monotonic_ns());
   used_shapes_ = 0;
   clock_pairs_.begin_segment(next.begin);
   writer_->put_process(record_);

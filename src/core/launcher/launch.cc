@@ -183,11 +183,14 @@ void Launch::take_signalled_moments() {
 bool Launch::drain(DrainDepth depth) {
   bool something = false;
   bool unheard = false;
+  std::uint64_t next_look_ns = ~std::uint64_t{0};
   for (auto& [pid, process] : images_->processes()) {
     if (process.image == nullptr) continue;
     unheard = unheard || process.image->unheard();
     const DrainCounts counts = process.image->drain(depth);
     take_due_moments(pid, *process.image);
+    next_look_ns = std::min(
+        next_look_ns, process.image->watch_memory({options_.recorder_library, directory_.path()}, reading_budget_));
     if (depth == DrainDepth::Everything) process.image->trim_spool();
     images_->rest_descriptors(*process.image);
     outcome_.drained_chunks += counts.chunks;
@@ -197,6 +200,8 @@ bool Launch::drain(DrainDepth depth) {
   if (options_.moments == TakeMoments::PeaksAndExit) {
     longest_sleep_ns_ = std::min(longest_sleep_ns_, kPeakWatchSleepNs);
   }
+  const std::uint64_t now_ns = trace::monotonic_ns();
+  longest_sleep_ns_ = std::min(longest_sleep_ns_, std::max(next_look_ns, now_ns + kMs) - now_ns);
   if (!FrozenProcess::release_late_stops()) longest_sleep_ns_ = std::min(longest_sleep_ns_, kLateStopSleepNs);
   return something;
 }

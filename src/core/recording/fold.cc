@@ -320,6 +320,8 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
     folded.put(fold_rows_of_stacks(*table, lines, heaviest, "most_times"));
   if (const Table* table = replayed.find("call_costs"))
     folded.put(fold_rows_of_stacks(*table, lines, heaviest, "most_ns"));
+  if (const Table* table = replayed.find("mappings"))
+    folded.put(fold_rows_of_stacks(*table, lines, heaviest, "most_bytes"));
   if (const Table* written = sites.find("written")) folded.put(fold_written(*written, sizes, groups, lines, heaviest));
   folded.put(fold_sizes(sizes, groups, lines, heaviest));
   TableBuilder shapes("folded_shapes");

@@ -31,7 +31,7 @@ SiteFinder::SiteFinder(const Tables& tables, std::uint32_t depth) : depth_(std::
   caller_of_ = narrow(stacks["caller_id"]);
   row_of_ = narrow(stacks["row_id"]);
   std::vector<bool> named(caller_of_.size());
-  for (const char* table : {"site_sizes", "chains"}) {
+  for (const char* table : {"site_sizes", "chains", "mappings"}) {
     for (const std::int64_t id : tables[table]["stack_id"].ints) named[static_cast<std::size_t>(id)] = true;
   }
   for (std::size_t id = 0; id < named.size(); ++id) {

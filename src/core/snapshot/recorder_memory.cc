@@ -86,8 +86,10 @@ std::vector<ResidentRange> with_recorder_named(std::vector<ResidentRange> ranges
       if (piece.cut) part.mapped.name = library;
       part.resident_bytes = std::min(present_bytes(piece.range), whole.resident_bytes);
       part.touched_bytes = std::min(part.resident_bytes, whole.touched_bytes);
+      part.huge_bytes = std::min(part.resident_bytes, whole.huge_bytes);
       whole.resident_bytes -= part.resident_bytes;
       whole.touched_bytes -= part.touched_bytes;
+      whole.huge_bytes -= part.huge_bytes;
     }
   }
   return named;

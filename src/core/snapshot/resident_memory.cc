@@ -66,7 +66,8 @@ std::vector<ResidentRange> parse_resident_ranges(std::string_view text) {
     if (std::vector<MappedRange> mapped = parse_memory_map(line); !mapped.empty()) {
       ranges.push_back({std::move(mapped.front())});
     } else if (!ranges.empty() && !take_field(line, "Rss:", ranges.back().resident_bytes) &&
-               !take_field(line, "Referenced:", ranges.back().touched_bytes)) {
+               !take_field(line, "Referenced:", ranges.back().touched_bytes) &&
+               !take_field(line, "AnonHugePages:", ranges.back().huge_bytes)) {
       ranges.back().has_served_faults |= tells_served_faults(line);
     }
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);

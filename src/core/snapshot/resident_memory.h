@@ -18,6 +18,7 @@ struct ResidentRange {
   MappedRange mapped;
   std::uint64_t resident_bytes = 0;
   std::uint64_t touched_bytes = 0;  // of those: read or written since the kernel was last told to forget it
+  std::uint64_t huge_bytes = 0;     // of the resident ones: anonymous huge pages
   bool has_served_faults = false;   // registered with userfaultfd: a read of an absent page waits for another thread
 };
 

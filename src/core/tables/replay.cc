@@ -69,6 +69,8 @@ std::vector<LiveBlock> Replay::live_blocks() const {
 
 LiveSet Replay::live_set() const { return state_->engine.live_set(); }
 
+void Replay::expect_reading() { state_->engine.expect_reading(); }
+
 const Mappings& Replay::mappings() const { return state_->engine.mappings(); }
 
 Tables Replay::tables_so_far(std::span<const trace::ClockPair> clock_pairs) {

@@ -16,8 +16,8 @@
 
 #include "core/analysis/live_block.h"
 #include "core/analysis/live_set.h"
-#include "core/analysis/mappings.h"
 #include "core/columns/tables.h"
+#include "core/mappings/mappings.h"
 #include "trace/model/dictionary.h"
 #include "trace/model/event_sink.h"
 #include "trace/model/process_info.h"
@@ -54,6 +54,8 @@ class Replay : public trace::EventSink {
   // Between two calls of consume(): what is live, by address; and what the program itself has mapped.
   std::vector<LiveBlock> live_blocks() const;
   const Mappings& mappings() const;
+  // The process's info has got a new reading of its memory, later than all events so far.
+  void expect_reading();
   // The same as a set that another replay can begin with. A realloc that has begun and not ended leaves its old block
   // in it: both of its events come later.
   LiveSet live_set() const;

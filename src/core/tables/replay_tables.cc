@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -56,6 +57,38 @@ Table chains_table(const ReplayEngine& engine) {
     table.add(kind, std::string_view(row.kind == GrowthKind::Realloc ? "realloc" : "malloc-copy-free"));
     table.add(max_requested_bytes, whole(row.max_requested_bytes));
     for (const Sum& sum : sums) table.add(sum.id, row.*sum.member);
+  }
+  return table.take();
+}
+
+// What was resident is 0 where the launcher read nothing.
+Table mappings_table(const ReplayEngine& engine, double tick_ns) {
+  TableBuilder table("mappings");
+  const auto stack_id = table.column("stack_id", ColumnType::Int64);
+  const auto maps = table.column("maps", ColumnType::Int64);
+  const auto mapped_bytes = table.column("mapped_bytes", ColumnType::Int64);
+  const auto unmapped_bytes = table.column("unmapped_bytes", ColumnType::Int64);
+  const auto unmapped_byte_ns = table.column("unmapped_byte_ns", ColumnType::Double);
+  const auto most_bytes = table.column("most_bytes", ColumnType::Double);
+  const auto end_bytes = table.column("end_bytes", ColumnType::Int64);
+  const auto accessible_bytes = table.column("accessible_bytes", ColumnType::Int64);
+  const auto resident_bytes = table.column("resident_bytes", ColumnType::Int64);
+  const std::map<std::uint32_t, Mappings::Sums> sums(engine.mappings().sums().begin(), engine.mappings().sums().end());
+  for (const auto& [stack, sum] : sums) {
+    ResidentUse::Mapped mapped;
+    if (engine.at_reading()) {
+      const auto found = engine.at_reading()->use.mapped.find(stack);
+      if (found != engine.at_reading()->use.mapped.end()) mapped = found->second;
+    }
+    table.add(stack_id, std::int64_t{stack});
+    table.add(maps, whole(sum.maps));
+    table.add(mapped_bytes, whole(sum.mapped_bytes));
+    table.add(unmapped_bytes, whole(sum.unmapped_bytes));
+    table.add(unmapped_byte_ns, sum.unmapped_byte_ticks * tick_ns);
+    table.add(most_bytes, static_cast<double>(sum.peak_bytes));
+    table.add(end_bytes, whole(sum.bytes));
+    table.add(accessible_bytes, whole(mapped.accessible_bytes));
+    table.add(resident_bytes, whole(mapped.resident_bytes));
   }
   return table.take();
 }
@@ -159,6 +192,29 @@ void segment_columns(const std::optional<trace::Segment>& segment, ProcessRow& r
   number("before_dropped_events", before.dropped_events);
 }
 
+// Null where the launcher read none.
+void reading_columns(const ReplayEngine& engine, const trace::ProcessInfo& info, const trace::Clock& clock,
+                     ProcessRow& row) {
+  const bool known = info.reading && engine.at_reading();
+  const trace::MemoryReading reading = known ? *info.reading : trace::MemoryReading{};
+  const ReplayEngine::AtReading owners = known ? *engine.at_reading() : ReplayEngine::AtReading{};
+  const auto number = [&](const char* name, std::uint64_t value) {
+    row.number(name, known ? std::optional(whole(value)) : std::nullopt);
+  };
+  number("rss_read_ns", known ? clock.ns(reading.stamp) : 0);
+  number("rss_gross_bytes", owners.gross_bytes);
+  number("rss_heap_bytes", owners.use.heap_bytes);
+  number("rss_mapping_bytes", owners.use.mapping_bytes);
+  number("rss_mapping_spread_bytes", owners.use.mapping_spread);
+  number("rss_file_bytes", reading.file_bytes + owners.use.file_bytes);
+  number("rss_shared_bytes", reading.shared_bytes);
+  number("rss_stack_bytes", reading.stack_bytes + owners.use.stack_bytes);
+  number("rss_other_bytes", reading.other_bytes + owners.use.other_bytes);
+  number("rss_recorder_bytes", reading.recorder_bytes);
+  number("huge_page_bytes", reading.huge_bytes);
+  number("page_table_bytes", reading.page_table_bytes);
+}
+
 Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, const trace::Clock& clock,
                     std::span<const trace::ClockPair> clock_pairs, const Totals& totals) {
   const LedgerCounts& counts = engine.counts();
@@ -218,6 +274,7 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
     row.no_mode("at");
   }
   segment_columns(info.segment, row);
+  reading_columns(engine, info, clock, row);
   row.number("mapped_peak_bytes", whole(engine.mappings().peak_bytes()));
   row.number("mapped_end_bytes", whole(engine.mappings().bytes()));
   return row.take();
@@ -260,6 +317,7 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   tables.put(std::move(site_sizes));
   tables.put(chains_table(engine));
   tables.put(timeline_table(engine, clock));
+  tables.put(mappings_table(engine, ns_per_tick(engine, clock)));
   const auto facts = [&](std::uint32_t shape) {
     double ended = 0;
     for (std::size_t age = 0; age < kAgeClasses; ++age) ended += static_cast<double>(engine.ended(shape, age));

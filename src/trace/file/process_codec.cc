@@ -57,6 +57,7 @@ enum class Field : std::uint64_t {
   Segment = 42,
   SegmentSums = 43,
   ThreadPosition = 44,  // repeated
+  MemoryReading = 45,
 };
 
 class FieldWriter {
@@ -112,6 +113,48 @@ void put_segment(const Segment& segment, FieldWriter& fields) {
   for (const ThreadPosition& at : segment.positions) {
     fields.numbers(Field::ThreadPosition, std::array{std::uint64_t{at.thread}, at.made_events, at.last_stamp});
   }
+}
+
+// The order is the format's.
+constexpr std::uint64_t MemoryReading::* kReadingSums[] = {
+    &MemoryReading::stamp,        &MemoryReading::recorder_bytes,   &MemoryReading::file_bytes,
+    &MemoryReading::shared_bytes, &MemoryReading::stack_bytes,      &MemoryReading::other_bytes,
+    &MemoryReading::huge_bytes,   &MemoryReading::page_table_bytes,
+};
+
+void put_reading(const MemoryReading& reading, FieldWriter& fields) {
+  std::vector<std::uint64_t> values;
+  for (const auto sum : kReadingSums) values.push_back(reading.*sum);
+  std::uint64_t end = 0;
+  for (const ResidentPiece& piece : reading.pieces) {
+    values.insert(values.end(),
+                  {piece.start - end, piece.bytes, piece.resident_bytes, static_cast<std::uint64_t>(piece.kind)});
+    end = piece.start + piece.bytes;
+  }
+  fields.numbers(Field::MemoryReading, values);
+}
+
+// Pieces up to the first that can't be.
+MemoryReading reading_of(std::span<const std::uint8_t> bytes) {
+  ByteReader reader(bytes);
+  MemoryReading reading;
+  for (const auto sum : kReadingSums) reading.*sum = reader.varint();
+  std::uint64_t end = 0;
+  while (!reader.at_end() && reading.pieces.size() < MemoryReading::kMostPieces) {
+    ResidentPiece piece;
+    const std::uint64_t gap = reader.varint();
+    piece.start = end + gap;
+    piece.bytes = reader.varint();
+    piece.resident_bytes = reader.varint();
+    const std::uint64_t kind = reader.varint();
+    const bool fits =
+        piece.start >= end && piece.bytes <= UINT64_MAX - piece.start && piece.resident_bytes <= piece.bytes;
+    if (reader.failed() || !fits || kind > static_cast<std::uint64_t>(kLastRangeKind)) break;
+    piece.kind = static_cast<RangeKind>(kind);
+    end = piece.start + piece.bytes;
+    reading.pieces.push_back(piece);
+  }
+  return reading;
 }
 
 // Only what can be: a thread once, ascending.
@@ -176,6 +219,7 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   }
   for (const UnwindGapCount& gap : info.unwind_gaps) fields.numbers(Field::UnwindGap, {index(gap.row), gap.stacks});
   if (info.segment) put_segment(*info.segment, fields);
+  if (info.reading) put_reading(*info.reading, fields);
 }
 
 bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record) {
@@ -334,6 +378,9 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
       }
       case Field::ThreadPosition:
         add_position(bytes, segment().positions);
+        break;
+      case Field::MemoryReading:
+        info.reading = reading_of(bytes);
         break;
       case Field::UnwindGap: {
         ByteReader gap(bytes);

@@ -8,6 +8,7 @@
 
 #include "trace/model/allocator_kind.h"
 #include "trace/model/ids.h"
+#include "trace/model/memory_reading.h"
 
 namespace tare::trace {
 
@@ -106,9 +107,10 @@ struct ProcessInfo {
   std::vector<UnwindGapCount> unwind_gaps;
   std::uint64_t nested_events = 0;
   FoldedCounts folded;
-  std::uint32_t moments = 0;         // that its live blocks were looked into
-  std::uint64_t peak_rss_bytes = 0;  // VmHWM at the exit, or from rusage; 0: unknown
-  std::uint64_t spool_bytes = 0;     // of the spool's file, all of them resident in the program; 0: not known
+  std::uint32_t moments = 0;             // that its live blocks were looked into
+  std::uint64_t peak_rss_bytes = 0;      // VmHWM at the exit, or from rusage; 0: unknown
+  std::uint64_t spool_bytes = 0;         // of the spool's file, all of them resident in the program; 0: not known
+  std::optional<MemoryReading> reading;  // the one with the greatest RSS
 };
 
 // Stamps to nanoseconds since the start of the recording: piecewise linear through these pairs, ascending.

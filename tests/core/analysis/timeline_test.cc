@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "core/analysis/mappings.h"
+#include "core/mappings/mappings.h"
 #include "support/made_up_trace.h"
 
 namespace tare::core {

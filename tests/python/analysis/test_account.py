@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from handmade import Handmade
-from tare.analysis.account import Snapshot, account, way_to_see_more
+from tare.analysis.account import Source, account, way_to_see_more
 
 MIB = 1 << 20
 
@@ -62,7 +62,7 @@ def test_a_snapshot_divides_the_resident_memory(made: Handmade) -> None:
     resident(made, 24 * MIB, 2 * MIB)
     found = account(made.recording())
     assert found is not None
-    assert found.snapshot is Snapshot.USED
+    assert found.source is Source.SNAPSHOT
     assert found.peak_rss_bytes == 22 * MIB
     parts = {part.name: part.bytes for part in found.parts}
     assert parts["files"] == 4 * MIB
@@ -80,6 +80,55 @@ def test_a_snapshot_far_from_the_peak_isnt_used(made: Handmade) -> None:
     recording = made.recording()
     found = account(recording)
     assert found is not None
-    assert found.snapshot is Snapshot.TOO_FAR
+    assert found.source is Source.BLOCKS
     assert [(part.name, part.bytes, part.is_exact) for part in found.parts] == [("blocks", 20 * MIB, False)]
     assert "tare snapshot" in way_to_see_more(recording, found)
+
+
+def read(made: Handmade, **mib: int) -> None:
+    made._process.update({f"rss_{name}_bytes": size * MIB for name, size in mib.items()})
+
+
+def test_a_reading_divides_the_resident_memory(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), 8 * MIB, 8 * MIB, total=1, peak=1)
+    made.blocks(made.stack("g", "main"), 1008, 1016, total=MIB // 1024, peak=MIB // 1024)
+    resident(made, 42 * MIB, 1 * MIB)
+    read(made, heap=12, gross=9, mapping=10, mapping_spread=2, file=5, shared=4, stack=1, recorder=2)
+    found = account(made.recording())
+    assert found is not None
+    assert found.source is Source.READING
+    assert (found.peak_rss_bytes, found.recorder_bytes) == (40 * MIB, 2 * MIB)
+    parts = {part.name: (part.bytes / MIB, part.least_bytes / MIB, part.most_bytes / MIB) for part in found.parts}
+    # The program may have touched nothing of the large block. The heap is at least 10 MiB, and at most 14.
+    assert parts["blocks"] == pytest.approx((9, 1, 9), abs=0.1)
+    assert parts["free in the allocator"] == pytest.approx((3, 1, 13), abs=0.1)
+    assert parts["own mappings"] == (10, 8, 12)
+    assert parts["files"] == (5, 5, 5)
+    assert found.unexplained_bytes == pytest.approx(8 * MIB, abs=100)
+    assert way_to_see_more(made.recording(), found) == ""
+
+
+def test_blocks_that_came_after_the_reading_are_added(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), 1008, 1016, total=9 * 1024, peak=9 * 1024)
+    resident(made, 10 * MIB)
+    read(made, heap=6, gross=5, file=3)
+    found = account(made.recording())
+    assert found is not None
+    parts = {part.name: part.bytes for part in found.parts}
+    assert parts["blocks"] == 6 * MIB  # the peak RSS has room for one more
+    assert found.unexplained_bytes == 0
+
+
+def test_a_snapshot_is_preferred_to_a_reading_that_is_as_near(made: Handmade) -> None:
+    shape = made.blocks(made.stack("f", "main"), MIB - 16, MIB - 8, total=9, peak=9)
+    made.moment("peak", [(shape, 0x10000, {})])
+    made.resident(1, "heap", 9 * MIB)
+    resident(made, 10 * MIB)
+    read(made, heap=9, gross=9)
+    found = account(made.recording())
+    assert found is not None
+    assert found.source is Source.SNAPSHOT
+    read(made, heap=10, gross=9)
+    found = account(made.recording())
+    assert found is not None
+    assert found.source is Source.READING

@@ -1,0 +1,36 @@
+// Readings of a process image's resident memory, while it runs.
+#include <time.h>
+
+#include <utility>
+
+#include "core/drain/image_recording.h"
+#include "core/snapshot/memory_reading.h"
+#include "trace/base/clock_ns.h"
+
+namespace tare::core {
+
+using namespace trace;
+
+std::uint64_t ImageRecording::watch_memory(const MomentFacts& facts, ReadingBudget& budget) {
+  if (process_ == 0 || !spool_ || failure_ || gaps_are_final_) return ~std::uint64_t{0};
+  const std::uint64_t now_ns = monotonic_ns();
+  if (!readings_.look_is_due(now_ns)) return readings_.next_look_ns();
+  const std::optional<std::uint64_t> rss_bytes = resident_bytes_of(process_);
+  if (!rss_bytes) return ~std::uint64_t{0};
+  if (readings_.reading_is_due(now_ns, *rss_bytes, budget)) {
+    const std::uint64_t begin_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    std::optional<MemoryReading> reading =
+        read_memory(process_, {facts.recorder_library, facts.spool_folder, spool_path(), spool_->header().own_ranges});
+    const std::uint64_t cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns;
+    readings_.took(now_ns, *rss_bytes, cost_ns);
+    budget.spent(cost_ns);
+    if (reading) {
+      reading->stamp = stamp_now();
+      record_.info.reading = std::move(reading);
+      if (replay_) replay_->expect_reading();
+    }
+  }
+  return readings_.next_look_ns();
+}
+
+}  // namespace tare::core

@@ -1,0 +1,86 @@
+// Sorts pieces by the calls of mmap and by live blocks: see resident_use.h.
+#include "core/mappings/resident_use.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tare::core {
+namespace {
+
+using trace::RangeKind;
+using trace::ResidentPiece;
+
+constexpr std::uint64_t kArenaBytes = 64 << 20;  // glibc aligns its arenas to so much
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kBehindHeader = 16;  // where the block of a chunk lies that glibc has mapped
+
+// visit(index of the stack, bytes) for each mapping of the program in the piece.
+template <typename Visit>
+void for_each_mapped(const ResidentPiece& piece, const Mappings& mappings, const Visit& visit) {
+  const std::uint64_t end = piece.start + piece.bytes;
+  const auto& ranges = mappings.ranges();
+  auto next = ranges.upper_bound(piece.start);
+  if (next != ranges.begin()) --next;
+  for (; next != ranges.end() && next->first < end; ++next) {
+    const std::uint64_t from = std::max(next->first, piece.start);
+    const std::uint64_t to = std::min(next->second.end, end);
+    if (from < to) visit(trace::index(next->second.stack), to - from);
+  }
+}
+
+std::uint64_t mapped_bytes(const ResidentPiece& piece, const Mappings& mappings) {
+  std::uint64_t bytes = 0;
+  for_each_mapped(piece, mappings, [&](std::uint32_t, std::uint64_t mapped) { bytes += mapped; });
+  return bytes;
+}
+
+std::uint64_t share_of(std::uint64_t bytes, std::uint64_t part, std::uint64_t whole) {
+  return static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(part) /
+                                    static_cast<double>(whole));
+}
+
+// A few places are enough: a mapped chunk has its block right behind its first bytes.
+bool holds_blocks(const ResidentPiece& piece, const std::function<bool(std::uint64_t)>& has_block) {
+  if (piece.start % kArenaBytes == 0) return true;
+  for (const std::uint64_t offset :
+       {kBehindHeader, kPage, piece.bytes / 4, piece.bytes / 2, piece.bytes - piece.bytes / 4, piece.bytes - kPage}) {
+    if (offset < piece.bytes && has_block(piece.start + offset)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ResidentUse resident_use(const trace::MemoryReading& reading, const Mappings& mappings,
+                         const std::function<bool(std::uint64_t)>& has_block) {
+  ResidentUse use;
+  for (const ResidentPiece& piece : reading.pieces) {
+    const std::uint64_t resident = piece.resident_bytes;
+    const std::uint64_t mapped = piece.kind == RangeKind::Break ? 0 : mapped_bytes(piece, mappings);
+    const std::uint64_t unmapped = piece.bytes - mapped;
+    if (mapped != 0) {
+      const std::uint64_t least = resident - std::min(resident, unmapped);
+      const std::uint64_t most = std::min(resident, mapped);
+      const std::uint64_t own = std::clamp(share_of(resident, mapped, piece.bytes), least, most);
+      use.mapping_bytes += own;
+      use.mapping_spread += most - least;
+      (piece.kind == RangeKind::BehindFile ? use.file_bytes : use.heap_bytes) += resident - own;
+      for_each_mapped(piece, mappings, [&](std::uint32_t stack, std::uint64_t bytes) {
+        ResidentUse::Mapped& sums = use.mapped[stack];
+        sums.accessible_bytes += bytes;
+        sums.resident_bytes += share_of(own, bytes, mapped);
+      });
+    } else if (piece.kind == RangeKind::Break || holds_blocks(piece, has_block)) {
+      use.heap_bytes += resident;
+    } else if (piece.kind == RangeKind::BehindFile) {
+      use.file_bytes += resident;
+    } else if (piece.kind == RangeKind::AboveGuard) {
+      use.stack_bytes += resident;
+    } else {
+      use.other_bytes += resident;
+    }
+  }
+  return use;
+}
+
+}  // namespace tare::core

@@ -1,0 +1,34 @@
+// Who owns the anonymous memory that was resident at a reading: malloc, the program's own mmap calls, threads' stacks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+
+#include "core/mappings/mappings.h"
+#include "trace/model/memory_reading.h"
+
+namespace tare::core {
+
+// Sums of resident bytes. The kernel joins neighbours to one range: of a range that malloc and the program share, only
+// the bounds of each are known.
+struct ResidentUse {
+  std::uint64_t heap_bytes = 0;
+  std::uint64_t mapping_bytes = 0;   // in proportion to the lengths
+  std::uint64_t mapping_spread = 0;  // the program's own ones have up to so much more, or less
+  std::uint64_t stack_bytes = 0;
+  std::uint64_t file_bytes = 0;  // zeroed data of programs and libraries
+  std::uint64_t other_bytes = 0;
+  // Of the program's own mappings, by index of the stack that made them.
+  struct Mapped {
+    std::uint64_t accessible_bytes = 0;  // without a file, of ranges that the program may read or write
+    std::uint64_t resident_bytes = 0;
+  };
+  std::unordered_map<std::uint32_t, Mapped> mapped;
+};
+
+// `has_block`: a live block of malloc lies around the address.
+ResidentUse resident_use(const trace::MemoryReading& reading, const Mappings& mappings,
+                         const std::function<bool(std::uint64_t)>& has_block);
+
+}  // namespace tare::core
