@@ -50,6 +50,43 @@ class Recording:
     def observation_tables(self, progress: Callable[[int, int], None]) -> tuple[list[Table], list[str]]: ...
     def list_blocks(self, sink: Callable[[Table], None], progress: Callable[[int, int], None]) -> None: ...
 
+class ImportWriter:
+    """Writes a trace event by event. Ids that don't exist and impossible sizes are errors of kind Corrupt."""
+
+    def add_module(self, path: str, load_bias: int, start: int, end: int, build_id: bytes) -> int: ...
+    def add_row(self, module: int, address: int) -> int: ...  # module 0xffff: none
+    # frames: function, file, line (0: unknown); innermost first
+    def add_named_row(self, module: int, address: int, frames: Sequence[tuple[str, str, int]]) -> int: ...
+    def stack(self, caller: int, row: int) -> int: ...  # caller 0: the empty stack
+    def shape(
+        self, stack: int, api: int, align_bytes: int, requested_bytes: int, usable_bytes: int, weight: float
+    ) -> int: ...
+    # stamps are nanoseconds since the start; events come in their order
+    def begin_block(self, stamp: int, thread: int, address: int, shape: int) -> None: ...
+    def end_block(self, stamp: int, thread: int, address: int) -> None: ...
+    def grow_block(self, stamp: int, thread: int, old_address: int, address: int, shape: int) -> None: ...
+    def begin_some_block(self, stamp: int, thread: int, shape: int) -> None: ...  # at an address of the core's choice
+    def end_some_block(self, stamp: int, thread: int, shape: int) -> None: ...  # the youngest of them
+    def finish(self, end_ns: int, complete: bool, peak_rss_bytes: int) -> None: ...
+
+def create_import(
+    path: str,
+    *,
+    imported_from: str,
+    missing_facts: str,
+    exe: str,
+    command_line: Sequence[str],
+    pid: int,
+    start_realtime_ns: int,
+    aggregated: bool,
+    allocator: int,
+) -> ImportWriter: ...
+
+class ZstdFile:
+    def read(self) -> bytes: ...  # the next, at most 1 MiB; empty at the end
+
+def open_zstd(path: str) -> ZstdFile: ...
+
 class Image:
     @property
     def path(self) -> str: ...

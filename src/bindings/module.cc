@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrow_stream.h"
+#include "bindings/imports.h"
 #include "bindings/layouts.h"
 #include "bindings/os_string.h"
 #include "bindings/py_table.h"
@@ -269,6 +270,7 @@ NB_MODULE(_core, module) {
   tare::bindings::bind_leftovers(module);
   tare::bindings::bind_containers(module);
   tare::bindings::bind_recording(module);
+  tare::bindings::bind_imports(module);
   tare::bindings::bind_layouts(module);
   tare::bindings::bind_variant(module);
   tare::bindings::bind_vtables(module);

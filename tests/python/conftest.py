@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # handmade
 sys.path.insert(0, str(Path(__file__).resolve().parent / "types"))  # test_layouts
+sys.path.append(str(Path(__file__).resolve().parent / "imports"))  # goldens, importing
 
 from handmade import Handmade
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tare.errors import USAGE, TareError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -109,6 +111,8 @@ def moment(recording: Recording, at: str | None) -> Moment:
     from tare.analysis.records import parse_time
     from tare.text.units import duration
 
+    if recording.process["imported_from"]:
+        raise TareError(USAGE, "an imported recording has no reports of the program: record it with tare run")
     if at == "end":
         return Moment(None, None, "at the end")
     if at == "peak":

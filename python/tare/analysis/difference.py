@@ -94,7 +94,7 @@ def site_sums(recording: Recording) -> _Sites:
         f"""
         with granted as (select shape_id, sum(bytes_peak) as tare_bytes from ({recording.ledger.grants()}) group by shape_id)
         select s.site_id, sum(peak_blocks), sum((usable_bytes + header_bytes) * peak_blocks),
-               sum((usable_bytes + header_bytes) * end_blocks), sum(total_blocks), coalesce(sum(g.tare_bytes), 0)
+               sum((usable_bytes + header_bytes) * end_blocks), sum(total_blocks), cast(coalesce(sum(g.tare_bytes), 0) as double)
         from site_sizes z join stack_sites s on s.stack_id = z.stack_id left join granted g on g.shape_id = z.shape_id
         group by s.site_id
         """

@@ -95,7 +95,8 @@ class Recording:
 
     @property
     def sampled(self) -> bool:
-        return bool(self.process["sample_bytes"])
+        """Whether counts are estimates. Blocks of imported sums have weights, too, but exact ones."""
+        return bool(self.process["sample_bytes"]) and not self.process["imported_from"]
 
     @cached_property
     def moments(self) -> dict[str, Moment]:
@@ -121,7 +122,8 @@ class Recording:
         first = program if title.endswith(f"/{program}") else title.split(" ", 1)[0].rstrip(":")
         called = first.rpartition("/")[2].lstrip("-")
         alias = "" if not called or "'" in first or program.startswith(called) else f"{called} = "
-        return f"{alias}{program} (pid {self.process['pid']})"
+        number = f" (pid {self.process['pid']})" if self.process["pid"] else ""  # 0: imported without it
+        return f"{alias}{program}{number}"
 
     def site_stacks(self, site_ids: Sequence[int]) -> dict[int, list[Frame]]:
         """The frames of sites, innermost first."""

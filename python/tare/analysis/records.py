@@ -30,7 +30,7 @@ class Record(NamedTuple):
     requested_bytes: float
     usable_bytes: float
     gross_bytes: float
-    byte_ns: float
+    byte_ns: float | None  # None: an import without times
     calls: float
     sizes: list[Size]  # largest share first; filled for shown records only
     size_kinds: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from keyword import iskeyword
+
 # Title of a group -> its verbs, each with one line that needs no manual. `tare --help` prints the first group above the others.
 GROUPS = {
     "": {
@@ -18,6 +20,7 @@ GROUPS = {
         "model": "compute the rounding under other allocators' size classes",
         "replay": "repeat the recorded calls under other allocators, and measure them",
         "export": "convert a recording for another tool: pprof, DHAT, massif, SARIF",
+        "import": "read a file of another profiler: heaptrack, DHAT, massif, pprof",
         "tree": "print the heap by the paths of the program's own memory reports",
         "schema": "explain the tables and columns of `tare sql`",
     },
@@ -47,4 +50,5 @@ PREFIXES = tuple(dict.fromkeys(verb.split()[0] for verb in VERBS if " " in verb)
 
 
 def module_of(verb: str) -> str:
-    return f"tare.commands.{verb.replace(' ', '_')}"
+    name = verb.replace(" ", "_")
+    return f"tare.commands.{name}{'_' * iskeyword(name)}"

@@ -18,7 +18,9 @@ def write(recording: Recording, out: IO[bytes]) -> None:
     found = samples(recording)
     prepare_names(recording, found)
     lives = dict(
-        recording.database.rows("select stack_id, sum(lifetime_ns) from site_sizes group by stack_id order by stack_id")
+        recording.database.rows(
+            "select stack_id, coalesce(sum(lifetime_ns), 0) from site_sizes group by stack_id order by stack_id"
+        )
     )
     numbers: dict[str, int] = {"[root]": 0}
     points: dict[tuple[int, ...], dict[str, Any]] = {}
@@ -60,7 +62,7 @@ def write(recording: Recording, out: IO[bytes]) -> None:
         "cmd": process["command_line"],
         "pid": process["pid"],
         "tg": (process["peak_time_ns"] or 0) // _MICROSECOND_NS,
-        "te": process["duration_ns"] // _MICROSECOND_NS,
+        "te": (process["duration_ns"] or 0) // _MICROSECOND_NS,
         "pps": list(points.values()),
         "ftbl": list(numbers),
     }
@@ -68,5 +70,5 @@ def write(recording: Recording, out: IO[bytes]) -> None:
 
 
 def _text(frame: Frame) -> str:
-    place = f"{frame.file}:{frame.line}" if frame.line else frame.file or frame.module
+    place = f"{frame.file}:{frame.line}" if frame.line else frame.file or f"in {frame.module}"
     return f"{frame.module_offset or 0:#X}: {frame.name} ({place})".replace("0X", "0x")

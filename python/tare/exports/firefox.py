@@ -25,7 +25,7 @@ def write(recording: Recording, out: IO[bytes]) -> None:
     found = [sample for sample in samples(recording) if sample.peak_bytes]
     prepare_names(recording, found)
     tables = _Tables()
-    peak_ms, end_ms = (process["peak_time_ns"] or 0) / _MS_NS, process["duration_ns"] / _MS_NS
+    peak_ms, end_ms = (process["peak_time_ns"] or 0) / _MS_NS, (process["duration_ns"] or 0) / _MS_NS
     stacks = [tables.stack(list(reversed(frames_of(recording, sample.stack_id)))) for sample in found]
     thread = {
         "processType": "default",

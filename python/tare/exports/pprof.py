@@ -65,7 +65,9 @@ def write(recording: Recording, out: IO[bytes]) -> None:
         for (name, mangled, file), function in functions.items():
             text = number(1, function) + number(2, string(name)) + number(3, string(mangled or name))
             profile.write(data(_FUNCTION, text + number(4, string(file))))
-        profile.write(number(_TIME_NS, process["start_realtime_ns"]) + number(_DURATION_NS, process["duration_ns"]))
+        profile.write(
+            number(_TIME_NS, process["start_realtime_ns"]) + number(_DURATION_NS, process["duration_ns"] or 0)
+        )
         profile.write(data(_PERIOD_TYPE, _value_type(string("space"), string("bytes"))))
         profile.write(number(_PERIOD, process["sample_bytes"] or 1))
         profile.write(number(_COMMENT, string(process["command_line"])))

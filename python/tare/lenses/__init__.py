@@ -74,6 +74,9 @@ def check_runnable(lens: Lens, process: Mapping[str, Any]) -> None:
 
 
 def _what_is_missing(lens: Lens, process: Mapping[str, Any]) -> str:
+    lacking = (process["missing_facts"] or "").split(",")
+    if absent := [fact for fact in lens.facts if fact in lacking]:
+        return f"facts that {process['imported_from']} doesn't record ({', '.join(absent)}): record with tare run"
     if lens.sampling == "unavailable" and process["sample_bytes"]:
         return "every allocation, but this recording is a sample: record without --sample"
     if lens.needs == "contents" and not process["contents_recorded"]:

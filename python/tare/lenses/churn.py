@@ -110,6 +110,7 @@ LENS = Lens(
     shown="calls >= 1000 and calls >= 0.01 * $calls_total and calls >= 0.9 * total_blocks",
     order="calls, byte_ns",
     unit="calls",
+    facts=("order",),
     advise=_advise,
     guide="13-churn",
 )

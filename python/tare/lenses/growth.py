@@ -78,6 +78,7 @@ LENS = Lens(
     " or (steps >= 100 and steps > 4 * greatest(chains, 1) * log2(2.0 + max_requested_bytes)))",
     order="bytes_total + 64 * calls, byte_ns",
     unit="copied",
+    facts=("order",),
     advise=_advise,
     guide="02-just-enough-growth",
 )

@@ -44,6 +44,7 @@ LENS = Lens(
     shown="bytes_peak >= greatest(4096, 0.005 * $gross_peak) and requested_peak <= 128 * blocks",
     order="bytes_peak, byte_ns",
     unit="bytes",
+    facts=("usable",),
     advise=_advise,
     guide="08-arena",
 )

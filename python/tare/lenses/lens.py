@@ -54,4 +54,5 @@ class Lens(NamedTuple):
     advise: Callable[[Evidence], Advice]
     # contents: runs only over recordings made with --content; moments: with that or --snapshots
     needs: Literal["events", "contents", "moments"] = "events"
+    facts: tuple[str, ...] = ()  # of tare.schema.missing: doesn't run over an import without one of these
     guide: str = ""  # the folder in guide/ with a program that has this waste, and the same without; "": none yet

@@ -96,6 +96,7 @@ LENS = Lens(
     shown="avoidable_peak >= greatest(4096, 0.001 * $gross_peak)",
     order="avoidable_peak, bytes_peak, byte_ns",
     unit="bytes",
+    facts=("usable", "requested"),
     advise=_advise,
     guide="01-clownshoes",
 )

@@ -76,6 +76,7 @@ LENS = Lens(
     " or (calls >= 1000 and calls >= 0.01 * $calls_total))",
     order="bytes_peak, calls",
     unit="pairs",
+    facts=("order", "pairs"),
     advise=_advise,
     guide="04-twin-blocks",
 )

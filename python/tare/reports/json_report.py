@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tare.reports import account
 from tare.reports.text_parts import nameless_files
 from tare.reports.unwind_gaps import unwind_gaps
+from tare.schema.missing import words_of
 from tare.text.printable import printable_json
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ def report(
         "complete": bool(process["complete"] or process["continued"]),
         "segment": _segment(recording),
         "sample_bytes": process["sample_bytes"],
+        "imported_from": process["imported_from"],
+        "missing_facts": words_of(process["missing_facts"]),
         "account": account.as_json(recording),
         "events": process["events"],
         "impossible_events": process["impossible_events"],
@@ -144,7 +147,7 @@ def report(
                     "slop_bytes": number(record.slop_bytes),
                     "usable_bytes": number(record.usable_bytes),
                     "gross_bytes": number(record.gross_bytes),
-                    "byte_seconds": record.byte_ns / 1e9,
+                    "byte_seconds": None if record.byte_ns is None else record.byte_ns / 1e9,
                     "calls": number(record.calls),
                     "sizes": [
                         {

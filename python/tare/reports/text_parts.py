@@ -8,11 +8,13 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from tare.reports.unwind_gaps import unwind_gaps
+from tare.schema.missing import FACTS, words_of
 from tare.text.terminal import shorten, shorten_path
 from tare.text.units import duration, exact, human_bytes, human_count, percent, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from tare.analysis.ledger import Finding
     from tare.analysis.recording import Recording
@@ -25,16 +27,27 @@ def headline(recording: Recording) -> str:
     """`python3.11 (pid 4711), glibc, 14.4 M events in 3.20 s`."""
     process = recording.process
     sampled = f", sampled every {human_bytes(process['sample_bytes'])}: figures are scaled" if recording.sampled else ""
+    if process["imported_from"]:
+        return f"{recording.title}, imported from {process['imported_from']}{events_and_time(process)}"
     return (
         f"{recording.title}, {process['allocator']}, {human_count(process['events'])} event{'' if process['events'] == 1 else 's'} in "
         f"{duration(process['duration_ns'])}{sampled}"
     )
 
 
+def events_and_time(process: Mapping[str, Any]) -> str:
+    """`, 14.4 M events in 3.20 s`; empty where an imported file has sums only."""
+    if process["events"] is None:
+        return ""
+    lasted = "" if process["duration_ns"] is None else f" in {duration(process['duration_ns'])}"
+    return f", {human_count(process['events'])} event{'' if process['events'] == 1 else 's'}{lasted}"
+
+
 def caveats(recording: Recording) -> list[str]:
     """Limits of the figures; mostly none."""
     process = recording.process
     lines = list(recording.source.warnings)
+    lines.extend(f"the file has no {FACTS[word]}" for word in words_of(process["missing_facts"]))
     status = process["wait_status"]
     if status is not None and os.WIFSIGNALED(status):
         lines.append(f"the program was killed by signal {os.WTERMSIG(status)}; all events until then are recorded")
@@ -48,7 +61,7 @@ def caveats(recording: Recording) -> list[str]:
         lines.append(
             f"the recorder was paused for {duration(process['asleep_ns'])}: blocks allocated meanwhile aren't in the figures{since}"
         )
-    if not process["events"]:
+    if process["events"] == 0:
         lines.append(
             "no allocation was recorded: the program has none, or uses a malloc that the recorder can't replace (its own, valgrind's)"
         )
@@ -175,7 +188,8 @@ def balance(recording: Recording, style: Style, width: int) -> list[str]:
     about = "~" if recording.sampled else ""
     wide = width >= _WIDE_BALANCE
     amount_of, label_width, cell, share = (exact, 12, 18, 9) if wide else (human_bytes, 11, 9, 5)
-    at_peak, at_end = f"at the peak ({duration(recording.process['peak_time_ns'])})", "at the end"
+    peak_ns = recording.process["peak_time_ns"]
+    at_peak, at_end = "at the peak" if peak_ns is None else f"at the peak ({duration(peak_ns)})", "at the end"
     if not wide:
         at_peak, at_end = "peak", "end"
     lines = [f"{'bytes' if wide else '':<{label_width}}{at_peak:>{cell + share}}{at_end:>{cell + share}}"]
@@ -200,7 +214,8 @@ def balance(recording: Recording, style: Style, width: int) -> list[str]:
         f"{'blocks':<{label_width}}{about + count_of(peak.blocks):>{cell}}{'':>{share}}{about + count_of(end.blocks):>{cell}}"
     )
     # Events are counted as recorded: of a sample's nobody would know what they stand for.
-    reallocs = "" if recording.sampled else f", {human_count(recording.process['realloc_events'])} reallocs"
+    count = None if recording.sampled else recording.process["realloc_events"]
+    reallocs = "" if count is None else f", {human_count(count)} reallocs"
     lines += wrapped(
         f"in all: {about}{blocks_text(total.blocks)}, {about}{human_bytes(total.requested_bytes)} requested, "
         f"{about}{human_bytes(total.usable_bytes)} usable{reallocs}",
@@ -218,6 +233,8 @@ def course(recording: Recording, width: int) -> list[str]:
     """Gross over the run, a bar each interval at its greatest: whether it grows, stands, or comes in waves."""
     recording.database.use("timeline")
     rows = recording.database.rows("select time_ns, max_gross_bytes from timeline order by time_ns")
+    if recording.process["duration_ns"] is None:  # imported sums
+        return []
     ended = f"0 to {duration(recording.process['duration_ns'])}"
     count = min(width - len("over time   ") - len(ended) - 2, _MOST_BARS)
     if len(rows) < 2 or count < _LEAST_BARS or not (top := max(gross for _, gross in rows)):

@@ -18,6 +18,7 @@ from tare.reports.text_parts import (
     unnamed_note,
     wrapped,
 )
+from tare.schema.missing import words_of
 from tare.text.terminal import shorten
 from tare.text.units import human_bytes, percent, plural
 
@@ -46,7 +47,8 @@ def report(
     """Everything, or what the chosen lenses say."""
     for line in wrapped(headline(recording), width):
         yield style(line, "bold")
-    yield shorten(f"command: {' '.join(recording.process['command_line'].split())}", width)
+    if command := recording.process["command_line"]:  # imports may have none
+        yield shorten(f"command: {' '.join(command.split())}", width)
     yield from account.lines(recording, width)
     for note in [*caveats(recording), *nameless_files(recording)]:
         for line in wrapped(f"note: {note}", width):
@@ -150,7 +152,7 @@ def _records(recording: Recording, page: Page, title: str, style: Style, width: 
         running += record.gross_bytes
         yield style(f"{title} {{", "cyan")
         yield f"  {about}{plural(record.blocks, 'block')} in record {number:,} of {page.matching:,}"
-        for text in _weights(record, about):
+        for text in _weights(record, about, words_of(recording.process["missing_facts"])):
             yield from wrapped(text, width, "  ")
         share, so_far = (percent(part, page.gross_bytes, 2) for part in (record.gross_bytes, running))
         yield from wrapped(f"{share} of the heap ({so_far} cumulative)", width, "  ")
@@ -163,10 +165,11 @@ def _records(recording: Recording, page: Page, title: str, style: Style, width: 
         yield f"({page.matching - len(page.records):,} more)"
 
 
-def _weights(record: Record, about: str) -> Iterator[str]:
+def _weights(record: Record, about: str, missing: Sequence[str]) -> Iterator[str]:
+    slop = "?" if {"usable", "requested"} & set(missing) else f"{about}{human_bytes(record.slop_bytes)}"
     yield (
         f"{about}{human_bytes(record.usable_bytes)} ({about}{human_bytes(record.requested_bytes)} requested / "
-        f"{about}{human_bytes(record.slop_bytes)} slop)"
+        f"{slop} slop)"
     )
     if round(record.blocks) != 1:
         yield f"Individual block sizes in bytes: {sizes_line(record)}"

@@ -11,7 +11,7 @@ TABLES = (
         columns("""
 shape_id int key
 stack_id int where it was allocated: stacks.stack_id
-api text entry point: malloc, realloc, operator new, ...; pool block: a pool handed it out; pool memory: what a pool holds and hands out to nobody
+api text entry point: malloc, realloc, operator new, ...; unknown: imported; pool block: a pool handed it out; pool memory: what a pool holds and hands out to nobody
 align_bytes int alignment asked for; 0: none
 requested_bytes int asked for, a block
 usable_bytes int malloc_usable_size, a block

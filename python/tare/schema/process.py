@@ -44,6 +44,8 @@ peak_rss_bytes int greatest resident set; null where unknown
 spool_bytes int of it, what the recorder wrote its events to; null where unknown
 sample_bytes int mean bytes between samples; 0: every allocation is recorded
 asleep_ns int that long the recorder slept (tare run --start-paused, tare pause), all in all; null: never
+imported_from text the profiler and the format whose file `tare import` read; null: recorded by Tare
+missing_facts text words for facts that this file doesn't have, separated by commas: usable (sizes, which count as those asked for), requested (sizes), entry-points, reallocs, pairs (which of several equal blocks a free ended), order (of events), times, peak, totals, counts (of blocks), end
 contents_recorded int 1: blocks were filled when allocated, and looked at when they ended (tare run --content)
 events int successful calls: allocations, frees and reallocs
 alloc_events int allocations without reallocs

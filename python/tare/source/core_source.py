@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tare import _core, schema
 from tare.errors import CORRUPT, TareError
 from tare.progress import Progress, warn
+from tare.schema import missing
 from tare.source.database import Database
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class CoreSource:
             with Progress(f"reading {path}") as progress:
                 recording = _core.open(path, at_ns, _progress(progress))
         self._recording = recording
+        self._missing_facts = str(recording.table("process").row(0)["missing_facts"] or "")
         self.warnings: Sequence[str] = self._recording.warnings
         self._sites_ready = False
         self._walked: dict[str, dict[str, _core.Table]] = {}
@@ -88,6 +90,9 @@ class CoreSource:
         if not isinstance(into, Database):
             into.fill(table, _rows_of(table, self._make(table.name)))
             return
+        if table.name in missing.empty_tables(self._missing_facts):
+            into.run(table.ddl())
+            return
         if table.name == "blocks":
             self._load_blocks(table, into)
             return
@@ -96,16 +101,18 @@ class CoreSource:
             return
         made = self._make(table.name)
         if made.rows > _TEXT_ROWS:
-            _load_stream(table, made, into)
+            _load_stream(table, made, into, self._missing_facts)
         else:
-            _load_text(table, made, into)
+            _load_text(table, made, into, self._missing_facts)
 
     def _load_blocks(self, table: schema.Table, into: Database) -> None:
         """In batches as they come, so that memory is DuckDB's to bound."""
         into.run(table.ddl())
         with Progress("listing blocks") as progress:
             try:
-                self._recording.list_blocks(lambda batch: _append_stream(table, batch, into), _progress(progress))
+                self._recording.list_blocks(
+                    lambda batch: _append_stream(table, batch, into, self._missing_facts), _progress(progress)
+                )
             except TareError as error:
                 if error.kind != CORRUPT:
                     raise
@@ -217,7 +224,8 @@ class CoreSource:
             self._walked.pop("reading reports", None)
 
     def process(self) -> dict[str, Any]:
-        return self._recording.table("process").row(0)
+        row = self._recording.table("process").row(0)
+        return row | dict.fromkeys(missing.null_columns(self._missing_facts, "process"))
 
     def stack_rows(self, stack_id: int, depth: int) -> list[int]:
         return self._recording.stack_rows(stack_id, depth)
@@ -266,11 +274,15 @@ def _rows_of(table: schema.Table, made: _core.Table) -> Iterable[tuple[Any, ...]
     return zip(*columns, strict=True)
 
 
-def _selection(table: schema.Table) -> str:
+def _selection(table: schema.Table, missing_facts: str) -> str:
     """The schema's columns by name and type, weighed where they count recorded blocks."""
+    nulls = missing.null_columns(missing_facts, table.name)
     weighed = _WEIGHED_OF.get(table.name, frozenset())
     parts = []
     for column in table.columns:
+        if column.name in nulls:
+            parts.append(f"cast(null as {column.type}) as {column.name}")
+            continue
         value = f'"{_CORE_NAMES.get((table.name, column.name), column.name)}"' + (
             " * weight" if column.name in weighed else ""
         )
@@ -278,30 +290,30 @@ def _selection(table: schema.Table) -> str:
     return ", ".join(parts)
 
 
-def _load_text(table: schema.Table, made: _core.Table, into: Database) -> None:
+def _load_text(table: schema.Table, made: _core.Table, into: Database, missing_facts: str) -> None:
     import os
 
     columns = ", ".join(f"'{name}': '{kind}'" for name, kind in made.columns)
     fd = made.write_text()
     try:
         into.run(
-            f"create table {table.name} as select {_selection(table)} from read_csv('/proc/self/fd/{fd}', auto_detect=false,"
+            f"create table {table.name} as select {_selection(table, missing_facts)} from read_csv('/proc/self/fd/{fd}', auto_detect=false,"
             f" header=false, delim=',', quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, columns={{{columns}}})"
         )
     finally:
         os.close(fd)
 
 
-def _load_stream(table: schema.Table, made: _core.Table, into: Database) -> None:
+def _load_stream(table: schema.Table, made: _core.Table, into: Database, missing_facts: str) -> None:
     into.run(table.ddl())
-    _append_stream(table, made, into)
+    _append_stream(table, made, into, missing_facts)
 
 
-def _append_stream(table: schema.Table, made: _core.Table, into: Database) -> None:
+def _append_stream(table: schema.Table, made: _core.Table, into: Database, missing_facts: str) -> None:
     import duckdb  # noqa: F401  (the engine scans Arrow streams through the package)
 
     into.connection.register("tare_stream", made)
     try:
-        into.run(f"insert into {table.name} select {_selection(table)} from tare_stream")
+        into.run(f"insert into {table.name} select {_selection(table, missing_facts)} from tare_stream")
     finally:
         into.connection.unregister("tare_stream")

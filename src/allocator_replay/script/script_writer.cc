@@ -235,6 +235,10 @@ class ScriptSink final : public trace::EventSink {
 
 Result<ScriptSummary> write_call_script(const trace::OpenedTrace& trace, const std::string& path,
                                         const trace::ReplayProgress& progress) {
+  if (trace.info().sample_bytes != 0 && !trace.info().imported_from.empty()) {
+    return Error{ErrorKind::Usage, "a recording that was imported from " + trace.info().imported_from +
+                                       " has sums instead of calls: record with tare run to perform them again"};
+  }
   if (trace.info().sample_bytes != 0) {
     return Error{ErrorKind::Usage,
                  "a sampled recording doesn't hold all calls: record without --sample to perform them again"};

@@ -191,6 +191,13 @@ trace::Dictionary dictionary_of(const Tables& tables) {
       dictionary.modules.push_back(std::move(module));
     }
   }
+  if (const Table* frames = tables.find("given_frames")) {
+    for (std::size_t i = 0; i < frames->rows(); ++i) {
+      dictionary.given_frames.push_back(
+          {static_cast<trace::RowId>((*frames)["row_id"].ints[i]), std::string((*frames)["function"].text(i)),
+           std::string((*frames)["file"].text(i)), static_cast<std::uint32_t>((*frames)["line"].ints[i])});
+    }
+  }
   return dictionary;
 }
 

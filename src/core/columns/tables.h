@@ -103,8 +103,8 @@ inline constexpr std::int32_t kPoolMemoryWord = 33;  // a pool's own, or left of
 // Unsigned sums into the signed columns that SQL has: what doesn't fit becomes the largest value.
 std::int64_t to_column(unsigned __int128 value);
 
-// The dictionary as tables `stacks`, `rows` and `modules` hold it, so that names can be found for cached tables without
-// opening the trace. Shapes stay empty.
+// The dictionary as tables `stacks`, `rows`, `modules` and `given_frames` hold it, so that names can be found for
+// cached tables without opening the trace. Shapes stay empty.
 trace::Dictionary dictionary_of(const Tables& tables);
 
 }  // namespace tare::core

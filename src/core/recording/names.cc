@@ -33,7 +33,7 @@ Names::~Names() = default;
 std::vector<Names::Batch> Names::by_module(std::span<const trace::RowId> rows) const {
   std::map<std::uint32_t, Batch> batches;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (index(rows[i]) >= dictionary_.rows.size()) continue;
+    if (index(rows[i]) >= dictionary_.rows.size() || !given(rows[i]).empty()) continue;
     const std::uint64_t bits = dictionary_.rows[index(rows[i])];
     const std::uint32_t module = index(trace::row_module(bits));
     Batch& batch = batches[module];
@@ -47,8 +47,20 @@ std::vector<Names::Batch> Names::by_module(std::span<const trace::RowId> rows) c
   return list;
 }
 
+std::span<const trace::GivenFrame> Names::given(trace::RowId row) const {
+  const auto [first, last] = std::ranges::equal_range(dictionary_.given_frames, row, {}, &trace::GivenFrame::row);
+  return {first, last};
+}
+
 std::vector<NamedFrame> Names::frames(std::span<const trace::RowId> rows) {
   std::vector<std::vector<Frame>> found(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const trace::GivenFrame& frame : given(rows[i])) {
+      found[i].push_back({frame.function, frame.function, {}, frame.file, std::nullopt, FrameKind::Inlined});
+      if (frame.line != 0) found[i].back().line = frame.line;
+    }
+    if (!found[i].empty()) found[i].back().kind = FrameKind::Physical;
+  }
   for (const Batch& batch : by_module(rows)) {
     std::vector<std::vector<Frame>> resolved(batch.positions.size());
     if (batch.module != nullptr) resolved = symbolizer_->resolve(*batch.module, batch.addresses);
@@ -78,6 +90,13 @@ std::vector<NamedFrame> Names::frames(std::span<const trace::RowId> rows) {
 void Names::name_sites(SiteFinder& finder) {
   for (std::vector<trace::RowId> rows = finder.unnamed_rows(); !rows.empty(); rows = finder.unnamed_rows()) {
     std::vector<bool> named(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto frames = given(rows[i]);
+      if (frames.empty()) continue;
+      const std::string_view function = frames.back().function;
+      finder.name(rows[i], std::span(&function, 1));
+      named[i] = true;
+    }
     for (const Batch& batch : by_module(rows)) {
       if (batch.module == nullptr) continue;
       const std::vector<FunctionName> names = symbolizer_->function_names(*batch.module, batch.addresses);

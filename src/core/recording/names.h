@@ -54,6 +54,9 @@ class Names {
   struct Batch;
   std::vector<Batch> by_module(std::span<const trace::RowId> rows) const;
 
+  // What another profiler called the row's functions; empty: nothing.
+  std::span<const trace::GivenFrame> given(trace::RowId row) const;
+
   const trace::Dictionary& dictionary_;
   std::unique_ptr<Symbolizer> symbolizer_;
 };

@@ -1,4 +1,4 @@
-// Tables `stacks`, `rows`, `modules` and `unwind_gaps`.
+// Tables `stacks`, `rows`, `modules`, `given_frames` and `unwind_gaps`.
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,6 +87,21 @@ Table modules_table(const trace::Dictionary& dictionary) {
     table.add(start, static_cast<std::int64_t>(module.start));
     table.add(end, static_cast<std::int64_t>(module.end));
     table.add(generation, std::int64_t{module.generation});
+  }
+  return table.take();
+}
+
+Table given_frames_table(const trace::Dictionary& dictionary) {
+  TableBuilder table("given_frames");
+  const auto row_id = table.column("row_id", ColumnType::Int64);
+  const auto function = table.column("function", ColumnType::String);
+  const auto file = table.column("file", ColumnType::String);
+  const auto line = table.column("line", ColumnType::Int64);
+  for (const trace::GivenFrame& frame : dictionary.given_frames) {
+    table.add(row_id, std::int64_t{index(frame.row)});
+    table.add(function, std::string_view(frame.function));
+    table.add(file, std::string_view(frame.file));
+    table.add(line, std::int64_t{frame.line});
   }
   return table.take();
 }

@@ -149,6 +149,12 @@ std::string command_text(const std::vector<std::string>& words) {
 class ProcessRow {
  public:
   void text(const char* name, std::string_view value) { table_.add(table_.column(name, ColumnType::String), value); }
+  // Empty: null.
+  void known_text(const char* name, std::string_view value) {
+    const auto column = table_.column(name, ColumnType::String);
+    if (value.empty()) return table_.add_null(column);
+    table_.add(column, value);
+  }
   void number(const char* name, std::int64_t value) { table_.add(table_.column(name, ColumnType::Int64), value); }
   void number(const char* name, std::optional<std::int64_t> value) {
     table_.add(table_.column(name, ColumnType::Int64), value);
@@ -242,6 +248,8 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.number("peak_rss_bytes",
              info.peak_rss_bytes ? std::optional<std::int64_t>(whole(info.peak_rss_bytes)) : std::nullopt);
   row.number("spool_bytes", info.spool_bytes ? std::optional<std::int64_t>(whole(info.spool_bytes)) : std::nullopt);
+  row.known_text("imported_from", info.imported_from);
+  row.known_text("missing_facts", info.missing_facts);
   row.number("sample_bytes", whole(info.sample_bytes));
   row.number("asleep_ns", info.asleep_ns ? std::optional<std::int64_t>(whole(*info.asleep_ns)) : std::nullopt);
   row.number("contents_recorded", std::int64_t{info.contents_recorded ? 1 : 0});
@@ -331,6 +339,7 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   tables.put(stacks_table(names.dictionary));
   tables.put(rows_table(names.dictionary));
   tables.put(modules_table(names.dictionary));
+  if (!dictionary.given_frames.empty()) tables.put(given_frames_table(dictionary));
   tables.put(unwind_gaps_table(names.dictionary, info.unwind_gaps));
   return tables;
 }

@@ -13,10 +13,12 @@ namespace tare::core {
 Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
                    std::span<const trace::ClockPair> clock_pairs);
 
-// Tables `stacks`, `rows`, `modules` of a dictionary, and where stacks end in it for want of unwind tables.
+// Tables `stacks`, `rows`, `modules`, `given_frames` of a dictionary, and where stacks end in it for want of unwind
+// tables.
 Table stacks_table(const trace::Dictionary& dictionary);
 Table rows_table(const trace::Dictionary& dictionary);
 Table modules_table(const trace::Dictionary& dictionary);
+Table given_frames_table(const trace::Dictionary& dictionary);
 Table unwind_gaps_table(const trace::Dictionary& dictionary, std::span<const trace::UnwindGapCount> gaps);
 
 const char* name_of(trace::AllocatorKind allocator);

@@ -38,7 +38,7 @@ constexpr std::uint64_t capped_sum(std::uint64_t a, std::uint64_t b) {
 // Of everything that is unpacked, with what reports make of it: about this many bytes an entry, besides those that the
 // record holds. Entries that were left unpacked always fit: two bytes are the least of a stack, five of a shape.
 inline constexpr std::uint64_t kModuleMemory = 256, kRowMemory = 64, kStackMemory = 64, kShapeMemory = 256,
-                               kNameMemory = 64, kObservationMemory = 192, kLiveMemory = 64;
+                               kNameMemory = 64, kObservationMemory = 192, kLiveMemory = 64, kGivenFrameMemory = 128;
 
 constexpr std::uint64_t most_unpacked_bytes(std::uint64_t file_bytes) {
   return capped_sum(std::uint64_t{64} << 20, std::min(file_bytes, std::uint64_t{1} << 48) * 256);

@@ -19,8 +19,6 @@ namespace tare::trace {
 
 namespace {
 
-constexpr std::uint64_t kMaxUnpackedBytes = 1u << 26;
-
 // first id, count, unpacked size, then the entries, packed where that makes them smaller and readers take them.
 void put_packed(std::size_t first, std::size_t count, const std::vector<std::uint8_t>& entries, Packing packing,
                 ByteWriter& out) {
@@ -256,6 +254,41 @@ const char* decode_names(std::span<const std::uint8_t> payload, ExpansionBudget&
     if (entries.reader.failed()) break;
     if (name.size() > kMaxNameBytes) return "a name is longer than the format allows";
     dictionary.names.push_back(std::move(name));
+  }
+  return finish(entries);
+}
+
+void encode_given_frames(const Dictionary& dictionary, std::size_t first, std::size_t last, Packing packing,
+                         ByteWriter& out) {
+  ByteWriter entries;
+  for (std::size_t id = first; id < last; ++id) {
+    const GivenFrame& frame = dictionary.given_frames[id];
+    entries.varint(index(frame.row));
+    entries.text(frame.function);
+    entries.text(frame.file);
+    entries.varint(frame.line);
+  }
+  put_packed(first, last - first, entries.bytes(), packing, out);
+}
+
+const char* decode_given_frames(std::span<const std::uint8_t> payload, ExpansionBudget& budget,
+                                Dictionary& dictionary) {
+  Entries entries = take_packed(payload, dictionary.given_frames.size(), 4, kGivenFrameMemory, budget);
+  if (entries.damage != nullptr) return entries.damage;
+  std::uint64_t last_row = dictionary.given_frames.empty() ? 0 : index(dictionary.given_frames.back().row);
+  for (std::uint64_t i = 0; i < entries.count; ++i) {
+    const std::uint64_t row = entries.reader.varint();
+    GivenFrame frame;
+    frame.function = entries.reader.text();
+    frame.file = entries.reader.text();
+    frame.line = static_cast<std::uint32_t>(entries.reader.varint());
+    if (entries.reader.failed()) break;
+    if (row < last_row || row >= dictionary.rows.size()) return "a given frame refers to an impossible row";
+    if (std::max(frame.function.size(), frame.file.size()) > kMaxFrameText)
+      return "a given frame is longer than the format allows";
+    frame.row = static_cast<RowId>(row);
+    last_row = row;
+    dictionary.given_frames.push_back(std::move(frame));
   }
   return finish(entries);
 }

@@ -58,6 +58,8 @@ enum class Field : std::uint64_t {
   SegmentSums = 43,
   ThreadPosition = 44,  // repeated
   MemoryReading = 45,
+  ImportedFrom = 46,
+  MissingFacts = 47,
 };
 
 class FieldWriter {
@@ -218,6 +220,8 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
     fields.numbers(Field::Folded, {folded.cut_stacks, folded.no_stacks, folded.sizes, folded.rounding_bytes});
   }
   for (const UnwindGapCount& gap : info.unwind_gaps) fields.numbers(Field::UnwindGap, {index(gap.row), gap.stacks});
+  if (!info.imported_from.empty()) fields.text(Field::ImportedFrom, info.imported_from);
+  if (!info.missing_facts.empty()) fields.text(Field::MissingFacts, info.missing_facts);
   if (info.segment) put_segment(*info.segment, fields);
   if (info.reading) put_reading(*info.reading, fields);
 }
@@ -376,6 +380,12 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
         for (const auto sum : kSegmentSums) segment().before.*sum = sums.varint();
         break;
       }
+      case Field::ImportedFrom:
+        info.imported_from = text();
+        break;
+      case Field::MissingFacts:
+        info.missing_facts = text();
+        break;
       case Field::ThreadPosition:
         add_position(bytes, segment().positions);
         break;

@@ -24,6 +24,7 @@ enum class RecordType : std::uint16_t {
   Names = 9,    // skippable
   Moment = 10,  // skippable
   Live = 11,
+  GivenFrames = 12,  // skippable
 };
 
 enum RecordFlags : std::uint16_t {

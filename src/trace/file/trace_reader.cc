@@ -76,6 +76,8 @@ const char* add_record(const RecordHeader& header, std::uint64_t offset, std::sp
       return decode_shapes(payload, budget, index.dictionary);
     case RecordType::Names:
       return decode_names(payload, budget, index.dictionary);
+    case RecordType::GivenFrames:
+      return decode_given_frames(payload, budget, index.dictionary);
     case RecordType::Clock:
       return decode_clock(payload, index.clock_pairs);
     case RecordType::Events: {
@@ -101,7 +103,7 @@ const char* add_record(const RecordHeader& header, std::uint64_t offset, std::sp
   return "";  // unknown: the caller knows what to do
 }
 
-bool known(std::uint16_t type) { return type >= 1 && type <= static_cast<std::uint16_t>(RecordType::Live); }
+bool known(std::uint16_t type) { return type >= 1 && type <= static_cast<std::uint16_t>(RecordType::GivenFrames); }
 
 }  // namespace
 

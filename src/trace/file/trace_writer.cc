@@ -135,6 +135,8 @@ void TraceWriter::put_growth(const Dictionary& dictionary) {
   put_entries(RecordType::Shapes, written_.shapes, dictionary.shapes.size(), of(encode_shapes), kShapeMemory);
   put_entries(RecordType::Names, written_.names, dictionary.names.size(), of(encode_names), kNameMemory,
               kRecordSkippable);
+  put_entries(RecordType::GivenFrames, written_.given_frames, dictionary.given_frames.size(), of(encode_given_frames),
+              kGivenFrameMemory, kRecordSkippable);
 }
 
 void TraceWriter::put_live(const LiveSet& live) {

@@ -22,12 +22,22 @@ struct Module {
   std::uint32_t generation = 0;
 };
 
+// A function at a row, as another profiler named it. A row with several has its inlined ones first.
+struct GivenFrame {
+  RowId row{};
+  std::string function;  // empty: not named
+  std::string file;
+  std::uint32_t line = 0;  // 0: unknown
+};
+
 struct Dictionary {
   std::vector<std::uint64_t> rows;  // by RowId: Row::bits (address | module << 48), see spool_layout.h
   LargeVector<StackNode> stacks;    // by StackId; [0] is the empty stack {0, 0}
   LargeVector<Shape> shapes;        // by ShapeId
   std::vector<Module> modules;      // by ModuleId
   std::vector<std::string> names;   // by NameId: paths and pool names that the program said; any bytes
+  // Of an imported recording, by ascending row. Files with symbols aren't asked for these rows.
+  std::vector<GivenFrame> given_frames;
 };
 
 constexpr std::uint64_t row_address(std::uint64_t row_bits) { return row_bits & 0xffffffffffffull; }

@@ -95,6 +95,10 @@ struct ProcessInfo {
   std::optional<std::uint64_t> asleep_ns;
   bool malloc_bypassed = false;  // the program brought a malloc of its own: little or nothing could be recorded
   std::optional<ForkOrigin> fork;
+  // Of a recording that was made from another profiler's file: its format, and the facts that it doesn't have, as words
+  // with commas between. Empty: recorded by Tare.
+  std::string imported_from;
+  std::string missing_facts;
   std::optional<Segment> segment;  // none: the recording is one file
   // known when the recording ended; otherwise as far as seen
   bool ended_in_order = false;     // the recorder's destructor ran (false: killed, _exit, exec, or still running)

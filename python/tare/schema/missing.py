@@ -1,0 +1,55 @@
+"""Facts that an imported recording doesn't have, because the profiler that made its file doesn't record them."""
+
+from __future__ import annotations
+
+# Word in process.missing_facts -> the caveat that reports print.
+FACTS = {
+    "usable": "usable sizes: gross bytes are requested bytes, and slop isn't known",
+    "requested": "requested sizes: all bytes are usable bytes, and slop isn't known",
+    "entry-points": "entry points: malloc, calloc and operator new aren't told apart",
+    "reallocs": "reallocs: each counts as a free and an allocation",
+    "pairs": "the block that a free ends: of several blocks with the same stack and size, the youngest counts as freed",
+    "order": "single events: lifetimes, times and the course of the heap aren't known",
+    "times": "times: only the order of events is known",
+    "peak": "the peak: the one shown is the use when the file was written",
+    "totals": "freed blocks: totals over the run are the blocks of the peak",
+    "counts": "numbers of blocks: each stack counts as one block",
+    "end": "the end: the use shown there is that of the last snapshot with stacks",
+}
+
+# Columns that are null where a fact is missing.
+_NULLS: dict[str, dict[str, tuple[str, ...]]] = {
+    "order": {
+        "process": (
+            *("duration_ns", "peak_time_ns", "events", "alloc_events", "free_events", "realloc_events", "map_events"),
+            *("threads", "pre_existing_frees", "mapped_peak_bytes", "mapped_end_bytes"),
+        ),
+        "site_sizes": (
+            *("freed_within_16", "freed_within_64", "freed_within_256", "freed_within_65536", "freed_later"),
+            *("lifetime_ns", "byte_ns"),
+        ),
+    },
+    "times": {
+        "process": ("duration_ns", "peak_time_ns"),
+        "site_sizes": ("lifetime_ns", "byte_ns"),
+        "blocks": ("birth_ns", "death_ns"),
+    },
+    "reallocs": {"process": ("realloc_events",)},
+    "entry-points": {"site_sizes": ("align_bytes",), "blocks": ("align_bytes",)},
+}
+# Tables about the order of events.
+_EMPTY = ("timeline", "chains", "blocks", "twins")
+
+
+def words_of(missing_facts: str | None) -> list[str]:
+    """The words of process.missing_facts that this version knows."""
+    return [word for word in (missing_facts or "").split(",") if word in FACTS]
+
+
+def empty_tables(missing_facts: str | None) -> tuple[str, ...]:
+    words = words_of(missing_facts)
+    return _EMPTY if "order" in words else ("timeline",) if "times" in words else ()
+
+
+def null_columns(missing_facts: str | None, table: str) -> frozenset[str]:
+    return frozenset(column for word in words_of(missing_facts) for column in _NULLS.get(word, {}).get(table, ()))

@@ -1,0 +1,69 @@
+"""Damaged files of other profilers: an import succeeds, or fails with one line, and leaves no recording."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from goldens import ALL
+from tare.cli import main
+
+MUTANTS = 150
+
+
+def mutated(original: bytes, random_source: random.Random) -> bytes:
+    """One to four of: a changed byte, a removed or repeated piece, another number, a cut."""
+    content = bytearray(original)
+    for _ in range(random_source.randint(1, 4)):
+        at = random_source.randrange(max(len(content), 1))
+        end = min(at + random_source.randint(1, 30), len(content))
+        kind = random_source.randrange(5)
+        if kind == 0 and content:
+            content[at % len(content)] = random_source.randrange(256)
+        elif kind == 1:
+            del content[at:end]
+        elif kind == 2:
+            content[at:at] = content[at:end] * random_source.randint(1, 3)
+        elif kind == 3:
+            content[at:end] = random_source.choice(
+                [b"0", b"-1", b"99999999999999999999", b"ffffffffffffffff", b"\xff\xff\xff\xff\xff\x0f", b"\n"]
+            )
+        else:
+            del content[at:]
+    return bytes(content)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_mutant_gives_more_than_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    random_source = random.Random(name)
+    source, output = tmp_path / "source", tmp_path / "out.tare"
+    format_name = {"raw": "heaptrack", "jemalloc": "jeprof", "tcmalloc": "jeprof"}.get(name, name)
+    statuses = set()
+    for _ in range(MUTANTS):
+        content = mutated(ALL[name], random_source)
+        source.write_bytes(content)
+        try:
+            status = main(["import", str(source), "--from", format_name, "-o", str(output)])
+        except BaseException:
+            (tmp_path / "failing").write_bytes(content)
+            raise
+        statuses.add(status)
+        lines = capsys.readouterr().err.splitlines()
+        assert status in (0, 3), (content, lines)
+        assert output.exists() == (status == 0)
+        if status == 0:
+            output.unlink()
+        else:
+            assert len(lines) == 1 and "is damaged" in lines[0], (content, lines)
+    assert statuses == {0, 3}  # both were tried
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["source"]
+
+
+def test_a_stranger_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "source"
+    for content in (b"", b"hello\n", bytes(range(256)) * 20):
+        source.write_bytes(content)
+        assert main(["import", str(source)]) == 2
+        assert "isn't recognized" in capsys.readouterr().err
+    assert main(["import", str(tmp_path / "missing")]) == 4

@@ -1,0 +1,134 @@
+"""Imports of small files: sums, names and what the source doesn't have."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from goldens import DHAT, HEAPTRACK, JEMALLOC, LTRACE, MASSIF, PPROF, RAW, TCMALLOC
+from importing import Imported
+from tare.cli import main
+
+Make = Callable[..., Imported]
+
+
+def test_heaptrack_has_each_event_with_inlined_names(imported: Make) -> None:
+    made = imported(HEAPTRACK)
+    process = made.process
+    assert (process["alloc_events"], process["free_events"], process["realloc_events"]) == (4, 2, None)
+    assert (process["total_requested_bytes"], process["peak_requested_bytes"], process["end_requested_bytes"]) == (
+        228,
+        128,
+        96,
+    )
+    assert (process["duration_ns"], process["peak_rss_bytes"]) == (40_000_000, 16 * 4096)
+    assert (process["program"], process["command_line"], process["imported_from"]) == (
+        "app",
+        "./app --flag",
+        "heaptrack 1.4.0",
+    )
+    assert made.stacks() == {("leaf", "caller", "main"): (100, 0, 0), ("caller", "main"): (128, 128, 96)}
+
+
+def test_a_raw_file_has_addresses_and_frees_of_older_blocks_are_left_out(imported: Make) -> None:
+    process = imported(RAW).process
+    assert (process["alloc_events"], process["free_events"], process["pre_existing_frees"]) == (3, 1, 0)
+    assert (process["total_requested_bytes"], process["peak_requested_bytes"], process["end_requested_bytes"]) == (
+        148,
+        132,
+        48,
+    )
+    assert "pairs" not in process["missing_facts"]
+    assert imported(gzip.compress(RAW)).process["end_requested_bytes"] == 48
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        # blocks and bytes over the run, at the peak, at the end
+        (DHAT, [17, 1070, 3, 300, 1, 100]),
+        (PPROF, [17, 1070, 3, 300, 3, 300]),
+        (JEMALLOC, [10, 1280, 3, 384, 3, 384]),
+        (TCMALLOC, [10, 1000, 3, 300, 3, 300]),
+        (MASSIF, [3, 1000, 3, 1000, 3, 1000]),
+    ],
+)
+def test_sums_are_those_of_the_profile_and_the_course_is_null(
+    imported: Make, content: bytes, expected: list[int]
+) -> None:
+    made = imported(content)
+    process = made.process
+    found = [process[f"{when}_{what}"] for when in ("total", "peak", "end") for what in ("blocks", "requested_bytes")]
+    assert found == expected
+    assert [process[name] for name in ("duration_ns", "peak_time_ns", "events", "alloc_events", "threads")] == [
+        None
+    ] * 5
+    from tare.analysis.recording import Recording
+
+    recording = Recording(made.source)
+    recording.database.use("site_sizes", "timeline", "blocks", "chains")
+    nulls = "count(lifetime_ns), count(byte_ns), count(freed_within_16), count(freed_later)"
+    assert recording.database.row(f"select {nulls} from site_sizes") == (0, 0, 0, 0)
+    assert [recording.database.row(f"select count(*) from {name}")[0] for name in ("timeline", "blocks", "chains")] == [
+        0
+    ] * 3
+
+
+def test_names_of_sums(imported: Make) -> None:
+    assert imported(DHAT).stacks() == {("leaf", "main"): (1000, 300, 100), ("main",): (70, 0, 0)}
+    assert imported(PPROF).stacks() == {("leaf", "caller", "main"): (1000, 300, 300), ("main",): (70, 0, 0)}
+    assert imported(MASSIF).stacks() == {("leaf", "main"): (600,) * 3, ("leaf",): (300,) * 3, (): (100,) * 3}
+    assert imported(JEMALLOC).stacks() == {
+        ("app+0x1000", "app+0x2000"): (1024, 256, 256),
+        ("app+0x3000",): (256, 128, 128),
+    }
+
+
+def test_calls_have_threads_entry_points_and_reallocs(imported: Make) -> None:
+    made = imported(LTRACE)
+    process = made.process
+    assert (process["alloc_events"], process["free_events"], process["realloc_events"], process["threads"]) == (
+        3,
+        1,
+        1,
+        2,
+    )
+    assert (process["end_requested_bytes"], process["peak_requested_bytes"]) == (350, 450)
+    assert process["duration_ns"] == 500_000_000
+    rows = made.source._recording.table("site_sizes").values("api")
+    assert sorted(rows) == ["calloc", "malloc", "malloc", "realloc"]
+    without_times = imported(b"malloc(5) = 0x10\n").process
+    assert (without_times["duration_ns"], without_times["peak_time_ns"], without_times["events"]) == (None, None, 1)
+
+
+def test_reports_state_what_the_file_lacks(imported: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(imported(DHAT).path)
+    assert main(["report", path]) == 0
+    out = capsys.readouterr().out
+    assert "app (pid 4711), imported from DHAT" in out
+    assert "the file has no single events" in " ".join(out.split())
+    assert "300 B (300 B requested / ? slop)" in out
+    assert main(["report", path, "--lens", "slop"]) == 2
+    assert "facts that DHAT doesn't record (usable)" in capsys.readouterr().err
+    assert main(["replay", path]) == 2
+    for verb in (
+        ["diff", path, path],
+        ["model", path],
+        ["counts", path],
+        ["report", path, "--json"],
+        ["export", path, "--to", "folded"],
+    ):
+        assert main(verb) == 0, verb
+
+
+def test_what_is_exported_comes_back(imported: Make, tmp_path: Path) -> None:
+    first = imported(DHAT)
+    for to in ("pprof", "dhat"):
+        assert main(["export", str(first.path), "--to", to, "-o", str(tmp_path / to)]) == 0
+    assert imported(tmp_path / "dhat").stacks() == first.stacks()
+    # pprof has the use at the peak, and no other time
+    assert {stack: sums[:2] for stack, sums in imported(tmp_path / "pprof").stacks().items()} == {
+        stack: sums[:2] for stack, sums in first.stacks().items()
+    }
