@@ -24,6 +24,8 @@ if(type STREQUAL SHARED_LIBRARY)
   set(TARE_PC_DEFINITIONS " -DTARE_SHARED")
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tare.pc.in ${PROJECT_BINARY_DIR}/package/tare.pc @ONLY)
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/TareHeapTest.cmake ${PROJECT_SOURCE_DIR}/cmake/tare_heap_test.cmake
+  DESTINATION ${TARE_PACKAGE_DIR} COMPONENT library)
 install(FILES ${PROJECT_BINARY_DIR}/package/tare-config.cmake ${PROJECT_BINARY_DIR}/package/tare-config-version.cmake
   DESTINATION ${TARE_PACKAGE_DIR} COMPONENT library)
 install(FILES ${PROJECT_BINARY_DIR}/package/tare.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)

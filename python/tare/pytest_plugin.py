@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tare.analysis.recording import Recording
 
 
+_PASSED = pytest.StashKey[bool]()
+
+
 @dataclass
 class Heap:
     """The recording of one run of a program."""
@@ -64,10 +67,45 @@ class Heap:
             pytest.fail("over budget:\n" + "\n".join(map(sentence, broken)), pytrace=False)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("tare").addoption(
+        "--tare-fail-on-increase",
+        action="store_true",
+        help="fail tests whose recorded programs use more heap than in the last run that passed",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if report.when == "call":  # type: ignore[attr-defined]
+        item.stash[_PASSED] = report.passed  # type: ignore[attr-defined]
+    return report
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "tare_budget(budget, baseline=None): what every program that tare_heap records is held to"
     )
+
+
+def _check_increase(heap: Heap, key: str, config: pytest.Config) -> dict[str, float]:
+    """Fails where a figure is greater than it was; gives the figures."""
+    from tare.analysis import budget as budgets
+    from tare.reports.check_report import sentence
+
+    noise = budgets.NO_BUDGET.noise
+    figures = {name: heap.figure(name) for name in budgets.BASELINE_FIGURES}
+    before: dict[str, float] = config.cache.get(key, {}) if config.cache else {}
+    broken = []
+    for name, now in figures.items():
+        if name in before:
+            verdict = budgets.Verdict(name, now, budgets.allowed(before[name], name, noise), before[name], "")
+            broken += [] if verdict.kept else [verdict]
+    if broken:
+        text = "\n".join(map(sentence, broken)).replace("the baseline", "the last good run")
+        pytest.fail(f"more heap than in the last good run:\n{text}", pytrace=False)
+    return figures
 
 
 @pytest.fixture
@@ -75,6 +113,7 @@ def tare_heap(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callab
     """tare_heap("./app", "--flag") records a program that must succeed."""
     marker = request.node.get_closest_marker("tare_budget")
     made: list[Heap] = []
+    figures: dict[str, dict[str, float]] = {}
 
     def record(*command: str | Path, **options: Any) -> Heap:
         trace = tmp_path / f"heap{len(made)}.tare"
@@ -90,6 +129,12 @@ def tare_heap(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callab
         made.append(heap)
         if marker is not None:
             heap.check(*marker.args, **marker.kwargs)
+        if request.config.getoption("--tare-fail-on-increase"):
+            key = f"tare/{request.node.nodeid}/{len(made)}"
+            figures[key] = _check_increase(heap, key, request.config)
         return heap
 
     yield record
+    if request.node.stash.get(_PASSED, False) and request.config.cache:
+        for key, values in figures.items():
+            request.config.cache.set(key, values)

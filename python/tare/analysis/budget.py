@@ -172,6 +172,12 @@ def _sites(recording: Recording) -> Iterator[tuple[Any, Any]]:
         yield stack, sums
 
 
+def allowed(before: float, name: str, noise: Noise) -> float:
+    """What a figure may be if a baseline had `before`."""
+    floor = noise.floor_blocks if name.endswith("blocks") else noise.floor_bytes if "bytes" in name else 0.0
+    return before * (1 + noise.headroom_percent / 100) + floor
+
+
 def _against(recordings: Sequence[Recording], baselines: Sequence[Recording], budget: Budget) -> Iterator[Verdict]:
     noise = budget.noise
     # Tare is comparable only over lenses that ran in all.
@@ -184,7 +190,6 @@ def _against(recordings: Sequence[Recording], baselines: Sequence[Recording], bu
         if name.startswith("lens.") and name.split(".")[1] not in common:
             continue
         before = max(figure(each, name) for each in baselines)
-        floor = noise.floor_blocks if name.endswith("blocks") else noise.floor_bytes if "bytes" in name else 0.0
-        limit = before * (1 + noise.headroom_percent / 100) + floor
+        limit = allowed(before, name, noise)
         actual = min(figure(each, name) for each in recordings)
         yield Verdict(f"{name} against the baseline", actual, limit, before, "")

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from tare.analysis.budget import Budget
+    from tare.analysis.budget import Budget, Verdict
     from tare.analysis.recording import Recording
+    from tare.exports.broken import Broken
 
 SYNOPSIS = "tare check FILE ... [--budget TOML] [--baseline FILE] [options]"
 HELP = (
@@ -27,6 +28,7 @@ tare check app.tare --budget tare.toml
 tare check app.tare --baseline main.tare --junit heap.xml
 tare check a.tare b.tare c.tare --budget tare.toml --json
 tare check app.tare --series heap.jsonl --label "$(git rev-parse --short HEAD)"
+tare check app.tare --baseline main.tare --github --sarif heap.sarif    for code review
 tare check --series heap.jsonl                     only draw the series
 """
 
@@ -38,6 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline", action="append", default=[], metavar="FILE", help="a trace to compare with; repeatable"
     )
     parser.add_argument("--junit", metavar="FILE", help="also write the result as a JUnit file")
+    parser.add_argument("--sarif", metavar="FILE", help="also write broken limits as SARIF, for code scanning")
+    parser.add_argument("--gitlab", metavar="FILE", help="also write broken limits as GitLab's Code Quality")
+    parser.add_argument("--bmf", metavar="FILE", help="also write the figures and limits as Bencher's metrics")
+    parser.add_argument(
+        "--github", action="store_true", help="also print annotations of GitHub Actions, and add to the step's summary"
+    )
     parser.add_argument("--series", metavar="FILE", help="append the checkpoints to this series, and draw the series")
     parser.add_argument(
         "--label", metavar="TEXT", default="", help="the recording's name in the series, such as a commit"
@@ -64,11 +72,9 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(USAGE, f"check: {options.budget} has no limits: write some under [budget] or [[site]]")
     if options.junit:
         program = recordings[0].process["program"] if recordings else ""
-        try:
-            with open(options.junit, "w", encoding="utf-8") as file:
-                file.write(check_report.junit(verdicts, program))
-        except OSError as error:
-            raise TareError(IO, f"{options.junit}: {error.strerror}") from None
+        _write(options.junit, check_report.junit(verdicts, program).encode())
+    if options.sarif or options.gitlab or options.bmf or options.github:
+        _write_reviews(options, verdicts, recordings, baselines)
     if options.series and recordings:
         _add_to_series(options, recordings, budget)
     if options.json:
@@ -82,6 +88,52 @@ def run(options: argparse.Namespace) -> int:
 
             say(series.lines(series.read(options.series), width, style))
     return 0 if all(verdict.kept for verdict in verdicts) else 1
+
+
+def _write(path: str, content: bytes) -> None:
+    try:
+        with open(path, "wb") as file:
+            file.write(content)
+    except OSError as error:
+        raise TareError(IO, f"{path}: {error.strerror}") from None
+
+
+def _write_reviews(
+    options: argparse.Namespace,
+    verdicts: Sequence[Verdict],
+    recordings: Sequence[Recording],
+    baselines: Sequence[Recording],
+) -> None:
+    """For services of code review, each broken limit at the lines behind it."""
+    from tare.exports import broken as reviews
+
+    found = _broken(verdicts, recordings, baselines)
+    title = recordings[0].process["program"] if recordings else ""
+    if options.sarif:
+        _write(options.sarif, reviews.sarif(found))
+    if options.gitlab:
+        _write(options.gitlab, reviews.gitlab(found))
+    if options.bmf:
+        _write(options.bmf, reviews.bmf(verdicts, title))
+    if options.github:
+        sys.stdout.write(reviews.github(found, title))
+
+
+def _broken(
+    verdicts: Sequence[Verdict], recordings: Sequence[Recording], baselines: Sequence[Recording]
+) -> list[Broken]:
+    from tare.analysis.culprits import culprits
+    from tare.exports.broken import Broken
+    from tare.reports.check_report import sentence, site_sentence
+
+    if not recordings:
+        return []
+    found = []
+    for verdict, sites in culprits(verdicts, recordings[0], baselines):
+        found += [Broken(verdict.name, site_sentence(each), each.frame) for each in sites]
+        if not sites:
+            found.append(Broken(verdict.name, sentence(verdict), None))
+    return found
 
 
 def _open(files: Sequence[str], suppressions: Sequence[str]) -> list[Recording]:

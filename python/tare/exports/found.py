@@ -25,15 +25,22 @@ class Found(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """The same for the same lens and function in another build: lines and addresses move."""
-        file = self.frame.file.rpartition("/")[2]
-        words = (self.finding.lens, self.frame.mangled or self.frame.name, file)
-        return hashlib.sha256("\0".join(words).encode("utf-8", "replace")).hexdigest()[:32]
+        return fingerprint(self.finding.lens, self.frame)
 
     def path(self) -> str:
-        """Relative to the working directory where the file lies below it, as services of code review want it."""
-        inside = os.path.relpath(self.frame.file) if self.frame.file.startswith("/") else self.frame.file
-        return self.frame.file if inside.startswith("..") else inside
+        return reviewed_path(self.frame)
+
+
+def reviewed_path(frame: Frame) -> str:
+    """Relative to the working directory where the file lies below it, as services of code review want it."""
+    inside = os.path.relpath(frame.file) if frame.file.startswith("/") else frame.file
+    return frame.file if inside.startswith("..") else inside
+
+
+def fingerprint(rule: str, frame: Frame | None) -> str:
+    """The same for the same rule and function in another build: lines and addresses move."""
+    words = [rule] if frame is None else [rule, frame.mangled or frame.name, frame.file.rpartition("/")[2]]
+    return hashlib.sha256("\0".join(words).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def findings(recording: Recording) -> list[Found]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 from typing import IO, TYPE_CHECKING
 
-from tare.exports.found import Found, findings
+from tare.exports.found import Found, findings, reviewed_path
 from tare.text.units import human_bytes
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
+    from tare.naming.names import Frame
 
 _MOST_ANNOTATIONS = 10
 _MOST_ROWS = 200
@@ -22,25 +23,36 @@ def write(recording: Recording, out: IO[bytes]) -> None:
     found = findings(recording)
     for each in [each for each in found if each.frame.file and each.frame.line][:_MOST_ANNOTATIONS]:
         title = f"{each.lens.name}: {human_bytes(each.bytes)}"
-        where = f"file={_property(each.path())},line={each.frame.line},title={_property(title)}"
-        out.write(f"::warning {where}::{_message(f'{each.frame.name}: {each.finding.remedy}')}\n".encode())
+        out.write(command("warning", title, f"{each.frame.name}: {each.finding.remedy}", each.frame).encode())
+    add_to_summary(_table(recording, found))
+
+
+def command(level: str, title: str, message: str, frame: Frame | None) -> str:
+    """One annotation, at the frame's line where it has one."""
+    where = ""
+    if frame is not None and frame.file and frame.line:
+        where = f"file={_property(reviewed_path(frame))},line={frame.line},"
+    return f"::{level} {where}title={_property(title)}::{_message(message)}\n"
+
+
+def add_to_summary(markdown: str) -> None:
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(summary, "a", encoding="utf-8") as page:
-            page.write(_table(recording, found))
+            page.write(markdown)
 
 
 def _table(recording: Recording, found: list[Found]) -> str:
     peak = recording.moments["peak"]
     rows = [
-        f"| {each.lens.name} | `{_cell(str(each.frame))}` | {human_bytes(each.bytes)} | {_cell(each.finding.remedy)} |"
+        f"| {each.lens.name} | `{cell(str(each.frame))}` | {human_bytes(each.bytes)} | {cell(each.finding.remedy)} |"
         for each in found[:_MOST_ROWS]
     ]
     more = [f"\n{len(found) - _MOST_ROWS:,} more findings aren't listed."] if len(found) > _MOST_ROWS else []
-    head = f"### Heap of {_cell(recording.title)}: {human_bytes(peak.gross_bytes)} at the peak\n"
+    head = f"### Heap of {cell(recording.title)}: {human_bytes(peak.gross_bytes)} at the peak\n"
     return "\n".join([head, "| lens | site | bytes | remedy |", "|---|---|---|---|", *rows, *more, ""])
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     return text.replace("`", "'").replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
 

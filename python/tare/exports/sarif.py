@@ -7,11 +7,12 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from tare import __version__
-from tare.exports.found import Found, findings
+from tare.exports.found import Found, findings, reviewed_path
 from tare.text.units import human_bytes
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
+    from tare.naming.names import Frame
 
 _MOST_RESULTS = 5000  # services show no more
 
@@ -30,7 +31,11 @@ def write(recording: Recording, out: IO[bytes]) -> None:
     ]
     numbers = {lens.name: number for number, lens in enumerate(lenses)}
     results = [_result(each, numbers[each.lens.name]) for each in findings(recording)[:_MOST_RESULTS]]
-    document = {
+    out.write(document(rules, results))
+
+
+def document(rules: list[dict[str, Any]], results: list[dict[str, Any]]) -> bytes:
+    whole = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [
@@ -41,7 +46,7 @@ def write(recording: Recording, out: IO[bytes]) -> None:
             }
         ],
     }
-    out.write(json.dumps(document, indent=1).encode())
+    return json.dumps(whole, indent=1).encode()
 
 
 def _result(found: Found, rule: int) -> dict[str, Any]:
@@ -52,9 +57,14 @@ def _result(found: Found, rule: int) -> dict[str, Any]:
         "message": {"text": f"{found.frame.name}: {human_bytes(found.bytes)}. {found.finding.remedy}"},
         "partialFingerprints": {"tareSite/v1": found.fingerprint},
     }
-    if found.frame.file:
-        place: dict[str, Any] = {"artifactLocation": {"uri": quote(found.path())}}
-        if found.frame.line:
-            place["region"] = {"startLine": found.frame.line}
-        result["locations"] = [{"physicalLocation": place}]
-    return result
+    return result | locations(found.frame)
+
+
+def locations(frame: Frame | None) -> dict[str, Any]:
+    """Nothing where the frame has no source file."""
+    if frame is None or not frame.file:
+        return {}
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(reviewed_path(frame))}}
+    if frame.line:
+        place["region"] = {"startLine": frame.line}
+    return {"locations": [{"physicalLocation": place}]}

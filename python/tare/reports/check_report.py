@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tare.analysis.budget import Verdict
+    from tare.analysis.culprits import Culprit
     from tare.text.terminal import Style
 
 
@@ -28,6 +29,14 @@ def sentence(verdict: Verdict) -> str:
         share = change_share(verdict.baseline, verdict.actual)
         text += f"; the baseline has {value(name, verdict.baseline)}" + (f", {share}" if share else ", the same")
     return text + (f"; most at {verdict.detail}" if verdict.detail and not verdict.kept else "")
+
+
+def site_sentence(culprit: Culprit) -> str:
+    """`parse (app.c:12) has 3.1 MiB more than in the baseline; peak.gross_bytes: ...`."""
+    unit = culprit.measure
+    amount = human_bytes(culprit.growth) if unit == "bytes" else f"{exact(culprit.growth)} {unit}"
+    than = "" if culprit.before is None else " more than in the baseline"
+    return f"{culprit.frame} has {amount}{than}; {sentence(culprit.verdict)}"
 
 
 def lines(verdicts: Sequence[Verdict], style: Style, width: int) -> Iterator[str]:
