@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -178,3 +181,45 @@ def test_go(tare: Tare) -> None:
         assert sum(int(row.split()[column]) for row in rows) == found[key]
     functions = json.loads(tare("sql", "imported.tare", "select distinct function from frames", "--json").stdout)
     assert {"function": "main.hold"} in functions
+
+
+MEMRAY_PROGRAMS = {
+    "objects": "kept = [bytearray(1000 + i) for i in range(500)]\nfor i in range(2000): bytearray(5000 + i)\ndel kept[100:]\n",
+    "json": "import json\nrows = [json.dumps({'id': i, 'text': 'x' * 600}) for i in range(3000)]\n",
+    "threads": "import threading\ndef work():\n  kept = [bytes(2000 + i) for i in range(300)]\n"
+    "ts = [threading.Thread(target=work) for _ in range(4)]\n[t.start() for t in ts]\n[t.join() for t in ts]\n",
+}
+
+
+@pytest.mark.parametrize("options", [(), ("--native",)])
+@pytest.mark.parametrize("name", MEMRAY_PROGRAMS)
+def test_memray(name: str, options: tuple[str, ...], tare: Tare) -> None:
+    if importlib.util.find_spec("memray") is None:
+        pytest.skip("memray isn't installed")
+    if importlib.metadata.version("memray") != "1.20.0":
+        pytest.skip("another version of memray has another format")
+    (tare.folder / "program.py").write_text(MEMRAY_PROGRAMS[name])
+    memray = [sys.executable, "-m", "memray"]
+    subprocess.run(
+        [*memray, "run", "-q", *options, "-o", "capture", "program.py"],
+        cwd=tare.folder,
+        check=True,
+        capture_output=True,
+    )
+    subprocess.run(
+        [*memray, "stats", "--json", "-o", "stats", "capture"], cwd=tare.folder, check=True, capture_output=True
+    )
+    stats = json.loads((tare.folder / "stats").read_text())
+    found = sums(tare, tare.folder / "capture")
+    assert found["peak_requested_bytes"] == stats["metadata"]["peak_memory"]
+    assert found["total_blocks"] == stats["total_num_allocations"]
+    assert found["total_requested_bytes"] == stats["total_bytes_allocated"]
+    query = (
+        "select any_value(f.function) as function, max(f.file) as file, max(f.line) as line, sum(z.requested_bytes * z.total_blocks) as bytes"
+        " from site_sizes z join stacks s using (stack_id) join frames f on f.row_id = s.row_id and f.inline_depth = 0"
+        " group by f.function, f.file, f.line order by bytes desc limit 1"
+    )
+    (largest,) = tare.sql(tare.folder / "imported.tare", query)
+    expected = stats["top_allocations_by_size"][0]
+    assert f"{largest['function']}:{largest['file']}:{largest['line']}" == expected["location"]
+    assert largest["bytes"] == expected["size"]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 # Format -> its files. Each is a module here with matches() and read(); the first that matches is taken.
 FORMATS = {
     "heaptrack": "heaptrack's files, interpreted or raw (.zst, .gz)",
+    "memray": "memray's captures, version 13 (memray 1.20), not those of --aggregate",
     "pprof": "heap profiles of pprof: Go, jemalloc's and gperftools' converted ones (.pb.gz)",
     "dhat": "valgrind --tool=dhat: dhat.out.PID, version 2",
     "massif": "valgrind --tool=massif: massif.out.PID",

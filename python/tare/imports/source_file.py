@@ -7,6 +7,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 from tare.errors import CORRUPT, IO, USAGE, TareError
+from tare.imports import lz4
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,15 @@ class SourceFile:
                 magic = file.read(4)
         except OSError as error:
             raise TareError(IO, f"import: can't read {path}: {error.strerror}") from None
-        self._packing = "zstd" if magic == b"\x28\xb5\x2f\xfd" else "gzip" if magic[:2] == b"\x1f\x8b" else ""
+        self._packing = (
+            "zstd"
+            if magic == b"\x28\xb5\x2f\xfd"
+            else "gzip"
+            if magic[:2] == b"\x1f\x8b"
+            else "lz4"
+            if magic == lz4.MAGIC
+            else ""
+        )
 
     def pieces(self) -> Iterator[bytes]:
         """The bytes from the start, at most a few MiB at a time."""
@@ -46,6 +55,8 @@ class SourceFile:
             yield from self._zstd()
         elif self._packing == "gzip":
             yield from self._gzip()
+        elif self._packing == "lz4":
+            yield from self._lz4()
         else:
             with open(self.path, "rb") as file:
                 while piece := file.read(_PIECE):
@@ -68,6 +79,15 @@ class SourceFile:
             if not piece:
                 return
             yield piece
+
+    def _lz4(self) -> Iterator[bytes]:
+        with open(self.path, "rb") as file:
+            try:
+                yield from lz4.blocks(file)
+            except EOFError:
+                self.cut_off = True
+            except NONSENSE as error:
+                raise Damaged(f"lz4: {error}") from None
 
     def _gzip(self) -> Iterator[bytes]:
         unpacker = zlib.decompressobj(wbits=31)

@@ -38,7 +38,9 @@ def mutated(original: bytes, random_source: random.Random) -> bytes:
 def test_no_mutant_gives_more_than_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     random_source = random.Random(name)
     source, output = tmp_path / "source", tmp_path / "out.tare"
-    format_name = {"raw": "heaptrack", "jemalloc": "jeprof", "tcmalloc": "jeprof"}.get(name, name)
+    format_name = {"raw": "heaptrack", "jemalloc": "jeprof", "tcmalloc": "jeprof", "memray-lz4": "memray"}.get(
+        name, name
+    )
     statuses = set()
     for _ in range(MUTANTS):
         content = mutated(ALL[name], random_source)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from goldens import DHAT, HEAPTRACK, JEMALLOC, LTRACE, MASSIF, PPROF, RAW, TCMALLOC
+from goldens import DHAT, HEAPTRACK, JEMALLOC, LTRACE, MASSIF, MEMRAY, MEMRAY_NATIVE, PPROF, RAW, TCMALLOC
 from importing import Imported
 from tare.cli import main
 
@@ -132,3 +132,23 @@ def test_what_is_exported_comes_back(imported: Make, tmp_path: Path) -> None:
     assert {stack: sums[:2] for stack, sums in imported(tmp_path / "pprof").stacks().items()} == {
         stack: sums[:2] for stack, sums in first.stacks().items()
     }
+
+
+@pytest.mark.parametrize("content", [MEMRAY, MEMRAY_NATIVE])
+def test_memray_has_python_frames_and_mappings(imported: Make, content: bytes) -> None:
+    made = imported(content)
+    process = made.process
+    assert (process["program"], process["pid"], process["peak_rss_bytes"]) == ("app.py", 4711, 8192)
+    assert process["duration_ns"] == 50_000_000
+    # the half of the mapping that stays counts as a block of its own
+    assert (process["total_requested_bytes"], process["peak_requested_bytes"], process["end_requested_bytes"]) == (
+        100 + 30 + 8192 + 4096,
+        8222,
+        30 + 4096,
+    )
+    assert made.stacks() == {("leaf", "main"): (100, 0, 0), ("main",): (30 + 8192 + 4096, 8222, 4126)}
+    frames = made.source._recording.frames_table()
+    assert sorted(zip(frames.values("function"), frames.values("file"), frames.values("line"), strict=True)) == [
+        ("leaf", "app.py", 30),
+        ("main", "app.py", 11),
+    ]
