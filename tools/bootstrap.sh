@@ -9,7 +9,7 @@ set -eu
 packages_build="g++ cmake ninja-build pkg-config libdw-dev libzstd-dev ca-certificates"
 packages_test="$packages_build libgtest-dev libfmt-dev libunwind-dev clang-19 clang-14 g++-11 libclang-rt-19-dev binutils procps valgrind gdb heaptrack zstd
   libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 libjemalloc-dev libgoogle-perftools-dev
-  bubblewrap gcc-multilib musl-tools
+  bubblewrap gcc-multilib musl-tools chromium
   python3.11 python3.11-dbg
   libboost-context-dev
   libglib2.0-dev libglib2.0-tests libglib2.0-bin dbus dconf-cli dconf-gsettings-backend dconf-service ibus"
@@ -17,7 +17,7 @@ packages_lint="$packages_test clang-tidy-19"
 packages_bench="valgrind $packages_build libbenchmark-dev libfmt-dev libabsl-dev libboost-dev llvm-19-dev wamerican
   libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 heaptrack sqlite3 git python3.11 python3.11-dbg python3.11-venv
   libglib2.0-dev libgc-dev dwarves libc6-dbg"
-packages_nightly="$packages_test chromium default-jdk-headless nodejs rustc cargo golang-go sqlite3 emacs-nox gnuplot-nox
+packages_nightly="$packages_test default-jdk-headless nodejs rustc cargo golang-go sqlite3 emacs-nox gnuplot-nox
   ffmpeg busybox"
 packages_demo="$packages_build python3.11 python3.11-dbg"
 # only where the Python that is used is Debian's own and lacks them

@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from tare.commands.whole_file import whole_file
 from tare.errors import IO as IO_ERROR
 from tare.errors import USAGE, TareError
 from tare.exports import FOLDERS, FORMATS, folder_format_named, format_named
@@ -59,17 +60,8 @@ def run(options: argparse.Namespace) -> int:
         write(recording, sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return 0
-    # A file of the same name stays as it was unless all of the new one is written.
-    part = f"{options.output}.part-{os.getpid()}"
-    try:
-        with open(part, "wb") as out:
-            write(recording, out)
-        os.replace(part, options.output)
-    except OSError as error:
-        raise TareError(IO_ERROR, f"export: can't write {options.output}: {error.strerror}") from None
-    finally:
-        if os.path.exists(part):
-            os.unlink(part)
+    with whole_file(options.output, "export") as out:
+        write(recording, out)
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tare.commands.options import add_depth, add_json, add_rows, add_suppressions
+from tare.commands.options import add_depth, add_html, add_json, add_rows, add_suppressions
 from tare.errors import USAGE, TareError
 from tare.text.printable import say
 
@@ -29,6 +29,7 @@ tare report app.tare --mode rss               the parts of the resident memory (
 tare report app.tare.short                    the short processes of a recording; app.tare.short:4711 is one of them
 tare report app.tare --folded | flamegraph.pl --countname bytes > app.svg    (or load it into speedscope)
 tare report app.tare --json | jq .peak
+tare report app.tare --html --open            graphs in the browser: one file, app.tare.html
 """
 
 _RECORDS = 10
@@ -74,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="whole stacks for flame graphs: one a line, with the number that --sort names",
     )
+    add_html(parser, "FILE.html")
     add_json(parser)
 
 
@@ -90,6 +92,10 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(USAGE, f"report: --lens needs lenses: {', '.join(lenses.NAMES)}")
     if options.folded and (options.json or chosen or options.filter or options.mode not in ("live", "cumulative")):
         raise TareError(USAGE, "report: --folded can be combined only with --mode live or cumulative, --at and --sort")
+    if (options.output or options.open) and not options.html:
+        raise TareError(USAGE, "report: -o and --open go with --html")
+    if options.html:
+        return _page(options)
     if options.mode == "dark-matter":
         return _dark_matter(options)
     if options.mode == "rss":
@@ -147,6 +153,24 @@ def _shows_container(options: argparse.Namespace) -> bool:
 
     say(container.lines(options.file, found, width_of(sys.stdout)))
     return True
+
+
+def _page(options: argparse.Namespace) -> int:
+    from tare import lenses
+    from tare.analysis.recording import Recording
+    from tare.commands.page_file import write_page
+    from tare.html import page
+    from tare.source.core_source import CoreSource
+
+    if options.json or options.folded or options.lens or options.filter or options.at or options.mode != "live":
+        raise TareError(
+            USAGE, "report: --html shows all lenses and times; it goes with -o, --open, --depth and --suppressions"
+        )
+    recording = Recording(
+        CoreSource(options.file, depth=options.depth, suppressions=options.suppressions), lenses.names_for([])
+    )
+    write_page(options, f"{options.file}.html", "report", lambda out: page.write(recording, out))
+    return 0
 
 
 def _dark_matter(options: argparse.Namespace) -> int:

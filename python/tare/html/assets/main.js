@@ -1,0 +1,279 @@
+// The page's controls and state: the fragment has all of it, so that a link shows the same view, and back goes back.
+
+const KEYS = [
+  ['/', 'search'],
+  ['1 2 3', 'flame graph, treemap, table'],
+  ['d u', 'from callers down, from allocating functions up'],
+  ['c e', 'callers, callees of the selected function'],
+  ['o', 'my code only, on and off'],
+  ['m', 'choose the measure'],
+  ['arrows', 'move between boxes of the graph or the tree'],
+  ['Enter', 'zoom into the selected box'],
+  ['Escape', 'one step back out'],
+  ['r', 'reset'],
+  ['?', 'this list'],
+];
+const DEFAULTS = { view: 'flame', mode: 'down', measure: '', q: '', own: '', colour: 'module', at: '', around: '' };
+
+class Page {
+  constructor(store) {
+    this.store = store;
+    this.isDiff = Boolean(store.sums['diff.change']);
+    this.tip = new Tip();
+    this.units = Object.fromEntries(store.facts.measures.map(([key, , unit]) => [key, unit]));
+    this.measures = this.listMeasures();
+    DEFAULTS.measure = this.measures[0].key;
+    this.state = { ...DEFAULTS };
+    this.build();
+    this.views = {
+      flame: new Flame(this.places.flame, this),
+      treemap: new Treemap(this.places.treemap, this),
+      table: new FunctionTable(this.places.table, this),
+    };
+    this.outline = new Outline(this.places.outline, this);
+    this.restore();
+    addEventListener('hashchange', () => this.restore());
+    addEventListener('keydown', (event) => this.key(event));
+    new ResizeObserver(() => this.restyle()).observe(this.app);
+    for (const query of ['(prefers-color-scheme: dark)', '(prefers-contrast: more)']) {
+      matchMedia(query).addEventListener('change', () => this.restyle());
+    }
+  }
+
+  listMeasures() {
+    const { facts } = this.store;
+    const named = facts.measures.map(([key, label, , query]) => ({ key, label, query }));
+    for (const moment of ['peak', 'end']) {
+      const gross = named.find((each) => each.key === `${moment}.gross`);
+      if (!gross || this.isDiff) continue;
+      const jq = (what) => `tare report FILE --json | jq .${moment}.${what}_bytes`;
+      named.splice(named.indexOf(gross) + 1, 0, { key: `${moment}.tare`, label: 'tare, all lenses', query: jq('tare') }, { key: `${moment}.net`, label: 'net', query: jq('net') });
+    }
+    if (this.isDiff) named.unshift({ key: 'diff.change', label: 'grown and shrunk', query: named[0].query });
+    return named.filter(({ key }) => facts.moments[key.split('.')[0]] && this.store.sums[key] && (this.store.total(key) || key === 'peak.gross'));
+  }
+
+  build() {
+    this.app = document.getElementById('app');
+    const choice = (name, options, label) => {
+      const select = make('select', { id: `choose-${name}`, onchange: () => this.change({ [name]: select.value }) }, ...options);
+      return make('label', {}, `${label} `, select);
+    };
+    const option = ([value, text]) => make('option', { value }, text);
+    const groups = Object.entries(this.store.facts.moments).map(([moment, label]) => {
+      const inside = this.measures.filter(({ key }) => key.startsWith(`${moment}.`));
+      return make('optgroup', { label }, ...inside.map(({ key, label: text }) => make('option', { value: key }, `${text} ${label}`)));
+    });
+    this.search = make('input', { type: 'search', id: 'search', placeholder: 'regular expression', spellcheck: 'false' });
+    let wait = 0;
+    this.search.addEventListener('input', () => {
+      clearTimeout(wait);
+      wait = setTimeout(() => this.change({ q: this.search.value }, true), 80);
+    });
+    this.own = make('input', { type: 'checkbox', id: 'own', onchange: () => this.change({ own: this.own.checked ? '1' : '', at: '' }) });
+    const views = [['flame', 'Flame graph'], ['treemap', 'Treemap'], ['table', 'Functions']];
+    this.tabs = views.map(([value, text]) => make('button', { type: 'button', 'data-view': value, onclick: () => this.change({ view: value }) }, text));
+    const modes = [['down', 'from callers down'], ['up', 'from allocating functions up'], ['callees', 'callees of a function'], ['callers', 'callers of a function']];
+    const colourings = [['module', 'by module'], ['own', 'own and foreign'], ['tare', 'by share of tare']];
+    this.matched = make('output', { for: 'search', id: 'matched' });
+    this.crumbs = make('p', { class: 'crumbs', id: 'crumbs' });
+    this.command = make('code', { id: 'command' });
+    this.live = make('p', { class: 'live', role: 'status', id: 'selected' });
+    this.help = make('dialog', { 'aria-label': 'Keys' }, make('h3', {}, 'Keys'), make('dl', {}, ...KEYS.flatMap(([key, text]) => [make('dt', {}, make('kbd', {}, key)), make('dd', {}, text)])), make('form', { method: 'dialog' }, make('button', {}, 'Close')));
+    this.places = Object.fromEntries(['flame', 'treemap', 'table', 'outline'].map((name) => [name, make('div', { class: `view ${name}` })]));
+    const themes = [['', 'system'], ['light', 'light'], ['dark', 'dark'], ['contrast', 'high contrast']];
+    const theme = make('select', { id: 'theme', onchange: () => this.setTheme(theme.value) }, ...themes.map(option));
+    const folded = this.store.facts.folded;
+    this.app.append(
+      make('div', { class: 'controls' },
+        make('div', { class: 'tabs', role: 'group', 'aria-label': 'View' }, ...this.tabs),
+        make('label', {}, 'Measure ', make('select', { id: 'choose-measure', onchange: (event) => this.change({ measure: event.target.value }) }, ...groups)),
+        choice('mode', modes.map(option), 'Order'),
+        this.isDiff ? '' : choice('colour', colourings.map(option), 'Colour'),
+        make('label', {}, 'Search ', this.search), this.matched,
+        make('label', {}, this.own, ' my code only'),
+        make('label', {}, 'Theme ', theme),
+        make('button', { type: 'button', onclick: () => this.help.showModal(), 'aria-label': 'Keys' }, '?'),
+      ),
+      this.crumbs, this.places.flame, this.places.treemap, this.places.table,
+      this.legend(), this.live,
+      make('details', { class: 'outline-of', open: '' }, make('summary', {}, 'The same as a tree'), this.places.outline),
+      make('p', { class: 'note' }, 'The sum of this view: ', this.command),
+      folded ? make('p', { class: 'note' }, `${exact(folded)} small boxes are folded into their callers. All sums are exact.`) : '',
+      this.help,
+    );
+    document.querySelectorAll('table.sortable').forEach(makeSortable);
+  }
+
+  legend() {
+    const key = (look, text) => make('span', { class: 'legend' }, make('span', { class: `key ${look}` }), text);
+    if (this.isDiff) return make('p', { class: 'note' }, key('grown', 'grown (+) '), key('shrunk', 'shrunk (−), hatched '), 'Widths are bytes grown plus bytes shrunk.');
+    return make('p', { class: 'note' }, key('tare-0', 'the share of tare, at the foot of each box '), 'Click a box to zoom. Keys: ?');
+  }
+
+  setTheme(name) {
+    if (name) document.documentElement.dataset.theme = name;
+    else delete document.documentElement.dataset.theme;
+    this.restyle();
+  }
+
+  restyle() {
+    this.colours = themeColours();
+    const view = this.views[this.state.view];
+    if (this.state.view === 'flame') view.layOut();
+    if (view.draw) view.draw();
+  }
+
+  restore() {
+    const text = location.hash.slice(1);
+    if (text && !text.includes('=')) return; // a section of the page
+    const given = Object.fromEntries(new URLSearchParams(text));
+    this.state = { ...DEFAULTS };
+    for (const name of Object.keys(DEFAULTS)) if (typeof given[name] === 'string') this.state[name] = given[name];
+    if (!this.measures.some(({ key }) => key === this.state.measure)) this.state.measure = DEFAULTS.measure;
+    if (!this.views[this.state.view]) this.state.view = 'flame';
+    if (this.search.value !== this.state.q) this.search.value = this.state.q;
+    this.update();
+  }
+
+  change(values, replace = false) {
+    Object.assign(this.state, values);
+    const kept = Object.entries(this.state).filter(([name, value]) => value !== DEFAULTS[name]);
+    const hash = `#${new URLSearchParams(kept.length ? kept : [['view', this.state.view]])}`;
+    if (replace) history.replaceState(null, '', hash);
+    else if (hash !== location.hash) history.pushState(null, '', hash);
+    this.update();
+  }
+
+  markedKeyOf(key) {
+    if (key === 'diff.change') return 'diff.shrunk';
+    const [moment, what] = key.split('.');
+    return what === 'gross' && this.store.sums[`${moment}.tare`] ? `${moment}.tare` : null;
+  }
+
+  update() {
+    const begun = performance.now();
+    const { state, store } = this;
+    const key = state.measure;
+    if ((state.mode === 'callers' || state.mode === 'callees') && !store.functions[state.around]) state.mode = 'down';
+    const graphOf = (mode) => new Graph(store, { mode, key, markedKey: this.markedKeyOf(key), ownOnly: state.own === '1', around: Number(state.around) });
+    const signature = [state.mode, key, state.own, state.around].join('|');
+    if (signature !== this.signature) this.graph = graphOf(state.mode);
+    this.signature = signature;
+    this.unit = this.units[key] || 'bytes';
+    this.colouring = state.colour;
+    this.colours = themeColours();
+    this.find(key);
+    const focus = this.graph.find(state.at);
+    for (const name of ['flame', 'treemap', 'table']) this.places[name].hidden = state.view !== name;
+    if (state.view === 'flame') this.views.flame.show(this.graph, focus);
+    else if (state.view === 'treemap') this.views.treemap.show(state.mode === 'up' ? this.graph : graphOf('up'));
+    else this.views.table.show(store, key, this.markedKeyOf(key));
+    this.outline.show(this.graph, focus);
+    this.describe(focus);
+    for (const [name, value] of [['measure', key], ['mode', state.mode], ['colour', state.colour]]) {
+      const select = document.getElementById(`choose-${name}`);
+      if (select) select.value = value;
+    }
+    this.own.checked = state.own === '1';
+    this.tabs.forEach((tab) => tab.setAttribute('aria-pressed', String(tab.dataset.view === state.view)));
+    performance.measure('tare-update', { start: begun });
+  }
+
+  find(key) {
+    this.hit = null;
+    this.matched.textContent = '';
+    this.search.removeAttribute('aria-invalid');
+    if (!this.state.q) return;
+    try {
+      const { hit, sum } = this.store.matching(new RegExp(this.state.q, 'i'), key);
+      this.hit = hit;
+      this.matched.textContent = `${this.amount(sum)} (${share(sum, this.store.total(key))}) match`;
+      this.matched.dataset.exact = String(sum);
+    } catch {
+      this.search.setAttribute('aria-invalid', 'true');
+      this.matched.textContent = 'not a regular expression';
+    }
+  }
+
+  describe(focus) {
+    const { graph, state } = this;
+    const chain = [];
+    for (let box = focus; box; box = box.parent) chain.unshift(box);
+    const shown = chain.length > 5 ? [chain[0], null, ...chain.slice(-3)] : chain;
+    this.crumbs.replaceChildren(
+      ...shown.flatMap((box, i) => [
+        i ? ' › ' : '',
+        box ? make('button', { type: 'button', class: 'link', onclick: () => this.zoom(box) }, graph.nameOf(box)) : '…',
+      ]),
+      make('span', { class: 'sum', 'data-exact': String(focus.value) }, `  ${exactly(focus.value, this.unit)}`),
+      ` (${share(focus.value, this.store.total(state.measure))})`,
+    );
+    this.command.textContent = this.measures.find(({ key }) => key === state.measure).query.replace('FILE', this.store.facts.file);
+  }
+
+  amount(count) {
+    return inUnit(count, this.unit);
+  }
+
+  signed(box) {
+    const change = box.value - 2 * box.marked;
+    return `${change > 0 ? '+' : change < 0 ? '−' : ''}${humanBytes(Math.abs(change))}`;
+  }
+
+  wordsOf(graph, box) {
+    const each = box.frame >= 0 ? this.store.functions[box.frame] : null;
+    const words = [graph.nameOf(box)];
+    if (this.isDiff) words.push(`${this.signed(box)}: grown ${exact(box.value - box.marked)}, shrunk ${exact(box.marked)} bytes`);
+    else words.push(`${this.amount(box.value)}: ${exactly(box.value, this.unit)}`);
+    words.push(`${share(box.value, this.store.total(this.state.measure))} of all${box.parent ? `, ${share(box.value, box.parent.value)} of the box above` : ''}`);
+    if (box.marked && !this.isDiff) words.push(`tare ${exactly(box.marked, 'bytes')} (${share(box.marked, box.value)})`);
+    if (each && each.file) words.push(each.file);
+    if (each && each.module) words.push(each.module);
+    return words;
+  }
+
+  announce(graph, box) {
+    this.live.textContent = this.wordsOf(graph, box).slice(0, 3).join('; ');
+  }
+
+  zoom(box) {
+    this.change({ at: this.graph.pathOf(box) });
+  }
+
+  around(frame, mode = 'callers') {
+    if (frame >= 0) this.change({ view: 'flame', mode, around: String(frame), at: '' });
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    const selected = this.views.flame.selected;
+    const acts = {
+      '/': () => this.search.focus(),
+      1: () => this.change({ view: 'flame' }),
+      2: () => this.change({ view: 'treemap' }),
+      3: () => this.change({ view: 'table' }),
+      d: () => this.change({ mode: 'down', at: '' }),
+      u: () => this.change({ mode: 'up', at: '' }),
+      c: () => selected && this.around(selected.frame),
+      e: () => selected && this.around(selected.frame, 'callees'),
+      o: () => this.change({ own: this.state.own ? '' : '1', at: '' }),
+      m: () => document.getElementById('choose-measure').focus(),
+      r: () => this.change({ ...DEFAULTS }),
+      '?': () => this.help.open || this.help.showModal(),
+    };
+    if (!acts[event.key] || this.help.open) return;
+    event.preventDefault();
+    acts[event.key]();
+  }
+}
+
+readStore(document.getElementById('store').textContent).then(
+  (store) => {
+    window.tare = new Page(store); // tests and consoles read it
+    performance.mark('tare-interactive');
+  },
+  (error) => {
+    document.getElementById('app').textContent = `The graphs can't be drawn in this browser: ${error.message}`;
+  },
+);

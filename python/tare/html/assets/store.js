@@ -1,0 +1,124 @@
+// The embedded recording: a tree of functions in preorder with the sums of each node. python/tare/html/store.py writes it.
+
+async function readStore(text) {
+  const packed = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Store(new Uint8Array(await new Response(stream).arrayBuffer()));
+}
+
+class Store {
+  constructor(bytes) {
+    let at = 0;
+    const next = () => {
+      let value = 0;
+      let factor = 1; // sums exceed 32 bits, so no shifts
+      for (;;) {
+        const byte = bytes[at++];
+        value += (byte & 127) * factor;
+        if (byte < 128) return value;
+        factor *= 128;
+      }
+    };
+    const length = next();
+    this.facts = JSON.parse(new TextDecoder().decode(bytes.subarray(at, at + length)));
+    at += length;
+    const { strings, functions, own } = this.facts;
+    this.functions = own.map((isOwn, i) => ({
+      id: i,
+      name: strings[functions[3 * i]],
+      file: strings[functions[3 * i + 1]],
+      module: strings[functions[3 * i + 2]],
+      own: isOwn === 1,
+    }));
+    const count = (this.count = this.facts.nodes);
+    this.parent = new Int32Array(count);
+    this.frame = new Int32Array(count).fill(-1);
+    const path = [0];
+    for (let node = 1; node < count; node++) {
+      path.length -= next();
+      this.parent[node] = path[path.length - 1];
+      this.frame[node] = next();
+      path.push(node);
+    }
+    this.sums = {};
+    for (const [key] of this.facts.measures) {
+      const values = (this.sums[key] = new Float64Array(count));
+      let node = 0;
+      for (let left = next(); left > 0; left--) {
+        node += next();
+        values[node] = next();
+      }
+    }
+    this.cache = new Map();
+    this.addBalance();
+  }
+
+  // tare = the sum of the lenses; net = gross - tare. In a difference, change = grown + shrunk.
+  addBalance() {
+    for (const moment of ['peak', 'end']) {
+      const gross = this.sums[`${moment}.gross`];
+      if (!gross) continue;
+      const tare = (this.sums[`${moment}.tare`] = new Float64Array(this.count));
+      for (const key of Object.keys(this.sums)) {
+        if (key.startsWith(`${moment}.tare:`)) this.sums[key].forEach((value, node) => (tare[node] += value));
+      }
+      this.sums[`${moment}.net`] = gross.map((value, node) => value - tare[node]);
+    }
+    if (this.sums['diff.grown']) {
+      const { 'diff.grown': grown, 'diff.shrunk': shrunk } = this.sums;
+      this.sums['diff.change'] = grown.map((value, node) => value + shrunk[node]);
+    }
+  }
+
+  // Of each node with all below it.
+  inclusive(key) {
+    if (!this.cache.has(key)) {
+      const sums = Float64Array.from(this.sums[key]);
+      for (let node = this.count - 1; node > 0; node--) sums[this.parent[node]] += sums[node];
+      this.cache.set(key, sums);
+    }
+    return this.cache.get(key);
+  }
+
+  total(key) {
+    return this.inclusive(key)[0];
+  }
+
+  // The tree without frames of foreign code: their sums belong to the nearest own caller.
+  shape(ownOnly) {
+    const name = ownOnly ? 'own' : 'all';
+    if (this.cache.has(name)) return this.cache.get(name);
+    const caller = new Int32Array(this.count).fill(-1);
+    const holder = new Int32Array(this.count); // the node itself, or the nearest own caller
+    const starts = new Int32Array(this.count + 2);
+    for (let node = 1; node < this.count; node++) {
+      const above = holder[this.parent[node]];
+      const kept = !ownOnly || this.functions[this.frame[node]].own;
+      holder[node] = kept ? node : above;
+      if (!kept) continue;
+      caller[node] = above;
+      starts[above + 2]++;
+    }
+    for (let node = 1; node < starts.length; node++) starts[node] += starts[node - 1];
+    const callees = new Int32Array(starts[this.count + 1]);
+    for (let node = 1; node < this.count; node++) if (caller[node] >= 0) callees[starts[caller[node] + 1]++] = node;
+    const shape = { caller, holder, starts, callees };
+    this.cache.set(name, shape);
+    return shape;
+  }
+
+  // The share of a measure in stacks with a function that matches.
+  matching(expression, key) {
+    const hit = this.functions.map((each) => expression.test(each.name) || expression.test(each.file) || expression.test(each.module));
+    const inside = new Uint8Array(this.count);
+    const values = this.sums[key];
+    let sum = 0;
+    for (let node = 1; node < this.count; node++) {
+      if (hit[this.frame[node]] || inside[this.parent[node]]) {
+        inside[node] = 1;
+        sum += values[node];
+      }
+    }
+    return { hit, sum };
+  }
+}

@@ -1,0 +1,39 @@
+"""HTML made of elements: every text is escaped here, and nowhere else."""
+
+from __future__ import annotations
+
+import html
+
+from tare.text.printable import printable
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+EMPTY = Markup("")
+
+
+def escaped(text: object) -> Markup:
+    """Any text of a program as HTML: controls, marks of direction and invalid bytes become visible."""
+    if isinstance(text, Markup):
+        return text
+    return Markup(html.escape(printable(str(text)), quote=True))
+
+
+def element(name: str, /, *children: object, **attributes: object) -> Markup:
+    """`class_` is the attribute class, `aria_label` is aria-label; None leaves an attribute out."""
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escaped(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    if name in ("meta", "br"):
+        return Markup(f"<{name}{given}>")
+    return Markup(f"<{name}{given}>{joined(*children)}</{name}>")
+
+
+def joined(*children: object) -> Markup:
+    return Markup("".join(escaped(child) for child in children))

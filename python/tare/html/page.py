@@ -1,0 +1,90 @@
+"""The page: one file that loads nothing. A content security policy allows its one script and its one style by their hashes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+from typing import IO, TYPE_CHECKING
+
+from tare.html.balance import HATCH, balance, resident
+from tare.html.markup import Markup, element, joined
+from tare.html.sections import contents, findings, head, over_time, sites
+from tare.html.sums import own_functions, stack_tree
+
+if TYPE_CHECKING:
+    from tare.analysis.recording import Recording
+
+# In the order of their use: they are one script.
+SCRIPTS = ("store.js", "views_of_tree.js", "look.js", "flame.js", "treemap.js", "outline.js", "table.js", "main.js")
+
+
+def asset(name: str) -> str:
+    return (files("tare.html") / "assets" / name).read_text(encoding="utf-8")
+
+
+def script() -> str:
+    return "(() => {\n'use strict';\n" + "".join(map(asset, SCRIPTS)) + "})();\n"
+
+
+def write(recording: Recording, out: IO[bytes]) -> None:
+    body = joined(
+        head(recording),
+        contents(),
+        element(
+            "main",
+            element("section", element("h2", "Balance"), balance(recording), id="balance"),
+            findings(recording),
+            _views(),
+            over_time(recording),
+            sites(recording),
+            resident(recording),
+        ),
+    )
+    tree = stack_tree(recording)
+    facts = {"file": recording.path, "moments": _moment_names(recording)}
+    out.write(document(f"{recording.title} - Tare", body, tree.encode(own_functions(recording, tree), facts)))
+
+
+def document(title: str, body: Markup, data: str) -> bytes:
+    style, code = asset("style.css"), script()
+    policy = (
+        f"default-src 'none'; script-src {_hash(code)}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
+    page = joined(
+        Markup('<!doctype html>\n<html lang="en"><head>'),
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", title),
+        Markup(f"<style>{style}</style></head>\n<body>"),
+        HATCH,
+        body,
+        Markup(
+            f'<script type="application/octet-stream" id="store">{data}</script>\n<script>{code}</script></body></html>\n'
+        ),
+    )
+    return page.encode("utf-8", "backslashreplace")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _views() -> Markup:
+    """Filled by the script; without one, a reader learns of it."""
+    return element(
+        "section",
+        element("h2", "Explore"),
+        element(
+            "noscript", element("p", "The graphs need JavaScript. All other parts of this page don't.", class_="note")
+        ),
+        element("div", id="app"),
+        id="views",
+    )
+
+
+def _moment_names(recording: Recording) -> dict[str, str]:
+    names = {"peak": "at the peak", "end": "at the end", "total": "whole run"}
+    return {name: label for name, label in names.items() if getattr(recording.moments[name], "blocks", 0)}

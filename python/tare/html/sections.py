@@ -1,0 +1,162 @@
+"""The parts of the page that need no script: head, findings, the heap over time, top sites."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tare.analysis.records import query, sizes_line
+from tare.html.markup import EMPTY, Markup, element, joined
+from tare.html.timeline import chart
+from tare.reports.text_parts import amount, caveats, headline, nameless_files
+from tare.reports.text_report import default_findings
+from tare.text.units import exact, human_bytes, percent
+
+if TYPE_CHECKING:
+    from tare.analysis.ledger import Finding
+    from tare.analysis.recording import Recording
+    from tare.lenses.lens import Lens
+    from tare.naming.names import Frame
+
+_SITES = 20
+
+
+def head(recording: Recording) -> Markup:
+    notes = [element("li", note) for note in (*caveats(recording), *nameless_files(recording))]
+    return element(
+        "header",
+        element("p", element("b", "Tare"), " heap report", class_="brand"),
+        element("h1", recording.title),
+        element("p", headline(recording).removeprefix(f"{recording.title}, ")),
+        element("p", element("code", " ".join(recording.process["command_line"].split())), class_="command"),
+        element("ul", *notes, class_="notes") if notes else "",
+    )
+
+
+def findings(recording: Recording) -> Markup:
+    found = list(default_findings(recording))
+    stacks = recording.site_stacks(sorted({finding.site_id for _, finding, _ in found}))
+    items = [_finding(lens, finding, frame, stacks.get(finding.site_id, [])) for lens, finding, frame in found]
+    body = (
+        element("ol", *items, class_="findings") if items else element("p", "No finding is above a lens's threshold.")
+    )
+    return element("section", element("h2", "Findings"), body, id="findings")
+
+
+def _finding(lens: Lens, finding: Finding, frame: Frame, stack: list[Frame]) -> Markup:
+    potential = "" if lens.weight == "tare" else " potential"
+    facts = [f"{exact(finding.blocks)} blocks", f"{exact(finding.calls)} calls", f"confidence {finding.confidence}"]
+    if finding.sites > 1:
+        facts.append(f"{finding.sites} stacks")
+    guide = element("p", "Worked example: ", element("code", f"guide/{lens.guide}")) if lens.guide else ""
+    return element(
+        "li",
+        element(
+            "div",
+            element("span", amount(finding, lens), class_="amount"),
+            element("span", lens.name, class_=f"tag{potential}"),
+            element("span", "potential", class_="mark") if potential else "",
+            element("span", finding.mark, class_="mark") if finding.mark else "",
+            class_="what",
+        ),
+        element("h3", element("code", frame.name), " ", element("span", frame.place, class_="place")),
+        element("p", finding.remedy),
+        element(
+            "details",
+            element("summary", "Evidence and stack"),
+            element("p", ", ".join(facts) + "."),
+            element("p", lens.why),
+            _stack(stack),
+            guide,
+        ),
+        class_="finding",
+    )
+
+
+def _stack(stack: list[Frame]) -> Markup:
+    lines = [
+        element("li", element("code", frame.name), " ", element("span", _place(frame), class_="place"))
+        for frame in stack
+    ]
+    return element("ol", *lines, class_="stack")
+
+
+def _place(frame: Frame) -> str:
+    return frame.place or frame.module.rpartition("/")[2]
+
+
+def over_time(recording: Recording) -> Markup:
+    drawn = chart(recording)
+    if not drawn:
+        return EMPTY
+    return element("section", element("h2", "Heap over time"), element("div", drawn, id="timeline"), id="time")
+
+
+def sites(recording: Recording) -> Markup:
+    page = query(recording, "peak_blocks", "usable", [], _SITES)
+    if not page.records:
+        return element(
+            "section", element("h2", "Top sites at the peak"), element("p", "No block was live."), id="sites"
+        )
+    names = [recording.names.at(row) for row in _site_rows(recording, [record.site_id for record in page.records])]
+    rows = []
+    for record, frame in zip(page.records, names, strict=True):
+        rows.append(
+            element(
+                "tr",
+                element("td", exact(record.gross_bytes), title=human_bytes(record.gross_bytes)),
+                element("td", percent(record.gross_bytes, page.gross_bytes)),
+                element("td", exact(record.blocks)),
+                element("td", exact(record.slop_bytes)),
+                element("td", exact(record.calls)),
+                element(
+                    "th",
+                    element(
+                        "details",
+                        element(
+                            "summary", element("code", frame.name), " ", element("span", frame.place, class_="place")
+                        ),
+                        element("p", "Block sizes in bytes: ", sizes_line(record)),
+                        _stack(record.stack),
+                    ),
+                    scope="row",
+                ),
+            )
+        )
+    titles = ("gross bytes", "share", "blocks", "slop", "allocations", "site")
+    table = element(
+        "table",
+        element("thead", element("tr", *(element("th", title, scope="col") for title in titles))),
+        element("tbody", *rows),
+        class_="numbers sites sortable",
+    )
+    more = page.matching - len(page.records)
+    return element(
+        "section",
+        element("h2", "Top sites at the peak"),
+        element("div", table, class_="wide"),
+        element("p", f"{exact(more)} more sites: ", element("code", "tare report FILE -n all"), class_="note")
+        if more
+        else "",
+        id="sites",
+    )
+
+
+def _site_rows(recording: Recording, site_ids: list[int]) -> list[int | None]:
+    listed = ",".join(map(str, site_ids))
+    rows = dict(recording.database.rows(f"select site_id, site_row from sites where site_id in ({listed})"))
+    recording.names.prepare(row for row in rows.values() if row is not None)
+    return [rows[site_id] for site_id in site_ids]
+
+
+def contents() -> Markup:
+    links = (
+        ("balance", "Balance"),
+        ("findings", "Findings"),
+        ("views", "Explore"),
+        ("time", "Over time"),
+        ("sites", "Sites"),
+        ("resident", "Resident"),
+    )
+    return element(
+        "nav", *(joined(element("a", label, href=f"#{name}"), " ") for name, label in links), aria_label="Sections"
+    )

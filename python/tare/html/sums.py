@@ -1,0 +1,114 @@
+"""Sums of each stack that the page embeds: at the peak, at the end and over the run; of all blocks and of each lens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tare.analysis.folded import WHOLE_STACK, prepare_names
+from tare.html.store import Function, Measure, StackTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tare.analysis.recording import Recording
+
+_MOMENTS = {"peak": "peak_blocks", "end": "end_blocks", "total": "total_blocks"}
+_GROSS = "(usable_bytes + header_bytes)"
+
+
+class Column:
+    """One measure: a column of the query below, and its sum over all stacks."""
+
+    def __init__(self, key: str, label: str, unit: str, sql: str, *, query: str = "") -> None:
+        self.sql = sql
+        self.measure = Measure(key, label, unit, query or f'tare sql FILE "select sum({sql}) from site_sizes"')
+
+
+def stack_columns() -> Iterator[Column]:
+    for moment, blocks in _MOMENTS.items():
+        allocated = moment == "total"
+        yield Column(f"{moment}.gross", "allocated bytes" if allocated else "gross", "bytes", f"{_GROSS} * {blocks}")
+        yield Column(f"{moment}.blocks", "allocations" if allocated else "blocks", "blocks", blocks)
+        yield Column(f"{moment}.slop", "slop of all blocks", "bytes", f"(usable_bytes - requested_bytes) * {blocks}")
+    yield Column("total.time", "byte-seconds", "byte-seconds", "byte_ns / 1e9")
+
+
+def lens_measures(recording: Recording) -> Iterator[tuple[str, str, Measure]]:
+    """Lens, column of its grants, measure. Lenses without bytes are left out."""
+    for totals in recording.ledger.tare_totals:
+        for moment in ("peak", "end"):
+            if round(getattr(totals, f"bytes_{moment}")):
+                command = (
+                    f"tare report FILE --json | jq '.lenses[] | select(.lens == \"{totals.lens}\") | .bytes_{moment}'"
+                )
+                yield (
+                    totals.lens,
+                    f"bytes_{moment}",
+                    Measure(f"{moment}.tare:{totals.lens}", f"tare: {totals.lens}", "bytes", command),
+                )
+
+
+def rounded(rows: Iterable[tuple[int, float]]) -> Iterator[tuple[int, int]]:
+    """Values as whole numbers whose sum is the rounded sum of all."""
+    so_far, given = 0.0, 0
+    for key, value in rows:
+        so_far += value or 0.0
+        whole = round(so_far) - given
+        given += whole
+        yield key, whole
+
+
+def stack_tree(recording: Recording) -> StackTree:
+    database = recording.database
+    database.use("site_sizes")
+    columns, lenses = list(stack_columns()), list(lens_measures(recording))
+    selected = ", ".join(f"sum({column.sql})" for column in columns)
+    rows = database.rows(f"select stack_id, {selected} from site_sizes group by stack_id order by stack_id")
+    prepare_names(recording, {row[0] for row in rows})
+    tree = StackTree([*(column.measure for column in columns), *(measure for _, _, measure in lenses)])
+    nodes = _nodes(recording, tree, [row[0] for row in rows])
+    for number in range(len(columns)):
+        for stack_id, value in rounded((row[0], row[number + 1]) for row in rows):
+            tree.add(nodes[stack_id], number, value)
+    for number, (lens, column, _) in enumerate(lenses, start=len(columns)):
+        granted = database.rows(
+            f"select z.stack_id, sum(g.{column}) from ({recording.ledger.grants()}) g join site_sizes z on z.shape_id = g.shape_id"
+            f" where g.lens = '{lens}' group by z.stack_id order by z.stack_id"
+        )
+        for stack_id, value in rounded(granted):
+            tree.add(nodes[stack_id], number, value)
+    return tree
+
+
+def _nodes(recording: Recording, tree: StackTree, stack_ids: list[int]) -> dict[int, int]:
+    """The node of each stack. Stacks share callers: a return address is looked up once below each node."""
+    below: dict[tuple[int, int], int] = {}
+    nodes = {}
+    for stack_id in stack_ids:
+        at = 0
+        rows = recording.names.rows(stack_id, WHOLE_STACK)
+        for row in reversed(rows[1:]):
+            found = below.get((at, row))
+            if found is None:
+                found = below[at, row] = tree.node(at, reversed(recording.names.frames(row)))
+            at = found
+        # The innermost frames are without allocation wrappers.
+        nodes[stack_id] = tree.node(at, reversed(recording.names.stack(stack_id, 1)))
+    return nodes
+
+
+# Code below these paths isn't the program's, unless the program itself lies there.
+_SYSTEM = ("/usr/", "/lib/", "/lib64/", "/lib32/")
+_TOOLCHAIN = ("/include/c++/", "/sysdeps/", "/rustc/", "/csu/")
+
+
+def own_functions(recording: Recording, tree: StackTree) -> dict[Function, bool]:
+    """Functions of the program and of libraries outside of the system's folders; inlined ones of the C++ library aren't."""
+    executable = recording.process["exe"]
+
+    def is_own(function: Function) -> bool:
+        if not function.module or any(part in function.file for part in _TOOLCHAIN):
+            return False
+        return function.module == executable or not function.module.startswith(_SYSTEM)
+
+    return {function: is_own(function) for function in tree.functions}

@@ -1,0 +1,273 @@
+"""`tare report --html` in a real browser: numbers on the page are those of `tare sql`, keys do everything, nothing is obeyed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from browser import CHROMIUM, Browser
+from test_hostile_names import HOSTILE, compiled
+
+if TYPE_CHECKING:
+    from conftest import Tare
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="chromium isn't installed (Debian's package)")
+
+# Paths of function names with the bytes of each stack itself, walked through the boxes that the flame graph draws.
+_STACKS = """(() => {
+  const found = {};
+  const walk = (box, path) => {
+    const below = tare.graph.below(box);
+    const own = box.value - below.reduce((sum, each) => sum + each.value, 0);
+    if (own) found[path] = (found[path] || 0) + own;
+    for (const each of below) walk(each, path ? `${path};${tare.graph.nameOf(each)}` : tare.graph.nameOf(each));
+  };
+  walk(tare.graph.root, '');
+  return found;
+})()"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile")) as browser:
+        browser.look(width=1200, height=900)
+        yield browser
+        assert browser.problems == []
+
+
+@pytest.fixture(scope="module")
+def trace(tare_module: Tare) -> Path:
+    """Of a real program with thousands of stacks."""
+    python = "/usr/bin/python3.11" if os.path.exists("/usr/bin/python3.11") else sys.executable
+    code = "import json, decimal; kept = json.loads(json.dumps([[str(n), n * 1.5] for n in range(3000)]))"
+    done = tare_module("run", "-q", "-o", "t.tare", "--", python, "-c", code, env={"PYTHONMALLOC": "malloc"})
+    assert done.returncode == 0, done.stderr
+    return tare_module.folder / "t.tare"
+
+
+@pytest.fixture(scope="module")
+def page(tare_module: Tare, trace: Path) -> Path:
+    done = tare_module("report", trace, "--html")
+    assert done.returncode == 0, done.stderr
+    return Path(f"{trace}.html")
+
+
+def folded(tare: Tare, trace: Path) -> Counter[str]:
+    """Gross bytes at the peak by stack."""
+    sums: Counter[str] = Counter()
+    for line in tare("export", trace, "--to", "folded").stdout.splitlines():
+        stack, _, amount = line.rpartition(" ")
+        sums[stack] += int(amount)
+    return sums
+
+
+def value(result: list[dict[str, Any]]) -> int:
+    (row,) = result
+    (found,) = row.values()
+    return round(found)
+
+
+def test_every_measure_is_that_of_sql(tare_module: Tare, browser: Browser, trace: Path, page: Path) -> None:
+    browser.open(page)
+    report = tare_module.report(trace)
+    lenses = {each["lens"]: each for each in report["lenses"]}
+    measures = browser.evaluate("tare.store.facts.measures")
+    totals = browser.evaluate(
+        "Object.fromEntries(Object.keys(tare.store.sums).map((key) => [key, tare.store.total(key)]))"
+    )
+    assert len(measures) > 8
+    for key, _, _, command in measures:
+        moment, _, what = key.partition(".")
+        if what.startswith("tare:"):
+            expected = round(lenses[what.removeprefix("tare:")][f"bytes_{moment}"])
+        else:
+            query = re.fullmatch(r'tare sql FILE "(.*)"', command)
+            assert query, command
+            expected = value(tare_module.sql(trace, query[1]))
+        assert totals[key] == expected, key
+    for moment in ("peak", "end"):
+        assert (
+            totals[f"{moment}.gross"]
+            == totals[f"{moment}.net"] + totals[f"{moment}.tare"]
+            == report[moment]["gross_bytes"]
+        )
+
+
+def test_each_stack_has_the_bytes_of_the_export(tare_module: Tare, browser: Browser, trace: Path, page: Path) -> None:
+    browser.open(page)
+    assert browser.evaluate("tare.store.count") > 1000
+    assert Counter(browser.evaluate(_STACKS)) == folded(tare_module, trace)
+
+
+@pytest.mark.parametrize("mode", ["down", "up"])
+@pytest.mark.parametrize("own", ["", "1"])
+def test_the_sum_is_gross_in_each_mode(
+    tare_module: Tare, browser: Browser, trace: Path, page: Path, mode: str, own: str
+) -> None:
+    gross = tare_module.report(trace)["peak"]["gross_bytes"]
+    browser.open(page, f"#mode={mode}&own={own}")
+    assert int(browser.evaluate("document.querySelector('#crumbs .sum').dataset.exact")) == gross
+    assert f"{gross:,} bytes" in browser.evaluate("document.getElementById('crumbs').textContent")
+    boxes = browser.evaluate(_STACKS)
+    assert sum(boxes.values()) == gross
+    assert all(amount >= 0 for amount in boxes.values())
+
+
+def test_searches_and_functions_at_random(tare_module: Tare, browser: Browser, trace: Path, page: Path) -> None:
+    stacks = folded(tare_module, trace)
+    names = sorted({name for stack in stacks for name in stack.split(";") if re.fullmatch(r"\w{6,}", name)})
+    browser.open(page)
+    for name in random.Random(19).sample(names, min(25, len(names))):
+        inside = sum(amount for stack, amount in stacks.items() if name in stack.split(";"))
+        browser.evaluate(f"tare.change({{q: '^{name}$'}})")
+        assert int(browser.evaluate("document.getElementById('matched').dataset.exact")) == inside, name
+        browser.evaluate(f"tare.around(tare.store.functions.find((each) => each.name === '{name}').id)")
+        same = browser.evaluate(f"tare.store.functions.filter((each) => each.name === '{name}').length")
+        if same == 1:
+            for mode in ("callers", "callees"):
+                browser.evaluate(f"tare.change({{mode: '{mode}', at: ''}})")
+                assert int(browser.evaluate("document.querySelector('#crumbs .sum').dataset.exact")) == inside, (
+                    name,
+                    mode,
+                )
+
+
+def test_static_numbers_are_those_of_the_report(tare_module: Tare, browser: Browser, trace: Path, page: Path) -> None:
+    """Without scripts: read as a person without JavaScript reads it."""
+    report = tare_module.report(trace)
+    browser.open(page, script=False)
+    text = browser.evaluate("document.body.innerText")
+    for moment in ("peak", "end"):
+        for name in ("gross_bytes", "net_bytes", "tare_bytes"):
+            assert f"{report[moment][name]:,}" in text
+    assert "The graphs need JavaScript" in text
+    assert browser.evaluate("document.getElementById('app').childElementCount") == 0
+    rows = browser.evaluate(
+        "[...document.querySelectorAll('table.sites tbody tr')].map((row) => row.cells[0].textContent)"
+    )
+    expected = [f"{record['gross_bytes']:,}" for record in report["records"]["list"][:20]]
+    assert rows == expected
+
+
+def test_the_keyboard_does_everything(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    for _ in range(300):
+        browser.press("Tab")
+        if browser.evaluate("document.activeElement.tagName") == "CANVAS":
+            break
+    assert browser.evaluate("document.activeElement.tagName") == "CANVAS"
+    for _ in range(3):
+        browser.press("ArrowDown")
+    assert browser.evaluate("document.getElementById('selected').textContent").count(";") == 2
+    browser.press("Enter")
+    assert "at=" in browser.evaluate("location.hash")
+    browser.evaluate("history.back()")
+    browser.wait("!location.hash.includes('at=') && tare.views.flame.focus === tare.graph.root")
+    browser.press("u")
+    assert browser.evaluate("tare.graph.mode") == "up"
+    browser.press("2")
+    assert browser.evaluate("document.querySelector('.treemap canvas').offsetHeight") > 100
+    browser.press("3")
+    assert browser.evaluate("document.querySelectorAll('.table tbody tr').length") > 3
+    browser.press("?")
+    assert browser.evaluate("document.querySelector('dialog').open")
+    browser.press("Escape")
+    browser.wait("!document.querySelector('dialog').open")
+    browser.press("r")
+    assert browser.evaluate("tare.state.view") == "flame"
+    browser.evaluate("document.querySelector('[role=treeitem]').focus()")
+    browser.press("ArrowRight")
+    browser.press("ArrowDown")
+    assert browser.evaluate("document.activeElement.getAttribute('aria-level')") == "2"
+    browser.press("/")
+    assert browser.evaluate("document.activeElement.id") == "search"
+
+
+def test_a_link_shows_the_same_view(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.evaluate("tare.change({view: 'table', measure: 'total.blocks', q: 'a|e', own: '1'})")
+    text = "document.getElementById('app').innerText"
+    before, fragment = browser.evaluate(text), browser.evaluate("location.hash")
+    browser.open(page, fragment)
+    assert browser.evaluate(text) == before
+    browser.open(page, "#view=nothing&measure=x&at=99999999.-1&around=zz&mode=callers&q=(")
+    assert browser.evaluate("tare.graph.root.value") > 0
+    assert "not a regular expression" in browser.evaluate(text)
+
+
+def test_a_hover_names_the_box(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.evaluate("document.querySelector('.flame canvas').scrollIntoView({block: 'center'})")
+    bounds = browser.evaluate("(({x, y}) => [x, y])(document.querySelector('.flame canvas').getBoundingClientRect())")
+    browser.move(bounds[0] + 20, bounds[1] + 8)
+    total = browser.evaluate("tare.graph.root.value")
+    assert f"{total:,} bytes" in browser.evaluate("document.querySelector('.tip').textContent")
+
+
+def test_hostile_names_are_shown_not_obeyed(tare: Tare, browser: Browser) -> None:
+    symbol = f"{HOSTILE}</script><img src=x onerror=document.title='OWNED'>"
+    program = compiled(tare.folder, symbol, "p <b onclick=alert(1)>&amp;\x1b[31m")
+    odd = tare.folder / "t.tare"
+    done = tare("run", "-q", "-o", odd, "--", program, "</title><script>document.title='OWNED'</script>")
+    assert done.returncode == 0, done.stderr
+    assert tare("report", odd, "--html").returncode == 0
+    browser.open(Path(f"{odd}.html"), "#view=table&measure=total.gross")
+    assert "OWNED" not in browser.evaluate("document.title").replace("]0;OWNED", "")
+    assert browser.evaluate("document.querySelectorAll('img, b[onclick]').length") == 0
+    text = browser.evaluate("document.body.innerText")
+    assert "<img src=x onerror=document.title='OWNED'>" in text
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+
+
+def _axe() -> Path | None:
+    found = find_spec("axe_core_python")
+    folder = Path(found.origin or "").parent if found else None
+    return next(folder.rglob("axe.min.js"), None) if folder else None
+
+
+@pytest.mark.parametrize("view", ["flame", "treemap", "table"])
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.skipif(_axe() is None, reason="axe-core isn't installed (pip install axe-core-python)")
+def test_axe_has_no_serious_finding(browser: Browser, page: Path, view: str, dark: bool) -> None:
+    rules = _axe()
+    assert rules
+    browser.look(width=1200, height=900, dark=dark)
+    browser.open(page, f"#view={view}&q=a")
+    browser.evaluate(f"{rules.read_text()}; 0")
+    found = browser.evaluate(
+        "axe.run().then((found) => found.violations.map(({id, impact, nodes}) => [id, impact, nodes[0].html]))"
+    )
+    browser.look(width=1200, height=900)
+    assert [each for each in found if each[1] in ("serious", "critical")] == [], json.dumps(found)
+
+
+def test_a_narrow_page_has_no_sideways_scroll(browser: Browser, page: Path) -> None:
+    browser.look(width=390, height=800)
+    browser.open(page)
+    wide = browser.evaluate("document.documentElement.scrollWidth")
+    browser.look(width=1200, height=900)
+    assert wide <= 390
+
+
+def test_output_and_its_errors(tare: Tare, program: Callable[..., Path]) -> None:
+    trace = tare.record(program("churning.c"))
+    whole = tare("report", trace, "--html", "-o", "-")
+    assert whole.stdout.startswith("<!doctype html>")
+    assert tare("report", trace, "--html", "--json").returncode == 2
+    assert tare("report", trace, "-o", "x.html").returncode == 2
+    missing = tare("report", trace, "--html", "-o", "no/such/folder.html")
+    assert missing.returncode == 4
+    assert "can't write no/such/folder.html" in missing.stderr
+    shown = tare(
+        "report", trace, "--html", "-o", "x.html", "--open", env={"BROWSER": f"{os.path.realpath('/bin/echo')} %s"}
+    )
+    assert f"file://{tare.folder}/x.html" in shown.stdout

@@ -1,0 +1,106 @@
+"""The embedded tree: decoded by code of the test's own, its sums are those that went in, folded or not."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import zlib
+
+from tare.html.store import Measure, StackTree
+from tare.html.sums import rounded
+from tare.naming.names import Frame
+
+MEASURES = [Measure("peak.gross", "gross", "bytes", "q"), Measure("peak.blocks", "blocks", "blocks", "q")]
+
+
+def decoded(text: str) -> tuple[dict[str, object], list[int], list[int], list[dict[int, int]]]:
+    """Header, parents, frames, and values of each measure by node."""
+    data = zlib.decompress(base64.b64decode(text))
+    at = 0
+
+    def number() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+
+    length = number()
+    header = json.loads(data[at : at + length])
+    at += length
+    parents, frames, path = [-1], [-1], [0]
+    for node in range(1, header["nodes"]):
+        up = number()
+        del path[len(path) - up :]
+        parents.append(path[-1])
+        frames.append(number())
+        path.append(node)
+    columns = []
+    for _ in header["measures"]:
+        values, node = {}, 0
+        for _ in range(number()):
+            node += number()
+            values[node] = number()
+        columns.append(values)
+    assert at == len(data)
+    return header, parents, frames, columns
+
+
+def frame(name: str) -> Frame:
+    return Frame(name, "", "a.c", 1, "/bin/app", None)
+
+
+def made(stacks: list[tuple[str, int]]) -> StackTree:
+    tree = StackTree(MEASURES)
+    for names, value in stacks:
+        node = tree.node(0, map(frame, names))
+        tree.add(node, 0, value)
+        tree.add(node, 1, 1)
+    return tree
+
+
+def test_stacks_come_back_with_their_sums() -> None:
+    stacks = [("abc", 5), ("ab", 1 << 45), ("abd", 7), ("x", 128), ("xax", 0), ("abc", 2)]
+    header, parents, frames, (gross, blocks) = decoded(made(stacks).encode({}, {"file": "f"}))
+    strings = header["strings"]
+    assert isinstance(strings, list)
+
+    def path(node: int) -> str:
+        function = header["functions"]
+        assert isinstance(function, list)
+        return path(parents[node]) + strings[function[3 * frames[node]]] if node else ""
+
+    assert {path(node): value for node, value in gross.items()} == {"abc": 7, "ab": 1 << 45, "abd": 7, "x": 128}
+    assert sum(blocks.values()) == len(stacks)
+    assert header["folded"] == 0
+
+
+def test_folding_keeps_every_total_and_the_largest_stacks() -> None:
+    chance = random.Random(7)
+    stacks = [
+        ("".join(chance.choices("abcdefgh", k=chance.randint(1, 9))), chance.randrange(1000)) for _ in range(2000)
+    ]
+    stacks.append(("hhhhhhhhh", 10**9))
+    header, parents, _, (gross, blocks) = decoded(made(stacks).encode({}, {}, most=100))
+    assert header["nodes"] == 100
+    assert isinstance(header["folded"], int) and header["folded"] > 1000
+    assert sum(gross.values()) == sum(value for _, value in stacks)
+    assert sum(blocks.values()) == len(stacks)
+    assert max(gross.values()) >= 10**9
+    assert all(parent < node for node, parent in enumerate(parents))
+
+
+def test_an_empty_tree() -> None:
+    header, parents, _, columns = decoded(made([]).encode({}, {}))
+    assert (header["nodes"], parents, columns) == (1, [-1], [{}, {}])
+
+
+def test_rounding_keeps_the_sum() -> None:
+    values = [(number, 0.3) for number in range(10)]
+    assert sum(whole for _, whole in rounded(values)) == 3
+    assert [whole for _, whole in rounded([(0, 2.0), (1, 5.0)])] == [2, 5]
