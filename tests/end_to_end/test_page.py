@@ -271,3 +271,21 @@ def test_output_and_its_errors(tare: Tare, program: Callable[..., Path]) -> None
         "report", trace, "--html", "-o", "x.html", "--open", env={"BROWSER": f"{os.path.realpath('/bin/echo')} %s"}
     )
     assert f"file://{tare.folder}/x.html" in shown.stdout
+
+
+def test_a_difference_adds_up(tare_module: Tare, browser: Browser, trace: Path) -> None:
+    other = tare_module.record("/bin/sh", "-c", "exec env", name="other.tare")
+    done = tare_module("diff", trace, other, "--html")
+    assert done.returncode == 0, done.stderr
+    browser.open(tare_module.folder / "t-other.html")
+    peak = json.loads(tare_module("diff", trace, other, "--json").stdout)["peak"]["gross_bytes"]
+    grown, shrunk, drawn = browser.evaluate(
+        "['grown', 'shrunk', 'change'].map((each) => tare.store.total(`diff.${each}`))"
+    )
+    assert grown - shrunk == peak["change"] < 0
+    assert drawn == grown + shrunk == int(browser.evaluate("document.querySelector('#crumbs .sum').dataset.exact"))
+    assert f"{peak['change']:+,}" in browser.evaluate("document.getElementById('balance').innerText")
+    same = tare_module("diff", trace, trace, "--html", "-o", "same.html")
+    assert same.returncode == 0, same.stderr
+    browser.open(tare_module.folder / "same.html")
+    assert browser.evaluate("tare.graph.root.value") == 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tare.commands.options import add_depth, add_json, add_rows
+from tare.commands.options import add_depth, add_html, add_json, add_rows
+from tare.errors import USAGE, TareError
 from tare.text.printable import say
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ HELP = (
 EXAMPLES = """
 tare diff before.tare after.tare
 tare diff before.tare after.tare --json | jq '.lenses'
+tare diff before.tare after.tare --html --open     graphs in the browser
 """
 
 _SITES = 10
@@ -29,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("after", metavar="B", help="the trace after the change")
     add_depth(parser)
     add_rows(parser, _SITES, "sites")
+    add_html(parser, "A-B.html")
     add_json(parser)
 
 
@@ -38,9 +41,19 @@ def run(options: argparse.Namespace) -> int:
     from tare.reports import difference
     from tare.source.core_source import CoreSource
 
+    if (options.output or options.open) and not options.html:
+        raise TareError(USAGE, "diff: -o and --open go with --html")
+    if options.html and options.json:
+        raise TareError(USAGE, "diff: --html and --json are two forms of output; give one")
     before, after = (Recording(CoreSource(file, depth=options.depth)) for file in (options.before, options.after))
     change = between(before, after)
-    if options.json:
+    if options.html:
+        from tare.commands.page_file import write_page
+        from tare.html import diff_page
+
+        name = f"{_stem(options.before)}-{_stem(options.after)}.html"
+        write_page(options, name, "diff", lambda out: diff_page.write(change, out))
+    elif options.json:
         from tare.reports.json_report import dump
 
         print(dump(difference.as_json(change)))
@@ -49,3 +62,8 @@ def run(options: argparse.Namespace) -> int:
 
         say(difference.lines(change, options.rows, Style(sys.stdout), width_of(sys.stdout)))
     return 0
+
+
+def _stem(path: str) -> str:
+    """`app` of `traces/app.tare`."""
+    return path.rpartition("/")[2].removesuffix(".tare")

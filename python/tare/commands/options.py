@@ -139,6 +139,6 @@ def add_recording(parser: argparse.ArgumentParser) -> None:
 def add_html(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument("--html", action="store_true", help="write a page with graphs: one file, which loads nothing")
     parser.add_argument(
-        "-o", "--output", metavar="OUT", help=f"--html: the page; -: standard output (default: {default})"
+        "-o", "--output", metavar="FILE", help=f"--html: the page; -: standard output (default: {default})"
     )
     parser.add_argument("--open", action="store_true", help="--html: show the page in the browser")

@@ -37,3 +37,10 @@ def element(name: str, /, *children: object, **attributes: object) -> Markup:
 
 def joined(*children: object) -> Markup:
     return Markup("".join(escaped(child) for child in children))
+
+
+def headings(*titles: str) -> Markup:
+    """The head of a table."""
+    return element(
+        "thead", element("tr", *(element("th", title, scope="col") if title else element("td") for title in titles))
+    )

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 from tare.html.balance import HATCH, balance, resident
 from tare.html.markup import Markup, element, joined
 from tare.html.sections import contents, findings, head, over_time, sites
-from tare.html.sums import own_functions, stack_tree
+from tare.html.sums import is_own, stack_tree
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
@@ -35,15 +35,16 @@ def write(recording: Recording, out: IO[bytes]) -> None:
             "main",
             element("section", element("h2", "Balance"), balance(recording), id="balance"),
             findings(recording),
-            _views(),
+            views(),
             over_time(recording),
             sites(recording),
             resident(recording),
         ),
     )
     tree = stack_tree(recording)
+    own = {function: is_own(recording.process["exe"], function) for function in tree.functions}
     facts = {"file": recording.path, "moments": _moment_names(recording)}
-    out.write(document(f"{recording.title} - Tare", body, tree.encode(own_functions(recording, tree), facts)))
+    out.write(document(f"{recording.title} - Tare", body, tree.encode(own, facts)))
 
 
 def document(title: str, body: Markup, data: str) -> bytes:
@@ -72,7 +73,7 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _views() -> Markup:
+def views() -> Markup:
     """Filled by the script; without one, a reader learns of it."""
     return element(
         "section",

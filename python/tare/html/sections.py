@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tare.analysis.records import query, sizes_line
-from tare.html.markup import EMPTY, Markup, element, joined
+from tare.html.markup import EMPTY, Markup, element, headings, joined
 from tare.html.timeline import chart
 from tare.reports.text_parts import amount, caveats, headline, nameless_files
 from tare.reports.text_report import default_findings
@@ -125,7 +125,7 @@ def sites(recording: Recording) -> Markup:
     titles = ("gross bytes", "share", "blocks", "slop", "allocations", "site")
     table = element(
         "table",
-        element("thead", element("tr", *(element("th", title, scope="col") for title in titles))),
+        headings(*titles),
         element("tbody", *rows),
         class_="numbers sites sortable",
     )

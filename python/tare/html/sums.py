@@ -8,9 +8,10 @@ from tare.analysis.folded import WHOLE_STACK, prepare_names
 from tare.html.store import Function, Measure, StackTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tare.analysis.recording import Recording
+    from tare.naming.names import Frame
 
 _MOMENTS = {"peak": "peak_blocks", "end": "end_blocks", "total": "total_blocks"}
 _GROSS = "(usable_bytes + header_bytes)"
@@ -64,9 +65,8 @@ def stack_tree(recording: Recording) -> StackTree:
     columns, lenses = list(stack_columns()), list(lens_measures(recording))
     selected = ", ".join(f"sum({column.sql})" for column in columns)
     rows = database.rows(f"select stack_id, {selected} from site_sizes group by stack_id order by stack_id")
-    prepare_names(recording, {row[0] for row in rows})
     tree = StackTree([*(column.measure for column in columns), *(measure for _, _, measure in lenses)])
-    nodes = _nodes(recording, tree, [row[0] for row in rows])
+    nodes = stack_nodes(recording, tree, [row[0] for row in rows])
     for number in range(len(columns)):
         for stack_id, value in rounded((row[0], row[number + 1]) for row in rows):
             tree.add(nodes[stack_id], number, value)
@@ -80,20 +80,27 @@ def stack_tree(recording: Recording) -> StackTree:
     return tree
 
 
-def _nodes(recording: Recording, tree: StackTree, stack_ids: list[int]) -> dict[int, int]:
+def stack_nodes(
+    recording: Recording, tree: StackTree, stack_ids: list[int], named: Callable[[Frame], Frame] | None = None
+) -> dict[int, int]:
     """The node of each stack. Stacks share callers: a return address is looked up once below each node."""
+    prepare_names(recording, stack_ids)
     below: dict[tuple[int, int], int] = {}
     nodes = {}
+
+    def step(at: int, frames: list[Frame]) -> int:
+        return tree.node(at, map(named, reversed(frames)) if named else reversed(frames))
+
     for stack_id in stack_ids:
         at = 0
         rows = recording.names.rows(stack_id, WHOLE_STACK)
         for row in reversed(rows[1:]):
             found = below.get((at, row))
             if found is None:
-                found = below[at, row] = tree.node(at, reversed(recording.names.frames(row)))
+                found = below[at, row] = step(at, recording.names.frames(row))
             at = found
         # The innermost frames are without allocation wrappers.
-        nodes[stack_id] = tree.node(at, reversed(recording.names.stack(stack_id, 1)))
+        nodes[stack_id] = step(at, recording.names.stack(stack_id, 1))
     return nodes
 
 
@@ -102,13 +109,8 @@ _SYSTEM = ("/usr/", "/lib/", "/lib64/", "/lib32/")
 _TOOLCHAIN = ("/include/c++/", "/sysdeps/", "/rustc/", "/csu/")
 
 
-def own_functions(recording: Recording, tree: StackTree) -> dict[Function, bool]:
-    """Functions of the program and of libraries outside of the system's folders; inlined ones of the C++ library aren't."""
-    executable = recording.process["exe"]
-
-    def is_own(function: Function) -> bool:
-        if not function.module or any(part in function.file for part in _TOOLCHAIN):
-            return False
-        return function.module == executable or not function.module.startswith(_SYSTEM)
-
-    return {function: is_own(function) for function in tree.functions}
+def is_own(executable: str, function: Function) -> bool:
+    """Of the program and of libraries outside of the system's folders; inlined functions of the C++ library aren't."""
+    if not function.module or any(part in function.file for part in _TOOLCHAIN):
+        return False
+    return function.module == executable or not function.module.startswith(_SYSTEM)

@@ -35,19 +35,21 @@ def steps(top: float, *, binary: bool) -> list[float]:
     return [number * step for number in range(int(top / step) + 1)]
 
 
-def chart(recording: Recording) -> Markup:
+def chart(recording: Recording, most_bytes: float = 0, most_ns: int = 0) -> Markup:
+    """`most_bytes` and `most_ns`: the scales, where several charts share them."""
     found = points(recording)
     process = recording.process
-    peak_ns, peak = process["peak_time_ns"] or 0, recording.moments["peak"].gross_bytes
-    end_ns = max(process["duration_ns"], found[-1][0] if found else 0)
+    peak_ns, peak = process["peak_time_ns"] or 0, float(recording.moments["peak"].gross_bytes)
+    end_ns = int(max(process["duration_ns"], found[-1][0] if found else 0))
     if len(found) < 2 or not peak or not end_ns:
         return EMPTY
+    top, right_ns = most_bytes or peak, most_ns or end_ns
 
     def x(time_ns: float) -> float:
-        return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * time_ns / end_ns, 1)
+        return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * time_ns / right_ns, 1)
 
     def y(size: float) -> float:
-        return round(_HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * size / peak, 1)
+        return round(_HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * size / top, 1)
 
     path = f"M{x(0)} {y(0)}"
     before = 0
@@ -62,11 +64,11 @@ def chart(recording: Recording) -> Markup:
             element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y(value), y2=y(value), class_="grid"),
             element("text", human_bytes(value), x=_LEFT - 8, y=y(value) + 4, text_anchor="end"),
         )
-        for value in steps(peak, binary=True)
+        for value in steps(top, binary=True)
     ]
     times = [
         element("text", duration(value * 1e9) if value else "0", x=x(value * 1e9), y=_HEIGHT - 6, text_anchor="middle")
-        for value in steps(end_ns / 1e9, binary=False)
+        for value in steps(right_ns / 1e9, binary=False)
         if x(value * 1e9) < _WIDTH - 40
     ]
     words = f"Peak {human_bytes(peak)} gross at {duration(peak_ns)}; {human_bytes(recording.moments['end'].gross_bytes)} at the end."
@@ -78,13 +80,13 @@ def chart(recording: Recording) -> Markup:
         *times,
         element("path", d=f"{path}L{x(end_ns)} {y(0)}Z", class_="area"),
         element("path", d=path, class_="curve"),
-        element("line", x1=x(peak_ns), x2=x(peak_ns), y1=_TOP - 6, y2=y(0), class_="mark"),
+        element("line", x1=x(peak_ns), x2=x(peak_ns), y1=y(peak) - 6, y2=y(0), class_="mark"),
         element("circle", cx=x(peak_ns), cy=y(peak), r=4, class_="dot"),
         element(
             "text",
             f"peak {human_bytes(peak)} at {duration(peak_ns)}",
             x=x(peak_ns) + (-8 if left else 8),
-            y=_TOP - 6,
+            y=y(peak) - 10,
             text_anchor="end" if left else "start",
             class_="strong",
         ),

@@ -90,9 +90,10 @@ class Flame {
     context.fillRect(x, y, shown, ROW - 1);
     const marked = box.value ? (shown * box.marked) / box.value : 0;
     if (marked > 0.5) {
+      const foot = isDiff ? ROW - 1 : 4;
       context.fillStyle = isDiff ? colours.shrunk : colours.waste;
-      context.fillRect(x, y + ROW - 5, marked, 4);
-      if (isDiff && box.marked > box.value / 2) hatch(context, x, y, shown, ROW - 1, colours.paper);
+      context.fillRect(x, y + ROW - 1 - foot, marked, foot);
+      if (isDiff) hatch(context, x, y, marked, ROW - 1, colours.paper);
     }
     if (hit && box.frame >= 0 && hit[box.frame]) {
       context.strokeStyle = colours.accent;

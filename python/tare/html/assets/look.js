@@ -63,10 +63,7 @@ function hueOf(text) {
 }
 
 function fillOf(graph, box, colours, colouring, isDiff) {
-  if (isDiff) {
-    const grown = box.value - box.marked;
-    return Math.abs(grown - box.marked) < box.value * 0.02 ? colours.faint : grown > box.marked ? colours.grown : colours.shrunk;
-  }
+  if (isDiff) return colours.grown; // the part that shrank is drawn over it
   if (box.frame < 0) return colours.faint;
   const each = graph.store.functions[box.frame];
   if (colouring === 'own') return each.own ? `hsl(205 ${colours.dark ? '45% 38%' : '62% 74%'})` : colours.foreign;
@@ -85,7 +82,8 @@ function hatch(context, x, y, width, height, colour) {
   context.rect(x, y, width, height);
   context.clip();
   context.strokeStyle = colour;
-  context.lineWidth = 1.2;
+  context.globalAlpha *= 0.5;
+  context.lineWidth = 1.4;
   context.beginPath();
   for (let at = x - (x % 6) - height; at < x + width; at += 6) {
     context.moveTo(at, y + height);

@@ -50,7 +50,7 @@ class Page {
       named.splice(named.indexOf(gross) + 1, 0, { key: `${moment}.tare`, label: 'tare, all lenses', query: jq('tare') }, { key: `${moment}.net`, label: 'net', query: jq('net') });
     }
     if (this.isDiff) named.unshift({ key: 'diff.change', label: 'grown and shrunk', query: named[0].query });
-    return named.filter(({ key }) => facts.moments[key.split('.')[0]] && this.store.sums[key] && (this.store.total(key) || key === 'peak.gross'));
+    return named.filter(({ key }) => facts.moments[key.split('.')[0]] && this.store.sums[key] && (this.store.total(key) || key === 'peak.gross' || key === 'diff.change'));
   }
 
   build() {
@@ -207,6 +207,7 @@ class Page {
         box ? make('button', { type: 'button', class: 'link', onclick: () => this.zoom(box) }, graph.nameOf(box)) : '…',
       ]),
       make('span', { class: 'sum', 'data-exact': String(focus.value) }, `  ${exactly(focus.value, this.unit)}`),
+      this.isDiff ? ` grown plus shrunk, ${this.signed(focus)} in all` : '',
       ` (${share(focus.value, this.store.total(state.measure))})`,
     );
     this.command.textContent = this.measures.find(({ key }) => key === state.measure).query.replace('FILE', this.store.facts.file);
