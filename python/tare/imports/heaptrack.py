@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _NEWEST = 3
 _MISSING = ["usable", "entry-points", "reallocs"]
 _MS = 1_000_000
+_LONGEST_COMMAND = 1 << 20
 
 
 def matches(head: bytes) -> bool:
@@ -73,6 +74,7 @@ class _Reader:
         self._page_bytes = 4096
         self._rss_pages = 0
         self._command: list[str] = []
+        self._in_command = False
         self._exe = ""
         self._is_raw: bool | None = None
         self._handlers: dict[int, Callable[[bytes], None]] = {
@@ -83,6 +85,9 @@ class _Reader:
         }  # fmt: skip
 
     def line(self, line: bytes) -> None:
+        if self._in_command:
+            self._continue_command(line)
+            return
         if not line or line[0] in b"#S":  # comments; suppressions
             return
         self._handlers[line[0]](line[2:])
@@ -193,6 +198,18 @@ class _Reader:
 
     def _debuggee(self, text: bytes) -> None:
         self._command = text.decode(errors="replace").split(" ")
+        self._in_command = True
+
+    def _continue_command(self, line: bytes) -> None:
+        """Arguments may have line ends, which heaptrack writes as they are. The system's line follows the command."""
+        words = line.split(b" ")
+        if words[0] == b"I" and len(words) == 3 and all(map(_is_hex, words[1:])):
+            self._in_command = False
+            self._system(line[2:])
+            return
+        self._command[-1] += "\n" + line.decode(errors="replace")
+        if sum(map(len, self._command)) > _LONGEST_COMMAND:
+            raise ValueError
 
     def _executable(self, text: bytes) -> None:
         self._exe = self._sized(text)[0]

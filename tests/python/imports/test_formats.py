@@ -32,6 +32,12 @@ def test_heaptrack_has_each_event_with_inlined_names(imported: Make) -> None:
     assert made.stacks() == {("leaf", "caller", "main"): (100, 0, 0), ("caller", "main"): (128, 128, 96)}
 
 
+def test_a_command_may_have_several_lines(imported: Make) -> None:
+    process = imported(HEAPTRACK.replace(b"X ./app --flag", b"X ./app -c \nimport x\n+ 0\nI am")).process
+    assert process["total_requested_bytes"] == 228
+    assert "import x" in process["command_line"]
+
+
 def test_a_raw_file_has_addresses_and_frees_of_older_blocks_are_left_out(imported: Make) -> None:
     process = imported(RAW).process
     assert (process["alloc_events"], process["free_events"], process["pre_existing_frees"]) == (3, 1, 0)
