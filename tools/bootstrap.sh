@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the Debian packages that a purpose needs: tools/bootstrap.sh build test lint bench demo nightly
+# Checks the Debian packages that a purpose needs: tools/bootstrap.sh build test lint bench demo nightly account
 #
 # One list a purpose, nothing else in the project names packages. If all are installed, it runs one dpkg-query. Else it prints the
 # command that installs them. On a terminal it asks whether to run that command; otherwise it fails. TARE_BOOTSTRAP=1 runs it
@@ -19,6 +19,8 @@ packages_bench="valgrind $packages_build libbenchmark-dev libfmt-dev libabsl-dev
   libglib2.0-dev libgc-dev dwarves libc6-dbg"
 packages_nightly="$packages_test default-jdk-headless nodejs rustc cargo golang-go sqlite3 emacs-nox gnuplot-nox
   ffmpeg busybox"
+packages_account="redis-server nginx-light php-cli postgresql chromium default-jdk-headless nodejs rustc libreoffice-writer-nogui
+  libjemalloc-dev git g++ python3.11 python3.11-venv"
 packages_demo="$packages_build python3.11 python3.11-dbg"
 # only where the Python that is used is Debian's own and lacks them
 packages_python="python3.11-venv python3.11-dev"
@@ -31,9 +33,10 @@ for purpose in "$@"; do
     lint) wanted="$wanted $packages_lint" ;;
     bench) wanted="$wanted $packages_bench" ;;
     nightly) wanted="$wanted $packages_nightly" ;;
+    account) wanted="$wanted $packages_account" ;;
     demo) wanted="$wanted $packages_demo" ;;
     python) wanted="$wanted $packages_python" ;;
-    *) echo "bootstrap.sh: unknown purpose '$purpose' (build, test, lint, bench, demo, nightly, python)" >&2; exit 2 ;;
+    *) echo "bootstrap.sh: unknown purpose '$purpose' (build, test, lint, bench, account, demo, nightly, python)" >&2; exit 2 ;;
   esac
 done
 [ "${TARE_NO_BOOTSTRAP:-}" = 1 ] && exit 0

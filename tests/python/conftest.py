@@ -66,6 +66,10 @@ def looked_into(busy: Handmade) -> Handmade:
         {"shape_id": 1, "stack_id": busy.tables["site_sizes"][1]["stack_id"], "requested_bytes": 100, "partly_blocks": 1.0,
          "max_high_water_bytes": 10, "unwritten_peak_bytes": 30.0, "unwritten_total_bytes": 900.0}
     )  # fmt: skip
+    busy.tables["mappings"].append(
+        {"stack_id": name, "maps": 2000, "mapped_bytes": 2 << 20, "unmapped_bytes": 2 << 20, "unmapped_byte_ns": 2e9, "most_bytes": 4096.0,
+         "end_bytes": 0, "accessible_bytes": 0, "resident_bytes": 0}
+    )  # fmt: skip
     busy.type_site(names, "Name", 200, 184, saved=16)
     busy.twins(names, node["shape_id"], pairs=400, end_pairs=300, joined_gross=230)
     busy.tables["holders"].append(

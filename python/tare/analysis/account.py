@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
 
-# Below this share of blocks the account names a way to see more; figures with a smaller share of the peak RSS aren't used.
+# Below this share of blocks the account names a way to see more; a snapshot with a smaller share of the peak RSS isn't used.
 ENOUGH_SEEN = 0.8
 # A snapshot counts the blocks' touched pages. So it is preferred to a reading that is nearer to the peak by less than this.
 _ABOUT_AS_NEAR = 0.97
@@ -26,7 +26,7 @@ class Source(Enum):
 
     SNAPSHOT = "snapshot"
     READING = "reading"
-    BLOCKS = "blocks"  # neither lies near the peak RSS
+    BLOCKS = "blocks"  # neither has as much as the blocks at the peak
 
 
 class Part(NamedTuple):
@@ -75,8 +75,8 @@ def account(recording: Recording) -> Account | None:
     else:
         parts = _from_reading(recording, peak_rss) if read else []
         source = Source.READING
-        if _sum(parts) < ENOUGH_SEEN * peak_rss:
-            gross = min(round(recording.moments["peak"].gross_bytes), peak_rss)
+        gross = min(round(recording.moments["peak"].gross_bytes), peak_rss)
+        if _sum(parts) < min(ENOUGH_SEEN * peak_rss, gross):
             parts, source = [Part("blocks", gross, 0, gross)], Source.BLOCKS
     parts.sort(key=lambda part: -part.bytes)
     # The kernel notes the greatest RSS from time to time: smaps may list a little more.
@@ -151,6 +151,7 @@ def _large_block_bytes(recording: Recording) -> int:
 
 # Programs with an allocator of their own above malloc: a switch that makes them use malloc for every object.
 _SWITCH_IS_SET = 0.5
+_MUCH_UNEXPLAINED = 0.2
 _SWITCHES = {"python": "PYTHONMALLOC=malloc", "php": "USE_ZEND_ALLOC=0"}
 
 
@@ -163,6 +164,8 @@ def way_to_see_more(recording: Recording, found: Account) -> str:
         # With the switch set blocks are most of the memory, or the program maps memory itself: other advice fits.
         if program.startswith(start) and found.blocks_share < _SWITCH_IS_SET:
             return f"{switch} makes {program} allocate its objects by malloc, so that a recording has all of them"
+    if found.source is Source.READING and found.unexplained_bytes > _MUCH_UNEXPLAINED * found.peak_rss_bytes:
+        return "the peak RSS came after the last reading of its parts; the snapshot at the exit (--snapshots) may be nearer to it"
     if found.source is not Source.BLOCKS:
         return ""
     if recording.process["moments"]:

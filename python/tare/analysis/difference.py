@@ -123,7 +123,9 @@ def _lens_sums(recording: Recording, sites: _Sites) -> dict[str, dict[Key, float
     for lens in recording.ledger.lenses:
         by_key: dict[Key, float] = {}
         for site_id, peak, total in recording.ledger.sums_by_site(lens):
-            key = key_of[site_id]
+            key = key_of.get(site_id)
+            if key is None:  # a site that only maps memory
+                continue
             by_key[key] = by_key.get(key, 0.0) + ((peak if lens.weight == "tare" else total) or 0.0)
         sums[lens.name] = by_key
     return sums

@@ -321,7 +321,8 @@ void ReplayEngine::expect_reading() {
 
 void ReplayEngine::take_reading() {
   const auto has_block = [this](std::uint64_t address) { return heap_block_around(address).has_value(); };
-  at_reading_ = {resident_use(*info_.reading, mappings_, has_block), gross_q_ >> kFractionBits};
+  const HeapMapping heap = info_.allocator == trace::AllocatorKind::Glibc ? HeapMapping::Unseen : HeapMapping::Seen;
+  at_reading_ = {resident_use(*info_.reading, mappings_, heap, has_block), gross_q_ >> kFractionBits};
 }
 
 void ReplayEngine::close_bucket() {

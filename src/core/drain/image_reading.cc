@@ -22,8 +22,7 @@ std::uint64_t ImageRecording::watch_memory(const MomentFacts& facts, ReadingBudg
     std::optional<MemoryReading> reading =
         read_memory(process_, {facts.recorder_library, facts.spool_folder, spool_path(), spool_->header().own_ranges});
     const std::uint64_t cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns;
-    readings_.took(now_ns, *rss_bytes, cost_ns);
-    budget.spent(cost_ns);
+    readings_.took(now_ns, *rss_bytes, cost_ns, budget);
     if (reading) {
       reading->stamp = stamp_now();
       record_.info.reading = std::move(reading);

@@ -17,7 +17,6 @@
 #include "core/launcher/launcher.h"
 #include "core/launcher/request_desk.h"
 #include "core/launcher/spool_directory.h"
-#include "trace/base/clock_ns.h"
 
 namespace tare::core {
 
@@ -66,7 +65,7 @@ class Launch {
   bool gave_up_ = false;
   std::uint64_t let_go_ns_ = 0;  // then; 0: not by the clock
   std::uint32_t signalled_moments_ = 0;
-  ReadingBudget reading_budget_{trace::monotonic_ns()};
+  ReadingBudget reading_budget_;
   std::optional<TraceNames> names_;
   pid_t child_ = 0;
   LaunchOutcome outcome_;

@@ -12,6 +12,8 @@ using trace::ResidentPiece;
 
 constexpr std::uint64_t kArenaBytes = 64 << 20;  // glibc aligns its arenas to so much
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kFewPlaces = 4;
+constexpr std::uint64_t kManyPlaces = 64;
 constexpr std::uint64_t kBehindHeader = 16;  // where the block of a chunk lies that glibc has mapped
 
 // visit(index of the stack, bytes) for each mapping of the program in the piece.
@@ -39,24 +41,30 @@ std::uint64_t share_of(std::uint64_t bytes, std::uint64_t part, std::uint64_t wh
                                     static_cast<double>(whole));
 }
 
-// A few places are enough: a mapped chunk has its block right behind its first bytes.
-bool holds_blocks(const ResidentPiece& piece, const std::function<bool(std::uint64_t)>& has_block) {
-  if (piece.start % kArenaBytes == 0) return true;
-  for (const std::uint64_t offset :
-       {kBehindHeader, kPage, piece.bytes / 4, piece.bytes / 2, piece.bytes - piece.bytes / 4, piece.bytes - kPage}) {
-    if (offset < piece.bytes && has_block(piece.start + offset)) return true;
+// A few places are enough for glibc: a mapped chunk has its block right behind its first bytes. Others mix blocks with
+// free pages.
+bool holds_blocks(const ResidentPiece& piece, HeapMapping heap, const std::function<bool(std::uint64_t)>& has_block) {
+  const bool is_seen = heap == HeapMapping::Seen;
+  if (!is_seen && piece.start % kArenaBytes == 0) return true;
+  if (has_block(piece.start + kBehindHeader)) return true;
+  const std::uint64_t places = is_seen ? kManyPlaces : kFewPlaces;
+  for (std::uint64_t place = 0; place < places; ++place) {
+    const std::uint64_t offset = place * (piece.bytes / places);
+    if (has_block(piece.start + offset + std::min(kPage / 2, piece.bytes - offset - 1))) return true;
   }
   return false;
 }
 
 }  // namespace
 
-ResidentUse resident_use(const trace::MemoryReading& reading, const Mappings& mappings,
+ResidentUse resident_use(const trace::MemoryReading& reading, const Mappings& mappings, HeapMapping heap,
                          const std::function<bool(std::uint64_t)>& has_block) {
   ResidentUse use;
   for (const ResidentPiece& piece : reading.pieces) {
     const std::uint64_t resident = piece.resident_bytes;
-    const std::uint64_t mapped = piece.kind == RangeKind::Break ? 0 : mapped_bytes(piece, mappings);
+    const bool is_heap =
+        piece.kind == RangeKind::Break || (heap == HeapMapping::Seen && holds_blocks(piece, heap, has_block));
+    const std::uint64_t mapped = is_heap ? 0 : mapped_bytes(piece, mappings);
     const std::uint64_t unmapped = piece.bytes - mapped;
     if (mapped != 0) {
       const std::uint64_t least = resident - std::min(resident, unmapped);
@@ -70,7 +78,7 @@ ResidentUse resident_use(const trace::MemoryReading& reading, const Mappings& ma
         sums.accessible_bytes += bytes;
         sums.resident_bytes += share_of(own, bytes, mapped);
       });
-    } else if (piece.kind == RangeKind::Break || holds_blocks(piece, has_block)) {
+    } else if (is_heap || holds_blocks(piece, heap, has_block)) {
       use.heap_bytes += resident;
     } else if (piece.kind == RangeKind::BehindFile) {
       use.file_bytes += resident;

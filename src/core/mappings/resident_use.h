@@ -27,8 +27,14 @@ struct ResidentUse {
   std::unordered_map<std::uint32_t, Mapped> mapped;
 };
 
+// How malloc gets its memory.
+enum class HeapMapping : std::uint8_t {
+  Unseen,  // glibc: by calls that aren't recorded
+  Seen,    // others: by calls of mmap like the program's own
+};
+
 // `has_block`: a live block of malloc lies around the address.
-ResidentUse resident_use(const trace::MemoryReading& reading, const Mappings& mappings,
+ResidentUse resident_use(const trace::MemoryReading& reading, const Mappings& mappings, HeapMapping heap,
                          const std::function<bool(std::uint64_t)>& has_block);
 
 }  // namespace tare::core

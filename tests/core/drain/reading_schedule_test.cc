@@ -1,4 +1,4 @@
-// Readings near the greatest RSS: after growth, and within their share of the run.
+// Readings near the greatest RSS: when it stands still, now and then while it grows, and within their share of the run.
 #include "core/drain/reading_schedule.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kSecond = 1000 * kMs;
 
 TEST(ReadingSchedule, LooksEvery5MsAndLaterEveryHundredthOfTheRun) {
-  const ReadingBudget budget(0);
+  const ReadingBudget budget;
   ReadingSchedule schedule(kSecond);
   EXPECT_FALSE(schedule.look_is_due(kSecond + 4 * kMs));
   EXPECT_TRUE(schedule.look_is_due(kSecond + 5 * kMs));
@@ -20,28 +20,57 @@ TEST(ReadingSchedule, LooksEvery5MsAndLaterEveryHundredthOfTheRun) {
   EXPECT_EQ(schedule.next_look_ns(), 11 * kSecond + 100 * kMs);
 }
 
-TEST(ReadingSchedule, ReadsAfterGrowth) {
-  const ReadingBudget budget(0);
+TEST(ReadingSchedule, ReadsWhenTheRssStandsStill) {
+  ReadingBudget budget;
   ReadingSchedule schedule(0);
-  schedule.took(kSecond, 1000, kMs);
-  EXPECT_FALSE(schedule.reading_is_due(2 * kSecond, 1004, budget));
-  EXPECT_TRUE(schedule.reading_is_due(2 * kSecond, 1005, budget));
-  schedule.took(kSecond, 900, kMs);  // one that came late doesn't lower the mark
-  EXPECT_FALSE(schedule.reading_is_due(2 * kSecond, 1004, budget));
+  schedule.took(kSecond, 1000, kMs, budget);
+  EXPECT_FALSE(schedule.reading_is_due(kSecond + 10 * kMs, 1100, budget));  // it grows
+  EXPECT_TRUE(schedule.reading_is_due(kSecond + 20 * kMs, 1102, budget));
+  schedule.took(kSecond + 20 * kMs, 1105, kMs, budget);
+  EXPECT_FALSE(schedule.reading_is_due(kSecond + 30 * kMs, 1110, budget));  // nothing new
+  schedule.took(kSecond + 40 * kMs, 900, kMs, budget);                      // one that came late doesn't lower the mark
+  EXPECT_FALSE(schedule.reading_is_due(kSecond + 50 * kMs, 1110, budget));
 }
 
-TEST(ReadingSchedule, SpendsHalfOfTheBudgetOnSmallSteps) {
-  ReadingBudget budget(0);
+TEST(ReadingSchedule, ReadsNowAndThenWhileTheRssGrows) {
+  ReadingBudget budget;
   ReadingSchedule schedule(0);
-  schedule.took(kSecond, 1000, kMs);
-  const std::uint64_t soon = kSecond + kSecond / 5;
-  EXPECT_TRUE(schedule.reading_is_due(soon, 1020, budget));
-  EXPECT_FALSE(schedule.reading_is_due(soon, 1010, budget));
-  budget.spent(12 * kMs);  // of 26 ms
-  EXPECT_FALSE(schedule.reading_is_due(soon, 1020, budget));
-  EXPECT_TRUE(schedule.reading_is_due(2 * soon, 1020, budget));
-  budget.spent(20 * kMs);  // of 32 ms
-  EXPECT_FALSE(schedule.reading_is_due(2 * soon, 1020, budget));
+  schedule.took(kSecond, 1000, kMs, budget);
+  EXPECT_FALSE(schedule.reading_is_due(kSecond + 10 * kMs, 1400, budget));
+  EXPECT_TRUE(schedule.reading_is_due(kSecond + 20 * kMs, 1500, budget));
+  ReadingSchedule slow(0);
+  slow.took(kSecond, 1000, kMs, budget);
+  EXPECT_FALSE(slow.reading_is_due(kSecond + 400 * kMs, 1100, budget));
+  EXPECT_TRUE(slow.reading_is_due(kSecond + 500 * kMs, 1200, budget));
+}
+
+TEST(ReadingSchedule, KeepsWithinItsShareAndTheCommonAllowance) {
+  ReadingBudget budget;
+  ReadingSchedule schedule(0);
+  schedule.took(kSecond, 1000, 20 * kMs, budget);  // 10 ms are its own
+  EXPECT_EQ(budget.left_ns(), 30e6);
+  // The next takes 20 ms, too. For twice the RSS half of 30 ms may be spent.
+  EXPECT_FALSE(schedule.reading_is_due(kSecond + 100 * kMs, 2000, budget));
+  EXPECT_FALSE(schedule.reading_is_due(kSecond + 200 * kMs, 2000, budget));
+  // Half of 30 + 5 ms, later of 30 + 11 ms.
+  EXPECT_FALSE(schedule.reading_is_due(2 * kSecond + 500 * kMs, 2000, budget));
+  EXPECT_TRUE(schedule.reading_is_due(3 * kSecond + kSecond / 10, 2000, budget));
+  // 100 MB more take 1.5 ms more.
+  ReadingSchedule large(0);
+  large.took(kSecond, 100'000'000, 20 * kMs, budget);
+  EXPECT_FALSE(large.reading_is_due(4 * kSecond, 200'000'000, budget));
+  EXPECT_TRUE(large.reading_is_due(5 * kSecond, 200'000'000, budget));
+}
+
+TEST(ReadingSchedule, SpendsAllOnAPeakThatStands) {
+  ReadingBudget budget;
+  ReadingSchedule schedule(0);
+  schedule.took(kSecond, 1000, 20 * kMs, budget);
+  // 20 ms, for a tenth more: a twentieth of 30 ms may be spent, but all after ten looks.
+  for (std::uint64_t look = 0; look <= 9; ++look) {
+    EXPECT_FALSE(schedule.reading_is_due(kSecond + look * 10 * kMs, 1100, budget)) << look;
+  }
+  EXPECT_TRUE(schedule.reading_is_due(kSecond + 100 * kMs, 1100, budget));
 }
 
 }  // namespace

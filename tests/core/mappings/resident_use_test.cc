@@ -9,6 +9,7 @@ namespace {
 using trace::MemoryReading;
 using trace::RangeKind;
 
+constexpr auto kUnseen = HeapMapping::Unseen;
 const auto kNoBlocks = [](std::uint64_t) { return false; };
 
 MemoryReading one(trace::ResidentPiece piece) {
@@ -21,8 +22,8 @@ TEST(ResidentUse, MemoryThatTheProgramMappedIsItsOwn) {
   Mappings mappings;
   mappings.map(0x10000, 0x8000, static_cast<trace::StackId>(1));
   mappings.map(0x18000, 0x8000, static_cast<trace::StackId>(2));
-  const ResidentUse use =
-      resident_use(one({0x10000, 0x10000, 0x5000, RangeKind::AboveGuard}), mappings, [](auto) { return true; });
+  const ResidentUse use = resident_use(one({0x10000, 0x10000, 0x5000, RangeKind::AboveGuard}), mappings, kUnseen,
+                                       [](auto) { return true; });
   EXPECT_EQ(use.mapping_bytes, 0x5000u);
   EXPECT_EQ(use.mapping_spread, 0u);
   EXPECT_EQ(use.heap_bytes, 0u);
@@ -34,34 +35,51 @@ TEST(ResidentUse, MemoryThatTheProgramMappedIsItsOwn) {
 TEST(ResidentUse, OfASharedRangeOnlyBoundsAreKnown) {
   Mappings mappings;
   mappings.map(0x10000, 0x4000);
-  const ResidentUse half = resident_use(one({0x10000, 0x8000, 0x4000, RangeKind::Anonymous}), mappings, kNoBlocks);
+  const ResidentUse half =
+      resident_use(one({0x10000, 0x8000, 0x4000, RangeKind::Anonymous}), mappings, kUnseen, kNoBlocks);
   EXPECT_EQ(half.mapping_bytes, 0x2000u);
   EXPECT_EQ(half.heap_bytes, 0x2000u);
   EXPECT_EQ(half.mapping_spread, 0x4000u);
-  const ResidentUse full = resident_use(one({0x10000, 0x8000, 0x8000, RangeKind::Anonymous}), mappings, kNoBlocks);
+  const ResidentUse full =
+      resident_use(one({0x10000, 0x8000, 0x8000, RangeKind::Anonymous}), mappings, kUnseen, kNoBlocks);
   EXPECT_EQ(full.mapping_bytes, 0x4000u);
   EXPECT_EQ(full.mapping_spread, 0u);
 }
 
 TEST(ResidentUse, BlocksMakeARangeHeap) {
   const auto has_block = [](std::uint64_t address) { return address >= 0x10010 && address < 0x20000; };
-  EXPECT_EQ(resident_use(one({0x10000, 0x10000, 0x3000, RangeKind::Anonymous}), {}, has_block).heap_bytes, 0x3000u);
-  EXPECT_EQ(resident_use(one({0x30000, 0x10000, 0x3000, RangeKind::Anonymous}), {}, has_block).other_bytes, 0x3000u);
-  EXPECT_EQ(resident_use(one({0x30000, 0x10000, 0x3000, RangeKind::Break}), {}, kNoBlocks).heap_bytes, 0x3000u);
-  EXPECT_EQ(resident_use(one({64 << 20, 0x21000, 0x3000, RangeKind::Anonymous}), {}, kNoBlocks).heap_bytes, 0x3000u);
+  EXPECT_EQ(resident_use(one({0x10000, 0x10000, 0x3000, RangeKind::Anonymous}), {}, kUnseen, has_block).heap_bytes,
+            0x3000u);
+  EXPECT_EQ(resident_use(one({0x30000, 0x10000, 0x3000, RangeKind::Anonymous}), {}, kUnseen, has_block).other_bytes,
+            0x3000u);
+  EXPECT_EQ(resident_use(one({0x30000, 0x10000, 0x3000, RangeKind::Break}), {}, kUnseen, kNoBlocks).heap_bytes,
+            0x3000u);
+  EXPECT_EQ(resident_use(one({64 << 20, 0x21000, 0x3000, RangeKind::Anonymous}), {}, kUnseen, kNoBlocks).heap_bytes,
+            0x3000u);
+}
+
+TEST(ResidentUse, AnotherAllocatorMapsAsTheProgramDoes) {
+  Mappings mappings;
+  mappings.map(0x10000, 0x200000);
+  const auto has_block = [](std::uint64_t address) { return address >= 0x90000 && address < 0xa0000; };
+  const trace::ResidentPiece piece{0x10000, 0x200000, 0x3000, RangeKind::Anonymous};
+  EXPECT_EQ(resident_use(one(piece), mappings, HeapMapping::Seen, has_block).heap_bytes, 0x3000u);
+  EXPECT_EQ(resident_use(one(piece), mappings, HeapMapping::Seen, kNoBlocks).mapping_bytes, 0x3000u);
+  EXPECT_EQ(resident_use(one(piece), mappings, kUnseen, has_block).mapping_bytes, 0x3000u);
 }
 
 TEST(ResidentUse, MemoryAboveAGuardIsAStack) {
-  EXPECT_EQ(resident_use(one({0x30000, 0x10000, 0x3000, RangeKind::AboveGuard}), {}, kNoBlocks).stack_bytes, 0x3000u);
+  EXPECT_EQ(resident_use(one({0x30000, 0x10000, 0x3000, RangeKind::AboveGuard}), {}, kUnseen, kNoBlocks).stack_bytes,
+            0x3000u);
 }
 
 TEST(ResidentUse, MemoryBehindAFileIsItsDataUnlessItIsKnown) {
   const trace::ResidentPiece piece{0x30000, 0x10000, 0x3000, RangeKind::BehindFile};
-  EXPECT_EQ(resident_use(one(piece), {}, kNoBlocks).file_bytes, 0x3000u);
-  EXPECT_EQ(resident_use(one(piece), {}, [](auto) { return true; }).heap_bytes, 0x3000u);
+  EXPECT_EQ(resident_use(one(piece), {}, kUnseen, kNoBlocks).file_bytes, 0x3000u);
+  EXPECT_EQ(resident_use(one(piece), {}, kUnseen, [](auto) { return true; }).heap_bytes, 0x3000u);
   Mappings mappings;
   mappings.map(0x30000, 0x10000);
-  EXPECT_EQ(resident_use(one(piece), mappings, kNoBlocks).mapping_bytes, 0x3000u);
+  EXPECT_EQ(resident_use(one(piece), mappings, kUnseen, kNoBlocks).mapping_bytes, 0x3000u);
 }
 
 }  // namespace

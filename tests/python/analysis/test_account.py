@@ -108,6 +108,18 @@ def test_a_reading_divides_the_resident_memory(made: Handmade) -> None:
     assert way_to_see_more(made.recording(), found) == ""
 
 
+def test_a_reading_long_before_the_peak_is_said(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), 1008, 1016, total=1024, peak=1024)
+    resident(made, 100 * MIB)
+    read(made, heap=2, gross=1, mapping=50, file=10)
+    recording = made.recording()
+    found = account(recording)
+    assert found is not None
+    assert found.source is Source.READING
+    assert found.unexplained_bytes == 38 * MIB
+    assert "after the last reading" in way_to_see_more(recording, found)
+
+
 def test_blocks_that_came_after_the_reading_are_added(made: Handmade) -> None:
     made.blocks(made.stack("f", "main"), 1008, 1016, total=9 * 1024, peak=9 * 1024)
     resident(made, 10 * MIB)

@@ -39,7 +39,7 @@ def test_the_contract(busy: Handmade) -> None:
     assert got["peak"]["time_ns"] == 1_000_000_000
     assert got["total"]["net_bytes"] is None and got["total"]["tare_bytes"] is None
     assert got["peak"]["gross_bytes"] == got["peak"]["net_bytes"] + got["peak"]["tare_bytes"]
-    assert got["lenses_run"] == ["slop", "headers", "growth", "churn", "twins", "padding", "unshared"]
+    assert got["lenses_run"] == ["slop", "headers", "growth", "churn", "twins", "padding", "mappings", "unshared"]
     assert got["findings"]
     for finding in got["findings"]:
         assert finding.keys() >= FINDING
