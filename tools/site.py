@@ -36,7 +36,7 @@ body { margin: 0; font: 16px/1.5 sans-serif; color: #222; background: #fff; }
 nav { position: fixed; inset: 0 auto 0 0; width: 17em; overflow: auto; padding: 1em; background: #f4f4f1; font-size: 14px; }
 nav ul { list-style: none; margin: 0 0 1em; padding: 0; } nav summary { font-weight: bold; }
 main { margin-left: 20em; padding: 1em 2em; max-width: 60em; }
-pre { background: #f4f4f1; padding: .7em; overflow: auto; } code { font-size: 14px; }
+img { max-width: 100%; } pre { background: #f4f4f1; padding: .7em; overflow: auto; } code { font-size: 14px; }
 table { border-collapse: collapse; display: block; overflow: auto; } td, th { border: 1px solid #ccc; padding: .2em .5em; text-align: left; }
 @media (max-width: 50em) { nav { position: static; width: auto; } main { margin: 0; padding: 1em; } }
 """
@@ -141,10 +141,10 @@ class Site:
             target.write_text(self._framed(title_of(name), body, page), encoding="utf-8")
 
     def _linked(self, body: str, name: str) -> str:
-        """Links to Markdown lead to pages; other files are copied beside them."""
+        """Links to Markdown lead to pages; other files, pictures among them, are copied beside them."""
 
         def target(found: re.Match[str]) -> str:
-            link, _, anchor = html.unescape(found[1]).partition("#")
+            link, _, anchor = html.unescape(found[2]).partition("#")
             if not link or re.match(r"[a-z]+:", link):
                 return found[0]
             path = posixpath.normpath(posixpath.join(posixpath.dirname(name), link))
@@ -159,9 +159,9 @@ class Site:
             if page is None:
                 raise SystemExit(f"{name}: the link {link} leads nowhere in the site")
             relative = posixpath.relpath(page, posixpath.dirname(self._pages[name]) or ".")
-            return f'href="{html.escape(relative)}{"#" if anchor else ""}{anchor}"'
+            return f'{found[1]}="{html.escape(relative)}{"#" if anchor else ""}{anchor}"'
 
-        return re.sub(r'href="([^"]+)"', target, body)
+        return re.sub(r'(href|src)="([^"]+)"', target, body)
 
     def _framed(self, title: str, body: str, page: str) -> str:
         here = posixpath.dirname(page) or "."

@@ -289,3 +289,15 @@ def test_a_difference_adds_up(tare_module: Tare, browser: Browser, trace: Path) 
     assert same.returncode == 0, same.stderr
     browser.open(tare_module.folder / "same.html")
     assert browser.evaluate("tare.graph.root.value") == 0
+
+
+def test_a_run_leaves_a_page_and_the_programs_status(tare: Tare) -> None:
+    done = tare("run", "--html", "-o", "a.tare", "--", "sh", "-c", "exit 7")
+    assert done.returncode == 7
+    assert "tare: wrote a.tare.html" in done.stderr
+    assert (tare.folder / "a.tare.html").read_text().startswith("<!doctype html>")
+    (tare.folder / "b.tare.html").mkdir()
+    done = tare("run", "--html", "-o", "b.tare", "--", "sh", "-c", "exit 7")
+    assert done.returncode == 7
+    assert "can't write b.tare.html" in done.stderr
+    assert tare("run", "--open", "--", "true").returncode == 125

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tare import _core
+    from tare.reports import run_summary
 
 SYNOPSIS = "tare run [-o FILE] [options] -- CMD [ARG ...]"
 HELP = (
@@ -26,6 +27,7 @@ tare run -o app.tare -- python3 script.py
 tare run --sample 512K -- ./server        long runs: one allocation in 512 KiB; figures are scaled
 tare run --content -- ./app               also find bytes that are never written, and duplicates
 tare run --content=unwritten -- ./app     only what the lens `unwritten` needs
+tare run --html --open -- ./app           graphs in the browser
 tare run -q -o app.tare -- make -j4       record a build; no summary
 tare run --start-paused -- ./server       record nothing until `tare resume PID`
 tare run --max-size 256M --rotate 8 -- ./server           days: the newest 8 files of at most 256 MiB
@@ -49,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="take a snapshot of CMD's live blocks when `tare run` gets this signal, USR1 or USR2; names: signal-1, ...",
     )
+    parser.add_argument("--html", action="store_true", help="write a page with graphs, FILE.html, when CMD ends")
+    parser.add_argument("--open", action="store_true", help="--html: show the page in the browser")
     parser.add_argument("command", nargs="...", metavar="CMD", help="the program and its arguments")
 
 
@@ -72,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
     command = options.command + (options.after_dashes or [])
     if not command:
         raise TareError(USAGE, "run: missing program: tare run -- CMD [ARG ...]")
+    if options.open and not options.html:
+        raise TareError(USAGE, "run: --open goes with --html")
     try:
         outcome = launch(command, options)
     except TareError as error:
@@ -80,6 +86,8 @@ def run(options: argparse.Namespace) -> int:
         raise
     try:
         print_outcome(outcome, with_summary=not options.quiet)
+        if options.html and outcome.images:
+            _write_page(outcome, options)
     except OSError:
         # stderr is full or nobody reads it. The program's status still counts, and Python's flush at exit must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -153,6 +161,18 @@ def _signal_number(name: str) -> int:
     return int(signal.Signals[f"SIG{wanted}"])
 
 
+def _images(outcome: _core.Outcome) -> list[run_summary.Image]:
+    from tare.reports.run_summary import Image
+
+    return [Image(i.path, i.program, i.pid, i.events, i.file_bytes, i.earlier_segments) for i in outcome.images]
+
+
+def _subject(outcome: _core.Outcome) -> run_summary.Image:
+    from tare.reports.run_summary import subject
+
+    return subject(_images(outcome))
+
+
 def _summarize(outcome: _core.Outcome) -> None:
     """To stderr. Whatever goes wrong here is said there, and leaves the program's exit status alone."""
     import gc
@@ -162,9 +182,7 @@ def _summarize(outcome: _core.Outcome) -> None:
     from tare.source.core_source import CoreSource
     from tare.text.terminal import Style, width_of
 
-    images = [
-        run_summary.Image(i.path, i.program, i.pid, i.events, i.file_bytes, i.earlier_segments) for i in outcome.images
-    ]
+    images = _images(outcome)
     try:
         source = CoreSource(run_summary.subject(images).path, depth=1)  # a line is one frame
         short = run_summary.Short(*outcome.short_processes)
@@ -178,6 +196,27 @@ def _summarize(outcome: _core.Outcome) -> None:
             raise
         lines = [f"tare: bug: no summary: {type(error).__name__}: {error} (the trace is {images[0].path})"]
     say(lines, sys.stderr)
+
+
+def _write_page(outcome: _core.Outcome, options: argparse.Namespace) -> None:
+    """Of the process that the summary is about. A failure is printed and leaves the program's exit status alone."""
+    from tare import lenses
+    from tare.analysis.recording import Recording
+    from tare.commands.page_file import write_page
+    from tare.html import page
+    from tare.source.core_source import CoreSource
+
+    try:
+        path = _subject(outcome).path
+        recording = Recording(CoreSource(path), lenses.names_for([]))
+        options.output = ""  # -o names the trace
+        write_page(options, f"{path}.html", "run", lambda out: page.write(recording, out))
+    except TareError as error:
+        say([f"tare: {error.message}"], sys.stderr)
+    except Exception as error:
+        if os.environ.get("TARE_DEBUG"):
+            raise
+        say([f"tare: bug: no page: {type(error).__name__}: {error}"], sys.stderr)
 
 
 def end_like(wait_status: int) -> int:

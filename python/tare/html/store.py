@@ -52,6 +52,7 @@ class StackTree:
         self.functions: dict[Function, int] = {}
         self._children: list[dict[int, int]] = [{}]
         self._frame = [0]
+        self._parent = [0]
         self._sums: list[dict[int, int]] = [{} for _ in measures]
         self.folded = 0
 
@@ -64,6 +65,7 @@ class StackTree:
                 below = len(self._frame)
                 self._children[at][function] = below
                 self._frame.append(function)
+                self._parent.append(at)
                 self._children.append({})
             at = below
         return at
@@ -133,18 +135,16 @@ class StackTree:
         return order, depths, place
 
     def _kept(self, most: int) -> set[int] | None:
-        """The `most` heaviest nodes by their greatest share of a measure; None: all. A caller weighs no less than its callees."""
+        """The `most` heaviest nodes by the sum of their shares of all measures; None: all. A caller weighs no less than its callees."""
         if len(self._frame) <= most:
             return None
         weights = [0.0] * len(self._frame)
-        for number in range(len(self._sums)):
+        for number, sums in enumerate(self._sums):
             whole = self.total(number) or 1
-            inside = [0] * len(self._frame)
-            for node, value in self._sums[number].items():
-                inside[node] = value
-            for node in range(len(self._frame) - 1, -1, -1):  # children were made after their parents
-                inside[node] += sum(inside[below] for below in self._children[node].values())
-                weights[node] = max(weights[node], inside[node] / whole)
+            for node, value in sums.items():
+                weights[node] += value / whole
+        for node in range(len(weights) - 1, 0, -1):  # children were made after their parents
+            weights[self._parent[node]] += weights[node]
         # The order of making breaks ties, so that a parent stays if its child does.
         return set(sorted(range(len(weights)), key=lambda node: (-weights[node], node))[:most])
 

@@ -86,6 +86,7 @@ def stack_nodes(
     """The node of each stack. Stacks share callers: a return address is looked up once below each node."""
     prepare_names(recording, stack_ids)
     below: dict[tuple[int, int], int] = {}
+    innermost: dict[tuple[int, int], int] = {}
     nodes = {}
 
     def step(at: int, frames: list[Frame]) -> int:
@@ -99,8 +100,10 @@ def stack_nodes(
             if found is None:
                 found = below[at, row] = step(at, recording.names.frames(row))
             at = found
-        # The innermost frames are without allocation wrappers.
-        nodes[stack_id] = step(at, recording.names.stack(stack_id, 1))
+        last = (at, rows[0] if rows else -1)
+        if last not in innermost:  # without allocation wrappers
+            innermost[last] = step(at, recording.names.stack(stack_id, 1))
+        nodes[stack_id] = innermost[last]
     return nodes
 
 

@@ -113,7 +113,8 @@ class Names:
 
     def frames(self, row_id: int) -> list[Frame]:
         """All frames at a return address, innermost first, allocation wrappers among them."""
-        self.prepare((row_id,))
+        if row_id not in self._frames:
+            self.prepare((row_id,))
         return self._frames[row_id]
 
     def at(self, row_id: int | None) -> Frame:

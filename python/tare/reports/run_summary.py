@@ -158,7 +158,7 @@ def _next_steps(path: str, width: int) -> Iterator[str]:
     if len(report) > width - 6:
         report = f"tare report {shorten_path(path, width - 18)}"
     line = f"next: {report}"
-    for command in ("tare counts …", "tare report … --lens growth", "tare sql …"):
+    for command in ("tare report … --html", "tare counts …", "tare report … --lens growth", "tare sql …"):
         if len(line) + 3 + len(command) <= width:
             line += f"   {command}"
         else:
