@@ -16,6 +16,7 @@ mkdir -p "$artifacts"
 # shellcheck disable=SC2086  # words of a command
 tare run -q -o "$artifacts/heap.tare" -- $TARE_COMMAND
 tare report "$artifacts/heap.tare" >"$artifacts/report.txt"
+tare report "$artifacts/heap.tare" --html -o "$artifacts/report.html" 2>/dev/null
 
 set -- "$artifacts/heap.tare" --junit "$artifacts/junit.xml" --sarif "$artifacts/heap.sarif" --gitlab "$artifacts/code-quality.json"
 [ -z "${TARE_BUDGET:-}" ] || set -- "$@" --budget "$TARE_BUDGET"

@@ -90,7 +90,8 @@ def test_the_action_annotates_the_line_that_grew(tare: Tare, repository: Path) -
     place = results[0]["locations"][0]["physicalLocation"]
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("app.c", LINE_THAT_GREW)
     assert ElementTree.parse(repository / "tare-heap/junit.xml").getroot().findall(".//failure")
-    assert "parse" in (repository / "tare-heap/report.txt").read_text()
+    for name in ("report.txt", "report.html"):
+        assert "parse" in (repository / "tare-heap" / name).read_text()
 
 
 def test_the_job_of_gitlab_reports_code_quality(tare: Tare, repository: Path) -> None:

@@ -73,8 +73,10 @@ def balance(recording: Recording) -> Markup:
     ]
     rows.append(row(joined("all tare"), peak.tare_bytes or 0.0, end.tare_bytes or 0.0, "sum"))
     rows.append(row(joined("gross"), peak.gross_bytes, end.gross_bytes, "sum"))
+    peak_ns = recording.process["peak_time_ns"]
+    when = "" if peak_ns is None else f" ({duration(peak_ns)})"
     sentence = (
-        f"At the peak ({duration(recording.process['peak_time_ns'] or 0)}) the heap has {about}{human_bytes(peak.gross_bytes)} gross. "
+        f"At the peak{when} the heap has {about}{human_bytes(peak.gross_bytes)} gross. "
         f"Of these, {about}{human_bytes(peak.tare_bytes or 0.0)} ({tare_share}) are tare."
     )
     head = element(

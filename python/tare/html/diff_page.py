@@ -147,7 +147,7 @@ def _site(site: SiteChange) -> Markup:
 def _over_time(change: Change) -> Markup:
     both = (change.before, change.after)
     most_bytes = max(each.moments["peak"].gross_bytes for each in both)
-    most_ns = max(each.process["duration_ns"] for each in both)
+    most_ns = max(each.process["duration_ns"] or 0 for each in both)
     charts = [
         joined(element("h3", label), drawn)
         for label, each in zip(("before", "after"), both, strict=True)

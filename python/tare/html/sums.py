@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tare.analysis.folded import WHOLE_STACK, prepare_names
 from tare.html.store import Function, Measure, StackTree
+from tare.schema.missing import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -25,13 +26,18 @@ class Column:
         self.measure = Measure(key, label, unit, query or f'tare sql FILE "select sum({sql}) from site_sizes"')
 
 
-def stack_columns() -> Iterator[Column]:
+def stack_columns(recording: Recording) -> Iterator[Column]:
+    """Without those whose facts an imported file doesn't have."""
+    lacking = words_of(recording.process["missing_facts"])
     for moment, blocks in _MOMENTS.items():
         allocated = moment == "total"
         yield Column(f"{moment}.gross", "allocated bytes" if allocated else "gross", "bytes", f"{_GROSS} * {blocks}")
         yield Column(f"{moment}.blocks", "allocations" if allocated else "blocks", "blocks", blocks)
-        yield Column(f"{moment}.slop", "slop of all blocks", "bytes", f"(usable_bytes - requested_bytes) * {blocks}")
-    yield Column("total.time", "byte-seconds", "byte-seconds", "byte_ns / 1e9")
+        if not {"usable", "requested"} & set(lacking):
+            slop = f"(usable_bytes - requested_bytes) * {blocks}"
+            yield Column(f"{moment}.slop", "slop of all blocks", "bytes", slop)
+    if not {"order", "times"} & set(lacking):
+        yield Column("total.time", "byte-seconds", "byte-seconds", "byte_ns / 1e9")
 
 
 def lens_measures(recording: Recording) -> Iterator[tuple[str, str, Measure]]:
@@ -62,7 +68,7 @@ def rounded(rows: Iterable[tuple[int, float]]) -> Iterator[tuple[int, int]]:
 def stack_tree(recording: Recording) -> StackTree:
     database = recording.database
     database.use("site_sizes")
-    columns, lenses = list(stack_columns()), list(lens_measures(recording))
+    columns, lenses = list(stack_columns(recording)), list(lens_measures(recording))
     selected = ", ".join(f"sum({column.sql})" for column in columns)
     rows = database.rows(f"select stack_id, {selected} from site_sizes group by stack_id order by stack_id")
     tree = StackTree([*(column.measure for column in columns), *(measure for _, _, measure in lenses)])

@@ -40,7 +40,7 @@ def chart(recording: Recording, most_bytes: float = 0, most_ns: int = 0) -> Mark
     found = points(recording)
     process = recording.process
     peak_ns, peak = process["peak_time_ns"] or 0, float(recording.moments["peak"].gross_bytes)
-    end_ns = int(max(process["duration_ns"], found[-1][0] if found else 0))
+    end_ns = int(max(process["duration_ns"] or 0, found[-1][0] if found else 0))
     if len(found) < 2 or not peak or not end_ns:
         return EMPTY
     top, right_ns = most_bytes or peak, most_ns or end_ns

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from goldens import DHAT, HEAPTRACK, JEMALLOC, LTRACE, MASSIF, MEMRAY, MEMRAY_NATIVE, PPROF, RAW, TCMALLOC
 from importing import Imported
+from tare.analysis.recording import Recording
 from tare.cli import main
+from tare.html.sums import stack_columns
 
 Make = Callable[..., Imported]
 
@@ -71,8 +73,6 @@ def test_sums_are_those_of_the_profile_and_the_course_is_null(
     assert [process[name] for name in ("duration_ns", "peak_time_ns", "events", "alloc_events", "threads")] == [
         None
     ] * 5
-    from tare.analysis.recording import Recording
-
     recording = Recording(made.source)
     recording.database.use("site_sizes", "timeline", "blocks", "chains")
     nulls = "count(lifetime_ns), count(byte_ns), count(freed_within_16), count(freed_later)"
@@ -127,6 +127,19 @@ def test_reports_state_what_the_file_lacks(imported: Make, capsys: pytest.Captur
         ["export", path, "--to", "folded"],
     ):
         assert main(verb) == 0, verb
+
+
+@pytest.mark.parametrize("content", [DHAT, MASSIF, HEAPTRACK, b"malloc(5) = 0x10\n"])
+def test_pages_are_written_without_what_is_unknown(imported: Make, content: bytes, tmp_path: Path) -> None:
+    made, page = imported(content), tmp_path / "page.html"
+    path = str(made.path)
+    for verb in (["report", path], ["diff", path, path]):
+        assert main([*verb, "--html", "-o", str(page)]) == 0
+        assert page.stat().st_size > 10_000
+    measures = {column.measure.key for column in stack_columns(Recording(made.source))}
+    assert "peak.gross" in measures
+    assert "peak.slop" not in measures
+    assert ("total.time" in measures) == (content is HEAPTRACK)
 
 
 def test_what_is_exported_comes_back(imported: Make, tmp_path: Path) -> None:
