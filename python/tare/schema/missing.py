@@ -8,13 +8,13 @@ FACTS = {
     "requested": "requested sizes: all bytes are usable bytes, and slop isn't known",
     "entry-points": "entry points: malloc, calloc and operator new aren't told apart",
     "reallocs": "reallocs: each counts as a free and an allocation",
-    "pairs": "the block that a free ends: of several blocks with the same stack and size, the youngest counts as freed",
+    "pairs": "addresses: of several blocks with the same stack and size, the youngest counts as freed",
     "order": "single events: lifetimes, times and the course of the heap aren't known",
     "times": "times: only the order of events is known",
-    "peak": "the peak: the one shown is the use when the file was written",
+    "peak": "peak: the one shown is the use when the file was written",
     "totals": "freed blocks: totals over the run are the blocks of the peak",
     "counts": "numbers of blocks: each stack counts as one block",
-    "end": "the end: the use shown there is that of the last snapshot with stacks",
+    "end": "sums at the end: the use shown there is that of the last snapshot with stacks",
 }
 
 # Columns that are null where a fact is missing.
