@@ -46,6 +46,7 @@ class MarkingThread {
     };
     is_there_ = pthread_create(&thread, nullptr, run_it, this) == 0;
     if (is_there_) pthread_detach(thread);
+    is_starting_ = is_there_;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return is_there_;
   }
@@ -59,7 +60,7 @@ class MarkingThread {
 
   void rest(Lock& lock) noexcept {
     is_resting_ = true;
-    wait_while(lock, [&] { return is_working_; });
+    wait_while(lock, [&] { return is_starting_ || is_working_; });
   }
   void go_on() noexcept {
     is_resting_ = false;
@@ -67,7 +68,7 @@ class MarkingThread {
   }
   // In a child: whoever waited for these isn't there.
   void begin_anew() noexcept {
-    is_there_ = is_resting_ = false;
+    is_there_ = is_starting_ = is_resting_ = false;
     waiters_ = 0;
     is_wanted_.store(false, std::memory_order_relaxed);
     wake_ = put_down_ = PTHREAD_COND_INITIALIZER;
@@ -94,6 +95,8 @@ class MarkingThread {
 
   [[noreturn]] void run() noexcept {
     Lock lock(locks().marking);
+    is_starting_ = false;
+    if (waiters_ != 0) pthread_cond_broadcast(&put_down_);
     for (;;) {
       while (first_ == nullptr || is_resting_) pthread_cond_wait(&wake_, lock.mutex()->native_handle());
       ConcurrentMarking& marking = *first_;
@@ -128,6 +131,7 @@ class MarkingThread {
   std::atomic<bool> is_wanted_{false};  // somebody waits until it puts down what it works on
   bool is_working_ = false;
   bool is_there_ = false;
+  bool is_starting_ = false;  // a sanitizer's start-up of a thread holds locks that a forked child would find locked
   bool is_resting_ = false;
 };
 
