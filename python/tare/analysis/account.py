@@ -8,9 +8,11 @@ heap's size is known: an upper bound of its resident bytes.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tare.analysis.recording import Recording
 
 # Below this share of blocks the account names a way to see more; a snapshot with a smaller share of the peak RSS isn't used.
@@ -60,6 +62,12 @@ class Account(NamedTuple):
         return min(1.0, blocks / self.peak_rss_bytes) if self.peak_rss_bytes else 1.0
 
 
+def peak_rss_bytes(process: Mapping[str, Any]) -> int:
+    """The program's peak RSS without the recorder's memory; 0: unknown."""
+    whole: int = process["peak_rss_bytes"] or 0
+    return whole - min(max(process["spool_bytes"] or 0, process["rss_recorder_bytes"] or 0), whole)
+
+
 def account(recording: Recording) -> Account | None:
     """None where the peak RSS is unknown: the process was killed, or is still running."""
     process = recording.process
@@ -67,8 +75,8 @@ def account(recording: Recording) -> Account | None:
     if not whole:
         return None
     read = _reading_bytes(recording)
-    recorder = min(max(process["spool_bytes"] or 0, process["rss_recorder_bytes"] or 0), whole)
-    peak_rss = whole - recorder
+    peak_rss = peak_rss_bytes(process)
+    recorder = whole - peak_rss
     parts = _from_snapshot(recording) if process["moments"] else []
     if _sum(parts) >= max(ENOUGH_SEEN * peak_rss, _ABOUT_AS_NEAR * min(read, peak_rss)):
         source = Source.SNAPSHOT

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses
+from tare.lenses.saving import Saving
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,6 +50,10 @@ class Finding(NamedTuple):
     mark: str
     amount: str = ""
     partner_row: int | None = None  # names the other site, where a finding is about two
+    saving: Saving = Saving("a design")
+    rests_on_snapshot: bool = False
+    at_least: bool = False  # the snapshot had too little of the peak: the amounts are lower bounds
+    samples: float | None = None  # recorded blocks that the amounts stand on; None: every block is recorded
 
 
 class LensTotals(NamedTuple):
@@ -73,8 +78,9 @@ class Totals(NamedTuple):
 class Ledger:
     """Claims and grants of the lenses that run over one recording."""
 
-    def __init__(self, database: TableStore, names: Sequence[str] = lenses.NAMES) -> None:
+    def __init__(self, database: TableStore, names: Sequence[str] = lenses.NAMES, *, sampled: bool = False) -> None:
         self._database = database
+        self._sampled = sampled
         self.lenses: list[Lens] = [lenses.load(name) for name in lenses.NAMES if name in names]
         database.use("site_sizes")
         shapes, *totals = database.row(
@@ -157,14 +163,20 @@ class Ledger:
         order = ", ".join(f"coalesce({part.strip()}, 0) desc" for part in _split(lens.order))
         where = "" if all_claims == "all" else "where shown"
         row, named, join = "t.site_row", "", ""
+        samples, counted, few = "", "", "false"
+        if self._sampled:
+            samples = f", {_SAMPLED_CALLS if lens.unit in _UNITS_OF_CALLS else _SAMPLED_BLOCKS} / coalesce(w.weight, k.weight, 1) as samples"
+            counted, few = "sum(samples) as samples,", f"coalesce(samples, 0) < {LEAST_SAMPLES}"
         if alike:
             pairs = ", ".join(f"({one}, {other})" for one, other in sorted(alike.items()))
             named = f"alike(alike_row, named_row) as (values {pairs}),"
             row, join = "coalesce(a.named_row, t.site_row)", "left join alike a on a.alike_row = t.site_row"
+        if self._sampled:
+            join += _WEIGHTS
         rows = database.records(
             f"""
             with {named} located as (
-              select c.*, s.site_id, {row} as site_row from {_table(lens)} c
+              select c.*, s.site_id, {row} as site_row{samples} from {_table(lens)} c
               join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id {join}
             ),
             folded as (
@@ -172,10 +184,10 @@ class Ledger:
                      max_by(site_row, coalesce(bytes_peak, 0) + coalesce(bytes_total, 0) / 1e6) as site_row,
                      count(distinct site_id) as sites, sum(blocks) as blocks, sum(bytes_peak) as bytes_peak,
                      sum(bytes_end) as bytes_end, sum(bytes_total) as bytes_total, sum(byte_ns) as byte_ns, sum(calls) as calls,
-                     {evidence}
+                     {counted} {evidence}
               from located group by {by}
             ),
-            judged as (select *, coalesce({shown}, false) as shown from folded)
+            judged as (select *, coalesce({shown}, false) and not ({few}) as shown from folded)
             select * from judged {where} order by shown desc, {order}, site_id {"" if limit is None else f"limit {limit}"}
             """
         )
@@ -200,9 +212,22 @@ class Ledger:
             amount=advice.amount,
             shown=bool(row["shown"]),
             partner_row=row.get("partner_row"),
+            saving=lens.saves(row),
+            samples=row.get("samples"),
+            rests_on_snapshot=lens.needs == "moments",
             **{name: row[name] for name in _FOLDED},
         )
 
+
+# Below so many recorded blocks, the standard error of a sampled amount is above 22 %: one event must not become a finding.
+LEAST_SAMPLES = 20
+_UNITS_OF_CALLS = ("calls", "copied")
+_SAMPLED_CALLS, _SAMPLED_BLOCKS = "c.calls", "c.blocks"
+# The weight of a claim's blocks; of a stack's claim the mean weight of the stack's.
+_WEIGHTS = """
+              left join site_sizes w on w.shape_id = c.shape_id
+              left join (select stack_id, sum(total_blocks) / sum(total_blocks / weight) as weight from site_sizes
+                         where total_blocks > 0 group by stack_id) k on k.stack_id = c.stack_id"""
 
 _FOLDED = (
     "site_id",

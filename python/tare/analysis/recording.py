@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from tare.analysis.ledger import Finding, Ledger
+    from tare.analysis.peak_snapshot import PeakSnapshot
+    from tare.analysis.prices import Prices
     from tare.lenses.lens import Lens
     from tare.naming.names import NameSource
     from tare.source.database import TableSource, TableStore
@@ -84,7 +86,7 @@ class Recording:
         from tare.analysis.ledger import Ledger
 
         runnable = lenses.load_runnable(self._lens_names or lenses.NAMES, self.process)
-        return Ledger(self.database, [lens.name for lens in runnable])
+        return Ledger(self.database, [lens.name for lens in runnable], sampled=self.sampled)
 
     def run_lenses_of(self, other: Recording) -> None:
         """Only lenses that run over `other`, too; before the ledger is asked for. Else tare would differ by what was asked."""
@@ -97,6 +99,20 @@ class Recording:
     def sampled(self) -> bool:
         """Whether counts are estimates. Blocks of imported sums have weights, too, but exact ones."""
         return bool(self.process["sample_bytes"]) and not self.process["imported_from"]
+
+    @cached_property
+    def snapshot(self) -> PeakSnapshot | None:
+        """The snapshot that stands for the peak."""
+        from tare.analysis.peak_snapshot import peak_snapshot
+
+        return peak_snapshot(self)
+
+    @cached_property
+    def prices(self) -> Prices:
+        """Of the calls of its sites."""
+        from tare.analysis.prices import Prices
+
+        return Prices(self.database)
 
     @cached_property
     def moments(self) -> dict[str, Moment]:
@@ -163,12 +179,20 @@ class Recording:
         rows = {each.partner_row for each in found if each.partner_row is not None}
         self.names.prepare(sorted(rows))
         named = {row: str(self.names.at(row)) for row in rows}
+        found = [self._bounded(each, lens) for each in found]
         return [
             each._replace(remedy=each.remedy.replace(PARTNER, named.get(each.partner_row, "the other")))
             if each.partner_row in named
             else each
             for each in found
         ]
+
+    def _bounded(self, finding: Finding, lens: Lens) -> Finding:
+        """Lower bounds where the snapshot had little of the peak. Leaks are counted at the exit, whose snapshot has all blocks."""
+        if not finding.rests_on_snapshot or lens.unit == "end" or self.snapshot is None or self.snapshot.is_enough:
+            return finding
+        confidence = "medium" if finding.confidence == "high" else finding.confidence
+        return finding._replace(confidence=confidence, at_least=True)
 
     def finding_frames(self, findings: Sequence[Finding]) -> list[Frame]:
         """The frame that names each finding's site; asked for in one batch."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tare.lenses.call_price import FREE_NS, MALLOC_NS, per_call
 from tare.lenses.lens import Advice, Evidence, Lens
+from tare.lenses.saving import Saving
 from tare.text.units import call_duration, exact, human_bytes, human_count, percent
 
 # Sizes at which inline storage is usually drawn.
@@ -33,18 +35,16 @@ select cast(null as bigint), stack_id, 0, 0, 0, 0, 0, 0, 0, 0, 0,
        {", ".join("0" for _ in _STEPS)}
 from call_costs
 """
-# Timed calls of a site below which their mean says nothing.
-_LEAST_TIMED = 8
 
 
 def _cost(evidence: Evidence) -> str:
     """What the allocator takes for these blocks; empty where too few calls were timed."""
     parts, each_ns = [], 0.0
-    for what, of in (("an allocation", ""), ("a free", "free_")):
+    for what, of, least_ns in (("an allocation", "", MALLOC_NS), ("a free", "free_", FREE_NS)):
         timed = evidence[f"timed_{of}calls"]
-        if timed < _LEAST_TIMED:
+        mean_ns = per_call(timed, evidence[f"timed_{of}ns"], least_ns)
+        if mean_ns is None:
             continue
-        mean_ns = evidence[f"timed_{of}ns"] / timed
         each_ns += mean_ns
         longest = call_duration(evidence[f"timed_most_{of}ns"])
         parts.append(f"{what} took {call_duration(mean_ns)} here ({exact(timed)} timed, the longest {longest})")
@@ -83,6 +83,11 @@ def _advise(evidence: Evidence) -> Advice:
     )
 
 
+def _saves(evidence: Evidence) -> Saving:
+    inline = any(evidence[f"fit_{size}"] >= 0.9 * evidence["calls"] for size in _STEPS)
+    return Saving("a type" if inline else "one function", 0.0, calls=evidence["calls"], frees=evidence["calls"])
+
+
 LENS = Lens(
     name="churn",
     question="Which sites allocate blocks that are freed at once?",
@@ -112,5 +117,6 @@ LENS = Lens(
     unit="calls",
     facts=("order",),
     advise=_advise,
+    saves=_saves,
     guide="13-churn",
 )

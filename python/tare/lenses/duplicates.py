@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.lenses.used_moments import USED
+from tare.lenses.saving import Saving
+from tare.lenses.used_moments import HAD, USED, scaled_from, to_peak
 from tare.text.units import human_bytes, plural
 
 # What AtomTable needs beside the characters: 29.6 bytes an atom are measured with 164,000 of 8.5 characters and a NUL
@@ -16,6 +17,7 @@ ATOM_BYTES = 20
 # at: two nodes that point to the same are seldom one value. All zeros are no contents yet: that is `unwritten`'s.
 _CLAIMS = f"""
 with {USED},
+{HAD},
 doubled as (
   select m.kind, b.shape_id, b.stack_id, b.content_class, b.requested_bytes, b.copies, b.contents,
          greatest(0, (b.usable_bytes + b.header_bytes) * b.copies
@@ -32,13 +34,17 @@ shaped as (
          sum(case when content_class = 'text' then bytes else 0 end) as text_bytes,
          sum(bytes) as all_bytes, max(requested_bytes) as requested_bytes
   from doubled group by shape_id
+),
+scaled as (
+  select d.*, round(d.bytes_peak * {to_peak()}) as at_peak
+  from shaped d join site_sizes z on z.shape_id = d.shape_id left join had h on h.shape_id = d.shape_id
 )
 select d.shape_id, d.stack_id, d.copies as blocks,
-       least(d.bytes_peak, z.gross_peak) as bytes_peak, least(d.bytes_end, z.gross_end) as bytes_end,
-       greatest(least(d.bytes_peak, z.gross_peak), least(d.bytes_end, z.gross_end)) as bytes_total,
-       case when z.gross_peak > 0 then z.byte_ns * least(1, d.bytes_peak / z.gross_peak) else 0 end as byte_ns,
-       z.total_blocks as calls, d.copies, d.contents, d.text_bytes, d.all_bytes, d.requested_bytes
-from shaped d
+       least(d.at_peak, z.gross_peak) as bytes_peak, least(d.bytes_end, z.gross_end) as bytes_end,
+       greatest(least(d.at_peak, z.gross_peak), least(d.bytes_end, z.gross_end)) as bytes_total,
+       case when z.gross_peak > 0 then z.byte_ns * least(1, d.at_peak / z.gross_peak) else 0 end as byte_ns,
+       z.total_blocks as calls, d.copies, d.contents, d.text_bytes, d.all_bytes, d.requested_bytes, d.bytes_peak as seen_peak
+from scaled d
 join (select shape_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, byte_ns from site_sizes) z
   on z.shape_id = d.shape_id
@@ -56,6 +62,7 @@ def _advise(evidence: Evidence) -> Advice:
     )
     saved = (
         f"; storing each once saves {human_bytes(evidence['bytes_peak'])} at the peak"
+        + scaled_from(evidence["seen_peak"], evidence["bytes_peak"], human_bytes(evidence["seen_peak"]))
         if evidence["bytes_peak"] >= 1
         else ""
     )
@@ -67,6 +74,10 @@ def _advise(evidence: Evidence) -> Advice:
     return Advice(
         f"{how}: {seen}{saved}. Only {what} that aren't changed in place can be shared", "high" if text else "medium"
     )
+
+
+def _saves(evidence: Evidence) -> Saving:
+    return Saving("a design", evidence["bytes_peak"], exact=False)
 
 
 LENS = Lens(
@@ -82,12 +93,13 @@ LENS = Lens(
     sampling="unavailable",
     tables=("site_sizes", "moments", "moment_shapes"),
     claims=_CLAIMS,
-    evidence={name: f"sum({name})" for name in ("copies", "contents", "text_bytes", "all_bytes")}
+    evidence={name: f"sum({name})" for name in ("copies", "contents", "text_bytes", "all_bytes", "seen_peak")}
     | {"requested_bytes": "max_by(requested_bytes, all_bytes)"},
     shown="(bytes_peak >= greatest(4096, 0.005 * $gross_peak) or bytes_end >= greatest(4096, 0.005 * $gross_end))"
     " and (copies - contents >= 64 or text_bytes >= 0.5 * all_bytes)",
     order="bytes_peak, bytes_end",
     unit="bytes",
     advise=_advise,
+    saves=_saves,
     needs="moments",
 )

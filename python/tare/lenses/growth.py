@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from tare.lenses.lens import Advice, Confidence, Evidence, Lens
+from tare.lenses.saving import MAPPED_APART_BYTES, Saving
 from tare.text.units import exact, human_bytes, human_count, percent, plural
 
 # Sums of `chains`; a stack that grows by realloc and by hand is one claim.
@@ -55,6 +58,18 @@ def _advise(evidence: Evidence) -> Advice:
     )
 
 
+def _saves(evidence: Evidence) -> Saving:
+    """The steps beyond those of doubling. glibc's realloc remaps large blocks instead of copying them."""
+    steps, chains, largest = evidence["steps"], evidence["chains"], evidence["max_requested_bytes"] or 0
+    calls = max(0.0, steps - max(chains, 1.0) * math.log2(2.0 + largest))
+    copied = evidence["bytes_total"] or 0.0
+    if evidence["kind"] == "realloc":
+        return Saving(
+            "one line", calls=calls, copied_bytes=copied * min(1.0, (MAPPED_APART_BYTES / max(largest, 1)) ** 2)
+        )
+    return Saving("one line", calls=calls, frees=calls, copied_bytes=copied)
+
+
 LENS = Lens(
     name="growth",
     question="Which buffers grow by less than about 1.2x a step, and how much does the copying cost?",
@@ -80,5 +95,6 @@ LENS = Lens(
     unit="copied",
     facts=("order",),
     advise=_advise,
+    saves=_saves,
     guide="02-just-enough-growth",
 )

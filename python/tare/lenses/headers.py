@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
+from tare.lenses.saving import Saving
 from tare.text.units import exact, human_bytes
 
 _CLAIMS = """
@@ -10,7 +11,8 @@ select shape_id, stack_id, peak_blocks as blocks,
        header_bytes * peak_blocks as bytes_peak, header_bytes * end_blocks as bytes_end,
        header_bytes * total_blocks as bytes_total,
        byte_ns * header_bytes / (usable_bytes + header_bytes) as byte_ns, total_blocks as calls,
-       requested_bytes * peak_blocks as requested_peak
+       requested_bytes * peak_blocks as requested_peak, header_bytes * peak_blocks as header_peak,
+       greatest(0, usable_bytes - requested_bytes - (8 - requested_bytes % 8) % 8) * peak_blocks as packed_peak
 from site_sizes
 where header_bytes > 0
 """
@@ -27,6 +29,13 @@ def _advise(evidence: Evidence) -> Advice:
     )
 
 
+def _saves(evidence: Evidence) -> Saving:
+    """An arena saves the slop of these blocks, too: as much of it as of their headers was left by other lenses."""
+    headers = evidence["bytes_peak"] or 0.0
+    slop = evidence["packed_peak"] * headers / evidence["header_peak"] if evidence["header_peak"] else 0.0
+    return Saving("a design", headers + slop)
+
+
 LENS = Lens(
     name="headers",
     question="Which sites pay for allocator headers because they have many small blocks?",
@@ -40,11 +49,12 @@ LENS = Lens(
     sampling="scaled",
     tables=("site_sizes",),
     claims=_CLAIMS,
-    evidence={"requested_peak": "sum(requested_peak)"},
+    evidence={name: f"sum({name})" for name in ("requested_peak", "header_peak", "packed_peak")},
     shown="bytes_peak >= greatest(4096, 0.005 * $gross_peak) and requested_peak <= 128 * blocks",
     order="bytes_peak, byte_ns",
     unit="bytes",
     facts=("usable",),
     advise=_advise,
+    saves=_saves,
     guide="08-arena",
 )

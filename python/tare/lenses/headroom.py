@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.growing import GROWING
 from tare.lenses.lens import Advice, Evidence, Lens
+from tare.lenses.saving import MAPPED_APART_BYTES, Saving
 from tare.text.units import human_bytes, percent, plural
 
 # Two halves: of blocks that ended what they never wrote, as `written` has it, and of those that live at the exit what lies
@@ -48,6 +49,12 @@ def _advise(evidence: Evidence) -> Advice:
     )
 
 
+def _saves(evidence: Evidence) -> Saving:
+    """The unused end of a block that the allocator maps apart was never resident."""
+    whole, apart = evidence["bytes_peak"] or 0.0, evidence["apart_peak"]
+    return Saving("one line", whole - apart, exact=False, untouched_bytes=apart)
+
+
 LENS = Lens(
     name="headroom",
     question="Which buffers keep capacity after their growth has ended?",
@@ -65,11 +72,13 @@ LENS = Lens(
         "requested_peak": "sum(requested_peak)",
         "loose": "sum(loose)",
         "requested_bytes": "max(requested_bytes)",
+        "apart_peak": f"sum(case when requested_bytes >= {MAPPED_APART_BYTES} then bytes_peak else 0 end)",
     },
     shown="bytes_peak >= greatest(4096, 0.01 * $gross_peak) or bytes_end >= greatest(4096, 0.01 * $gross_end)",
     order="bytes_peak, bytes_end, byte_ns",
     unit="bytes",
     advise=_advise,
+    saves=_saves,
     needs="contents",
     guide="14-headroom",
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.lenses.used_moments import USED
+from tare.lenses.saving import Saving
+from tare.lenses.used_moments import HAD, USED, to_peak
 from tare.text.units import duration, human_bytes, human_count, percent, plural
 
 # Long: half of what the program has lived by then, and at least so much. `last_write_ns` is the first moment at which a
@@ -14,6 +15,7 @@ UNSEEN_BYTES = 3072 * 4096
 
 _CLAIMS = f"""
 with {USED},
+{HAD},
 seen as (
   select u.kind, b.shape_id, b.stack_id, b.usable_bytes + b.header_bytes as gross, b.blocks,
          m.time_ns - b.last_write_ns as idle_ns,
@@ -38,16 +40,20 @@ shaped as (
          sum(case when kind = 'exit' then blocks else 0 end) as end_held,
          min(case when still = 1 then idle_ns end) as idle_ns
   from seen group by shape_id
+),
+scaled as (
+  select d.*, d.bytes_peak * {to_peak()} as at_peak
+  from shaped d join site_sizes z on z.shape_id = d.shape_id left join had h on h.shape_id = d.shape_id
 )
 select s.shape_id, s.stack_id, s.peak_still as blocks,
-       least(s.bytes_peak, z.gross_peak) as bytes_peak, least(s.bytes_end, z.gross_end) as bytes_end,
-       greatest(least(s.bytes_peak, z.gross_peak), least(s.bytes_end, z.gross_end)) as bytes_total,
+       least(s.at_peak, z.gross_peak) as bytes_peak, least(s.bytes_end, z.gross_end) as bytes_end,
+       greatest(least(s.at_peak, z.gross_peak), least(s.bytes_end, z.gross_end)) as bytes_total,
        (z.usable_bytes + z.header_bytes) * coalesce(s.idle_ns, 0) * greatest(s.peak_still, s.end_still) as byte_ns,
        z.total_blocks as calls, greatest(s.peak_still, s.end_still) as kept, s.peak_still, s.end_still,
        s.peak_held, s.end_held, s.idle_ns,
        case when s.end_still > 0 and u.untouched_bytes - {UNSEEN_BYTES} >= 0.5 * u.still_bytes then 1 else 0 end as unread,
        case when s.end_still > 0 then z.total_blocks - z.end_blocks else 0 end as gone
-from shaped s
+from scaled s
 join (select shape_id, usable_bytes, header_bytes, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, end_blocks from site_sizes) z
   on z.shape_id = s.shape_id
@@ -94,6 +100,10 @@ def _advise(evidence: Evidence) -> Advice:
     )
 
 
+def _saves(evidence: Evidence) -> Saving:
+    return Saving("one function", evidence["bytes_peak"], exact=False)
+
+
 LENS = Lens(
     name="hoards",
     question="Which sites keep blocks that weren't written for a long time?",
@@ -117,6 +127,7 @@ LENS = Lens(
     order="bytes_end, bytes_peak, byte_ns",
     unit="kept",
     advise=_advise,
+    saves=_saves,
     needs="moments",
     guide="11-hoards",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
+from tare.lenses.saving import Saving
 from tare.lenses.used_moments import USED
 from tare.text.units import human_bytes, percent, plural
 
@@ -30,13 +31,18 @@ shaped as (
   select shape_id, max_by(stack_id, bytes) as stack_id, sum(bytes_peak) as bytes_peak, sum(bytes_end) as bytes_end,
          sum(peak_blocks) as peak_blocks, sum(end_blocks) as end_blocks, sum(roots) as roots
   from by_root group by shape_id
+),
+-- A leaked block lives from its allocation to the exit: as far as the shape's blocks lived at the peak, leaked ones did.
+scaled as (
+  select d.*, greatest(d.bytes_peak, case when z.end_blocks > 0 then d.bytes_end * least(1, 1.0 * z.peak_blocks / z.end_blocks) else 0 end) as at_peak
+  from shaped d join site_sizes z on z.shape_id = d.shape_id
 )
 select s.shape_id, s.stack_id, s.peak_blocks as blocks,
-       least(s.bytes_peak, z.gross_peak) as bytes_peak, least(s.bytes_end, z.gross_end) as bytes_end,
+       least(s.at_peak, z.gross_peak) as bytes_peak, least(s.bytes_end, z.gross_end) as bytes_end,
        least(s.bytes_end, z.gross_end) as bytes_total,
        case when z.gross_end > 0 then z.byte_ns * least(1, s.bytes_end / z.gross_end) else 0 end as byte_ns,
        z.total_blocks as calls, s.end_blocks, s.roots, case when s.roots > 0 then z.total_blocks else 0 end as root_calls
-from shaped s
+from scaled s
 join (select shape_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, byte_ns from site_sizes) z
   on z.shape_id = s.shape_id
@@ -56,6 +62,10 @@ def _advise(evidence: Evidence) -> Advice:
         f"({percent(roots, calls, 0)} of its allocations){also}; {human_bytes(evidence['bytes_end'])} at the exit",
         "high" if roots > 1 else "medium",
     )
+
+
+def _saves(evidence: Evidence) -> Saving:
+    return Saving("one function", evidence["bytes_peak"], exact=False)
 
 
 LENS = Lens(
@@ -78,6 +88,7 @@ LENS = Lens(
     order="bytes_end, bytes_peak",
     unit="end",
     advise=_advise,
+    saves=_saves,
     needs="moments",
     guide="12-leaks",
 )

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tare.lenses.saving import Saving
+
 Evidence = dict[str, Any]
 Confidence = Literal["high", "medium", "low"]
 
@@ -52,6 +54,7 @@ class Lens(NamedTuple):
     order: str  # ranking of findings, descending; never cumulative bytes alone
     unit: str  # what the summary shows of a finding: a format over its columns
     advise: Callable[[Evidence], Advice]
+    saves: Callable[[Evidence], Saving]  # what the remedy saves at a site
     # contents: runs only over recordings made with --content; moments: with that or --snapshots
     needs: Literal["events", "contents", "moments"] = "events"
     facts: tuple[str, ...] = ()  # of tare.schema.missing: doesn't run over an import without one of these

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
+from tare.lenses.saving import Saving
 from tare.text.units import exact, human_bytes
 
 _CLAIMS = """
@@ -36,6 +37,10 @@ def _advise(evidence: Evidence) -> Advice:
         f"{human_bytes(evidence['bytes_peak'])} at the peak. {guess}Its source: {evidence['told_by']}",
         evidence["certainty"],
     )
+
+
+def _saves(evidence: Evidence) -> Saving:
+    return Saving("a type", evidence["bytes_peak"], exact=evidence["certainty"] == "high")
 
 
 LENS = Lens(
@@ -75,5 +80,6 @@ LENS = Lens(
     order="bytes_peak, bytes_end",
     unit="bytes",
     advise=_advise,
+    saves=_saves,
     guide="16-padding",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.growing import GROWING
 from tare.lenses.lens import Advice, Evidence, Lens
+from tare.lenses.saving import Saving
 from tare.text.units import exact, human_bytes
 
 # Which shape speaks for a site: the one with most slop at the peak; after a comma in thousandths, over the run.
@@ -65,6 +66,10 @@ def _avoid(evidence: Evidence) -> Advice:
     )
 
 
+def _saves(evidence: Evidence) -> Saving:
+    return Saving("a design" if evidence["kind"] == "pool" else "one line", evidence["avoidable_peak"])
+
+
 LENS = Lens(
     name="slop",
     question="Which requests don't fit a size class of this allocator?",
@@ -98,5 +103,6 @@ LENS = Lens(
     unit="bytes",
     facts=("usable", "requested"),
     advise=_advise,
+    saves=_saves,
     guide="01-clownshoes",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import PARTNER, Advice, Evidence, Lens
+from tare.lenses.saving import Saving
 from tare.text.units import exact, human_bytes, human_count, percent
 
 # A site's partner is the one it has most pairs with. How many of a kind's pairs stood at the peak isn't counted; both
@@ -53,6 +54,11 @@ def _advise(evidence: Evidence) -> Advice:
     )
 
 
+def _saves(evidence: Evidence) -> Saving:
+    pairs = evidence["calls"]
+    return Saving("a type", evidence["bytes_peak"], exact=False, calls=pairs, frees=pairs)
+
+
 LENS = Lens(
     name="twins",
     question="Which two sites are always allocated together and freed together?",
@@ -78,5 +84,6 @@ LENS = Lens(
     unit="pairs",
     facts=("order", "pairs"),
     advise=_advise,
+    saves=_saves,
     guide="04-twin-blocks",
 )

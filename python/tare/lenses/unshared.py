@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
+from tare.lenses.saving import Saving
 from tare.text.units import exact, human_count, percent
 
 # What counting costs a block at least: tare::SharedHeader, two words of four bytes.
@@ -26,6 +27,11 @@ def _advise(evidence: Evidence) -> Advice:
     )
 
 
+def _saves(evidence: Evidence) -> Saving:
+    """How many of the blocks lived at the peak isn't counted."""
+    return Saving("a type")
+
+
 LENS = Lens(
     name="unshared",
     question="Which reference-counted blocks never had a second owner?",
@@ -46,5 +52,6 @@ LENS = Lens(
     order="calls",
     unit="calls",
     advise=_advise,
+    saves=_saves,
     guide="05-duplicates",
 )

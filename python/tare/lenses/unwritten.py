@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Confidence, Evidence, Lens
+from tare.lenses.saving import Effort, Saving
 from tare.text.units import exact, human_bytes, human_count, percent, plural
 
 # High-water marks up to these many bytes are counted apart: columns within_N of `written`.
@@ -37,6 +38,10 @@ from seen s join site_sizes z on z.shape_id = s.shape_id
 """
 
 
+_INLINE_BYTES = 256  # up to so many bytes are stored in the object or on the stack
+_PAGE_BYTES = 4096
+
+
 def _serving(evidence: Evidence) -> int:
     """The smallest step that nine of ten blocks stay within; the mark where none is large enough."""
     within = 0.0
@@ -65,7 +70,7 @@ def _advise(evidence: Evidence) -> Advice:
     seen = f"at most {exact(mark)} of {sizes} bytes are written ({_histogram(evidence)})"
     if serving == 0:
         what = "Allocate it at its first write"
-    elif serving <= 256:
+    elif serving <= _INLINE_BYTES:
         what = f"Store up to {plural(serving, 'byte')} in the object or on the stack (TextStream does): enough for 90% of them"
     else:
         what = f"Request {exact(serving)} bytes first and grow (Buffer does): enough for 90% of them"
@@ -81,6 +86,24 @@ def _advise(evidence: Evidence) -> Advice:
     # What is written to more than a fraction is in bytes_peak, too: the finding is about the rest.
     amount = human_bytes(evidence["narrow_peak"]) if evidence["narrow_peak"] else f"{human_count(calls)} calls"
     return Advice(f"{what}: {seen}{saves}", sure, amount=amount)
+
+
+def _saves(evidence: Evidence) -> Saving:
+    """Whole pages that nobody wrote were never resident without the recorder, which fills blocks."""
+    calls, narrow = evidence["calls"], evidence["narrow_peak"]
+    if not calls:
+        return Saving("one function", 0.0)
+    serving = _serving(evidence)
+    untouched = (
+        narrow * min(1.0, evidence["pages"] * _PAGE_BYTES / evidence["narrow_total"])
+        if evidence["narrow_total"]
+        else 0.0
+    )
+    saved_calls = evidence["within_0"] if serving == 0 else 0.9 * calls if serving <= _INLINE_BYTES else 0.0
+    effort: Effort = "one function" if serving == 0 else "a type" if serving <= _INLINE_BYTES else "one line"
+    return Saving(
+        effort, narrow - untouched, exact=not untouched, calls=saved_calls, frees=saved_calls, untouched_bytes=untouched
+    )
 
 
 LENS = Lens(
@@ -106,6 +129,7 @@ LENS = Lens(
     order="narrow_peak, narrow_total",
     unit="calls",
     advise=_advise,
+    saves=_saves,
     needs="contents",
     guide="09-unwritten",
 )

@@ -7,3 +7,20 @@ USED = """used as (
   union all
   select moment, 'peak' as kind from moments where kind = 'exit' and (select count(*) from moments where kind = 'peak') = 0
 )"""
+
+# Blocks of a shape that the snapshot for the peak has.
+HAD = """had as (
+  select b.shape_id, sum(b.blocks) as blocks from moment_shapes b join used u on u.moment = b.moment where u.kind = 'peak' group by b.shape_id
+)"""
+# From so many blocks on, or from half of the shape's, what a snapshot has of a shape stands for all its blocks at the peak.
+_ENOUGH_BLOCKS = 20
+
+
+def to_peak(had: str = "h.blocks", peak: str = "z.peak_blocks") -> str:
+    """A factor: blocks of a shape at the peak for each that the snapshot has; 1 where it has too few."""
+    return f"case when {had} > 0 and ({had} >= {_ENOUGH_BLOCKS} or 2 * {had} >= {peak}) then 1.0 * {peak} / {had} else 1 end"
+
+
+def scaled_from(seen: float, amount: float, text: str) -> str:
+    """`text` as a part of a sentence, where the amount at the peak was scaled from what the snapshot has."""
+    return f", scaled from {text} in the snapshot" if amount > 1.05 * seen > 0 else ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.lenses.used_moments import USED
+from tare.lenses.saving import Saving
+from tare.lenses.used_moments import USED, to_peak
 from tare.text.units import human_bytes, percent
 
 # Without a model of the allocator its rounding isn't known: then what the request shrinks by is all there is to say.
@@ -12,9 +13,10 @@ with {USED},
 sized as (
   select u.kind, p.shape_id, p.stack_id, p.blocks, p.words, p.start_pointers + p.interior_pointers as pointers,
          p.blocks * (p.requested_bytes - p.packed_bytes) as padded,
-         p.blocks * greatest(0, z.gross - coalesce(p.packed_gross_bytes, z.gross - p.requested_bytes + p.packed_bytes)) as saved
+         p.blocks * greatest(0, z.gross - coalesce(p.packed_gross_bytes, z.gross - p.requested_bytes + p.packed_bytes)) as saved,
+         {to_peak("p.blocks")} as factor
   from pointer_words p join used u on u.moment = p.moment
-  join (select shape_id, usable_bytes + header_bytes as gross from site_sizes) z on z.shape_id = p.shape_id
+  join (select shape_id, usable_bytes + header_bytes as gross, peak_blocks from site_sizes) z on z.shape_id = p.shape_id
 ),
 shaped as (
   select shape_id, min(stack_id) as stack_id,
@@ -22,7 +24,7 @@ shaped as (
          sum(case when kind = 'peak' then words else 0 end) as words,
          sum(case when kind = 'peak' then pointers else 0 end) as pointers,
          sum(case when kind = 'peak' then padded else 0 end) as padded_bytes,
-         sum(case when kind = 'peak' then saved else 0 end) as bytes_peak,
+         sum(case when kind = 'peak' then saved * factor else 0 end) as bytes_peak,
          sum(case when kind = 'exit' then saved else 0 end) as bytes_end
   from sized group by shape_id
 )
@@ -52,6 +54,10 @@ def _advise(evidence: Evidence) -> Advice:
     )
 
 
+def _saves(evidence: Evidence) -> Saving:
+    return Saving("a design", evidence["bytes_peak"], exact=False)
+
+
 LENS = Lens(
     name="wide-pointers",
     question="How many words of the heap point to heap blocks, and how much would 4-byte pointers save?",
@@ -77,5 +83,6 @@ LENS = Lens(
     order="bytes_peak, bytes_end",
     unit="bytes",
     advise=_advise,
+    saves=_saves,
     needs="moments",
 )

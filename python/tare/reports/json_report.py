@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tare.analysis.ledger import Finding
     from tare.analysis.recording import Moment, Recording
     from tare.analysis.records import Page
+    from tare.analysis.worth import Worth
     from tare.lenses.lens import Lens
     from tare.naming.names import Frame
 
@@ -47,9 +48,21 @@ def frame(frame: Frame) -> dict[str, Any]:
     }
 
 
-def finding(found: Finding, named: Frame, stack: list[Frame]) -> dict[str, Any]:
+def _gain(worth: Worth | None) -> dict[str, Any]:
+    """None: of a recording in progress, which has no peak yet."""
+    return {
+        "gain_peak_bytes": number(worth.gain_peak_bytes) if worth else None,
+        "gain_cpu_ns": number(worth.gain_cpu_ns) if worth else None,
+        "gain_peak_exact": worth.peak_exact if worth and worth.gain_peak_bytes is not None else None,
+        "gain_evidence": (worth.evidence or None) if worth else None,
+        "effort": worth.effort if worth else None,
+    }
+
+
+def finding(found: Finding, named: Frame, stack: list[Frame], worth: Worth | None = None) -> dict[str, Any]:
     return {
         "lens": found.lens,
+        **_gain(worth),
         "function": named.function or None,
         "file": named.file or None,
         "line": named.line,
@@ -61,20 +74,72 @@ def finding(found: Finding, named: Frame, stack: list[Frame]) -> dict[str, Any]:
         "byte_seconds": None if found.byte_ns is None else found.byte_ns / 1e9,
         "calls": number(found.calls),
         "confidence": found.confidence,
+        "at_least": found.at_least,
+        "samples": number(found.samples),
         "mark": found.mark or None,
         "remedy": found.remedy,
     }
 
 
 def findings(recording: Recording, chosen: Sequence[Lens]) -> list[dict[str, Any]]:
-    """Every finding of the chosen lenses (none: of all) above its lens' threshold, in the order of the lenses, best first."""
+    """Every finding of the chosen lenses (none: of all) above its lens' threshold, in order of worth."""
+    from tare.analysis.worth import whole_of, worth_of
+
     names = {lens.name for lens in chosen}
     found = [
         each for lens in recording.ledger.lenses if not names or lens.name in names for each in recording.findings(lens)
     ]
+    whole = whole_of(recording)
+    priced = sorted(((each, worth_of(recording, each)) for each in found), key=lambda pair: -whole.score(pair[1]))
     stacks = recording.site_stacks(sorted({each.site_id for each in found}))
-    frames = recording.finding_frames(found)
-    return [finding(each, named, stacks[each.site_id]) for each, named in zip(found, frames, strict=True)]
+    frames = recording.finding_frames([each for each, _ in priced])
+    return [
+        finding(each, named, stacks[each.site_id], worth) for (each, worth), named in zip(priced, frames, strict=True)
+    ]
+
+
+def do_first(recording: Recording) -> dict[str, Any]:
+    """The list that the report begins with: findings of one line are one entry, and no gain counts twice."""
+    from tare.analysis.worth import ranking
+
+    listed = ranking(recording.by_line)
+    frames = recording.by_line.finding_frames([entry.finding for entry in listed.first])
+    return {
+        "of_peak_bytes": number(listed.whole.peak_bytes),
+        "of_run_ns": number(listed.whole.run_ns),
+        "list": [
+            {
+                "lenses": list(entry.lenses),
+                "function": named.function or None,
+                "file": named.file or None,
+                "line": named.line,
+                **_gain(entry.worth),
+                "confidence": entry.finding.confidence,
+                "at_least": entry.finding.at_least,
+                "remedy": entry.finding.remedy,
+            }
+            for entry, named in zip(listed.first, frames, strict=True)
+        ],
+        "smaller": len(listed.rest),
+    }
+
+
+def _snapshot(recording: Recording) -> dict[str, Any] | None:
+    """The one that lenses read the blocks of."""
+    seen = recording.snapshot
+    if seen is None:
+        return None
+    return {
+        "kind": seen.kind,
+        "time_ns": seen.time_ns,
+        "gross_bytes": number(seen.gross_bytes),
+        "share_of_peak": round(seen.share, 4),
+    }
+
+
+def _warnings(recording: Recording) -> list[str]:
+    few = [recording.snapshot.sentence] if recording.snapshot and not recording.snapshot.is_enough else []
+    return [*recording.source.warnings, *few, *nameless_files(recording), *unwind_gaps(recording)]
 
 
 def _segment(recording: Recording) -> dict[str, Any] | None:
@@ -116,7 +181,8 @@ def report(
         "impossible_events": process["impossible_events"],
         "dropped_events": process["dropped_events"],
         "pre_existing_frees": process["pre_existing_frees"],
-        "warnings": [*recording.source.warnings, *nameless_files(recording), *unwind_gaps(recording)],
+        "warnings": _warnings(recording),
+        "snapshot": _snapshot(recording),
         "lenses_run": [lens.name for lens in recording.ledger.lenses],
         "lenses": [
             {
@@ -132,6 +198,7 @@ def report(
         "end": _moment(recording.moments["end"]),
         "total": _moment(recording.moments["total"]),
         "findings": findings(recording, chosen),
+        "do_first": None if chosen else do_first(recording),
     }
     if process["at_blocks"] is not None:
         names = ("blocks", "requested_bytes", "usable_bytes", "gross_bytes")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses, schema
 from tare.analysis.recording import Recording
+from tare.analysis.worth import is_worth_acting_on
 from tare.reports import account
 from tare.reports.text_parts import (
     blocks_text,
     caveats,
     finding_lines,
     headline,
-    is_worth_acting_on,
     unnamed_note,
     wrapped,
 )

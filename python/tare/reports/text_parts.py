@@ -69,8 +69,8 @@ def caveats(recording: Recording) -> list[str]:
         lines.append(
             "contents were recorded: blocks were filled, so the program used more pages and more time than without"
         )
-    if distance := peak_distance(recording):
-        lines.append(distance)
+    if recording.snapshot:
+        lines.append(recording.snapshot.sentence)
     if process["impossible_events"]:
         lines.append(
             f"{plural(process['impossible_events'], 'event contradicts', 'events contradict')} others: a bug in Tare"
@@ -124,25 +124,6 @@ def segment_lines(recording: Recording) -> list[str]:
         shown = names if len(names) <= 3 else [names[0], "...", names[-1]]
         lines.append(f"other segments: {', '.join(shown)}")
     return lines
-
-
-def peak_distance(recording: Recording) -> str:
-    """Which look at live blocks stands for the peak, and how far from it: lenses that look into blocks speak of that one."""
-    process = recording.process
-    if not process["moments"]:
-        return ""
-    recording.database.use("moments")
-    looks = recording.database.rows("select kind, time_ns, gross_bytes from moments where kind in ('peak', 'exit')")
-    if not looks:
-        return ""
-    kind, time_ns, gross = min(looks, key=lambda look: look[0] != "peak")
-    of_peak, peak_ns = process["peak_gross_bytes"], process["peak_time_ns"]
-    where = "the exit" if kind == "exit" else "a snapshot"
-    apart = f"{duration(abs(time_ns - peak_ns))} {'before' if time_ns < peak_ns else 'after'} the peak"
-    return (
-        f"lenses read the blocks at {where} {apart}, with {percent(gross, of_peak)} of its gross ({human_bytes(gross)} of "
-        f"{human_bytes(of_peak)})"
-    )
 
 
 _NAMELESS = {
@@ -272,11 +253,6 @@ def amount(finding: Finding, lens: Lens) -> str:
     if lens.unit == "end":
         return human_bytes(finding.bytes_end or 0)
     return human_bytes(finding.bytes_peak or 0)
-
-
-def is_worth_acting_on(finding: Finding, lens: Lens) -> bool:
-    """Whether a screen without options shows it: of ten real programs' potential findings of low confidence most were false."""
-    return lens.weight == "tare" or finding.confidence != "low"
 
 
 _NARROW = 64  # columns below which a remedy needs the whole line

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tare.analysis.records import sizes_line
+from tare.analysis.worth import is_worth_acting_on
 from tare.reports import account
 from tare.reports.text_parts import (
     balance,
@@ -12,7 +13,6 @@ from tare.reports.text_parts import (
     course,
     finding_lines,
     headline,
-    is_worth_acting_on,
     nameless_files,
     stack_lines,
     unnamed_note,

@@ -10,6 +10,7 @@ from tare import lenses
 from tare.analysis.ledger import Ledger
 from tare.analysis.recording import Recording
 from tare.lenses.lens import Advice, Lens
+from tare.lenses.saving import Saving
 from tare.source.database import Database, TableStore
 from tare.source.small_database import SmallDatabase
 
@@ -30,7 +31,7 @@ def _lens(name: str, share: float) -> Lens:
     each = f"{share} * (usable_bytes + header_bytes)"
     return Lens(
         name=name, question="", why="", threshold="", false_positives="", remedy="", weight="tare", sampling="scaled",
-        tables=("site_sizes",), evidence={}, shown="true", order="bytes_peak", unit="bytes", advise=lambda _: Advice("", "low"),
+        tables=("site_sizes",), evidence={}, shown="true", order="bytes_peak", unit="bytes", advise=lambda _: Advice("", "low"), saves=lambda _: Saving("a type"),
         claims=f"select shape_id, stack_id, peak_blocks as blocks, {each} * peak_blocks as bytes_peak, {each} * end_blocks as bytes_end,"
         f" {each} * total_blocks as bytes_total, {share} * byte_ns as byte_ns, total_blocks as calls from site_sizes",
     )  # fmt: skip

@@ -78,9 +78,9 @@ def test_each_allocator_is_told_in_its_own_words(process: Handmade, allocator: s
 
 
 def test_the_distance_of_the_look_from_the_peak_is_said(process: Handmade) -> None:
-    from tare.reports.text_parts import peak_distance
-
     process.tables["moments"][0]["time_ns"] = 900_000_000
-    said = peak_distance(process.recording())
+    snapshot = process.recording().snapshot
+    assert snapshot is not None
+    said = snapshot.sentence
     assert "a snapshot 0.10 s before the peak" in said
     assert "90.0% of its gross" in said

@@ -30,6 +30,23 @@ def test_all_but_one_of_each_content_are_duplicates(made: Handmade) -> None:
     assert "19.4 KiB" in finding.remedy
 
 
+def test_amounts_are_scaled_to_the_blocks_at_the_peak(made: Handmade) -> None:
+    shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=1000, peak=1000)
+    made.moment("peak", [(shape, 4096 + 208 * i, {"digest": i % 4}) for i in range(100)])
+    recording = made.recording()
+    (finding,) = recording.findings(lenses.load("duplicates"))
+    assert finding.bytes_peak == 10 * SAVED
+    assert "scaled from 19.4 KiB in the snapshot" in finding.remedy
+    assert finding.at_least and finding.confidence == "medium", "the snapshot had a tenth of the peak"
+
+
+def test_a_few_blocks_stand_for_themselves_alone(made: Handmade) -> None:
+    shape = made.blocks(made.stack("copy@a.c:1"), 2000, 2000, total=1000, peak=1000)
+    made.moment("peak", [(shape, 4096 + 2008 * i, {"digest": 1}) for i in range(8)])
+    (finding,) = made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all")
+    assert finding.bytes_peak == 8 * 2008 - (2008 + ATOM_BYTES)
+
+
 def test_only_an_exit_stands_for_both(made: Handmade) -> None:
     same_texts(made, ("exit",))
     (finding,) = made.recording().ledger.findings(lenses.load("duplicates"))

@@ -1,0 +1,80 @@
+"""Prices of calls, copies and page faults: of the run where calls were timed, else those of a bench."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tare.lenses.call_price import CALLOC_NS, FREE_NS, MALLOC_NS, per_call
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tare.source.database import TableStore
+
+# Medians of `bench/worth.py`: bench/RESULTS.md has machine and date. memcpy of 1 MiB, the first write to a page of a new mapping, and mmap with
+# munmap of one page.
+COPY_NS_A_BYTE = 0.018
+PAGE_FAULT_NS = 1300.0
+MAP_NS = 3500.0
+
+
+class Price(NamedTuple):
+    """Of one allocation with its free."""
+
+    allocation_ns: float
+    free_ns: float
+    source: str  # where it is from, in words
+
+
+class Prices:
+    """Of the calls of each site, by its id or its row."""
+
+    def __init__(self, database: TableStore) -> None:
+        self._database = database
+        self._found: dict[str, tuple[Mapping[int | None, Price], Price]] = {}
+
+    def of(self, site: int | None, by: str) -> Price:
+        if by not in self._found:
+            self._found[by] = self._read(by)
+        of_sites, mean = self._found[by]
+        return of_sites.get(site, mean)
+
+    def _read(self, by: str) -> tuple[Mapping[int | None, Price], Price]:
+        """A site without enough timed calls has the mean of the calls of its kind: calloc's, or all others'."""
+        database = self._database
+        database.use("call_costs", "sites", "stack_sites", "site_sizes")
+        rows = database.rows(
+            f"""
+            with zeroing as (select distinct stack_id from site_sizes where api = 'calloc')
+            select t.{by}, case when z.stack_id is null then 0 else 1 end, sum(c.calls), sum(c.ns), sum(c.free_calls), sum(c.free_ns)
+            from call_costs c join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id
+            left join zeroing z on z.stack_id = c.stack_id group by 1, 2
+            """
+        )
+        means = [_mean([row for row in rows if row[1] == kind], kind) for kind in (0, 1)]
+        prices: dict[int | None, Price] = {}
+        for site, kind, calls, ns, free_calls, free_ns in rows:
+            mean = means[kind]
+            own = per_call(calls, ns, (MALLOC_NS, CALLOC_NS)[kind])
+            prices[site] = Price(
+                own or mean.allocation_ns,
+                per_call(free_calls, free_ns, FREE_NS) or mean.free_ns,
+                f"{round(calls)} timed calls of this site" if own else mean.source,
+            )
+        for (site,) in database.rows(
+            f"select distinct t.{by} from site_sizes z join stack_sites s on s.stack_id = z.stack_id"
+            " join sites t on t.site_id = s.site_id where z.api = 'calloc'"
+        ):
+            prices.setdefault(site, means[1])
+        return prices, means[0]
+
+
+def _mean(rows: list[tuple[int, int, float, float, float, float]], kind: int) -> Price:
+    calls, ns, free_calls, free_ns = (sum(row[column] for row in rows) for column in (2, 3, 4, 5))
+    least_ns = (MALLOC_NS, CALLOC_NS)[kind]
+    own = per_call(calls, ns, least_ns)
+    return Price(
+        own or least_ns,
+        per_call(free_calls, free_ns, FREE_NS) or FREE_NS,
+        f"the mean of {round(calls)} timed calls of this run" if own else "a bench: no call of this run was timed",
+    )

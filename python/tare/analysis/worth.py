@@ -1,0 +1,190 @@
+"""The worth of findings: what each would return in peak RSS and in CPU time, and one list of them by it.
+
+A lens counts what its remedy saves (`Saving`); here it is priced. Findings of several lenses at one site have one cause, so that
+they are one entry of the list. Its gain counts each byte and each call once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tare.analysis import prices
+from tare.text.units import call_duration, exact, human_bytes, human_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tare.analysis.ledger import Finding
+    from tare.analysis.prices import Price
+    from tare.analysis.recording import Recording
+    from tare.lenses.lens import Lens
+    from tare.lenses.saving import Effort
+
+# Of the peak RSS, and of the time of the run: entries below both aren't on the first screen.
+LEAST_SHARE = 0.005
+# Their bytes are granted by the ledger, so that they add up. An arena, of `headers`, saves the slop that `slop` names, too.
+_ADD_UP = ("leaks", "duplicates", "unwritten")
+_ARENA = ("slop", "headers")
+
+
+class Worth(NamedTuple):
+    """None: unknown."""
+
+    gain_peak_bytes: float | None
+    gain_cpu_ns: float | None
+    peak_exact: bool  # a sum over all blocks; otherwise an estimate. CPU time is always an estimate
+    effort: Effort
+    evidence: str
+
+
+class Whole(NamedTuple):
+    """Gains are shares of it."""
+
+    peak_bytes: float  # RSS without the recorder; gross where the RSS is unknown
+    run_ns: float
+    is_rss: bool
+
+    def score(self, worth: Worth) -> float:
+        """The sum of both shares: the order of the list."""
+        peak, cpu = self.shares(worth)
+        return peak + cpu
+
+    def shares(self, worth: Worth) -> tuple[float, float]:
+        peak = (worth.gain_peak_bytes or 0.0) / self.peak_bytes if self.peak_bytes else 0.0
+        return peak, (worth.gain_cpu_ns or 0.0) / self.run_ns if self.run_ns else 0.0
+
+    def is_enough(self, worth: Worth) -> bool:
+        return max(self.shares(worth)) >= LEAST_SHARE
+
+
+class Entry(NamedTuple):
+    """One line of the list: a cause, found by one lens or by several."""
+
+    lens: Lens  # the one that gains most by itself: its remedy is shown
+    finding: Finding
+    lenses: tuple[str, ...]  # all that found it, the leading one first
+    worth: Worth
+
+
+_Group = list["tuple[Lens, Finding, Worth]"]
+
+
+class Ranking(NamedTuple):
+    whole: Whole
+    first: list[Entry]  # worth doing, best first
+    rest: list[Entry]  # gains below LEAST_SHARE, or unknown
+
+
+def whole_of(recording: Recording) -> Whole:
+    from tare.analysis.account import peak_rss_bytes
+
+    rss = peak_rss_bytes(recording.process)
+    gross = recording.process["peak_gross_bytes"] or 0
+    return Whole(float(rss or gross), float(recording.process["duration_ns"] or 0), bool(rss))
+
+
+def is_worth_acting_on(finding: Finding, lens: Lens) -> bool:
+    """Whether a screen without options shows it: of ten real programs' potential findings of low confidence most were false."""
+    return lens.weight == "tare" or finding.confidence != "low"
+
+
+def worth_of(recording: Recording, finding: Finding, by: str = "site_id") -> Worth:
+    """Of one finding alone. `by`: how findings were folded, as for Recording.findings."""
+    saving = finding.saving
+    cpu_ns, why_cpu = None, ""
+    if saving.calls or saving.frees or saving.copied_bytes or saving.maps:
+        price = recording.prices.of(finding.site_id if by == "site_id" else finding.site_row, by)
+        cpu_ns, why_cpu = _cpu(finding, price)
+    parts = [why_cpu] if why_cpu else []
+    if saving.peak_bytes:
+        parts.insert(0, _why_peak(finding, recording))
+    if saving.untouched_bytes >= 1:
+        parts.append(f"{human_bytes(saving.untouched_bytes)} more were never touched and return no RSS")
+    exact_peak = saving.exact and finding.samples is None
+    return Worth(saving.peak_bytes, cpu_ns, exact_peak, saving.effort, "; ".join(parts))
+
+
+def _cpu(finding: Finding, price: Price) -> tuple[float, str]:
+    saving = finding.saving
+    ns, parts = 0.0, []
+    if saving.calls or saving.frees:
+        ns += saving.calls * price.allocation_ns + saving.frees * price.free_ns
+        each = f"{call_duration(price.allocation_ns)} an allocation"
+        if saving.frees:
+            each += f" and {call_duration(price.free_ns)} a free"
+        parts.append(f"{human_count(max(saving.calls, saving.frees))} calls at {each} ({price.source})")
+    if saving.copied_bytes >= 1:
+        ns += saving.copied_bytes * prices.COPY_NS_A_BYTE
+        parts.append(f"{human_bytes(saving.copied_bytes)} copied at {1 / prices.COPY_NS_A_BYTE:.2g} GB/s")
+    if saving.maps:
+        ns += saving.maps * (prices.MAP_NS + prices.PAGE_FAULT_NS)
+        each = call_duration(prices.MAP_NS + prices.PAGE_FAULT_NS)
+        parts.append(f"{human_count(saving.maps)} mappings at {each} with one page fault each (a bench)")
+    return ns, ", ".join(parts)
+
+
+def _why_peak(finding: Finding, recording: Recording) -> str:
+    if finding.samples is not None:
+        return f"{exact(finding.samples)} sampled blocks"
+    if finding.rests_on_snapshot and recording.snapshot:
+        return recording.snapshot.words
+    return "all blocks at the peak"
+
+
+def merged(whole: Whole, found: Sequence[tuple[Lens, Finding, Worth]]) -> Entry:
+    """One entry of the findings of one site: each byte and each call counts once."""
+    lead = max(found, key=lambda each: (whole.score(each[2]), each[2].gain_peak_bytes is not None))
+    peaks: dict[str, float] = {}
+    cpus: dict[str, float] = {}
+    for lens, _, each in found:
+        for sums, gain in ((peaks, each.gain_peak_bytes), (cpus, each.gain_cpu_ns)):
+            if gain is not None:
+                sums[lens.name] = sums.get(lens.name, 0.0) + gain
+    peak = None
+    if peaks:
+        granted = sum(peaks.get(name, 0.0) for name in _ADD_UP) + max(peaks.get(name, 0.0) for name in _ARENA)
+        peak = max(granted, *peaks.values())
+    others = sorted((each for each in found if each is not lead), key=lambda each: -whole.score(each[2]))
+    counted = [each for each in found if each[2].gain_peak_bytes]
+    worth = lead[2]._replace(
+        gain_peak_bytes=peak,
+        gain_cpu_ns=max(cpus.values()) if cpus else None,
+        peak_exact=all(each[2].peak_exact for each in counted),
+        evidence="; ".join(
+            dict.fromkeys(part for each in (lead, *others) for part in each[2].evidence.split("; ") if part)
+        ),
+    )
+    return Entry(lead[0], lead[1], tuple(dict.fromkeys(each[0].name for each in (lead, *others))), worth)
+
+
+def ranking(recording: Recording, found: Iterable[tuple[Lens, Finding]] | None = None) -> Ranking:
+    """The list of a recording by line; `found`: its findings, where they were computed already."""
+    if found is None:
+        found = [(lens, each) for lens in recording.ledger.lenses for each in recording.findings(lens, by="site_row")]
+    whole = whole_of(recording)
+    at: dict[int | None, list[tuple[Lens, Finding, Worth]]] = {}
+    for lens, finding in found:
+        if is_worth_acting_on(finding, lens):
+            at.setdefault(finding.site_row, []).append((lens, finding, worth_of(recording, finding, "site_row")))
+    entries = _ordered(whole, _joined(recording, whole, list(at.values())))
+    first = [each for each in entries if whole.is_enough(each.worth)]
+    return Ranking(whole, first, [each for each in entries if not whole.is_enough(each.worth)])
+
+
+# Entries whose names are compared: names of all would take a second of a compiler's report.
+_MOST_NAMED = 24
+
+
+def _ordered(whole: Whole, groups: list[_Group]) -> list[Entry]:
+    return sorted((merged(whole, each) for each in groups), key=lambda each: -whole.score(each.worth))
+
+
+def _joined(recording: Recording, whole: Whole, groups: list[_Group]) -> list[_Group]:
+    """The first groups with the same name are one: copies of an inlined function, calls of one macro."""
+    groups.sort(key=lambda group: -max(whole.score(each[2]) for each in group))
+    named, rest = groups[:_MOST_NAMED], groups[_MOST_NAMED:]
+    frames = recording.finding_frames([group[0][1] for group in named])
+    joined: dict[object, _Group] = {}
+    for number, (group, frame) in enumerate(zip(named, frames, strict=True)):
+        joined.setdefault(frame.reads if frame.function else number, []).extend(group)
+    return [*joined.values(), *rest]

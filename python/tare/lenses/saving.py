@@ -1,0 +1,25 @@
+"""What a remedy saves: counted by the lens, priced by `analysis/worth.py`."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+# How much of the source a remedy touches.
+Effort = Literal["one line", "one function", "a type", "a design"]
+
+
+class Saving(NamedTuple):
+    """Of one finding. None: unknown."""
+
+    effort: Effort
+    peak_bytes: float | None = None  # resident bytes at the peak
+    exact: bool = True  # peak_bytes is a sum over all blocks, not an estimate from some of them
+    calls: float = 0.0  # allocations that go away
+    frees: float = 0.0  # frees that go away
+    copied_bytes: float = 0.0
+    maps: float = 0.0  # calls of mmap, each with its munmap
+    untouched_bytes: float = 0.0  # at the peak, on pages that the program never touched: they were never resident
+
+
+# glibc maps a block of at least so many bytes apart and moves it by remapping; its pages are resident only when they were touched.
+MAPPED_APART_BYTES = 128 << 10
