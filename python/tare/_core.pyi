@@ -196,11 +196,16 @@ def of_tables(path: str) -> Recording: ...  # what the launcher of a running rec
 def is_wrapper(function: str) -> bool: ...
 def size_models() -> list[tuple[str, str]]: ...  # name, meaning
 
-# steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks; and of the process: allocator, its file,
-# peak_rss_bytes, spool_bytes, files that were loaded, what is wrong with the trace
-def write_call_script(
-    trace: str, script: str, progress: Callable[[int, int], None]
-) -> tuple[tuple[int, int, int, int, int, int], tuple[str, str, int | None, int | None, list[str], list[str]]]: ...
+# steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks, calls, rewritten_blocks
+ScriptFacts = tuple[int, int, int, int, int, int, int, int]
+# of the process: allocator, its file, peak_rss_bytes, spool_bytes, files that were loaded, what is wrong with the trace
+ProcessFacts = tuple[str, str, int | None, int | None, list[str], list[str]]
+ScriptRule = tuple[int, int, int, int]  # shape_id, remedy, group, bytes: src/allocator_replay/script/rewrite_rules.h
+
+# Scripts: path of each and its rules. The trace is read once.
+def write_call_scripts(
+    trace: str, scripts: Sequence[tuple[str, Sequence[ScriptRule]]], progress: Callable[[int, int], None]
+) -> tuple[list[ScriptFacts], ProcessFacts]: ...
 def count_vtables(path: str, debug_dirs: Sequence[str]) -> dict[str, Any]: ...
 def slot_bytes(model: str, requested_bytes: list[int]) -> list[int]: ...  # what blocks take, headers included
 def cell_bytes(types: list[tuple[int, int]]) -> list[int]: ...  # of tare::gc, for objects of a size and an alignment

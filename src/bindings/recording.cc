@@ -104,36 +104,54 @@ std::vector<std::uint64_t> slot_bytes(std::string_view model_name, const std::ve
   return slots;
 }
 
-// steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks
-using ScriptFacts =
-    std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+// steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks, calls, rewritten_blocks
+using ScriptFacts = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
+                               std::uint64_t, std::uint64_t>;
 // allocator, its file, peak_rss_bytes, spool_bytes, files that were loaded, what is wrong with the trace
 using ProcessFacts = std::tuple<std::string, std::string, std::optional<std::uint64_t>, std::optional<std::uint64_t>,
                                 std::vector<std::string>, std::vector<std::string>>;
+// shape_id, remedy, group, bytes
+using ScriptRule = std::tuple<std::uint32_t, std::uint8_t, std::uint32_t, std::uint64_t>;
 
 std::optional<std::uint64_t> where_known(std::uint64_t bytes) {
   return bytes == 0 ? std::nullopt : std::optional(bytes);
 }
 
-std::pair<ScriptFacts, ProcessFacts> write_call_script(const std::string& trace_path, const std::string& script_path,
-                                                       const Progress& progress) {
+core::RewriteRules rules_of(const std::vector<ScriptRule>& told) {
+  core::RewriteRules rules;
+  for (const auto& [shape, remedy, group, bytes] : told) {
+    if (shape >= rules.of_shape.size()) rules.of_shape.resize(shape + 1);
+    rules.of_shape[shape] = {static_cast<core::Remedy>(remedy), group, bytes};
+  }
+  return rules;
+}
+
+std::pair<std::vector<ScriptFacts>, ProcessFacts> write_call_scripts(
+    const std::string& trace_path, const std::vector<std::pair<std::string, std::vector<ScriptRule>>>& scripts,
+    const Progress& progress) {
   std::vector<std::string> modules;
   std::vector<std::string> warnings;
-  auto written = [&]() -> Result<core::ScriptSummary> {
+  auto written = [&]() -> Result<std::vector<core::ScriptSummary>> {
     nb::gil_scoped_release released;
+    std::vector<core::ScriptRequest> requests;
+    for (const auto& [path, rules] : scripts) requests.push_back({path, rules_of(rules)});
     auto opened = trace::open_trace(trace_path);
     if (!opened) return opened.error();
-    auto summary = core::write_call_script(*opened, script_path, reporting(progress));
+    auto summaries = core::write_call_scripts(*opened, requests, reporting(progress));
     for (const trace::Module& module : opened->dictionary().modules) modules.push_back(module.path);
     warnings = opened->warnings();
-    return summary;
+    return summaries;
   }();
-  const core::ScriptSummary facts = value_or_raise(std::move(written));
-  return {
-      {facts.steps, facts.threads, facts.peak_requested_bytes, facts.duration_ns, facts.foreign_frees,
-       facts.reborn_blocks},
-      {core::name_of(facts.process.allocator), facts.process.allocator_path, where_known(facts.process.peak_rss_bytes),
-       where_known(facts.process.spool_bytes), std::move(modules), std::move(warnings)}};
+  std::vector<ScriptFacts> facts;
+  trace::ProcessInfo process;
+  for (core::ScriptSummary& each : value_or_raise(std::move(written))) {
+    facts.emplace_back(each.steps, each.threads, each.peak_requested_bytes, each.duration_ns, each.foreign_frees,
+                       each.reborn_blocks, each.calls, each.rewritten_blocks);
+    process = std::move(each.process);
+  }
+  return {std::move(facts),
+          {core::name_of(process.allocator), process.allocator_path, where_known(process.peak_rss_bytes),
+           where_known(process.spool_bytes), std::move(modules), std::move(warnings)}};
 }
 
 PyTable frames_table(Recording& recording) {
@@ -302,7 +320,7 @@ void bind_recording(nb::module_& module) {
   module.def("open", open, nb::arg("path"), nb::arg("at_ns").none(), nb::arg("progress"));
   module.def("of_tables", of_tables, nb::arg("path"));
   module.def("size_models", size_models);
-  module.def("write_call_script", write_call_script, nb::arg("trace"), nb::arg("script"), nb::arg("progress"));
+  module.def("write_call_scripts", write_call_scripts, nb::arg("trace"), nb::arg("scripts"), nb::arg("progress"));
   module.def("slot_bytes", slot_bytes, nb::arg("model"), nb::arg("requested_bytes"));
   module.def("is_wrapper", [](const std::string& function) { return core::is_wrapper(function); }, nb::arg("function"));
 }

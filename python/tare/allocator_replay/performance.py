@@ -7,7 +7,7 @@ import os
 import subprocess
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import INTERNAL, IO, TareError
 
@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tare.allocator_replay.allocators import Allocator
+
+
+class Sample(NamedTuple):
+    """RSS at one time."""
+
+    ns: int  # since the performance began
+    order: int  # steps taken
+    bytes: float
+    recorded_ns: int  # when the recorded program was there
 
 
 @dataclass
@@ -30,9 +39,10 @@ class Performance:
     wall_s: float
     faults: float
     failed_calls: int
+    copied_bytes: float  # by reallocs that moved a block
     # Before the first call: its library, and what it takes to start; beside what the performer takes under all of them alike.
     before_bytes: float
-    rss: list[tuple[int, int, float]] = field(default_factory=list)  # ns since the start, steps taken, bytes
+    rss: list[Sample] = field(default_factory=list)
 
     @property
     def in_program_bytes(self) -> float:
@@ -41,7 +51,13 @@ class Performance:
 
 
 def perform(
-    script: str, allocator: Allocator, *, speed: float, calling: bool = True, beside: Sequence[str] = ()
+    script: str,
+    allocator: Allocator,
+    *,
+    speed: float,
+    calling: bool = True,
+    beside: Sequence[str] = (),
+    verb: str = "replay",
 ) -> Performance:
     """Runs the performer once, with the libraries `beside` loaded, too. An allocator that dies, or that isn't the one asked
     for, is an error (Io)."""
@@ -64,7 +80,7 @@ def perform(
             text=True,
         )
     except OSError as error:
-        raise TareError(IO, f"replay: can't start {helper}: {error.strerror}") from None
+        raise TareError(IO, f"{verb}: can't start {helper}: {error.strerror}") from None
     finally:
         os.close(report)
     with process, os.fdopen(answer) as stream:
@@ -78,10 +94,10 @@ def perform(
     if status != 0 or not text:
         why = said.strip().splitlines()[-1] if said.strip() else "it said nothing"
         ended = f"signal {-status}" if status < 0 else f"status {status}"
-        raise TareError(IO, f"replay: {allocator.name} ended with {ended}: {why}")
+        raise TareError(IO, f"{verb}: {allocator.name} ended with {ended}: {why}")
     performed = read(allocator.name, json.loads(text))
     if allocator.library and os.path.realpath(performed.library) != os.path.realpath(allocator.library):
-        raise TareError(IO, f"replay: {allocator.library} brings no malloc: the calls went to {performed.library}")
+        raise TareError(IO, f"{verb}: {allocator.library} brings no malloc: the calls went to {performed.library}")
     return performed
 
 
@@ -97,8 +113,9 @@ def read(name: str, told: dict[str, Any]) -> Performance:
             wall_s=told["wall_s"],
             faults=told["faults"],
             failed_calls=told["failed_calls"],
+            copied_bytes=told["copied_bytes"],
             before_bytes=told["resident_before_bytes"],
-            rss=[(ns, order, size) for ns, order, size in told["rss"]],
+            rss=[Sample(*each) for each in told["rss"]],
         )
     except (KeyError, TypeError, ValueError):
         raise TareError(INTERNAL, "the report of tare-perform can't be read") from None
@@ -116,8 +133,9 @@ def without(performed: Performance, own: Performance) -> Performance:
         performed.wall_s,
         max(performed.faults - own.faults, 0),
         performed.failed_calls,
+        performed.copied_bytes,
         performed.before_bytes - own.before_bytes,
-        [(ns, order, max(size - own.rss_at_peak_bytes, 0.0)) for ns, order, size in performed.rss],
+        [each._replace(bytes=max(each.bytes - own.rss_at_peak_bytes, 0.0)) for each in performed.rss],
     )
 
 
@@ -139,6 +157,7 @@ def middle(runs: Sequence[Performance]) -> Performance:
         of("wall_s"),
         of("faults"),
         max(each.failed_calls for each in runs),
+        of("copied_bytes"),
         of("before_bytes"),
         typical.rss,
     )

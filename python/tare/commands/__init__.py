@@ -18,6 +18,7 @@ GROUPS = {
     "Look closer at a recording": {
         "counts": "list the requested sizes: frequency, and rounding by the allocator",
         "model": "compute the rounding under other allocators' size classes",
+        "prove": "perform the remedies of findings on the recorded calls",
         "replay": "repeat the recorded calls under other allocators, and measure them",
         "export": "convert a recording for another tool: pprof, DHAT, massif, SARIF",
         "import": "read a file of another profiler: heaptrack, DHAT, massif, pprof",

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     before, after = (Recording(CoreSource(file, depth=options.depth)) for file in (options.before, options.after))
     change = between(before, after)
     if options.html:
-        from tare.commands.page_file import write_page
+        from tare.commands.output_file import write_page
         from tare.html import diff_page
 
         name = f"{_stem(options.before)}-{_stem(options.after)}.html"

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tare.commands.whole_file import whole_file
+from tare.commands.output_file import whole_file
 from tare.errors import IO as IO_ERROR
 from tare.errors import USAGE, TareError
 from tare.exports import FOLDERS, FORMATS, folder_format_named, format_named

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from tare.allocator_replay.allocators import GLIBC, Allocator, find, installed, shared_with
+from tare.allocator_replay.allocators import GLIBC, Allocator, find, installed
 from tare.commands.options import add_json, add_runs
-from tare.errors import USAGE, TareError, warn
+from tare.errors import USAGE, TareError
 from tare.progress import Progress
 from tare.reports.table import Column, table
 from tare.text.printable import say
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tare.allocator_replay.performance import Performance
+    from tare.allocator_replay.scripts import Recorded, Script
 
 SYNOPSIS = "tare replay FILE [--allocator NAME|PATH,...] [--runs N] [--speed X] [--json]"
 HELP = (
@@ -41,20 +42,6 @@ _COURSE_CELLS = 24
 _BARS = "▁▂▃▄▅▆▇█"
 
 
-class Facts(NamedTuple):
-    """What is known before anything is performed."""
-
-    steps: int
-    threads: int
-    live_bytes: int  # requested, at the peak
-    duration_ns: int
-    foreign_frees: int
-    reborn_blocks: int
-    allocator: Allocator  # that of the recording; its library may be gone
-    program_peak_rss_bytes: int | None  # without what the recorder took
-    shared: list[str]  # libraries that the program had loaded and allocators would load, too
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a trace")
     parser.add_argument(
@@ -71,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from tare.allocator_replay.performance import middle, perform, without
+    from tare.allocator_replay.scripts import write_scripts
     from tare.source.scratch import scratch_folder
 
     if not 0 <= options.speed < float("inf"):
@@ -78,15 +66,15 @@ def run(options: argparse.Namespace) -> int:
     chosen = [find(name) for name in options.allocator.split(",")] if options.allocator is not None else installed()
     chosen = list({each.library: each for each in reversed(chosen)}.values())[::-1]  # by whichever name came first
     with scratch_folder("tare-replay-") as folder:
-        script = os.path.join(folder, "script")
-        facts = _write_script(options.file, script)
-        reference = _reference(facts, chosen)
+        (facts,), recorded = write_scripts(options.file, [(os.path.join(folder, "script"), [])])
+        script = facts.path
+        reference = _reference(recorded, chosen)
         wanted = chosen if reference is None or reference in chosen else [*chosen, reference]
         performed: dict[Allocator, list[Performance]] = {each: [] for each in wanted}
         with Progress("performing") as progress:
             own = middle(
                 [
-                    perform(script, Allocator(GLIBC, ""), speed=0, calling=False, beside=facts.shared)
+                    perform(script, Allocator(GLIBC, ""), speed=0, calling=False, beside=recorded.shared)
                     for _ in range(options.runs)
                 ]
             )
@@ -94,51 +82,30 @@ def run(options: argparse.Namespace) -> int:
                 for place, allocator in enumerate(wanted):
                     done = (number * len(wanted) + place) / (options.runs * len(wanted))
                     progress.update(done, allocator.name)
-                    performed[allocator].append(perform(script, allocator, speed=options.speed, beside=facts.shared))
+                    performed[allocator].append(perform(script, allocator, speed=options.speed, beside=recorded.shared))
     results = {allocator: without(middle(runs), own) for allocator, runs in performed.items()}
     shown = sorted((results[each] for each in chosen), key=lambda each: each.peak_rss_bytes)
-    outside = _outside_heap(facts, results.get(reference) if reference else None)
+    outside = recorded.outside_heap(results.get(reference) if reference else None)
     if options.json:
         from tare.reports.json_report import dump
 
-        print(dump(as_json(facts, shown, outside)))
+        print(dump(as_json(facts, recorded, shown, outside)))
     else:
         say(lines(facts, shown, outside, width_of(sys.stdout)))
     return 0
 
 
-def _write_script(path: str, script: str) -> Facts:
-    from tare import _core
-
-    with Progress("reading the calls") as progress:
-        told, (name, library, peak_rss, spool, modules, warnings) = _core.write_call_script(
-            path, script, lambda done, total: progress.update(done / total if total else -1)
-        )
-    warn(warnings)
-    own_rss = None if peak_rss is None else peak_rss - (spool or 0)
-    return Facts(*told, Allocator(name, "" if name == GLIBC else library), own_rss, shared_with(modules))
-
-
-def _reference(facts: Facts, chosen: list[Allocator]) -> Allocator | None:
+def _reference(recorded: Recorded, chosen: list[Allocator]) -> Allocator | None:
     """The allocator of the recording: how it fares here ties the heap's figures to the program's."""
-    if facts.program_peak_rss_bytes is None:
+    if recorded.peak_rss_bytes is None:
         return None
     for each in chosen:
-        if os.path.realpath(each.library) == os.path.realpath(facts.allocator.library):
+        if os.path.realpath(each.library) == os.path.realpath(recorded.allocator.library):
             return each
-    if facts.allocator.name == GLIBC or os.path.isfile(facts.allocator.library):
-        return facts.allocator
-    return None
+    return recorded.allocator if recorded.allocator_exists else None
 
 
-def _outside_heap(facts: Facts, reference: Performance | None) -> float | None:
-    """What of the program's RSS isn't heap: the same under every allocator."""
-    if reference is None or facts.program_peak_rss_bytes is None:
-        return None
-    return facts.program_peak_rss_bytes - reference.in_program_bytes
-
-
-def lines(facts: Facts, shown: list[Performance], outside: float | None, columns: int) -> Iterator[str]:
+def lines(facts: Script, shown: list[Performance], outside: float | None, columns: int) -> Iterator[str]:
     threads = "1 thread" if facts.threads == 1 else f"{exact(facts.threads)} threads"
     yield from textwrap.wrap(
         f"{human_count(facts.steps)} calls of {threads}, {human_bytes(facts.live_bytes)} requested and live at the peak",
@@ -178,7 +145,7 @@ def _signed_percent(part: float, whole: float) -> str:
     return ("+" if part >= 0 else "") + percent(part, whole)
 
 
-def notes(facts: Facts, shown: list[Performance], outside: float | None, columns: int) -> Iterator[str]:
+def notes(facts: Script, shown: list[Performance], outside: float | None, columns: int) -> Iterator[str]:
     said = ["over live: RSS beyond the requested bytes of live blocks: slop, headers, free lists, partly empty pages"]
     if outside is not None:
         said.append(
@@ -199,14 +166,14 @@ def notes(facts: Facts, shown: list[Performance], outside: float | None, columns
         yield from textwrap.wrap(text, columns, subsequent_indent="  ")
 
 
-def course(performed: Performance, facts: Facts) -> str:
+def course(performed: Performance, facts: Script) -> str:
     """RSS over the calls, a bar each; all allocators' to one scale would hide how each of them falls."""
     if not performed.rss:
         return ""
     cells = [0.0] * _COURSE_CELLS
-    for _, order, size in performed.rss:
-        cell = min(order * _COURSE_CELLS // max(facts.steps, 1), _COURSE_CELLS - 1)
-        cells[cell] = max(cells[cell], size)
+    for sample in performed.rss:
+        cell = min(sample.order * _COURSE_CELLS // max(facts.steps, 1), _COURSE_CELLS - 1)
+        cells[cell] = max(cells[cell], sample.bytes)
     last = 0.0
     for i, size in enumerate(cells):  # between samples nothing is known: as before
         cells[i] = last = size or last
@@ -214,7 +181,7 @@ def course(performed: Performance, facts: Facts) -> str:
     return "".join(_BARS[min(int(size / top * len(_BARS)), len(_BARS) - 1)] for size in cells)
 
 
-def as_json(facts: Facts, shown: list[Performance], outside: float | None) -> dict[str, Any]:
+def as_json(facts: Script, recorded: Recorded, shown: list[Performance], outside: float | None) -> dict[str, Any]:
     return {
         "calls": facts.steps,
         "threads": facts.threads,
@@ -222,8 +189,8 @@ def as_json(facts: Facts, shown: list[Performance], outside: float | None) -> di
         "duration_ns": facts.duration_ns,
         "foreign_frees": facts.foreign_frees,
         "reborn_blocks": facts.reborn_blocks,
-        "recorded_allocator": facts.allocator.name,
-        "program_peak_rss_bytes": facts.program_peak_rss_bytes,
+        "recorded_allocator": recorded.allocator.name,
+        "program_peak_rss_bytes": recorded.peak_rss_bytes,
         "allocators": [
             {
                 "name": each.allocator,
@@ -236,7 +203,7 @@ def as_json(facts: Facts, shown: list[Performance], outside: float | None) -> di
                 "wall_s": each.wall_s,
                 "faults": round(each.faults),
                 "failed_calls": each.failed_calls,
-                "rss": [{"ns": ns, "calls": order, "heap_rss_bytes": round(size)} for ns, order, size in each.rss],
+                "rss": [{"ns": one.ns, "calls": one.order, "heap_rss_bytes": round(one.bytes)} for one in each.rss],
             }
             for each in shown
         ],

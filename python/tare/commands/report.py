@@ -158,7 +158,7 @@ def _shows_container(options: argparse.Namespace) -> bool:
 def _page(options: argparse.Namespace) -> int:
     from tare import lenses
     from tare.analysis.recording import Recording
-    from tare.commands.page_file import write_page
+    from tare.commands.output_file import write_page
     from tare.html import page
     from tare.source.core_source import CoreSource
 

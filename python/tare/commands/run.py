@@ -202,7 +202,7 @@ def _write_page(outcome: _core.Outcome, options: argparse.Namespace) -> None:
     """Of the process that the summary is about. A failure is printed and leaves the program's exit status alone."""
     from tare import lenses
     from tare.analysis.recording import Recording
-    from tare.commands.page_file import write_page
+    from tare.commands.output_file import write_page
     from tare.html import page
     from tare.source.core_source import CoreSource
 

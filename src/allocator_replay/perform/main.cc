@@ -152,17 +152,20 @@ int run(const char* script_path, int report_fd, double speed, Allocator allocato
   std::fprintf(out,
                "\", \"peak_heap_rss_bytes\": %llu, \"heap_rss_at_peak_bytes\": %llu, \"usable_at_peak_bytes\": %llu, "
                "\"resident_before_bytes\": %llu, \"user_s\": %.6f, \"system_s\": %.6f, \"wall_s\": %.6f, \"faults\": "
-               "%ld, \"failed_calls\": %llu, ",
+               "%ld, \"failed_calls\": %llu, \"copied_bytes\": %llu, ",
                number(peak > resident_before ? peak - resident_before : 0), number(director.at_peak().resident_bytes),
                number(director.at_peak().usable_bytes), number(resident_before),
                cpu_seconds(after.ru_utime) - cpu_seconds(before.ru_utime),
                cpu_seconds(after.ru_stime) - cpu_seconds(before.ru_stime), static_cast<double>(wall_ns) / 1e9,
-               after.ru_minflt - before.ru_minflt, number(stage.failed_calls.load()));
+               after.ru_minflt - before.ru_minflt, number(stage.failed_calls.load()),
+               number(stage.copied_bytes.load()));
   std::fputs("\"rss\": [", out);
   const RssSeries& series = director.series();
   for (std::size_t i = 0; i < series.size(); ++i) {
-    std::fprintf(out, "%s[%llu, %llu, %llu]", i == 0 ? "" : ", ", number(series[i].ns), number(series[i].order),
-                 number(series[i].bytes));
+    const std::uint64_t last = script.header().step_count == 0 ? 0 : script.header().step_count - 1;
+    const auto order = static_cast<std::uint32_t>(series[i].order < last ? series[i].order : last);
+    std::fprintf(out, "%s[%llu, %llu, %llu, %llu]", i == 0 ? "" : ", ", number(series[i].ns), number(series[i].order),
+                 number(series[i].bytes), number(script.time_ns(order)));
   }
   std::fputs("]}\n", out);
   return std::fclose(out) == 0 ? 0 : 3;

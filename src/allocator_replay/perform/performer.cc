@@ -27,6 +27,8 @@ class Performer {
  public:
   explicit Performer(Stage& stage) : stage_(stage) {}
 
+  void finish() { stage_.copied_bytes.fetch_add(copied_bytes_, std::memory_order_relaxed); }
+
   void take(const Step& step) {
     switch (step.kind()) {
       case StepKind::Free: {
@@ -38,6 +40,17 @@ class Performer {
         old_block_ = take_from(step.slot);
         old_bytes_ = step.bytes();
         break;
+      case StepKind::Touch:
+        touch(step);
+        break;
+      case StepKind::Nothing:
+        break;
+      case StepKind::FreedAtOnce: {
+        void* const block = allocate(step);
+        if (is_block(block)) free(block);
+        put_into(step.slot, &no_block);
+        break;
+      }
       default:
         put_into(step.slot, allocate(step));
         break;
@@ -66,6 +79,13 @@ class Performer {
         block = realloc(is_block(old_block_) ? old_block_ : nullptr, bytes);
         if (block == nullptr && is_block(old_block_)) free(old_block_);
         written = is_block(old_block_) ? std::min(old_bytes_, bytes) : 0;
+        if (block != old_block_) copied_bytes_ += written;
+        old_block_ = &no_block;
+        break;
+      case StepKind::KeptTo:
+        block = old_block_;
+        if (!is_block(block)) return block;
+        written = std::min(old_bytes_, bytes);
         old_block_ = &no_block;
         break;
       default:
@@ -79,6 +99,11 @@ class Performer {
     }
     write_bytes(block, written, step.written_bytes());
     return block;
+  }
+
+  void touch(const Step& step) {
+    void* const block = stage_.slots[step.slot].load(std::memory_order_relaxed);
+    if (block != nullptr && is_block(block)) static_cast<volatile char*>(block)[step.bytes()] = 1;
   }
 
   // The block that another step puts here, of this thread or another.
@@ -98,6 +123,7 @@ class Performer {
   Stage& stage_;
   void* old_block_ = &no_block;
   std::uint64_t old_bytes_ = 0;
+  std::uint64_t copied_bytes_ = 0;
 };
 
 void wait_until(const Stage& stage, std::uint32_t order) {
@@ -141,6 +167,7 @@ void perform(Stage& stage, std::uint64_t i) {
       performer.take(step);
     }
   }
+  performer.finish();
   stage.gate.end(i);
 }
 

@@ -20,6 +20,7 @@ struct Stage {
   double speed;  // times as fast as recorded; 0: as fast as can be
   std::uint64_t start_ns;
   std::atomic<std::uint64_t> failed_calls{0};
+  std::atomic<std::uint64_t> copied_bytes{0};  // by reallocs that moved the block
 };
 
 std::uint64_t now_ns();

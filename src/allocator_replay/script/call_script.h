@@ -17,25 +17,31 @@ enum class StepKind : std::uint64_t {
   Free = 3,
   ReallocFrom = 4,  // the next step of this thread is ReallocTo; bytes: the old size
   ReallocTo = 5,
+  // In rewritten scripts (rewrite_rules.h):
+  KeptTo = 6,   // instead of ReallocTo: the block has room for `bytes` already, and is written that far
+  Touch = 7,    // writes at offset `bytes` of the block in the slot; only this thread allocates and frees that block
+  Nothing = 8,  // the call is avoided; bytes: 0
+  FreedAtOnce = 9,  // Malloc and Free
 };
 
 // 16 bytes, one call (two for realloc). `order` counts the steps of all threads; within a thread it ascends.
 struct Step {
-  // bits 0..39 requested bytes, 40..42 StepKind, 43..48 log2 of the alignment, 49..63 written share
+  // bits 0..39 requested bytes, 40..43 StepKind, 44..48 log2 of the alignment, 49..63 written share
   std::uint64_t what;
   std::uint32_t slot;
   std::uint32_t order;
 
   static constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 40) - 1;
+  static constexpr std::uint64_t kMostAlignLog2 = 31;
   static constexpr std::uint64_t kWholeShare = (std::uint64_t{1} << 15) - 1;  // of the bytes: all were written
 
   static constexpr std::uint64_t pack(StepKind kind, std::uint64_t bytes, std::uint64_t align_log2 = 0,
                                       std::uint64_t share = kWholeShare) {
-    return bytes | static_cast<std::uint64_t>(kind) << 40 | align_log2 << 43 | share << 49;
+    return bytes | static_cast<std::uint64_t>(kind) << 40 | align_log2 << 44 | share << 49;
   }
   constexpr std::uint64_t bytes() const { return what & kMostBytes; }
-  constexpr StepKind kind() const { return static_cast<StepKind>(what >> 40 & 7); }
-  constexpr std::uint64_t align_log2() const { return what >> 43 & 63; }
+  constexpr StepKind kind() const { return static_cast<StepKind>(what >> 40 & 15); }
+  constexpr std::uint64_t align_log2() const { return what >> 44 & 31; }
   // Never less than was written: the share is rounded up when packed, and so are the bytes.
   constexpr std::uint64_t written_bytes() const {
     const unsigned __int128 scaled = static_cast<unsigned __int128>(bytes()) * share();

@@ -1,10 +1,12 @@
-// Turns a recording into a call script: see call_script.h.
+// Turns a recording into call scripts: see call_script.h.
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "allocator_replay/script/rewrite_rules.h"
 #include "trace/base/result.h"
 #include "trace/model/process_info.h"
 #include "trace/open/open_trace.h"
@@ -17,6 +19,8 @@ struct ScriptSummary {
   std::uint64_t slots = 0;
   std::uint64_t peak_requested_bytes = 0;
   std::uint64_t duration_ns = 0;
+  std::uint64_t calls = 0;             // of the allocator; a realloc is one call and two steps
+  std::uint64_t rewritten_blocks = 0;  // that a rule is about
   // What the script leaves out, so that a reader can judge it:
   std::uint64_t foreign_frees = 0;  // of blocks whose birth wasn't recorded
   std::uint64_t reborn_blocks = 0;  // born where another was thought to live
@@ -24,8 +28,19 @@ struct ScriptSummary {
   trace::ProcessInfo process;
 };
 
-// Writes the calls of `trace` to `path`. A sampled recording, or one without calls, is refused (Usage). The file is
-// about 16 bytes a call; a full disk gives Io, and the file is removed.
+struct ScriptRequest {
+  std::string path;
+  RewriteRules rules;
+};
+
+// Writes the calls of `trace` into the files, as each file's rules change them; the trace is read once. A sampled
+// recording, or one without calls, is refused (Usage). A file is about 16 bytes a call; a full disk gives Io, and the
+// files are removed.
+Result<std::vector<ScriptSummary>> write_call_scripts(const trace::OpenedTrace& trace,
+                                                      std::span<const ScriptRequest> requests,
+                                                      const trace::ReplayProgress& progress = {});
+
+// The same for one file, without rules.
 Result<ScriptSummary> write_call_script(const trace::OpenedTrace& trace, const std::string& path,
                                         const trace::ReplayProgress& progress = {});
 

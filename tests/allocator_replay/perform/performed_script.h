@@ -14,14 +14,15 @@
 
 namespace tare::test {
 
-inline std::string script_of(const SpoolScript& calls, const TempDir& dir) {
+inline std::string script_of(const SpoolScript& calls, const TempDir& dir, const core::RewriteRules& rules = {}) {
   {
     SpoolBuilder spool(dir / "spool");
     play(calls, spool);
     spool.end(1'000'000'000);
   }
   auto opened = trace::open_trace(dir / "spool");
-  if (!opened || !core::write_call_script(*opened, dir / "script")) std::abort();
+  const core::ScriptRequest request{dir / "script", rules};
+  if (!opened || !core::write_call_scripts(*opened, {&request, 1})) std::abort();
   return dir / "script";
 }
 

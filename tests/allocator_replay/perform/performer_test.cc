@@ -71,6 +71,22 @@ TEST(Performer, EndsWithTheBlocksThatTheProgramHad) {
   EXPECT_LE(performed.usable_bytes, requested + 64 * performed.blocks + requested / 8);
 }
 
+// Random programs with a random remedy for each shape: no step waits for a block that never comes, none writes to freed
+// memory (address sanitizer), and none is lost (leak checker).
+TEST(Performer, PerformsRewrittenScripts) {
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    const TempDir dir;
+    core::RewriteRules rules;
+    for (std::uint64_t shape = 0; shape < 40'000; ++shape) {
+      const std::uint64_t chosen = (shape * 7919 + seed) % (core::kLastRemedy + 1);
+      rules.of_shape.push_back({static_cast<core::Remedy>(chosen), static_cast<std::uint32_t>(shape % 5), 40});
+    }
+    const std::string path = script_of({.threads = 4, .calls = 30'000, .seed = seed}, dir, rules);
+    EXPECT_GT(perform_script(path, Allocator::Called).blocks, 0u);
+    EXPECT_GT(perform_script(path, Allocator::LeftAlone).blocks, 0u);
+  }
+}
+
 TEST(Performer, LeavesTheAllocatorAloneWhereAsked) {
   const TempDir dir;
   const std::string path = script_of({.threads = 2, .calls = 5'000}, dir);

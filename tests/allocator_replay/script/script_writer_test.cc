@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <vector>
 
 #include "allocator_replay/script/call_script.h"
+#include "allocator_replay/script/script_reading.h"
 #include "support/spool_builder.h"
 #include "support/spool_script.h"
 #include "support/temp_dir.h"
@@ -17,46 +17,8 @@
 namespace tare::test {
 namespace {
 
-using core::ScriptHeader;
-using core::ScriptThread;
 using core::Step;
 using core::StepKind;
-
-struct Script {
-  ScriptHeader header;
-  std::vector<std::vector<Step>> threads;
-  std::vector<std::uint64_t> times_ns;
-};
-
-template <typename T>
-std::vector<T> array_at(const std::vector<std::uint8_t>& bytes, std::uint64_t at, std::uint64_t count) {
-  std::vector<T> values(count);
-  EXPECT_LE(at + count * sizeof(T), bytes.size());
-  std::memcpy(values.data(), bytes.data() + at, count * sizeof(T));
-  return values;
-}
-
-Script read_script(const std::string& path) {
-  const std::vector<std::uint8_t> bytes = read_file(path);
-  Script script;
-  std::memcpy(&script.header, bytes.data(), sizeof script.header);
-  EXPECT_EQ(script.header.magic, core::kScriptMagic);
-  const auto chunks = array_at<std::uint64_t>(bytes, script.header.chunks_offset, script.header.chunk_count);
-  for (const ScriptThread& thread :
-       array_at<ScriptThread>(bytes, script.header.threads_offset, script.header.thread_count)) {
-    std::vector<Step>& steps = script.threads.emplace_back();
-    for (std::uint64_t done = 0; done < thread.step_count; done += core::kChunkSteps) {
-      const std::uint64_t count = std::min(core::kChunkSteps, thread.step_count - done);
-      const auto part = array_at<Step>(bytes, chunks[thread.first_chunk + done / core::kChunkSteps], count);
-      steps.insert(steps.end(), part.begin(), part.end());
-    }
-    if (!steps.empty()) {
-      EXPECT_EQ(thread.first_order, steps.front().order);
-    }
-  }
-  script.times_ns = array_at<std::uint64_t>(bytes, script.header.times_offset, script.header.time_count);
-  return script;
-}
 
 Result<core::ScriptSummary> write_script(const std::string& trace_path, const std::string& path) {
   auto opened = trace::open_trace(trace_path);

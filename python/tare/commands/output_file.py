@@ -1,19 +1,34 @@
-"""Where a page goes: a file, standard output, the browser."""
+"""Files that verbs write, and pages for the browser: a file appears under its name when all of it is written."""
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
-from tare.commands.whole_file import whole_file
 from tare.errors import IO as IO_ERROR
 from tare.errors import USAGE, TareError
 from tare.text.printable import say
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+
+@contextmanager
+def whole_file(path: str, verb: str) -> Iterator[IO[bytes]]:
+    """A file of the same name stays as it was unless all of the new one is written."""
+    part = f"{path}.part-{os.getpid()}"
+    try:
+        with open(part, "wb") as out:
+            yield out
+        os.replace(part, path)
+    except OSError as error:
+        raise TareError(IO_ERROR, f"{verb}: can't write {path}: {error.strerror}") from None
+    finally:
+        if os.path.exists(part):
+            os.unlink(part)
 
 
 def write_page(options: argparse.Namespace, default: str, verb: str, write: Callable[[IO[bytes]], None]) -> None:

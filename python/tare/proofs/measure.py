@@ -1,0 +1,106 @@
+"""Scripts with remedies performed beside the unchanged one, in turn, and what changed."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from tare.allocator_replay.performance import middle, perform, without
+from tare.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tare.allocator_replay.performance import Performance
+    from tare.allocator_replay.scripts import Recorded, Script
+
+QUARTERS = 4
+
+
+class Change(NamedTuple):
+    """Of one figure: medians of the runs, and of the differences of the pairs."""
+
+    before: float
+    after: float
+    change: float
+    low: float  # least difference of a pair
+    high: float
+
+    @property
+    def certain(self) -> bool:
+        """All pairs differ in the same direction."""
+        return self.low > 0 or self.high < 0
+
+
+class Proof(NamedTuple):
+    """One script beside the unchanged one; figures of the heap and the calls alone."""
+
+    rewritten_blocks: int
+    calls: Change
+    peak_rss: Change
+    faults: Change
+    cpu_s: Change
+    copied_bytes: Change
+    course: tuple[tuple[float | None, float | None], ...]  # by quarter of the recorded time: greatest RSS before, after
+    failed_calls: int  # that the allocator refused, of both
+
+
+class Measured(NamedTuple):
+    proofs: list[Proof]  # one for each changed script
+    outside_bytes: float | None  # of the program's peak RSS, what isn't heap
+
+
+def measure(before: Script, changed: Sequence[Script], recorded: Recorded, runs: int) -> Measured:
+    """before, after, ..., after, ..., before: a drift of the machine hits all alike."""
+    scripts = [before, *changed]
+    own: list[list[Performance]] = [[] for _ in scripts]
+    performed: list[list[Performance]] = [[] for _ in scripts]
+    with Progress("performing") as progress:
+        for number in range(runs):
+            places = range(len(scripts)) if number % 2 == 0 else range(len(scripts) - 1, -1, -1)
+            for done, place in enumerate(places):
+                progress.update((number * len(scripts) + done) / (runs * len(scripts)))
+                own[place].append(_perform(scripts[place], recorded, calling=False))
+                performed[place].append(_perform(scripts[place], recorded, calling=True))
+    free_of_own = [
+        [without(each, middle(idle)) for each in runs_of] for runs_of, idle in zip(performed, own, strict=True)
+    ]
+    unchanged = free_of_own[0]
+    proofs = [
+        _proof(before, script, unchanged, runs_of) for script, runs_of in zip(changed, free_of_own[1:], strict=True)
+    ]
+    return Measured(proofs, recorded.outside_heap(middle(unchanged)))
+
+
+def _perform(script: Script, recorded: Recorded, *, calling: bool) -> Performance:
+    return perform(script.path, recorded.allocator, speed=0, calling=calling, beside=recorded.shared, verb="prove")
+
+
+def _proof(before: Script, after: Script, unchanged: list[Performance], changed: list[Performance]) -> Proof:
+    def change(name: str) -> Change:
+        return change_of([getattr(each, name) for each in unchanged], [getattr(each, name) for each in changed])
+
+    return Proof(
+        after.rewritten_blocks,
+        change_of([before.calls], [after.calls]),
+        change("peak_rss_bytes"),
+        change("faults"),
+        change("cpu_s"),
+        change("copied_bytes"),
+        tuple(zip(quarters(middle(unchanged), before), quarters(middle(changed), before), strict=True)),
+        max(each.failed_calls for each in (*unchanged, *changed)),
+    )
+
+
+def change_of(before: Sequence[float], after: Sequence[float]) -> Change:
+    pairs = [b - a for a, b in zip(before, after, strict=True)]
+    return Change(median(before), median(after), median(pairs), min(pairs), max(pairs))
+
+
+def quarters(performed: Performance, before: Script) -> list[float | None]:
+    """The greatest RSS in each quarter of the recorded time; None: a quarter was over before it could be sampled."""
+    cells: list[float | None] = [None] * QUARTERS
+    for sample in performed.rss:
+        cell = min(sample.recorded_ns * QUARTERS // max(before.duration_ns, 1), QUARTERS - 1)
+        cells[cell] = max(cells[cell] or 0.0, sample.bytes)
+    return cells

@@ -1,0 +1,220 @@
+"""`tare prove` as text and JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tare.proofs.measure import QUARTERS
+from tare.proofs.remedies import Simulation
+from tare.reports.table import Column, table
+from tare.text.units import change_share, exact, human_bytes, human_count, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tare.proofs.measure import Change, Proof
+    from tare.proofs.plan import Planned
+
+
+class Proven(NamedTuple):
+    """What one `tare prove` found."""
+
+    planned: Sequence[Planned]  # those that were chosen
+    proofs: dict[int, Proof]  # by number of the finding
+    together: Proof | None  # of all that were simulated, where these are several
+    runs: int
+    allocator: str
+    outside_bytes: float | None
+    findings: int  # of the recording
+
+
+def lines(proven: Proven, width: int) -> Iterator[str]:
+    if len(proven.planned) == 1:
+        (only,) = proven.planned
+        yield from _finding(only, width)
+        if proof := proven.proofs.get(only.number):
+            yield ""
+            yield from _details(proof, proven, width)
+        return
+    yield from _overview(proven, width)
+    if proven.together is not None:
+        yield ""
+        yield from textwrap.wrap(
+            "together (each block has the remedy of the first of these findings that is about it):", width
+        )
+        yield ""
+        yield from _details(proven.together, proven, width)
+
+
+def _finding(planned: Planned, width: int) -> Iterator[str]:
+    finding = planned.finding
+    yield from textwrap.wrap(f"finding {planned.number}: {finding.lens} at {planned.frame}", width)
+    yield from _wrap("remedy", finding.remedy, width)
+    if isinstance(planned.simulation, Simulation):
+        yield from _wrap("performed", planned.simulation.assumption, width)
+    else:
+        yield from _wrap("not performed", planned.simulation.reason, width)
+
+
+def _wrap(label: str, text: str, width: int) -> list[str]:
+    return textwrap.wrap(f"{label}: {text}", width, initial_indent="  ", subsequent_indent="    ")
+
+
+def _overview(proven: Proven, width: int) -> Iterator[str]:
+    heads = [
+        Column("", keep=True),
+        Column("lens", "left", keep=True),
+        Column("site", "left", least=12),
+        Column("peak RSS", keep=True),
+        Column("range", "left"),
+        Column("CPU of\ncalls", keep=True),
+        Column("calls"),
+        Column("copied\nbytes"),
+    ]
+    rows = []
+    for each in proven.planned:
+        proof = proven.proofs.get(each.number)
+        rows.append([str(each.number), each.finding.lens, str(each.frame), *_cells(proof)])
+    if proven.together is not None:
+        rows.append(["", "together", "", *_cells(proven.together)])
+    yield from table(heads, rows, width)
+    for each in proven.planned:
+        if not isinstance(each.simulation, Simulation):
+            yield from textwrap.wrap(
+                f"{each.number} isn't performed: {each.simulation.reason}", width, subsequent_indent="  "
+            )
+    if proven.findings > len(proven.planned):
+        yield f"({exact(proven.findings - len(proven.planned))} more findings; --all proves all)"
+
+
+def _cells(proof: Proof | None) -> list[str]:
+    if proof is None:
+        return ["not performed", "", "", "", ""]
+    return [
+        _signed(proof.peak_rss.change, human_bytes),
+        _range(proof.peak_rss, human_bytes),
+        _signed(proof.cpu_s.change, _milliseconds),
+        _signed(proof.calls.change, human_count),
+        _signed(proof.copied_bytes.change, human_bytes),
+    ]
+
+
+def _details(proof: Proof, proven: Proven, width: int) -> Iterator[str]:
+    heads = [
+        Column("", "left", keep=True),
+        Column("before", keep=True),
+        Column("after", keep=True),
+        Column("change", keep=True),
+        Column(""),
+        Column(f"range of {proven.runs} pairs", "left"),
+    ]
+    rows = [_row("peak RSS of the heap", proof.peak_rss, human_bytes)]
+    for quarter, (before, after) in enumerate(proof.course, 1):
+        if before is not None and after is not None:
+            rows.append(
+                [f"  quarter {quarter} of {QUARTERS} of the run", human_bytes(before), human_bytes(after),
+                 _signed(after - before, human_bytes), change_share(before, after), ""]
+            )  # fmt: skip
+    rows.append(_row("page faults", proof.faults, human_count))
+    rows.append(_row("CPU of the calls", proof.cpu_s, _milliseconds))
+    rows.append(_row("bytes copied by realloc", proof.copied_bytes, human_bytes))
+    rows.append(_row("calls", proof.calls, human_count))
+    yield from table(heads, rows, width)
+    yield ""
+    if proven.outside_bytes is not None:
+        before, after = (proven.outside_bytes + each for each in (proof.peak_rss.before, proof.peak_rss.after))
+        yield from textwrap.wrap(
+            f"peak RSS of the program: {human_bytes(before)} -> {human_bytes(after)}"
+            f" ({_signed_percent(after - before, before)})",
+            width,
+        )
+    yield from textwrap.wrap(
+        f"{exact(proof.rewritten_blocks)} blocks rewritten; {proven.allocator}; medians of {proven.runs} runs of each, in turn",
+        width,
+    )
+    if not proof.peak_rss.certain and not proof.cpu_s.certain:
+        yield "no change of peak RSS or CPU is certain: the pairs differ in both directions"
+    if proof.failed_calls:
+        yield from textwrap.wrap(f"the allocator refused {exact(proof.failed_calls)} calls", width)
+
+
+def _row(label: str, change: Change, form: Callable[[float], str]) -> list[str]:
+    return [
+        label,
+        form(change.before),
+        form(change.after),
+        _signed(change.change, form),
+        change_share(change.before * 1e6, change.after * 1e6),
+        _range(change, form),
+    ]
+
+
+def _signed(value: float, form: Callable[[float], str]) -> str:
+    return form(value) if value < 0 or form(value) == form(0) else f"+{form(value)}"
+
+
+def _range(change: Change, form: Callable[[float], str]) -> str:
+    return "" if change.low == change.high else f"{_signed(change.low, form)} to {_signed(change.high, form)}"
+
+
+def _milliseconds(seconds: float) -> str:
+    digits = 0 if abs(seconds) >= 0.1 else 2
+    return f"{seconds * 1e3:.{digits}f} ms"
+
+
+def _signed_percent(part: float, whole: float) -> str:
+    return ("+" if part > 0 else "") + percent(part, whole)
+
+
+def as_json(proven: Proven) -> dict[str, Any]:
+    return {
+        "allocator": proven.allocator,
+        "runs": proven.runs,
+        "findings_of_recording": proven.findings,
+        "findings": [_finding_json(each, proven) for each in proven.planned],
+        "together": None if proven.together is None else _proof_json(proven.together, proven),
+    }
+
+
+def _finding_json(planned: Planned, proven: Proven) -> dict[str, Any]:
+    finding, frame = planned.finding, planned.frame
+    simulated = isinstance(planned.simulation, Simulation)
+    proof = proven.proofs.get(planned.number)
+    return {
+        "number": planned.number,
+        "lens": finding.lens,
+        "function": frame.name,
+        "file": frame.file or None,
+        "line": frame.line,
+        "remedy": finding.remedy,
+        "confidence": finding.confidence,
+        "performed": planned.simulation.assumption if isinstance(planned.simulation, Simulation) else None,
+        "not_performed": None if simulated else getattr(planned.simulation, "reason", None),
+        "bytes_peak": None if finding.bytes_peak is None else round(finding.bytes_peak),
+        "calls": round(finding.calls),
+        "proof": None if proof is None else _proof_json(proof, proven),
+    }
+
+
+def _proof_json(proof: Proof, proven: Proven) -> dict[str, Any]:
+    def of(change: Change, digits: int = 0) -> dict[str, float]:
+        return {name: round(value, digits) if digits else round(value) for name, value in change._asdict().items()}
+
+    outside = proven.outside_bytes
+    return {
+        "rewritten_blocks": proof.rewritten_blocks,
+        "peak_rss_bytes": of(proof.peak_rss),
+        "program_peak_rss_bytes": None
+        if outside is None
+        else {"before": round(outside + proof.peak_rss.before), "after": round(outside + proof.peak_rss.after)},
+        "quarters_rss_bytes": [
+            {"before": None if before is None else round(before), "after": None if after is None else round(after)}
+            for before, after in proof.course
+        ],
+        "faults": of(proof.faults),
+        "cpu_s": of(proof.cpu_s, 6),
+        "copied_bytes": of(proof.copied_bytes),
+        "calls": of(proof.calls),
+        "failed_calls": proof.failed_calls,
+    }

@@ -1,0 +1,83 @@
+// One walk over the events: each call becomes a step, each block's address a slot. With rules, steps are those of a
+// program with the remedies in its source; a call that a remedy avoids becomes StepKind::Nothing, so that the steps of
+// both scripts have the same order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+
+#include "allocator_replay/script/kept_blocks.h"
+#include "allocator_replay/script/output_file.h"
+#include "allocator_replay/script/rewrite_rules.h"
+#include "allocator_replay/script/script_writer.h"
+#include "allocator_replay/script/slabs.h"
+#include "allocator_replay/script/step_file.h"
+#include "trace/model/event_sink.h"
+#include "trace/open/open_trace.h"
+
+namespace tare::core {
+
+class ScriptSink final : public trace::EventSink {
+ public:
+  // `rules` must outlive it.
+  ScriptSink(const trace::OpenedTrace& trace, OutputFile& file, const RewriteRules& rules);
+
+  void consume(std::span<const trace::Event> events) override;
+
+  bool is_too_long() const { return steps_.is_too_long(); }
+  ScriptSummary finish();
+
+ private:
+  enum class Storage : std::uint8_t {
+    Own,   // a block of the allocator, in the slot
+    Cell,  // in a slab
+  };
+  // Where a live block's birth is told, so that what was written of it can be added when it's known.
+  struct LiveBlock {
+    std::uint64_t bytes;  // that the program uses
+    std::uint64_t room;   // that the allocator was asked for
+    std::uint64_t what;
+    StepFile::Place place;
+    std::uint32_t slot;
+    std::uint32_t shape;
+    Storage storage;
+    Slabs::Cell cell;
+  };
+  using LiveBlocks = std::unordered_map<std::uint64_t, LiveBlock>;
+
+  void take(const trace::Event& event);
+  StepKind kind_of(const trace::Event& event) const;
+  const RewriteRule& rule_of(const LiveBlock& block) const { return rules_.of(trace::ShapeId{block.shape}); }
+
+  void born(const trace::Event& event, StepKind kind);
+  LiveBlock own(const trace::Event& event, StepKind kind, std::uint64_t bytes, std::uint64_t room);
+  LiveBlock grown(const trace::Event& event, std::uint64_t bytes, std::uint64_t room, const LiveBlock& from);
+  std::optional<LiveBlock> reused(const trace::Event& event, std::uint32_t group, std::uint64_t bytes);
+  LiveBlock in_slab(const trace::Event& event, std::uint32_t group, std::uint64_t bytes);
+
+  void freed(const trace::Event& event);
+  void realloced(const trace::Event& event);
+  void free_block(const trace::Event& event, const LiveBlock& block);
+  void free_slot(const trace::Event& event, std::uint32_t slot, std::uint64_t room);
+  void thread_ended(const trace::Event& event);
+  void set_written(LiveBlock& block, std::uint64_t unwritten_bytes);
+
+  void hold(std::uint64_t bytes);
+  StepFile::Place add(const trace::Event& event, std::uint64_t what, std::uint32_t slot = 0);
+
+  const trace::Dictionary& dictionary_;
+  const RewriteRules& rules_;
+  const trace::Clock clock_;
+  StepFile steps_;
+  ScriptSummary summary_;
+  LiveBlocks live_;
+  std::unordered_map<std::uint32_t, LiveBlock> moving_;  // by thread: between the halves of a realloc
+  Slabs slabs_;
+  KeptBlocks kept_;
+  std::uint64_t live_bytes_ = 0;
+  std::uint64_t peak_order_ = 0;
+};
+
+}  // namespace tare::core
