@@ -33,11 +33,18 @@ class Prices:
         self._database = database
         self._found: dict[str, tuple[Mapping[int | None, Price], Price]] = {}
 
-    def of(self, site: int | None, by: str) -> Price:
+    def of(self, site: int | None, by: str, timed: tuple[float, float, float, float] | None = None) -> Price:
+        """`timed`: sums of the timed calls, where the caller has them."""
         if by not in self._found:
             self._found[by] = self._read(by)
         of_sites, mean = self._found[by]
-        return of_sites.get(site, mean)
+        known = of_sites.get(site, mean)
+        if timed is None:
+            return known
+        calls, ns, free_calls, free_ns = timed
+        own = per_call(calls, ns, MALLOC_NS)
+        source = f"{round(calls)} timed calls of this site" if own else known.source
+        return Price(own or known.allocation_ns, per_call(free_calls, free_ns, FREE_NS) or known.free_ns, source)
 
     def _read(self, by: str) -> tuple[Mapping[int | None, Price], Price]:
         """A site without enough timed calls has the mean of the calls of its kind: calloc's, or all others'."""

@@ -73,6 +73,7 @@ class Recording:
         self.database = engine(source)
         self.names = Names(source)
         self._lens_names = lenses
+        self._found: dict[tuple[str, str, int | None], list[Finding]] = {}  # by lens, folding and limit
         self._alike: dict[str, Mapping[int, int]] = {}  # by lens
 
     @cached_property
@@ -170,6 +171,12 @@ class Recording:
 
     def findings(self, lens: Lens, *, by: str = "site_id", limit: int | None = None) -> list[Finding]:
         """Those above the lens' threshold, their words complete: the ledger knows no names of other sites."""
+        known = (lens.name, by, limit)
+        if known not in self._found:
+            self._found[known] = self._find(lens, by, limit)
+        return self._found[known]
+
+    def _find(self, lens: Lens, by: str, limit: int | None) -> list[Finding]:
         from tare.lenses.lens import PARTNER
 
         every = (

@@ -93,7 +93,7 @@ def worth_of(recording: Recording, finding: Finding, by: str = "site_id") -> Wor
     saving = finding.saving
     cpu_ns, why_cpu = None, ""
     if saving.calls or saving.frees or saving.copied_bytes or saving.maps:
-        price = recording.prices.of(finding.site_id if by == "site_id" else finding.site_row, by)
+        price = recording.prices.of(finding.site_id if by == "site_id" else finding.site_row, by, saving.timed)
         cpu_ns, why_cpu = _cpu(finding, price)
     parts = [why_cpu] if why_cpu else []
     if saving.peak_bytes:

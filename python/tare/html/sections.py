@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tare.analysis.records import query, sizes_line
+from tare.analysis.worth import ranking
 from tare.html.markup import EMPTY, Markup, element, headings, joined
 from tare.html.timeline import chart
+from tare.reports.do_first import gains
 from tare.reports.text_parts import amount, caveats, headline, nameless_files
 from tare.reports.text_report import default_findings
 from tare.text.units import exact, human_bytes, percent
@@ -14,6 +16,7 @@ from tare.text.units import exact, human_bytes, percent
 if TYPE_CHECKING:
     from tare.analysis.ledger import Finding
     from tare.analysis.recording import Recording
+    from tare.analysis.worth import Entry, Whole
     from tare.lenses.lens import Lens
     from tare.naming.names import Frame
 
@@ -33,27 +36,47 @@ def head(recording: Recording) -> Markup:
 
 
 def findings(recording: Recording) -> Markup:
-    found = list(default_findings(recording))
+    """In order of worth; then the first findings of each lens that aren't in that list."""
+    listed = ranking(recording.by_line)
+    frames = recording.by_line.finding_frames([entry.finding for entry in listed.first])
+    first = {(name, entry.finding.site_row) for entry in listed.first for name in entry.lenses}
+    found = [each for each in default_findings(recording) if (each[0].name, each[1].site_row) not in first]
     stacks = recording.site_stacks(sorted({finding.site_id for _, finding, _ in found}))
-    items = [_finding(lens, finding, frame, stacks.get(finding.site_id, [])) for lens, finding, frame in found]
+    of_first = recording.by_line.site_stacks(sorted({entry.finding.site_id for entry in listed.first}))
+    items = [
+        _finding(entry.lens, entry.finding, frame, of_first.get(entry.finding.site_id, []), _Gain(entry, listed.whole))
+        for entry, frame in zip(listed.first, frames, strict=True)
+    ]
+    items += [_finding(lens, finding, frame, stacks.get(finding.site_id, [])) for lens, finding, frame in found]
     body = (
         element("ol", *items, class_="findings") if items else element("p", "No finding is above a lens's threshold.")
     )
     return element("section", element("h2", "Findings"), body, id="findings")
 
 
-def _finding(lens: Lens, finding: Finding, frame: Frame, stack: list[Frame]) -> Markup:
+class _Gain(NamedTuple):
+    entry: Entry
+    whole: Whole
+
+
+def _finding(lens: Lens, finding: Finding, frame: Frame, stack: list[Frame], gain: _Gain | None = None) -> Markup:
     potential = "" if lens.weight == "tare" else " potential"
     facts = [f"{exact(finding.blocks)} blocks", f"{exact(finding.calls)} calls", f"confidence {finding.confidence}"]
     if finding.sites > 1:
         facts.append(f"{finding.sites} stacks")
+    if gain:
+        facts += [f"effort: {gain.entry.worth.effort}", gain.entry.worth.evidence]
+    shown = gains(gain.entry, gain.whole) if gain else amount(finding, lens)
     guide = element("p", "Worked example: ", element("code", f"guide/{lens.guide}")) if lens.guide else ""
     return element(
         "li",
         element(
             "div",
-            element("span", amount(finding, lens), class_="amount"),
-            element("span", lens.name, class_=f"tag{potential}"),
+            element("span", shown, class_="amount"),
+            *(
+                element("span", name, class_=f"tag{potential}")
+                for name in (gain.entry.lenses if gain else (lens.name,))
+            ),
             element("span", "potential", class_="mark") if potential else "",
             element("span", finding.mark, class_="mark") if finding.mark else "",
             class_="what",

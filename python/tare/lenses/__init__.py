@@ -75,9 +75,14 @@ def check_runnable(lens: Lens, process: Mapping[str, Any]) -> None:
         raise TareError(USAGE, f"lens {lens.name} needs {missing}")
 
 
-def _what_is_missing(lens: Lens, process: Mapping[str, Any]) -> str:
+def lacking_facts(lens: Lens, process: Mapping[str, Any]) -> list[str]:
+    """Facts that the lens needs and an imported file doesn't have."""
     lacking = (process["missing_facts"] or "").split(",")
-    if absent := [fact for fact in lens.facts if fact in lacking]:
+    return [fact for fact in lens.facts if fact in lacking]
+
+
+def _what_is_missing(lens: Lens, process: Mapping[str, Any]) -> str:
+    if absent := lacking_facts(lens, process):
         return f"facts that {process['imported_from']} doesn't record ({', '.join(absent)}): record with tare run"
     if lens.sampling == "unavailable" and process["sample_bytes"]:
         return "every allocation, but this recording is a sample: record without --sample"

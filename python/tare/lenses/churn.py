@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.call_price import FREE_NS, MALLOC_NS, per_call
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.lenses.saving import Saving
+from tare.lenses.saving import Effort, Saving
 from tare.text.units import call_duration, exact, human_bytes, human_count, percent
 
 # Sizes at which inline storage is usually drawn.
@@ -85,7 +85,10 @@ def _advise(evidence: Evidence) -> Advice:
 
 def _saves(evidence: Evidence) -> Saving:
     inline = any(evidence[f"fit_{size}"] >= 0.9 * evidence["calls"] for size in _STEPS)
-    return Saving("a type" if inline else "one function", 0.0, calls=evidence["calls"], frees=evidence["calls"])
+    effort: Effort = "a type" if inline else "one function"
+    calls, ns, free_calls, free_ns = (evidence[f"timed_{name}"] for name in ("calls", "ns", "free_calls", "free_ns"))
+    timed = (calls, ns, free_calls, free_ns)
+    return Saving(effort, 0.0, calls=evidence["calls"], frees=evidence["calls"], timed=timed)
 
 
 LENS = Lens(

@@ -18,22 +18,28 @@ where header_bytes > 0
 """
 
 
+def _slop(evidence: Evidence) -> float:
+    """An arena saves the slop of these blocks, too, if multiples of 8 bytes suit them: for as many as have headers that no other lens claims."""
+    headers = evidence["bytes_peak"] or 0.0
+    return float(evidence["packed_peak"] * headers / evidence["header_peak"]) if evidence["header_peak"] else 0.0
+
+
 def _advise(evidence: Evidence) -> Advice:
     blocks = evidence["blocks"]
     average = evidence["requested_peak"] / blocks if blocks else 0
+    slop = _slop(evidence)
+    rounded = f", and {human_bytes(slop)} of slop" if slop >= 1 else ""
     return Advice(
         "Allocate them together: in an arena, in an array, or inside their owner. "
-        f"{exact(blocks)} blocks of {exact(average)} bytes on average have a header each; saves up to "
-        f"{human_bytes(evidence['bytes_peak'])} at the peak",
+        f"{exact(blocks)} blocks of {exact(average)} bytes on average have a header each{rounded}; saves up to "
+        f"{human_bytes((evidence['bytes_peak'] or 0) + slop)} at the peak",
         "medium" if average <= 64 else "low",
     )
 
 
 def _saves(evidence: Evidence) -> Saving:
-    """An arena saves the slop of these blocks, too: as much of it as of their headers was left by other lenses."""
-    headers = evidence["bytes_peak"] or 0.0
-    slop = evidence["packed_peak"] * headers / evidence["header_peak"] if evidence["header_peak"] else 0.0
-    return Saving("a design", headers + slop)
+    slop = _slop(evidence)
+    return Saving("a design", (evidence["bytes_peak"] or 0.0) + slop, exact=not slop)
 
 
 LENS = Lens(

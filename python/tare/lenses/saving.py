@@ -18,6 +18,9 @@ class Saving(NamedTuple):
     frees: float = 0.0  # frees that go away
     copied_bytes: float = 0.0
     maps: float = 0.0  # calls of mmap, each with its munmap
+    timed: tuple[float, float, float, float] | None = (
+        None  # calls and ns of allocations, and of frees, where the lens has read them
+    )
     untouched_bytes: float = 0.0  # at the peak, on pages that the program never touched: they were never resident
 
 

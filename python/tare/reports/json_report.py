@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from tare.analysis.not_sought import not_sought
 from tare.reports import account
 from tare.reports.text_parts import nameless_files
 from tare.reports.unwind_gaps import unwind_gaps
@@ -199,6 +200,7 @@ def report(
         "total": _moment(recording.moments["total"]),
         "findings": findings(recording, chosen),
         "do_first": None if chosen else do_first(recording),
+        "not_looked_for": not_sought(recording),
     }
     if process["at_blocks"] is not None:
         names = ("blocks", "requested_bytes", "usable_bytes", "gross_bytes")

@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses, schema
+from tare.analysis.not_sought import not_sought
 from tare.analysis.recording import Recording
-from tare.analysis.worth import is_worth_acting_on
-from tare.reports import account
+from tare.analysis.worth import ranking
+from tare.reports import account, do_first
 from tare.reports.text_parts import (
     blocks_text,
     caveats,
-    finding_lines,
     headline,
     unnamed_note,
     wrapped,
@@ -24,12 +24,12 @@ from tare.text.units import duration, human_bytes, human_count, percent, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tare.analysis.ledger import Finding
     from tare.analysis.recording import Source
+    from tare.analysis.worth import Ranking
     from tare.lenses.lens import Lens
     from tare.text.terminal import Style
 
-_SCREEN_LINES = 24  # findings stop where a small terminal would scroll
+_MOST_ENTRIES = 4  # of the list; more would scroll a small terminal
 _OTHERS_SHOWN = 4
 # A driver or a shell that starts the program proper is not what anybody wants weighed: `g++` makes 400 events, its cc1plus
 # half a million. Below this ratio the first process is taken for the one that was meant.
@@ -106,6 +106,8 @@ def summary(
     for note in caveats(recording):
         for line in wrapped(f"note: {note}", width):
             yield style(line, "yellow")
+    listed = ranking(recording)
+    yield from do_first.lines(recording, listed, style, width, _MOST_ENTRIES, _remedy_lines(listed))
     about = "~" if recording.sampled else ""
     tare = f"tare {about}{human_bytes(peak.tare_bytes or 0)} ({percent(peak.tare_bytes or 0, peak.gross_bytes)})"
     balance = wrapped(
@@ -123,47 +125,37 @@ def summary(
         f"{about}{human_bytes(recording.moments['end'].gross_bytes)}",
         width,
     )
-    yield from _findings(recording, style, width)
-    yield from _processes(shown, [image for image in images if image is not shown], short or Short(), width)
-    yield from _next_steps(shown.path, width)
-
-
-def _findings(recording: Recording, style: Style, width: int) -> Iterator[str]:
-    tops = [(lens, _first(recording, lens)) for lens in recording.ledger.lenses]
-    tops = [(lens, found) for lens, found in tops if found]
-    if not tops:
-        yield from wrapped("no findings: every lens is below its threshold", width)
-        return
-    each = max(1, min(3, (_SCREEN_LINES - 7 - len(tops)) // (3 * len(tops))))
-    shown = [finding for _, found in tops for finding in found[:each]]
-    named = recording.finding_frames(shown)
-    frames = iter(named)
-    for lens, found in tops:
-        label = "" if lens.weight == "tare" else " (potential)"
-        yield style(lens.name, "cyan") + label
-        for finding in found[:each]:
-            yield from finding_lines(finding, lens, next(frames), style, width, 2)
-    if note := unnamed_note(named):
+    yield from do_first.holders(recording, width)
+    missing = not_sought(recording)
+    yield from do_first.not_looked_for(missing, width)
+    if note := unnamed_note(recording.finding_frames([each.finding for each in listed.first])):
         yield style(shorten(note, width), "dim")
+    yield from _processes(shown, [image for image in images if image is not shown], short or Short(), width)
+    yield from _next_steps(shown.path, listed, missing, width)
 
 
-def _first(recording: Recording, lens: Lens) -> list[Finding]:
-    found = recording.findings_by_line(lens, limit=12)  # three, behind some that aren't sure
-    return [each for each in found if each.shown and is_worth_acting_on(each, lens)][:3]
+def _remedy_lines(listed: Ranking) -> int:
+    """More of each remedy where there are few entries."""
+    return max(1, _MOST_ENTRIES + 1 - len(listed.first))
 
 
-def _next_steps(path: str, width: int) -> Iterator[str]:
-    """Commands side by side as far as they fit."""
+def _next_steps(path: str, listed: Ranking, missing: dict[str, list[str]], width: int) -> Iterator[str]:
+    """Commands that fit what was found, side by side as far as they fit the screen."""
     report = f"tare report {_quoted(path)}"
     if len(report) > width - 6:
         report = f"tare report {shorten_path(path, width - 18)}"
+    commands = ["tare report … --html", "tare sql …"]
+    if listed.first:
+        commands.insert(0, f"tare report … --lens {','.join(listed.first[0].lenses)}")
+    if any(way.startswith("tare run --content") for way in missing):
+        commands.insert(1, "tare run --content -- …")
     line = f"next: {report}"
-    for command in ("tare report … --html", "tare counts …", "tare report … --lens growth", "tare sql …"):
+    for command in commands:
         if len(line) + 3 + len(command) <= width:
             line += f"   {command}"
         else:
             yield line
-            line = f"      {command}"
+            line = f"      {shorten(command, width - 6)}"
     yield line
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tare.analysis.not_sought import not_sought
 from tare.analysis.records import sizes_line
-from tare.analysis.worth import is_worth_acting_on
-from tare.reports import account
+from tare.analysis.worth import is_worth_acting_on, ranking
+from tare.reports import account, do_first
 from tare.reports.text_parts import (
     balance,
     caveats,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from tare.naming.names import Frame
     from tare.text.terminal import Style
 
+_MOST_FIRST = 10  # of the list that the report begins with
 _FINDINGS_A_LENS = 3  # of the default report; --lens shows -n of one
 
 
@@ -54,6 +56,11 @@ def report(
         for line in wrapped(f"note: {note}", width):
             yield style(line, "yellow")
     yield ""
+    if not chosen:
+        yield from do_first.lines(recording.by_line, ranking(recording.by_line), style, width, _MOST_FIRST)
+        yield from do_first.holders(recording, width)
+        yield from do_first.not_looked_for(not_sought(recording), width)
+        yield ""
     yield from balance(recording, style, width)
     yield from course(recording, width)
     yield ""
@@ -68,7 +75,7 @@ def report(
         else:
             silent.append(each.name)
     if silent:
-        yield from wrapped(f"no findings above the thresholds of: {', '.join(silent)}", width)
+        yield from wrapped(f"not seen above the thresholds of: {', '.join(silent)}", width)
         yield ""
     if note := unnamed_note(frame for *_, frame in default_findings(recording)):
         yield from wrapped(note, width)
@@ -168,8 +175,8 @@ def _records(recording: Recording, page: Page, title: str, style: Style, width: 
 def _weights(record: Record, about: str, missing: Sequence[str]) -> Iterator[str]:
     slop = "?" if {"usable", "requested"} & set(missing) else f"{about}{human_bytes(record.slop_bytes)}"
     yield (
-        f"{about}{human_bytes(record.usable_bytes)} ({about}{human_bytes(record.requested_bytes)} requested / "
-        f"{slop} slop)"
+        f"{about}{human_bytes(record.gross_bytes)} gross ({about}{human_bytes(record.requested_bytes)} requested / "
+        f"{slop} slop / {about}{human_bytes(record.gross_bytes - record.usable_bytes)} headers)"
     )
     if round(record.blocks) != 1:
         yield f"Individual block sizes in bytes: {sizes_line(record)}"

@@ -76,7 +76,7 @@ def say(lines: Iterable[str], file: TextIO | None = None) -> None:
 
 
 # Characters of Tare's reports in encodings without them: as many columns of ASCII.
-_ASCII = str.maketrans("▁▂▃▄▅▆▇█·…─━│├└→’", "_.,-~=+#.~--|||>'")
+_ASCII = str.maketrans("▁▂▃▄▅▆▇█·…─━│├└→’≥", "_.,-~=+#.~--|||>'>")
 
 
 def _ascii_for(error: UnicodeError) -> tuple[str, int]:

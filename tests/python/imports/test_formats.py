@@ -115,7 +115,7 @@ def test_reports_state_what_the_file_lacks(imported: Make, capsys: pytest.Captur
     out = capsys.readouterr().out
     assert "app (pid 4711), imported from DHAT" in out
     assert "the file has no single events" in " ".join(out.split())
-    assert "300 B (300 B requested / ? slop)" in out
+    assert "300 B gross (300 B requested / ? slop / 0 B headers)" in out
     assert main(["report", path, "--lens", "slop"]) == 2
     assert "facts that DHAT doesn't record (usable)" in capsys.readouterr().err
     assert main(["replay", path]) == 2

@@ -20,8 +20,12 @@ def test_it_says_who_how_much_what_and_where(busy: Handmade) -> None:
         "tare: app (pid 4711), glibc, 71.5 k events in 2.00 s",
         "gross at 1.00 s = net 872 KiB + tare 553 KiB (38.8%)",
         "slop 394 KiB, headers 159 KiB",
-        "arena_grow arena.c:40 [clownshoe]",
-        "append buffer.c:12",
+        "1. peak -27.6%  arena_grow arena.c:40",
+        "394 KiB (exact); slop; clownshoe; one line; confidence high",
+        "2. peak -11.0%  new_node tree.c:9",
+        "below 0.5% of both: churn 1, growth 1",
+        "largest at the peak: arena_grow arena.c:40 56%",
+        "not looked for: leaks, duplicates, wide-pointers, hoards (tare run --content or --snapshots)",
         "trace: my traces/app.tare (19.5 KiB)",
         "tare report 'my traces/app.tare'",
     ):
@@ -63,7 +67,7 @@ def test_a_driver_gives_way_to_the_program_it_started() -> None:
 
 
 def test_a_program_that_allocates_nothing(made: Handmade) -> None:
-    assert any("no findings" in line for line in lines(made))
+    assert any("do first: no finding gains 0.5%" in line for line in lines(made))
 
 
 def test_functions_without_names_are_said_to_want_debug_symbols(made: Handmade) -> None:

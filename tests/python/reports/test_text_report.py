@@ -38,7 +38,7 @@ def test_the_balance_adds_up_on_paper(busy: Handmade) -> None:
 def test_records_show_size_share_and_stack(busy: Handmade) -> None:
     report = text(busy.recording(), limit=1)
     assert "400 blocks in record 1 of 4" in report
-    assert "797 KiB (403 KiB requested / 394 KiB slop)" in report
+    assert "800 KiB gross (403 KiB requested / 394 KiB slop / 3.12 KiB headers)" in report
     assert "Individual block sizes in bytes: 2,040 x 400" in report
     assert "56.13% of the heap (56.13% cumulative)" in report
     assert "#01: arena_grow (/src/arena.c:40)" in report

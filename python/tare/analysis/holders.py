@@ -1,0 +1,29 @@
+"""The lines that hold most of the heap at its peak."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tare.analysis.recording import Recording
+    from tare.naming.names import Frame
+
+_MOST_NAMED = 12  # rows whose names are compared: calls of one macro read the same
+
+
+def largest_holders(recording: Recording, count: int = 3) -> list[tuple[Frame, float]]:
+    """With their gross bytes; lines that read the same are one."""
+    database = recording.database
+    database.use("site_sizes", "sites", "stack_sites")
+    rows = database.rows(
+        "select t.site_row, sum((z.usable_bytes + z.header_bytes) * z.peak_blocks) from site_sizes z"
+        " join stack_sites s on s.stack_id = z.stack_id join sites t on t.site_id = s.site_id"
+        f" group by t.site_row order by 2 desc, 1 limit {_MOST_NAMED}"
+    )
+    recording.names.prepare(row for row, _ in rows if row is not None)
+    sums: dict[object, tuple[Frame, float]] = {}
+    for row, gross in rows:
+        if gross:
+            frame = recording.names.at(row)
+            sums[frame.reads] = (frame, gross + sums.get(frame.reads, (frame, 0.0))[1])
+    return sorted(sums.values(), key=lambda each: -each[1])[:count]

@@ -1,0 +1,122 @@
+"""The list that a report begins with: findings of all lenses by what they return."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from tare.analysis.worth import LEAST_SHARE, Entry, Ranking
+from tare.reports.text_parts import wrapped
+from tare.text.terminal import shorten
+from tare.text.units import duration, human_bytes, percent, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tare.analysis.recording import Recording
+    from tare.analysis.worth import Whole
+    from tare.naming.names import Frame
+    from tare.text.terminal import Style
+
+_LEAST_NAME = 12
+
+
+def lines(
+    recording: Recording, ranking: Ranking, style: Style, width: int, most: int, remedy_lines: int | None = None
+) -> Iterator[str]:
+    """At most so many entries, with so many lines of each remedy; None: all."""
+    whole = ranking.whole
+    least = f"{100 * LEAST_SHARE:g}%"
+    of = [f"the {'peak RSS' if whole.is_rss else 'gross peak'} ({human_bytes(whole.peak_bytes)})"]
+    if whole.run_ns:
+        of.append(f"the run's time ({duration(whole.run_ns)})")
+    if not ranking.first:
+        yield from wrapped(f"do first: no finding gains {least} of {' or of '.join(of)}", width)
+    else:
+        first, *rest = wrapped(f"do first: gains of {' and of '.join(of)}", width)
+        yield style("do first", "cyan") + first.removeprefix("do first")
+        yield from rest
+    shown = ranking.first[:most]
+    frames = recording.finding_frames([entry.finding for entry in shown])
+    for number, (entry, frame) in enumerate(zip(shown, frames, strict=True), start=1):
+        yield from _entry(number, entry, whole, frame, remedy_lines, style, width)
+    if len(ranking.first) > len(shown):
+        yield f"  ({len(ranking.first) - len(shown)} more above {least})"
+    if ranking.rest:
+        counts = Counter(entry.lenses[0] for entry in ranking.rest)
+        named = ", ".join(f"{name} {count}" for name, count in counts.most_common())
+        yield from wrapped(f"  ({plural(len(ranking.rest), 'finding')} below {least} of both: {named})", width)
+
+
+def gains(entry: Entry, whole: Whole) -> str:
+    """`RSS -6.4%, CPU -1.5%`: those of at least LEAST_SHARE, and the larger one in any case."""
+    peak, cpu = whole.shares(entry.worth)
+    parts = []
+    if peak >= LEAST_SHARE or peak > cpu:
+        parts.append(f"{'RSS' if whole.is_rss else 'peak'} {_minus(entry)}{percent(peak, 1)}")
+    if cpu >= LEAST_SHARE or cpu >= peak:
+        parts.append(f"CPU -{percent(cpu, 1)}")
+    return ", ".join(parts)
+
+
+def amounts(entry: Entry) -> str:
+    """`3.66 MiB (exact), about 2.1 ms`."""
+    worth, parts = entry.worth, []
+    if worth.gain_peak_bytes and worth.gain_peak_bytes >= 1:
+        how = "at least" if entry.finding.at_least else "" if worth.peak_exact else "about"
+        error = "" if not entry.finding.samples else f" +-{percent(entry.finding.samples**-0.5, 1, 0)}"
+        exact = " (exact)" if worth.peak_exact else ""
+        parts.append(f"{how} {human_bytes(worth.gain_peak_bytes)}{error}{exact}".strip())
+    if worth.gain_cpu_ns:
+        parts.append(f"about {duration(worth.gain_cpu_ns)}")
+    return ", ".join(parts)
+
+
+def _minus(entry: Entry) -> str:
+    return "≥" if entry.finding.at_least else "-"
+
+
+def _entry(
+    number: int, entry: Entry, whole: Whole, frame: Frame, remedy_lines: int | None, style: Style, width: int
+) -> Iterator[str]:
+    head = f"{number:>2}. {gains(entry, whole)}  "
+    room = max(width - len(head), 1)
+    place = f" {frame.place}" if frame.place else ""
+    name = shorten(frame.name, min(room, max(room - len(place), _LEAST_NAME)))
+    yield shorten(head, width) + style(name, "bold") + shorten(place, max(room - len(name), 0))
+    confidence = f"confidence {entry.finding.confidence}"
+    parts = (amounts(entry), ", ".join(entry.lenses), entry.finding.mark, entry.worth.effort, confidence)
+    about = "; ".join(part for part in parts if part)
+    remedy = textwrap.wrap(entry.finding.remedy, width - 4)
+    shown = remedy[:remedy_lines]
+    if len(remedy) > len(shown):
+        shown[-1] = shown[-1][: width - 6].rstrip(" ,;:") + " …"
+    for line in [*textwrap.wrap(about, width - 4), *shown]:
+        yield "    " + style(line, "dim")
+
+
+def not_looked_for(found: dict[str, list[str]], width: int) -> Iterator[str]:
+    """What silence about a kind of waste means."""
+    if found:
+        parts = "; ".join(f"{', '.join(names)} ({way})" for way, names in found.items())
+        yield from wrapped(f"not looked for: {parts}", width)
+
+
+def holders(recording: Recording, width: int) -> Iterator[str]:
+    """The largest at the peak, whether or not there is a finding about them."""
+    from tare.analysis.holders import largest_holders
+
+    gross = recording.moments["peak"].gross_bytes
+    found = [(frame, held) for frame, held in largest_holders(recording) if held >= _LEAST_HOLDER * gross]
+    if found:
+        parts = ", ".join(f"{_named(frame)} {percent(held, gross, 0)}" for frame, held in found)
+        yield from wrapped(f"largest at the peak: {parts}", width)
+
+
+_MOST_NAME = 40
+_LEAST_HOLDER = 0.01
+
+
+def _named(frame: Frame) -> str:
+    return shorten(f"{frame.name} {frame.place}".strip(), _MOST_NAME)

@@ -1,0 +1,66 @@
+"""The list that reports begin with: what it gains, what was too small, and what nobody looked for."""
+
+from __future__ import annotations
+
+import io
+
+from handmade import Handmade
+from tare.analysis.not_sought import not_sought
+from tare.analysis.worth import ranking
+from tare.reports import do_first
+from tare.text.terminal import Style
+
+
+def lines(made: Handmade, most: int = 10, width: int = 160) -> list[str]:
+    recording = made.recording()
+    return list(do_first.lines(recording, ranking(recording), Style(io.StringIO()), width, most))
+
+
+def test_a_lower_bound_is_marked(made: Handmade) -> None:
+    shape = made.blocks(made.stack("copy@a.c:1", "main"), 200, 200, total=1000, peak=1000)
+    made.moment("peak", [(shape, 4096 + 208 * i, {"digest": i % 4}) for i in range(100)])
+    first = lines(made)
+    assert first[1].startswith(" 1. peak ≥9")
+    assert "at least 194 KiB" in first[2] and "confidence medium" in first[2]
+
+
+def test_a_sampled_gain_has_its_error() -> None:
+    made = Handmade(sample_bytes=524_288)
+    made.blocks(made.stack("node", "main"), 24, 24, total=2730 * 25, peak=2730 * 25, weight=2730.0)
+    assert any("about 533 KiB +-20%" in line for line in lines(made))
+
+
+def test_the_rest_is_counted(made: Handmade) -> None:
+    for number in range(6):
+        made.blocks(made.stack(f"f{number}", "main"), 24, 24, total=20_000, peak=20_000)
+    first = lines(made, most=2)
+    assert "  (4 more above 0.5%)" in first
+    made.blocks(made.stack("large", "main"), 1 << 30, 1 << 30, total=1, peak=1)
+    first = lines(made)
+    assert "do first: no finding gains 0.5% of the gross peak (1.00 GiB) or of the run's time (2.00 s)" in first
+    assert "  (6 findings below 0.5% of both: headers 6)" not in first, "below the lens's own threshold, too"
+
+
+def test_each_lens_that_did_not_run_is_named_with_its_option(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), 24, 24, total=10, peak=10)
+    assert not_sought(made.recording()) == {
+        "tare run --content or --snapshots": ["leaks", "duplicates", "wide-pointers", "hoards"],
+        "tare run --content": ["unwritten", "headroom", "recreated"],
+    }
+    made.moment("exit", [])
+    made.with_contents()
+    assert not_sought(made.recording()) == {}
+    sampled = Handmade(sample_bytes=524_288)
+    assert "twins" in not_sought(sampled.recording())["tare run without --sample"]
+
+
+def test_the_largest_holders_are_named_without_a_finding(made: Handmade) -> None:
+    for size, name in (
+        (1 << 20, "one@a.c:1"),
+        (1 << 21, "two@a.c:2"),
+        (1 << 19, "three@a.c:3"),
+        (1 << 18, "four@a.c:4"),
+    ):
+        made.blocks(made.stack(name, "main"), size, size, total=1, peak=1)
+    (line,) = do_first.holders(made.recording(), 100)
+    assert line == "largest at the peak: two a.c:2 53%, one a.c:1 27%, three a.c:3 13%"
