@@ -174,4 +174,5 @@ def overview() -> str:
 
 
 def _rows(verbs: Mapping[str, str]) -> list[str]:
-    return [f"  {verb:<11} {line}" for verb, line in verbs.items()]
+    width = max(11, *map(len, verbs))
+    return [f"  {verb:<{width}} {line}" for verb, line in verbs.items()]

@@ -25,6 +25,13 @@ GROUPS = {
         "tree": "print the heap by the paths of the program's own memory reports",
         "schema": "explain the tables and columns of `tare sql`",
     },
+    "Many recordings in one store": {
+        "fleet add": "add recordings to a store",
+        "fleet remove": "remove recordings from a store",
+        "fleet retain": "remove old recordings and old builds from a store",
+        "fleet compact": "merge the small files of a store",
+        "fleet verify": "check the files of a store for damage",
+    },
     "Look at programs without a recording": {
         "layout": "find padding in types, and orders of fields without it",
         "compare": "measure two commands side by side: time, memory, page faults",
@@ -47,9 +54,9 @@ GROUPS = {
     },
 }
 VERBS = {verb: line for verbs in GROUPS.values() for verb, line in verbs.items()}
-PREFIXES = tuple(dict.fromkeys(verb.split()[0] for verb in VERBS if " " in verb))  # `gc`: needs a second word
+PREFIXES = tuple(dict.fromkeys(verb.split()[0] for verb in VERBS if " " in verb))  # `gc`, `fleet`: need a second word
 
 
 def module_of(verb: str) -> str:
-    name = verb.replace(" ", "_")
+    name = verb.replace(" ", ".")
     return f"tare.commands.{name}{'_' * iskeyword(name)}"

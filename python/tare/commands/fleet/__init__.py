@@ -1,0 +1,1 @@
+"""Verbs `tare fleet ...`, a file each."""

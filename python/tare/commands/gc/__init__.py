@@ -1,0 +1,1 @@
+"""Verbs `tare gc ...`, a file each."""

@@ -1,0 +1,119 @@
+"""The files of a store: their places, and the steps by which one appears whole or not at all.
+
+    store.json                        marks the folder as a store; has the version of its schema
+    recordings/KEY.json               one a recording; KEY is a hash of the trace. The recording is in the store while this file exists
+    merged/GROUP.json                 files that `compact` made of many, and the recordings whose rows these have
+    table=NAME/bucket=00..63/*.parquet  rows; a file is named by the hash of its contents
+    part/                             files that are being written
+
+A file is written in part/, flushed, and renamed. A reader opens only files that a JSON file names, so that a half-written add is
+never seen. Data files never change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import CORRUPT, IO, USAGE, TareError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# A new column is nullable and raises nothing: readers join files by column name. A changed meaning raises the version, and
+# a reader refuses a store whose version is above its own.
+SCHEMA_VERSION = 1
+BUCKETS = 64
+RECORDINGS, MERGED, PART, MARK, LOCK = "recordings", "merged", "part", "store.json", "upkeep.lock"
+
+
+def create(store: Path) -> None:
+    """Makes the folder a store, unless it is one."""
+    if (store / MARK).exists():
+        check(store)
+        return
+    try:
+        if store.exists() and any(each.name not in (RECORDINGS, MERGED, PART) for each in store.iterdir()):
+            raise TareError(USAGE, f"fleet: {store} isn't a store: give an empty or a new folder")
+        for name in (RECORDINGS, MERGED, PART):
+            (store / name).mkdir(parents=True, exist_ok=True)
+        write_json(store, MARK, {"format": "tare fleet", "schema": SCHEMA_VERSION})
+    except OSError as error:
+        raise TareError(IO, f"fleet: can't make a store in {store}: {error.strerror}") from None
+
+
+def check(store: Path) -> None:
+    if not (store / MARK).exists():
+        raise TareError(USAGE, f"fleet: {store} isn't a store: make one by tare fleet add {store} RECORDING")
+    version = read_json(store / MARK).get("schema")
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        raise TareError(
+            USAGE, f"fleet: {store} has schema {version}, this version of Tare reads {SCHEMA_VERSION}: update Tare"
+        )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        value: dict[str, Any] = json.loads(path.read_bytes())
+    except ValueError:
+        raise TareError(CORRUPT, f"fleet: {path} is damaged: run tare fleet verify on the store") from None
+    return value
+
+
+@contextmanager
+def part_file(store: Path) -> Iterator[Path]:
+    """A name for a file in the making; what is left of it goes."""
+    (store / PART).mkdir(exist_ok=True)
+    path = store / PART / f"{os.getpid()}-{secrets.token_hex(8)}"
+    try:
+        yield path
+    finally:
+        with suppress(FileNotFoundError):
+            path.unlink()
+
+
+def write_json(store: Path, name: str, value: dict[str, Any], *, once: bool = False) -> bool:
+    """Under its name when it is on disk. `once`: False, and nothing changed, if the name exists already."""
+    target = store / name
+    with part_file(store) as part:
+        part.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        flush(part)
+        if once:
+            try:
+                os.link(part, target)
+            except FileExistsError:
+                return False
+        else:
+            os.rename(part, target)
+        flush(target.parent)
+    return True
+
+
+def place(store: Path, part: Path, table: str, bucket: int) -> str:
+    """Moves a finished file to its name in the store, and returns that name."""
+    folder = store / f"table={table}" / f"bucket={bucket:02}"
+    folder.mkdir(parents=True, exist_ok=True)
+    flush(part)
+    target = folder / f"{file_hash(part)}.parquet"
+    os.rename(part, target)
+    flush(folder)
+    return str(target.relative_to(store))
+
+
+def flush(path: Path) -> None:
+    """To the disk: a file's data, or a folder's names."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def file_hash(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

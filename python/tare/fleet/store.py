@@ -1,0 +1,140 @@
+"""A store as its readers see it: the recordings that are in it, and their rows in an engine that answers SQL."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tare.errors import CORRUPT, QUERY, USAGE, TareError
+from tare.fleet import layout
+from tare.fleet.adding import quoted
+from tare.fleet.facts import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import duckdb
+
+FIELDS = ("program", "build", "machine", "path", "key")  # that a filter can name beside labels
+# Columns of the table `recordings`; `labels` is a map, asked as labels['canary'].
+_COLUMNS = (
+    "recording bigint, key varchar, path varchar, program varchar, command_line varchar, build varchar, build_id varchar,"
+    " machine varchar, started_ns bigint, duration_ns bigint, added_ns bigint, sample_bytes bigint, peak_gross_bytes double,"
+    " end_gross_bytes double, peak_tare_bytes double, end_tare_bytes double, peak_rss_bytes double, tare_version varchar,"
+    " lenses varchar[], labels map(varchar, varchar)"
+)
+_NAMES = [column.split()[0] for column in _COLUMNS.split(", ") if " " in column]
+
+
+class Condition(NamedTuple):
+    name: str
+    pattern: str
+
+    def fits(self, entry: dict[str, Any]) -> bool:
+        value = entry[self.name] if self.name in FIELDS else entry["labels"].get(self.name, "")
+        return fnmatchcase(str(value), self.pattern)
+
+
+def condition(text: str) -> Condition:
+    """`build=1.2*`, `canary=yes`: a field of the recordings or a label, and a pattern of its value."""
+    name, separator, pattern = text.partition("=")
+    if not separator or not name:
+        raise ValueError(f"NAME=PATTERN, where NAME is {', '.join(FIELDS)} or a label")
+    return Condition(name, pattern)
+
+
+class Store:
+    def __init__(self, path: Path, where: Sequence[Condition] = ()) -> None:
+        layout.check(path)
+        self.path = path
+        self._where = where
+
+    @cached_property
+    def all_entries(self) -> list[dict[str, Any]]:
+        """Of all recordings in the store, oldest first."""
+        folder = self.path / layout.RECORDINGS
+        entries = []
+        for file in folder.iterdir():
+            try:
+                entries.append(layout.read_json(file))
+            except FileNotFoundError:  # removed meanwhile
+                continue
+        return sorted(entries, key=lambda entry: (entry["started_ns"], entry["key"]))
+
+    @cached_property
+    def merged(self) -> dict[str, dict[str, Any]]:
+        """What `compact` made, by group."""
+        return {file.stem: layout.read_json(file) for file in (self.path / layout.MERGED).iterdir()}
+
+    @cached_property
+    def entries(self) -> list[dict[str, Any]]:
+        """Of those that the conditions keep."""
+        found = [entry for entry in self.all_entries if all(each.fits(entry) for each in self._where)]
+        if not found:
+            asked = " and ".join(f"{each.name}={each.pattern}" for each in self._where)
+            reason = f"no recording with {asked}" if asked else "no recording"
+            raise TareError(
+                USAGE, f'fleet: {self.path} has {reason}: tare fleet sql {self.path} "from recordings" lists them'
+            )
+        return found
+
+    def files(self, table: str) -> list[str]:
+        """With the rows of all recordings in the store: files of `compact`, then those of recordings that it hasn't merged."""
+        found: dict[str, None] = {}
+        groups = {name: set(value["recordings"]) for name, value in self.merged.items()}
+        for name, value in self.merged.items():
+            if (name == "sites") == (table == "sites"):
+                found |= dict.fromkeys(value["files"].get(table, []))
+        for entry in self.all_entries:
+            if entry["recording"] not in groups.get(group_of(table, entry["recording"]), ()):
+                found[entry["files"][table]] = None
+        return list(found)
+
+    @cached_property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """Tables `recordings`, `site_sums`, `claims`, `sites`, of the recordings that the conditions keep."""
+        import duckdb
+
+        connection = duckdb.connect(":memory:", config={"memory_limit": "3GB", "preserve_insertion_order": "false"})
+        connection.execute(f"create table recordings ({_COLUMNS})")
+        with connection.appender("recordings") as appender:
+            appender.append_rows([tuple(entry.get(name) for name in _NAMES) for entry in self.entries])
+        for table, columns in TABLES.items():
+            files = self.files(table)
+            listed = ", ".join(quoted(str(self.path / file)) for file in files)
+            typed = [column.split() for column in columns.split(", ")]
+            # A file of an earlier version lacks columns that were added since: null.
+            source = f"select {', '.join(f'cast(null as {kind}) as {name}' for name, kind in typed)} where false"
+            if files:
+                source += f" union all by name select * from read_parquet([{listed}], union_by_name = true)"
+            source = f"(select {', '.join(name for name, _ in typed)} from ({source}))"
+            if table == "sites":
+                query = f"select distinct on (site, build_id) * exclude (recording) from {source}"
+            else:
+                query = f"select t.* from {source} t semi join recordings r on r.recording = t.recording"
+            connection.execute(f"create view {table} as {query}")
+        return connection
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self.answer(sql, parameters)[1]
+
+    def answer(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[list[str], list[tuple[Any, ...]]]:
+        import duckdb
+
+        try:
+            cursor = self.connection.execute(sql, parameters or None)
+            names = [column[0] for column in cursor.description or ()]
+            return names, cursor.fetchall() if names else []
+        except (duckdb.IOException, duckdb.InvalidInputException, duckdb.SerializationException) as error:
+            reason = str(error).splitlines()[0]
+            raise TareError(CORRUPT, f"fleet: {reason}: run tare fleet verify {self.path}") from None
+        except duckdb.Error as error:
+            message = " ".join(line.strip() for line in str(error).splitlines() if line.strip() and "^" not in line)
+            raise TareError(QUERY, f"fleet sql: {message}") from None
+
+
+def group_of(table: str, number: int) -> str:
+    """Files of a group are merged together: names of all recordings, so that a build has them once; other rows a bucket."""
+    return "sites" if table == "sites" else f"bucket-{number % layout.BUCKETS:02}"

@@ -1,0 +1,166 @@
+"""Upkeep of a store: removing recordings, merging small files, finding damage."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tare.errors import IO, TareError
+from tare.fleet import layout
+from tare.fleet.adding import quoted, write_rows
+from tare.fleet.store import Store, group_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_LARGE = 100 << 20  # a file that isn't merged again while all its recordings are in the store
+# Files that nothing names belong to an add that was killed, or to one that still runs; superseded ones to readers that
+# listed them before. None of these takes an hour.
+_GRACE_S = 3600
+
+
+class Damage(NamedTuple):
+    file: str
+    reason: str
+    recordings: list[str]  # paths of those whose rows it has
+
+
+@contextmanager
+def _alone(store: Path) -> Iterator[None]:
+    """One upkeep at a time; the kernel releases the lock of a process that was killed. Adding needs no lock."""
+    with open(store / layout.LOCK, "wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def remove(path: Path, entries: Sequence[dict[str, Any]]) -> None:
+    """From now on no reader sees them; their rows go with the next `compact`."""
+    with _alone(path):
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                os.unlink(path / layout.RECORDINGS / f"{entry['key']}.json")
+        layout.flush(path / layout.RECORDINGS)
+
+
+def expired(store: Store, *, days: float | None, builds: int | None) -> list[dict[str, Any]]:
+    """Recordings that `retain` removes: started more than `days` ago, or of a build older than a program's newest `builds`."""
+    found = {}
+    if days is not None:
+        limit = time.time_ns() - days * 86400e9
+        found = {entry["key"]: entry for entry in store.all_entries if entry["started_ns"] < limit}
+    if builds is not None:
+        newest: dict[str, dict[str, int]] = {}
+        for entry in store.all_entries:  # a build is as old as its first recording
+            newest.setdefault(entry["program"], {}).setdefault(entry["build"], entry["started_ns"])
+        kept = {program: sorted(starts, key=lambda b: -starts[b])[:builds] for program, starts in newest.items()}
+        found |= {e["key"]: e for e in store.all_entries if e["build"] not in kept[e["program"]]}
+    return list(found.values())
+
+
+def compact(path: Path) -> tuple[int, int]:
+    """Data files before and after."""
+    import duckdb
+
+    with _alone(path):
+        store = Store(path)
+        before = sum(1 for _ in path.glob("table=*/bucket=*/*.parquet"))
+        groups: dict[str, list[dict[str, Any]]] = {name: [] for name in store.merged}
+        for entry in store.all_entries:
+            for table in ("claims", "sites"):
+                groups.setdefault(group_of(table, entry["recording"]), []).append(entry)
+        try:
+            for name, entries in sorted(groups.items()):
+                _merge(store, name, entries)
+            _sweep(Store(path))
+        except (OSError, duckdb.Error) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error).splitlines()[0]
+            raise TareError(
+                IO, f"fleet compact: can't merge files of {path}: {reason}; the store is as before"
+            ) from None
+        return before, sum(len(Store(path).files(table)) for table in ("site_sums", "claims", "sites"))
+
+
+def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
+    """Replaces a group's files by one, unless they are merged already."""
+    import duckdb
+
+    old = store.merged.get(name, {"files": {}, "recordings": []})
+    living = {entry["recording"] for entry in entries}
+    known = set(old["recordings"])
+    waiting = [entry for entry in entries if entry["recording"] not in known]
+    gone = known - living
+    if not waiting and not gone:
+        return
+    tables = ("sites",) if name == "sites" else ("site_sums", "claims")
+    bucket = 0 if name == "sites" else int(name.removeprefix("bucket-"))
+    files: dict[str, list[str]] = {}
+    superseded: list[str] = []
+    connection = duckdb.connect(":memory:", config={"threads": "1", "memory_limit": "1GB"})
+    try:
+        connection.execute("create table living (recording bigint)")
+        with connection.appender("living") as appender:
+            appender.append_rows([(number,) for number in sorted(living)])
+        for table in tables:
+            merged = old["files"].get(table, [])
+            large = [f for f in merged if not gone and os.path.getsize(store.path / f) >= _LARGE and table != "sites"]
+            small = [f for f in merged if f not in large] + list(dict.fromkeys(e["files"][table] for e in waiting))
+            listed = ", ".join(quoted(str(store.path / file)) for file in small)
+            source = f"read_parquet([{listed}], union_by_name = true)"
+            # Names stay when their recordings go: others of the build may need them.
+            query = (
+                f"select distinct on (site, build_id) * from {source}"
+                if table == "sites"
+                else f"select t.* from {source} t semi join living l on l.recording = t.recording"
+            )
+            files[table] = large + ([write_rows(store.path, connection, table, query, bucket)] if small else [])
+            superseded += [f for f in small if f not in files[table]]
+        layout.write_json(store.path, f"{layout.MERGED}/{name}.json", {"files": files, "recordings": sorted(living)})
+    finally:
+        connection.close()
+    for file in superseded:
+        with suppress(FileNotFoundError):
+            os.utime(store.path / file)  # begins the time in which readers may still open it
+
+
+def _sweep(store: Store) -> None:
+    """Deletes files that nothing names."""
+    limit = time.time() - _GRACE_S
+    named = {file for table in ("site_sums", "claims", "sites") for file in store.files(table)}
+    for path in [*store.path.glob("table=*/bucket=*/*.parquet"), *(store.path / layout.PART).iterdir()]:
+        with suppress(FileNotFoundError):
+            if str(path.relative_to(store.path)) not in named and path.stat().st_mtime < limit:
+                path.unlink()
+
+
+def verify(path: Path) -> tuple[int, list[Damage]]:
+    """Reads every file that the store names; how many these are, and what is wrong with them."""
+    layout.check(path)
+    damage: list[Damage] = []
+    owners: dict[str, list[str]] = {}
+    for folder in (layout.RECORDINGS, layout.MERGED):
+        for file in sorted((path / folder).iterdir()):
+            try:
+                value = layout.read_json(file)
+                files = [f for v in value["files"].values() for f in ([v] if isinstance(v, str) else v)]
+            except (TareError, KeyError):
+                damage.append(Damage(str(file.relative_to(path)), "isn't readable", []))
+                continue
+            for each in files:
+                owners.setdefault(each, [])
+                if folder == layout.RECORDINGS:
+                    owners[each].append(value["path"])
+    if not damage:
+        store = Store(path)
+        needed = {file for table in ("site_sums", "claims", "sites") for file in store.files(table)}
+        owners = {file: paths for file, paths in owners.items() if file in needed}
+    for name, paths in sorted(owners.items()):
+        file = path / name
+        if not file.exists():
+            damage.append(Damage(name, "is missing", paths))
+        elif layout.file_hash(file) != file.stem:
+            damage.append(Damage(name, "has other contents than were written", paths))
+    return len(owners), damage

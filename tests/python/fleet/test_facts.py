@@ -1,0 +1,32 @@
+"""What a store keeps of a recording is what the recording's own report has."""
+
+from handmade import Handmade
+from tare.fleet.facts import facts_of, site_number
+from tare.lenses import NAMES
+
+
+def test_sums_and_claims_are_the_reports(busy: Handmade) -> None:
+    recording = busy.recording()
+    facts = facts_of(recording)
+    gross = recording.moments["peak"].gross_bytes
+    assert facts.totals["peak_gross_bytes"] == gross == sum(row[2] for row in facts.rows["site_sums"])
+    tare = {lens.name for lens in recording.ledger.lenses if lens.weight == "tare"}
+    assert facts.totals["peak_tare_bytes"] == round(sum(row[2] for row in facts.rows["claims"] if row[0] in tare))
+    shown = {
+        (lens.name, round(f.bytes_peak or 0)) for lens in recording.ledger.lenses for f in recording.findings(lens)
+    }
+    assert shown
+    assert {(row[0], round(row[2])) for row in facts.rows["claims"] if row[-1]} == shown
+    assert set(facts.totals["lenses"]) <= set(NAMES)
+
+
+def test_a_site_has_the_same_number_in_every_recording() -> None:
+    numbers = []
+    for first in ("other", "unused"):
+        made = Handmade()
+        made.blocks(made.stack(first, "main"), 8, 24, total=1, peak=1)
+        made.blocks(
+            made.stack("parse@/a.c:7" if first == "other" else "parse@/b/a.c:90", "main"), 100, 104, total=1, peak=1
+        )
+        numbers.append({row[0] for row in facts_of(made.recording()).rows["sites"]})
+    assert numbers[0] & numbers[1] == {site_number(("parse", "main"))}
