@@ -133,11 +133,12 @@ def _reading_bytes(recording: Recording) -> int:
 def _from_reading(recording: Recording, peak_rss: int) -> list[Part]:
     process = recording.process
     heap, gross, spread = (process[f"rss_{name}_bytes"] for name in ("heap", "gross", "mapping_spread"))
+    least = max(0, min(gross, heap - spread) - _large_block_bytes(recording))
+    gross = max(gross, _gross_before(recording, heap))
     grown = min(
         max(0, peak_rss - _reading_bytes(recording)), max(0, round(recording.moments["peak"].gross_bytes) - gross)
     )
     blocks = min(gross, heap)
-    least = max(0, min(gross, heap - spread) - _large_block_bytes(recording))
     parts = [Part("blocks", blocks + grown, least, min(gross, heap + spread) + grown)]
     parts.append(Part(_FREE, heap - blocks, max(0, heap - spread - gross), heap + spread - least))
     for kind, label in _LABELS.items():
@@ -148,6 +149,13 @@ def _from_reading(recording: Recording, peak_rss: int) -> list[Part]:
     return parts
 
 
+def _gross_before(recording: Recording, heap: int) -> int:
+    """Gross at the heap's peak, if the reading came after it and found as much resident: blocks were freed in between, not pages."""
+    process = recording.process
+    gross = round(recording.moments["peak"].gross_bytes)
+    return gross if process["peak_time_ns"] < process["rss_read_ns"] and gross <= heap else 0
+
+
 def _large_block_bytes(recording: Recording) -> int:
     """Of blocks with pages of their own, live at the peak: the program may have touched none of them."""
     recording.database.use("site_sizes")
@@ -155,6 +163,12 @@ def _large_block_bytes(recording: Recording) -> int:
         f"select coalesce(sum(usable_bytes * peak_blocks), 0) from site_sizes where usable_bytes >= {_BLOCK_WITH_PAGES}"
     )
     return int(size)
+
+
+def _maps_memory(found: Account) -> bool:
+    """Whether the program may have an allocator of its own on mappings. Without a reading, nothing contradicts it."""
+    mapped = sum(part.bytes for part in found.parts if part.name == _LABELS["mapping"])
+    return found.source is Source.BLOCKS or mapped >= _MUCH_UNEXPLAINED * found.peak_rss_bytes
 
 
 # Programs with an allocator of their own above malloc: a switch that makes them use malloc for every object.
@@ -170,7 +184,7 @@ def way_to_see_more(recording: Recording, found: Account) -> str:
     program = str(recording.process["program"])
     for start, switch in _SWITCHES.items():
         # With the switch set blocks are most of the memory, or the program maps memory itself: other advice fits.
-        if program.startswith(start) and found.blocks_share < _SWITCH_IS_SET:
+        if program.startswith(start) and found.blocks_share < _SWITCH_IS_SET and _maps_memory(found):
             return f"{switch} makes {program} allocate its objects by malloc, so that a recording has all of them"
     if found.source is Source.READING and found.unexplained_bytes > _MUCH_UNEXPLAINED * found.peak_rss_bytes:
         return "the peak RSS came after the last reading of its parts; the snapshot at the exit (--snapshots) may be nearer to it"

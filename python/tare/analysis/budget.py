@@ -38,6 +38,7 @@ class Rule(NamedTuple):
     figure: str  # `peak.gross_bytes`, `lens.slop.bytes_peak`, `site.calls`
     site: str  # pattern of the function that names the site; empty: no site's
     limit: float
+    may_be_absent: bool = False  # of a site: no function that fits the pattern needs to have allocated
 
 
 class Budget(NamedTuple):
@@ -86,12 +87,15 @@ def parse(text: dict[str, Any], path: str) -> Budget:
         site = entry.get("function")
         if not isinstance(site, str) or not site:
             raise TareError(USAGE, f'{path}: a [[site]] needs the function that names it: function = "parse_*"')
+        absent = entry.get("may_be_absent", False)
+        if not isinstance(absent, bool):
+            raise TareError(USAGE, f"{path}: may_be_absent needs true or false: {absent!r}")
         for figure, value in entry.items():
-            if figure == "function":
+            if figure in ("function", "may_be_absent"):
                 continue
             if figure not in SITE_MEASURES:
                 raise TareError(USAGE, f"{path}: no figure '{figure}' of a site: use {', '.join(SITE_MEASURES)}")
-            rules.append(Rule(f"site.{figure}", site, _amount(value, figure, path)))
+            rules.append(Rule(f"site.{figure}", site, _amount(value, figure, path), absent))
     noise = text.get("noise", {})
     if set(noise) - set(Noise._fields):
         raise TareError(USAGE, f"{path}: [noise] has {', '.join(Noise._fields)}")
@@ -130,11 +134,23 @@ def figure(recording: Recording, name: str) -> float:
     if where == "lens":
         lens, _, part = measure.rpartition(".")
         totals = next((t for t in recording.ledger.lens_totals() if t.lens == lens), None)
-        return float(getattr(totals, part)) if totals else 0.0
+        if totals is None:
+            raise TareError(USAGE, f"check: {recording.path} can't be held to {name}: {_why_not_run(recording, lens)}")
+        return float(getattr(totals, part))
     moment = recording.moments[where]
     if measure == "tare_percent":
         return 100 * (moment.tare_bytes or 0.0) / moment.gross_bytes if moment.gross_bytes else 0.0
     return float(getattr(moment, measure) or 0.0)
+
+
+def _why_not_run(recording: Recording, name: str) -> str:
+    from tare import lenses
+
+    try:
+        lenses.check_runnable(lenses.load(name), recording.process)
+    except TareError as error:
+        return error.message
+    return f"lens {name} didn't run"
 
 
 def check(recordings: Sequence[Recording], baselines: Sequence[Recording], budget: Budget) -> list[Verdict]:
@@ -153,14 +169,22 @@ def _site(recordings: Sequence[Recording], rule: Rule) -> Verdict:
     """Of all sites whose naming function fits the pattern the sum; the largest is named."""
     measure = rule.figure.removeprefix("site.")
     found = []
+    measured = False
     for recording in recordings:
         values = [
             (getattr(sums, measure), stack[0])
             for stack, sums in _sites(recording)
             if stack and fnmatchcase(stack[0].function, rule.site)
         ]
+        measured = measured or bool(values)
         largest = max(values, key=lambda pair: pair[0], default=None)
         found.append((sum(value for value, _ in values), str(largest[1]) if largest else ""))
+    if not measured and not rule.may_be_absent:
+        files = ", ".join(recording.path for recording in recordings)
+        raise TareError(
+            USAGE,
+            f"check: no function that fits '{rule.site}' names a site of {files}: mend the pattern, or allow it with may_be_absent = true",
+        )
     actual, detail = min(found)
     return Verdict(f"{rule.figure} of {rule.site}", actual, rule.limit, None, detail)
 
@@ -186,8 +210,6 @@ def _against(recordings: Sequence[Recording], baselines: Sequence[Recording], bu
         if "tare" in name and any(
             {lens.name for lens in each.ledger.lenses} != common for each in (*recordings, *baselines)
         ):
-            continue
-        if name.startswith("lens.") and name.split(".")[1] not in common:
             continue
         before = max(figure(each, name) for each in baselines)
         limit = allowed(before, name, noise)

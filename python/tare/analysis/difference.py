@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
+    from tare.lenses.lens import Lens
     from tare.naming.names import Frame
 
 Key = tuple[str, ...]  # names of a site's functions, innermost first
@@ -27,7 +28,9 @@ class SiteChange(NamedTuple):
     stack: list[Frame]
     before: SiteSums
     after: SiteSums
-    lenses: dict[str, float]  # by lens: change of bytes at the peak (tare lenses), of bytes in all (potential ones)
+    lenses: dict[
+        str, float
+    ]  # by lens: change of bytes at the peak; of lenses that count calls and copies, over the run
 
     @property
     def gross_change(self) -> float:
@@ -40,6 +43,14 @@ class Change(NamedTuple):
     moments: dict[str, dict[str, tuple[float, float]]]  # moment -> measure -> (before, after)
     lenses: dict[str, dict[str, tuple[float, float]]]  # lens -> bytes_peak, bytes_end, bytes_total -> (before, after)
     sites: list[SiteChange]  # those that changed, largest first
+
+    def measured_at_peak(self, lens: str) -> bool:
+        """Whether a site's change of the lens is of bytes at the peak; otherwise of bytes over the run."""
+        return next(_has_peak(each) for each in self.after.ledger.lenses if each.name == lens)
+
+
+def _has_peak(lens: Lens) -> bool:
+    return lens.unit not in ("copied", "calls") or lens.weight == "tare"
 
 
 def between(before: Recording, after: Recording) -> Change:
@@ -126,6 +137,6 @@ def _lens_sums(recording: Recording, sites: _Sites) -> dict[str, dict[Key, float
             key = key_of.get(site_id)
             if key is None:  # a site that only maps memory
                 continue
-            by_key[key] = by_key.get(key, 0.0) + ((peak if lens.weight == "tare" else total) or 0.0)
+            by_key[key] = by_key.get(key, 0.0) + ((peak if _has_peak(lens) else total) or 0.0)
         sums[lens.name] = by_key
     return sums

@@ -37,6 +37,7 @@ def lines(change: Change, limit: int | None, style: Style, width: int) -> Iterat
     notes = list(dict.fromkeys([*nameless_files(change.before), *nameless_files(change.after)]))
     if change.before.sampled or change.after.sampled:
         notes.append("a sampled recording's figures are scaled; small changes may be chance")
+    notes.extend(_snapshots_apart(change))
     for note in notes:
         for line in wrapped(f"note: {note}", width):
             yield style(line, "yellow")
@@ -61,7 +62,10 @@ def lines(change: Change, limit: int | None, style: Style, width: int) -> Iterat
     for site in change.sites[:limit]:
         was, now = site.before, site.after
         fate = "new" if not was.calls else "gone" if not now.calls else ""
-        lenses = "".join(f", {lens} {signed(value)}" for lens, value in site.lenses.items())
+        lenses = "".join(
+            f", {lens} {signed(value)}{'' if change.measured_at_peak(lens) else ' in all'}"
+            for lens, value in site.lenses.items()
+        )
         head = f"{'+' if site.gross_change > 0 else ''}{human_bytes(site.gross_change)} at the peak"
         first, *rest = wrapped(
             head
@@ -75,6 +79,22 @@ def lines(change: Change, limit: int | None, style: Style, width: int) -> Iterat
             yield shorten(f"    #{number:02}: {frame}", width)
     if len(change.sites) > len(change.sites[:limit]):
         yield f"({len(change.sites) - len(change.sites[:limit]):,} more)"
+
+
+_ALIKE = 0.05  # of the peak: snapshots that differ by less are taken for alike
+
+
+def _snapshots_apart(change: Change) -> list[str]:
+    """Lenses that read blocks compare what the snapshots had, which may be different parts of the two runs."""
+    before, after = change.before.snapshot, change.after.snapshot
+    names = [lens.name for lens in change.after.ledger.lenses if lens.needs == "moments"]
+    if before is None or after is None or not names:
+        return []
+    if before.kind == after.kind and abs(before.share - after.share) < _ALIKE:
+        return []
+    return [
+        f"different snapshots: before {before.words}, after {after.words}; changes of {', '.join(names)} may come from that alone"
+    ]
 
 
 _WIDE = 26 + 3 * 18 + 12  # columns of a row
@@ -111,6 +131,7 @@ def as_json(change: Change) -> dict[str, Any]:
             "pid": change.after.process["pid"],
         },
         "lenses_run": list(change.lenses),
+        "notes": _snapshots_apart(change),
         **{
             moment: {measure: pair(values) for measure, values in measures.items()}
             for moment, measures in change.moments.items()

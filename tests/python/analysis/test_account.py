@@ -131,6 +131,34 @@ def test_blocks_that_came_after_the_reading_are_added(made: Handmade) -> None:
     assert found.unexplained_bytes == 0
 
 
+def test_a_reading_after_the_peak_has_the_blocks_of_the_peak(made: Handmade) -> None:
+    """Blocks were freed since, but the allocator kept their pages: not free memory of the peak."""
+    made.blocks(made.stack("f", "main"), MIB - 8, MIB - 8, total=212, peak=212)
+    resident(made, 221 * MIB)
+    read(made, gross=77, heap=213, file=8)
+    made._process.update(program="python3.11", rss_read_ns=1_500_000_000)
+    recording = made.recording()
+    found = account(recording)
+    assert found is not None
+    assert {part.name: part.bytes // MIB for part in found.parts} == {
+        "blocks": 212,
+        "free in the allocator": 1,
+        "files": 8,
+    }
+    assert way_to_see_more(recording, found) == ""
+
+
+def test_a_switch_isnt_proposed_to_a_program_that_maps_nothing(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), MIB - 8, MIB - 8, total=50, peak=50)
+    resident(made, 221 * MIB)
+    read(made, gross=50, heap=213, file=8)
+    made._process.update(program="python3.11")
+    recording = made.recording()
+    found = account(recording)
+    assert found is not None
+    assert "PYTHONMALLOC" not in way_to_see_more(recording, found)
+
+
 def test_a_snapshot_is_preferred_to_a_reading_that_is_as_near(made: Handmade) -> None:
     shape = made.blocks(made.stack("f", "main"), MIB - 16, MIB - 8, total=9, peak=9)
     made.moment("peak", [(shape, 0x10000, {})])

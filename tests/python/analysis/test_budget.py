@@ -89,6 +89,23 @@ def test_a_sites_figures_are_those_of_the_functions_that_fit() -> None:
     assert gross.kept
 
 
+def test_a_limit_on_a_site_that_never_allocated_is_an_error() -> None:
+    site: dict[str, object] = {"function": "prase_*", "calls": 5}
+    with pytest.raises(TareError, match=r"no function that fits 'prase_\*' names a site of made.tare.*may_be_absent"):
+        budgets.check([recording(100)], [], budgets.parse({"site": [site]}, "t"))
+    (verdict,) = budgets.check([recording(100)], [], budgets.parse({"site": [{**site, "may_be_absent": True}]}, "t"))
+    assert verdict.kept and verdict.actual == 0
+
+
+@pytest.mark.parametrize(("lens", "way"), [("leaks", "--snapshots"), ("unwritten", "--content")])
+def test_a_limit_of_a_lens_that_did_not_run_is_an_error(lens: str, way: str) -> None:
+    figure = f"lens.{lens}.bytes_peak"
+    with pytest.raises(TareError, match=f"made.tare can't be held to {figure}: lens {lens} needs .*{way}"):
+        budgets.check([recording(100)], [], budgets.parse({"budget": {figure: 5}}, "t"))
+    with pytest.raises(TareError, match=f"can't be held to {figure}"):
+        budgets.check([recording(100)], [recording(100)], budgets.parse({"baseline": {"figures": [figure]}}, "t"))
+
+
 @pytest.mark.parametrize(("blocks", "kept"), [(1000, True), (1015, True), (1050, False)])
 def test_a_baseline_allows_for_chance_and_not_for_five_percent(blocks: int, kept: bool) -> None:
     verdicts = budgets.check([recording(blocks)], [recording(1000)], budgets.NO_BUDGET)

@@ -53,6 +53,23 @@ def test_json_has_before_after_and_change() -> None:
     assert got["lenses_run"][0] == "slop"
 
 
+def looked_into(seen: int) -> Handmade:
+    made = program(("f",), f=100)
+    made.moment("peak", [(0, 0x10000 + 2048 * i, {"digest": i}) for i in range(seen)])
+    return made
+
+
+def test_different_snapshots_are_stated() -> None:
+    said = " ".join(text(looked_into(90), looked_into(9)).split())
+    assert (
+        "different snapshots: before a snapshot with 90.0% of the peak, after a snapshot with 9.0% of the peak" in said
+    )
+    assert "changes of leaks, duplicates, wide-pointers, hoards may" in said
+    assert "different snapshots" not in text(looked_into(90), looked_into(88))
+    change = between(looked_into(90).recording(), looked_into(9).recording())
+    assert len(difference.as_json(change)["notes"]) == 1
+
+
 def test_the_width_is_kept() -> None:
     before, after = program(("f", "g"), f=5), program(("f", "g"), f=5_000_000, g=3)
     after.nameless = [("/" + "long/" * 30 + "app", "replaced")]
