@@ -101,6 +101,8 @@ class Recorder {
 
   // The state of the calling thread, made at its first event; null when it can't be recorded.
   Thread* attach_thread();
+  // Before a hook begins, while no handler can have queued anything, and without waiting for room.
+  void open_first_chunk(Thread* thread);
   // The thread's last destructor round: its chunk goes to the launcher.
   void detach_thread(Thread* thread);
   // Follows new orders: another spool, with new thread numbers. Does nothing while a thread is still inside a hook that
@@ -174,7 +176,7 @@ class Recorder {
   void read_environment(char** environment);
   void name_program(const char* exe, std::uint64_t bytes);
   void look_up_program();
-  std::uint32_t take_chunk(std::uint64_t bytes, const sys::SignalsBlocked& blocked);
+  std::uint32_t take_chunk(const Thread* thread, std::uint64_t bytes, const sys::SignalsBlocked& blocked);
   // In a forked child, inside a hook that began in its parent.
   bool is_inherited() const { return wiped_page_[kOwnWord] == 0; }
   std::uint32_t take_or_grow(std::uint64_t bytes);

@@ -73,7 +73,8 @@ def caveats(recording: Recording) -> list[str]:
         lines.append(recording.snapshot.sentence)
     if process["impossible_events"]:
         lines.append(
-            f"{plural(process['impossible_events'], 'event contradicts', 'events contradict')} others: a bug in Tare"
+            f"{plural(process['impossible_events'], 'event contradicts', 'events contradict')} others: "
+            + ("consequences of the dropped events" if process["dropped_events"] else "a bug in Tare")
         )
     if process["dropped_events"]:
         lines.append(

@@ -81,7 +81,8 @@ bool ImageRecording::peak_is_due() const {
 }
 
 // A thread inside a hook may have an event begun that isn't written: the block of a realloc may be gone already, and no
-// later event of any thread may be merged before it. So threads run on one by one until none is inside.
+// later event of any thread may be merged before it. So threads run on one by one until none is inside, nor waits for a
+// chunk inside of one.
 Status ImageRecording::run_out_of_hooks(FrozenProcess& process) {
   const std::uint64_t begin_ns = monotonic_ns();
   std::uint64_t turn_ns = kFirstTurnNs;
@@ -90,16 +91,20 @@ Status ImageRecording::run_out_of_hooks(FrozenProcess& process) {
     while (drain(DrainDepth::Everything).chunks > 0) {
     }
     if (failure_) return *failure_;
-    std::vector<const ChunkControl*> inside;
+    std::vector<const Stream*> inside;
+    const auto is_inside = [&](const Stream& stream) {
+      if (stream.queue.empty()) return is_waiting_for_chunk(stream);
+      return spool_->control(stream.queue.front().index).busy.load(std::memory_order_acquire) != 0;
+    };
     for (const Stream& stream : streams_) {
-      if (stream.queue.empty()) continue;
-      const ChunkControl& control = spool_->control(stream.queue.front().index);
-      if (control.busy.load(std::memory_order_acquire) != 0) inside.push_back(&control);
+      if (is_inside(stream)) inside.push_back(&stream);
     }
     if (inside.empty()) return ok();
-    const ChunkControl& next = *inside[turn++ % inside.size()];
-    const auto is_out = [&] { return next.busy.load(std::memory_order_acquire) == 0; };
-    (void)process.let_run(process.thread_numbered(static_cast<pid_t>(next.tid)), is_out, turn_ns);
+    const Stream& next = *inside[turn++ % inside.size()];
+    const std::uint32_t tid =
+        next.queue.empty() ? next.tid : spool_->control(next.queue.front().index).tid;
+    const auto is_out = [&] { return !is_inside(next); };
+    (void)process.let_run(process.thread_numbered(static_cast<pid_t>(tid)), is_out, turn_ns);
     if (turn % inside.size() == 0) turn_ns = std::min(2 * turn_ns, kLongestTurnNs);
   } while (monotonic_ns() - begin_ns < kAllTurnsNs);
   return not_taken(record_.info.pid, "a thread stayed inside the allocator");

@@ -22,6 +22,7 @@ namespace {
 // clocks of cores apart, and the 0.5 ms for which a stamp is used again.
 constexpr std::uint64_t kMarginTicks = 4'000'000;
 constexpr std::uint64_t kMarginNs = 1'000'000;
+constexpr std::uint64_t kLongestChunkWaitNs = 2'000'000'000;
 constexpr int kChunksPerPass = 16;                 // of a thread, before others and the merge have their turn
 constexpr std::uint64_t kYoungNs = 5'000'000'000;  // older processes have a file that can be read
 constexpr std::size_t kMostHeld = 256;             // chunks, a quarter of what a program may have
@@ -149,6 +150,8 @@ void ImageRecording::begin_chunk(Stream& stream, const ChunkControl& control) {
   if (stream.packer.pending.empty()) stream.packer.first_chunk = control.thread_chunk;
   stream.packer.last_chunk = control.thread_chunk;
   stream.in_chunk = true;
+  stream.waits_since_ns = 0;
+  stream.tid = control.tid;
   stream.damaged = false;
   // Lost events count in the position of the thread, so no segment may end among them.
   if (limits_.wanted() && was_lost) pack_front(stream, stream.packer.pending.size(), decode.spool_events);
@@ -206,6 +209,7 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
   if (!full) {
     if (!gaps_are_final_) return false;
   } else {
+    if (control.busy.load(std::memory_order_relaxed) != 0) stream.waits_since_ns = monotonic_ns();
     spool_->hold(front.index);
     stream.held.push_back({front.index, stream.packer.decode.spool_events});
     ++held_;
@@ -265,13 +269,21 @@ void ImageRecording::write_out() {
   to_give_back_.clear();
 }
 
+// A hook drops its event if no chunk comes in a second, and then the thread may make none for long.
+bool ImageRecording::is_waiting_for_chunk(const Stream& stream) const {
+  return stream.queue.empty() && stream.waits_since_ns != 0 &&
+         monotonic_ns() - stream.waits_since_ns < kLongestChunkWaitNs;
+}
+
 void ImageRecording::advance_merge(std::uint64_t now) {
   const std::uint64_t margin = spool_->file().stamps_are_ns() ? kMarginNs : kMarginTicks;
   const std::uint64_t settled = gaps_are_final_ ? OnlineMerge::kEnded : now > margin ? now - margin : 0;
   std::uint64_t lowest = settled;
   for (const Stream& stream : streams_) {
-    // A thread without an open chunk stamps its next event after opening one, which is after now.
-    const bool idle = stream.queue.empty() || (stream.in_chunk && stream.idle);
+    // A thread without an open chunk stamps its next event after opening one, which is after now. Events of its signal
+    // handlers may be older, if they came while its hook waited for the chunk.
+    const bool idle =
+        stream.queue.empty() ? !is_waiting_for_chunk(stream) : stream.in_chunk && stream.idle;
     std::uint64_t watermark = stream.packer.decode.last_stamp;
     if (idle) watermark = std::max(watermark, settled);
     if (stream.over && stream.queue.empty()) watermark = OnlineMerge::kEnded;

@@ -159,6 +159,9 @@ class ImageRecording {
     bool damaged = false;            // the rest of queue.front() can't be decoded
     bool idle = false;               // wasn't inside a hook when its chunk was looked at
     bool over = false;               // ThreadEnd was its last event
+    std::uint32_t tid = 0;           // in the process's own numbers, of its last chunk
+    // Its last chunk ended inside a hook: until its next one is seen, older stamps than that one's may come. 0: no.
+    std::uint64_t waits_since_ns = 0;
     std::uint64_t packed_stamp = 0;  // of its last event in the file
   };
 
@@ -181,6 +184,7 @@ class ImageRecording {
   void begin_segment(NextSegment next);
   bool put_counters();
   bool make_room();
+  bool is_waiting_for_chunk(const Stream& stream) const;
   void advance_merge(std::uint64_t now_stamp);  // `now_stamp`: before find_chunks()
   void write_out();
   void hand_to_replay(const Stream& stream, std::span<const trace::Event> events);

@@ -150,16 +150,18 @@ void queue_mapping(Thread* thread, const StartState& start, const Mapping& mappi
   slot.end(put_frames(end, capture), out + 3, mapping.is_move() ? 2 : 1);
 }
 
+// Where it waits for a chunk, handlers queue more events behind those, and opening the chunk calls it again.
 void write_queued(Thread* thread) {
+  Nested* nested = thread->nested;
+  if (nested->is_being_written) return;
+  nested->is_being_written = true;
+  const std::uint32_t epoch = thread->epoch;
   thread->attention.fetch_and(~static_cast<std::uint32_t>(kPendingEvents), std::memory_order_relaxed);
   recorder.set_end(thread);
-  Nested* nested = thread->nested;
-  const std::uint32_t used = nested->used.load(std::memory_order_relaxed);
-  for (std::uint32_t at = 0; at < used;) {
-    const std::uint64_t head = nested->words[at];
-    std::uint64_t* event = nested->words + at + 1;
+  while (nested->written < nested->used.load(std::memory_order_relaxed)) {
+    const std::uint64_t head = nested->words[nested->written];
+    std::uint64_t* event = nested->words + nested->written + 1;
     const std::uint64_t words = head & 0xffff;
-    at += static_cast<std::uint32_t>(1 + words);
     // A thread's stamps never go back: the interrupted hook's event is written before these, but may be stamped after
     // them.
     std::uint64_t* stamps = event + (head >> 16 & 0xffff);
@@ -167,12 +169,17 @@ void write_queued(Thread* thread) {
       if (stamps[i] < thread->newest_stamp) stamps[i] = thread->newest_stamp;
       thread->newest_stamp = stamps[i];
     }
-    if (!has_room(thread, words) && !make_room(thread, words)) continue;
-    std::uint64_t* out = thread->cursor;
-    for (std::uint64_t i = 0; i < words; ++i) out[i] = event[i];
-    commit(thread, out + words);
+    if (has_room(thread, words) || make_room(thread, words)) {
+      std::uint64_t* out = thread->cursor;
+      for (std::uint64_t i = 0; i < words; ++i) out[i] = event[i];
+      commit(thread, out + words);
+    }
+    if (thread->epoch != epoch) return;  // a handler took this hook for given up: the next one writes the rest
+    nested->written += static_cast<std::uint32_t>(1 + words);
   }
-  nested->used.store(0, std::memory_order_relaxed);
+  thread->attention.fetch_and(~static_cast<std::uint32_t>(kPendingEvents), std::memory_order_relaxed);
+  recorder.set_end(thread);
+  nested->clear();
   thread->gap_start = 0;
   thread->unwinder.forget();  // the stacks written last aren't its own
 }

@@ -24,6 +24,9 @@ void queue_mapping(Thread* thread, const StartState& start, const Mapping& mappi
 inline bool has_queued(const Thread* thread) {
   return (thread->attention.load(std::memory_order_relaxed) & kPendingEvents) != 0;
 }
+inline bool is_queue_half_full(const Thread* thread) {
+  return thread->nested != nullptr && thread->nested->used.load(std::memory_order_relaxed) > Nested::kWords / 2;
+}
 // Signals blocked, gate closed. Until then the thread's chunk has no room: a handler between the end of the interrupted
 // hook and leave_slowly() would write newer events in front of these.
 void write_queued(Thread* thread);

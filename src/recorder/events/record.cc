@@ -83,6 +83,7 @@ Entry settle(const StartState& start) {
     }
   }
   const Gate gate = thread->gate.load(std::memory_order_relaxed);
+  if (gate == Gate::Ready && !thread->said_start && !recorder.sampling()) recorder.open_first_chunk(thread);
   if (gate == Gate::Ready) return Entry::Ready;
   if (gate == Gate::Stale) {
     if (recorder.renew(thread)) return Entry::Ready;
@@ -100,6 +101,7 @@ void give_up_hook(Thread* thread) {
   ++thread->epoch;
   if (thread->gate.load(std::memory_order_relaxed) == Gate::InHook) recorder.recount(thread);
   thread->suppressed_depth = 0;
+  if (thread->nested != nullptr) thread->nested->is_being_written = false;
   thread->unwinder.forget();
   std::atomic_signal_fence(std::memory_order_seq_cst);
   thread->gate.store(Gate::Ready, std::memory_order_relaxed);

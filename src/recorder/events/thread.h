@@ -37,8 +37,16 @@ struct Nested {
                                           << 10;  // four chunk-fulls... of the deepest stacks; some 1,000 usual events
   std::atomic<std::uint32_t> used;                // words of `words` in use
   std::atomic<std::uint32_t> busy;                // a handler interrupted by another handler inside its hook
+  std::uint32_t written;                          // words of `words` that lie in the chunk already
+  bool is_being_written;
   std::uint64_t words[kWords];  // per event: length and stamp positions, then the event as it will be written
   Unwinder unwinder;
+
+  void clear() {
+    used.store(0, std::memory_order_relaxed);
+    written = 0;
+    is_being_written = false;
+  }
 };
 
 struct alignas(64) Thread {

@@ -100,7 +100,7 @@ bool Recorder::assign(Thread* thread) {
     sampler.enlist(thread->sampling);
   }
   thread->unwinder.reset();  // the dead thread's frames and readable pages may be gone
-  if (thread->nested != nullptr) thread->nested->used.store(0, std::memory_order_relaxed);
+  if (thread->nested != nullptr) thread->nested->clear();
 
   // More threads than chunks would leave none to drain: each holds one open.
   const std::uint32_t threads = live_threads_.fetch_add(1, std::memory_order_relaxed) + 1;

@@ -29,6 +29,7 @@ struct RecorderCall {
 // says when.
 constexpr RecorderCall kCalls[] = {
     {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~0ull}},
+    {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_GROWSDOWN, ~0ull}},
     {SYS_munmap, {0, 4096}},
     {SYS_madvise, {0, 4096, 23}},
     {SYS_munlock, {0, 4096}},

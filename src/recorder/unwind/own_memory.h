@@ -1,5 +1,5 @@
-// Private zeroed memory of the recorder's own, straight from the kernel: costs address space until it's touched. A list
-// of it is kept for the launcher.
+// Private zeroed memory of the recorder's own, straight from the kernel: costs address space until it's touched, and
+// none of RLIMIT_DATA where it's large. A list of it is kept for the launcher.
 #pragma once
 
 #include <cstdint>

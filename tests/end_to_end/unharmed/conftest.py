@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.register_assert_rewrite("unharmed")  # failed comparisons of outcomes show both sides
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # unharmed.py, which all tests here share
 

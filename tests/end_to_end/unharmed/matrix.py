@@ -131,8 +131,7 @@ ROWS = [
     Row("files-of-no-bytes", limited("-f 0", PROGRAM), "plain_calls.c", notice=b"ulimit -f"),
     Row("few-descriptors", limited("-n 8", PROGRAM), "plain_calls.c"),
     Row("small-stack", limited("-s 100", PROGRAM), "plain_calls.c"),
-    # The tables of --content count against this limit: see docs/recording.md.
-    Row("little-data", limited("-d 60000", PROGRAM), "plain_calls.c", modes=("plain", "snapshots", "sample")),
+    Row("little-data", limited("-d 60000", PROGRAM), "plain_calls.c"),
     Row("no-locked-memory", limited("-l 0", PROGRAM), "plain_calls.c"),
     Row("core-files", limited("-c unlimited", "sh", "-c", "kill -SEGV $$")),
     Row("processor-time", limited("-S -t 1", "sh", "-c", "while :; do :; done"), control=False),
