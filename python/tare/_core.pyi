@@ -196,11 +196,14 @@ def of_tables(path: str) -> Recording: ...  # what the launcher of a running rec
 def is_wrapper(function: str) -> bool: ...
 def size_models() -> list[tuple[str, str]]: ...  # name, meaning
 
-# steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks, calls, rewritten_blocks
-ScriptFacts = tuple[int, int, int, int, int, int, int, int]
+# steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks, calls, rewritten_blocks,
+# recorded_hand_copies, hand_copies (bytes)
+ScriptFacts = tuple[int, int, int, int, int, int, int, int, int, int]
 # of the process: allocator, its file, peak_rss_bytes, spool_bytes, files that were loaded, what is wrong with the trace
 ProcessFacts = tuple[str, str, int | None, int | None, list[str], list[str]]
-ScriptRule = tuple[int, int, int, int]  # shape_id, remedy, group, bytes: src/allocator_replay/script/rewrite_rules.h
+ScriptRule = tuple[
+    int, int, int, int, int, float
+]  # shape_id, remedy, group, bytes, more, share: src/allocator_replay/script/rewrite_rules.h
 
 # Scripts: path of each and its rules. The trace is read once.
 def write_call_scripts(

@@ -104,14 +104,15 @@ std::vector<std::uint64_t> slot_bytes(std::string_view model_name, const std::ve
   return slots;
 }
 
-// steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks, calls, rewritten_blocks
+// steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks, calls, rewritten_blocks,
+// recorded_hand_copies, hand_copies
 using ScriptFacts = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
-                               std::uint64_t, std::uint64_t>;
+                               std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
 // allocator, its file, peak_rss_bytes, spool_bytes, files that were loaded, what is wrong with the trace
 using ProcessFacts = std::tuple<std::string, std::string, std::optional<std::uint64_t>, std::optional<std::uint64_t>,
                                 std::vector<std::string>, std::vector<std::string>>;
-// shape_id, remedy, group, bytes
-using ScriptRule = std::tuple<std::uint32_t, std::uint8_t, std::uint32_t, std::uint64_t>;
+// shape_id, remedy, group, bytes, more, share
+using ScriptRule = std::tuple<std::uint32_t, std::uint8_t, std::uint32_t, std::uint64_t, std::uint64_t, double>;
 
 std::optional<std::uint64_t> where_known(std::uint64_t bytes) {
   return bytes == 0 ? std::nullopt : std::optional(bytes);
@@ -119,9 +120,9 @@ std::optional<std::uint64_t> where_known(std::uint64_t bytes) {
 
 core::RewriteRules rules_of(const std::vector<ScriptRule>& told) {
   core::RewriteRules rules;
-  for (const auto& [shape, remedy, group, bytes] : told) {
+  for (const auto& [shape, remedy, group, bytes, more, share] : told) {
     if (shape >= rules.of_shape.size()) rules.of_shape.resize(shape + 1);
-    rules.of_shape[shape] = {static_cast<core::Remedy>(remedy), group, bytes};
+    rules.of_shape[shape] = {static_cast<core::Remedy>(remedy), group, bytes, more, share};
   }
   return rules;
 }
@@ -146,7 +147,8 @@ std::pair<std::vector<ScriptFacts>, ProcessFacts> write_call_scripts(
   trace::ProcessInfo process;
   for (core::ScriptSummary& each : value_or_raise(std::move(written))) {
     facts.emplace_back(each.steps, each.threads, each.peak_requested_bytes, each.duration_ns, each.foreign_frees,
-                       each.reborn_blocks, each.calls, each.rewritten_blocks);
+                       each.reborn_blocks, each.calls, each.rewritten_blocks, each.recorded_hand_copies,
+                       each.hand_copies);
     process = std::move(each.process);
   }
   return {std::move(facts),

@@ -28,6 +28,8 @@ class Script(NamedTuple):
     reborn_blocks: int
     calls: int
     rewritten_blocks: int
+    recorded_hand_copies: int  # bytes copied by growth without realloc at rewritten sites; no script performs them
+    hand_copies: int  # of them, after the remedy
 
 
 class Recorded(NamedTuple):

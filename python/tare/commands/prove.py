@@ -24,7 +24,7 @@ HELP = (
     "CPU time of the calls, copied bytes. The program itself isn't run."
 )
 EXAMPLES = """
-tare prove app.tare                        the five largest findings, each alone and all together
+tare prove app.tare                        the five best findings, each alone and all together
 tare prove app.tare --finding 2            one finding, by its number in that list
 tare prove app.tare --lens headers,churn   the findings of two lenses
 tare prove app.tare --all --json           all findings
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     chosen.add_argument("--lens", metavar="LENS,...", help="only the findings of these lenses")
     chosen.add_argument("--all", action="store_true", help="all findings")
-    add_rows(parser, _FINDINGS, "findings, the largest first")
+    add_rows(parser, _FINDINGS, "findings, the best first")
     add_runs(parser, _RUNS, "runs of each script, for medians and ranges")
     add_suppressions(parser)
     add_json(parser)
@@ -91,9 +91,9 @@ def _prove(options: argparse.Namespace) -> Proven:
     allocator = recording.process["allocator"]
     if not performed:
         return Proven(planned, {}, None, options.runs, allocator, None, len(every))
-    rules = [[(rule.shape_id, rule.remedy.value, each.number, rule.bytes) for rule in each.rules] for each in performed]
+    rules = [[rule.told(each.number) for rule in each.rules] for each in performed]
     if len(performed) > 1:
-        rules.append([(rule.shape_id, rule.remedy.value, number, rule.bytes) for rule, number in together(performed)])
+        rules.append([rule.told(number) for rule, number in together(performed)])
     with scratch_folder("tare-prove-") as folder:
         scripts, recorded = write_scripts(
             options.file,

@@ -7,8 +7,8 @@ from tare.lenses.saving import Effort, Saving
 from tare.text.units import exact, human_bytes, human_count, percent, plural
 
 # High-water marks up to these many bytes are counted apart: columns within_N of `written`.
-_STEPS = (0, 16, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096)
-_COUNTS = tuple(f"within_{step}" for step in _STEPS)
+STEPS = (0, 16, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096)
+_COUNTS = tuple(f"within_{step}" for step in STEPS)
 
 # Narrow: no block of the whole site was written past 60 % of its smallest. Several lines of `written` may be of one shape
 # where stacks are folded. calloc's zeros may be what the program wants to read: they count in total, never as tare.
@@ -45,7 +45,7 @@ _PAGE_BYTES = 4096
 def _serving(evidence: Evidence) -> int:
     """The smallest step that nine of ten blocks stay within; the mark where none is large enough."""
     within = 0.0
-    for step, name in zip(_STEPS, _COUNTS, strict=True):
+    for step, name in zip(STEPS, _COUNTS, strict=True):
         within += evidence[name]
         if within >= 0.9 * evidence["calls"]:
             return min(step, int(evidence["mark"]))
@@ -55,7 +55,7 @@ def _serving(evidence: Evidence) -> int:
 def _histogram(evidence: Evidence) -> str:
     parts = [
         f"{percent(evidence[name], evidence['calls'], 0)} {'wrote nothing' if step == 0 else f'within {exact(step)}'}"
-        for step, name in zip(_STEPS, _COUNTS, strict=True)
+        for step, name in zip(STEPS, _COUNTS, strict=True)
         if evidence[name] >= 0.005 * evidence["calls"]
     ]
     return ", ".join(parts) or f"up to {exact(evidence['mark'])}"

@@ -86,7 +86,10 @@ def _proof(before: Script, after: Script, unchanged: list[Performance], changed:
         change("peak_rss_bytes"),
         change("faults"),
         change("cpu_s"),
-        change("copied_bytes"),
+        change_of(
+            [each.copied_bytes + after.recorded_hand_copies for each in unchanged],
+            [each.copied_bytes + after.hand_copies for each in changed],
+        ),
         tuple(zip(quarters(middle(unchanged), before), quarters(middle(changed), before), strict=True)),
         max(each.failed_calls for each in (*unchanged, *changed)),
     )

@@ -1,28 +1,31 @@
-"""The findings of a recording with their simulations, in the order in which `tare prove` numbers them."""
+"""The findings of a recording with their simulations and predictions, in the order in which `tare prove` numbers them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.proofs.remedies import Rule, Simulation, Unsimulated
-from tare.proofs.simulations import simulate
+from tare.proofs.simulations import Question, Shape, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tare.analysis.ledger import Finding
     from tare.analysis.recording import Recording
+    from tare.analysis.worth import Worth
     from tare.lenses.lens import Lens
     from tare.naming.names import Frame
 
 # Blocks of a pool are no requests to the allocator.
 _REQUESTS = "z.api not in ('pool block', 'pool memory') and z.inherited = 0 and z.total_blocks > 0"
+_SIZES = "z.shape_id, z.align_bytes, z.requested_bytes, z.end_blocks"
 
 
 class Planned(NamedTuple):
     number: int  # from 1
     finding: Finding
     frame: Frame
+    worth: Worth  # what was predicted
     simulation: Simulation | Unsimulated
 
     @property
@@ -31,36 +34,50 @@ class Planned(NamedTuple):
 
 
 def plan(recording: Recording) -> list[Planned]:
-    """Every finding that the lenses show, largest at the peak first; then those with most calls."""
+    """Every finding that the lenses show: the entries of the list by worth in its order, then other findings of their sites, by
+    worth."""
+    from tare.analysis.worth import ranking, whole_of, worth_of
+
+    whole = whole_of(recording)
     found = [(lens, each) for lens in recording.ledger.lenses for each in recording.findings(lens, by="site_row")]
-    found.sort(key=lambda pair: (-(pair[1].bytes_peak or 0), -pair[1].calls))
-    frames = recording.finding_frames([finding for _, finding in found])
+    ranked = ranking(recording, found)
+    place = {id(entry.finding): number for number, entry in enumerate((*ranked.first, *ranked.rest))}
+    judged = [(lens, finding, worth_of(recording, finding, "site_row")) for lens, finding in found]
+    judged.sort(key=lambda each: (place.get(id(each[1]), len(place)), -whole.score(each[2])))
+    frames = recording.finding_frames([finding for _, finding, _ in judged])
     return [
-        Planned(number, finding, frame, simulate(lens.name, _shapes(recording, lens, finding)))
-        for number, ((lens, finding), frame) in enumerate(zip(found, frames, strict=True), 1)
+        Planned(number, finding, frame, worth, simulate(lens.name, _question(recording, lens, finding)))
+        for number, ((lens, finding, worth), frame) in enumerate(zip(judged, frames, strict=True), 1)
     ]
 
 
-def _shapes(recording: Recording, lens: Lens, finding: Finding) -> list[dict[str, Any]]:
-    """The shapes at the finding's line; with the claim, where the lens claims shapes and not stacks."""
-    if finding.site_row is None:
-        rows = "t.site_row is null"
-    else:
+def _question(recording: Recording, lens: Lens, finding: Finding) -> Question:
+    rows: list[int] = []
+    at_line = "t.site_row is null"
+    if finding.site_row is not None:
         alike = recording.alike(lens)
-        same = [finding.site_row, *(row for row, other in alike.items() if other == finding.site_row)]
-        rows = f"t.site_row in ({', '.join(map(str, same))})"
-    claims = f"claims_{lens.name.replace('-', '_')}"
+        rows = [finding.site_row, *(row for row, other in alike.items() if other == finding.site_row)]
+        at_line = f"t.site_row in ({', '.join(map(str, rows))})"
+    return Question(recording.database, _shapes(recording, lens, at_line), rows, finding.partner_row)
+
+
+def _shapes(recording: Recording, lens: Lens, at_line: str) -> list[Shape]:
+    """Those that the lens claims at the line; all of the line where it claims stacks."""
     database = recording.database
-    at_line = (
-        f"from site_sizes z join stack_sites s on s.stack_id = z.stack_id join sites t on t.site_id = s.site_id"
-        f" where {_REQUESTS} and {rows}"
+    located = "join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id"
+    claims = f"claims_{lens.name.replace('-', '_')}"
+    claimed: dict[int, dict[str, Any]] = {
+        row["shape_id"]: row
+        for row in database.records(f"select c.* from {claims} c {located} where c.shape_id is not null and {at_line}")
+    }
+    if claimed:
+        listed = ", ".join(map(str, claimed))
+        rows = database.rows(f"select {_SIZES} from site_sizes z where {_REQUESTS} and z.shape_id in ({listed})")
+        return [Shape(shape, align, size, ends, claimed[shape]) for shape, align, size, ends in rows]
+    rows = database.rows(
+        f"select {_SIZES} from site_sizes z {located.replace('c.stack_id', 'z.stack_id')} where {_REQUESTS} and {at_line}"
     )
-    sizes = "z.shape_id, z.stack_id, z.align_bytes, z.requested_bytes, z.usable_bytes, z.header_bytes, z.total_blocks, z.peak_blocks, z.end_blocks"
-    shapes = database.records(f"select {sizes} {at_line}")
-    claimed = {row["shape_id"]: row for row in database.records(f"select * from {claims} where shape_id is not null")}
-    if not claimed:
-        return shapes
-    return [claimed[each["shape_id"]] | each for each in shapes if each["shape_id"] in claimed]
+    return [Shape(shape, align, size, ends, {}) for shape, align, size, ends in rows]
 
 
 def together(planned: Sequence[Planned]) -> list[tuple[Rule, int]]:

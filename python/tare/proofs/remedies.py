@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tare._core import ScriptRule
 
 
 class Remedy(IntEnum):
-    """Numbers as in src/allocator_replay/script/rewrite_rules.h."""
+    """Numbers and meanings as in src/allocator_replay/script/rewrite_rules.h."""
 
     RESIZE = 1
     REUSE = 2
     SLABS = 3
+    GROW = 4
+    TRIM = 5
+    SHARE = 6
+    FIRST = 7
+    SECOND = 8
+    FREE_AT_ONCE = 9
+    FREE_AT = 10
 
 
 class Rule(NamedTuple):
-    """Of one shape."""
+    """Of one shape; the numbers mean what the remedy says of them."""
 
     shape_id: int
     remedy: Remedy
-    bytes: int = 0  # RESIZE: the request
+    bytes: int = 0
+    more: int = 0
+    share: float = 0.0
+
+    def told(self, group: int) -> ScriptRule:
+        """As the core wants it. Blocks of a group are remedied together."""
+        return (self.shape_id, self.remedy.value, group, self.bytes, self.more, self.share)
 
 
 class Simulation(NamedTuple):

@@ -2,60 +2,275 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tare.lenses.duplicates import ATOM_BYTES
+from tare.lenses.used_moments import USED
 from tare.proofs.remedies import Remedy, Rule, Simulation, Unsimulated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    Shapes = Sequence[dict[str, Any]]  # claims of a finding joined with site_sizes
+    from tare.source.database import TableStore
 
-_LARGEST_CELL = 2048  # kMostCellBytes in src/allocator_replay/script/slabs.h
+LARGEST_CELL_BYTES = 2048  # kMostCellBytes in src/allocator_replay/script/slabs.h
 
 
-def _reuse(shapes: Shapes) -> Simulation | Unsimulated:
-    rules = [Rule(each["shape_id"], Remedy.REUSE) for each in shapes if each["align_bytes"] == 0]
-    if not rules:
-        return Unsimulated("blocks with an alignment aren't reused in the simulation")
-    return Simulation(
-        tuple(rules),
+class Shape(NamedTuple):
+    """Blocks that a finding is about."""
+
+    shape_id: int
+    align_bytes: int
+    requested_bytes: int
+    end_blocks: float
+    claim: Mapping[str, Any]  # the lens's row about it; empty where the lens claims stacks
+
+
+class Question(NamedTuple):
+    """What a simulation may ask."""
+
+    database: TableStore
+    shapes: Sequence[Shape]
+    rows: Sequence[int]  # that name the finding's line
+    partner_row: int | None  # of the other site, where a finding is about two
+
+    def by_shape(self, query: str) -> dict[int, dict[str, Any]]:
+        """Records with shape_id, of `query`, which has {shapes} for the numbers of the finding's shapes."""
+        listed = ", ".join(str(each.shape_id) for each in self.shapes) or "-1"
+        return {row["shape_id"]: row for row in self.database.records(query.replace("{shapes}", listed))}
+
+
+Answer = Simulation | Unsimulated
+
+
+def _answer(rules: Sequence[Rule], assumption: str, otherwise: str) -> Answer:
+    return Simulation(tuple(rules), assumption) if rules else Unsimulated(otherwise)
+
+
+def _reuse(question: Question) -> Answer:
+    return _answer(
+        [Rule(each.shape_id, Remedy.REUSE) for each in question.shapes if each.align_bytes == 0],
         "each thread keeps up to 8 freed blocks of this site and reuses them for requests that fit",
+        "blocks with an alignment aren't reused in the simulation",
     )
 
 
-def _slabs(shapes: Shapes) -> Simulation | Unsimulated:
-    rules = [
-        Rule(each["shape_id"], Remedy.SLABS)
-        for each in shapes
-        if each["requested_bytes"] <= _LARGEST_CELL and each["align_bytes"] == 0
-    ]
-    if not rules:
-        return Unsimulated(f"no block of this site has {_LARGEST_CELL:,} bytes or less without an alignment")
-    return Simulation(
-        tuple(rules),
+def _slabs(question: Question) -> Answer:
+    return _answer(
+        [
+            Rule(each.shape_id, Remedy.SLABS)
+            for each in question.shapes
+            if each.requested_bytes <= LARGEST_CELL_BYTES and each.align_bytes == 0
+        ],
         "blocks of this site lie in slabs of 32 KiB, rounded to 8 bytes; a thread has its own slabs; freed cells are reused",
+        f"no block of this site has {LARGEST_CELL_BYTES:,} bytes or less without an alignment",
     )
 
 
-def _size_class_below(shapes: Shapes) -> Simulation | Unsimulated:
+def _fitting_requests(question: Question) -> Answer:
+    kinds = {each.claim["kind"] for each in question.shapes}
     rules = [
-        Rule(each["shape_id"], Remedy.RESIZE, each["class_below_bytes"])
-        for each in shapes
-        if each["kind"] == "clownshoe" and each["class_below_bytes"]
+        Rule(each.shape_id, Remedy.RESIZE, each.claim["class_below_bytes"])
+        for each in question.shapes
+        if each.claim["kind"] == "clownshoe" and each.claim["class_below_bytes"]
     ]
-    if rules:
-        return Simulation(tuple(rules), "these requests are cut to the size class below")
-    if any(each["kind"] == "pool" for each in shapes):
-        return Unsimulated("the pool's requests depend on what the program does with the pool")
-    return Unsimulated("no request of this site is just above a size class")
+    rules += [Rule(each.shape_id, Remedy.GROW, more=1) for each in question.shapes if each.claim["kind"] == "growing"]
+    how = []
+    if "clownshoe" in kinds:
+        how.append("requests just above a size class are cut to the class")
+    if "growing" in kinds:
+        how.append("growing buffers use their whole block before they grow again")
+    why = "the pool's requests depend on its blocks" if "pool" in kinds else "no request is just above a size class"
+    return _answer(rules, "; ".join(how), why)
 
 
-_SIMULATIONS: dict[str, Callable[[Shapes], Simulation | Unsimulated]] = {
+def _growth(question: Question) -> Answer:
+    return _answer(
+        [Rule(each.shape_id, Remedy.GROW) for each in question.shapes],
+        "buffers of this site double their room when they grow; the program's own copies (malloc, copy, free) aren't "
+        "performed, but counted",
+        "the site has no blocks",
+    )
+
+
+_AT_EXIT = """
+select b.shape_id, sum(b.blocks) as blocks, sum(b.unwritten_bytes) as unwritten_bytes
+from moment_shapes b join moments m on m.moment = b.moment
+where m.kind = 'exit' and b.shape_id in ({shapes}) group by b.shape_id
+"""
+
+
+def _kept_bytes(question: Question) -> dict[int, int]:
+    """Of blocks that live to the end, by shape: what they were written to on average, by the exit's snapshot."""
+    question.database.use("moments", "moment_shapes")
+    sizes = {each.shape_id: each.requested_bytes for each in question.shapes}
+    return {
+        shape_id: max(1, round(sizes[shape_id] - row["unwritten_bytes"] / row["blocks"]))
+        for shape_id, row in question.by_shape(_AT_EXIT).items()
+        if row["blocks"] and row["unwritten_bytes"]
+    }
+
+
+_KEPT = "; blocks that live to the end are cut to what the snapshot at the exit found written on average"
+
+
+def _shrink(question: Question) -> Answer:
+    kept = _kept_bytes(question)
+    return _answer(
+        [Rule(each.shape_id, Remedy.TRIM, 1, kept.get(each.shape_id, 0)) for each in question.shapes],
+        "buffers have the size that was written from the beginning: the copy of a shrinking realloc isn't performed"
+        + (_KEPT if kept else ""),
+        "the site has no blocks",
+    )
+
+
+def _first_size(question: Question) -> Answer:
+    from tare.lenses.unwritten import STEPS
+
+    narrow = [each for each in question.shapes if each.claim["calls"]]
+    calls = sum(each.claim["calls"] for each in narrow)
+    within, serving = 0.0, max((each.claim["mark"] for each in narrow), default=0)
+    for step in STEPS:  # as the remedy: enough for nine of ten blocks
+        within += sum(each.claim[f"within_{step}"] for each in narrow)
+        if within >= 0.9 * calls:
+            serving = min(step, int(serving))
+            break
+    kept = _kept_bytes(question)
+    how = f"blocks are requested with {serving:,} bytes, or as far as they were written" if serving else (
+        "blocks are requested as far as they were written, and not at all if they never were"
+    )  # fmt: skip
+    return _answer(
+        [Rule(each.shape_id, Remedy.TRIM, int(serving), max(kept.get(each.shape_id, 0), int(serving)) if each.shape_id in kept else 0)
+         for each in narrow],
+        how + (_KEPT if kept else ""),
+        "some of these blocks are written to their end, so that no smaller size serves nine of ten",
+    )  # fmt: skip
+
+
+_COPIES = f"""
+with {USED}
+select b.shape_id, sum(b.blocks) as blocks, sum(b.copies) as copies, sum(b.contents) as contents
+from moment_shapes b join used m on m.moment = b.moment
+where m.kind = '{{kind}}' and b.shape_id in ({{shapes}}) group by b.shape_id
+"""
+
+
+def _one_copy(question: Question) -> Answer:
+    question.database.use("moments", "moment_shapes")
+    rules = []
+    at_peak, at_exit = (question.by_shape(_COPIES.replace("{kind}", kind)) for kind in ("peak", "exit"))
+    for each in question.shapes:
+        seen = at_peak.get(each.shape_id) or at_exit.get(each.shape_id)
+        if not seen or seen["copies"] <= seen["contents"]:
+            continue
+        surplus = seen["copies"] - seen["contents"]
+        atoms = round(ATOM_BYTES * seen["contents"] / (seen["blocks"] - surplus))
+        rules.append(Rule(each.shape_id, Remedy.SHARE, atoms, 0, surplus / seen["blocks"]))
+    return _answer(
+        rules,
+        f"as large a share of each size's blocks is left out as the snapshot found surplus, evenly over the run; those that "
+        f"stay have {ATOM_BYTES} bytes more for each different content",
+        "no snapshot found more copies than contents",
+    )
+
+
+def _joined(question: Question) -> Answer:
+    question.database.use("twins", "stack_sites", "sites")
+    rows = ", ".join(map(str, question.rows)) or "-1"
+    pairs = question.database.rows(
+        "select distinct t.first_shape_id, t.second_shape_id from twins t"
+        " join stack_sites f on f.stack_id = t.first_stack_id join sites a on a.site_id = f.site_id"
+        " join stack_sites s on s.stack_id = t.second_stack_id join sites b on b.site_id = s.site_id"
+        f" where a.site_row in ({rows}) and b.site_row = {-1 if question.partner_row is None else question.partner_row}"
+    )
+    firsts, seconds = {first for first, _ in pairs}, {second for _, second in pairs}
+    return _answer(
+        [Rule(shape, Remedy.FIRST) for shape in sorted(firsts - seconds)]
+        + [Rule(shape, Remedy.SECOND) for shape in sorted(seconds - firsts)],
+        "the block that the thread allocates next at the other site is part of this site's block",
+        "both blocks have the same kind",
+    )
+
+
+def _reordered(question: Question) -> Answer:
+    rules = []
+    for each in question.shapes:
+        saved = each.claim["objects"] * (each.claim["size_bytes"] - each.claim["reordered_bytes"])
+        if 0 < saved < each.requested_bytes:
+            rules.append(Rule(each.shape_id, Remedy.RESIZE, int(each.requested_bytes - saved)))
+    return _answer(rules, "blocks have the size of the reordered type", "no block would be smaller")
+
+
+_PACKED = f"""
+with {USED}
+select p.shape_id, max(p.packed_bytes) as packed_bytes from pointer_words p join used u on u.moment = p.moment
+where p.shape_id in ({{shapes}}) group by p.shape_id
+"""
+
+
+def _narrow(question: Question) -> Answer:
+    question.database.use("moments", "pointer_words")
+    packed = question.by_shape(_PACKED)
+    return _answer(
+        [
+            Rule(each.shape_id, Remedy.RESIZE, packed[each.shape_id]["packed_bytes"])
+            for each in question.shapes
+            if each.shape_id in packed and 0 < packed[each.shape_id]["packed_bytes"] < each.requested_bytes
+        ],
+        "blocks have the size that 4-byte pointers leave, padding included",
+        "no block would be smaller",
+    )
+
+
+def _freed_leaks(question: Question) -> Answer:
+    return _answer(
+        [
+            Rule(each.shape_id, Remedy.FREE_AT_ONCE, share=min(1.0, each.claim["end_blocks"] / each.end_blocks))
+            for each in question.shapes
+            if each.end_blocks and each.claim["end_blocks"]
+        ],
+        "leaked blocks are freed when they were allocated: their last use isn't recorded, so the true gain is smaller if they "
+        "were used for long",
+        "no block of this site was leaked at the exit",
+    )
+
+
+def _dropped(question: Question) -> Answer:
+    question.database.use("moments")
+    rows = question.database.rows(
+        f"with {USED} select u.kind, max(m.time_ns) from used u join moments m on m.moment = u.moment group by u.kind"
+    )
+    times = dict(rows)
+    rules = []
+    for each in question.shapes:
+        claim = each.claim
+        kind = "end" if claim["end_still"] >= claim["peak_still"] else "peak"
+        at_ns = times.get("exit" if kind == "end" else "peak")
+        if at_ns is None or not claim[f"{kind}_still"] or claim["idle_ns"] is None:
+            continue
+        share = min(1.0, claim[f"{kind}_still"] / claim[f"{kind}_held"])
+        rules.append(Rule(each.shape_id, Remedy.FREE_AT, 0, int(at_ns - claim["idle_ns"]) + 1, share))
+    return _answer(
+        rules,
+        "blocks are freed when a snapshot first found them as they stay; that they aren't read later isn't known",
+        "no snapshot found these blocks unchanged for long",
+    )
+
+
+_SIMULATIONS: dict[str, Callable[[Question], Answer]] = {
+    "leaks": _freed_leaks,
+    "duplicates": _one_copy,
+    "unwritten": _first_size,
+    "slop": _fitting_requests,
+    "headers": _slabs,
+    "growth": _growth,
+    "headroom": _shrink,
     "churn": _reuse,
     "recreated": _reuse,
-    "headers": _slabs,
-    "slop": _size_class_below,
+    "twins": _joined,
+    "wide-pointers": _narrow,
+    "padding": _reordered,
+    "hoards": _dropped,
 }
 _NOT_CALLS = {
     "mappings": "mappings aren't requests to the allocator",
@@ -63,9 +278,9 @@ _NOT_CALLS = {
 }
 
 
-def simulate(lens: str, shapes: Shapes) -> Simulation | Unsimulated:
+def simulate(lens: str, question: Question) -> Answer:
     if lens in _NOT_CALLS:
         return Unsimulated(_NOT_CALLS[lens])
     if lens not in _SIMULATIONS:
         return Unsimulated(f"no simulation of the remedy of {lens} exists yet")
-    return _SIMULATIONS[lens](shapes)
+    return _SIMULATIONS[lens](question)

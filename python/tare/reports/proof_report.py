@@ -13,6 +13,7 @@ from tare.text.units import change_share, exact, human_bytes, human_count, perce
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tare.analysis.worth import Worth
     from tare.proofs.measure import Change, Proof
     from tare.proofs.plan import Planned
 
@@ -34,6 +35,8 @@ def lines(proven: Proven, width: int) -> Iterator[str]:
         (only,) = proven.planned
         yield from _finding(only, width)
         if proof := proven.proofs.get(only.number):
+            peak, cpu = _predicted(only.worth)
+            yield from _wrap("predicted", f"peak RSS {peak}, CPU {cpu}", width)
             yield ""
             yield from _details(proof, proven, width)
         return
@@ -66,18 +69,20 @@ def _overview(proven: Proven, width: int) -> Iterator[str]:
         Column("", keep=True),
         Column("lens", "left", keep=True),
         Column("site", "left", least=12),
-        Column("peak RSS", keep=True),
-        Column("range", "left"),
-        Column("CPU of\ncalls", keep=True),
-        Column("calls"),
+        Column("peak RSS\npredicted", keep=True),
+        Column("\nproven", keep=True),
+        Column("\nrange", "left"),
+        Column("CPU\npredicted"),
+        Column("\nproven", keep=True),
+        Column("\ncalls"),
         Column("copied\nbytes"),
     ]
     rows = []
     for each in proven.planned:
         proof = proven.proofs.get(each.number)
-        rows.append([str(each.number), each.finding.lens, str(each.frame), *_cells(proof)])
+        rows.append([str(each.number), each.finding.lens, str(each.frame), *_cells(proof, each.worth)])
     if proven.together is not None:
-        rows.append(["", "together", "", *_cells(proven.together)])
+        rows.append(["", "together", "", *_cells(proven.together, None)])
     yield from table(heads, rows, width)
     for each in proven.planned:
         if not isinstance(each.simulation, Simulation):
@@ -88,16 +93,29 @@ def _overview(proven: Proven, width: int) -> Iterator[str]:
         yield f"({exact(proven.findings - len(proven.planned))} more findings; --all proves all)"
 
 
-def _cells(proof: Proof | None) -> list[str]:
+def _cells(proof: Proof | None, worth: Worth | None) -> list[str]:
+    peak, cpu = _predicted(worth)
     if proof is None:
-        return ["not performed", "", "", "", ""]
+        return [peak, "not performed", "", cpu, "", "", ""]
     return [
+        peak,
         _signed(proof.peak_rss.change, human_bytes),
         _range(proof.peak_rss, human_bytes),
+        cpu,
         _signed(proof.cpu_s.change, _milliseconds),
         _signed(proof.calls.change, human_count),
         _signed(proof.copied_bytes.change, human_bytes),
     ]
+
+
+def _predicted(worth: Worth | None) -> tuple[str, str]:
+    if worth is None:
+        return "", ""
+    peak, cpu = worth.gain_peak_bytes, worth.gain_cpu_ns
+    return (
+        "-" if peak is None else _signed(-peak, human_bytes),
+        "-" if cpu is None else _signed(-cpu / 1e9, _milliseconds),
+    )
 
 
 def _details(proof: Proof, proven: Proven, width: int) -> Iterator[str]:
@@ -118,7 +136,7 @@ def _details(proof: Proof, proven: Proven, width: int) -> Iterator[str]:
             )  # fmt: skip
     rows.append(_row("page faults", proof.faults, human_count))
     rows.append(_row("CPU of the calls", proof.cpu_s, _milliseconds))
-    rows.append(_row("bytes copied by realloc", proof.copied_bytes, human_bytes))
+    rows.append(_row("copied bytes", proof.copied_bytes, human_bytes))
     rows.append(_row("calls", proof.calls, human_count))
     yield from table(heads, rows, width)
     yield ""
@@ -181,6 +199,7 @@ def _finding_json(planned: Planned, proven: Proven) -> dict[str, Any]:
     finding, frame = planned.finding, planned.frame
     simulated = isinstance(planned.simulation, Simulation)
     proof = proven.proofs.get(planned.number)
+    peak, cpu = planned.worth.gain_peak_bytes, planned.worth.gain_cpu_ns
     return {
         "number": planned.number,
         "lens": finding.lens,
@@ -191,8 +210,8 @@ def _finding_json(planned: Planned, proven: Proven) -> dict[str, Any]:
         "confidence": finding.confidence,
         "performed": planned.simulation.assumption if isinstance(planned.simulation, Simulation) else None,
         "not_performed": None if simulated else getattr(planned.simulation, "reason", None),
-        "bytes_peak": None if finding.bytes_peak is None else round(finding.bytes_peak),
-        "calls": round(finding.calls),
+        "gain_peak_bytes": None if peak is None else round(peak),
+        "gain_cpu_ns": None if cpu is None else round(cpu),
         "proof": None if proof is None else _proof_json(proof, proven),
     }
 

@@ -27,7 +27,7 @@ struct AtPeak {
 // Starts the script's threads when their time has come, and looks at the memory meanwhile.
 class Director {
  public:
-  Director(Stage& stage, std::uint64_t resident_before) : stage_(stage), resident_before_(resident_before) {}
+  Director(Stage& stage, const ExactUse& before) : stage_(stage), before_(before) {}
 
   void run() {
     const std::uint64_t threads = stage_.script.header().thread_count;
@@ -42,12 +42,13 @@ class Director {
         has_started = true;
       }
       if (floor >= stage_.gate.held_at() && stage_.gate.held_at() != Gate::kEnded) {
-        at_peak_ = {usable_bytes(stage_), heap_bytes()};
+        at_peak_ = {usable_bytes(stage_), above(exact_use().anonymous_bytes, before_.anonymous_bytes)};
         stage_.gate.release();
       }
       const std::uint64_t ns = now_ns() - stage_.start_ns;
       if (series_.is_due(ns))
-        series_.add({ns, floor == Gate::kEnded ? stage_.script.header().step_count : floor, heap_bytes()});
+        series_.add({ns, floor == Gate::kEnded ? stage_.script.header().step_count : floor,
+                     above(resident_bytes(), before_.resident_bytes)});
       if (floor == Gate::kEnded) return;
       if (!has_started) {
         const timespec some{0, next_thread < threads ? 100'000 : 500'000};
@@ -60,10 +61,7 @@ class Director {
   const RssSeries& series() const { return series_; }
 
  private:
-  std::uint64_t heap_bytes() const {
-    const std::uint64_t now = resident_bytes();
-    return now > resident_before_ ? now - resident_before_ : 0;
-  }
+  static std::uint64_t above(std::uint64_t now, std::uint64_t before) { return now > before ? now - before : 0; }
 
   struct Start {
     Stage* stage;
@@ -90,7 +88,7 @@ class Director {
   }
 
   Stage& stage_;
-  std::uint64_t resident_before_;
+  ExactUse before_;
   AtPeak at_peak_;
   RssSeries series_;
 };
@@ -119,11 +117,11 @@ int run(const char* script_path, int report_fd, double speed, Allocator allocato
   const ScriptFile script(script_path);
   Gate gate(script);
   auto* const slots = static_cast<std::atomic<void*>*>(own_memory(script.header().slot_count * sizeof(void*)));
-  const std::uint64_t resident_before = resident_bytes();
+  const ExactUse memory_before = exact_use();
   rusage before;
   getrusage(RUSAGE_SELF, &before);
   Stage stage{script, gate, slots, allocator, speed, now_ns()};
-  Director director(stage, resident_before);
+  Director director(stage, memory_before);
   pthread_t directing;
   const int error = pthread_create(
       &directing, nullptr,
@@ -140,7 +138,8 @@ int run(const char* script_path, int report_fd, double speed, Allocator allocato
   pthread_join(directing, nullptr);
 
   const std::uint64_t wall_ns = now_ns() - stage.start_ns;
-  const std::uint64_t peak = peak_resident_bytes();
+  const std::uint64_t peak =
+      peak_heap_bytes(script.header().thread_count + 1, memory_before, director.at_peak().resident_bytes);
   rusage after;
   getrusage(RUSAGE_SELF, &after);
   // from here on the heap is used again
@@ -153,9 +152,8 @@ int run(const char* script_path, int report_fd, double speed, Allocator allocato
                "\", \"peak_heap_rss_bytes\": %llu, \"heap_rss_at_peak_bytes\": %llu, \"usable_at_peak_bytes\": %llu, "
                "\"resident_before_bytes\": %llu, \"user_s\": %.6f, \"system_s\": %.6f, \"wall_s\": %.6f, \"faults\": "
                "%ld, \"failed_calls\": %llu, \"copied_bytes\": %llu, ",
-               number(peak > resident_before ? peak - resident_before : 0), number(director.at_peak().resident_bytes),
-               number(director.at_peak().usable_bytes), number(resident_before),
-               cpu_seconds(after.ru_utime) - cpu_seconds(before.ru_utime),
+               number(peak), number(director.at_peak().resident_bytes), number(director.at_peak().usable_bytes),
+               number(memory_before.resident_bytes), cpu_seconds(after.ru_utime) - cpu_seconds(before.ru_utime),
                cpu_seconds(after.ru_stime) - cpu_seconds(before.ru_stime), static_cast<double>(wall_ns) / 1e9,
                after.ru_minflt - before.ru_minflt, number(stage.failed_calls.load()),
                number(stage.copied_bytes.load()));

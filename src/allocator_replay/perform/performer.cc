@@ -45,6 +45,9 @@ class Performer {
         break;
       case StepKind::Nothing:
         break;
+      case StepKind::Avoided:
+        put_into(step.slot, &no_block);
+        break;
       case StepKind::FreedAtOnce: {
         void* const block = allocate(step);
         if (is_block(block)) free(block);
@@ -58,8 +61,6 @@ class Performer {
   }
 
  private:
-  static bool is_block(const void* block) { return block != &no_block; }
-
   void* allocate(const Step& step) {
     if (stage_.allocator == Allocator::LeftAlone) return &no_block;
     const std::uint64_t bytes = step.bytes();
@@ -82,6 +83,10 @@ class Performer {
         if (block != old_block_) copied_bytes_ += written;
         old_block_ = &no_block;
         break;
+      case StepKind::FreedTo:
+        if (is_block(old_block_)) free(old_block_);
+        old_block_ = &no_block;
+        return &no_block;
       case StepKind::KeptTo:
         block = old_block_;
         if (!is_block(block)) return block;
@@ -103,7 +108,7 @@ class Performer {
 
   void touch(const Step& step) {
     void* const block = stage_.slots[step.slot].load(std::memory_order_relaxed);
-    if (block != nullptr && is_block(block)) static_cast<volatile char*>(block)[step.bytes()] = 1;
+    if (is_block(block)) static_cast<volatile char*>(block)[step.bytes()] = 1;
   }
 
   // The block that another step puts here, of this thread or another.
@@ -136,6 +141,8 @@ void wait_until(const Stage& stage, std::uint32_t order) {
 }
 
 }  // namespace
+
+bool is_block(const void* block) { return block != nullptr && block != &no_block; }
 
 std::uint64_t now_ns() {
   timespec now;
@@ -175,7 +182,7 @@ std::uint64_t usable_bytes(const Stage& stage) {
   std::uint64_t sum = 0;
   for (std::uint64_t i = 0; i < stage.script.header().slot_count; ++i) {
     void* const block = stage.slots[i].load(std::memory_order_acquire);
-    if (block != nullptr && block != &no_block) sum += malloc_usable_size(block);
+    if (is_block(block)) sum += malloc_usable_size(block);
   }
   return sum;
 }

@@ -25,6 +25,9 @@ struct Stage {
 
 std::uint64_t now_ns();
 
+// Whether a slot holds memory of the allocator: a refused or freed block leaves another address there.
+bool is_block(const void* block);
+
 // Thread `i` of the script, from its first step to its last.
 void perform(Stage& stage, std::uint64_t i);
 

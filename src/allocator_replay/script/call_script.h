@@ -22,6 +22,8 @@ enum class StepKind : std::uint64_t {
   Touch = 7,    // writes at offset `bytes` of the block in the slot; only this thread allocates and frees that block
   Nothing = 8,  // the call is avoided; bytes: 0
   FreedAtOnce = 9,  // Malloc and Free
+  FreedTo = 10,     // instead of ReallocTo: the block is freed
+  Avoided = 11,     // instead of Malloc: no block, and its Free does nothing
 };
 
 // 16 bytes, one call (two for realloc). `order` counts the steps of all threads; within a thread it ascends.

@@ -30,13 +30,19 @@ constexpr bool calls_allocator(StepKind kind) {
 }  // namespace
 
 ScriptSink::ScriptSink(const trace::OpenedTrace& trace, OutputFile& file, const RewriteRules& rules)
-    : dictionary_(trace.dictionary()), rules_(rules), clock_(trace.clock_pairs()), steps_(file) {}
+    : dictionary_(trace.dictionary()), rules_(rules), clock_(trace.clock_pairs()), steps_(file) {
+  for (std::uint32_t shape = 0; shape < rules_.of_shape.size(); ++shape) {
+    const RewriteRule& rule = rules_.of_shape[shape];
+    if (rule.remedy == Remedy::FreeAt) due_[rule.more].push_back(shape);
+  }
+}
 
 void ScriptSink::consume(std::span<const Event> events) {
   for (const Event& event : events) take(event);
 }
 
 ScriptSummary ScriptSink::finish() {
+  change_ends();
   steps_.finish(peak_order_, summary_.peak_requested_bytes);
   summary_.steps = steps_.order();
   summary_.threads = steps_.threads();
@@ -46,6 +52,8 @@ ScriptSummary ScriptSink::finish() {
 }
 
 void ScriptSink::take(const Event& event) {
+  if (!due_.empty()) [[unlikely]]
+    free_what_is_due(event);
   switch (event.kind) {
     case EventKind::Alloc:
       born(event, kind_of(event));
@@ -91,26 +99,10 @@ void ScriptSink::born(const Event& event, StepKind kind) {
     }
   }
   const std::uint64_t bytes = std::min(dictionary_.shapes[index(event.shape)].requested_bytes, Step::kMostBytes);
-  const RewriteRule& rule = rules_.of(event.shape);
-  if (rule.remedy != Remedy::None) ++summary_.rewritten_blocks;
   std::optional<LiveBlock> block;
-  switch (rule.remedy) {
-    case Remedy::Resize:
-      block = own(event, kind, rule.bytes, rule.bytes);
-      break;
-    case Remedy::Reuse:
-      if (kind == StepKind::ReallocTo) {
-        block = grown(event, bytes, bytes, moving_.at(event.thread));
-      } else if (kind != StepKind::Aligned) {
-        block = reused(event, rule.group, bytes);
-      }
-      break;
-    case Remedy::Slabs:
-      if ((kind == StepKind::Malloc || kind == StepKind::Calloc) && bytes <= Slabs::kMostCellBytes)
-        block = in_slab(event, rule.group, bytes);
-      break;
-    case Remedy::None:
-      break;
+  if (const RewriteRule& rule = rules_.of(event.shape); rule.remedy != Remedy::None) [[unlikely]] {
+    ++summary_.rewritten_blocks;
+    block = remedied(event, kind, bytes, rule);
   }
   if (!block) block = own(event, kind, bytes, bytes);
   block->shape = index(event.shape);
@@ -129,38 +121,6 @@ ScriptSink::LiveBlock ScriptSink::own(const Event& event, StepKind kind, std::ui
   return {bytes, room, what, place, slot, 0, Storage::Own, {}};
 }
 
-// The second half of a realloc that needs no call if the old block has room.
-ScriptSink::LiveBlock ScriptSink::grown(const Event& event, std::uint64_t bytes, std::uint64_t room,
-                                        const LiveBlock& from) {
-  if (bytes > from.room) return own(event, StepKind::ReallocTo, bytes, room);
-  LiveBlock block = own(event, StepKind::KeptTo, bytes, bytes);
-  hold(from.room - bytes);
-  block.room = from.room;
-  return block;
-}
-
-std::optional<ScriptSink::LiveBlock> ScriptSink::reused(const Event& event, std::uint32_t group, std::uint64_t bytes) {
-  const auto kept = kept_.take(group, event.thread, bytes);
-  if (!kept) return std::nullopt;
-  const std::uint64_t what = Step::pack(StepKind::Nothing, 0);
-  const StepFile::Place place = add(event, what);
-  return LiveBlock{bytes, kept->room, what, place, kept->slot, 0, Storage::Own, {}};
-}
-
-ScriptSink::LiveBlock ScriptSink::in_slab(const Event& event, std::uint32_t group, std::uint64_t bytes) {
-  const Slabs::Pool pool{group, event.thread, Slabs::cell_bytes(bytes)};
-  if (const auto slot = slabs_.take_empty(pool)) free_slot(event, *slot, Slabs::kSlabBytes);
-  auto cell = slabs_.take(pool);
-  if (!cell) {
-    // Its pages are touched as cells are taken.
-    const LiveBlock slab = own(event, StepKind::Malloc, 0, Slabs::kSlabBytes);
-    cell = slabs_.add_slab(pool, slab.slot);
-  }
-  const std::uint64_t what = Step::pack(StepKind::Touch, cell->offset);
-  const StepFile::Place place = add(event, what, slabs_.slot_of(cell->slab));
-  return {bytes, 0, what, place, 0, 0, Storage::Cell, *cell};
-}
-
 void ScriptSink::freed(const Event& event) {
   const auto found = live_.find(event.address);
   if (found == live_.end()) {
@@ -169,12 +129,14 @@ void ScriptSink::freed(const Event& event) {
   }
   const LiveBlock block = found->second;
   live_.erase(found);
-  free_block(event, block);
+  if (rule_of(block).remedy != Remedy::Grow || !passes_to_successor(event, block)) free_block(event, block);
+  last_blocks_.freed(event.thread);
 }
 
 void ScriptSink::free_block(const Event& event, const LiveBlock& block) {
-  if (block.storage == Storage::Cell) {
-    if (const auto slot = slabs_.free_cell(block.cell, event.thread)) {
+  if (block.storage != Storage::Own) {
+    const auto slot = block.storage == Storage::Cell ? slabs_.free_cell(block.cell, event.thread) : std::nullopt;
+    if (slot) {
       free_slot(event, *slot, Slabs::kSlabBytes);
     } else {
       add(event, Step::pack(StepKind::Nothing, 0));
@@ -222,9 +184,12 @@ void ScriptSink::thread_ended(const Event& event) {
 }
 
 void ScriptSink::set_written(LiveBlock& block, std::uint64_t unwritten_bytes) {
-  if (block.room <= kTellsPagesBytes || block.room != block.bytes) return;
   const std::uint64_t written = block.bytes - std::min(block.bytes, unwritten_bytes);
-  steps_.patch(block.place, Step::with_share(block.what, Step::share_of(written, block.bytes)));
+  if (const RewriteRule& rule = rule_of(block); rule.remedy == Remedy::Trim) {
+    trim(block, std::max(written, rule.bytes));
+  } else if (block.room > kTellsPagesBytes && block.room == block.bytes && block.storage == Storage::Own) {
+    steps_.patch(block.place, Step::with_share(block.what, Step::share_of(written, block.bytes)));
+  }
 }
 
 void ScriptSink::hold(std::uint64_t bytes) {

@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "allocator_replay/script/kept_blocks.h"
+#include "allocator_replay/script/last_blocks.h"
 #include "allocator_replay/script/output_file.h"
 #include "allocator_replay/script/rewrite_rules.h"
 #include "allocator_replay/script/script_writer.h"
@@ -33,6 +36,7 @@ class ScriptSink final : public trace::EventSink {
   enum class Storage : std::uint8_t {
     Own,   // a block of the allocator, in the slot
     Cell,  // in a slab
+    None,  // avoided, part of another block, or freed early
   };
   // Where a live block's birth is told, so that what was written of it can be added when it's known.
   struct LiveBlock {
@@ -53,6 +57,11 @@ class ScriptSink final : public trace::EventSink {
 
   void born(const trace::Event& event, StepKind kind);
   LiveBlock own(const trace::Event& event, StepKind kind, std::uint64_t bytes, std::uint64_t room);
+  // By a remedy; nothing: the allocator serves it as recorded.
+  std::optional<LiveBlock> remedied(const trace::Event& event, StepKind kind, std::uint64_t bytes,
+                                    const RewriteRule& rule);
+  LiveBlock avoided(const trace::Event& event, StepKind kind, std::uint64_t bytes);
+  std::optional<LiveBlock> merged(const trace::Event& event, std::uint32_t group, std::uint64_t bytes);
   LiveBlock grown(const trace::Event& event, std::uint64_t bytes, std::uint64_t room, const LiveBlock& from);
   std::optional<LiveBlock> reused(const trace::Event& event, std::uint32_t group, std::uint64_t bytes);
   LiveBlock in_slab(const trace::Event& event, std::uint32_t group, std::uint64_t bytes);
@@ -61,6 +70,12 @@ class ScriptSink final : public trace::EventSink {
   void realloced(const trace::Event& event);
   void free_block(const trace::Event& event, const LiveBlock& block);
   void free_slot(const trace::Event& event, std::uint32_t slot, std::uint64_t room);
+  bool passes_to_successor(const trace::Event& event, const LiveBlock& block);
+  void free_what_is_due(const trace::Event& event);
+  bool is_chosen(std::uint32_t shape, double share);
+  void patch(LiveBlock& block, std::uint64_t what);
+  void trim(LiveBlock& block, std::uint64_t bytes);
+  void change_ends();
   void thread_ended(const trace::Event& event);
   void set_written(LiveBlock& block, std::uint64_t unwritten_bytes);
 
@@ -76,6 +91,10 @@ class ScriptSink final : public trace::EventSink {
   std::unordered_map<std::uint32_t, LiveBlock> moving_;  // by thread: between the halves of a realloc
   Slabs slabs_;
   KeptBlocks kept_;
+  LastBlocks last_blocks_;
+  std::vector<double> owed_;                                      // by shape: parts of blocks that `share` has chosen
+  std::map<std::uint64_t, std::vector<std::uint32_t>> due_;       // shapes by the time when their blocks are freed
+  std::unordered_map<std::uint64_t, std::uint64_t> open_firsts_;  // by thread and group: the address
   std::uint64_t live_bytes_ = 0;
   std::uint64_t peak_order_ = 0;
 };

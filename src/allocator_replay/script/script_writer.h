@@ -21,6 +21,9 @@ struct ScriptSummary {
   std::uint64_t duration_ns = 0;
   std::uint64_t calls = 0;             // of the allocator; a realloc is one call and two steps
   std::uint64_t rewritten_blocks = 0;  // that a rule is about
+  // Of blocks that took over by malloc, copy and free, at stacks with Remedy::Grow; no step performs these copies.
+  std::uint64_t recorded_hand_copies = 0;  // bytes
+  std::uint64_t hand_copies = 0;           // bytes that are still to be copied
   // What the script leaves out, so that a reader can judge it:
   std::uint64_t foreign_frees = 0;  // of blocks whose birth wasn't recorded
   std::uint64_t reborn_blocks = 0;  // born where another was thought to live
