@@ -1,4 +1,4 @@
-"""Rewrites docs/decisions/README.md: titles from the files, groups as they are; files without a group go to the end.
+"""Rewrites docs/decisions/README.md: titles from the files, groups as they are; files without a group go to the end, by number.
 
 Usage: tools/decision_index.py [--check]. With --check nothing is written, and the status is 1 if the index is stale.
 """
@@ -27,15 +27,14 @@ def rewritten(index: str, files: list[Path]) -> str:
     """The index with one line for each of `files`; lines of missing files are dropped."""
     left = {path.name: path for path in files}
     lines = []
-    for line in index.rstrip("\n").split("\n"):
+    for line in index.partition(f"\n## {UNGROUPED}\n")[0].rstrip("\n").split("\n"):
         entry = re.match(r"- \[\d{4}\]\((.+?)\)", line)
         if entry is None:
             lines.append(line)
         elif entry[1] in left:
             lines.append(item(left.pop(entry[1])))
     if left:
-        if f"## {UNGROUPED}" not in lines:
-            lines += ["", f"## {UNGROUPED}", ""]
+        lines += ["", f"## {UNGROUPED}", ""]
         lines += [item(path) for path in left.values()]
     return "\n".join(lines) + "\n"
 
