@@ -27,6 +27,8 @@ GROUPS = {
     },
     "Many recordings in one store": {
         "fleet add": "add recordings to a store",
+        "fleet report": "print quantiles over recordings, by build and source line",
+        "fleet sql": "query the tables of a store",
         "fleet remove": "remove recordings from a store",
         "fleet retain": "remove old recordings and old builds from a store",
         "fleet compact": "merge the small files of a store",
