@@ -28,6 +28,7 @@ GROUPS = {
     "Many recordings in one store": {
         "fleet add": "add recordings to a store",
         "fleet report": "print quantiles over recordings, by build and source line",
+        "fleet diff": "compare two groups of recordings: which sites changed",
         "fleet sql": "query the tables of a store",
         "fleet remove": "remove recordings from a store",
         "fleet retain": "remove old recordings and old builds from a store",

@@ -1,0 +1,237 @@
+"""Two groups of recordings: which sites changed, by how much, and whether their bytes came or only moved between callers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tare.errors import USAGE, TareError
+from tare.fleet.order_statistics import PROBABILITIES, least_size
+from tare.fleet.resampling import Shift, Side, shift
+from tare.fleet.significance import Group, discoveries, welch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tare.fleet.store import Condition, Store
+
+RATE = 0.05  # of the named sites that may be chance
+LEAST_UNITS = 5  # with four machines a side, no arrangement of ranks is rarer than 1 in 35
+# Bytes have moved if the sites that share a function or all callers changed together by at most this share of the site's change.
+_MOVED_REST = 0.25
+COLUMNS: dict[str, str] = {
+    "gross": "peak_gross_bytes",
+    "end": "end_gross_bytes",
+    "tare": "tare_bytes",
+    "calls": "calls",
+}
+
+
+class SiteShift(NamedTuple):
+    site: int
+    function: str
+    place: str
+    stack: str
+    probability: float  # of such a difference by chance
+    mean: Shift
+    quantiles: dict[float, Shift]
+    kind: str  # new, gone, grew, shrank or moved
+    partner: str  # moved: the function or caller on the other side
+
+
+class Comparison(NamedTuple):
+    program: str
+    before: Side
+    after: Side
+    totals: dict[str, dict[float, Shift]]  # gross, tare
+    tested: int
+    rare: int  # sites in too few machines to be tested
+    unmatched: tuple[float, float]  # share of bytes at sites that only one group has
+    sites: list[SiteShift]  # found to differ, largest change of the mean first
+    found: int
+
+
+def compare(
+    store: Store, before: Sequence[Condition], after: Sequence[Condition], measure: str, unit: str, limit: int | None
+) -> Comparison:
+    old, new = _side(store, before, "before"), _side(store, after, "after")
+    if both := {e["recording"] for e in old} & {e["recording"] for e in new}:
+        raise TareError(
+            USAGE, f"fleet diff: {len(both)} recordings fit --before and --after: make the conditions exclusive"
+        )
+    names = sorted({entry["program"] for entry in (*old, *new)})
+    if len(names) > 1:
+        raise TareError(
+            USAGE, f"fleet diff: the recordings are of {', '.join(names[:5])}: choose one by --where program={names[0]}"
+        )
+    sides = [
+        Side({e["recording"]: e["machine"] if unit == "machine" else e["key"] for e in of}, i)
+        for i, of in enumerate((old, new))
+    ]
+    for name, side in zip(("before", "after"), sides, strict=True):
+        if side.units < LEAST_UNITS:
+            other = ", or treat recordings as independent by --unit recording" if unit == "machine" else ""
+            raise TareError(
+                USAGE,
+                f"fleet diff: {name} has {side.units} {unit}{'' if side.units == 1 else 's'},"
+                f" a comparison needs {LEAST_UNITS} on each side: add recordings of more {unit}s{other}",
+            )
+    _pick(store, sides)
+    return _Comparing(store, COLUMNS[measure], sides[0], sides[1]).result(names[0], limit)
+
+
+def _side(store: Store, conditions: Sequence[Condition], name: str) -> list[dict[str, Any]]:
+    found = [entry for entry in store.entries if all(each.fits(entry) for each in conditions)]
+    if not found:
+        asked = " and ".join(f"{each.name}={each.pattern}" for each in conditions)
+        raise TareError(
+            USAGE, f"fleet diff: no recording fits --{name} {asked}: tare fleet report {store.path} lists the builds"
+        )
+    return found
+
+
+def _pick(store: Store, sides: Sequence[Side]) -> None:
+    """Table `picked`: of each recording its side, its unit, and the recordings of that unit."""
+    store.connection.execute("create or replace temp table picked (recording bigint, side int, unit int, size int)")
+    with store.connection.appender("picked") as appender:
+        for number, side in enumerate(sides):
+            appender.append_rows([(r, number, unit, side.sizes[unit]) for r, unit in side.unit_of.items()])
+
+
+class _Comparing:
+    def __init__(self, store: Store, column: str, before: Side, after: Side) -> None:
+        self._store = store
+        self._column = column
+        self._before, self._after = before, after
+        self._probabilities = [p for p in PROBABILITIES if min(before.recordings, after.recordings) >= least_size(p)]
+
+    def result(self, program: str, limit: int | None) -> Comparison:
+        rows = self._ranked()
+        units = self._before.units + self._after.units
+        testable = [site for site, row in rows.items() if row["units"] >= min(LEAST_UNITS, units)]
+        probabilities = [self._probability(rows[site]) for site in testable]
+        chosen = sorted(
+            ((testable[i], probabilities[i]) for i in discoveries(probabilities, RATE)),
+            key=lambda each: (-abs(self._change(rows[each[0]])), each[0]),
+        )
+        names = self._names(list(rows))
+        only = [
+            sum(row["sums"][side] for row in rows.values() if not row["sums"][1 - side])
+            / (sum(row["sums"][side] for row in rows.values()) or 1.0)
+            for side in (0, 1)
+        ]
+        sites = [self._site(site, p, rows, names) for site, p in chosen[:limit]]
+        return Comparison(
+            program, self._before, self._after, self._totals(), len(testable), len(rows) - len(testable), (only[0], only[1]),
+            sites, len(chosen),
+        )  # fmt: skip
+
+    def _ranked(self) -> dict[int, dict[str, Any]]:
+        """By site: sums of the units' mean ranks, and of bytes. Ranks, because sizes have long tails; a unit has one value,
+        because its recordings aren't independent. Counted from the rank of a recording without bytes, so that units
+        without the site add nothing."""
+        all_recordings = self._before.recordings + self._after.recordings
+        found: dict[int, dict[str, Any]] = {}
+        for site, side, *values in self._store.rows(
+            f"""
+            with valued as (
+              select s.site, p.side, p.unit, p.size, s.{self._column} as value
+              from site_sums s join picked p using (recording) where s.{self._column} > 0
+            ),
+            ranked as (
+              select *, {all_recordings} - count(*) over (partition by site) as zeros,
+                     rank() over (partition by site order by value) + (count(*) over (partition by site, value) - 1) / 2.0 as place
+              from valued
+            ),
+            by_unit as (
+              select site, side, unit, sum(zeros + place - (zeros + 1) / 2.0) / max(size) as mean, sum(value) as value
+              from ranked group by site, side, unit
+            )
+            select site, side, sum(mean), sum(mean * mean), count(*), sum(value) from by_unit group by site, side
+            """
+        ):
+            row = found.setdefault(site, {"units": 0, "ranks": {}, "sums": [0.0, 0.0]})
+            total, squares, units, value = values
+            row["units"] += units
+            row["ranks"][side] = (total, squares)
+            row["sums"][side] = value
+        return found
+
+    def _probability(self, row: Mapping[str, Any]) -> float:
+        sides = (self._before, self._after)
+        groups = [Group(side.units, *row["ranks"].get(number, (0.0, 0.0))) for number, side in enumerate(sides)]
+        return welch(groups[0], groups[1])
+
+    def _change(self, row: Mapping[str, Any]) -> float:
+        """Of the mean."""
+        return float(row["sums"][1] / self._after.recordings - row["sums"][0] / self._before.recordings)
+
+    def _names(self, sites: Sequence[int]) -> dict[int, tuple[str, str, str]]:
+        wanted = set(sites)
+        rows = self._store.rows(
+            "select site, any_value(function), any_value(place), any_value(stack) from sites group by site"
+        )
+        return {site: (function, place, stack) for site, function, place, stack in rows if site in wanted}
+
+    def _totals(self) -> dict[str, dict[float, Shift]]:
+        rows = self._store.rows(
+            "select recording, peak_gross_bytes, peak_tare_bytes from recordings semi join picked using (recording)"
+        )
+        values = {"gross": {r: gross for r, gross, _ in rows}, "tare": {r: tare for r, _, tare in rows}}
+        return {
+            name: {p: shift(self._before, self._after, of, p) for p in self._probabilities}
+            for name, of in values.items()
+        }
+
+    def _site(
+        self, site: int, probability: float, rows: Mapping[int, Any], names: Mapping[int, tuple[str, str, str]]
+    ) -> SiteShift:
+        values = dict(
+            self._store.rows(
+                f"select recording, {self._column} from site_sums semi join picked using (recording) where site = {site} and {self._column} > 0"
+            )
+        )
+        partner = self._moved(site, rows, names)
+        old, new = rows[site]["sums"]
+        change = self._change(rows[site])
+        kind = "moved" if partner else "new" if not old else "gone" if not new else "grew" if change > 0 else "shrank"
+        quantiles = {p: shift(self._before, self._after, values, p) for p in self._probabilities}
+        function, place, stack = names.get(site, ("?", "", ""))
+        mean = shift(self._before, self._after, values)
+        return SiteShift(site, function, place, stack, probability, mean, quantiles, kind, partner)
+
+    def _moved(self, site: int, rows: Mapping[int, Any], names: Mapping[int, tuple[str, str, str]]) -> str:
+        """Where the bytes came from or went to, if the sum over relatives stayed: sites of the same function, whose callers
+        differ, or sites of the same callers, whose function differs (renamed or inlined)."""
+        change = self._change(rows[site])
+        own = _frames(names.get(site, ("?", "", ""))[2])
+        if not own:
+            return ""
+        for part in (slice(0, 1), slice(1, None)):
+            domain = own[part]
+            if not domain:
+                continue
+            relatives = {
+                other: self._change(row)
+                for other, row in rows.items()
+                if other in names and _frames(names[other][2])[part] == domain
+            }
+            partner = min((o for o in relatives if o != site), key=lambda o: relatives[o] * change, default=None)
+            if (
+                partner is not None
+                and relatives[partner] * change < 0
+                and abs(relatives[partner]) >= 0.5 * abs(change)
+                and abs(sum(relatives.values())) <= _MOVED_REST * abs(change)
+            ):
+                other = _frames(names[partner][2])
+                different = next((b for a, b in zip(own, other, strict=False) if a != b), other[-1])
+                return different
+        return ""
+
+
+@cache
+def _frames(stack: str) -> list[str]:
+    """Functions without their places."""
+    return [
+        line.rpartition(" (")[0] if line.endswith(")") and " (" in line else line for line in stack.split("\n") if line
+    ]

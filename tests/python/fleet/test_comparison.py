@@ -1,0 +1,152 @@
+"""Comparisons of two groups: what differs is found, what doesn't isn't, what moved is told from what came."""
+
+from pathlib import Path
+
+import pytest
+from fleet_made import add, facts
+from fleet_random import fill
+from tare import cli
+from tare.errors import TareError
+from tare.fleet.comparison import Comparison, compare
+from tare.fleet.facts import Facts
+from tare.fleet.resampling import Side, shift
+from tare.fleet.significance import Group, discoveries, welch
+from tare.fleet.store import Store, condition
+
+SEEDS = range(12)
+
+
+def compared(store: Path, unit: str = "machine") -> Comparison:
+    return compare(Store(store), [condition("build=1")], [condition("build=2")], "gross", unit, None)
+
+
+def named(facts_: Facts, stacks: dict[int, str]) -> Facts:
+    facts_.rows["sites"][:] = [
+        (site, "ab" * 20, stack.split("\n")[0], "", "/bin/app", stack) for site, stack in stacks.items()
+    ]
+    return facts_
+
+
+@pytest.mark.parametrize(
+    ("t", "freedom", "expected"), [(2.228, 10, 0.05), (3.169, 10, 0.01), (1.96, 10000, 0.05), (0.7, 10, 0.5)]
+)
+def test_welch_has_the_values_of_tables_of_t(t: float, freedom: int, expected: float) -> None:
+    """Two groups of equal size and variance: the degrees of freedom are 2 (n - 1)."""
+    size = freedom // 2 + 1
+    variance = size / 2 * (size - 1)  # sum of squares such that the error of the difference is 1
+    groups = [Group(size, mean * size, variance + size * mean**2) for mean in (0.0, t)]
+    assert welch(*groups) == pytest.approx(expected, rel=0.01)
+
+
+def test_values_that_do_not_vary_prove_no_more_than_their_number() -> None:
+    assert welch(Group(5, 0, 0), Group(5, 5, 5)) == pytest.approx(2 / 252)
+    assert welch(Group(5, 5, 5), Group(5, 5, 5)) == 1.0
+
+
+def test_discoveries_are_those_of_benjamini_and_hochberg() -> None:
+    # The example of their paper (1995, section 3.2): four of fifteen at 0.05.
+    ps = [
+        0.0001,
+        0.0004,
+        0.0019,
+        0.0095,
+        0.0201,
+        0.0278,
+        0.0298,
+        0.0344,
+        0.0459,
+        0.3240,
+        0.4262,
+        0.5719,
+        0.6528,
+        0.7590,
+        1.0,
+    ]
+    assert discoveries(ps, 0.05) == {0, 1, 2, 3}
+    assert discoveries([], 0.05) == set()
+
+
+def test_equal_groups_differ_by_chance_only(tmp_path: Path) -> None:
+    """Each seed is a store; with an error rate of 5 %, more than 3 of 12 have a chance of 0.2 %. Seeds are fixed."""
+    wrong = 0
+    for seed in SEEDS:
+        fill(tmp_path / str(seed), seed)
+        result = compared(tmp_path / str(seed))
+        assert result.tested == 30
+        wrong += result.found > 0
+    assert wrong <= 2
+
+
+def test_growth_of_five_percent_is_named(tmp_path: Path) -> None:
+    right = 0
+    for seed in SEEDS:
+        fill(tmp_path / str(seed), seed, growth=1.05)
+        result = compared(tmp_path / str(seed))
+        right += any(each.function == "f0" and each.kind == "grew" and each.mean.low > 0 for each in result.sites)
+    assert right >= 11
+
+
+def test_bytes_that_moved_between_callers_are_told_from_bytes_that_came(tmp_path: Path) -> None:
+    stacks = {1: "alloc\nold_caller\nmain", 2: "alloc\nnew_caller\nmain", 3: "grow\nmain"}
+    for machine in range(8):
+        noise = machine * 3
+        before = facts({1: 1000.0 + noise, 3: 500.0 + noise})
+        after = facts({2: 1010.0 + noise, 3: 900.0 + noise})
+        add(tmp_path, f"a{machine}", named(before, stacks), "1", f"m{machine}", bucket=0)
+        add(tmp_path, f"b{machine}", named(after, stacks), "2", f"m{machine}", bucket=0)
+    result = compared(tmp_path)
+    assert {(each.function, each.kind, each.partner) for each in result.sites} == {
+        ("alloc", "moved", "new_caller"),
+        ("alloc", "moved", "old_caller"),
+        ("grow", "grew", ""),
+    }
+    assert result.unmatched == pytest.approx((8084 / (8084 + 4084), 8164 / (8164 + 7284)), abs=1e-3)
+
+
+def test_a_renamed_function_is_moved(tmp_path: Path) -> None:
+    stacks = {1: "old_name\nmain", 2: "new_name\nmain"}
+    for machine in range(6):
+        for build, site in (("1", 1), ("2", 2)):
+            made = named(facts({site: 1000.0}), stacks)
+            add(tmp_path, f"{build}{machine}", made, build, f"m{machine}", bucket=0)
+    assert {(each.function, each.partner) for each in compared(tmp_path).sites} == {
+        ("old_name", "new_name"),
+        ("new_name", "old_name"),
+    }
+
+
+def test_intervals_resample_machines_with_all_their_recordings() -> None:
+    """Ten recordings of one machine are no more than one: the interval is as wide as that of one recording a machine."""
+    one = [Side({m: f"{m}" for m in range(20)}, seed) for seed in (0, 1)]
+    ten = [Side({m * 10 + i: f"{m:02}" for m in range(20) for i in range(10)}, seed) for seed in (0, 1)]
+    narrow = [Side({m * 10 + i: f"{m:02}-{i}" for m in range(20) for i in range(10)}, seed) for seed in (0, 1)]
+
+    def width(sides: list[Side], per: int) -> float:
+        found = shift(sides[0], sides[1], {m * per + i: 100.0 + m for m in range(20) for i in range(per)})
+        return found.high - found.low
+
+    assert width(ten, 10) == pytest.approx(width(one, 1), rel=0.15)
+    assert width(narrow, 10) < 0.5 * width(ten, 10)
+
+
+def test_a_quantile_of_a_draw_counts_missing_values_as_zero() -> None:
+    side = Side({number: f"{number}" for number in range(10)}, 0)
+    assert side.figures({9: 5.0, 8: 3.0}, 0.9)[0] == 3.0
+    assert side.figures({9: 5.0, 8: 3.0}, 0.5)[0] == 0.0
+    assert side.figures({9: 5.0, 8: 3.0}, None)[0] == 0.8
+
+
+def test_too_few_machines_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(6):
+        for build in "12":
+            add(tmp_path, f"{build}{number}", facts({1: 100.0 * int(build) + number}), build, "ci", bucket=0)
+    with pytest.raises(TareError, match="before has 1 machine, a comparison needs 5 on each side"):
+        compared(tmp_path)
+    assert compared(tmp_path, "recording").found == 1
+    asked = ["fleet", "diff", str(tmp_path), "--before", "build=1", "--after", "build=2", "--unit", "recording"]
+    assert cli.main(asked) == 0
+    assert "1 site of 1 changed (gross bytes at the peak)" in capsys.readouterr().out
+    assert cli.main([*asked, "--json"]) == 0
+    assert '"kind": "grew"' in capsys.readouterr().out
+    assert cli.main([*asked[:3], "--before", "build=1", "--after", "build=*"]) == 2
+    assert "exclusive" in capsys.readouterr().err
