@@ -1,9 +1,9 @@
 // The life of the preloaded library: recording starts with its constructor at the latest and is over with its
 // destructor.
-#include "recorder/hooks/definitions.h"
 #include "recorder/hooks/operators.h"
 #include "recorder/hooks/real.h"
 #include "recorder/recorder.h"
+#include "recorder/unwind/definitions.h"
 
 extern "C" char** environ;
 

@@ -204,6 +204,7 @@ void Recorder::start(char** environment) {
     return;
   }
   resolve_real_functions();
+  look_up_libc_entries();
   const sys::SignalsBlocked blocked;
   choose_clock();
   remember_standard_error();
@@ -272,10 +273,10 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
 }
 
 void Recorder::make_exit_key() {
-  if (has_key_) return;
+  if (has_key_ || libc_entries.key_create == nullptr) return;
   pthread_key_t key;
   // A key of the first 32 has its slot in the thread itself; setting a later one would allocate.
-  has_key_ = pthread_key_create(&key, &Recorder::on_thread_exit) == 0 && key < 32;
+  has_key_ = libc_entries.key_create(&key, &Recorder::on_thread_exit) == 0 && key < 32;
   key_ = key;
 }
 

@@ -13,10 +13,10 @@
 #include "recorder/events/call_timer.h"
 #include "recorder/events/thread.h"
 #include "recorder/recorder.h"
+#include "recorder/unwind/libc_entries.h"
 #include "trace/spool/spool_event.h"
 
 // Nonzero while the process has one thread. Weak: older C libraries lack it, then every event is stamped.
-extern "C" __attribute__((weak)) char __libc_single_threaded;
 
 namespace tare::recorder {
 
@@ -83,7 +83,7 @@ TARE_INLINE void leave(Thread* thread) {
   thread->control->busy.store(0, std::memory_order_release);
 }
 
-TARE_INLINE bool single_threaded() { return &__libc_single_threaded != nullptr && __libc_single_threaded != 0; }
+TARE_INLINE bool single_threaded() { return *libc_entries.single_threaded != 0; }
 
 struct Stamped {
   std::uint64_t stamp;

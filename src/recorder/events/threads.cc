@@ -115,7 +115,9 @@ Thread* Recorder::attach_thread() {
   if (phase_.load(std::memory_order_acquire) != Phase::Recording) return nullptr;
   const sys::SignalsBlocked blocked;
   if (this_thread != nullptr) return this_thread;  // a signal handler was faster
+  if (libc_entries.key_create == nullptr) look_up_libc_entries();  // libpthread may have been loaded since the start
   if (!lock_.lock()) return nullptr;
+  make_exit_key();
   if (phase_.load(std::memory_order_acquire) != Phase::Recording) {  // see restart()
     lock_.unlock();
     return nullptr;
@@ -137,7 +139,7 @@ Thread* Recorder::attach_thread() {
   }
   lock_.unlock();
   this_thread = thread;
-  if (has_key_) pthread_setspecific(key_, thread);
+  if (has_key_) libc_entries.set_specific(key_, thread);
   return thread;
 }
 
@@ -146,7 +148,7 @@ void Recorder::on_thread_exit(void* state) {
   // Other keys' destructors may still allocate: wait for the last round.
   if (recorder.alive() && thread->exit_rounds + 1 < kDestructorRounds) {
     ++thread->exit_rounds;
-    pthread_setspecific(recorder.key_, thread);
+    libc_entries.set_specific(recorder.key_, thread);
     return;
   }
   if (recorder.alive()) recorder.detach_thread(thread);

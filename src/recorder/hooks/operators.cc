@@ -7,10 +7,10 @@
 
 #include "recorder/events/nested.h"
 #include "recorder/events/record.h"
-#include "recorder/hooks/definitions.h"
 #include "recorder/hooks/operators.h"
 #include "recorder/hooks/real.h"
 #include "recorder/hooks/suppression.h"
+#include "recorder/unwind/definitions.h"
 
 extern "C" __attribute__((weak)) void __cxa_pure_virtual();  // in every C++ library
 

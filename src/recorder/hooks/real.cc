@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "recorder/hooks/definitions.h"
+#include "recorder/unwind/definitions.h"
 
 // glibc's own entry points: with them glibc's heap is reached without the hooks even where a program's symbols get in
 // the way.

@@ -10,22 +10,10 @@
 #include <cstring>
 
 #include "recorder/base/syscall.h"
+#include "recorder/unwind/libc_entries.h"
 #include "recorder/unwind/own_memory.h"
 #include "recorder/unwind/spin_lock.h"
 #include "recorder/unwind/stack_memory.h"
-
-// glibc >= 2.35's, weak so that the library loads on older ones. Declared here with its x86-64 layout because older
-// headers don't have it.
-struct TareDlFindObject {
-  unsigned long long flags;
-  void* map_start;
-  void* map_end;
-  struct link_map* link_map;
-  void* eh_frame;
-  unsigned long long reserved[7];
-};
-extern "C" int tare_dl_find_object(void* address, TareDlFindObject* result) __asm__("_dl_find_object")
-    __attribute__((weak));
 
 namespace tare::recorder {
 namespace {
@@ -328,14 +316,14 @@ bool find_loaded_object_by_visiting(std::uint64_t address, LoadedObject& object)
 }
 
 bool find_loaded_object(std::uint64_t address, LoadedObject& object) {
-  if (tare_dl_find_object == nullptr) return find_loaded_object_by_visiting(address, object);
-  TareDlFindObject found;
-  if (tare_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
+  if (libc_entries.find_object == nullptr) return find_loaded_object_by_visiting(address, object);
+  FoundObject found;
+  if (libc_entries.find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
   object.start = reinterpret_cast<std::uint64_t>(found.map_start);
   object.end = reinterpret_cast<std::uint64_t>(found.map_end);
-  object.load_bias = found.link_map->l_addr;
+  object.load_bias = found.map->l_addr;
   object.eh_frame_header = reinterpret_cast<std::uint64_t>(found.eh_frame);
-  object.name = found.link_map->l_name != nullptr ? found.link_map->l_name : "";
+  object.name = found.map->l_name != nullptr ? found.map->l_name : "";
   return true;
 }
 
@@ -407,6 +395,7 @@ void attach_module_tables(const Tables& tables) {
   g_list.lock.reset();
   g_list.tables = tables;
   if (g_list.infos.load(std::memory_order_relaxed) != nullptr) return;
+  look_up_libc_entries();
   g_list.infos.store(static_cast<ModuleInfo*>(reserve_zeroed(trace::kMaxModules * sizeof(ModuleInfo))),
                      std::memory_order_release);
 }

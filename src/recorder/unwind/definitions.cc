@@ -1,5 +1,5 @@
 // Reads the hash tables of the loaded objects, as the loader does when it binds a reference.
-#include "recorder/hooks/definitions.h"
+#include "recorder/unwind/definitions.h"
 
 #include <elf.h>
 #include <link.h>
@@ -80,7 +80,7 @@ bool is_definition(const SymbolTables& tables, std::uint32_t index, const char* 
   const ElfW(Sym)& symbol = tables.symbols[index];
   if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) return false;
   const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-  if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) return false;
+  if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE && type != STT_OBJECT) return false;
   if (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL) return false;
   if (tables.versions != nullptr && (tables.versions[index] & kHiddenVersion) != 0) return false;
   return std::strcmp(tables.names + symbol.st_name, name) == 0;

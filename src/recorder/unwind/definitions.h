@@ -1,5 +1,5 @@
-// Finds where the program's loaded objects define functions, without dlsym: no failing look-up, no allocation, no error
-// text, and none of the loader's locks that it holds while constructors run.
+// Finds where the program's loaded objects define functions and variables, without dlsym: no failing look-up, no
+// allocation, no error text, and none of the loader's locks that it holds while constructors run.
 //
 // dlsym takes the loader's lock, which a thread that runs a constructor holds while it may wait for the caller; and a
 // name that dlsym doesn't find makes it allocate, which an allocator that looks for its own functions waits for.
