@@ -143,13 +143,17 @@ def rewrite(page: Path, measured: str) -> None:
     page.write_text(f"{text[:start]}\n{measured}{text[end:]}")
 
 
+def build() -> None:
+    options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DTARE_LIBRARY_ONLY=ON"]
+    run("cmake", "-S", ROOT, "-B", BUILD, *options, "-DTARE_BUILD_GUIDE=ON", "-DTARE_BUILD_TESTS=OFF")
+    run("cmake", "--build", BUILD)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pairs", nargs="*", help="folders of the guide (default: all)")
     wanted = parser.parse_args().pairs or sorted(page.parent.name for page in HERE.glob("*/README.md"))
-    options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DTARE_LIBRARY_ONLY=ON"]
-    run("cmake", "-S", ROOT, "-B", BUILD, *options, "-DTARE_BUILD_GUIDE=ON", "-DTARE_BUILD_TESTS=OFF")
-    run("cmake", "--build", BUILD)
+    build()
     for number, pair in enumerate(wanted, 1):
         print(f"{number}/{len(wanted)} {pair}", flush=True)
         rewrite(HERE / pair / "README.md", measure(pair))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
     from conftest import Tare
 
 
+JEMALLOC = Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
+
 # Of each planted waste: the lens, how to record, the function, blocks that its remedy is about, the change of the peak RSS in bytes as
 # glibc's chunk sizes give it, and how many calls fewer there are.
 WASTES = (
     ("nodes", "headers", (), "make_node", 200_000, -8 * 200_000, None),
-    ("temporaries", "churn", (), "format", 50_000, 0, -99_999),
+    ("temporaries", "churn", (), "format", 50_000, 0, -100_000),
     ("growth", "growth", (), "grow", 2000 - 1, None, -1988),
     ("growth by hand", "growth", (), "grow_by_hand", 2000, None, -3976),
     ("records", "unwritten", ("--content",), "make_record", 5000, (112 - 1008) * 5000, 0),
@@ -99,3 +102,21 @@ def test_a_sampled_recording_is_refused(tare: Tare, program: Callable[..., Path]
     assert done.returncode == 2
     assert "sampled" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not JEMALLOC.exists(), reason="libjemalloc2 isn't installed")
+def test_the_programs_own_allocator_performs(tare: Tare, program: Callable[..., Path], tmp_path: Path) -> None:
+    library = tmp_path / "libjemalloc.so.2"
+    shutil.copy(JEMALLOC.resolve(), library)
+    trace = tmp_path / "t.tare"
+    preload = {"LD_PRELOAD": str(library)}
+    done = tare("run", "-o", trace, "--", program("remedies.c"), "temporaries", env=preload)
+    assert done.returncode == 0, done.stderr
+    proven = json.loads(tare("prove", trace, "--lens", "churn", "--runs", "1", "--json").stdout)
+    assert proven["allocator"] == "jemalloc"
+    assert proven["findings"][0]["proof"]["calls"]["change"] == -100_000
+    library.unlink()
+    gone = tare("prove", trace, "--lens", "churn", "--runs", "1")
+    assert gone.returncode == 4
+    assert str(library) in gone.stderr
+    assert gone.stderr.count("\n") == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.lenses.duplicates import ATOM_BYTES
+from tare.lenses.hoards import LEAST_IDLE_NS
 from tare.lenses.used_moments import USED
 from tare.proofs.remedies import Remedy, Rule, Simulation, Unsimulated
 
@@ -52,6 +53,46 @@ def _reuse(question: Question) -> Answer:
         [Rule(each.shape_id, Remedy.REUSE) for each in question.shapes if each.align_bytes == 0],
         "each thread keeps up to 8 freed blocks of this site and reuses them for requests that fit",
         "blocks with an alignment aren't reused in the simulation",
+    )
+
+
+# As the remedy of *churn* draws them.
+_INLINE_BYTES = (16, 32, 48, 64)
+
+
+def _not_on_the_heap(question: Question) -> Answer:
+    young = sum(each.claim["calls"] for each in question.shapes)
+    for size in _INLINE_BYTES:
+        small = [each for each in question.shapes if each.requested_bytes <= size]
+        if sum(each.claim["calls"] for each in small) >= 0.9 * young:
+            # Those that live longer stay: their bytes would be in their owners.
+            rules = [
+                Rule(each.shape_id, Remedy.SHARE, share=1.0)
+                for each in small
+                if each.claim["calls"] >= 0.9 * each.claim["total_blocks"]
+            ]
+            return _answer(
+                rules,
+                f"blocks of up to {size} bytes that die at once aren't made: they are on the stack",
+                "no size dies at once",
+            )
+    return _reuse(question)
+
+
+def _built_once(question: Question) -> Answer:
+    rows = ", ".join(map(str, question.rows)) or "-1"
+    ((times, near_times, blocks),) = question.database.rows(
+        "select sum(c.calls), sum(c.near_times), sum(c.total_blocks) from claims_recreated c"
+        " join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id"
+        f" where t.site_row in ({rows})"
+    )
+    if not times or near_times >= 0.5 * times:  # as the remedy: the last 8 serve most of them
+        return _reuse(question)
+    return _answer(
+        [Rule(each.shape_id, Remedy.SHARE, share=min(1.0, times / blocks)) for each in question.shapes],
+        "as large a share of the blocks isn't made as held contents that had been built before, evenly over the run; the table "
+        "of the others isn't performed",
+        "the site has no blocks",
     )
 
 
@@ -235,29 +276,46 @@ def _freed_leaks(question: Question) -> Answer:
     )
 
 
+# Of blocks that lay unchanged as long as the lens demands: when they were last written, as snapshots tell, and when the shape's
+# blocks were allocated on average, if none was freed.
+_LAST_WRITES = f"""
+with {USED}
+select b.shape_id, max(b.last_write_ns) as last_ns, sum(b.last_write_ns * b.blocks) / sum(b.blocks) as mean_ns,
+       max(m.time_ns) as seen_ns, max(case when z.end_blocks >= z.total_blocks then e.time_ns - z.lifetime_ns / z.total_blocks end) as born_ns
+from moment_shapes b join used u on u.moment = b.moment join moments m on m.moment = b.moment
+join site_sizes z on z.shape_id = b.shape_id join moments e on e.kind = 'exit'
+where u.kind = '{{kind}}' and b.shape_id in ({{shapes}})
+  and m.time_ns - b.last_write_ns >= greatest({LEAST_IDLE_NS}, 0.5 * m.time_ns)
+group by b.shape_id
+"""
+# Of the time of the snapshot: writes are dated by snapshots, so that the build of a block is dated later than its allocation.
+_DATING_SHARE = 0.05
+
+
 def _dropped(question: Question) -> Answer:
-    question.database.use("moments")
-    rows = question.database.rows(
-        f"with {USED} select u.kind, max(m.time_ns) from used u join moments m on m.moment = u.moment group by u.kind"
-    )
-    times = dict(rows)
+    question.database.use("moments", "moment_shapes", "site_sizes")
+    written = {kind: question.by_shape(_LAST_WRITES.replace("{kind}", kind)) for kind in ("peak", "exit")}
     rules = []
     for each in question.shapes:
         claim = each.claim
         kind = "end" if claim["end_still"] >= claim["peak_still"] else "peak"
-        at_ns = times.get("exit" if kind == "end" else "peak")
-        if at_ns is None or not claim[f"{kind}_still"] or claim["idle_ns"] is None:
+        last = written["exit" if kind == "end" else "peak"].get(each.shape_id)
+        if not claim[f"{kind}_still"] or last is None:
             continue
         share = min(1.0, claim[f"{kind}_still"] / claim[f"{kind}_held"])
-        rules.append(Rule(each.shape_id, Remedy.FREE_AT, 0, int(at_ns - claim["idle_ns"]) + 1, share))
+        if last["born_ns"] is not None and last["mean_ns"] - last["born_ns"] <= _DATING_SHARE * last["seen_ns"]:
+            rules.append(Rule(each.shape_id, Remedy.SHARE, share=share))
+        else:
+            rules.append(Rule(each.shape_id, Remedy.FREE_AT, 0, int(last["last_ns"]) + 1, share))
     return _answer(
         rules,
-        "blocks are freed when a snapshot first found them as they stay; that they aren't read later isn't known",
+        "blocks that weren't changed after they were built aren't made; others are freed when a snapshot first found them as they "
+        "stay; that they aren't read isn't known",
         "no snapshot found these blocks unchanged for long",
     )
 
 
-_SIMULATIONS: dict[str, Callable[[Question], Answer]] = {
+SIMULATIONS: dict[str, Callable[[Question], Answer]] = {
     "leaks": _freed_leaks,
     "duplicates": _one_copy,
     "unwritten": _first_size,
@@ -265,8 +323,8 @@ _SIMULATIONS: dict[str, Callable[[Question], Answer]] = {
     "headers": _slabs,
     "growth": _growth,
     "headroom": _shrink,
-    "churn": _reuse,
-    "recreated": _reuse,
+    "churn": _not_on_the_heap,
+    "recreated": _built_once,
     "twins": _joined,
     "wide-pointers": _narrow,
     "padding": _reordered,
@@ -281,6 +339,6 @@ _NOT_CALLS = {
 def simulate(lens: str, question: Question) -> Answer:
     if lens in _NOT_CALLS:
         return Unsimulated(_NOT_CALLS[lens])
-    if lens not in _SIMULATIONS:
+    if lens not in SIMULATIONS:
         return Unsimulated(f"no simulation of the remedy of {lens} exists yet")
-    return _SIMULATIONS[lens](question)
+    return SIMULATIONS[lens](question)

@@ -173,7 +173,7 @@ def _signed(value: float, form: Callable[[float], str]) -> str:
 
 
 def _range(change: Change, form: Callable[[float], str]) -> str:
-    return "" if change.low == change.high else f"{_signed(change.low, form)} to {_signed(change.high, form)}"
+    return "all alike" if change.low == change.high else f"{_signed(change.low, form)} to {_signed(change.high, form)}"
 
 
 def _milliseconds(seconds: float) -> str:

@@ -1,7 +1,6 @@
 // Blocks that a thread keeps for reuse in place of freeing them.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,32 +18,31 @@ class KeptBlocks {
     std::uint32_t slot;
   };
 
-  // The smallest that has room.
+  // The smallest that has room, unless it has more than twice as much and 16 bytes: small blocks that live long would
+  // hold buffers of temporary ones.
   std::optional<Block> take(std::uint32_t group, std::uint32_t thread, std::uint64_t bytes) {
     const auto found = kept_.find({thread, group});
     if (found == kept_.end()) return std::nullopt;
     std::vector<Block>& blocks = found->second;
     auto best = blocks.end();
     for (auto block = blocks.begin(); block != blocks.end(); ++block) {
-      if (block->room >= bytes && (best == blocks.end() || block->room < best->room)) best = block;
+      if (block->room >= bytes && block->room <= 2 * bytes + 16 && (best == blocks.end() || block->room < best->room))
+        best = block;
     }
     if (best == blocks.end()) return std::nullopt;
     const Block taken = *best;
-    *best = blocks.back();
-    blocks.pop_back();
+    blocks.erase(best);
     return taken;
   }
 
-  // Gives the one to free if there are too many: the smallest.
+  // Gives the one to free if there are too many: the one that was kept first. (If the smallest went, large blocks would
+  // fill the places, and the many small ones of a site would find none.)
   std::optional<Block> keep(std::uint32_t group, std::uint32_t thread, Block block) {
     std::vector<Block>& blocks = kept_[{thread, group}];
     blocks.push_back(block);
     if (blocks.size() <= kMost) return std::nullopt;
-    const auto least =
-        std::min_element(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.room < b.room; });
-    const Block out = *least;
-    *least = blocks.back();
-    blocks.pop_back();
+    const Block out = blocks.front();
+    blocks.erase(blocks.begin());
     return out;
   }
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from handmade import Handmade
+from tare import lenses
 from tare.analysis.worth import ranking
 from tare.proofs.plan import plan, together
 from tare.proofs.remedies import Remedy, Rule, Simulation, Unsimulated
-from tare.proofs.simulations import Question, simulate
+from tare.proofs.simulations import SIMULATIONS, Question, simulate
 
 
 def test_findings_become_rules(busy: Handmade) -> None:
@@ -16,7 +17,7 @@ def test_findings_become_rules(busy: Handmade) -> None:
     by_lens = {each.finding.lens: each for each in planned}
     assert by_lens["slop"].rules == (Rule(0, Remedy.RESIZE, 1016),)
     assert by_lens["headers"].rules == (Rule(2, Remedy.SLABS),)
-    assert by_lens["churn"].rules == (Rule(3, Remedy.REUSE),)
+    assert by_lens["churn"].rules == (Rule(3, Remedy.SHARE, share=1.0),)
     assert by_lens["growth"].rules == (Rule(1, Remedy.GROW),)
 
 
@@ -54,3 +55,43 @@ def test_what_is_no_call_has_a_reason() -> None:
         answer = simulate(lens, question)
         assert isinstance(answer, Unsimulated) and answer.reason
     assert isinstance(simulate("headers", question), Unsimulated)
+
+
+@pytest.mark.parametrize(
+    ("born_ns", "remedy", "more"),
+    [
+        (90_000_000, Remedy.SHARE, 0),  # built, and never changed
+        (500_000, Remedy.FREE_AT, 400_000_001),  # changed long after the allocation
+    ],
+)
+def test_hoards_go_when_they_were_last_written(made: Handmade, born_ns: int, remedy: Remedy, more: int) -> None:
+    last_ns = 100_000_000 if remedy == Remedy.SHARE else 400_000_000
+    lifetime_ns = (2_000_000_000 - born_ns) * 1000.0
+    shape = made.blocks(
+        made.stack("fill_cache", "main"), 4000, 4000, total=1000, peak=1000, end=1000, lifetime_ns=lifetime_ns
+    )
+    made.moment("exit", [(shape, 0x10000 + 4016 * i, {"last_write_ns": last_ns}) for i in range(1000)])
+    (rule,) = rule_of(made, "hoards")
+    assert rule == Rule(shape, remedy, 0, more, 1.0)
+
+
+@pytest.mark.parametrize(("near_times", "rule"), [(3000.0, (Remedy.REUSE, 0)), (100.0, (Remedy.SHARE, 0.8))])
+def test_contents_that_return_soon_are_reused(made: Handmade, near_times: float, rule: tuple[Remedy, float]) -> None:
+    made.with_contents()
+    stack = made.stack("format_date", "main")
+    made.blocks(stack, 40, 40, total=5000, freed_within_16=5000)
+    made.tables["recreated"].append(
+        {"stack_id": stack, "digest": 1, "requested_bytes": 40, "times": 4000.0, "near_times": near_times, "contents": 3.0, "bytes": 160_000.0,
+         "content_class": "text", "most_times": 100.0, "most_requested_bytes": 40}
+    )  # fmt: skip
+    (made_rule,) = rule_of(made, "recreated")
+    assert (made_rule.remedy, made_rule.share) == rule
+
+
+def test_every_lens_has_a_simulation_or_a_reason() -> None:
+    question = Question(None, (), (), None)  # type: ignore[arg-type]
+    for lens in lenses.NAMES:
+        if lens in SIMULATIONS:
+            continue
+        answer = simulate(lens, question)
+        assert isinstance(answer, Unsimulated) and "exists yet" not in answer.reason
