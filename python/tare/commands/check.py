@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tare.commands.fleet.options import add_where
 from tare.commands.options import add_json, add_suppressions
 from tare.errors import IO, USAGE, TareError
 from tare.text.printable import say
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from tare.analysis.recording import Recording
     from tare.exports.broken import Broken
 
-SYNOPSIS = "tare check FILE ... [--budget TOML] [--baseline FILE] [options]"
+SYNOPSIS = "tare check FILE ... [--budget TOML] [--baseline FILE] [--fleet STORE] [options]"
 HELP = (
     "Compares recordings with the limits in a TOML file, or with a baseline: another recording. If a limit is exceeded, the\n"
     "exit status is 1. With several recordings of one program, the smallest value of each figure counts, against noise.\n"
@@ -29,6 +31,7 @@ tare check app.tare --baseline main.tare --junit heap.xml
 tare check a.tare b.tare c.tare --budget tare.toml --json
 tare check app.tare --series heap.jsonl --label "$(git rev-parse --short HEAD)"
 tare check app.tare --baseline main.tare --github --sarif heap.sarif    for code review
+tare check app.tare --fleet fleet/ --where build=1.4*                   limits from recordings of earlier builds
 tare check --series heap.jsonl                     only draw the series
 """
 
@@ -39,6 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--baseline", action="append", default=[], metavar="FILE", help="a trace to compare with; repeatable"
     )
+    parser.add_argument(
+        "--fleet",
+        metavar="STORE",
+        type=Path,
+        help="a store of `tare fleet add`: its recordings of the program are the limits",
+    )
+    add_where(parser, "only recordings of the store that fit")
     parser.add_argument("--junit", metavar="FILE", help="also write the result as a JUnit file")
     parser.add_argument("--sarif", metavar="FILE", help="also write broken limits as SARIF, for code scanning")
     parser.add_argument("--gitlab", metavar="FILE", help="also write broken limits as GitLab's Code Quality")
@@ -60,15 +70,24 @@ def run(options: argparse.Namespace) -> int:
     from tare.reports.json_report import dump
     from tare.text.terminal import Style, width_of
 
-    if options.files and not (options.budget or options.baseline or options.series):
-        raise TareError(USAGE, "check: missing limits: give --budget TOML, --baseline FILE or --series FILE")
-    if not options.files and (not options.series or options.budget or options.baseline):
+    if options.files and not (options.budget or options.baseline or options.fleet or options.series):
+        raise TareError(
+            USAGE, "check: missing limits: give --budget TOML, --baseline FILE, --fleet STORE or --series FILE"
+        )
+    if options.where and not options.fleet:
+        raise TareError(USAGE, "check: --where selects recordings of a store: give --fleet STORE")
+    if not options.files and (not options.series or options.budget or options.baseline or options.fleet):
         raise TareError(USAGE, "check: missing FILE: give a trace (`tare check --help` has examples)")
     budget = budgets.read(options.budget) if options.budget else budgets.NO_BUDGET
     recordings = _open(options.files, options.suppressions)
     baselines = _open(options.baseline, options.suppressions)
     verdicts = budgets.check(recordings, baselines, budget) if recordings else []
-    if options.budget and not budget.rules and not baselines and not options.series:
+    if options.fleet:
+        from tare.fleet.limits import against
+        from tare.fleet.store import Store
+
+        verdicts += against(Store(options.fleet, options.where), recordings, budget.noise)
+    if options.budget and not budget.rules and not baselines and not options.series and not options.fleet:
         raise TareError(USAGE, f"check: {options.budget} has no limits: write some under [budget] or [[site]]")
     if options.junit:
         program = recordings[0].process["program"] if recordings else ""

@@ -120,7 +120,7 @@ class Fleet:
         """Lenses at sites: those that are a finding anywhere, largest mean in the newest build first."""
         newest = self.builds[-1].name
         rows = self._store.rows(
-            f"""select build, lens, site, count(distinct case when shown then recording end) as found, sum(amount)
+            f"""select build, lens, site, sum(case when shown then 1 else 0 end) as found, sum(amount)
             from ({self._claims()}) group by build, lens, site"""
         )
         shown = {(lens, site) for _, lens, site, found, _ in rows if found}
