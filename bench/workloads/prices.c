@@ -43,6 +43,11 @@ int main(void) {
     }
     hot[zeroed] = (now() - start) / calls;
   }
+  char* volatile resized = malloc(100);
+  const double resize_begin = now();
+  for (int i = 0; i < kBlocks * kRounds; ++i) resized = realloc(resized, 97 + (size_t)(i % 8));
+  const double realloc_ns = (now() - resize_begin) / calls;
+  free(resized);
   unsigned processor;
   const double clock_begin = now();
   const unsigned long long ticks_begin = __rdtsc();
@@ -70,6 +75,7 @@ int main(void) {
   for (int i = 0; i < kPages; ++i)
     munmap(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
   const double map_ns = (now() - begin) / kPages;
+  printf("realloc in place %.2f\n", realloc_ns);
   printf("hot malloc and free %.2f\nhot calloc and free %.2f\ntimer %.2f\n", hot[0], hot[1], timer_ns);
   printf("malloc %.2f\ncalloc %.2f\nfree %.2f\ncopy of a byte %.4f\npage fault %.1f\nmmap and munmap %.1f\n",
          malloc_ns / calls, calloc_ns / calls, free_ns / calls, copy_ns, fault_ns, map_ns);

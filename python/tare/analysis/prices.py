@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.lenses.call_price import CALLOC_NS, FREE_NS, MALLOC_NS, per_call
+from tare.lenses.saving import Timed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +34,7 @@ class Prices:
         self._database = database
         self._found: dict[str, tuple[Mapping[int | None, Price], Price]] = {}
 
-    def of(self, site: int | None, by: str, timed: tuple[float, float, float, float] | None = None) -> Price:
+    def of(self, site: int | None, by: str, timed: Timed | None = None) -> Price:
         """`timed`: sums of the timed calls, where the caller has them."""
         if by not in self._found:
             self._found[by] = self._read(by)
@@ -41,10 +42,7 @@ class Prices:
         known = of_sites.get(site, mean)
         if timed is None:
             return known
-        calls, ns, free_calls, free_ns = timed
-        own = per_call(calls, ns, MALLOC_NS)
-        source = f"{round(calls)} timed calls of this site" if own else known.source
-        return Price(own or known.allocation_ns, per_call(free_calls, free_ns, FREE_NS) or known.free_ns, source)
+        return _price(timed, 0, "timed calls of this site", known)
 
     def _read(self, by: str) -> tuple[Mapping[int | None, Price], Price]:
         """A site without enough timed calls has the mean of the calls of its kind: calloc's, or all others'."""
@@ -53,21 +51,16 @@ class Prices:
         rows = database.rows(
             f"""
             with zeroing as (select distinct stack_id from site_sizes where api = 'calloc')
-            select t.{by}, case when z.stack_id is null then 0 else 1 end, sum(c.calls), sum(c.ns), sum(c.free_calls), sum(c.free_ns)
+            select t.{by}, case when z.stack_id is null then 0 else 1 end,
+                   sum(c.calls), sum(c.ns), max(c.most_ns), sum(c.free_calls), sum(c.free_ns), max(c.most_free_ns)
             from call_costs c join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id
             left join zeroing z on z.stack_id = c.stack_id group by 1, 2
             """
         )
-        means = [_mean([row for row in rows if row[1] == kind], kind) for kind in (0, 1)]
+        means = [_mean([Timed(*row[2:]) for row in rows if row[1] == kind], kind) for kind in (0, 1)]
         prices: dict[int | None, Price] = {}
-        for site, kind, calls, ns, free_calls, free_ns in rows:
-            mean = means[kind]
-            own = per_call(calls, ns, (MALLOC_NS, CALLOC_NS)[kind])
-            prices[site] = Price(
-                own or mean.allocation_ns,
-                per_call(free_calls, free_ns, FREE_NS) or mean.free_ns,
-                f"{round(calls)} timed calls of this site" if own else mean.source,
-            )
+        for site, kind, *sums in rows:
+            prices[site] = _price(Timed(*sums), kind, "timed calls of this site", means[kind])
         for (site,) in database.rows(
             f"select distinct t.{by} from site_sizes z join stack_sites s on s.stack_id = z.stack_id"
             " join sites t on t.site_id = s.site_id where z.api = 'calloc'"
@@ -76,12 +69,20 @@ class Prices:
         return prices, means[0]
 
 
-def _mean(rows: list[tuple[int, int, float, float, float, float]], kind: int) -> Price:
-    calls, ns, free_calls, free_ns = (sum(row[column] for row in rows) for column in (2, 3, 4, 5))
-    least_ns = (MALLOC_NS, CALLOC_NS)[kind]
-    own = per_call(calls, ns, least_ns)
-    return Price(
-        own or least_ns,
-        per_call(free_calls, free_ns, FREE_NS) or FREE_NS,
-        f"the mean of {round(calls)} timed calls of this run" if own else "a bench: no call of this run was timed",
-    )
+_BENCH = "a bench: too few calls of this run were timed"
+
+
+def _mean(rows: list[Timed], kind: int) -> Price:
+    """Of a kind's calls; each site's longest is left out."""
+    calls, ns, most_ns, free_calls, free_ns, most_free_ns = (sum(row[column] for row in rows) for column in range(6))
+    sites, freed = sum(1 for row in rows if row.calls), sum(1 for row in rows if row.free_calls)
+    timed = Timed(calls - sites + 1, ns - most_ns, 0.0, free_calls - freed + 1, free_ns - most_free_ns, 0.0)
+    least = Price((MALLOC_NS, CALLOC_NS)[kind], FREE_NS, _BENCH)
+    return _price(timed, kind, "timed calls of this run on average", least)
+
+
+def _price(timed: Timed, kind: int, words: str, otherwise: Price) -> Price:
+    own = per_call(timed.calls, timed.ns, timed.most_ns, (MALLOC_NS, CALLOC_NS)[kind])
+    free_ns = per_call(timed.free_calls, timed.free_ns, timed.most_free_ns, FREE_NS)
+    source = f"{round(timed.calls)} {words}" if own else otherwise.source
+    return Price(own or otherwise.allocation_ns, free_ns or otherwise.free_ns, source)

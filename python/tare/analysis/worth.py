@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.analysis import prices
+from tare.lenses.call_price import REALLOC_NS
 from tare.text.units import call_duration, exact, human_bytes, human_count
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def worth_of(recording: Recording, finding: Finding, by: str = "site_id") -> Wor
     """Of one finding alone. `by`: how findings were folded, as for Recording.findings."""
     saving = finding.saving
     cpu_ns, why_cpu = None, ""
-    if saving.calls or saving.frees or saving.copied_bytes or saving.maps:
+    if saving.calls or saving.frees or saving.reallocs or saving.copied_bytes or saving.maps:
         price = recording.prices.of(finding.site_id if by == "site_id" else finding.site_row, by, saving.timed)
         cpu_ns, why_cpu = _cpu(finding, price)
     parts = [why_cpu] if why_cpu else []
@@ -113,6 +114,9 @@ def _cpu(finding: Finding, price: Price) -> tuple[float, str]:
         if saving.frees:
             each += f" and {call_duration(price.free_ns)} a free"
         parts.append(f"{human_count(max(saving.calls, saving.frees))} calls at {each} ({price.source})")
+    if saving.reallocs:
+        ns += saving.reallocs * REALLOC_NS
+        parts.append(f"{human_count(saving.reallocs)} reallocs at {call_duration(REALLOC_NS)} (a bench)")
     if saving.copied_bytes >= 1:
         ns += saving.copied_bytes * prices.COPY_NS_A_BYTE
         parts.append(f"{human_bytes(saving.copied_bytes)} copied at {1 / prices.COPY_NS_A_BYTE:.2g} GB/s")
@@ -131,8 +135,15 @@ def _why_peak(finding: Finding, recording: Recording) -> str:
     return "all blocks at the peak"
 
 
+def _without_steps(found: Sequence[tuple[Lens, Finding, Worth]]) -> Sequence[tuple[Lens, Finding, Worth]]:
+    """A step of growth by realloc ends a block and starts one, but calls neither malloc nor free: churn of such steps is growth."""
+    steps = sum(finding.calls for lens, finding, _ in found if lens.name == "growth" and finding.saving.reallocs)
+    return [each for each in found if each[0].name != "churn" or 2 * steps < each[1].calls]
+
+
 def merged(whole: Whole, found: Sequence[tuple[Lens, Finding, Worth]]) -> Entry:
     """One entry of the findings of one site: each byte and each call counts once."""
+    found = _without_steps(found)
     lead = max(found, key=lambda each: (whole.score(each[2]), each[2].gain_peak_bytes is not None))
     peaks: dict[str, float] = {}
     cpus: dict[str, float] = {}

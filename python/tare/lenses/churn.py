@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.call_price import FREE_NS, MALLOC_NS, per_call
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.lenses.saving import Effort, Saving
+from tare.lenses.saving import Effort, Saving, Timed
 from tare.text.units import call_duration, exact, human_bytes, human_count, percent
 
 # Sizes at which inline storage is usually drawn.
@@ -42,7 +42,7 @@ def _cost(evidence: Evidence) -> str:
     parts, each_ns = [], 0.0
     for what, of, least_ns in (("an allocation", "", MALLOC_NS), ("a free", "free_", FREE_NS)):
         timed = evidence[f"timed_{of}calls"]
-        mean_ns = per_call(timed, evidence[f"timed_{of}ns"], least_ns)
+        mean_ns = per_call(timed, evidence[f"timed_{of}ns"], evidence[f"timed_most_{of}ns"], least_ns)
         if mean_ns is None:
             continue
         each_ns += mean_ns
@@ -86,8 +86,7 @@ def _advise(evidence: Evidence) -> Advice:
 def _saves(evidence: Evidence) -> Saving:
     inline = any(evidence[f"fit_{size}"] >= 0.9 * evidence["calls"] for size in _STEPS)
     effort: Effort = "a type" if inline else "one function"
-    calls, ns, free_calls, free_ns = (evidence[f"timed_{name}"] for name in ("calls", "ns", "free_calls", "free_ns"))
-    timed = (calls, ns, free_calls, free_ns)
+    timed = Timed(*(evidence[f"timed_{name}"] for name in _COSTS))
     return Saving(effort, 0.0, calls=evidence["calls"], frees=evidence["calls"], timed=timed)
 
 

@@ -65,7 +65,7 @@ def _saves(evidence: Evidence) -> Saving:
     copied = evidence["bytes_total"] or 0.0
     if evidence["kind"] == "realloc":
         return Saving(
-            "one line", calls=calls, copied_bytes=copied * min(1.0, (MAPPED_APART_BYTES / max(largest, 1)) ** 2)
+            "one line", reallocs=calls, copied_bytes=copied * min(1.0, (MAPPED_APART_BYTES / max(largest, 1)) ** 2)
         )
     return Saving("one line", calls=calls, frees=calls, copied_bytes=copied)
 

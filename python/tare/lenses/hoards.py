@@ -51,7 +51,8 @@ select s.shape_id, s.stack_id, s.peak_still as blocks,
        (z.usable_bytes + z.header_bytes) * coalesce(s.idle_ns, 0) * greatest(s.peak_still, s.end_still) as byte_ns,
        z.total_blocks as calls, greatest(s.peak_still, s.end_still) as kept, s.peak_still, s.end_still,
        s.peak_held, s.end_held, s.idle_ns,
-       case when s.end_still > 0 and u.untouched_bytes - {UNSEEN_BYTES} >= 0.5 * u.still_bytes then 1 else 0 end as unread,
+       case when s.end_still > 0 and u.still_bytes > 0 and u.untouched_bytes is not null
+            then greatest(0, least(1, 1.0 * (u.untouched_bytes - {UNSEEN_BYTES}) / u.still_bytes)) else 0 end as unread,
        case when s.end_still > 0 then z.total_blocks - z.end_blocks else 0 end as gone
 from scaled s
 join (select shape_id, usable_bytes, header_bytes, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
@@ -77,17 +78,21 @@ def _seen(evidence: Evidence) -> str:
 
 _WHAT = "Drop them, or build them when they are asked for (a tare::MemoryPressure call-back that empties the cache)"
 
+# Of the unchanged bytes: with less, the rest may be what the program reads.
+_LEAST_UNREAD = 0.25
+
 
 def _advise(evidence: Evidence) -> Advice:
     kept, gone = evidence["kept"], evidence["gone"]
     if not kept:
         return Advice("Nothing to do: none of these was unchanged for long", "low")
     returned = max(evidence["bytes_peak"], evidence["bytes_end"])
-    if evidence["unread"]:
+    unread = evidence["unread"] or 0.0
+    if unread >= _LEAST_UNREAD:
         return Advice(
-            f"{_WHAT}: {_seen(evidence)}; saves up to {human_bytes(returned)}. The kernel reports that at least half of the "
-            "unchanged bytes weren't read either between the last two snapshots",
-            "high",
+            f"{_WHAT}: {_seen(evidence)}; saves up to {human_bytes(returned)}. The kernel reports that at least "
+            f"{percent(unread, 1, 0)} of the unchanged bytes weren't read either between the last two snapshots",
+            "high" if unread >= 0.5 else "medium",
         )
     reused = (
         f"{human_count(gone)} other blocks of this site were allocated and freed meanwhile, so the kept ones aren't reused"
@@ -112,7 +117,7 @@ LENS = Lens(
     threshold="1 % of gross at the peak or at the end, and 64 KiB, unchanged for half of the program's life and 100 ms, in "
     "nine of ten of the site's blocks, because a hoard is kept whole",
     false_positives="Tables, texts and trees that are built once and only read are unchanged too. So these bytes don't count as "
-    "tare. The confidence is high only if the kernel reports that half as much of the heap was neither read nor "
+    "tare. The confidence is high only if the kernel reports that half as much of the heap (medium: a quarter) was neither read nor "
     "written since the last snapshot. Writing the same value again isn't noticed. Times have the resolution of "
     "snapshots: at candidates for the peak, on request, and at the exit.",
     remedy="Free unused blocks, limit the cache, empty it under memory pressure, or build on first use.",

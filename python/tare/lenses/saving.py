@@ -8,6 +8,17 @@ from typing import Literal, NamedTuple
 Effort = Literal["one line", "one function", "a type", "a design"]
 
 
+class Timed(NamedTuple):
+    """Sums of timed calls."""
+
+    calls: float
+    ns: float
+    most_ns: float
+    free_calls: float
+    free_ns: float
+    most_free_ns: float
+
+
 class Saving(NamedTuple):
     """Of one finding. None: unknown."""
 
@@ -18,9 +29,8 @@ class Saving(NamedTuple):
     frees: float = 0.0  # frees that go away
     copied_bytes: float = 0.0
     maps: float = 0.0  # calls of mmap, each with its munmap
-    timed: tuple[float, float, float, float] | None = (
-        None  # calls and ns of allocations, and of frees, where the lens has read them
-    )
+    reallocs: float = 0.0  # reallocs in place that go away
+    timed: Timed | None = None  # of the finding's calls, where the lens has read them
     untouched_bytes: float = 0.0  # at the peak, on pages that the program never touched: they were never resident
 
 

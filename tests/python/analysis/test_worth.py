@@ -9,7 +9,7 @@ from handmade import Handmade
 from tare.analysis import worth
 from tare.analysis.recording import Recording
 from tare.analysis.worth import Entry, Ranking
-from tare.lenses.call_price import FREE_NS, MALLOC_NS, TIMER_NS
+from tare.lenses.call_price import FREE_NS, MALLOC_NS, REALLOC_NS, TIMER_NS
 
 
 def ranked(made: Handmade) -> tuple[Recording, Ranking]:
@@ -54,14 +54,14 @@ def test_a_site_without_timed_calls_has_the_price_of_its_kind(made: Handmade) ->
     _, found = ranked(made)
     (entry,) = found.first
     assert entry.worth.gain_cpu_ns == pytest.approx(1_000_000 * (230 - 2 * TIMER_NS))
-    assert "mean of 20 timed calls" in entry.worth.evidence
+    assert "20 timed calls of this run on average" in entry.worth.evidence
 
 
 def test_without_timed_calls_the_prices_of_the_bench_count(made: Handmade) -> None:
-    churning(made, 2_000_000)
+    churning(made, 2_500_000)
     _, found = ranked(made)
     (entry,) = found.first
-    assert entry.worth.gain_cpu_ns == pytest.approx(2_000_000 * (MALLOC_NS + FREE_NS))
+    assert entry.worth.gain_cpu_ns == pytest.approx(2_500_000 * (MALLOC_NS + FREE_NS))
     assert "bench" in entry.worth.evidence
 
 
@@ -131,6 +131,18 @@ def test_remapped_blocks_arent_priced_as_copied(made: Handmade) -> None:
     recording = made.recording()
     (growth,) = recording.findings(next(lens for lens in recording.ledger.lenses if lens.name == "growth"))
     assert 0 < growth.saving.copied_bytes < (10 << 30) / 1000
+
+
+def test_steps_of_growth_arent_churn(made: Handmade) -> None:
+    stack = made.stack("append", "main")
+    made.blocks(stack, 100, 104, total=4_000_000, peak=1, freed_within_16=4_000_000, api="realloc")
+    made.chain(
+        stack, chains=1, steps=3_999_999, slow_steps=3_999_990, in_place_steps=3_999_000, requested_bytes=12 << 30, max_requested_bytes=32_000
+    )  # fmt: skip
+    _, found = ranked(made)
+    (entry,) = found.first
+    assert entry.lenses == ("growth",)
+    assert entry.worth.gain_cpu_ns == pytest.approx(4_000_000 * REALLOC_NS, rel=0.01)
 
 
 def test_a_site_of_few_samples_is_no_finding() -> None:

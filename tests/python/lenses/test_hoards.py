@@ -41,9 +41,17 @@ def test_what_the_kernel_saw_nobody_read_is_certain(made: Handmade) -> None:
 
 def test_what_somebody_may_have_read_is_not(made: Handmade) -> None:
     cache(made, [0] * 100)
-    made.resident(1, "heap", 13_000_000, touched=220_000)
+    made.resident(1, "heap", 13_000_000, touched=320_000)
     (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
     assert finding.confidence == "low"
+
+
+def test_a_quarter_that_nobody_read_is_probable(made: Handmade) -> None:
+    cache(made, [0] * 100)
+    made.resident(1, "heap", 13_000_000, touched=220_000)
+    (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
+    assert finding.confidence == "medium"
+    assert "at least 48% of the unchanged bytes weren't read" in finding.remedy
 
 
 def test_a_site_that_changes_what_it_keeps_uses_it(made: Handmade) -> None:
