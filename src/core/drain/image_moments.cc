@@ -101,8 +101,7 @@ Status ImageRecording::run_out_of_hooks(FrozenProcess& process) {
     }
     if (inside.empty()) return ok();
     const Stream& next = *inside[turn++ % inside.size()];
-    const std::uint32_t tid =
-        next.queue.empty() ? next.tid : spool_->control(next.queue.front().index).tid;
+    const std::uint32_t tid = next.queue.empty() ? next.tid : spool_->control(next.queue.front().index).tid;
     const auto is_out = [&] { return !is_inside(next); };
     (void)process.let_run(process.thread_numbered(static_cast<pid_t>(tid)), is_out, turn_ns);
     if (turn % inside.size() == 0) turn_ns = std::min(2 * turn_ns, kLongestTurnNs);

@@ -282,8 +282,7 @@ void ImageRecording::advance_merge(std::uint64_t now) {
   for (const Stream& stream : streams_) {
     // A thread without an open chunk stamps its next event after opening one, which is after now. Events of its signal
     // handlers may be older, if they came while its hook waited for the chunk.
-    const bool idle =
-        stream.queue.empty() ? !is_waiting_for_chunk(stream) : stream.in_chunk && stream.idle;
+    const bool idle = stream.queue.empty() ? !is_waiting_for_chunk(stream) : stream.in_chunk && stream.idle;
     std::uint64_t watermark = stream.packer.decode.last_stamp;
     if (idle) watermark = std::max(watermark, settled);
     if (stream.over && stream.queue.empty()) watermark = OnlineMerge::kEnded;

@@ -155,11 +155,11 @@ class ImageRecording {
     std::vector<Chunk> queue;  // seen, not yet decoded to their end; ascending
     std::vector<Held> held;    // decoded, to be given back when their events are in the file
     std::uint64_t next_serial = 0;
-    bool in_chunk = false;           // queue.front() was begun
-    bool damaged = false;            // the rest of queue.front() can't be decoded
-    bool idle = false;               // wasn't inside a hook when its chunk was looked at
-    bool over = false;               // ThreadEnd was its last event
-    std::uint32_t tid = 0;           // in the process's own numbers, of its last chunk
+    bool in_chunk = false;  // queue.front() was begun
+    bool damaged = false;   // the rest of queue.front() can't be decoded
+    bool idle = false;      // wasn't inside a hook when its chunk was looked at
+    bool over = false;      // ThreadEnd was its last event
+    std::uint32_t tid = 0;  // in the process's own numbers, of its last chunk
     // Its last chunk ended inside a hook: until its next one is seen, older stamps than that one's may come. 0: no.
     std::uint64_t waits_since_ns = 0;
     std::uint64_t packed_stamp = 0;  // of its last event in the file

@@ -114,7 +114,7 @@ bool Recorder::assign(Thread* thread) {
 Thread* Recorder::attach_thread() {
   if (phase_.load(std::memory_order_acquire) != Phase::Recording) return nullptr;
   const sys::SignalsBlocked blocked;
-  if (this_thread != nullptr) return this_thread;  // a signal handler was faster
+  if (this_thread != nullptr) return this_thread;                  // a signal handler was faster
   if (libc_entries.key_create == nullptr) look_up_libc_entries();  // libpthread may have been loaded since the start
   if (!lock_.lock()) return nullptr;
   make_exit_key();
