@@ -7,7 +7,7 @@
 namespace tare::core {
 namespace {
 
-// Raise the number whenever types are told differently: old caches then count as absent.
+// Raise the number if the rules that find types change: caches with another number count as absent.
 constexpr std::string_view kMagic = "TAREPTR1";
 
 }  // namespace

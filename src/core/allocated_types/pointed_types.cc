@@ -45,7 +45,7 @@ std::optional<Dwarf_Die> plain_type(std::optional<Dwarf_Die> type, const char** 
 
 bool is_class(int tag) { return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type; }
 
-// What a variable's or a function's type points to, if that is a class whose size is known.
+// The type that a variable or a function's result points to, if it is a class of known size.
 std::optional<PointedType> pointed_by(Dwarf_Die* die) {
   const char* alias = nullptr;
   std::optional<Dwarf_Die> pointer = plain_type(type_of(die), &alias);
@@ -109,8 +109,8 @@ class UnitWalk {
     } while (next(&die));
   }
 
-  // Of siblings libdw follows what the file says. A damaged one may lead back, or into what was walked already, twice
-  // as much at each level; entries lie in the file in the order in which a walk meets them.
+  // libdw follows DW_AT_sibling without a check. In a damaged file, it may lead backwards, or into entries that were
+  // visited already, twice as many at each level. Entries lie in the file in the order of a walk.
   bool next(Dwarf_Die* die) {
     furthest_ = std::max<const void*>(furthest_, die->addr);
     Dwarf_Die next;
@@ -137,7 +137,7 @@ class UnitWalk {
   void enter_function(Dwarf_Die die, const std::vector<std::size_t>& inside, unsigned nesting) {
     ++functions_;
     for (const std::size_t i : inside) depth_[i] = functions_;
-    take(die, inside);  // what it returns
+    take(die, inside);  // its result's type
     enter_block(die, inside, nesting + 1);
     --functions_;
   }

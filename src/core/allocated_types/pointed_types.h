@@ -1,4 +1,4 @@
-// Types that a piece of code has pointers to where it calls an allocator: one of them is likely what it allocates.
+// Types that code has pointers to where it calls an allocator. One of them is likely the allocated type.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -10,7 +10,7 @@
 
 namespace tare::core {
 
-// A struct, class or union, by what tells it from others of its name.
+// A struct, class or union, with the facts that distinguish it from others of its name.
 struct PointedType {
   std::uint32_t functions_out =
       0;             // 0: of the innermost function at the address, 1: of that which it's inlined into...
@@ -21,9 +21,10 @@ struct PointedType {
   auto operator<=>(const PointedType&) const = default;
 };
 
-// found[i] is of addresses[i] (ascending, in the file's own terms, inside the call): what local variables point to
-// whose block holds the address, and what the functions there return a pointer to; inlined functions and their callers
-// alike. Empty where nothing is known. Damaged DWARF yields less, never more than a line a variable.
+// found[i] belongs to addresses[i] (ascending, in the file's own terms, inside the call). It contains the targets of
+// local variables whose scope contains the address, and the targets of the results of functions called there, for
+// inlined functions and their callers. Empty where nothing is known. Damaged DWARF yields less, never more than a line
+// a variable.
 std::vector<std::vector<PointedType>> pointed_types(Dwarf* dwarf, std::span<const std::uint64_t> addresses);
 
 }  // namespace tare::core

@@ -11,8 +11,7 @@
 namespace tare::core {
 namespace {
 
-// Fewer full leaves than this (32 MiB of them) are never looked through for empty ones: an emptied page is mostly about
-// to be used again.
+// With fewer full leaves than this (32 MiB), empty ones aren't searched for: an emptied page is mostly reused soon.
 constexpr std::uint64_t kLeastLeavesToShrink = 16384;
 
 template <typename T>

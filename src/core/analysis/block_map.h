@@ -17,9 +17,9 @@ namespace tare::core {
 
 class BlockMap {
  public:
-  // What a slot holds belongs to the caller, apart from this: a word with any of these bits set is live, kNever says
-  // that no block ever began there, kGone that one did and has ended. Dead words may be forgotten, and then read as
-  // kNever.
+  // The caller defines the contents of a slot, with three exceptions: a word with any of these bits is live; kNever
+  // means that no block began there; kGone means that the last block has ended. Dead words may be forgotten, and then
+  // read as kNever.
   static constexpr std::uint64_t kLiveBits = 0xc0000000;
   static constexpr std::uint64_t kNever = 0;
   static constexpr std::uint64_t kGone = 1;
@@ -39,7 +39,7 @@ class BlockMap {
     return find_slowly(place);
   }
 
-  // Fetches the slot of `address` for who looks at it later. The tables above it are small.
+  // Prefetches the slot of `address` for a later look-up. The tables above it are small.
   void prefetch(std::uint64_t address) const {
     const Place place(address);
     const PageEntry* const found = entry(place.page);
@@ -92,7 +92,8 @@ class BlockMap {
   static constexpr int kMiddleBits = 15;  // 32768 regions: a middle table covers 8 GiB
   static constexpr int kTopBits = 19;
   static constexpr std::size_t kTops = std::size_t{1} << kTopBits;
-  static constexpr std::size_t kCachedPages = 512;  // 8 KiB of cache covers 2 MiB of heap, about what a phase works on
+  // 8 KiB of cache covers 2 MiB of heap, about the working set of a phase.
+  static constexpr std::size_t kCachedPages = 512;
 
   // Addresses that aren't multiples of 16 (8-byte size classes, odd pools) get planes of their own: the low four bits
   // become the topmost, so that two blocks in one 16-byte unit never share a slot.
@@ -146,7 +147,7 @@ class BlockMap {
     std::uint64_t* words = nullptr;
   };
 
-  // Leaves by the hundred, given back to a free list: no malloc a leaf.
+  // Allocates leaves by the hundred and keeps free ones in a list, so that a leaf costs no malloc.
   template <typename Leaf>
   class Pool {
    public:

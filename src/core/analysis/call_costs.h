@@ -1,4 +1,4 @@
-// What the allocator took for the calls that were timed, by stack: table `call_costs`.
+// Time that the allocator took for the timed calls, by stack: table `call_costs`.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace tare::core {
 
 class CallCosts {
  public:
-  // Of blocks allocated at `stack`: both are told by it.
+  // The cost of an allocation, or of the free of a block allocated there; both belong to the row of `stack`.
   void add_allocation(trace::StackId stack, std::uint64_t ticks) {
     by_stack_[trace::index(stack)].allocations.add(ticks);
   }

@@ -1,4 +1,4 @@
-// What one growth step adds to its row.
+// Adds growth steps to the rows of their stacks.
 #include "core/analysis/chain_rows.h"
 
 #include <bit>
@@ -15,9 +15,8 @@ constexpr std::uint64_t doubled(std::uint64_t bytes, std::uint64_t least) {
   return std::bit_ceil(std::clamp(bytes, least, kMost));
 }
 
-// Growing by less than a fifth is what "just enough" and fixed increments look like once a buffer is larger than five
-// of them; the smallest factor in wide use that isn't (size classes spaced four a doubling, Python's lists) is
-// about 1.19.
+// "Just enough" and fixed increments grow a buffer by less than a fifth once it is larger than five increments. The
+// smallest growth factor in wide use (four size classes for each doubling, Python's lists) is about 1.19.
 constexpr bool is_slow(std::uint64_t from, std::uint64_t to) {
   return static_cast<double>(to) < 1.2 * static_cast<double>(from);
 }
@@ -60,9 +59,8 @@ ChainState ChainRows::step(const ChainStep& step, const ChainState* before) {
   const std::uint64_t from_doubled = doubled(step.from, 4096);
   const std::uint64_t to_doubled = doubled(step.to, 4096);
 
-  // A chain begins at a step that follows no other. Sampling may have hidden the step before: what is counted too often
-  // for that is taken off wherever both were seen, which makes the sum right in the mean (and 0 here where nothing is
-  // sampled).
+  // A chain begins at a step that follows no other. If sampling has hidden the step before, a chain is counted twice.
+  // That excess is subtracted where both steps were seen, so that the mean is right (without sampling it is 0).
   const double begins = before ? weight - of_three(*before, step, weight) : weight;
   row.chains += begins;
   row.requested_bytes += bytes(begins, step.from);

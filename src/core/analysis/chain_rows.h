@@ -11,7 +11,7 @@
 
 namespace tare::core {
 
-// What a block that grew out of another one carries on. Not initialised: most blocks that end didn't.
+// State that a block inherits from the block that it grew out of. Not initialised: most blocks that end didn't.
 struct ChainState {
   std::uint32_t row;          // of the step that made it
   GrowthKind kind;            // of that step
@@ -19,7 +19,7 @@ struct ChainState {
   double predecessor_weight;  // of the block it took over from
 };
 
-// One step: the block that asked for `to` bytes at `stack` took over from one that asked for `from` < `to`.
+// One step: a block of `to` bytes allocated at `stack` took over from one of `from` < `to` bytes.
 struct ChainStep {
   trace::StackId stack;
   GrowthKind kind;
@@ -44,17 +44,17 @@ struct ChainRow {
   double rounded_4k_bytes = 0;       // the same in whole 4 KiB units, counted when they change
   double doubling_bytes = 0;         // the same had capacity been the next power of two, 4 KiB at least
   std::uint64_t max_requested_bytes = 0;
-  double live = 0;  // blocks whose last step was made here
+  double live = 0;  // blocks whose last step was here
   double live_at_peak = 0;
   std::uint32_t epoch = 0;
 };
 
 class ChainRows {
  public:
-  // `before`: what the old block carried, null if it grew out of none.
+  // `before`: the state of the old block; null if that block wasn't in a chain.
   ChainState step(const ChainStep& step, const ChainState* before);
 
-  // A block whose last step was made at `row` begins or ends; `epoch` as for shapes (see ShapeSums).
+  // A block whose last step was at `row` begins or ends; `epoch` as for shapes (see ShapeSums).
   void add_live(std::uint32_t row, double blocks, std::uint32_t epoch) {
     ChainRow& r = rows_[row];
     if (r.epoch != epoch) {

@@ -1,4 +1,4 @@
-// What ended blocks held, summed up: by shape how far they were written, by stack which contents came again. Tables
+// Sums over the contents of ended blocks: by shape how far they were written, by stack which contents repeated. Tables
 // `written` and `recreated`.
 #pragma once
 
@@ -22,8 +22,8 @@ std::vector<std::string> content_class_words();
 
 class ContentSums {
  public:
-  // A block of a shape that has ended: how many of its last bytes were never written, and what it held if the same had
-  // been freed before.
+  // A block of a shape that has ended: the number of its last bytes that were never written, and its contents if the
+  // same contents were freed before.
   struct Ending {
     std::uint32_t shape;
     std::uint32_t unwritten_bytes;
@@ -47,7 +47,7 @@ class ContentSums {
   // After settle().
   Table written_table(const std::function<ShapeFacts(std::uint32_t shape)>& facts, std::uint32_t epoch) const;
   Table recreated_table() const;
-  // Counts what waits: rows are fetched when a block is told of, and the block is counted in when some more have been.
+  // Counts the waiting blocks: a row is prefetched when a block arrives, and the block is counted a few blocks later.
   // Programs have up to a million shapes, and as many contents: each row would be a wait for memory.
   void settle();
 
@@ -85,7 +85,7 @@ class ContentSums {
     double near_times = 0;
     double bytes = 0;
   };
-  // What a cache of the last few at a stack would hold: its different contents, newest first.
+  // A simulated cache of the last contents at a stack: different contents, newest first.
   using Recent = std::array<std::uint64_t, 8>;
 
   static std::uint64_t hash_of(const Ending& ending);
@@ -100,8 +100,8 @@ class ContentSums {
   std::vector<Recent> recent_;
   trace::IdTable content_ids_;
   trace::LargeVector<Content> contents_;
-  // What waits to be counted in, by the number of blocks told of so far. Halfway the content's row is fetched, which
-  // only its slot in content_ids_ tells.
+  // Blocks that wait for their prefetched rows, in the order of arrival. Half-way the row of the content is prefetched,
+  // whose index is in the slot of content_ids_.
   static constexpr std::uint64_t kWaiting = 8;
   std::array<Ending, kWaiting> waiting_{};
   std::uint64_t told_ = 0;

@@ -1,4 +1,4 @@
-// Two dictionaries as one: a process's own, followed by what of its parent's it inherited blocks from.
+// Two dictionaries joined: a process's own, followed by the part of its parent's that inherited blocks need.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ struct DictionaryUnion {
 };
 
 DictionaryUnion unite(const trace::Dictionary& own, const trace::Dictionary& other);
-// The same for what these shapes of `other` need, and not all of them.
+// The same, with only the entries that these shapes of `other` need.
 DictionaryUnion unite(const trace::Dictionary& own, const trace::Dictionary& other,
                       std::span<const trace::Shape> shapes);
 

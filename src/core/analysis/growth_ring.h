@@ -12,8 +12,8 @@ namespace tare::core {
 
 class GrowthRing {
  public:
-  // A growing container frees nothing between its new block and the old one, and allocates only what moving its
-  // elements costs: 8 allocations leave room for that, and twice as many link unrelated blocks.
+  // A growing container frees nothing between its new block and the old one, and makes only the allocations of its
+  // moved elements. Eight allocations leave room for that; sixteen would link unrelated blocks.
   static constexpr std::uint32_t kWindow = 8;
 
   struct Entry {
@@ -37,7 +37,7 @@ class GrowthRing {
     held_ = 0;
   }
 
-  // What happened since the last event, where not all events are recorded.
+  // Skips the events since the last one that weren't recorded.
   void skip_to(trace::SeenCounts seen) {
     if (seen.thread_frees != frees_) freed();
     frees_ = seen.thread_frees;
@@ -62,8 +62,8 @@ class GrowthRing {
   }
 
  private:
-  // Asked at every free, and mostly answered no by one bit of 64 a stack: 25 of the some 280 instructions that an
-  // allocation and its free cost together went into comparing all stacks and clearing them.
+  // Checked at every free. One bit of 64 for each stack mostly rules a stack out: comparing and clearing all stacks
+  // took 25 of about 280 instructions of an allocation and its free.
   static constexpr std::uint64_t bit_of(trace::StackId stack) {
     return std::uint64_t{1} << (trace::index(stack) * 0x9e3779b1u >> 26);
   }

@@ -1,5 +1,5 @@
-// The rules of block life, once for everything that replays: what begins a block, what ends it, what continues another
-// one, and which events can't be true. What is kept about a block is up to `Books`.
+// The rules of block life, used by everything that replays events: which event begins a block, ends it or continues
+// another one, and which events are impossible. `Books` stores the data of blocks.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ enum class GrowthKind : std::uint8_t { Realloc = 0, MallocCopyFree = 1 };
 inline constexpr std::size_t kGrowthKinds = 2;
 enum class Move : std::uint8_t { InPlace, Copied };
 
-// What the recorder saw in the block at an address before it ended.
+// Facts about the contents of a block that the recorder saw before the block ended.
 struct HeldBytes {
   std::uint64_t address = 0;
   std::uint64_t digest = 0;  // 0: none, or not seen before
@@ -60,9 +60,9 @@ class Ledger {
  public:
   enum class Coverage : std::uint8_t {
     Everything,
-    // Sampled: most blocks that end never began here, which is no news. How much really lies between a free and the
-    // allocations before it is known from the note before an event; without one, nothing is linked to it, for then
-    // growth by malloc, copy and free can't be told from chance.
+    // Sampled: most blocks that end never began here, which is no news. The note before an event counts the allocations
+    // between a free and the event. An event without that note isn't linked to a free, because growth by malloc, copy
+    // and free couldn't be told from chance.
     Sample,
   };
 
@@ -94,7 +94,7 @@ class Ledger {
     return std::max(static_cast<std::uint64_t>(numbers), thread_starts_);
   }
   const LedgerCounts& counts() const { return counts_; }
-  // Blocks that a realloc has taken, whose second event is still to come: visit(address, Dead).
+  // Blocks that a realloc has ended and whose new block hasn't begun yet: visit(address, Dead).
   template <typename Visit>
   void for_each_reallocating(const Visit& visit) const {
     for (const auto& of : threads_) {
@@ -105,12 +105,12 @@ class Ledger {
   BlockMap& map() { return map_; }  // to look up; what it holds is the ledger's to change
 
  private:
-  // Events between the look at a word of a block from an earlier run and its end; as many lie before, in which it is
-  // fetched. Where blocks live long, both were waits for memory, and a third of replay.
+  // A word of a block from an earlier run is read this number of events before the block's end, and prefetched as many
+  // events earlier. Where blocks live long, both were waits for memory, and a third of replay.
   static constexpr std::size_t kAhead = 12;
   struct Thread {
     GrowthRing ring;
-    bool seen = false;  // a note said what lies before the next event
+    bool seen = false;  // a note has counted the calls before the next event
     bool reallocating = false;
     HeldBytes held;                             // by the block that its next free or realloc ends
     trace::StackId freed = trace::kEmptyStack;  // where the last freed block was allocated
@@ -129,7 +129,7 @@ class Ledger {
   }
 
   // Looking ahead costs 3 ns an event and pays where blocks lie far apart: git's replay takes a third less, a Python
-  // program's a fifth more. So a run in 256 goes without, and shows whether many of its blocks were hard to find.
+  // program's a fifth more. So every 256th run goes without, and counts how many of its blocks were hard to find.
   void judge(std::uint64_t slow_visits) {
     if (slow_visits * 4 < run_) return;
     events_to_foresee_ = 256 * ShortLives::kMostEvents;
@@ -200,7 +200,8 @@ class Ledger {
     return *found;
   }
 
-  // Where the word of the block that begins at `at` is kept. A short-lived one leaves behind what it would have left.
+  // Where the word of the block that begins at `at` is kept. A short-lived block leaves the word kGone in the map, as
+  // if it had been stored there.
   std::uint64_t& word_for(const trace::Event& event, std::size_t at) {
     if (short_lives_.is_short(at) && short_lives_.is_vacant(at)) return short_lives_.word(at);
     std::uint64_t& word = map_.claim(event.address);
@@ -232,12 +233,13 @@ class Ledger {
     Thread& of = thread(event.thread);
     if (event.kind == trace::EventKind::ThreadStart) {
       ++thread_starts_;
-      of = Thread{};  // what the thread before with this number was about is over
+      of = Thread{};  // the state of an earlier thread with this number is obsolete
     }
     books_.other(event);
   }
 
-  // The word of the block that ends at `at` if it is known and live; counts what can't be if not.
+  // The word of the block that ends at `at`, if it is known and live. Otherwise counts the event as impossible or
+  // unmatched.
   std::uint64_t* end(const trace::Event& event, std::size_t at) {
     if (const std::size_t birth = short_lives_.birth_of(at); birth != ShortLives::kNone) [[likely]] {
       std::uint64_t& word = short_lives_.word(birth);
@@ -258,7 +260,7 @@ class Ledger {
     return nullptr;
   }
 
-  // Whether everything that `of` did before its present event is known.
+  // True if all events of `of` before its present one are known.
   bool follows_all(Thread& of) const { return coverage_ == Coverage::Everything || std::exchange(of.seen, false); }
 
   void free(const trace::Event& event, std::size_t at) {

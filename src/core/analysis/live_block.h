@@ -1,4 +1,4 @@
-// A block that is live at the moment, as the replay knows it.
+// A block that is live, with the facts that replay has.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct LiveBlock {
   std::uint64_t requested_bytes = 0;
   std::uint64_t usable_bytes = 0;
   trace::ShapeId shape = trace::kNoShape;
-  std::uint32_t birth = 0;  // serial of the allocation modulo 2^32: tells two blocks at one address apart
+  std::uint32_t birth = 0;  // serial of the allocation modulo 2^32: distinguishes two blocks at one address
 };
 
 }  // namespace tare::core

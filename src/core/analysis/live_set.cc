@@ -1,4 +1,4 @@
-// Replays just far enough to know what a forked child began with.
+// Replays a trace up to a fork, to find the blocks that the child inherited.
 #include "core/analysis/live_set.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using trace::EventKind;
 using trace::index;
 
 constexpr std::uint64_t kOwn = 1ull << 30;        // low 30 bits: shape of the trace
-constexpr std::uint64_t kInherited = 2ull << 30;  // low 30 bits: shape of what it inherited
+constexpr std::uint64_t kInherited = 2ull << 30;  // low 30 bits: shape of the inherited set
 constexpr std::uint64_t kIndexMask = kOwn - 1;
 
 const trace::Dictionary& nothing() {

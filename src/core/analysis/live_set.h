@@ -1,4 +1,5 @@
-// The blocks that were live at one instant, on their own: what a forked child inherits. Taken by replaying the parent.
+// The blocks that were live at one instant, with their dictionary: a forked child inherits such a set. Taken by
+// replaying the parent.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class LiveSetBuilder {
   LiveSetBuilder(const trace::Dictionary& own, const trace::Dictionary& earlier) : own_(own), earlier_(earlier) {}
 
   void add(std::uint64_t address, std::uint32_t shape, From from);
-  // Blocks come in order of their addresses; of the dictionaries only what they need.
+  // Blocks are in order of their addresses. The dictionaries contain only the entries that these blocks need.
   LiveSet take();
 
  private:
@@ -43,11 +44,11 @@ class LiveSetBuilder {
 };
 
 // Feed it the parent's events, or those of the segment that has the fork. The set is that of the instant of the fork:
-// the first `parent_thread_events` events of the forking thread, and of every other thread what is stamped before the
-// fork.
+// the first `parent_thread_events` events of the forking thread, and the events of all other threads that are stamped
+// before the fork.
 class LiveSetAtFork : public trace::EventSink {
  public:
-  // `inherited` (may be null): what the parent itself had from its own parent, or its segment began with. The forking
+  // `inherited` (may be null): the blocks that the parent inherited, or with which its segment began. The forking
   // thread made so many events before the first.
   LiveSetAtFork(const trace::Dictionary& dictionary, const trace::ForkOrigin& fork, const LiveSet* inherited = nullptr,
                 std::uint64_t earlier_thread_events = 0);

@@ -1,4 +1,4 @@
-// Who holds which part of whose bytes: see pool_books.h.
+// Divides bytes between pools and the blocks that contain them: see pool_books.h.
 #include "core/analysis/pool_books.h"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ std::uint64_t PoolBooks::bytes_of(std::uint32_t shape) const {
   return std::min(dictionary_.shapes[shape].requested_bytes, kMostBytes);
 }
 
-// A shape's sums, what they were at the peak being kept first: see ShapeSums.
+// The sums of a shape; their values at the peak are saved before the first change: see ShapeSums.
 PoolBooks::Sums& PoolBooks::sums(std::uint32_t shape, bool inherited) {
   Sums& found = (inherited ? inherited_ : recorded_)[shape];
   if (found.epoch != now_.epoch) {
@@ -138,8 +138,8 @@ void PoolBooks::add_to_total(const Host& host) {
   total.requested_bytes += std::min(host.most_bytes, host.requested_bytes);
 }
 
-// The innermost block of a pool that an address lies in: a pool's own header, or what it left out to align its memory,
-// stands between its start and the address. Small blocks are found by their starts, and need no order among millions.
+// The innermost block of a pool that contains an address. A pool's own header, or padding for alignment, may lie
+// between the block's start and the address. Small blocks are found by their starts, and need no order among millions.
 std::optional<std::size_t> PoolBooks::block_around(std::uint64_t address) const {
   for (std::uint64_t back = 0; back < kLeastLargeBytes && back <= address; back += kStartStep) {
     const std::optional<std::size_t> found = ledger_.block_at(address - back);
@@ -153,7 +153,7 @@ std::optional<std::size_t> PoolBooks::block_around(std::uint64_t address) const 
   return std::nullopt;
 }
 
-// What lies in another pool's block, or in a block of malloc, takes its bytes from that.
+// A block inside another pool's block, or inside a block of malloc, takes its bytes from that block.
 PoolBooks::Place PoolBooks::settle(std::uint64_t address, std::uint64_t bytes) {
   const std::optional<std::size_t> block = block_around(address);
   std::optional<HeapBlock> heap_block;

@@ -1,8 +1,8 @@
-// What pools hand out and what they hold, by shape: the part of the heap's books that malloc doesn't know.
+// Blocks and memory of pools, by shape: the part of the heap that malloc's events don't contain.
 //
-// A pool's piece of memory is a block of its own, of which its pool's blocks take their part; the block of malloc that
-// the piece lies in keeps what the pool didn't get. So no byte is counted twice, and what a pool holds and doesn't hand
-// out is seen where the pool got it. A piece stands until the program says that it is gone, also where its block of
+// A pool's piece of memory is a block of its own, and the pool's blocks take their bytes from it. The block of malloc
+// that contains the piece keeps the remaining bytes. So no byte is counted twice, and memory that a pool holds without
+// using it is attributed to the stack that got it. A piece ends when the program reports its end, even if its block of
 // malloc was freed before.
 #pragma once
 
@@ -53,7 +53,7 @@ class PoolBooks {
   // A block of malloc ends: before it does, it is whole again.
   Change ended(std::uint64_t address, const Now& now);
 
-  void mark_at();  // what is live now is what was live at the time asked for
+  void mark_at();  // saves the present live blocks as those of the requested time
   void finish(const Now& end);
   // Blocks of which a part is counted elsewhere, and the sums of these parts.
   struct Taken {
@@ -78,7 +78,7 @@ class PoolBooks {
   const ByShape& recorded() const { return recorded_; }
   const ByShape& inherited() const { return inherited_; }
 
-  // What finish() changes, for who reads the books on the way: kept before it, put back after.
+  // State that finish() changes. read_on_the_way() saves it before and restores it after.
   struct Kept {
     ByShape recorded;
     ByShape inherited;
@@ -99,15 +99,15 @@ class PoolBooks {
   std::uint64_t memory_bytes(std::size_t piece) const { return pieces_[piece].bytes; }
 
  private:
-  // A live block that others take parts of: a piece of memory, or what a piece lies in.
+  // A live block from which others take bytes: a piece of memory, or the block that contains a piece.
   struct Host {
-    std::uint64_t serial;  // tells hosts at one address apart
+    std::uint64_t serial;  // distinguishes hosts at one address
     std::uint64_t requested_bytes;
     std::uint64_t usable_bytes;
     std::uint64_t weight_q;
     std::uint32_t shape;
     bool inherited;
-    std::uint64_t told_bytes = 0;  // by those who take: more than there is, if they overlap
+    std::uint64_t told_bytes = 0;  // sum of the parts taken; more than the block has if they overlap
     std::uint64_t most_bytes = 0;  // taken at once
   };
   // Of malloc's blocks and pools' own, which may begin at one address.

@@ -1,5 +1,5 @@
 // The rules of pools' life, once for everything that follows them: which pool, piece of memory or block an event means,
-// and which events can't be. What is kept of them is up to `Books`.
+// and which events can't be. `Books` stores the data of pools.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace tare::core {
 
-// Books numbers what it keeps, and has:
+// Books gives numbers to pools and blocks, and has:
 //   std::size_t pool_made(const Event&);        void pool_ended(std::size_t pool);
 //   std::size_t memory_got(std::size_t pool, const Event&);
 //   void memory_left(std::size_t pool, std::size_t memory);

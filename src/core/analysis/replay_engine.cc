@@ -1,4 +1,4 @@
-// Replay's inner loop and what it does rarely: new shapes, peaks, buckets, chains.
+// Replay's inner loop and its rare events: new shapes, peaks, buckets, chains.
 #include "core/analysis/replay_engine.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 // Growth by malloc, copy and free is seen where both blocks happen to be sampled, so that a step stands for as many as
 // both weights multiplied. That of two blocks of 24 bytes, one in 512 KiB sampled, would stand for 5 * 10^8: right in
-// the mean and absurd in every single recording. So it's looked for only among blocks of an eighth of the sample
-// distance and more (1 / (1 - exp(-1/8))).
+// the mean and absurd in every single recording. So it counts only blocks of at least an eighth of the sample distance
+// (1 / (1 - exp(-1/8))).
 constexpr double kMostLinkedWeight = 8.52;
 
 // A user-space address has 47 bits, so no block is larger; a damaged trace may claim one.
@@ -170,7 +170,7 @@ void ReplayEngine::other(const trace::Event& event) {
       break;
     }
     case EventKind::Seen: {
-      // Threads tell what they saw together, each a little late: never back.
+      // Threads report a common counter, each a little late: a smaller value is ignored.
       const std::uint32_t seen = trace::SeenCounts::of(event.address).allocations;
       if (!counted_ || seen - births_ < 1u << 31) births_ = seen;
       counted_ = true;

@@ -34,7 +34,7 @@ class ReplayEngine {
 
   void inherit(const LiveSet& live);
   void consume(std::span<const trace::Event> events);
-  void finish();  // once, before what follows is read
+  void finish();  // once, before the results are read
   // The same on the way: `read` finds all results as they were had this been the last event.
   template <typename Read>
   auto read_on_the_way(const Read& read) {
@@ -43,8 +43,8 @@ class ReplayEngine {
     const std::tuple peak(peak_q_, bucket_max_q_, peak_stamp_, peak_births_);
     finish();
     auto result = read();
-    // Of instants with equal gross the last before a fall is the peak: it's looked for again. What else finish() did,
-    // it does as often as one likes.
+    // Of instants with equal gross, the last one before a fall is the peak, so the search starts again. All other
+    // effects of finish() may be repeated.
     std::tie(peak_q_, bucket_max_q_, peak_stamp_, peak_births_) = peak;
     if (pools) pools_->put_back(*std::move(pools));
     return result;
@@ -98,7 +98,7 @@ class ReplayEngine {
     ChainState chain;  // if in_chain
   };
   void foresee(const trace::Event& event) {
-    // Of notes it is other numbers, and of most ends kNoShape: nobody can foresee which.
+    // In notes this field has another meaning, and in most ends it is kNoShape.
     const std::size_t shape = trace::index(event.shape);
     __builtin_prefetch(recorded_.sums.data() + (shape < recorded_.sums.size() ? shape : 0), 1);
   }
@@ -130,7 +130,7 @@ class ReplayEngine {
   std::uint32_t last_birth() const { return births_; }
 
  private:
-  // A block's word: birth in the high half; below, two bits say what the lowest 30 are.
+  // A block's word: birth in the high half; in the low half, two bits give the meaning of the lowest 30.
   static constexpr std::uint32_t kPlain = 1u << 30;      // ShapeId
   static constexpr std::uint32_t kInChain = 2u << 30;    // index into chain_blocks_
   static constexpr std::uint32_t kInherited = 3u << 30;  // shape of the inherited set
@@ -196,7 +196,7 @@ class ReplayEngine {
   std::uint64_t bucket_max_q_ = 0;
   std::uint32_t epoch_ = 0;
   std::uint32_t births_ = 0;
-  bool counted_ = false;  // births_ is what the recorder counted, not what the weights add up to
+  bool counted_ = false;  // births_ is the recorder's count, not the sum of weights
   std::uint64_t next_stop_ = 0;
   std::uint64_t last_stamp_ = 0;
   std::uint64_t last_rise_stamp_ = 0;

@@ -1,4 +1,4 @@
-// What replay keeps of one shape (stack, entry point, sizes, weight): one cache line, indexed by ShapeId.
+// Replay's sums for one shape (stack, entry point, sizes, weight): one cache line, indexed by ShapeId.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace tare::core {
 
-// Bytes that the allocator puts before each block and malloc_usable_size doesn't tell. glibc: 8, or 16 where the block
-// is a mapping of its own; its chunks are multiples of 16, so that the usable size gives away which (16k + 8, or 16k).
-// jemalloc, mimalloc and tcmalloc keep their books elsewhere.
+// Bytes that the allocator puts before each block, beyond malloc_usable_size. glibc: 8, or 16 if the block is a mapping
+// of its own. Its chunks are multiples of 16, so the usable size decides which (16k + 8, or 16k). jemalloc, mimalloc
+// and tcmalloc keep their metadata elsewhere.
 constexpr std::uint64_t header_bytes(trace::AllocatorKind allocator, std::uint64_t usable_bytes) {
   if (allocator != trace::AllocatorKind::Glibc) return 0;
   return usable_bytes % 16 == 8 ? 8 : 16;

@@ -19,9 +19,9 @@ class ShortLives {
  public:
   static constexpr std::size_t kMostEvents = 4096;
 
-  // Looks through the run that `events` begins with, and gives its length. A run ends with the first note that is about
-  // blocks or made at a moment: who looks for what lives then finds all of it by address. Not with one of what a block
-  // held, for that is every second event where contents are recorded. `visit` sees each event first.
+  // Looks through the run that `events` begins with, and gives its length. Scans the run at the beginning of `events`,
+  // and returns its length. Notes about a block's contents don't end a run, because with --content every second event
+  // is one. `visit` sees each event first.
   template <typename Visit>
   std::size_t foresee(std::span<const trace::Event> events, Visit&& visit) {
     const std::size_t most = std::min(events.size(), kMostEvents);
@@ -63,8 +63,8 @@ class ShortLives {
   }
   void restart() { std::fill_n(last_.get(), kLast, std::uint64_t{0}); }
 
-  // Of the event at a place of the run that begins a block: whether the block ends within the run, and whether, if all
-  // before went its way, nothing lives at its address and something did.
+  // For the event at a place of the run that begins a block: true if the block ends within the run. The second is true
+  // if, assuming that all earlier events succeeded, the address holds no live block but held one before.
   bool is_short(std::size_t birth) const { return (fates_[birth] & kShort) != 0; }
   bool is_vacant(std::size_t birth) const { return (fates_[birth] & kVacant) != 0; }
   // Of one that ends a block: the place of its birth, or kNone if that was before the run.
@@ -72,15 +72,15 @@ class ShortLives {
   std::size_t birth_of(std::size_t end) const { return std::size_t{fates_[end]} - 1; }
   // The places of ends that were foreseen of blocks born before the run.
   std::span<const std::uint16_t> far_ends() const { return {far_.data(), far_count_}; }
-  // What is kept of a short-lived block meanwhile; the caller's.
+  // The word of a short-lived block; defined by the caller.
   std::uint64_t& word(std::size_t birth) { return words_[birth]; }
 
  private:
   // By the event's kind: of a birth two bits; of an end the place of the birth + 1, or 0.
   static constexpr std::uint16_t kShort = 1;
   static constexpr std::uint16_t kVacant = 2;
-  // What happened last at an address: 48 bits of it, above one of these, or kFirstPlace + the place of a birth, in this
-  // run or an earlier one. Direct-mapped: what is overwritten is only not foreseen.
+  // The last event at an address: 48 bits of the address above one of these, or above kFirstPlace + the place of a
+  // birth in this run or an earlier one. Direct-mapped: an overwritten entry only costs its prediction.
   static constexpr std::uint64_t kEnded = 1;
   static constexpr std::uint64_t kFirstPlace = 2;
   static constexpr std::size_t kLast = 1 << 14;

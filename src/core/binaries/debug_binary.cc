@@ -1,4 +1,4 @@
-// Finds the files, hides what layouts don't need, and opens the rest with libdw.
+// Finds the files, hides sections that layouts don't need, and opens the rest with libdw.
 #include "core/binaries/debug_binary.h"
 
 #include <elf.h>

@@ -19,8 +19,8 @@ namespace tare::core {
 
 class DebugBinary {
  public:
-  // `debug_dirs` are searched before /usr/lib/debug. NotABinary: no ELF file of this kind of machine; NoDebugInfo: none
-  // here and none installed; Io and Corrupt as their names say.
+  // `debug_dirs` are searched before /usr/lib/debug. Errors: NotABinary: no ELF file of this kind of machine;
+  // NoDebugInfo: none in the file and none installed; Io; Corrupt.
   static Result<std::unique_ptr<DebugBinary>> open(const std::filesystem::path& path,
                                                    std::span<const std::filesystem::path> debug_dirs);
   // The same in two steps: until load(), only paths and files are known.

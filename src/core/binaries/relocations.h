@@ -1,4 +1,4 @@
-// What the loader writes into an ELF file's data when it maps it: addresses, from .rela.dyn and .relr.dyn.
+// Addresses that the loader writes into an ELF file's data, from .rela.dyn and .relr.dyn.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ struct Relocation {
   RelocationKind kind;
 };
 
-// What the sections take in the file.
+// Sizes of the sections of relocations in the file.
 struct RelocationSections {
   std::uint64_t rela_bytes = 0;        // .rela.dyn
   std::uint64_t call_table_bytes = 0;  // .rela.plt
   std::uint64_t relr_bytes = 0;
-  std::uint64_t unread_bytes = 0;  // Android's packed format, whose relocations aren't told
+  std::uint64_t unread_bytes = 0;  // Android's packed format, which isn't decoded
 };
 
-// Hands out all of them, in the order of the file, which may be damaged: what goes beyond it is an error (Io), after
-// what lies before it was handed out. An object file that isn't linked has none of these (Usage).
+// Passes all relocations to the caller in the order of the file. In a damaged file, an entry beyond the end is an error
+// (Io), after all earlier entries were passed. An object file that isn't linked has none of these (Usage).
 Result<RelocationSections> for_each_relocation(const ElfFile& file,
                                                const std::function<void(const Relocation&)>& visit);
 

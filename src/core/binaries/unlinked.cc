@@ -23,7 +23,7 @@ std::size_t width_of(std::uint16_t machine, std::uint32_t type) {
   return type == R_AARCH64_ABS32 ? 4 : 0;
 }
 
-// The bytes that libdw will read; null where there are none, or the file says nonsense.
+// The bytes for libdw; null if there are none or the section's header is invalid.
 Elf_Data* decompressed(Elf_Scn* section, const GElf_Shdr& header, std::string_view name) {
   if (header.sh_type == SHT_NOBITS) return nullptr;
   if ((header.sh_flags & SHF_COMPRESSED) != 0 && elf_compress(section, 0, 0) < 0) return nullptr;
@@ -101,7 +101,7 @@ std::vector<std::string> join_type_sections(Elf* elf) {
     }
   }
   std::vector<std::string> kept;
-  kept.reserve(std::size(found));  // what they hold is referred to
+  kept.reserve(std::size(found));  // relocations refer to it
   for (const UnitSections& each : found) {
     if (each.grouped.empty()) continue;
     kept.push_back(join(each));

@@ -11,11 +11,11 @@ namespace tare::core {
 
 bool is_unlinked(const ElfFile& file);
 
-// Before a Dwarf is made of the file: references between debug sections are zeros until then. Decompresses what it
-// changes. Relocations that say where code lies are applied as far as they are plain sums, and mean nothing to types.
-// Types in sections of their own, of which a linker would keep one each (-fdebug-types-section), are put together as
-// it would: libdw passes over such sections. The result backs what was joined, and must outlive every Dwarf of the
-// file. NotABinary: of a machine whose relocations aren't known here. Damaged ones are passed over.
+// Before a Dwarf is made of the file: references between debug sections are zeros until then. Decompresses sections
+// that it changes. Relocations with addresses of code are applied if they are plain sums; types don't need them. Types
+// in sections of their own, of which a linker would keep one each (-fdebug-types-section), are put together as it
+// would: libdw passes over such sections. The result owns the joined bytes, and must outlive every Dwarf of the file.
+// NotABinary: the relocations of its machine aren't implemented. Damaged ones are passed over.
 Result<std::vector<std::string>> link_debug_sections(const ElfFile& file);
 
 }  // namespace tare::core

@@ -53,7 +53,7 @@ void for_each_section(const ElfFile& file, const Visit& visit) {
   }
 }
 
-// What the file itself brings into memory. Copies of other files' tables lie in .bss: they are those files'.
+// Address ranges that the loader maps from the file. Copies of other files' tables lie in .bss: they are those files'.
 std::vector<AddressRange> loaded_ranges(const ElfFile& binary) {
   std::vector<AddressRange> ranges;
   for_each_section(binary, [&](Elf_Scn*, const GElf_Shdr& facts) {
@@ -94,7 +94,7 @@ bool add_tables(const ElfFile& file, std::uint32_t wanted, const std::vector<Add
   return found;
 }
 
-// By address; of several names for one place, and of what overlaps, the first.
+// Sorted by address; of several names for one address, and of overlapping tables, the first is kept.
 void make_disjoint(std::vector<NamedTable>& tables) {
   std::sort(tables.begin(), tables.end(), [](const NamedTable& a, const NamedTable& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
@@ -135,7 +135,8 @@ VtableGroup& group_of(VtableCensus& census, TableKind kind) {
   }
 }
 
-// What relative tables need: a word for each class' type information, with a relocation where its table had one.
+// Subtracts the words that relative tables need: one for each class's type information, with a relocation if its table
+// had one.
 void take_off_words(VtableCensus& census, std::uint64_t words) {
   RelativeVtableSaving& saving = census.saving;
   saving.table_bytes -= std::min(saving.table_bytes, 8 * words);
@@ -177,7 +178,7 @@ Result<VtableCensus> count_vtables(const ElfFile& binary, const ElfFile* names_f
 
   GElf_Ehdr header;
   const bool is_movable = gelf_getehdr(binary.elf(), &header) != nullptr && header.e_type == ET_DYN;
-  std::uint64_t classes = 0;  // whose tables aren't relative yet
+  std::uint64_t classes = 0;  // whose tables aren't relative
   for (const NamedTable& table : tables) {
     VtableGroup& group = group_of(census, table.kind);
     ++group.count;

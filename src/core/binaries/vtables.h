@@ -1,5 +1,5 @@
-// How much of a binary is tables of virtual functions and type information, what of it the loader has to write, and
-// what tables of 4-byte offsets (clang's -fexperimental-relative-c++-abi-vtables) would save.
+// The size of a binary's virtual function tables and type information, the part that the loader writes, and the saving
+// by tables of 4-byte offsets (clang's -fexperimental-relative-c++-abi-vtables).
 //
 // From seed: "Pointer compression in Oilpan" ends with relative tables for Android, because much memory lay in them.
 // A table's 8-byte addresses must be written in each process, which makes its pages private and costs a relocation
@@ -27,9 +27,10 @@ enum class VtableNames : std::uint8_t {
   Nothing,
 };
 
-// What relative tables save for certain. Each class' type information is then named through an 8-byte word that has the
-// relocation, which is taken off here. Where a table names a function by symbol, as exported ones are in a shared
-// library, an entry of a call table may take the place of its relocation: so symbolic ones aren't among what is saved.
+// A lower bound of the saving by relative tables. Each class' type information is then named through an 8-byte word
+// that has the relocation, which is taken off here. An entry of a call table may replace the relocation of a table that
+// names a function by symbol, as for exported functions of a shared library. So symbolic relocations aren't part of the
+// saving.
 struct RelativeVtableSaving {
   std::uint64_t table_bytes = 0;       // half of the tables that aren't relative yet, less those words
   std::uint64_t relocations = 0;       // that needn't be performed at each start

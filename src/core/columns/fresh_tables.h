@@ -1,6 +1,6 @@
-// The tables that this process has just made, for who reads them next in it.
+// Hands over the tables that this process has made to the reader that needs them next.
 //
-// `tare run` makes the tables of what it recorded and stores them beside the trace; its own summary then needs them at
+// `tare run` makes the tables of its recording and stores them beside the trace; its own summary then needs them at
 // once. Reading a compiler's 28 MB back cost 65 of the summary's 380 ms, nearly all of it page faults.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace tare::core::fresh_tables {
 // a rule the largest. Any thread.
 void keep(const std::string& path, std::shared_ptr<const Tables> tables);
 
-// What was kept for `path`, which is then forgotten; null if it was another's or nothing. Any thread.
+// Returns and forgets the tables kept for `path`; null if there are none. Any thread.
 std::shared_ptr<const Tables> take(const std::string& path);
 
 }  // namespace tare::core::fresh_tables

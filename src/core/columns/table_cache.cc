@@ -52,7 +52,7 @@ class File {
   int fd_;
 };
 
-// Fills the fields that say which trace this is.
+// Fills the fields that identify the trace.
 bool identify(const fs::path& trace, Header& header) {
   const Result<trace::TracePlace> place = trace::place_of_trace(trace.string());
   if (!place) return false;

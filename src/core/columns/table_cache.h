@@ -23,12 +23,13 @@ inline constexpr std::string_view kReplayedTables = "tables";
 
 class TableCache {
  public:
-  // The trace as it is now; it must be complete when store() is called, or load() won't accept what was stored.
+  // The trace in its present state. It must be complete when store() is called: load() rejects tables of an incomplete
+  // trace.
   explicit TableCache(std::filesystem::path trace);
 
-  // `name`: kReplayedTables for what replay makes; others for tables derived from them ("frames").
+  // `name`: kReplayedTables for the tables of replay; other names for tables derived from them ("frames").
   std::optional<Tables> load(std::string_view name) const;
-  // Whole or not at all. An error says that neither folder could be written.
+  // Whole or not at all. An error means that neither folder was writable.
   Status store(std::string_view name, const Tables& tables) const;
 
   // Where caches of a trace may lie, best first: beside it, and in $XDG_CACHE_HOME/tare (~/.cache/tare).

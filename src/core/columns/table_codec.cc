@@ -97,7 +97,7 @@ bool get_narrow(ByteReader& in, std::size_t rows, std::uint64_t base, std::vecto
   return true;
 }
 
-// As what `values` has: doubles may be whole numbers.
+// Doubles that are whole numbers are stored as integers.
 template <typename Number>
 bool get_integers(ByteReader& in, std::size_t rows, std::vector<Number>& values) {
   const std::uint64_t base = in.fixed64();
@@ -174,7 +174,7 @@ std::vector<std::uint8_t> encode_tables(const Tables& tables) {
   ByteWriter out;
   std::size_t cells = 0;
   for (const Table& table : tables.tables) cells += table.rows() * table.columns.size();
-  out.bytes().reserve(cells * 6);  // what a compiler's tables take: growing by doubling would touch twice the pages
+  out.bytes().reserve(cells * 6);  // the size of a compiler's tables: growing by doubling would touch twice the pages
   out.varint(tables.tables.size());
   for (const Table& table : tables.tables) {
     out.text(table.name);

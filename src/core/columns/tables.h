@@ -1,5 +1,5 @@
-// Named tables of typed columns: what replay makes, the cache keeps, and the front end hands to SQL. The names and
-// columns are public (`tare schema` prints them); docs of each column stand where the column is filled.
+// Named tables of typed columns: replay makes them, the cache stores them, and the front end loads them into SQL. The
+// names and columns are public (`tare schema` prints them); docs of each column stand where the column is filled.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ class TableBuilder {
   explicit TableBuilder(std::string name) { table_.name = std::move(name); }
 
   ColumnId column(std::string name, ColumnType type);
-  // A string column whose values are a few known words, added by index: saves a look-up a row.
+  // A string column whose values are a few known words, added by index: saves a look-up for each row.
   ColumnId column(std::string name, std::vector<std::string> words);
   void add_code(ColumnId column, std::int32_t code) {
     table_.columns[column].codes.push_back(code);
@@ -94,13 +94,13 @@ class TableBuilder {
   std::vector<std::unordered_map<std::string, std::int32_t>> codes_;
 };
 
-// Display names of the allocation entry points, by code: words of every `api` column. After the trace's 32 codes come
-// those of what pools have, in site_sizes.
+// Display names of the allocation entry points, by code: words of every `api` column. The trace's 32 codes are followed
+// by those of pools, which occur in site_sizes.
 std::vector<std::string> api_words();
 inline constexpr std::int32_t kPoolBlockWord = 32;   // handed out by a pool
 inline constexpr std::int32_t kPoolMemoryWord = 33;  // a pool's own, or left of the block that its memory lies in
 
-// Unsigned sums into the signed columns that SQL has: what doesn't fit becomes the largest value.
+// Converts unsigned sums to the signed columns of SQL: a sum that is too large becomes the largest value.
 std::int64_t to_column(unsigned __int128 value);
 
 // The dictionary as tables `stacks`, `rows`, `modules` and `given_frames` hold it, so that names can be found for

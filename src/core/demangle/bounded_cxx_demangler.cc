@@ -29,10 +29,10 @@ extern "C" int __gcclibcxx_demangle_callback(const char* name,
 namespace tare::core {
 namespace {
 
-// Names with fewer references are looked through 2^20 times at most.
+// Names with fewer references are demangled within 2^20 steps.
 constexpr int kFewReferences = 20;
 
-// References to what came before: S_, S0_, SA_, T_, T0_. Counts more than there are, as names have such letters too.
+// Counts back-references: S_, S0_, SA_, T_, T0_. Counts more than there are, as names have such letters too.
 int references(std::string_view name) {
   int count = 0;
   for (std::size_t at = 0; at + 1 < name.size(); ++at) {

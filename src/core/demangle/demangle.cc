@@ -11,7 +11,8 @@
 namespace tare::core {
 namespace {
 
-// What GCC, Clang and rustc append. A list, because '.' is an ordinary character in the names of other languages (Go).
+// Suffixes that GCC, Clang and rustc append to clones. A list, because '.' is an ordinary character in the names of
+// other languages (Go).
 constexpr std::array<std::string_view, 19> kCloneWords = {
     "cold",    "isra",     "constprop", "part",     "lto_priv", "llvm",    "localalias", "clone",  "warm",    "hot",
     "startup", "unlikely", "exit",      "resolver", "ifunc",    "destroy", "actor",      "resume", "cleanup",

@@ -32,7 +32,7 @@ bool is_hash(std::string_view part) {
   return true;
 }
 
-// `escape` is what stands between two '$'.
+// `escape` is the text between two '$'.
 bool append_escape(std::string& out, std::string_view escape) {
   for (const auto& [code, text] : kEscapes) {
     if (escape == code) {
@@ -60,7 +60,7 @@ void append_part(std::string& out, std::string_view part) {
     } else if (part[0] == '$') {
       const std::size_t end = part.find('$', 1);
       if (end == std::string_view::npos || !append_escape(out, part.substr(1, end - 1))) {
-        out += part;  // not an escape that we know: as it stands
+        out += part;  // an unknown escape is copied
         return;
       }
       part.remove_prefix(end + 1);

@@ -1,4 +1,4 @@
-// Tells v0 names from others; the grammar is rust_v0_demangler.h's.
+// Recognises v0 names; the grammar is in rust_v0_demangler.h.
 #include "core/demangle/rust_v0.h"
 
 #include "core/demangle/rust_v0_demangler.h"

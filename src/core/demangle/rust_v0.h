@@ -7,8 +7,8 @@
 
 namespace tare::core {
 
-// As Rust code would say it, without crate hashes and without the types of integer constants. nullopt: not a v0 name,
-// or one that would recurse or grow without bound.
+// In Rust's syntax, without crate hashes and without the types of integer constants. nullopt: not a v0 name, or one
+// that would recurse or grow without bound.
 std::optional<std::string> demangle_rust_v0(std::string_view name);
 
 }  // namespace tare::core

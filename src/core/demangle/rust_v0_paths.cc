@@ -1,4 +1,4 @@
-// Paths of Rust's v0 names: crates, impls, what is nested in others, generic arguments.
+// Paths of Rust's v0 names: crates, impls, nested items, generic arguments.
 #include "core/demangle/rust_v0_demangler.h"
 
 namespace tare::core {

@@ -1,4 +1,4 @@
-// Moments of a process image: stopping it where its blocks are all known, and putting what was seen into its trace.
+// Snapshots of a process image: stops it at a point where all blocks are known, and writes the result into its trace.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -111,7 +111,7 @@ Status ImageRecording::run_out_of_hooks(FrozenProcess& process) {
 
 Status ImageRecording::drain_frozen(FrozenProcess& process) {
   if (Status out = run_out_of_hooks(process); !out) return out;
-  // All threads stand still outside hooks: whatever they stamp next is later than now.
+  // All threads are stopped outside hooks, so their next stamps are later than now.
   if (!replay_->merge().sound()) {
     return not_taken(record_.info.pid, "its threads' events came too far apart to be merged");
   }
@@ -142,7 +142,7 @@ ObservedProcess ImageRecording::observed_process(const MomentFacts& facts) const
   observed.spool_folder = facts.spool_folder;
   observed.content_table = spool_->header().content_table;
   observed.own_ranges = spool_->header().own_ranges;
-  // Of a sample too little is known of what could point where.
+  // A sample has too few blocks to follow pointers.
   observed.links = record_.info.sample_bytes == 0 ? Links::Find : Links::Skip;
   return observed;
 }
@@ -156,7 +156,7 @@ Status ImageRecording::take_moment(MomentKind kind, const std::string& name, con
   }
   if (process_ == 0) return ok();
   SpoolHeader& header = spool_->header();
-  // Whoever may write into the folder may leave a spool there that bears another's number.
+  // Anyone who can write into the folder can put a spool there under another process's number.
   const Mapped mapped = MappedFile(spool_path()).in(process_);
   if (mapped == Mapped::Ended || (header.flags.load(std::memory_order_acquire) & kSpoolReplaced) != 0) return ok();
   if (mapped == Mapped::No) return not_taken(record_.info.pid, "it doesn't use " + spool_path());

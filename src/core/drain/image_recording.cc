@@ -18,15 +18,15 @@ using namespace trace;
 
 namespace {
 
-// What a thread that isn't inside a hook may still stamp is later than now, give or take this: a store buffer's delay,
-// clocks of cores apart, and the 0.5 ms for which a stamp is used again.
+// The next stamp of a thread outside hooks is later than now, within this margin: the delay of a store buffer,
+// differences between the clocks of cores, and the 0.5 ms for which a stamp is reused.
 constexpr std::uint64_t kMarginTicks = 4'000'000;
 constexpr std::uint64_t kMarginNs = 1'000'000;
 constexpr std::uint64_t kLongestChunkWaitNs = 2'000'000'000;
 constexpr int kChunksPerPass = 16;                 // of a thread, before others and the merge have their turn
 constexpr std::uint64_t kYoungNs = 5'000'000'000;  // older processes have a file that can be read
-constexpr std::size_t kMostHeld = 256;             // chunks, a quarter of what a program may have
-constexpr std::size_t kLeastKept = 16;             // chunks of a program whose spool is trimmed
+constexpr std::size_t kMostHeld = 256;             // chunks; a quarter of a program's limit
+constexpr std::size_t kLeastKept = 16;             // chunks that stay when a spool is trimmed
 
 }  // namespace
 
@@ -64,8 +64,8 @@ Result<std::unique_ptr<ImageRecording>> ImageRecording::create(LiveSpool spool, 
   return image;
 }
 
-// What lies at the trace's path so far only says where the spool is, and is all there is if we are killed before the
-// new one says so too: it is replaced at once, by a file that does.
+// The file at the trace's path so far contains only the path of the spool, for the case that the launcher is killed. It
+// is replaced atomically by a file that contains that path too.
 void ImageRecording::begin_trace(FirstPlace place) {
   if (place == FirstPlace::Memory) {
     writer_.emplace(TraceWriter::in_memory(trace_path_));
@@ -162,13 +162,14 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
   const Chunk front = stream.queue.front();
   const ChunkControl& control = spool_->control(front.index);
   if (!stream.in_chunk) {
-    if (front.serial != stream.next_serial && !gaps_are_final_) return false;  // opened while we looked: next time
+    // It was opened during the search: next time.
+    if (front.serial != stream.next_serial && !gaps_are_final_) return false;
     begin_chunk(stream, control);
   }
   const bool full = control.state.load(std::memory_order_acquire) == ChunkState::Full;
   const bool whole = full || boundary_ || moments_.wanted() || spool_->table_counts().threads >= 2;
   if (!whole && depth == DrainDepth::Usual) return false;
-  // Before the events: what isn't committed below then begins, and is stamped, later.
+  // Read before the events: an event that isn't committed now begins, and is stamped, later.
   stream.idle = full || control.busy.load(std::memory_order_acquire) == 0;
   const std::uint64_t committed_words =
       std::min<std::uint64_t>(control.committed.load(std::memory_order_acquire), kChunkBytes) / 8;
@@ -202,7 +203,7 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
     }
     counts.events += pending.size() - before;
     if (pending.size() > before) stream.over = pending.back().kind == EventKind::ThreadEnd;
-    // Asked for after the events were read: a thread counted later stamps its first event later.
+    // Read after the events: the first event of a thread that is counted later has a later stamp.
     if (replay_ && spool_->table_counts().threads > 1) replay_->merge().expect_threads();
     hand_to_replay(stream, {pending.data() + before, pending.size() - before});
   }
@@ -289,8 +290,8 @@ void ImageRecording::advance_merge(std::uint64_t now) {
     lowest = std::min(lowest, watermark);
     if (replay_) replay_->merge().set_watermark(stream.packer.thread, watermark);
   }
-  // A thread may have opened its first chunk since find_chunks() looked, and what others stamped still later has been
-  // read.
+  // After find_chunks() a thread may have opened its first chunk, and later stamps of other threads have been read
+  // since.
   if (limits_.wanted()) find_boundary(lowest);
   if (replay_) replay_->merge().advance(settled);
 }
@@ -341,7 +342,7 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
     stream.idle = false;
     int left = kChunksPerPass;
     while (left-- > 0 && !stream.queue.empty() && decode_front(stream, depth, counts)) {
-      // Each block is written and its chunks given back at once: with a full spool the program waits for that.
+      // Each block is written and its chunks are returned at once: if the spool is full, the program waits for them.
       if (stream.packer.pending.size() >= kBlockEvents) pack(stream);
       write_out();
       if (failure_) return counts;
@@ -354,7 +355,7 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
   if (replay_ || limits_.wanted()) advance_merge(now);
   while (boundary_is_due()) {
     close_segment();
-    if (!failure_) advance_merge(now);  // what is pending may be more than one segment
+    if (!failure_) advance_merge(now);  // the pending events may exceed one segment
   }
   return counts;
 }

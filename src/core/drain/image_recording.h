@@ -26,7 +26,7 @@
 namespace tare::core {
 
 enum class DrainDepth : std::uint8_t {
-  Usual,       // full chunks; of programs with threads also what open ones hold, which the merge needs
+  Usual,       // full chunks; of programs with threads also open ones, which the merge needs
   Everything,  // open chunks too, and all of it into the file
 };
 
@@ -35,7 +35,7 @@ struct DrainCounts {
   std::uint64_t events = 0;
 };
 
-// What taking a moment needs to know of the launch.
+// Facts of the launch that a snapshot needs.
 struct MomentFacts {
   std::string recorder_library;
   std::string spool_folder;
@@ -57,8 +57,8 @@ class ImageRecording {
                                                         const SegmentLimits& limits = {});
   ~ImageRecording();
 
-  // Takes what is new. Never fails: where the trace can't be written, chunks are given back all the same, so that the
-  // program runs on, and failure() says why.
+  // Drains new events. Never fails: if the trace can't be written, chunks are returned all the same, so that the
+  // program continues, and failure() has the reason.
   DrainCounts drain(DrainDepth depth);
   const std::optional<Error>& failure() const { return failure_; }
 
@@ -76,7 +76,7 @@ class ImageRecording {
   // To be called at even intervals: of the chunks that weren't needed since, most of the memory goes back.
   void trim_spool();
   bool in_memory() const { return writer_ && writer_->is_in_memory(); }
-  // The trace gets a file, for who reads it while the process runs.
+  // Gives the trace a file, for readers while the process runs.
   void leave_memory();
   // After finish(): the whole trace, if it is short enough for a container. Its file, if there is one, stays.
   std::optional<std::vector<std::uint8_t>> short_trace();
@@ -87,10 +87,10 @@ class ImageRecording {
   // Closes those of its descriptors that are numbered `from` or higher, until they are used again.
   void rest_descriptors(int from);
 
-  // Freezes the process, takes all that it has recorded, looks into its live blocks, and lets it go on. An exact and
-  // running process is needed, and a sound replay: else the error says why not. The recording goes on in any case.
+  // Stops the process, drains all its events, reads its live blocks, and continues it. The recording must be exact, the
+  // process running and the replay sound; otherwise the error has the reason. The recording goes on in any case.
   Status take_moment(trace::MomentKind kind, const std::string& name, const MomentFacts& facts);
-  // Reads where the process's resident memory is, if that is due. Returns when it wants to be called again.
+  // Reads where the process's resident memory is, if that is due. Returns the time of its next call.
   std::uint64_t watch_memory(const MomentFacts& facts, ReadingBudget& budget);
   // The program is about to exit and waits for its moment.
   bool asked_for_moment() const;
@@ -100,9 +100,9 @@ class ImageRecording {
   // The program's recorder was paused, or woken again: kept in its spool, and in the trace when that ends.
   void falls_asleep();
   void wakes_up();
-  // All that is recorded up to now, as the tables of a finished recording. Nothing where no figures are kept on the
-  // way (Summarize::No, forked children, threads whose events came too far apart): then what has been recorded is in
-  // the trace, for who replays it.
+  // All that is recorded up to now, as the tables of a finished recording. Empty if no sums are kept during the
+  // recording (Summarize::No, forked children, threads whose events are too far apart). Then a reader can replay the
+  // trace, which has all events so far.
   std::optional<Tables> tables_so_far();
   // The process goes on unrecorded, and its recorder doesn't touch the spool any more: to be called while it stands
   // still, before finish().
@@ -113,7 +113,7 @@ class ImageRecording {
   // The process is over, or has become another image: takes the rest and closes the trace. Then the spool may be
   // deleted.
   void finish(std::optional<int> wait_status, std::uint64_t peak_rss_bytes);
-  // After finish(): puts the summary into the cache of the trace, if what was merged on the way is sound.
+  // After finish(): stores the summary in the cache of the trace, if the merge during the recording was sound.
   void summarize(LaunchOutcome& outcome, Importance importance);
   // After that, when no program runs any more: replays the trace for its summary, where it wasn't. That takes a second
   // per 10 million events, in which others' spools would fill up.
@@ -153,11 +153,11 @@ class ImageRecording {
   struct Stream {  // one thread
     trace::BlockPacker packer;
     std::vector<Chunk> queue;  // seen, not yet decoded to their end; ascending
-    std::vector<Held> held;    // decoded, to be given back when their events are in the file
+    std::vector<Held> held;    // decoded; returned when their events are in the file
     std::uint64_t next_serial = 0;
     bool in_chunk = false;  // queue.front() was begun
     bool damaged = false;   // the rest of queue.front() can't be decoded
-    bool idle = false;      // wasn't inside a hook when its chunk was looked at
+    bool idle = false;      // wasn't inside a hook when its chunk was read
     bool over = false;      // ThreadEnd was its last event
     std::uint32_t tid = 0;  // in the process's own numbers, of its last chunk
     // Its last chunk ended inside a hook: until its next one is seen, older stamps than that one's may come. 0: no.
@@ -192,7 +192,7 @@ class ImageRecording {
   void begin_trace(FirstPlace place);
   bool may_stay_in_memory() const;
   void discard();
-  // True, and said once: somebody cut the spool short, and what it reads as isn't what was recorded.
+  // True if the spool's file was cut short by another process, so that its contents are invalid. Warns once.
   bool is_cut();
   Status drain_frozen(FrozenProcess& process);
   void put_moment(const trace::Moment& moment);
@@ -208,7 +208,7 @@ class ImageRecording {
   trace::ProcessRecord record_;
   trace::Dictionary dictionary_;
   std::unique_ptr<trace::SpoolDecoder> decoder_;  // until finish()
-  std::unique_ptr<FusedReplay> replay_;           // null: no summary wanted
+  std::unique_ptr<FusedReplay> replay_;           // null: no summary is computed
   struct Early {
     std::uint32_t thread;
     std::vector<trace::Event> events;
@@ -225,7 +225,7 @@ class ImageRecording {
   std::uint32_t used_shapes_ = 0;
   std::vector<std::uint64_t> words_;
   ClockPairs clock_pairs_;
-  bool gaps_are_final_ = false;  // no more chunks will come: what is missing is lost
+  bool gaps_are_final_ = false;  // no more chunks will come: missing ones are lost
   bool something_packed_ = false;
   bool summarized_ = false;
   bool needs_replay_ = false;     // for its summary
@@ -247,10 +247,10 @@ class ImageRecording {
   std::uint64_t event_bytes_ = 12;         // in the file, stacks and sizes included: a guess, then the last segment's
   std::uint64_t segment_head_bytes_ = 0;   // of the file, before its first event
   std::uint64_t closed_bytes_ = 0;         // of the segments before
-  std::uint64_t settled_since_ns_ = 0;     // settled_stamp_ is what it is
+  std::uint64_t settled_since_ns_ = 0;     // the time of the last change of settled_stamp_
   std::uint32_t passes_since_settled_ = 0;
   trace::ProcessInfo counted_;  // the spool's counters when the segment began
-  bool knows_earlier_ = false;  // what lived before the segment's first event
+  bool knows_earlier_ = false;  // the blocks older than the segment's first event
   bool large_head_was_told_ = false;
   bool full_disk_was_told_ = false;
   std::function<bool(ImageRecording&)> parent_is_written_;

@@ -22,7 +22,7 @@ using namespace trace;
 
 namespace {
 
-constexpr std::uint64_t kLeastKnownEvents = 50'000;  // in the file, before their mean size is believed
+constexpr std::uint64_t kLeastKnownEvents = 50'000;  // in the file, before their mean size is used
 // A thread that hangs inside an allocation holds the others back: for so long, unless they fill as many chunks.
 constexpr std::uint64_t kLongestWaitNs = 500'000'000;
 constexpr std::size_t kMostWaitingChunks = 8;
@@ -192,7 +192,7 @@ bool ImageRecording::put_counters() {
   return true;
 }
 
-// The file so far becomes a complete trace. Gives what the next segment begins with.
+// The file so far becomes a complete trace. Returns the state with which the next segment begins.
 Result<ImageRecording::NextSegment> ImageRecording::end_segment() {
   const std::uint64_t stamp = *boundary_;
   const bool is_exact = replay_ && replay_->merge().sound() && settled_stamp_ >= stamp && knows_earlier_;

@@ -116,7 +116,7 @@ const std::uint64_t* LiveSpool::words(std::uint32_t chunk) {
   return static_cast<const std::uint64_t*>(window.data()) + chunk % kWindowChunks * (kChunkBytes / 8);
 }
 
-// Those mapped so far may move. The same file, whatever its name is by now.
+// Those mapped so far may move. The same file, even if it was renamed.
 void LiveSpool::map_controls(std::uint32_t wanted) {
   const std::uint32_t more = std::min(std::max(wanted, 2 * mapped_controls_), most_controls_);
   const std::string file = "/proc/self/fd/" + std::to_string(file_.descriptor());
@@ -192,7 +192,7 @@ std::vector<std::uint32_t> LiveSpool::take_free() {
   std::vector<std::uint32_t> taken;
   std::vector<bool> is_taken(count);
   auto top = static_cast<std::uint32_t>(head);
-  // What the program wrote over may name any chunk, in a ring too.
+  // A damaged list may contain any chunk, and may be circular.
   while (top != 0 && top <= count && !is_taken[top - 1]) {
     is_taken[top - 1] = true;
     taken.push_back(top - 1);

@@ -30,11 +30,11 @@ class LiveSpool {
   bool ended() const;
   bool orphaned() const;
   bool unheard() const;  // its program can't wake us
-  // Somebody cut the file short: what is missing reads as zeros.
+  // The file was cut short by another process: missing bytes read as zeros.
   bool is_cut() const;
   // Its process was over when it was opened: nothing here changes any more.
   bool is_copy() const { return copy_ != nullptr; }
-  // The process runs as the user to whom the file belongs: nobody of fewer rights made it in that one's name.
+  // The process runs as the owner of the file, so a user with fewer rights hasn't made the file in its name.
   bool is_owned_by(pid_t pid) const;
   trace::SpoolHeader& header() const { return *header_; }
   trace::ChunkControl& control(std::uint32_t chunk) const { return controls_[chunk]; }

@@ -11,7 +11,7 @@ bool MomentSchedule::has_grown(std::uint64_t gross_bytes) const {
 bool MomentSchedule::peak_is_due(std::uint64_t gross_bytes, const RunTime& run) const {
   if (!has_grown(gross_bytes)) return false;
   if (last_gross_bytes_ == 0) return true;
-  // The next costs what the last did, and more as the heap has grown.
+  // The next snapshot costs as much as the last one, scaled by the growth of the heap.
   const double next_ns =
       static_cast<double>(last_cost_ns_) * static_cast<double>(gross_bytes) / static_cast<double>(last_gross_bytes_);
   const double budget_ns = kCpuBudget * static_cast<double>(run.cpu_ns) +

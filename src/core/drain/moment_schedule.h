@@ -1,4 +1,4 @@
-// When a process is worth stopping for a look at its heap: candidates for its peak, within a budget.
+// Decides when a process is stopped for a snapshot: candidates for its peak, within a budget.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ struct RunTime {
 };
 
 // A candidate is due when the heap is 5 % larger than at the last one. By that rule alone a program that grows from 1
-// MiB to 1 GiB would stand still 142 times, for 21 times as long as its whole heap takes to read; so moments may also
-// take only so much CPU time of the run so far, and the table says how far the last candidate lies from the peak.
+// MiB to 1 GiB would be stopped 142 times, for 21 times the time to read its whole heap. So snapshots also have a limit
+// in CPU time of the run so far, and the table has the distance of the last candidate from the peak.
 class MomentSchedule {
  public:
-  static constexpr std::uint64_t kFloorBytes = 1 << 20;  // smaller heaps: the exit shows what there is
+  static constexpr std::uint64_t kFloorBytes = 1 << 20;  // smaller heaps: the snapshot at the exit is enough
   static constexpr double kGrowth = 1.05;
   static constexpr double kCpuBudget = 0.04;
   static constexpr double kWallBudget = 0.01;                     // a server that waits has time for looks
@@ -28,7 +28,7 @@ class MomentSchedule {
   explicit MomentSchedule(TakeMoments moments) : wanted_(moments == TakeMoments::PeaksAndExit) {}
 
   bool wanted() const { return wanted_; }
-  // Otherwise none is due, whatever the time.
+  // False: no snapshot is due at any time.
   bool has_grown(std::uint64_t gross_bytes) const;
   bool peak_is_due(std::uint64_t gross_bytes, const RunTime& run) const;
   // A candidate was taken: it made the program and the launcher spend so long.

@@ -13,12 +13,12 @@
 
 namespace tare::core {
 
-// Each thread has a watermark: no event of it with a smaller stamp will come. What lies before all watermarks, and
-// before anything that a thread not heard of yet may stamp, is handed out. A single thread needs none of that: its
-// events go straight through.
+// Each thread has a watermark: no event of it with a smaller stamp will come. Events before all watermarks, and before
+// any possible stamp of a new thread, are passed on. A single thread needs none of that: its events go straight
+// through.
 class OnlineMerge {
  public:
-  // Pending events beyond this many (100 MB) mean that a thread has hung in an allocation for long: the merge gives up.
+  // More pending events than this (100 MB) mean that a thread is stuck in an allocation: the merge stops.
   static constexpr std::size_t kMostPending = 4 << 20;
   // Threads are numbered from 0 by the recorder; an id beyond this is damage.
   static constexpr std::uint32_t kMostThreads = trace::kMaxThreads;
@@ -37,13 +37,15 @@ class OnlineMerge {
   // Nothing stamped so late, or later, is handed out.
   void set_ceiling(std::uint64_t stamp) { ceiling_ = stamp; }
 
-  // Hands out what is certain. `newcomers`: no thread that isn't known yet will have an event with a smaller stamp.
+  // Passes on the events whose order is certain. `newcomers`: no thread that isn't known yet will have an event with a
+  // smaller stamp.
   void advance(std::uint64_t newcomers);
   // Nothing more will come from any thread.
   void finish();
 
-  // Events that came after later ones had been handed out. From the first on, and after giving up, the sink gets
-  // nothing more and what it got is worthless.
+  // Events that came after later ones had been handed out. Events that arrived after later ones had been passed on.
+  // From the first such event on, and after the merge has stopped, the sink gets nothing more, and its contents are
+  // invalid.
   std::uint64_t late_events() const { return late_events_; }
   bool gave_up() const { return gave_up_; }
   bool sound() const { return late_events_ == 0 && !gave_up_; }

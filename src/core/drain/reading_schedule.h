@@ -6,8 +6,8 @@
 
 namespace tare::core {
 
-// What all processes of a launch may take for readings beyond their own shares: a build's thousands of short ones stay
-// cheap.
+// The budget of all processes of a launch for readings beyond their own shares, so that a build with thousands of short
+// processes stays cheap.
 class ReadingBudget {
  public:
   static constexpr std::uint64_t kAllowanceNs = 40'000'000;  // CPU time
@@ -19,12 +19,11 @@ class ReadingBudget {
   std::uint64_t spent_ns_ = 0;
 };
 
-// The RSS alone is looked up every 5 ms, later after every 100th of the run so far: a peak that stands for 1 % of the
-// run is seen. All of the memory is read when the RSS is larger than at the last reading and has stood still since the
-// last look. While it grows, it is read when it is half larger, or the run is. Small steps at the start must leave
-// enough of the budget for the peak. So a reading may take half as large a share of what is left as the RSS has grown
-// by, a quarter while it grows, at least half where the run is half longer, and all where the RSS has stood for ten
-// looks.
+// The RSS alone is read every 5 ms, later after every 100th of the run so far, so that a peak of 1 % of the run is
+// found. All of the memory is read when the RSS is larger than at the last reading and has stood still since the last
+// look. While it grows, it is read when it is half larger, or the run is. Small steps at the start must leave enough of
+// the budget for the peak. So a reading may use a share of the remaining budget: half of the RSS's relative growth; a
+// quarter while it grows; at least half if the run is half longer; all if the RSS hasn't changed for ten checks.
 class ReadingSchedule {
  public:
   static constexpr std::uint64_t kFirstPeriodNs = 5'000'000;

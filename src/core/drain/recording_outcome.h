@@ -1,4 +1,4 @@
-// What a recording shall compute besides its traces, and what it has written.
+// Options of a recording besides its traces, and its results.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class Summarize : std::uint8_t {
 };
 
 enum class TakeMoments : std::uint8_t {
-  OnRequest,     // a program stands still only where somebody asks for it
+  OnRequest,     // a program is stopped only on request
   PeaksAndExit,  // at candidates for the peak, and before the program exits; see moment_schedule.h
 };
 
@@ -27,7 +27,7 @@ struct RecordedImage {
   trace::ProcessInfo info;
   std::uint64_t events = 0;
   std::uint64_t file_bytes = 0;
-  std::uint64_t earlier_segments = 0;  // files beside `path` with what was recorded before
+  std::uint64_t earlier_segments = 0;  // files beside `path` with the recording's earlier segments
   bool summary_cached = false;         // the tables of the default report lie in the cache of `path`
 };
 

@@ -1,4 +1,4 @@
-// Gives events the ids of a fresh dictionary, which holds only what these events need.
+// Gives events the ids of a fresh dictionary that contains only the entries they need.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

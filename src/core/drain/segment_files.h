@@ -48,8 +48,7 @@ class SegmentFiles {
   std::deque<File> files_;  // the oldest first
 };
 
-// Removes what an earlier recording under that name left beside it: files whose names and first records say that they
-// are segments of it.
+// Removes segments of an earlier recording under that name: files whose names and first records identify them as such.
 void remove_old_segments(const std::string& base);
 
 }  // namespace tare::core

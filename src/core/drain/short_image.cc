@@ -1,4 +1,4 @@
-// An image whose trace is in memory, and may end up in a container: the part of image_recording.h that is about those.
+// Images whose traces are in memory and may end up in a container: that part of image_recording.h.
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ using namespace trace;
 
 namespace {
 
-constexpr std::size_t kMostKept = 4;  // chunks whose events are in memory only: some 6,000 allocations
+constexpr std::size_t kMostKept = 4;  // chunks whose events are in memory only: about 6,000 allocations
 constexpr std::uint64_t kMostShortBytes = 1 << 20;
 
 }  // namespace
@@ -34,8 +34,8 @@ void ImageRecording::hand_to_replay(const Stream& stream, std::span<const Event>
   }
 }
 
-// A short process has no summary of its own. What turns out to be longer gets it from the beginning; at the end it's
-// cheaper to replay the file.
+// A short process has no summary of its own. A process that turns out to be longer gets one, computed from its first
+// event; at the end it is cheaper to replay the file.
 void ImageRecording::begin_replay() {
   if (!std::exchange(replay_waits_, false)) return;
   if (gaps_are_final_) {

@@ -18,7 +18,7 @@ ShortTraces::ShortTraces(std::string spool_folder, const TraceNames& names, std:
       names_(names),
       keeps_chunks_(spool_bytes == 0 || spool_bytes >= kLeastKeepingBytes) {}
 
-// The command's own trace is the file that was asked for.
+// The command's own trace is the file named by the user.
 FirstPlace ShortTraces::first_place(const std::string& trace_path) const {
   const bool may_be_member = !has_failed_ && !names_.member(trace_path).empty();
   return keeps_chunks_ && may_be_member ? FirstPlace::Memory : FirstPlace::File;

@@ -16,7 +16,7 @@ namespace tare::core {
 
 class ShortTraces {
  public:
-  // `spool_bytes`: what a process's spool takes at most; 0: the recorder's default.
+  // `spool_bytes`: the limit of a process's spool; 0: the recorder's default.
   ShortTraces(std::string spool_folder, const TraceNames& names, std::uint64_t spool_bytes);
 
   FirstPlace first_place(const std::string& trace_path) const;

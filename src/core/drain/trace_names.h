@@ -1,6 +1,6 @@
 // The naming contract: F for the first process's last image, F.PID for other processes, F.PID.eN for images replaced by
 // exec, F.nsPID.N for the Nth process of that number in other pid namespaces which ended before its number here was
-// known. Those whose traces are short lie in F.short, as members PID, PID.eN and nsPID.N.
+// known. Short traces are members PID, PID.eN and nsPID.N of F.short.
 #pragma once
 
 #include <sys/types.h>

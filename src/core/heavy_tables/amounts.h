@@ -1,4 +1,5 @@
-// What the program believes to have under a path, beside what the blocks take that it reported there: table `amounts`.
+// Table `amounts`: the bytes that the program reports under a path, beside the sizes of the blocks that it reported
+// there.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ class BlockStream : public trace::EventSink {
   ~BlockStream() override;
 
   void consume(std::span<const trace::Event> events) override;
-  // Once, after the last event: hands out what is still live. The sink's first error, if it had one.
+  // Once, after the last event: passes on the blocks that are still live. The sink's first error, if it had one.
   Status finish();
 
  private:

@@ -1,4 +1,4 @@
-// Table `claimed`: what is live at a moment, by where it was allocated and by which reports stand for it.
+// Table `claimed`: live blocks at one time, by allocation stack and by their reports.
 #pragma once
 
 #include <compare>
@@ -11,11 +11,11 @@
 
 namespace tare::core {
 
-// A report as far as it tells blocks apart.
+// The fields of a report by which blocks are distinguished.
 struct Claim {
   static constexpr std::uint32_t kNone = ~0u;
   std::uint32_t path = kNone;  // NameId
-  std::uint32_t stack = 0;     // of who reported; 0: unknown
+  std::uint32_t stack = 0;     // of the report; 0: unknown
   auto operator<=>(const Claim&) const = default;
 };
 

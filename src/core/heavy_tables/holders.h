@@ -1,4 +1,4 @@
-// Who holds blocks, as the program told: table `holders`.
+// Table `holders`: the owners of blocks as the program reported them.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace tare::core {
 
-// What is known of one block.
+// Owners of one block.
 enum class Holding : std::uint8_t { Uncounted, One, Several };
 
-// Blocks whose holders are counted, summed up by shape.
+// Blocks whose owners are counted, summed by shape.
 class Holders {
  public:
-  // The program counts who holds a block of the shape, or has a second holder for it.
+  // The program counts the owners of a block of the shape, or has added a second owner.
   void told(std::uint32_t shape, bool is_shared, Holding& holding);
   void ended(std::uint32_t shape, Holding holding);
 

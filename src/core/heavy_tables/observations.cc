@@ -1,4 +1,4 @@
-// Follows blocks from birth to death, to know which one a note is about.
+// Follows blocks from allocation to free, to find the block of each note.
 #include "core/heavy_tables/observations.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct Row {
   std::uint64_t digest;  // 0: none
 };
 
-// Of a block that was live at a moment: what was seen is in the moment itself.
+// A block that is live at a snapshot; the snapshot itself has the observed facts.
 struct LiveRow {
   std::uint32_t moment;  // index in `moments`
   std::uint32_t observation;
@@ -39,7 +39,7 @@ struct LiveRow {
   std::uint64_t usable;
 };
 
-// The words of column `content_class` for what was seen at a moment.
+// The words of column `content_class` for blocks in a snapshot.
 trace::ContentClass class_of(trace::BlockContent content) {
   switch (content) {
     case trace::BlockContent::Text:
@@ -86,7 +86,7 @@ struct Observations::State {
     }
   }
 
-  // Ledger's view; see there. Nothing here depends on what a block continues: without stacks nothing is linked.
+  // Ledger's view; see there. The result doesn't depend on growth chains: blocks without stacks aren't linked.
   using Dead = Record;
   void tick(std::uint64_t) {}
   bool admit(trace::ShapeId shape) const { return index(shape) < dictionary.shapes.size(); }
@@ -123,7 +123,7 @@ struct Observations::State {
     consumed += events.size();
   }
 
-  // The blocks of a moment that this trace knows, each with its number.
+  // Adds the blocks of a snapshot that this trace has, each with its number.
   void look_around(std::uint32_t number) {
     const std::vector<trace::Observation>& seen = moments[number].blocks;
     for (std::uint32_t i = 0; i < seen.size(); ++i) {
@@ -177,7 +177,7 @@ struct Observations::State {
       table.add(usable, to_column(row.usable));
       table.add(high_water, to_column(row.high_water));
       table.add(digest, row.digest == 0 ? std::nullopt : std::optional(to_column(row.digest)));
-      // Of larger blocks nobody looked what they hold.
+      // The contents of larger blocks weren't read.
       if (row.requested <= trace::kMostDigestedBytes || row.high_water == 0) {
         const auto shown = row.high_water == 0 ? trace::ContentClass::None : row.content_class;
         table.add_code(content_class, static_cast<std::int32_t>(shown));

@@ -1,5 +1,5 @@
-// What was seen of blocks at their free and at moments, a row each: table `observations`, made on demand by a pass over
-// the trace, which tells which block lies at an address then.
+// Table `observations`: facts about blocks at their free and in snapshots, a row each. It is made on demand by a pass
+// over the trace, which finds the block at an address at that time.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace tare::core {
 
-// Block ids are those of table `blocks`. Memory is proportional to live blocks and to what was seen.
+// Block ids are those of table `blocks`. Memory is proportional to live blocks and to the number of rows.
 class Observations : public trace::EventSink {
  public:
   // The dictionary must be complete. `inherited` may be null. `moments` as the trace has them: the first is moment 1.

@@ -1,4 +1,4 @@
-// The pools that a program told of: their memory, and the blocks that they hand out.
+// The pools that a program has registered: their memory and their blocks.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class ProgramPools {
     std::uint16_t thread;
     std::uint64_t birth_ns;
     std::optional<std::uint64_t> death_ns;
-    std::optional<std::uint64_t> heap_block;  // of memory: what it lies in
-    std::optional<std::size_t> memory;        // of a block: what it lies in
+    std::optional<std::uint64_t> heap_block;  // of memory: the block that contains it
+    std::optional<std::size_t> memory;        // of a block: the piece of memory that contains it
   };
   // All that there ever were, those of death_ns too; by id.
   const std::vector<Span>& memory() const { return memory_; }

@@ -1,4 +1,4 @@
-// The pass over the trace: what is live, and which reports it has.
+// A pass over the trace: live blocks and their reports.
 #include "core/heavy_tables/program_reports.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Record {
   Holding holding = Holding::Uncounted;
 };
 
-// Where a report came from: said just before it, by its thread.
+// The stack of a report, from the note just before it in its thread.
 struct Site {
   std::uint64_t address;
   trace::StackId stack;
@@ -78,7 +78,7 @@ struct ProgramReports::State {
     records.free(record_of(word));
     return {};
   }
-  // Nothing here depends on what a block continues: without stacks nothing is linked.
+  // The result doesn't depend on growth chains: blocks without stacks aren't linked.
   void continued(const Dead&, std::uint64_t&, GrowthKind, Move) {}
   trace::StackId stack(trace::ShapeId) const { return trace::kEmptyStack; }
   trace::StackId stack(const Dead&) const { return trace::kEmptyStack; }
@@ -206,7 +206,7 @@ const std::vector<std::string>& ProgramReports::warnings() const { return state_
 
 ClaimedBlocks ProgramReports::State::claimed_now() const {
   ClaimedBlocks blocks;
-  // Pools first: what of malloc's blocks is their memory, and what of that no block takes.
+  // Pools first: the parts of malloc's blocks that are pool memory, and the parts of these that no block uses.
   std::unordered_map<std::uint64_t, std::uint64_t> told;  // by block of malloc: bytes that are pools'
   struct Rest {
     std::uint64_t memory_bytes = 0;
@@ -258,14 +258,14 @@ ClaimedBlocks ProgramReports::State::claimed_now() const {
     if (block.death_ns) continue;
     const auto reported = pool_reports.find(id);
     Claims claims = reported == pool_reports.end() ? Claims{} : rows.claims_of(reported->second);
-    // Who reports the memory that a pool's blocks lie in means them too.
+    // A report of a pool's memory includes the pool's blocks.
     if (claims.reports == 0 && block.memory) claims = claims_around(block.memory);
     ++blocks[{index(block.stack), ClaimedKind::PoolBlock, block.bytes, block.bytes, 0, 1, claims}];
     Rest& rest = rests[block.pool];
     if (block.memory) rest.used_bytes += block.bytes;
     if (rest.claims.reports == 0 && claims.reports != 0) rest.claims = {1, claims.first, {}, Claim::kNone};
   }
-  // What a pool holds beside its blocks, and what it left of the block that its memory lies in, is of who claims these.
+  // A pool's unused memory, and the remainder of the block that contains it, belong to the reporter of these.
   for (auto& [key, id] : hosts) {
     key.usable_bytes -= std::min(key.usable_bytes, told[id]);
     key.requested_bytes -= std::min(key.requested_bytes, told[id]);

@@ -1,4 +1,4 @@
-// What the program said of its memory through tare/reporter.h, as tables: made on demand by a pass over the trace.
+// The program's own reports through tare/reporter.h as tables, made on demand by a pass over the trace.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct ClaimedMoment {
   std::optional<std::uint64_t> reports;  // after so many of them: a time isn't exact enough to stand between two events
 };
 
-// Tables reports, amounts, holders, pools, pool_memory, pool_blocks, and of one moment: claimed, what is live by who
-// claims it. Memory is proportional to live blocks and to what was said. Block ids are those of table `blocks`.
+// Tables reports, amounts, holders, pools, pool_memory, pool_blocks, and claimed: the live blocks at one time by their
+// reports. Memory is proportional to live blocks and to the number of reports. Block ids are those of table `blocks`.
 class ProgramReports : public trace::EventSink {
  public:
   // The dictionary must be complete. `inherited` may be null.
@@ -35,7 +35,7 @@ class ProgramReports : public trace::EventSink {
   void consume(std::span<const trace::Event> events) override;
   // Once, after the last event.
   Tables finish();
-  // One line each for a person: what was said that can't be. After finish().
+  // One line for each contradiction in the reports. After finish().
   const std::vector<std::string>& warnings() const;
 
  private:

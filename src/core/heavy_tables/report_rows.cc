@@ -41,7 +41,7 @@ Claims ReportRows::claims_of(const BlockReports& of) const {
 
 Table ReportRows::table(const trace::Dictionary& dictionary,
                         const std::function<bool(const ReportRow& row)>& is_live) const {
-  // One word a name, by its id: a million rows say a dozen.
+  // One word for each name: a million rows contain a dozen.
   TableBuilder table("reports");
   const auto path = table.column("path", dictionary.names);
   const auto int_column = [&](const char* name) { return table.column(name, ColumnType::Int64); };

@@ -1,4 +1,4 @@
-// What the program reported of its blocks, and which of it stands: table `reports`.
+// Table `reports`: the program's reports about its blocks, and which of them are valid.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct ReportRow {
   std::uint32_t nth = 1;
   std::uint16_t thread;
   std::uint8_t on_alloc;
-  trace::StackId stack{};  // of who said it; empty where the recorder didn't tell
+  trace::StackId stack{};  // of the report; empty if the recorder has none
   std::size_t before = 0;  // the block's report before this one, as a row, from 1
 };
 
@@ -44,7 +44,7 @@ class ReportRows {
   std::size_t size() const { return rows_.size(); }
   const ReportRow& operator[](std::size_t at) const { return rows_[at]; }
   std::uint32_t round() const { return round_; }
-  // What was reported in rounds doesn't stand any more.
+  // Reports made in rounds become invalid.
   void clear_round() { ++round_; }
 
   // Makes `row`, which add() comes next with, the newest of a block's reports.

@@ -22,7 +22,7 @@ constexpr std::uint64_t kNobody = 0;  // id of no block
 
 struct Record {
   std::uint64_t id = kNobody;        // in order of birth
-  std::uint64_t previous = kNobody;  // what the thread had allocated before it
+  std::uint64_t previous = kNobody;  // the allocation before it in the same thread
   std::uint32_t shape = 0;
   std::uint16_t thread = 0;
   bool alone = false;  // grew, or was there before: could not have been one block with another
@@ -74,7 +74,7 @@ struct Twins::State {
     for (const LiveSet::Block& block : inherited->blocks) ledger.place(block.address, add({0, 0, 0, 0, true}));
   }
 
-  // Ledger's view; see there. Nothing here depends on what a block continues: without stacks nothing is linked.
+  // Ledger's view; see there. The result doesn't depend on growth chains: blocks without stacks aren't linked.
   struct Dead {};
   void tick(std::uint64_t) {}
   bool admit(trace::ShapeId shape) const {
@@ -139,7 +139,7 @@ struct Twins::State {
     if (fate == Fate::Kept) ++count.at_end;
   }
 
-  // What was never freed, in order of birth.
+  // Pairs blocks that were never freed, in order of allocation.
   void pair_kept() {
     std::vector<Candidate> kept;
     ledger.map().for_each_live([&](std::uint64_t, std::uint64_t word) {

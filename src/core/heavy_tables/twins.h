@@ -19,7 +19,8 @@
 
 namespace tare::core {
 
-// Not for samples, which don't know what came between. Memory: 40 bytes a live block, 48 a pair of shapes that occurs.
+// Not for samples, in which the allocations between two recorded ones are unknown. Memory: 40 bytes a live block, 48 a
+// pair of shapes that occurs.
 class Twins : public trace::EventSink {
  public:
   // The dictionary must be complete. `inherited` may be null.
@@ -28,8 +29,8 @@ class Twins : public trace::EventSink {
 
   void consume(std::span<const trace::Event> events) override;
 
-  // Once, after the last event: a row a pair of shapes whose stacks are paired in at least half of the blocks of
-  // either. first_shape_id, first_stack_id (born first), second_shape_id, second_stack_id, pairs, end_pairs (never
+  // Once, after the last event: a row for each pair of shapes whose stacks are paired in at least half of the blocks of
+  // either. first_shape_id, first_stack_id (allocated first), second_shape_id, second_stack_id, pairs, end_pairs (never
   // freed).
   Table finish();
 

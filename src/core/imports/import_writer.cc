@@ -1,4 +1,4 @@
-// Checks what a reader found, and gathers events into blocks of a thread.
+// Checks a reader's facts, and collects events into blocks of a thread.
 #include "core/imports/import_writer.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using trace::index;
 
 // Pending events of all threads take 24 MB at most.
 constexpr std::size_t kMostPendingEvents = 1 << 20;
-// Half of what a record may unpack to.
+// Half of the largest unpacked record.
 constexpr std::size_t kMostPendingText = trace::kMaxUnpackedBytes / 2;
 constexpr std::uint64_t kAddressEnd = std::uint64_t{1} << 48;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;  // of a block, and of an alignment

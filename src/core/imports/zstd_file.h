@@ -1,4 +1,4 @@
-// A file that zstd packed, unpacked piece by piece: memory doesn't depend on what the file expands to.
+// A file compressed by zstd, unpacked piece by piece: memory doesn't depend on the unpacked size.
 #pragma once
 
 #include <zstd.h>
@@ -19,8 +19,8 @@ class ZstdFile {
   ZstdFile& operator=(const ZstdFile&) = delete;
   ~ZstdFile();
 
-  // The next bytes, at most 1 MiB; empty at the end. A frame that the file's end cuts off gives what is there, then
-  // Corrupt.
+  // The next bytes, at most 1 MiB; empty at the end. A frame that is cut off by the end of the file yields its readable
+  // part, then Corrupt.
   Result<std::string> read();
 
  private:

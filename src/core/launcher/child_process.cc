@@ -74,7 +74,8 @@ Result<pid_t> start_process(const Executable& executable, const std::vector<std:
   ::posix_spawnattr_setsigmask(&attributes, &mask);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
-  // A handler of ours becomes the default at the exec, what was ignored before it was installed wouldn't be.
+  // At the exec, the launcher's handler becomes the default action. A signal that was ignored before the handler was
+  // installed must be ignored again.
   struct sigaction own = {};
   struct sigaction ignored = {};
   ignored.sa_handler = SIG_IGN;

@@ -14,8 +14,8 @@ namespace tare::core {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// This process's environment with `library` put before what LD_PRELOAD has, TARE_* variables of an outer recording
-// removed, and `variables` set.
+// This process's environment with `library` first in LD_PRELOAD, without the TARE_* variables of an outer recording,
+// and with `variables`.
 std::vector<std::string> recorded_environment(const std::string& library, const Variables& variables);
 
 // The pid. stdin, stdout, stderr, the directory and the process group are this process's. CannotRecord with the reason.

@@ -1,4 +1,4 @@
-// What execve would do with a command: see executable_check.h.
+// Follows a command as execve does: see executable_check.h.
 #include "core/launcher/executable_check.h"
 
 #include <elf.h>
@@ -101,7 +101,7 @@ Result<Executable> find_executable(const std::string& command) {
   std::string path = *found;
   for (int depth = 0; depth < kMaxInterpreters; ++depth) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) return executable;  // executable but unreadable: execve may know better
+    if (fd < 0) return executable;  // executable but unreadable: execve may succeed
     char head[256] = {};
     const std::int64_t got = trace::read_at(fd, head, sizeof(head) - 1, 0);
     const std::size_t bytes = got > 0 ? static_cast<std::size_t>(got) : 0;
@@ -121,7 +121,7 @@ Result<Executable> find_executable(const std::string& command) {
       }
       continue;
     }
-    if (depth == 0) {  // what execvp and shells do with text that execve refuses
+    if (depth == 0) {  // execvp and shells run text as a script if execve refuses it
       executable.before_args = {"/bin/sh", executable.path};
       executable.path = "/bin/sh";
     }

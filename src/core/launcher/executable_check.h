@@ -1,4 +1,4 @@
-// Finds the file that a command would execute, and says before the start if it can't be recorded.
+// Finds the file that a command would execute, and checks before the start if it can be recorded.
 #pragma once
 
 #include <string>

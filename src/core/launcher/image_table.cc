@@ -63,8 +63,9 @@ void ImageTable::rename_trace(ImageRecording& image, const std::string& name) {
   if (::rename(image.trace_path().c_str(), name.c_str()) == 0) image.renamed(name);
 }
 
-// The process that made the spool. Its name holds a number, which is that of another process where the namespace is
-// another, or where somebody else wrote the file: then the maker is who maps it. Nothing: gone, or never there.
+// The process that made the spool. Its name contains a number. In another pid namespace, or if another process wrote
+// the file, that number belongs to another process: then the process that maps the file is used. Nothing: gone, or
+// never there.
 std::optional<pid_t> ImageTable::maker_of(const LiveSpool& spool, pid_t named_pid) const {
   const bool same_namespace = spool.header().pid_namespace == pid_namespace_;
   if (spool.is_copy() && spool.file().pid() == static_cast<std::uint32_t>(named_pid)) return named_pid;  // it's gone

@@ -57,9 +57,9 @@ class ImageTable {
   void close(Process& process, const ProcessEnd& end);
   // The process is over, and its image is closed.
   void remove(pid_t pid);
-  // Of a million processes a report names few: their traces are what counts.
+  // Of a million processes, a report names few; their traces have the data.
   void fold_old();
-  // What is known of an image only when all have ended, or when it's folded.
+  // Facts of an image that are known when all processes have ended, or when it's folded.
   void settle(ImageRecording& image);
   // Drops all images, without writing anything more.
   void give_up();
@@ -106,8 +106,8 @@ class ImageTable {
   std::unordered_map<std::string, ImageRecording*> by_spool_;  // of images_, the latest of that name
   std::set<std::string> seen_spools_;
   std::set<std::string> starved_;  // spools that there was no descriptor for
-  // Files numbered from here on are closed between reads and writes: half of the numbers are for processes, and they
-  // leave some for whatever else is to be done.
+  // Files with this number or a higher one are closed between reads and writes: half of the numbers are for processes,
+  // the other half for other purposes.
   int resting_from_ = 0;
   int most_watches_ = 0;
 };

@@ -25,7 +25,8 @@ namespace tare::core {
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
-constexpr std::uint64_t kShortestSleepNs = 20 * kMs;  // while waiting for processes whose end sends us no signal
+// While waiting for processes whose end sends no signal to the launcher.
+constexpr std::uint64_t kShortestSleepNs = 20 * kMs;
 constexpr std::uint64_t kLongestSleepNs = 1000 * kMs;
 constexpr std::uint64_t kUnheardSleepNs = 2 * kMs;    // of 256 chunks a program that only allocates fills 10 meanwhile
 constexpr std::uint64_t kPeakWatchSleepNs = 5 * kMs;  // a peak that stands so long isn't missed
@@ -33,7 +34,7 @@ constexpr std::uint64_t kLateStopSleepNs = 5 * kMs;   // a thread stands still m
 constexpr std::uint64_t kLateReleaseNs = 2000 * kMs;
 constexpr std::uint64_t kFlushPeriodNs = 5000 * kMs;  // open chunks of idle programs go into the file that often
 constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
-constexpr std::size_t kMostNamed = 3;                // programs in the line that says why they weren't recorded
+constexpr std::size_t kMostNamed = 3;                // programs in the warning about unrecorded processes
 constexpr std::uint64_t kStartGraceNs = 1000 * kMs;  // for an orphan to make its spool after the command ended
 
 // Each living process costs three, and the usual soft limit of 1,024 is passed with 340. Called once the command is
@@ -46,8 +47,8 @@ int use_all_descriptors() {
   return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int>::max()));
 }
 
-// A look at a heap of 50 MiB makes and drops as much again. By default each piece goes back to the system and comes
-// anew with the next look: page faults were a third of what a look costs.
+// A snapshot of a heap of 50 MiB allocates and frees as much. By default each piece is released to the kernel and
+// mapped again by the next snapshot: page faults were a third of a snapshot's cost.
 void keep_freed_memory() {
   ::mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest that there may be
   ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
@@ -99,7 +100,7 @@ void Launch::watch_first(pid_t pid, pid_t ancestor, const std::string& program, 
 
 Status Launch::join(const AttachOptions& options) {
   joined_ = true;
-  directory_.control().wake_processes = 1;  // somebody waits for this one
+  directory_.control().wake_processes = 1;  // a user waits for this one
   if (options_.moments == TakeMoments::PeaksAndExit) directory_.control().exit_moments = 1;
   strangers_ = own_children();
   Result<FrozenProcess> process = FrozenProcess::freeze(options.pid);
@@ -142,8 +143,8 @@ ImageRecording* Launch::image_of(pid_t pid) {
   return found == processes.end() ? nullptr : found->second.image;
 }
 
-// A trace that says no more than where the command's spool will be: all there is if we are killed before we see it.
-// `spool`: its path, or the folder where the only one made by our child is meant.
+// A trace that contains only the future path of the command's spool: it is all that is left if the launcher is killed
+// before it finds the spool. `spool`: its path, or the folder where the only one made by our child is meant.
 void Launch::name_the_spool(const std::string& trace_path, const std::string& spool) {
   trace::ProcessRecord record;
   record.info.parent_pid = static_cast<std::uint32_t>(::getpid());
@@ -258,8 +259,8 @@ void Launch::report_progress() {
   progress_(progress);
 }
 
-// A limit on the address space (ulimit -v) holds for this process as for the program. The program comes first: what is
-// left is its end, and its status.
+// A limit on the address space (ulimit -v) holds for this process as for the program. The program comes first: its end
+// and its exit status must still be handled.
 void Launch::run() {
   while (true) {
     try {
@@ -295,7 +296,7 @@ void Launch::serve_until_all_is_over() {
     const bool ended = look_after_processes();
     report_progress();
     if (all_over()) {
-      // Who ended just now may have made its spool after we looked.
+      // A process that has just ended may have made its spool after the search.
       if (!find_images()) break;
       continue;
     }
@@ -311,7 +312,7 @@ void Launch::serve_until_all_is_over() {
   }
 }
 
-// First of the warnings: it says why a process that the user looks for isn't in the list.
+// The first warning: the reason why a process is missing from the list.
 void Launch::warn_of_unrecorded() {
   directory_.take_notices(unrecorded_);
   if (const std::uint32_t silent = directory_.control().unrecorded.load(); silent > 0) {
@@ -336,7 +337,7 @@ void Launch::warn_of_unrecorded() {
   outcome_.warnings.insert(outcome_.warnings.begin(), warnings.begin(), warnings.end());
 }
 
-// It never allocated: nobody shall find our orders, for we aren't there any more.
+// The process never allocated. The request is withdrawn, because the launcher ends.
 void Launch::take_orders_back() {
   Result<FrozenProcess> frozen = FrozenProcess::freeze(child_);
   if (!frozen || frozen->thread_count() == 0) return;
@@ -345,15 +346,15 @@ void Launch::take_orders_back() {
   find_images();  // it may have begun just before
 }
 
-// For who attached the recording ends here, as for others at the exit.
+// After an attach, the recording ends here, and takes the snapshot that others take at the exit.
 void Launch::take_last_look(pid_t pid, ImageRecording& image) {
   if (options_.moments != TakeMoments::PeaksAndExit) return;
   const Status taken = image.take_moment(trace::MomentKind::Exit, {}, {options_.recorder_library, directory_.path()});
   if (!taken && refused_moments_.insert(pid).second) outcome_.warnings.push_back(taken.error().message);
 }
 
-// The spool's file is deleted here. The process goes on having it mapped, for a thread that comes late; its chunks'
-// memory, up to 64 MiB, is given back.
+// The spool's file is deleted here. The process keeps the mapping, for a thread that arrives late. The memory of its
+// chunks, up to 64 MiB, is released.
 void Launch::let_go(pid_t pid, ImageTable::Process& process) {
   {
     Result<FrozenProcess> frozen = FrozenProcess::freeze(pid);
@@ -368,7 +369,7 @@ void Launch::let_go(pid_t pid, ImageTable::Process& process) {
   }
   images_->close(process, {});
   for (const std::string& name : process.retired) directory_.forget(name);
-  // Nobody looks for them later; the kernel lets go whom we still hold when we end.
+  // The launcher doesn't wait longer: the kernel releases threads that are still traced when the launcher ends.
   for (const std::uint64_t end_ns = trace::monotonic_ns() + kLateReleaseNs;
        !FrozenProcess::release_late_stops() && trace::monotonic_ns() < end_ns;) {
     const timespec moment{0, static_cast<long>(kMs)};
@@ -411,7 +412,7 @@ LaunchOutcome Launch::finish() {
     }
     try {
       image->summarize_from_file();
-    } catch (const std::bad_alloc&) {  // a report makes the summary, or says why it can't
+    } catch (const std::bad_alloc&) {  // a report makes the summary, or states the reason
     }
     outcome_.images.push_back({image->trace_path(), image->info(), image->calls(), image->file_bytes(),
                                image->earlier_segments(), image->summarized()});
@@ -434,7 +435,7 @@ LaunchOutcome Launch::finish() {
   } else if (images.empty() && options_.asleep == StartAsleep::Yes) {
     outcome_.warnings.push_back("nothing was recorded: nobody woke the recorder (tare resume PID)");
   } else if (images.empty() && !unrecorded_.empty()) {
-    outcome_.warnings.push_back("nothing was recorded");  // why was said first
+    outcome_.warnings.push_back("nothing was recorded");  // the reason was printed before
   } else if (images.empty()) {
     outcome_.warnings.push_back(
         "nothing was recorded: the command ended before its first allocation, or it can't be preloaded");

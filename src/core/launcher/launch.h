@@ -75,7 +75,7 @@ class Launch {
   std::uint64_t child_over_since_ns_ = 0;
   std::set<pid_t> strangers_;  // children that this process had before
   UnrecordedByReason unrecorded_;
-  std::set<pid_t> refused_moments_;     // said once a process
+  std::set<pid_t> refused_moments_;     // warned once for each process
   std::uint64_t longest_sleep_ns_ = 0;  // set by drain()
 };
 

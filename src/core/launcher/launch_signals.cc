@@ -14,7 +14,7 @@ namespace tare::core {
 
 namespace {
 
-// What handlers may touch. Set before they are installed.
+// State that signal handlers access. Set before they are installed.
 std::atomic<trace::LauncherControl*> g_control{nullptr};
 std::atomic<pid_t> g_child{0};
 std::atomic<bool> g_child_gone{false};
@@ -54,7 +54,7 @@ void on_signal(int signal, siginfo_t* info, void*) {
       if (!from_terminal && info->si_pid != child) ::kill(child, signal);
     } else {
       g_early_signal.store(signal);
-      take_early_signal();  // where the other thread has just looked
+      take_early_signal();  // the other thread has just checked this place
     }
   }
   wake_self();
@@ -77,7 +77,7 @@ LaunchSignals::LaunchSignals(trace::LauncherControl& control, int snapshot_signa
   ::sigfillset(&action.sa_mask);
   for (int i = 0; i < kHandled; ++i) {
     ::sigaction(kSignals[i], nullptr, &before_[i]);
-    // nohup and the like: what was ignored stays so, for the command too.
+    // A signal that was ignored (as with nohup) stays ignored, for the command too.
     if (kSignals[i] != SIGCHLD && before_[i].sa_handler == SIG_IGN) continue;
     ::sigaction(kSignals[i], &action, nullptr);
   }

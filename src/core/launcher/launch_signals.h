@@ -1,4 +1,4 @@
-// Signals while a command runs: what the launcher lives through, what it hands on, and being woken by a child's end.
+// Signals while a command runs: signals that the launcher ignores, signals that it forwards, and SIGCHLD as a wake-up.
 #pragma once
 
 #include <signal.h>
@@ -25,7 +25,7 @@ class LaunchSignals {
   // The command is gone: the next SIGINT or SIGTERM means the launcher.
   void child_is_gone();
   std::uint32_t snapshots_asked() const;
-  // Asked to stop waiting for processes that outlive the command.
+  // A signal requested the end of waiting for processes that outlive the command.
   bool stop_requested() const;
 
  private:

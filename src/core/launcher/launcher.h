@@ -1,4 +1,4 @@
-// Starts a program under the recorder, drains what it and its descendants record into traces, and waits for them.
+// Starts a program under the recorder, drains the events of it and its descendants into traces, and waits for them.
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +25,7 @@ enum class RecordContents : std::uint8_t { No, Yes };
 enum class StartAsleep : std::uint8_t { No, Yes };  // processes record nothing until a request wakes them
 
 struct LaunchOptions {
-  std::vector<std::string> command;  // [0] is looked up in PATH as execvp does
+  std::vector<std::string> command;  // [0] is searched in PATH as by execvp
   std::string output;                // F of the naming contract; empty: tare.PROGRAM.PID.tare in the working directory
   std::string recorder_library;      // absolute path of libtare-record.so
   WaitFor wait_for = WaitFor::AllProcesses;
@@ -34,8 +34,7 @@ struct LaunchOptions {
   RecordContents contents = RecordContents::No;
   StartAsleep asleep = StartAsleep::No;
   TakeMoments moments = TakeMoments::OnRequest;
-  int snapshot_signal =
-      0;  // sent to the launcher: a look into the command's blocks, instead of being handed on; 0: none
+  int snapshot_signal = 0;  // sent to the launcher: takes a snapshot of the command, and isn't forwarded; 0: none
   Summarize summarize = Summarize::WhileRecording;
   std::uint64_t sample_bytes = 0;  // 0: every allocation
   std::optional<std::uint64_t> sample_seed;
@@ -61,12 +60,12 @@ struct AttachOptions {
   pid_t pid = 0;
   std::string program;       // for the default name
   LaunchOptions launch;      // command, wait_for, asleep and environment mean nothing here
-  std::uint64_t for_ns = 0;  // let go after so long; 0: when the process ends, or a SIGINT, SIGTERM or SIGHUP comes
+  std::uint64_t for_ns = 0;  // detaches after this time; 0: when the process ends, or at SIGINT, SIGTERM or SIGHUP
 };
 
-// Becomes the launcher of a process whose recorder sleeps since it began, without a launcher (TARE_START_PAUSED=1 and
-// the recorder's library preloaded), or was let go by another. When it lets go, the process goes on unrecorded, and may
-// be attached to again. CannotRecord where there is no such recorder; else as launch().
+// Becomes the launcher of a process whose recorder has slept since its start without a launcher (TARE_START_PAUSED=1
+// and the recorder's library preloaded), or from which another launcher detached. After it detaches, the process
+// continues unrecorded, and can be attached to again. CannotRecord where there is no such recorder; else as launch().
 Result<LaunchOutcome> attach(const AttachOptions& options, const ProgressCallback& progress = {});
 
 // Does the checks that launch() does before it starts anything; gives the file that would be executed.

@@ -15,9 +15,9 @@ std::optional<std::uint64_t> memory_limit_bytes();
 // Version 2 has memory.max in it, version 1 memory/.../memory.limit_in_bytes.
 std::optional<std::uint64_t> memory_limit_bytes(std::string_view groups, const std::string& root);
 
-// What a process's spool may take at most if the user wants `wanted`; 0: the recorder's default of 64 MiB. Under a
-// limit the spool is memory that the program lacks: a sixty-fourth of it, and no less than what a program fills while
-// the launcher wakes.
+// The limit of a process's spool if the user requests `wanted`; 0: the recorder's default of 64 MiB. Under a memory
+// limit the spool takes memory from the program: so it gets a sixty-fourth, but at least the amount that a program
+// fills while the launcher wakes.
 std::uint64_t spool_bytes_within_limit(std::uint64_t wanted);
 
 }  // namespace tare::core

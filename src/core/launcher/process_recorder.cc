@@ -141,8 +141,8 @@ Status ProcessRecorder::put_wish(RecorderWish wish) {
   return write(address_ + offsetof(Rendezvous, wish), &wish, sizeof(wish));
 }
 
-// In a forked child the word is zero until its first event, when it asks the wish: anything else there would be taken
-// for a spool that it doesn't have.
+// In a forked child the word is zero until its first event, which reads the request. Any other value would count as a
+// spool, which the child doesn't have.
 Status ProcessRecorder::put_alive_bits(std::uint32_t bits) {
   if (alive_word_ == 0 || alive_ == 0) return ok();
   alive_ = (alive_ & ~(trace::kPausedBit | trace::kDetachedBit)) | bits;

@@ -12,9 +12,9 @@
 
 namespace tare::core {
 
-// What a recorder that sleeps since its process began is to record, and where.
+// What a sleeping recorder shall record, and where.
 struct WakingOptions {
-  std::string directory;  // of spools, absolute; empty: as the process's environment says
+  std::string directory;  // of spools, absolute; empty: as in the process's environment
   std::uint64_t sample_bytes = 0;
   std::uint32_t spool_flags = 0;  // of trace::SpoolFlags: FreeStacks, Contents
 };
@@ -30,28 +30,28 @@ class ProcessRecorder {
 
   trace::RecorderState state() const { return state_; }
   trace::RecorderWish wish() const { return wish_; }
-  // Recording, and new blocks are among what it records.
+  // Recording, new blocks included.
   bool is_awake() const;
 
-  // Who made it awake waits for it: another launcher, that lives.
+  // Another living launcher has woken it and waits for its spool.
   bool is_waited_for() const;
-  // Was recorded, and nobody reads its spool any more: its launcher let it go, or is gone.
+  // It was recorded and its spool has no reader any more: its launcher has detached or is gone.
   bool is_let_go() const;
 
   // With a directory, another recording begins, at the process's next allocation. Without: a recorder that slept since
   // its process began starts then, a paused one is awake at once.
   Status wake(const WakingOptions& options);
   Status pause();
-  // Until somebody attaches: what the process does from now on costs a look at one word a call.
+  // The process sleeps until an attach: each call costs a test of one word.
   Status detach();
-  // What wake() ordered, if the process allocated nothing since.
+  // Withdraws the request of wake(), if the process hasn't allocated since.
   Status take_back();
 
  private:
   ProcessRecorder(pid_t pid, int memory) : pid_(pid), memory_(memory) {}
   Status read_state();
   Status put_wish(trace::RecorderWish wish);
-  // Sets the word that the hooks look at, if the recorder has made one.
+  // Sets the word that the hooks test, if the recorder has made one.
   Status put_alive_bits(std::uint32_t bits);
   Status write(std::uint64_t address, const void* bytes, std::size_t count);
 

@@ -49,7 +49,7 @@ bool ProcessWatch::over() {
   if (over_) return true;
   int status = 0;
   rusage usage{};
-  // Without a pidfd a zombie child of ours still answers to kill(): ask for it first.
+  // Without a pidfd, kill() succeeds for a zombie child of the launcher: check for that first.
   const bool exited = has_exited();
   if (!exited && pidfd_ >= 0) return false;
   const pid_t reaped = ::wait4(pid_, &status, WNOHANG | __WALL, &usage);

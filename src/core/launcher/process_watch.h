@@ -1,4 +1,4 @@
-// Whether a recorded process still lives, whoever's child it is, and how it ended where the kernel tells us.
+// Checks if a recorded process still lives, child or not, and reads its exit status if the kernel has it.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,8 @@ struct ProcessEnd {
 
 class ProcessWatch {
  public:
-  // Without a descriptor if the kernel's number for it is `from` or higher: then a process that gets the number of a
-  // dead one is taken for it, if nobody looked meanwhile.
+  // Opens no descriptor if the kernel's number for it would be `from` or higher. Then a new process that reuses the
+  // number of a dead one counts as that one, unless a check came between.
   explicit ProcessWatch(pid_t pid, int from);
   // Of a process that is gone already.
   static ProcessWatch of_gone() { return ProcessWatch(); }

@@ -1,4 +1,4 @@
-// What the memory of a recorded process says of its recorder: see trace/spool/rendezvous.h.
+// The recorder's state as read from the memory of a recorded process: see trace/spool/rendezvous.h.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct RendezvousFacts {
   std::string directory;  // of the last order; empty: none came
 };
 
-// Nothing where it is another version's, or holds what no recorder writes.
+// Empty if it belongs to another version, or has values that no recorder writes.
 std::optional<RendezvousFacts> read_rendezvous(std::span<const char> bytes);
 
 }  // namespace tare::core

@@ -1,4 +1,4 @@
-// A request as a user's link says it: see request_desk.h.
+// A request as encoded in a user's link: see request_desk.h.
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +23,7 @@ struct Request {
   static constexpr std::size_t kMostNameBytes = 200;
 };
 
-// Anyone who may write into the folder writes such links: an error says what is wrong with one. Usage.
+// Anyone who can write into the folder can make such links: an invalid one is an error with its reason. Usage.
 Result<Request> parse_request(std::string_view text);
 
 }  // namespace tare::core

@@ -71,7 +71,8 @@ Result<std::string> RequestDesk::figures(const std::string& request, pid_t pid) 
   return "tables " + *file + " " + std::to_string(trace::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
 }
 
-// A request names any process, and is written by whoever may write in the folder, a user that the program became too.
+// A request may name any process, and anyone who can write into the folder can make one, such as a user that the
+// program has switched to.
 Result<std::string> RequestDesk::change(pid_t pid, RecorderWish wish) {
   switch (directory_.control_file().in(pid)) {
     case Mapped::Yes:

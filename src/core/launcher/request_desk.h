@@ -1,8 +1,8 @@
-// What users ask of a running recording: tare pause, resume, snapshot and top.
+// Requests of users to a running recording: tare pause, resume, snapshot and top.
 //
-// A request is a symbolic link PID.NS.request in the recording's private directory that points to "VERB PID NAME", made
-// by whoever may write there; LauncherControl::requested says that there is one. The answer is a link PID.NS.answer to
-// "ok TEXT" or "no TEXT", which the asker takes away. Links, for they appear whole or not at all.
+// A request is a symbolic link PID.NS.request in the recording's private directory that points to "VERB PID NAME".
+// Anyone who can write there can make it. LauncherControl::requested signals a new one. The answer is a link
+// PID.NS.answer to "ok TEXT" or "no TEXT", which the asker takes away. Links, for they appear whole or not at all.
 //
 //   snapshot PID NAME   looks into the live blocks of PID now, as moment NAME
 //   pause PID           new blocks of PID aren't recorded from now on; PID `all`: of all processes, and those to come
@@ -31,14 +31,14 @@ class RequestDesk {
   RequestDesk(SpoolDirectory& directory, MomentFacts facts, FindImage find_image)
       : directory_(directory), facts_(std::move(facts)), find_image_(std::move(find_image)) {}
 
-  // Answers what has been asked since the last call. One thread, the one that drains.
+  // Answers the requests since the last call. One thread, the one that drains.
   void serve();
 
  private:
   std::string answer(const std::string& name, const std::string& text);
   Status snapshot(pid_t pid, const std::string& name);
   Result<std::string> figures(const std::string& request, pid_t pid);
-  // What was done, in words.
+  // The result, in words.
   Result<std::string> change(pid_t pid, trace::RecorderWish wish);
   std::string change_all(trace::RecorderWish wish);
 

@@ -28,7 +28,7 @@ using trace::LauncherControl;
 namespace {
 
 constexpr char kEnvSpoolParent[] = "TARE_SPOOL_PARENT";
-constexpr std::uint64_t kLeastFreeBytes = 32 << 20;  // half of what one process may fill while it's drained
+constexpr std::uint64_t kLeastFreeBytes = 32 << 20;  // half of the amount that one process may fill while it's drained
 constexpr std::size_t kMostPrograms = 64;            // kept of those that went unrecorded; a few are named
 constexpr std::uint32_t kWakeProcesses = 32;         // a shell's ten children; their spools take 1 MiB meanwhile
 constexpr std::uint32_t kWakeChunks = 16;  // one block's worth: some 200 wakes a second at 10 M events a second
@@ -134,7 +134,7 @@ SpoolDirectory::~SpoolDirectory() {
   if (control_fd_ >= 0) ::close(control_fd_);
 }
 
-// Answers that nobody will take away any more, and spools of processes that were killed while they made them.
+// Deletes unclaimed answers, and spools of processes that were killed while they made them.
 void SpoolDirectory::forget_remains() const {
   DIR* folder = ::opendir(path_.c_str());
   if (folder == nullptr) return;

@@ -26,8 +26,8 @@ using UnrecordedByReason = std::map<std::string, Unrecorded>;
 class SpoolDirectory {
  public:
   // In $TARE_SPOOL_PARENT if that's set; in /dev/shm; where that's missing, full or read-only in $TMPDIR; else in
-  // `last_resort`. Io. A root's program may change its user: its directory takes files of all users that know its name,
-  // which is random and lies in a directory that only root can list.
+  // `last_resort`. Io. A program of root may change its user. Its directory accepts files of all users who have its
+  // name, which is random and lies in a directory that only root can list.
   static Result<SpoolDirectory> create(const std::string& last_resort);
   SpoolDirectory(SpoolDirectory&& other) noexcept;
   ~SpoolDirectory();  // removes the directory if it's empty but for the control file, unless left behind
@@ -38,19 +38,18 @@ class SpoolDirectory {
   MappedFile control_file() const { return MappedFile(path_ + "/" + trace::kControlName); }
   // Names of spools there now, those of one process by age.
   std::vector<std::string> spools() const;
-  // Takes what users asked: names and texts, see request_desk.h.
+  // Returns and deletes users' requests: names and texts, see request_desk.h.
   std::vector<std::pair<std::string, std::string>> take_requests() const;
-  // Leaves bytes that don't fit an answer: in a file of the folder, whose name is returned, for the asker to take away.
-  // What it left from an earlier request is replaced.
+  // Stores bytes that don't fit into an answer in a file of the folder, and returns its name. The requester deletes it.
+  // Replaces the file of an earlier request.
   Result<std::string> leave_bytes(const std::string& request, std::span<const std::uint8_t> bytes) const;
   // The answer to the request of that name.
   void leave_answer(const std::string& request, const std::string& text) const;
   // Takes the notices that processes left, and adds them to `all`.
   void take_notices(UnrecordedByReason& all) const;
-  // Deletes a spool, and keeps its name from being given again: the recorder numbers the images of a process by what is
-  // there.
+  // Deletes a spool, and keeps its name reserved: the recorder numbers the images of a process by the existing names.
   void retire(const std::string& name) const;
-  // Deletes what retire() left for processes that are gone.
+  // Deletes the names that retire() reserved for ended processes.
   void forget(const std::string& name) const;
   // Nothing of it is read any more: to programs it looks as if the launcher were dead, so that they stop recording when
   // their buffers are full, and new ones don't begin. The spools go with the directory.
@@ -63,7 +62,7 @@ class SpoolDirectory {
   void forget_remains() const;
 
   std::string path_;
-  int control_fd_ = -1;  // holds the lock that says that the launcher lives
+  int control_fd_ = -1;  // holds the lock that marks the launcher as alive
   trace::GuardedMapping control_;
   bool left_behind_ = false;
   bool abandoned_ = false;

@@ -1,5 +1,5 @@
-// Which address ranges the program has mapped, as far as its calls say, and where it did: totals for `process`,
-// `timeline` and `mappings`.
+// Address ranges that the program has mapped by its calls, with their stacks: totals for `process`, `timeline` and
+// `mappings`.
 #pragma once
 
 #include <cstdint>

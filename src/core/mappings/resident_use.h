@@ -1,4 +1,4 @@
-// Who owns the anonymous memory that was resident at a reading: malloc, the program's own mmap calls, threads' stacks.
+// Owners of the anonymous memory that was resident at a reading: malloc, the program's own mmap calls, threads' stacks.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which processes map a file. A file's name may hold any number; only a mapping shows whose file it is.
+// Which processes map a file. A file's name may contain any number; only a mapping proves which process uses it.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@ enum class Mapped : std::uint8_t {
 
 class MappedFile {
  public:
-  // Of a file that exists; of none, nobody maps it.
+  // For an existing file; a missing one has no mappings.
   explicit MappedFile(const std::string& path);
 
   // Compares inode and last name: other roots and mount namespaces change the path, overlay file systems the device.

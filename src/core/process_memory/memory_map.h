@@ -1,4 +1,4 @@
-// What a process has mapped: /proc/PID/maps, as far as marking needs it.
+// The mappings of a process: the part of /proc/PID/maps that marking needs.
 #pragma once
 
 #include <sys/types.h>

@@ -18,7 +18,7 @@ struct AddressRange {
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
-  // Copies what can be read from `address` on, and says how many bytes that are: fewer where the rest isn't mapped.
+  // Copies the readable bytes from `address` on, and returns their number: it is smaller if the rest isn't mapped.
   virtual std::size_t read(std::uint64_t address, std::span<std::uint8_t> out) = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kFewPages = 16;        // fewer are looked up one by one
-constexpr std::uint64_t kMostPages = 1 << 16;  // asked for at once: half a megabyte of entries
+constexpr std::uint64_t kMostPages = 1 << 16;  // read at once: half a megabyte of entries
 
 bool is_there(PageState state) { return state != PageState::Absent; }
 
@@ -20,7 +20,7 @@ ProcessMemory::ProcessMemory(pid_t pid, std::span<const MappedRange> map) : pid_
 
 std::size_t ProcessMemory::read_all(std::uint64_t address, std::span<std::uint8_t> out) const {
   std::size_t done = 0;
-  // A read ends at the first page that isn't mapped; what came before it counts.
+  // A read ends at the first unmapped page; the bytes before it count.
   while (done < out.size()) {
     const iovec to{out.data() + done, out.size() - done};
     const iovec from{reinterpret_cast<void*>(address + done), out.size() - done};
@@ -68,7 +68,7 @@ std::size_t ProcessMemory::bytes_before_left_out(std::uint64_t address, std::siz
   return std::min<std::uint64_t>(bytes, std::max(next->start, address) - address);
 }
 
-// Also a read of one page asks first. The read would make the page present, and the program can see that: a page that
+// A read of one page checks first, too. The read would make the page present, and the program can see that: a page that
 // is registered with userfaultfd later would never fault.
 std::size_t ProcessMemory::read(std::uint64_t address, std::span<std::uint8_t> out) {
   out = out.first(bytes_before_left_out(address, out.size()));

@@ -18,8 +18,7 @@ namespace {
 
 constexpr std::int64_t kNoLine = -1;  // stacks without frames share one line
 
-// Columns of site_sizes that tell folded shapes apart; beside them the line, and whether pools or malloc gave the
-// block.
+// Columns of site_sizes that distinguish folded shapes, beside the line and whether pools or malloc made the block.
 constexpr const char* kKeys[] = {"requested_bytes", "usable_bytes", "header_bytes", "inherited"};
 // ... that are added up.
 constexpr const char* kCounts[] = {"total_blocks",    "peak_blocks",      "end_blocks",         "freed_within_16",
@@ -176,7 +175,7 @@ Table fold_stacks(Table table, const Lines& lines, std::unordered_map<std::int64
   return table;
 }
 
-// Columns that stand for the most of their rows; those that tell one row from another don't add up, all others do.
+// Columns that have the maximum over their rows; maxima that identify a row don't add up, all others do.
 constexpr std::string_view kMostPrefix = "most_";
 
 bool is_of_chief(const Column& column) {
@@ -185,7 +184,8 @@ bool is_of_chief(const Column& column) {
 }
 
 // A table with a row a stack or more, its rows of one line made one: a compiler's 16,000 timed calls are 500 then,
-// which a summary reads in 0.4 ms instead of 8. What doesn't add up is that of the row with the greatest `ranked_by`.
+// which a summary reads in 0.4 ms instead of 8. Columns that don't add up get the value of the row with the greatest
+// `ranked_by`.
 Table fold_rows_of_stacks(const Table& table, const Lines& lines,
                           std::unordered_map<std::int64_t, std::int64_t>& heaviest, std::string_view ranked_by) {
   const Table stacks = fold_stacks(table, lines, heaviest);
@@ -235,7 +235,7 @@ Table fold_rows_of_stacks(const Table& table, const Lines& lines,
   return folded;
 }
 
-// Of a column of written, what stands for the row that several become.
+// How several values of a column of `written` become one.
 enum class Join : std::uint8_t { First, Greatest, Sum };
 
 Join join_of(std::string_view column) {
@@ -244,9 +244,9 @@ Join join_of(std::string_view column) {
   return is_of_all ? Join::First : Join::Sum;
 }
 
-// What is kept by shape and stack, told by the folded ones. Rows of one folded shape become one where lenses ask the
-// same of them: where their sites are alike, and both have a mark or none has. A program with a million shapes has a
-// row for each otherwise, of 20 columns that a summary reads.
+// Sums by shape and stack, renumbered to folded ones. Rows of one folded shape are merged if lenses treat them alike:
+// if their sites are alike, and either both have a mark or neither. A program with a million shapes has a row for each
+// otherwise, of 20 columns that a summary reads.
 Table fold_written(const Table& table, const Table& sizes, const Groups& groups, const Lines& lines,
                    std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
   std::vector<std::uint32_t> shape_of;  // folded, by shape

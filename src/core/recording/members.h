@@ -13,7 +13,7 @@
 namespace tare::core {
 
 struct Member {
-  std::string path;  // of its trace: what reports are asked for
+  std::string path;  // of its trace, for `tare report`
   std::string name;
   trace::ProcessInfo info;
   std::uint64_t events = 0;
@@ -22,7 +22,7 @@ struct Member {
 
 struct MemberList {
   std::vector<Member> members;        // in the order in which they ended
-  std::vector<std::string> warnings;  // what is missing, and why
+  std::vector<std::string> warnings;  // what is missing, with the reason
 };
 
 Result<MemberList> list_members(const std::string& container);

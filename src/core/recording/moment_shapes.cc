@@ -80,12 +80,12 @@ class MomentShapes {
     if (leak_root_.is_null(row)) return kUnknown;
     const auto from = address_.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto to = address_.begin() + static_cast<std::ptrdiff_t>(end);
-    const auto root = std::lower_bound(from, to, leak_root_.ints[row]);  // a moment's blocks are told by address
+    const auto root = std::lower_bound(from, to, leak_root_.ints[row]);  // a snapshot's blocks are ordered by address
     if (root == to || *root != leak_root_.ints[row]) return kUnknown;
     return stack_[static_cast<std::size_t>(root - address_.begin())];
   }
 
-  // By row from `begin` on, how many have its contents; 0: it isn't looked at.
+  // By row from `begin` on, the number of blocks with its contents; 0: its contents weren't read.
   std::vector<std::uint32_t> copies_in(std::size_t begin, std::size_t end) const {
     struct Content {
       std::size_t first;  // row

@@ -1,12 +1,12 @@
-// Table `moment_shapes`: what was seen of live blocks, summed up as far as lenses ask the same of several.
+// Table `moment_shapes`: facts about live blocks, summed over blocks that lenses treat alike.
 #pragma once
 
 #include "core/columns/tables.h"
 
 namespace tare::core {
 
-// A row a moment, shape and what follows, for all blocks of `moment_blocks` that have it in common: an interpreter's
-// 300,000 are some thousand rows then. Columns:
+// A row for each group of blocks of `moment_blocks` that have these columns in common: an interpreter's 300,000 blocks
+// become some thousand rows. Columns:
 //   moment, shape_id, stack_id, requested_bytes, usable_bytes, header_bytes
 //   content_class, reachable, last_write_ns   as there
 //   leak_stack_id    where the unreachable block was allocated that these hang on; null: no leaks

@@ -12,16 +12,17 @@ using trace::index;
 
 namespace {
 
-// A stripped program still exports a handful of functions; of a library that exports what it is about, half have names.
+// A stripped program still exports a handful of functions; half of a library's functions have names if it exports its
+// interface.
 constexpr std::size_t kFewNamed = 10;
-// Of a library with a twentieth of all rows nobody misses the names.
+// Names of a library with less than a twentieth of all rows aren't missed.
 constexpr std::size_t kFewRows = 20;
 
 }  // namespace
 
 struct Names::Batch {
   const trace::Module* module = nullptr;  // null: rows in no module
-  std::vector<std::size_t> positions;     // in the rows asked for
+  std::vector<std::size_t> positions;     // in the requested rows
   std::vector<std::uint64_t> addresses;
 };
 

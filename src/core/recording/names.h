@@ -1,5 +1,4 @@
-// Names for the rows of a recording: asked of the symbolizer a module at a time, only for rows that someone wants to
-// see.
+// Names for the rows of a recording, resolved a module at a time, and only for rows that are shown.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +34,8 @@ class Names {
   // In the order of `rows`, innermost first within a row; at least one a row. Rows that don't exist are left out.
   std::vector<NamedFrame> frames(std::span<const trace::RowId> rows);
 
-  // Tells the finder the functions it asks for, until it knows all sites. ELF symbols decide: they are what the
-  // physical frame has, which alone can make a row a caller, and cost a tenth of reading DWARF.
+  // Passes the functions of the rows that the finder needs, until all sites are known. Uses ELF symbols: they name the
+  // physical frame, which alone can make a row a caller, and cost a tenth of reading DWARF.
   void name_sites(SiteFinder& finder);
 
   // A module that many rows lie in, less than a tenth of which have names: Replaced (that matters even for few),
@@ -54,7 +53,7 @@ class Names {
   struct Batch;
   std::vector<Batch> by_module(std::span<const trace::RowId> rows) const;
 
-  // What another profiler called the row's functions; empty: nothing.
+  // The row's functions as another profiler named them; empty: none.
   std::span<const trace::GivenFrame> given(trace::RowId row) const;
 
   const trace::Dictionary& dictionary_;

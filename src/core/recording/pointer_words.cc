@@ -1,4 +1,4 @@
-// Sums a shape's blocks at each moment, then asks the allocator's model: see pointer_words.h.
+// Sums a shape's blocks at each snapshot, then applies the allocator's model: see pointer_words.h.
 #include "core/recording/pointer_words.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ Table pointer_words_table(const Table& moment_blocks, const SizeModel* model) {
   table.reserve(by_shape.size());
   for (const auto& [key, sums] : by_shape) {
     const double mean = (sums.starts + sums.interiors) / sums.blocks;
-    // A damaged trace may say that a block has more pointers than words.
+    // In a damaged trace, a block may have more pointers than words.
     const std::int64_t room = sums.requested_bytes / 8;
     const std::int64_t pointers = std::min(room, pointer_fields(sums.requested_bytes, sums.most, mean));
     const std::int64_t smaller = packed_bytes(sums.requested_bytes, pointers);

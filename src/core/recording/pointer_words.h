@@ -1,4 +1,4 @@
-// Table `pointer_words`: how much of what lives are pointers into the heap, and what 4-byte ones would leave of it.
+// Table `pointer_words`: the pointers into the heap in live blocks, and the size of the blocks with 4-byte pointers.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace tare::core {
 
-// A row a moment and shape of `moment_blocks` (blocks whose words weren't looked at are left out). Columns, bytes of
-// one block where no plural says else:
+// A row for each snapshot and shape of `moment_blocks` (without blocks whose words weren't read). Columns, in bytes of
+// one block unless they are plural:
 //   moment, shape_id, stack_id, requested_bytes
 //   blocks            blocks that were looked at; multiplied by their weight, as are the sums
 //   words             8-byte words in them
@@ -31,8 +31,8 @@ constexpr std::int64_t pointer_fields(std::int64_t requested_bytes, std::int64_t
   return requested_bytes <= 512 ? most : static_cast<std::int64_t>(mean);
 }
 
-// With 4 bytes for each of `fields` words: what is left keeps the alignment of 8 that it may need, unless nothing is
-// left. Never more than before.
+// With 4 bytes for each of `fields` words. The remainder keeps an alignment of 8, unless it is empty. Never more than
+// before.
 constexpr std::int64_t packed_bytes(std::int64_t requested_bytes, std::int64_t fields) {
   const std::int64_t packed = requested_bytes - 4 * fields;
   return requested_bytes == 8 * fields ? packed : std::min(requested_bytes, (packed + 7) / 8 * 8);

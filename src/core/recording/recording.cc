@@ -33,7 +33,7 @@
 namespace tare::core {
 namespace {
 
-constexpr const char* kWarnings = "warnings";  // what was wrong with the trace, kept with its tables
+constexpr const char* kWarnings = "warnings";  // warnings about the trace, stored with its tables
 
 Table warnings_table(const std::vector<std::string>& warnings) {
   TableBuilder table(kWarnings);
@@ -51,7 +51,7 @@ std::vector<std::string> warnings_of(const Tables& tables) {
 }
 
 Result<Tables> replayed(const std::string& path, const RecordingOptions& options) {
-  // What a killed launcher left in memory goes into the file; where that can't be, opening joins both.
+  // Moves the events that a killed launcher left in memory into the file; if that fails, opening reads both.
   static_cast<void>(trace::finish_leftover(path));
   auto opened = trace::open_trace(path);
   if (!opened) return opened.error();
@@ -201,7 +201,7 @@ Result<Table> Recording::size_classes(std::string_view model_name) const {
 Status Recording::list_blocks(const BlockSink& sink, const trace::ReplayProgress& progress) const {
   auto opened = trace::open_trace(state_->path);
   if (!opened) return opened.error();
-  std::vector<std::string> warnings;  // said when the tables were made
+  std::vector<std::string> warnings;  // of making the tables
   const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
   BlockStream blocks(opened->dictionary(), opened->info(), opened->clock_pairs(), sink,
                      inherited ? &*inherited : nullptr);
@@ -215,7 +215,7 @@ Result<Recording::ProgramTables> Recording::program_tables(const ClaimedMoment& 
   auto opened = trace::open_trace(state_->path);
   if (!opened) return opened.error();
   ProgramTables result;
-  std::vector<std::string> warnings;  // said when the tables were made
+  std::vector<std::string> warnings;  // of making the tables
   const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
   ProgramReports reports(opened->dictionary(), opened->info(), opened->clock_pairs(), inherited ? &*inherited : nullptr,
                          moment);
@@ -231,7 +231,7 @@ Result<Recording::ProgramTables> Recording::observation_tables(const trace::Repl
   auto opened = trace::open_trace(state_->path);
   if (!opened) return opened.error();
   ProgramTables result;
-  std::vector<std::string> warnings;  // said when the tables were made
+  std::vector<std::string> warnings;  // of making the tables
   const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
   std::vector<trace::Moment> moments;
   const Status seen = opened->read_moments([&](trace::Moment moment) { moments.push_back(std::move(moment)); });
@@ -276,10 +276,10 @@ Result<Recording::ProgramTables> Recording::moment_tables(Grain grain, const std
 
 Result<Recording::ProgramTables> Recording::twin_tables(Grain grain, const trace::ReplayProgress& progress) {
   ProgramTables result;
-  if (!state_->twins) {  // a report asks in both grains
+  if (!state_->twins) {  // a report needs it in both grains
     auto opened = trace::open_trace(state_->path);
     if (!opened) return opened.error();
-    std::vector<std::string> warnings;  // said when the tables were made
+    std::vector<std::string> warnings;  // of making the tables
     const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
     Twins twins(opened->dictionary(), opened->info(), inherited ? &*inherited : nullptr);
     if (const Status read = opened->replay_into(twins, progress); !read)
@@ -302,7 +302,7 @@ std::vector<trace::RowId> Recording::stack_rows(trace::StackId stack, std::size_
     const trace::StackNode node = stacks[trace::index(stack)];
     rows.push_back(node.row);
     if (trace::index(node.caller) >= trace::index(stack))
-      break;  // a caller's id is smaller; a damaged trace may say otherwise
+      break;  // a caller's id is smaller, unless the trace is damaged
     stack = node.caller;
   }
   return rows;

@@ -1,5 +1,4 @@
-// A recording as its readers want it: tables by name, from the cache or by replaying the trace, and names for
-// addresses.
+// A recording for readers: tables by name, from the cache or by replaying the trace, and names for addresses.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +27,13 @@ struct RecordingOptions {
 
 class Recording {
  public:
-  // Damage leaves what lies before it, and a warning; an error means that nothing can be shown.
+  // A damaged trace yields the part before the damage, and a warning; an error means that nothing can be shown.
   static Result<Recording> open(const std::string& path, const RecordingOptions& options = {});
 
   // Of a recording that still goes on, from tables that its launcher left in a file (request_desk.h), which is deleted.
-  // Nothing that needs another walk over the trace can be asked of it. Corrupt, Io.
+  // Requests that need another walk over the trace are errors. Corrupt, Io.
   static Result<Recording> of_tables(const std::string& path);
-  // The same recording some time later: names that were looked up stay known.
+  // The same recording at a later time: resolved names are kept.
   Status renew(const std::string& path);
 
   Recording(Recording&&) noexcept;
@@ -56,38 +55,38 @@ class Recording {
   // else names shapes of.
   std::shared_ptr<const Table> banded_table(std::string_view name);
 
-  // The model of the allocator in use, whose sizes were seen; null: none is known.
+  // The model of the recorded allocator, by the sizes that were measured; null: unknown.
   const SizeModel* size_model() const;
   // See size_classes.h.
   Result<Table> size_classes(std::string_view model_name) const;
 
-  // Walks the trace once more and hands out table `blocks` in batches. Damage ends it with Corrupt, after what lies
-  // before.
+  // Walks the trace once more and hands out table `blocks` in batches. Damage ends it with Corrupt, after the blocks
+  // before it.
   Status list_blocks(const BlockSink& sink, const trace::ReplayProgress& progress) const;
 
-  // Walks the trace once more for what the program said itself: tables reports, pools, pool_memory, pool_blocks, and
-  // claimed at a moment. Damage is one of the warnings: what lies before it is there.
+  // Walks the trace again for the program's own reports: tables reports, pools, pool_memory, pool_blocks, and claimed
+  // at one time. Damage is one of the warnings; the tables have the part before it.
   struct ProgramTables {
     std::vector<std::shared_ptr<const Table>> tables;
     std::vector<std::string> warnings;
   };
   Result<ProgramTables> program_tables(const ClaimedMoment& moment, const trace::ReplayProgress& progress) const;
 
-  // Walks the trace once more for what was seen of blocks' contents: table observations.
+  // Walks the trace again for the contents of blocks: table observations.
   Result<ProgramTables> observation_tables(const trace::ReplayProgress& progress) const;
 
-  // By line (after find_sites()) the shapes and stacks of what follows are those of line_table("site_sizes").
+  // Line (after find_sites()): shapes and stacks are those of line_table("site_sizes").
   enum class Grain : std::uint8_t { Stack, Line };
-  // moments, moment_blocks, moment_shapes and pointer_words, and as warnings what of them couldn't be read.
+  // moments, moment_blocks, moment_shapes and pointer_words; warnings list unreadable parts.
   Result<ProgramTables> moment_tables(Grain grain, const std::vector<trace::StackId>& suppressed);
-  // Stacks of blocks that nothing points to at some moment, ascending: what `suppressed` is chosen from.
+  // Stacks of blocks that were unreachable in a snapshot, ascending: `suppressed` is a selection of these.
   Result<std::vector<trace::StackId>> leaking_stacks() const;
   // Walks the trace once more for pairs of blocks that live and die together: table twins.
   Result<ProgramTables> twin_tables(Grain grain, const trace::ReplayProgress& progress);
 
   // Return addresses of a stack, innermost first, at most `depth`.
   std::vector<trace::RowId> stack_rows(trace::StackId stack, std::size_t depth) const;
-  // What the code there has pointers to: see row_types.h.
+  // Types that the code has pointers to: see row_types.h.
   std::vector<std::vector<PointedType>> row_types(std::span<const trace::RowId> rows) const;
 
   Names& names();

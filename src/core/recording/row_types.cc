@@ -1,4 +1,4 @@
-// Asks each module's debug files of the recorded build for all of its addresses, and opens them only for new ones.
+// Searches each module's debug files of the recorded build for all of its addresses, and opens them only for new ones.
 #include "core/recording/row_types.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 struct Asked {
   std::uint64_t address;  // in the file's own terms, inside the call
-  std::size_t position;   // in the rows asked for
+  std::size_t position;   // in the requested rows
 };
 
 class OpenDwarf {
@@ -45,7 +45,7 @@ class OpenDwarf {
   Dwarf* alternate_ = nullptr;
 };
 
-// Adds to `known` what is missing of these (ascending) addresses. False: there's no debug information.
+// Adds those of these (ascending) addresses to `known` that are missing. False: there's no debug information.
 bool look_up(const DebugFiles& files, const std::vector<Asked>& asked, PointedByAddress& known) {
   std::vector<std::uint64_t> missing;
   for (const Asked& each : asked) {

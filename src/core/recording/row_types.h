@@ -1,4 +1,4 @@
-// What the code at a recording's return addresses has pointers to: asked a module at a time, like names.
+// The types that the code at a recording's return addresses has pointers to, searched a module at a time, like names.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 namespace tare::core {
 
 // found[i] is of rows[i]; empty for rows that don't exist and for modules without debug information of their build.
-// What is found of builds with an id is kept in `cache_dir` (empty: nowhere), and looked for there first.
+// Results for builds with an id are stored in `cache_dir` (empty: nowhere), and read from there first.
 std::vector<std::vector<PointedType>> row_types(const trace::Dictionary& dictionary, std::span<const trace::RowId> rows,
                                                 const std::filesystem::path& cache_dir);
 

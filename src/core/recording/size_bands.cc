@@ -16,13 +16,13 @@ namespace tare::core {
 namespace {
 
 constexpr std::size_t kFewSizes = 4;     // of a line: three are kept anyway
-constexpr std::int64_t kSteps = 5;       // 16, 32, 48, 64 bytes, and all above: where lenses tell small blocks apart
-constexpr double kWeightOfTotal = 1e-6;  // what a byte over the whole run is worth beside one at the peak, as in lenses
+constexpr std::int64_t kSteps = 5;       // 16, 32, 48, 64 bytes, and all above: the ranges of small blocks in lenses
+constexpr double kWeightOfTotal = 1e-6;  // the worth of a byte over the whole run beside one at the peak, as in lenses
 
 enum class Moment : std::uint8_t { Peak, End, Total };
 constexpr std::array kMoments = {Moment::Peak, Moment::End, Moment::Total};
 
-// The columns that are looked at.
+// The columns that are read.
 struct Sizes {
   explicit Sizes(const Table& table)
       : stack(table["stack_id"].ints),
@@ -38,7 +38,7 @@ struct Sizes {
     return weight[row] * static_cast<double>((*blocks[static_cast<std::size_t>(moment)])[row]);
   }
   double slop(std::size_t row) const { return static_cast<double>(usable[row] - requested[row]); }
-  // What lenses rank a size by.
+  // The order of sizes in lenses.
   double rank(std::size_t row) const {
     return slop(row) * (count(row, Moment::Peak) + kWeightOfTotal * count(row, Moment::Total));
   }

@@ -1,4 +1,4 @@
-// Sizes are looked up once each, however many stacks ask for them.
+// Each size is looked up once, for all its stacks.
 #include "core/recording/size_classes.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace tare::core {
 namespace {
 
-// Versions differ and don't say which they are; "tcmalloc" is what both gperftools' and Google's library are called.
+// Versions differ and can't be identified; the libraries of gperftools and Google are both called "tcmalloc".
 std::vector<const SizeModel*> candidates(std::string_view allocator) {
   using namespace size_models;
   if (allocator == "glibc") return {&glibc};

@@ -1,4 +1,4 @@
-// Table `size_classes`: the sizes that a recording asked for, as an allocator's model serves them.
+// Table `size_classes`: the requested sizes of a recording, as an allocator's model serves them.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace tare::core {
 
-// The model of the allocator that was recorded: of those that bear its name, the one whose sizes were measured most
-// often. Null where none fits half of the blocks.
+// The model of the recorded allocator: among the models with its name, the one that agrees with most measured sizes.
+// Null where none fits half of the blocks.
 const SizeModel* model_of(const Tables& tables);
 
 // One row a requested size of site_sizes. `model_name` empty: model_of(); without one the table is empty. Usage for a

@@ -1,4 +1,4 @@
-// Looks both shapes up, and asks the model for their sum: see twin_pairs.h.
+// Looks both shapes up, and applies the model to their sum: see twin_pairs.h.
 #include "core/recording/twin_pairs.h"
 
 #include <cstdint>

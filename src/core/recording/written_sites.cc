@@ -14,7 +14,7 @@ struct Site {
   std::int64_t smallest = INT64_MAX;
 };
 
-// By an id that counts from 0; of those that nobody put in, a value made by default.
+// A table by ids that count from 0; missing entries are default values.
 template <typename Value>
 class ById {
  public:

@@ -1,4 +1,4 @@
-// Table `written` with what holds of a whole site: a block is too large for its site only if none there was written
+// Table `written` with facts about a whole site: a block is too large for its site only if no block there was written
 // further.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Trims stacks as far as names are known, then groups what is left.
+// Removes wrappers from the inner ends of stacks, then groups the rest.
 #include "core/sites/sites.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 //   }
 //   finder.add_to(tables);
 //
-// Only rows near the inner end are asked for: a row is, when all between it and the allocator are wrappers.
+// Only rows near the inner end need names: a row needs one if all rows between it and the allocator are wrappers.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Reduces demangled names to what wrappers.def lists, and looks them up.
+// Reduces demangled names to the form in wrappers.def, and looks them up.
 #include "core/sites/wrappers.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void add_Last(WrapperNames& names, std::string_view name) { names.last.insert(na
 void add_Prefix(WrapperNames& names, std::string_view name) { names.prefixes.push_back(name); }
 void add_Trait(WrapperNames& names, std::string_view name) { names.traits.push_back(name); }
 
-// Those that the user names, separated by commas; a star at the end stands for whatever follows.
+// The user's wrappers, separated by commas; a star at the end matches any suffix.
 void add_users(WrapperNames& names) {
   const char* text = std::getenv("TARE_WRAPPERS");
   static const std::string kept(text == nullptr ? "" : text);

@@ -1,4 +1,4 @@
-// Tells allocation wrappers from the functions that call them, by name.
+// Distinguishes allocation wrappers from their callers, by name.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace tare::core {
 // the environment, TARE_WRAPPERS, as it is at the first call.
 bool is_wrapper(std::string_view function);
 
-// The name without return type, parameters, template arguments and ABI tags: what wrappers.def lists.
+// The name without return type, parameters, template arguments and ABI tags, as in wrappers.def.
 std::string plain_name(std::string_view function);
 
 }  // namespace tare::core

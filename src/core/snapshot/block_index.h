@@ -1,4 +1,5 @@
-// Which live block an address points to: asked for every word of the heap, so nearly all answers are one look.
+// Finds the live block that an address points to. It is called for every word of the heap, and nearly all answers need
+// one read.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +28,15 @@ class BlockIndex {
   }
 
  private:
-  // 512 bytes, in which blocks begin at multiples of 8. Their number is the block: a start is found without a look at
-  // the block itself, which most often isn't in the cache.
+  // 512 bytes, in which blocks begin at multiples of 8. Their number is the block: a start is found without reading the
+  // block itself, which mostly isn't in the cache.
   struct Cell {
     std::uint64_t starts = 0;  // a bit for each 8 bytes
     std::uint32_t before = 0;  // blocks that begin before the cell
   };
   static constexpr int kCellShift = 9;
   static constexpr int kUnitShift = 3;
-  // Neighbouring cells; what lies between two runs is at most the last block of the first.
+  // Neighbouring cells; the space between two runs is at most the last block of the first.
   struct Run {
     std::uint64_t first_cell;
     std::size_t at;  // in cells_

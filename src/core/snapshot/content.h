@@ -1,4 +1,4 @@
-// What the bytes of a block are: their digest and their kind, taken piece by piece.
+// The contents of a block, read piece by piece: digest and class.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ ContentOrigin ContentWords::origin_of(std::uint64_t address) {
   if (window != window_) {
     words_.assign(kWindowWords, 0);
     std::vector<std::uint8_t> bytes(kWindowWords * sizeof(std::uint32_t));
-    // What can't be read is zeros: nothing is known of it.
+    // Unreadable memory counts as zeros: nothing is known about it.
     (void)memory_.read(leaf_ + window % ContentTable::kLeafWords * sizeof(std::uint32_t), bytes);
     std::memcpy(words_.data(), bytes.data(), bytes.size());
     window_ = window;

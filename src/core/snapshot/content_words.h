@@ -1,5 +1,5 @@
-// What a recorder with contents knows of its program's blocks, read from outside: which were filled when they were
-// made.
+// Contents that the recorder has stored about the program's blocks, read from outside: which of them were filled when
+// they were made.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class ContentWords {
   // must outlive the object.
   ContentWords(MemorySource& memory, std::uint64_t table) : memory_(memory), table_(table) {}
 
-  // Of the block that begins at `address`; asked in ascending order, mostly.
+  // Of the block at `address`; calls mostly come in ascending order.
   trace::ContentOrigin origin_of(std::uint64_t address);
 
  private:

@@ -24,7 +24,7 @@ namespace {
 constexpr int kMostRounds = 100;  // of looking for threads that others made meanwhile
 
 constexpr long kPauseNs = 30'000;
-// Where nothing stops a thread, it waits in the kernel (inside vfork, say) and not for a processor.
+// A thread that can be stopped waits in the kernel (inside vfork, say) and not for a processor.
 constexpr std::uint64_t kUsualWaitNs = 300'000'000;
 constexpr std::uint64_t kLongestWaitNs = 10'000'000'000;
 
@@ -33,7 +33,7 @@ void pause() {
   ::nanosleep(&moment, nullptr);
 }
 
-// Threads of processes that were let go before these had stopped. One tracer, one thread: no lock.
+// Threads that hadn't stopped when their process was released. One tracer, one thread: no lock.
 std::vector<pid_t> late_stops;
 
 bool has_stopped(const siginfo_t& info) { return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED; }
@@ -53,7 +53,7 @@ char state_of(pid_t pid, pid_t tid) {
   return stat ? stat->state : 'X';
 }
 
-// A zombie: a leader whose other threads live on, or a process that nobody has waited for yet. No tracer can have it.
+// A zombie: a leader whose other threads live on, or a process that hasn't been waited for. No tracer can have it.
 bool has_ended(pid_t pid, pid_t tid) {
   const char state = state_of(pid, tid);
   return state == 'Z' || state == 'X';
@@ -100,7 +100,7 @@ bool FrozenProcess::release_late_stops() {
 FrozenProcess::Wait FrozenProcess::wait_for_stop(Held& held) const {
   const std::uint64_t begin_ns = trace::monotonic_ns();
   while (true) {
-    // What ends instead must stay to be waited for by whoever looks after the process.
+    // The status of a thread that ends instead must stay available to the code that watches the process.
     siginfo_t info{};
     const int options = WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL;
     if (::waitid(P_PID, static_cast<id_t>(held.tid), &info, options) != 0) return Wait::Gone;
@@ -119,7 +119,7 @@ FrozenProcess::Wait FrozenProcess::wait_for_stop(Held& held) const {
       return Wait::Gone;
     }
     ::waitpid(held.tid, &status, WNOHANG | __WALL);
-    // A stop of its own (what names an event above bit 15) has nothing to deliver.
+    // A ptrace event (its name is above bit 15) has no signal to deliver.
     if (status >> 16 == 0) held.signal = WSTOPSIG(status);
     return Wait::Stopped;
   }
@@ -141,7 +141,7 @@ Status FrozenProcess::stop_new_threads(bool& found) {
     tids_.push_back({tid});
     found = true;
   }
-  // All are told before the first is waited for.
+  // All threads are interrupted before the first is waited for.
   for (std::size_t i = before; i < tids_.size();) {
     if (wait_for_stop(tids_[i]) == Wait::Gone) {
       tids_.erase(tids_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -161,8 +161,7 @@ Result<FrozenProcess> FrozenProcess::freeze(pid_t pid) {
   return process;
 }
 
-// A signal that comes to a thread stops it once more, and so does a stop that was asked for when a signal had stopped
-// it already.
+// A signal stops a thread once more, and so does an interrupt that was requested when a signal had stopped it already.
 void FrozenProcess::pass_on_stop(const Held& held) const {
   siginfo_t info{};
   const int options = WSTOPPED | WNOWAIT | WNOHANG | __WALL;

@@ -1,4 +1,4 @@
-// A process all of whose threads stand still, held by ptrace, for as long as the object lives.
+// Holds all threads of a process stopped by ptrace, for the lifetime of the object.
 #pragma once
 
 #include <sys/types.h>
@@ -12,9 +12,9 @@
 
 namespace tare::core {
 
-// Needs no help of the process. Another tracer (a debugger), or a process that isn't ours to look into, is an error.
-// All calls must come from one thread: the kernel's rule for tracers. Calls that were waiting in the kernel are taken
-// up again, but for the few that end with EINTR when a process is stopped (epoll_wait among them: signal(7)).
+// Needs no help of the process. Another tracer (a debugger), or missing permission, is an error. All calls must come
+// from one thread: the kernel's rule for tracers. Calls that were waiting in the kernel are taken up again, but for the
+// few that end with EINTR when a process is stopped (epoll_wait among them: signal(7)).
 class FrozenProcess {
  public:
   static Result<FrozenProcess> freeze(pid_t pid);  // of no threads where it has ended
@@ -22,15 +22,15 @@ class FrozenProcess {
   FrozenProcess& operator=(FrozenProcess&&) = delete;
   ~FrozenProcess();  // lets all go on
 
-  // Lets threads go on that stopped only after their process was let go: one inside vfork stops when its child is done.
-  // To be called now and then by the same thread, until it says that none is left.
+  // Releases threads that stopped after their process was released: one inside vfork stops when its child is done. Call
+  // it repeatedly on the same thread until it returns false.
   static bool release_late_stops();
 
   // The held thread that has this number in its own pid namespace, as the numbers of this process's namespace have it;
   // 0 where there is none.
   pid_t thread_numbered(pid_t own_number) const;
-  // Lets one thread (the kernel's number) run on until `is_far_enough` says so, at most so long, and stops it again: on
-  // a busy machine it gets a processor only after milliseconds. False: it is gone.
+  // Lets one thread (the kernel's number) run until `is_far_enough` returns true, for a limited time, and stops it
+  // again: on a busy machine it gets a processor only after milliseconds. False: it is gone.
   bool let_run(pid_t tid, const std::function<bool()>& is_far_enough, std::uint64_t most_ns);
   std::vector<ThreadState> threads() const;
   pid_t pid() const { return pid_; }

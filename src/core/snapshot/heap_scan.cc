@@ -16,7 +16,7 @@ using trace::Reach;
 namespace {
 
 constexpr std::uint64_t kWindowBytes = Content::kPieceBytes;
-// What lies between two blocks is read along: a call costs as much as 4 KiB.
+// A gap between two blocks is read too: a call costs as much as 4 KiB.
 constexpr std::uint64_t kGapBytes = 4096;
 
 template <typename Visit>
@@ -70,7 +70,7 @@ void HeapScan::scan_large(std::size_t block, Observation& seen) {
     if (links_ == Links::Find) link(facts.address + done, bytes, seen);
     if (got < wanted) {
       unread_bytes_ += facts.requested_bytes - done - got;
-      return;  // its contents aren't known; what was seen of its pointers still counts
+      return;  // its contents are unknown; its pointers still count
     }
     done += got;
   }
@@ -172,7 +172,7 @@ void HeapScan::mark(std::vector<Observation>& observations) {
     if ((root & kInterior) == 0) arrive(root, Reach::Start);
   }
   walk(Reach::Start);
-  // Then what only pointers into the middle lead to, and what hangs on that.
+  // Then blocks that only interior pointers reach, and blocks that hang on these.
   for (const std::uint32_t root : roots_) arrive(root, Reach::Interior);
   for (std::uint32_t block = 0; block < observations.size(); ++block) {
     if (reach[block] == Reach::Start) pending.push_back(block);
@@ -182,8 +182,8 @@ void HeapScan::mark(std::vector<Observation>& observations) {
   find_leak_roots(observations);
 }
 
-// A leaked block that no other leaked one points to is a root, and all that it leads to hangs on it. What is left are
-// rings: the first of them by address stands for the rest.
+// A leaked block that no other leaked one points to is a root, and all that it leads to hangs on it. The rest are
+// rings: the first block of a ring by address represents it.
 void HeapScan::find_leak_roots(std::vector<Observation>& observations) const {
   std::vector<bool> pointed_to(observations.size());
   const auto leaked = [&](std::size_t block) { return observations[block].reach == Reach::None; };

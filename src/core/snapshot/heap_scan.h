@@ -14,8 +14,8 @@
 namespace tare::core {
 
 enum class Links : std::uint8_t {
-  Find,  // pointers are counted, and who points to whom is kept: 4 bytes a pointer
-  Skip,  // contents only: where only some blocks are known, their pointers say nothing
+  Find,  // pointers are counted, and their sources and targets are kept: 4 bytes a pointer
+  Skip,  // contents only: if only some blocks are known, their pointers prove nothing
 };
 
 class HeapScan {
@@ -23,12 +23,12 @@ class HeapScan {
   // `blocks` by address, ascending; both must outlive the scan.
   HeapScan(std::span<const LiveBlock> blocks, MemorySource& memory, Links links);
 
-  // With them, scan_blocks() also says how far filled blocks were written. They must outlive the scan.
+  // With them, scan_blocks() also finds how far filled blocks were written. They must outlive the scan.
   void use(ContentWords& words) { words_ = &words; }
 
   // Reads all blocks. Fills address, shape, digest, content and pointers of `observations` (one a block, made here).
   std::vector<trace::Observation> scan_blocks();
-  // Looks through memory outside the heap; what of it lies in live blocks is left out.
+  // Scans memory outside the heap; the parts in live blocks are skipped.
   void scan_root(AddressRange range);
   void scan_root_word(std::uint64_t word) { add_root(index_.find(word)); }
 

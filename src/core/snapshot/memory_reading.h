@@ -1,4 +1,4 @@
-// Reads /proc/PID/smaps of a running process, and sorts what needs no events to be sorted.
+// Reads /proc/PID/smaps of a running process, and sorts the memory that can be sorted without events.
 #pragma once
 
 #include <sys/types.h>

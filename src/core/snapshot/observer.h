@@ -1,4 +1,4 @@
-// Looks at the heap of a frozen process: what its blocks hold, what points to them, and since when they are unchanged.
+// Reads the heap of a frozen process: contents of blocks, pointers between them, and the time since they are unchanged.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace tare::core {
 
-// Where marking can begin, besides what the kernel says.
+// Roots of marking, beyond those that the kernel lists.
 struct ObservedProcess {
   std::vector<AddressRange> program_mappings;  // see RootFacts
   HeapKnowledge heap = HeapKnowledge::Whole;
@@ -29,11 +29,11 @@ struct ObservedProcess {
   bool compares_later = true;  // false: no snapshot follows that counts the pages touched since this one
 };
 
-// One a process image: it remembers what it saw last.
+// One for each process image: it keeps the digests of its last snapshot.
 class Observer {
  public:
-  // `blocks` by address, ascending. `now_ns` on any clock that goes on between calls. Sets blocks, frozen_ns and what
-  // was read or not; the rest of the moment is the caller's.
+  // `blocks` by address, ascending. `now_ns` on any clock that goes on between calls. Sets blocks, frozen_ns and the
+  // counts of read and unread bytes; the caller sets the other fields.
   trace::Moment observe(const FrozenProcess& process, const std::vector<LiveBlock>& blocks,
                         const ObservedProcess& facts, std::uint64_t now_ns);
 

@@ -1,4 +1,4 @@
-// What the recorder itself has mapped in a program: no memory of the program's, and no place to look for its pointers.
+// The recorder's own mappings in a program: they don't belong to the program, and aren't searched for its pointers.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace tare::core {
 
-// `list`: the address of the program's trace::OwnRanges, 0 for none. Ascending and disjoint; what can't be read, or
-// makes no sense, is left out.
+// `list`: the address of the program's trace::OwnRanges, 0 for none. Ascending and disjoint; unreadable or invalid
+// ranges are left out.
 std::vector<AddressRange> recorder_ranges(MemorySource& memory, std::uint64_t list);
 
 // The kernel makes one mapping of neighbours: pieces are cut out of it, or off it. Both ascending.

@@ -21,7 +21,8 @@ struct ThreadState {
 
 enum class HeapKnowledge : std::uint8_t {
   Whole,  // every live block is known
-  // A forked child's, whose parent's blocks aren't, or one whose recorder slept: what isn't a known block may be such.
+  // A forked child without its parent's blocks, or a recorder that slept: memory outside known blocks may contain
+  // unknown ones.
   Partly,
 };
 
@@ -36,11 +37,11 @@ struct RootFacts {
   std::string spool_folder;                   // the same
 };
 
-// Whether a live block lies in the range, all or part of it. `blocks` by address.
+// True if all or part of a live block lies in the range. `blocks` by address.
 bool holds_blocks(const AddressRange& range, std::span<const LiveBlock> blocks);
 
-// Ascending and disjoint. Of stacks what is in use; of mappings that malloc carves blocks from only what the program
-// mapped itself, for the rest is free memory with stale pointers in it.
+// Ascending and disjoint. Of stacks the part in use. Of mappings from which malloc takes blocks, only the program's own
+// mappings: the rest is free memory with stale pointers.
 std::vector<AddressRange> find_roots(const RootFacts& facts);
 
 }  // namespace tare::core

@@ -1,4 +1,4 @@
-// Files of the caches: replaced whole, read whole or not at all. What can't be read or written counts as absent.
+// Files of the caches: replaced whole, read whole or not at all. A file that can't be read or written counts as absent.
 #pragma once
 
 #include <cstdint>

@@ -22,11 +22,11 @@ struct DebugFiles {
 
   // The one with DWARF, or null.
   ElfFile* with_dwarf() const;
-  // Changes when one of the files does, or another one is found: what was read from the old ones is then worthless.
+  // Changes when one of the files changes, or another one is found. Then cached results of the old files are invalid.
   std::string fingerprint() const;
 };
 
-// Sure of the build: every file used has the recorded build id, or is named by a debug link whose CRC holds.
+// Matches the build: every file used has the recorded build id, or is named by a debug link whose CRC is right.
 DebugFiles find_debug_files(const trace::Module& module, std::span<const std::filesystem::path> debug_dirs);
 
 }  // namespace tare::core

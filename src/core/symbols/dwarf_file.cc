@@ -1,5 +1,4 @@
-// Opens DWARF through libdw and indexes units: by .debug_aranges, and by the units' own ranges for what that leaves
-// out.
+// Opens DWARF through libdw and indexes units: by .debug_aranges, and by the units' own ranges for the rest.
 #include "core/symbols/dwarf_file.h"
 
 #include <dwarf.h>

@@ -1,4 +1,4 @@
-// The debug information of one ELF file: finds the units of addresses and asks them.
+// The debug information of one ELF file: finds the units of addresses and searches them.
 #pragma once
 
 #include <elfutils/libdw.h>

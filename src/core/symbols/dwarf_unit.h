@@ -26,8 +26,8 @@ class DwarfUnit {
   // `unit_die` leads to the lines, `functions_die` to the functions: the same, but for split DWARF.
   DwarfUnit(Dwarf_Die unit_die, Dwarf_Die functions_die, const LineSections& sections);
 
-  // frames[i] are those of addresses[i] (ascending), innermost first; the last is the function itself, or, where only
-  // the line table knows the address (assembly), a frame without names. Empty: the unit knows nothing.
+  // frames[i] belong to addresses[i] (ascending), innermost first. The last is the function itself, or a frame without
+  // names if only the line table has the address (assembly). Empty: the unit doesn't have the address.
   std::vector<std::vector<DwarfFrame>> find(std::span<const std::uint64_t> addresses);
 
   std::string path(const DwarfFrame& frame) const {

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 13> kUnusedDebugSections = {
     ".debug_gnu_pubtypes", ".debug_cu_index", ".debug_tu_index",
 };
 constexpr std::array<std::string_view, 1> kTypesOnly = {".debug_types"};
-// The link to dwz's file: libdw would open whatever it names, a FIFO too, where none was given to it.
+// The link to dwz's file: unless one is set, libdw would open any file that it names, even a FIFO.
 constexpr std::array<std::string_view, 4> kAddressesOnly = {".debug_ranges", ".debug_rnglists", ".debug_aranges",
                                                             ".gnu_debugaltlink"};
 
@@ -132,7 +132,7 @@ Elf_Scn* find_section(Elf* elf, std::string_view wanted, GElf_Shdr* header) {
 
 bool is_debug(std::string_view name) { return name.starts_with(".debug_") || name.starts_with(".zdebug_"); }
 
-// What libdw makes of a section.
+// The size of a section after libdw has unpacked it.
 std::uint64_t unpacked_bytes(Elf_Scn* section, const GElf_Shdr& header, std::string_view name) {
   if (header.sh_type == SHT_NOBITS) return 0;
   GElf_Chdr packed;

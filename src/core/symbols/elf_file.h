@@ -20,14 +20,14 @@ using BuildId = std::vector<std::uint8_t>;
 
 std::string to_hex(const BuildId& id);
 
-// What tells a file from an edited or replaced one without reading it.
+// Distinguishes a file from an edited or replaced one without reading it.
 struct FileStamp {
   std::string path;
   std::uint64_t size_bytes = 0;
   std::int64_t modified_ns = 0;
 };
 
-// What debug information is opened for.
+// The purpose of opening debug information.
 enum class DebugUse : std::uint8_t { Names, Types, Everything };
 
 class ElfFile {
@@ -43,7 +43,7 @@ class ElfFile {
   const FileStamp& stamp() const { return stamp_; }
   const BuildId& build_id() const { return build_id_; }  // empty: none
   std::string_view image() const { return {image_, image_bytes_}; }
-  // The file became shorter while it was read: what was found in it is of no file.
+  // The file became shorter while it was read: the results are invalid.
   bool is_cut() const { return mapping_.is_cut(); }
 
   bool has_section(std::string_view name) const;
@@ -51,9 +51,9 @@ class ElfFile {
   // bytes.
   std::string_view section(std::string_view name) const;
 
-  // Makes libdw pass over sections that are never read. It decompresses all it knows at once, and location lists and
-  // macros are a fifth to a third of that. Must be called before a Dwarf is made of elf(). Corrupt where what is left
-  // would expand to more than the file's size allows.
+  // Makes libdw pass over sections that are never read. It decompresses all known sections at once, and location lists
+  // and macros are a fifth to a third of them. Must be called before a Dwarf is made of elf(). Corrupt if the remaining
+  // sections would expand to more than the file's size allows.
   Status hide_unused_debug_sections(DebugUse use);
 
  private:

@@ -86,7 +86,7 @@ void ElfSymbols::for_each_function(Visit&& visit) const {
       if (symbol.st_size == 0 || symbol.st_shndx == SHN_UNDEF) continue;
       const unsigned type = ELF64_ST_TYPE(symbol.st_info);
       if (type != STT_FUNC && type != STT_GNU_IFUNC) {
-        // Assembly may forget the type; a size in a code section is as good.
+        // Assembly may omit the type; a size in a code section is sufficient.
         if (type != STT_NOTYPE || symbol.st_shndx >= table.executable.size() || !table.executable[symbol.st_shndx])
           continue;
       }

@@ -26,7 +26,7 @@ class ElfSymbols {
   // best[i] is the symbol that holds addresses[i] (ascending), or nullptr-like: an empty name.
   std::vector<ElfSymbol> find(std::span<const std::uint64_t> addresses);
 
-  // Whether a symbol starts where `symbol` does, visible as far as that, whose name without clone suffix is `base`.
+  // True if another symbol with at least the same visibility starts at the same address and has the name `base`.
   bool has_alias(const ElfSymbol& symbol, std::string_view base);
 
  private:
@@ -40,7 +40,7 @@ class ElfSymbols {
   void build_index();  // once
 
   std::vector<Table> tables_;
-  // A first batch scans the tables once (1 ms for 40,000 symbols) and keeps nothing; who asks again gets a sorted
+  // A first batch scans the tables once (1 ms for 40,000 symbols) and keeps nothing. A second batch makes a sorted
   // index.
   std::vector<ElfSymbol> index_;
   std::vector<std::uint64_t> reach_;  // greatest end of index_[0..i]: where a search backwards may stop

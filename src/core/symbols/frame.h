@@ -17,14 +17,14 @@ struct Frame {
   std::string linkage_name;  // mangled, without the compiler's clone suffix: the key to group, filter and diff by
   std::string function;      // demangled: for display only (demanglers differ in spelling)
   std::string clone;         // ".cold", ".isra.0", ".lto_priv.0.constprop.1"; empty for most
-  std::string file;          // absolute where the debug information says from where
+  std::string file;          // absolute if the debug information has the folder
   std::optional<std::uint32_t> line;  // of the call for outer frames, of the statement for the innermost
   FrameKind kind = FrameKind::Physical;
 
   bool operator==(const Frame&) const = default;
 };
 
-// What ELF symbols alone can say: no file, no line, no inlined frames. Same spelling as the physical Frame of the
+// A name from ELF symbols alone: no file, no line, no inlined frames. Same spelling as the physical Frame of the
 // address.
 struct FunctionName {
   std::string linkage_name;

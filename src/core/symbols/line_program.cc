@@ -174,7 +174,7 @@ std::string LineProgram::path(std::uint32_t index) const {
 
 namespace {
 
-// Follows a sequence's ascending rows beside the ascending addresses that are asked for.
+// Merges a sequence's ascending rows with the ascending addresses of the batch.
 class Matcher {
  public:
   Matcher(std::span<const std::uint64_t> addresses, std::vector<std::optional<LineRow>>& rows)

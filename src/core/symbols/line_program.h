@@ -1,7 +1,7 @@
 // Runs one .debug_line program for a handful of addresses, without keeping its rows.
 //
-// libdw materialises and sorts every row of a unit (100 bytes each) to answer one look-up; a whole-program-optimised
-// unit has hundreds of thousands of rows and a report asks for a few. DWARF 2 to 5.
+// For one look-up, libdw materialises and sorts every row of a unit (100 bytes each). A unit of a
+// whole-program-optimised binary has hundreds of thousands of rows, and a report needs a few. DWARF 2 to 5.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What was resolved before, one small file a build id, so that a second report needs no DWARF.
+// Cache of resolved frames: one small file for each build id, so that a second report needs no DWARF.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,11 @@ std::filesystem::path default_symbol_cache_dir();
 
 std::filesystem::path symbol_cache_path(const std::filesystem::path& dir, const BuildId& id);
 
-// `fingerprint` says which files the names came from; a cache of other ones is of no use.
+// `fingerprint` identifies the files that the names came from; a cache of other files is ignored.
 std::optional<ResolvedFrames> load_symbol_cache(const std::filesystem::path& file, std::string_view fingerprint);
 
-// Adds to what is there. Concurrent writers may lose each other's additions, never the file: it is replaced by rename.
+// Adds to the existing entries. Concurrent writers may lose each other's additions, never the file: it is replaced by
+// rename.
 void save_symbol_cache(const std::filesystem::path& file, std::string_view fingerprint, const ResolvedFrames& frames);
 
 // The file's bytes, for the two above and for tests.

@@ -131,9 +131,9 @@ struct Symbolizer::Impl {
     return frame;
   }
 
-  // True: `symbol` is another function of the same code as `physical`, which has an equal symbol of its own there. Not
-  // so for what is one function under several names: a constructor's variants (C1, C2), and a library's internal names
-  // of what it exports (malloc is __libc_malloc in DWARF, getc _IO_getc, strlen the static strlen_ifunc).
+  // True: `symbol` is another function of the same code as `physical`, which has an equal symbol of its own there. This
+  // doesn't hold for one function under several names: a constructor's variants (C1, C2), and internal names of
+  // exported functions (malloc is __libc_malloc in DWARF, getc _IO_getc, strlen the static strlen_ifunc).
   bool is_folded(ModuleSymbols& module, const ElfSymbol& symbol, const Frame& physical) {
     if (physical.linkage_name.empty() || physical.linkage_name.starts_with("__")) return false;
     const FunctionName name = names.make(symbol.name);
@@ -149,9 +149,9 @@ struct Symbolizer::Impl {
       std::vector<Frame> stack;
       for (const DwarfFrame& frame : found[i].frames) stack.push_back(frame_of(frame, *found[i].unit));
       if (stack.empty()) stack.emplace_back();
-      // The machine code's own name: the symbol's, because DWARF gives static C++ functions no linkage name, and the
-      // cheap tier knows nothing else. Only where the compiler folded equal functions does DWARF say whose lines these
-      // are.
+      // The machine code's own name is the symbol's: DWARF gives static C++ functions no linkage name, and the cheap
+      // tier has only symbols. If the compiler folded equal functions, DWARF's name is used, because the lines belong
+      // to it.
       Frame& physical = stack.back();
       physical.kind = FrameKind::Physical;
       if (!symbols[i].name.empty() && !is_folded(module, symbols[i], physical)) {

@@ -1,6 +1,6 @@
 // Addresses to names: functions, files, lines and inlined frames of a recorded program's modules.
 //
-// Nothing is guessed. A name is given when DWARF says so, or when an ELF symbol's [value, value + size) holds the
+// Nothing is guessed. A name is given if DWARF has one, or if an ELF symbol's [value, value + size) contains the
 // address; never the nearest lower symbol. A file on disk is used only when its build id is the recorded one.
 //
 // Addresses are return addresses as recorded (trace::row_address); the look-up is made at address - 1 - load_bias, that
@@ -59,16 +59,15 @@ class Symbolizer {
   std::vector<std::vector<Frame>> resolve(const trace::Module& module, std::span<const std::uint64_t> return_addresses);
 
   // The cheap tier: ELF symbols only, never opens DWARF (half a millisecond for a file of 40,000 symbols). Names equal
-  // those that resolve() gives the physical frame, but for code that the compiler folded: there DWARF knows which of
-  // the functions the lines belong to, and symbols alone don't (0.2 % of the addresses of Debian's python3.11, 0.3 % of
-  // libc's).
+  // those that resolve() gives the physical frame, except for folded code: DWARF has the function that the lines belong
+  // to, and symbols alone don't (0.2 % of the addresses of Debian's python3.11, 0.3 % of libc's).
   std::vector<FunctionName> function_names(const trace::Module& module,
                                            std::span<const std::uint64_t> return_addresses);
 
   // Where this module's names come from, and why not if they don't.
   ModuleReport report(const trace::Module& module);
 
-  // Writes what was newly resolved to the cache now. A cache that can't be written is no error: it only costs time.
+  // Writes newly resolved frames to the cache now. A cache that can't be written is no error: it only costs time.
   void save_cache();
 
  private:

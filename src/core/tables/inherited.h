@@ -1,5 +1,5 @@
-// What lived before a trace's first event: what a forked process had from its parent, found by replaying the parent's
-// trace up to the fork, or what a segment begins with.
+// Blocks older than a trace's first event: inherited at a fork and found by replaying the parent's trace up to the
+// fork, or stored at the beginning of a segment.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace tare::core {
 
-// Nothing for the first segment of a process that wasn't forked. The parent's trace is looked for beside `path`; if it
-// is missing or damaged, nothing too, and a line in `warnings` says what that does to the figures.
+// Nothing for the first segment of a process that wasn't forked. The parent's trace is expected beside `path`. If it is
+// missing or damaged, the result is empty too, and a line in `warnings` states the effect on the figures.
 std::optional<LiveSet> inherited_blocks(const std::string& path, const trace::OpenedTrace& opened,
                                         const trace::ReplayProgress& progress, std::vector<std::string>& warnings);
 

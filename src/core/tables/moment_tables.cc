@@ -24,8 +24,8 @@ std::optional<std::int64_t> whole(const std::optional<std::uint64_t>& value) {
 constexpr std::int32_t kSuppressed = 3;  // of column `reachable`
 
 // The shape of an observed block. One that is older than the segment has none of the trace's: it's the block at its
-// address that was live when the segment began, or a later one there would have a shape. A forked child's from its
-// parent isn't looked for.
+// address that was live when the segment began, or a later one there would have a shape. Blocks that a forked child
+// inherited aren't searched.
 class MomentShapes {
  public:
   struct Found {

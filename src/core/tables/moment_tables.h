@@ -1,4 +1,4 @@
-// Tables moments, moment_blocks and resident: what was seen of live blocks and of the process's memory, read from the
+// Tables moments, moment_blocks and resident: facts about live blocks and about the process's memory, read from the
 // trace without a walk over its events.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace tare::core {
 
-// Damage ends them early and is the error; `tables` then holds what lies before it. Blocks that nothing points to are
-// told as suppressed where their stack, or that of the block they hang on, is among `suppressed` (ascending).
+// In a damaged trace, `tables` has the snapshots before the damage, and the result is the error. Unreachable blocks get
+// `suppressed` if their stack, or the stack of the block that they hang on, is in `suppressed` (ascending).
 Status make_moment_tables(const trace::OpenedTrace& trace, const std::vector<trace::StackId>& suppressed,
                           Tables& tables);
 

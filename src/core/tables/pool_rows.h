@@ -1,5 +1,5 @@
-// Rows of site_sizes for blocks of which a part is counted elsewhere: a row has one size, what is left of blocks
-// hasn't.
+// Rows of site_sizes for blocks of which a part is counted elsewhere: a row has one size, and the remainders of blocks
+// have many.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@ struct Remainder {
   MomentBlocks blocks{};
 };
 
-// What is left of the blocks of a shape when `taken` is taken away. Their sums are exact at each moment; they are
-// spread evenly, over three sizes at most, whatever each single block has left.
+// The remainders of the blocks of a shape after `taken` was subtracted. Their sums are exact at each snapshot. They are
+// spread evenly over at most three sizes, independent of the remainder of each single block.
 std::vector<Remainder> remainders(const PoolBooks::Taken (&taken)[PoolBooks::kMoments], std::uint64_t requested_bytes,
                                   std::uint64_t usable_bytes);
 

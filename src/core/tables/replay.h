@@ -25,8 +25,8 @@
 namespace tare::core {
 
 struct ReplayOptions {
-  // `at_blocks` of site_sizes and `at_*` of process: what was live after the last event not later than this many
-  // nanoseconds since the start. Needs `clock_pairs` now, because stamps are compared while replaying.
+  // `at_blocks` of site_sizes and `at_*` of process: the state after the last event that isn't later than this number
+  // of nanoseconds since the start. Needs `clock_pairs` now, because stamps are compared while replaying.
   std::optional<std::uint64_t> at_ns;
   std::span<const trace::ClockPair> clock_pairs;
 };
@@ -51,7 +51,7 @@ class Replay : public trace::EventSink {
   std::uint64_t live_gross_bytes() const;
   std::uint64_t memory_bytes() const;  // held by the replay itself
 
-  // Between two calls of consume(): what is live, by address; and what the program itself has mapped.
+  // Between two calls of consume(): live blocks by address, and the program's own mappings.
   std::vector<LiveBlock> live_blocks() const;
   const Mappings& mappings() const;
   // The process's info has got a new reading of its memory, later than all events so far.

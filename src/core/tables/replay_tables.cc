@@ -1,4 +1,4 @@
-// Tables `process`, `chains` and `timeline` from what the engine has summed up.
+// Tables `process`, `chains` and `timeline` from the sums of the engine.
 #include "core/tables/replay_tables.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ Table chains_table(const ReplayEngine& engine) {
   return table.take();
 }
 
-// What was resident is 0 where the launcher read nothing.
+// Resident bytes are 0 if the launcher took no reading.
 Table mappings_table(const ReplayEngine& engine, double tick_ns) {
   TableBuilder table("mappings");
   const auto stack_id = table.column("stack_id", ColumnType::Int64);

@@ -13,8 +13,8 @@ namespace tare::core {
 Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
                    std::span<const trace::ClockPair> clock_pairs);
 
-// Tables `stacks`, `rows`, `modules`, `given_frames` of a dictionary, and where stacks end in it for want of unwind
-// tables.
+// Tables `stacks`, `rows`, `modules`, `given_frames` of a dictionary, and `unwind_gaps`: where stacks end because
+// unwind tables are missing.
 Table stacks_table(const trace::Dictionary& dictionary);
 Table rows_table(const trace::Dictionary& dictionary);
 Table modules_table(const trace::Dictionary& dictionary);

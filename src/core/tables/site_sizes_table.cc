@@ -53,8 +53,7 @@ class SiteSizes {
     next_id_ = first_id + group.sums.size();
   }
 
-  // After the others: pools' blocks, what pools hold beside them, and what is left of the blocks that their memory lies
-  // in.
+  // After the others: pools' blocks, pools' unused memory, and the remainders of the blocks that contain their memory.
   void add_pools(const trace::Dictionary& dictionary) {
     if (engine_.pools()) {
       const auto& pools = engine_.pools()->recorded();
@@ -194,15 +193,15 @@ class SiteSizes {
   Id shape_id_ = table_.column("shape_id", ColumnType::Int64);
   Id stack_id_ = table_.column("stack_id", ColumnType::Int64);
   Id api_ = table_.column("api", api_words());
-  Id align_bytes_ = table_.column("align_bytes", ColumnType::Int64);  // asked for; 0: none
+  Id align_bytes_ = table_.column("align_bytes", ColumnType::Int64);  // requested; 0: none
   Id requested_bytes_ = table_.column("requested_bytes", ColumnType::Int64);
   Id usable_bytes_ = table_.column("usable_bytes", ColumnType::Int64);
   Id header_bytes_ = table_.column("header_bytes", ColumnType::Int64);
   Id weight_ = table_.column("weight", ColumnType::Double);
-  Id total_blocks_ = table_.column("total_blocks", ColumnType::Int64);  // this and what follows: of recorded blocks
+  Id total_blocks_ = table_.column("total_blocks", ColumnType::Int64);  // this and the following: of recorded blocks
   Id peak_blocks_ = table_.column("peak_blocks", ColumnType::Int64);
   Id end_blocks_ = table_.column("end_blocks", ColumnType::Int64);
-  Id at_blocks_ = table_.column("at_blocks", ColumnType::Int64);  // null unless a time was asked for
+  Id at_blocks_ = table_.column("at_blocks", ColumnType::Int64);  // null without a requested time
   Id inherited_ = table_.column("inherited", ColumnType::Int64);  // 1: the parent's at fork; in peak and end only
   Id freed_[kAgeClasses] = {
       table_.column("freed_within_16", ColumnType::Int64), table_.column("freed_within_64", ColumnType::Int64),

@@ -1,4 +1,5 @@
-// Walks a class's children: members, bases, the variants of Rust's enums, and what tells whether it is a POD.
+// Walks a class's children: members, bases, the variants of Rust's enums, and the facts that decide whether it is a
+// POD.
 #include "core/types/class_body.h"
 
 #include <algorithm>
@@ -178,7 +179,7 @@ class BodyReader {
     return with_data + (own ? 1 : 0) <= 1;
   }
 
-  // Fields that others lie in: what is left to those is seen from where they begin.
+  // Finds fields whose bytes other fields share: the size that is left is seen from the place of the next field.
   void find_shared() {
     auto& fields = body_.fields;
     std::vector<std::size_t> by_offset;
@@ -217,7 +218,7 @@ class BodyReader {
     }
   }
 
-  // Alignment isn't in DWARF unless somebody asked for it; packed types show it by where their fields lie.
+  // DWARF has an alignment only if the source has one. Packed types are recognised by the offsets of their fields.
   void find_alignment() {
     for (BodyField& field : body_.fields) {
       if (field.kind == FieldKind::BitField || field.kind == FieldKind::VirtualBase || field.offset_bits == 0) continue;
@@ -273,7 +274,7 @@ class BodyReader {
   std::uint64_t default_access_;
   std::uint64_t access_ = 0;
   std::unordered_set<const void*> seen_;    // virtual bases
-  std::unordered_set<const void*> walked_;  // classes whose virtual bases are among them
+  std::unordered_set<const void*> walked_;  // classes whose virtual bases are already in the list
   ClassBody body_;
 };
 

@@ -1,4 +1,4 @@
-// A class as DWARF has it: its parts with sizes and places, before anybody asks what lies between them.
+// A class as DWARF has it: its parts with sizes and offsets, before gaps between them are computed.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct BodyField {
   std::optional<Dwarf_Die> type;
   TypeFacts facts;  // of the type
   std::uint64_t offset_bits = 0;
-  std::uint64_t size_bits = 0;  // what it takes from those that follow
+  std::uint64_t size_bits = 0;  // bytes that following fields can't use
   std::uint32_t align_bytes = 1;
   std::uint64_t unit_bits = 0;  // bit-fields: size of the declared type
   bool shares = false;          // others may lie in its tail padding: bases, [[no_unique_address]]
@@ -30,9 +30,9 @@ struct ClassBody {
   Language language = Language::Other;
   std::uint64_t size_bytes = 0;
   std::uint32_t align_bytes = 1;
-  std::uint32_t own_align_bytes = 1;  // that the type asks for itself
+  std::uint32_t own_align_bytes = 1;  // requested by the type itself
   std::vector<BodyField> fields;      // bases first by place, then members as declared; virtual bases last
-  // What those virtual bases are that nobody further in has put already, in the order in which they are laid out.
+  // Those virtual bases that no inner class has placed already, in the order of the layout.
   std::vector<TypeFacts> virtual_bases;
   bool has_variants = false;
   bool is_packed = false;

@@ -15,10 +15,10 @@ constexpr std::uint64_t kCacheLineBits = 64 * 8;
 
 enum class Pointers : std::uint8_t { Wide, Narrow };
 
-// Whether the compiler uses the last base's tail padding isn't always seen from the base: its derived class shows it.
+// A base alone doesn't always show if the compiler reuses its tail padding. The offsets in the derived class do.
 enum class LastBase : std::uint8_t { AsItsType, KeepsPadding };
 
-// What place() wants of a class.
+// The arguments of place() for a class.
 struct Model {
   std::vector<Part> parts;
   std::vector<std::uint32_t> fields;  // of which each part is
@@ -35,7 +35,7 @@ std::uint64_t size_bits_of(const BodyField& field, Pointers pointers) {
 
 std::uint32_t align_of(const BodyField& field, Pointers pointers) {
   if (pointers == Pointers::Wide || field.facts.pointers == 0) return field.align_bytes;
-  return field.align_bytes > field.facts.align_bytes ? field.align_bytes  // somebody asked for more
+  return field.align_bytes > field.facts.align_bytes ? field.align_bytes  // the source requests more
                                                      : std::min(field.align_bytes, field.facts.narrow.align_bytes);
 }
 
@@ -53,8 +53,8 @@ void keep_padding(Model& model, const ClassBody& body, Pointers pointers) {
   }
 }
 
-// Two objects of one empty type can't have one address: what begins where an empty base or member lies stays there, as
-// another field may hold such an object at its begin.
+// Two objects of one empty type can't have the same address. A field at the offset of an empty base or member stays
+// there, because another field may begin with such an object.
 void keep_first(Model& model) {
   for (std::size_t i = 0; i < model.parts.size(); ++i) {
     if (i > 0 && (model.parts[i].unit_bits == 0 || model.parts[i - 1].unit_bits == 0)) break;
@@ -116,8 +116,8 @@ Understood understand(const ClassBody& body) {
     return understood;
   }
   if (body.language == Language::Rust) understood.state = OrderState::CompilerOrders;
-  // An array of length zero marks a place: what stands around it is there on purpose. And an empty member that isn't at
-  // the begin was kept from it by another of its type: where it would go next depends on all others' insides.
+  // An array of length zero marks an offset: its neighbours are there on purpose. And an empty member that isn't at the
+  // begin was kept from it by another of its type: where it would go next depends on all others' insides.
   const bool has_mark = std::any_of(body.fields.begin(), body.fields.end(), [](const BodyField& field) {
     return field.kind == FieldKind::Member && field.size_bits == 0 && (!takes_nothing(field) || field.offset_bits != 0);
   });
@@ -170,8 +170,8 @@ NarrowFacts narrow_of(const ClassBody& body, const Understood& understood) {
   return {size, body.is_pod ? size : std::min(placement.data_bytes, size), placement.align_bytes};
 }
 
-// Order of parts to order of fields: empty bases first, what takes nothing beside what stays at the begin, virtual
-// bases last.
+// Converts an order of parts to an order of fields: empty bases first, fields without a size beside the fields that
+// stay at the begin, virtual bases last.
 std::vector<std::uint32_t> order_of_fields(const ClassBody& body, const Model& model,
                                            const std::vector<std::uint32_t>& parts) {
   std::vector<std::uint32_t> order;
@@ -221,7 +221,7 @@ void find_holes(const ClassBody& body, TypeLayout& layout) {
     }
     end = std::max(end, field.offset_bits + field.size_bits);
   }
-  // Virtual bases lie there, and DWARF doesn't say how.
+  // The rest contains the virtual bases, at unknown offsets.
   if (body.virtual_bases.empty() && size_bits > end) layout.tail_padding_bits = size_bits - end;
   layout.hole_bits += layout.tail_padding_bits % 8;
 }

@@ -1,4 +1,4 @@
-// From a class as DWARF has it to what lies between its fields and what other orders would make of it.
+// From a class as DWARF has it to its gaps and to the results of other orders.
 #pragma once
 
 #include "core/types/class_body.h"
@@ -7,7 +7,7 @@
 
 namespace tare::core {
 
-// What types that hold this one must know.
+// Facts for types that contain this one.
 TypeFacts facts_of(const ClassBody& body);
 
 // Everything but the type's name, its fields' types, file and line.

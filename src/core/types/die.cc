@@ -40,7 +40,7 @@ std::optional<std::uint64_t> member_location(Dwarf_Attribute* attribute) {
   return value;
 }
 
-// One byte 255 is 256 elements; all bits set in more of them is how some say none.
+// One byte of 255 means 256 elements. In larger constants, all bits set mean that there is no bound.
 std::optional<std::int64_t> upper_bound(Dwarf_Attribute* attribute) {
   const unsigned form = dwarf_whatform(attribute);
   if (form == DW_FORM_sdata || form == DW_FORM_implicit_const) {

@@ -1,4 +1,4 @@
-// One debugging information entry: what layouts need of its attributes, read in one pass.
+// One debugging information entry: the attributes that layouts need, read in one pass.
 #pragma once
 
 #include <dwarf.h>

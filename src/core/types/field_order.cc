@@ -1,4 +1,4 @@
-// Sorts for the size, then looks whether one or two moves reach it as well.
+// Sorts for the smallest size, then checks if one or two moves reach the same size.
 #include "core/types/field_order.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using Order = std::vector<std::uint32_t>;
 
 // Moves are tried in all places, each weighed by a walk over all parts: n^3 steps, 20 us for 24 units.
 constexpr std::size_t kMostUnitsForMoves = 24;
-// Looking for what fits without a hole is n^2; no type that people wrote has as many fields.
+// The search for a part that fits without a hole is quadratic. Types written by people have fewer fields.
 constexpr std::size_t kMostUnitsToFit = 2048;
 
 // Consecutive parts that move as one.

@@ -1,4 +1,4 @@
-// File: sealed; fingerprint, counts, texts, then type by type what type_layout.h lists. LEB128.
+// File: sealed; fingerprint, counts, texts, then for each type the fields in type_layout.h. LEB128.
 #include "core/types/layout_cache.h"
 
 #include "core/binaries/debug_binary.h"
@@ -84,7 +84,7 @@ class Decoder {
   bool valid_ = true;
 };
 
-// One list of what is kept, for both ways.
+// One list of stored fields for reading and writing.
 template <typename Coder, typename Type>
 void each_member(Coder& coder, Type& type) {
   coder.text(type.name);

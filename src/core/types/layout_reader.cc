@@ -48,7 +48,7 @@ std::string_view text_of(Dwarf_Die& die, unsigned attribute) {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-// libdw opens the .dwo file that a unit names, whatever it is: a FIFO would hang us.
+// libdw opens the .dwo file that a unit names without checking its type: a FIFO would block this process.
 bool has_split_file(Dwarf_Die& skeleton, const std::string& dwarf_path) {
   std::string_view name = text_of(skeleton, DW_AT_dwo_name);
   if (name.empty()) name = text_of(skeleton, DW_AT_GNU_dwo_name);
@@ -64,7 +64,7 @@ bool has_split_file(Dwarf_Die& skeleton, const std::string& dwarf_path) {
   return found;
 }
 
-// A class whose members' types weren't known where it was met: looked at again when all units have been read.
+// A class whose members had unknown types when it was read. It is read again after all units.
 struct Deferred {
   Dwarf_Die die;
   std::uint64_t name_hash;
@@ -165,7 +165,7 @@ class LayoutReader {
     if (!name) {
       if (const ScopeId* suggested = names_.find(found.die)) name = *suggested;
     }
-    if (!name) return;  // a copy of what came with a name, or a type that nothing is of
+    if (!name) return;  // a copy of a named one, or a type without objects
     const TypeFacts facts = book_.facts(found.die);
     if (!facts.is_known) return;
     const std::uint64_t name_hash = scopes_.hash(*name);
@@ -219,7 +219,7 @@ class LayoutReader {
     return lines_ && number <= UINT32_MAX ? lines_->path(static_cast<std::uint32_t>(number)) : std::string();
   }
 
-  // Classes in classes: each round knows what the last one found.
+  // Classes in classes: each round uses the results of the round before.
   void read_deferred() {
     for (int round = 0; round < kMostRounds && !deferred_.empty(); ++round) {
       book_.forget_known();
@@ -264,7 +264,7 @@ class LayoutReader {
   DebugBinary& binary_;
   const std::function<void(TypeLayout&&)>& sink_;
   const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
-  Dwarf_Off done_ = 0;  // bytes of debug information, of those that progress_ was told
+  Dwarf_Off done_ = 0;  // bytes of debug information that were reported to progress_
   ReadLayouts read_;
   Scopes scopes_;
   NameBook names_;

@@ -20,10 +20,10 @@ struct ReadLayouts {
   std::vector<std::string> warnings;
 };
 
-// Structs, classes and unions, those inside functions too; Rust's variants only as fields of their enums. What many
-// units define is one type if its qualified name, size and fields are the same; where two are different under one
-// name, both come. Types without a name in type units of their own (-fdebug-types-section) are left out: what gives
-// them one lies in other units.
+// Structs, classes and unions, those inside functions too; Rust's variants only as fields of their enums. A type that
+// many units define is one type if qualified name, size and fields are the same. If two differ under one name, both are
+// listed. Unnamed types in type units of their own (-fdebug-types-section) are left out: their typedefs lie in other
+// units.
 //
 // `sink` gets each as it is found. `progress` gets bytes of .debug_info, never more often than once a unit; may be
 // empty. Corrupt where not one unit can be read; damage further in is a warning. Memory: the file's debug sections,

@@ -8,7 +8,7 @@
 
 namespace tare::core {
 
-// Row i is that of layouts[i], whose type_id is i. Columns: type_id, name, kind (struct, class, union), language (C,
+// Row i belongs to layouts[i], whose type_id is i. Columns: type_id, name, kind (struct, class, union), language (C,
 // C++, Rust, other), file and line (null: unknown), size_bytes, align_bytes, hole_bytes, hole_bits, tail_padding_bytes,
 // cache_lines, straddling_fields, order_state (movable, overlaid, packed, compiler orders, not understood),
 // reordered_bytes, pointers, narrow_bytes, narrow_reordered_bytes, is_standard_layout and is_polymorphic (0 or 1).

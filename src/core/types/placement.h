@@ -1,8 +1,8 @@
 // Where a compiler puts fields: the rules of the System V ABI for x86-64 and of the Itanium C++ ABI, as far as an order
 // of fields decides.
 //
-// Not for taking their word: a type's real offsets are compared with what place() gives for its real order, and only
-// where they agree it is believed about other orders.
+// The result is verified for each type: place() must reproduce the real offsets for the real order. Only then are its
+// results for other orders used.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tare::core {
 
-// One thing to place. Sizes are what it takes from those that follow: a base whose tail padding is used again has less
+// One thing to place. Sizes are the bytes that following parts can't use: a base whose tail padding is reused has less
 // than sizeof.
 struct Part {
   std::uint64_t size_bits = 0;
@@ -25,7 +25,7 @@ struct VirtualPart {
   std::uint32_t align_bytes = 1;
 };
 
-// What else decides about a type's size.
+// Other facts that decide a type's size.
 struct Surroundings {
   std::uint32_t least_align_bytes = 1;     // alignas on the type, or alignments that no part shows
   std::uint64_t least_bytes = 0;           // an empty class of C++ has 1

@@ -1,4 +1,4 @@
-// Qualified names without making them: what a name lies in is a node, and a name is put together when somebody sees it.
+// Qualified names on demand: a scope is a node, and a name is joined when it is printed.
 #pragma once
 
 #include <cstdint>

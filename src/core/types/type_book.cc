@@ -33,7 +33,7 @@ std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   return exact > kMostTypeBytes ? kMostTypeBytes : static_cast<std::uint64_t>(exact);
 }
 
-// Only the target's kind is asked: all that pointers lead to would be the whole program.
+// Only the target's kind is checked: following all pointers would read the whole program.
 bool is_function(Dwarf_Die die) {
   for (int step = 0; step < 16; ++step) {
     switch (dwarf_tag(&die)) {
@@ -71,7 +71,7 @@ TypeFacts scalar_facts(std::uint64_t size_bytes, std::uint64_t align_bytes) {
 TypeFacts TypeBook::facts(const Dwarf_Die& die) {
   if (die.addr == nullptr) return {};
   const auto [known, is_new] = known_.try_emplace(die.addr);
-  if (!is_new) return known->second;  // a type in itself finds what isn't known yet
+  if (!is_new) return known->second;  // a type inside itself finds an unknown type
   if (depth_ >= kMostDepth) return {};
   ++depth_;
   const TypeFacts found = read(die);

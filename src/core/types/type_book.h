@@ -1,4 +1,4 @@
-// What other types must know of a type that they hold: size, alignment, and what of it others may lie in.
+// Facts that containing types need of a type: size, alignment, and the bytes that others may share.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct TypeFacts {
   std::uint32_t align_bytes = 1;
   std::uint32_t pointers = 0;
   NarrowFacts narrow;
-  std::uint64_t layout_hash = 0;  // classes: of what lies where
+  std::uint64_t layout_hash = 0;  // classes: hash of all offsets
   bool is_known = false;          // false: only declared here, or damaged
   bool is_exact = false;          // false: something inside isn't known
   bool is_empty = false;          // a class of C++ without data
@@ -35,20 +35,20 @@ struct TypeFacts {
 
 class TypeBook {
  public:
-  // Follows names, qualifiers and arrays. Remembers by place in the file.
+  // Follows names, qualifiers and arrays. Results are cached by the entry's offset in the file.
   TypeFacts facts(const Dwarf_Die& die);
 
-  // Of the unit whose types are asked for: Rust's compiler orders fields itself.
+  // Of the current unit: Rust's compiler orders fields itself.
   Language language() const { return language_; }
   void set_language(Language language) { language_ = language; }
 
-  // Classes that are only declared in a unit (clang leaves out what another unit has) are found by their names:
-  // declare() says what a unit's declaration is called, define() what a class of that name is.
+  // Classes that are only declared in a unit (clang leaves out classes that another unit has) are found by their names:
+  // declare() names a unit's declaration, define() gives the facts of the class with that name.
   void declare(const Dwarf_Die& die, std::uint64_t name_hash) { declared_[die.addr] = name_hash; }
   void define(std::uint64_t name_hash, const TypeFacts& facts) { defined_.try_emplace(name_hash, facts); }
 
-  // What is remembered by place saves time alone: trim() forgets it where it has become too much, between units, and
-  // forget_known() where what wasn't known may be now.
+  // The cache by offset only saves time. trim() clears it between units if it is large, and forget_known() if unknown
+  // types may be known now.
   void trim();
   void forget_known() { known_.clear(); }
   std::size_t declarations() const { return declared_.size(); }
@@ -68,7 +68,7 @@ class TypeBook {
 
 // Of a scalar of that size.
 TypeFacts scalar_facts(std::uint64_t size_bytes, std::uint64_t align_bytes);
-// Powers of two from 1 to 64 KiB; what else a file claims becomes the next below.
+// Powers of two from 1 to 64 KiB; other values of a file are rounded down to the next one.
 std::uint32_t sane_align(std::uint64_t align_bytes);
 // Bytes that sums of sizes are held below.
 inline constexpr std::uint64_t kMostTypeBytes = std::uint64_t{1} << 48;

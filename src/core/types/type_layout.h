@@ -1,5 +1,5 @@
-// What a compiler made of one type: its fields and where they lie, what lies between them, and what other orders or
-// narrower pointers would make of it.
+// The layout of one type as the compiler made it: its fields with offsets, the gaps between them, and the results of
+// other orders or narrower pointers.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class FieldKind : std::uint8_t {
   Member,
   BitField,
   Base,
-  VirtualBase,   // DWARF doesn't say where; they follow the other fields
+  VirtualBase,   // DWARF has no offset; they follow the other fields
   TablePointer,  // to the table of virtual functions
   Variant,       // one of those of a Rust enum, which lie over each other
   Flexible,      // an array without a length, at the end
@@ -27,7 +27,7 @@ struct Field {
   std::string type;  // as the source names it
   FieldKind kind = FieldKind::Member;
   std::uint64_t offset_bits = 0;  // from the object's begin; of a virtual base 0
-  std::uint64_t size_bits = 0;    // of a base what it takes inside the object: others may lie in its tail padding
+  std::uint64_t size_bits = 0;    // of a base: its size inside the object, because others may lie in its tail padding
   std::uint32_t align_bytes = 1;  // of a bit-field that of its declared type
 };
 
@@ -39,13 +39,13 @@ struct Hole {
   bool operator==(const Hole&) const = default;
 };
 
-// Whether fields could lie in another order.
+// The result of the search for another order of fields.
 enum class OrderState : std::uint8_t {
   Movable,
   Overlaid,        // a union, or variants: all lie at the same place
   Packed,          // without regard to alignment: there is nothing to gain
   CompilerOrders,  // Rust: the compiler has chosen already
-  NotUnderstood,   // the compiler's rules as we know them give other offsets: no order is proposed
+  NotUnderstood,   // the implemented rules give other offsets than the compiler: no order is proposed
 };
 
 struct TypeLayout {
@@ -66,7 +66,8 @@ struct TypeLayout {
 
   OrderState order_state = OrderState::Movable;
   std::uint64_t reordered_bytes = 0;  // size with `order`; size_bytes where none is better
-  std::vector<std::uint32_t> order;   // fields by index, bases and what else must not move included; empty: it stays
+  // Fields by index, including bases and fields that must not move; empty: unchanged.
+  std::vector<std::uint32_t> order;
 
   // With pointers to data of 4 instead of 8 bytes, also in members and bases; pointers to functions and to tables of
   // virtual functions stay.

@@ -1,4 +1,4 @@
-// Declarators from the inside out, as C has them, with what a person needs to recognise the type.
+// Declarators from the inside out, as C has them, with the details by which a person recognises the type.
 #include "core/types/type_text.h"
 
 #include <optional>
@@ -8,13 +8,13 @@ namespace {
 
 constexpr int kMostSteps = 24;           // of pointers to pointers to ...
 constexpr int kMostEntries = 300;        // parameters have types with parameters
-constexpr std::size_t kMostText = 2000;  // names of templates reach it; more says nothing
+constexpr std::size_t kMostText = 2000;  // names of templates reach it; longer text is useless
 
 class Writer {
  public:
   Writer(const NameBook& names, const Scopes& scopes) : names_(names), scopes_(scopes) {}
 
-  // `inner` is what stands in the place of the declared name.
+  // `inner` replaces the declared name.
   std::string text(Dwarf_Die die, std::string inner, int steps) {
     if (steps > kMostSteps || inner.size() > kMostText || ++entries_ > kMostEntries) return "...";
     const DieAttributes attributes = read_attributes(die);

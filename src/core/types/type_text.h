@@ -9,7 +9,7 @@
 
 namespace tare::core {
 
-// What a unit's types are called in full.
+// Full names of the types of a unit.
 class NameBook {
  public:
   void set(const Dwarf_Die& die, ScopeId scope) { scopes_[die.addr] = scope; }
@@ -26,7 +26,7 @@ class NameBook {
   std::unordered_map<const void*, ScopeId> scopes_;
 };
 
-// Types of other units are named without what they lie in.
+// Types of other units are named without their scopes.
 std::string type_text(Dwarf_Die die, const NameBook& names, const Scopes& scopes);
 
 }  // namespace tare::core

@@ -6,7 +6,7 @@
 namespace tare::core {
 namespace {
 
-// Without DW_AT_sibling each step past an entry walks what is in it, once a level: depth times the file's size.
+// Without DW_AT_sibling, each step past an entry walks its children, once for each level: depth times the file's size.
 constexpr int kMostDepth = 100;
 // Stands for the scope of the innermost function that is being walked, until a type is found there.
 constexpr auto kFunction = static_cast<ScopeId>(~0u);
@@ -114,7 +114,7 @@ void UnitTypes::take_typedef(Dwarf_Die& die, ScopeId scope) {
 }
 
 void UnitTypes::take_function(Dwarf_Die& die, ScopeId scope, int depth) {
-  // What is defined in an inlined or cloned function stands in the abstract one.
+  // A type that is defined in an inlined or cloned function is a child of the abstract function.
   if (dwarf_hasattr(&die, DW_AT_abstract_origin) != 0 || dwarf_hasattr(&die, DW_AT_declaration) != 0) return;
   functions_.push_back({scope, die, std::nullopt});
   children(die, kFunction, Inside::Function, depth + 1);

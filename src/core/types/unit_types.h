@@ -15,12 +15,12 @@ namespace tare::core {
 
 struct FoundClass {
   Dwarf_Die die;
-  std::optional<ScopeId> name;  // none: NameBook may know one by now, from a typedef or a member
+  std::optional<ScopeId> name;  // none: a typedef or a member may have named it since
 };
 
 class UnitTypes {
  public:
-  // `imported` is asked whether a unit of dwz's common file is to be walked here.
+  // `imported` decides if a unit of dwz's common file is walked here.
   UnitTypes(Scopes& scopes, NameBook& names, TypeBook& book, std::function<bool(const Dwarf_Die&)> imported)
       : scopes_(scopes), names_(names), book_(book), imported_(std::move(imported)) {}
 
