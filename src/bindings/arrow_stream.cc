@@ -37,7 +37,7 @@ struct SchemaHolder {
   std::vector<ArrowSchema> words;
 };
 
-// What a consumer moved out of its parent has its own release set; ours has nothing left to free.
+// A consumer that moves a child out of its parent sets the child's release: there is nothing left to free here.
 void release_child(ArrowSchema* schema) { schema->release = nullptr; }
 void release_child(ArrowArray* array) { array->release = nullptr; }
 
@@ -73,7 +73,7 @@ void export_schema(const std::shared_ptr<const Table>& table, ArrowSchema* out) 
           holder.release()};
 }
 
-// Owns a batch and what had to be converted for it.
+// Owns a batch and its converted columns.
 struct ArrayHolder {
   std::shared_ptr<const Table> table;
   struct Part {

@@ -44,7 +44,8 @@ struct ArrowArrayStream {
   void* private_data;
 };
 
-// Gives the next batch of rows, or null at the end. Called by whoever scans, on any thread, one call at a time.
+// Gives the next batch of rows, or null at the end. Called by the scanning thread, which may be any, one call at a
+// time.
 using NextBatch = std::function<std::shared_ptr<const core::Table>()>;
 
 // A stream of `columns` (names and types; its rows are ignored) that `next` feeds. The caller owns it; its release

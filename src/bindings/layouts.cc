@@ -1,4 +1,4 @@
-// Layouts: read in one go without the GIL, then asked type by type; and what the collector takes for types.
+// Layouts: read at once without the GIL, then returned type by type; and sizes of collected objects.
 #include "bindings/layouts.h"
 
 #include <nanobind/stl/function.h>
@@ -61,7 +61,7 @@ Layouts read_layouts(std::string path, const std::vector<std::string>& debug_dir
   return value_or_raise(std::move(layouts));
 }
 
-// Size and alignment of objects, to what tare::gc takes for them.
+// From size and alignment of objects to the sizes of their cells in tare::gc.
 std::vector<std::uint64_t> cell_bytes(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& types) {
   std::vector<std::uint64_t> cells;
   for (const auto& [size, alignment] : types) {

@@ -1,5 +1,5 @@
 // std::string to and from str as Python's os module does it: paths and arguments that aren't UTF-8 survive the way.
-// Stands in place of <nanobind/stl/string.h>, whose conversion refuses them, in every file of this module.
+// Replaces <nanobind/stl/string.h>, whose conversion rejects them, in every file of this module.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Finds what isn't UTF-8: see readable_text.h.
+// Finds bytes that aren't UTF-8: see readable_text.h.
 #include "bindings/readable_text.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Text of programs as SQL and terminals take it: paths, arguments and what programs say of themselves are any bytes.
+// Text of programs for SQL and terminals: paths, arguments and the program's own texts may have any bytes.
 #pragma once
 
 #include <string>

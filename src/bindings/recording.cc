@@ -92,8 +92,8 @@ std::vector<std::pair<std::string_view, std::string_view>> size_models() {
   return models;
 }
 
-// What blocks of these sizes take of the heap under a model, headers included; a size that no allocator serves takes
-// what was asked for.
+// Heap bytes of blocks of these sizes under a model, headers included; a size that no allocator serves counts as
+// requested.
 std::vector<std::uint64_t> slot_bytes(std::string_view model_name, const std::vector<std::uint64_t>& requested) {
   const SizeModel* model = find_size_model(model_name);
   if (model == nullptr) throw nb::value_error("no model is called so");
@@ -108,7 +108,7 @@ std::vector<std::uint64_t> slot_bytes(std::string_view model_name, const std::ve
 // recorded_hand_copies, hand_copies
 using ScriptFacts = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
                                std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
-// allocator, its file, peak_rss_bytes, spool_bytes, files that were loaded, what is wrong with the trace
+// allocator, its file, peak_rss_bytes, spool_bytes, loaded files, warnings of the trace
 using ProcessFacts = std::tuple<std::string, std::string, std::optional<std::uint64_t>, std::optional<std::uint64_t>,
                                 std::vector<std::string>, std::vector<std::string>>;
 // shape_id, remedy, group, bytes, more, share
@@ -226,7 +226,7 @@ std::vector<std::vector<PointedRow>> row_types(const Recording& recording, const
 }
 
 void list_blocks(const Recording& recording, const std::function<void(PyTable)>& sink, const Progress& progress) {
-  // What the sink throws must not cross the core; it is thrown again when the core has returned.
+  // Exceptions of the sink must not cross the core: they are rethrown after it has returned.
   std::exception_ptr thrown;
   const core::BlockSink guarded = [&](core::Table batch) -> Status {
     nb::gil_scoped_acquire held;
@@ -262,7 +262,7 @@ Recording::Grain grain_of(bool by_line) { return by_line ? Recording::Grain::Lin
 
 std::vector<std::uint32_t> leaking_stacks(const Recording& recording) {
   std::vector<std::uint32_t> numbers;
-  // What lies behind damage is the tables' to complain of.
+  // Warnings about damage come from the tables.
   if (const auto stacks = recording.leaking_stacks()) {
     for (const trace::StackId stack : *stacks) numbers.push_back(trace::index(stack));
   }

@@ -1,4 +1,4 @@
-// Values as Python has them: type, text, and plain data for JSON, in which what a variant holds is {"type", "data"}.
+// Values as Python has them: type, text, and plain data for JSON, in which a variant is {"type", "data"}.
 #include "bindings/variant.h"
 
 #include <charconv>
@@ -33,7 +33,7 @@ using variant::View;
 nb::str to_str(std::string_view text) { return nb::str(text.data(), text.size()); }
 nb::bytes to_bytes(std::string_view bytes) { return nb::bytes(bytes.data(), bytes.size()); }
 
-// What bytes or a mapped file hold, while this lives: nothing is copied.
+// Borrows the contents of bytes or of a mapped file for its lifetime: nothing is copied.
 class Held {
  public:
   explicit Held(const nb::object& data) {
@@ -148,7 +148,7 @@ std::optional<View> entry_of(const View& dictionary, const std::string& key) {
   return std::nullopt;
 }
 
-// One step into a value: an entry's key, or a member's or element's number. Where there's none, `problem` says why.
+// One step into a value: an entry's key, or a member's or element's number. If there is none, `problem` has the reason.
 std::optional<View> part_of(View value, const std::string& key, std::string& problem) {
   while (value.code() == 'v' || (value.code() == 'm' && value.child_count() != 0)) {
     value = value.code() == 'v' ? value.inside() : value.child(0);
@@ -173,7 +173,7 @@ std::optional<View> part_of(View value, const std::string& key, std::string& pro
   return std::nullopt;
 }
 
-// The part that the keys lead to, and what is wrong if there's none.
+// The part at the end of the keys, and the error if there is none.
 nb::tuple variant_find(const nb::object& data, const std::string& type, bool is_big_endian,
                        const std::vector<std::string>& keys) {
   const Held held(data);
@@ -209,7 +209,7 @@ nb::bytes variant_normal(const nb::object& data, const std::string& type, bool f
   return to_bytes(written.bytes());
 }
 
-// Keys are as bytes: nobody checked that they are UTF-8.
+// Keys are bytes, because they may not be UTF-8.
 nb::list items_of(const GvdbTable& table, int levels_left) {
   nb::list items;
   for (std::uint32_t i = 0; i < table.size(); ++i) {
@@ -285,7 +285,7 @@ nb::dict message_of(const DBusMessage& message) {
   return result;
 }
 
-// Messages one behind the other, how many bytes of them are good, and what is wrong with those behind.
+// Consecutive messages, the number of valid bytes, and the error of the message behind them.
 nb::tuple dbus_messages(const nb::object& data) {
   const Held held(data);
   std::string_view left = held.bytes();

@@ -2,8 +2,8 @@
 //   STATUS USER_US SYSTEM_US WALL_NS MAXRSS_KIB MINOR_FAULTS MAJOR_FAULTS     (STATUS as wait4 gives it)
 //   E ERRNO                                                                  (it couldn't be started)
 //
-// A program of its own, because a process' peak RSS begins with that of the process that started it: what Python starts
-// never has a peak below Python's 12 MiB, what this starts begins at some 0.1.
+// A program of its own, because a process's peak RSS begins with that of its parent at the start: children of Python
+// never have a peak below Python's 12 MiB, and children of this program begin at about 0.1 MiB.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: tare-measure FD COMMAND [ARG...]\n");
     return 125;
   }
-  prctl(PR_SET_PDEATHSIG, SIGTERM);  // who isn't there any more to hear the answer wants no more of it
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // if its parent has died, the command's result isn't needed
   const int report = atoi(argv[1]);
   fcntl(report, F_SETFD, FD_CLOEXEC);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);

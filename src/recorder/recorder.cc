@@ -123,7 +123,7 @@ void Recorder::count_unwind_gap(std::uint32_t row) {
 }
 
 void Recorder::complain(const char* folder, Errno error) {
-  // The launcher is done and gone: what outlives it isn't its user's concern.
+  // The launcher has finished: its user isn't interested in processes that outlive it.
   if (launched_ && error == ENOENT && !launcher_.connected()) return;
   look_up_program();
   char why[512];
@@ -233,7 +233,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     if (life == LauncherLife::Dead) return false;
   }
   if (error == 0 && sampling() && origin == nullptr && !sampler.prepare(sample_bytes_, sample_seed_)) error = ENOMEM;
-  // Hooks of other threads, which may still be at the recording before, ask contents() at any time.
+  // Hooks of other threads, which may still work on the recording before, call contents() at any time.
   if (error == 0 && origin == nullptr) {
     contents_.store(false, std::memory_order_relaxed);
     if (wants_contents_ && !contents_of_blocks.prepare()) error = ENOMEM;
@@ -260,8 +260,8 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   if (wish == trace::RecorderWish::Detached) alive |= trace::kPausedBit | trace::kDetachedBit;
   if (origin == nullptr) parent_spool_ = nullptr;  // the tables are copied
   wiped_page_[kOwnWord] = 1;
-  // Before others see that there is a spool: what they find in another phase is lost, and may be the end of a block
-  // that somebody recorded meanwhile.
+  // Before the spool is visible to other threads: events in another phase are lost, and may be the free of a block that
+  // was recorded meanwhile.
   phase_.store(Phase::Recording, std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   *wiped_page_ = alive;
@@ -332,7 +332,7 @@ void Recorder::flag_bypassed() {
 void Recorder::note_peak_rss() {
   if (!alive() || detached() || phase_.load(std::memory_order_acquire) != Phase::Recording) return;
   if (static_cast<std::uint32_t>(sys::getpid()) != process_id_) return;  // the child of a vfork
-  // On all ways out the first look at what others could have cut short.
+  // On all exits this is the first access to memory that others could have cut short.
   const bool is_heard = launcher_.keep();
   if (!keep_shared_page(spool_->header()) || !is_heard) asked_for_exit_.store(true, std::memory_order_relaxed);
   spool_->header()->peak_rss_kib.store(peak_resident_kib(), std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// The recorder of this process image: when it starts, what a forked child makes of it, how threads come and go, and
-// where their chunks come from. One object a process, all static memory: zero is its valid initial state.
+// The recorder of this process image: its start, its forked children, its threads, and the source of their chunks. One
+// object a process, all static memory: zero is its valid initial state.
 #pragma once
 
 #include <atomic>
@@ -19,13 +19,13 @@ namespace tare::recorder {
 
 enum class Phase : std::uint32_t {
   Waiting,   // nothing happened yet
-  Asleep,    // no spool is wanted yet: see trace/spool/rendezvous.h
+  Asleep,    // no spool is needed yet: see trace/spool/rendezvous.h
   Starting,  // the spool is being made: calls meanwhile go unrecorded
   Recording,
   Off,  // no spool could be made: the program runs unrecorded
 };
 
-// What a forked child inherits and what it must tell its own spool.
+// Facts that a forked child inherits and writes into its own spool.
 struct ForkOrigin {
   std::uint32_t parent_image;
   std::uint32_t parent_pid;
@@ -41,28 +41,28 @@ class Recorder {
   // True once recording in this very process: false in a forked child until it has its own spool, for its copy of the
   // word lies in a page that the kernel wipes on fork (and not on vfork or in threads).
   TARE_INLINE bool alive() const { return *alive_ != 0; }
-  // Alive, and every block is recorded: what the hooks' fast path is for.
+  // Alive, and every block is recorded: the case of the hooks' fast path.
   TARE_INLINE bool alive_and_exact() const { return *alive_ == kAlive; }
   TARE_INLINE bool alive_and_sampling() const { return *alive_ == kAliveSampling; }
   bool off() const { return phase_.load(std::memory_order_relaxed) == Phase::Off; }
-  // Asleep since the process began, and nobody wants a recording yet.
+  // Asleep since the process began, and no recording is requested yet.
   bool sleeps() const {
     return phase_.load(std::memory_order_relaxed) == Phase::Asleep &&
            rendezvous.wish.load(std::memory_order_acquire) != trace::RecorderWish::Awake;
   }
   // Paused: new blocks aren't recorded, the ends of those that are known go on being so.
   bool paused() const { return (*alive_ & trace::kPausedBit) != 0; }
-  // Paused, and nobody reads the spool any more. True also in children that are forked then.
+  // Paused, and the spool has no reader any more. True also in children that are forked then.
   bool detached() const { return rendezvous.wish.load(std::memory_order_acquire) == trace::RecorderWish::Detached; }
-  // Somebody attaches to a process that was recorded before.
+  // A launcher attaches to a process that was recorded before.
   bool has_new_orders() const {
     return rendezvous.orders != orders_taken_ && phase_.load(std::memory_order_acquire) == Phase::Recording &&
            rendezvous.wish.load(std::memory_order_acquire) == trace::RecorderWish::Awake;
   }
   bool sampling() const { return sample_bytes_ != 0; }
   bool free_stacks() const { return free_stacks_; }
-  // Blocks are filled, and looked at when they end. Never on the fast path, which is for plain recording.
-  // Only while there is a table of blocks.
+  // Blocks are filled, and read when they end. Never on the fast path, which is for plain recording. Only while there
+  // is a table of blocks.
   bool contents() const { return contents_.load(std::memory_order_acquire); }
   std::uint64_t sample_bytes() const { return sample_bytes_; }
   Spool& spool() { return *spool_; }
@@ -74,29 +74,30 @@ class Recorder {
   void leave_notice(Notice& notice, const char* program, const char* reason) {
     if (launched_ && !notice.leave(directory_, program, reason)) launcher_.count_unrecorded();
   }
-  // The program is about to forbid itself (and thereby us) to get memory: takes what a launcher is to drain in turn.
+  // The program is about to forbid itself, and thereby the recorder, to map memory: maps enough memory for chunks that
+  // a launcher drains in turn.
   void prepare_for_filter();
   // Is this, as /proc/self/maps has it, a file of the recording?
   bool is_own_file(const char* path) const;
-  // What the program does from now on can't be recorded.
+  // Later events of the program can't be recorded.
   void stop();
   const char* program() const { return program_[0] != '\0' ? program_ : "program"; }
-  // Another program is about to take this process over: says so in the spool. False: nothing to say, as this is the
-  // child of a vfork, which only borrows its parent's memory, or not recorded.
+  // Another program is about to replace this process image: marks it in the spool. False: not recorded, or the child of
+  // a vfork, which only borrows its parent's memory.
   bool begin_exec();
   void take_back_exec();  // it failed
   // Waking the launcher is forbidden: it has to look by itself.
   void flag_unheard();
   // The program's malloc isn't ours: little or nothing will be recorded.
   void flag_bypassed();
-  // The process is about to exit: where the launcher wants it, waits until it has looked at the heap. Once a process,
-  // and a bounded time: a launcher that is dead, stopped or busy elsewhere holds up no exit.
+  // The process is about to exit: if the launcher requested it, waits for the final snapshot. Once a process, and a
+  // bounded time: a launcher that is dead, stopped or busy elsewhere holds up no exit.
   void ask_for_exit_moment();
-  // The same way: what the process had resident at most goes into the spool.
+  // Likewise: writes the process's peak resident size into the spool.
   void note_peak_rss();
-  // The program wants a look at its heap now, under that name: waits for it as long as before an exit.
+  // The program requests a snapshot with that name: waits for it as long as before an exit.
   void ask_for_named_moment(trace::StringRef name);
-  // At the process's end: says so in the spool. Events that other libraries' destructors make still follow.
+  // At the process's end: marks it in the spool. Events that other libraries' destructors make still follow.
   void end();
 
   // The state of the calling thread, made at its first event; null when it can't be recorded.
@@ -110,8 +111,8 @@ class Recorder {
   void restart();
   // Makes a thread of an earlier recording one of this. False: not now.
   bool renew(Thread* thread);
-  // First of all in the forked child of a process that is being recorded, or at its first event inside a hook: what it
-  // shares with its parent is replaced by memory of its own, for a hook that the fork interrupted writes on.
+  // The first step in the forked child of a recorded process, or at its first event inside a hook: replaces memory that
+  // it shares with its parent by memory of its own, because a hook that the fork interrupted continues to write.
   void part_from_parent(Thread& thread);
   // The calling thread is about to fork, recorded so far or not.
   void note_fork_begins(std::uint64_t stamp) {
@@ -137,9 +138,9 @@ class Recorder {
   void count_unwind_gap(std::uint32_t row);
   void count_nested() { spool_->header()->nested_events.fetch_add(1, std::memory_order_relaxed); }
 
-  // Events lost without a thread's stream to say where: no state for the thread, or a nested event's queue was full.
-  // Between two recordings there's none to tell: who asked for the first one late finds the second's spool not made
-  // yet.
+  // Events lost without a thread's stream to count them: no state for the thread, or a nested event's queue was full.
+  // Between two recordings there is no counter: a thread that reaches this late from the first one finds that the
+  // second's spool isn't made yet.
   void count_unattached() {
     if (trace::SpoolHeader* const header = spool_->header(); header != nullptr)
       header->dropped_events.fetch_add(1, std::memory_order_relaxed);
@@ -201,17 +202,17 @@ class Recorder {
   std::uint64_t sample_bytes_ = 0;
   std::uint64_t sample_seed_ = 0;
   std::uint64_t forks_ = 0;  // generations since the image's start
-  // Of the last fork: what a child knows of one by a thread that had made no event.
+  // Of the last fork: for the child of a fork by a thread without events.
   std::atomic<std::uint64_t> fork_stamp_{0};
   std::uint64_t attached_ = 0;  // threads that were given a place, in all of them
   bool free_stacks_ = false;
-  bool wants_contents_ = false;  // as the environment or an order says
+  bool wants_contents_ = false;  // as in the environment or an order
   std::atomic<bool> contents_{false};
   bool record_environment_ = false;
   bool start_paused_ = false;
   bool slept_ = false;
   bool bypassed_ = false;
-  std::uint64_t asleep_since_ns_ = 0;  // until there's a spool to say it in
+  std::uint64_t asleep_since_ns_ = 0;  // until there is a spool to store it in
   std::uint64_t first_asleep_ns_ = 0;  // 0: never
   std::uint32_t orders_taken_ = 0;     // of Rendezvous::orders
   std::uint32_t recording_ = 0;        // counts spools of this process: see Thread::recording
@@ -231,7 +232,7 @@ class Recorder {
   std::atomic<std::uint64_t> next_life_check_ns_{0};
   BoundedLock lock_;             // growth of the spool, and the list of threads
   Thread* threads_ = nullptr;    // all blocks ever made
-  Thread* next_look_ = nullptr;  // whose turn it is to be asked after
+  Thread* next_look_ = nullptr;  // the next block to check
   LauncherLink launcher_;
   char** environment_ = nullptr;
   std::uint32_t* wiped_page_ = nullptr;

@@ -1,5 +1,5 @@
-// Keeps the threads within kWindowSteps of each other's steps, and lets nobody past a chosen step until it was looked
-// at.
+// Keeps the threads within kWindowSteps of each other's steps, and stops all of them at a chosen step until it was
+// measured.
 #pragma once
 
 #include <sched.h>

@@ -18,13 +18,13 @@
 namespace tare::perform {
 namespace {
 
-// What was seen when most of the recording's bytes were live.
+// The measurement at the recording's largest heap.
 struct AtPeak {
   std::uint64_t usable_bytes = 0;
   std::uint64_t resident_bytes = 0;
 };
 
-// Starts the script's threads when their time has come, and looks at the memory meanwhile.
+// Starts the script's threads at their steps, and reads the memory meanwhile.
 class Director {
  public:
   Director(Stage& stage, const ExactUse& before) : stage_(stage), before_(before) {}
@@ -178,7 +178,7 @@ int main(int count, char** words) {
     dprintf(2, "tare-perform: is started by `tare replay`\n");
     return 2;
   }
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody reads what is performed for a profiler that was killed
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a killed profiler doesn't read the result
   const Allocator allocator = std::strcmp(words[4], "left-alone") == 0 ? Allocator::LeftAlone : Allocator::Called;
   return run(words[1], std::atoi(words[2]), std::strtod(words[3], nullptr), allocator);
 }

@@ -11,7 +11,7 @@ namespace tare::perform {
 namespace {
 
 constexpr const char* kStatus = "/proc/self/status";
-// So many pages a thread may have taken or given back before the kernel adds them to the process's counters
+// The number of pages that a thread may map or unmap before the kernel adds them to the process's counters
 // (TASK_RSS_EVENTS_THRESH; since Linux 6.2 a batch of each processor, which is smaller up to four processors).
 constexpr std::uint64_t kMostUncountedPages = 64;
 

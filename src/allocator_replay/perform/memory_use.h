@@ -1,4 +1,4 @@
-// What the kernel says of this process's memory, read without touching the heap.
+// The kernel's counters for this process's memory, read without touching the heap.
 #pragma once
 
 #include <cstdint>

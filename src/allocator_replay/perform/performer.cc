@@ -12,7 +12,7 @@ namespace {
 using core::StepKind;
 
 constexpr std::uint64_t kPageBytes = 4096;
-constexpr std::uint64_t kSaidSteps = 64;  // how often a thread says where it is, unasked
+constexpr std::uint64_t kSaidSteps = 64;  // steps between two publications of a thread's position
 
 // Stands in a slot for a block that the allocator refused, and for every block where it isn't called.
 char no_block;

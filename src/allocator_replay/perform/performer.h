@@ -1,4 +1,4 @@
-// Takes the steps of one thread: calls the allocator, and writes to what it gives as far as the program did.
+// Performs the steps of one thread: calls the allocator, and writes to its blocks as far as the program did.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,9 @@
 
 namespace tare::perform {
 
-enum class Allocator { Called, LeftAlone };  // LeftAlone: what performing itself costs
+enum class Allocator { Called, LeftAlone };  // LeftAlone: measures the cost of performing itself
 
-// What all threads share.
+// State that all threads share.
 struct Stage {
   const ScriptFile& script;
   Gate& gate;
@@ -25,13 +25,13 @@ struct Stage {
 
 std::uint64_t now_ns();
 
-// Whether a slot holds memory of the allocator: a refused or freed block leaves another address there.
+// True if a slot holds a block of the allocator: a refused or freed block leaves another address there.
 bool is_block(const void* block);
 
 // Thread `i` of the script, from its first step to its last.
 void perform(Stage& stage, std::uint64_t i);
 
-// Usable bytes of all blocks that are live; nobody else may be taking steps.
+// Usable bytes of all live blocks; no thread may be performing steps.
 std::uint64_t usable_bytes(const Stage& stage);
 
 }  // namespace tare::perform

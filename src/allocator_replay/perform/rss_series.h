@@ -15,7 +15,7 @@ class RssSeries {
     std::uint64_t bytes;
   };
 
-  // Is it time for another sample? Asked more often than samples are taken.
+  // Is it time for another sample? Called more often than samples are taken.
   bool is_due(std::uint64_t ns) const { return ns >= next_ns_; }
 
   void add(Sample sample) {

@@ -1,13 +1,13 @@
 // A recording's calls to the allocator, ready to be performed against another: the layout of the file between the
 // profiler, which writes it (script_writer.h), and tare-perform, which is started with that allocator and performs it.
-// Both come from one build, so the file has no versions; its reader still checks what it relies on.
+// Both come from one build, so the file has no versions; the reader still checks all values that it uses.
 #pragma once
 
 #include <cstdint>
 
 namespace tare::core {
 
-// What a step does to the block in its slot. Every block has a slot from birth to death. A slot is given to another
+// The effect of a step on the block in its slot. Every block has a slot from birth to death. A slot is given to another
 // block only when the death lies kWindowSteps back, and performing threads stay closer together than that: so a step
 // finds in its slot the block that is meant, or nothing yet.
 enum class StepKind : std::uint64_t {
@@ -84,8 +84,8 @@ struct ScriptHeader {
 
 inline constexpr std::uint64_t kScriptMagic = 0x31747069726373ull;  // "script1"
 inline constexpr std::uint64_t kChunkSteps = 1024;
-// How far threads may be apart. Wide enough that they seldom wait, narrow enough that what lives differs little from
-// the recording: at a hundred bytes a call by less than a megabyte.
+// How far threads may be apart. Large enough that threads seldom wait, and small enough that the live blocks differ
+// little from the recording: at a hundred bytes a call by less than a megabyte.
 inline constexpr std::uint64_t kWindowSteps = 8192;
 inline constexpr std::uint64_t kTimedSteps = 1024;
 

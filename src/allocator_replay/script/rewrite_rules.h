@@ -1,4 +1,4 @@
-// What becomes of the calls of a recording if remedies were in the source: one rule for each shape of blocks.
+// The calls of a recording as they would be with remedies in the source: one rule for each shape of blocks.
 #pragma once
 
 #include <cstdint>

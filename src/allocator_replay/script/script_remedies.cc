@@ -1,4 +1,4 @@
-// What remedies make of calls: the part of ScriptSink that only rewritten scripts need.
+// The effects of remedies on calls: that part of ScriptSink that only rewritten scripts need.
 #include <algorithm>
 
 #include "allocator_replay/script/call_script.h"
@@ -11,7 +11,7 @@ using trace::index;
 
 namespace {
 
-// Only such a step can ask for more afterwards: a block that a realloc moved, or left in place, is in a later step.
+// Only such a step can request more afterwards: a block that a realloc moved, or left in place, is in a later step.
 bool is_first_step(std::uint64_t what) {
   const StepKind kind = Step{what, 0, 0}.kind();
   return kind == StepKind::Malloc || kind == StepKind::Calloc;
@@ -98,7 +98,7 @@ ScriptSink::LiveBlock ScriptSink::avoided(const Event& event, StepKind kind, std
     block.what = Step::pack(StepKind::FreedTo, 0);
     block.slot = steps_.take_slot();
     add(event, block.what, block.slot);
-    // The slot isn't given to another block: nobody takes from it what FreedTo leaves there.
+    // The slot isn't reused: the address that FreedTo leaves there isn't read again.
     return block;
   }
   block.place = add(event, block.what);
@@ -171,7 +171,7 @@ void ScriptSink::free_what_is_due(const Event& event) {
   }
 }
 
-// Whether the next block of the shape is one of those that the share is about; never the first one unless all are.
+// True if the next block of the shape belongs to the share; never for the first one unless all belong.
 bool ScriptSink::is_chosen(std::uint32_t shape, double share) {
   if (owed_.size() <= shape) owed_.resize(rules_.of_shape.size());
   double& owed = owed_[shape];

@@ -12,7 +12,7 @@ using trace::index;
 
 namespace {
 
-// Below, whatever was written lies on a page that is touched anyway.
+// Smaller blocks lie on a page that is touched anyway.
 constexpr std::uint64_t kTellsPagesBytes = 4096;
 
 constexpr bool calls_allocator(StepKind kind) {

@@ -38,10 +38,10 @@ class ScriptSink final : public trace::EventSink {
     Cell,  // in a slab
     None,  // avoided, part of another block, or freed early
   };
-  // Where a live block's birth is told, so that what was written of it can be added when it's known.
+  // The place of a live block's allocation in the script: the written bytes are added there when they are known.
   struct LiveBlock {
     std::uint64_t bytes;  // that the program uses
-    std::uint64_t room;   // that the allocator was asked for
+    std::uint64_t room;   // requested from the allocator
     std::uint64_t what;
     StepFile::Place place;
     std::uint32_t slot;

@@ -24,10 +24,10 @@ struct ScriptSummary {
   // Of blocks that took over by malloc, copy and free, at stacks with Remedy::Grow; no step performs these copies.
   std::uint64_t recorded_hand_copies = 0;  // bytes
   std::uint64_t hand_copies = 0;           // bytes that are still to be copied
-  // What the script leaves out, so that a reader can judge it:
-  std::uint64_t foreign_frees = 0;  // of blocks whose birth wasn't recorded
+  // Events that the script leaves out, so that a reader can judge it:
+  std::uint64_t foreign_frees = 0;  // of blocks whose allocation wasn't recorded
   std::uint64_t reborn_blocks = 0;  // born where another was thought to live
-  // Of the recording: who performs the calls need not replay it for its allocator and its peak RSS.
+  // Of the recording: the performer needs no replay for its allocator and its peak RSS.
   trace::ProcessInfo process;
 };
 

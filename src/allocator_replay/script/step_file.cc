@@ -13,7 +13,7 @@ constexpr std::uint32_t kMainThread = 0;
 StepFile::StepFile(OutputFile& file) : file_(file) {
   const ScriptHeader nothing_yet{};
   file_.append(&nothing_yet, sizeof nothing_yet);
-  thread_index(kMainThread);  // first, whether it allocates or not
+  thread_index(kMainThread);  // the first thread, even without allocations
 }
 
 StepFile::Place StepFile::add(std::uint32_t thread_id, std::uint64_t now_ns, std::uint64_t what, std::uint32_t slot) {

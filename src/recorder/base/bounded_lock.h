@@ -1,5 +1,5 @@
-// A lock whose holder may be dead (a vfork child that was killed): who waits gives up once nobody has taken or released
-// it for 100 ms. Hold it with signals blocked, so that the holder always moves on.
+// A lock whose holder may be dead (a vfork child that was killed): a waiting thread stops waiting once the lock wasn't
+// taken or released for 100 ms. Hold it with signals blocked, so that the holder always moves on.
 #pragma once
 
 #include <atomic>

@@ -1,15 +1,15 @@
-// What the user must be told and no event can carry: that a process isn't recorded, and why.
+// Messages for the user that no event can carry: a process isn't recorded, and the reason.
 //
 // To a launcher by a symbolic link in its folder, which needs neither a descriptor nor a block of the disk, the things
-// that usually lack then; its summary counts them. Without a launcher by a line on standard error, if that is still
-// what it was at start: a program may have closed it and given the number to a file of its data.
+// that usually lack then; its summary counts them. Without a launcher, a line on standard error, if that is still the
+// descriptor of the start: a program may have closed it and reused the number for a file of its data.
 #pragma once
 
 #include <cstdint>
 
 namespace tare::recorder {
 
-// What descriptor 2 is now is what say() may write to. Once, at start.
+// Identifies descriptor 2 of the start: say() writes only to that. Once, at start.
 void remember_standard_error();
 
 // `text` and the line's end to standard error; nothing if it isn't the one remembered. `text` has room for one byte

@@ -9,7 +9,7 @@
 
 namespace tare::recorder::sys {
 
-// What the program's seccomp filters would kill it for: see sandbox.h.
+// System calls for which the program's seccomp filters would kill it: see sandbox.h.
 struct ForbiddenCalls {
   std::uint64_t words[8] = {};
   bool any = false;
@@ -80,7 +80,7 @@ inline void sleep_ns(std::int64_t nanoseconds) {
   call(SYS_nanosleep, word(&wanted), 0);
 }
 
-// All signals blocked while it lives: what a handler must not see half done, and what it must not longjmp out of.
+// Blocks all signals for its lifetime: a handler must not see intermediate states, and must not leave by longjmp.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -1,4 +1,4 @@
-// A string built in place, without allocation: paths and the one line that says what went wrong.
+// A string built in place, without allocation: for paths and for the one line of an error.
 #pragma once
 
 #include <cstdint>

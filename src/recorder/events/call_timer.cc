@@ -22,7 +22,7 @@ void store(Function& place, Function function) {
 
 std::uint64_t word(const void* block) { return reinterpret_cast<std::uint64_t>(block); }
 
-// Calls inside a hook (the recorder's own, an operator's that is recorded as such) are another event's or nobody's.
+// Calls inside a hook (the recorder's own, or those of a recorded operator) belong to another event or to none.
 bool is_between_events(const Thread* thread) {
   return thread != nullptr && thread->gate.load(std::memory_order_relaxed) == Gate::Ready;
 }
@@ -36,9 +36,9 @@ void keep(const void* block, std::uint64_t ticks) {
   thread->attention.fetch_or(kTimed, std::memory_order_relaxed);
 }
 
-// Whether the last words that the thread wrote are the free of this block: it may have been dropped, and a handler or
-// the allocator's own munmap may have written another event since. The program's hooks shall not have to leave it
-// anywhere.
+// True if the last words that the thread wrote are the free of this block: the free may have been dropped, and a
+// handler or the allocator's own munmap may have written another event since. The program's hooks shall not have to
+// leave it anywhere.
 bool has_just_freed(const Thread* thread, std::uint64_t address) {
   if (thread->cursor == nullptr) return false;
   const std::uint64_t event = free_word(address, trace::FreeApi::Free);
@@ -55,7 +55,7 @@ void tell_free(const StartState& start, std::uint64_t address, std::uint64_t tic
   leave(thread);
 }
 
-// What stands in the place of one entry of the table for a call.
+// Replaces one entry of the table for one call.
 template <auto kEntry, typename Result, typename... Parameters>
 class Timed {
  public:
@@ -96,8 +96,8 @@ using TimedFree = Timed<&RealFunctions::free, void, void*>;
 
 void time_next_call() {
   if (!recorder.alive_and_exact()) return;
-  // In turn: with notes of both each quarter of a millisecond git's 1.98 bytes an event became 2.07. Words of a free
-  // with a stack end with that, and who asks for it has other aims.
+  // In turn: with notes of both each quarter of a millisecond git's 1.98 bytes an event became 2.07. With stacks of
+  // frees, only allocations are timed: the words of such a free end with its stack, so that they aren't recognised.
   static std::atomic<std::uint32_t> turns = 0;
   if (!recorder.free_stacks() && turns.fetch_add(1, std::memory_order_relaxed) % 2 != 0) return TimedFree::arm();
   TimedMalloc::arm();
@@ -107,8 +107,8 @@ void time_next_call() {
 void write_call_cost(Thread* thread) {
   thread->attention.fetch_and(~std::uint32_t{kTimed}, std::memory_order_relaxed);
   const std::uint64_t block = thread->timed_block;
-  thread->timed_block = 0;                    // who looks for pointers shall find none here
-  if (thread->newest_block != block) return;  // its event was dropped, or the hook was given up
+  thread->timed_block = 0;                    // snapshots that look for pointers must find none here
+  if (thread->newest_block != block) return;  // its event was dropped, or the hook was left
   if (has_queued(thread)) return;             // these come first
   thread->gate.store(Gate::InHook, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -1,4 +1,4 @@
-// What the allocator takes for a call, of which one now and then is timed, waiting for its locks included.
+// The time that the allocator takes for a call: one call in a few thousand is timed, including waits for locks.
 //
 // The hooks call real functions through a table. For one call an entry of it leads to a function that takes the time:
 // all other calls have not an instruction more.
@@ -12,7 +12,7 @@ namespace tare::recorder {
 // thread; not before the real functions are known.
 void time_next_call();
 
-// Called when the event of the thread's last hook is written: the note that says what its call took, if that was timed.
+// Called when the event of the thread's last hook is written: writes the note with the call's time, if it was timed.
 void write_call_cost(Thread* thread);
 
 }  // namespace tare::recorder

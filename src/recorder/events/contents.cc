@@ -1,4 +1,4 @@
-// Filling, the table of filled blocks, and the look at the end.
+// Filling, the table of filled blocks, and the reading at their end.
 #include "recorder/events/contents.h"
 
 #include <cstring>
@@ -28,7 +28,7 @@ constexpr std::uint64_t kFetchedBytes = 16 * kLine;
 
 std::uint8_t* bytes_at(std::uint64_t address) { return reinterpret_cast<std::uint8_t*>(address); }
 
-// Which of the pages from `start` on are in memory. False: the kernel doesn't say.
+// Which of the pages from `start` on are in memory. False: the kernel doesn't report it.
 bool look_up_pages(std::uint64_t start, std::uint64_t pages, unsigned char* present) {
   return !sys::failed(
       sys::call(SYS_mincore, static_cast<long>(start), static_cast<long>(pages * kPage), sys::word(present)));
@@ -49,7 +49,7 @@ void fill_bytes(std::uint64_t start, std::uint64_t end) {
   put_fill_word(end - kWord);
 }
 
-// What untouched pages hold is known: zeros.
+// Untouched pages contain zeros.
 TARE_REALIGNED ContentOrigin fill_present(std::uint64_t start, std::uint64_t end) {
   const std::uint64_t first = (start + kPage - 1) / kPage * kPage;
   const std::uint64_t last = end / kPage * kPage;
@@ -81,8 +81,8 @@ std::uint64_t mark_of(std::uint64_t start, std::uint64_t end, ContentOrigin orig
   return trace::high_water({bytes_at(start), end - start}, origin);
 }
 
-// Can this page of a block be read? The program may have protected it, by whatever call: a guard page of a coroutine's
-// stack, a page that is given out later. 100 ns by the kernel's answer.
+// Can this page of a block be read? The program may have protected it by any call: a guard page of a coroutine's stack,
+// a page for later use. The kernel's answer takes 100 ns.
 bool may_read_page(std::uint64_t page) { return !sys::forbidden_calls.has(SYS_rt_sigprocmask) && probe_readable(page); }
 
 // As mark_of a block that has pages of its own: untouched ones aren't touched by it, and of a block with a page that
@@ -115,7 +115,7 @@ bool has_page_of_its_own(std::uint64_t address, std::uint64_t bytes) {
 
 }  // namespace
 
-// What a recording before this one knew is forgotten: blocks have ended since.
+// Entries of an earlier recording are cleared: their blocks may have ended since.
 bool Contents::prepare() {
   if (leaves_ != nullptr) {
     forget_blocks();
@@ -125,8 +125,8 @@ bool Contents::prepare() {
   return leaves_ != nullptr;
 }
 
-// Tens of megabytes of leaves, mostly of zeros that were never touched: where the kernel tells which, only the others
-// are looked through.
+// The leaves have tens of megabytes, mostly untouched zeros: if the kernel reports which pages are present, only these
+// are scanned.
 TARE_REALIGNED void Contents::forget_blocks() {
   constexpr std::uint64_t kSlotsAPage = kPage / sizeof(std::atomic<Word*>);
   for (std::uint64_t page = 0; page < ContentTable::kLeaves / kSlotsAPage;) {
@@ -193,7 +193,7 @@ bool Contents::was_seen(std::uint64_t digest) {
 }
 
 std::uint64_t Contents::mark(std::uint64_t address, std::uint64_t requested, ContentOrigin origin) const {
-  // The last lines, which are looked through from the end: told now, they come together.
+  // The last lines, which are scanned from the end: prefetched now, they arrive together.
   const std::uint64_t most = requested < kFetchedBytes ? requested : kFetchedBytes;
   for (std::uint64_t back = 1; back <= most; back += kLine) __builtin_prefetch(bytes_at(address + requested - back));
   if (origin == ContentOrigin::Unknown) return requested;

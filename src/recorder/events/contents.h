@@ -1,8 +1,8 @@
-// What blocks hold, for recordings with contents: filled when they begin, looked at when they end.
+// Contents of blocks, for recordings with contents: blocks are filled when they begin and read when they end.
 //
-// Only bytes that the program asked for are filled, never those that it may have written already: of a grown block the
-// new part, of calloc's none. Pages that the system gave and nobody touched stay untouched. No locks, no allocation: a
-// block belongs to the thread that makes or ends it.
+// Only requested bytes are filled, and never bytes that the program may have written: of a grown block the new part, of
+// calloc's none. Untouched pages of the kernel stay untouched. No locks, no allocation: a block belongs to the thread
+// that makes or ends it.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,8 @@
 
 namespace tare::recorder {
 
-// What an ended block held. Blocks that were written to their end, with contents not seen before, tell nothing.
+// The contents of an ended block. Blocks that were written to their end, with contents not seen before, are reported as
+// empty.
 struct SeenContents {
   std::uint64_t unwritten_bytes = 0;  // at its end
   std::uint64_t digest = 0;           // 0: none, or not seen before
@@ -37,16 +38,17 @@ class Contents {
   const void* table() const { return leaves_; }
 
   void born(const Block& block);
-  // Fetches what ended() will look at first, so that it waits for both at once.
+  // Prefetches the data that ended() reads first, so that it waits for both at once.
   void prefetch(std::uint64_t address) const {
     __builtin_prefetch(find(address));
     __builtin_prefetch(reinterpret_cast<const void*>(address));
     __builtin_prefetch(reinterpret_cast<const void*>(address - sizeof(std::uint64_t)));  // the allocator's header
   }
-  // Looks at a block before it's freed, and forgets it. Its digest is what forget_new() comes next with.
+  // Reads a block before it's freed, and removes it from the table. Its digest must be the argument of the next
+  // forget_new().
   SeenContents ended(std::uint64_t address);
-  // Takes the digest out unless the same contents were seen before. Apart from the look, because the place where that
-  // is known is seldom in the first cache: a third of what contents cost a Python program was a wait for it.
+  // Takes the digest out unless the same contents were seen before. Separate from the reading, because the table of
+  // digests is seldom in the first cache: a third of the cost of contents in a Python program was a wait for it.
   void forget_new(SeenContents& seen);
 
   // Around a realloc: the first looks and takes; then one of the others.
@@ -54,7 +56,7 @@ class Contents {
   void grown(const TakenContents& taken, const Block& block);
   void put_back(std::uint64_t address, const TakenContents& taken);
 
-  // The program asked malloc_usable_size: what it writes beyond its request must survive a realloc.
+  // The program called malloc_usable_size: the bytes that it writes beyond its request must survive a realloc.
   void asked_usable(std::uint64_t address);
 
  private:
@@ -68,7 +70,8 @@ class Contents {
   void keep(std::uint64_t address, std::uint64_t slop, trace::ContentOrigin origin);
 
   std::atomic<Word*>* leaves_ = nullptr;
-  // Contents met before, by digest: what isn't in is new, or long ago. 128 KiB lie in the second-level cache.
+  // Digests of earlier contents: a digest that isn't in is new, or old enough to have been replaced. 128 KiB fit the
+  // second-level cache.
   static constexpr std::uint32_t kDigests = 1 << 16;
   std::atomic<std::uint16_t> digests_[kDigests] = {};
 };

@@ -39,7 +39,7 @@ class Slot {
   explicit operator bool() const { return nested_ != nullptr; }
   Unwinder& unwinder() { return nested_->unwinder; }
 
-  // Where the event's words go, or null: the queue is full, so the hook under way is taken for given up.
+  // The place of the event's words, or null: the queue is full, and the hook under way counts as left.
   std::uint64_t* begin(std::uint64_t words) {
     const std::uint32_t used = nested_->used.load(std::memory_order_relaxed);
     if (used + 1 + words > Nested::kWords) {
@@ -78,7 +78,8 @@ Capture whole_stack(Unwinder& unwinder, const StartState& start) {
 
 bool is_called_by_hook(Thread* thread, const StartState& start) {
   Nested* const nested = nested_of(thread);
-  if (nested == nullptr || nested->busy.exchange(1, std::memory_order_relaxed) != 0) return true;  // nobody knows
+  // The thread is unknown.
+  if (nested == nullptr || nested->busy.exchange(1, std::memory_order_relaxed) != 0) return true;
   const bool is_caller = nested->unwinder.passes(start, thread->outer_return, thread->outer_sp);
   nested->busy.store(0, std::memory_order_relaxed);
   return is_caller;
@@ -174,7 +175,7 @@ void write_queued(Thread* thread) {
       for (std::uint64_t i = 0; i < words; ++i) out[i] = event[i];
       commit(thread, out + words);
     }
-    if (thread->epoch != epoch) return;  // a handler took this hook for given up: the next one writes the rest
+    if (thread->epoch != epoch) return;  // a handler found that this hook was left: the next hook writes the rest
     nested->written += static_cast<std::uint32_t>(1 + words);
   }
   thread->attention.fetch_and(~static_cast<std::uint32_t>(kPendingEvents), std::memory_order_relaxed);

@@ -30,10 +30,10 @@ bool has_stale_frame(const Thread* thread) {
          thread->control->busy.load(std::memory_order_relaxed) == 0;
 }
 
-// Was the hook that `thread` believes to be in left for good (a signal handler's longjmp, an exception, a dead vfork
-// child)? On its own stack it's alive only if its frame is older than ours: higher, its return address still in place.
-// On another stack we are a handler's (SS_AUTODISARM hides that it's the alternate one), and then the hook is among our
-// callers; or such as a handler has switched to by swapcontext: then the hook may go on, as long as its frame stands.
+// Was the recorded hook of `thread` left for good (by a signal handler's longjmp, an exception, a dead vfork child)? On
+// its own stack it's alive only if its frame is older than ours: higher, its return address still in place. On another
+// stack we are a handler's (SS_AUTODISARM hides that it's the alternate one), and then the hook is among our callers;
+// or such as a handler has switched to by swapcontext: then the hook may go on, as long as its frame stands.
 TARE_COLD TARE_REALIGNED bool was_given_up(Thread* thread, const StartState& start) {
   constexpr std::int32_t kOnStack = 1;
   constexpr std::uint64_t kSurelyOneStack = 256 << 10;
@@ -238,7 +238,7 @@ bool make_room(Thread* thread, std::uint64_t words) {
 bool make_room(Thread* thread, const StartState& start, Capture& capture, std::uint64_t words) {
   do {
     if (!make_room(thread, words + (capture.depth + 1) / 2)) return false;
-    capture = thread->unwinder.capture(start);  // next_chunk() made it forget: all frames
+    capture = thread->unwinder.capture(start);  // next_chunk() cleared the stored frames: capture all
     if (has_room(thread, words + (capture.fresh + 1) / 2)) return true;
   } while (has_queued(thread));  // a handler took the room away meanwhile
   return false;

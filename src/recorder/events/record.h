@@ -1,8 +1,8 @@
-// From a hook to words in the spool: the fast path, inlined into every hook. What doesn't fit it is in record.cc.
+// From a hook to words in the spool: the fast path, inlined into every hook. Rare cases are in record.cc.
 //
 // An event is written between enter() and leave(), in this order: stack, room in the chunk, stamp, words, `committed`.
-// The stamp is taken after the chunk is open and marked busy, so that a reader that sees no busy thread knows that
-// every event still to come is later. A free is written before the real call, everything else after it.
+// The stamp is taken after the chunk is open and marked busy. So if a reader sees no busy thread, every event that it
+// hasn't seen has a later stamp. A free is written before the real call, everything else after it.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ namespace tare::recorder {
                                 reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16, \
                                 *static_cast<const std::uint64_t*>(__builtin_frame_address(0))})
 
-// Who made a block: the program's own operator new may have put something into it already.
+// The maker of a block: the program's own operator new may have written into the block already.
 enum class Maker : std::uint8_t { Allocator, Program };
 
 // A block as an event has it. The constructor stores member by member: the compiler clears an aggregate by 16-byte
@@ -46,7 +46,7 @@ struct Block {
   std::uint64_t requested;
   std::uint64_t usable;
   trace::AllocApi api;
-  std::uint8_t align_log2;  // 0: none asked for
+  std::uint8_t align_log2;  // 0: none requested
   double weight;            // 0: not sampled, every block counts as one
   Maker maker;
 };
@@ -169,7 +169,7 @@ TARE_INLINE void write_alloc(Thread* thread, const StartState& start, const Bloc
   const std::uint32_t epoch = thread->epoch;
   Capture capture = thread->unwinder.capture(start);
   if (TARE_UNLIKELY(!prepare(thread, start, 6, capture))) return;
-  if (TARE_UNLIKELY(thread->epoch != epoch)) {  // a handler found this hook given up
+  if (TARE_UNLIKELY(thread->epoch != epoch)) {  // a handler found that this hook was left
     thread->unwinder.forget();                  // the capture above stays unwritten
     return;
   }
@@ -200,8 +200,7 @@ TARE_INLINE void write_free(Thread* thread, const StartState& start, std::uint64
   commit(thread, out);
 }
 
-// What a realloc gathers before the real call: its stack, room for its event, and the stamp at which the old block
-// leaves.
+// State of a realloc before the real call: its stack, room for its event, and the stamp of the old block's end.
 struct ReallocBegin {
   Capture capture;
   Stamped before;
@@ -222,7 +221,7 @@ struct SeenContents;
 // Before the free or realloc that ends the block.
 void write_contents(Thread* thread, std::uint64_t address, const SeenContents& seen);
 
-// What a hook does when the thread isn't ready: start, attach, become a forked child; or queue a nested event; or
+// The action of a hook if the thread isn't ready: start, attach, become a forked child; or queue a nested event; or
 // nothing.
 enum class Entry : std::uint8_t { Ready, Nested, Ignored };
 Entry settle(const StartState& start);
@@ -233,7 +232,7 @@ void give_up_hook(Thread* thread);
 // then.
 bool passes_unsampled(std::uint64_t usable_bytes);
 bool ends_unsampled(std::uint64_t address);
-// `block` with its weight; `entry` is what settle() said.
+// `block` with its weight; `entry` is the result of settle().
 void record_decided(Entry entry, const StartState& start, const Block& block);
 // The block is passed word by word. The compiler copies a struct by 16-byte moves, and the program's stack may be
 // aligned to 8 bytes only.

@@ -89,7 +89,7 @@ double Sampler::decide_again(SamplingState& state, bool was_sampled, int before,
   return is_sampled ? 1 / new_p : 0;
 }
 
-// Of a recording before this one nothing stays, but for the addresses of what its buckets went on in.
+// Clears the entries of an earlier recording, except the addresses of its overflow buckets.
 bool SampledSet::prepare() {
   constexpr std::uint64_t kBytes = kBuckets * sizeof(Bucket);
   if (buckets_ != nullptr) {

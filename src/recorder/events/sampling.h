@@ -19,7 +19,7 @@
 
 namespace tare::recorder {
 
-// What each thread needs of its own; zero until seeded.
+// A thread's own state; zero until seeded.
 struct SamplingState {
   double bytes_to_sample;
   std::uint64_t random[2];
@@ -35,7 +35,7 @@ class SampledSet {
  public:
   bool prepare();  // maps it; false: no address space
   bool insert(std::uint64_t address);
-  // Nearly always enough to know that it isn't: a table of counts, small enough for the L2 cache.
+  // Nearly always rules a sampled block out: a table of counts, small enough for the L2 cache.
   TARE_INLINE bool may_hold(std::uint64_t address) const {
     return counts_[hash(address) % kCounts].load(std::memory_order_relaxed) != 0;
   }
@@ -65,7 +65,7 @@ class Sampler {
   // False: no memory for it.
   bool prepare(std::uint64_t mean_bytes, std::uint64_t seed);
   void seed(SamplingState& state, std::uint64_t thread) const;
-  // Counts what `state` sees among all that the process sees. One call at a time.
+  // Adds the counts of `state` to the process's. One call at a time.
   void enlist(SamplingState& state);
 
   static constexpr int octave(std::uint64_t usable_bytes) {
@@ -87,7 +87,7 @@ class Sampler {
   }
   TARE_INLINE static void count_allocation(SamplingState& state) { add_one(state.allocations); }
   TARE_INLINE static void count_free(SamplingState& state) { add_one(state.frees); }
-  // What was counted so far; asked only for what is recorded.
+  // The counts so far; called only for recorded events.
   trace::SeenCounts seen(const SamplingState& state) const;
   // The weight of a block that was of octave `before` and is now of `after`; 0 when it isn't sampled (any more).
   double decide_again(SamplingState& state, bool was_sampled, int before, int after) const;
@@ -104,7 +104,7 @@ class Sampler {
 
   double mean_bytes_ = 0;
   std::uint64_t seed_ = 0;
-  double bytes_[64] = {};  // what a block of an octave counts
+  double bytes_[64] = {};  // the count for a block of an octave
   double probability_[64] = {};
   std::atomic<SamplingState*> states_{nullptr};
 };

@@ -1,5 +1,5 @@
-// What the recorder knows of one thread. Lives in a block of its own mmap, never in TLS: a dead thread's TLS is handed
-// to the next one, and a list through it would loop. TLS holds one pointer.
+// The recorder's state of one thread. Lives in a block of its own mmap, never in TLS: a dead thread's TLS is handed to
+// the next one, and a list through it would loop. TLS holds one pointer.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,11 @@
 
 namespace tare::recorder {
 
-// What this thread is doing inside the recorder; anything but Ready sends a hook down its slow path.
+// The state of this thread inside the recorder; any value but Ready sends a hook to its slow path.
 enum class Gate : std::uint32_t {
   Ready = 0,
   InHook = 1,      // an event is being made: another hook now is a signal handler's (or the real function's own)
-  Suppressed = 2,  // inside another allocator's operator new or delete: what it calls is part of that event
+  Suppressed = 2,  // inside another allocator's operator new or delete: calls inside are part of that event
   Stale = 3,       // outside; its chunk is one of an earlier recording, see Recorder::renew()
 };
 
@@ -58,13 +58,13 @@ struct alignas(64) Thread {
   std::uint64_t* begin;
   trace::ChunkControl* control;  // of the chunk, or `idle_control`
   std::uint64_t events;          // written so far, notes included
-  std::uint64_t newest_block;    // address of the last block recorded, until an operator new asks
-  std::uint64_t gap_start;  // last stamp written while single-threaded; 0: the next event is stamped whatever the time
+  std::uint64_t newest_block;    // address of the last recorded block, for an operator new around it
+  std::uint64_t gap_start;       // last stamp written while single-threaded; 0: the next event is stamped in any case
 
-  std::uint64_t outer_sp;  // StartState of the hook under way, to tell a hook that was left by longjmp; or kNoFrame
+  std::uint64_t outer_sp;  // StartState of the hook under way, to detect a hook that was left by longjmp; or kNoFrame
   std::uint64_t outer_return;
   std::uint64_t newest_stamp;  // of all written
-  std::uint32_t epoch;         // counts hooks given up; a hook that finds it changed writes nothing
+  std::uint32_t epoch;         // counts hooks that were left; a hook that finds it changed writes nothing
   std::uint32_t suppressed_depth;
 
   std::uint32_t chunk;      // index of the open chunk, or kNoChunk

@@ -1,4 +1,4 @@
-// Threads coming and going: their state blocks are used again, once the kernel says that the thread is gone.
+// Start and end of threads: a state block is reused once the kernel reports that its thread is gone.
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -13,7 +13,8 @@ namespace tare::recorder {
 namespace {
 
 // The C library makes 4 rounds of destructors (PTHREAD_DESTRUCTOR_ITERATIONS). A thread whose first event comes in the
-// first is told of the three others. ThreadSanitizer takes the last for itself, and the thread is gone then.
+// first round learns of its end in the three others. ThreadSanitizer takes the last for itself, and the thread is gone
+// then.
 #ifdef __SANITIZE_THREAD__
 constexpr std::uint32_t kDestructorRounds = 2;
 #else
@@ -26,9 +27,9 @@ bool Recorder::is_gone(const Thread* thread) const {
   return !thread->borrowed && sys::call(SYS_tgkill, process_id_, thread->tid, 0) == -ESRCH;
 }
 
-// A block whose thread is gone. A leaving thread may still free memory after its last destructor, so its block is its
-// own until the kernel knows its id no more. Others end without a destructor of ours: by the system call, or when their
-// first event came too late for one. Looks at few: thousands may be alive.
+// Returns a block whose thread is gone. A leaving thread may still free memory after its last destructor, so it owns
+// its block until its id is unknown to the kernel. Others end without a destructor of ours: by the system call, or when
+// their first event came too late for one. Checks few: thousands may be alive.
 Thread* Recorder::reusable_block() {
   constexpr int kLeavingLooks = 8;
   constexpr int kOtherLooks = 4;
@@ -49,7 +50,7 @@ Thread* Recorder::reusable_block() {
   return nullptr;
 }
 
-// What a thread would have done at its end. Its last event may be half written: that isn't committed.
+// Does the work of a thread's end on its behalf. Its last event may be half written: that isn't committed.
 void Recorder::bury(Thread* thread) {
   if (thread->recording != recording_) return;
   thread->ended = thread->gate.load(std::memory_order_relaxed) != Gate::InHook;
@@ -156,7 +157,7 @@ void Recorder::on_thread_exit(void* state) {
 
 void Recorder::detach_thread(Thread* thread) {
   const sys::SignalsBlocked blocked;
-  if (thread->recording != recording_) {  // nothing was heard of it in this one
+  if (thread->recording != recording_) {  // the thread had no event in this one
     thread->attention.fetch_or(kLeaving, std::memory_order_relaxed);
     return;
   }

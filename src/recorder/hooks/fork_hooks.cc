@@ -44,8 +44,8 @@ extern "C" __attribute__((visibility("hidden"), used)) long tare_known_call(long
   return fork_by(TARE_HERE, [&] { return real.syscall(number, first, second, third, fourth, fifth, 0); });
 }
 
-// clone3() that shares no memory and asks for no other stack. Programs ask with a null pointer whether the kernel has
-// it.
+// clone3() that shares no memory and has no stack of its own. Programs call it with a null pointer to check that the
+// kernel has it.
 extern "C" __attribute__((visibility("hidden"), used)) bool tare_clone3_is_fork(const std::uint64_t* arguments,
                                                                                 std::uint64_t bytes) {
   constexpr std::uint64_t kFirstVersionBytes = 64;
@@ -59,7 +59,7 @@ extern "C" __attribute__((visibility("hidden"), used)) bool tare_clone3_is_fork(
 }
 
 // Without a frame of its own: vfork and clone made by it return twice on one stack, and the child would write over the
-// frame. A clone that shares no memory and asks for no other stack is a fork.
+// frame. A clone that shares no memory and has no stack of its own is a fork.
 extern "C" __attribute__((naked, visibility("default"))) long tare_hook_syscall() __asm__("syscall");
 extern "C" __attribute__((naked)) long tare_hook_syscall() {
   constexpr int kSharesMemory = 0x100;  // CLONE_VM

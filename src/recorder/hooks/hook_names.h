@@ -1,5 +1,5 @@
-// How an interposed function is defined: our own C++ name, the C name only for the linker, so that the compiler knows
-// nothing of malloc's special meaning and no standard header's declaration gets in the way.
+// Definition of an interposed function: a C++ name of its own, with the C name for the linker only. So the compiler
+// applies no special meaning of malloc, and no declaration in a standard header conflicts.
 #pragma once
 
 #define TARE_HOOK_FUNCTION(result, name, parameters)                                                   \

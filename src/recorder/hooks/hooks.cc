@@ -1,4 +1,4 @@
-// The interposed C functions. Each calls the real one and records what happened; nothing else.
+// The interposed C functions. Each calls the real one and records the call; nothing else.
 #include <cstddef>
 #include <cstdint>
 
@@ -150,7 +150,7 @@ TARE_HOOK_FUNCTION(void*, mremap, (void* old, std::size_t old_bytes, std::size_t
 
 TARE_HOOK_FUNCTION(int, mlockall, (int flags)) { return lock_programs_memory(flags); }
 
-// No event: what was a readable stack may not be one any more.
+// No event: a readable stack may become unreadable.
 TARE_HOOK_FUNCTION(int, mprotect, (void* address, std::size_t bytes, int protection)) {
   const int result = real.mprotect(address, bytes, protection);
   mappings_changed();

@@ -1,7 +1,7 @@
 // Events of mmap, munmap, mremap and brk.
 //
-// What becomes unmapped is stamped before the real call, and what becomes mapped after it: right after a munmap another
-// thread may be given the same pages, and its event must not be older.
+// The unmapped part is stamped before the real call, and the mapped part after it: right after a munmap another thread
+// may be given the same pages, and its event must not be older.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Mapping {
   bool is_move() const { return length != 0 && old_length != 0; }
 };
 
-// What is gathered before a call that unmaps: as for a realloc.
+// State before a call that unmaps: as for a realloc.
 struct UnmapBegin {
   Entry entry;
   ReallocBegin event;
@@ -33,7 +33,7 @@ void give_up_unmap(const UnmapBegin& begin);  // the call failed
 // Of a call that only maps, which has returned.
 void record_mapping(const StartState& start, const Mapping& mapping);
 
-// The event up to its frames. `after` is the second stamp of a move, and the only one of what only became mapped.
+// The event up to its frames. `after` is the second stamp of a move, and the only stamp of a call that only maps.
 std::uint64_t* put_mapping(std::uint64_t* out, const Mapping& mapping, std::uint64_t bits, const Stamped& before,
                            std::uint64_t after);
 

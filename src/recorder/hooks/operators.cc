@@ -37,7 +37,7 @@ using AnyFunction = void (*)();
 AnyFunction real_operators[kOperators];
 const void* operators_object[kOperators];  // where each real one lies
 bool may_be_unloaded[kOperators];
-AnyFunction look_ups[kOperators];  // what each slot held at first
+AnyFunction look_ups[kOperators];  // the first contents of each slot
 
 TARE_INLINE std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
@@ -56,7 +56,7 @@ TARE_INLINE void* recorded_new(const StartState& start, Operator which, AllocApi
       block = function(parameters...);
     }
     if (block == nullptr) return block;
-    // Not malloc's own, it may be the middle of something: nobody knows what of it is usable.
+    // Another allocator's block may be the middle of a larger one: its usable size is unknown.
     record_alloc(start, Block{word(block), bytes, bytes, api, align_log2, 0, Maker::Program});
     return block;
   }
@@ -78,7 +78,7 @@ TARE_INLINE void recorded_delete(const StartState& start, Operator which, FreeAp
   reinterpret_cast<void (*)(void*, Parameters...)>(real_operators[which])(block, parameters...);
 }
 
-// The recording forms, one for each symbol; the trailing words of a delete are passed on whatever they mean.
+// The recording forms, one for each symbol; the trailing words of a delete are passed on unchanged.
 #define TARE_FORM_s(symbol, api)                                               \
   void* record_##symbol(std::size_t bytes) {                                   \
     return recorded_new(TARE_HERE, k##symbol, AllocApi::api, bytes, 0, bytes); \
@@ -108,7 +108,8 @@ const AnyFunction kRecording[] = {
 #include "recorder/hooks/operators.def"
 };
 
-// Nobody defines it (a plug-in with its own static C++ library, which our symbol hides): malloc and free will do.
+// There is no definition (a plug-in with its own static C++ library, which this symbol hides): malloc and free are
+// used.
 extern "C" void* tare_hook_malloc(std::size_t) __asm__("malloc");
 extern "C" void* tare_hook_aligned_alloc(std::size_t, std::size_t) __asm__("aligned_alloc");
 extern "C" void tare_hook_free(void*) __asm__("free");

@@ -7,7 +7,7 @@ namespace tare::recorder {
 // library.
 void look_up_operators();
 
-// After a plug-in was closed: operators of a C++ library that went with it are looked up again.
+// After a plug-in was closed: operators of a C++ library that was unloaded with it are looked up again.
 void forget_unloaded_operators();
 
 }  // namespace tare::recorder

@@ -1,4 +1,4 @@
-// Looking up the real functions, and telling which allocator they belong to.
+// Looks up the real functions, and identifies their allocator.
 #include "recorder/hooks/real.h"
 
 #include <atomic>
@@ -51,9 +51,9 @@ enum Wanted : int {
   kWanted,
 };
 
-void (*program_free)(void*) = nullptr;  // what a reference to free leads to, but for the recorder's own
+void (*program_free)(void*) = nullptr;  // the target of a reference to free, except for the recorder's own
 
-// A C library that lacks these may be asked for them where this library has them: whose block it is, free knows.
+// If a C library lacks these, a program may still find them in this library. free() needs no size.
 void free_plain_sized(void* block, std::size_t) { program_free(block); }
 void free_plain_aligned_sized(void* block, std::size_t, std::size_t) { program_free(block); }
 
@@ -99,8 +99,8 @@ std::size_t ask_usable_bytes(void* block, std::size_t requested) {
   return usable < requested ? requested : usable;
 }
 
-// Without a lock: whoever comes meanwhile, another thread or an allocator that is called from within, looks up the same
-// and stores the same.
+// Without a lock: another thread that comes meanwhile, or an allocator called from within, looks up the same functions
+// and stores the same values.
 void resolve_real_functions() {
   if (resolved.load(std::memory_order_acquire)) return;
   Definition definitions[kWanted] = {

@@ -1,4 +1,4 @@
-// The real functions behind the hooks: whatever the program would have called without the recorder.
+// The real functions behind the hooks: the functions that the program would call without the recorder.
 #pragma once
 
 #include <cstddef>
@@ -35,11 +35,11 @@ void resolve_real_functions();
 // counts as requested.
 std::size_t ask_usable_bytes(void* block, std::size_t requested);
 
-// What malloc_usable_size would answer for a live block of the real allocator.
+// The result of malloc_usable_size for a live block of the real allocator.
 TARE_INLINE std::size_t usable_bytes(void* block, std::size_t requested) {
   if (TARE_LIKELY(allocator.glibc_headers)) {
-    // glibc's own computation without its checks: the size field before the block, low 3 bits are flags, bit 1 says
-    // mmapped; a mapped chunk loses two words, another one lends itself the next chunk's first.
+    // glibc's own computation without its checks: the size field before the block, whose low 3 bits are flags; bit 1
+    // means mmapped. A mapped chunk loses two words, and another one includes the next chunk's first word.
     const std::size_t head = static_cast<const std::size_t*>(block)[-1];
     return (head & ~std::size_t{7}) - sizeof(std::size_t) - ((head & 2) << 2);
   }

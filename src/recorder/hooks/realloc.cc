@@ -147,7 +147,7 @@ void* nested_sampled_realloc(Thread* thread, const StartState& start, void* old,
   return block;
 }
 
-// The block ends, if it was known; what it becomes isn't recorded.
+// The block ends, if it was known; the new block isn't recorded.
 void* paused_realloc(Entry entry, const StartState& start, void* old, std::size_t bytes) {
   const std::uint64_t address = word(old);
   Thread* thread = this_thread;

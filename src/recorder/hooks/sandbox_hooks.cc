@@ -1,4 +1,4 @@
-// Where a program confines itself by seccomp: the interposed prctl, and what syscall() hands on.
+// Programs that confine themselves by seccomp: the interposed prctl, and the calls forwarded by syscall().
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -13,8 +13,8 @@
 namespace tare::recorder {
 namespace {
 
-// Success is a descriptor where a listener is asked for. Where all threads are to get the filter, the number of one
-// that can't is a failure.
+// With a listener, success is a descriptor. Where all threads are to get the filter, the number of one that can't is a
+// failure.
 bool is_installed(long result, unsigned long flags) {
   constexpr unsigned long kAllThreads = 1;
   constexpr unsigned long kListener = 8;

@@ -1,4 +1,4 @@
-// A seccomp filter: whether the kernel takes it, and what it answers to a system call.
+// A seccomp filter: checks that the kernel accepts it, and computes its answer to a system call.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class FilterProgram {
 
   // By the kernel's rules, except that it refuses loads of memory cells that nothing was stored in, too.
   bool is_valid() const;
-  // What a valid filter answers. Jumps lead forward only, so that it ends after `length` steps at most.
+  // The answer of a valid filter. Jumps lead forward only, so that it ends after `length` steps at most.
   FilterAction answer(const seccomp_data& data) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the filters in force answer to the calls that the recorder makes.
+// The answers of the filters in force to the recorder's calls.
 #include "recorder/limits/sandbox.h"
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct RecorderCall {
   std::uint64_t arguments[5];
 };
 
-// All that the recorder asks of the kernel after its start, with the arguments that filters look at. docs/recording.md
-// says when.
+// All system calls of the recorder after its start, with the arguments that filters check. docs/recording.md lists
+// when.
 constexpr RecorderCall kCalls[] = {
     {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~0ull}},
     {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_GROWSDOWN, ~0ull}},
@@ -89,7 +89,7 @@ seccomp_data data_of(const RecorderCall& call) {
 bool is_executed(FilterAction action) { return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG; }
 
 bool may_be_made(const RecorderCall& call, FilterAction action) {
-  // The recorder copes with errors, but an error of rt_sigprocmask would tell it that an address is readable.
+  // The recorder handles errors, but an error of rt_sigprocmask would mark an address as readable.
   return is_executed(action) || (action == SECCOMP_RET_ERRNO && call.number != SYS_rt_sigprocmask);
 }
 

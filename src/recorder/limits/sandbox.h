@@ -1,10 +1,10 @@
 // System calls that the program's seccomp filters would kill it for, so that the recorder doesn't make them.
 //
-// A filter is installed by prctl or seccomp, which are interposed: before the kernel gets it, it's asked (it's a small
-// program, run here) about each call that the recorder makes after its start. Of several filters the strictest answer
-// holds. Calls that are answered with an error are made: the recorder copes with errors. For those that are answered
-// with a signal, sys::call() gives the error itself, and what they'd be needed for later is done in advance: room for
-// chunks, rows and strings.
+// Filters are installed by prctl or seccomp, which are interposed. Before the kernel gets a filter (a small program),
+// the recorder runs it for each call that it makes after its start. Of several filters the strictest answer holds.
+// Calls that are answered with an error are made: the recorder copes with errors. For calls that are answered with a
+// signal, sys::call() returns the error itself, and their later work is done in advance: room for chunks, rows and
+// strings.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct FilterAnswers {
   constexpr FilterAnswers() {
     for (FilterAction& action : actions) action = kAllowed;
   }
-  // Those of one filter. A filter that nobody may look at is taken to forbid all.
+  // Those of one filter. A filter that can't be read counts as forbidding all calls.
   explicit FilterAnswers(const sock_fprog* filter);
   // Another filter joins.
   void add(const FilterAnswers& other);
@@ -37,7 +37,7 @@ class FilterGuard {
  public:
   // `filter` is about to be installed.
   explicit FilterGuard(const sock_fprog* filter);
-  // It wasn't: what it forbids is allowed again.
+  // It wasn't installed: the calls that it forbids are allowed again.
   void withdraw();
 
  private:

@@ -1,4 +1,4 @@
-// What a program is, by its file, and the environment it gets.
+// Classifies a program by its file, and prepares its environment.
 #include "recorder/process/exec_target.h"
 
 #include <cstring>
@@ -139,7 +139,7 @@ Library library_in(const char* preload) {
 
 ExecTarget::ExecTarget(const char* file) {
   const long fd = sys::open(file, O_RDONLY | O_CLOEXEC);
-  if (sys::failed(fd)) return;  // no file, or one that can't be read: execve knows
+  if (sys::failed(fd)) return;  // no file, or an unreadable one: execve decides
   look_at(static_cast<int>(fd), file);
   sys::close(fd);
 }

@@ -1,9 +1,9 @@
-// The program that this process is about to become, or to start: can it be recorded? Where LD_PRELOAD would harm it
-// (a sanitizer's allocator must come first, a 32-bit loader complains of a 64-bit library) the recorder is taken out of
-// it; where it won't be loaded a notice says so.
+// The program that this process is about to become, or to start: can it be recorded? If LD_PRELOAD would harm it (a
+// sanitizer's allocator must come first, a 32-bit loader complains about a 64-bit library), the recorder is removed
+// from it. If it can't be loaded, a notice says so.
 //
-// Asked of every exec, some 10 us before the kernel takes some 500: no allocation, no libc state, for it may be the
-// child of a vfork that asks, in its parent's memory.
+// Runs before every exec, and takes about 10 us of the kernel's 500. It may run in the child of a vfork, in its
+// parent's memory: no allocation, no libc state.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tare::recorder {
 
 class ExecTarget {
  public:
-  // `file`: a path. Scripts are looked at by their interpreter.
+  // `file`: a path. For scripts, the interpreter is checked.
   static ExecTarget at_path(const char* file) { return ExecTarget(file); }
   // As execvp and posix_spawnp find it.
   static ExecTarget in_search_path(const char* file);
@@ -22,7 +22,7 @@ class ExecTarget {
 
   // Words that the changed environment takes; 0: `environment` stays as it is. Leaves the notice.
   std::uint64_t prepare(char* const* environment);
-  // Its copy without this library, in `words` as prepare() said: the pointers, then the one string that changes.
+  // Its copy without this library, in `words` as sized by prepare(): the pointers, then the one string that changes.
   char* const* environment_in(char** words, char* const* environment) const;
   // It wasn't executed.
   void take_back() { notice_.take_back(); }

@@ -1,4 +1,4 @@
-// Asking the launcher to look at the heap: before the process exits, or when the program says so.
+// Requests a snapshot from the launcher: before the process exits, or when the program calls for one.
 #include "recorder/base/stamp.h"
 #include "recorder/base/syscall.h"
 #include "recorder/events/thread.h"
@@ -9,7 +9,7 @@ namespace tare::recorder {
 
 namespace {
 
-// What an exit may be held up: by a launcher that doesn't answer, and by one that looks at a large heap (some 2 GB/s).
+// The longest delay of an exit: by a launcher that doesn't answer, and by one that reads a large heap (about 2 GB/s).
 constexpr std::uint64_t kLongestAnswerNs = 2'000'000'000;
 constexpr std::uint64_t kLongestLookNs = 60'000'000'000;
 constexpr std::int64_t kLifeCheckNs = 100'000'000;
@@ -33,7 +33,7 @@ void Recorder::ask_for_named_moment(trace::StringRef name) {
   if (can_ask_for_moment()) ask_for_moment(trace::MomentKind::Request, name);
 }
 
-// One thread at a time: who finds another waiting waits behind it, as long as the launcher may take to begin.
+// One thread at a time: a second thread waits for the first, as long as the launcher may take to begin.
 void Recorder::ask_for_moment(trace::MomentKind kind, trace::StringRef name) {
   constexpr std::int64_t kPauseNs = 1'000'000;
   const std::uint64_t begin_to_ask = monotonic_ns();

@@ -27,9 +27,9 @@ void Recorder::leave_parents_threads() {
   this_thread->borrowed = true;  // its tid is the parent's until assign()
 }
 
-// A signal handler may fork wherever it interrupts a hook: the child writes that hook's event to the end, into a chunk
-// of its own that nobody reads. The parent does as well: there the event is recorded. A child that was forked outside
-// of hooks writes nothing before become_child(); it only must not say in the parent's chunk that its last hook is over.
+// A signal handler may fork while it interrupts a hook. The child then finishes that hook's event, in a chunk of its
+// own that has no reader. The parent does as well: there the event is recorded. A child that was forked outside of
+// hooks writes nothing before become_child(). It only must not mark its last hook as finished in the parent's chunk.
 void Recorder::part_from_parent(Thread& thread) {
   if (!is_inherited()) return;  // a call that shares memory after all
   const auto pid = static_cast<std::uint32_t>(sys::getpid());
@@ -81,7 +81,7 @@ bool Recorder::become_child() {
 
   const bool made = make_spool(&origin);
   if (!made && launcher_.life() != LauncherLife::Alive) {
-    // As if let go with its parent: who attaches to it finds the tables that its next spool begins with.
+    // As if detached together with its parent: a later attach finds the tables with which its next spool begins.
     spool_ = parent_spool_;
     parent_spool_ = nullptr;
     rendezvous.wish.store(trace::RecorderWish::Detached, std::memory_order_release);
@@ -110,7 +110,7 @@ void Recorder::drop_parents_spool() {
   if (inherited != nullptr) inherited->abandon();
 }
 
-// Rows refer to modules and modules to strings, each only to what was complete before: counts are read in that order.
+// Rows refer to modules and modules to strings that were complete before: counts are read in that order.
 Errno Recorder::take_over_parent() {
   const trace::SpoolHeader& parent = *parent_spool_->header();
   trace::SpoolHeader& child = *spool_->header();

@@ -78,7 +78,7 @@ class Maps {
   char buffer_[1024];
 };
 
-// What isn't the program's: the library with its zeroed data behind it, spools, the launcher's page.
+// Mappings that aren't the program's: the library with its zeroed data behind it, spools, the launcher's page.
 class OwnFiles {
  public:
   bool has(const Line& line) {
@@ -146,7 +146,7 @@ int lock_programs_memory(int flags) {
   const bool within_limit = limits[0] != 0 && bytes <= limits[0];
   if (!is_known || (!within_limit && !may_lock_more_than_the_limit())) return real.mlockall(flags);  // refuses it
 
-  // Settles what holds for later mappings and, beyond the limit, whether this process may; no page becomes resident.
+  // Sets the rule for later mappings and, beyond the limit, checks the permission; no page becomes resident.
   if (!within_limit) {
     if (const int result = real.mlockall(flags | kOnFault); result != 0) return result;
     sys::call(SYS_munlockall);
@@ -157,7 +157,7 @@ int lock_programs_memory(int flags) {
     if (const int result = real.mlockall(flags & ~MCL_CURRENT); result != 0) return result;
   }
   keep_memory_unlocked((flags & MCL_FUTURE) != 0);
-  // Of memory that can't be touched the kernel says so; mlockall doesn't.
+  // For inaccessible memory the kernel returns an error; mlockall doesn't.
   for_programs_memory([&](std::uint64_t start, std::uint64_t end) {
     sys::call(SYS_mlock2, static_cast<long>(start), static_cast<long>(end - start),
               (flags & kOnFault) != 0 ? kLockOnFault : 0);

@@ -88,7 +88,7 @@ std::uint32_t peak_resident_kib() {
   return kib;
 }
 
-// A parent in another namespace has the number 0 here. The first look at a process's files in /proc takes 20 us.
+// A parent in another namespace has the number 0 here. The first access to a process's files in /proc takes 20 us.
 void write_process_ids(trace::SpoolHeader& header, const trace::SpoolHeader* parent) {
   header.pid = static_cast<std::uint32_t>(sys::getpid());
   header.parent_pid = static_cast<std::uint32_t>(sys::call(SYS_getppid));

@@ -1,4 +1,4 @@
-// Who is recorded, where and how, as the spool's header tells it.
+// Facts of the recorded process in the spool's header: program, machine, settings.
 #pragma once
 
 #include "recorder/spool/spool.h"
@@ -12,7 +12,7 @@ void write_process_facts(Spool& spool, KeepEnvironment keep);
 // known.
 void write_process_ids(trace::SpoolHeader& header, const trace::SpoolHeader* parent);
 
-// The greatest resident set so far, the spool's pages included; 0 where the kernel doesn't say. Uses no heap.
+// The greatest resident set so far, the spool's pages included; 0 if the kernel doesn't report it. Uses no heap.
 std::uint32_t peak_resident_kib();
 
 }  // namespace tare::recorder

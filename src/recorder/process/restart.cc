@@ -1,8 +1,8 @@
 // The next recording of a process that was recorded before: another launcher attached to it.
 //
 // Threads keep their state of the recording before until their next event, and its spool stays mapped until yet another
-// recording begins: a thread that was stopped between looking at the recorder's word and writing its event writes it
-// there, where nobody reads it.
+// recording begins. A thread that was stopped between testing the recorder's word and writing its event writes the
+// event into that spool, which has no reader.
 #include <cstring>
 
 #include "recorder/base/stamp.h"
@@ -44,12 +44,13 @@ bool Recorder::is_quiet() {
   return true;
 }
 
-// Whose hook goes on after all finds its own end (kStale), and a hook that it interrupts the epoch changed.
+// If its hook continues after all, it finds that its state is stale (kStale); a hook that it interrupts finds the epoch
+// changed.
 void Recorder::retire_threads() {
   for (Thread* thread = threads_; thread != nullptr; thread = thread->next) {
     if (!thread->alive) continue;
     thread->attention.fetch_or(kStale, std::memory_order_acq_rel);
-    thread->sampling.bytes_to_sample = 0;  // no decision without a look at the gate
+    thread->sampling.bytes_to_sample = 0;  // no decision without a test of the gate
     Gate ready = Gate::Ready;
     if (!thread->gate.compare_exchange_strong(ready, Gate::Stale, std::memory_order_acq_rel) && ready != Gate::Stale)
       ++thread->epoch;
@@ -76,8 +77,8 @@ void Recorder::restart() {
     lock_.reset();
     leave_parents_threads();
   }
-  // Who was being given a place in the recording that ends now has it once the lock is free, and who comes later sees
-  // the phase.
+  // A thread that was about to enter the ending recording has entered it once the lock is free. Later threads read the
+  // phase.
   if (borrowed || !is_quiet() || !lock_.lock()) return phase_.store(Phase::Recording, std::memory_order_release);
   lock_.unlock();
   restart_since_ns_ = 0;
@@ -92,7 +93,7 @@ void Recorder::restart() {
   live_threads_.store(0, std::memory_order_relaxed);
   said_full_ = false;
   parent_spool_ = spool_;
-  // What is older than this recording is unknown to it, whoever recorded it.
+  // Blocks older than this recording are unknown to it, even if an earlier one had them.
   asleep_since_ns_ = first_asleep_ns_ != 0 ? first_asleep_ns_ : spool_->header()->start_monotonic_ns;
   slept_ = true;
   spool_ = unused_spool();

@@ -1,4 +1,4 @@
-// A recorder that sleeps since its process began, until somebody wants a recording; and what a paused one still does.
+// A recorder that sleeps since its process began, until a recording is requested; and the work of a paused one.
 #include <cstring>
 
 #include <sys/prctl.h>
@@ -33,8 +33,8 @@ bool Recorder::wants_to_sleep() {
 void Recorder::fall_asleep() {
   asleep_since_ns_ = first_asleep_ns_ = monotonic_ns();
   make_exit_key();  // while the program has few keys of its own
-  // Who attaches is no ancestor of this process, and where the kernel's Yama guards processes from each other it lets
-  // only those. Any process of the same user may look into this one then, as everywhere else.
+  // An attaching launcher is no ancestor of this process, and with the kernel's Yama only ancestors may trace it. After
+  // this call, any process of the same user may trace this one, as on other kernels.
   if (!launched_) sys::call(SYS_prctl, PR_SET_PTRACER, static_cast<long>(PR_SET_PTRACER_ANY));
   rendezvous.state.store(trace::RecorderState::Asleep, std::memory_order_release);
   phase_.store(Phase::Asleep, std::memory_order_release);
@@ -48,7 +48,7 @@ void Recorder::wake_up() {
   take_orders();
   slept_ = true;
   if (make_spool(nullptr)) return;
-  // Who attached is gone already: the next one may have it.
+  // The attaching launcher is already gone: the next one may have it.
   const bool may_sleep_on = orders_taken_ != 0 && launcher_.life() != LauncherLife::Alive;
   if (may_sleep_on) rendezvous.wish.store(trace::RecorderWish::None, std::memory_order_release);
   contents_.store(false, std::memory_order_relaxed);

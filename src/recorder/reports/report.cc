@@ -1,4 +1,4 @@
-// Reports and pools as events: notes, and for what a pool gets and hands out stacks as well.
+// Reports and pools as events: notes, and stacks for a pool's memory and blocks.
 #include "recorder/reports/report.h"
 
 #include <atomic>
@@ -171,7 +171,7 @@ void record_pool_destroy(const StartState& start, std::uint64_t pool) {
   enter(thread, start);
   write_named(thread, Op::PoolDestroy, 0, trace::pool_word(number, 0));
   leave(thread);
-  give_number_back(number);  // after the note is stamped: who takes it stamps later
+  give_number_back(number);  // after the note is stamped: the next owner of the number stamps later
 }
 
 }  // namespace tare::recorder

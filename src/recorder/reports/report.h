@@ -1,4 +1,4 @@
-// What the program says through tare/reporter.h, written into the spool.
+// The program's own reports through tare/reporter.h, written into the spool.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@ void record_pool_memory(const StartState& start, std::uint64_t pool, std::uint64
 void record_pool_alloc(const StartState& start, std::uint64_t pool, std::uint64_t address, std::uint64_t bytes);
 // PoolShrink, PoolFree, PoolReset.
 void record_pool_note(const StartState& start, std::uint64_t pool, trace::Op op, std::uint64_t address);
-// The block at `address` is one whose holders are counted.
+// The block at `address` is one whose owners are counted.
 enum class HolderCount : std::uint8_t { One, Several };
 void record_holders(const StartState& start, std::uint64_t address, HolderCount count);
-// What the program believes that the blocks reported under `path` take.
+// The bytes that the program states for the blocks reported under `path`.
 void record_amount(const StartState& start, const char* path, std::uint64_t bytes);
-// The launcher looks at the heap, and notes it under that name.
+// The launcher takes a snapshot, and stores it under that name.
 void record_snapshot(const StartState& start, const char* name);
 void record_pool_destroy(const StartState& start, std::uint64_t pool);
 

@@ -1,4 +1,4 @@
-// Names that the program says, each once in the spool's string pool, and found there again without a lock.
+// Names from the program, each once in the spool's string pool, found there again without a lock.
 #pragma once
 
 #include "trace/spool/spool_layout.h"

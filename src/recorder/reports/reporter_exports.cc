@@ -1,4 +1,4 @@
-// What tare/reporter.h finds by name: the recorder's side of reports and pools, as C functions.
+// The functions that tare/reporter.h finds by name: the recorder's side of reports and pools, in C.
 #include "tare/reporter.h"
 
 #include "recorder/reports/report.h"

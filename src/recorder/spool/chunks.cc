@@ -1,4 +1,4 @@
-// Where a thread's next chunk comes from: given back by the launcher, new, waited for, or not at all.
+// The source of a thread's next chunk: returned by the launcher, new, after a wait, or none.
 #include "recorder/base/stamp.h"
 #include "recorder/base/syscall.h"
 #include "recorder/base/text.h"
@@ -18,7 +18,7 @@ constexpr std::uint64_t kLifeCheckPeriodNs = 500'000'000;
 constexpr std::uint64_t kWaitingLifeCheckNs = 50'000'000;  // while the program waits for the launcher
 
 constexpr std::uint64_t kFirstBytes = 4096;  // of a thread's first chunk
-constexpr std::uint64_t kNotesBytes = 128;   // what open_chunk() writes
+constexpr std::uint64_t kNotesBytes = 128;   // the words of open_chunk()
 
 }  // namespace
 
@@ -32,14 +32,14 @@ std::uint32_t Recorder::take_or_grow(std::uint64_t bytes) {
   return chunk;
 }
 
-// A dead launcher gives nothing back: what it left is full, and the recording ends here. A spool that grew on would
-// take memory from the machine for as long as the program runs, and nobody sees it.
+// A dead launcher returns no chunks: the spool is full, and the recording ends here. A spool without a reader must not
+// take memory from the machine for as long as the program runs.
 void Recorder::check_launcher() {
   if (!launched_) return;
   next_life_check_ns_.store(monotonic_ns() + kLifeCheckPeriodNs, std::memory_order_relaxed);
   if (launcher_.life() != LauncherLife::Dead) return;
   spool_->header()->flags.fetch_or(trace::kSpoolOrphaned, std::memory_order_release);
-  // As if let go by it: another may attach.
+  // As if the launcher had detached: another may attach.
   rendezvous.wish.store(trace::RecorderWish::Detached, std::memory_order_release);
   *wiped_page_ |= trace::kPausedBit | trace::kDetachedBit;
 }
@@ -56,9 +56,9 @@ std::uint32_t Recorder::take_chunk(const Thread* thread, std::uint64_t bytes, co
     chunk = take_or_grow(bytes);
   }
   if (dropping_.load(std::memory_order_relaxed) || !launched_) return chunk;
-  // A slow launcher is no reason to lose events, a stopped one none to hold up the program: the wait begins again
-  // whenever something was taken or given back, be it another thread's chunk. Its length is that of the pauses asked
-  // for: on a busy machine, where the launcher gets no processor for a while, they take longer.
+  // A slow launcher must not cost events, and a stopped one must not hold the program up: the wait starts again
+  // whenever a chunk was drained or returned, even another thread's. The wait is the sum of the requested pauses: on a
+  // busy machine, where the launcher gets no processor for a while, they take longer.
   trace::SpoolHeader& header = *spool_->header();
   std::uint64_t given_back = header.free_chunks.load(std::memory_order_relaxed);
   std::uint32_t full = header.full_chunks.load(std::memory_order_relaxed);
@@ -129,7 +129,7 @@ bool Recorder::next_chunk(Thread* thread, std::uint64_t words) {
   const std::uint32_t epoch = thread->epoch;
   const std::uint32_t chunk = take_chunk(thread, bytes, blocked);
   if (is_inherited()) return false;
-  if (thread->epoch != epoch) {  // a handler didn't come back until this hook was given up
+  if (thread->epoch != epoch) {  // a handler didn't return, and this hook was left
     if (chunk != kNoChunk) spool_->keep(chunk);
     return false;
   }
@@ -143,7 +143,7 @@ bool Recorder::next_chunk(Thread* thread, std::uint64_t words) {
   open_chunk(thread, chunk);
   const bool has_waited_for = has_queued(thread);  // events of handlers that ran meanwhile
   if (has_waited_for) write_queued(thread);
-  if (has_room(thread, words) || extend_chunk(thread, words)) return true;  // one given back may be a first chunk
+  if (has_room(thread, words) || extend_chunk(thread, words)) return true;  // a returned chunk may be a first chunk
   return has_waited_for && next_chunk(thread, words);
 }
 
@@ -178,7 +178,7 @@ void Recorder::flag_unheard() {
   launcher_.wake();
 }
 
-// Nobody will make room: said once, where the user can still do something about it.
+// No room will be made: printed once, while the user can still act.
 void Recorder::complain_of_full_disk() {
   if (said_full_) return;
   said_full_ = true;

@@ -1,4 +1,4 @@
-// Waking the launcher and asking after its life.
+// Wakes the launcher and checks that it lives.
 #include "recorder/spool/launcher_link.h"
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// The launcher's side of the recording as the program sees it: its control file, waking it, and whether it still lives.
+// The recorder's side of its connection to the launcher: the control file, waking the launcher, and checking that it
+// lives.
 #pragma once
 
 #include <atomic>
@@ -18,8 +19,8 @@ enum class LauncherLife : std::uint8_t {
 class LauncherLink {
  public:
   // Maps DIRECTORY/control. Without one (or a foreign one) the link is unconnected: wake() does nothing, life() is
-  // Unknown. What it was connected to before stays mapped until the next time: a late thread may still look there.
-  // Returns life().
+  // Unknown. The earlier control file stays mapped until the next connection: a late thread may still read it. Returns
+  // life().
   LauncherLife connect(const char* directory);
   bool connected() const { return control_ != nullptr; }
 
@@ -38,9 +39,9 @@ class LauncherLink {
     const std::uint32_t changed = control_->changed_processes.fetch_add(1, std::memory_order_acq_rel) + 1;
     if (changed >= control_->wake_processes.load(std::memory_order_relaxed)) wake();
   }
-  // False: its file was cut short, and nobody hears any more.
+  // False: the control file was cut short, and the launcher can't be woken any more.
   bool keep() { return control_ == nullptr || keep_shared_page(control_); }
-  // This process isn't recorded and can't even say why (chroot). False: not connected.
+  // This process isn't recorded, and can't write the reason (chroot). False: not connected.
   bool count_unrecorded();
   LauncherLife life() const;
   bool wants_exit_moments() const {

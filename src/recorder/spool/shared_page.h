@@ -1,5 +1,5 @@
-// A page of a file that others can cut short: looked after where a touch would end the program by SIGBUS. Not on the
-// way of an event: what is there is checked before the last words of a process.
+// A page of a file that others can cut short: it is checked before an access that would end the program by SIGBUS. Not
+// on the path of an event: the page is checked before the last words of a process.
 #pragma once
 
 #include <errno.h>

@@ -36,7 +36,7 @@ char* duplicate(char* mapping, std::uint64_t bytes) {
   return sys::failed(copy) ? nullptr : reinterpret_cast<char*>(copy);
 }
 
-// What follows in the file after `mapping`, whose length is `bytes`, mapped with the same length.
+// Maps the part of the file after `mapping`, with the same length `bytes`.
 char* map_next(char* mapping, std::uint64_t bytes) {
   char* both = duplicate(mapping, 2 * bytes);
   if (both == nullptr) return nullptr;
@@ -92,7 +92,8 @@ Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launche
   return 0;
 }
 
-// The whole file is sized at once (it's sparse), so that nobody needs a descriptor later, the launcher being dead say.
+// The whole file gets its size at once (it's sparse), so that no descriptor is needed later, for example when the
+// launcher is dead.
 Errno Spool::size_file(long fd) {
   constexpr std::uint64_t kLeast = trace::kChunks + kSegmentBytes;
   std::uint64_t bytes = trace::kSpoolBytes;
@@ -298,7 +299,7 @@ bool Spool::ensure(Tables::Region region, std::uint64_t bytes) {
   if (step > wanted.step) step = wanted.step;
   std::uint64_t end = (bytes + step - 1) / step * step;
   if (end > wanted.capacity) end = wanted.capacity;
-  // Two threads may do the same range: making real what is real changes nothing.
+  // Two threads may allocate the same range: the second call changes nothing.
   if (make_real(wanted.base + ready, end - ready, wanted.offset + ready) != 0) return false;
   std::uint64_t seen = ready;
   while (seen < end && !wanted.ready.compare_exchange_weak(seen, end, std::memory_order_acq_rel)) {

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kPathBytes = 4352;  // PATH_MAX and a file name o
 
 enum class SpoolMode : std::uint8_t {
   Launched,    // a launcher drains: few chunks, used again
-  Standalone,  // nobody drains: chunks are never used again
+  Standalone,  // without a launcher: chunks are never reused
 };
 
 // Why something failed: errno, 0 for success.
@@ -41,7 +41,7 @@ class Spool {
   // Renames it to PID.N.spool with the first N that is free (launched), or to `name` (standalone).
   Errno publish_numbered(std::uint32_t pid);
   Errno publish_named(const char* name);
-  // Unmaps everything and forgets it. In a forked child: the file stays the parent's.
+  // Unmaps everything and resets the object. In a forked child: the file stays the parent's.
   void abandon();
 
   // In a forked child: the header, an open chunk (null: none) and its control aren't the parent's any more.
@@ -61,13 +61,13 @@ class Spool {
   trace::StringRef end_string(std::uint64_t length);
   bool ensure(Tables::Region region, std::uint64_t bytes);
 
-  // A chunk given back by the launcher, or kNoChunk. Lock-free.
+  // A chunk returned by the launcher, or kNoChunk. Lock-free.
   std::uint32_t pop_free();
   bool has_free() const {
     return static_cast<std::uint32_t>(header_->free_chunks.load(std::memory_order_relaxed)) != 0;
   }
-  // A chunk never used before whose first `bytes` are real, or kNoChunk: limit reached, disk full, or no address space.
-  // One caller at a time.
+  // An unused chunk whose first `bytes` are allocated, or kNoChunk: limit reached, disk full, or no address space. One
+  // caller at a time.
   std::uint32_t grow(std::uint64_t bytes);
   // More of the chunk is real from now on: four times as much, and at least `bytes` (of kChunkBytes at most). False: no
   // memory.

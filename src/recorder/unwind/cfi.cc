@@ -84,7 +84,7 @@ bool read_cie(const UnwindTable& table, std::uint64_t address, Cie& cie) {
       } else if (augmentation[i] == 'S') {
         cie.signal_frame = true;
       } else if (augmentation[i] != 'B') {
-        break;  // unknown letters carry data of unknown length: what's behind them can't be read
+        break;  // unknown letters have data of unknown length: the rest can't be read
       }
     }
     if (data.bad()) return false;
@@ -208,7 +208,7 @@ class Program {
   }
 
   void set(std::uint64_t reg, RegisterRule::Kind kind, std::int64_t offset) {
-    if (reg >= kRegisters) return;  // vector registers: nobody's frame depends on them
+    if (reg >= kRegisters) return;  // vector registers: no frame depends on them
     row().registers[reg].kind = kind;
     row().registers[reg].offset = offset;
   }

@@ -54,7 +54,7 @@ struct UnwindTable {
 
 enum class CfiResult : std::uint8_t { Found, NoEntry, Malformed };
 
-// The rules that hold for a frame whose return address is `return_address` (an interrupted pc is passed + 1).
+// The rules for a frame whose return address is `return_address` (an interrupted pc is passed + 1).
 CfiResult find_cfi_row(const UnwindTable& table, std::uint64_t return_address, CfiWork& work);
 
 }  // namespace tare::recorder

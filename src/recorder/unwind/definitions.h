@@ -11,15 +11,15 @@ namespace tare::recorder {
 
 enum class SearchFrom {
   FirstObject,        // as the program's own references are bound: the executable first
-  BehindTheRecorder,  // the objects after this library: what a reference would be bound to without it
+  BehindTheRecorder,  // the objects after this library: a reference would be bound to these without it
 };
 
-// A symbol to look for, and what was found.
+// A symbol to look up, and the result.
 struct Definition {
   const char* symbol;
   void* address = nullptr;       // null: no object defines it
   const void* object = nullptr;  // load address of the object that does
-  const char* path = "";         // that object's file, as the loader knows it; empty for the executable
+  const char* path = "";         // that object's file, as named by the loader; empty for the executable
   bool at_start = false;         // the program started with that object
 };
 
@@ -29,7 +29,7 @@ struct Definition {
 void find_definitions(Definition* definitions, std::size_t count, SearchFrom from,
                       bool (*accepts)(const char* path, bool at_start) = nullptr);
 
-// Remembers the objects that are loaded now as those that the program started with: `at_start` above.
+// Stores the list of loaded objects as those that the program started with: `at_start` above.
 void remember_objects_at_start();
 
 // The load address of the object that an address lies in; null for none.

@@ -17,11 +17,11 @@ struct StackReader {
   void* context;
 };
 
-// `pushed`: what the expression's stack starts with (the CFA for register rules); null: nothing.
+// `pushed`: the initial stack of the expression (the CFA for register rules); null: empty.
 bool evaluate(const Expression& expression, const Registers& registers, const StackReader& reader,
               const std::uint64_t* pushed, std::uint64_t& result);
 
-// An expression that is known without memory: a constant offset from a register, or from what lies in memory at one.
+// An expression that needs no memory: a constant offset from a register, or from the word at a register.
 struct Shape {
   enum class Kind : std::uint8_t {
     Other,
@@ -34,7 +34,7 @@ struct Shape {
   Kind kind = Kind::Other;
   std::int64_t offset = 0;
 };
-// `pc`: the exact address within the function (PLT entries ask how far they got).
+// `pc`: the exact address within the function (the expressions of PLT entries depend on it).
 Shape shape_of(const Expression& expression, std::uint64_t pc);
 
 }  // namespace tare::recorder

@@ -1,5 +1,5 @@
 // The slow way to one frame's caller: all registers, from inside this library outwards. For the few frames whose CFA
-// needs more than rsp and rbp (glibc's lazy binding trampoline keeps its in rbx).
+// needs more than rsp and rbp (glibc's lazy binding trampoline keeps its CFA in rbx).
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct FramePosition {
   std::uint64_t rbp;
 };
 
-// The interrupted pc, 0, + 1 where a program called through a null pointer and its handler for the fault allocates. No
-// function is there: the frame is the caller's, whose return address lies on top of the stack.
+// The interrupted pc, 0, + 1 where a program called through a null pointer and its handler for the fault allocates.
+// There is no function: the frame is the caller's, whose return address lies on top of the stack.
 inline constexpr std::uint64_t kCalledNull = 1;
 inline void leave_null_call(FramePosition& position) {
   position.pc = load(position.sp);

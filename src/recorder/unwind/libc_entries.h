@@ -1,5 +1,5 @@
-// What newer C libraries have and older ones lack: looked up in the loaded objects when recording starts, because a
-// reference that names a version keeps the library from being loaded at all where that version is missing.
+// Functions that only newer C libraries have. They are looked up in the loaded objects when recording starts: a
+// reference with a version would keep the library from being loaded if that version is missing.
 //
 // The recorder's own references need glibc 2.17 (tests/end_to_end/test_recorder_floor.py).
 #pragma once
@@ -31,7 +31,7 @@ struct LibcEntries {
 
 extern LibcEntries libc_entries;
 
-// Called again, it looks for what was missing. Async-signal-safe, without locks but that of dl_iterate_phdr().
+// A repeated call looks for the missing ones. Async-signal-safe, without locks but that of dl_iterate_phdr().
 void look_up_libc_entries();
 
 }  // namespace tare::recorder

@@ -1,4 +1,4 @@
-// Reads a word of somebody else's frame. In assembler, because sanitizers would object to it.
+// Reads a word of another function's frame. In assembler, because sanitizers would object to it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Asks the loader, reads program headers and build-ids out of memory, keeps the list of modules and publishes it.
+// Queries the loader, reads program headers and build-ids from memory, keeps the list of modules and publishes it.
 #include "recorder/unwind/modules.h"
 
 #include <elf.h>
@@ -58,7 +58,7 @@ struct ProgramHeaders {
   std::uint64_t count = 0;
 };
 
-// Are these the headers of this object? Its unwind table is where they say.
+// Are these the headers of this object? Its unwind table must be at the place in the headers.
 bool describe(const ProgramHeaders& headers, const LoadedObject& object) {
   for (std::uint64_t i = 0; i < headers.count; ++i) {
     const Elf64_Phdr& header = headers.first[i];
@@ -81,8 +81,8 @@ ProgramHeaders headers_at(std::uint64_t address) {
   return {reinterpret_cast<const Elf64_Phdr*>(address + elf->e_phoff), elf->e_phnum};
 }
 
-// The main program's headers are told by the kernel; an object's lie behind its ELF header, at its load bias as linkers
-// lay objects out, else at the start of the mapping.
+// The kernel passes the address of the main program's headers. An object's lie behind its ELF header: at its load bias
+// as linkers lay objects out, else at the start of the mapping.
 ProgramHeaders headers_of(const LoadedObject& object) {
   const ProgramHeaders main{reinterpret_cast<const Elf64_Phdr*>(getauxval(AT_PHDR)), getauxval(AT_PHNUM)};
   if (describe(main, object)) return main;
@@ -161,8 +161,8 @@ std::uint64_t fnv(std::uint64_t hash, const void* data, std::uint64_t bytes) {
 
 constexpr std::uint64_t kHashSeed = 0xcbf29ce484222325;
 
-// Tells two objects apart that were loaded at the same place, as far as that is possible at once: the search table's
-// header and first entries. Readable as long as any object with its header at this place is loaded.
+// Distinguishes two objects loaded at the same place, as far as that is possible at once: the search table's header and
+// first entries. Readable as long as any object with its header at this place is loaded.
 std::uint64_t print_of(const LoadedObject& object, const Image& image) {
   constexpr std::uint64_t kSample = 64;
   const Range* range = image.around(object.eh_frame_header);

@@ -9,13 +9,13 @@
 
 namespace tare::recorder {
 
-// What the loader says of the object around an address.
+// The loader's facts about the object around an address.
 struct LoadedObject {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
   std::uint64_t load_bias = 0;
   std::uint64_t eh_frame_header = 0;  // 0: none
-  const char* name = "";              // as the loader knows it: empty for the main program
+  const char* name = "";              // the loader's name: empty for the main program
 };
 // Never takes a lock of ours; with glibc >= 2.35 none of the loader's either. False: in no object.
 bool find_loaded_object(std::uint64_t address, LoadedObject& object);
@@ -35,7 +35,7 @@ struct ModuleInfo {
 const ModuleInfo* module_of(std::uint64_t address);
 
 // Marks those of modules [first, first + count) that the loader has dropped or replaced; calls retire(id) for each.
-// Does nothing while an object is being unloaded: it would read what goes away.
+// Does nothing while an object is being unloaded: it would read memory that is being unmapped.
 void sweep_modules(std::uint32_t first, std::uint32_t count, void (*retire)(trace::ModuleId));
 std::uint32_t module_count();
 

@@ -12,7 +12,7 @@ namespace tare::recorder {
 void* reserve_zeroed(std::uint64_t bytes);
 // Later memory isn't locked although the program has locked all that it maps from now on.
 void keep_memory_unlocked(bool wanted);
-// All of what one call of reserve_zeroed() returned.
+// Frees the memory of one call of reserve_zeroed().
 void give_back(void* memory, std::uint64_t bytes);
 
 const trace::OwnRanges& own_ranges();

@@ -43,7 +43,8 @@ class RowCache {
     }
   }
 
-  // Has code been seen near this address, in no object? Tells return addresses into generated code from other words.
+  // Has code been seen near this address, in no object? Distinguishes return addresses into generated code from other
+  // words.
   bool near_generated_code(std::uint64_t address) const;
 
   // Works out the rule from the unwind tables, enters it and publishes the row. Never fails: without room the rule is
@@ -80,7 +81,7 @@ class RowCache {
 
 extern RowCache g_rows;
 
-// Bumped when rows were retired: threads then forget the frames they have stored.
+// Incremented when rows are retired: threads then drop their stored frames.
 extern std::atomic<std::uint64_t> g_generation;
 
 struct Counters {

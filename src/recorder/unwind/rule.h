@@ -1,4 +1,4 @@
-// A frame's unwind rule and row id in one 64-bit word: what the row cache holds and the walk reads.
+// A frame's unwind rule and row id in one 64-bit word: the row cache stores it and the walk reads it.
 //
 //   bits  0..21  RowId          bit 23      (in a stored frame) the frame's rbp matters to an outer frame
 //   bits 24..27  RuleKind
@@ -22,7 +22,7 @@ enum class RuleKind : std::uint8_t {
   Full = 6,      // needs more registers or an expression
   End = 7,       // the outermost frame
   NoTable = 8,   // in an object, but without unwind table
-  NoObject = 9,  // in no object that the loader knows: generated code, or an object that just came
+  NoObject = 9,  // in no object of the loader: generated code, or an object that was just loaded
 };
 
 class Rule {

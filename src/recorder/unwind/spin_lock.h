@@ -12,7 +12,7 @@ namespace tare::recorder {
 class SpinLock {
  public:
   bool try_lock() {
-    // Once somebody has waited in vain nobody waits again, until the lock turns out to be free.
+    // Once a thread has waited in vain, no thread waits again until the lock is found free.
     const int last = given_up_.load(std::memory_order_relaxed) != 0 ? 0 : kSpins + kNaps;
     for (int turn = 0; turn <= last; ++turn) {
       std::uint32_t free = 0;

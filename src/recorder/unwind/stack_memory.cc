@@ -36,15 +36,15 @@ bool is_base_of_own_stack(std::uint64_t sp) {
 
 }  // namespace
 
-// rt_sigprocmask copies the new mask in before it looks at `how`: EFAULT tells an unreadable address, EINVAL (no such
-// `how`) a readable one. It changes nothing, needs no descriptor, and few sandboxes forbid it. Not through libc: errno
-// stays.
+// rt_sigprocmask copies the new mask in before it checks `how`: EFAULT means that the address is unreadable, EINVAL (no
+// such `how`) that it is readable. It changes nothing, needs no descriptor, and few sandboxes forbid it. Not through
+// libc: errno stays.
 bool probe_readable(std::uint64_t address) {
   constexpr long kNoSuchHow = -1;
   constexpr std::uint64_t kUserEnd = 0x7fff'ffff'f000;
   if (address >= kUserEnd || address < StackMemory::kPage) return false;  // a null mask is none: no error
   const long result = sys::call(SYS_rt_sigprocmask, kNoSuchHow, static_cast<long>(address & ~std::uint64_t{7}), 0, 8);
-  return result != -EFAULT && result != -EPERM;  // forbidden: nobody knows
+  return result != -EFAULT && result != -EPERM;  // forbidden: unknown
 }
 
 // A start function aligns the stack and pushes two words, no more; the loader started as a command skips its own

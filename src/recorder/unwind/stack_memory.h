@@ -1,17 +1,18 @@
-// Which addresses of a thread's stacks can be read without a fault. Any stack will do: main, thread's, sigaltstack, a
-// coroutine's; none is asked of pthread (pthread_getattr_np allocates) or of /proc.
+// Which addresses of a thread's stacks can be read without a fault. The stack may be of any kind: main, thread's,
+// sigaltstack, a coroutine's. pthread_getattr_np would allocate, and /proc isn't read.
 //
-// What was readable stays so only on the thread's own stack, which is there as long as the thread. Other stacks are
-// memory like any other: a free() may unmap a coroutine's, or a neighbour that was readable, inside of libc where no
-// hook sees it. So what was learnt in a capture is forgotten before the next, except for the part of the own stack that
-// a complete walk has proven: its frames led from there to the thread's first function.
+// A readable address stays readable only on the thread's own stack, which exists as long as the thread. Other stacks
+// are memory like any other: a free() may unmap a coroutine's, or a neighbour that was readable, inside of libc where
+// no hook sees it. So results of a capture are dropped before the next, except for the part of the own stack that a
+// complete walk has proven: its frames led from there to the thread's first function.
 #pragma once
 
 #include <cstdint>
 
 namespace tare::recorder {
 
-// Asks the kernel whether the word at `address` (rounded down to 8) can be read: some 100 ns. Exact for its whole page.
+// Checks by a system call that the word at `address` (rounded down to 8) can be read: about 100 ns. Exact for its whole
+// page.
 bool probe_readable(std::uint64_t address);
 
 // Is a frame at `sp` the first of the main stack: is its caller's place the one at which the kernel put the arguments?
@@ -27,7 +28,7 @@ class StackMemory {
     return enter_slow(sp);
   }
 
-  // May the word at `address` be read? Nearly always one comparison: the stack was looked at page by page when it was
+  // May the word at `address` be read? Nearly always one comparison: the stack was checked page by page when it was
   // first walked.
   bool readable(std::uint64_t address) {
     if (address >= low_ && address + 8 <= high_ && address + 8 != 0) return true;
@@ -37,11 +38,11 @@ class StackMemory {
   // Is the current stack readable from where it was entered up to `end`?
   bool reaches(std::uint64_t end) { return end >= low_ && (end <= high_ || extend_up(end - 8)); }
 
-  // Everything known is forgotten, and `mappings` are those that what comes is about.
+  // Clears all results; `mappings` is the generation of mappings for new ones.
   void clear(std::uint64_t mappings);
 
-  // Is what is known about these mappings, and proven? One comparison: where something was learnt that isn't proven
-  // yet, this is false until settle().
+  // True if the results are for these mappings, and proven. One comparison: where something was learnt that isn't
+  // proven yet, this is false until settle().
   bool is_settled(std::uint64_t mappings) const { return mappings_ == mappings; }
   bool is_about(std::uint64_t mappings) const { return (mappings_ & ~kUnproven) == mappings; }
 
@@ -57,7 +58,8 @@ class StackMemory {
     std::uint64_t high;
   };
   static constexpr std::uint64_t kUnproven = std::uint64_t{1} << 63;
-  static constexpr std::uint32_t kRegions = 4;  // thread stack, sigaltstack, and two more for those who switch stacks
+  // Thread stack, sigaltstack, and two more for programs that switch stacks.
+  static constexpr std::uint32_t kRegions = 4;
 
   bool enter_slow(std::uint64_t sp);
   bool readable_slow(std::uint64_t address);

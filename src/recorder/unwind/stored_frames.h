@@ -1,4 +1,4 @@
-// What the unwinder keeps of a thread's last stack: its frames, and the stack words that prove that they still stand.
+// The unwinder's copy of a thread's last stack: its frames, and the stack words that prove that they are still valid.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ struct Check {
 
   std::uint64_t difference() const { return load(slot) ^ value; }
 };
-inline constexpr std::uint64_t kZero = 0;  // for frames whose inner neighbour can't be left by comparing
+inline constexpr std::uint64_t kZero = 0;  // for frames whose inner neighbour can't be unwound by comparing
 
-enum class Base : std::uint8_t { Complete, Truncated, NoTable, Failed };  // what is outside the outermost frame
+enum class Base : std::uint8_t { Complete, Truncated, NoTable, Failed };  // beyond the outermost frame
 // Where a step led: ends are as in Base.
 enum class Outcome : std::uint8_t { Complete, Caller, NoTable, Failed };
 static_assert(static_cast<int>(Base::NoTable) == static_cast<int>(Outcome::NoTable) &&

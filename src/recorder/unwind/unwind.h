@@ -40,11 +40,11 @@ class Unwinder {
   Capture capture(const StartState& start);
 
   // Does the stack from `start` on pass the caller of a hook that returns to `return_address`, its stack pointer then
-  // at `sp`? What was captured before is forgotten.
+  // at `sp`? The state of an earlier capture is cleared.
   bool passes(const StartState& start, std::uint64_t return_address, std::uint64_t sp);
 
   // The function that a signal interrupted on the stack from `start` on: where it returns to, its stack pointer then.
-  // What was captured before is forgotten.
+  // The state of an earlier capture is cleared.
   enum class Interrupted : std::uint8_t { Nothing, Function, Unknown };
   Interrupted interrupted(const StartState& start, std::uint64_t& return_address, std::uint64_t& sp);
 
@@ -71,7 +71,7 @@ class Unwinder {
     std::uint64_t rule;
   };
 
-  std::uint32_t emitted_;  // 1: the reader knows the stored stack
+  std::uint32_t emitted_;  // 1: the reader has the stored stack
   alignas(64) RecentRow recent_[kRecentRows];
   alignas(64) std::uint64_t storage_[112 * 1024];
 };
@@ -108,7 +108,7 @@ void close_tables();
 // Appends a string to the pool. False: no room. The pool's second half is kept for modules.
 bool publish_string(const char* text, std::uint32_t length, trace::StringRef& place);
 
-// Around the real dlclose: meanwhile no module's memory is looked at, but by who has its code on the stack.
+// Around the real dlclose: meanwhile no module's memory is read, except by threads that have its code on the stack.
 void begin_unloading();
 void end_unloading();
 // After dlclose returned: rows of objects that are gone are retired, so that the same addresses get new rows later.
@@ -116,7 +116,7 @@ void modules_changed();
 // The same for objects that went without our noticing (libc closes some itself): a few ns a loaded object; at a chunk
 // switch.
 void revalidate_modules();
-// After munmap, mprotect or mremap by the program: what was known to be readable stack may not be any more.
+// After munmap, mprotect or mremap by the program: a readable stack may have become unreadable.
 void mappings_changed();
 
 struct UnwindCounters {

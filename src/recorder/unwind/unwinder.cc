@@ -2,10 +2,10 @@
 // that frame still stands. Where the check fails the walk goes on, so that each frame is either walked or compared,
 // never both.
 //
-// A frame is the position (pc, sp, rbp) in one function. What lies outside of it is a function of that position and of
-// the stack words read on the way: return addresses, and saved rbps as far as an outer frame's CFA (or restored rbp)
-// comes from them. So a stored frame with the same position has the same outer frames if these words are the same.
-// Nothing else does: the innermost return addresses alone can't tell A -> B -> malloc from C -> B -> malloc.
+// A frame is the position (pc, sp, rbp) in one function. The outer frames are a function of that position and of the
+// stack words read on the way: return addresses, and those saved rbps that determine an outer frame's CFA (or restored
+// rbp). So a stored frame with the same position has the same outer frames if these words are the same. Less isn't
+// sufficient: the innermost return addresses alone can't distinguish A -> B -> malloc from C -> B -> malloc.
 #include <atomic>
 #include <cstring>
 
@@ -44,8 +44,8 @@ bool follows_call(std::uint64_t address) {
   return false;
 }
 
-// Asked of return addresses found by frame pointer only: any word of stack might be one. Java's interpreter returns to
-// places that no call precedes.
+// Called only for return addresses found by frame pointer: any word of the stack might be one. Java's interpreter
+// returns to places that no call precedes.
 bool is_plausible(std::uint64_t address) {
   Rule rule;
   LoadedObject object;
@@ -88,7 +88,7 @@ struct Unwinder::State {
     } else if (rule.kind() == RuleKind::NoObject) {
       g_rows.upgrade(pc, work, rule);
     }
-    if (rule.kind() == RuleKind::NoObject) return rule;  // asked anew each time: an object may come
+    if (rule.kind() == RuleKind::NoObject) return rule;  // repeated each time: an object may have been loaded
     // A longjmp out of a signal handler between these must not leave one's pc with the other's rule.
     RecentRow& recent = recent_of(unwinder, pc);
     recent.pc = 0;
@@ -199,7 +199,7 @@ struct Unwinder::State {
   }
 
   // Compares outwards from stored[top - 1], which holds. Returns the innermost index whose step outwards isn't proven:
-  // it changed, or it takes more than a comparison. 0 with nothing left to prove: see proven_base().
+  // it changed, or it takes more than a comparison. 0 if all are proven: see proven_base().
   std::uint32_t verify(std::uint32_t top) const {
     const StoredFrame& start = stored[top - 1];
     const Check* const first = checks + stored[start.stop].first_check;
@@ -218,13 +218,13 @@ struct Unwinder::State {
     return frame + 1;
   }
 
-  // Nothing outside the outermost stored frame needs another look: it's the end by its rule, or what was dropped there
-  // leaves a stack of `depth` frames deep enough.
+  // Nothing outside the outermost stored frame needs a check: it is the end by its rule, or the frames that were
+  // dropped there leave a stack of `depth` frames deep enough.
   bool proven_base(std::uint32_t depth) const {
     return stored[0].rule.kind() == RuleKind::End || (base == Base::Truncated && depth >= kFewestWhenTruncated);
   }
 
-  // What a walk found: `fresh` inside of stored[0, kept).
+  // The result of a walk: `fresh` inside of stored[0, kept).
   struct Walked {
     std::uint32_t kept;
     std::uint32_t fresh_count;
@@ -260,8 +260,8 @@ Unwinder::State::Walked Unwinder::State::walk(Unwinder& unwinder, const RowCache
       }
       const std::uint32_t reached = verify(top);
       if (reached == 0 && proven_base(n + top)) return {run_top, run_n, base};
-      // Frames top - 1 to `reached` stand, but something outside them doesn't (or needs a real step): they become
-      // fresh, with the rbp that they have now; the stored one may be old where nobody needed it.
+      // Frames top - 1 to `reached` are valid, but something outside them isn't (or needs a real step). They become
+      // fresh, with their present rbp; a stored rbp may be old if no frame needed it.
       for (std::uint32_t i = top - 1; i > reached; --i) {
         if (n == trace::kMaxFrames) return {0, n, Base::Truncated};
         const StoredFrame& outer = stored[i - 1];
@@ -344,7 +344,7 @@ Capture Unwinder::State::finish(Unwinder& unwinder, std::uint32_t kept, std::uin
 // Leaves the innermost kKeptWhenTruncated frames, all of them fresh. Returns their number.
 std::uint32_t Unwinder::State::drop_outermost(std::uint32_t kept, std::uint32_t fresh_count) {
   if (fresh_count > kKeptWhenTruncated) return kKeptWhenTruncated;
-  // An rbp in them that's old was needed by nobody, and won't be: nothing is added outside.
+  // An old rbp in them isn't needed, now or later: nothing is added outside.
   for (; kept > 0 && fresh_count < kKeptWhenTruncated; --kept) {
     fresh[fresh_count++] = {stored[kept - 1].position, stored[kept - 1].rule};
   }

@@ -62,7 +62,7 @@ class ByteWriter {
   std::vector<std::uint8_t> bytes_;
 };
 
-// Reads untrusted bytes. Past the end it gives zeros and failed() says so: check once after a group of reads.
+// Reads untrusted bytes. A read past the end returns zeros and sets failed(): check once after a group of reads.
 class ByteReader {
  public:
   ByteReader() = default;

@@ -13,7 +13,7 @@
 
 namespace tare::trace {
 
-// The user knows where the file comes from, and lifts all limits.
+// Set by users who trust the origin of their files: lifts all limits.
 inline constexpr char kEnvTrustFiles[] = "TARE_TRUST_FILES";
 inline bool files_are_trusted() {
   const char* const value = std::getenv(kEnvTrustFiles);
@@ -35,8 +35,8 @@ constexpr std::uint64_t capped_sum(std::uint64_t a, std::uint64_t b) {
   return a > std::numeric_limits<std::uint64_t>::max() - b ? std::numeric_limits<std::uint64_t>::max() : a + b;
 }
 
-// Of everything that is unpacked, with what reports make of it: about this many bytes an entry, besides those that the
-// record holds. Entries that were left unpacked always fit: two bytes are the least of a stack, five of a shape.
+// Memory of an unpacked entry with its share of reports: about this number of bytes, beside the bytes in the record.
+// Entries that were left unpacked always fit: two bytes are the least of a stack, five of a shape.
 inline constexpr std::uint64_t kModuleMemory = 256, kRowMemory = 64, kStackMemory = 64, kShapeMemory = 256,
                                kNameMemory = 64, kObservationMemory = 192, kLiveMemory = 64, kGivenFrameMemory = 128;
 
@@ -44,12 +44,12 @@ constexpr std::uint64_t most_unpacked_bytes(std::uint64_t file_bytes) {
   return capped_sum(std::uint64_t{64} << 20, std::min(file_bytes, std::uint64_t{1} << 48) * 256);
 }
 
-// What a walk over a file's events may add to this process's resident memory.
+// The limit for the growth of this process's resident memory in a walk over a file's events.
 constexpr std::uint64_t most_resident_growth(std::uint64_t file_bytes) {
   return capped_sum(std::uint64_t{512} << 20, std::min(file_bytes, std::uint64_t{1} << 48) * 64);
 }
 
-// What may be taken for a file's unpacked entries.
+// The limit for the memory of a file's unpacked entries.
 class ExpansionBudget {
  public:
   explicit ExpansionBudget(std::uint64_t most_bytes, std::uint64_t taken_bytes = 0)

@@ -12,8 +12,8 @@
 
 namespace tare::trace {
 
-// Opens a regular file for reading; -1 with errno, EINVAL for what is none. A path may come from a file: opening a pipe
-// would wait for a writer, a device may act.
+// Opens a regular file for reading; -1 with errno, which is EINVAL for other kinds of files. A path may come from a
+// file: opening a pipe would wait for a writer, a device may act.
 inline int open_regular(const char* path) {
   struct stat facts = {};
   if (::stat(path, &facts) != 0) return -1;

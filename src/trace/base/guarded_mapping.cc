@@ -12,7 +12,7 @@
 
 namespace tare::trace {
 
-// Never given back, but used again: a handler may be looking at any of them.
+// Ranges are reused and never freed: a signal handler may be reading any of them.
 struct GuardedMapping::Range {
   std::atomic<std::uintptr_t> begin{0};  // 0: of no mapping
   std::atomic<std::uintptr_t> end{0};

@@ -1,5 +1,5 @@
-// A mapping of a file that others may cut short while we read it: what lies beyond its new end reads as zeros, and
-// is_cut() says so, where it would be SIGBUS.
+// A mapping of a file that another process may truncate while it is read: bytes beyond the new end read as zeros and
+// set is_cut(), instead of causing SIGBUS.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ class GuardedMapping {
 
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  // A page of it was looked at that the file doesn't have any more.
+  // A page was read that the file doesn't have any more.
   bool is_cut() const;
 
-  struct Range;  // what the signal's handler knows of it
+  struct Range;  // the part that the signal handler reads
 
  private:
   void* data_ = nullptr;
@@ -29,7 +29,7 @@ class GuardedMapping {
   Range* range_ = nullptr;
 };
 
-// Where a signal's disposition is inherited: whether SIGBUS was ignored before the first of these was made.
+// For code that inherits signal dispositions: true if SIGBUS was ignored before the first mapping was made.
 bool sigbus_was_ignored();
 
 }  // namespace tare::trace

@@ -69,9 +69,9 @@ struct LargeAllocator {
 template <typename T>
 using LargeVector = std::vector<T, LargeAllocator<T>>;
 
-// Room for `count` elements. A large vector gets so much address space that it grows where it lies: a compiler's took
-// 148 MB of huge pages by doubling, each cleared first, which on a virtual machine whose host has taken them back costs
-// 2 ms a page.
+// Room for `count` elements. A large vector reserves address space, so that it grows in place: by doubling, a
+// compiler's took 148 MB of huge pages. Each is cleared first, which costs 2 ms a page on a virtual machine whose host
+// has reclaimed it.
 template <typename T>
 [[gnu::noinline]] void make_room(LargeVector<T>& vector, std::size_t count) {
   constexpr std::size_t kAhead = 64;

@@ -1,4 +1,4 @@
-// A value or an error: what functions return that can fail for reasons outside the program.
+// A value or an error: the result of functions that can fail for reasons outside the program.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ constexpr int exit_status(ErrorKind kind) {
   return 70;
 }
 
-// `message` is one line for a person: what happened, to which file or address, what to do next.
+// `message` is one line for users: what happened, to which file or address, what to do next.
 struct Error {
   ErrorKind kind;
   std::string message;

@@ -58,7 +58,7 @@ bool is_member_name(std::string_view name) {
 
 enum class Found : std::uint8_t { Record, End, Damage };
 
-// A record of the container's own, its payload in `payload`. `most`: what its kind may have.
+// A record of the container's own, its payload in `payload`. `most`: the limit of its kind.
 Found read_record(const File& file, std::uint64_t offset, RecordHeader& header, std::vector<std::uint8_t>& payload,
                   const char*& damage) {
   std::uint8_t bytes[kRecordHeaderBytes];

@@ -26,14 +26,15 @@ struct ContainerMember {
   std::string name;          // letters, digits and dots
   std::uint64_t offset = 0;  // of the trace in the file
   std::uint64_t bytes = 0;
-  std::string parent_trace;  // of a forked child: what its parent's trace is called now; empty: what its own end says
+  // Of a forked child: the present name of its parent's trace; empty: as in its own End record.
+  std::string parent_trace;
 };
 
 struct Container {
   std::vector<ContainerMember> members;  // in file order
   std::string spool_folder;              // where the launcher had the spools of processes that lived
   bool finished = false;                 // the directory closes it
-  std::optional<Error> damage;           // what stopped the search for members, if not the end of the file
+  std::optional<Error> damage;           // the error that ended the search for members, if not the end of the file
 };
 
 // NotATrace, NewerVersion, Io, or Corrupt where not even its beginning can be read.
@@ -69,8 +70,8 @@ class ContainerWriter {
   ContainerWriter& operator=(ContainerWriter&& other) noexcept;
   ~ContainerWriter();
 
-  // Appends a finished trace, and says what it's called: `name`, or `name`.N if that is taken. The file holds it
-  // when this returns ok.
+  // Appends a finished trace, and returns its name: `name`, or `name`.N if that is taken. The file holds it when this
+  // returns ok.
   Result<std::string> append(const std::string& name, std::span<const std::uint8_t> trace);
   // The parent's trace of member `name` has got another name.
   void set_parent(const std::string& name, const std::string& parent_trace);

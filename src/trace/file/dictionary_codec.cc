@@ -30,8 +30,9 @@ void put_packed(std::size_t first, std::size_t count, const std::vector<std::uin
   out.append(packed.empty() ? std::span<const std::uint8_t>(entries) : packed);
 }
 
-// What put(id, to) writes for each entry, at most `most_bytes` at `to`, whose end it gives. By kilobytes: a compiler
-// has half a stack an allocation, and put byte by byte where a vector ends they took a twelfth of draining its events.
+// Calls put(id, to) for each entry: it writes at most `most_bytes` at `to` and returns the end. By kilobytes: a
+// compiler has half a stack an allocation, and put byte by byte where a vector ends they took a twelfth of draining its
+// events.
 template <typename Put>
 void put_entries(std::size_t first, std::size_t last, std::size_t most_bytes, ByteWriter& entries, Put put) {
   std::array<std::uint8_t, 4096> piece;

@@ -1,5 +1,5 @@
-// Growth of the dictionary as records: modules, rows, stack nodes, shapes, names. Each record says its first id and
-// follows the one before.
+// Growth of the dictionary as records: modules, rows, stack nodes, shapes, names. Each record begins with its first id
+// and follows the one before.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,8 @@ void encode_names(const Dictionary& dictionary, std::size_t first, std::size_t l
 void encode_given_frames(const Dictionary& dictionary, std::size_t first, std::size_t last, Packing packing,
                          ByteWriter& out);
 
-// Append the entries of a payload to the dictionary, if `budget` has room for them. nullptr, or what is wrong; entries
-// before the fault stay.
+// Append the entries of a payload to the dictionary, if `budget` has room for them. Return nullptr or the error;
+// entries before the fault stay.
 const char* decode_modules(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary);
 const char* decode_rows(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary);
 const char* decode_stacks(std::span<const std::uint8_t> payload, ExpansionBudget& budget, Dictionary& dictionary);
@@ -55,7 +55,7 @@ enum class LivePart : std::uint8_t { Blocks = 1, Modules = 2, Rows = 3, Stacks =
 
 void encode_live_blocks(const LiveSet& live, std::size_t first, std::size_t last, Packing packing, ByteWriter& out);
 void encode_live_mappings(const LiveSet& live, std::size_t first, std::size_t last, Packing packing, ByteWriter& out);
-// Appends what a Live record has.
+// Appends the entries of a Live record.
 const char* decode_live(std::span<const std::uint8_t> payload, ExpansionBudget& budget, LiveSet& live);
 
 }  // namespace tare::trace

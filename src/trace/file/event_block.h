@@ -16,7 +16,7 @@
 
 namespace tare::trace {
 
-// What a block says before its columns. Ordinals count as the spool does: a realloc is one event.
+// The fields of a block before its columns. Ordinals count as the spool does: a realloc is one event.
 struct BlockHeader {
   std::uint32_t thread = 0;
   std::uint64_t first_event = 0;   // events of this thread before the block
@@ -52,10 +52,10 @@ class EventBlockDecoder {
   EventBlockDecoder();
   ~EventBlockDecoder();
 
-  // Reads only what stands before the columns. False: damaged.
+  // Reads only the header, not the columns. False: damaged.
   static bool read_header(std::span<const std::uint8_t> payload, BlockHeader& header);
 
-  // Appends the events to `out`. nullptr, or what is wrong with the payload (`out` then holds nothing of it).
+  // Appends the events to `out`. Returns nullptr or the payload's error; then `out` is unchanged.
   const char* decode(std::span<const std::uint8_t> payload, const Dictionary& dictionary, EventBuffer& out);
 
  private:

@@ -1,4 +1,4 @@
-// Reads event blocks: the mirror of event_block_encoder.cc, except that it believes nothing.
+// Decodes event blocks: the mirror of event_block_encoder.cc, with checks of all values.
 #include <zstd.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct EventBlockDecoder::State {
   std::vector<std::uint32_t> free_stacks;
   std::uint64_t used_shapes = 0;
   std::uint64_t last_map = 0;
-  std::vector<Event*> nameless_contents;  // notes whose address is that of the block which the event after them ends
+  std::vector<Event*> nameless_contents;  // notes with the address of the block that the next event ends
   ZSTD_DCtx* zstd = ZSTD_createDCtx();
   ~State() { ZSTD_freeDCtx(zstd); }
 
@@ -39,8 +39,7 @@ EventBlockDecoder::~EventBlockDecoder() = default;
 
 namespace {
 
-// May a note of this kind refer to entry `entry` of what such notes refer to? Kinds of newer versions refer to
-// anything.
+// True if a note of this kind may refer to entry `entry`. Kinds of newer versions refer to anything.
 bool note_may_refer(EventKind kind, std::uint64_t entry, const BlockHeader& header, const Dictionary& dictionary) {
   switch (kind) {
     case EventKind::Report:
@@ -99,7 +98,7 @@ bool EventBlockDecoder::read_header(std::span<const std::uint8_t> payload, Block
 const char* EventBlockDecoder::State::unpack(ByteReader& payload, std::uint32_t event_count) {
   if (payload.varint() != kColumns) return "an event block has an unknown number of columns";
   std::array<std::uint64_t, kColumns> raw_sizes, packed_sizes;
-  // What an event can add to a column at most; more is a lie that would only cost memory.
+  // The most bytes of a column for one event; a larger column is invalid and would only cost memory.
   const std::uint64_t most_bytes = (std::uint64_t{event_count} + 1) * 24;
   for (int i = 0; i < kColumns; ++i) {
     raw_sizes[i] = payload.varint();

@@ -17,7 +17,7 @@ namespace {
 constexpr int kZstdLevel = 1;
 // Codes repeat in long rows or not at all: shorter matches than the level's 6 bytes or 7 take more room and time.
 constexpr int kZstdShortestMatch = 7;
-constexpr std::size_t kAhead = 12;           // events whose far-off facts are fetched early
+constexpr std::size_t kAhead = 12;           // events ahead whose model entries are prefetched
 constexpr std::size_t kSmallestPacked = 48;  // below, a zstd frame's own bytes eat the gain
 
 // Where the address of a block allocated in this event block is found again when it is freed. Direct-mapped by address,
@@ -94,8 +94,8 @@ bool is_about_next_end(std::span<const Event> events, std::size_t at) {
 
 }  // namespace
 
-// One walk over a block's events, with the ends of the columns in registers: what is written as bytes may, for all a
-// compiler knows, be any other variable that lies in memory.
+// One walk over a block's events, with the ends of the columns in registers: the compiler must assume that a byte
+// written to a column changes any variable in memory.
 class EventBlockEncoder::State::Pass {
  public:
   Pass(State& state, std::uint64_t first_stamp) : state_(state), last_stamp_(first_stamp) {

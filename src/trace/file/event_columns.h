@@ -12,7 +12,7 @@
 namespace tare::trace {
 
 enum class Column : std::uint8_t {
-  EventCodes = 0,    // what happened, and where: see event_code()
+  EventCodes = 0,    // the kinds of the events: see event_code()
   SymbolValues = 1,  // varints for the symbol codes that need one
   AllocValues = 2,   // varints for the places that need one: of blocks that begin,
   FreeValues = 3,    // and of blocks that end
@@ -32,7 +32,7 @@ constexpr std::uint8_t event_code(std::uint8_t symbol_code, std::uint8_t place_c
 constexpr std::uint8_t symbol_code_of(std::uint8_t event_code) { return event_code & 15; }
 constexpr std::uint8_t place_code_of(std::uint8_t event_code) { return event_code >> 4; }
 
-// Symbol codes below SymbolModel::kGuesses say which guess was right.
+// Symbol codes below SymbolModel::kGuesses are the number of the right guess.
 inline constexpr std::uint8_t kSymbolNewAlloc =
     SymbolModel::kGuesses + 0;  // Alloc of the first shape that no event block had so far
 inline constexpr std::uint8_t kSymbolFree = SymbolModel::kGuesses + 1;   // FreeApi::Free
@@ -47,8 +47,7 @@ inline constexpr std::uint8_t kStampEscape = 255;
 
 enum BlockFlags : std::uint64_t { kBlockFreeStacks = 1 };
 
-// The event after a Contents note and its digest. A note whose address is written as 0 is about the block that this one
-// ends.
+// The event after a Contents note and its digest. A note with the address 0 belongs to the block that this event ends.
 inline std::size_t next_after_contents(std::span<const Event> events, std::size_t note) {
   const bool has_digest = note + 1 < events.size() && events[note + 1].kind == EventKind::Digest;
   return note + (has_digest ? 2 : 1);

@@ -1,8 +1,8 @@
-// What encoder and decoder of event blocks both expect to come next. Whatever changes here changes the format: see
-// FORMAT.md.
+// The predictions of the next event, which encoder and decoder of event blocks share. Any change here changes the
+// format: see FORMAT.md.
 //
-// Programs repeat themselves: the same few allocations follow each other, malloc hands out what was freed last, and
-// what is freed was mostly allocated a moment ago. Each guess that holds costs a byte that zstd then packs to a tenth.
+// Programs repeat themselves: the same few allocations follow each other, malloc returns the block that was freed last,
+// and most freed blocks are young. Each guess that holds costs a byte that zstd then packs to a tenth.
 #pragma once
 
 #include <emmintrin.h>
@@ -40,7 +40,7 @@ class SymbolModel {
 
   void reset();
   Symbol guess(int which) const { return which == 0 ? *slow_ : fast_[which - 1]; }
-  // The first guess that is `symbol`, or kGuesses. Without branches: which guess is right is what nobody can foresee.
+  // The first guess that is `symbol`, or kGuesses. Without branches, because the right guess is unpredictable.
   int find(Symbol symbol) const {
     static_assert(kWays == 4);
     const __m128i ways = _mm_load_si128(reinterpret_cast<const __m128i*>(fast_));
@@ -48,8 +48,8 @@ class SymbolModel {
     const int which = _mm_movemask_ps(_mm_castsi128_ps(equal)) << 1 | static_cast<int>(*slow_ == symbol);
     return std::countr_zero(static_cast<unsigned>(which | 1 << kGuesses));
   }
-  // Tells what came: to the front of the four, from where it was or pushing out the last. In one store, as find()
-  // loads them at once: four stores that a load takes together make it wait for all of them.
+  // Moves the symbol to the front of the four, from its place or by removing the last. In one store, as find() loads
+  // them at once: four stores that a load takes together make it wait for all of them.
   void saw(Symbol symbol) {
     static_assert(kWays == 4);
     *slow_ = symbol;
@@ -64,14 +64,14 @@ class SymbolModel {
     const __m128i moved = _mm_or_si128(_mm_slli_si128(ways, 4), newest);
     _mm_store_si128(place, _mm_or_si128(_mm_and_si128(stay, ways), _mm_andnot_si128(stay, moved)));
   }
-  // `token` stands for what came in the history: the symbol, or for a free what kind of block it ended.
+  // `token` represents an event in the history: the symbol, or for a free the kind of the ended block.
   void remember(std::uint32_t token) {
     history_ = history_ << 20 ^ (token * 0x9e3779b1u >> 12);  // 3 tokens of 20 bits
     context_ = mix_hash(history_ & 0xfffffffffffffffull, 1) >> 40 & (kByThree - 1);
     slow_ = &by_three_[context_];
     fast_ = &by_one_[(history_ & 0xfffff) % kByOne * kWays];
   }
-  // Of the last three tokens; also what frees are guessed by.
+  // Of the last three tokens; frees are predicted from it too.
   std::size_t context() const { return context_; }
 
   static constexpr std::size_t kByThree = 1 << 14;
@@ -90,7 +90,7 @@ class SymbolModel {
 // The blocks allocated since the event block began, and where the allocator will put the next one.
 class AddressModel {
  public:
-  // What comes after a guess, by number.
+  // Codes after the guesses, by number.
   static constexpr std::uint8_t kAllocNewest = 0;  // where the newest freed block of the size lay
   static constexpr std::uint8_t kAllocCut = 1;     // behind the last that was cut off a free piece
   static constexpr std::uint8_t kAllocStep = 2;    // as far from the last of the size as that from the one before
@@ -102,7 +102,7 @@ class AddressModel {
   AddressModel();
   void reset();
 
-  // What an address that nothing guessed is counted from.
+  // The base of an address that no guess predicted.
   std::uint64_t alloc_base() const { return last_alloc_; }
   std::uint64_t foreign_base() const { return last_foreign_; }
 

@@ -100,7 +100,7 @@ bool decode_memory(std::span<const std::uint8_t> bytes, Moment& moment) {
   return !reader.failed() && reader.at_end();
 }
 
-// False: the bytes don't fit what the record says.
+// False: the bytes contradict the record's fields.
 bool unpack(ByteReader& reader, std::uint64_t raw, std::uint64_t packed, std::vector<std::uint8_t>& out) {
   const std::span<const std::uint8_t> bytes = reader.take(packed);
   if (reader.failed() || raw > kMaxColumnBytes) return false;
@@ -196,7 +196,7 @@ struct ColumnSizes {
   std::uint64_t packed;
 };
 
-// What comes before the columns. nullptr, or what is wrong.
+// Decodes the fields before the columns. Returns nullptr or the error.
 const char* decode_facts(ByteReader& reader, Moment& moment, std::uint64_t& first, std::uint64_t& count,
                          std::vector<ColumnSizes>& columns) {
   const std::uint8_t kind = reader.byte();
@@ -263,7 +263,7 @@ const char* decode_moment(std::span<const std::uint8_t> payload, std::size_t sha
   if (!decode_memory(columns[Memory].bytes, moment)) return "what a moment says of the process's memory can't be read";
   columns[Memory].bytes.clear();
   for (Values& column : columns) column.begin();
-  // Every block takes a byte of the first column at least: memory is bounded by what the record holds.
+  // Every block has at least a byte in the first column: memory is bounded by the size of the record.
   if (columns[Addresses].bytes.size() < count || columns[Shapes].bytes.size() < count)
     return "a moment has fewer blocks than it says";
   std::vector<Observation> blocks;

@@ -1,4 +1,4 @@
-// Moments as bytes: the payload of Moment records. FORMAT.md says it in prose.
+// Moments as bytes: the payload of Moment records. FORMAT.md describes it in prose.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ inline constexpr std::size_t kMaxRecordObservations = 1 << 20;
 // Blocks [first, first + kMaxRecordObservations) of the moment, with its facts.
 void encode_moment(const Moment& moment, std::size_t first, Packing packing, ByteWriter& out);
 
-// Counts what a record's blocks will take. False: too much, or the record can't be read.
+// Adds the record's blocks to the limit of memory. False: too much, or the record can't be read.
 bool take_moment(std::span<const std::uint8_t> payload, ExpansionBudget& budget);
 
 // Adds a record to the moments read so far: a new moment, or more blocks of the last one. `shapes` is the number of
-// shapes known. nullptr, or what is wrong with it; then `moments` is as it was.
+// known shapes. Returns nullptr or the error; then `moments` is unchanged.
 const char* decode_moment(std::span<const std::uint8_t> payload, std::size_t shapes, ExpansionBudget& budget,
                           std::vector<Moment>& moments);
 

@@ -28,7 +28,7 @@ enum class Field : std::uint64_t {
   StartRealtimeNs = 13,
   SampleBytes = 14,
   FreeStacks = 15,
-  ForkParentPid = 16,  // its presence says that the image was made by fork
+  ForkParentPid = 16,  // present if the image was made by fork
   ForkParentImage = 17,
   ForkParentThread = 18,
   ForkParentThreadEvents = 19,
@@ -159,7 +159,7 @@ MemoryReading reading_of(std::span<const std::uint8_t> bytes) {
   return reading;
 }
 
-// Only what can be: a thread once, ascending.
+// Adds only valid positions: each thread once, ascending.
 void add_position(std::span<const std::uint8_t> bytes, std::vector<ThreadPosition>& positions) {
   ByteReader reader(bytes);
   const std::uint64_t thread = reader.varint();

@@ -1,5 +1,4 @@
-// Process facts as numbered fields: a reader skips numbers it doesn't know, so that facts can be added without a new
-// version.
+// Process facts as numbered fields. A reader skips unknown numbers, so that facts can be added without a new version.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +10,10 @@
 
 namespace tare::trace {
 
-// What a Process or End record says. Totals are only meant in the End record.
+// The contents of a Process or End record. Totals are only meant in the End record.
 struct ProcessRecord {
   ProcessInfo info;
-  std::string spool_path;         // where what wasn't drained lies if the launcher died
+  std::string spool_path;         // path of the undrained events if the launcher died
   std::uint64_t event_count = 0;  // Event records in all blocks
   std::uint64_t spool_events = 0;
   std::uint32_t thread_count = 0;

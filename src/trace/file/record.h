@@ -1,4 +1,4 @@
-// The frame of a .tare file: its first bytes, and the header before every record. FORMAT.md says it in prose.
+// The frame of a .tare file: its first bytes, and the header before every record. FORMAT.md describes it in prose.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ enum class RecordType : std::uint16_t {
 };
 
 enum RecordFlags : std::uint16_t {
-  kRecordSkippable = 1,  // a reader that doesn't know the type goes on after it
+  kRecordSkippable = 1,  // a reader that doesn't have the type skips it
 };
 
 struct RecordHeader {

@@ -60,7 +60,7 @@ RecordHeader parse_header(const std::uint8_t* bytes) {
   return header;
 }
 
-// Adds an intact record to the index. nullptr, or what is wrong with it.
+// Adds an intact record to the index. Returns nullptr or the error.
 const char* add_record(const RecordHeader& header, std::uint64_t offset, std::span<const std::uint8_t> payload,
                        ExpansionBudget& budget, TraceIndex& index) {
   switch (static_cast<RecordType>(header.type)) {
@@ -100,7 +100,7 @@ const char* add_record(const RecordHeader& header, std::uint64_t offset, std::sp
       index.ended = true;
       return nullptr;
   }
-  return "";  // unknown: the caller knows what to do
+  return "";  // an unknown kind: the caller decides
 }
 
 bool known(std::uint16_t type) { return type >= 1 && type <= static_cast<std::uint16_t>(RecordType::GivenFrames); }
@@ -172,7 +172,7 @@ TraceFile::~TraceFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-// Never beyond the trace's end: what follows in a container is another's.
+// Never beyond the trace's end: in a container another trace follows.
 std::int64_t TraceFile::read(void* to, std::size_t count, std::uint64_t offset) const {
   if (is_member_) count = offset >= file_bytes_ ? 0 : std::min<std::uint64_t>(count, file_bytes_ - offset);
   return read_at(fd_, to, count, base_ + offset);

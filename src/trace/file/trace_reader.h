@@ -19,14 +19,14 @@
 
 namespace tare::trace {
 
-// Where an event block lies, and what its header says.
+// The place of an event block, and its header.
 struct BlockRef {
   std::uint64_t offset = 0;  // of the record
   std::uint32_t length = 0;  // of the payload
   BlockHeader header;
 };
 
-// Where a record lies whose contents are read on demand.
+// The place of a record whose contents are read on demand.
 struct RecordRef {
   std::uint64_t offset = 0;  // of the record
   std::uint32_t length = 0;  // of the payload
@@ -36,7 +36,7 @@ struct RecordRef {
 struct TraceIndex {
   ProcessRecord process;
   Dictionary dictionary;
-  LiveSet live;  // what a segment begins with
+  LiveSet live;  // the blocks at the beginning of a segment
   std::vector<ClockPair> clock_pairs;
   std::vector<BlockRef> blocks;      // in file order: each thread's in its order
   std::vector<RecordRef> moments;    // in file order; a large moment has several
@@ -44,13 +44,13 @@ struct TraceIndex {
   bool cut_off = false;              // the file ends inside a record
   std::uint64_t readable_bytes = 0;  // up to the end of the last whole and intact record
   std::uint64_t unpacked_bytes = 0;  // of the dictionary, as ExpansionBudget counts them
-  std::optional<Error> damage;       // what stopped the reading, if not the end of the file
+  std::optional<Error> damage;       // the error that ended the reading, if not the end of the file
 };
 
 class TraceFile {
  public:
-  // A file of its own, or a member of a container ("F.short:NAME"). NotATrace, NewerVersion, or Io. Damage further on
-  // isn't an error here: index() tells.
+  // A file of its own, or a member of a container ("F.short:NAME"). NotATrace, NewerVersion, or Io. Later damage isn't
+  // an error here: index() has it.
   static Result<TraceFile> open(const std::string& path);
   // The same where the place is known; `path` is for messages.
   static Result<TraceFile> open(const std::string& path, const TracePlace& place);
@@ -62,15 +62,15 @@ class TraceFile {
   // skipped; Io where the file can't be read.
   Result<TraceIndex> index() const;
 
-  // What the first record says of the process, without reading on. Nothing where it isn't one, or is damaged.
+  // The facts of the process in the first record, without further reading. Nothing where it isn't one, or is damaged.
   std::optional<ProcessRecord> first_record() const;
 
-  // Appends the events of a block to `out`. Corrupt says the offset.
+  // Appends the events of a block to `out`. The error Corrupt has the offset.
   Status read_block(const BlockRef& block, const Dictionary& dictionary, EventBlockDecoder& decoder,
                     EventBuffer& out) const;
 
-  // Adds a record's moment to `moments`, or its blocks to the last of them. Corrupt says the offset. All that one walk
-  // reads counts in `budget`.
+  // Adds a record's moment to `moments`, or its blocks to the last of them. The error Corrupt has the offset. All that
+  // one walk reads counts in `budget`.
   Status read_moment(const RecordRef& record, const Dictionary& dictionary, ExpansionBudget& budget,
                      std::vector<Moment>& moments) const;
 

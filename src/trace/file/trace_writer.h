@@ -1,4 +1,4 @@
-// Writes a .tare file record by record; what was written stays readable whatever happens next.
+// Writes a .tare file record by record; written records stay readable after any interruption.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@ class TraceWriter {
   ~TraceWriter();
 
   void put_process(const ProcessRecord& record);
-  // What the dictionary gained since the last call. Must come before blocks that use it.
+  // Writes the entries that the dictionary has gained since the last call. Must come before blocks that use it.
   void put_growth(const Dictionary& dictionary);
-  // What a segment begins with. Before its first block of events.
+  // Writes the blocks with which a segment begins. Before its first block of events.
   void put_live(const LiveSet& live);
   void put_clock(std::span<const ClockPair> pairs);
   // `payload` as EventBlockEncoder gives it.
@@ -61,7 +61,7 @@ class TraceWriter {
   void on_full_disk(MakeRoom make_room) { make_room_ = std::move(make_room); }
 
   bool is_in_memory() const { return in_memory_; }
-  // What was kept in memory goes into the file, as will all that follows.
+  // Moves the records in memory into the file; later ones go there directly.
   Status spill();
   // The whole trace, from a writer that is done and in memory.
   std::vector<std::uint8_t> take_bytes() { return std::move(pending_); }

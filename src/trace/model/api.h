@@ -23,7 +23,7 @@ enum class MapApi : std::uint8_t {
 #include "trace/model/apis.def"
 };
 
-// Bit `code` is set for every code this version knows.
+// Bit `code` is set for every code of this version.
 inline constexpr std::uint32_t kKnownAllocApis = 0
 #define TARE_ALLOC_API(code, id, name) | 1u << code
 #include "trace/model/apis.def"
@@ -37,7 +37,7 @@ inline constexpr std::uint32_t kKnownMapApis = 0
 #include "trace/model/apis.def"
     ;
 
-// Display name, or "?" for a code this version doesn't know. Static storage.
+// Display name, or "?" for a code that this version doesn't have. Static storage.
 constexpr const char* name_of(AllocApi api) {
   switch (api) {
 #define TARE_ALLOC_API(code, id, name) \

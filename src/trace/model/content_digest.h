@@ -1,4 +1,4 @@
-// What a block's bytes are, in a number and a word: for telling equal contents without keeping them.
+// A block's contents as a digest and a class, to recognise equal contents without keeping them.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ enum class ContentClass : std::uint8_t {
   None = 3,   // nothing was written
 };
 
-// Blocks above get no digest: a digest of some of the bytes would say "equal" of blocks that aren't, and hashing all of
-// a large block when it is freed costs more than the program's own work on it. Contents worth sharing are small.
+// Larger blocks get no digest: a digest of a part would match different blocks, and hashing a large block at its free
+// costs more than the program's own work on it. Contents worth sharing are small.
 inline constexpr std::uint64_t kMostDigestedBytes = 4096;
 
 // 56 bits: SQL's integers have 63, and as a varint it takes 8 bytes instead of 10. Among a million different contents

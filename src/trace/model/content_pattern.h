@@ -1,5 +1,5 @@
-// The pattern that marks bytes as never written, and how far a block was written: for the recorder, which fills blocks
-// and looks at them when they end, and for whoever reads a recorded program's memory from outside.
+// The pattern that marks bytes as never written, and the search for the end of the written bytes. The recorder fills
+// blocks and reads them at their end; snapshots read the program's memory from outside.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,23 @@
 
 namespace tare::trace {
 
-// What a block's bytes were before the program wrote them.
+// The contents of a block before the program wrote to it.
 enum class ContentOrigin : std::uint8_t {
-  Unknown = 0,  // not filled: nothing can be said
+  Unknown = 0,  // not filled: unknown
   Filled = 1,   // kFillByte
-  // 0 or kFillByte: calloc's blocks, and pages that the system gave and nobody touched. Zeros that the program wrote
-  // can't be told from those, so the mark is a lower bound.
+  // 0 or kFillByte: calloc's blocks, and untouched pages of the kernel. Zeros that the program wrote look the same, so
+  // the mark is a lower bound.
   Zeroed = 2,
 };
 
-// Why this one: eight of it are no address, a negative number and a huge size, so that a program which reads what it
-// never wrote fails early and doesn't write somewhere; it ends no ASCII text, and is no sign of Latin alphabets in
-// UTF-8.
+// Eight of these bytes are an invalid address, a negative number and a huge size. So a program that reads unwritten
+// memory fails early instead of writing somewhere. The byte ends no ASCII text, and begins no Latin letter in UTF-8.
 inline constexpr std::uint8_t kFillByte = 0xdb;
 inline constexpr std::uint64_t kFillWord = 0x0101010101010101u * kFillByte;
 
 // From this size on the pages that a new block has in memory are filled, the others are left to the system: touching
-// them would turn 64 MiB that a program never uses into 64 MiB of RSS. Below, asking which are there (a system call)
-// costs more than filling.
+// them would turn 64 MiB that a program never uses into 64 MiB of RSS. Below this size, a system call that lists
+// present pages costs more than filling.
 inline constexpr std::uint64_t kUntouchedBytes = 64 << 10;
 
 namespace content_internal {

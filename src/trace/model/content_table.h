@@ -1,5 +1,5 @@
-// Which blocks of a recorded program are filled, and how much of each was requested: a table in the program's memory,
-// for the recorder, and for who reads that memory from outside (SpoolHeader::content_table says where it is).
+// The filled blocks of a recorded program with their requested sizes: a table in the program's memory, for the
+// recorder, and for snapshots, which read it from outside (SpoolHeader::content_table has its address).
 //
 // Two levels by address, because a hash table would miss the cache on every event where allocators reuse neighbouring
 // addresses: leaves are maps of zeros, which take memory only where blocks begin (a quarter of a heap of small ones).
@@ -33,7 +33,7 @@ struct ContentWord {
   static constexpr std::uint64_t kMostSlop = (std::uint64_t{1} << 29) - 1;
 
   ContentOrigin origin;
-  std::uint32_t asked;  // 1: the program asked how much of the block is usable, and may use all of it
+  std::uint32_t asked;  // 1: the program has called malloc_usable_size for the block, and may use all of it
   std::uint64_t slop;   // usable - requested
 
   constexpr std::uint32_t bits() const {

@@ -1,5 +1,5 @@
-// What events refer to: return addresses, stacks, shapes, modules. Grows while a trace is written or read; ids are
-// indices.
+// The entries that events refer to: return addresses, stacks, shapes, modules. Grows while a trace is written or read;
+// ids are indices.
 #pragma once
 
 #include <array>
@@ -35,8 +35,8 @@ struct Dictionary {
   LargeVector<StackNode> stacks;    // by StackId; [0] is the empty stack {0, 0}
   LargeVector<Shape> shapes;        // by ShapeId
   std::vector<Module> modules;      // by ModuleId
-  std::vector<std::string> names;   // by NameId: paths and pool names that the program said; any bytes
-  // Of an imported recording, by ascending row. Files with symbols aren't asked for these rows.
+  std::vector<std::string> names;   // by NameId: paths and pool names from the program; any bytes
+  // Of an imported recording, by ascending row. These rows aren't looked up in files with symbols.
   std::vector<GivenFrame> given_frames;
 };
 

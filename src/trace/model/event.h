@@ -1,4 +1,4 @@
-// What replay consumes: events decoded, their stacks and sizes interned, in the order they happened.
+// The input of replay: decoded events in order of time, with interned stacks and sizes.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ enum class EventKind : std::uint8_t {
   Exec = 11,
   Dropped = 12,  // address = number of events lost
   Mark = 13,
-  Usable = 14,  // the program asked malloc_usable_size of the block at address
-  // What the program says through tare/reporter.h. For Report and PoolCreate `shape` is the NameId of a path or name.
+  Usable = 14,  // the program called malloc_usable_size for the block at address
+  // Reports of the program through tare/reporter.h. For Report and PoolCreate `shape` is the NameId of a path or name.
   // The shapes of PoolGrow and PoolAlloc are those of mappings: their bytes are requested_bytes. A pool's number stands
   // above bit 47 of the address.
-  Report = 15,  // the live block at address belongs to a path; api 1: said when it was allocated
+  Report = 15,  // the live block at address belongs to a path; api 1: reported by the allocating call
   ClearReports = 16,
   PoolCreate = 17,
   PoolGrow = 18,  // memory at address is the pool's
@@ -35,21 +35,22 @@ enum class EventKind : std::uint8_t {
   PoolReset = 22,
   PoolDestroy = 23,
   Seen = 24,  // address = SeenCounts, of all before this thread's next event
-  // With contents recorded: the block at address, which its thread's next free or realloc ends, has bytes at its end
-  // that nobody wrote, `shape` (a number of bytes, not a ShapeId; the greatest means that or more); api: ContentClass.
+  // With contents recorded: the block at address, which its thread's next free or realloc ends, has unwritten bytes at
+  // its end. `shape` is their number (not a ShapeId; the greatest means that or more); api: ContentClass.
   Contents = 25,
   Digest = 26,      // address = content_digest() of the block that the note just before is about; seen before
   ReportSite = 28,  // whence this thread's next event, a Report, comes: `shape` has the stack
   // Sampled: so many ticks (address) the allocator took for an allocation of this shape, or with api 1 for the thread's
   // last free.
   CallCost = 29,
-  Holders = 30,  // the live block at address is of a kind whose holders are counted; api 1: it has several from now on
-  Amount = 31,   // the program believes that the blocks it reports under a path (NameId) take `address` bytes
+  // The live block at address belongs to a kind whose owners are counted; api 1: it has several from now on.
+  Holders = 30,
+  Amount = 31,  // the program states that the blocks under a path (NameId) have `address` bytes
 };
 inline constexpr EventKind kLastEventKind = EventKind::Amount;
 constexpr bool begins_block(EventKind kind) { return kind == EventKind::Alloc || kind == EventKind::ReallocStart; }
 constexpr bool ends_block(EventKind kind) { return kind == EventKind::Free || kind == EventKind::ReallocEnd; }
-inline constexpr std::uint32_t kMostUnwrittenBytes = 0xfffffffe;  // that a Contents note can say
+inline constexpr std::uint32_t kMostUnwrittenBytes = 0xfffffffe;  // the largest number in a Contents note
 
 // 24 bytes, trivially copyable. For Free and ReallocEnd `shape` is kNoShape, or with recorded free stacks the StackId.
 struct Event {
@@ -58,7 +59,7 @@ struct Event {
   ShapeId shape;
   std::uint16_t thread;  // low 16 bits of ThreadId
   EventKind kind;
-  std::uint8_t api;  // FreeApi for Free; else 0 (a shape knows its own)
+  std::uint8_t api;  // FreeApi for Free; else 0 (a shape has its own)
 };
 static_assert(sizeof(Event) == 24);
 
@@ -67,7 +68,7 @@ static_assert(sizeof(Event) == 24);
 struct Shape {
   StackId stack;
   AllocApi api;             // or MapApi where is_map
-  std::uint8_t align_log2;  // 0: none asked for
+  std::uint8_t align_log2;  // 0: none requested
   std::uint8_t is_map;
   std::uint8_t reserved;
   std::uint64_t requested_bytes;

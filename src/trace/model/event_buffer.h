@@ -21,7 +21,7 @@ class EventBuffer {
   const Event& back() const { return events_[size_ - 1]; }
   operator std::span<const Event>() const { return {events_.get(), size_}; }
 
-  // Room for `count` more: write there, then say by set_end() how far.
+  // Room for `count` more: write there, then call set_end() with the end.
   Event* room(std::size_t count) {
     if (size_ + count > capacity_) grow(size_ + count);
     return events_.get() + size_;

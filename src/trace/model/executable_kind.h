@@ -1,6 +1,5 @@
-// What kind of program an ELF file is, as far as preloading goes: asked by the launcher of its command, and by the
-// recorder of each program that a recorded process is about to become (there in the child of a vfork: no allocation, no
-// libc).
+// Decides for an ELF file if preloading works. The launcher checks its command, and the recorder each program before an
+// exec (in the child of a vfork: no allocation, no libc).
 #pragma once
 
 #include <cstddef>
@@ -27,8 +26,8 @@ inline constexpr std::uint16_t kThisMachine = EM_AARCH64;
 #error "one line per architecture"
 #endif
 
-// The one for undefined behaviour has no allocator and is fine. What clang links statically is, too: its malloc is in
-// front of any library's.
+// The one for undefined behaviour has no allocator and is fine. Sanitizers that clang links statically are fine too:
+// their malloc comes before any library's.
 inline bool is_sanitizer_library(const char* name) {
   for (const char* start : {"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so", "libclang_rt.asan",
                             "libclang_rt.tsan", "libclang_rt.hwasan"}) {
@@ -37,9 +36,8 @@ inline bool is_sanitizer_library(const char* name) {
   return false;
 }
 
-// Looks at one ELF file through `read_at(buffer, bytes, offset)`, which returns the bytes it read or a negative number.
-// `library`: the sanitizer's, where there is one. Damaged files count as recordable: execve says what is wrong with
-// them.
+// Reads one ELF file through `read_at(buffer, bytes, offset)`, which returns the number of read bytes or a negative
+// number. `library`: the sanitizer's, where there is one. Damaged files count as recordable: execve reports the error.
 template <typename ReadAt>
 class ExecutableProbe {
  public:

@@ -9,7 +9,7 @@
 
 namespace tare::trace {
 
-// Always of full length: kNone stands for what isn't there.
+// Always of full length: kNone fills missing entries.
 class FreedBlocks {
  public:
   static constexpr std::uint32_t kDepth = 32;

@@ -1,5 +1,5 @@
-// Open-addressing set of 32-bit ids whose keys live elsewhere: 8 bytes a slot, half of it hash, so that a probe rarely
-// looks at a wrong key.
+// Open-addressing set of 32-bit ids whose keys are stored elsewhere: 8 bytes a slot, half of it hash, so that a probe
+// rarely reads a wrong key.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ class IdTable {
  public:
   IdTable() : slots_(1024, kEmpty) {}
 
-  // `equals(id)` says whether the entry `id` has the key; `make()` adds it elsewhere and gives its id.
+  // `equals(id)` returns true if the entry `id` has the key; `make()` adds the key elsewhere and returns its id.
   template <typename Equals, typename Make>
   std::uint32_t find_or_make(std::uint64_t hash, Equals&& equals, Make&& make) {
     const std::uint64_t tag = hash & kTagMask;

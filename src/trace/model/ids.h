@@ -11,7 +11,7 @@ enum class ShapeId : std::uint32_t {};   // one (stack, api, requested, usable, 
 enum class ModuleId : std::uint32_t {};  // one loaded object; kNoModule where the address belongs to none
 enum class ThreadId : std::uint32_t {};  // serial of a thread within its process image, from 0; not the kernel's tid
 
-enum class NameId : std::uint32_t {};  // one path or pool name that the program said
+enum class NameId : std::uint32_t {};  // one path or pool name from the program
 
 inline constexpr StackId kEmptyStack{0};
 inline constexpr ModuleId kNoModule{0xffff};

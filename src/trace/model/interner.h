@@ -1,4 +1,4 @@
-// Turns stacks into nodes of one tree and allocations into shapes: what makes an event 24 bytes whatever its stack.
+// Turns stacks into nodes of one tree and allocations into shapes, so that an event has 24 bytes for any stack.
 #pragma once
 
 #include <array>
@@ -17,16 +17,16 @@
 
 namespace tare::trace {
 
-// How large a dictionary becomes. A program whose stacks or sizes are always others would take all memory: further
-// stacks are cut to the frames that are known, and further shapes go without their stack. Of those the sizes are exact,
-// until there are too many of them, too.
+// How large a dictionary becomes. A program with ever new stacks or sizes would use up all memory. Beyond the limit,
+// new stacks are cut to their known frames, and new shapes lose their stack. Of those the sizes are exact, until there
+// are too many of them, too.
 struct DictionaryCeiling {
   std::size_t stacks = 4 << 20;  // a compiler has one million
   std::size_t shapes = 2 << 20;  // a compiler has half a million
   std::size_t shapes_without_stack = 256 << 10;
 };
 
-// Adds to the Dictionary it was made with; nobody else may add stacks or shapes to that one meanwhile.
+// Adds to the Dictionary of its constructor. No other code may add stacks or shapes to that one meanwhile.
 class Interner {
  public:
   explicit Interner(Dictionary& dictionary, const DictionaryCeiling& ceiling = {});
@@ -53,7 +53,7 @@ class Interner {
             std::bit_cast<std::uint64_t>(weight)};
   }
 
-  // All at once: which word differs is what nobody can foresee.
+  // Compares all words at once, because the differing word is unpredictable.
   static bool equal(const ShapeWords& a, const ShapeWords& b) {
     return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
   }

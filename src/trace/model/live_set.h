@@ -1,4 +1,5 @@
-// The blocks that were live at one instant, on their own: what a forked child inherits, and a segment begins with.
+// The blocks that were live at one instant, with their dictionary: a forked child inherits such a set, and a segment
+// begins with one.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// What was seen of the live blocks at one moment of a run: at its exit, at a candidate for its peak, or when asked for.
+// A snapshot: facts about the live blocks at one instant, at the exit, near the peak, or on request.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ enum class Reach : std::uint8_t {
 
 inline constexpr std::uint32_t kNoObservation = ~0u;
 
-// What a process's memory is used for.
+// The purpose of a part of a process's memory.
 enum class MemoryKind : std::uint8_t {
   Heap = 1,     // malloc's: the break, and mappings with live blocks in them
   Stack = 2,    // of threads
@@ -49,11 +49,11 @@ struct MemoryPart {
   bool operator==(const MemoryPart&) const = default;
 };
 
-// One live block. What isn't known is empty, kNoObservation, or the enumerator that says so.
+// One live block. Unknown facts are empty, kNoObservation, or the enumerator Unknown.
 struct Observation {
   std::uint64_t address = 0;
   std::uint64_t digest = 0;  // of the requested bytes, and of their number; meaningless if content is Unread
-  std::optional<std::uint64_t> high_water_bytes;  // what was ever written, from the start; needs content recording
+  std::optional<std::uint64_t> high_water_bytes;  // end of the bytes ever written; needs content recording
   std::optional<std::uint64_t> unchanged_ns;      // the contents are those of a moment so long ago
   ShapeId shape = kNoShape;                       // kNoShape: older than the trace (a forked child's)
   std::uint32_t start_pointers = 0;               // words that hold the address of a live block
@@ -75,10 +75,10 @@ struct Moment {
   std::uint64_t cost_ns = 0;        // CPU time that the launcher spent on it
   std::uint64_t root_bytes = 0;     // memory outside the heap that was searched for pointers
   std::uint64_t unread_bytes = 0;   // of live blocks that couldn't be read
-  std::uint64_t absent_bytes = 0;   // of live blocks: whole pages that nobody has touched, or that are swapped out
+  std::uint64_t absent_bytes = 0;   // of live blocks: whole pages that are untouched or swapped out
   bool touches_known = false;       // touched_bytes of `memory` are of the time since the moment before
-  std::string name;                 // given by who asked for it
-  std::vector<MemoryPart> memory;   // largest first; empty: not looked
+  std::string name;                 // from the request
+  std::vector<MemoryPart> memory;   // largest first; empty: not read
   std::vector<Observation> blocks;  // by address, ascending
 
   bool operator==(const Moment&) const = default;

@@ -1,4 +1,4 @@
-// Why a program's heap was looked at.
+// Why a snapshot was taken.
 #pragma once
 
 #include <cstdint>

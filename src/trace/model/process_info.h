@@ -1,4 +1,4 @@
-// Who was recorded, where and how: the facts of one process image that aren't events.
+// The facts of one recorded process image that aren't events: program, machine, settings.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct ThreadPosition {
   bool operator==(const ThreadPosition&) const = default;
 };
 
-// What a recording that is cut into segments had counted before one of them.
+// The counters of a segmented recording before one of its segments.
 struct SegmentSums {
   std::uint64_t duration_ns = 0;
   std::uint64_t alloc_events = 0;
@@ -83,13 +83,13 @@ struct ProcessInfo {
   std::string exe;
   std::string cwd;
   std::vector<std::string> command_line;
-  std::vector<std::string> environment;  // empty unless asked for
+  std::vector<std::string> environment;  // empty unless requested
   std::string kernel;
   std::string host;
   std::uint64_t start_realtime_ns = 0;
   std::uint64_t sample_bytes = 0;  // 0: every allocation recorded
   bool free_stacks = false;
-  bool contents_recorded = false;  // blocks were filled when allocated, and looked at when they ended
+  bool contents_recorded = false;  // blocks were filled when allocated, and read when they ended
   // Set where the recorder slept at times, altogether so long: blocks born meanwhile aren't known, and of such known
   // only that they ended.
   std::optional<std::uint64_t> asleep_ns;
@@ -103,7 +103,7 @@ struct ProcessInfo {
   // known when the recording ended; otherwise as far as seen
   bool ended_in_order = false;     // the recorder's destructor ran (false: killed, _exit, exec, or still running)
   bool replaced_by_exec = false;   // another program took the process over
-  bool launcher_died = false;      // ... and what the program did after its chunks were full isn't recorded
+  bool launcher_died = false;      // ... and the events after its chunks were full aren't recorded
   std::optional<int> wait_status;  // as waitpid gives it, where the launcher could see it
   std::uint64_t dropped_events = 0;
   std::uint64_t truncated_stacks = 0;
@@ -111,7 +111,7 @@ struct ProcessInfo {
   std::vector<UnwindGapCount> unwind_gaps;
   std::uint64_t nested_events = 0;
   FoldedCounts folded;
-  std::uint32_t moments = 0;             // that its live blocks were looked into
+  std::uint32_t moments = 0;             // snapshots taken
   std::uint64_t peak_rss_bytes = 0;      // VmHWM at the exit, or from rusage; 0: unknown
   std::uint64_t spool_bytes = 0;         // of the spool's file, all of them resident in the program; 0: not known
   std::optional<MemoryReading> reading;  // the one with the greatest RSS

@@ -1,4 +1,4 @@
-// How much more memory this process has resident than when the object was made; 0 where the kernel doesn't say.
+// The growth of this process's resident memory since the object was made; 0 if the kernel doesn't report it.
 #pragma once
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// What a sampling recorder counted, recorded or not, before the event that follows the note: ages and growth by malloc,
-// copy and free depend on how much happened in between, which the sampled events alone don't tell.
+// The counters of a sampling recorder before the event after the note, of recorded and unrecorded calls. Ages, and
+// growth by malloc, copy and free, depend on the number of calls in between, which sampled events alone don't have.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace tare::trace {
 // All modulo their width; only differences mean anything. A realloc counts as an allocation.
 struct SeenCounts {
   std::uint32_t allocations;         // of the process
-  std::uint16_t thread_allocations;  // of the thread whose event follows
+  std::uint16_t thread_allocations;  // of the thread of the next event
   std::uint16_t thread_frees;
 
   constexpr std::uint64_t word() const {

@@ -23,12 +23,12 @@ class SeenStacks {
   struct Entry {
     Key key = 0;
     StackId stack{};
-    ShapeId shape{};  // what it allocated the last time
+    ShapeId shape{};  // its last allocation
   };
 
   SeenStacks() : entries_(kFirstEntries) {}
 
-  // Gets as large as so many stacks are worth, and forgets all where it grows.
+  // Resizes for this number of stacks; growing clears it.
   void fit(std::size_t stacks) {
     if (stacks <= entries_.size() || entries_.size() == kEntries) return;
     std::size_t wanted = entries_.size();
@@ -40,7 +40,8 @@ class SeenStacks {
   // `rows`: the new frames, two a word; `kept`: how many of the stack `before` they attach to.
   static Key key(StackId before, std::uint64_t kept, std::uint64_t fresh, std::span<const std::uint64_t> rows) {
     std::uint64_t key = kSecrets[0] ^ fresh;
-    // Two words at a time, the last one perhaps twice: `fresh` tells. How many there are is what nobody can foresee.
+    // Two words at a time, the last one perhaps twice: Two words at a time, the last one perhaps twice, up to the end
+    // of `fresh`. How many there are is what nobody can foresee.
     for (std::size_t i = 0; i < rows.size(); i += 2)
       key = fold(rows[i] ^ kSecrets[1], rows[std::min(i + 1, rows.size() - 1)] ^ key);
     return fold(key, (index(before) | kept << 32) ^ kSecrets[1]);
@@ -50,8 +51,8 @@ class SeenStacks {
   Entry& at(Key key) { return entries_[key & mask_]; }
 
  private:
-  // 256 KiB, a quarter of an L2 cache: four times as many find 3 % more of a compiler's stacks, but push out what the
-  // encoder needs.
+  // 256 KiB, a quarter of an L2 cache: a table four times as large finds 3 % more of a compiler's stacks, but evicts
+  // the encoder's data.
   static constexpr std::size_t kEntries = 1 << 14;
   static constexpr std::size_t kFirstEntries = 1 << 8;
   static constexpr std::uint64_t kSecrets[] = {0x2d358dccaa6c78a5, 0x8bb84b93962eacc9};

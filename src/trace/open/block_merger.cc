@@ -19,8 +19,8 @@ void BlockMerger::add(const BlockHeader& header) {
       stream_of_thread_.try_emplace(header.thread, static_cast<std::uint32_t>(streams_.size()));
   if (is_new) streams_.emplace_back();
   Stream& stream = streams_[entry->second];
-  // Stamps never go back within a thread; a file that says so would otherwise make the order depend on where blocks
-  // end.
+  // Stamps never decrease within a thread. In a damaged file they may, and then the order would depend on the ends of
+  // blocks.
   std::uint64_t first_stamp = header.first_stamp;
   if (!stream.blocks.empty()) first_stamp = std::max(first_stamp, stream.blocks.back().second);
   stream.blocks.emplace_back(blocks_++, first_stamp);
@@ -63,7 +63,7 @@ Status BlockMerger::run(EventSink& sink, const ReplayProgress& progress) {
       }
       if (!stream.events.empty()) {
         heap.replace_top({stream.events[0].stamp, rank});
-        continue;  // the block may begin later than its header said
+        continue;  // the block may begin later than in its header
       }
     }
     const MergeKey second = heap.second();

@@ -21,14 +21,14 @@ class BlockMerger {
  public:
   // Appends the events of block number `block` (in the order of add()) to `out`.
   using ReadBlock = std::function<Status(std::size_t block, EventBlockDecoder& decoder, EventBuffer& out)>;
-  // Asked now and then, whether to go on.
+  // Called before each block and after at least 16,384 merged events. An error ends the merge.
   using Check = std::function<Status()>;
 
   explicit BlockMerger(ReadBlock read, Check check = {}) : read_(std::move(read)), check_(std::move(check)) {}
 
   // Blocks of one thread must come in their order.
   void add(const BlockHeader& header);
-  // An error of a block stops it, after what comes before that block in global order was handed out.
+  // A block's error ends the merge, after all events before that block in global order were passed on.
   Status run(EventSink& sink, const ReplayProgress& progress);
 
  private:

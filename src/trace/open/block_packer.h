@@ -13,7 +13,8 @@
 namespace tare::trace {
 
 // Guesses start anew in each block: with 64 Ki events git's trace takes 1 % more bytes an event, a compiler's 4 %, and
-// a Python program's 2 % less. A thread's pending events take 2.8 MB. The last chunk may go beyond by what it holds.
+// a Python program's 2 % less. A thread's pending events take 2.8 MB. The last chunk may exceed the limit by its own
+// size.
 inline constexpr std::size_t kBlockEvents = 112 << 10;
 static_assert(kBlockEvents + kChunkBytes / 8 <= kMaxBlockEvents);
 
@@ -25,7 +26,7 @@ struct BlockPacker {
   std::uint64_t first_chunk = 0;    // thread_chunk of the first pending event
   std::uint64_t last_chunk = 0;     // thread_chunk being decoded
 
-  // Encodes what is pending; call with at least one event. The payload is valid until the encoder's next use.
+  // Encodes the pending events; there must be at least one. The payload is valid until the encoder's next use.
   // `used_shapes` belongs to the trace.
   std::span<const std::uint8_t> pack(EventBlockEncoder& encoder, const Dictionary& dictionary,
                                      std::uint32_t& used_shapes) {

@@ -7,7 +7,7 @@ namespace tare::trace {
 
 namespace {
 
-// Pairs closer than this say nothing about the rate: reading the clock itself costs some 25 ns.
+// Closer pairs can't determine the rate: reading the clock itself costs about 25 ns.
 constexpr std::uint64_t kLeastGapNs = 1'000'000;
 
 }  // namespace
@@ -21,7 +21,7 @@ Clock::Clock(std::span<const ClockPair> pairs) {
     }
     pairs_.push_back(pair);
   }
-  // A recording of less than a millisecond: its two ends, whatever they say.
+  // A recording of less than a millisecond: its two ends, whatever the rate.
   if (pairs_.size() == 1 && pairs.back().stamp > pairs_.front().stamp &&
       pairs.back().monotonic_ns > pairs_.front().monotonic_ns) {
     pairs_.push_back(pairs.back());

@@ -65,7 +65,7 @@ Result<Leftover> finish_leftover(const std::string& path) {
   Result<SpoolImport> import = import_joined(spool_path, *index);
   if (!import) return import.error();
   if (process_lives(index->process.info.pid)) return Leftover::InUse;
-  if (!import->warnings.empty()) return Leftover::None;  // damaged: keep what could tell more
+  if (!import->warnings.empty()) return Leftover::None;  // damaged: keep the spool for later analysis
 
   Result<TraceWriter> writer = TraceWriter::reopen(path, index->readable_bytes, written);
   if (!writer) return writer.error();

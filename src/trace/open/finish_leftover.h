@@ -1,5 +1,4 @@
-// Finishes a trace whose launcher was killed: its program's last events go from the spool, which lies in memory, into
-// the file.
+// Finishes a trace whose launcher was killed: moves the program's last events from the spool in memory into the file.
 #pragma once
 
 #include <string>

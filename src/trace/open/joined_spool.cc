@@ -11,7 +11,7 @@ namespace tare::trace {
 
 namespace {
 
-// The youngest image of the launcher's own child: all that a launcher killed at its start could say of it.
+// The youngest image of the launcher's own child: a launcher that was killed at its start left no other fact.
 std::string spool_made_by_child_of(std::uint32_t launcher, const std::string& folder) {
   std::string found;
   std::uint32_t image = 0;
@@ -50,7 +50,7 @@ Result<SpoolImport> import_joined(const std::string& spool_path, TraceIndex& ind
   if (!info) return info.error();
   ProcessInfo& traced = index.process.info;
   if (traced.start_realtime_ns == 0 && info->parent_pid == traced.parent_pid) {
-    traced = std::move(*info);  // the launcher died before it had looked into the spool
+    traced = std::move(*info);  // the launcher died before it read the spool
   } else if (info->pid != traced.pid || info->start_realtime_ns != traced.start_realtime_ns) {
     return Error{ErrorKind::NotATrace, spool_path + " belongs to another recording; what the trace holds is shown"};
   } else {

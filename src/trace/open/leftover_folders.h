@@ -14,10 +14,10 @@ struct LeftoverFolder {
   bool launcher_lives = false;
 };
 
-// The caller's own, in these folders, by path. What bears no mark of a launcher isn't among them.
+// The caller's own, in these folders, by path. Folders without a launcher's mark aren't included.
 std::vector<LeftoverFolder> find_leftover_folders(const std::vector<std::string>& parents);
 
-// Deletes what a recording made in it, and the folder if nothing else is there. False: it stays, for its launcher
+// Deletes the files that a recording made in it, and then the folder if it is empty. False: it stays, for its launcher
 // lives, something else lies there, or it's none of a recording.
 bool remove_leftover_folder(const std::string& path);
 

@@ -1,4 +1,4 @@
-// Opens traces in whatever state: see open_trace.h.
+// Opens traces in any state: see open_trace.h.
 #include "trace/open/open_trace.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ Status OpenedTrace::replay_into(EventSink& sink, const ReplayProgress& progress)
     return ok();
   };
   // A few hundred bytes are a hundred thousand blocks, each of which may lie where a table is needed for it, or on a
-  // thread of its own. What is made of events is the sink's; the sum is seen from outside.
+  // thread of its own. The sink decides how events are processed; the sum is visible from outside.
   ResidentGrowth growth;
   const std::uint64_t most_bytes = most_resident_growth(state_->file ? state_->file->file_bytes() : ~std::uint64_t{0});
   const bool is_limited = !files_are_trusted();

@@ -1,4 +1,4 @@
-// Opens what a recording left behind, whatever its state: a finished trace, one whose launcher died, or a bare spool.
+// Opens a recording in any state: a finished trace, one whose launcher died, or a bare spool.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,14 @@ class OpenedTrace {
   // Complete before replay_into is called. The reference stays valid while the OpenedTrace lives, also when it is
   // moved.
   const Dictionary& dictionary() const;
-  // What was live when this segment of a recording began. Empty for the first, and for a recording that is one file.
+  // The blocks that were live when this segment of a recording began. Empty for the first, and for a recording that is
+  // one file.
   const LiveSet& live_before() const;
   // True: the end record was read, and nothing was cut off or damaged.
   bool complete() const;
-  // One line each for a person: what is missing, and why.
+  // One line for each missing part, with the reason.
   const std::vector<std::string>& warnings() const;
-  // What stopped the reading where a trace is damaged: replay_into gives the same after all that precedes it.
+  // The error that ended the reading of a damaged trace: replay_into returns it after all events before the damage.
   const std::optional<Error>& damage() const;
   // Ascending, at least one unless the trace is empty.
   std::span<const ClockPair> clock_pairs() const;
@@ -46,8 +47,8 @@ class OpenedTrace {
   std::uint64_t event_count() const;
   std::uint32_t thread_count() const;
 
-  // What was seen of live blocks, in the order of the file. Each call reads it again. Damage gives Corrupt with the
-  // offset, after what lies before it was handed out.
+  // Snapshots, in the order of the file. Each call reads it again. At damage it returns Corrupt with the offset, after
+  // all earlier snapshots were passed on.
   Status read_moments(const std::function<void(Moment)>& take) const;
 
   // Hands all events to `sink` in global order. May be called again: each call starts at the beginning. Damage found on
@@ -73,7 +74,7 @@ class Clock {
 
  private:
   std::vector<ClockPair> pairs_;
-  mutable std::size_t last_ = 0;  // replay asks in ascending order
+  mutable std::size_t last_ = 0;  // replay calls in ascending order
 };
 
 }  // namespace tare::trace

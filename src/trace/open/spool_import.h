@@ -1,4 +1,4 @@
-// Turns what a spool still holds into event blocks, after those that a trace already has.
+// Turns the events in a spool that a trace doesn't have into event blocks.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ImportedBlock {
   std::vector<std::uint8_t> payload;
 };
 
-// How far the trace has got with each thread: what to leave out of the spool.
+// The position in each thread's events up to which the trace has them: earlier events of the spool are skipped.
 struct ThreadProgress {
   std::uint64_t spool_events = 0;
   std::uint64_t last_stamp = 0;
@@ -32,8 +32,8 @@ struct SpoolImport {
   SpoolCounts counts;
 };
 
-// `dictionary` is what the trace has (or empty), and grows. Damaged chunks are left out with a warning; Io or Corrupt
-// only where nothing can be read.
+// `dictionary`: the trace's (or empty); new entries are appended. Damaged chunks are left out with a warning; Io or
+// Corrupt only where nothing can be read.
 Result<SpoolImport> import_spool(const SpoolFile& spool, const std::map<std::uint32_t, ThreadProgress>& known,
                                  Dictionary& dictionary);
 

@@ -1,4 +1,4 @@
-// Names that the program said, from places in its spool's string pool to ids in the dictionary.
+// Names from the program: maps places in the spool's string pool to ids in the dictionary.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ using NameSource = std::function<std::string(StringRef)>;
 
 class NameInterner {
  public:
-  // Adds to the dictionary's names; nobody else may meanwhile.
+  // Adds to the dictionary's names; no other code may do so meanwhile.
   NameInterner(Dictionary& dictionary, NameSource source);
 
   // kNoName: the source has no such string, or there are kMaxNames already.
@@ -26,7 +26,8 @@ class NameInterner {
  private:
   Dictionary& dictionary_;
   NameSource source_;
-  std::unordered_map<std::string, NameId> by_name_;  // threads that race, and forked children, say one in two places
+  // Threads that race, and forked children, store one name in two places.
+  std::unordered_map<std::string, NameId> by_name_;
   std::unordered_map<std::uint64_t, NameId> by_place_;
 };
 

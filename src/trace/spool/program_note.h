@@ -1,5 +1,4 @@
-// What a program says of its memory itself, through tare/reporter.h: how the spool's words carry it. spool_event.h
-// lists the kinds.
+// The encoding of a program's own reports (tare/reporter.h) in the spool's words. spool_event.h lists the kinds.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +7,7 @@
 
 namespace tare::trace {
 
-// The longest name or path; the recorder cuts what is longer.
+// The longest name or path; the recorder cuts longer ones.
 inline constexpr std::uint32_t kMaxNameBytes = 4000;
 inline constexpr std::uint32_t kMaxNames = 1 << 16;
 

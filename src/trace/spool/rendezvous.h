@@ -1,6 +1,6 @@
 // Where a launcher finds the recorder inside a running process: a place in the recorder library's own data, that is
-// read and written from outside (/proc/PID/mem) while the process stands still. Nothing else says to a sleeping
-// recorder that somebody wants a recording: it keeps no file, no descriptor and no thread for it.
+// read and written from outside (/proc/PID/mem) while the process stands still. This is the only signal to a sleeping
+// recorder that a recording is wanted: the recorder keeps no file, no descriptor and no thread for it.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,10 @@ inline constexpr char kRendezvousMagic[16] = {'T', 'A', 'R', 'E', '-', 'R', 'E',
 inline constexpr std::uint32_t kRendezvousVersion = 2;
 
 enum class RecorderWish : std::uint32_t {
-  None = 0,  // as the environment says
+  None = 0,  // as in the environment
   Awake = 1,
   Asleep = 2,    // blocks made from now on aren't recorded; the ends of known ones are
-  Detached = 3,  // nothing is, for nobody reads it any more; may become Awake with new orders
+  Detached = 3,  // no events, as there is no reader any more; may become Awake with new orders
 };
 
 enum class RecorderState : std::uint32_t {
@@ -26,8 +26,8 @@ enum class RecorderState : std::uint32_t {
   Off = 3,
 };
 
-// The word that the recorder's hooks look at. 0: no recording in this process (yet). Else the lowest bits say what is
-// recorded; with one of these set the hooks take their slow way.
+// The word that the recorder's hooks test. 0: no recording in this process (yet). Otherwise the lowest bits describe
+// the recording; if one of these is set, the hooks take their slow path.
 inline constexpr std::uint32_t kPausedBit = 1u << 4;
 inline constexpr std::uint32_t kDetachedBit = 1u << 5;
 
@@ -43,7 +43,7 @@ struct Rendezvous {
   std::uint64_t sample_bytes;
   std::uint32_t spool_flags;  // of SpoolFlags: FreeStacks, Contents
   std::uint32_t orders;       // how many there were
-  char directory[1024];       // where the spool is to be made; empty: as the environment says
+  char directory[1024];       // where the spool is to be made; empty: as in the environment
 };
 
 }  // namespace tare::trace

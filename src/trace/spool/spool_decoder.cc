@@ -128,7 +128,7 @@ class SpoolDecoder::Pass {
     *out_++ = {stamp, address, shape, thread_, kind, static_cast<std::uint8_t>(api)};
   }
 
-  // Makes the stack that `counts` (laid out like word 0) and `rows` say the current one.
+  // Makes the stack described by `counts` (laid out like word 0) and `rows` the current one.
   ChunkDamage decode_frames(std::uint64_t counts, const std::uint64_t* rows) {
     const std::uint64_t kept = kept_in(counts);
     const std::uint64_t fresh = fresh_in(counts);
@@ -191,7 +191,7 @@ class SpoolDecoder::Pass {
       return Interner::make_shape(stack_, api, word1 >> W1::kAlignShift & W1::kAlignMask, 0, requested, usable, weight);
     };
     Interner::ShapeWords new_shape;
-    const bool is_seen = seen.key == key && cut_ == 0;  // a cut stack isn't what its node is
+    const bool is_seen = seen.key == key && cut_ == 0;  // a cut stack differs from its node's
     if (is_seen) [[likely]] {
       stack_ = seen.stack;
       depth_ = static_cast<std::uint32_t>(kept_in(word0) + fresh_in(word0));
@@ -284,7 +284,7 @@ class SpoolDecoder::Pass {
     return kNone;
   }
 
-  // What it is about may be in a chunk before this one, or was lost: then it's about nothing.
+  // Its call may be in a chunk before this one, or lost: then it has none.
   ChunkDamage decode_cost(std::uint64_t word0) {
     if ((word0 & kCostOfFree) != 0) {
       const ChunkDamage damage = decode_note(word0);

@@ -38,7 +38,7 @@ struct ThreadDecodeState {
   }
 };
 
-// What is wrong with a chunk, and at which word.
+// The damage of a chunk, and the index of its word.
 struct ChunkDamage {
   const char* what = nullptr;  // nullptr: nothing
   std::uint64_t word = 0;
@@ -47,7 +47,7 @@ struct ChunkDamage {
 
 class SpoolDecoder {
  public:
-  // `names` is asked for what the program named; without it names are unknown.
+  // `names` resolves names from the program; without it names are unknown.
   explicit SpoolDecoder(Dictionary& dictionary, NameSource names = {}, const DictionaryCeiling& ceiling = {})
       : dictionary_(dictionary), interner_(dictionary, ceiling), names_(dictionary, std::move(names)) {}
 
@@ -55,15 +55,15 @@ class SpoolDecoder {
 
   // Decodes the words that follow the first state.words_done of the chunk, whole events only, and appends to `out`.
   // Rows up to the ones used must be in the dictionary. After damage, events before it were appended and the rest of
-  // the chunk can't be read: skip it. `words` may lie in the program's memory: what it writes there meanwhile makes
-  // other events, and does no harm.
+  // the chunk can't be read: skip it. `words` may lie in the program's memory: concurrent writes change the events, and
+  // do no other harm.
   ChunkDamage decode(ThreadDecodeState& state, std::span<const std::uint64_t> words, EventBuffer& out);
 
  private:
   class Pass;
 
-  // Where a program's sizes vary, each shape is one of millions: looked up one by one they cost two cache misses each,
-  // in batches these overlap (102 -> 64 ns an event on the two-thread stress).
+  // If a program's sizes vary, each shape is one of millions. Single look-ups cost two cache misses each; in batches
+  // these overlap (102 -> 64 ns an event on the two-thread stress).
   struct WaitingShape {
     Interner::ShapeWords shape;
     std::uint64_t hash;

@@ -12,7 +12,7 @@
 //   program_note.h; a ReportSite has no bytes)
 //   others    n0 | n1 | [stamp]                                                  (a note: two words and a stamp)
 //
-// Bracketed words are there when their flag in word 0 says so. Stamp is always the last word before `old`/frames.
+// Bracketed words are present if their flag in word 0 is set. Stamp is always the last word before `old`/frames.
 // Frames: `fresh` row ids of 32 bits, innermost first, padded to a whole word. The stack is those, then the outermost
 // `kept` frames of the stack of the previous event in this chunk that had one.
 //
@@ -23,8 +23,8 @@
 // ChunkControl::open_stamp).
 //
 // Map, all four calls alike: [w1.address, + length) became mapped and [old address, + old length) became unmapped; a
-// length of 0 says that nothing did. mmap: only the first. munmap: only the old. mremap: both. brk: the bytes between
-// the old and the new break, as mapped when it grew and as unmapped when it shrank.
+// length of 0 means neither. mmap: only the first. munmap: only the old. mremap: both. brk: the bytes between the old
+// and the new break, as mapped when it grew and as unmapped when it shrank.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ enum class Op : std::uint8_t {
   Exec = 11,        // note: this thread is about to exec
   Dropped = 12,     // note: n1 = events this thread lost here; their effects are unknown
   Mark = 13,        // note: n1 = a user's mark (SIGUSR or API); reserved for snapshots
-  Usable = 14,      // note: n1 = address (bits 0..47); the program asked malloc_usable_size
+  Usable = 14,      // note: n1 = address (bits 0..47); the program called malloc_usable_size
   // see program_note.h
   Report = 15,        // note: n1 = address, n0 has the path
   ClearReports = 16,  // note
@@ -67,8 +67,9 @@ enum class Op : std::uint8_t {
 // word 0 of Alloc, Realloc, Map
 struct W0 {
   static constexpr std::uint64_t kStamped = 1u << 5;
-  static constexpr std::uint64_t kUsableWord = 1u << 6;   // usable - requested didn't fit 30 bits: a word says usable
-  static constexpr std::uint64_t kStampBefore = 1u << 6;  // of a stamped Map: another stamp, of what became unmapped
+  // Usable - requested didn't fit 30 bits: another word has the usable bytes.
+  static constexpr std::uint64_t kUsableWord = 1u << 6;
+  static constexpr std::uint64_t kStampBefore = 1u << 6;  // of a stamped Map: another stamp, of the unmapped part
   static constexpr std::uint64_t kTruncated = 1u << 7;    // outer frames beyond kMaxFrames are missing
   static constexpr int kKeptShift = 8;                    // 13 bits
   static constexpr int kFreshShift = 21;                  // 13 bits
@@ -80,7 +81,7 @@ struct W0 {
 // word 1 of Alloc, Realloc, Map
 struct W1 {
   static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 48) - 1;
-  static constexpr int kAlignShift = 48;  // 6 bits: log2 of the alignment asked for; 0: none asked
+  static constexpr int kAlignShift = 48;  // 6 bits: log2 of the requested alignment; 0: none requested
   static constexpr std::uint64_t kAlignMask = 0x3f;
   static constexpr int kApiShift = 54;  // 5 bits: AllocApi or MapApi
   static constexpr std::uint64_t kApiMask = 0x1f;
@@ -108,7 +109,7 @@ inline constexpr std::uint64_t kCostOfFree = 1u << 6;
 struct ContentsWord {
   static constexpr int kClassShift = 6;  // 2 bits: ContentClass
   static constexpr std::uint64_t kClassMask = 3;
-  static constexpr int kUnwrittenShift = 8;  // 48 bits: bytes at the end that nobody wrote
+  static constexpr int kUnwrittenShift = 8;  // 48 bits: unwritten bytes at the end
 };
 
 constexpr Op op_of(std::uint64_t word0) { return static_cast<Op>(word0 & 0x1f); }

@@ -165,13 +165,13 @@ std::string SpoolFile::string_at(StringRef ref) const {
   return text;
 }
 
-// Strings are only added: what is read of them is final, as far as somebody refers to it already.
+// Strings are only appended: a string that is referred to is final.
 std::span<const char> SpoolFile::first_strings(std::span<char> room) const {
   const std::int64_t got = read(room.data(), room.size(), kStrings);
   return room.first(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
 }
 
-// `pool`: what has been read of the strings' beginning.
+// `pool`: the beginning of the strings, as read so far.
 std::string SpoolFile::string_at(StringRef ref, std::span<const char> pool) const {
   if (std::uint64_t{ref.offset} + ref.length > pool.size()) return string_at(ref);
   return {pool.data() + ref.offset, ref.length};

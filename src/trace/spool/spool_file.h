@@ -25,7 +25,7 @@ struct ChunkFacts {
   std::uint64_t open_stamp = 0;
 };
 
-// The header's growing numbers at one moment, cut down to what the layout allows.
+// The header's growing numbers at one instant, limited to the layout's maxima.
 struct SpoolCounts {
   std::uint32_t flags = 0;
   std::uint32_t modules = 0;
@@ -66,10 +66,10 @@ class SpoolFile {
   std::string string_at(StringRef ref) const;
 
   const std::string& path() const { return path_; }
-  // Closes the descriptor until the next read: who reads from a thousand spools in turn hasn't one for each.
+  // Closes the descriptor until the next read, so that a reader of a thousand spools doesn't need one for each.
   void rest();
   int descriptor() const;  // opened again if need be; -1 where it can't be
-  // What the file takes up, holes left out; 0 where it can't be told.
+  // The file's allocated bytes, without holes; 0 if unknown.
   std::uint64_t allocated_bytes() const;
   bool holds_descriptor_from(int number) const { return fd_ >= number; }
   bool stamps_are_ns() const { return stamps_are_ns_; }

@@ -1,4 +1,4 @@
-// A recording's folder, believed after checks: see spool_folder.h.
+// A recording's folder, used only after checks: see spool_folder.h.
 #include "trace/spool/spool_folder.h"
 
 #include <dirent.h>
@@ -38,7 +38,7 @@ int open_control(int folder) {
   return -1;
 }
 
-// What launcher, recorder and askers make beside the spools.
+// Files that launcher, recorder and requesters make beside the spools.
 bool is_made_by_a_recording(std::string_view name) {
   if (name == kControlName || name == kRetiredName || is_unfinished_spool_name(name)) return true;
   for (const std::string_view suffix : {kNoticeSuffix, kRequestSuffix, kAnswerSuffix, kBytesSuffix}) {

@@ -1,8 +1,8 @@
-// The folder of a recording that its launcher left behind, as far as a path in a file may be believed about it.
+// The folder of a recording that its launcher left behind, with checks of a path that was read from a file.
 //
 // A trace names its spool's path, and anybody can write a trace. So a folder counts as a recording's only if it belongs
-// to the caller, is reached without a link, and holds the control file that a launcher writes; and in it only what a
-// recording makes, by name, is ever deleted.
+// to the caller, is reached without a link, and holds the control file of a launcher. In it, only files with the names
+// of a recording's files are ever deleted.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class SpoolFolder {
   bool has_spool(const std::string& name) const;
   // Its launcher lives: it holds a lock on the control file.
   bool launcher_lives() const;
-  // Deletes the spool; then, if it was the last that holds anything, what else the recording made, and the folder if
-  // nothing else lies in it. A root's folder lies in another one, which goes with it.
+  // Deletes the spool. If it was the last with contents, also deletes the recording's other files, and the folder if it
+  // is empty then. A root's folder lies in another one, which goes with it.
   void remove_spool(const std::string& name);
   Contents contents() const;
   // Deletes all that the recording made, spools too, and the folder. False: something else lies there.

@@ -42,8 +42,9 @@ inline constexpr char kEnvSampleBytes[] = "TARE_SAMPLE_BYTES";  // mean bytes be
 inline constexpr char kEnvSampleSeed[] = "TARE_SAMPLE_SEED";    // for repeatable sampling in tests
 inline constexpr char kEnvRecordEnv[] = "TARE_RECORD_ENV";      // "1": keep the environment in the trace
 inline constexpr char kEnvFreeStacks[] = "TARE_FREE_STACKS";    // "1": frees carry stacks too
-inline constexpr char kEnvContents[] = "TARE_CONTENT";          // "1": blocks are filled, and looked at when they end
-inline constexpr char kEnvStartPaused[] = "TARE_START_PAUSED";  // "1": nothing is recorded until somebody asks for it
+inline constexpr char kEnvContents[] = "TARE_CONTENT";          // "1": blocks are filled, and read when they end
+// "1": the recorder sleeps until it is attached or resumed.
+inline constexpr char kEnvStartPaused[] = "TARE_START_PAUSED";
 
 // Names inside the spool directory. A spool appears under its final name, complete with header, by rename.
 //   PID.N.spool    N counts the process images of one pid (exec): 0, 1, ...
@@ -69,11 +70,12 @@ struct LauncherControl {
                                                 // appeared or ended
   std::atomic<std::uint32_t> sleeping;          // [l] 1 while the launcher waits on `wake`
   std::atomic<std::uint32_t> wake_chunks;       // [l] full chunks a process lets gather before it wakes the launcher
-  std::atomic<std::uint32_t> exit_moments;      // [l] 1: a process asks for a moment before it exits, and waits for it
+  // [l] 1: a process requests a snapshot before it exits, and waits for it.
+  std::atomic<std::uint32_t> exit_moments;
   std::atomic<std::uint32_t> unrecorded;  // [r] processes that can't reach the directory any more, not even by a link
   std::atomic<std::uint32_t>
-      all_awake;  // [l] 1: processes that start from now on don't sleep, whatever kEnvStartPaused
-  std::atomic<std::uint32_t> requested;  // set by who left a request in the directory; see request_desk.h
+      all_awake;  // [l] 1: processes that start from now on don't sleep, even with kEnvStartPaused
+  std::atomic<std::uint32_t> requested;  // set by the writer of a request in the directory; see request_desk.h
   // [r] processes that began or ended; the launcher stores 0 before it searches the directory.
   alignas(64) std::atomic<std::uint32_t> changed_processes;
   std::atomic<std::uint32_t> wake_processes;  // [l] so many of them wake the launcher
@@ -121,7 +123,7 @@ struct SpoolHeader {
   StringRef exe;             // /proc/self/exe
   StringRef cwd;
   StringRef command_line;  // NUL-separated
-  StringRef environment;   // NUL-separated, empty unless asked for
+  StringRef environment;   // NUL-separated, empty unless requested
   StringRef kernel;        // uname release
   StringRef host;
   std::uint64_t start_realtime_ns;
@@ -132,8 +134,8 @@ struct SpoolHeader {
   std::uint32_t fork_parent_image;  // image_index of the parent's spool (its pid is parent_pid at the time of fork)
   std::uint32_t fork_parent_pid;
   std::uint32_t fork_thread;  // ThreadId of the forking thread in the parent
-  // [r] the kernel's VmHWM at the exit; 0: not known. What wait4 gives is never less than the launcher had as it
-  // forked.
+  // [r] the kernel's VmHWM at the exit; 0: not known. The result of wait4 is never less than the launcher's own size at
+  // the fork.
   std::atomic<std::uint32_t> peak_rss_kib;
   std::uint64_t fork_thread_events;  // events that thread had written: the child's inherited blocks are those live then
   std::uint64_t fork_stamp;
@@ -154,14 +156,15 @@ struct SpoolHeader {
   std::atomic<std::uint64_t> nested_events;    // from a signal handler inside a hook
   std::atomic<std::uint64_t> end_stamp;        // with kSpoolEnded
   std::uint64_t content_table;                 // with kSpoolContents: where the program has its ContentTable
-  // A moment that the program asks for, and waits for a bounded time. Serials: equal ones mean nothing is asked.
+  // A snapshot that the program requests, and for which it waits for a bounded time. Serials: equal ones mean that
+  // there is no request.
   alignas(64) std::atomic<std::uint32_t> moment_asked;  // [r] bumped
   std::atomic<std::uint32_t> moment_kind;               // [r] a MomentKind
   std::atomic<std::uint32_t> moment_begun;              // [l] the serial under way: worth waiting longer for
   std::atomic<std::uint32_t> moment_done;               // [l] the serial answered; FUTEX_WAKE
-  StringRef moment_name;                                // [r] of the moment asked for; empty: none
-  // How long the recorder slept, all in all, and since when (CLOCK_MONOTONIC) it does. By who changes it: the recorder
-  // itself before it makes its spool, the launcher later.
+  StringRef moment_name;                                // [r] of the requested snapshot; empty: none
+  // How long the recorder slept, all in all, and since when (CLOCK_MONOTONIC) it does. Changed by the recorder before
+  // it makes its spool, and by the launcher later.
   std::atomic<std::uint64_t> asleep_ns;
   std::atomic<std::uint64_t> asleep_since_ns;  // 0: it's awake
   std::uint64_t own_ranges;                    // where the program has its OwnRanges
@@ -173,7 +176,7 @@ struct ModuleEntry {
   std::uint64_t load_bias;  // address - load_bias = address in the ELF file's own terms (p_vaddr)
   std::uint64_t start;      // mapped range
   std::uint64_t end;
-  StringRef path;               // as the loader knows it, made absolute; "[vdso]" for the vdso
+  StringRef path;               // the loader's name, made absolute; "[vdso]" for the vdso
   std::uint32_t generation;     // counts rescans that found a change
   std::uint8_t build_id_bytes;  // 0: none
   std::uint8_t build_id[20];
@@ -181,8 +184,8 @@ struct ModuleEntry {
 };
 static_assert(sizeof(ModuleEntry) == 64);
 
-// One return address. Bits 0..47 address, bits 48..63 ModuleId (0xffff none). Symbols are looked up at address - 1; the
-// interrupted pc above a signal frame is stored + 1, so the rule needs no exception.
+// One return address. Bits 0..47 address, bits 48..63 ModuleId (0xffff none). Symbols are looked up at address - 1. The
+// interrupted pc above a signal frame is stored + 1, so that the rule needs no exception.
 struct Row {
   std::uint64_t bits;
 };
@@ -206,7 +209,7 @@ struct alignas(64) ChunkControl {
   std::uint32_t tid;                // kernel's
   std::uint64_t open_monotonic_ns;  // a calibration pair taken when the chunk was opened
   std::uint64_t open_stamp;
-  std::uint64_t real_bytes;  // of the payload, backed by memory. Whoever holds the chunk changes it
+  std::uint64_t real_bytes;  // of the payload, backed by memory. the chunk's owner changes it
 };
 static_assert(sizeof(ChunkControl) == 64);
 
