@@ -1,4 +1,4 @@
-// Values and builders among a call's arguments: added to what is being written, and given up or given back at the end.
+// Values and builders among a call's arguments: added to the value being written, and freed or returned at the end.
 #pragma once
 
 #include <glib.h>

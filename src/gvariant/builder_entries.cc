@@ -1,4 +1,4 @@
-// GLib's entry points of builders. What a caller does wrong is said as GLib says it, and has the same effect: nothing.
+// GLib's entry points of builders. Errors of a caller get GLib's messages, and have the same effect: none.
 #include <cstring>
 
 #include "gvariant/arguments.h"

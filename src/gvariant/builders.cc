@@ -11,7 +11,7 @@ namespace tare::gvariant {
 OurBuilder* ours_of(GVariantBuilder* builder) noexcept {
   if (builder == nullptr) return nullptr;
   if (is_ours(*builder)) return reinterpret_cast<OurBuilder*>(builder);
-  constexpr gsize kPartial = 2942751021U;  // what G_VARIANT_BUILDER_INIT writes, part of GLib's ABI
+  constexpr gsize kPartial = 2942751021U;  // set by G_VARIANT_BUILDER_INIT, part of GLib's ABI
   if (builder->u.s.partial_magic != kPartial) return nullptr;
   for (const gsize word : builder->u.s.y) {
     if (word != 0) return nullptr;

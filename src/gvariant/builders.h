@@ -1,8 +1,8 @@
-// What lies in a GVariantBuilder that this library has initialized, and how others are told from it.
+// The contents of a GVariantBuilder that this library has initialized, and the signs that distinguish it from others.
 //
-// A builder is ours if its type is definite and it wasn't handed to GLib. It is handed to GLib where its first piece is
-// a value that exists already: keeping a reference to that costs less than copying it and making it anew for readers,
-// as GDBus' parser and those who walk its messages would.
+// A builder is ours if its type is definite and it wasn't handed to GLib. It is handed to GLib if its first piece is an
+// existing value: keeping a reference to the value costs less than copying it and making it anew for its readers, such
+// as GDBus's parser.
 #pragma once
 
 #include <glib.h>
@@ -24,7 +24,7 @@ struct OurBuilder {
   gsize mark;
   Assembly* assembly;    // null before the first piece
   const char* type;      // GLib's caller's, our copy, or null: in `text`
-  GVariantBuilder* sub;  // GLib's, for an open container whose type isn't definite
+  GVariantBuilder* sub;  // GLib's builder, for an open container without a definite type
   guint32 type_size;
   guint16 sub_depth;  // containers open in it
   bool is_trusted;    // all pieces are in normal form
@@ -47,7 +47,7 @@ inline std::string_view text_of(const GVariantType* type) noexcept {
 }
 inline const GVariantType* as_type(const char* text) noexcept { return reinterpret_cast<const GVariantType*>(text); }
 
-// Ours, after what G_VARIANT_BUILDER_INIT left is initialized; null for GLib's.
+// This library's builder, initialized if only G_VARIANT_BUILDER_INIT was applied; null for GLib's.
 OurBuilder* ours_of(GVariantBuilder* builder) noexcept;
 
 // Ours with its Assembly begun; ends the program, as GLib does, where there's no memory.
@@ -63,7 +63,7 @@ void forget(OurBuilder& ours) noexcept;
 // A floating value of bytes that were written here.
 GVariant* make_value(std::string_view type, std::string_view bytes, bool is_trusted) noexcept;
 
-// Adds `value` as it is; whether it is in normal form goes into `is_trusted`.
+// Adds `value` unchanged; sets `is_trusted` if it is in normal form.
 bool add_bytes_of(Builder& to, GVariant* value, bool& is_trusted) noexcept;
 
 // Ends a floating value that was taken into another one.

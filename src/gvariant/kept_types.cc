@@ -12,7 +12,7 @@ namespace {
 
 struct Kept {
   std::size_t size;
-  std::atomic<GVariant*> value;  // null: was let go
+  std::atomic<GVariant*> value;  // null: freed
   char type[];
 };
 

@@ -6,7 +6,7 @@
 
 namespace tare::gvariant {
 
-// Makes GLib keep what it knows of `type`, a container. Up to 256 types; any thread.
+// Makes GLib keep its information about `type`, a container. Up to 256 types; any thread.
 void keep_type(std::string_view type) noexcept;
 
 // Gives all back, so that GLib has infos of living values alone. For its tests.

@@ -6,7 +6,7 @@
 
 namespace tare::gvariant {
 
-// What `name` would be without this library; null in a GLib that doesn't have it.
+// The function `name` as it would be without this library; null in a GLib without it.
 template <typename Function>
 Function find_real(const char* name) noexcept {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));

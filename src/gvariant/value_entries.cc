@@ -20,7 +20,7 @@ namespace {
 // The value of a container's format, written; null, and nothing is taken, where that can't be done here.
 GVariant* written_value(const char* format, std::string_view type, Arguments& arguments) {
   Borrowed assembly;
-  // a variant takes any type: what it holds is the value
+  // a variant takes any type: its content is the value
   if (assembly.get() == nullptr || !assembly->begin("v", Text::Kept)) return nullptr;
   GlibHost host;
   const auto write = [&](Builder& to) { return FormatWriter(host, to, arguments).write(format); };
@@ -127,7 +127,7 @@ GVariant* g_variant_new_fixed_array(const GVariantType* element, gconstpointer e
   return real().new_fixed_array(element, elements, count, element_bytes);
 }
 
-// Not in GLib's headers: its own tests ask whether all type infos are gone.
+// Not in GLib's headers: GLib's own tests call it to check that all type infos are freed.
 void g_variant_type_info_assert_no_infos() {
   tare::gvariant::let_types_go();
   if (real().assert_no_infos != nullptr) real().assert_no_infos();

@@ -10,7 +10,7 @@ namespace tare {
 
 namespace {
 
-constexpr std::size_t kLargestSize = SIZE_MAX >> 1;  // what the bit field holds, and more than any block has
+constexpr std::size_t kLargestSize = SIZE_MAX >> 1;  // the largest value of the bit field, and more than any block has
 
 }  // namespace
 
@@ -42,13 +42,13 @@ void* Arena::take(std::size_t bytes, std::size_t alignment) noexcept {
 
 void* Arena::take_from_new_chunk(std::size_t bytes, std::size_t alignment) noexcept {
   if (bytes > kLargestRequest / 4 || alignment > kLargestRequest / 4) return nullptr;
-  // Blocks begin at multiples of 16, and so do chunks' payloads. Whatever the end is, what is aligned to 16 or less
-  // fits if its bytes do; larger alignments may skip all but one of theirs.
+  // Blocks begin at multiples of 16, and so do chunks' payloads. A request with alignment 16 or less fits if its bytes
+  // fit; larger alignments may skip up to one alignment less one byte.
   const std::size_t needed = bytes + (alignment > 16 ? alignment : 0);
   constexpr std::size_t kLeastChunk = 256;  // books of large blocks, 24 bytes, are not to be large themselves
   const std::size_t first = std::max(options_.first_chunk_bytes, kLeastChunk);
-  // Half of what there is: documents of 1 KiB to 1 MiB then take 1.18 of what was asked for; with as much again, 1.28
-  // and 7 calls of malloc instead of 9; with a quarter, 1.16 and 11.
+  // Half of the present size: documents of 1 KiB to 1 MiB then take 1.18 times the requested bytes. With the whole
+  // present size, 1.28 times and 7 calls of malloc instead of 9; with a quarter, 1.16 times and 11 calls.
   const std::size_t usual = std::clamp(committed_bytes_ / 2, first, std::max(first, options_.largest_chunk_bytes));
   Chunk* chunk = nullptr;
   if (current_ != nullptr && needed > usual / 4) {
@@ -116,9 +116,9 @@ void Arena::free_chunk(Chunk* chunk) noexcept {
   options_.source.free(options_.source.context, memory, size);
 }
 
-// Frees what is newer than `last`, but not `kept`. Large blocks first and newest first, for their books lie in what is
-// older. Then chunks from the oldest on: glibc gives the heap's top back to the system whenever 128 KiB of it are free,
-// which from the newest on is with nearly every chunk.
+// Frees chunks that are newer than `last`, except `kept`. Large blocks first and newest first, because their metadata
+// lies in older chunks. Then chunks from the oldest on: glibc gives the heap's top back to the system whenever 128 KiB
+// of it are free, which from the newest on is with nearly every chunk.
 void Arena::free_down_to(const Chunk* last, const Chunk* kept) noexcept {
   Chunk* oldest = nullptr;
   while (newest_ != last) {

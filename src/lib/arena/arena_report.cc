@@ -1,4 +1,4 @@
-// What an arena tells a reporter. Apart, so that who reports nothing isn't linked with reporters.
+// The report of an arena. Separate, so that programs without reports aren't linked with reporters.
 #include "tare/arena.h"
 #include "tare/memory_reporter.h"
 

@@ -51,7 +51,7 @@ bool PoolLog::add_piece() noexcept {
   return true;
 }
 
-// A block that can't be logged isn't told: it would never end.
+// A block that can't be logged isn't reported: its end would never be reported either.
 void PoolLog::allocated(const void* block, std::size_t bytes) noexcept {
   if ((newest_ == nullptr || newest_->count == kBlocksInPiece) && !add_piece()) return;
   newest_->blocks[newest_->count++] = block;

@@ -1,4 +1,5 @@
-// What an arena told the recorder about its blocks: a pool's blocks end one by one, and an arena remembers none.
+// The blocks that an arena has reported to the recorder: a pool's blocks end one by one, and an arena keeps no list of
+// them.
 //
 // The addresses lie in mappings of the log's own, so that being recorded doesn't add to the heap that is recorded. Only
 // arenas with a name have one, and only under the recorder.

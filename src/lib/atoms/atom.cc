@@ -1,4 +1,4 @@
-// What an Atom does rarely: static atoms' blocks, UTF-16, and the mark of those that were handed out.
+// The rare parts of Atom: static atoms' blocks, UTF-16, and the mark of issued atoms.
 #include "tare/atom.h"
 
 #include <atomic>

@@ -58,7 +58,7 @@ class AtomBlock {
     }
   }
 
-  // `bytes` of nothing, at least kLeastBytes: a block like others to who walks, and a link to another.
+  // `bytes` of free space, at least kLeastBytes: walks treat it as a block, and it has a link to another.
   static void make_free(std::byte* memory, std::size_t bytes, std::uint32_t next) {
     unpoison(memory, kLeastBytes);
     new (memory) SharedHeader(SharedOwner::Heap, static_cast<std::uint32_t>(bytes - sizeof(SharedHeader) - 1), 0);
@@ -74,7 +74,7 @@ class AtomBlock {
   static bool is_free(const SharedHeader* block) { return block->references_.load(std::memory_order_relaxed) == 0; }
 
   static std::uint32_t references(const SharedHeader* block) {
-    return block->references_.load(std::memory_order_acquire);  // what holders did before they let go is done
+    return block->references_.load(std::memory_order_acquire);  // orders the accesses of earlier owners before this
   }
   static bool is_unused(const SharedHeader* block) { return references(block) == 1; }
 
@@ -91,9 +91,9 @@ class AtomBlock {
       block->references_.store(SharedHeader::kImmortal, std::memory_order_relaxed);
   }
 
-  // Frees an unused atom, which nobody may be able to find any more.
+  // Frees an unused atom, which no thread can find any more.
   static void kill(SharedHeader* block) { block->references_.store(0, std::memory_order_relaxed); }
-  // A dead atom still has its text, which tells where it is in the hash table; a free block has none.
+  // A dead atom still has its text, which gives its place in the hash table; a free block has none.
   static bool is_dead_atom(const SharedHeader* block) { return is_free(block) && block->owner() != SharedOwner::Heap; }
 
   template <std::size_t kBytes>

@@ -45,7 +45,7 @@ class alignas(64) AtomBucket {
   std::uint8_t passed() const { return __atomic_load_n(&tags_[kPassedAt], __ATOMIC_RELAXED); }
   bool was_passed() const { return passed() != 0; }
 
-  // The rest is for the writer, who is alone.
+  // The other members are for the only writer.
   void put(unsigned slot, std::uint8_t tag, std::uint32_t handle) {
     handles_[slot].store(handle, std::memory_order_release);
     set_tag(slot, tag);

@@ -1,6 +1,6 @@
 // The hash table of one shard: an array of buckets, any number of them, searched from the one that the hash names.
 //
-// It grows by doubling, and shrinks to what is needed. An atom has 6.2 to 12.4 bytes of it. One writer at a time.
+// It grows by doubling, and shrinks to the needed size. An atom has 6.2 to 12.4 bytes of it. One writer at a time.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,8 @@ class BucketArray {
   std::size_t home_of(std::uint64_t hash) const { return static_cast<std::size_t>((hash >> 32) * count_ >> 32); }
   void prefetch(std::uint64_t hash) const { __builtin_prefetch(&buckets_[home_of(hash)]); }
 
-  // What find() sees first: the first atom of the home bucket with this hash's tag. 96 of 100 times it is the wanted
-  // one, or 0 and there is none.
+  // The first candidate of find(): the first atom of the home bucket with this hash's tag. In 96 of 100 cases it is the
+  // right one, or 0 and there is none.
   struct FirstLook {
     std::uint32_t handle;
     bool is_all;  // nothing else can be it

@@ -18,7 +18,7 @@ void AtomMutex::lock_slowly() {
       return;
     }
   }
-  // Whoever gets it from here on leaves it marked, since there may be more waiting.
+  // A thread that gets the lock from here on leaves it marked, because there may be more waiting threads.
   while (state_.exchange(kWaitedFor, std::memory_order_acquire) != kFree) {
     state_.wait(kWaitedFor, std::memory_order_relaxed);
   }

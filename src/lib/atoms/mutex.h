@@ -1,7 +1,8 @@
 // A lock of 4 bytes, free of cost while the process has one thread.
 //
-// pthread's takes 40, which at 16 shards a table is nearly one byte more an atom in a table of 1,000. Critical sections
-// are a search (30 ns) as a rule, and a sweep at worst; who waits spins a little and then sleeps in the kernel.
+// pthread's takes 40, which at 16 shards a table is nearly one byte more an atom in a table of 1,000. A critical
+// section is a search (30 ns) as a rule, and a sweep at worst. A waiting thread spins briefly and then sleeps in the
+// kernel.
 #pragma once
 
 #include <atomic>

@@ -17,7 +17,7 @@ namespace atom_range {
 
 namespace {
 
-constexpr std::size_t kWanted = std::size_t{32} << 30;  // what 4 bytes reach in units of 8
+constexpr std::size_t kWanted = std::size_t{32} << 30;  // the range of 4 bytes in units of 8
 constexpr std::size_t kLeast = std::size_t{1} << 20;
 constexpr std::size_t kKept = std::size_t{128} << 10;
 constexpr std::size_t kGrain =

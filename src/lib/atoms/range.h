@@ -15,16 +15,16 @@ AtomError ensure();
 // Whole pages for a table. id: 1 to 255.
 CageResult<PageRun> allocate(std::size_t size_bytes, std::uint8_t table_id);
 void free(const PageRun& run, FreedPages pages);
-// Returns to the system what was freed and kept: neighbours together, which takes fewer calls. 128 KiB stay, here as
-// in free(): a page costs 1.7 us to give back and to touch anew, which a table of 10,000 atoms that is made anew felt
-// as 4 of 45 ns an atom. glibc keeps as much at the end of its heap.
+// Releases pages that were freed and kept to the kernel: neighbours together, which takes fewer calls. 128 KiB stay,
+// here as in free(). Releasing and touching a page costs 1.7 us, which was 4 of 45 ns an atom in a table of 10,000
+// atoms that is made repeatedly. glibc keeps as much at the end of its heap.
 void trim();
 
 std::size_t page_bytes();
 
-// Who has the page at this address, which lies in the range; 0 if nobody.
+// The owner of the page at this address, which lies in the range; 0 if none.
 std::uint8_t owner_of(const void* address);
-// Leaves the pages to nobody, for good: a table goes that has atoms which are still held.
+// Leaves the pages without an owner for good: the table is destroyed and has atoms with references.
 void abandon(const PageRun& run);
 
 AtomRangeUse use();

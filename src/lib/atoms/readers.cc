@@ -17,7 +17,7 @@ TARE_STATE constinit thread_local ThreadRecord this_thread;
 TARE_STATE std::atomic<bool> needs_barrier{true};
 
 struct Threads {
-  std::mutex mutex;  // held while somebody waits: a thread that ends then waits too
+  std::mutex mutex;  // held by waiting threads: an ending thread then waits too
   ThreadRecord* first = nullptr;
   bool is_prepared = false;
 };
@@ -78,7 +78,7 @@ void wait_for_readers() {
   const std::lock_guard<std::mutex> lock(threads.mutex);
   if (!needs_barrier.load(std::memory_order_relaxed) && !make_barrier_everywhere()) {
     std::fputs("tare: membarrier(2) was allowed when the first AtomTable was made and now isn't\n", stderr);
-    std::abort();  // searches under way can't be seen, and going on would free what they read
+    std::abort();  // searches under way can't be detected, and continuing would free memory that they read
   }
   for (ThreadRecord* record = threads.first; record != nullptr; record = record->next) {
     // An exchange too, which orders this against a search that begins with one: one of the two comes first.

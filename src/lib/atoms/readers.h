@@ -1,9 +1,9 @@
-// Searches without a lock, and the wait until none of them can still see what was taken out.
+// Searches without a lock, and the wait until none of them can still reach removed memory.
 //
-// A search marks its thread as reading, by two plain stores to memory of its own. Who has unlinked something calls
-// wait_for_readers() before the memory is used otherwise: it makes every running thread pass a memory barrier
-// (membarrier(2), a few us) and then waits for the threads that were reading. So the frequent side has neither lock nor
-// barrier: 1 ns where a lock takes 5. Where the kernel has no membarrier, searches exchange the mark instead (5 ns).
+// A search marks its thread as reading, by two plain stores to memory of its own. After unlinking memory, a writer
+// calls wait_for_readers() before it reuses it. That makes every running thread pass a memory barrier (membarrier(2), a
+// few us) and then waits for the threads that were reading. So the frequent side has neither lock nor barrier: 1 ns
+// where a lock takes 5. Where the kernel has no membarrier, searches exchange the mark instead (5 ns).
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,8 @@ struct ThreadRecord {
   std::atomic<std::uint64_t> count{0};  // odd while the thread searches
   bool is_registered = false;
   bool has_ended = false;
-  // Atoms that became unused by this thread and that no table was told of yet, and when to tell.
+  // Atoms that became unused by this thread and weren't reported to a table yet, and the number at which they are
+  // reported.
   std::uint32_t unused_count = 0;
   std::uint32_t unused_limit = 0;
   std::uint32_t unused_random = 1;

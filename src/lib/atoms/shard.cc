@@ -22,7 +22,8 @@ std::uint32_t AtomShard::find_locked(std::string_view text, std::uint64_t hash) 
 
 std::uint32_t AtomShard::intern(std::string_view text, std::uint64_t hash, AtomTableFacts& facts, AtomError& error) {
   const std::lock_guard<AtomMutex> lock(mutex_);
-  if (!shared_details::is_single_threaded()) {  // else nobody can have made it since the search without the lock
+  // Else no other thread can have made it since the search without the lock.
+  if (!shared_details::is_single_threaded()) {
     if (const std::uint32_t found = search_on(array(), text, hash); found != 0) {
       AtomBlock::at(found)->acquire();
       return found;
@@ -46,8 +47,8 @@ std::uint32_t AtomShard::intern(std::string_view text, std::uint64_t hash, AtomT
   return handle;
 }
 
-// Puts all atoms, as for_each_atom(call) tells them, into an array of another size. Each is hashed again: not to keep
-// the hash saves 4 bytes an atom, and costs 5 ns here, of which there is one a lifetime.
+// Puts all atoms, as enumerated by for_each_atom(call), into an array of another size. Each is hashed again: not to
+// keep the hash saves 4 bytes an atom, and costs 5 ns here, of which there is one a lifetime.
 template <class ForEachAtom>
 bool AtomShard::rebuild(std::size_t bucket_count, AtomTableFacts& facts, ForEachAtom&& for_each_atom) {
   if (bucket_count > BucketArray::kMostBuckets) return false;
@@ -141,8 +142,9 @@ void AtomShard::remove_dead(std::size_t left, AtomTableFacts& facts) {
       ignore_slab);
 }
 
-// Whoever has an atom whose only reference is the table's must have found it here, where nobody finds anything now. So
-// killing one takes no locked instruction: with one, and a wait for readers a shard, an atom took 11 to 19 ns.
+// A thread that holds an atom whose only reference is the table's must have found it here, and no thread finds atoms
+// here now. So killing one takes no locked instruction: with one, and a wait for readers a shard, an atom took 11 to 19
+// ns.
 std::size_t AtomShard::sweep_hidden(AtomTableFacts& facts, FreedPages freed) {
   const auto [dead, left] = slabs_.kill_unused();
   if (dead != 0) {

@@ -1,6 +1,6 @@
-// A 16th of a table: the atoms whose hashes name it, their memory, and one lock.
+// A 16th of a table: the atoms whose hashes select it, their memory, and one lock.
 //
-// Searches come first without the lock (find); what they don't find is searched again, or made, under it.
+// Searches come first without the lock (find); a text that isn't found is searched again under the lock, or added.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace tare {
 
-// What the shards of a table share.
+// State that the shards of a table share.
 struct AtomTableFacts {
   atom_details::HashSecret secret;
   TablePages pages;
@@ -29,8 +29,8 @@ struct AtomTableFacts {
 
 class alignas(64) AtomShard {
  public:
-  // What searches without the lock give when they can't tell: find_locked() can. No atom has this handle: static ones
-  // begin anew after each multiple of it.
+  // The result of searches without the lock that are undecided: find_locked() decides. No atom has this handle: static
+  // ones begin anew after each multiple of it.
   static constexpr std::uint32_t kAskLocked = kMostStaticAtoms + 1;
   static_assert(kAskLocked < atom_details::kFirstDynamicHandle);
 
@@ -56,8 +56,8 @@ class alignas(64) AtomShard {
     return handle;
   }
   // The same for short texts where there is no other thread: the one look that is enough 96 of 100 times, in so few
-  // instructions that several searches are under way at once in a processor that waits for memory. What it neither
-  // finds nor knows to be absent is for find().
+  // instructions that several searches are under way at once in a processor that waits for memory. A text that it
+  // neither finds nor proves absent is left to find().
   struct Look {
     std::uint32_t handle;
     bool is_absent;
@@ -72,17 +72,18 @@ class alignas(64) AtomShard {
     const bool is_it = SoughtText::is_short_text_of(AtomBlock::at(first.handle), size_bytes, words);
     return {is_it ? first.handle : 0, false};
   }
-  // With the lock: makes what isn't there.
+  // With the lock: adds the text if it is absent.
   std::uint32_t intern(std::string_view text, std::uint64_t hash, AtomTableFacts& facts, AtomError& error);
   std::uint32_t find_locked(std::string_view text, std::uint64_t hash);
 
-  // Sweeping, in three steps, so that one wait for readers does for several shards: takes the lock and hides the atoms
-  // from searches without it; after atom_readers::wait_for_readers() frees the unused atoms, and slabs as `freed` says,
-  // and returns how many; shows the rest and unlocks. Searches meanwhile wait for the lock.
+  // Sweeping, in three steps, so that one wait for readers serves several shards. begin_sweep() takes the lock and
+  // hides the atoms from searches without it. The second, after atom_readers::wait_for_readers(), frees the unused
+  // atoms, and slabs according to `freed`, and returns the number of atoms. The third shows the rest and unlocks.
+  // Searches meanwhile wait for the lock.
   void begin_sweep();
   std::size_t sweep_hidden(AtomTableFacts& facts, FreedPages freed);
   void end_sweep();
-  // All of it, if nobody else is at it. False if somebody is.
+  // All three steps, unless another thread sweeps. Returns false if one does.
   bool try_sweep(AtomTableFacts& facts);
 
   std::size_t approximate_count() const { return count_.load(std::memory_order_relaxed); }
@@ -90,7 +91,7 @@ class alignas(64) AtomShard {
   // References to all atoms that this shard has now. False without memory, with none taken.
   bool hold_all(Buffer<Atom>& atoms);
 
-  // Adds what this shard has.
+  // Adds this shard's use.
   void add_use(AtomTableUse& use);
 
   // Calls visit(block) for each block of malloc.
@@ -101,7 +102,7 @@ class alignas(64) AtomShard {
   void lock_for_fork() { mutex_.lock(); }
   void unlock_after_fork() { mutex_.unlock(); }
 
-  // Before the table goes: frees everything that nobody holds. True if then nothing is left.
+  // Before the table is destroyed: frees everything without references. True if then nothing is left.
   bool abandon(AtomTableFacts& facts);
 
  private:
@@ -122,9 +123,9 @@ class alignas(64) AtomShard {
       return first.handle;
     return first.is_all ? 0 : search_on(array, sought.text, sought.hash);
   }
-  // With a reference, and the end of the reading. What the first look finds is held before its text is read: an atom
-  // that two threads look for at once then travels once between their cores and not twice, to be read and to be counted
-  // (two threads on 2,000 names: 32 ns instead of 35). Until the reading ends, what a bucket names can't be freed.
+  // With a reference, and the end of the reading. The first candidate gets a reference before its text is read. An atom
+  // that two threads search at once then travels once between their cores and not twice, for reading and for counting
+  // (two threads on 2,000 names: 32 ns instead of 35). Until the reading ends, the atoms in a bucket can't be freed.
   [[gnu::always_inline]] std::uint32_t search_and_hold(const SoughtText& sought,
                                                        atom_readers::ThreadRecord* reader) const {
     const std::uint64_t packed = array_.load(std::memory_order_acquire);
@@ -155,10 +156,10 @@ class alignas(64) AtomShard {
   // In place of a packed array while the shard is swept: a count without an address.
   static constexpr std::uint64_t kHidden = 1;
 
-  // For who has the lock.
+  // For holders of the lock.
   BucketArray array() const { return BucketArray::unpacked(own_array_); }
   bool is_hidden() const { return array_.load(std::memory_order_relaxed) == kHidden; }
-  // Whether no search without the lock can be under way here.
+  // True if no search without the lock can be under way here.
   bool has_no_readers() const { return shared_details::is_single_threaded() || is_hidden(); }
 
   template <class ForEachAtom>

@@ -58,7 +58,7 @@ std::byte* AtomSlabs::take_free(std::size_t bytes) {
   return nullptr;
 }
 
-// Makes what is left of the slab that was being filled a free block.
+// Turns the rest of the slab that was being filled into a free block.
 void AtomSlabs::close_filling() {
   if (filling_ == 0) return;
   Slab* slab = slab_at(filling_);

@@ -1,9 +1,9 @@
 // The memory of one shard's atoms: slabs in the process' range, filled from the start, with lists of freed blocks.
 //
-// Slabs are small while the shard is (512 bytes at first, then a 16th of what it has, later a 32nd, up to 64 KiB),
-// because all 16 shards have one that is partly filled: with 16 KiB each a table of 10,000 atoms takes 7 bytes more an
-// atom. A shard's first 16 KiB are in slabs below a page, which share pages that the table carves (TablePages). A text
-// of more than kLargeBytes has a slab of its own.
+// Slabs are small while the shard is small (512 bytes at first, then a 16th of its size, later a 32nd, up to 64 KiB),
+// because each of the 16 shards has one that is partly filled: with 16 KiB each, a table of 10,000 atoms takes 7 bytes
+// more an atom. A shard's first 16 KiB are in slabs below a page, which share pages that the table carves (TablePages).
+// A text of more than kLargeBytes has a slab of its own.
 //
 // Not thread-safe: the shard's lock protects it.
 #pragma once
@@ -21,7 +21,7 @@ namespace tare {
 
 class AtomSlabs {
  public:
-  // A block, poisoned. Null if there is no memory: then error() says why.
+  // A block, poisoned. Null if there is no memory: then error() has the reason.
   std::byte* allocate(std::size_t block_bytes, TablePages& pages) {
     if (filled_lists_ == 0 && block_bytes <= kLargeBytes) {
       if (std::byte* memory = fill(block_bytes)) return memory;
@@ -30,14 +30,16 @@ class AtomSlabs {
   }
   AtomError error() const { return error_; }
 
-  // Makes the blocks without references, old and new, free space; slabs without atoms are freed, as `freed` says.
+  // Turns the blocks without references, old and new, into free space; slabs without atoms are freed according to
+  // `freed`.
   void reclaim(TablePages& pages, FreedPages freed);
 
   // Calls visit(block) for every block, free ones too, and slab(bytes of the slab, bytes of it in blocks).
   template <class Visit, class VisitSlab>
   void walk(Visit&& visit, VisitSlab&& slab) const;
 
-  // Takes the table's reference from every unused atom, which makes it dead. Nobody may be able to find one meanwhile.
+  // Takes the table's reference from every unused atom, which makes it dead. No thread may be able to find one
+  // meanwhile.
   struct Killed {
     std::size_t dead = 0;
     std::size_t left = 0;
@@ -46,7 +48,8 @@ class AtomSlabs {
 
   std::size_t mapped_bytes() const { return mapped_bytes_; }  // slabs of whole pages
 
-  // When the table goes: gives back what has no atom left and leaves the rest to nobody. True if nothing is left.
+  // When the table is destroyed: frees slabs without atoms and leaves the rest without an owner. True if nothing is
+  // left.
   bool abandon();
 
  private:
@@ -83,7 +86,7 @@ class AtomSlabs {
   std::byte* split(SharedHeader* block, std::size_t bytes);
   std::byte* allocate_elsewhere(std::size_t block_bytes, TablePages& pages);
 
-  // From the slab that is being filled. What would stay behind it must be nothing or a block.
+  // From the slab that is being filled. The rest behind it must be empty or a block.
   std::byte* fill(std::size_t bytes) {
     if (filling_ == 0) return nullptr;
     Slab* slab = slab_at(filling_);

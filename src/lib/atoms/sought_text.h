@@ -1,4 +1,4 @@
-// A text that is looked for: its characters, the words of them that hashes and comparisons start from, and its hash.
+// The text of a search: its characters, the words from which hashes and comparisons start, and its hash.
 #pragma once
 
 #include <cstring>
@@ -13,11 +13,11 @@ struct SoughtText {
   SoughtText(std::string_view sought, const atom_details::HashSecret& secret)
       : text(sought), words(atom_details::key_words(sought)), hash(atom_details::seeded_hash(sought, words, secret)) {}
 
-  // The words of a text say it all up to here, which spares the call of memcmp for 85 % of names and words: 2 ns of a
-  // search.
+  // Up to this size the words contain the whole text. This saves the call of memcmp for 85 % of names and words: 2 ns
+  // of a search.
   static constexpr std::size_t kMostWordBytes = 16;
 
-  // Whether the block, whose padding is zeros, has the text of `size_bytes` <= kMostWordBytes with these words.
+  // True if the block, whose padding is zeros, has the text of `size_bytes` <= kMostWordBytes with these words.
   [[gnu::always_inline]] static bool is_short_text_of(const SharedHeader* block, std::size_t size_bytes,
                                                       const atom_details::KeyWords& words) {
     if (block->size_bytes() != size_bytes) return false;

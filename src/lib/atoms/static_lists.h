@@ -1,4 +1,4 @@
-// The lists of static atoms that the process knows, by number.
+// The process's lists of static atoms, by number.
 #pragma once
 
 #include <cstdint>

@@ -69,7 +69,7 @@ struct AtomTable::Books {
     return 0;
   }
 
-  // Whether AtomShard::look_alone() may begin a search for the text.
+  // True if AtomShard::look_alone() may begin a search for the text.
   bool is_simple(std::string_view text) const {
     return text.size() <= SoughtText::kMostWordBytes && static_list_count == 0 && shared_details::is_single_threaded();
   }
@@ -97,7 +97,7 @@ struct AtomTable::Books {
   }
 
   // To wait for readers takes 1 us and more: as long as sweeping 200 atoms, of which a small table's shard has fewer.
-  // So there is one wait for several shards, in which nobody finds anything until all of them are swept: 0.1 ms.
+  // So there is one wait for several shards, in which no atom is found until all of them are swept: 0.1 ms.
   std::size_t sweep() {
     constexpr std::size_t kAtomsAtOnce = 16 * 1024;
     std::size_t freed = 0;
@@ -242,7 +242,7 @@ AtomTable::AtomTable(const AtomTableOptions& options) {
   }
   std::uint64_t words[2];
   if (getrandom(words, sizeof(words), 0) != static_cast<ssize_t>(sizeof(words))) {
-    // No entropy to be had (an old kernel, a filter): addresses are random too, if less so.
+    // No entropy (an old kernel, a filter): addresses are random too, but less so.
     words[0] = reinterpret_cast<std::uintptr_t>(made) * atom_details::kOddWord;
     words[1] = reinterpret_cast<std::uintptr_t>(&options) * ~atom_details::kOddWord;
   }
@@ -271,7 +271,8 @@ namespace {
 
 [[gnu::noinline]] void tell_unused_atoms(const SharedHeader* block, atom_readers::ThreadRecord& thread) {
   constexpr std::uint32_t kMostUntold = 32;
-  // Held while the table is used: it may be about to go. Who can't get it counts on.
+  // Held while the table is used: it may be about to go. Held while the table is used, because another thread may
+  // destroy it. A thread that can't get it keeps counting.
   const std::unique_lock<std::mutex> lock(all_atom_tables.mutex, std::try_to_lock);
   if (!lock.owns_lock()) {
     thread.unused_limit = thread.unused_count + kMostUntold;
@@ -413,9 +414,9 @@ void visit_malloced(AtomTable::Books& books, void (*visit)(void* context, const 
 
 AtomRangeUse AtomTable::range() noexcept { return atom_range::use(); }
 
-// Threads count for themselves and tell a table every 32 atoms or so: a counter that all write would cost a release as
-// much again. Told is the table of the last of them, which all were of in programs with one table, and in others on
-// average: asking for each atom took 1 ns more. What a thread that ends hasn't told is forgotten.
+// Threads count for themselves and report to a table about every 32 atoms: a counter that all threads write would
+// double the cost of a release. The report goes to the table of the last of them. That is right in programs with one
+// table, and on average in others: a look-up for each atom took 1 ns more. The count of a thread that ends is lost.
 void count_unused_atom(const SharedHeader* block) {
   atom_readers::ThreadRecord& thread = atom_readers::this_thread;
   if (++thread.unused_count < thread.unused_limit) [[likely]]

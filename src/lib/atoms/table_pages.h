@@ -1,5 +1,5 @@
-// The pages that one table has of the process' range. Tells the recorder, if there is one, about them and what lies in
-// them, as tare/reporter.h has it for pools: so the range hides nothing from `tare run`.
+// The pages that one table has of the process' range. If there is a recorder, reports them and their contents to it as
+// a pool (tare/reporter.h), so that the range hides nothing from `tare run`.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +28,11 @@ class TablePages {
   CageResult<PageRun> allocate(std::size_t size_bytes);
   void free(const PageRun& run, FreedPages pages);
 
-  // Parts of pages that several shards share, up to size_bytes, a multiple of the grain: what is left of a page is
-  // given as it is. They stay until the table goes: 16 KiB a shard or little more.
+  // Parts of pages that several shards share, up to size_bytes, a multiple of the grain. The rest of a page may be
+  // smaller. They stay until the table goes: 16 KiB a shard or little more.
   CageResult<PageRun> allocate_small(std::size_t size_bytes);
 
-  // When the table goes: the shared pages become free, or nobody's if somebody still holds an atom.
+  // When the table is destroyed: the shared pages become free, or ownerless if one of their atoms still has references.
   enum class Held : std::uint8_t { None, Some };
   void leave(Held held);
 
@@ -42,7 +42,7 @@ class TablePages {
   void lock_for_fork() { mutex_.lock(); }
   void unlock_after_fork() { mutex_.unlock(); }
 
-  // What lies in the pages, for the recorder: atoms and hash tables.
+  // True if the contents of the pages, atoms and hash tables, are reported to the recorder.
   bool is_recorded() const { return pool_ != 0; }
   void tell_made(const void* block, std::size_t size_bytes) const { tare_pool_alloc(pool_, block, size_bytes); }
   void tell_freed(const void* block) const { tare_pool_free(pool_, block); }

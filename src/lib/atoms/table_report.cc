@@ -1,4 +1,4 @@
-// What a table tells a reporter. Apart, so that who reports nothing isn't linked with reporters.
+// The report of a table. Separate, so that programs without reports aren't linked with reporters.
 #include "lib/atoms/table_blocks.h"
 #include "tare/atom_table.h"
 #include "tare/memory_reporter.h"

@@ -1,4 +1,4 @@
-// Where a release tells that an atom has no user left.
+// Called by a release that leaves an atom without users.
 #pragma once
 
 #include "tare/internal/shared_header.h"

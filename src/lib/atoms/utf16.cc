@@ -15,7 +15,7 @@ struct Decoded {
   std::size_t size_bytes;
 };
 
-// What begins at `i`. Broken sequences are U+FFFD for their longest start that could have become something.
+// Decodes the character at `i`. Broken sequences are U+FFFD for their longest start that could have become something.
 Decoded decode(std::string_view text, std::size_t i) {
   const auto byte = [text](std::size_t at) -> std::uint32_t {
     return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;  // 0 continues nothing
@@ -25,7 +25,7 @@ Decoded decode(std::string_view text, std::size_t i) {
   if (first < 0x80) return {first, 1};
   if (first < 0xC2 || first > 0xF4) return {kBroken, 1};
   const std::size_t size = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  // What the second byte may be excludes overlong forms and what lies beyond U+10FFFF; not surrogates.
+  // The range of the second byte excludes overlong forms and characters beyond U+10FFFF; not surrogates.
   const std::uint32_t least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
   const std::uint32_t most = first == 0xF4 ? 0x8F : 0xBF;
   if (byte(i + 1) < least || byte(i + 1) > most) return {kBroken, 1};

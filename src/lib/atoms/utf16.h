@@ -1,4 +1,4 @@
-// UTF-16 to and from what atoms hold: UTF-8, with lone surrogates in three bytes of their own (WTF-8).
+// UTF-16 to and from the UTF-8 of atoms: UTF-8, with lone surrogates in three bytes of their own (WTF-8).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Finds out whom to ask for good sizes, and asks.
+// Finds the function that returns good sizes, and calls it.
 #include "tare/good_size.h"
 
 #include <malloc.h>
@@ -21,7 +21,7 @@ __attribute__((weak)) void __scudo_print_stats();
 namespace tare {
 namespace {
 
-// 0 where malloc fails. The block is never touched, so that asking for large ones costs no memory.
+// 0 where malloc fails. The block is never touched, so that measuring large sizes costs no memory.
 std::size_t usable_by_trying(std::size_t n) noexcept {
   void* volatile block = std::malloc(n);  // volatile: compilers may drop a malloc and its free
   if (block == nullptr) return 0;
@@ -30,9 +30,9 @@ std::size_t usable_by_trying(std::size_t n) noexcept {
   return usable;
 }
 
-// What measuring found, one answer a bucket: n from `least` to `good` are served with `good` bytes. Buckets are 8 bytes
-// wide up to 1 KiB, then 16 a doubling up to 1 MiB. An entry is one word, so that threads need no lock: 40 bits of
-// good / 8, 24 bits of (good - least) / 8.
+// Measured sizes, one entry a bucket: requests from `least` to `good` get `good` bytes. Buckets are 8 bytes wide up to
+// 1 KiB, then 16 a doubling up to 1 MiB. An entry is one word, so that threads need no lock: 40 bits of good / 8, 24
+// bits of (good - least) / 8.
 class MeasuredClasses {
  public:
   constexpr MeasuredClasses() = default;
@@ -99,7 +99,7 @@ struct Probe {
 using Probes = std::array<Probe, kProbes.size()>;
 
 bool agrees(GoodSizeSource source, const Probes& probes) noexcept {
-  // glibc's blocks are 16 bytes larger where what would be left of a free chunk is too small to be one
+  // glibc's blocks are 16 bytes larger if the rest of a free chunk would be too small for a chunk
   const std::size_t excess = source == GoodSizeSource::GlibcFormula ? 16 : 0;
   for (const Probe& probe : probes) {
     const std::size_t told = ask(source, probe.requested);

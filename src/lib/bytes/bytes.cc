@@ -1,4 +1,4 @@
-// Where shared bytes lie, and who frees them.
+// Allocates and frees shared bytes.
 #include "tare/bytes.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace {
 
 // Below this nothing needs more than malloc's least alignment, and a header of 8 keeps it.
 constexpr std::size_t kLeastAligned16 = 16;
-// The header and the 8 bytes that keep what follows at malloc's alignment.
+// The header and 8 bytes that keep the payload at malloc's alignment.
 constexpr std::size_t kAlignedHeader = 16;
 // A block of its own for the count costs 48 bytes with its slop and a call of malloc: that must be a small part.
 constexpr std::size_t kLeastApart = 256;
@@ -39,7 +39,7 @@ struct Placement {
   std::size_t capacity;  // payload that fits
 };
 
-// What holds `size` bytes of payload in the fewest bytes of the heap.
+// The placement of `size` bytes of payload that takes the fewest bytes of the heap.
 Placement placement_of(std::size_t size, std::size_t size_of_apart) noexcept {
   if (size < kLeastAligned16) {
     const std::size_t around = sizeof(SharedHeader) + 1;  // terminated, as all that directly follows a header
@@ -62,7 +62,7 @@ __attribute__((constructor)) void listen() {
   if (wanted != nullptr && wanted[0] == '1') bytes_details::tell_holders = tell_recorder;
 }
 
-// A block whose holders are counted from here on.
+// Reports a block whose owners are counted from here on.
 void tell_made(const void* block) noexcept {
   if (bytes_details::tell_holders != nullptr && block != nullptr) bytes_details::tell_holders(block, false);
 }
@@ -160,7 +160,7 @@ const void* Bytes::block_of_bytes() const noexcept {
 
 void Bytes::release_apart() const noexcept {
   Apart* held = apart();
-  // release: what was done with the bytes comes before they go; acquire: for whoever lets them go
+  // release: earlier accesses to the bytes come before the free; acquire: for the thread that frees them
   if (held->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (held->release == nullptr) {
     std::free(const_cast<void*>(held->data));

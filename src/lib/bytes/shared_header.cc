@@ -1,4 +1,4 @@
-// What becomes of a shared block when its last holder lets go of it.
+// Frees a shared block when its last owner releases it.
 #include "tare/internal/shared_header.h"
 
 #include <cstdlib>

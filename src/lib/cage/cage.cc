@@ -14,8 +14,8 @@
 #include "lib/fork/living.h"
 #include "tare/internal/poison.h"
 
-// There in programs that the leak sanitizer looks at. What objects in a cage point to isn't leaked; of the range it
-// reads what is readable.
+// Defined in programs with the leak sanitizer. Objects that are reachable from a cage aren't leaks; the sanitizer reads
+// the accessible part of the range.
 extern "C" {
 __attribute__((weak)) void __lsan_register_root_region(const void* begin, std::size_t bytes);    // NOLINT
 __attribute__((weak)) void __lsan_unregister_root_region(const void* begin, std::size_t bytes);  // NOLINT
@@ -30,9 +30,9 @@ TARE_STATE constinit Living<CageLock> all_cage_locks;
 
 namespace {
 
-// What is made accessible beyond what is asked for: an eighth of what there is, so that the system is called (1-2 us)
-// rarely, within these bounds. Not at once 2 MiB: where huge pages are the system's default, Debian's among them, the
-// first touch of a stretch of 2 MiB makes all of it resident, which small cages must not cost.
+// Bytes made accessible beyond the request: an eighth of the present size, within these bounds, so that system calls
+// (1-2 us) are rare. Not at once 2 MiB: where huge pages are the system's default, Debian's among them, the first touch
+// of a stretch of 2 MiB makes all of it resident, which small cages must not cost.
 constexpr std::size_t kLeastAhead = std::size_t{64} << 10;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kMostAhead = kHugePage;
@@ -145,7 +145,7 @@ struct Cage::Books : CageLock {
   const std::size_t page_bytes;
   const HugePages huge_pages;
 
-  // The mutex guards what follows.
+  // The mutex guards the members below.
   std::size_t committed_end;
   std::size_t inaccessible_pages = 0;  // below committed_end, by decommit()
   PageRuns::Entry* const entries;
@@ -156,7 +156,7 @@ struct Cage::Books : CageLock {
     return static_cast<std::uint32_t>(static_cast<std::size_t>(at - base) / page_bytes);
   }
 
-  // Whether everything below the frontier could be made accessible.
+  // Makes everything below the frontier accessible; false if the kernel refuses.
   bool commit_to_frontier() noexcept {
     const std::size_t frontier = std::size_t{runs.frontier()} * page_bytes;
     if (frontier <= committed_end) return true;
@@ -223,7 +223,7 @@ CageResult<Cage> Cage::reserve(const CageOptions& wanted) noexcept {
   if (options.huge_pages == HugePages::Prefer) system_pages::prefer_huge(base, size);
   if (options.huge_pages == HugePages::Avoid) system_pages::avoid_huge(base, size);
 
-  // The mapping is zero, which is what entries start as.
+  // The mapping is zero, the initial state of entries.
   auto* entries = reinterpret_cast<PageRuns::Entry*>(books + head);
   Cage cage;
   cage.books_ = new (books) Books(options, base, size, options.size_bytes, books_bytes, entries);
@@ -285,7 +285,7 @@ void Cage::free(const PageRun& run, FreedPages pages) noexcept {
   }
   bool return_now = pages == FreedPages::Return;
   if (b.any_inaccessible(first, first + count)) {
-    // Freed runs are accessible throughout, so that merging and reusing them needs no books of what isn't.
+    // Freed runs are accessible throughout, so that merging and reusing them needs no list of inaccessible parts.
     if (!system_pages::make_accessible(run.data, run.size_bytes)) stop("can't make pages accessible again", run.data);
     b.mark_inaccessible(first, first + count, false);
     return_now = true;

@@ -1,4 +1,4 @@
-// For who reserves a cage while holding a lock that forks take.
+// For code that reserves a cage while it holds a lock that forks take.
 #pragma once
 
 namespace tare::cage_locks {

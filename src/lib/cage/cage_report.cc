@@ -1,4 +1,4 @@
-// What a cage tells a reporter. Apart, so that who reports nothing isn't linked with reporters.
+// The report of a cage. Separate, so that programs without reports aren't linked with reporters.
 #include "lib/cage/system_pages.h"
 #include "tare/cage.h"
 #include "tare/memory_reporter.h"

@@ -22,7 +22,7 @@ std::uint32_t PageRuns::next_list(std::uint32_t from) const noexcept {
   return kListCount;
 }
 
-// The last page of a used run says nothing: only its first may be given back.
+// The last page of a used run has no entry: only the first page may be freed.
 void PageRuns::write(std::uint32_t first, std::uint32_t pages, State state) noexcept {
   entries_[first + pages - 1].pages = pages;
   entries_[first + pages - 1].state = state == State::Used ? State::None : state;
@@ -56,13 +56,13 @@ void PageRuns::unlink(std::uint32_t first) noexcept {
   forget(first);
 }
 
-// Nothing but the ends of today's runs may look like one, or a second free() of a page within a run would be believed.
+// Only the ends of present runs may look like one, or a second free() of a page inside a run would be accepted.
 void PageRuns::forget(std::uint32_t first) noexcept {
   entries_[first + entries_[first].pages - 1].state = State::None;
   entries_[first].state = State::None;
 }
 
-// Takes [at, at + pages) out of the free run that begins at `first`; what lies before and behind stays free.
+// Takes [at, at + pages) out of the free run that begins at `first`; the parts before and behind stay free.
 PageRuns::Run PageRuns::carve(std::uint32_t first, std::uint32_t at, std::uint32_t pages) noexcept {
   const std::uint32_t total = entries_[first].pages;
   const State state = entries_[first].state;
@@ -101,7 +101,7 @@ PageRuns::Run PageRuns::take_from_frontier(std::uint32_t pages, std::uint32_t al
   return {first, pages, first < old_frontier};
 }
 
-// Looks at `probes` runs of each list: only in the first may runs be too short, unless they must be aligned.
+// Tries `probes` runs of each list: only in the first list may runs be too short, unless they must be aligned.
 PageRuns::Run PageRuns::take_freed(std::uint32_t pages, std::uint32_t alignment, std::uint32_t remainder,
                                    std::uint32_t probes) noexcept {
   for (std::uint32_t list = next_list(list_of(pages)); list < kListCount; list = next_list(list + 1)) {

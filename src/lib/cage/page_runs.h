@@ -1,8 +1,8 @@
 // Which pages of a range are free: runs in lists by length, found, split and merged in constant time.
 //
-// Knows page numbers only and calls no system. Every run, free or used, is written down at its first and at its last
-// page, so that a run that becomes free finds its neighbours (boundary tags). What was never used lies above the
-// frontier and is written down nowhere: fresh books stay untouched. Not thread-safe.
+// Works with page numbers only and makes no system calls. Every run, free or used, is written down at its first and at
+// its last page, so that a run that becomes free finds its neighbours (boundary tags). Unused pages above the frontier
+// have no entries, so that a new table stays untouched. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class PageRuns {
  public:
   enum class State : std::uint8_t { None, Used, FreeClean, FreeStale };
 
-  // What is written down for a page. All zero: nothing yet.
+  // The entry of a page. All zero: nothing yet.
   struct Entry {
     std::uint32_t pages = 0;  // of the run that begins or ends here
     std::uint32_t next = 0;   // free runs of like length; 0 ends the list, which is why page 0 is never handed out
@@ -48,8 +48,8 @@ class PageRuns {
     return entries_[page].state == State::Used ? entries_[page].pages : 0;
   }
 
-  // Calls clean(first, pages) for stale free runs, which then are clean. `kept` pages stay as they are, the lowest; the
-  // run in which they end stays stale, what was cleaned of it included, for neighbours that are free are one run.
+  // Calls clean(first, pages) for stale free runs, which then are clean. The lowest `kept` pages stay; the run in which
+  // they end stays stale, its cleaned part included, because neighbouring free pages are one run.
   template <class Clean>
   void clean_stale(std::uint32_t kept, Clean&& clean) noexcept;
 
@@ -114,7 +114,7 @@ void PageRuns::clean_stale(std::uint32_t kept, Clean&& clean) noexcept {
     }
     page += pages;
   }
-  // A clean run at the frontier becomes part of what was never used.
+  // A clean run at the frontier becomes unused space.
   const Entry& last = entries_[frontier_ - 1];
   if (frontier_ > first_ && last.state == State::FreeClean) {
     const std::uint32_t pages = last.pages;

@@ -1,4 +1,4 @@
-// Pages of the operating system: all that a cage asks of it. One source file for each system.
+// Pages of the operating system: all calls of a cage to it. One source file for each system.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ void release(std::byte* begin, std::size_t size_bytes) noexcept;
 std::byte* map_books(std::size_t size_bytes) noexcept;
 
 bool make_accessible(std::byte* begin, std::size_t size_bytes) noexcept;
-bool make_inaccessible(std::byte* begin, std::size_t size_bytes) noexcept;  // and returns what was there
+bool make_inaccessible(std::byte* begin, std::size_t size_bytes) noexcept;  // and returns them to the kernel
 void return_contents(std::byte* begin, std::size_t size_bytes) noexcept;
 
 void prefer_huge(std::byte* begin, std::size_t size_bytes) noexcept;
@@ -26,7 +26,7 @@ void avoid_huge(std::byte* begin, std::size_t size_bytes) noexcept;
 
 std::size_t resident_bytes(std::byte* begin, std::size_t size_bytes) noexcept;
 
-// What the process may have of addresses: RLIMIT_AS, or the largest size_t.
+// The process's limit of address space: RLIMIT_AS, or the largest size_t.
 std::size_t address_limit_bytes() noexcept;
 
 }  // namespace tare::system_pages

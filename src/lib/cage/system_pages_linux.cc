@@ -61,7 +61,7 @@ bool make_inaccessible(std::byte* begin, std::size_t size_bytes) noexcept {
   return true;
 }
 
-// DONTNEED rather than FREE: what is returned leaves the resident size at once, so that it can be seen and tested.
+// DONTNEED rather than FREE: the pages leave the resident size at once, so that the effect is visible and testable.
 void return_contents(std::byte* begin, std::size_t size_bytes) noexcept { madvise(begin, size_bytes, MADV_DONTNEED); }
 
 void prefer_huge(std::byte* begin, std::size_t size_bytes) noexcept { madvise(begin, size_bytes, MADV_HUGEPAGE); }

@@ -1,9 +1,9 @@
-// What the library holds for a whole process, kept usable in children that are forked while other threads are inside
-// it.
+// Keeps the library's process-wide state usable in children that are forked while other threads are inside it.
 //
 // A child has the memory of its parent and one of its threads: a lock that another thread held would stay locked, a
-// list it was changing half changed. So a fork waits until nobody is inside, as malloc's does, and the child goes on
-// from there. Not for vfork() and bare clone(), whose children share the parent's memory until they exec.
+// list it was changing half changed. So a fork waits until no thread is inside, as malloc's does, and the child
+// continues from there. This doesn't cover vfork() and bare clone(), whose children share the parent's memory until
+// they exec.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace tare::at_fork {
 
-// In the order in which the locks are taken: who holds one may wait for those below, never for those above.
+// In the order of locking: the holder of one may wait for those below, never for those above.
 enum class Part : std::uint8_t { Reporters, AtomTables, CollectedHeaps, Cages, RefLedger };
 inline constexpr std::size_t kParts = 5;
 
 struct Steps {
   void (*before)();     // by the thread that forks: takes the part's locks
   void (*in_parent)();  // gives them back
-  void (*in_child)();   // the same, and forgets the threads that aren't there any more
+  void (*in_child)();   // the same, and drops the threads that don't exist in the child
 };
 
 // From now on forks do these. Before the part's first lock is taken, and with none of another part held; from the

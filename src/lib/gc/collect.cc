@@ -37,7 +37,7 @@ void HeapImpl::collect(StackState stack) noexcept {
   end_marking(marker, Extent::All, stack);
 }
 
-// Whatever is marked by now is followed to the end; then it is decided who lives.
+// Follows all marks to the end. Then unmarked objects are dead.
 void HeapImpl::end_marking(Marker& marker, Extent extent, StackState stack) noexcept {
   const std::size_t begin_ns = now_ns();
   take_back_marking();
@@ -72,7 +72,8 @@ void HeapImpl::end_marking(Marker& marker, Extent extent, StackState stack) noex
     set_limit();
   }
   if (pool_.has_objects()) tell_dead();
-  pool_limit_bytes_ = ended != nullptr ? SIZE_MAX : limit_bytes_;  // after steps, pages are given back by steps
+  // After incremental marking, pages are freed by steps too.
+  pool_limit_bytes_ = ended != nullptr ? SIZE_MAX : limit_bytes_;
   sweep();
   while (pooled_bytes_ > pool_limit_bytes_) release_pooled();
   is_busy_ = false;
@@ -80,7 +81,7 @@ void HeapImpl::end_marking(Marker& marker, Extent extent, StackState stack) noex
   if (extent == Extent::Young) ++young_collections_;
 }
 
-// Cells that were taken and aren't objects yet are free again, which the page remembers until it is swept.
+// Taken cells that aren't objects yet become free again; the page keeps a list of them until it is swept.
 void HeapImpl::retire_stretches() noexcept {
   if (is_marking()) {
     for_each_stretch([&](const Stretch& stretch, std::size_t cell_bytes) { unmark_cells(stretch, cell_bytes); });
@@ -103,9 +104,9 @@ void HeapImpl::set_limit() noexcept {
   limit_bytes_ = std::max(growth, options_.least_growth_bytes);
 }
 
-// For when the next one begins, and whether by steps.
+// Computes the start of the next collection, and decides if it is incremental.
 void HeapImpl::learn(Extent extent, std::size_t live_bytes_before) noexcept {
-  constexpr std::size_t kEnoughBytes = std::size_t{256} << 10;  // fewer say little of those to come
+  constexpr std::size_t kEnoughBytes = std::size_t{256} << 10;  // with fewer, a prediction would be worthless
   if (allocated_bytes_ >= kEnoughBytes) {
     const double grown = static_cast<double>(live_bytes_) - static_cast<double>(live_bytes_before);
     survival_ = std::clamp(grown / static_cast<double>(allocated_bytes_), 0.0, 1.0);

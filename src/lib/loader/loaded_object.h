@@ -7,7 +7,7 @@ namespace tare::loaded_object {
 // for.
 void keep(const void* address) noexcept;
 
-// Whether both lie in one. False where the program is static or the loader doesn't know them.
+// True if both lie in one object. False if the program is static or the loader doesn't have them.
 bool is_same(const void* one, const void* other) noexcept;
 
 }  // namespace tare::loaded_object

@@ -1,4 +1,4 @@
-// An object that a process has one of, made when it is first asked for and never destroyed: what uses it may be
+// An object that exists once in a process: made at its first use and never destroyed, because its users may be
 // destroyed later than any static object.
 #pragma once
 

@@ -61,7 +61,7 @@ using ref_ledger_details::Account;
 using ref_ledger_details::Ledger;
 using ref_ledger_details::Stack;
 
-// The callers of whom calls this function: RefLedger's own frame is left out.
+// The callers of the function that calls this one: RefLedger's own frame is left out.
 [[gnu::noinline]] Stack callers() noexcept {
   struct Walk {
     Stack stack;

@@ -13,7 +13,7 @@
 
 namespace tare {
 
-// Every function may be called from any thread, and from call-backs where it doesn't say otherwise.
+// Every function may be called from any thread, and from call-backs unless its comment excludes it.
 template <typename CallBack>
 class CallBackList {
  public:
@@ -24,7 +24,7 @@ class CallBackList {
     return id;
   }
 
-  // When it returns the call-back isn't running, unless it is what calls this, and won't run again.
+  // When it returns, the call-back isn't running (unless it is the caller) and won't run again.
   void remove(std::uint64_t id) noexcept {
     Entries gone;  // functions may hold handles: destroyed without the lock
     std::unique_lock held(locks_.mutex);
@@ -79,7 +79,7 @@ class CallBackList {
   };
   using Entries = std::list<Entry>;  // entries keep their places while others come and go
 
-  CallBackLocks locks_;  // for what follows
+  CallBackLocks locks_;  // for the members below
   Entries entries_;
   std::uint64_t last_id_ = 0;
 };

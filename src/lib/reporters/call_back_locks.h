@@ -22,11 +22,11 @@ struct CallBackLocks : LivingLinks<CallBackLocks> {
     return running_id == id && running_thread == std::this_thread::get_id();
   }
 
-  // In a forked child: the pass of a thread that isn't there any more is over, and nobody waits.
+  // In a forked child: ends the pass of a thread that doesn't exist there, so that no thread waits.
   void restart_in_child();
 
   std::mutex pass;   // held by the thread that makes a pass
-  std::mutex mutex;  // for what follows, and the list; never held while a call-back runs
+  std::mutex mutex;  // for the members below and the list; never held while a call-back runs
   std::condition_variable call_ended;
   std::uint64_t running_id = kNone;
   std::thread::id running_thread;

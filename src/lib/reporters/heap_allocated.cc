@@ -1,4 +1,4 @@
-// Asks the allocator in use for the bytes in live blocks.
+// Queries the allocator in use for the bytes in live blocks.
 #include <cstddef>
 
 #include "lib/reporters/allocator_functions.h"
@@ -33,7 +33,7 @@ std::optional<std::uint64_t> heap_allocated_bytes() {
     return bytes;
   }
   if (find_function<void*(std::size_t)>("mi_malloc") != nullptr)
-    return std::nullopt;  // glibc would speak of a heap that nobody uses
+    return std::nullopt;  // glibc would report an unused heap
   if (auto* const mallinfo2 = find_function<Mallinfo2()>("mallinfo2")) {
     const Mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;

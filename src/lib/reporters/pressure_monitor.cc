@@ -73,7 +73,7 @@ const char* describe(PressureError error) {
 
 PressureError PressureMonitor::start(PressureRegistry& registry, const PressureTrigger& trigger) {
   if (has_thread()) return PressureError::Running;
-  stop();  // what a parent process had
+  stop();  // state inherited from a parent process
   PressureError error = open_trigger(trigger, "some", trigger.moderate_stall_us, moderate_fd_);
   if (error == PressureError::None && trigger.critical_stall_us != 0) {
     error = open_trigger(trigger, "full", trigger.critical_stall_us, critical_fd_);

@@ -31,7 +31,7 @@ std::size_t told_size(const void* block, void* path) {
 
 SizeOf::SizeOf() noexcept : SizeOf(usable_size, nullptr) {}
 
-// What one collection gathers. Paths of SizeOfs lie in a list, where they keep their places.
+// State of one collection of reports. Paths of SizeOfs lie in a list, where they keep their places.
 struct ReportSink::Pass {
   std::map<std::string, MemoryReport> by_path;
   std::list<std::string> measured_paths;

@@ -1,4 +1,4 @@
-// What paths mean: "a/b" lies below "a", and bytes below "explicit" are the program's memory.
+// The meaning of paths: "a/b" lies below "a", and bytes below "explicit" are the program's memory.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Builds trees from paths and folds what is tiny.
+// Builds trees from paths and folds tiny nodes.
 #include "lib/reporters/report_tree.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ void sort_and_fold(ReportNode& node, double tiny) {
   const auto first_tiny = std::find_if(children.begin(), children.end(), [tiny](const ReportNode& child) {
     return static_cast<double>(std::abs(child.amount)) < tiny;
   });
-  if (first_tiny == children.begin() && !children.empty()) {  // one line for all would say what the parent says
+  if (first_tiny == children.begin() && !children.empty()) {  // one line for all children would repeat the parent's
     node.is_folded = true;
     children.clear();
     return;

@@ -14,7 +14,7 @@ struct ReportNode {
   std::string name;         // its part of the path, or "(3 tiny)"
   std::int64_t amount = 0;  // of all below
   std::uint32_t reports = 0;
-  std::string_view mark;  // what is printed after the name of a leaf
+  std::string_view mark;  // printed after the name of a leaf
   bool is_folded = false;
   std::vector<ReportNode> children;
 };

@@ -33,7 +33,7 @@ Binary binary_of(std::uint64_t bits) noexcept {
   return {fraction | kHiddenBit, exponent - kBias, fraction == 0 && exponent > 1};
 }
 
-// The product's upper part, whose lowest bit is set if anything below isn't zero.
+// The product's upper part, whose lowest bit is set if any lower bit is.
 std::uint64_t multiply_to_odd(const PowerOfTen& power, std::uint64_t factor) noexcept {
   const Wide low = Wide{power.low} * factor;
   const Wide high = Wide{power.high} * factor + static_cast<std::uint64_t>(low >> 64);
@@ -205,7 +205,7 @@ char* write_fixed(char* to, double number, int digits) noexcept {
     if (shift < 1 || shift > 63) return nullptr;
     const std::uint64_t mask = (std::uint64_t{1} << shift) - 1;
     whole = binary.significand >> shift;
-    // The fraction's digits and what remains behind them, exactly: halves go to even digits.
+    // The fraction's digits and the exact remainder: halves go to even digits.
     const std::uint64_t rest = binary.significand & mask;
     const Wide product = Wide{rest} * kPowers[digits];
     fraction = static_cast<std::uint64_t>(product >> shift);

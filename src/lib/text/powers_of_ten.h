@@ -31,7 +31,7 @@ class Large {
       carry = static_cast<std::uint64_t>(product >> 64);
     }
   }
-  // Rounded down, which as often as it's done gives what one division rounded down does.
+  // Rounded down; repeated calls give the same as one division rounded down.
   constexpr void divide_by_ten() {
     Product rest = 0;
     for (std::size_t i = kWords; i-- > 0;) {

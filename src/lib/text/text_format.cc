@@ -197,7 +197,7 @@ bool TextWriter::print(const char* format, ...) noexcept {
 }
 
 bool TextWriter::vprint(const char* format, std::va_list arguments) noexcept {
-  if (limit_ < 0) return print_by_c(format, arguments);  // counts what is lost
+  if (limit_ < 0) return print_by_c(format, arguments);  // counts the lost bytes
   const std::uint32_t size_before = size_;
   const std::int32_t limit_before = limit_;
   const std::size_t lost_before = is_fixed() ? elsewhere().lost_bytes : 0;
@@ -220,7 +220,7 @@ bool TextWriter::vprint(const char* format, std::va_list arguments) noexcept {
   }
   va_end(rest);
   if (is_handled && limit_ >= 0) return true;
-  // From the start, as %n counts from there; and so that what has no room is lost as a whole and counted.
+  // From the start, because %n counts from there; and so that text without room is lost as a whole and counted.
   size_ = size_before;
   if (limit_ < 0) limit_ = is_inline() ? limit_before : static_cast<std::int32_t>(elsewhere().capacity);
   if (is_fixed()) elsewhere().lost_bytes = lost_before;

@@ -32,14 +32,15 @@ bool TextWriter::reserve(std::size_t more) noexcept {
   return grow(more) == TextLoss::None;
 }
 
-// Moves open text to a larger heap block. Twice what there was at least: fewer than two bytes copied for one written.
+// Moves open text to a larger heap block. At least twice the present size: fewer than two bytes are copied for each
+// written one.
 TextLoss TextWriter::grow(std::size_t more) noexcept {
   if (more > kLargestSize - size_) return TextLoss::TooLarge;
   const std::size_t needed = size_ + more;
   const std::size_t wanted = std::max(needed, 2 * static_cast<std::size_t>(limit_));
   const std::size_t capacity = std::min(capacity_for(wanted + 1, sizeof(SharedHeader)) - 1, kLargestSize);
   const bool was_inline = is_inline();
-  for (const std::size_t attempt : {capacity, needed}) {  // who can't double may still have what is needed
+  for (const std::size_t attempt : {capacity, needed}) {  // if doubling fails, the needed size may still succeed
     void* old = was_inline ? nullptr : block_of(data_);
     void* block = std::realloc(old, attempt + kAroundText);
     if (block == nullptr) continue;
@@ -80,7 +81,7 @@ bool TextWriter::lose(TextLoss loss, std::size_t lost_bytes) noexcept {
 
 TextLoss TextWriter::loss() const noexcept { return static_cast<TextLoss>(reasons() & ~kFrozen); }
 
-// Drops the beginning of a UTF-8 character at the end whose rest isn't there.
+// Removes an incomplete UTF-8 character from the end.
 void TextWriter::drop_cut_character() noexcept {
   for (std::uint32_t back = 1; back <= std::min(3U, size_); ++back) {
     const auto byte = static_cast<unsigned char>(data_[size_ - back]);

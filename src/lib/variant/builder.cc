@@ -15,7 +15,7 @@ using type_details::kVariable;
 using type_details::Shape;
 using type_details::shape_at;
 
-// Types of one character, each with a zero behind: what holds a single child finds that there's no second one.
+// Types of one character, each with a zero behind it: a container of a single child finds that there is no second one.
 constexpr std::array<char, 512> kSingles = [] {
   std::array<char, 512> singles{};
   for (std::size_t i = 0; i < 256; ++i) singles[2 * i] = static_cast<char>(i);
@@ -118,7 +118,7 @@ bool BasicBuilder<kIsDBus>::add_text(std::string_view text) noexcept {
   return finish_child(frame);
 }
 
-// Opens a container of the type that is next, whose children begin one character further in it.
+// Opens a container of the next type, whose children begin one character further in it.
 template <bool kIsDBus>
 typename BasicBuilder<kIsDBus>::Frame* BasicBuilder<kIsDBus>::push(char code, Kind kind, const Shape* known) noexcept {
   if (depth_ == kMostOpen) {
@@ -248,7 +248,7 @@ bool BasicBuilder<kIsDBus>::close_gvariant(const Frame& frame) noexcept {
       at_ += frame.type_size;
       return true;
     case 'm':
-      if (!is_variable) return true;  // what it holds isn't
+      if (!is_variable) return true;  // its content isn't
       if (!reserve(at_ + 1)) return false;
       data_[at_++] = 0;
       return true;

@@ -41,7 +41,7 @@ bool BasicBuilder<kIsDBus>::copy_children(const View& value) noexcept {
 template <bool kIsDBus>
 bool BasicBuilder<kIsDBus>::copy(const View& value) noexcept {
   if constexpr (!kIsDBus) {
-    // what a variant holds that is too deep to hold anything: there may be no level left to open
+    // a variant too deep for any content: there may be no level left to open
     if (value.type() == Type("()")) {
       if (!reserve(at_ + 1)) return false;
       data_[at_++] = 0;

@@ -1,4 +1,4 @@
-// Compares and hashes values by what they mean, so that it doesn't matter how they are encoded.
+// Compares and hashes values by their meaning, independent of their encoding.
 #include <bit>
 #include <compare>
 

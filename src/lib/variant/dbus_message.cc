@@ -60,7 +60,7 @@ bool is_dotted(std::string_view text, Dashes dashes, LeadingDigits digits) {
 
 bool is_absent_or(std::string_view text, bool (*rule)(std::string_view) noexcept) { return text.empty() || rule(text); }
 
-// What buses let through beside the names of the specification, as libdbus does: unique names of one part, and of none.
+// Buses accept more than the names of the specification, as libdbus does: unique names of one part, and of none.
 bool is_taken_bus_name(std::string_view name) noexcept {
   if (name.empty() || name[0] != ':' || name.size() > kLongestName) return is_dbus_bus_name(name);
   for (std::size_t at = 1; at < name.size();) {
@@ -71,7 +71,7 @@ bool is_taken_bus_name(std::string_view name) noexcept {
   return true;
 }
 
-// Whether all texts are valid and the type has the fields that it must have.
+// True if all texts are valid and the fields required by the type are present.
 bool is_valid(const DBusHeader& header, bool (*is_bus_name)(std::string_view) noexcept) {
   if (header.serial == 0) return false;
   if (!is_absent_or(header.path, is_object_path) || !is_absent_or(header.interface, is_dbus_interface) ||
@@ -89,7 +89,7 @@ bool is_valid(const DBusHeader& header, bool (*is_bus_name)(std::string_view) no
     case DBusMessageType::MethodReturn:
       return header.reply_serial != 0;
   }
-  return static_cast<std::uint8_t>(header.type) != 0;  // to be ignored by who doesn't know it
+  return static_cast<std::uint8_t>(header.type) != 0;  // a reader that doesn't know it ignores it
 }
 
 // Writes fields one after the other, into memory that has room for them.
@@ -328,7 +328,7 @@ DBusProblem DBusMessage::read(std::string_view bytes) noexcept {
   }
   const std::string_view body =
       bytes.substr(body_at_, format_details::load<std::uint32_t>(bytes.data() + kBodySizeAt, is_swapped));
-  // alignment counts from the message's beginning: the fields are read as the end of what stands there
+  // alignment counts from the message's beginning: the fields are read as the end of the whole header
   const auto fields = DBusView::parse_body("yyyyuua(yv)", bytes.substr(0, fields_end), order_);
   if (!fields.has_value()) return DBusProblem::BadHeader;
   fields_ = fields->child(6);

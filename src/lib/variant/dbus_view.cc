@@ -17,7 +17,7 @@ std::uint32_t load_length(const char* from, bool is_swapped) {
   return format_details::load<std::uint32_t>(from, is_swapped);
 }
 
-// Walks values from the beginning of `base` on, none of whose bytes is trusted.
+// Walks values from the beginning of `base` on, all bytes of which are untrusted.
 class Checker {
  public:
   Checker(const char* base, std::size_t size, bool is_swapped) : base_(base), size_(size), is_swapped_(is_swapped) {}

@@ -34,7 +34,7 @@ std::uint32_t load(const char* at, bool is_swapped) {
   return format_details::load<std::uint32_t>(at, is_swapped != format_details::kIsBigEndian);
 }
 
-// What lies between the two places that are told at `at`; a null data() if that isn't in the file.
+// The bytes between the two places at `at`; a null data() if they aren't in the file.
 std::string_view range(std::string_view file, const char* at, bool is_swapped) {
   const std::uint32_t begin = load(at, is_swapped);
   const std::uint32_t end = load(at + 4, is_swapped);

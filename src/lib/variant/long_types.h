@@ -1,4 +1,4 @@
-// What walking long types said: where they end, what they are like, and whether values of no bytes are normal.
+// Results of walking long types: their ends, their properties, and whether values of no bytes are normal.
 //
 // Many small values can share one long type; walking it for each would take values times characters, hours for a
 // megabyte. So a type is walked once: 32 of them are remembered on the stack, more in memory of their own. Without that
@@ -39,7 +39,7 @@ class LongTypes {
     return layout;
   }
 
-  // Of a type that layout_at() may have seen: what was said of its values of no bytes.
+  // For a type that layout_at() may have walked: the stored result for values of no bytes.
   Emptiness emptiness(const char* type) noexcept {
     if (count_ == 0) return Emptiness::Unknown;
     const Slot& known = slot_of(type);
@@ -52,7 +52,7 @@ class LongTypes {
   }
 
  private:
-  static constexpr std::ptrdiff_t kLong = 32;  // characters that are walked as fast as looked up
+  static constexpr std::ptrdiff_t kLong = 32;  // below this number of characters, walking is as fast as a look-up
   static constexpr std::size_t kOnStack = 64;
   struct Slot {
     const char* begin;  // null: free

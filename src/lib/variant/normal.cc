@@ -1,5 +1,5 @@
-// Tells whether bytes are in normal form, the one encoding of their value: one pass. Memory is taken only for types
-// that have more long ones in them than a program writes by hand.
+// Checks if bytes are in normal form, the one encoding of their value: one pass. Memory is taken only for types that
+// have more long ones in them than a program writes by hand.
 #include "lib/variant/long_types.h"
 #include "tare/variant/text_rules.h"
 #include "tare/variant/view.h"
@@ -14,7 +14,7 @@ using type_details::code_bits;
 
 bool is_normal_value(const char* type, const char* data, std::size_t size, std::size_t depth, LongTypes& types);
 
-// Whether all bytes of the fixed-size type at `type` are valid ones: numbers without gaps between.
+// True if all bytes of the fixed-size type at `type` are valid ones: numbers without gaps between.
 bool is_plain(const char* type, std::size_t fixed_size) {
   std::size_t sum = 0;
   for (const char* end = type_details::skip(type); type != end; ++type) {
@@ -41,7 +41,7 @@ bool is_normal_text(char code, const char* data, std::size_t size) {
 }
 
 bool is_normal_array(const char* element, const char* data, std::size_t size, std::size_t depth, LongTypes& types) {
-  if (size == 0) return true;  // before the type is looked at: arrays can be empty and their types long
+  if (size == 0) return true;  // before the type is read: arrays can be empty and their types long
   const char* at = element;
   const Layout layout = types.layout_at(at);
   if (layout.fixed_size != 0) {
@@ -102,7 +102,7 @@ bool is_normal_tuple(const char* type, const char* data, std::size_t size, std::
   return at == table && (size == 0 || size == at || offset_width_for(at, (size - table) / width) == width);
 }
 
-// A tuple of no bytes: what it is depends on the type alone.
+// A tuple of no bytes: the result depends on the type alone.
 bool is_empty_normal(const char* type, std::size_t depth, LongTypes& types) {
   const LongTypes::Emptiness known = types.emptiness(type);
   if (known != LongTypes::Emptiness::Unknown) return known == LongTypes::Emptiness::Normal;

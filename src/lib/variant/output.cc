@@ -42,7 +42,7 @@ std::string_view describe(WriteError error) noexcept {
 
 bool Output::grow(std::size_t capacity) noexcept {
   if (is_callers_ || capacity > kLargestRequest) return false;
-  // what is to be overwritten needn't be copied
+  // bytes that will be overwritten needn't be copied
   void* block = size_ == 0 ? std::malloc(capacity) : std::realloc(data_, capacity);
   if (block == nullptr) return false;
   if (size_ == 0) std::free(data_);

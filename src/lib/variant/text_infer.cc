@@ -1,4 +1,4 @@
-// Infers types: what each value may be, as a pattern, and what all elements of an array may be together.
+// Infers types: the possible types of each value, as a pattern, and of all elements of an array together.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kNumberCodes = "ynqiuxthd";
 constexpr std::string_view kTextCodes = "sog";
 
-// A set of types: as many maybes, any number more if it's open, around what `code` says: a type's character, or N for
-// any number, S for any text, * for anything at all.
+// A set of types: a number of maybes, any higher number if it's open, around `code`: a type's character, or N for any
+// number, S for any text, * for any type.
 struct Pattern {
   char code;
   bool is_open = false;
@@ -48,7 +48,7 @@ class Inference {
 
   std::uint32_t pattern_of(std::uint32_t node);
   std::uint32_t pattern_of_type(const char*& at);
-  // What fits all of `node` and those behind it, `step` apart.
+  // The pattern that fits `node` and all those behind it, `step` apart.
   std::uint32_t common_pattern(std::uint32_t node, std::size_t step);
   std::uint32_t report_conflict(std::uint32_t first, std::uint32_t conflicting, std::size_t step);
   std::uint32_t dictionary_pattern(std::uint32_t node);
@@ -59,7 +59,7 @@ class Inference {
 
   bool unify(std::uint32_t into, std::uint32_t other);
   bool can_unify(std::uint32_t one, std::uint32_t other) const;
-  // Whether there are as many of both and `each` holds for all pairs.
+  // True if both have the same number and `each` holds for all pairs.
   template <typename Each>
   bool go_through_parts(std::uint32_t one, std::uint32_t other, Each&& each) const {
     for (; one != kNone && other != kNone; one = patterns_[one].next, other = patterns_[other].next) {
@@ -74,7 +74,7 @@ class Inference {
   ParseError error_;
 };
 
-// What both may be, without looking at parts; `code` is 0 if there's nothing.
+// The common pattern of both without their parts; `code` is 0 if there's none.
 Pattern common(const Pattern& a, const Pattern& b) {
   constexpr Pattern kNothing{.code = 0};
   const std::uint32_t maybes = std::max(a.maybes, b.maybes);
@@ -93,8 +93,8 @@ Pattern common(const Pattern& a, const Pattern& b) {
   return is_one_of(a.code, b.code) ? result : kNothing;
 }
 
-// Makes `into` what both may be; false if there's nothing. Each step uses up a part of `other`, which is why a whole
-// text takes linear time. Half done where it fails.
+// Sets `into` to the common pattern of both; false if there's none. Each step uses up a part of `other`, which is why a
+// whole text takes linear time. Half done where it fails.
 bool Inference::unify(std::uint32_t into, std::uint32_t other) {
   Pattern& a = patterns_[into];
   const Pattern& b = patterns_[other];

@@ -1,4 +1,4 @@
-// Reads a text into a tree by recursive descent: one token looked ahead, no type needed yet.
+// Reads a text into a tree by recursive descent, with one token of lookahead and without types.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -98,7 +98,7 @@ class Parser {
     last = child;
   }
 
-  // Writes what an escape stands for, which begins behind the backslash at `at`; moves `at` behind it.
+  // Writes the character of an escape, which begins behind the backslash at `at`; moves `at` behind it.
   bool unescape(Node::Kind kind, std::string_view token, std::size_t& at);
   bool unescape_unicode(std::string_view token, std::size_t& at, std::size_t digits);
 
@@ -272,7 +272,7 @@ std::uint32_t Parser::parse_quoted(Node::Kind kind) {
     if (token[at] == '\\') {
       if (!has_escapes) {
         has_escapes = true;
-        unescaped.reserve(text_.size());  // once: what refers to it must stay where it is
+        unescaped.reserve(text_.size());  // once: references to it must stay valid
         unescaped_begin = unescaped.size();
         unescaped.insert(unescaped.end(), token.begin() + static_cast<std::ptrdiff_t>(begin),
                          token.begin() + static_cast<std::ptrdiff_t>(at));

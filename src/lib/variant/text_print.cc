@@ -73,7 +73,7 @@ class Printer {
   bool has_failed_ = false;
 };
 
-// What follows the backslash for a control character with a name of its own; 0 for others.
+// The character behind the backslash for a control character with a name of its own; 0 for others.
 char escape_of(char32_t c) {
   switch (c) {
     case '\a':
@@ -110,7 +110,7 @@ char32_t next_character(std::string_view text, std::size_t& at) {
 void Printer::print_text(std::string_view text) noexcept {
   const char quote = text.find('\'') == std::string_view::npos ? '\'' : '"';
   add(quote);
-  std::size_t plain = 0;  // where what is copied in one piece begins
+  std::size_t plain = 0;  // the beginning of the piece that is copied at once
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t begin = at;
     const char32_t c = next_character(text, at);
@@ -162,7 +162,7 @@ void Printer::print_double(double number) noexcept {
   if (text.find_first_of(".en") == std::string_view::npos) add(".0");  // n: of inf and nan
 }
 
-// 4 is just just 4 where the type says so; only Nothing needs to be told from just nothing.
+// `just 4` is printed as 4 if the type is clear; only `just nothing` needs its word, to differ from `nothing`.
 void Printer::print_maybe(const View& value, TypeAnnotations annotations) noexcept {
   add_type(value.type().text(), annotations);
   View inside = value;
@@ -197,7 +197,7 @@ void Printer::print_array(const AnyView& value, TypeAnnotations annotations) noe
     } else {
       print(child, annotations);
     }
-    annotations = TypeAnnotations::Omit;  // the first says it for all
+    annotations = TypeAnnotations::Omit;  // the first annotates all
   }
   if (is_first) {
     add_type(type, annotations);

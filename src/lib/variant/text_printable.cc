@@ -1,4 +1,4 @@
-// The table of what isn't printable: general categories Cc, Cf, Cs and Cn of Unicode 15.0, the version of GLib 2.74.
+// The table of unprintable characters: general categories Cc, Cf, Cs and Cn of Unicode 15.0, the version of GLib 2.74.
 #include "lib/variant/text_printable.h"
 
 #include <algorithm>

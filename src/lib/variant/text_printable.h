@@ -5,7 +5,7 @@
 
 namespace tare::variant {
 
-// Whether Unicode 15.0 has a visible character or a space here: neither control nor format nor unassigned.
+// True if Unicode 15.0 has a visible character or a space here: neither control nor format nor unassigned.
 bool is_printable(char32_t character) noexcept;
 
 }  // namespace tare::variant

@@ -3,7 +3,7 @@
 
 namespace tare::variant::text_details {
 
-// Behind the quote that ends what the one at `quote` begins, or the end of the text.
+// The place behind the quote that ends the one at `quote`, or the end of the text.
 std::size_t Tokens::end_of_quoted(std::size_t quote) const {
   for (std::size_t at = quote + 1; at < text_.size(); ++at) {
     if (text_[at] == text_[quote]) return at + 1;
@@ -12,7 +12,7 @@ std::size_t Tokens::end_of_quoted(std::size_t quote) const {
   return text_.size();
 }
 
-// Up to what can't be in a type, or closes a bracket that wasn't opened in it.
+// Up to a character that can't be in a type, or a bracket that closes one opened outside.
 std::size_t Tokens::end_of_type() const {
   std::size_t open = 0;
   std::size_t at = begin_ + 1;

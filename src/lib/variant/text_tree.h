@@ -1,4 +1,4 @@
-// A parsed text as a tree: what stands where in the text, its types not known yet.
+// A parsed text as a tree: its tokens with their places, without types.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct Node {
 
 struct Tree {
   std::vector<Node> nodes;
-  std::vector<char> unescaped;  // what Node::text refers to if it had escapes
+  std::vector<char> unescaped;  // the target of Node::text if it had escapes
   std::uint32_t root = kNone;
   std::size_t end = 0;  // where the value ended in the text
 
@@ -49,10 +49,10 @@ inline TextRange range_of(const Node& node) { return {node.begin, node.end}; }
 // The type `text` in a way that it stands before a value: "uint32", not "@u". Empty if it is no such word.
 std::string_view type_of_keyword(std::string_view word);
 
-// Reads `text` into `tree`, or says why not. `text` has no zero.
+// Reads `text` into `tree`, or returns the error. `text` has no zero.
 std::optional<ParseError> read_tree(std::string_view text, Tree& tree);
 
-// The type of a node where none is given, into `type`: the one that fits all, with i and s for what remains open.
+// The type of a node without a given one, into `type`: the one that fits all, with i and s where several fit.
 std::optional<ParseError> infer_type(const Tree& tree, std::uint32_t node, std::string& type);
 
 }  // namespace tare::variant::text_details

@@ -20,7 +20,7 @@ namespace {
 
 using type_details::Shape;
 
-// What is at the beginning of a number that has no fraction.
+// The integer at the beginning of a number without a fraction.
 struct Integer {
   std::uint64_t magnitude = 0;
   bool is_negative = false;
@@ -117,7 +117,7 @@ class Writing {
 
   const Tree& tree_;
   Builder builder_;
-  Type type_;  // what shapes_ tells of: the whole, or what the innermost variant holds
+  Type type_;  // the type for shapes_: the whole, or the content of the innermost variant
   std::vector<Shape> shapes_;
   std::size_t shapes_begin_ = 0;
   std::deque<std::string> inferred_;  // types in variants, which the Builder needs to the end
@@ -171,7 +171,7 @@ bool Writing::write_number(const Node& node, const char* type) {
     return fail(TextError::InvalidCharacter, {at, at + 1}, "invalid character in number");
   }
   const std::uint64_t magnitude = number.magnitude;
-  // whether it fits: up to `highest`, and of negative numbers one more where there are any
+  // true if it fits: up to `highest`, and negative numbers down to one more
   const auto fits = [&](std::uint64_t highest) { return magnitude - (number.is_negative ? 1 : 0) <= highest; };
   const auto fits_unsigned = [&](std::uint64_t highest) { return !number.is_negative && magnitude <= highest; };
   const auto value = static_cast<std::int64_t>(number.is_negative ? 0 - magnitude : magnitude);
@@ -355,7 +355,7 @@ ParsedText parse(Output& out, std::string_view text, std::optional<Type> type, R
   if (text.size() > std::numeric_limits<std::uint32_t>::max() / 4) {
     return ParsedText({TextError::NoMemory, {}, std::nullopt, "the text is too long"});
   }
-  try {  // CMakeLists.txt compiles the parser's files with exceptions, whatever the rest of the library has
+  try {  // CMakeLists.txt compiles the parser's files with exceptions, even if the rest of the library has none
     return text_details::parse_tree(out, text, type, rest, order);
   } catch (const std::bad_alloc&) {
     return ParsedText({TextError::NoMemory, {}, std::nullopt, {}});

@@ -1,4 +1,4 @@
-// Reads GVariant bytes in place: finds children and checks what isn't known to be in normal form.
+// Reads GVariant bytes in place: finds children and checks parts that aren't known to be in normal form.
 #include "tare/variant/view.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr Extent extent(const char* base, std::size_t begin, std::size_t end, st
   return {nullptr, fixed_size};
 }
 
-// Whether a text may be one of type `code`.
+// True if a text may have type `code`.
 bool is_text_of(char code, std::string_view text) {
   return is_text(text) && (code == 's' || (code == 'o' ? is_object_path(text) : is_signature(text)));
 }
@@ -56,7 +56,7 @@ std::string_view View::text() const noexcept {
 
 namespace {
 
-// Whether bytes of a variant end with a type of one character, and hold as much as that has.
+// True if bytes of a variant end with a type of one character, and have the size of that type.
 inline bool holds_basic(const char* data, std::size_t size) {
   if (size <= 2 || data[size - 2] != 0) return false;
   const unsigned bits = type_details::code_bits(data[size - 1]);
@@ -224,7 +224,7 @@ void View::Iterator::find_element() noexcept {
 }
 
 // Counts the members, and finds where the last one ends as the bytes have it: no other may reach further. SIZE_MAX if
-// it can't be told.
+// it is unknown.
 std::size_t View::Iterator::last_end_of_tuple(std::size_t& members) const noexcept {
   std::size_t offsets = 0;  // of members but the last
   bool is_last_variable = false;
@@ -280,7 +280,7 @@ void View::Iterator::find_member() noexcept {
 
 namespace {
 
-// Whether `size` bytes are the same. Keys are short: a call of memcmp would cost as much as the rest of a step.
+// True if `size` bytes are equal. Keys are short: a call of memcmp would cost as much as the rest of a step.
 inline bool are_equal(const char* a, const char* b, std::size_t size) {
   if (size >= 8) {
     for (std::size_t at = 0; at + 8 < size; at += 8) {
@@ -300,7 +300,7 @@ inline bool are_equal(const char* a, const char* b, std::size_t size) {
 
 }  // namespace
 
-// The entries are looked at as they lie there: an entry has one offset, at its end, which says where the key ends.
+// The entries are read in place: an entry has one offset, at its end, for the end of the key.
 template <std::size_t kWidth>
 std::optional<View> View::find(std::string_view key) const noexcept {
   const std::size_t body = load_offset(data_ + size_ - kWidth, kWidth);
@@ -328,7 +328,8 @@ std::optional<View> View::find(std::string_view key) const noexcept {
     const std::size_t value_begin = aligned(key.size() + 1, value.alignment);
     if (type_[3] == 'v' && value_begin < table && holds_basic(entry + value_begin, table - value_begin) &&
         depth_ < kDeepest - 3) [[likely]] {
-      // as inside() has it. Made of what registers hold: a View that is copied from memory just written is waited for
+      // as inside() has it. Made from registers: a View copied from memory that was just written would wait for the
+      // store
       return View(entry + table - 1, 1, entry + value_begin, table - value_begin - 2, depth_ + 3u, flags_);
     }
     const std::size_t value_end = value.fixed_size != 0 ? value_begin + value.fixed_size : table;

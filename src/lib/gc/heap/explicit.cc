@@ -15,8 +15,8 @@ std::size_t explicit_details::room_behind(HeapCore& core, const void* object, st
   return static_cast<HeapImpl&>(core).room_of(reinterpret_cast<std::uintptr_t>(object)) - object_bytes;
 }
 
-// The newest object of its size goes back to the stretch it was cut from; others' cells wait for the next stretch that
-// is looked for.
+// The newest object of its size returns to the stretch it was cut from; others' cells wait for the next search for a
+// stretch.
 void HeapImpl::free_object(std::uintptr_t object) noexcept {
   if (is_busy_ || is_marking()) return;
   if (object_at(object) != object) stop("free_unreferenced() of what is no object of this heap");

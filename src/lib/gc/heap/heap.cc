@@ -30,7 +30,7 @@ CageResult<HeapCore*> HeapImpl::create(Space& space, WriteBarrier barrier, const
   return heap;
 }
 
-// All objects die. What their destructors make of Persistents becomes null, too.
+// All objects die. Persistents that their destructors make become null, too.
 void HeapImpl::destroy(HeapCore* core) noexcept {
   auto* heap = static_cast<HeapImpl*>(core);
   heap->abort_marking();

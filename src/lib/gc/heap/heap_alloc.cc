@@ -1,4 +1,4 @@
-// Where stretches of free cells and pages come from, and what is tried when there are none.
+// The source of stretches of free cells and pages, and the steps when there are none.
 #include "lib/gc/heap/heap_impl.h"
 #include "lib/gc/threads/stop.h"
 #include "tare/internal/poison.h"
@@ -15,14 +15,15 @@ void HeapCore::add_prefinalizer(void* object, void (*call)(void* object)) noexce
   static_cast<HeapImpl*>(this)->add_prefinalizer({object, call});
 }
 
-// attempt() gives memory, or null and why. Between attempts whatever can make room is done.
+// attempt() gives memory, or null and why. attempt() returns memory, or null and the reason. Between attempts all ways
+// to make room are tried.
 template <class Attempt>
 void* HeapImpl::with_all_means(std::size_t bytes, Attempt&& attempt) noexcept {
   if (is_busy_) return nullptr;
   if (disallow_scopes != 0) stop("an allocation that may collect, in a DisallowCollectionScope");
   const bool may_collect = options_.collections == Collections::Automatic && no_collection_scopes == 0;
   const std::size_t before = full_collections();
-  // What was made during a collection by steps outlived it, whatever it was: no reason to give up yet.
+  // Objects made during an incremental collection all survive it: another collection may still free them.
   const bool was_marking = is_marking();
   if (may_collect) collect_as_due();
   CageError error = CageError::None;
@@ -101,7 +102,8 @@ CageResult<std::uint32_t> HeapImpl::take_pages(std::size_t bytes, Page::Kind kin
   return unit;
 }
 
-// A page in front of its list; the list's others are full until the next collection, and aren't looked at again.
+// Puts a page at the front of its list. The list's other pages are full until the next collection, and aren't searched
+// again.
 bool HeapImpl::add_page(std::size_t size_class, Finalization finalization, CageError& error) noexcept {
   const std::size_t cell_bytes = cell::bytes_of(size_class);
   const std::size_t units = cell_bytes <= cell::kMostInOneUnit ? 1 : cell::kLargeUnits;
@@ -146,7 +148,7 @@ void* HeapImpl::allocate_large(std::size_t cell_bytes, Finalization finalization
     page.is_movable = false;
     page.cells = 1;
     page.cursor = 1;
-    page.cell_bytes = 0;  // run_bytes tells, which has more bits
+    page.cell_bytes = 0;  // run_bytes, which has more bits, is used instead
     page.next = large_.first;
     large_.first = unit.value();
     allocated_bytes_ += page.run_bytes;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kCrossThread = 1U << 31;
 
-// What the file begins with: written last, so that one that wasn't finished says that it has nothing.
+// The beginning of the file. It is written last, so that an unfinished file has no nodes.
 struct GraphHeader {
   char magic[8] = {'T', 'A', 'R', 'E', 'G', 'C', 'G', '1'};
   std::uint64_t nodes = 0;
@@ -93,7 +93,7 @@ std::uint64_t now_since_1970_ns() noexcept {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// A root that says where it was made.
+// A root with its source location.
 struct LocatedRoot {
   SourceLocation where;
   std::uint32_t root;

@@ -18,7 +18,7 @@
 
 namespace tare::gc {
 
-// An object that wants prefinalize() to be called.
+// An object that has a prefinalize().
 struct Prefinalizer {
   void* object;
   void (*call)(void* object);
@@ -41,7 +41,7 @@ class HeapImpl final : public HeapCore {
  public:
   static CageResult<HeapCore*> create(Space& space, WriteBarrier barrier, const HeapOptions& options) noexcept;
   static void destroy(HeapCore* core) noexcept;
-  static HeapImpl* of(const void* object) noexcept;  // whose page the address lies in; null if in none's
+  static HeapImpl* of(const void* object) noexcept;  // the heap whose page contains the address; null if none
 
   // Allocation: heap_alloc.cc
   void* allocate_slowly(std::size_t size_class, Finalization finalization) noexcept;
@@ -61,7 +61,7 @@ class HeapImpl final : public HeapCore {
   bool collect_some(std::size_t budget_ns, StackState stack) noexcept;
   bool is_marking() const noexcept { return marker_ != nullptr; }
   bool is_of_this_thread() const noexcept { return pthread_equal(thread_, pthread_self()) != 0; }
-  // While it is marking: what was stored somewhere, a root that was linked, and what was written without telling.
+  // While it is marking: stored references, a new root, and references written without the barrier.
   void mark_stored(const std::uint32_t* granules, std::size_t count) noexcept;
   void mark_linked(std::uintptr_t address) noexcept;
   void trace_again(std::uintptr_t object) noexcept;
@@ -73,12 +73,12 @@ class HeapImpl final : public HeapCore {
   void remember(std::uintptr_t place) noexcept;  // which lies in an old object, or beside one
   static constexpr std::size_t kPartBytes = 512;
 
-  // Objects: pages.cc. The object whose cell has this address in it, if a heap's object lies there; 0 otherwise.
+  // Objects: pages.cc. The object whose cell contains this address, if it is an object of a heap; 0 otherwise.
   std::uintptr_t object_around(std::uintptr_t address) noexcept;
   // The same for an address that is known to lie in an object, or in one that was freed.
   std::uintptr_t start_of(std::uintptr_t address) noexcept;
   std::uintptr_t start_in_page(std::uintptr_t address) noexcept;  // and in a page of this heap
-  // As object_around, for what may only be an object's start, or lie within one that has mixins.
+  // As object_around, for an address that can only be an object's start, or lie within an object with mixins.
   std::uintptr_t object_at(std::uintptr_t address) noexcept;
   // Calls each(object, cell_bytes) for all objects, living or not found dead yet.
   template <class Each>
@@ -177,7 +177,7 @@ class HeapImpl final : public HeapCore {
 
   // marking.cc
   void collect_as_due() noexcept;
-  // Whether the heap's thread does what another could.
+  // If the heap's thread does work that a helper could do.
   enum class Help : std::uint8_t { None, Full };
   bool advance(const Pause& pause, std::size_t budget_ns, Help help, StackState stack) noexcept;
   bool mark_until(std::size_t deadline_ns, Help help) noexcept;
@@ -218,7 +218,7 @@ class HeapImpl final : public HeapCore {
   void set_limit() noexcept;
   void count_live() noexcept;
 
-  void tell_dead() noexcept;   // the recorder, of what isn't marked
+  void tell_dead() noexcept;   // reports unmarked objects to the recorder
   void tell_types() noexcept;  // the recorder, where the heap has never been that large
 
   Space& space_;
@@ -234,7 +234,7 @@ class HeapImpl final : public HeapCore {
   Rows<Prefinalizer> prefinalizers_;
   Rows<std::uint32_t> mark_stack_;
 
-  // Marks stay after a collection, and say what is old.
+  // Marks stay after a collection and mean that an object is old.
   const bool is_generational_;
   Rows<std::uint32_t> remembered_;  // objects that are old, or were: if one is marked, it is the same still
   Rows<std::uint32_t> parts_;       // the same of large ones' parts, by the first granule of both; some more than once
@@ -242,14 +242,14 @@ class HeapImpl final : public HeapCore {
   pthread_t thread_ = pthread_self();
   Marker* marker_ = nullptr;                 // while marking by steps
   ConcurrentMarking* concurrent_ = nullptr;  // the same, if another thread does it, too
-  Rows<std::uint32_t> left_;                 // what that has left to this one
+  Rows<std::uint32_t> left_;                 // references that the helper leaves to this thread
   std::size_t marking_began_bytes_ = 0;      // of allocated_bytes_
   std::size_t next_step_bytes_ = 0;          // the same, when the next step is due
   std::size_t marking_ns_ = 0;               // of this collection so far
   std::uint32_t stack_scans_ = 0;
   bool gives_stores_ = false;  // to concurrent_
-  // What the last collections say of the next: how much of what is new survives, and how long marking takes. Begins
-  // with 40 ns for an object of 32 bytes.
+  // Predictions from the last collections: the surviving share of new objects, and the time of marking. Begins with 40
+  // ns for an object of 32 bytes.
   double survival_ = 1;
   double marking_ns_a_byte_ = 40.0 / 32;
   Pauses pauses_;
@@ -298,7 +298,7 @@ void HeapImpl::for_each_object(Each&& each) {
   });
 }
 
-// Whose 4 bytes of header or whose object the address lies in; page.cells if in none's.
+// The cell whose header or object contains the address; page.cells if none.
 inline std::uint32_t HeapImpl::cell_at(const Page& page, std::uintptr_t address) noexcept {
   const std::uintptr_t offset = address - space_.address_of(space_.unit_of(page));
   constexpr std::size_t kFirstHeader = cell::kFirstObject - sizeof(CellHeader);

@@ -1,13 +1,13 @@
-// What a heap tells the recorder: its pages as a pool's memory, and what is used of it.
+// A heap's reports to the recorder: its pages as a pool's memory, and their used parts.
 //
-// By default a page is one block of the pool, with the stack that first needed it: two events a page. Where the
-// environment has TARE_GC_RECORD=objects each object is a block with a stack of its own, which costs what recording a
-// malloc does; for that, cells are handed out one by one, so that the inline way isn't longer for anybody else.
+// By default a page is one block of the pool, with the stack that first needed it: two events a page. If the
+// environment has TARE_GC_RECORD=objects, each object is a block with a stack of its own, which costs as much as
+// recording a malloc. Cells are handed out one by one then, so that the inline path isn't longer for other programs.
 // Without a recorder each of these is a comparison, a page at a time.
 //
-// What lies in the pages is told by type, as amounts that no report belongs to: first "tare::gc::Heap/POOL/pages" with
-// their bytes, then for each type "tare::gc::Heap/POOL/objects/TYPE" and "tare::gc::Heap/POOL/cells/TYPE" with the
-// bytes of its cells (python/tare/types/collected_types.py reads it).
+// The contents of pages are reported by type, as amounts without reports: first "tare::gc::Heap/POOL/pages" with their
+// bytes, then for each type "tare::gc::Heap/POOL/objects/TYPE" and "tare::gc::Heap/POOL/cells/TYPE" with the bytes of
+// its cells (python/tare/types/collected_types.py reads them).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a heap says of its objects.
+// The report of a heap's objects.
 #include <bit>
 #include <cstdio>
 #include <string>
@@ -83,15 +83,15 @@ std::array<SizeUse, cell::kClasses + 1> HeapImpl::sizes() noexcept {
   return all;
 }
 
-// Objects whose constructors threw are told of by nobody, and stay in the books.
+// The end of objects whose constructors threw isn't reported: they stay in the recording.
 void HeapImpl::tell_dead() noexcept {
   for_each_object([&](std::uintptr_t object, std::size_t) {
     if (!space_.is_marked(object)) pool_.died(reinterpret_cast<const void*>(object));
   });
 }
 
-// Walking costs 5 ns an object, a tenth of what marking it does: only for who records, and where a tenth more than was
-// told last may be there.
+// Walking costs 5 ns an object, a tenth of marking it. So it is done only for a recorder, and if there may be a tenth
+// more than in the last report.
 void HeapImpl::tell_types() noexcept {
   if (!pool_.is_recorded() || live_bytes_ + allocated_bytes_ <= told_bytes_ + told_bytes_ / 10) return;
   Rows<TypeUse> types;

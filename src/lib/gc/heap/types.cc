@@ -9,7 +9,7 @@
 namespace tare::gc {
 
 constinit std::uint32_t type_count = 1;
-// Numbers are told to other threads through `index` or an object's header, after the entry was written.
+// Numbers are published to other threads through `index` or an object's header, after the entry was written.
 constinit std::array<TypeInfo, kMostTypes> types_by_index{};
 
 std::uint32_t register_type(const TypeInfo& info, std::atomic<std::uint32_t>& index) noexcept {

@@ -1,4 +1,4 @@
-// The barrier's far side: what a store tells the heap that is being marked.
+// The slow side of the write barrier: passes stores to the heap that is being marked.
 #include "tare/gc/barrier.h"
 
 #include <new>
@@ -10,7 +10,7 @@ namespace tare::gc {
 
 namespace {
 
-// Whether this thread may tell it of objects: not if it is another's.
+// True if this thread may report objects to the heap: not if the heap belongs to another thread.
 bool is_to_be_told(const HeapImpl* heap) noexcept {
   return heap != nullptr && heap->is_of_this_thread() && heap->is_marking();
 }
@@ -48,23 +48,24 @@ void StoreLog::flush(Space& space) noexcept {
   StoreLog* log = of_thread(space.slot());
   if (log == nullptr) return;
   std::uint32_t*& next = barrier_details::next_store[space.slot()];
-  std::uint32_t* const granules = log->entries_.data();  // which take the places of what was read
-  // What is null or marked already is a coin toss, so no branch. An object's mark can't be taken for that of a mixin in
-  // the one before it: that ends 12 bytes before the next object, as mixins and whatever has some are aligned to 8.
+  std::uint32_t* const granules = log->entries_.data();  // which overwrite the entries already read
+  // Null or marked references are as frequent as others, so there is no branch. An object's mark can't be mistaken for
+  // that of a mixin in the one before it: a mixin ends 12 bytes before the next object, because mixins and objects with
+  // mixins are aligned to 8.
   const DecodingShape shape = space.shape();
   std::uint64_t* const marks = space.marks();
   const std::size_t end_granule = space.end_granule();
   std::size_t unmarked = 0;
   for (const std::uint32_t *entry = granules, *end = next; entry != end; ++entry) {
     const std::size_t granule = (std::size_t{*entry & shape.mask} << shape.shift) / cell::kGranuleBytes;
-    if (granule >= end_granule) continue;  // whatever it is
+    if (granule >= end_granule) continue;  // any kind of reference
     const std::size_t bit = granule / (cell::kMarkGranuleBytes / cell::kGranuleBytes);
     const std::uint64_t word = std::atomic_ref<std::uint64_t>(marks[bit / 64]).load(std::memory_order_relaxed);
     granules[unmarked] = static_cast<std::uint32_t>(granule);
     unmarked += (granule > 1 ? 1 : 0) & ~(word >> (bit % 64));
   }
   next = granules;
-  // Nearly always one heap's: each stretch of those is told together.
+  // Nearly always references of one heap: each stretch of these is passed on together.
   std::size_t count = 0;
   HeapImpl* told = nullptr;
   for (std::size_t i = 0; i < unmarked; ++i) {
@@ -96,7 +97,7 @@ void barrier_details::trace_again(std::size_t slot, const void* object) noexcept
   if (is_to_be_told(heap)) heap->trace_again(address);
 }
 
-// Not while the heap is being marked: whatever lives in the end will be old.
+// Not while the heap is being marked: all objects that survive will be old.
 void barrier_details::remember(std::size_t slot, const void* place) noexcept {
   Space& space = *Space::at(slot);
   const auto address = reinterpret_cast<std::uintptr_t>(place);

@@ -1,11 +1,11 @@
-// The end of marking: what ephemerons keep, round by round, until nothing new is found.
+// The end of marking: values of ephemerons are marked round by round, until a round finds nothing new.
 #include "lib/gc/heap/heap_impl.h"
 #include "lib/gc/marking/marker.h"
 #include "lib/gc/threads/pauses.h"
 
 namespace tare::gc {
 
-// Those whose keys live, and no more of them.
+// Marks values whose keys are alive, and no others.
 bool Marker::mark_live_ephemerons() noexcept {
   bool is_any_new = false;
   std::size_t kept = 0;
@@ -25,7 +25,7 @@ bool Marker::mark_live_ephemerons() noexcept {
 }
 
 // Going through all pairs again and again is quadratic where each value is the next one's key, or leads to the next
-// pair. After a few rounds whatever is traced is looked for among the keys instead, and no pair is gone through twice.
+// pair. After a few rounds each traced object is looked up among the keys instead, so that no pair is visited twice.
 void Marker::index_ephemerons() noexcept {
   for (const Ephemeron& pair : ephemerons_) {
     const std::uintptr_t key = start_of_target(*pair.key);

@@ -10,8 +10,8 @@ namespace tare::gc {
 
 namespace {
 
-// Objects whose memory is on its way while others are traced: the line of the header, and the one where most end. With
-// 8, and only the line where the object begins, marking a million nodes took 22 ms instead of 16, and half of the
+// Objects whose memory is prefetched while others are traced: the line of the header, and the line in which most end.
+// With 8, and only the line where the object begins, marking a million nodes took 22 ms instead of 16, and half of the
 // marking of small trees was waiting for headers, of which every fourth is in the line before its object.
 constexpr std::size_t kAhead = 32;
 constexpr std::size_t kMostEnd = 16;  // bytes on
@@ -128,7 +128,7 @@ void Marker::trace_part(std::uintptr_t place) noexcept {
   keep_new_edges(first);
 }
 
-// One whose mark is gone was freed; there may be a young object in its place.
+// An object without its mark was freed; there may be a young object in its place.
 void Marker::trace_remembered(Rows<std::uint32_t>& objects, Rows<std::uint32_t>& parts) noexcept {
   std::sort(parts.begin(), parts.end());
   for (const std::uint32_t* part = parts.begin(); part != parts.end(); ++part) {
@@ -179,7 +179,8 @@ void Marker::keep_new_edges(std::size_t first) noexcept {
   visitor_.top_ = kept;
 }
 
-// The same beside another thread. A test first: most edges lead to what is marked, and a locked addition takes 5 ns.
+// The same beside another thread. The test comes first: most edges lead to marked objects, and a locked addition takes
+// 5 ns.
 void Marker::keep_new_edges_of_two(std::size_t first) noexcept {
   std::uint32_t* kept = list_.begin() + first;
   for (const std::uint32_t* edge = kept; edge != visitor_.top_; ++edge) {
@@ -280,7 +281,7 @@ bool Marker::drain(std::size_t deadline_ns, const std::atomic<bool>* is_to_stop)
       continue;
     }
     if (count == 0) return true;
-    // Nothing else waits: what was taken first is traced, and may find more.
+    // The queue is empty: the oldest prefetched object is traced, and may find more.
     const std::uint32_t oldest = ahead[next % count];
     ahead[next % count] = ahead[count - 1];
     --count;
@@ -290,8 +291,8 @@ bool Marker::drain(std::size_t deadline_ns, const std::atomic<bool>* is_to_stop)
   }
 }
 
-// Their constructors run. Their fields may not be initialised, or not be what trace() believes: taken for what they
-// look like.
+// Their constructors run. Their fields may be uninitialised, or in a state that trace() doesn't expect: words are
+// scanned conservatively.
 void Marker::scan_in_construction() noexcept {
   while (!in_construction_.empty()) {
     const std::uint32_t granule = in_construction_.pop();
@@ -328,13 +329,13 @@ void Marker::clear_weak_cross_roots() noexcept {
   heap_.cross_roots(RootKind::Weak).clear_if([&](const void* object) { return !is_alive(object); });
 }
 
-// A word that may be a pointer, or two of 4 bytes, or what compilers have in hand between the two.
+// A word that may be a pointer, or two of 4 bytes, or an intermediate form of compilers between the two.
 void Marker::consider_word(std::uintptr_t word) noexcept {
   const auto found = [&](std::uintptr_t object) {
     if (object != 0 && mark_object(object)) ++stack_roots_;
   };
-  // The cage's upper bits are what makes a pointer credible: anywhere in an object, or right behind it, where loops
-  // keep their ends and what they count down from. Behind one that fills its cell is the next one's header.
+  // A word with the cage's upper bits is a likely pointer. It may point into an object, or right behind it, where loops
+  // keep their ends and counters. Behind one that fills its cell is the next one's header.
   if (space_.contains(word)) found(heap_.object_around(word));
   if (space_.contains(word - 1)) found(heap_.object_around(word - 1));
 
@@ -347,8 +348,8 @@ void Marker::consider_word(std::uintptr_t word) noexcept {
 
   if (shape.shift == 0) return;  // between encoded and decoded there is nothing
   if (shape.is_signed) {
-    // Truncated and not yet shifted, or extended and shifted and not yet masked: the bit that says "object" is set, and
-    // those above are all alike.
+    // Truncated and not yet shifted, or extended and shifted and not yet masked: the bit that means "object" is set,
+    // and all bits above are equal.
     const int sign = 31 + shape.shift;
     const std::uintptr_t above = word >> (sign + 1);
     const bool is_extended = above == ~std::uintptr_t{0} >> (sign + 1);

@@ -1,11 +1,11 @@
-// Marks what is alive: from roots, through trace(), with what is weak put aside until everything strong is known.
+// Marks live objects: from roots, through trace(). Weak references are put aside until all strong ones are followed.
 //
-// An object's mark is a bit beside the cage, tested when an edge to it is found: an edge to what is marked already
-// costs no access to the object, and that is most of them where objects point back to their parents and neighbours.
-// What is new waits for a few others' turns while its memory is fetched.
+// An object's mark is a bit beside the cage, tested when an edge to it is found. An edge to a marked object costs no
+// access to the object, and most edges are such where objects point back to their parents and neighbours. A newly found
+// object waits for a few others while its memory is prefetched.
 //
-// Where marking goes by steps, what an object says when it is traced may not hold when all is marked: of what is weak
-// only the place is put aside, and looked at again. The place stays where it is, as nothing is freed meanwhile.
+// In incremental marking, an object's trace() may be outdated when all is marked. So for weak references only the place
+// is put aside, and read again. The place stays where it is, as nothing is freed meanwhile.
 #pragma once
 
 #include <atomic>
@@ -23,22 +23,22 @@ inline constexpr std::size_t kObjectsBetweenLooks = 64;  // at the clock, which 
 
 class Marker {
  public:
-  // Who else sets marks of the heap meanwhile.
+  // Other threads that set marks of the heap meanwhile.
   enum class Sharing : std::uint8_t {
     None,
     Owner,   // another thread; this is the heap's
-    Helper,  // the heap's thread; this is another, which leaves to it what it can't trace
+    Helper,  // the heap's thread; this is a helper, which leaves objects that it can't trace to it
   };
   Marker(HeapImpl& heap, Rows<std::uint32_t>& list, Sharing sharing) noexcept;
   ~Marker();
   Marker(const Marker&) = delete;
   Marker& operator=(const Marker&) = delete;
 
-  // In this order; but for the first, those before finish_strong() as often as wanted.
-  // Before anything is marked; forgets them.
+  // In this order; except the first, those before finish_strong() any number of times. Before marking begins; clears
+  // the list.
   void trace_remembered(Rows<std::uint32_t>& objects, Rows<std::uint32_t>& parts) noexcept;
   void mark_roots() noexcept;
-  // Follows what is marked. False if time ran out before the end, or if somebody wants it to stop.
+  // Traces marked objects. False if time ran out before the end, or if another thread requested a stop.
   bool drain(std::size_t deadline_ns, const std::atomic<bool>* is_to_stop = nullptr) noexcept;
   void mark_cross_roots() noexcept;  // holding their lock
   void mark_stack() noexcept;        // of the calling thread
@@ -47,8 +47,8 @@ class Marker {
   void call_weak_callbacks() noexcept;     // not holding it
   void clear_weak() noexcept;
 
-  // When prefinalizers have run: whatever a marked object or a root points to, weakly or not, is an object of this heap
-  // and marked, and nothing but objects is. Ends the program if not.
+  // After prefinalizers: checks that each target of a marked object or a root, weak or not, is an object of this heap
+  // and marked, and that only objects are marked. Ends the program if not.
   void verify() noexcept;
 
   // By objects' starts.
@@ -56,22 +56,22 @@ class Marker {
     std::uint32_t key;
     std::uint32_t value;
   };
-  // For a snapshot: adds what an object's trace() names strongly, and its ephemerons; marks nothing.
+  // For a snapshot: adds the strong references in an object's trace(), and its ephemerons; marks nothing.
   void name_edges(std::uintptr_t object, Rows<std::uint32_t>& edges, Rows<KeyAndValue>& ephemerons) noexcept;
 
   // For compacting: adds the Members of containers in the object that point to their arrays, and the starts of objects
   // that anything else in it points to, weakly or not.
   void name_arrays(std::uintptr_t object, Rows<std::uint32_t*>& arrays, Rows<std::uint32_t>& others) noexcept;
 
-  bool mark_object(std::uintptr_t object) noexcept;  // whether it is new; it is in the list then
-  // What lies in pages of this heap. May be within objects; nobody asks whether there are some: a Member has them.
+  bool mark_object(std::uintptr_t object) noexcept;  // true if it is new; it is in the list then
+  // References into pages of this heap. May point inside objects. Mixins aren't checked for: Members may point to them.
   void mark_around(const std::uint32_t* granules, std::size_t count) noexcept;
-  void trace_again(std::uintptr_t object) noexcept;  // whether it is marked or not
+  void trace_again(std::uintptr_t object) noexcept;  // marked or not
 
   // Between two markers of a heap: objects that are marked and not traced yet, and all that another has put aside.
   void add(const std::uint32_t* granules, std::size_t count) noexcept;
   void take_over(Marker& other) noexcept;
-  void trace(std::uint32_t granule) noexcept;  // what another left
+  void trace(std::uint32_t granule) noexcept;  // left by another thread
   void move_left_to(Rows<std::uint32_t>& left) noexcept;
   const std::uint32_t* waiting() const noexcept { return list_.begin(); }
   std::size_t waiting_count() const noexcept { return edges(); }
@@ -80,7 +80,7 @@ class Marker {
   bool is_alive(const void* address) const noexcept;
   std::size_t stack_roots() const noexcept { return stack_roots_; }
 
-  // What the scan of the stack finds.
+  // Handles a word found by the scan of the stack.
   void consider_word(std::uintptr_t word) noexcept;
 
  private:
@@ -95,7 +95,7 @@ class Marker {
     const void* object;
   };
 
-  // What 4 bytes of a Member name; null if no object.
+  // The target of a Member's 4 bytes; null if there is no object.
   const void* target_of(std::uint32_t bits) const noexcept;
   std::uintptr_t start_of_target(std::uint32_t bits) const noexcept;  // 0 if no object
   bool trace_beside_owner(std::uint32_t granule, void (*trace_it)(Visitor&, const void*)) noexcept;
@@ -123,13 +123,13 @@ class Marker {
   Rows<std::uint32_t> in_construction_;
   Rows<std::uint32_t*> weak_slots_;
   Rows<Ephemeron> ephemerons_;
-  ValuesByKey values_by_key_;  // once it pays: what is traced is looked for here
+  ValuesByKey values_by_key_;  // once it pays: traced objects are looked up here
   Rows<Callback> callbacks_;
   Rows<std::uint32_t*> array_slots_;  // while compacting
   Rows<std::uint32_t> left_;          // of a Helper: to be traced by the owner
   std::size_t stack_roots_ = 0;
   bool is_verifying_ = false;    // weak edges aren't put aside again
-  std::uintptr_t verified_ = 0;  // whose edges are looked at; 0: a root's
+  std::uintptr_t verified_ = 0;  // the object whose edges are checked; 0: a root
 };
 
 }  // namespace tare::gc

@@ -1,9 +1,9 @@
-// Marking by steps: when a heap begins, how far it gets in each, and what the program's stores tell it meanwhile.
+// Incremental marking: when a heap begins, the length of its steps, and the stores of the program meanwhile.
 //
-// What is made while marking is marked from the beginning: it is never traced, so that the work ends, and nobody but
-// the heap's thread ever looks at it. What it points to was stored, and with that marked. The stack is no store: the
-// last step scans it, and is no longer than others unless the program took much from the heap there, behind marking's
-// back; then more steps follow and it is tried again.
+// Objects made while marking are marked from the beginning. They are never traced, so that the work ends, and only the
+// heap's thread reads them. The targets of their references were stored, and marked by the store. The stack is no
+// store: the last step scans it, and is no longer than others unless the program took much from the heap there, behind
+// marking's back; then more steps follow and it is tried again.
 #include <algorithm>
 #include <mutex>
 #include <new>
@@ -21,9 +21,9 @@ namespace tare::gc {
 
 namespace {
 
-constexpr std::size_t kStepsAGoal = 4;  // a step aims at a quarter of the goal: what can't be divided comes on top
+constexpr std::size_t kStepsAGoal = 4;  // a step aims at a quarter of the goal: indivisible work comes on top
 constexpr std::size_t kLeastStepBytes = std::size_t{16} << 10;
-constexpr std::size_t kMostWindows = 8;  // twice what is made between collections
+constexpr std::size_t kMostWindows = 8;  // twice the allocation between collections
 constexpr std::uint32_t kMostScans = 4;  // of the stack, each followed by steps
 
 }  // namespace
@@ -59,22 +59,23 @@ void HeapImpl::collect_as_due() noexcept {
   if (allocated_bytes_ < next_step_bytes_) return;
   const Pause pause(pauses_);
   const std::size_t step_ns = options_.pause_goal_ns / kStepsAGoal;
-  // Steps are planned for the window. Where the plan was wrong they get longer, rather than the heap too large; and who
-  // makes more than can be marked waits in the end.
+  // Steps are planned for the window. If the plan was wrong, steps get longer rather than the heap larger; and a
+  // program that allocates faster than marking waits in the end.
   const std::size_t late =
       is_marking() ? (allocated_bytes_ - marking_began_bytes_) / std::max<std::size_t>(1, window_bytes()) : 0;
   const std::size_t budget_ns =
       late < kMostWindows ? step_ns * std::min<std::size_t>(1 + late, kStepsAGoal) : kNoDeadline;
   const Help help = options_.marking == Marking::Concurrent && late == 0 ? Help::None : Help::Full;
   gives_stores_ =
-      late == 0;  // or a program that stores faster than they're looked at would keep the other from its end
+      late == 0;  // or a program that stores faster than the stores are handled would keep marking from its end
   if (late >= kMostWindows) take_back_marking();
   advance(pause, budget_ns, help, StackState::MayHoldPointers);
   const std::size_t steps = expected_marking_ns() / std::max<std::size_t>(1, step_ns) + 1;
   next_step_bytes_ = allocated_bytes_ + std::max(kLeastStepBytes, window_bytes() / steps);
 }
 
-// What is made while a heap is marked lives on for nothing, if it dies young: a quarter of what is made altogether.
+// Objects made while a heap is marked survive even if they die young: their limit is a quarter of the allocation
+// between collections.
 std::size_t HeapImpl::window_bytes() const noexcept { return limit_bytes_ / 4; }
 
 std::size_t HeapImpl::expected_marking_ns() const noexcept {
@@ -93,15 +94,15 @@ bool HeapImpl::advance(const Pause& pause, std::size_t budget_ns, Help help, Sta
   const bool is_marked = mark_until(deadline_ns, help) && mark_last_roots(deadline_ns, stack);
   marking_ns_ += pause.so_far_ns();
   if (!is_marked) return false;
-  end_marking(*marker_, Extent::All, StackState::HoldsNone);  // it was looked at right now
+  end_marking(*marker_, Extent::All, StackState::HoldsNone);  // it was read just now
   return true;
 }
 
-// Follows what is marked, or has another thread do it. Whether all is traced.
+// Traces marked objects, or has another thread do it. True if all are traced.
 bool HeapImpl::mark_until(std::size_t deadline_ns, Help help) noexcept {
   StoreLog::flush(space_);
   if (concurrent_ == nullptr) return marker_->drain(deadline_ns);
-  // Asked first: what it does after that, it does by itself.
+  // Read first: the thread's later work is its own.
   const bool was_idle = concurrent_->take_left(left_);
   do {
     for (std::size_t i = 0; i < kObjectsBetweenLooks && !left_.empty(); ++i) marker_->trace(left_.pop());
@@ -129,7 +130,7 @@ void HeapImpl::take_back_marking() noexcept {
   delete std::exchange(concurrent_, nullptr);
 }
 
-// What no store tells of. False if it led to more than a step can mark.
+// Marks roots that no store reports. False if it led to more than a step can mark.
 bool HeapImpl::mark_last_roots(std::size_t deadline_ns, StackState stack) noexcept {
   {
     const std::lock_guard lock(locks().cross_roots);
@@ -141,7 +142,7 @@ bool HeapImpl::mark_last_roots(std::size_t deadline_ns, StackState stack) noexce
 
 void HeapImpl::start_marking() noexcept {
   tell_types();
-  StoreLog::flush(space_);  // another heap's: what was stored of this one until now may be gone
+  StoreLog::flush(space_);  // of another heap: references stored to this one until now may be gone
   const bool is_shared = options_.marking == Marking::Concurrent;
   marker_ = new (std::nothrow) Marker(*this, mark_stack_, is_shared ? Marker::Sharing::Owner : Marker::Sharing::None);
   if (marker_ == nullptr) return;
@@ -160,7 +161,7 @@ void HeapImpl::start_marking() noexcept {
   marker_->mark_roots();
 }
 
-// From here on stores tell nothing.
+// From here on stores report nothing.
 void HeapImpl::stop_marking() noexcept {
   inline_state.count_marking_heap(space_.slot(), -1);
   StoreLog::end(space_);

@@ -66,7 +66,7 @@ class MarkingThread {
     is_resting_ = false;
     pthread_cond_signal(&wake_);
   }
-  // In a child: whoever waited for these isn't there.
+  // In a child: the waiting threads don't exist.
   void begin_anew() noexcept {
     is_there_ = is_starting_ = is_resting_ = false;
     waiters_ = 0;
@@ -128,7 +128,7 @@ class MarkingThread {
   pthread_cond_t put_down_ = PTHREAD_COND_INITIALIZER;
   ConcurrentMarking* first_ = nullptr;  // of those that wait for their turn
   std::uint32_t waiters_ = 0;
-  std::atomic<bool> is_wanted_{false};  // somebody waits until it puts down what it works on
+  std::atomic<bool> is_wanted_{false};  // another thread waits until it puts its work down
   bool is_working_ = false;
   bool is_there_ = false;
   bool is_starting_ = false;  // a sanitizer's start-up of a thread holds locks that a forked child would find locked
@@ -152,7 +152,7 @@ bool ConcurrentMarking::give_stored(const std::uint32_t* granules, std::size_t c
   return true;
 }
 
-// Some 10 us at a time, so that nobody waits for long.
+// About 10 us at a time, so that no thread waits for long.
 bool ConcurrentMarking::mark_taken(const std::atomic<bool>& is_to_stop) noexcept {
   constexpr std::size_t kTogether = 2048;
   while (!taken_.empty()) {
@@ -174,7 +174,7 @@ bool ConcurrentMarking::take_left(Rows<std::uint32_t>& left) noexcept {
 void ConcurrentMarking::stop() noexcept {
   Lock lock(locks().marking);
   thread.take_from(*this, lock);
-  // What waited for it is the marker's again.
+  // Returns waiting references to the marker.
   marker_.add(given_.begin(), given_.size());
   marker_.add(left_.begin(), left_.size());
   marker_.mark_around(stored_.begin(), stored_.size());

@@ -1,8 +1,8 @@
-// A thread of the process that marks for all heaps which want it, and what it works on for each.
+// A thread of the process that marks for all heaps that use it, and its work for each.
 //
-// It calls trace() while the heap's own thread changes objects, and finds its way by atomic reads of Members. It comes
-// only to what existed when marking began: what is made later is marked from the beginning. No heap waits for it, but
-// for collections at once, destruction and forks, and these until it is between two objects.
+// It calls trace() while the heap's own thread changes objects, and finds its way by atomic reads of Members. It
+// reaches only objects that existed when marking began: later ones are marked from the beginning. No heap waits for it,
+// but for collections at once, destruction and forks, and these until it is between two objects.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@ class ConcurrentMarking {
   ConcurrentMarking(const ConcurrentMarking&) = delete;
   ConcurrentMarking& operator=(const ConcurrentMarking&) = delete;
 
-  // Objects that are marked and have to be traced. False if there's no thread to be had; they aren't taken then.
+  // Objects that are marked and have to be traced. False if no thread can be made; then they aren't taken.
   bool give(const std::uint32_t* granules, std::size_t count) noexcept;
-  // What was stored and may not be marked yet, in pages of the heap. False if the thread has nothing of the heap's to
-  // do: it isn't woken for that.
+  // Stored references into pages of the heap whose targets may not be marked yet. False if the thread has nothing of
+  // the heap's to do: it isn't woken for that.
   bool give_stored(const std::uint32_t* granules, std::size_t count) noexcept;
-  // Moves to `left` what only the heap's thread can trace. Whether the other has nothing to do any more.
+  // Moves the objects that only the heap's thread can trace to `left`. True if the other thread has no more work.
   bool take_left(Rows<std::uint32_t>& left) noexcept;
   // When this returns the thread is done with the heap.
   void stop() noexcept;
 
-  // Once it has stopped: what it found and didn't trace yet, and how long it took.
+  // Once it has stopped: its untraced objects, and its time.
   Marker& marker() noexcept { return marker_; }
   std::size_t worked_ns() const noexcept { return worked_ns_; }
 
@@ -57,7 +57,7 @@ class ConcurrentMarking {
 
 namespace marking_thread {
 
-// Around a fork, holding the lock: the thread is between two objects and has put down what it had; a child has no such
+// Around a fork, holding the lock: the thread is between two objects and has put its work down. A child has no such
 // thread until one is needed.
 void rest_for_fork() noexcept;
 void go_on_in_parent() noexcept;

@@ -1,4 +1,4 @@
-// A list of plain values that grows. Where it can't, the program ends: what it holds is what the collector must know.
+// A list of plain values that grows. If it can't grow, the program ends: the collector can't do without its contents.
 #pragma once
 
 #include <cstddef>

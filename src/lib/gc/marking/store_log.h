@@ -1,8 +1,8 @@
-// What a thread has stored into Members of a group since its heaps looked last, while one of them is being marked.
+// The stores of a thread into Members of a group since its heaps last read them, while one of them is being marked.
 //
-// A store only writes down its 4 bytes; whether they name an object that isn't marked is asked for many at once. Asked
-// at once, it took nine times as long to take a node of a document elsewhere as it takes while nothing is being marked:
-// the answer is a branch that nobody can predict, on a value that comes from memory, and the next store waits for it.
+// A store only logs its 4 bytes; the test for an unmarked target is done for many stores at once. A test for each store
+// made moving a node of a document nine times as slow as without marking: it is an unpredictable branch on a value from
+// memory, and the next store waits for it.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@ namespace tare::gc {
 
 class Space;
 
-// Its place in memory says where it ends, see next_store.
+// Its address determines its end, see next_store.
 class alignas(barrier_details::kStoreLogBytes) StoreLog {
  public:
   // Of the calling thread's heaps in a cage; counted. False if there's no memory.
   static bool begin(Space& space) noexcept;
   static void end(Space& space) noexcept;
-  // Tells all heaps that are being marked of their objects.
+  // Passes the stores to all heaps that are being marked.
   static void flush(Space& space) noexcept;
 
  private:

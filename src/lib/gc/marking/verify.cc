@@ -1,4 +1,4 @@
-// After marking: whether all that a marked object or a root points to is marked, and nothing else is.
+// After marking: checks that all targets of marked objects and roots are marked, and nothing else is.
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
@@ -46,7 +46,7 @@ void Marker::verify_roots() noexcept {
   heap_.roots(RootKind::Weak).for_each(each);
 }
 
-// Bits that are set where no object begins would be cells that nobody gets.
+// Marks without an object would be lost cells.
 void Marker::verify_marks() noexcept {
   heap_.for_each_page([&](const Page& page) {
     std::size_t marks = 0;

@@ -1,10 +1,10 @@
-// The young generation, in groups with WriteBarrier::Generational: what is made between two collections.
+// The young generation, in groups with WriteBarrier::Generational: the objects made between two collections.
 //
-// Marks are left where they are after a collection, and say what is old. Where marking finds an old object it goes no
-// further, so a collection of the young takes as long as what lives of them is large, with what was stored into old
-// objects since. Those are remembered whole: from a list of places alone nobody could tell what a weak table or a
-// variant has there by now. Large ones that can name what a part of them has are remembered by parts. Whatever lives is
-// old after either kind of collection, so the list is empty then.
+// Marks stay after a collection and mean that an object is old. Marking stops at old objects, so a collection of the
+// young takes time in proportion to their survivors, with the objects that were stored into old ones since. Old objects
+// are remembered whole: a list of places wouldn't show the present contents of a weak table or a variant. Large objects
+// that can trace a part of themselves are remembered by parts. All survivors are old after either kind of collection,
+// so the list is empty then.
 #include <algorithm>
 
 #include "lib/gc/heap/heap_impl.h"
@@ -84,13 +84,13 @@ void HeapImpl::make_all_young() noexcept {
   });
 }
 
-// Freed by hand. What is made in its place is young, and found where the page isn't swept.
+// Freed by hand. An object made in its place is young, and found if the page isn't swept.
 void HeapImpl::forget_freed(Page& page, std::uintptr_t object) noexcept {
   if (page.needs_sweep) sweep_page(page);
-  space_.unmark(object);  // its old places stay until the next collection: who stores there asks once more
+  space_.unmark(object);  // its old places stay until the next collection: a store there makes one more check
   page.is_changed = true;
   if (page.kind != Page::Kind::Large) return;
-  // Its memory goes: nobody may look whether it is marked.
+  // Its memory is freed: no thread may test its mark.
   const std::uint32_t granule = space_.granule_of(object);
   std::uint32_t* end = std::remove(remembered_.begin(), remembered_.end(), granule);
   remembered_.set_size(static_cast<std::size_t>(end - remembered_.begin()));
@@ -102,7 +102,7 @@ void HeapImpl::forget_freed(Page& page, std::uintptr_t object) noexcept {
   parts_.set_size(static_cast<std::size_t>(end - parts_.begin()));
 }
 
-// Of a page whose marks are what lives: every 16 bytes of which an old object has some.
+// For a page whose marks are the live objects: each 16 bytes that contain a part of an old object.
 void HeapImpl::note_old_places(Page& page) noexcept {
   const std::size_t first = space_.unit_of(page) * Space::kWordsOfUnit;
   const std::size_t count = page.units * Space::kWordsOfUnit;
@@ -112,7 +112,8 @@ void HeapImpl::note_old_places(Page& page) noexcept {
     return;
   }
   std::copy_n(space_.marks() + first, count, places);
-  // Also where it begins in the middle of 16: what is of 8 more than a multiple of 16 is 4 short of the next 16.
+  // An object may begin in the middle of 16 bytes: a size of 8 more than a multiple of 16 ends 4 bytes before the next
+  // 16.
   const std::size_t object_bytes = page.cell_bytes - sizeof(CellHeader);
   const std::size_t wanted = (object_bytes + cell::kMarkGranuleBytes - 1) / cell::kMarkGranuleBytes;
   for (std::size_t covered = 1; covered < wanted;) {
@@ -122,7 +123,7 @@ void HeapImpl::note_old_places(Page& page) noexcept {
   }
 }
 
-// Since the whole heap was collected: what has become old, and what may.
+// Since the last full collection: bytes that have become old, and bytes that may.
 std::size_t HeapImpl::grown_bytes() const noexcept {
   return live_bytes_ - std::min(live_bytes_, full_live_bytes_) + allocated_bytes_;
 }

@@ -1,12 +1,12 @@
 // Arrays of containers moved together, out of pages that have few of them.
 //
-// Of an array's places in memory only its container knows: one Member, which the object that has the container names by
-// Visitor::trace_array(). Whatever else may point to an array has it stay where it is: words of the stack, roots,
-// objects in construction, Members that are traced as such, a second container's. Only pages of which all arrays may
-// leave are emptied; the rest take them up.
+// Only its container has the address of an array: in one Member, which the owner of the container passes to
+// Visitor::trace_array(). Any other reference to an array pins it: words of the stack, roots, objects in construction,
+// Members that are traced as such, a second container's Member. Only pages of which all arrays may leave are emptied;
+// the rest take them up.
 //
-// Containers may lie in arrays that move as well. Where an array has gone is written into its old cell, so that it
-// doesn't matter which of two goes first: who updates a Member looks whether the Member itself has moved.
+// Containers may lie in arrays that move as well. An array's new address is written into its old cell, so that the
+// order of moves doesn't matter: an update of a Member first checks if the Member itself has moved.
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -21,7 +21,8 @@
 
 namespace tare::gc {
 
-// After a collection and its sweep: what exists is alive, and nothing is marked; marks mean here what has to stay.
+// After a collection and its sweep all existing objects are alive and unmarked. Marks mean here that an object must
+// stay.
 class Compactor {
  public:
   explicit Compactor(HeapImpl& heap) noexcept : heap_(heap), space_(heap.space()) {}
@@ -68,7 +69,7 @@ std::size_t HeapImpl::compact(StackState stack) noexcept {
   collect(stack);
   finish_sweeping();
   const Pause pause(pauses_);
-  make_all_young();  // as marks are needed here, and no place stays what it was
+  make_all_young();  // marks are needed here, and addresses change
   const std::size_t before = page_bytes_;
   is_busy_ = true;
   Compactor(*this).run(stack);
@@ -110,7 +111,7 @@ void Compactor::find_slots(Marker& marker) noexcept {
   std::sort(slots_.begin(), slots_.end(), [](const ArraySlot& a, const ArraySlot& b) {
     return a.array != b.array ? a.array < b.array : a.slot < b.slot;
   });
-  // A trace() may name one twice. Two of them would both have to be updated, which nobody's containers have.
+  // A trace() may name one twice. Two Members for one array would both have to be updated; no container has two.
   slots_.set_size(static_cast<std::size_t>(std::unique(slots_.begin(), slots_.end()) - slots_.begin()));
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     if (slots_[i].array == slots_[i - 1].array) space_.mark(space_.object_at(slots_[i].array));
@@ -150,7 +151,7 @@ void Compactor::compact(HeapImpl::PageList& pages) noexcept {
   if (is_any_empty) changed_.push(&pages);
 }
 
-// When nobody asks any more where an array has gone.
+// Called when the new addresses of arrays aren't needed any more.
 void Compactor::drop_emptied() noexcept {
   for (HeapImpl::PageList* pages : changed_) {
     for (std::uint32_t unit = pages->first; unit != 0; unit = space_.page(unit).next) {

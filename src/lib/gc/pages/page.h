@@ -1,4 +1,4 @@
-// What is known of 64 KiB of a cage: which heap's they are, and what cells they have.
+// Metadata of 64 KiB of a cage: the heap and the cells.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@ namespace tare::gc {
 
 class HeapImpl;
 
-// A page of cells has one or several units, a large object's as many as it needs. Other threads than the heap's read
-// `heap`, and who marks besides what finds the start of a cell: that is written before there are objects to be found.
+// A page of cells has one or several units, a large object's as many as it needs. Threads other than the heap's read
+// `heap`; a marking thread also reads the fields that locate a cell: these are written before there are objects in it.
 struct alignas(64) Page {
   enum class Kind : std::uint8_t {
     None,
@@ -38,7 +38,7 @@ struct alignas(64) Page {
   std::uint32_t live_cells = 0;  // of the last collection
   bool is_changed = true;        // since the last collection cells were taken or freed; always, if nothing is old
   bool is_movable = false;       // Finalization::Movable
-  std::uint16_t discarded = 0;   // of the unit, by kDiscardedBytes: what is free and has been given back to the system
+  std::uint16_t discarded = 0;   // of the unit, in kDiscardedBytes: free parts that were released to the kernel
   std::size_t run_bytes = 0;     // of the cage's run
 };
 static_assert(sizeof(Page) == 64);

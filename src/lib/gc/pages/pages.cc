@@ -85,7 +85,7 @@ bool HeapImpl::next_stretch_of(Page& page, Stretch& stretch) noexcept {
     page.cursor = page.cells;
     return false;
   }
-  if (pool_.has_objects()) end = begin + 1;  // each is to be told of
+  if (pool_.has_objects()) end = begin + 1;  // each is reported
   page.cursor = end;
   stretch = {object_of(page, begin), object_of(page, end)};
   if (discarded_bytes_ != 0) forget_discarded(stretch.next, stretch.end);

@@ -23,7 +23,7 @@ TARE_STATE constinit std::array<Slot, kCageSlots> slots{};
 
 namespace {
 
-// Below 4 GiB, wherever there is room: from the top downwards, since what the program has there begins at the bottom.
+// Below 4 GiB, at any free place: from the top downwards, because the program's own mappings there begin at the bottom.
 CageResult<Cage> reserve_low(CageOptions options) noexcept {
   constexpr std::uintptr_t kEnd = std::uintptr_t{1} << 32;
   constexpr std::uintptr_t kStep = std::uintptr_t{64} << 20;
@@ -99,7 +99,7 @@ CageResult<Space*> Space::of_group(const GroupTraits& group) noexcept {
     release(old_places, units * kWordsOfUnit * sizeof(std::uint64_t));
     return CageError::NoAddressSpace;
   }
-  // The mapping is zero, which is what entries start as.
+  // The mapping is zero, the initial state of entries.
   Space* space = new (place.memory) Space(group.slot, std::move(cage.value()), shape, pages, marks, used, old_places);
   place.base = group.base(shape);
   inline_state.set_base(group.slot, place.base);

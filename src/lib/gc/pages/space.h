@@ -1,7 +1,7 @@
 // The cage of a group of heaps, and the tables beside it: a Page for 64 KiB, and two bits for 16 bytes, or three.
 //
-// All are indexed from the decoding's origin, so that what a Member holds is nearly the index. Tables are mapped whole
-// and touched where the cage is used: for 1 MiB of cells, 16 KiB of bits and 1 KiB of pages.
+// All are indexed from the decoding's origin, so that the bits of a Member are nearly the index. Tables are mapped
+// whole and touched where the cage is used: for 1 MiB of cells, 16 KiB of bits and 1 KiB of pages.
 //
 // Thread-safety: entries belong to the heap that owns the unit. Taking and freeing pages may be done by any thread.
 #pragma once
@@ -26,7 +26,7 @@ class Space {
   static CageResult<Space*> of_group(const GroupTraits& group) noexcept;
   // The same, or null if there is none yet.
   static Space* at(std::size_t slot) noexcept;
-  // In whose cage the address lies; null if in none's.
+  // The space whose cage contains the address; null if none.
   static Space* containing(const void* address) noexcept;
 
   Space(std::size_t slot, Cage&& cage, const DecodingShape& shape, Page* pages, std::uint64_t* marks,
@@ -43,7 +43,7 @@ class Space {
   }
   std::uintptr_t address_of(std::uint32_t unit) const noexcept { return shape_.origin + unit * cell::kUnitBytes; }
   Page& page(std::uint32_t unit) noexcept { return pages_[unit]; }
-  // Whose units the address lies in one of.
+  // The page whose units contain the address.
   Page& page_around(std::uintptr_t address) noexcept {
     Page& page = pages_[unit_of(address)];
     return page.kind == Page::Kind::Tail ? pages_[page.first_unit] : page;
@@ -72,7 +72,7 @@ class Space {
     return (object - shape_.origin) / cell::kMarkGranuleBytes;
   }
   bool is_marked(std::uintptr_t object) const noexcept { return test(marks_, bit_of(object)); }
-  // Whether it wasn't.
+  // True if it wasn't marked.
   bool mark(std::uintptr_t object) noexcept {
     const std::size_t bit = bit_of(object);
     const bool was = test(marks_, bit);

@@ -1,5 +1,5 @@
-// What is dead is free: by words of bits, and where there are destructors object by object. Later, page by page as
-// they're allocated from, and the rest by steps before the next collection.
+// Frees dead cells: by words of bits, and object by object if there are destructors. Later, page by page as they're
+// allocated from, and the rest by steps before the next collection.
 #include <bit>
 #include <utility>
 
@@ -44,7 +44,7 @@ void HeapImpl::sweep() noexcept {
   sweep_large();
 }
 
-// What was marked is used, nothing else. Where there are no old objects nothing stays marked.
+// Marked cells are used, and no others. Where there are no old objects nothing stays marked.
 void HeapImpl::sweep_words(Page& page) noexcept {
 #ifdef TARE_POISONS
   for (std::uint32_t cell = 0; cell < page.cells; ++cell) {
@@ -94,7 +94,7 @@ void HeapImpl::finish_sweeping() noexcept {
   if (!is_busy_) sweep_until(kNoDeadline);
 }
 
-// What the last collection left to be swept, a part of it at least. False if time ran out.
+// Sweeps the pages that the last collection left, or a part of them. False if time ran out.
 bool HeapImpl::sweep_until(std::size_t deadline_ns) noexcept {
   constexpr std::size_t kBetweenLooks = 512;  // pages without destructors, some 50 ns each
   std::size_t until_look = kBetweenLooks;

@@ -1,4 +1,4 @@
-// What goes back to the system: empty pages, and of pages in use what of the system's lies among free cells.
+// Releases memory to the kernel: empty pages, and system pages among free cells of pages in use.
 #include <algorithm>
 
 #include "lib/cage/system_pages.h"
@@ -35,7 +35,7 @@ void HeapImpl::trim() noexcept {
   });
 }
 
-// Of cells that nobody has taken since the sweep: nothing of what lies there is looked at before it is handed out.
+// For cells that weren't taken since the sweep: their contents aren't read before they are handed out.
 void HeapImpl::discard_free_cells(Page& page) noexcept {
   const std::size_t system_page = std::max(system_pages::page_bytes(), kDiscardedBytes);
   std::uint32_t end = 0;
@@ -56,7 +56,7 @@ void HeapImpl::discard_free_cells(Page& page) noexcept {
   }
 }
 
-// What is handed out, or no longer the heap's.
+// Memory that was handed out, or that doesn't belong to the heap any more.
 void HeapImpl::forget_discarded(std::uintptr_t begin, std::uintptr_t end) noexcept {
   for (std::uintptr_t part = begin & ~(kDiscardedBytes - 1); part < end; part += kDiscardedBytes) {
     Page& unit = space_.page(space_.unit_of(part));

@@ -1,11 +1,11 @@
-// The roots of one kind that point into a heap: a ring, whose head this is.
+// The head of a ring: all roots of one kind that point into a heap.
 #pragma once
 
 #include "tare/gc/located_persistent.h"
 
 namespace tare::gc {
 
-// LocatedLink: what the links of a list of RootKind::Located are.
+// LocatedLink: the type of the links of a list of RootKind::Located.
 template <class Link, class LocatedLink>
 class RootRing : private Link {
  public:

@@ -21,7 +21,7 @@ void RootLink::link(const void* object, RootKind kind) noexcept {
   }
   object_ = object;
   heap->roots(kind).add(*this);
-  // Roots that were there are marked, those that come tell; so none must be looked at in the end.
+  // Existing roots are marked, and new ones report themselves; so no root must be read in the end.
   if (heap->is_marking()) heap->mark_linked(reinterpret_cast<std::uintptr_t>(object));
 }
 

@@ -10,7 +10,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-// Reads others' frames, which is what sanitizers are there to find.
+// Reads other functions' frames, which sanitizers would report.
 #define TARE_GC_READS_ANYTHING __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
 
 namespace tare::gc {

@@ -1,6 +1,6 @@
-// What looks like a pointer into a heap, on the stack and in registers, and in objects whose constructors run.
+// Finds likely pointers into a heap: on the stack, in registers, and in objects whose constructors run.
 //
-// Nothing there says what is a pointer. What is taken for one:
+// Nothing there marks a word as a pointer. These words count as pointers:
 //   - a full word that lies in the cage, by all its upper bits, anywhere within an object;
 //   - a half-word that decodes to the very start of an object, or to a multiple of 8 within one that has mixins;
 //   - and the same of what compilers may have in a register between the two: see Marker::consider_word.
@@ -23,10 +23,10 @@ void scan_left_stack(Marker& marker, const void* begin, const void* end) noexcep
 
 void scan_words(Marker& marker, const std::uintptr_t* words, std::size_t count) noexcept;
 
-// The end of the calling thread's stack, its highest address; null if the system doesn't tell.
+// The end of the calling thread's stack, its highest address; null if the system doesn't report it.
 const void* stack_end_of_thread() noexcept;
 
-// Whether the address lies in a frame of the calling thread, its callers' or its own.
+// True if the address lies in a frame of the calling thread, its callers' or its own.
 bool is_on_stack(const void* address) noexcept;
 
 }  // namespace tare::gc

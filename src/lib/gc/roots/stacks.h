@@ -18,9 +18,9 @@ class Stacks {
   // The note of the stack that the address lies on.
   const void*& left_at(const void* address) noexcept;
 
-  // What looks like a pointer on the stack of the caller and on those that were left.
+  // Scans the caller's stack and the left ones for likely pointers.
   void scan(Marker& marker) const noexcept;
-  // Whether the address lies on a registered one. The thread's own is another's matter.
+  // True if the address lies on a registered one. The thread's own is another's matter.
   bool is_on_registered(const void* address) const noexcept { return around(address) != nullptr; }
 
  private:

@@ -1,9 +1,10 @@
-// What inline code reads of groups of heaps: cages' bases, how many heaps are being marked, and where old objects lie.
+// State of groups of heaps that inline code reads: bases of cages, the number of heaps that are being marked, and
+// places of old objects.
 //
 // Each copy of a static library has these variables hidden, so that a plug-in's code reaches them without the global
 // offset table. But a class of a header that two plug-ins share has one set of inline functions, of either plug-in, and
 // those must read the same of a heap wherever they come from. So the copies that share their state
-// (tare/internal/export.h) know of each other's variables, and whoever writes writes all of them.
+// (tare/internal/export.h) have each other's variables, and each write goes to all of them.
 #pragma once
 
 #include <atomic>

@@ -42,7 +42,7 @@ constexpr at_fork::Steps kForkSteps{.before =
 }  // namespace
 
 Locks& locks() noexcept {
-  // A cage is reserved with `spaces` held, when it's too late for what a fork takes first: who forks holds that and
+  // A cage is reserved while `spaces` is held, too late to take the locks of a fork: a forking thread holds those and
   // waits for `spaces`.
   cage_locks::guard();
   at_fork::guard(at_fork::Part::CollectedHeaps, kForkSteps);

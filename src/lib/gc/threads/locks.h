@@ -5,12 +5,12 @@
 
 namespace tare::gc {
 
-// In the order in which they're taken; whoever holds one may wait for a cage's, never the other way round.
+// In the order of locking; the holder of one may wait for a cage's lock, never the other way round.
 struct Locks {
   std::mutex spaces;       // which groups have a cage
   std::mutex cross_roots;  // CrossThreadPersistents of all heaps
   std::mutex types;
-  std::mutex marking;  // what the thread of marking_thread.h works on
+  std::mutex marking;  // the work of the thread of marking_thread.h
 };
 Locks& locks() noexcept;
 

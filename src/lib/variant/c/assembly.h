@@ -12,13 +12,13 @@
 
 namespace tare::variant::c {
 
-// The type of whatever comes next in a variant.
+// The type of any value in a variant.
 inline constexpr std::string_view kAnyType = "*";
 
 enum class Text : std::uint8_t {
   Copied,
   Kept
-};  // who keeps a type's text until the value is complete: this, the caller
+};  // a type's text is kept until the value is complete by the assembly or by the caller
 
 class Assembly {
  public:
@@ -27,10 +27,10 @@ class Assembly {
   Assembly& operator=(const Assembly&) = delete;
   ~Assembly() { abandon(); }
 
-  // A value of `type`, a definite container. What was begun before is forgotten.
+  // A value of `type`, a definite container. An unfinished value is dropped.
   bool begin(std::string_view type, Text text) noexcept;
 
-  // What may come next: a definite type, kAnyType in a variant, or nothing where all is there.
+  // The type that may come next: a definite type, kAnyType in a variant, or nothing if the value is complete.
   std::string_view wanted() const noexcept {
     const Level& level = levels_[depth_];
     if (level.code != 'v' && level.code != 'm') return builder().wanted();
@@ -44,14 +44,14 @@ class Assembly {
 
   // Opens the definite container `type` as the next child. Its text isn't needed afterwards.
   bool open(std::string_view type) noexcept;
-  // Whether the innermost container has all it needs.
+  // True if the innermost container is complete.
   bool can_close() const noexcept {
     const Level& level = levels_[depth_];
     return level.code == 'a' || level.code == 'm' || wanted().empty();
   }
   // Closes the innermost container; not the outermost one, see end().
   bool close() noexcept { return depth_ > 0 && can_close() && close_level(); }
-  // Forgets the innermost container, where it isn't the outermost one.
+  // Drops the innermost container, unless it is the outermost one.
   bool drop() noexcept;
   std::size_t open_containers() const noexcept { return depth_; }
   std::size_t children_so_far() const noexcept {
@@ -97,9 +97,9 @@ class Assembly {
     char code;     // v and m are opened when they get their child
     bool is_open;  // of v and m: they have it
     TypeTexts::Place texts;
-    // what drop() goes back to
+    // the state restored by drop()
     Builder::Mark before;
-    bool was_open;  // what it lies in, if that is a v or m
+    bool was_open;  // of the enclosing v or m, if there is one
   };
   Builder& builder() noexcept { return *std::launder(reinterpret_cast<Builder*>(memory_)); }
   const Builder& builder() const noexcept { return *std::launder(reinterpret_cast<const Builder*>(memory_)); }

@@ -159,7 +159,7 @@ tare_variant* tare_variant_new_va(const char* format, const char** end, va_list*
   tare_variant* value = nullptr;
   const std::string type = type_of_arguments(format, handed);
   Borrowed assembly;
-  // a variant takes any type: what it holds is the value
+  // a variant takes any type: its content is the value
   if (tare::variant::is_type(type) && assembly.get() != nullptr && assembly->begin("v", Text::Kept)) {
     const bool is_added =
         assembly->add(type, [&](Builder& to) { return FormatWriter(host, to, handed).write(format); });

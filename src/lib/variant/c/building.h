@@ -10,7 +10,7 @@
 
 namespace tare::variant::c {
 
-// An Assembly of the thread's, given back at the end.
+// An Assembly of the thread, returned at the end.
 class Borrowed {
  public:
   Borrowed() noexcept : assembly_(take_assembly()) {}
@@ -25,7 +25,7 @@ class Borrowed {
   Assembly* assembly_;
 };
 
-// Copies what is known to be in normal form; the rest is brought into it.
+// Copies a value that is known to be in normal form; brings others into it.
 inline bool add_value(Builder& to, const tare_variant& value) noexcept {
   if (!value.is_trusted) return to.add_view(view_of(value));
   char* place = nullptr;
@@ -52,7 +52,7 @@ inline Assembly*& assembly_of(tare_variant_builder& builder) noexcept {
   return *reinterpret_cast<Assembly**>(&builder.private_[0]);
 }
 
-// What a FormatWriter needs to know of the values and builders among a call's arguments.
+// Functions for a FormatWriter that handle the values and builders among a call's arguments.
 struct ArgumentHost {
   static std::string_view type_of_value(void* value) noexcept { return type_of(*static_cast<tare_variant*>(value)); }
   static std::string_view type_of_builder(void* builder) noexcept {

@@ -31,7 +31,7 @@ class FormatReader {
   FormatReader(tare_variant& whole, Before before, Arguments& arguments)
       : whole_(whole), before_(before), arguments_(arguments) {}
 
-  // `is_there`: whether there's a value; else nulls and zeros are set.
+  // `is_there`: true if there's a value; otherwise nulls and zeros are set.
   void read(const View& view, bool is_there, const char*& format) {
     switch (*format) {
       case 'b':
@@ -135,7 +135,7 @@ class FormatReader {
     return list;
   }
 
-  // What pointer_for() has given.
+  // Frees the result of pointer_for().
   static void free_pointer(char code, std::string_view format, void* pointer) {
     switch (code) {
       case 's':

@@ -6,16 +6,16 @@
 
 namespace tare::variant::c {
 
-// False, and nothing is set, where the part's type isn't the format's. What may follow the format is the caller's.
+// False, and nothing is set, where the part's type isn't the format's. The caller handles text after the format.
 bool read_by_format(tare_variant& whole, const View& view, const char* format, Arguments& arguments);
 
-// Whether a format is one, and of the type of `part`, unless that is null.
+// True if the format is valid, and matches the type of `part`, unless that is null.
 bool fits(const View* part, const char* format);
 
-// What the variables hold before they're read into.
+// The contents of the variables before the read.
 enum class Before : bool {
   Anything,
-  Read,  // what this same format has set there: it is freed
+  Read,  // set by the same format before: freed
 };
 
 // As read_by_format, of a format that fits. A null `part` sets nulls and zeros.

@@ -8,7 +8,7 @@ constexpr std::string_view kLeaves = "bynqiuxthdsogv*?r";
 
 bool has(std::string_view set, char code) { return code != 0 && set.find(code) != set.npos; }
 
-// What follows ^: lists of texts, and bytestrings.
+// After ^: lists of texts, and bytestrings.
 const char* end_of_list(const char* format) {
   for (const std::string_view list : {"a&ay", "aay", "a&s", "a&o", "as", "ao", "ay", "&ay"}) {
     if (std::strncmp(format, list.data(), list.size()) == 0) return format + list.size();

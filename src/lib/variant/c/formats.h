@@ -1,7 +1,7 @@
 // GLib's format strings: where one ends, which type it makes, and values written from a call's arguments by it.
 //
-// A format is a type string with signs in it that say how an argument is passed: @ before a type for a value, & and ^
-// for texts and lists of them, * ? r for a value of any, any basic, any tuple type.
+// A format is a type string with signs for the passing of arguments: @ before a type for a value, & and ^ for texts and
+// lists of them, * ? r for a value of any, any basic, any tuple type.
 #pragma once
 
 #include <cstdarg>
@@ -26,7 +26,7 @@ constexpr bool is_definite(std::string_view type) noexcept { return type.find_fi
 // The format behind the next % in `text`, a value's text, in which a % within quotes is none; null if there's none.
 const char* next_format_in(const char* text) noexcept;
 
-// Whether a format's maybe is a null pointer, not a boolean before its arguments.
+// True if a format's maybe is a null pointer, not a boolean before its arguments.
 constexpr bool is_pointer(char code) noexcept {
   switch (code) {
     case 'a':
@@ -105,7 +105,7 @@ void skip_arguments(Host& host, const char*& format, Arguments& arguments, std::
   }
 }
 
-// Writes one value for a valid format whose type the builder wants. Host has
+// Writes one value for a valid format of the type that the builder expects. Host has
 //   bool add(Builder&, void* value, std::string_view type);           the value, if it is of the type
 //   bool add_in_variant(Builder&, void* value);
 //   bool add_built(Builder&, void* builder, std::string_view type);   what the builder has built

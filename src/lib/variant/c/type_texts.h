@@ -21,7 +21,7 @@ class TypeTexts {
     std::size_t used = 0;
   };
   Place place() const noexcept { return {last_, used_}; }
-  // Forgets what was kept since.
+  // Drops the texts kept since.
   void back_to(Place place) noexcept {
     while (last_ != place.block) {
       Block* before = last_->before;
@@ -31,7 +31,7 @@ class TypeTexts {
     used_ = place.used;
   }
 
-  // A copy with a zero behind; null without memory. Most variants hold a basic type, whose text needs no copy.
+  // A copy with a zero behind; null without memory. Most variants contain a basic type, whose text needs no copy.
   const char* keep(std::string_view type) noexcept {
     if (type.size() == 1) return &kSingles[2 * static_cast<unsigned char>(type[0])];
     char* to = own_ + used_;

@@ -99,7 +99,7 @@ bool tare_variant_is_floating(const tare_variant* value) { return value->is_floa
 
 void tare_variant_unref(tare_variant* value) {
   if (value == nullptr) return;
-  // who holds the only reference is alone, and needs no locked instruction
+  // the holder of the only reference needs no locked instruction
   if (value->references.load(std::memory_order_acquire) != 1 &&
       value->references.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;

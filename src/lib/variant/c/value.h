@@ -38,7 +38,7 @@ tare_variant* make_value(std::string_view type, std::size_t size, Trust trust, c
 // The same with a copy of `bytes`.
 tare_variant* make_value(std::string_view type, std::string_view bytes, Trust trust) noexcept;
 
-// What `part`, a View of the bytes of `whole`, shows: a new reference that keeps `whole`.
+// The value of `part`, a View of the bytes of `whole`: a new reference that keeps `whole`.
 tare_variant* part_of(tare_variant& whole, const View& part) noexcept;
 
 // Ends a floating value that was taken into another one.
