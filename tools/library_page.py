@@ -15,7 +15,7 @@ PARTS = {
     "core": "Text, bytes, memory: needs nothing else.",
     "variant": "Values in GVariant's and D-Bus's encodings: needs core.",
     "gc": "The collector: needs core.",
-    "sdk": "For programs that talk to the profiler, and for who chooses sizes by allocator.",
+    "sdk": "For programs that report to the profiler, and for code that chooses sizes by allocator.",
 }
 SDK = {"size_classes.h", "layout.h", "ref_ledger.h", "text_lengths.h", "reporter.h", "memory_reporter.h"}
 MOST_LINES = 10

@@ -8,18 +8,17 @@
 //   work(arena);                                                   // scratch
 //   arena.rewind(before);
 //
-// Chunks come from malloc, or from where ArenaSource says. A chunk's books, 16 bytes, lie inside of the size class that
-// is asked for: a chunk is never 2^k and a header more, which on jemalloc and its kin costs a quarter to a half of the
-// block for nothing ("clownshoes", from the posts on Firefox's arenas: PLArena wasted half of 700 MB on one page).
-// Every request is exactly what good_size says of the allocator that runs; there is no slop in it that could be
-// avoided.
+// Chunks come from malloc, or from the given ArenaSource. A chunk's metadata, 16 bytes, lies inside the requested size
+// class. A chunk is never 2^k and a header more, which on jemalloc and similar allocators wastes a quarter to a half of
+// the block ("clownshoes", from the posts on Firefox's arenas: PLArena wasted half of 700 MB on one page). Every
+// request is exactly a good_size of the running allocator, so it has no avoidable slop.
 //
-// The first chunk is small, each further one half as large as all before it together, up to a limit. What is larger
-// than a quarter of a chunk gets a block of its own, without books in it: 64 KiB ask for 64 KiB. So no more than a
-// quarter of a chunk is ever left behind unused. Chunks that become empty go back to the allocator at once: keeping
-// them for later is what allocators do already.
+// The first chunk is small, each further one half as large as all before it together, up to a limit. An object larger
+// than a quarter of a chunk gets a block of its own, without metadata in it: 64 KiB request 64 KiB. So no more than a
+// quarter of a chunk is ever left behind unused. Chunks that become empty go back to the allocator at once: allocators
+// already keep memory for later.
 //
-// Thread-safety: one thread at a time. Nothing here throws; destructors of what lies in the arena aren't run.
+// Thread-safety: one thread at a time. Nothing here throws; destructors of objects in the arena aren't run.
 #pragma once
 
 #include <cassert>
@@ -54,24 +53,24 @@ TARE_API ArenaSource malloc_source() noexcept;          // malloc, free, and tar
 TARE_API ArenaSource cage_source(Cage& cage) noexcept;  // page runs; the cage outlives the arena
 
 struct ArenaOptions {
-  // What chunks are asked for, books included, before good_size rounds up. 1 KiB is small enough for an arena in each
-  // of many objects; 64 KiB stays below the 128 KiB where glibc maps each block anew, with a page fault per page.
+  // The first request, metadata included, before good_size rounds up. 1 KiB is small enough for an arena in each of
+  // many objects; 64 KiB stays below the 128 KiB from which glibc maps each block anew, with a page fault per page.
   std::size_t first_chunk_bytes = 1024;
   std::size_t largest_chunk_bytes = std::size_t{64} << 10;
   ArenaSource source = malloc_source();
-  // Under `tare run`, what an arena with a name hands out is recorded block by block, as the pool of that name (see
-  // tare/reporter.h); otherwise its chunks are, as blocks of malloc. Static storage. Costs nothing elsewhere.
+  // Under `tare run`, the blocks of an arena with a name are recorded one by one, as the pool of that name (see
+  // tare/reporter.h); otherwise its chunks are recorded, as blocks of malloc. Static storage. Costs nothing elsewhere.
   const char* name = nullptr;
 };
 
 // All in bytes but `chunks`. committed = headers + used + slack.
 struct ArenaUse {
   std::size_t chunks = 0;
-  std::size_t committed_bytes = 0;  // asked of the source
+  std::size_t committed_bytes = 0;  // requested from the source
   std::size_t header_bytes = 0;     // the arena's books: 16 a chunk, 24 a large block
-  std::size_t used_bytes = 0;       // handed out, with what alignment skipped
+  std::size_t used_bytes = 0;       // handed out, with the bytes that alignment skipped
   std::size_t slack_bytes = 0;      // not handed out
-  std::size_t room_bytes = 0;       // of that, what can still be handed out; the rest was left behind
+  std::size_t room_bytes = 0;       // of that, still available; the rest was left behind
 };
 
 enum class ArenaReset : std::uint8_t {
@@ -80,10 +79,10 @@ enum class ArenaReset : std::uint8_t {
 };
 
 class TARE_API Arena {
-  // A block from the source, and what hands it back. Lies at the block's start, save for large ones.
+  // A block from the source, and the function that returns it. Lies at the block's start, save for large ones.
   struct Chunk {
     Chunk* previous;
-    std::size_t size_bytes : 63;  // as asked of the source, books included
+    std::size_t size_bytes : 63;  // as requested from the source, metadata included
     std::size_t is_apart : 1;     // this is a LargeBlock
   };
   // Lies in an older chunk: with it the block would no longer fit the size class that its user had in mind.
@@ -95,7 +94,7 @@ class TARE_API Arena {
  public:
   explicit Arena(const ArenaOptions& options = {}) noexcept : options_(options) {}
   Arena(Arena&& other) noexcept : options_(other.options_) { swap(other); }
-  Arena& operator=(Arena&& other) noexcept {  // what this one held is freed when `other` dies
+  Arena& operator=(Arena&& other) noexcept {  // the chunks of this one are freed when `other` dies
     swap(other);
     return *this;
   }
@@ -119,7 +118,7 @@ class TARE_API Arena {
     return allocate_slowly(bytes, alignment);
   }
 
-  // An object. Nobody will run its destructor, so it must not need that. Null if there is no memory.
+  // An object. Its destructor never runs, so it must be trivial or unnecessary. Null if there is no memory.
   template <class T, class... Arguments>
   [[nodiscard]] T* make(Arguments&&... arguments) {
     static_assert(std::is_trivially_destructible_v<T>, "an arena runs no destructors");
@@ -158,7 +157,7 @@ class TARE_API Arena {
     std::size_t logged_ = 0;
   };
   Mark mark() const noexcept;
-  // Takes back what was handed out since the mark. Later marks end with it, and reset() ends all.
+  // Frees everything handed out since the mark. Later marks end with it, and reset() ends all.
   void rewind(const Mark& mark) noexcept;
 
   // Takes back everything.
@@ -198,7 +197,7 @@ class TARE_API Arena {
   void go_to(Chunk* chunk, std::uintptr_t top) noexcept;
 
   ArenaOptions options_;
-  std::uintptr_t bottom_ = 0;  // what is free of the current chunk lies between; nothing for allocate() if it's logged
+  std::uintptr_t bottom_ = 0;  // the free part of the current chunk lies between; empty for allocate() if it's logged
   std::uintptr_t top_ = 0;
   Chunk* newest_ = nullptr;   // all chunks, newest first
   Chunk* current_ = nullptr;  // with the most room; older than the newest if that is a large block

@@ -4,8 +4,8 @@
 //   tare::ArenaResource resource(arena);
 //   std::pmr::vector<std::pmr::string> names(&resource);
 //
-// As std::pmr::monotonic_buffer_resource, but its chunks are without slop, and it can be rewound: what containers give
-// back stays where it is until the arena takes it back, after the containers' end. One thread at a time.
+// As std::pmr::monotonic_buffer_resource, but its chunks are without slop, and it can be rewound: memory that
+// containers free stays until the arena frees it, after the containers' end. One thread at a time.
 #pragma once
 
 #include <cstdlib>

@@ -11,7 +11,7 @@
 // pointer takes 8, and an atom 8 bytes beside its characters and its place in the table.
 //
 // Handing characters out. share() gives the counted block itself: it keeps the atom alive, copies nothing, and costs
-// one increment however long the text is. Whoever holds it gives it back by SharedHeader::release(), or has
+// one increment however long the text is. Its holder releases it by SharedHeader::release(), or has
 // release_characters() as the call-back of a string type of its own; `Bytes` does it by itself. Atom::of_characters()
 // finds the way back without a look-up.
 //
@@ -132,7 +132,7 @@ class TARE_API Atom {
   // With text, character by character.
   friend bool operator==(const Atom& a, std::string_view b) { return a.text() == b; }
   friend bool operator==(const Atom& a, const char* b) { return a.text() == b; }
-  friend bool operator==(const Atom& a, std::nullptr_t) = delete;  // ask `if (!a)`
+  friend bool operator==(const Atom& a, std::nullptr_t) = delete;  // use `if (!a)`
 
   // Takes one more reference to the block and hands it out; the caller gives it back by release(). Not for null.
   [[nodiscard]] SharedHeader* share() const {
@@ -143,8 +143,8 @@ class TARE_API Atom {
     return block;
   }
 
-  // The atom whose characters these are (from share(), text() or characters()), which must be a dynamic atom's and held
-  // by somebody.
+  // The atom of these characters (from share(), text() or characters()), which must belong to a dynamic atom with a
+  // reference.
   static Atom of_characters(const void* characters) {
     SharedHeader* block = SharedHeader::before(characters);
     block->acquire();
@@ -200,7 +200,7 @@ constexpr Atom StaticAtomList::atom(std::uint32_t number, std::size_t index) {
   return Atom::adopt_handle(number * (kMostStaticAtoms + 1) + static_cast<std::uint32_t>(index) + 1);
 }
 
-// The text, padded as the stream wants it. For <ostream>'s streams; a TextStream takes it as text.
+// The text, padded as the stream's settings require. For <ostream>'s streams; a TextStream takes it as text.
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const Atom& atom) {
   return out << atom.text();

@@ -1,4 +1,4 @@
-// tare/atom_table.h: the table that makes atoms (tare/atom.h), finds them, and frees those that nobody holds.
+// tare/atom_table.h: the table that makes atoms (tare/atom.h), finds them, and frees those without references.
 //
 //   inline constexpr auto& kTags = tare::static_atoms<kTagNames>;                  // tare/static_atoms.h; optional
 //   tare::AtomTable table({.static_lists = {&kTags.list}});
@@ -10,34 +10,35 @@
 // Texts of up to 1 GiB - 1 bytes. An empty table takes 4.3 KiB; one of 2,000 names and words 37 to 42 bytes an atom, of
 // 10,000 32, of 164,334 30 (11 characters on average): llvm::StringMap takes 58, 53 and 52 (bench-atoms).
 //
-// Life and death. A table holds its atoms without counting as a user. When the last user lets go, the atom becomes
+// Life and death. A table holds its atoms without counting as a user. When the last user releases it, the atom becomes
 // unused and stays: interning its text again finds it. For every sixteenth of AtomTableOptions::unused_threshold that
 // became unused (or of a quarter of all atoms, if that is more) the thread that released the last of them sweeps one of
 // the 16 shards, in turn; gc() sweeps all. So about half the threshold stays unused without anybody calling gc(), and
-// no release does more than count, save the rare one that sweeps a shard. Threads tell the table of 32 releases at a
+// no release does more than count, save the rare one that sweeps a shard. Threads report releases to the table 32 at a
 // time. Sweeping takes 5 to 10 ns an atom, used or not, and gives empty pages back to the system, all but 128 KiB of
 // the process.
 //
 // Threads. Everything may be called from any thread at once, save the destructor. The table has 16 shards, chosen by
 // hash; each has a lock of 4 bytes. While the process has one thread, locks and counts are plain memory accesses. Each
-// shard's hash table grows and shrinks by itself: no pause stops all threads, and the longest stops one shard (30 ns an
-// atom of it: 0.2 ms in a table of 164,334), where even then what exists is found. Where a shard is swept, who asks for
-// an atom of it waits (10 ns an atom of it; gc() sweeps small shards together, 0.1 ms).
+// shard's hash table grows and shrinks by itself. No pause stops all threads, and the longest stops one shard (30 ns an
+// atom of it: 0.2 ms in a table of 164,334), in which existing atoms are still found. While a shard is swept, searches
+// for its atoms wait (10 ns an atom of it; gc() sweeps small shards together, 0.1 ms).
 //
 // A child forked while other threads are at work has all tables as they were, and may use them.
 //
 // Where the atoms lie. All tables of a process share a range of 32 GiB of addresses, reserved when the first one
-// interns. If that can't be had (RLIMIT_AS, containers) a smaller one is: half, a quarter, down to 1 MiB; under
-// RLIMIT_AS half of the limit at most. range() says what was got, and that it is less, by AtomError::SmallerRange. What
-// doesn't fit gives a null atom and an error.
+// interns. If that can't be reserved (RLIMIT_AS, containers), a smaller one is: half, a quarter, down to 1 MiB; under
+// RLIMIT_AS half of the limit at most. range() has the size, and AtomError::SmallerRange if it is smaller. An atom
+// without room is null, with an error.
 //
-// Under `tare run` a table is a pool: each atom is a block of the recording, with the stack that made it, and what the
-// table has of pages and doesn't use is seen too.
+// Under `tare run` a table is a pool: each atom is a block of the recording, with the stack that made it, and unused
+// parts of the table's pages are visible too.
 //
 // Collisions can't be forced: the hash is seeded by the system, for each table (tare/internal/atom_key.h).
 //
 // After Firefox's atom table (shards; dead atoms swept in bulk; a small threshold in debug builds) and V8's string
-// table (4-byte handles). What differs: the atom is the shared string buffer itself, and lies in the table's own slabs.
+// table (4-byte handles). The difference: the atom is the shared string buffer itself, and lies in the table's own
+// slabs.
 #pragma once
 
 #include <array>
@@ -78,7 +79,7 @@ struct AtomTableUse {
   std::size_t static_atoms = 0;
   std::size_t static_bytes = 0;  // in read-only memory, not in the total
 
-  std::size_t used_atoms = 0;    // dynamic ones that somebody holds
+  std::size_t used_atoms = 0;    // dynamic ones with references
   std::size_t unused_atoms = 0;  // that the next sweep would free
 
   std::size_t header_bytes = 0;     // + 8 an atom
@@ -90,14 +91,14 @@ struct AtomTableUse {
 
   std::size_t slots = 0;  // atoms that the hash tables have room for
 
-  // The same atoms by whether their characters were ever handed out (Atom::share).
+  // The same atoms, divided by whether their characters were ever handed out (Atom::share).
   std::size_t handed_out_atoms = 0;
   std::size_t handed_out_bytes = 0;  // header, characters and padding
   std::size_t unshared_atoms = 0;
   std::size_t unshared_bytes = 0;
 
   std::size_t mapped_bytes = 0;  // pages of the range
-  std::size_t malloc_bytes = 0;  // as malloc_usable_size says
+  std::size_t malloc_bytes = 0;  // by malloc_usable_size
   std::size_t total_bytes = 0;
 };
 
@@ -114,8 +115,8 @@ class ReportSink;
 class TARE_API AtomTable {
  public:
   explicit AtomTable(const AtomTableOptions& options = {});
-  // Frees all atoms that nobody holds. Those that are still held stay readable for ever, in pages that nobody gives
-  // back; they are equal to no atom of another table.
+  // Frees all atoms without references. Atoms with references stay readable for ever, in pages that are never freed;
+  // they are equal to no atom of another table.
   ~AtomTable();
   AtomTable(const AtomTable&) = delete;
   AtomTable& operator=(const AtomTable&) = delete;
@@ -128,9 +129,9 @@ class TARE_API AtomTable {
   [[nodiscard]] Atom find(std::string_view text);
   [[nodiscard]] Atom find(std::u16string_view text);
 
-  // The handle of that atom, without a reference: for comparing with atoms that are held, which needs no counting. 0 if
-  // there is none; of an atom that nobody holds it may be another's soon. Takes four fifths of find(), which writes to
-  // the atom.
+  // The handle of that atom, without a reference: for comparing with held atoms, which needs no counting. 0 if there is
+  // none. The handle of an atom without references may soon be another atom's. Takes four fifths of find(), which
+  // writes to the atom.
   [[nodiscard]] std::uint32_t find_handle(std::string_view text);
 
   // Frees every unused atom, and memory that then is empty. Returns how many atoms it freed.
@@ -140,7 +141,7 @@ class TARE_API AtomTable {
   // thread makes or sweeps atoms. 16 loads.
   std::size_t size() const noexcept;
 
-  // Calls each(const Atom&) for every dynamic atom, in no order, also for those that nobody holds. No lock is held
+  // Calls each(const Atom&) for every dynamic atom, in no order, including those without references. No lock is held
   // then: `each` may use this table, and an atom made or freed meanwhile may be seen or not; one that lived all the
   // time is seen once. False, with a part of the atoms seen, where there's no memory for a sixteenth of their handles.
   template <class Each>
@@ -152,8 +153,8 @@ class TARE_API AtomTable {
   // Walks all atoms, one shard locked at a time: 2 ns an atom.
   AtomTableUse use() const;
 
-  // Reports use() as memory of this table: "atoms" handed out and unshared, "slack", "table"; counts beside. What
-  // malloc gave is measured block by block, pages are non-heap. From a call-back of a ReporterRegistry
+  // Reports use() as memory of this table: "atoms" handed out and unshared, "slack", "table"; counts beside. Blocks of
+  // malloc are measured one by one, pages are non-heap. From a call-back of a ReporterRegistry
   // (tare/memory_reporter.h):
   //   registry.add("explicit/atoms", [&](ReportSink& sink) { table.report(sink); });
   void report(ReportSink& sink) const;

@@ -1,4 +1,4 @@
-// tare/buffer.h: a growable array that asks the allocator in use for its size classes.
+// tare/buffer.h: a growable array that uses the size classes of the running allocator.
 //
 //   tare::Buffer<Edge> edges;
 //   if (!edges.push_back(edge)) return out_of_memory();   // amortized constant, as std::vector's
@@ -18,12 +18,12 @@
 // where the block can be extended, and moves pages instead of bytes where it is large; others are moved one by one, and
 // so are those aligned further than malloc does, which are allocated by aligned_alloc.
 //
-// The names are std::vector's where the meaning is. What differs: whatever needs memory has a result to look at,
+// The names are std::vector's where the meaning is. The differences: calls that need memory have a result to check,
 // copying is copy_from(), and T may be incomplete until the first call.
 //
-// Nothing throws, and nothing aborts. What needs memory returns false (or null) when there's none, or when a size would
-// overflow, and has then changed nothing. Elements' moves mustn't throw; elements may be move-only. References and
-// iterators end when capacity changes. Indexes aren't checked, save by assert.
+// Nothing throws, and nothing aborts. Calls that need memory return false (or null) if there is none, or if a size
+// would overflow, and then have changed nothing. Elements' moves mustn't throw; elements may be move-only. References
+// and iterators end when capacity changes. Indexes aren't checked, save by assert.
 //
 // Different threads may read one Buffer at once; writing needs it alone.
 #pragma once
@@ -155,12 +155,12 @@ class Buffer {
   [[nodiscard]] bool append(const T& value) { return push_back(value); }
   [[nodiscard]] bool append(T&& value) { return push_back(std::move(value)); }
 
-  // Makes an element before `position`, of `arguments` that may refer to elements of this Buffer. Linear in what lies
-  // behind. Null without memory.
+  // Makes an element before `position`, of `arguments` that may refer to elements of this Buffer. Linear in the number
+  // of elements behind. Null without memory.
   template <typename... Arguments>
   [[nodiscard]] T* emplace(const T* position, Arguments&&... arguments) {
     const std::size_t index = index_of(position);
-    T made(std::forward<Arguments>(arguments)...);  // first: an argument may lie in what moves
+    T made(std::forward<Arguments>(arguments)...);  // first: an argument may lie in the part that moves
     if (!reserve(1)) return nullptr;
     T* const at = data_ + index;
     if constexpr (is_trivially_relocatable<T>) {
@@ -191,7 +191,7 @@ class Buffer {
     return insert(position, std::span<const T>(values.begin(), values.size()));
   }
 
-  // What the other has instead of what this one has. False, with nothing changed, without memory.
+  // Replaces the elements by copies of the other's. False, with nothing changed, without memory.
   [[nodiscard]] bool copy_from(const Buffer& other) { return assign(other.span()); }
   [[nodiscard]] bool assign(std::span<const T> values) {
     Buffer copy;
@@ -263,7 +263,7 @@ class Buffer {
     return more <= kMostElements - size_ && grow_to(size_ + more);
   }
 
-  // Makes room for `count` elements in all, and asks for no more than that: what is known needs no growth. The class's
+  // Makes room for `count` elements in all, and requests no more than that: a known size needs no growth. The class's
   // rest stays unused; a capacity that is larger already stays.
   [[nodiscard]] bool reserve_exactly(std::size_t count) noexcept {
     return count <= capacity_ || (count <= kMostElements && set_capacity(count));
@@ -329,8 +329,8 @@ class Buffer {
     size_ = 0;
   }
 
-  // Gives back what a smaller class would save, and asks for nothing if none would: a Buffer of exactly known size
-  // costs no realloc at its end ("a faster GVariantBuilder"). False if malloc refuses, which changes nothing.
+  // Shrinks the block if a smaller class is enough, and calls nothing otherwise: a Buffer of exactly known size costs
+  // no realloc at its end ("a faster GVariantBuilder"). False if malloc refuses, which changes nothing.
   bool shrink_to_fit() noexcept {
     if (size_ == 0) {
       std::free(static_cast<void*>(std::exchange(data_, nullptr)));
@@ -360,8 +360,8 @@ class Buffer {
     return adopted;
   }
 
-  // For a Reporter: what the block takes, without what elements own. `size_of` is a tare::SizeOf or any function of a
-  // block's address.
+  // For a Reporter: the bytes of the block, without memory owned by elements. `size_of` is a tare::SizeOf or any
+  // function of a block's address.
   template <typename SizeOf>
   std::size_t size_of_excluding_this(SizeOf&& size_of) const {
     return data_ != nullptr ? size_of(static_cast<const void*>(data_)) : 0;
@@ -393,7 +393,7 @@ class Buffer {
     const auto good = [](std::size_t bytes) { return good_size(bytes); };
     const std::size_t bytes = Policy::next_bytes(capacity_ * sizeof(T), needed * sizeof(T), good);
     const std::size_t count = std::min(bytes / sizeof(T), kMostElements);
-    // who can't have what is good may still have what is needed
+    // if the good size fails, the needed one may succeed
     return set_capacity(count) || (count > needed && set_capacity(needed));
   }
 

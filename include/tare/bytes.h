@@ -1,4 +1,4 @@
-// tare/bytes.h: bytes that nobody changes any more, shared by count instead of copied, and sliced.
+// tare/bytes.h: immutable bytes, shared by count instead of copied, and sliced.
 //
 //   tare::Bytes page = tare::Bytes::copy(data, size);       // one malloc: count and bytes together
 //   tare::Bytes title = page.slice(offset, length);         // no copy; keeps the page alive
@@ -11,22 +11,22 @@
 //   tare::Bytes message = std::move(fresh).share(received);
 //
 // Where the bytes lie. Up to some 256 bytes in one block with their count, for two blocks cost 1.6 to 2.5 times as much
-// there (GBytes: 40 bytes and a block of its own). Above, the count lies apart where the allocator in use says that
-// this is cheaper: a power of two and a header takes 1.25 times the power of two on jemalloc and its kin, and a small
-// block more doesn't. Who may choose how much to ask for takes UniqueBytes::capacity(): what fits without slop.
+// there (GBytes: 40 bytes and a block of its own). Above, the count lies apart if that is cheaper with the allocator in
+// use: a power of two and a header takes 1.25 times the power of two on jemalloc and similar ones, and an additional
+// small block doesn't. Callers that can choose the size use UniqueBytes::capacity(): the size that fits without slop.
 //
-// Alignment of the first byte: as malloc gives it, 16, or 8 where the size is below 16 (nothing that small needs more).
-// copy_of_text() gives 8 always, for 8 bytes less; what is adopted or shared stays where it is; slices begin anywhere.
+// Alignment of the first byte: 16, as malloc's, or 8 if the size is below 16. copy_of_text() gives 8 always, for 8
+// bytes less; adopted and shared bytes stay in place; slices begin anywhere.
 //
 // Threads: different Bytes that share memory may be used, copied and destroyed by different threads; one Bytes by one
 // at a time, or by many that only read. A count is atomic once the process has threads. Nothing throws: out of memory
 // is a null Bytes.
 //
-// Were they worth it? With TARE_TELL_SHARING=1 in the environment a recorded program tells which blocks ever had two
-// holders: `tare report --lens unshared`.
+// Were they worth it? With TARE_TELL_SHARING=1 in the environment, a recorded program reports the blocks that ever had
+// two owners: `tare report --lens unshared`.
 //
 // After GLib's GBytes and the one-block GBytes of "a faster GVariantBuilder" (2025); the count is a SharedHeader, so
-// that atoms, texts and bytes are one thing to whoever holds them.
+// that atoms, texts and bytes have one interface for their holders.
 #pragma once
 
 #include <cassert>
@@ -71,10 +71,10 @@ class TARE_API Bytes {
     return Bytes(text.data() == nullptr ? "" : text.data(), text.size(), 0);
   }
 
-  // Somebody else's memory: `release` is called when nobody holds it any more. Null when there's no memory for the
-  // count (40 bytes); then `release` isn't called and the memory is still the caller's.
+  // Memory with another owner: `release` is called after the last reference. Null when there's no memory for the count
+  // (40 bytes); then `release` isn't called and the memory is still the caller's.
   static Bytes adopt(const void* data, std::size_t size_bytes, Release release, void* context) noexcept;
-  // What malloc gave, to be freed.
+  // A block from malloc, to be freed.
   static Bytes adopt_malloced(void* block, std::size_t size_bytes) noexcept;
 
   // The characters of a shared block (an Atom's, for instance): share() takes a reference, adopt_shared() the caller's.
@@ -118,30 +118,30 @@ class TARE_API Bytes {
   }
   std::span<const std::byte> span() const noexcept { return {reinterpret_cast<const std::byte*>(data_), size_}; }
 
-  // A part, which holds the whole. What lies outside is left out: offset and count may be too large. An empty part of
-  // anything but null isn't null and holds nothing.
+  // A part, which holds the whole. A part, which holds the whole. Offset and count may be too large: they are cut. An
+  // empty part of anything but null isn't null and holds nothing.
   Bytes slice(std::size_t offset, std::size_t count = SIZE_MAX) const noexcept;
 
-  // Whether another holder can be seen. False: whoever holds this may count the memory as theirs. Static bytes and
-  // atoms are shared always (with the program, with the table). Another thread may take a reference at once, unless it
-  // would take it from this very Bytes.
+  // True if there may be another holder. False: this holder may count the memory as its own. Static bytes and atoms are
+  // shared always (with the program, with the table). Another thread may take a reference at once, unless it would take
+  // it from this very Bytes.
   bool is_shared() const noexcept;
 
-  // The block's memory for writing, all of this Bytes, if it lies on the heap and nobody else holds it; else null.
+  // The block's memory for writing, all of this Bytes, if it lies on the heap and has no other holder; else null.
   char* data_if_unique() noexcept;
 
-  // The header of the characters that data() points to, for who passes them on as a bare pointer (acquire_characters);
-  // null if there is none directly before: a slice, adopted memory, bytes aligned to 16.
+  // The header of the characters at data(), for passing them on as a bare pointer (acquire_characters). Null if there
+  // is none directly before: a slice, adopted memory, bytes aligned to 16.
   SharedHeader* shared_header() const noexcept;
 
-  // For a Reporter: what the blocks take, whoever shares them, of which slices hold all. `size_of` is a tare::SizeOf or
-  // any function of a block's address. Memory that was adopted with a release of its own counts only its holder.
+  // For a Reporter: the bytes of the blocks, shared or not; slices hold all of their block. `size_of` is a tare::SizeOf
+  // or any function of a block's address. Memory that was adopted with a release of its own counts only its holder.
   template <typename SizeOf>
   std::size_t size_of_excluding_this(SizeOf&& size_of) const {
     const Blocks held = blocks();
     return (held.first != nullptr ? size_of(held.first) : 0) + (held.second != nullptr ? size_of(held.second) : 0);
   }
-  // The same, and 0 if it is_shared(): who shares must agree on who reports.
+  // The same, and 0 if it is_shared(): sharing owners must agree on the one that reports.
   template <typename SizeOf>
   std::size_t size_of_excluding_this_if_unshared(SizeOf&& size_of) const {
     return is_shared() ? 0 : size_of_excluding_this(size_of);
@@ -151,7 +151,7 @@ class TARE_API Bytes {
   friend auto operator<=>(const Bytes& a, const Bytes& b) noexcept { return a.text() <=> b.text(); }
   friend bool operator==(const Bytes& a, std::string_view b) noexcept { return a.text() == b; }
   friend bool operator==(const Bytes& a, const char* b) noexcept { return a.text() == b; }
-  friend bool operator==(const Bytes& a, std::nullptr_t) = delete;  // ask is_null()
+  friend bool operator==(const Bytes& a, std::nullptr_t) = delete;  // use is_null()
   friend auto operator<=>(const Bytes& a, std::string_view b) noexcept { return a.text() <=> b; }
   friend auto operator<=>(const Bytes& a, const char* b) noexcept { return a.text() <=> std::string_view(b); }
   template <class State>
@@ -177,7 +177,8 @@ class TARE_API Bytes {
   SharedHeader* header() const noexcept { return reinterpret_cast<SharedHeader*>(holder_); }
   Apart* apart() const noexcept { return reinterpret_cast<Apart*>(holder_ - kApart); }
   Blocks blocks() const noexcept;
-  const void* block_of_bytes() const noexcept;  // malloc's that they lie in; null where it isn't theirs to tell of
+  // The block of malloc that contains them; null if it isn't theirs to report.
+  const void* block_of_bytes() const noexcept;
 
   void acquire() const noexcept {
     if (holder_ == 0) return;
@@ -221,7 +222,7 @@ class TARE_API UniqueBytes {
   ~UniqueBytes() { const Bytes last(data_, 0, holder_); }
 
   char* data() const noexcept { return data_; }
-  // What was paid for: the allocator's whole class, less the header. At least what was asked for.
+  // The allocator's whole class, less the header. At least the requested size.
   std::size_t capacity() const noexcept { return capacity_; }
   bool is_null() const noexcept { return data_ == nullptr; }
 
@@ -234,7 +235,7 @@ class TARE_API UniqueBytes {
   std::uintptr_t holder_ = 0;
 };
 
-// As text, padded as the stream wants it. For <ostream>'s streams; a TextStream takes them as text.
+// As text, padded as the stream's settings require. For <ostream>'s streams; a TextStream takes them as text.
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const Bytes& bytes) {
   return out << bytes.text();
@@ -245,7 +246,7 @@ inline constexpr bool is_trivially_relocatable<Bytes> = true;
 
 }  // namespace tare
 
-// Of the bytes: equal ones have equal hashes, whoever holds them.
+// Of the bytes: equal bytes have equal hashes.
 template <>
 struct std::hash<tare::Bytes> {
   std::size_t operator()(const tare::Bytes& bytes) const noexcept {

@@ -1,7 +1,7 @@
 // tare/cage.h: a cage is one contiguous, aligned range of addresses, from which runs of pages are handed out.
 //
-// What lies in a cage can be named by a 4-byte offset from its base instead of an 8-byte address: half the size of
-// every pointer, and half the cache that pointers take. CompressedPtr, AtomTable and the collector are built on it.
+// Objects in a cage can be named by a 4-byte offset from its base instead of an 8-byte address: half the size of every
+// pointer, and half the cache that pointers take. CompressedPtr, AtomTable and the collector are built on it.
 //
 //   tare::CageResult<tare::Cage> made = tare::Cage::reserve({.size_bytes = std::size_t{4} << 30});
 //   if (!made) return tell(tare::describe(made.error()));
@@ -15,13 +15,13 @@
 // calls neither malloc nor new.
 //
 // Thread-safety: a Cage may be used by any number of threads at once, save for moving and destroying it. One lock is
-// taken for each run; the system is called as the cage grows, an eighth at a time, and for pages given back. A forked
-// child has a copy of each cage, and may use it whatever the parent's threads were doing.
+// taken for each run; system calls are made as the cage grows, an eighth at a time, and for released pages. A forked
+// child has a copy of each cage, and may use it in any state of the parent's threads.
 //
 // Source of the idea: "Pointer compression in Oilpan" (2022), whose cage is aligned so that a bit above it is set in
-// every address. What differs: the range is reserved exactly, without twice or thrice the addresses for alignment,
-// which matters under `ulimit -v`; what can't be reserved is tried smaller, and then is an error, not the end of the
-// program.
+// every address. The differences: the range is reserved exactly, without twice or three times the addresses for
+// alignment, which matters under `ulimit -v`. If the size can't be reserved, smaller ones are tried, and then it is an
+// error, not the end of the program.
 //
 // Linux, 64 bits.
 #pragma once
@@ -58,9 +58,9 @@ template <class T>
 using CageResult = Expected<T, CageError>;
 
 enum class HugePages : std::uint8_t {
-  System,  // as /sys/kernel/mm/transparent_hugepage says
-  Prefer,  // ask for them: fewer TLB misses in a cage that will be large, up to 2 MiB more resident a used spot
-  Avoid,   // refuse them: pages that are given back one by one stay given back
+  System,  // as set in /sys/kernel/mm/transparent_hugepage
+  Prefer,  // request them: fewer TLB misses in a cage that will be large, up to 2 MiB more resident a used spot
+  Avoid,   // refuse them: pages that are released one by one stay released
 };
 
 struct CageOptions {
@@ -72,9 +72,9 @@ struct CageOptions {
   // it be equal to size_bytes.
   std::size_t least_bytes = std::size_t{64} << 20;
 
-  // base() is `alignment_phase_bytes` above a multiple of this power of two. A phase is for schemes which need a bit of
+  // base() is `alignment_phase_bytes` above a multiple of this power of two. A phase is for schemes that need a bit of
   // the address set: {.alignment_bytes = 8 GiB, .alignment_phase_bytes = 4 GiB} has bit 32 set throughout a cage of 4
-  // GiB, as the sign-extending decoding of Oilpan wants it, without reserving the other half. 0: page_bytes.
+  // GiB, as the sign-extending decoding of Oilpan requires, without reserving the other half. 0: page_bytes.
   std::size_t alignment_bytes = 0;
   std::size_t alignment_phase_bytes = 0;
 
@@ -85,7 +85,7 @@ struct CageOptions {
   // like. 0: one page. With 4 GiB of 8 the lower half is guard.
   std::size_t guard_bytes = 0;
 
-  // What runs are multiples of and aligned to: a power of two, a page of the system at least. 0: the system's.
+  // Sizes and addresses of runs are multiples of this: a power of two, at least a page of the system. 0: the system's.
   std::size_t page_bytes = 0;
 
   HugePages huge_pages = HugePages::System;
@@ -107,9 +107,9 @@ enum class FreedPages : std::uint8_t {
   Keep,    // resident for the next run, without a system call; Cage::trim gives them back
 };
 
-// All in bytes. reserved = guard + used + free; committed counts what is accessible.
+// All in bytes. reserved = guard + used + free; committed is accessible.
 struct CageUse {
-  std::size_t wanted_bytes = 0;  // what CageOptions asked for; more than reserved_bytes after a fallback
+  std::size_t wanted_bytes = 0;  // requested in CageOptions; more than reserved_bytes after a fallback
   std::size_t reserved_bytes = 0;
   std::size_t committed_bytes = 0;     // readable and writable, resident or not
   std::size_t used_bytes = 0;          // in runs that are handed out
@@ -144,7 +144,7 @@ class TARE_API Cage {
 
   // A run of size_bytes, rounded up to pages, at a multiple of alignment_bytes (a power of two; pages are the least) in
   // address space. The caller owns it until free(). Finds the run in constant time: freed runs that fit well first,
-  // then what was never used. Errors: Exhausted (also for 0 bytes), BadOptions (the alignment), NoMemory.
+  // then unused space. Errors: Exhausted (also for 0 bytes), BadOptions (the alignment), NoMemory.
   CageResult<PageRun> allocate(std::size_t size_bytes, std::size_t alignment_bytes = 0) noexcept;
 
   // Takes back a run that allocate() gave; a part of a run, or a run twice, ends the program with a message. Neighbours
@@ -168,12 +168,12 @@ class TARE_API Cage {
 
   CageUse use() const noexcept;
 
-  // What is in memory now, by asking the system for every page up to the highest ever used: about 1 us a MiB.
+  // Bytes in memory now, from a system call for every page up to the highest ever used: about 1 us a MiB.
   std::size_t resident_bytes() const noexcept;
 
-  // Reports what nobody else can: "books", and "kept" pages. Runs that are in use are for those who use them to report;
-  // beside the tree of memory there are "used", "committed", "reserved" and "largest-free", the last of which tells of
-  // exhaustion to come: reserved addresses show up in no other figure. From a call-back of a ReporterRegistry:
+  // Reports memory that no other reporter can: "books", and "kept" pages. Runs in use are reported by their users.
+  // Beside the tree of memory there are "used", "committed", "reserved" and "largest-free". The last warns of
+  // exhaustion: reserved addresses appear in no other figure. From a call-back of a ReporterRegistry:
   //   registry.add("explicit/scene/cage", [&](ReportSink& sink) { cage.report(sink); });
   void report(ReportSink& sink) const;
 

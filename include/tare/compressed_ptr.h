@@ -16,14 +16,14 @@
 // (of hash tables: deleted), for which no object can lie there. Compressed pointers are copied, compared, ordered,
 // hashed and tested without being decoded.
 //
-// What decoding costs, beside the load of the 4 bytes:
+// The cost of decoding, beside the load of the 4 bytes:
 //   p->x, *p   no test at all: base + value * granule, which x86 and arm64 fold into the access of x
 //   p.get()    null and the sentinel come out as such: compare and conditional move, no branch
 // Where performance counts, keep `T* raw = p.get()` over a loop's body, and prefer p->next->kind to p.get()->....
 //
 // The idea and the requirements are of "Pointer compression in Oilpan" (2022). Its scheme extends a sign bit and masks,
-// three steps one after the other for every access, and reaches half as far, since a bit says whether the value is a
-// pointer. Here the test is a conditional move beside the addition, and gone where null is not possible.
+// three dependent steps for every access, and reaches half as far, because a bit marks the value as a pointer. Here the
+// test is a conditional move beside the addition, and gone where null is not possible.
 //
 // Thread-safety: as that of a plain pointer; std::atomic<CompressedPtr<...>> is lock-free. Never throws or allocates.
 //
@@ -93,12 +93,12 @@ class CageBase {
     }
   }
 
-  // Forgets the window, after the last pointer of the tag is gone: for tests, and for cages that are replaced.
+  // Unbinds the window, after the last pointer of the tag is gone: for tests, and for cages that are replaced.
   static void unbind() noexcept {
     if constexpr (!kIsConstant) base_ = 0;
   }
 
-  // The compiler may keep what this says over any call, as it would for a constant: that is what the attribute means.
+  // The compiler may keep the result over any call, as for a constant: that is the meaning of the attribute.
   [[gnu::const, gnu::always_inline]] static std::uintptr_t get() noexcept {
     if constexpr (kIsConstant) {
       return Tag::kBase;
@@ -118,7 +118,7 @@ inline constexpr SentinelPtr kSentinelPtr{};
 
 namespace compressed_ptr_details {
 
-// Whether every Derived has its Base at the same distance: not if the base is virtual, for then there's no cast back.
+// True if every Derived has its Base at the same distance: not if the base is virtual, for then there's no cast back.
 template <class Base, class Derived>
 concept HasFixedPlaceIn = std::is_void_v<Base> || std::is_void_v<Derived> ||
                           requires(Base* base) { static_cast<const volatile Derived*>(base); };
@@ -160,10 +160,9 @@ class CompressedPtr {
     if constexpr (CageBase<Tag>::kIsConstant) {
       if (CageBase<Tag>::get() == 0) return reinterpret_cast<T*>(offset);
     }
-    // Both compilers would rather branch around the addition, and clang even where it is told that nobody can predict
-    // it. The second asm says that the sum is wanted in any case, the first keeps gcc from waiting for `offset` before
-    // it adds. Neither is an instruction. A step in the first-level cache takes 1.5 times a plain pointer's; 1.8
-    // without.
+    // Both compilers would branch around the addition, and clang even if the branch is marked as unpredictable. The
+    // second asm forces the sum in any case, the first keeps gcc from waiting for `offset` before it adds. Neither is
+    // an instruction. A step in the first-level cache takes 1.5 times a plain pointer's; 1.8 without.
     std::uintptr_t granules = bits_;
 #if !defined(__clang__)
     asm("" : "+r"(granules));
@@ -240,7 +239,7 @@ class CompressedPtr {
     if constexpr (compressed_ptr_details::HasFixedPlaceIn<T, U>) {
       return add(other.bits_, compressed_ptr_details::place_of<T, U>());
     } else {
-      return compress(static_cast<T*>(other.object()));  // a virtual base: only the object knows where it lies
+      return compress(static_cast<T*>(other.object()));  // a virtual base: its place is in the object
     }
   }
 
@@ -265,8 +264,8 @@ CompressedPtr<To, Tag> static_pointer_cast(CompressedPtr<From, Tag> from) noexce
   }
 }
 
-// What is left of a pointer's hash when the cage's base, which is the same for all, is left out: 32 bits are mixed
-// instead of 64. Fibonacci's multiplication moves the entropy up, where tables of 2^k slots want it down again.
+// The hash of a pointer without the cage's base, which is the same for all: 32 bits are mixed instead of 64.
+// Fibonacci's multiplication moves the entropy up, and tables of 2^k slots need it in the low bits.
 constexpr std::size_t hash_bits(std::uint32_t bits) noexcept {
   const std::uint64_t product = bits * std::uint64_t{0x9E3779B97F4A7C15};
   return static_cast<std::size_t>(product ^ (product >> 32));

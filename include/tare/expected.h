@@ -1,17 +1,17 @@
-// tare/expected.h: a value, or the reason why there is none: what functions of the library return that can fail.
+// tare/expected.h: a value, or the reason why there is none: the result of the library's functions that can fail.
 //
 //   tare::Expected<tare::Cage, tare::CageError> made = tare::Cage::reserve({});
 //   if (!made) return complain(tare::describe(made.error()));
 //   tare::Cage cage = std::move(*made);
 //
-// std::expected of C++23 by its names and meanings, as far as it goes, without exceptions: value() of what has none
-// ends the program with a message. An Error is an enum class whose None is 0, with describe(error), one English
-// sentence in static storage. Whoever ignores a result is warned.
+// It has std::expected's (C++23) names and meanings, but no exceptions: value() without a value ends the program with a
+// message. An Error is an enum class whose None is 0, with describe(error), one English sentence in static storage.
+// Ignoring a result causes a warning.
 //
-// What has a null of its own isn't wrapped: an Atom, Bytes, and pointers that are null tell of failure by themselves,
-// and functions whose only results are done and not done return a [[nodiscard]] bool.
+// Types with a null value aren't wrapped: a null Atom, Bytes or pointer means failure. Functions that only succeed or
+// fail return a [[nodiscard]] bool.
 //
-// As thread-safe as the value. Nothing allocates or throws, save what the value's own moves do.
+// As thread-safe as the value. Nothing allocates or throws, except moves of the value.
 #pragma once
 
 #include <concepts>

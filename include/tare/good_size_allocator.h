@@ -2,12 +2,12 @@
 //
 //   std::vector<Edge, tare::GoodSizeAllocator<Edge>> edges;
 //
-// Containers that ask by allocate_at_least() (C++23) get as many elements as the block of malloc's has room for, and
-// grow less often for the same memory; those that don't get what they ask for, as from std::allocator. Memory is
-// malloc's (aligned_alloc's for types aligned further), so it may be freed by free().
+// Containers that call allocate_at_least() (C++23) get as many elements as malloc's block has room for, and grow less
+// often for the same memory; others get the requested number, as from std::allocator. Memory is malloc's
+// (aligned_alloc's for types aligned further), so it may be freed by free().
 //
-// Any thread. Where there's no memory std::bad_alloc is thrown, as the standard asks; without exceptions the program
-// ends. For arrays that should return an error take a tare::Buffer.
+// Any thread. Without memory, std::bad_alloc is thrown, as the standard requires; without exceptions the program ends.
+// For arrays that should return an error take a tare::Buffer.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // tare/layout.h: compile errors where a type has padding, or where its size wastes the block it lies in.
 //
-// `tare layout` and the lens "padding" say which types of a program shrink by another order of their fields. Who has
-// put a type in order keeps it so:
+// `tare layout` and the lens "padding" list the types of a program that shrink by another order of their fields. To
+// keep a type in order:
 //
 //   struct Node {
 //     Node* next;
@@ -15,11 +15,11 @@
 //   TARE_ASSERT_SIZE_CLASS(Node);  // glibc gives 24 bytes for 24
 //   TARE_ASSERT_SIZE_CLASS(Node, tare::size_models::tcmalloc, 8);  // 32 there, of which 8 may be wasted
 //
-// A field that somebody adds in the wrong place is an error with a line of words and the number of bytes lost. Both
-// are declarations and end with a semicolon; they may stand in namespaces, classes and functions, wherever the type is
-// complete. Nothing of them is left at run time. A type with commas of its own (std::pair<int, char>) needs an alias.
+// A field added in the wrong place is an error with a message and the number of bytes lost. Both are declarations and
+// end with a semicolon; they may stand in namespaces, classes and functions, wherever the type is complete. Nothing of
+// them is left at run time. A type with commas of its own (std::pair<int, char>) needs an alias.
 //
-// From seed: "Pointer compression in Oilpan" tells of the plug-in that found classes whose fields were in the wrong
+// From seed: "Pointer compression in Oilpan" describes the plug-in that found classes whose fields were in the wrong
 // order, 4 % of Blink's memory. It showed, too, that smaller fields alone often bring padding only; and the posts on
 // "clownshoes" in Firefox, that a few bytes less may bring nothing where allocators round up.
 //
@@ -34,7 +34,7 @@
 // TARE_ASSERT_PACKED(T, fields...): no byte of T lies between its fields or behind the last.
 //
 // Fields are pointers to members; of a base class, tare::base_class<Base>. List them all: one that is left out counts
-// as lost bytes, never the other way round. What is inside a field is its own type's matter. Private fields can be
+// as lost bytes, never the other way round. Padding inside a field belongs to its own type. Private fields can be
 // listed where they can be named, in the body of a member function.
 //   - The pointer to the table of virtual functions counts by itself. Virtual bases don't compile here.
 //   - Leave out empty members that are [[no_unique_address]]. Of a union without a name list its largest member.
@@ -42,17 +42,17 @@
 //   - Where fields lie in the tail padding of a base, as many bytes of other padding aren't seen.
 //
 // TARE_ASSERT_PACKED(T): the same without a list, for types that the compiler itself judges: those that are copied
-// bytewise and have no floating-point fields, which includes bit-fields, private fields and all fields' insides. Of any
-// other type it says that it can't tell.
+// bytewise and have no floating-point fields, which includes bit-fields, private fields and all fields' insides. For
+// any other type it reports that the answer is unknown.
 #define TARE_ASSERT_PACKED(T, ...)                                                                                  \
   static_assert(::tare::layout_details::lost_bytes<T>(__VA_ARGS__) == 0, #T                                         \
                 " loses this many bytes to padding, or has fields that aren't listed: order its fields by falling " \
                 "alignment; `tare layout` prints the order")
 
-// TARE_ASSERT_SIZE_CLASS(T): what malloc gives for sizeof(T) bytes is as large as T. Else as many bytes as are left
-// over could be added for nothing, and T need only shrink to the class below to save a whole step.
-// TARE_ASSERT_SIZE_CLASS(T, model): the same under another allocator of tare/size_classes.h; glibc's unless said.
-// TARE_ASSERT_SIZE_CLASS(T, model, limit_bytes): and up to so many bytes of slop are no error.
+// TARE_ASSERT_SIZE_CLASS(T): malloc's block for sizeof(T) bytes is as large as T. Else as many bytes as are left over
+// could be added for nothing, and T need only shrink to the class below to save a whole step. TARE_ASSERT_SIZE_CLASS(T,
+// model): the same under another allocator of tare/size_classes.h; the default is glibc's. TARE_ASSERT_SIZE_CLASS(T,
+// model, limit_bytes): and up to so many bytes of slop are no error.
 //
 // It's about blocks that hold one T and nothing else: nodes of std::list or std::map and std::make_shared add fields of
 // their own, vectors and arenas hold many. T is aligned as malloc aligns, to 16 bytes at most.

@@ -1,5 +1,5 @@
-// tare/memory_pressure.h: gives memory back when there is little left. What a program could do without (caches, parsed
-// forms, free lists) registers a call-back; the program or the kernel says when.
+// tare/memory_pressure.h: gives memory back when there is little left. Memory that a program could do without (caches,
+// parsed forms, free lists) gets a call-back; the program or the kernel triggers it.
 //
 //   tare::PressureHandle handle = tare::PressureRegistry::process().add("fonts", [&](tare::PressureLevel level) {
 //     return level == tare::PressureLevel::Critical ? cache.clear() : cache.drop_unused();   // bytes freed
@@ -29,8 +29,8 @@
 namespace tare {
 
 enum class PressureLevel : std::uint8_t {
-  Moderate,  // drop what is cheap to make again
-  Critical,  // drop whatever can be dropped
+  Moderate,  // drop data that is cheap to make again
+  Critical,  // drop all data that can be dropped
 };
 
 // Takes a call-back off the books when it dies. Movable; a default one holds nothing. May outlive its registry.
@@ -55,33 +55,34 @@ class TARE_API PressureHandle {
   std::uint64_t id_ = 0;
 };
 
-// Who gives memory back. Every function may be called from any thread.
+// The call-backs that release memory. Every function may be called from any thread.
 class TARE_API PressureRegistry {
  public:
-  // Frees what it can spare, and says how many bytes that were.
+  // Frees spare memory, and returns the number of bytes.
   using CallBack = std::function<std::size_t(PressureLevel)>;
 
   PressureRegistry();
-  ~PressureRegistry();  // forgets the call-backs; none may be running
+  ~PressureRegistry();  // drops the call-backs; none may be running
   PressureRegistry(const PressureRegistry&) = delete;
   PressureRegistry& operator=(const PressureRegistry&) = delete;
 
-  // The process' own, made when first asked for and never destroyed.
+  // The process's own, made at its first use and never destroyed.
   static PressureRegistry& process();
 
   // `name` is for debuggers. Call-backs may add and release call-backs, but not relieve.
   [[nodiscard]] PressureHandle add(std::string name, CallBack call_back);
 
-  // Asks every call-back, in the order of their making, and gives the sum of what they say. One at a time: a second
-  // thread waits for the first. What they freed is the allocator's: give_back_heap() hands it to the kernel.
+  // Calls every call-back, in the order of their registration, and returns the sum of their results. One at a time: a
+  // second thread waits for the first. The freed memory belongs to the allocator: give_back_heap() releases it to the
+  // kernel.
   std::size_t relieve(PressureLevel level);
 
  private:
   std::shared_ptr<PressureHandle::Books> books_;
 };
 
-// Asks the allocator in use to return free pages to the kernel: glibc's malloc_trim, jemalloc's purge of all arenas.
-// False: it knows no such thing.
+// Makes the allocator in use return free pages to the kernel: glibc's malloc_trim, jemalloc's purge of all arenas.
+// False: the allocator has no such function.
 TARE_API bool give_back_heap();
 
 enum class PressureError : std::uint8_t {
@@ -89,12 +90,12 @@ enum class PressureError : std::uint8_t {
   NoPsi,         // the kernel has none (before 4.20, or built or booted without), or no such file
   NotPermitted,  // the file may not be written by this user
   BadTrigger,    // the kernel refuses stall or window
-  NoMemory,      // neither thread nor descriptor to be had
+  NoMemory,      // no thread or descriptor could be made
   Running,       // start() was called before
 };
 TARE_API const char* describe(PressureError error);  // one sentence, static storage
 
-// When the kernel is to speak up: at `stall_us` of waiting within `window_us`.
+// The kernel's trigger: `stall_us` of waiting within `window_us`.
 struct PressureTrigger {
   // Without CAP_SYS_RESOURCE the kernel (6.4 on) takes only windows that are multiples of 2 s; at most 10 s.
   std::uint32_t window_us = 2'000'000;
@@ -104,7 +105,7 @@ struct PressureTrigger {
   std::string path = "/proc/pressure/memory";
 };
 
-// A thread that sleeps until the kernel says so, then calls relieve(). At most once a window. A forked child has no
+// A thread that sleeps until the kernel triggers it, then calls relieve(). At most once a window. A forked child has no
 // such thread: its copy of the monitor may be stopped, which leaves the parent's alone, and started.
 class TARE_API PressureMonitor {
  public:
@@ -123,7 +124,7 @@ class TARE_API PressureMonitor {
   bool has_thread() const noexcept;
 
   PressureRegistry* registry_ = nullptr;  // null: no thread runs
-  pid_t process_ = 0;                     // whose thread it is
+  pid_t process_ = 0;                     // the process that started the thread
   int moderate_fd_ = -1;
   int critical_fd_ = -1;
   int stop_fd_ = -1;

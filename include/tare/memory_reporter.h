@@ -1,4 +1,4 @@
-// tare/memory_reporter.h: a program's own account of its memory. Who owns bytes says so, under a path.
+// tare/memory_reporter.h: a program's own account of its memory. The owner of memory reports its bytes under a path.
 //
 //   class Cache {
 //    public:
@@ -15,17 +15,17 @@
 //
 //   std::puts(tare::to_text(registry.collect()).c_str());   // see tare/memory_snapshot.h
 //
-// Nothing is counted while the program works. A call-back measures when somebody asks, block by block, by what the
-// allocator says that the block takes (SizeOf), never by what was asked for: slop belongs to the owner of the block.
-// Under `tare run` each block so measured is also told to the recorder with its path, which then knows what nobody
-// claims and what two claim (see tare/reporter.h, which does without this library).
+// Nothing is counted while the program works. During a collection, a call-back measures block by block, by the
+// allocator's own size of the block (SizeOf), never by the requested size: slop belongs to the owner of the block.
+// Under `tare run` each block so measured is also reported to the recorder with its path. The recording then shows
+// unclaimed blocks and blocks claimed twice (see tare/reporter.h, which does without this library).
 //
 // Paths are names separated by '/'. Bytes of a path under "explicit/" are part of the one tree whose total is the
-// program's memory, and must not be reported anywhere else in it. All else stands under paths of its own: what isn't
-// bytes of memory (count() and the like) loses a leading "explicit/".
+// program's memory, and must not be reported anywhere else in it. All else has paths of its own: amounts that aren't
+// bytes of memory (count() and similar ones) lose a leading "explicit/".
 //
-// Link with tare::tare; C++20; needs neither exceptions nor RTTI. Each part says which threads may call it.
-// After Firefox's memory reporters and about:memory.
+// Link with tare::tare; C++20; needs neither exceptions nor RTTI. The comment of each part lists the threads that may
+// call it. After Firefox's memory reporters and about:memory.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,8 @@
 
 namespace tare {
 
-// Says what a block of malloc really takes, in bytes. A plain SizeOf asks malloc_usable_size; the one that a ReportSink
-// gives also tells the recorder. Copies are cheap (two pointers). A measure function takes it by value:
+// Returns the real size of a block of malloc, in bytes. A plain SizeOf calls malloc_usable_size; the one from a
+// ReportSink also reports to the recorder. Copies are cheap (two pointers). A measure function takes it by value:
 //   std::size_t Table::measure(tare::SizeOf size_of) const { return size_of(slots_) + size_of(this); }
 class TARE_API SizeOf {
  public:
@@ -51,7 +51,7 @@ class TARE_API SizeOf {
   // Another allocator's notion of size, or a test's.
   SizeOf(Function function, void* context) noexcept : function_(function), context_(context) {}
 
-  // `block` is what malloc, new or their like returned, or null, which takes nothing. Any other address (into the
+  // `block` is a result of malloc, new or similar functions, or null, which has 0 bytes. Any other address (into the
   // middle of a block, of static or mapped memory) is a bug, as it is with malloc_usable_size.
   std::size_t operator()(const void* block) const { return block == nullptr ? 0 : function_(block, context_); }
 
@@ -60,9 +60,9 @@ class TARE_API SizeOf {
   void* context_;
 };
 
-// What a call-back reports to. `path` is taken relative to the path it was registered with; empty means that path
-// itself. Amounts reported under one path are added up. Valid, with all its SizeOfs, until the call-back returns; for
-// the thread that runs the call-back only.
+// The receiver of a call-back's reports. `path` is taken relative to the path it was registered with; empty means that
+// path itself. Amounts reported under one path are added up. Valid, with all its SizeOfs, until the call-back returns;
+// for the thread that runs the call-back only.
 class TARE_API ReportSink {
  public:
   ReportSink(const ReportSink&) = delete;
@@ -106,8 +106,8 @@ class TARE_API ReporterHandle {
   ReporterHandle& operator=(ReporterHandle&& other) noexcept;
   ~ReporterHandle() { release(); }
 
-  // When this returns the call-back isn't running and won't run again, so that what it reads may go. It waits for a
-  // collection that is inside this call-back: don't hold a lock that the call-back takes. From inside the call-back
+  // When this returns the call-back isn't running and won't run again, so that its data may be destroyed. It waits for
+  // a collection that is inside this call-back: don't hold a lock that the call-back takes. From inside the call-back
   // itself it doesn't wait. Any thread, once at a time.
   void release() noexcept;
   explicit operator bool() const noexcept { return id_ != 0; }
@@ -122,19 +122,19 @@ class TARE_API ReporterHandle {
 };
 
 // The call-backs of a program, or of a part of it. Every function may be called from any thread. Allocates when made
-// and when call-backs are added; nothing else does while nobody collects.
+// and when call-backs are added, and otherwise only during collections.
 class TARE_API ReporterRegistry {
  public:
   ReporterRegistry();
-  ~ReporterRegistry();  // forgets the call-backs; none may be running
+  ~ReporterRegistry();  // drops the call-backs; none may be running
   ReporterRegistry(const ReporterRegistry&) = delete;
   ReporterRegistry& operator=(const ReporterRegistry&) = delete;
 
-  // The process' own, made when first asked for and never destroyed.
+  // The process's own, made at its first use and never destroyed.
   static ReporterRegistry& process();
 
-  // A call-back that reports any number of paths under `path`. It is called by the thread that collects, and locks for
-  // itself what it reads. It may add and release call-backs, but not collect.
+  // A call-back that reports any number of paths under `path`. The collecting thread calls it; it must lock its own
+  // data. It may add and release call-backs, but not collect.
   [[nodiscard]] ReporterHandle add(std::string path, std::function<void(ReportSink&)> report);
 
   // One amount under one path. For Heap, `amount` measures with the SizeOf that it gets; for a percentage it gives
@@ -147,8 +147,8 @@ class TARE_API ReporterRegistry {
   };
   [[nodiscard]] ReporterHandle add(Single single, std::function<std::uint64_t(SizeOf)> amount);
 
-  // Asks every call-back, in the order of their making, and adds up by path. One collection at a time: a second thread
-  // waits for the first. The recorder, if it is there, forgets what the collection before told it.
+  // Calls every call-back, in the order of their registration, and adds up by path. One collection at a time: a second
+  // thread waits for the first. The recorder, if present, drops the reports of the collection before.
   MemorySnapshot collect();
 
  private:

@@ -1,4 +1,4 @@
-// tare/memory_snapshot.h: what a program's reporters said at a moment: as a tree of text, as JSON, and against another.
+// tare/memory_snapshot.h: the reports of a program at one time: as a tree of text, as JSON, and compared with another.
 //
 //   const tare::MemorySnapshot before = registry.collect();
 //   work();
@@ -51,13 +51,13 @@ struct MemoryReport {
 
 struct TARE_API MemorySnapshot {
   std::vector<MemoryReport> reports;  // in the order of their paths, which are distinct
-  // What the allocator says that all live blocks take, just before the call-backs were asked; nothing where it doesn't
-  // say (see heap_allocated_bytes()).
+  // The allocator's total of all live blocks, just before the call-backs were called; empty if it has none (see
+  // heap_allocated_bytes()).
   std::optional<std::uint64_t> heap_allocated_bytes;
   std::vector<std::string> problems;  // reports that contradict each other, one sentence each
 
   std::int64_t explicit_bytes() const;  // all under "explicit/", without unclassified ones
-  // Heap that nobody reports: heap_allocated_bytes less all Heap reports under "explicit/".
+  // Unreported heap: heap_allocated_bytes less all Heap reports under "explicit/".
   std::optional<std::int64_t> heap_unclassified_bytes() const;
   // The amount of a path, or of all paths below it. Nothing if there is no report.
   std::optional<std::int64_t> amount(std::string_view path) const;
@@ -89,7 +89,7 @@ TARE_API std::string to_text(const MemorySnapshot& snapshot, const ReportTextOpt
 // "cumulative-count", "percentage". Bytes of paths and descriptions that aren't UTF-8 become U+FFFD.
 TARE_API std::string to_json(const MemorySnapshot& snapshot);
 
-// What changed, path by path; equal amounts are left out.
+// The changes, path by path; equal amounts are left out.
 struct MemoryDifference {
   struct Line {
     std::string path;

@@ -1,4 +1,4 @@
-// tare/ref_counted.h: objects that count who holds them, in 4 bytes of their own.
+// tare/ref_counted.h: objects with a reference count in 4 bytes of their own.
 //
 //   class Style : public tare::RefCounted<Style> {};          // held by one thread at a time
 //   class Font : public tare::ThreadSafeRefCounted<Font> {};  // by many
@@ -7,7 +7,7 @@
 //
 // An object is born with one reference, which its maker owns: make_ref and adopt_ref take it over. When the last one
 // goes the object is deleted, or given to `static void destroy(Derived*)` if the class has one, for objects in a cage
-// or an arena. Objects on the stack or in others are fine as long as nobody holds them when they die.
+// or an arena. Objects on the stack or in others are fine as long as they have no references when they die.
 //
 // A count that passes 2^31 stays there, and the object lives for ever: leaked references must not be able to free it
 // early by overflow. Static objects are made so from the start, with kImmortal, and cost no atomic cache line traffic
@@ -39,21 +39,21 @@ namespace ref_counted_details {
 inline constexpr std::uint32_t kImmortalCount = std::uint32_t{1} << 31;
 inline constexpr std::uint32_t kSettledCount = kImmortalCount + (kImmortalCount >> 1);  // as far from either end
 
-// What both kinds of counts share. Count: add() and drop(), the latter true for the last.
+// The common part of both kinds of counts. Count: add() and drop(), the latter true for the last.
 template <class Derived, class Count>
 class Counted {
  public:
-  // Adds a reference of nobody's in particular, to be given up with release_ref(). RefPtr is the safer way.
+  // Adds a reference without a known holder, to be released by release_ref(). RefPtr is the safer way.
   void add_ref() const noexcept { add_ref_for(nullptr); }
   // Gives one up; the last one destroys the object.
   void release_ref() const noexcept { release_ref_for(nullptr); }
 
   // How many there are now, about: others may change it at any time. 2^31 and more for immortal objects.
   std::uint32_t references() const noexcept { return count_.value(); }
-  // Whether the caller's is the only reference, so that nobody else can see the object change.
+  // True if the caller's is the only reference, so that no other thread can see the object change.
   bool has_one_reference() const noexcept { return count_.value() == 1; }
 
-  // The same for a holder: an address that tells it from others, for the ledger.
+  // The same for a holder: an address that identifies it in the ledger.
   void add_ref_for([[maybe_unused]] const void* holder) const noexcept {
     count_.add();
     if constexpr (kRefLedger) {
@@ -65,7 +65,7 @@ class Counted {
     if constexpr (kRefLedger) RefLedger::drop(this, holder);
     if (count_.drop()) destroy_this();
   }
-  // A reference changes hands; null is nobody in particular.
+  // Passes a reference on; null is an unknown holder.
   void pass_ref([[maybe_unused]] const void* from, [[maybe_unused]] const void* to) const noexcept {
     if constexpr (kRefLedger) {
       RefLedger::pass(this, from, to);
@@ -76,11 +76,11 @@ class Counted {
  protected:
   Counted() noexcept { enter(); }
   constexpr explicit Counted(ImmortalTag) noexcept : count_(kSettledCount) {}
-  // A copy is an object of its own, which nobody holds yet but its maker.
+  // A copy is an object of its own, referenced only by its maker.
   Counted(const Counted&) noexcept { enter(); }
   Counted& operator=(const Counted&) noexcept { return *this; }
   ~Counted() {
-    assert(count_.value() <= 1 || count_.value() >= kImmortalCount);  // else somebody is left with a dangling reference
+    assert(count_.value() <= 1 || count_.value() >= kImmortalCount);  // else a dangling reference is left
     if constexpr (kRefLedger) RefLedger::leave(this);
   }
 
@@ -124,14 +124,15 @@ class AtomicCount {
  public:
   constexpr explicit AtomicCount(std::uint32_t value = 1) noexcept : value_(value) {}
 
-  // Relaxed: who adds one has one, and with it sees the object.
+  // Relaxed: a thread that adds a reference has one, and with it sees the object.
   void add() noexcept {
     const std::uint32_t before = shared_details::exchange_add(value_, 1, std::memory_order_relaxed);
     assert(before != 0);
     if (before >= kImmortalCount - 1) value_.store(kSettledCount, std::memory_order_relaxed);
   }
 
-  // Release: what this holder did comes before the object's end. Acquire, at the end only: so does what others did.
+  // Release: this holder's accesses come before the object's end. Acquire, at the end only: so do the accesses of
+  // others.
   bool drop() noexcept {
     const std::uint32_t before = shared_details::exchange_add(value_, ~std::uint32_t{0}, std::memory_order_release);
     assert(before != 0);
@@ -151,7 +152,7 @@ class AtomicCount {
 
 }  // namespace ref_counted_details
 
-// The references of one object are added and given up by one thread at a time.
+// The references of one object are added and released by one thread at a time.
 template <class Derived>
 class RefCounted : public ref_counted_details::Counted<Derived, ref_counted_details::PlainCount> {
  protected:
@@ -160,7 +161,7 @@ class RefCounted : public ref_counted_details::Counted<Derived, ref_counted_deta
   ~RefCounted() = default;
 };
 
-// By any number of threads at once; the object is destroyed by the one that gives up the last. (A single RefPtr still
+// By any number of threads at once; the thread that releases the last destroys the object. (A single RefPtr still
 // belongs to one thread at a time.)
 template <class Derived>
 class ThreadSafeRefCounted : public ref_counted_details::Counted<Derived, ref_counted_details::AtomicCount> {

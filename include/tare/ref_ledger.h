@@ -1,6 +1,7 @@
-// tare/ref_ledger.h: who holds a counted object, and where each reference was taken: for finding the one that leaks.
+// tare/ref_ledger.h: the holders of a counted object, with the stacks that took each reference: for finding leaked
+// ones.
 //
-// Compile the whole program with -DTARE_REF_LEDGER=1, let it run, and ask:
+// Compile the whole program with -DTARE_REF_LEDGER=1, let it run, and print:
 //
 //   tare::RefLedger::print(stderr);
 //
@@ -12,9 +13,9 @@
 //         ./app(+0x51aa) app::Node::set_style+0x1a
 //         ...
 //
-// The ledger knows each RefPtr by its address. A reference that a RefPtr took is settled when that RefPtr, or the one
-// it was moved to, gives it up: what is still held names the place where the leaked one was taken. References taken
-// with add_ref() are nobody's; for these the ledger counts who took and who gave up, by call stack, for the reader to
+// The ledger identifies each RefPtr by its address. A reference that a RefPtr took is settled when that RefPtr, or the
+// one it was moved to, releases it: the unsettled ones have the place where the leaked one was taken. References taken
+// with add_ref() have no holder; for these the ledger counts takes and releases by call stack, for the reader to
 // balance.
 //
 // Where it is off, which is the default, nothing of this is called, and counted objects and pointers are as small and
@@ -45,17 +46,17 @@
 
 namespace tare {
 
-// Whether RefPtr and RefCounted tell the ledger.
+// True if RefPtr and RefCounted report to the ledger.
 inline constexpr bool kRefLedger = TARE_REF_LEDGER != 0;
 
-// A call stack, innermost first, and what happened to one object's count there.
+// A call stack, innermost first, and its changes of one object's count.
 struct RefSite {
   static constexpr std::size_t kMostFrames = 12;
   std::array<const void*, kMostFrames> frames{};  // return addresses
   std::size_t frame_count = 0;
   std::uint64_t taken = 0;           // references taken here
   std::uint64_t settled = 0;         // of those, by RefPtrs which gave them up since, wherever that was
-  std::uint64_t given_up = 0;        // references given up here
+  std::uint64_t given_up = 0;        // references released here
   std::vector<const void*> holders;  // RefPtrs that took theirs here and have it still
 };
 
@@ -80,7 +81,7 @@ class TARE_API RefLedger {
   // How many objects there are.
   static std::size_t size() noexcept;
 
-  // What RefCounted and RefPtr say. holder: a RefPtr, or null for nobody in particular.
+  // Reports from RefCounted and RefPtr. holder: a RefPtr, or null if unknown.
   static void enter(const void* object, std::string_view type, std::size_t size_bytes) noexcept;  // with a reference
   static void leave(const void* object) noexcept;
   static void add(const void* object, const void* holder) noexcept;

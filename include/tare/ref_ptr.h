@@ -12,9 +12,8 @@
 //
 // T has add_ref() and release_ref(): see tare/ref_counted.h, whose classes also keep the ledger (tare/ref_ledger.h).
 //
-// Thread-safety: as of plain pointers; whether several threads may hold one object is its class's matter. Nothing
-// throws; only what the object's destructor does can fail. Copies, moves and comparisons of compressed ones don't
-// decode, save for counting.
+// Thread-safety: as of plain pointers; the object's class decides if several threads may hold it. Nothing throws; only
+// the object's destructor can fail. Copies, moves and comparisons of compressed ones don't decode, save for counting.
 #pragma once
 
 #include <compare>
@@ -35,7 +34,7 @@ inline namespace TARE_REF_LEDGER_NAMESPACE {
 // Takes over a reference that the caller has.
 struct AdoptTag {};
 inline constexpr AdoptTag kAdopt{};
-// Adds a reference to an object that somebody holds.
+// Adds a reference to an object that has at least one.
 struct ShareTag {};
 inline constexpr ShareTag kShare{};
 
@@ -69,8 +68,8 @@ class BasicRefPtr {
     pass(&other, this);
   }
 
-  // One for all: the argument is a copy, or what was moved. Safe for an object's own member, since the old reference is
-  // given up last.
+  // One for all: the argument is a copy, or a moved value. Safe for an object's own member, since the old reference is
+  // released last.
   BasicRefPtr& operator=(BasicRefPtr other) noexcept {
     swap(other);
     return *this;
@@ -81,7 +80,7 @@ class BasicRefPtr {
   void swap(BasicRefPtr& other) noexcept {
     if constexpr (kTellsLedger) {
       if (this != &other) {
-        const char between = 0;  // an address that's nobody's
+        const char between = 0;  // an address without an owner
         other.pass(&other, &between);
         pass(this, &other);
         other.pass(&between, this);
@@ -90,7 +89,7 @@ class BasicRefPtr {
     std::swap(stored_, other.stored_);
   }
 
-  // The reference becomes the caller's, who gives it to adopt_ref or calls release_ref(). Null if there is none.
+  // The reference becomes the caller's, which passes it to adopt_ref or calls release_ref(). Null if there is none.
   [[nodiscard]] T* leak_ref() noexcept {
     pass(this, nullptr);
     return plain(std::exchange(stored_, nullptr));
@@ -101,7 +100,7 @@ class BasicRefPtr {
   T& operator*() const noexcept { return *object(); }
   explicit operator bool() const noexcept { return static_cast<bool>(stored_); }
 
-  // What it holds, as it's stored: T* or CompressedPtr<T, Tag>.
+  // The stored pointer: T* or CompressedPtr<T, Tag>.
   Pointer stored() const noexcept { return stored_; }
 
   friend bool operator==(const BasicRefPtr& a, const BasicRefPtr& b) noexcept { return a.stored_ == b.stored_; }
@@ -185,7 +184,7 @@ template <class T>
   return RefPtr<T>(object, kShare);
 }
 
-// A new object on the heap. Where `new` fails the program ends, or catches what new throws.
+// A new object on the heap. If `new` fails, the program ends or handles the exception of new.
 template <class T, class... Arguments>
 [[nodiscard]] RefPtr<T> make_ref(Arguments&&... arguments) {
   return adopt_ref(new T(std::forward<Arguments>(arguments)...));

@@ -4,7 +4,7 @@
 //   template <>
 //   inline constexpr bool tare::is_trivially_relocatable<Edge> = true;
 //
-// True of itself for what is trivially copyable, for the library's handles (Atom, Bytes, Buffer, RefPtr) and for
+// True by default for trivially copyable types, for the library's handles (Atom, Bytes, Buffer, RefPtr) and for
 // std::unique_ptr and std::shared_ptr. Specialize it for your own types that hold no pointers into themselves and
 // aren't known by address, which are most; not for libstdc++'s std::string, which points to its own characters. A
 // Buffer of such elements grows by realloc (tare/buffer.h).

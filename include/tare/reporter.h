@@ -3,7 +3,7 @@
  *
  *   #include <tare/reporter.h>
  *
- *   void measure(const struct cache *cache) {        // when somebody asks how big the program is
+ *   void measure(const struct cache *cache) {        // in a measurement of the program
  *     tare_clear_reports();
  *     for (entry = cache->first; entry; entry = entry->next) tare_report(entry, "explicit/cache/entries");
  *   }

@@ -1,4 +1,4 @@
-// tare/size_classes.h: what a malloc of n bytes really takes, for the allocators in wide use.
+// tare/size_classes.h: the real size of a malloc of n bytes, for the allocators in wide use.
 //
 // Allocators serve a request with the next of a fixed set of sizes. The difference is slop: bytes that are paid for and
 // not used. A caller that may choose its size (a growing buffer, an arena chunk) chooses one without slop:
@@ -7,8 +7,7 @@
 //   tare::SizeClass taken = tare::size_class(tare::size_models::jemalloc, 4135);
 //   std::size_t slop = taken.usable_bytes - 4135;                              // 985
 //
-// or asks by name: tare::find_size_model("mimalloc2"). What the allocator of this very program gives, whichever it is,
-// says tare/good_size.h.
+// or by name: tare::find_size_model("mimalloc2"). For the allocator of the running program, see tare/good_size.h.
 //
 // Sizes are in bytes, for plain malloc on 64-bit Linux with 4 KiB pages; alignments above 16 may take more. Everything
 // is constexpr, allocates nothing, and may be called from any thread. Header only, C++20, no dependencies.
@@ -19,9 +18,9 @@
 // in 2011. `make check-size-models` compares the models with the allocators that are installed, size by size, and
 // prints their versions.
 //
-// Where reality differs: glibc hands out up to 16 bytes more when what would be left of a free chunk is too small to be
-// one, and raises its threshold for mappings of their own (128 KiB) as such blocks are freed. Large blocks of all
-// allocators may be larger when a cached extent is used again.
+// Deviations: glibc hands out up to 16 bytes more if the rest of a free chunk would be too small for a chunk, and
+// raises its threshold for mappings of their own (128 KiB) as such blocks are freed. Large blocks of all allocators may
+// be larger when a cached extent is used again.
 #pragma once
 
 #include <algorithm>
@@ -38,10 +37,10 @@ static_assert(sizeof(std::size_t) == 8, "the models are of 64-bit allocators");
 
 // How one request is served.
 struct SizeClass {
-  std::size_t usable_bytes;  // what malloc_usable_size would say
+  std::size_t usable_bytes;  // the result of malloc_usable_size
   // the largest request that is served alike: usable_bytes, save where that hides it (Scudo)
   std::size_t capacity_bytes;
-  std::size_t slot_bytes;    // what the block takes of the heap, with its header
+  std::size_t slot_bytes;    // the block's heap bytes, with its header
   std::size_t header_bytes;  // of those, the allocator's own books
   std::string_view name;     // kind of class, in the allocator's words: "small", "large", "huge", "mmapped"
 };
@@ -85,7 +84,7 @@ constexpr SizeClass glibc(std::size_t n) {
   constexpr std::size_t kMmapThreshold = 128 * kKiB;
   const std::size_t chunk = std::max(kLeastChunk, round_up(n + 8, 16));
   if (chunk < kMmapThreshold) return {chunk - 8, chunk - 8, chunk, 8, chunk < kLargeBins ? "small" : "large"};
-  // Asking for the usable size of a mapping gets one page more: room for the next chunk's size is added before
+  // A request for the usable size of a mapping gets one page more: room for the next chunk's size is added before
   // rounding.
   const std::size_t mapping = round_up(chunk + 8, kPage);
   return {mapping - 16, mapping - 24, mapping, 16, "mmapped"};
@@ -131,7 +130,7 @@ constexpr SizeClass snmalloc(std::size_t n) {
   return whole_slot(std::bit_ceil(n), "large");
 }
 
-// Scudo's malloc_usable_size says n, so that no program relies on more; the header lies in the slot.
+// Scudo's malloc_usable_size returns n, so that no program relies on more; the header lies in the slot.
 constexpr SizeClass scudo(std::size_t n, std::size_t slot, std::size_t largest_class) {
   return {n, slot - 16, slot, 16, slot <= largest_class ? "primary" : "secondary"};
 }
@@ -235,7 +234,7 @@ constexpr SizeClass macos(std::size_t n) {
 
 }  // namespace size_model_details
 
-// The models, listed once: X(identifier, name, meaning). Each names the version whose classes it has: others may
+// The models, listed once: X(identifier, name, meaning). Each is named after the version of its classes: others may
 // differ.
 #define TARE_SIZE_MODELS(X)                                                                      \
   X(glibc, "glibc", "glibc 2.36's malloc (ptmalloc): 8 bytes before each block")                 \
@@ -278,7 +277,7 @@ constexpr SizeClass size_class(const SizeModel& model, std::size_t n) {
   return n <= kLargestRequest ? model.serve(n) : SizeClass{n, n, n, 0, "impossible"};
 }
 
-// The most that can be asked for at the price of n: at least n, and without slop.
+// The largest request at the price of n: at least n, and without slop.
 constexpr std::size_t good_size(const SizeModel& model, std::size_t n) { return size_class(model, n).capacity_bytes; }
 
 // The largest request that is served by a smaller class than n is; 0 if there is none.
@@ -294,14 +293,14 @@ constexpr std::size_t class_below(const SizeModel& model, std::size_t n) {
   return smaller;
 }
 
-// Whether n is a clownshoe: a request just above a class, so that much of the block is slop. Typically a power of two
-// plus a header or a terminating zero, by someone who meant to ask for a size without slop.
+// True if n is a clownshoe: a request just above a class, so that much of the block is slop. Typically a power of two
+// plus a header or a terminating zero, where a size without slop was meant.
 //
 // - Just above: by an eighth of the class below at most. A header of 40 bytes on a 512-byte arena chunk is 8 %, whereas
 //   680 bytes are 33 % above 512 and nobody's mistake.
 // - Much: an eighth of the block at least. Allocators with four classes a doubling lose at most a fifth, and there a
 //   power of two plus a header loses nearly that; classes 16 bytes apart lose less than an eighth from 128 bytes on.
-// - And 64 bytes at least, a cache line: what rounding adds to small objects (24 to 32, 72 to 80) is nobody's choice.
+// - And 64 bytes at least, a cache line: the rounding of small objects (24 to 32, 72 to 80) isn't a choice.
 constexpr bool is_clownshoe(const SizeModel& model, std::size_t n) {
   const std::size_t capacity = good_size(model, n);
   const std::size_t slop = capacity - n;

@@ -10,16 +10,16 @@
 // A list is one object in read-only memory: the blocks (the header of shared_header.h, then the characters) and a hash
 // table over them. kTags["nosuch"] and a text that occurs twice don't compile.
 //
-// Lists are numbered, because a handle says which list its atom is of: static_atoms<kTagNames> is list 0,
+// Lists are numbered, because a handle contains its atom's list: static_atoms<kTagNames> is list 0,
 // static_atoms<kOther, 1> is list 1, up to kMostStaticLists. A number belongs to one list in a process, and lists of
-// one table mustn't share a text (the first list's atom would be found). A list has up to kMostStaticAtoms texts;
-// 2,000 compile within clang's default limit of steps of constant evaluation, for more there is -fconstexpr-steps. What
-// a list costs searches for other texts is too little to measure.
+// one table mustn't share a text (the first list's atom would be found). A list has up to kMostStaticAtoms texts; 2,000
+// compile within clang's default limit of steps of constant evaluation, for more there is -fconstexpr-steps. The cost
+// of a list for searches of other texts is too small to measure.
 //
-// The text of a static atom can be asked for once its list is known to the process: after the first AtomTable with it
-// was made, or after register_static_atoms(). Before, it reads as empty. kTags.text(i) needs no registration.
+// The text of a static atom is available once its list is registered: after the first AtomTable with it was made, or
+// after register_static_atoms(). Before, it reads as empty. kTags.text(i) needs no registration.
 //
-// After Firefox's static atoms (nsGkAtoms), whose build step generates what constant evaluation does here.
+// After Firefox's static atoms (nsGkAtoms), for which a build step generates the table that is a constant here.
 #pragma once
 
 #include <array>
@@ -111,7 +111,7 @@ class StaticAtoms {
   static constexpr Storage kStorage = make();
 
  public:
-  // What a table is given.
+  // The argument for a table.
   static constexpr StaticAtomList list{kStorage.words.data(),
                                        kStorage.offsets.data(),
                                        kStorage.slots.data(),

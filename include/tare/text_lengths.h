@@ -35,7 +35,7 @@ struct TextLengthCounts {
   std::uint64_t total() const noexcept { return below_32 + below_48 + below_64 + longer; }
 };
 
-// Counts of the streams that name this type; `Part` tells counts apart and needn't be a complete type.
+// Counts of the streams that name this type; `Part` distinguishes counts and needn't be a complete type.
 template <typename Part>
 class TextLengthsOf {
  public:

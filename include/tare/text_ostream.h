@@ -1,12 +1,12 @@
-// tare/text_ostream.h: a std::ostream that writes to a TextWriter, for code that knows only std::ostream.
+// tare/text_ostream.h: a std::ostream that writes to a TextWriter, for code that needs std::ostream.
 //
 //   tare::TextStream text;
 //   tare::TextOstream out(text);
 //   out << std::setw(8) << value;        // goes to `text` at once: nothing is buffered between them
 //
-// Apart from tare/text_stream.h, so that <ostream> is read by who needs it. What the text has no room for sets badbit.
-// Constructing one costs what every std::ostream does (a locale); the characters then cost no malloc that `text`
-// doesn't make. The TextWriter must outlive it; one thread at a time.
+// Separate from tare/text_stream.h, so that <ostream> is included only where it's needed. Text without room sets
+// badbit. Constructing one costs as much as any std::ostream (a locale); the characters then cost no malloc beyond
+// those of `text`. The TextWriter must outlive it; one thread at a time.
 #pragma once
 
 #include <ostream>

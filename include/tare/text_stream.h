@@ -31,14 +31,14 @@
 
 namespace tare {
 
-// What reset() does with heap memory.
+// The use of heap memory in reset().
 enum class HeapPart : std::uint8_t {
   Keep,  // for streams that are filled again and again
   Drop   // back to the characters inside
 };
 
-// A stream with kInline characters inside (a multiple of 8, at least 16). `Lengths` is told the length of every text at
-// its stream's reset, take and end: TextLengthsIgnored costs nothing.
+// A stream with kInline characters inside (a multiple of 8, at least 16). `Lengths` receives the length of every text
+// at its stream's reset, take and end: TextLengthsIgnored costs nothing.
 template <std::size_t kInline, typename Lengths = TextLengthsIgnored>
 class BasicTextStream final : public TextWriter {
  public:
@@ -61,7 +61,7 @@ class BasicTextStream final : public TextWriter {
     return *this;
   }
 
-  // Starts anew, whatever happened: empty, open, nothing lost. Views end.
+  // Starts anew from any state: empty, open, nothing lost. Views end.
   void reset(HeapPart heap = HeapPart::Drop) noexcept {
     Lengths::note(size_);
     if (is_inline()) return reopen(kInline);
@@ -71,8 +71,8 @@ class BasicTextStream final : public TextWriter {
   }
 
   // Moves the text out and starts anew as reset() does. Text on the heap isn't copied: the block becomes the Bytes',
-  // with its spare room. Text inside is copied into a block that fits. Null, with the stream as it was, when that can't
-  // be had. For a std::string, which owns no memory but its own, write std::string(stream.view()): a copy.
+  // with its spare room. Text inside is copied into a block that fits. Null, with the stream unchanged, if there is no
+  // memory. For a std::string, which owns no memory but its own, write std::string(stream.view()): a copy.
   [[nodiscard]] Bytes take() noexcept {
     Bytes taken = is_inline() ? Bytes::copy_of_text(view()) : Bytes::adopt_shared(finish_heap_block());
     if (taken.is_null()) return taken;
@@ -82,9 +82,9 @@ class BasicTextStream final : public TextWriter {
   }
 
   bool is_on_heap() const noexcept { return !is_inline(); }
-  // What was asked of malloc for the text: 0 while it lies inside.
+  // Bytes requested from malloc for the text: 0 while it lies inside.
   std::size_t heap_bytes() const noexcept { return TextWriter::heap_bytes(); }
-  // For a Reporter: what malloc's block takes. `size_of` is a tare::SizeOf or any function of a block's address.
+  // For a Reporter: the bytes of malloc's block. `size_of` is a tare::SizeOf or any function of a block's address.
   template <typename SizeOf>
   std::size_t size_of_excluding_this(SizeOf&& size_of) const {
     return is_on_heap() ? size_of(heap_block()) : 0;
@@ -116,9 +116,9 @@ static_assert(sizeof(TextStream) == 64);
 #endif
 
 // Text in memory of the caller's: `bytes` bytes at `buffer`, of which the last is kept for the terminating zero that
-// c_str() writes (and the constructor: an unused buffer is an empty string). What doesn't fit is cut off, and says so:
-// ok() is false, loss() Truncated, lost_bytes() how much. The cut is between characters: of UTF-8 no beginning of a
-// character stays at the end (of other encodings up to three bytes may go with it that look like one).
+// c_str() writes (and the constructor: an unused buffer is an empty string). Text beyond the end is cut off and
+// reported: ok() is false, loss() Truncated, lost_bytes() the number. The cut is between characters: of UTF-8 no
+// beginning of a character stays at the end (of other encodings up to three bytes may go with it that look like one).
 class FixedTextStream final : public TextWriter {
  public:
   FixedTextStream(char* buffer, std::size_t bytes) noexcept

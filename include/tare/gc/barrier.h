@@ -1,16 +1,16 @@
-// tare/gc/barrier.h: what storing a Member costs, so that a heap can be marked while its program runs.
+// tare/gc/barrier.h: the write barrier of Members, by which a heap can be marked while its program runs.
 //
-// While a heap is being marked (tare/gc/heap.h), whatever is stored into a Member of any kind is marked, too: by
-// Dijkstra's rule nothing can be hidden in an object that was looked at already. Objects that are made meanwhile are
+// While a heap is being marked (tare/gc/heap.h), every target that is stored into a Member of any kind is marked, too.
+// By Dijkstra's rule, nothing can be hidden in an object that was already traced. Objects that are made meanwhile are
 // marked from the beginning. While no heap of the group is being marked, a store is a load of a global variable and a
 // branch that isn't taken beside the 4 bytes themselves; while one is, they're written down for its next step. Nothing
 // is decoded in either case.
 //
-// Who writes Members otherwise, by memcpy into an array say, says so afterwards:
+// Code that writes Members in another way, by memcpy into an array say, reports it afterwards:
 //   std::memcpy(to->slots(), from->slots(), bytes);
 //   tare::gc::trace_again(to);
 //
-// A group whose heaps need no short pauses may do without, and has Members that are copied as plain numbers are:
+// A group whose heaps need no short pauses may do without. Its Members are then copied like plain numbers:
 //   struct ToolHeaps {
 //     using Decoding = tare::gc::SplitDecoding<1>;
 //     static constexpr std::size_t kCageBytes = std::size_t{1} << 30;
@@ -18,21 +18,21 @@
 //   };
 //
 // A group with much that stays and much that dies young (an editor's document, an interpreter's values) may have its
-// young objects collected alone: HeapOf::collect_young(), and by themselves (HeapOptions::young_bytes). What has
-// survived a collection is old, wherever it lies, and isn't looked at by those; so whoever stores a young object into
-// an old one remembers that:
+// young objects collected alone: HeapOf::collect_young(), and by themselves (HeapOptions::young_bytes). Survivors of a
+// collection are old, at any address, and aren't traced by those; so a store of a young object into an old one is
+// remembered:
 //     static constexpr tare::gc::WriteBarrier kWriteBarrier = tare::gc::WriteBarrier::Generational;
-// Every store then asks a bit of its place, one for 16 bytes of the cage: 13 instructions and three branches that
-// aren't taken in all, for objects that are being made as well. Out of line, what is old itself, null or the sentinel
-// is passed over; otherwise the old object is noted, once, and traced by the next collection of the young. Of the
-// library's arrays, and others with a trace_part() (tare/gc/object.h), it is the 512 bytes around the place.
+// Every store then tests a bit for its place, one for 16 bytes of the cage: 13 instructions and three untaken branches
+// in all, also for objects in construction. Out of line, an old target, null and the sentinel are skipped. Otherwise
+// the old object is noted, once, and traced by the next collection of the young. Of the library's arrays, and others
+// with a trace_part() (tare/gc/object.h), it is the 512 bytes around the place.
 //
 // Thread-safety: stores belong to the heap's thread. Those of other threads, into Members on their own stacks, mark
 // nothing.
 //
-// Source: "Pointer compression in Oilpan" (2022): the barrier decodes behind the branch. That it leaves
-// that to the collector's next step is ours, and that it also guards copies
-// into new Members is ours: what an optional or an array constructs in an old object is as much a store as any.
+// Source: "Pointer compression in Oilpan" (2022): the barrier decodes behind the branch. Two parts are new here. The
+// decoding is left to the collector's next step. And copies into new Members are guarded too: an element that an
+// optional or an array constructs in an old object is a store like any other.
 #pragma once
 
 #include <atomic>
@@ -46,8 +46,8 @@ namespace tare::gc {
 
 enum class WriteBarrier : std::uint8_t {
   None,          // heaps of the group are marked all at once
-  Insertion,     // what is stored while its heap is being marked is marked
-  Generational,  // the same, and what is stored into old objects is remembered
+  Insertion,     // targets of stores are marked while their heap is being marked
+  Generational,  // the same, and targets stored into old objects are remembered
 };
 
 template <class Group>
@@ -96,7 +96,7 @@ extern TARE_API constinit OldPlaces old_places[kCageSlots];
 
 namespace barrier_details {
 
-// Where the thread writes its next store down. Aligned to kStoreLogBytes: there's no room, or nobody to read it.
+// Where the thread writes its next store down. Aligned to kStoreLogBytes: there's no room, or no reader.
 extern TARE_API TARE_STATE constinit thread_local std::uint32_t* next_store[kCageSlots];
 inline constexpr std::size_t kStoreLogBytes = std::size_t{8} << 10;  // a sixth to a quarter of the first-level cache
 
@@ -104,9 +104,9 @@ TARE_API void stored_without_room(std::size_t slot, std::uint32_t bits) noexcept
 TARE_API void trace_again(std::size_t slot, const void* object) noexcept;
 TARE_API void remember(std::size_t slot, const void* place) noexcept;
 
-// Out of line, so that functions which store are hardly longer for it. Nine instructions, null or not: a program that
-// waits for its memory has the processor look some hundred of them ahead, and whatever stands between two of its loads
-// costs more than the time it takes.
+// Out of line, so that functions which store are hardly longer for it. Nine instructions, null or not. In a program
+// that waits for memory, the processor runs some hundred instructions ahead, and instructions between two of its loads
+// cost more than their own time.
 template <class Decoding>
 [[gnu::noinline, gnu::cold]] void mark_bits(std::uint32_t bits) noexcept {
   std::uint32_t*& next = next_store[Decoding::kCageSlot];
@@ -136,13 +136,12 @@ bool is_any_marking() noexcept {
          marking_heaps[Group::Decoding::kCageSlot].load(std::memory_order_relaxed) != 0;
 }
 
-// After a store of these 4 bytes, or of what they'd be, to `place`.
+// After a store of these 4 bytes, or of their equivalent, to `place`.
 template <class Group>
 [[gnu::always_inline]] inline void write_barrier(std::uint32_t bits, [[maybe_unused]] const void* place) noexcept {
   using Decoding = typename Group::Decoding;
   if constexpr (kWriteBarrierOf<Group> == WriteBarrier::Generational) {
-    // One call for both: between two, compilers would keep what they need on the stack, and for that whatever is
-    // stored.
+    // One call for both: between two, compilers would keep their values on the stack, and for that any stored value.
     if (is_any_marking<Group>() || barrier_details::old_places[Decoding::kCageSlot].holds(place)) [[unlikely]]
       barrier_details::mark_or_remember<Decoding>(bits, place);
   } else {

@@ -3,13 +3,13 @@
 //
 //   auto task = [text = tare::gc::CrossThreadPersistent<Text>(text)] { use(text.get()); };     // runs anywhere, drops it there
 //
-// They keep an object, or tell that it died, and may be made, copied, moved and destroyed by any thread. What the
-// object says while its heap's thread works with it is for those threads to settle. One lock for the process guards
-// their being set and cleared, and the end of a collection holds it: for the few objects that other threads get, not
-// for data structures. To look at the object through one takes no lock.
+// They keep an object, or detect its death, and may be made, copied, moved and destroyed by any thread. The threads
+// themselves must order their accesses to the object. One lock for the process guards their being set and cleared, and
+// the end of a collection holds it: for the few objects that other threads get, not for data structures. Reading the
+// object through one takes no lock.
 //
-// The first root of an object is made by its heap's thread, or by one that knows that the object lives. When the heap
-// is destroyed they become null.
+// The first root of an object is made by its heap's thread, or by one that has proof that the object lives. When the
+// heap is destroyed they become null.
 //
 // Thread-safety: any thread; one root by one thread at a time.
 //
@@ -26,7 +26,7 @@
 
 namespace tare::gc {
 
-// What such roots are to their heap: a ring under the lock.
+// Such roots as their heap sees them: a ring under the lock.
 class TARE_API CrossRootLink {
  public:
   CrossRootLink(const CrossRootLink&) = delete;
@@ -119,7 +119,7 @@ class CrossThreadRoot : private CrossRootLink {
     return CrossThreadRoot<T, RootKind::Strong>(*this);
   }
   explicit operator bool() const noexcept { return object() != nullptr; }
-  // Whether they point to the same; of a weak one, also whether it is null by now.
+  // True if they point to the same; of a weak one, null by now also counts.
   template <RootKind kOther>
   bool operator==(const CrossThreadRoot<T, kOther>& other) const noexcept {
     return object() == other.object();

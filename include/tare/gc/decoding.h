@@ -8,7 +8,7 @@
 //
 // Groups of one slot share the cage that the first of them reserved, in which each heap has pages of its own. They must
 // have one Decoding and one WriteBarrier; where they haven't, heaps of whichever comes later can't be created
-// (CageError::SlotTaken). Libraries that know nothing of each other so take slots by scheme, or DefaultGroup.
+// (CageError::SlotTaken). Independent libraries therefore choose slots by scheme, or use DefaultGroup.
 //
 // Every scheme encodes null as 0 and the sentinel (hash tables: deleted) as 1, and has two ways back:
 //   decode(bits)         null for null, the sentinel's address for the sentinel; no branch
@@ -20,15 +20,14 @@
 //   SeedDecoding<,3>  16 GiB  sign-extend, shift, and     the same             1.8
 //   LowDecoding       4 GiB   none (zero-extension)       none                 1.0
 //
-// The first is the default. The seed's (the article "Pointer compression in Oilpan", 2022) is here to the letter: the
-// cage is aligned so that the bit above its offsets is set, which becomes the compressed value's sign; extending it
-// gives ones for an object and zeros for null and the sentinel; the base, whose low half is ones, masks the rest. The
-// split needs no sign: where null is possible it is tested beside the addition, elsewhere there is nothing to test, and
-// the bit that is saved doubles the reach. The last wants the cage below 4 GiB, as ART and HotSpot have it; what else
-// is mapped there decides how much can be had.
+// The first is the default. The seed's scheme (the article "Pointer compression in Oilpan", 2022) is implemented
+// exactly. The cage is aligned so that the bit above its offsets is set, which becomes the compressed value's sign.
+// Extending it gives ones for an object and zeros for null and the sentinel; the base, whose low half is ones, masks
+// the rest. The split needs no sign: where null is possible it is tested beside the addition, elsewhere there is
+// nothing to test, and the bit that is saved doubles the reach. The last needs the cage below 4 GiB, as ART and HotSpot
+// have it; other mappings there limit its size.
 //
-// `cage_bases` (tare/internal/gc/cage_bases.h) says what holds for the base that these load. Thread-safety: as of plain
-// values.
+// `cage_bases` (tare/internal/gc/cage_bases.h) describes the base that these load. Thread-safety: as of plain values.
 #pragma once
 
 #include <cassert>
@@ -40,13 +39,13 @@
 
 namespace tare::gc {
 
-// What the collector must know of a scheme at run time. Bits above 1 name the address origin + ((bits & mask) <<
-// shift).
+// The properties of a scheme that the collector reads at run time. Bits above 1 name the address origin + ((bits &
+// mask) << shift).
 struct DecodingShape {
   std::uintptr_t origin = 0;
   std::uint32_t mask = 0xffff'ffff;
   int shift = 0;
-  bool is_signed = false;  // objects have the highest bit set; what lacks it is none
+  bool is_signed = false;  // objects have the highest bit set; other values are no objects
 
   friend bool operator==(const DecodingShape&, const DecodingShape&) = default;
 };
@@ -78,7 +77,7 @@ struct SeedDecoding {
     return reinterpret_cast<void*>((wide << kShift) & cage_base<kSlot>());
   }
   static void* decode_object(std::uint32_t bits) noexcept { return decode(bits); }
-  // In 8-byte granules from the origin: what the collector's lists hold.
+  // In 8-byte granules from the origin, as in the collector's lists.
   static constexpr std::uint32_t granule(std::uint32_t bits) noexcept { return (bits & 0x7fff'ffff) >> (3 - kShift); }
 };
 
@@ -126,7 +125,7 @@ struct SplitDecoding {
 
 // The cage lies below 4 GiB, and the 4 bytes are the address. Cages are sought from 2 GiB downwards in size, wherever
 // the program and its libraries left room; where nothing is left the first heap fails with NoAddressSpace, and the
-// program may go on with a group of another scheme. What it costs: the scan of the stack can't tell a number below 4
+// program may go on with a group of another scheme. The cost: the scan of the stack can't distinguish a number below 4
 // GiB from a pointer. With 1 GiB of objects, 10,000 random numbers kept 2,692 of them; 15 with the default.
 template <std::size_t kSlot>
 struct LowDecoding {
@@ -150,7 +149,7 @@ struct LowDecoding {
   static constexpr std::uint32_t granule(std::uint32_t bits) noexcept { return bits >> 3; }
 };
 
-// The heaps of who doesn't say otherwise. 16 GiB of addresses, or a half, a quarter, ... where they can't be had.
+// The default heaps. 16 GiB of addresses, or a half, a quarter, ... if they can't be reserved.
 struct DefaultGroup {
   using Decoding = SplitDecoding<0>;
   static constexpr std::size_t kCageBytes = std::size_t{16} << 30;

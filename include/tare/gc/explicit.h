@@ -1,10 +1,10 @@
-// tare/gc/explicit.h: memory given back without waiting for a collection, by who knows that nobody else points there.
+// tare/gc/explicit.h: memory freed without waiting for a collection, by code that has the only pointer.
 //
-// For the storage behind containers that grow, and for large parts that a program knows it is done with. A wrong guess
-// is a pointer to freed memory, as with free(): debug and address sanitizer builds find it, others don't.
+// For the storage behind growing containers, and for large parts that a program doesn't need any more. A wrong guess is
+// a pointer to freed memory, as with free(): debug and address sanitizer builds find it, others don't.
 //
 // Thread-safety: the heap's thread. In destructors, prefinalizers and weak call-backs free_unreferenced() does nothing,
-// nor while the heap is being marked: who marks may have been told of the object, which is found dead later.
+// nor while the heap is being marked: the marker may already have a reference to the object, which is found dead later.
 //
 // Source: Oilpan's FreeUnreferencedObject and Resize.
 #pragma once

@@ -8,23 +8,23 @@
 //   heap.collect(tare::gc::StackState::HoldsNone);         // in the event loop, where no pointer is on the stack
 //
 // An object lives while a Persistent keeps it, by itself or by the Members on a way to it, or while the stack may hold
-// a pointer to it. Collections begin by themselves, when as much was allocated as HeapOptions says; those look at the
-// stack, as an allocation may happen anywhere. What looks like a pointer there keeps its object; what that costs and
-// what is accepted says src/lib/gc/roots/stack_scan.h. A program that collects by hand in its event loop, before the
-// limit is reached, never pays for it.
+// a pointer to it. Collections begin by themselves after the amount of allocation in HeapOptions; those scan the stack,
+// as an allocation may happen anywhere. A likely pointer there keeps its object; src/lib/gc/roots/stack_scan.h
+// describes the cost and the rules. A program that collects by hand in its event loop, before the limit is reached,
+// never pays for it.
 //
-// A heap of which marking all at once would take longer than HeapOptions::pause_goal_ns is marked by steps while the
-// program runs, at about as many bytes made as the steps need to keep up; only the last one looks at the stack. With
-// Marking::Concurrent another thread does most of it. An event loop may take steps by itself, collect_some().
+// A heap that can't be marked within HeapOptions::pause_goal_ns is marked by steps while the program runs, at a rate
+// that follows its allocation. Only the last step scans the stack. With Marking::Concurrent another thread does most of
+// it. An event loop may take steps by itself, collect_some().
 //
-// In a group with WriteBarrier::Generational (tare/gc/barrier.h) what was made since the last collection can be
-// collected alone, for a time that goes with how much of that lives, and not with the whole heap: collect_young().
-// Automatic collections are of that kind then, and of the whole heap where what they left has grown by growth_percent.
+// In a group with WriteBarrier::Generational (tare/gc/barrier.h) the objects made since the last collection can be
+// collected alone, in time proportional to their survivors and not to the whole heap: collect_young(). Automatic
+// collections are of that kind then, and of the whole heap when their survivors have grown by growth_percent.
 //
-// All heaps of a group (DefaultGroup, if nothing is said) lie in one cage, which the first of them reserves and which
-// stays. Where it can't be had as large as wanted, a half is tried, a quarter, and so on down to 64 MiB; under
-// RLIMIT_AS no more than half of the limit. When the cage or the heap's budget is used up and collecting doesn't help,
-// make() returns null and the program goes on.
+// All heaps of a group (by default DefaultGroup) lie in one cage, which the first of them reserves and which stays. If
+// the wanted size can't be reserved, a half is tried, a quarter, and so on down to 64 MiB; under RLIMIT_AS no more than
+// half of the limit. When the cage or the heap's budget is used up and collecting doesn't help, make() returns null and
+// the program goes on.
 //
 // Thread-safety: a heap belongs to the thread that made it: objects, Members, Persistents, collections, destruction.
 // Other threads have heaps of their own in the same cage, and collect when they like. CrossThreadPersistent
@@ -65,13 +65,13 @@ enum class Collections : std::uint8_t {
 enum class Marking : std::uint8_t {
   AtOnce,
   Incremental,  // by steps of the heap's thread
-  Concurrent,   // mostly by another thread, which calls trace(): see tare/gc/visitor.h for what that mustn't do
+  Concurrent,   // mostly by another thread, which calls trace(): see tare/gc/visitor.h for its restrictions
 };
 
-// What near_limit is told.
+// The argument of near_limit.
 struct NearLimit {
-  std::size_t wanted_bytes = 0;  // what couldn't be had, in pages
-  std::size_t page_bytes = 0;    // what the heap has
+  std::size_t wanted_bytes = 0;  // the pages that couldn't be allocated
+  std::size_t page_bytes = 0;    // the heap's pages
   std::size_t budget_bytes = 0;
   bool is_cage_exhausted = false;  // then a larger budget doesn't help, but dropping objects does
 };
@@ -82,21 +82,22 @@ struct HeapOptions {
   // The most pages that the heap may have. Beyond, make() returns null.
   std::size_t budget_bytes = SIZE_MAX;
 
-  // An automatic collection begins when so much was allocated since the last: growth_percent of what was alive after
-  // it, and least_growth_bytes at least. More is less CPU and more memory: at 100 % a heap has up to twice what lives.
+  // An automatic collection begins after this amount of allocation since the last: growth_percent of the bytes alive
+  // after it, and at least least_growth_bytes. A higher value costs less CPU and more memory: at 100 % a heap has up to
+  // twice its live bytes.
   std::size_t growth_percent = 100;
   std::size_t least_growth_bytes = std::size_t{4} << 20;
 
-  // In a group with WriteBarrier::Generational: after so much was allocated the young are collected, at once. The
-  // two above then say when the whole heap is, by what has become old since it was.
+  // In a group with WriteBarrier::Generational: after so much was allocated the young are collected, at once. The two
+  // above then decide when the whole heap is collected, by the bytes that have become old since.
   std::size_t young_bytes = std::size_t{2} << 20;
 
   // How automatic collections and collect_some() mark. A group without WriteBarrier (tare/gc/barrier.h) marks at once.
   Marking marking = Marking::Incremental;
 
   // How long the heap's thread may be kept from its work by a step, and by a collection that is done at once for being
-  // that short. A goal: what the program's own trace(), destructors and a deep stack take can't be divided. 0: the
-  // shortest steps there are, and always by steps.
+  // that short. A goal: the program's own trace(), destructors and a deep stack can't be divided. 0: the shortest
+  // possible steps, and always by steps.
   std::size_t pause_goal_ns = 1'000'000;
 
   // Called when neither the cage nor the budget has room and a collection didn't help; may drop objects and returns the
@@ -104,18 +105,18 @@ struct HeapOptions {
   std::size_t (*near_limit)(void* context, const NearLimit& limit) = nullptr;
   void* near_limit_context = nullptr;
 
-  // Each collection is checked: all that an object or a Persistent points to must be marked, and be objects of this
-  // heap; so must what WeakMembers point to that weren't cleared. Ends the program with both types' names if not. Takes
-  // as long as marking. Libraries built with assertions always do.
+  // Each collection is verified: all targets of objects and Persistents must be marked, and be objects of this heap; so
+  // must the targets of uncleared WeakMembers. Ends the program with both types' names if not. Takes as long as
+  // marking. Libraries built with assertions always do.
   bool verifies = false;
 };
 
-// All in bytes where nothing else is said. A page is 64 KiB or 256, or an object's own.
+// All in bytes unless noted. A page is 64 KiB or 256, or an object's own.
 struct HeapUse {
   std::size_t page_bytes = 0;         // in use, without pooled ones
   std::size_t pooled_bytes = 0;       // empty pages that are kept for the next allocations
-  std::size_t discarded_bytes = 0;    // of page_bytes, given back to the system by trim() and not needed since
-  std::size_t live_bytes = 0;         // cells that the last collection left; what it hasn't swept yet counts as alive
+  std::size_t discarded_bytes = 0;    // of page_bytes, released to the kernel by trim() and not needed since
+  std::size_t live_bytes = 0;         // cells that the last collection left; unswept ones count as alive
   std::size_t live_objects = 0;       //
   std::size_t allocated_bytes = 0;    // since then
   std::size_t limit_bytes = 0;        // of allocated_bytes, for the next automatic collection
@@ -139,7 +140,7 @@ struct TypeUse {
   std::size_t cell_bytes = 0;
 };
 
-// What heaps of all groups have.
+// The interface of heaps of all groups.
 class TARE_API HeapBase {
  public:
   HeapBase() noexcept = default;
@@ -151,43 +152,42 @@ class TARE_API HeapBase {
   // Prefinalizers and destructors of all objects run, Persistents become null, pages go back to the cage.
   ~HeapBase();
 
-  // Finds what is dead, now and all at once; marking that was under way is thrown away. Nothing in a
-  // NoCollectionScope. Destructors may run later, see finish_sweeping().
+  // Frees dead objects now and at once; marking under way is discarded. Nothing in a NoCollectionScope. Destructors may
+  // run later, see finish_sweeping().
   void collect(StackState stack) noexcept;
 
   // A step of a collection, which is begun if none is under way: marks for about so long, and ends the collection if
-  // nothing is left to mark. What died since it began may be found by the next only. True if it ended. For event loops
-  // that have time to spare; automatic collections take their own steps beside it.
+  // nothing is left to mark. Objects that died since it began may be found by the next only. True if it ended. For
+  // event loops that have time to spare; automatic collections take their own steps beside it.
   bool collect_some(std::size_t budget_ns, StackState stack) noexcept;
 
   // Collects, and then moves arrays of HeapVector, HeapDeque and HeapHashMap out of pages that have few of them into
-  // others, which empties those. For a heap that has shrunk, in an event loop. Returns how many bytes of pages that
-  // freed; trim() gives what was kept of them to the system.
+  // others, which empties those. For a heap that has shrunk, in an event loop. Returns the number of freed bytes in
+  // pages; trim() releases the kept ones to the kernel.
   //
   // References to elements, iterators and spans of containers in objects are no longer good, unless `stack` may hold
   // pointers and they lie there: an array stays where it is as long as a word of the stack, a root, an object in
-  // construction or a second Member may point to it. So do arrays whose elements have destructors and those above 32
-  // KiB, and all other objects: pointers to objects, and what tables hash of them, stay as they are. Takes as long as a
-  // collection all at once, and as long again.
+  // construction or a second Member may point to it. Arrays whose elements have destructors, arrays above 32 KiB, and
+  // all other objects stay: pointers to objects, and hashes of them, don't change. Takes as long as a collection all at
+  // once, and as long again.
   std::size_t compact(StackState stack) noexcept;
 
-  // Destructors of what the last collection found dead that didn't run yet. Otherwise they do as pages are reused, and
-  // before the next collection.
+  // Runs the pending destructors of objects that the last collection found dead. Otherwise they do as pages are reused,
+  // and before the next collection.
   void finish_sweeping() noexcept;
 
-  // Returns to the system what the heap doesn't need: empty pages that are kept, and of pages in use whatever lies
-  // among free cells. Destructors that are due run before. For a program that will be idle: what it takes again costs a
+  // Releases unneeded memory to the kernel: kept empty pages, and free cells of pages in use. Destructors that are due
+  // run before. Pending destructors run first. For a program that will be idle: memory that it takes again costs a
   // fault for each 4 KiB.
   void trim() noexcept;
 
   // Whether finish_sweeping() would find a destructor to run.
   bool is_sweeping() const noexcept;
-  // Whether this is asked by a destructor, prefinalizer or call-back of the heap: where make() returns null and
-  // collections do nothing.
+  // True in a destructor, prefinalizer or call-back of the heap: make() returns null there, and collections do nothing.
   bool is_busy() const noexcept;
 
   HeapUse use() const noexcept;
-  bool owns(const void* address) const noexcept;  // whether a page of this heap lies there
+  bool owns(const void* address) const noexcept;  // true if the address lies in a page of this heap
 
   // Calls each(TypeUse) for all types that have objects, dead ones included that weren't found yet. Walks the heap:
   // about 5 ns an object.
@@ -199,11 +199,11 @@ class TARE_API HeapBase {
   // Under paths of types: "TYPE/cells", then "free-cells" and "pooled". From a call-back of a ReporterRegistry.
   void report(ReportSink& sink) const;
 
-  // The cage that the heap shares with all of its group: how much of it is used, and the longest run that is free. What
-  // is reserved and not used shows in no figure of the system's, and is what heaps run out of.
+  // The cage that the heap shares with all of its group: how much of it is used, and the longest run that is free.
+  // Reserved and unused addresses appear in no figure of the system, and heaps run out of them.
   CageUse cage_use() const noexcept;
-  // Its books and tables as memory; beside, "used", "reserved", "largest-free" and, in percent, "occupancy" (used of
-  // reserved) and "fragmentation" (of what is free, how much isn't in the longest run). Once for each group:
+  // Its metadata and tables as memory; beside, "used", "reserved", "largest-free" and, in percent, "occupancy" (used of
+  // reserved) and "fragmentation" (the part of the free bytes that isn't in the longest run). Once for each group:
   //   registry.add("explicit/gc-cage", [&](ReportSink& sink) { heap.report_cage(sink); });
   void report_cage(ReportSink& sink) const;
 
@@ -240,7 +240,7 @@ class HeapOf : public HeapBase {
   static CageResult<HeapOf> create(const HeapOptions& options = {}) noexcept {
     using Decoding = typename Group::Decoding;
     HeapOptions possible = options;
-    // What finds objects by something of the heap's thread is for that.
+    // Code that finds objects through the heap's thread uses that.
     if constexpr (requires { Decoding::enter_thread(); }) {
       if (options.marking == Marking::Concurrent) possible.marking = Marking::Incremental;
     }
@@ -257,11 +257,11 @@ class HeapOf : public HeapBase {
     return HeapOf(core.value());
   }
 
-  // Finds what is dead of what was made since the last collection of any kind; what lives is old from then on. Of what
-  // is old, only objects that young ones were stored into are traced: their weak members, ephemerons and weak
-  // call-backs are looked at, those of others needn't be. False, and nothing happens, while the whole heap is being
-  // marked by steps. What is freed by hand (tare/gc/explicit.h) mustn't be pointed to by dead objects, either: an old
-  // one isn't known to be dead.
+  // Frees dead objects among those made since the last collection of any kind; survivors are old from then on. Of old
+  // objects, only those that young ones were stored into are traced: their weak members, ephemerons and weak call-backs
+  // are handled, and those of others needn't be. False, and nothing happens, while the whole heap is being marked by
+  // steps. Objects freed by hand (tare/gc/explicit.h) must not be referenced by dead objects, either: an old one isn't
+  // known to be dead.
   bool collect_young(StackState stack) noexcept
     requires(kWriteBarrierOf<Group> == WriteBarrier::Generational)
   {
@@ -287,7 +287,7 @@ class TARE_API NoCollectionScope {
 };
 
 // While one lives a collection, or an allocation that could begin one, is a mistake: it ends the program with a
-// message. For code that holds pointers where nobody looks.
+// message. For code that holds pointers in unscanned places.
 class TARE_API DisallowCollectionScope {
  public:
   explicit DisallowCollectionScope(const HeapBase& heap) noexcept;

@@ -27,7 +27,7 @@
 
 namespace tare::gc {
 
-// Zeros are good elements: what an array begins as.
+// Zeros are good elements: an array begins with them.
 template <class T, class Group>
 class RingArray final : public GarbageCollected<RingArray<T, Group>, Group> {
  public:

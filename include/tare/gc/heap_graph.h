@@ -1,4 +1,4 @@
-// tare/gc/heap_graph.h: a heap's objects and what points to what, in a file for `tare gc graph`.
+// tare/gc/heap_graph.h: writes a heap's objects and their references to a file for `tare gc graph`.
 //
 //   if (tare::gc::write_graph(heap, "app.tgg", tare::gc::StackState::HoldsNone) != tare::gc::GraphError::None) complain();
 //
@@ -22,7 +22,7 @@
 //   u32 line_of[places]       from 1
 //   u32 text_end[2 * places]  ends, in the texts, of each place's file and of its function
 //   char texts[]              UTF-8, without NULs between
-// What no root leads to was on the stack, or in an object under construction.
+// Objects that no root reaches were on the stack, or in an object under construction.
 //
 // The heap is collected first. The file is written as objects are walked: 12 bytes an object of memory are needed
 // beside the heap, and about 100 ns an object and 10 an edge.
@@ -38,8 +38,8 @@ namespace tare::gc {
 enum class GraphError : std::uint8_t {
   None,
   CannotCollect,  // in a NoCollectionScope, or from a destructor or call-back of the collector's
-  CannotOpen,     // errno says why
-  CannotWrite,    // errno says why; the file is incomplete, and says that it has no nodes
+  CannotOpen,     // errno has the reason
+  CannotWrite,    // errno has the reason; the file is incomplete, and its header has no nodes
   TooLarge,       // 2^31 objects, or 2^32 edges
 };
 

@@ -95,7 +95,7 @@ class HashArray final : public GarbageCollected<HashArray<Key, Value, Group>, Gr
     ++size_;
     return slot;
   }
-  // Copies bytes: a barrier would make keys that are weak strong. Whoever moves has the array traced afterwards.
+  // Copies bytes: a barrier would make keys that are weak strong. The caller has the array traced afterwards.
   void move_from(const Slot& from) noexcept {
     Slot& to = free_slot(from.key.bits());
     std::memcpy(static_cast<void*>(&to.key), static_cast<const void*>(&from.key), sizeof(Key));
@@ -121,7 +121,7 @@ class HashArray final : public GarbageCollected<HashArray<Key, Value, Group>, Gr
     moved->deleted_ = deleted_;
   }
   std::uint32_t size() const noexcept { return size_; }
-  // Also when there are more deleted slots than can be counted: a rehash forgets them.
+  // Also when there are too many deleted slots to count: a rehash drops them.
   bool is_full() const noexcept {
     return (std::size_t{size_} + deleted_ + 1) * 4 > slot_count() * 3 || deleted_ == kMostDeleted;
   }
@@ -201,7 +201,7 @@ class HeapHashMap {
   }
   bool contains(KeyPointer key) const noexcept { return find(key) != nullptr; }
 
-  // The key gets the value, whatever it had. False if there's no memory.
+  // Sets the key's value, new or not. False if there's no memory.
   [[nodiscard]] bool insert(HeapOf<Group>& heap, KeyPointer key, Value value) {
     assert(key != nullptr);
     if (Value* known = find(key)) {
@@ -214,7 +214,7 @@ class HeapHashMap {
     slot.key = key;
     return true;
   }
-  // Whether it was there.
+  // True if it was present.
   bool erase(KeyPointer key) noexcept {
     if (!array_ || key == nullptr) return false;
     Slot* slot = array_->find(Key::bits_of(key));
@@ -250,7 +250,7 @@ class HeapHashMap {
     if (log > kMostLog) return false;
     Array* fresh = make<Array>(heap, AdditionalBytes(sizeof(Slot) << log), log);
     if (fresh == nullptr) return false;
-    // Making it may have collected, and entries may be gone: what is there now is moved.
+    // Making it may have collected and removed entries: the present ones are moved.
     if (Array* old = array_.get(); old != nullptr) {
       for (std::size_t i = 0; i < old->slot_count(); ++i) {
         const Slot& slot = old->slots()[i];

@@ -1,5 +1,5 @@
-// tare/gc/heap_map.h: HeapMap and HeapSet, hash tables in collected objects whose keys are what you like: numbers,
-// atoms, strings, pairs. (Where keys are collected objects, and may be weak, take tare/gc/heap_hash_table.h.)
+// tare/gc/heap_map.h: HeapMap and HeapSet, hash tables in collected objects with keys of any type: numbers, atoms,
+// strings, pairs. (Where keys are collected objects, and may be weak, take tare/gc/heap_hash_table.h.)
 //
 //   tare::gc::HeapMap<tare::Atom, tare::gc::Member<Node>> by_name_;
 //   if (!by_name_.insert(heap, name, node)) return false;                     // no memory
@@ -7,15 +7,15 @@
 //   for (auto [key, value] : by_name_) use(*value);
 //   void trace(tare::gc::Visitor& visitor) const { visitor.trace(by_name_); }
 //
-// Hash and Equal are as std::unordered_map's; find(), contains() and erase() take whatever both of them take. Hashes
-// are spread by a multiplication, so that numbers may be their own. Keys that strangers choose want a Hash with a
+// Hash and Equal are as std::unordered_map's; find(), contains() and erase() take any type that both of them take.
+// Hashes are spread by a multiplication, so that numbers may be their own. Keys chosen by strangers need a Hash with a
 // secret, as anywhere. Keys hold no collected objects; values may be Members, parts with a trace(), or anything else.
 // Keys and values may have destructors, which run when an entry goes or the table dies, and then may not use other
 // collected objects.
 //
-// 4 bytes while it is empty, and when it isn't: slots of 4 bytes, key and value lie in a collected array, at most 3/4
-// of them taken; up to 2^30 slots, or what the cage has room for. References and iterators are good until it grows. An
-// insert that finds no memory changes nothing.
+// 4 bytes while it is empty. Otherwise slots of 4 bytes, key and value lie in a collected array, at most 3/4 of them
+// taken; up to 2^30 slots, or the room in the cage. References and iterators are good until it grows. An insert that
+// finds no memory changes nothing.
 //
 // Thread-safety: the heap's thread.
 #pragma once
@@ -159,7 +159,7 @@ class HeapMap {
   };
   class Iterator {
    public:
-    using iterator_category = std::input_iterator_tag;  // forward, but entries are made when they're asked for
+    using iterator_category = std::input_iterator_tag;  // forward, but entries are made on demand
     using value_type = Entry;
     using difference_type = std::ptrdiff_t;
     using reference = Entry;
@@ -211,7 +211,7 @@ class HeapMap {
     return slot_of(sought) != nullptr;
   }
 
-  // The key gets the value, whatever it had. False if there's no memory.
+  // Sets the key's value, new or not. False if there's no memory.
   [[nodiscard]] bool insert(HeapOf<Group>& heap, Key key, Value value) {
     if (Value* known = find(key)) {
       *known = std::move(value);
@@ -227,7 +227,7 @@ class HeapMap {
     if ((!array_ || array_->is_full()) && !rehash(heap)) return nullptr;
     return &array_->put(hash_of(key), std::move(key), Value()).value;
   }
-  // Whether it was there.
+  // True if it was present.
   template <class Sought>
   bool erase(const Sought& sought) {
     Slot* slot = slot_of(sought);

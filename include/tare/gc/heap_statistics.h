@@ -1,4 +1,4 @@
-// tare/gc/heap_statistics.h: what a heap has, as JSON: its use, its cage's, its types and its cells by size.
+// tare/gc/heap_statistics.h: a heap's figures as JSON: its use, its cage's, its types and its cells by size.
 //
 //   std::fputs(tare::gc::to_json(heap).c_str(), stderr);
 //
@@ -13,8 +13,8 @@
 //
 // Of large objects "cell_bytes" is 0.
 //
-// As the members of HeapUse, CageUse and TypeUse; objects are counted with the dead that weren't found yet. What
-// "sizes" has of cells and not of objects is free, or was never used: fragmentation, where collections leave it.
+// As the members of HeapUse, CageUse and TypeUse; objects are counted with the dead that weren't found yet. Cells in
+// "sizes" without objects are free, or were never used: the fragmentation after collections.
 //
 // Thread-safety: the heap's thread. Walks the heap, 5 ns an object; allocates by malloc.
 #pragma once

@@ -9,12 +9,12 @@
 //   };
 //
 // Elements are Members, values with a trace() of their own, or anything that holds no collected objects. They lie in a
-// collected array of the vector's heap, which asks for as many as its cell has room for, and doubles when it is full;
-// the old array is freed at once, or by the collection if one is marking. As in std::vector, references and iterators
-// are good until then, or until the heap is compacted (Heap::compact()).
+// collected array of the vector's heap, which has as many elements as its cell has room for, and doubles when it is
+// full; the old array is freed at once, or by the collection if one is marking. As in std::vector, references and
+// iterators are good until then, or until the heap is compacted (Heap::compact()).
 //
-// A RootedVector keeps its elements from where no trace() reaches, like a Persistent: for globals, members of classes
-// that aren't collected, and functions' locals whose elements must not depend on the scan of the stack.
+// A RootedVector keeps its elements from places that no trace() reaches, like a Persistent: for globals, members of
+// classes that aren't collected, and functions' locals whose elements must not depend on the scan of the stack.
 //
 // Functions that may need memory get the heap and return false where there is none; the vector is as before then.
 // Thread-safety: the heap's thread.
@@ -40,7 +40,7 @@
 
 namespace tare::gc {
 
-// What a visitor has something to do with.
+// Types that a visitor must trace.
 template <class T>
 concept Traced = requires(Visitor& visitor, const T& value) { visitor.trace(value); };
 
@@ -105,7 +105,7 @@ class VectorArray final : public GarbageCollected<VectorArray<T, Group>, Group> 
   std::uint32_t capacity_;
 };
 
-// HeapVector and RootedVector, by what points to the array.
+// HeapVector and RootedVector, which differ in the pointer to the array.
 template <class T, class Group, class Pointer>
 class VectorBy {
   using Array = VectorArray<T, Group>;
@@ -173,8 +173,8 @@ class VectorBy {
     if (wanted > kMost) return false;
     return move_to(heap, std::min(kMost, std::max({wanted, capacity() * 2, kLeast})));
   }
-  // Gives back what size() doesn't need, by moving to a smaller array; stays where there's none so small. False if
-  // there's no memory to move to.
+  // Frees memory beyond size() by moving to a smaller array; stays if there's none so small. False if there's no memory
+  // to move to.
   bool shrink_to_fit(HeapOf<Group>& heap) {
     if (empty()) {
       clear(heap);
@@ -193,7 +193,7 @@ class VectorBy {
   void truncate(std::size_t size) noexcept {
     if (!array_) return;
     std::destroy(array_->begin() + size, array_->begin() + array_->size());
-    // Stale pointers in the unused part would be found by nobody, but a shrunk and regrown one starts as zeros.
+    // Stale pointers in the unused part would be harmless, but a vector that shrinks and grows again must find zeros.
     array_->set_size(size);
   }
   // Frees the array as well.
@@ -214,7 +214,7 @@ class VectorBy {
   static constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::size_t kLeast = sizeof(T) <= 4 ? 3 : 1;  // 8 bytes and 12 fill a cell of 24
 
-  // What tells arrays of one size from others.
+  // Distinguishes arrays of one size from others.
   static constexpr std::size_t cell_of(std::size_t capacity) noexcept {
     const std::size_t bytes = cell::bytes_for(sizeof(Array) + capacity * sizeof(T), alignof(Array));
     return bytes <= cell::kMost ? cell::class_of(bytes) : bytes;
@@ -234,7 +234,7 @@ class VectorBy {
       fresh->set_size(old->size());
       if constexpr (kIsMember<T>) trace_again(fresh);
       array_ = fresh;
-      free_unreferenced(heap, old);  // and destroys what was moved from
+      free_unreferenced(heap, old);  // and destroys the moved-from elements
     } else {
       array_ = fresh;
     }

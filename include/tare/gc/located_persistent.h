@@ -1,5 +1,5 @@
-// tare/gc/located_persistent.h: LocatedPersistent and LocatedCrossThreadPersistent, roots that say in which line of the
-// source they were made.
+// tare/gc/located_persistent.h: LocatedPersistent and LocatedCrossThreadPersistent, roots with the source line that
+// made them.
 //
 //   tare::gc::LocatedPersistent<Document> current_;
 //   current_ = document;                                       // from here on a snapshot names this line
@@ -8,17 +8,16 @@
 //      12.4 MiB        1  src/window.cc:42  void Window::open(Document*)
 //
 // For roots that are suspected of keeping too much. A snapshot of the heap (tare/gc/heap_graph.h) has the file, the
-// line and the function with each of them, and what all roots of a line keep alive. They take 24 bytes more than
+// line and the function of each, and the objects that all roots of a line keep alive. They take 24 bytes more than
 // others; a Persistent pays nothing for it.
 //
-// The line is that where the root got its object from a pointer, a Member or a root of another kind. Copies of a
-// located root and what is moved out of one keep its line: otherwise those in a container would name the standard
-// library's. So elements are added by push_back(object), which converts in the caller's line, rather than by
-// emplace_back().
+// The line is that where the root got its object from a pointer, a Member or a root of another kind. Copies and moves
+// of a located root keep its line: otherwise those in a container would have a line of the standard library. So
+// elements are added by push_back(object), which converts in the caller's line, rather than by emplace_back().
 //
 // Thread-safety: as Persistent (tare/gc/persistent.h) and CrossThreadPersistent (tare/gc/cross_thread_persistent.h).
 //
-// Source of the idea: Oilpan, whose Persistents have it by a policy.
+// Source of the idea: Oilpan, whose Persistents can do it by a policy.
 #pragma once
 
 #include <concepts>
@@ -53,7 +52,7 @@ class LocatedPersistent : private LocatedRootLink {
 
   LocatedPersistent() noexcept = default;
   LocatedPersistent(std::nullptr_t) noexcept {}  // NOLINT(google-explicit-constructor)
-  // From a pointer, or whatever becomes one: Members and other roots.
+  // From a pointer, or from a type that converts to one: Members and other roots.
   template <std::convertible_to<T*> From>
   LocatedPersistent(const From& from,  // NOLINT(google-explicit-constructor)
                     SourceLocation where = SourceLocation::current()) noexcept

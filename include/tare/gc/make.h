@@ -4,8 +4,8 @@
 //   Text* text = tare::gc::make<Text>(heap, tare::gc::AdditionalBytes(length));  // `length` zeros behind it
 //
 // Inline, an object is a comparison, an addition and two stores of its header. The object is reachable for the
-// collector from the moment its constructor begins: from the stack, where its fields are then taken for what they look
-// like. If the constructor throws, the cell is free again.
+// collector from the moment its constructor begins: from the stack, and its fields are then scanned conservatively. If
+// the constructor throws, the cell is free again.
 //
 // Thread-safety: the heap's thread. In destructors that the collector calls, in prefinalizers and weak call-backs
 // make() returns null.
@@ -26,7 +26,7 @@
 
 namespace tare::gc {
 
-// Bytes behind the object, zero, which are its own: for arrays whose length is known when it is made.
+// Additional bytes of the object behind it, zeroed: for arrays whose length is known at the start.
 class AdditionalBytes {
  public:
   constexpr explicit AdditionalBytes(std::size_t bytes) noexcept : bytes_(bytes) {}
@@ -43,7 +43,7 @@ inline constexpr bool kBeginWithBytes = false;
 template <class First, class... Rest>
 inline constexpr bool kBeginWithBytes<First, Rest...> = std::is_same_v<std::remove_cvref_t<First>, AdditionalBytes>;
 
-// Ends an object's construction; by an exception if nobody says otherwise.
+// Ends an object's construction; by an exception unless finished.
 class Construction {
  public:
   Construction(void* object, std::uint32_t type) noexcept : header_(header_of(object)) {

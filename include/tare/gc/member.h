@@ -7,22 +7,23 @@
 //   UncompressedMember<T>  keeps, and is read without decoding: for the few fields where that counts
 //
 // All of them may be null, or the sentinel, which hash tables use for deleted keys. They're copied, compared, ordered,
-// hashed and tested without being decoded. What decoding costs is up to the group's scheme (tare/gc/decoding.h): with
-// the default p->x is as cheap as an index, and p.get() has a test for null beside an addition.
+// hashed and tested without being decoded. The cost of decoding depends on the group's scheme (tare/gc/decoding.h):
+// with the default p->x is as cheap as an index, and p.get() has a test for null beside an addition.
 //
-// Storing one tells a heap that is being marked (tare/gc/barrier.h); otherwise that is a load and a branch.
+// Storing one informs a heap that is being marked (tare/gc/barrier.h); otherwise that is a load and a branch.
 //
 // They lie in collected objects and in their parts, and for as long as a function runs on the stack, where the scan
-// finds them. Elsewhere, in globals and in what malloc gave, nobody finds them: take a Persistent
-// (tare/gc/persistent.h). That holds for what a lambda captures: it may lie on the stack, and isn't to be kept in a
-// std::function or handed to another thread, which put it elsewhere. Programs with assertions end with a message where
-// a Member is stored there (tare/gc/store_checks.h). A plain T* is right for parameters and locals.
+// finds them. Elsewhere, in globals and in memory of malloc, they aren't found: use a Persistent
+// (tare/gc/persistent.h). That includes the captures of a lambda: the lambda may lie on the stack, and must not be kept
+// in a std::function or passed to another thread. Programs with assertions end with a message where a Member is stored
+// there (tare/gc/store_checks.h). A plain T* is right for parameters and locals.
 //
 // Thread-safety: as plain pointers. The collector reads them on another thread, if a heap is marked concurrently;
 // stores are atomic for that, of 4 bytes (of 8 for UncompressedMember). A Member points into its own object's heap
 // only; debug builds check it when collecting.
 //
-// Source: Oilpan's classes of these names, and "Pointer compression in Oilpan" (2022) for what isn't decoded.
+// Source: Oilpan's classes of these names, and "Pointer compression in Oilpan" (2022) for the operations without
+// decoding.
 #pragma once
 
 #include <compare>
@@ -44,7 +45,7 @@ enum class Strength : std::uint8_t { Strong, Weak, Untraced };
 // For a Member that is constructed in an object which is whole already, so that another thread may be tracing the
 // place:
 //   ::new (slot) Member<Node>(node, tare::gc::kInSharedPlace);
-// Members of what is in construction need it not, nor does whatever trace() leaves to its heap's thread.
+// Members in an object under construction don't need it, nor does work that trace() leaves to its heap's thread.
 struct InSharedPlace {};
 inline constexpr InSharedPlace kInSharedPlace;
 
@@ -52,7 +53,7 @@ inline constexpr InSharedPlace kInSharedPlace;
 template <class T, class Group, Strength kStrength, StoreChecks kChecks = kStoreChecksOf<Group>>
 class BasicMember {
   using Decoding = typename Group::Decoding;
-  // Who uses an untraced one knows that its object lives by another.
+  // A user of an untraced one must keep its object alive by another reference.
   static constexpr bool kHasBarrier = kStrength != Strength::Untraced && kWriteBarrierOf<Group> != WriteBarrier::None;
   static constexpr bool kIsChecked = kStrength != Strength::Untraced && kChecks != StoreChecks::None;
   static constexpr bool kTells = kHasBarrier || kIsChecked;
@@ -175,7 +176,8 @@ class BasicMember {
       if (is_object()) store_checks_details::check(Decoding::kCageSlot, this, Decoding::decode_object(bits_));
     }
   }
-  // Whoever sees the new bits sees the object's mark, which it had before: hence the release, on x86 a plain store.
+  // A thread that reads the new bits must also read the object's mark, which was set before: hence the release, on x86
+  // a plain store.
   BasicMember& put(std::uint32_t bits) noexcept {
     if constexpr (kHasBarrier) {
       __atomic_store_n(&bits_, bits, __ATOMIC_RELEASE);
@@ -210,7 +212,7 @@ using WeakMember = BasicMember<T, Group, Strength::Weak>;
 template <class T, class Group = DefaultGroup>
 using UntracedMember = BasicMember<T, Group, Strength::Untraced>;
 
-// What may be moved as bytes, if trace_again() follows.
+// Types that may be moved as bytes, if trace_again() follows.
 template <class T>
 inline constexpr bool kIsMember = false;
 template <class T, class Group, Strength kStrength>

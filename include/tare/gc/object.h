@@ -1,4 +1,4 @@
-// tare/gc/object.h: what makes a class collected: GarbageCollected, and GarbageCollectedMixin for interfaces.
+// tare/gc/object.h: the base of a collected class: GarbageCollected, and GarbageCollectedMixin for interfaces.
 //
 //   class Node : public tare::gc::GarbageCollected<Node> {
 //    public:
@@ -11,16 +11,16 @@
 //   };
 //
 // The base is empty and comes first; classes derived from Node are collected, too, and their trace() calls Node's.
-// trace() names every Member, WeakMember and part that has some; what it leaves out dies while it is in use. It neither
+// trace() names every Member, WeakMember and part that has some; an omitted target dies while it is in use. It neither
 // allocates nor changes anything, and must not rely on other objects' contents. It isn't virtual and needn't be: an
-// object is traced as what it was made as.
+// object is traced as the type it was made as.
 //
 // A destructor that isn't trivial is called when the object is found dead, at some time before its memory is used
 // again, in no order: it may not touch other collected objects, which may be gone, nor make new ones. Objects of types
-// with trivial destructors die without being looked at, which is nearly free. What must touch others goes into
+// with trivial destructors die without being read, which is nearly free. Code that must access others goes into
 //     void prefinalize();
-// which runs at the end of marking, latest made first, while all that is dead is still whole. It can't save anything:
-// what it stores into live objects would point to what dies now; heaps that verify end the program for it.
+// which runs at the end of marking, latest made first, while all that is dead is still whole. It can't revive anything:
+// a dead object stored into a live one would leave a dangling pointer; heaps that verify end the program for it.
 //
 // A class that has
 //     void finalize_collected();
@@ -28,17 +28,17 @@
 // base without a virtual destructor does it for all that derive from it. And
 //     void after_make();
 // is called by make() when the object is whole: virtual functions are the class's own by then, it may make others, and
-// is traced if that collects. All three are public; a base's or a mixin's are called for what derives from it.
+// is traced if that collects. All three are public; a base's or a mixin's are called for derived classes.
 //
 // A class of large arrays (AdditionalBytes) in a group with a young generation may have, beside trace(),
 //     void trace_part(tare::gc::Visitor& visitor, const void* begin, const void* end) const;
-// which names what has any of these bytes, so that storing into one doesn't have all of it traced. What it must name is
-// of the same kinds but for weak call-backs.
+// which names the references in any of these bytes, so that storing into one doesn't have all of it traced. It must
+// name the same kinds, except weak call-backs.
 //
 // A mixin is a base that isn't first. Members may point to it, and keep the whole object:
 //   struct Listener : tare::gc::GarbageCollectedMixin { virtual void hear() = 0; };
 //   class Button : public tare::gc::GarbageCollected<Button>, public Listener { void hear() override; };
-// No table of functions is added for that, as Oilpan must: the page knows where an object begins.
+// No table of functions is added for that, unlike in Oilpan: the page has the start of an object.
 //
 // Source of the idea: Oilpan. Thread-safety: objects belong to their heap's thread.
 #pragma once
@@ -61,7 +61,7 @@ class GarbageCollectedBase {
   void operator delete(void*) {}  // virtual destructors want one; nobody calls it
 };
 
-// GroupOf: whose heaps the class lives in, see tare/gc/decoding.h.
+// GroupOf: the group of the class's heaps, see tare/gc/decoding.h.
 template <class T, class GroupOf = DefaultGroup>
 class GarbageCollected : public GarbageCollectedBase {
  public:
@@ -69,7 +69,7 @@ class GarbageCollected : public GarbageCollectedBase {
   using GcRoot = T;  // the class that comes first in every object
 };
 
-// Aligned, also where all that a mixin has is an int: the bits of a Member can't tell what lies between multiples of 8.
+// Aligned, even if a mixin contains only an int: the bits of a Member can't express addresses between multiples of 8.
 class alignas(8) GarbageCollectedMixin {
  public:
   void* operator new(std::size_t) = delete;

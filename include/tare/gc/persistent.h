@@ -8,7 +8,7 @@
 // list that the heap finds them by; so nothing is allocated and nothing can fail. When a heap is destroyed, its
 // Persistents become null.
 //
-// Which of them keeps an object, a snapshot of the heap says by file and line for those that are LocatedPersistent.
+// A snapshot of the heap lists the roots that keep an object, with file and line for LocatedPersistents.
 //
 // Thread-safety: the thread of the object's heap; heaps that verify (HeapOptions::verifies) end the program otherwise.
 //
@@ -27,11 +27,11 @@ namespace tare::gc {
 enum class RootKind : std::uint8_t {
   Strong,
   Weak,
-  Located,  // strong, and says where it was made: tare/gc/located_persistent.h
+  Located,  // strong, with its source line: tare/gc/located_persistent.h
 };
 inline constexpr std::size_t kRootKinds = 3;
 
-// What all roots are to their heap. The list is a ring.
+// The part of all roots that their heap uses. The list is a ring.
 class TARE_API RootLink {
  public:
   RootLink(const RootLink&) = delete;

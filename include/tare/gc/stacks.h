@@ -4,10 +4,10 @@
 //   begin(fibre);
 //   tare::gc::leave_stack(heap, [&] { swapcontext(&here, &fibre); });   // every switch, on whatever stack
 //
-// A collection scans the stack that it runs on from where it is, and all others that were left, from where they were;
-// leave_stack() notes that, and what registers hold there. A stack that was never run on, or ended, isn't looked at.
-// What the call itself does lies behind the note: it switches, and has no pointers to collected objects of its own.
-// Without all this a collection on a stack that the heap doesn't know ends the program with a message.
+// A collection scans its own stack from its present place, and each stack that was left from the place where it was
+// left; leave_stack() notes that place and the registers. A stack that was never run on, or has ended, isn't scanned.
+// The call itself lies behind the noted place: it switches, and must have no pointers to collected objects of its own.
+// Without all this a collection on an unknown stack ends the program with a message.
 //
 // Thread-safety: the heap's thread; a fibre that uses a heap stays on it.
 #pragma once
@@ -44,8 +44,8 @@ namespace stacks_details {
 TARE_API void leave_stack(HeapCore& core, void (*call)(void* context), void* context);
 }  // namespace stacks_details
 
-// Calls `call`, which switches to another stack and returns when this one is run on again. Of several heaps that the
-// thread has, each is told: leave_stack(a, [&] { leave_stack(b, ...); }).
+// Calls `call`, which switches to another stack and returns when this one is run on again. If the thread has several
+// heaps, each needs the call: leave_stack(a, [&] { leave_stack(b, ...); }).
 template <class Call>
 void leave_stack(const HeapBase& heap, Call&& call) {
   stacks_details::leave_stack(

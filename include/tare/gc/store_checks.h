@@ -1,4 +1,4 @@
-// tare/gc/store_checks.h: has each store into a Member checked, to find those that lie where nobody sees them.
+// tare/gc/store_checks.h: checks each store into a Member, to find those in places that the collector doesn't see.
 //
 // Stores are checked where assertions are: unless NDEBUG is defined. -DTARE_GC_STORE_CHECKS=0 or =1 decides for all
 // groups, a group for itself:
@@ -19,7 +19,7 @@
 //   - anything, where it lies neither in a heap nor on the stack: in a global, or in what malloc gave, as the elements
 //     of a std::vector do, and what a lambda captured that a std::function holds. Nobody would find it there; take a
 //     Persistent or a RootedVector. (Where an object owns such memory and traces it itself, its group has no checks.)
-// Some 10 ns a store. UntracedMember isn't asked, nor is UncompressedMember.
+// Some 10 ns a store. UntracedMember isn't checked, nor is UncompressedMember.
 //
 // Source of the idea: Oilpan's checking policies for Members, which learn a Member's heap from its first object.
 #pragma once

@@ -8,11 +8,11 @@
 //
 // How many bits there are depends on the group: objects lie at multiples of 8, so that SeedDecoding<slot, 1> leaves 2
 // low ones and LowDecoding 3; SplitDecoding uses all of those to reach 32 GiB, and leaves a high one for each halving
-// of the group's cage below that: 1 in the DefaultGroup (16 GiB), 3 in a group of 4 GiB. What doesn't fit doesn't
-// compile. A null has a tag, too; there is no sentinel.
+// of the group's cage below that: 1 in the DefaultGroup (16 GiB), 3 in a group of 4 GiB. Larger values don't compile. A
+// null has a tag, too; there is no sentinel.
 //
-// For fields of collected objects only: on the stack the scan doesn't know it, take get() there. Reading takes one more
-// instruction than a Member's.
+// For fields of collected objects only: the scan of the stack doesn't recognise it, so use get() there. Reading takes
+// one more instruction than a Member's.
 //
 // Source of the idea: tagged members of Oilpan (2025), which are 8 bytes.
 #pragma once

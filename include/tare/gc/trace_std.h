@@ -3,10 +3,10 @@
 //   std::variant<std::monostate, int, tare::gc::Member<Node>> value_;
 //   void trace(tare::gc::Visitor& visitor) const { visitor.trace(value_); }
 //
-// What has nothing to trace in it is passed over. A variant can't hold a WeakMember: it is looked at again when all is
-// marked, and there may be a number in its place by then; hold it beside the variant. The same goes for unions of one's
-// own. Containers that take memory from malloc aren't here: what lies there is found by nobody while it is moved; take
-// tare/gc/heap_vector.h and its like.
+// Parts without references are skipped. A variant can't contain a WeakMember: the marker reads it again when all is
+// marked, and it may contain a number by then. Keep it beside the variant. The same goes for unions of one's own. The
+// same holds for unions. Containers with memory from malloc aren't here: that memory isn't found while it is moved; use
+// tare/gc/heap_vector.h and similar ones.
 #pragma once
 
 #include <array>

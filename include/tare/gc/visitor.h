@@ -1,12 +1,12 @@
-// tare/gc/visitor.h: Visitor, to which an object's trace() names what it points to; and Liveness, which tells weak
-// call-backs who has died.
+// tare/gc/visitor.h: Visitor, to which an object's trace() names its references; and Liveness, which gives weak
+// call-backs the state of objects.
 //
 // Nothing in it is virtual: naming a Member stores 4 bytes into the collector's list. The verifier and the snapshot of
 // the heap read the same list.
 //
-// Thread-safety: a visitor belongs to who calls trace() with it. In a heap that is marked concurrently
+// Thread-safety: a visitor belongs to the caller of trace(). In a heap that is marked concurrently
 // (HeapOptions::marking) that is another thread, while the heap's own changes the object. Members of all kinds may be
-// read there, by naming them; what else trace() looks at, to find them, it may not:
+// read there, by naming them; other data that trace() reads to find them may not:
 //   void trace(tare::gc::Visitor& visitor) const {
 //     if (visitor.leave_to_owner()) return;       // then the heap's thread calls it, soon
 //     if (kind_ == Kind::Text) visitor.trace(as_text_);
@@ -26,7 +26,7 @@ namespace tare::gc {
 
 class Marker;
 
-// Whether objects survive the collection that is under way.
+// The liveness of objects in the collection under way.
 class TARE_API Liveness {
  public:
   // True for null.
@@ -48,10 +48,10 @@ class TARE_API Liveness {
   const Marker& marker_;
 };
 
-// What a weak call-back gets: the object that registered it, which is alive. It may clear what it likes of its own, but
-// not allocate. An object that was made while its heap was being marked isn't traced, and so isn't asked this time:
-// what it has stored in Members and WeakMembers lives, but what an UntracedMember of it points to may die unnoticed:
-// classes with call-backs take WeakMembers.
+// The argument of a weak call-back: the object that registered it, which is alive. It may clear its own fields, but not
+// allocate. An object that was made while its heap was being marked isn't traced, so its call-back doesn't run this
+// time. Targets in its Members and WeakMembers live, but the target of its UntracedMember may die unnoticed: classes
+// with call-backs use WeakMembers.
 using WeakCallback = void (*)(const Liveness& liveness, const void* object);
 
 // How to trace a class that has no trace() of its own, being others': specialise it with a
@@ -75,7 +75,7 @@ class TARE_API Visitor {
     if (member.shared_bits() > 1) add_weak(&member);
   }
   template <class T, class Group>
-  void trace(const BasicMember<T, Group, Strength::Untraced>&) = delete;  // nobody is to trace it: leave it out
+  void trace(const BasicMember<T, Group, Strength::Untraced>&) = delete;  // it isn't traced: leave it out
   template <class T, class Group>
   void trace(const UncompressedMember<T, Group>& member) {
     static_assert(Collected<T> || IsMixin<T>, "only objects and their mixins may be pointed to");
@@ -103,7 +103,7 @@ class TARE_API Visitor {
     trace(BasicMember<T, Group, Strength::Strong>::from_bits(member.shared_bits()));
   }
 
-  // True where trace() runs on another thread than the object's. Then it is called again on that, and what it does now
+  // True where trace() runs on another thread than the object's. Then it is called again on that, and its present work
   // doesn't count.
   bool leave_to_owner() noexcept {
     is_left_ = is_left_ || is_concurrent_;
@@ -132,8 +132,8 @@ class TARE_API Visitor {
     add_ephemeron(&key, &value);  // also without a key, which may get one before marking ends
   }
 
-  // The same for who takes pairs with dead keys out in a weak call-back, where null would mean something else; and who
-  // stores a value whenever a key comes.
+  // The same for tables that remove pairs with dead keys in a weak call-back, because null would have another meaning;
+  // and for tables that store a value with each key.
   template <class K, class V, class Group>
   void trace_while_alive(const BasicMember<K, Group, Strength::Weak>& key,
                          const BasicMember<V, Group, Strength::Strong>& value) {
@@ -147,7 +147,7 @@ class TARE_API Visitor {
   friend class Marker;
   explicit Visitor(Marker& marker) noexcept : marker_(marker) {}
 
-  // No branch on whether there is an object: whether a member is null is a coin toss to the processor.
+  // No branch on the presence of an object: null members are unpredictable for the processor.
   void push(std::uint32_t granule, bool is_object) {
     if (top_ == end_) [[unlikely]]
       grow();

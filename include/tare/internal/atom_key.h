@@ -22,7 +22,8 @@
 
 namespace tare::atom_details {
 
-// Little-endian at compile time and on the machines supported; elsewhere hashes differ from these, which nobody sees.
+// Little-endian at compile time and on the supported machines; elsewhere hashes differ from these, which has no visible
+// effect.
 template <class Word>
 constexpr Word read_word(const char* p) {
   Word word = 0;
@@ -77,8 +78,8 @@ struct HashSecret {
 
 inline constexpr std::uint64_t kOddWord = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
 
-// `words` are the text's key_words. One product for up to 16 bytes: the length goes in multiplied, so that nobody can
-// make texts of different lengths alike without knowing the secret.
+// `words` are the text's key_words. One product for up to 16 bytes: the length goes in multiplied, so that texts of
+// different lengths can't be made to collide without the secret.
 constexpr std::uint64_t seeded_hash(std::string_view text, const KeyWords& words, const HashSecret& secret) {
   std::uint64_t state = secret.b + text.size() * kOddWord;
   if (text.size() > 16) {
@@ -87,7 +88,7 @@ constexpr std::uint64_t seeded_hash(std::string_view text, const KeyWords& words
     for (; left > 16; left -= 16, p += 16) {
       state = fold_product(read_word<std::uint64_t>(p) ^ secret.a, read_word<std::uint64_t>(p + 8) ^ state) + secret.b;
     }
-    // The last 16 bytes, which overlap what was read.
+    // The last 16 bytes, which overlap the ones already read.
     return fold_product(read_word<std::uint64_t>(p + left - 16) ^ secret.a, words.last ^ state);
   }
   return fold_product(words.first ^ secret.a, words.last ^ state);

@@ -1,15 +1,15 @@
-// tare/internal/export.h: what the dynamic linker sees of the library. TARE_API stands before the classes and functions
-// that aren't inline, TARE_STATE before variables that a process has once.
+// tare/internal/export.h: the library's symbols for the dynamic linker. TARE_API stands before the classes and
+// functions that aren't inline, TARE_STATE before variables that a process has once.
 //
-// TARE_SHARED is defined, for the library and for who uses it, where the library is a shared one: tare::tare and the
-// pkg-config package do it. What TARE_API marks is all that it exports then.
+// If the library is a shared one, TARE_SHARED is defined for it and for its users: tare::tare and the pkg-config
+// package do it. Only the functions marked with TARE_API are exported then.
 //
 // Static, the library becomes part of each program and plug-in that links it, and several copies may meet in one
 // process. Code of theirs and of yours is then called across copies as the dynamic linker finds it, and whichever copy
-// runs must find the same variables. So those that TARE_STATE marks have default visibility whatever your options are:
-// copies whose symbols see each other (linked together, or RTLD_GLOBAL) share one set, and plug-ins loaded with
-// RTLD_LOCAL have one each. A version script that exports only a plug-in's own functions gives it a set of its own,
-// too. Copies that share must be of one version.
+// runs must find the same variables. So variables marked with TARE_STATE have default visibility under any options:
+// copies whose symbols are visible to each other (linked together, or RTLD_GLOBAL) share one set, and plug-ins loaded
+// with RTLD_LOCAL have one each. A version script that exports only a plug-in's own functions gives it a set of its
+// own, too. Copies that share must be of one version.
 #pragma once
 
 #ifdef TARE_SHARED

@@ -1,9 +1,9 @@
-// tare/internal/poison.h: tells the address sanitizer which bytes of a pool nobody may touch. Costs nothing in other
+// tare/internal/poison.h: marks bytes of a pool as inaccessible for the address sanitizer. Costs nothing in other
 // builds.
 //
-// A pool poisons what it got from the system and what came back to it, and unpoisons what it hands out: an access to
-// the rest is reported as "use-after-poison", with the stack. Bytes at either end that share a granule of 8 with bytes
-// in use stay accessible. Compile all of a program with the sanitizer, or nothing.
+// A pool poisons its free memory, new or returned, and unpoisons blocks that it hands out: an access to the rest is
+// reported as "use-after-poison", with the stack. Bytes at either end that share a granule of 8 with bytes in use stay
+// accessible. Compile all of a program with the sanitizer, or nothing.
 #pragma once
 
 #include <cstddef>

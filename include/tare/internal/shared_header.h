@@ -3,10 +3,9 @@
 //   ... | u32 references | u32 owner and size | characters ... | NUL
 //                                             ^ the pointer that is passed around
 //
-// `Bytes` and `Atom` lay their blocks out alike, so that a holder of characters needn't know which of the two it holds:
-// it counts up and down here, and the last release goes to the owner that two bits name. That is how an atom's
-// characters are handed out: nothing is copied, the atom stays alive, and 3 characters cost what 400 do (one
-// increment).
+// `Bytes` and `Atom` have blocks of the same layout, so that a holder of characters needn't distinguish them: it counts
+// up and down here, and the last release goes to the owner in two bits. So an atom's characters are handed out without
+// a copy, the atom stays alive, and 3 characters cost as much as 400 (one increment).
 //
 //   owner     who made the block                 its last release
 //   Heap      malloc; the block begins here      frees it
@@ -15,9 +14,9 @@
 //
 // The characters lie at a multiple of 8 and are followed by a NUL that the size leaves out.
 //
-// Threads: the count is atomic. Taking a reference needs one already held (or the table's lock). Releases order what
-// was done with the characters before the block is freed or used again. While a process has one thread the count is
-// plain arithmetic, as in std::shared_ptr.
+// Threads: the count is atomic. Taking a reference needs one already held (or the table's lock). Releases order earlier
+// accesses to the characters before the block is freed or reused. While a process has one thread the count is plain
+// arithmetic, as in std::shared_ptr.
 //
 // Overflow: from 2^31 references on a block is immortal: it is never freed, and nothing is counted wrong.
 // Errors: none; nothing here allocates or throws.
@@ -60,7 +59,7 @@ inline bool is_single_threaded() {
 #endif
 }
 
-// Adds `change` (1, or -1 as unsigned) and returns what was there before.
+// Adds `change` (1, or -1 as unsigned) and returns the value before.
 inline std::uint32_t exchange_add(std::atomic<std::uint32_t>& count, std::uint32_t change, std::memory_order order) {
   if (is_single_threaded()) {
     const std::uint32_t before = count.load(std::memory_order_relaxed);
@@ -83,7 +82,7 @@ class TARE_API SharedHeader {
   SharedHeader(const SharedHeader&) = delete;
   SharedHeader& operator=(const SharedHeader&) = delete;
 
-  // The second word, for who lays a block out at compile time. size_bytes <= kLargestSize.
+  // The second word, for blocks laid out at compile time. size_bytes <= kLargestSize.
   static constexpr std::uint32_t word(SharedOwner owner, std::uint32_t size_bytes) {
     return static_cast<std::uint32_t>(owner) << 30 | size_bytes;
   }
@@ -99,16 +98,16 @@ class TARE_API SharedHeader {
   std::string_view text() const { return {characters(), size_bytes()}; }
   SharedOwner owner() const { return static_cast<SharedOwner>(second_word() >> 30); }
 
-  // For an owner that fills a block: sets the size that it finds out afterwards. Only while nobody else holds the
-  // block.
+  // For an owner that fills a block: sets the size that it finds out afterwards. Only while the block has no other
+  // holder.
   void set_size_bytes(std::uint32_t size_bytes) {
     owner_and_size_.store(word(owner(), size_bytes), std::memory_order_relaxed);
   }
 
-  // What the count says now; another thread may change it at once. An atom's table holds one reference of its own.
+  // The present count; another thread may change it at once. An atom's table holds one reference of its own.
   std::uint32_t references() const { return references_.load(std::memory_order_acquire); }
 
-  // Whether the caller, who holds one reference to a Heap block, is its only holder and may write.
+  // True if the caller, who holds one reference to a Heap block, is its only holder and may write.
   bool is_unique() const { return owner() == SharedOwner::Heap && references() == 1; }
 
   // Takes one more reference.
@@ -121,7 +120,7 @@ class TARE_API SharedHeader {
 
   // Gives one reference back; the block may be gone afterwards.
   void release() {
-    const SharedOwner owner_before = owner();  // read first: once ours is given back, another holder may free the block
+    const SharedOwner owner_before = owner();  // read first: after the release, another holder may free the block
     if (owner_before == SharedOwner::Static) return;
     // The count at which no holder is left: 1 for the heap, 2 for an atom, of which the table holds one itself.
     // Immortal counts are negative here, so that one comparison finds both.
@@ -136,7 +135,7 @@ class TARE_API SharedHeader {
 
   std::uint32_t second_word() const { return owner_and_size_.load(std::memory_order_relaxed); }
 
-  // Frees a heap block, tells the table about an atom, restores an immortal count.
+  // Frees a heap block, informs the table about an atom, restores an immortal count.
   void after_release(SharedOwner owner, std::uint32_t before);
 
   std::atomic<std::uint32_t> references_;
@@ -146,7 +145,7 @@ class TARE_API SharedHeader {
 static_assert(sizeof(SharedHeader) == 8 && alignof(SharedHeader) == 4);
 
 // The same for a foreign string type that is given a pointer and two functions to call, such as a script engine's
-// external strings. `characters` is what SharedHeader::characters() (Atom::characters(), Bytes::data()) returned.
+// external strings. `characters` is the result of SharedHeader::characters() (Atom::characters(), Bytes::data()).
 TARE_API void acquire_characters(const void* characters);
 TARE_API void release_characters(const void* characters);
 

@@ -1,4 +1,4 @@
-// tare/internal/source_location.h: a line of the source, for who asks callers where they are.
+// tare/internal/source_location.h: a line of the source, as a default argument for the caller's place.
 //
 //   void hold(const void* object, tare::SourceLocation where = tare::SourceLocation::current());
 //

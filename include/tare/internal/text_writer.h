@@ -1,7 +1,7 @@
-// tare/internal/text_writer.h: what all text streams of Tare have in common: writing text at the end of one piece of
+// tare/internal/text_writer.h: the common part of all text streams of Tare: writing text at the end of one piece of
 // memory.
 //
-// A function that writes text takes a TextWriter& and needn't know where the text will lie:
+// A function that writes text takes a TextWriter&, which hides the place of the text:
 //
 //   void describe(const Node& node, tare::TextWriter& out) {
 //     out << "node " << node.id << " at " << node.x;         // as std::ostream, with neither locale nor flags
@@ -11,14 +11,14 @@
 //   }
 //
 // The memory is a TextStream's (its own 48 bytes, then the heap) or a FixedTextStream's (a buffer of the caller's); see
-// tare/text_stream.h. For what wants a std::ostream there is tare/text_ostream.h.
+// tare/text_stream.h. For code that needs a std::ostream there is tare/text_ostream.h.
 //
-// What was written is always a prefix of what should have been: once something didn't fit, nothing more is taken until
-// the stream is reset, so that a text never has holes. Every function that writes returns false when its text wasn't
-// taken whole; ok() says it of all of them together, loss() says why. Nothing throws.
+// The written text is always a prefix of the whole: once a piece didn't fit, nothing more is taken until the stream is
+// reset, so that a text never has holes. Every function that writes returns false if its text wasn't taken whole; ok()
+// is false if any did, and loss() has the reason. Nothing throws.
 //
 // One thread at a time may use a writer. Sizes are bytes; text is bytes too, UTF-8 or any other, and may hold zeros.
-// From OpenJDK's stringStream (JDK-8260030), whose modes these are; where that truncates silently, this says so.
+// From OpenJDK's stringStream (JDK-8260030), whose modes these are; that truncates silently, and this reports it.
 #pragma once
 
 #include <concepts>
@@ -38,12 +38,12 @@ namespace tare {
 enum class TextLoss : std::uint8_t {
   None,
   Truncated,         // a fixed buffer is full
-  OutOfMemory,       // malloc failed; what was there before is intact
+  OutOfMemory,       // malloc failed; the text before is intact
   TooLarge,          // more than TextWriter::kLargestSize
   WrittenWhenFrozen  // text came after freeze()
 };
 
-// What operator<< writes as a number. char and bool are text. 128-bit integers don't compile.
+// Types that operator<< writes as numbers. char and bool are text. 128-bit integers don't compile.
 template <typename Number>
 concept TextNumber = (std::integral<Number> && !std::same_as<Number, bool> && !std::same_as<Number, char> &&
                       sizeof(Number) <= sizeof(std::uint64_t)) ||
@@ -51,8 +51,8 @@ concept TextNumber = (std::integral<Number> && !std::same_as<Number, bool> && !s
 
 namespace text_details {
 
-// Of other types: what they are converted to, as long as that isn't text. Were characters taken by conversion, an
-// enumerator or a bit of a std::vector<bool> would be one.
+// Other types are converted, as long as the result isn't text. Were characters taken by conversion, an enumerator or a
+// bit of a std::vector<bool> would be one.
 template <typename Value>
 concept Converted =
     (std::is_class_v<Value> || std::is_enum_v<Value>) && !std::convertible_to<const Value&, std::string_view>;
@@ -172,8 +172,8 @@ class TARE_API TextWriter {
     append_number(number);
     return *this;
   }
-  // Unscoped enumerators are numbers; std::atomic, std::true_type, std::vector<bool>'s elements and the like are what
-  // they hold.
+  // Unscoped enumerators are numbers; std::atomic, std::true_type, std::vector<bool>'s elements and similar types are
+  // written as their values.
   TextWriter& operator<<(const text_details::ConvertedToNumber auto& value) noexcept { return *this << +value; }
   TextWriter& operator<<(const text_details::ConvertedToTruth auto& value) noexcept {
     return *this << static_cast<bool>(value);
@@ -182,17 +182,17 @@ class TARE_API TextWriter {
     return *this << static_cast<char>(value);
   }
 
-  // Makes room for `more` characters, so that writing them can't fail. False if there is none to be had, which alone is
-  // no loss: only writing is.
+  // Makes room for `more` characters, so that writing them can't fail. False if there is no memory, which alone is no
+  // loss: only writing is.
   bool reserve(std::size_t more) noexcept;
 
-  // For who fills memory itself: prepare(n) returns room for n characters behind the text, or null as reserve() fails;
-  // commit(m), m <= n, makes the first m of them text. Any other call between the two loses them.
+  // For direct writes: prepare(n) returns room for n characters behind the text, or null as reserve() fails; commit(m),
+  // m <= n, makes the first m of them text. Any other call between the two loses them.
   char* prepare(std::size_t count) noexcept { return reserve(count) ? data_ + size_ : nullptr; }
   void commit(std::size_t count) noexcept { size_ += static_cast<std::uint32_t>(count); }
 
-  // Takes back what was written after the first `size` characters (<= size()): a last comma, a failed attempt. Frozen
-  // text stays. What was lost before stays lost.
+  // Removes the text after the first `size` characters (<= size()): a last comma, a failed attempt. Frozen text stays.
+  // Lost text stays lost.
   void shorten(std::size_t size) noexcept {
     if (!is_frozen() && size < size_) size_ = static_cast<std::uint32_t>(size);
   }
@@ -204,11 +204,11 @@ class TARE_API TextWriter {
   bool empty() const noexcept { return size_ == 0; }
 
   // The text with a terminating zero; valid as view() is. A text that fills a stream's inline memory to the last byte
-  // moves to the heap for it; without memory for that the last character gives way, and loss() says so.
+  // moves to the heap for it; without memory for that the last character is dropped, and loss() reports it.
   const char* c_str() noexcept;
 
   // Ends the writing: from here on view() keeps. Writing afterwards is a bug in the program; it's ignored and loss()
-  // says so, as the text that somebody already holds must not move.
+  // reports it, because the text may not move any more.
   void freeze() noexcept;
   bool is_frozen() const noexcept { return (reasons() & kFrozen) != 0; }
 
@@ -217,11 +217,11 @@ class TARE_API TextWriter {
   TextLoss loss() const noexcept;
 
  protected:
-  // What lies behind the fields here, in place of inline memory, while the text lies elsewhere.
+  // Lies behind the fields here, in place of inline memory, while the text lies elsewhere.
   struct Elsewhere {
     std::uint32_t capacity;
     bool is_heap;
-    std::size_t lost_bytes;  // what a fixed buffer had no room for
+    std::size_t lost_bytes;  // bytes for which a fixed buffer had no room
   };
 
   TextWriter(char* data, std::size_t capacity) noexcept : data_(data), limit_(static_cast<std::int32_t>(capacity)) {}
@@ -235,21 +235,21 @@ class TARE_API TextWriter {
   bool is_inline() const noexcept { return data_ == own_memory(); }
   bool is_on_heap() const noexcept { return !is_inline() && elsewhere().is_heap; }
 
-  // Forgets text and reasons; keeps the memory, of which `capacity` bytes may be written.
+  // Clears text and reasons; keeps the memory, of which `capacity` bytes may be written.
   void reopen(std::size_t capacity) noexcept {
     size_ = 0;
     limit_ = static_cast<std::int32_t>(capacity);
   }
 
   void free_heap() noexcept;                // the text must be on the heap
-  std::size_t heap_bytes() const noexcept;  // what malloc was asked for
+  std::size_t heap_bytes() const noexcept;  // requested from malloc
   const void* heap_block() const noexcept { return data_ - sizeof(SharedHeader); }
   SharedHeader* finish_heap_block() noexcept;  // terminated, with one reference; it's the caller's from here on
 
   char* data_;
   std::uint32_t size_ = 0;
   // Up to which size text may grow without a call of grow(); negative once nothing more may be written: reasons then,
-  // as bits. One comparison tells all.
+  // as bits. One comparison checks both.
   std::int32_t limit_;
 
  private:

@@ -12,12 +12,12 @@
 //   tare::variant::DBusBuilder body(out, type);        // the same in D-Bus's encoding
 //
 // Each piece is checked against the place in the type where it goes. The first error is kept; after it nothing is
-// written, and end() says which it was: single results needn't be looked at.
+// written, and end() returns it: single results needn't be checked.
 //
 // Types aren't copied: the texts of the type and of those given to open_variant() must live until end(). No tree, no
-// allocation a piece, no lock: pieces go to the end of the bytes, a stack in the Builder remembers which containers are
-// open, and a second one where their children ended, as offsets can be written only when a container is complete. Both
-// stacks lie in the Builder (10 KiB) until a container has more than 128 children of varying size.
+// allocation a piece, no lock: pieces go to the end of the bytes. A stack in the Builder has the open containers, and a
+// second one the ends of their children, because offsets can be written only when a container is complete. Both stacks
+// lie in the Builder (10 KiB) until a container has more than 128 children of varying size.
 //
 // One thread at a time. Nothing throws.
 #pragma once
@@ -44,8 +44,8 @@ class BasicBuilder {
  public:
   // A value of `type`, written to `out` from its beginning; with `numbers` for the order of its numbers' bytes.
   BasicBuilder(Output& out, Type type, std::endian numbers = std::endian::native) noexcept;
-  // Behind what `out` holds, as the body of a D-Bus message behind its header: the members of the tuple `type`, one
-  // after the other. Alignment counts from the beginning of `out`, which is padded to a multiple of 8.
+  // Behind the contents of `out`, as the body of a D-Bus message behind its header: the members of the tuple `type`,
+  // one after the other. Alignment counts from the beginning of `out`, which is padded to a multiple of 8.
   enum class Body : std::uint8_t { Behind };
   BasicBuilder(Output& out, Body behind, Type type, std::endian numbers = std::endian::native) noexcept
     requires(kIsDBus);
@@ -55,7 +55,7 @@ class BasicBuilder {
     if (ends_ != own_ends_) std::free(ends_);
   }
 
-  // ---- basic values: false if the type wants something else here, or an error came before
+  // ---- basic values: false if the type requires something else here, or after an error
 
   bool add_bool(bool value) noexcept {
     if constexpr (kIsDBus) return add_number('b', std::uint32_t{value});
@@ -71,15 +71,14 @@ class BasicBuilder {
   bool add_double(double value) noexcept { return add_number('d', value); }
   bool add_handle(Handle value) noexcept { return add_number('h', value.index); }
 
-  // A text where the type has s, o or g: it is checked for what it must be, and copied, in one walk.
+  // A text where the type has s, o or g: it is checked for that type, and copied, in one walk.
   bool add_text(std::string_view text) noexcept;
 
   // ---- containers
 
   // An array, a tuple or an entry, whichever the type has here; close() ends it. A tuple must be complete then.
   bool open() noexcept { return open(nullptr); }
-  // The same for who walked the type before: `shape` is that of the tuple or entry, or of an array's or maybe's
-  // element.
+  // The same with an already walked type: `shape` is that of the tuple or entry, or of an array's or maybe's element.
   bool open(const type_details::Shape& shape) noexcept { return open(&shape); }
   bool open_array() noexcept { return is_next('a') && open(); }
   bool open_tuple() noexcept { return is_next('(') && open(); }
@@ -99,29 +98,29 @@ class BasicBuilder {
   // An array of `count` fixed-size elements whose bytes lie at `elements`, as g_variant_new_fixed_array: `type` is the
   // whole array's. Bools must be 0 or 1, padding 0. Byte by byte only where byte orders differ.
   bool add_fixed_array(const void* elements, std::size_t count) noexcept;
-  // A value from elsewhere: in normal form whatever it was, and in this encoding. Its type must be the one wanted here,
-  // or in a variant, see add_variant.
+  // A value from elsewhere, in any form: it is brought into normal form and this encoding. Its type must be the one
+  // required here, or in a variant, see add_variant.
   bool add_view(const View& value) noexcept;
   // A variant that holds `value`.
   bool add_variant(const View& value) noexcept { return open_variant(value.type()) && add_view(value) && close(); }
 
-  // Room for the bytes of a value of the type wanted here, which the caller writes there, in this encoding and in
-  // normal form, before anything else is added; `to` is set to where. Its depth isn't looked at.
+  // Room for the bytes of a value of the required type. The caller writes them there, in this encoding and in normal
+  // form, before anything else is added; `to` is set to the place. Its depth isn't checked.
   bool add_room(std::size_t bytes, char*& to) noexcept;
 
-  // Says that so many bytes are to come: one allocation instead of some.
+  // Announces a number of bytes: one allocation instead of some.
   bool expect(std::size_t bytes) noexcept { return reserve(at_ + bytes); }
 
   // ---- where it stands
 
-  // What the type wants next: empty if the innermost open container is complete, or an array's element type.
+  // The next required type: empty if the innermost open container is complete, or an array's element type.
   std::string_view wanted() const noexcept;
   std::size_t open_containers() const noexcept { return depth_; }
   std::size_t children_so_far() const noexcept { return frames_[depth_].count; }
   WriteError error() const noexcept { return error_; }
 
-  // A place to come back to, as long as the container that is innermost now stays open: what was added since, and an
-  // error that came since, are forgotten.
+  // A place to return to, as long as the container that is innermost now stays open: later pieces, and a later error,
+  // are dropped.
   class Mark {
     friend class BasicBuilder;
     const char* next_;
@@ -133,7 +132,7 @@ class BasicBuilder {
   // The whole value, when all containers are closed. The Output has it as well.
   Written end() noexcept;
 
-  // Makes this Builder fail with `reason`, for who finds one. Returns false.
+  // Makes this Builder fail with `reason`, for callers that find an error. Returns false.
   bool fail(WriteError reason) noexcept;
 
  private:
@@ -146,12 +145,12 @@ class BasicBuilder {
   struct Frame {
     std::size_t start;  // where the container begins; of a D-Bus array, where its elements begin
     const char* next;   // type of the next child; at ) or } or a zero if there's none
-    const char* after;  // what the parent's `next` will be
-    const char* type;   // of the container; of a variant, of what it holds
+    const char* after;  // the later `next` of the parent
+    const char* type;   // of the container; of a variant, of its content
     std::size_t ends;   // how many ends lay on their stack before
     std::size_t count;  // children
     std::uint32_t type_size;
-    std::uint8_t bits;  // of the container's type: its alignment, whether it varies in size; of an array, its elements'
+    std::uint8_t bits;  // of the container's type: its alignment, and if it varies in size; of an array, its elements'
     char code;
     Kind kind;
   };
@@ -181,7 +180,7 @@ class BasicBuilder {
     const std::size_t to = format_details::aligned(at_, sizeof(Number));
     if (!reserve(to + sizeof(Number))) [[unlikely]]
       return false;
-    if constexpr (sizeof(Number) > 1) std::memset(data_ + at_, 0, sizeof(Number));  // padding, and what is written over
+    if constexpr (sizeof(Number) > 1) std::memset(data_ + at_, 0, sizeof(Number));  // padding, and overwritten bytes
     format_details::store(data_ + to, number, is_swapped_);
     at_ = to + sizeof(Number);
     ++frame.count;
@@ -215,7 +214,8 @@ class BasicBuilder {
   char* data_;
   std::size_t at_;
   std::size_t capacity_;
-  std::size_t depth_ = 0;  // frames_[depth_] is the innermost open container; the first stands for what holds the value
+  // Frames_[depth_] is the innermost open container; the first stands for the container of the value.
+  std::size_t depth_ = 0;
   std::size_t begin_;
   Output& out_;
   std::size_t* ends_ = own_ends_;

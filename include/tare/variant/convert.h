@@ -71,7 +71,7 @@ struct Readable<std::pair<const Key, Mapped>> {
   using Of = std::pair<Key, Mapped>;
 };
 
-// Whether a Value can come out of values of `type`; for variants' contents it can't be told before.
+// True if a Value can come from values of `type`; for variants' contents this is unknown in advance.
 template <typename Value>
 bool takes(Type type);
 
@@ -116,7 +116,7 @@ struct IsSpan : std::false_type {};
 template <typename Element>
 struct IsSpan<std::span<const Element>> : std::true_type {};
 
-// Whether an Element's memory is that of its natural type, so that arrays can be taken as they lie there.
+// True if an Element's memory is that of its natural type, so that arrays can be used in place.
 template <typename Element>
 consteval bool lies_as_in_bytes() {
   if constexpr (natural_type<Element>.size() == 0 || std::same_as<Element, bool>) return false;

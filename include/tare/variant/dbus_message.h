@@ -57,7 +57,7 @@ struct DBusHeader {
   std::string_view sender;
 };
 
-// Whether D-Bus takes these for a name: of an interface or error, of a method or signal, of a connection.
+// True if D-Bus accepts these as a name: of an interface or error, of a method or signal, of a connection.
 TARE_API bool is_dbus_interface(std::string_view name) noexcept;
 TARE_API bool is_dbus_member(std::string_view name) noexcept;
 TARE_API bool is_dbus_bus_name(std::string_view name) noexcept;
@@ -66,7 +66,7 @@ TARE_API bool is_dbus_bus_name(std::string_view name) noexcept;
 // the body too. WriteError::BadHeader if a text or a field is wrong or missing for the type.
 TARE_API Written write_dbus_header(Output& out, const DBusHeader& header, std::string_view signature,
                                    std::size_t body_size, std::endian order = std::endian::native) noexcept;
-// For who wrote the header before the body's size was known: puts in the size of what follows `header_size` bytes.
+// For a header written before the body's size was known: inserts the size of the bytes behind `header_size`.
 TARE_API Written finish_dbus_message(Output& out, std::size_t header_size,
                                      std::endian order = std::endian::native) noexcept;
 
@@ -99,7 +99,7 @@ enum class DBusProblem : std::uint8_t {
   TooLarge,   // than D-Bus allows
   BadStart,   // neither l nor B at the beginning, another version of the protocol, or a type of 0
   BadHeader,  // a field of the wrong type, twice, invalid, or missing
-  BadBody     // it isn't what the signature says
+  BadBody     // it contradicts the signature
 };
 TARE_API std::string_view describe(DBusProblem problem) noexcept;
 

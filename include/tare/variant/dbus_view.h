@@ -5,8 +5,8 @@
 //   message->body().child(1).lookup("urgency")->as_byte();
 //   auto rect = message->body().child(0).to<Rect>();               // tare/variant/convert.h
 //
-// The interface is View's, see tare/variant/view.h, with D-Bus's costs: a value tells neither how many children it has
-// nor where they are, so that child(i), child_count() and lookup() walk what lies before; arrays are skipped as a
+// The interface is View's, see tare/variant/view.h, with D-Bus's costs: a value has neither the number nor the places
+// of its children, so that child(i), child_count() and lookup() walk the children before; arrays are skipped as a
 // whole.
 //
 // D-Bus has no defaults for broken bytes: a message is valid or it isn't. So a DBusView exists of checked bytes only.

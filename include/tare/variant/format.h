@@ -4,8 +4,8 @@
 // ends behind them, as offsets of 1, 2, 4 or 8 bytes, whichever is enough for the whole. D-Bus: texts and arrays have
 // their length in 4 bytes before them, numbers and structs are aligned, structs and entries always to 8.
 //
-// Numbers are in the order that the reader is told beside the bytes, this machine's by default; GVariant's offsets are
-// little endian always.
+// Numbers are in the order passed to the reader, this machine's by default; GVariant's offsets are little endian
+// always.
 #pragma once
 
 #include <bit>
@@ -82,7 +82,7 @@ inline constexpr bool kIsBigEndian = std::endian::native == std::endian::big;
 constexpr std::size_t offset_width(std::size_t size) {
   return size <= 0xFF ? (size == 0 ? 0 : 1) : size <= 0xFFFF ? 2 : size <= 0xFFFF'FFFF ? 4 : 8;
 }
-// Of a container whose parts take `body` bytes, with `count` offsets: the least that holds them. Most are small.
+// Of a container whose parts take `body` bytes, with `count` offsets: the smallest sufficient width. Most are small.
 [[gnu::noinline]] constexpr std::size_t wide_offset_width_for(std::size_t body, std::size_t count) {
   return body + 2 * count <= 0xFFFF ? 2 : body + 4 * count <= 0xFFFF'FFFF ? 4 : 8;
 }
@@ -114,7 +114,7 @@ inline std::size_t load_offset(const char* from, std::size_t width) {
 [[gnu::always_inline]] inline std::size_t pad(char* base, std::size_t at, std::size_t alignment, std::size_t limit) {
   const std::size_t to = aligned(at, alignment);
   if (at + 8 <= limit) [[likely]] {
-    std::memset(base + at, 0, 8);  // what follows will lie over what is too much
+    std::memset(base + at, 0, 8);  // later bytes will overwrite the excess
   } else if (at != to) {
     std::memset(base + at, 0, to - at);
   }
@@ -164,7 +164,7 @@ template <typename Format, TypeText kType>
 inline constexpr std::size_t kAlignment =
     Format::kIsDBus ? dbus_alignment(kType[0]) : type_details::shape_at(kType.text).alignment();
 
-// Of types whose values take always as many bytes, wherever they begin; else 0.
+// Of types whose values always take the same number of bytes at any place; else 0.
 template <typename Format, TypeText kType>
 inline constexpr std::size_t kFixedSize =
     Format::kIsDBus ? dbus_fixed_size(kType[0]) : Type::trusted(kType.view()).layout().fixed_size;

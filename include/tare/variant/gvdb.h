@@ -9,9 +9,9 @@
 //   }
 //
 // The bytes stay the caller's and must outlive all that was read. They may be damaged: each place in the file is
-// checked when it is followed, and what it would have led to is empty. A file in the other byte order is read as well.
+// checked when it is followed, and a wrong one reads as empty. A file in the other byte order is read as well.
 //
-// find() costs a hash of the key and, mostly, one comparison; a filter in the file tells many keys apart before.
+// find() costs a hash of the key and, mostly, one comparison; a filter in the file rejects most absent keys before.
 // Nothing allocates but append_key(), nothing throws. Any thread may read.
 //
 // The format is that of GNOME's gvdb, which GLib and dconf write.
@@ -31,7 +31,7 @@ namespace tare::variant {
 
 class GvdbTable;
 
-// One key and what belongs to it. Keys of files with folders are in parts: a key ends its parent's.
+// One key and its entry. Keys of files with folders are in parts: a key ends its parent's.
 class TARE_API GvdbItem {
  public:
   enum class Kind : std::uint8_t {
@@ -46,11 +46,11 @@ class TARE_API GvdbItem {
   // The end of the key, which with a parent isn't all of it.
   std::string_view name() const noexcept;
   std::optional<std::uint32_t> parent() const noexcept;  // an item of the same table
-  // Puts the whole key behind what `to` has. False, and nothing is put, if a parent is wrong, there are more than 128
-  // parts or 64 KiB.
+  // Appends the whole key to `to`. False, and nothing is put, if a parent is wrong, there are more than 128 parts or 64
+  // KiB.
   bool append_key(std::string& to) const;
 
-  // Of a Value: what the file's variant holds. Else ().
+  // Of a Value: the content of the file's variant. Else ().
   View value() const noexcept;
   // Of a Table. Else an empty one.
   GvdbTable table() const noexcept;

@@ -10,9 +10,9 @@
 //
 //   tare::variant::Block block = out.release();       // malloc's block, the caller's to free
 //
-// What was written is valid until the next value is written to the same Output, or the Output ends. Values begin at a
-// multiple of 16 in a heap block; in the caller's memory where that begins, which is right for reading here, while
-// other readers may want 8.
+// A written value is valid until the next value is written to the same Output, or the Output ends. Values begin at a
+// multiple of 16 in a heap block; in the caller's memory they begin at its start, which is right for reading here,
+// while other readers may need 8.
 //
 // One thread at a time. Nothing throws: see WriteError. Sizes are bytes.
 #pragma once
@@ -41,8 +41,8 @@ enum class WriteError : std::uint8_t {
   TooDeep,        // more levels than the encoding allows
   TooLarge,       // more bytes than the encoding allows: D-Bus has limits
   NotInDBus,      // a type that D-Bus doesn't have: maybe, (), an entry outside an array
-  BadHeader,      // a D-Bus message's header has an invalid text, or lacks what its type must have
-  Unsteady        // a function that adds elements added others when it was asked again
+  BadHeader,      // a D-Bus message's header has an invalid text, or lacks a field that its type requires
+  Unsteady        // a function that adds elements added others in the second pass
 };
 
 // For messages: "a text isn't UTF-8".
@@ -66,7 +66,7 @@ class Written {
   WriteError error_ = WriteError::None;
 };
 
-// A value in a block of malloc's, which ends with this. tare::Bytes::adopt_malloced takes what release() gives.
+// A value in a block of malloc's, which ends with this. tare::Bytes::adopt_malloced takes the result of release().
 class Block {
  public:
   Block() noexcept = default;
@@ -106,7 +106,7 @@ class TARE_API Output {
     if (!is_callers_) std::free(data_);
   }
 
-  // What was written last.
+  // The last written value.
   std::string_view bytes() const noexcept { return {data_, size_}; }
   char* data() noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
@@ -115,21 +115,21 @@ class TARE_API Output {
   void clear() noexcept { size_ = 0; }
   bool is_callers_memory() const noexcept { return is_callers_; }
 
-  // Room for `capacity` bytes in all, of which the first size() are kept. False where there's none: why_not() says why.
-  // What is asked for is what is allocated: a size that is known needs no growth.
+  // Room for `capacity` bytes in all, of which the first size() are kept. False if there's no memory: why_not() has the
+  // reason. Exactly the request is allocated: a known size needs no growth.
   bool reserve(std::size_t capacity) noexcept { return capacity <= capacity_ || grow(capacity); }
-  // The same at amortized constant cost, for who doesn't know how much more will come.
+  // The same at amortized constant cost, for sizes that aren't known in advance.
   bool reserve_amortized(std::size_t capacity) noexcept;
   WriteError why_not() const noexcept { return is_callers_ ? WriteError::BufferFull : WriteError::OutOfMemory; }
 
-  // Makes the first `size` <= capacity() bytes the written ones: for who fills data() itself.
+  // Makes the first `size` <= capacity() bytes the written ones: for callers that fill data() themselves.
   void set_size(std::size_t size) noexcept { size_ = size; }
 
-  // The heap block with what was written, shrunk to it. From the caller's memory it is copied. An error if malloc
+  // The heap block with the written bytes, shrunk to them. From the caller's memory it is copied. An error if malloc
   // fails. The Output is empty afterwards.
   [[nodiscard]] Block release() noexcept;
 
-  // For a Reporter: what the heap block takes. `size_of` is a tare::SizeOf or any function of a block's address.
+  // For a Reporter: the bytes of the heap block. `size_of` is a tare::SizeOf or any function of a block's address.
   template <typename SizeOf>
   std::size_t size_of_excluding_this(SizeOf&& size_of) const {
     return is_callers_ || data_ == nullptr ? 0 : size_of(static_cast<const void*>(data_));

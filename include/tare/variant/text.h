@@ -14,9 +14,9 @@
 //
 // The grammar: true false; numbers as C has them (0x 0 . e inf nan); 'text' and "text" with C's escapes and \uXXXX
 // \UXXXXXXXX; b'bytes' with octal escapes, for ay with a zero behind; [a, b]; (a, b) and (a,); {k: v, k: v}; {k, v} for
-// an entry alone; <v>; just v, nothing, and v alone where a maybe is wanted; @type v; and byte, int16, uint32, handle,
-// objectpath, signature, ... before a value. A type is inferred from all elements of an array together; of a dictionary
-// from all keys and the first value. What remains open is i for numbers and s for texts.
+// an entry alone; <v>; just v, nothing, and v alone for a maybe; @type v; and byte, int16, uint32, handle, objectpath,
+// signature, ... before a value. A type is inferred from all elements of an array together; of a dictionary from all
+// keys and the first value. Undetermined numbers are i, and texts s.
 //
 // Both follow GLib to the byte: g_variant_print() prints the same and g_variant_parse() makes the same values and
 // messages. Where GLib's parser calls it a bug of the caller (texts that aren't UTF-8), here it is an error as well.
@@ -121,10 +121,10 @@ class ParsedText {
   ParseError error_;
 };
 
-// What may follow the value in the text.
+// The permitted text after the value.
 enum class Rest : std::uint8_t {
   Refused,  // spaces only
-  Ignored   // anything: ParsedText::end() says where
+  Ignored   // anything: ParsedText::end() has the place
 };
 
 // Parses `text`, of which a zero is the end, and writes the value to `out` from its beginning, in normal form. Of

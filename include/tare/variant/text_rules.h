@@ -5,8 +5,8 @@
 //   tare::variant::is_signature("a{sv}u");          // true: any number of types
 //   tare::variant::copy_text(to, text);             // checks and copies in one walk
 //
-// Eight bytes are looked at in one step while text is ASCII, as most is; other text is checked byte by byte.
-// UTF-8 here is that of Unicode: no overlong forms, no surrogates, nothing above U+10FFFF.
+// Eight bytes are checked in one step while text is ASCII, as most is; other text is checked byte by byte. UTF-8 here
+// is that of Unicode: no overlong forms, no surrogates, nothing above U+10FFFF.
 //
 // Nothing allocates or throws; any thread may call.
 #pragma once
@@ -38,7 +38,7 @@ inline std::uint32_t load4(const char* from) noexcept {
 inline void store8(char* to, std::uint64_t word) noexcept { std::memcpy(to, &word, 8); }
 inline void store4(char* to, std::uint32_t word) noexcept { std::memcpy(to, &word, 4); }
 
-// Not 0 where a byte is 0 or above 127. What a borrow adds lies above a byte that is 0 itself.
+// Not 0 where a byte is 0 or above 127. A borrow sets bits only above a byte that is 0 itself.
 inline std::uint64_t odd_bytes(std::uint64_t word) noexcept { return ((word - kOnes) | word) & kHighs; }
 
 // Any text; the whole rule.
@@ -63,8 +63,8 @@ inline bool is_text(std::string_view text) noexcept {
 }
 
 // Copies `text` to `to`, which has room for it, and checks it on the way. False if it isn't UTF-8 or has a zero; then
-// what lies at `to` is undefined. Nothing is written outside text.size() bytes. Inlined always: texts are short, and a
-// call takes as long as copying one.
+// the contents of `to` are undefined. Nothing is written outside text.size() bytes. Inlined always: texts are short,
+// and a call takes as long as copying one.
 [[gnu::always_inline]] inline bool copy_text(char* to, std::string_view text) noexcept {
   const char* from = text.data();
   const std::size_t size = text.size();

@@ -6,7 +6,7 @@
 //   kSettings.layout();                                        // alignment 8, no fixed size
 //
 // A Type is a complete, definite type of GVariant: y b n q i u x t h d s o g v, a and m before a type, ( ) around any
-// number of types, { } around a basic one and another. Its text isn't copied: whoever makes a Type keeps it alive, as
+// number of types, { } around a basic one and another. Its text isn't copied: the maker of a Type keeps it alive, as
 // with std::string_view. There is no table of types, no lock and no memory: walking the few characters of a type costs
 // less than finding it in a table (GLib's table took 12 % of building a dictionary, and its lock more).
 //
@@ -25,7 +25,7 @@
 
 namespace tare::variant {
 
-// Levels that a type, or a value with what its variants hold, may have.
+// The largest depth of a type, or of a value with the contents of its variants.
 inline constexpr std::size_t kDeepest = 128;
 
 // Where values of a type begin and how long they are.
@@ -36,7 +36,7 @@ struct Layout {
 
 namespace type_details {
 
-// What a character of a type string says about the type: bits.
+// The facts about a type in one character of its string: bits.
 inline constexpr std::uint8_t kAlignments = 15;  // 1, 2, 4, 8
 inline constexpr std::uint8_t kVariable = 16;    // values differ in size
 inline constexpr std::uint8_t kBasic = 32;       // may be a key
@@ -163,7 +163,7 @@ constexpr bool is_type_pattern(std::string_view text) {
 }
 
 // Whether `type` is `pattern` or one of those it stands for. Both must be valid; a type always matches itself, which
-// one comparison tells.
+// one comparison finds.
 constexpr bool matches(std::string_view type, std::string_view pattern) {
   if (type == pattern) return true;
   const char* at = type.data();
@@ -185,7 +185,7 @@ constexpr bool matches(std::string_view type, std::string_view pattern) {
   return at == end;
 }
 
-// Whether D-Bus knows `text` as a signature: any number of types of at most 255 characters in all, without maybe and
+// True if D-Bus accepts `text` as a signature: any number of types of at most 255 characters in all, without maybe and
 // empty structs, entries in arrays only, at most 32 arrays and 32 structs in each other.
 constexpr bool is_dbus_signature(std::string_view text);
 
@@ -228,7 +228,7 @@ class Type {
     return depth;
   }
 
-  // Of an array or a maybe: the type of what it holds.
+  // Of an array or a maybe: the type of its content.
   constexpr Type element() const { return {text_ + 1, size_ - 1u}; }
 
   // Of an entry: the types of key and value.

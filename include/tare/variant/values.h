@@ -1,4 +1,4 @@
-// tare/variant/values.h: what C++ values mean as values of a type, for writing them and for reading them back.
+// tare/variant/values.h: the mapping between C++ values and values of a type, for writing and reading.
 //
 //   type         C++ values
 //   b            bool
@@ -15,7 +15,7 @@
 //   template <>
 //   inline constexpr auto tare::variant::fields<Rect> = std::tuple(&Rect::x, &Rect::y, &Rect::width, &Rect::height);
 //
-// fits<"(ii)", V>() tells at compile time whether a V may be written as a type. No type here owns anything.
+// fits<"(ii)", V>() is true at compile time if a V may be written as a type. No type here owns anything.
 #pragma once
 
 #include <cmath>
@@ -56,7 +56,7 @@ struct Signature {
 template <typename Struct>
 inline constexpr auto fields = nullptr;
 
-// A value and the type it is to have in a variant: as<"u">(5u). Refers to what has a name, and holds what hasn't.
+// A value and the type it is to have in a variant: as<"u">(5u). Refers to lvalues, and holds temporaries.
 template <TypeText kType, typename Value>
 struct Typed {
   std::conditional_t<std::is_lvalue_reference_v<Value>, const std::remove_reference_t<Value>&, Value> value;
@@ -128,7 +128,7 @@ consteval auto natural_members(std::index_sequence<kIndexes...>) {
   }
 }
 
-// The type that a C++ type has where nothing else is said; empty if there's none.
+// The default type of a C++ type; empty if there's none.
 template <typename Value>
 consteval auto natural() {
   if constexpr (std::same_as<Value, bool>) {
@@ -177,7 +177,7 @@ consteval auto natural() {
 
 }  // namespace value_details
 
-// "a{sv}" for a std::map<std::string, std::variant<...>>: the type a C++ type has where nothing else is said.
+// "a{sv}" for a std::map<std::string, std::variant<...>>: the default type of a C++ type.
 template <typename Value>
 inline constexpr auto natural_type = value_details::natural<std::remove_cvref_t<Value>>();
 

@@ -1,4 +1,4 @@
-// tare/variant/view.h: reads GVariant bytes where they lie, whoever wrote them: no copy, no allocation, no fault.
+// tare/variant/view.h: reads GVariant bytes of any origin in place: no copy, no allocation, no fault.
 //
 //   tare::variant::View settings(tare::variant::Type("a{sv}"), bytes);     // nothing is read yet
 //   if (!settings.validate()) log("not in normal form");                   // once, O(n); numbers O(1)
@@ -7,14 +7,14 @@
 //   std::span<const std::int32_t> samples = view.array_of<std::int32_t>();
 //   auto pairs = view.to<std::map<std::string, int>>();                    // tare/variant/convert.h
 //
-// The bytes stay the caller's and must outlive all Views of them; so must a type's text, which for what lies in a
-// variant is among the bytes. A View is 32 bytes, copied freely. They may lie anywhere, aligned or not, and may be a
-// mapped file.
+// The bytes stay the caller's and must outlive all Views of them; so must a type's text, which for a variant's content
+// is among the bytes. A View is 32 bytes, copied freely. They may lie anywhere, aligned or not, and may be a mapped
+// file.
 //
-// Bytes that aren't in normal form have a value all the same, as the format prescribes it: what is out of bounds, out
-// of order or invalid reads as its type's default: 0, false, "", "/", an empty array, Nothing, and () in a variant. So
-// reading never fails. Once validate() found normal form, all Views taken from this one skip the checks. Without it
-// texts are checked on each reading, and child(i) looks at all offsets up to the i-th: iterate, or use items().
+// Bytes that aren't in normal form have a value all the same, as the format prescribes: a part that is out of bounds,
+// out of order or invalid reads as its type's default: 0, false, "", "/", an empty array, Nothing, and () in a variant.
+// So reading never fails. Once validate() found normal form, all Views taken from this one skip the checks. Without it
+// texts are checked on each reading, and child(i) reads all offsets up to the i-th: iterate, or use items().
 //
 // Costs: a step of iteration is constant but for walking the type of a tuple's member; child(i) of an array is constant
 // for validated bytes, of a tuple it walks i members. lookup() compares keys one by one.
@@ -46,7 +46,7 @@ class Items;
 
 class TARE_API View : public Numbers<View> {
  public:
-  // The value (), which is also what a broken variant holds.
+  // The value (), which is also the content of a broken variant.
   constexpr View() noexcept = default;
 
   // `bytes` as a value of `type`, with numbers in `order`.
@@ -59,11 +59,11 @@ class TARE_API View : public Numbers<View> {
   std::string_view bytes() const noexcept { return {data_, data_ == nullptr ? 0 : size_}; }
   std::endian byte_order() const noexcept { return is_swapped() ? kOtherOrder : std::endian::native; }
 
-  // ---- whether the bytes are the only ones that mean this value
+  // ---- true if no other bytes encode this value
 
   // O(n); constant for arrays of numbers, whose bytes are all valid.
   bool is_normal() const noexcept;
-  // The same, and remembers it: this View and those taken from it needn't check any more.
+  // The same, and stores it: this View and those taken from it needn't check any more.
   bool validate() noexcept {
     if (!is_trusted() && is_normal()) flags_ |= kTrusted;
     return is_trusted();
@@ -93,7 +93,7 @@ class TARE_API View : public Numbers<View> {
   View key() const noexcept { return child(0); }
   View value() const noexcept { return child(1); }
 
-  // What a variant holds; the View itself if it is none.
+  // The content of a variant; the View itself if it is none.
   View inside() const noexcept;
 
   class Iterator;
@@ -131,11 +131,11 @@ class TARE_API View : public Numbers<View> {
   // ---- the whole value
 
   // This value in normal form, in `order`, written to `out` from its beginning. A copy of the bytes where they are so
-  // already. Deeper values than allowed can't be had, so that only memory can fail.
+  // already. Deeper values than allowed can't exist, so that only memory can fail.
   Written normal_form(Output& out, std::endian order) const noexcept;
   Written normal_form(Output& out) const noexcept { return normal_form(out, byte_order()); }
 
-  // Whether types and values are the same, however they are encoded. Doubles are compared by their bits.
+  // True if types and values are the same, in any encodings. Doubles are compared by their bits.
   friend bool operator==(const View& a, const View& b) noexcept { return compare(a, b) == 0; }
   // A total order: by type, then number by number and text by text; a container that is the beginning of another comes
   // before it. Doubles in IEEE's total order.

@@ -10,9 +10,9 @@
 //   Writer<"as">::size(names);                                     // how many bytes it will take
 //   Writer<"(sa{sv})", DBusFormat<>>::write(out, "key", map);      // D-Bus's encoding, in the machine's byte order
 //
-// A type string that is none, and an argument that can't be written as its part of it, don't compile; see values.h for
-// what fits. A tuple's members may be given as several arguments, as may an array's elements. An array may come from a
-// function too, which needs no container first:
+// An invalid type string, and an argument that can't be written as its part of it, don't compile; see values.h for the
+// matching types. A tuple's members may be given as several arguments, as may an array's elements. An array may come
+// from a function too, which needs no container first:
 //
 //   Writer<"a{sv}">::write(out, [&](auto& entries) {
 //     for (const Option& option : options) entries.add(option.name, as<"u">(option.value));
@@ -21,11 +21,11 @@
 // It is called once for the sizes and again for each level it lies in, and must add the same each time: if not, the
 // value isn't written (WriteError::Unsteady); memory is safe in any case.
 //
-// How: the exact size is summed up first, which costs an addition a value and is done by the compiler for what it
-// knows. Then there's one check for memory and one walk that writes. Offsets of up to 64 elements wait on the stack;
-// for more the sizes are summed up again, so that offsets go where they belong at once. A value of at most 255 bytes
-// has a writer of its own, in which all offsets are known to be bytes. Texts are checked while they are copied; numbers
-// and structs that lie in memory as they lie in the encoding are copied as a whole, and so are arrays of them.
+// How: the exact size is summed up first, which costs an addition a value; the compiler computes constant parts. Then
+// there's one check for memory and one walk that writes. Offsets of up to 64 elements wait on the stack; for more the
+// sizes are summed up again, so that offsets go where they belong at once. A value of at most 255 bytes has a writer of
+// its own, in which all offsets are known to be bytes. Texts are checked while they are copied; numbers and structs
+// that lie in memory as they lie in the encoding are copied as a whole, and so are arrays of them.
 //
 // Nothing throws. Any thread may write to its own Output.
 #pragma once
@@ -74,8 +74,8 @@ class Writer {
     }
   }
 
-  // Behind what `out` holds, after padding with zeros to a multiple of 8; the result is the new value alone. What was
-  // there stays if this fails.
+  // Behind the contents of `out`, after padding with zeros to a multiple of 8; the result is the new value alone. The
+  // contents stay if this fails.
   template <typename... Values>
   static Written append(Output& out, const Values&... values) {
     const std::size_t begin = format_details::aligned(out.size(), 8);

@@ -1,8 +1,8 @@
 // tare/internal/gc/cell.h: the shape of the collector's memory: cells of some 80 sizes, each an object with 4 bytes
 // before it.
 //
-// A page holds cells of one size, and has no books in it: whether a cell is used or marked is a bit in a table beside
-// the cage, one for 16 bytes. So a collection touches no dead object, looks at a marked one once, and sweeps 64 KiB of
+// A page holds cells of one size and no metadata: the used bit and the mark bit of a cell are in tables beside the
+// cage, one bit for 16 bytes. So a collection touches no dead object, reads a marked one once, and sweeps 64 KiB of
 // cells by reading 64 words. Sizes are multiples of 8 up to 128 bytes and then 8 a doubling, so that at most an eighth
 // of a cell is slop; the 4 bytes count: an object of 28 bytes fits a cell of 32. cppgc's 8 bytes make it 40.
 #pragma once
@@ -23,7 +23,7 @@ struct CellHeader {
   std::uint32_t type() const noexcept { return bits & kTypeMask; }
   bool is_in_construction() const noexcept { return (bits & kInConstruction) != 0; }
 
-  // Who marks on another thread sees what the constructor wrote once it sees that it has ended.
+  // A marking thread that sees the end of the construction also sees the constructor's writes.
   void publish(std::uint32_t value) noexcept { __atomic_store_n(&bits, value, __ATOMIC_RELEASE); }
   CellHeader seen() const noexcept { return {__atomic_load_n(&bits, __ATOMIC_ACQUIRE)}; }
 };
@@ -43,7 +43,7 @@ inline constexpr std::size_t kFirstObject = 16;  // where the first object of a 
 inline constexpr std::size_t kLeast = 16;
 inline constexpr std::size_t kMostFine = 128;
 inline constexpr std::size_t kMostInOneUnit = 2048;          // larger cells lie in pages of 4 units
-inline constexpr std::size_t kMost = std::size_t{32} << 10;  // what is larger has a page of its own
+inline constexpr std::size_t kMost = std::size_t{32} << 10;  // larger ones have a page of their own
 inline constexpr std::size_t kLargeUnits = 4;
 inline constexpr std::size_t kFineClasses = (kMostFine - kLeast) / 8 + 1;
 inline constexpr std::size_t kClasses = kFineClasses + 8 * 8;
@@ -63,7 +63,7 @@ constexpr std::size_t bytes_of(std::size_t size_class) noexcept {
   return (std::size_t{128} << (coarse / 8)) + (coarse % 8 + 1) * step;
 }
 
-// What a cell for `object_bytes` must have. Objects are aligned to 8, or to 16 where the type is.
+// The size of a cell for `object_bytes`. Objects are aligned to 8, or to 16 where the type is.
 constexpr std::size_t bytes_for(std::size_t object_bytes, std::size_t alignment) noexcept {
   const std::size_t bytes = object_bytes + sizeof(CellHeader);
   return alignment > kGranuleBytes ? (bytes + 15) & ~std::size_t{15} : bytes;

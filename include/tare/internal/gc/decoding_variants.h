@@ -1,4 +1,4 @@
-// tare/internal/gc/decoding_variants.h: schemes that lost, kept so that the bench and the tests can say by how much.
+// tare/internal/gc/decoding_variants.h: rejected schemes, kept so that the bench and the tests can compare them.
 //
 // ThreadBaseDecoding: the seed's scheme with a base for each thread, which would allow each its own cage. Its first
 // prototype cost Chrome 15 % on Speedometer: the base's address must be found before each load of it, by a call where

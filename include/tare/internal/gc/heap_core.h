@@ -12,11 +12,11 @@
 
 namespace tare::gc {
 
-// What cells of a page have in common. Those without destructors are swept without being looked at.
+// The common properties of a page's cells. Those without destructors are swept without being read.
 enum class Finalization : std::uint8_t {
   None,
   Destructor,  // to be called
-  Movable,     // none, and the container that a cell belongs to knows how to move it
+  Movable,     // none, and the container that owns a cell can move it
 };
 inline constexpr std::size_t kFinalizations = 3;
 
@@ -25,8 +25,8 @@ class TARE_API HeapCore {
   HeapCore(const HeapCore&) = delete;
   HeapCore& operator=(const HeapCore&) = delete;
 
-  // Room for an object, in a cell of `size_class` or in a page of its own. Uninitialised; null if there is none.
-  // Whoever takes it writes a header before anything else happens to the heap.
+  // Room for an object, in a cell of `size_class` or in a page of its own. Uninitialised; null if there is none. The
+  // caller writes a header before any other call to the heap.
   [[nodiscard]] void* allocate(std::size_t size_class, Finalization finalization) noexcept {
     Stretch& stretch = stretches_[static_cast<std::size_t>(finalization)][size_class];
     if (stretch.next == stretch.end) [[unlikely]]

@@ -1,12 +1,11 @@
-// tare/internal/gc/type_info.h: what the collector knows of a type: how to trace it, finalize it, and what it is
-// called.
+// tare/internal/gc/type_info.h: the collector's facts about a type: functions to trace and finalize it, and its name.
 //
-// A type gets a number when its first object is made; the number is all that an object's header says of it. Nothing is
-// virtual: the function that traces a T calls T::trace by name.
+// A type gets a number when its first object is made; an object's header has only this number. Nothing is virtual: the
+// function that traces a T calls T::trace by name.
 //
 // Thread-safety: any thread may register; numbers are never taken back. At most kMostTypes, beyond which the program
 // ends with a message. A plug-in that has made an object stays loaded when it is closed: its functions trace and
-// destroy what it made.
+// destroy the object.
 #pragma once
 
 #include <atomic>
@@ -57,7 +56,7 @@ constexpr std::string_view name_of() noexcept {
   return text.substr(begin, end - begin);
 }
 
-// A type may say `static constexpr std::string_view kGcName`.
+// A type may define `static constexpr std::string_view kGcName`.
 template <class T>
 constexpr std::string_view shown_name() noexcept {
   if constexpr (requires { T::kGcName; }) {

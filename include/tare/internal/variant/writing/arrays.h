@@ -19,7 +19,7 @@ struct PutArray {
   static constexpr auto kElement = element<kType>();
   static constexpr bool kIsDBus = Format::kIsDBus;
   static constexpr bool kHasOffsets = !kIsDBus && kFixedSize<Format, kElement> == 0;
-  // Elements whose ends are kept until it is known where they go; of more, sizes are summed up a second time.
+  // Elements whose ends are kept until their place is known; with more, sizes are summed up a second time.
   static constexpr std::size_t kMostEnds = 64;
 
   // Where an array ends that begins at `at`, its offsets included.
@@ -152,7 +152,7 @@ struct PutArray {
     }
   }
 
-  // Not by std::apply: what its function refers to would lie in memory, `at` first of all.
+  // Not by std::apply: the references of its function would lie in memory, `at` first of all.
   template <typename Value, typename AfterEach, std::size_t... kIndexes>
   [[gnu::always_inline]] static std::size_t put_members([[maybe_unused]] State& state, [[maybe_unused]] char* base,
                                                         std::size_t at, const Value& value,

@@ -1,4 +1,4 @@
-// tare/internal/variant/writing/elements.h: what is handed to functions that add an array's elements: one object that
+// tare/internal/variant/writing/elements.h: arguments of functions that add an array's elements: one object that
 // measures them, and one that writes them. For tare/variant/writer.h alone.
 #pragma once
 
@@ -13,7 +13,7 @@ struct Measured {
   std::size_t count;  // of elements
 };
 
-// What a function is given when sizes are wanted.
+// The argument of a function when sizes are measured.
 template <typename Format, TypeText kElement>
 class Measurer {
  public:
@@ -31,8 +31,7 @@ class Measurer {
   std::size_t count_ = 0;
 };
 
-// And when they are written. What doesn't fit into what was measured isn't written. `after(index, end)` is called for
-// each.
+// And when they are written. Elements beyond the measured size aren't written. `after(index, end)` is called for each.
 template <typename Format, TypeText kElement, typename AfterEach>
 class Adder {
  public:

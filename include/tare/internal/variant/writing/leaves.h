@@ -1,4 +1,4 @@
-// tare/internal/variant/writing/leaves.h: writes texts, and what variants hold. For tare/variant/writer.h alone.
+// tare/internal/variant/writing/leaves.h: writes texts, and contents of variants. For tare/variant/writer.h alone.
 #pragma once
 
 #include <concepts>
@@ -51,7 +51,7 @@ struct PutText {
   }
 };
 
-// v: the value and its type, which is that of as<"...">(), of what a std::variant holds, or the natural one.
+// v: the value and its type: that of as<"...">(), of the content of a std::variant, or the natural one.
 template <typename Format>
 struct PutVariant {
   template <TypeText kInner, typename Value>

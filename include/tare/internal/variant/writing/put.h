@@ -90,7 +90,7 @@ struct Put {
     }
   }
 
-  // The same for what was given as one argument or as several.
+  // The same for one argument or several.
   template <typename Value>
   [[gnu::always_inline]] static std::size_t measure_arguments(std::size_t at, const Value& value) {
     if constexpr (!fits<kType, Value>() && fits<kType, std::tuple<Value>>()) {

@@ -1,5 +1,5 @@
-// tare/internal/variant/writing/state.h: what the parts of the typed writer share: what goes on with one value, and
-// formats of values that are known to be small or unsteady. For tare/variant/writer.h alone.
+// tare/internal/variant/writing/state.h: shared by the parts of the typed writer: the state of one value, and formats
+// of values that are known to be small or unsteady. For tare/variant/writer.h alone.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ using value_details::get_member;
 using value_details::kMemberCount;
 using value_details::member;
 
-// What is going on with one value: up to where zeros may be written, and whether all went well.
+// The state of one value: the end up to which zeros may be written, and success.
 struct State {
   std::size_t limit;
   WriteError error = WriteError::None;
@@ -29,8 +29,8 @@ struct State {
   }
 };
 
-// A format for values with functions in them, which may not add what they added when sizes were summed up: room is
-// looked for before everything that is written.
+// A format for values with functions in them, which may add other elements than when sizes were summed up: room is
+// checked before every write.
 template <typename Format>
 struct Checked : Format {
   static constexpr bool kIsChecked = true;

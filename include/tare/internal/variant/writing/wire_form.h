@@ -19,7 +19,7 @@
 
 namespace tare::variant::writer_details {
 
-// An object that nobody makes, to ask the compiler where members lie.
+// An object that is never made, for compile-time offsets of members.
 template <typename Struct>
 union NeverMade {
   char none = 0;
@@ -85,8 +85,8 @@ consteval bool is_wire_form() {
 template <typename Format, TypeText kType, typename Value>
 inline constexpr bool kIsWireForm = is_wire_form<Format, kType, std::remove_cvref_t<Value>>();
 
-// Whether a Value's members lie in memory in the order of their description. Compilers know, though it is no constant
-// for the language: places of members of different types can't be compared in one.
+// Whether a Value's members lie in memory in the order of their description. Compilers can compute it, though it is no
+// constant for the language, in which addresses of members of different types can't be compared.
 template <typename Value>
 bool lies_in_order();
 
