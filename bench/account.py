@@ -1,4 +1,4 @@
-"""Records twelve programs whose memory is mostly not malloc's, and writes what the account explains of each to docs/account.md.
+"""Records twelve programs whose memory is mostly not malloc's, and writes the parts of each account to docs/account.md.
 
 Of the processes of a recording the one with the greatest peak RSS is judged. While it runs, this script reads its
 `/proc/PID/smaps_rollup` every 20 ms: the parts that the launcher read must add up to the RSS that the kernel had summed up

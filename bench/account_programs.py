@@ -1,4 +1,4 @@
-"""Twelve programs whose memory is mostly not malloc's: what docs/account.md has a row of."""
+"""Twelve programs whose memory is mostly not malloc's: the rows of docs/account.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import field_programs
 from field_programs import Program
 from harness.measure import ROOT
 
-# As one who isn't root: PostgreSQL refuses root.
+# As a user who isn't root: PostgreSQL refuses root.
 NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 _VENV = ROOT / "build/account-venv"
 

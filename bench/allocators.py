@@ -1,9 +1,9 @@
-"""Does `tare replay` foretell what a program takes under another allocator?
+"""Compares the predictions of `tare replay` with real programs under other allocators.
 
-Each of the spine's programs is recorded once, under the C library's malloc, and its calls are performed under every
-allocator, as fast as can be and in the time that the program takes unrecorded; then the program itself runs under each, unrecorded.
-Compared: peak RSS, foretold and real, and whether the order of the allocators is the same. Two allocators are a tie
-where the ranges of the real runs overlap, or lie within 2 % of each other: then either order is right.
+Each of the spine's programs is recorded once, under the C library's malloc, and its calls are performed under every allocator,
+as fast as can be and in the time that the program takes unrecorded; then the program itself runs under each, unrecorded.
+Compared: peak RSS, predicted and real, and the order of the allocators. Two allocators are a tie where the ranges of the real
+runs overlap, or lie within 2 % of each other: then either order is right.
 
 `make bench-allocators`, or `python3 bench/allocators.py --runs 3 --case git`; writes its part of bench/RESULTS.md unless --dry-run.
 """
@@ -67,14 +67,14 @@ class Row(NamedTuple):
 
 
 def foretell(tare: str, case: Case, folder: Path, runs: int) -> dict[str, dict[str, Any]]:
-    """By pace, what `tare replay --json` tells."""
+    """The output of `tare replay --json`, by pace."""
     trace = folder / "out.tare"
     own = measure([*case.command], folder, case.environment)
-    own_s = min(own.wall_seconds, own.cpu_seconds)  # what it waits for on a busy machine is not its own time
+    own_s = min(own.wall_seconds, own.cpu_seconds)  # its waits on a busy machine aren't its own time
     measure([tare, "run", "-o", trace, "--", *case.command], folder, case.environment)
     told: dict[str, dict[str, Any]] = {}
     for pace in PACES:
-        # Recording slows a program down; what allocators do by the clock is as it would be without.
+        # Recording slows a program down; the allocators' wall times are as without a recorder.
         speed = f"{told['at once']['duration_ns'] / 1e9 / own_s}" if pace == IN_TIME else "0"
         command = [tare, "replay", str(trace), "--runs", str(runs), "--json", "--speed", speed]
         told[pace] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

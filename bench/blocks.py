@@ -1,9 +1,9 @@
 """Bench of the library's blocks beside their peers: atoms, text streams, growing buffers under several allocators,
 arenas, compressed and counted pointers, cages.
 
-Each block has a program in bench/blocks that prints what it measured. Every round runs all programs one after the other,
-so that a slow minute of the machine hits them all; medians count. Calls of malloc are counted in runs of their own, once:
-they don't vary.
+Each block has a program in bench/blocks that prints its measurements. Every round runs all programs one after the other, so
+that a slow minute of the machine hits them all; medians count. Calls of malloc are counted in runs of their own, once: they
+don't vary.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from harness.results import Results
 
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 COUNT_MALLOC = BUILD / "blocks/libcount-malloc.so"
-# What is preloaded for each; the empty one is what the programs are linked with
+# The preloaded library for each; the empty one is the one that programs are linked with
 ALLOCATORS = {
     "glibc": None,
-    # Where freed memory at the heap's end isn't given back: what blocks cost without the system's pages
+    # Freed memory at the heap's end isn't released: the cost of blocks without the kernel's pages
     "glibc-untrimmed": None,
     "jemalloc": LIBRARIES / "libjemalloc.so.2",
     "mimalloc": LIBRARIES / "libmimalloc.so.2.0",
@@ -41,7 +41,7 @@ class Program:
     block: str
     arguments: tuple[str, ...] = ()
     preloaded: tuple[Path, ...] = ()
-    counts: bool = False  # runs once, since what it prints doesn't vary
+    counts: bool = False  # runs once, because its output doesn't vary
     untrimmed: bool = False
 
     @property
@@ -113,7 +113,7 @@ def main() -> int:
     body = section(results, arguments.runs)
     print(body)
     print(results.write_json())
-    # a partial run says nothing about the whole: only a full one becomes the published table
+    # a partial run proves nothing about the whole: only a full one becomes the published table
     if chosen == BLOCKS:
         print(results.write_section(body))
     return 0

@@ -1,4 +1,4 @@
-"""The blocks bench's tables: what is aimed at first, then every median."""
+"""The blocks bench's tables: the aims first, then every median."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def atoms(results: Results) -> str:
     all_cases = cases(results, "atoms-")
     rows = []
     for case in all_cases:
-        # most peers' release and gc do nothing: they don't count who holds a string
+        # most peers' release and gc do nothing: they don't count references of strings
         if case.split("/")[-1].startswith(("release", "gc")):
             continue
         for metric in ("bytes", "time", "cpu"):
@@ -242,7 +242,7 @@ heap's end back when a document goes, and the next one's pages come anew. glibc-
 
 
 def pointers(results: Results) -> str:
-    """A row a case, with what a step costs beside a plain pointer's."""
+    """A row for each case, with the cost of a step beside a plain pointer's."""
     all_cases = cases(results, "pointer-")
     who = subjects(results, all_cases)
     rows = []

@@ -1,8 +1,8 @@
 """Bench of the collector: the same programs compiled for tare, for the seed's way of decoding and its rejected variants, for
 cppgc (Oilpan) of Debian's libnode-dev, Boehm's collector, shared_ptr, and plain pointers with new and delete.
 
-Every round runs all programs of all subjects one after the other, each in a process of its own; medians count. A peer
-whose package isn't installed has no rows, and a remark says so.
+Every round runs all programs of all subjects one after the other, each in a process of its own; medians count. A peer whose
+package isn't installed has no rows, and a remark states it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def verdict(value: float | None, most: float) -> str:
 
 
 def targets(results: Results) -> str:
-    """What is aimed at, and what came out."""
+    """The aims and the results."""
     rows = []
 
     def add(what: str, value: float | None, most: float) -> None:

@@ -1,11 +1,11 @@
-"""Records ten real programs, plain and with their blocks' contents, and holds the recordings against what must be true.
+"""Records ten real programs, plain and with their blocks' contents, and checks the recordings against independent facts.
 
 For each: its output and status are those of a run without Tare; gross = net + tare to the byte for every choice of lenses,
 and net is never negative; no event is impossible and none was dropped. Then the first ten findings of the default report
 of each recording, as the rows that docs/field-notes.md judges.
 
 `.venv/bin/python bench/field.py`, or `... --case git --programs FOLDER` (builds with debug information, found there before
-PATH; docs/field-notes.md says how they were made). Status 1: something wasn't true.
+PATH; docs/field-notes.md describes how they were made). Status 1: something wasn't true.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WAYS: dict[str, list[str]] = {"plain": [], "content": ["--content"]}
 
 
 def run(program: Program, command: list[str], recorder: list[str], folder: Path) -> tuple[int, bytes]:
-    """Status and all output; a server is asked by its client meanwhile."""
+    """Status and all output; a client sends requests to a server meanwhile."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with (
@@ -49,7 +49,7 @@ def run(program: Program, command: list[str], recorder: list[str], folder: Path)
             stderr=err,
         ) as running,
     ):
-        # A server's log has times and process ids; what it answers is its output.
+        # A server's log has times and process ids; its answers are its output.
         answers = program.client(folder) if program.client else None
         status = running.wait(timeout=600)
     output = (folder / "stdout").read_bytes() if answers is None else answers
@@ -57,7 +57,7 @@ def run(program: Program, command: list[str], recorder: list[str], folder: Path)
 
 
 def contradictions(trace: Path) -> Iterator[str]:
-    """What of a recording isn't as it must be."""
+    """The facts that a recording contradicts."""
     source = CoreSource(str(trace))
     process = source.process()
     for name in ("impossible_events", "dropped_events"):
@@ -85,7 +85,7 @@ def findings(trace: Path) -> Iterator[str]:
 
 
 def examine(program: Program, tare: str, builds: Path | None) -> Iterator[str]:
-    """Lines about one program; those that begin with WRONG say what isn't true."""
+    """Lines about one program; those that begin with WRONG are failed checks."""
     command = ready(program, builds)
     if command is None:
         yield f"{program.name}: {program.command[0]} isn't installed"

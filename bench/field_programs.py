@@ -1,4 +1,4 @@
-"""Ten real programs of different kinds, each with work that is the same in every run: what docs/field-notes.md judges."""
+"""Ten real programs of different kinds, each with work that is the same in every run: the subjects of docs/field-notes.md."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Program:
     work: str
     command: list[str]  # the first is looked for in the folder of --programs, then in PATH
     environment: dict[str, str] = field(default_factory=dict)
-    prepare: Callable[[Path], None] | None = None  # makes what it reads, in its own folder of INPUTS, once
-    client: Callable[[Path], bytes] | None = None  # of a server: asks it, ends it, returns what it answered
+    prepare: Callable[[Path], None] | None = None  # makes its input, in its own folder of INPUTS, once
+    client: Callable[[Path], bytes] | None = None  # of a server: sends requests, ends it, returns its answers
     output: str = ""  # a file that it writes in the folder where it runs, beside stdout
 
 

@@ -1,7 +1,7 @@
-"""`tare layout` beside pahole: the same holes, type by type, and what finding them costs.
+"""`tare layout` beside pahole: the same holes, type by type, and the cost of finding them.
 
-Of each file pahole prints the types it knows, with the sums of their holes and padding in bits; each must be among ours with
-that name, size and sum. What differs without an explanation is printed. CPU is of reading and printing all types.
+For each file pahole prints its types, with the sums of their holes and padding in bits; each must be among ours with that name,
+size and sum. Unexplained differences are printed. CPU is of reading and printing all types.
 
 `make bench-layout`, or `.venv/bin/python bench/layout.py --file sqlite=libsqlite3.so --file big=/usr/lib/debug/...`; CPython and
 glibc are always among the cases, where their debug files are installed. Writes its part of bench/RESULTS.md unless --dry-run.
@@ -37,7 +37,7 @@ Found = dict[str, set[tuple[int, int]]]  # name without scopes -> size in bytes 
 
 
 class Compared(NamedTuple):
-    types: int  # that pahole knows
+    types: int  # known to pahole
     same: int
     # Explained: pahole takes the bytes of a class without members for padding, and bases as if nothing were put into their
     # tail padding; some sums are larger than the type; and it shows variants of Rust's enums and slices as types.
@@ -51,7 +51,7 @@ class Cost(NamedTuple):
 
 
 def run(command: list[str], output: Path) -> Cost:
-    """The command's own: debug files may be read by nobody else."""
+    """The command's own: debug files may be readable for the owner only."""
     with output.open("wb") as file:
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)

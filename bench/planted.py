@@ -89,7 +89,7 @@ def first_entries(case: Case, program: Path, folder: Path) -> list[dict[str, Any
 
 
 def judge(case: Case, folder: Path, runs: int) -> tuple[list[str], bool]:
-    """A row of the table, and whether the program passed."""
+    """A row of the table, and True if the program passed."""
     plain = build(case, folder)
     entries = first_entries(case, plain, folder)
     listed = ", ".join("+".join(entry["lenses"]) for entry in entries) or "empty"

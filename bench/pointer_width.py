@@ -1,10 +1,11 @@
-"""What 4-byte pointers would save of a real program's heap, before and after its types' fields are reordered, and what padding eats.
+"""The saving by 4-byte pointers in a real program's heap, before and after its types' fields are reordered, and the part that
+padding takes.
 
 The seed's observation ("Pointer compression in Oilpan"): smaller pointers alone often only made the padding larger, and reordering
 gave it back. Here a program with debug information is recorded, its blocks are joined to types (`tare layout --trace`), and
 each type's blocks are priced as the program's allocator serves them.
 
-Beside that, each type of some binaries once, whatever lives of it.
+Beside that, each type of some binaries once, live or not.
 
 `.venv/bin/python bench/pointer_width.py --binary git --binary vim -- lua app.lua`, or any other command; writes its part of
 bench/RESULTS.md unless --dry-run.
@@ -24,7 +25,7 @@ from typing import Any
 from harness.measure import ROOT
 from harness.results import Results, table
 
-LEAST_SHARE = 0.01  # of what half of all pointers is: types below are one row
+LEAST_SHARE = 0.01  # of half of all pointers: smaller types are one row
 
 
 def weigh(tare: str, command: list[str]) -> dict[str, Any]:

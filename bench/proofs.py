@@ -1,8 +1,8 @@
 """Do predicted and proven gains come true?
 
 Each pair of the guide: the program with the waste is recorded, the gain of its lens's first finding is predicted (the list by
-worth) and proven (`tare prove`); then both programs run unrecorded, in turn. Of the spine's programs nobody has edited the source, so that
-only the prediction stands beside the proof.
+worth) and proven (`tare prove`); then both programs run unrecorded, in turn. The source of the spine's programs isn't edited,
+so that only the prediction stands beside the proof.
 
 `make bench-proofs`, or `python3 bench/proofs.py --pair 08-arena --case git`; writes its part of bench/RESULTS.md unless --dry-run.
 """

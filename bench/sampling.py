@@ -1,10 +1,10 @@
 """Is sampling unbiased? Records one program exactly, then with many seeds, and compares the mean of every printed sum.
 
-Each sum's line has the exact value, the sampled runs' mean in units of it, the standard error of that mean, and how many
-runs printed it (a finding near its threshold is shown in some runs only; its mean is over those, and isn't judged, nor is
-a sum of so few blocks that most runs sample none). Fails if a mean is further than 1 % from the exact value and that is
-more than three standard errors, so no chance. A mean beyond 1 % within them is undecided and counted: more seeds tell.
-Times aren't compared, two exact runs differ in them.
+Each sum's line has the exact value, the sampled runs' mean in units of it, the standard error of that mean, and how many runs
+printed it (a finding near its threshold is shown in some runs only; its mean is over those, and isn't judged, nor is a sum of
+so few blocks that most runs sample none). Fails if a mean is further than 1 % from the exact value and that is more than three
+standard errors, so no chance. A mean beyond 1 % within them is undecided and counted: more seeds decide. Times aren't compared,
+two exact runs differ in them.
 
 `make bench-sampling`, or `python3 bench/sampling.py --seeds 200`; writes its part of bench/RESULTS.md.
 """
@@ -40,8 +40,8 @@ CHAIN_SUMS = (
 )
 AGES = ("freed_within_16", "freed_within_64", "freed_within_256", "freed_within_65536", "freed_later")
 LIMIT = 0.01
-TOO_NOISY = 0.05  # standard error of a mean that says nothing
-TOO_FEW = 100  # blocks at the peak: rounding, and whether the peak's instant is before or after their death, decide
+TOO_NOISY = 0.05  # a larger standard error makes a mean useless
+TOO_FEW = 100  # blocks at the peak: with fewer, rounding and the exact instant of the peak decide
 
 
 class Verdict(NamedTuple):

@@ -52,7 +52,7 @@ def run_once(case: str, way: str, results: Results) -> None:
 
 
 def steps_table() -> str:
-    """The largest steps of one child of bash, by who takes them: the shell with its forked child, the program, the launcher."""
+    """The largest steps of one child of bash, by process: the shell with its forked child, the program, the launcher."""
     command = CASES[f"bash, {CHILDREN} children"]
     spent = {}
     for way, options in WAYS.items():

@@ -1,7 +1,7 @@
 """Bench of the whole way from a program to its report: native, tare, heaptrack and memray side by side.
 
-Every round runs all subjects of a case one after the other, so that a slow minute of the machine hits them all; medians
-count. What is compared is CPU time over all processes: wall time hides what a second core does.
+Every round runs all subjects of a case one after the other, so that a slow minute of the machine hits them all; medians count.
+CPU time over all processes is compared: wall time hides the work of a second core.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def main() -> int:
     body = section(results, cases, arguments.runs)
     print(body)
     print(results.write_json())
-    # a partial run says nothing about the whole: only a full one becomes the published table
+    # a partial run proves nothing about the whole: only a full one becomes the published table
     if len(cases) == len(CASES):
         print(results.write_section(body))
     return 0

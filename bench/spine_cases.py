@@ -1,4 +1,4 @@
-"""The programs that the spine bench records, with what each needs prepared beforehand."""
+"""The programs that the spine bench records, with their preparations."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.results import Results, table
 from spine_cases import Case
 
-# What is aimed at: added CPU of everything against heaptrack's whole; inside the program against its recorder
+# The aims: added CPU of everything against heaptrack's whole; inside the program against its recorder
 CONTENT_TARGET = 1.5
 WHOLE_TARGET = 0.25
 RECORDER_TARGETS = {"git": 0.65}

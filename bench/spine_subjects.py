@@ -1,4 +1,4 @@
-"""How each profiler is run over a case, and what its run and its analysis cost."""
+"""Runs each profiler over a case, and measures its run and its analysis."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Subject(Protocol):
         ...
 
     def analyse(self, case: Case, folder: Path) -> Metrics:
-        """What turning the recording of the last run into a report costs; may be empty."""
+        """The cost of turning the recording of the last run into a report; may be empty."""
         ...
 
 
@@ -93,14 +93,14 @@ class Tare:
 
 
 class TareContent(Tare):
-    """With the blocks' contents: at most 1.5 times what `tare` costs is the aim."""
+    """With the blocks' contents: the aim is at most 1.5 times the cost of `tare`."""
 
     name = "tare-content"
     options = ("--content",)
 
 
 class TareProgram(Tare):
-    """The program's own process under a live launcher: a wrapper that is recorded too runs it and says what it alone cost."""
+    """The program's own process under a live launcher: a wrapper that is recorded too runs it and prints its cost alone."""
 
     def run(self, case: Case, folder: Path) -> Metrics:
         program = folder / "program.json"
@@ -130,7 +130,7 @@ class Heaptrack:
 
 
 class HeaptrackRecorder:
-    """The preloaded library alone, writing its raw trace to a file: what the program itself pays."""
+    """The preloaded library alone, writing its raw trace to a file: the cost inside the program."""
 
     name = "heaptrack-recorder"
 
@@ -138,7 +138,7 @@ class HeaptrackRecorder:
         return True
 
     def run(self, case: Case, folder: Path) -> Metrics:
-        # by env, because the library takes itself out of the environment of what its first program starts
+        # by env, because the library removes itself from the environment of its first program's children
         preload = ["env", f"LD_PRELOAD={HEAPTRACK_PRELOAD}", f"DUMP_HEAPTRACK_OUTPUT={folder / 'raw'}"]
         usage = measure([*preload, *case.command], folder, case.environment)
         return {**whole(usage), "program_cpu": usage.cpu_seconds, "disk_bytes": file_bytes(folder.glob("raw"))}

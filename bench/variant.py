@@ -159,7 +159,9 @@ def growth(results: Results) -> str:
 
 
 def graph(sizes: dict[str, dict[int, float]]) -> str:
-    """Time against size, both logarithmic, a letter a kind: what is linear falls with the line of dots, which is 1 ns a byte."""
+    """Time against size, both logarithmic, a letter for each kind: linear cost falls with the line of dots, which is 1 ns a
+    byte.
+    """
     points = [(size, ".", float(size)) for size in next(iter(sizes.values()), {})]
     legend = []
     for letter, (name, by_size) in zip("ABCDEFGH", sizes.items(), strict=False):

@@ -1,5 +1,5 @@
-"""The variant bench's part on libtare-gvariant.so: one program that knows GLib alone, run with the library preloaded and
-without by turns. GLIB_PREFIX=FOLDER takes another GLib than the system's.
+"""The variant bench's part on libtare-gvariant.so: one program that uses only GLib, run with the library preloaded and without
+by turns. GLIB_PREFIX=FOLDER takes another GLib than the system's.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ done
 gdbus introspect --session --dest org.freedesktop.DBus --object-path /org/freedesktop/DBus --recurse
 """
 
-# Case: what it does, its script, the programs it needs.
+# Case: description, script, required programs.
 CASES = {
     "ibus-daemon": (f"{KEYS:,} keys typed into it by a client of GDBus", IBUS, ["ibus-daemon", "ibus"]),
     "dconf": ("100 dictionaries written and read, 20 dumps; a process each", DCONF, ["dconf"]),

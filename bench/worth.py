@@ -16,7 +16,7 @@ from harness.results import Results, table
 
 
 def prices(runs: int) -> dict[str, float]:
-    """Medians in nanoseconds, by what prices.c prints."""
+    """Medians in nanoseconds, by the names that prices.c prints."""
     found: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "prices"

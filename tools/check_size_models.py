@@ -1,6 +1,7 @@
 """Holds each model of tare/size_classes.h against the allocator that is installed: check_size_models.py MODEL_SIZES [STEP].
 
-Prints the allocator's version and how many sizes up to 1 MiB differ; above 160 KiB every STEP-th is asked. Fails where more differ than are known to.
+Prints the allocator's version and the number of differing sizes up to 1 MiB; above 160 KiB every STEP-th is tested. Fails where
+more differ than are known to.
 """
 
 import os
@@ -12,7 +13,7 @@ from pathlib import Path
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 # Model, library or None for the C library, Debian's package, sizes that are known to differ.
 ALLOCATORS = [
-    ("glibc", None, "libc6", 2000),  # what is left of a free chunk, and the end of the heap, are added
+    ("glibc", None, "libc6", 2000),  # the rest of a free chunk, and the end of the heap, are added
     ("jemalloc", "libjemalloc.so.2", "libjemalloc2", 0),
     ("mimalloc2", "libmimalloc.so.2.0", "libmimalloc2.0", 0),
     ("gperftools", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4", 0),

@@ -1,7 +1,7 @@
 """Writes docs/library.md from the public headers: library_page.py [--check].
 
-A row a header with its duty, by part, and its first example, which tests/lib/examples compiles. What stands before the
-table is in docs/library.md itself, up to the line that says so.
+A row a header with its duty, by part, and its first example, which tests/lib/examples compiles. The text before the table is in
+docs/library.md itself, up to a marker line.
 """
 
 import re
@@ -28,7 +28,7 @@ def part_of(name: str) -> str:
 
 
 def comment_of(text: str) -> list[str]:
-    """The first comment's lines, without what marks them."""
+    """The first comment's lines, without their marks."""
     lines = []
     for line in text.splitlines():
         match = re.match(r"^(?://|/\*| \*)(?: (.*)|)$", line)

@@ -1,4 +1,4 @@
-"""Walks the checklist of a release: checks everything that a script can check, then asks about the rest.
+"""Walks the checklist of a release: runs all scripted checks, then prompts for the rest.
 
 Usage: tools/release.py VERSION [--nightly LOG] [--checks-only]. The status is 0 if all checks hold and all questions are answered
 with yes. Nothing is changed, tagged or published.

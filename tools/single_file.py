@@ -3,8 +3,8 @@
     #define TARE_IMPLEMENTATION      // in one source file of the program
     #include "tare_text.h"
 
-Headers and sources in one, each once; it needs C++20, Linux, and nothing else. A program has either such copies or the
-library. Two copies in one program share what they have in common, if one file has both and defines the macro once.
+Headers and sources in one, each once; it needs C++20, Linux, and nothing else. A program has either such copies or the library.
+Two copies in one program share their common part, if one file has both and defines the macro once.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Runs clang-tidy over the project's C++ files, in parallel, and skips those that passed before in their present form.
 
-A file's form is its own text, that of every project header it was compiled with (from ninja's dependency log), the
-checks and the compile command; so a change of one header checks again exactly what includes it.
+A file's form is its own text, that of every project header it was compiled with (from ninja's dependency log), the checks and
+the compile command; so a change of one header checks again exactly its includers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def form(source: Path, command: str, headers: list[Path], checks: bytes) -> str:
 
 
 def check(source: Path, build: Path) -> str:
-    """What clang-tidy has to say about one file; empty when nothing."""
+    """clang-tidy's output for one file; empty without warnings."""
     run = subprocess.run(
         [TIDY, "--quiet", "-p", str(build), *EXTRA_ARGUMENTS, str(source)], capture_output=True, text=True, check=False
     )

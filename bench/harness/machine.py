@@ -1,4 +1,4 @@
-"""One line that says on what a number was measured."""
+"""One line about the machine on which a number was measured."""
 
 from __future__ import annotations
 

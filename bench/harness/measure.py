@@ -1,4 +1,4 @@
-"""Runs a command and says what it and everything it started cost."""
+"""Runs a command and returns the cost of it and all its descendants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RUSAGE_OF = BUILD / "rusage-of"
 
 
 class MeasuredCommandFailed(Exception):
-    """The command ended with another status than expected; the message holds the end of what it said."""
+    """The command ended with another status than expected; the message has the end of its output."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""What a bench leaves: samples by case, subject and metric; their medians as bench/results/NAME.json; its part of RESULTS.md."""
+"""The results of a bench: samples by case, subject and metric; their medians as bench/results/NAME.json; its part of
+RESULTS.md.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ UNITS = {
 
 
 class Results:
-    """Samples of one bench, and remarks on what couldn't be measured and why."""
+    """Samples of one bench, and remarks on missing measurements with the reason."""
 
     def __init__(self, bench: str) -> None:
         self.bench = bench
@@ -41,7 +43,7 @@ class Results:
         self.remarks: list[str] = []
 
     def add(self, case: str, subject: str, metric: str, value: float, unit: str | None = None) -> None:
-        """`unit` where a bench measures `metric` in another one than UNITS says."""
+        """`unit` is for a `metric` that a bench measures in another unit than UNITS has."""
         self.samples[case, subject, metric].append(value)
         if unit is not None:
             self.units[case, subject, metric] = unit

@@ -1,8 +1,8 @@
-// rusage-of OUT CMD...: runs CMD, waits for every process it leaves behind, and writes to OUT what they cost, as JSON.
+// rusage-of OUT CMD...: runs CMD, waits for every process it leaves behind, and writes their cost to OUT, as JSON.
 //
-// As a subreaper it also gets the processes whose parents ended first (a profiler's background compressor), so that no
-// CPU escapes. A small C++ program and not the harness itself, because ru_maxrss of a child starts at its parent's
-// size. Put between `tare run` and the program, it accounts the program alone: it runs it as its only child.
+// As a subreaper it also adopts processes whose parents ended first (a profiler's background compressor), so that no
+// CPU time is missed. A small C++ program and not the harness itself, because ru_maxrss of a child starts at its
+// parent's size. Put between `tare run` and the program, it accounts the program alone: it runs it as its only child.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>

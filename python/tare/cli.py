@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tare.commands.parser import Parser
 
-# Verbs of other profilers, and what people try.
+# Verbs of other profilers, and likely guesses.
 _SYNONYMS = {
     "record": "run",
     "start": "run",
@@ -90,7 +90,7 @@ def _exit_at_once(status: int) -> NoReturn:
 
 
 def _open_missing_streams() -> None:
-    """Python has None for a stream whose descriptor was closed (`>&-`): then nobody listens, which is no failure."""
+    """Python has None for a stream whose descriptor was closed (`>&-`): a missing reader is no failure."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (for good)
@@ -126,7 +126,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _find_verb(arguments: list[str]) -> tuple[str, list[str]]:
-    """The verb, of one word or two, and what follows it."""
+    """The verb, of one word or two, and the rest."""
     words = 2 if arguments[0] in PREFIXES else 1
     verb = " ".join(arguments[:words])
     if verb not in VERBS:
@@ -138,7 +138,7 @@ def _find_verb(arguments: list[str]) -> tuple[str, list[str]]:
 
 
 def _split_command(arguments: list[str]) -> tuple[list[str], str, list[str]]:
-    """What stands before and after the first `--`: what follows belongs to the program."""
+    """The words before and after the first `--`: the words after it belong to the program."""
     if "--" not in arguments:
         return arguments, "", []
     at = arguments.index("--")

@@ -1,4 +1,4 @@
-"""What goes wrong, as one line for a person and an exit status for a script."""
+"""Errors, as one line for a user and an exit status for a script."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Where the core's list (src/trace/base/errors.def, see `_core.ERRORS`) has a kind, its status is used; this is for the front
-# end's own failures, so that an import of the core isn't needed to say that an option doesn't exist.
+# A kind in the core's list (src/trace/base/errors.def, see `_core.ERRORS`) has the core's status. These are the front
+# end's own failures, so that a wrong option is reported without an import of the core.
 USAGE = "Usage"
 QUERY = "Query"
 IO = "Io"
@@ -20,7 +20,7 @@ CANNOT_RECORD = "CannotRecord"
 
 
 class TareError(Exception):
-    """Says what happened, to which file, and what to do next, in one line."""
+    """One line: what happened, to which file, and what to do next."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -40,7 +40,9 @@ class TareError(Exception):
 
 
 def warn(warnings: Iterable[str]) -> None:
-    """On standard error, for reports that have no place of their own for it: what is wrong with a trace makes its figures partial."""
+    """On standard error, for reports that have no place of their own for it: warnings about a trace mean that its figures are
+    partial.
+    """
     import sys
 
     from tare.text.printable import say

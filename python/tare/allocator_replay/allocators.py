@@ -22,7 +22,7 @@ _KNOWN = {
 }
 GLIBC = "glibc"  # the C library's own: nothing is preloaded
 
-# What allocators written in C++ bring with them, and many programs have anyway: 2 MB, as much as a small heap.
+# Libraries that allocators written in C++ load, and many programs have anyway: 2 MB, as much as a small heap.
 _SHARED = ("libstdc++.so", "libgcc_s.so", "libm.so")
 
 _FOLDERS = (
@@ -38,7 +38,7 @@ _FOLDERS = (
 
 class Allocator(NamedTuple):
     name: str
-    library: str  # what to preload; empty: nothing
+    library: str  # to preload; empty: nothing
 
 
 def find(name: str) -> Allocator:

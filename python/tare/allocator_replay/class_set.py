@@ -1,4 +1,4 @@
-"""Sets of size classes: what one makes of a program's requests, and the best one of N classes for them."""
+"""Sets of size classes: a program's requests under one, and the best one of N classes for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def given(size: int, classes: Sequence[int]) -> int:
 
 
 def slop(requests: Histogram, classes: Sequence[int]) -> float:
-    """Bytes that `classes` give beyond what was asked for."""
+    """Bytes that `classes` give beyond the requests."""
     return sum((given(size, classes) - size) * blocks for size, blocks in requests.items())
 
 
@@ -38,9 +38,9 @@ def best_classes(requests: Histogram, most: int, *, largest: int, granule: int) 
     """The classes with the least slop, for each number of them from 1 to `most` (fewer where fewer already fit exactly).
 
     Classes are multiples of `granule`, none above `largest`; past it, whole pages are given. The optimum, by dynamic
-    programming: the last class is the largest size asked for, and what lies below the class before it is the same
-    question with one class less. As the price of a class is linear in its size, the best class below is found on the
-    lower hull of one line a candidate, in constant time each: 64 classes for 2,048 sizes in a tenth of a second.
+    programming: the last class is the largest requested size, and the sizes below the class before it are the same problem with
+    one class less. As the price of a class is linear in its size, the best class below is found on the lower hull of one line a
+    candidate, in constant time each: 64 classes for 2,048 sizes in a tenth of a second.
     """
     below = {size: blocks for size, blocks in requests.items() if round_up(size, granule) <= largest and blocks > 0}
     beyond = slop({size: blocks for size, blocks in requests.items() if size not in below}, ())
@@ -65,8 +65,9 @@ def best_classes(requests: Histogram, most: int, *, largest: int, granule: int) 
 
 
 def _one_class_more(paid: list[float], running: list[float], sizes: list[int]) -> tuple[list[float], list[int]]:
-    """For each i: the least bytes that the first i sizes take with one class more than `paid` knows, and how many of the
-    sizes lie below its last class."""
+    """For each i: the fewest bytes that the first i sizes take with one class more than `paid` has, and the number of the sizes
+    below its last class.
+    """
     hull: list[int] = []  # candidates: line i costs paid[i] - running[i] * x at class size x
     first = 0
     least, choice = [0.0], [0]

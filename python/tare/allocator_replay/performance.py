@@ -1,4 +1,4 @@
-"""One performance of a recording's calls by an allocator, and what came of it."""
+"""One performance of a recording's calls by an allocator, and its results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Sample(NamedTuple):
 
 @dataclass
 class Performance:
-    """Figures of the heap alone: what the performer itself took has been taken off."""
+    """Figures of the heap alone: the performer's own memory is subtracted."""
 
     allocator: str
     library: str  # where malloc really came from
@@ -40,13 +40,14 @@ class Performance:
     faults: float
     failed_calls: int
     copied_bytes: float  # by reallocs that moved a block
-    # Before the first call: its library, and what it takes to start; beside what the performer takes under all of them alike.
+    # Before the first call: its library and its start-up; beside the performer's own memory, which is the same under
+    # all of them.
     before_bytes: float
     rss: list[Sample] = field(default_factory=list)
 
     @property
     def in_program_bytes(self) -> float:
-        """What of a program's peak RSS is the allocator's: the heap, its library, and what that takes to start."""
+        """The allocator's part of a program's peak RSS: the heap, its library, and its start-up."""
         return self.before_bytes + self.peak_rss_bytes
 
 
@@ -59,8 +60,9 @@ def perform(
     beside: Sequence[str] = (),
     verb: str = "replay",
 ) -> Performance:
-    """Runs the performer once, with the libraries `beside` loaded, too. An allocator that dies, or that isn't the one asked
-    for, is an error (Io)."""
+    """Runs the performer once, with the libraries `beside` loaded, too. An allocator that dies, or that isn't the requested
+    one, is an error (Io).
+    """
     from tare.installation import beside_core
 
     helper = beside_core("tare-perform")
@@ -122,7 +124,7 @@ def read(name: str, told: dict[str, Any]) -> Performance:
 
 
 def without(performed: Performance, own: Performance) -> Performance:
-    """Less what performing costs when no allocator is called."""
+    """Less the cost of performing without an allocator."""
     return Performance(
         performed.allocator,
         performed.library,

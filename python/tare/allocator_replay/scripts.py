@@ -1,4 +1,4 @@
-"""Scripts of a recording's calls, and what is known before anything is performed."""
+"""Scripts of a recording's calls, and the facts known before a performance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Script(NamedTuple):
-    """What the core counted in one script."""
+    """Counts of the core for one script."""
 
     path: str
     steps: int
@@ -36,7 +36,7 @@ class Recorded(NamedTuple):
     """The process of the recording."""
 
     allocator: Allocator  # its library may be gone
-    peak_rss_bytes: int | None  # without what the recorder took
+    peak_rss_bytes: int | None  # without the recorder's memory
     shared: list[str]  # libraries that the program had loaded and allocators would load, too
 
     @property
@@ -44,7 +44,7 @@ class Recorded(NamedTuple):
         return self.allocator.name == GLIBC or os.path.isfile(self.allocator.library)
 
     def outside_heap(self, performed: Performance | None) -> float | None:
-        """What of the program's RSS isn't heap, by the same calls performed by the recording's allocator."""
+        """The part of the program's RSS that isn't heap, found by performing the same calls with the recording's allocator."""
         if performed is None or self.peak_rss_bytes is None:
             return None
         return self.peak_rss_bytes - performed.in_program_bytes

@@ -1,1 +1,1 @@
-"""Findings and what they are made of: bytes granted to lenses, dark matter, resident memory, budgets, series."""
+"""Findings and their parts: bytes granted to lenses, dark matter, resident memory, budgets, series."""

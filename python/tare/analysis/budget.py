@@ -1,7 +1,7 @@
-"""Budgets: what a recording may cost, read from a TOML file or taken from another recording, and whether it keeps them.
+"""Budgets: limits of a recording, read from a TOML file or taken from another recording, and the check of them.
 
-What differs between two runs of the same program (addresses, a thread's turn) must not break a build: a figure is the
-smallest over all recordings given, a baseline's the largest, and a baseline may be exceeded by a headroom.
+Differences between two runs of the same program (addresses, a thread's turn) must not break a build: a figure is the smallest
+over all given recordings, a baseline's the largest, and a baseline may be exceeded by a headroom.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ MOMENTS = ("peak", "end", "total")
 MEASURES = ("blocks", "requested_bytes", "usable_bytes", "gross_bytes", "net_bytes", "tare_bytes", "tare_percent")
 LENS_MEASURES = ("bytes_peak", "bytes_end", "bytes_total")
 SITE_MEASURES = ("peak_blocks", "peak_gross_bytes", "end_gross_bytes", "calls", "tare_bytes")
-# What a baseline holds a recording to where the budget doesn't say: each grows with another kind of mistake.
+# The limits of a baseline where the budget has none: each grows with another kind of mistake.
 BASELINE_FIGURES = ("peak.gross_bytes", "peak.tare_bytes", "end.gross_bytes", "total.blocks", "total.requested_bytes")
 
 
 class Noise(NamedTuple):
     """By how much a baseline may be exceeded: by a share of it, and by an amount where that is tiny."""
 
-    headroom_percent: float = 2.0  # of 50 runs of a Python program none differed by 0.2 %; 5 % is what must be seen
+    headroom_percent: float = 2.0  # no two of 50 runs of a Python program differed by 0.2 %; 5 % must be found
     floor_bytes: float = 4096.0
     floor_blocks: float = 16.0
 
@@ -52,7 +52,7 @@ class Verdict(NamedTuple):
     name: str
     actual: float
     limit: float
-    baseline: float | None  # what the limit was made of
+    baseline: float | None  # the source of the limit
     detail: str  # the site that breaks it
 
     @property
@@ -166,7 +166,7 @@ def _whole(recordings: Sequence[Recording], rule: Rule) -> Verdict:
 
 
 def _site(recordings: Sequence[Recording], rule: Rule) -> Verdict:
-    """Of all sites whose naming function fits the pattern the sum; the largest is named."""
+    """The sum over all sites whose naming function matches the pattern; the largest is named."""
     measure = rule.figure.removeprefix("site.")
     found = []
     measured = False
@@ -197,7 +197,7 @@ def _sites(recording: Recording) -> Iterator[tuple[Any, Any]]:
 
 
 def allowed(before: float, name: str, noise: Noise) -> float:
-    """What a figure may be if a baseline had `before`."""
+    """The limit of a figure for a baseline of `before`."""
     floor = noise.floor_blocks if name.endswith("blocks") else noise.floor_bytes if "bytes" in name else 0.0
     return before * (1 + noise.headroom_percent / 100) + floor
 

@@ -1,4 +1,4 @@
-"""Dark matter: what is live at a moment, by who claims it, and what nobody does."""
+"""Dark matter: live blocks at one time by their reports, and blocks without one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IN_SECTION = {TWICE: "reports > 1", NONE: "reports = 0", ONCE: "reports = 1"}
 
 
 class Amount(NamedTuple):
-    """Blocks, and what they take."""
+    """Blocks and their bytes."""
 
     blocks: float
     requested_bytes: float
@@ -60,14 +60,14 @@ class Path(NamedTuple):
 
 
 class Zombie(NamedTuple):
-    """Blocks that live on though nobody reports them any more."""
+    """Live blocks that are no longer reported."""
 
     path: str
     amount: Amount
 
 
 class Belief(NamedTuple):
-    """What the program last said that the blocks under a path take, and what they took then."""
+    """The program's last figure for the blocks under a path, and their real bytes then."""
 
     path: str
     believed_bytes: int
@@ -77,7 +77,7 @@ class Belief(NamedTuple):
 
     @property
     def factor(self) -> float:
-        """How many times that they take; 1 where nothing is believed and nothing taken."""
+        """The ratio of reported to real bytes; 1 if both are 0."""
         if not self.believed_bytes:
             return float("inf") if self.usable_bytes else 1.0
         return self.usable_bytes / self.believed_bytes
@@ -106,8 +106,9 @@ class Matter(NamedTuple):
 
 
 def moment(recording: Recording, at: str | None) -> Moment:
-    """Without a wish it is when the program last reported: then its reports say what there is. Without reports, the peak:
-    all of it is dark."""
+    """By default it is the time of the program's last reports: they describe the heap then. Without reports, the peak: all of
+    it is dark.
+    """
     from tare.analysis.records import parse_time
     from tare.text.units import duration
 

@@ -1,4 +1,4 @@
-"""Stacks as one line each, `main;parse;grow`, outermost function first: what flame graphs are made of."""
+"""Stacks as one line each, `main;parse;grow`, outermost function first: the input of flame graphs."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from tare.analysis.recording import Recording
     from tare.naming.names import Frame
 
-_MOST_NAMED = 12  # rows whose names are compared: calls of one macro read the same
+_MOST_NAMED = 12  # rows whose names are compared: calls of one macro have equal names
 
 
 def largest_holders(recording: Recording, count: int = 3) -> list[tuple[Frame, float]]:

@@ -1,4 +1,4 @@
-"""The ledger: grants each claimed byte to one lens, and folds what was granted into findings.
+"""The ledger: grants each claimed byte to one lens, and folds grants into findings.
 
 Bytes are granted in the order of `lenses.NAMES`: a shape's gross bytes at a moment are handed to its claims in turn until
 none are left, so that no byte is counted twice and net = gross - tare can't be negative.
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tare.lenses.lens import Lens
     from tare.source.database import TableStore
 
-# What is granted of a claim at each moment. "Taken" is what earlier lenses got of the same shape: with claims c1, c2, ... of a
-# shape of G bytes, least(c, greatest(0, G - taken)) is exactly what handing out in turn gives.
+# The granted part of a claim at each moment. "Taken" is the part that earlier lenses got of the same shape: with claims
+# c1, c2, ... of a shape of G bytes, least(c, greatest(0, G - taken)) is exactly the result of granting in turn.
 _MOMENTS = {"bytes_peak": "peak_blocks", "bytes_end": "end_blocks", "bytes_total": "total_blocks"}
 _GRANTED = {
     name: f"least(c.{name}, greatest(0, (h.usable_bytes + h.header_bytes) * h.{blocks} - {{taken}}))"
@@ -32,7 +32,7 @@ _SMALL_SHAPES = 5000
 
 
 class Finding(NamedTuple):
-    """What one lens has to say about one site."""
+    """One lens's result for one site."""
 
     lens: str
     site_id: int
@@ -68,7 +68,7 @@ class LensTotals(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """The program's heap, before any lens: what site_sizes adds up to."""
+    """The program's heap, before any lens: the sums of site_sizes."""
 
     gross_peak: float
     gross_end: float
@@ -93,7 +93,7 @@ class Ledger:
         self._collect()
 
     def _collect(self) -> None:
-        """Makes a table of each lens' claims; of a tare lens with what it was granted."""
+        """Makes a table of each lens's claims; of a tare lens with its grants."""
         granted: list[Lens] = []
         for lens in self.lenses:
             self._database.use(*lens.tables)
@@ -104,7 +104,7 @@ class Ledger:
             self._database.run(f"create table {_table(lens)} as {claims}")
 
     def _grant(self, claims: str, earlier: Sequence[Lens]) -> str:
-        """The claims, cut down to what `earlier` lenses left."""
+        """The claims, reduced by those of `earlier` lenses."""
         taken, join = "0", ""
         if earlier:
             sums = ", ".join(f"sum({name}) as {name}" for name in _GRANTED)
@@ -126,7 +126,7 @@ class Ledger:
 
     @cached_property
     def tare_totals(self) -> list[LensTotals]:
-        """Of the lenses whose bytes leave net."""
+        """Of the lenses whose bytes are subtracted from gross."""
         return self._totals_of([lens for lens in self.lenses if lens.weight == "tare"])
 
     def lens_totals(self) -> list[LensTotals]:
@@ -150,8 +150,9 @@ class Ledger:
         all_claims: str = "shown only",
         alike: Mapping[int, int] | None = None,
     ) -> list[Finding]:
-        """Folded a site, or merged by the line that names it (`by="site_row"`); best first. `alike`: what stands for a row that
-        reads the same as another."""
+        """Folded a site, or merged by the line that names it (`by="site_row"`); best first. `alike`: the representative of rows
+        with equal text.
+        """
         database = self._database
         database.use("sites", "stack_sites")
         evidence = ", ".join(f"{sql} as {name}" for name, sql in lens.evidence.items())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tare.source.database import TableSource, TableStore
 
     class Source(TableSource, NameSource, Protocol):
-        """What a recording is made of."""
+        """The source of a recording."""
 
         path: str
         depth: int  # frames of a site
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
             """As by_line(), with fewer sizes, where nothing but site_sizes names shapes."""
 
 
-# Findings of a lens that are looked at for such as read the same: a screen shows three, behind some that aren't sure. Names
-# of all that there are would be a second of a compiler's report.
+# Findings of a lens that are compared for equal text: a screen shows three, and skips some of low confidence. Names of
+# all that there are would be a second of a compiler's report.
 _LOOKED_ALIKE = 12
-SITE_DEPTH = 8  # DMD's default: deep enough to tell callers apart, few enough to read
+SITE_DEPTH = 8  # DMD's default: deep enough to distinguish callers, few enough to read
 
 
 class Moment:
-    """The heap at one instant, or over the whole run: exact sums, and what the lenses were granted of them."""
+    """The heap at one instant, or over the whole run: exact sums, and the parts granted to lenses."""
 
     def __init__(self, process: dict[str, Any], name: str, tare_bytes: float | None) -> None:
         self.name = name
@@ -90,7 +90,9 @@ class Recording:
         return Ledger(self.database, [lens.name for lens in runnable], sampled=self.sampled)
 
     def run_lenses_of(self, other: Recording) -> None:
-        """Only lenses that run over `other`, too; before the ledger is asked for. Else tare would differ by what was asked."""
+        """Only lenses that run over `other`, too; set before the ledger is computed. Otherwise tare would depend on the chosen
+        lenses.
+        """
         from tare import lenses
 
         mine = self._lens_names or lenses.NAMES
@@ -98,7 +100,7 @@ class Recording:
 
     @property
     def sampled(self) -> bool:
-        """Whether counts are estimates. Blocks of imported sums have weights, too, but exact ones."""
+        """True if counts are estimates. Blocks of imported sums have weights, too, but exact ones."""
         return bool(self.process["sample_bytes"]) and not self.process["imported_from"]
 
     @cached_property
@@ -170,7 +172,7 @@ class Recording:
         return self.ledger.findings(lens, by="site_row", limit=limit, alike=self.alike(lens))
 
     def findings(self, lens: Lens, *, by: str = "site_id", limit: int | None = None) -> list[Finding]:
-        """Those above the lens' threshold, their words complete: the ledger knows no names of other sites."""
+        """Those above the lens's threshold, with complete texts: the ledger has no names of other sites."""
         known = (lens.name, by, limit)
         if known not in self._found:
             self._found[known] = self._find(lens, by, limit)
@@ -202,6 +204,6 @@ class Recording:
         return finding._replace(confidence=confidence, at_least=True)
 
     def finding_frames(self, findings: Sequence[Finding]) -> list[Frame]:
-        """The frame that names each finding's site; asked for in one batch."""
+        """The frame that names each finding's site; looked up in one batch."""
         self.names.prepare(finding.site_row for finding in findings if finding.site_row is not None)
         return [self.names.at(finding.site_row) for finding in findings]

@@ -42,7 +42,7 @@ class Record(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The records asked for, and what they are a part of."""
+    """The chosen records, and the total that they are a part of."""
 
     records: list[Record]
     matching: int  # records there are, after filters

@@ -1,5 +1,6 @@
-"""Where a process's resident memory is, at a moment that was looked into: the heap's live blocks and what malloc keeps beside
-them, files, stacks, the rest. The parts add up to the RSS."""
+"""A process's resident memory in a snapshot: the heap's live blocks and malloc's other memory, files, stacks, the rest. The
+parts add up to the RSS.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +21,13 @@ class Part(NamedTuple):
 
 
 class HeapUse(NamedTuple):
-    """The heap's resident bytes: live blocks without what of them is absent, and the rest, which the allocator keeps."""
+    """The heap's resident bytes: the present parts of live blocks, and the rest, which the allocator keeps."""
 
     requested_bytes: int
     slop_bytes: int
     header_bytes: int
     absent_bytes: int  # of live blocks: not in memory
-    pool_rest_bytes: (
-        int | None
-    )  # of the live ones: what pools hold and hand out to nobody; null: no such moment in site_sizes
+    pool_rest_bytes: int | None  # of the live ones: unused memory of pools; null: no such moment in site_sizes
     kept_bytes: int  # free, cached by the allocator, or its own books
 
 
@@ -42,7 +41,7 @@ class Residence(NamedTuple):
 
 
 def residence(recording: Recording, at: str | None) -> Residence:
-    """At `peak` (the last candidate for it), `end`, or a moment by the name that it was asked for; without one at the last."""
+    """At `peak` (the last candidate for it), `end`, or the name of a requested snapshot; by default the last one."""
     database = recording.database
     database.use("moments", "resident", "moment_shapes", "site_sizes")
     known = database.rows(

@@ -1,7 +1,7 @@
-"""The worth of findings: what each would return in peak RSS and in CPU time, and one list of them by it.
+"""The worth of findings: the peak RSS and the CPU time that each would return, and one list of them in that order.
 
-A lens counts what its remedy saves (`Saving`); here it is priced. Findings of several lenses at one site have one cause, so that
-they are one entry of the list. Its gain counts each byte and each call once.
+A lens counts the saving of its remedy (`Saving`); here it is priced. Findings of several lenses at one site have one cause, so
+that they are one entry of the list. Its gain counts each byte and each call once.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def whole_of(recording: Recording) -> Whole:
 
 
 def is_worth_acting_on(finding: Finding, lens: Lens) -> bool:
-    """Whether a screen without options shows it: of ten real programs' potential findings of low confidence most were false."""
+    """True if a screen without options shows it: of ten real programs' potential findings of low confidence most were false."""
     return lens.weight == "tare" or finding.confidence != "low"
 
 

@@ -1,7 +1,7 @@
-"""A collected heap's objects and what points to what, from a file of tare/gc/heap_graph.h: who keeps how much alive.
+"""A collected heap's objects and references, from a file of tare/gc/heap_graph.h: the bytes that each object keeps alive.
 
-Dominators by Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001): an object is dominated by what lies
-on every way to it from a root; what dies with an object is what it dominates.
+Dominators by Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001): an object is dominated by the objects on
+every way to it from a root. An object's death frees the objects that it dominates.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ class Place(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """What the file has; node numbers are below len(type_of).
+    """The contents of the file; node numbers are below len(type_of).
 
-    Behind the objects each place where roots were made is a node, too: of no bytes, a root itself, and with edges to what its
-    roots keep. So what it keeps alive and the ways that begin there are found as for objects. Its type's name is FILE:LINE.
+    After the objects, each place where roots were made is a node, too: of no bytes, a root itself, and with edges to the
+    targets of its roots. So the objects that it keeps alive, and the ways that begin there, are found as for objects. Its
+    type's name is FILE:LINE.
     """
 
     type_of: array[int]
@@ -58,7 +59,7 @@ class Graph(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Who dominates whom. `parent` and `retained_bytes` have one more entry, for all roots together."""
+    """The dominator of each node. `parent` and `retained_bytes` have one more entry, for all roots together."""
 
     parent: array[int]  # of a node that no root leads to: itself
     retained_bytes: list[int]
@@ -89,7 +90,7 @@ class _Reader:
 
 
 def read_graph(path: str | Path) -> Graph:
-    """Checks all that the bytes say: nothing in a Graph points outside of it."""
+    """Checks all values in the bytes: nothing in a Graph points outside of it."""
     name = str(path)
     try:
         data = Path(path).read_bytes()

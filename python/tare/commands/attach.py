@@ -1,4 +1,4 @@
-"""`tare attach`: becomes the launcher of a running program whose recorder sleeps, or was let go before."""
+"""`tare attach`: becomes the launcher of a running program whose recorder sleeps, or from which another launcher detached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tare clean`: deletes the folders that recordings left behind, those that nobody reads or writes any more."""
+"""`tare clean`: deletes folders of recordings that are no longer in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tare counts`: the concordance of sizes: how often each is asked for, and what the allocator makes of it."""
+"""`tare counts`: the concordance of sizes: the number of requests of each, and the allocator's size for it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def concordance(recording: Recording, *, modelled: bool) -> list[Count]:
-    """Sizes by how often they were asked for. Measured usable sizes, unless another allocator's model is asked."""
+    """Sizes by their number of requests. Measured usable sizes, unless another allocator's model is chosen."""
     database = recording.database
     database.use("site_sizes", "size_classes")
     usable = "coalesce(c.usable_bytes, z.usable_bytes)" if modelled else "z.usable_bytes"

@@ -1,4 +1,4 @@
-"""`tare diff`: what changed between two recordings."""
+"""`tare diff`: the changes between two recordings."""
 
 from __future__ import annotations
 

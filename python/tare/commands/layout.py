@@ -1,4 +1,4 @@
-"""`tare layout`: what types waste on padding, which order of fields doesn't, and what narrower pointers would leave."""
+"""`tare layout`: padding in types, better orders of fields, and sizes with narrower pointers."""
 
 from __future__ import annotations
 

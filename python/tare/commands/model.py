@@ -184,7 +184,7 @@ def _priced(name: str, requests: Requests, taken: dict[int, int]) -> Priced:
 
 
 def measured(recording: Recording) -> Priced:
-    """As malloc_usable_size said in the program, and the headers of its allocator."""
+    """By malloc_usable_size in the program, and the headers of its allocator."""
     database = recording.database
     database.use("site_sizes")
     sums = database.row(

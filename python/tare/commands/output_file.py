@@ -32,7 +32,7 @@ def whole_file(path: str, verb: str) -> Iterator[IO[bytes]]:
 
 
 def write_page(options: argparse.Namespace, default: str, verb: str, write: Callable[[IO[bytes]], None]) -> None:
-    """As -o and --open want it."""
+    """In the form of -o and --open."""
     if options.output == "-":
         if options.open:
             raise TareError(USAGE, f"{verb}: --open needs a file: give another name by -o")

@@ -1,4 +1,4 @@
-"""`tare run`: records a program and its descendants, then shows one screen of what was found."""
+"""`tare run`: records a program and its descendants, then shows one screen of results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ tare run --max-size 256M --rotate 8 -- ./server           days: the newest 8 fil
 
 
 _LEAST_SEGMENT = 1 << 20
-_MOST_WARNINGS = 5  # one a process can be hundreds; the first say what is wrong
+_MOST_WARNINGS = 5  # a process may have hundreds; the first have the cause
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         if options.html and outcome.images:
             _write_page(outcome, options)
     except OSError:
-        # stderr is full or nobody reads it. The program's status still counts, and Python's flush at exit must not fail.
+        # stderr is full or has no reader. The program's status still counts, and Python's flush at exit must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return end_like(outcome.wait_status)
 
@@ -106,7 +106,7 @@ def print_outcome(outcome: _core.Outcome, *, with_summary: bool) -> None:
 
 
 def _separate_lenses_from_command(options: argparse.Namespace) -> None:
-    """`--content ./app`: what follows is no lens, but the program."""
+    """`--content ./app`: the next word is no lens, but the program."""
     from tare import lenses
 
     named = options.content.split(",") if options.content != EVERYTHING else []
@@ -116,7 +116,7 @@ def _separate_lenses_from_command(options: argparse.Namespace) -> None:
 
 
 def contents_and_moments(content: str, *, snapshots: bool) -> tuple[bool, bool]:
-    """Whether blocks are filled and looked at when they end, and whether live ones are looked into."""
+    """The two settings: fill blocks and read them at their end; read live blocks."""
     from tare import lenses
 
     if content in ("", EVERYTHING):
@@ -174,7 +174,7 @@ def _subject(outcome: _core.Outcome) -> run_summary.Image:
 
 
 def _summarize(outcome: _core.Outcome) -> None:
-    """To stderr. Whatever goes wrong here is said there, and leaves the program's exit status alone."""
+    """To stderr. Errors here are printed here, and leave the program's exit status alone."""
     import gc
 
     gc.disable()  # the process ends after this: looking for cycles was 15 of a summary's 220 ms

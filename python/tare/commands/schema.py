@@ -1,4 +1,4 @@
-"""`tare schema`: explains every table and column that `tare sql` can ask."""
+"""`tare schema`: explains every table and column of `tare sql`."""
 
 from __future__ import annotations
 

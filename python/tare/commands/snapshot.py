@@ -1,4 +1,4 @@
-"""`tare snapshot`: a look into a running program's live blocks, now."""
+"""`tare snapshot`: takes a snapshot of a running program's live blocks, now."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def meta_command(text: str) -> Iterable[str] | None:
 
 
 def table_names() -> list[str]:
-    """A line a table: its name, and what a row of it is."""
+    """A line for each table: its name, and the meaning of a row."""
     widest = max(len(table.name) for table in schema.TABLES)
     return [f"{table.name:<{widest}}  {table.row}" for table in schema.TABLES]
 

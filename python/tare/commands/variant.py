@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(path: str) -> Data:
-    """A file is mapped: of one of gigabytes only what is looked at is read."""
+    """A file is mapped: of gigabytes, only the needed parts are read."""
     if path == "-":
         return sys.stdin.buffer.read()
     with open(path, "rb") as file:
@@ -95,7 +95,7 @@ def _is_capture(data: Data, options: argparse.Namespace) -> bool:
 
 
 def _as_gvariant(data: Data, options: argparse.Namespace) -> tuple[str, Data, bool]:
-    """Type, bytes, and whether they are big-endian."""
+    """Type, bytes, and True if they are big-endian."""
     from tare import _core
 
     if options.source == "text":
@@ -221,7 +221,7 @@ def _dump_messages(data: Data, options: argparse.Namespace) -> int:
 
     messages, good, problem = _core.dbus_messages(data)
     _show_messages(messages, options)
-    # what dbus-monitor tells itself when its bus ends: no message of a bus, without a serial number
+    # dbus-monitor's own message when its bus ends: no message of a bus, without a serial number
     if problem and b"org.freedesktop.DBus.Local" not in data[good:]:
         raise TareError(CORRUPT, f"{options.file}: {len(messages)} messages, then at byte {good}: {problem}")
     return 0

@@ -68,7 +68,7 @@ def github(broken: Sequence[Broken], title: str) -> str:
 
 
 def gitlab(broken: Sequence[Broken]) -> bytes:
-    """Code Quality wants a path and a line: a limit without one points at the repository's first line."""
+    """Code Quality requires a path and a line: a limit without one points at the repository's first line."""
     issues = [
         {
             "description": each.message,

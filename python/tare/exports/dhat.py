@@ -47,7 +47,7 @@ def write(recording: Recording, out: IO[bytes]) -> None:
             point["tl"] += (lives.get(sample.stack_id) or 0) / _MICROSECOND_NS
     for point in points.values():
         point["tl"] = round(point["tl"])
-        # A point's own greatest use isn't recorded; what it had at the peak of all is a lower bound.
+        # A point's own greatest use isn't recorded; its use at the peak of all is a lower bound.
         point["mb"], point["mbk"] = max(point["gb"], point["eb"]), max(point["gbk"], point["ebk"])
     process = recording.process
     document = {

@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
 
 def reviewed_path(frame: Frame) -> str:
-    """Relative to the working directory where the file lies below it, as services of code review want it."""
+    """Relative to the working directory if the file lies below it, as services of code review require."""
     inside = os.path.relpath(frame.file) if frame.file.startswith("/") else frame.file
     return frame.file if inside.startswith("..") else inside
 

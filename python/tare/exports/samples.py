@@ -64,7 +64,7 @@ def frames_of(recording: Recording, stack_id: int) -> list[Frame]:
 
 
 class Tree:
-    """The stacks of a recording as one tree of frames, outermost first: what formats of trees need."""
+    """The stacks of a recording as one tree of frames, outermost first, for formats of trees."""
 
     def __init__(self) -> None:
         self.children: list[dict[Frame, int]] = [{}]

@@ -1,1 +1,1 @@
-"""A store of many recordings' sums: what is common, rare, new or worse over machines and builds."""
+"""A store of many recordings' sums: common, rare, new and worse waste over machines and builds."""

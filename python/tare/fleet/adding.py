@@ -20,7 +20,7 @@ _ROW_GROUP = 100_000
 
 
 class Origin(NamedTuple):
-    """What a recording doesn't have in itself; empty: derived."""
+    """Facts that a recording doesn't contain; empty: derived."""
 
     build: str = ""
     machine: str = ""

@@ -1,4 +1,4 @@
-"""Two groups of recordings: which sites changed, by how much, and whether their bytes came or only moved between callers."""
+"""Two groups of recordings: the sites that changed, by how much, and if their bytes came or only moved between callers."""
 
 from __future__ import annotations
 
@@ -201,8 +201,9 @@ class _Comparing:
         return SiteShift(site, function, place, stack, probability, mean, quantiles, kind, partner)
 
     def _moved(self, site: int, rows: Mapping[int, Any], names: Mapping[int, tuple[str, str, str]]) -> str:
-        """Where the bytes came from or went to, if the sum over relatives stayed: sites of the same function, whose callers
-        differ, or sites of the same callers, whose function differs (renamed or inlined)."""
+        """The place where the bytes came from or went to, if the sum over relatives stayed: sites of the same function, whose
+        callers differ, or sites of the same callers, whose function differs (renamed or inlined).
+        """
         change = self._change(rows[site])
         own = _frames(names.get(site, ("?", "", ""))[2])
         if not own:

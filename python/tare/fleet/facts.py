@@ -1,4 +1,4 @@
-"""What a store keeps of a recording: its totals, and the sums and claims of each site, as its own report has them."""
+"""The facts that a store keeps of a recording: its totals, and the sums and claims of each site, as its own report has them."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# A new column is nullable and raises nothing: readers join files by column name. A changed meaning raises the version, and
-# a reader refuses a store whose version is above its own.
+# A new column is nullable and raises nothing: readers join files by column name. A changed meaning raises the version,
+# and a reader rejects a store with a higher version than its own.
 SCHEMA_VERSION = 1
 BUCKETS = 64
 RECORDINGS, MERGED, PART, MARK, LOCK = "recordings", "merged", "part", "store.json", "upkeep.lock"
@@ -67,7 +67,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def part_file(store: Path) -> Iterator[Path]:
-    """A name for a file in the making; what is left of it goes."""
+    """A name for a file being written; the rest of an interrupted write is deleted."""
     (store / PART).mkdir(exist_ok=True)
     path = store / PART / f"{os.getpid()}-{secrets.token_hex(8)}"
     try:

@@ -1,4 +1,4 @@
-"""Quantiles by ranks: which values of a sorted sample bound a quantile, whatever the distribution."""
+"""Quantiles by ranks: the values of a sorted sample that bound a quantile, for any distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store's recordings have in common: quantiles of their totals, lenses and sites, by program and build."""
+"""Common figures of a store's recordings: quantiles of their totals, lenses and sites, by program and build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two groups differ: Welch's test, and the selection of many tests that bounds the share of false ones."""
+"""Tests if two groups differ: Welch's test, and the selection of many tests that bounds the share of false ones."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import duckdb
 
 FIELDS = ("program", "build", "machine", "path", "key")  # that a filter can name beside labels
-# Columns of the table `recordings`; `labels` is a map, asked as labels['canary'].
+# Columns of the table `recordings`; `labels` is a map, read as labels['canary'].
 _COLUMNS = (
     "recording bigint, key varchar, path varchar, program varchar, command_line varchar, build varchar, build_id varchar,"
     " machine varchar, started_ns bigint, duration_ns bigint, added_ns bigint, sample_bytes bigint, peak_gross_bytes double,"
@@ -65,7 +65,7 @@ class Store:
 
     @cached_property
     def merged(self) -> dict[str, dict[str, Any]]:
-        """What `compact` made, by group."""
+        """Files made by `compact`, by group."""
         return {file.stem: layout.read_json(file) for file in (self.path / layout.MERGED).iterdir()}
 
     @cached_property

@@ -137,7 +137,7 @@ def _sweep(store: Store) -> None:
 
 
 def verify(path: Path) -> tuple[int, list[Damage]]:
-    """Reads every file that the store names; how many these are, and what is wrong with them."""
+    """Reads every file that the store names; their number, and their errors."""
     layout.check(path)
     damage: list[Damage] = []
     owners: dict[str, list[str]] = {}

@@ -17,7 +17,7 @@ _WIDTH, _HEIGHT = 1000, 30
 
 
 def bar(parts: Sequence[tuple[str, float, str]], label: str) -> Markup:
-    """Name, amount and class of each part; parts of a class `tare-N` are hatched, so that colour isn't all that tells."""
+    """Name, amount and class of each part; parts of a class `tare-N` are hatched, so that colour isn't the only sign."""
     whole = sum(amount for _, amount, _ in parts) or 1.0
     boxes, left = [], 0.0
     for name, amount, look in parts:

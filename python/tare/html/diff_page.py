@@ -157,7 +157,7 @@ def _over_time(change: Change) -> Markup:
 
 
 def _tree(change: Change) -> tuple[StackTree, dict[Function, bool]]:
-    """Gross at the peak: of each stack its growth, or what it shrank by. Files of code go by their last part, as builds move them."""
+    """Gross at the peak: for each stack its growth, or its decrease. Files of code go by their last part, as builds move them."""
     command = (
         f"tare diff {shlex.quote(change.before.path)} {shlex.quote(change.after.path)} --json | jq .peak.gross_bytes"
     )

@@ -23,10 +23,10 @@ FORMATS = {
 
 class Format(Protocol):
     def matches(self, head: bytes) -> bool:
-        """Whether a file that begins so, unpacked, is of this format."""
+        """True if a file that begins so, unpacked, has this format."""
 
     def read(self, source: SourceFile, target: Target) -> None:
-        """Reads the file into the target, which isn't open yet. Raises Damaged at what can't be."""
+        """Reads the file into the target, which isn't open yet. Raises Damaged for impossible values."""
 
 
 def format_named(name: str) -> Format:

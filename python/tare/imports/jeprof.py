@@ -60,7 +60,7 @@ class _Reader:
         self._period = 0  # 0: every block
         self._name = ""
         self._found: list[tuple[list[int], Sum, Sum]] = []  # addresses from the leaf, in use, in all
-        self._addresses: list[int] | None = None  # jemalloc's stack, whose sums follow
+        self._addresses: list[int] | None = None  # jemalloc's stack, followed by its sums
         self._maps: list[tuple[int, int, int, bytes]] = []
         self._in_maps = False
 
@@ -156,7 +156,7 @@ class _Reader:
 
 
 def _has_fixed_addresses(path: str) -> bool:
-    """Whether the program is linked to fixed addresses (ELF's ET_EXEC)."""
+    """True if the program is linked to fixed addresses (ELF's ET_EXEC)."""
     try:
         with open(path, "rb") as file:
             head = file.read(18)

@@ -3,8 +3,8 @@
     [pid 4711] 1700000000.123456 app->malloc(100)    = 0x55d0c0
     free(0x55d0c0)                                   = <void>
 
-The process id, the time in seconds and the caller's file are optional. Calls that fail (= 0, = nil) and other lines are passed over. A call
-whose result comes on a later line (`<unfinished ...>`, `<... malloc resumed>`) counts when it comes.
+The process id, the time in seconds and the caller's file are optional. Calls that fail (= 0, = nil) and other lines are passed
+over. A call whose result comes on a later line (`<unfinished ...>`, `<... malloc resumed>`) counts at that line.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _number(text: str) -> int:
 
 
 def _size_of(name: str, arguments: list[int]) -> tuple[int, int]:
-    """Bytes asked for, and the alignment."""
+    """Requested bytes, and the alignment."""
     wanted = {"malloc": 1, "valloc": 1, "pvalloc": 1, "reallocarray": 3}.get(name, 2)
     if len(arguments) != wanted:
         raise ValueError

@@ -18,12 +18,12 @@ _LONGEST_LINE = 1 << 20
 MOST_WHOLE_BYTES = 1 << 30
 
 
-# What reading bytes that others wrote may raise; TypeError is the core's refusal of a number with more than 64 bits.
+# Exceptions of reading foreign bytes; TypeError is the core's rejection of a number with more than 64 bits.
 NONSENSE = (ValueError, IndexError, KeyError, TypeError, OverflowError, RecursionError)
 
 
 class Damaged(Exception):
-    """What is wrong with the file, and where: `line 17: ...`."""
+    """The error in the file, and its place: `line 17: ...`."""
 
 
 class SourceFile:

@@ -34,7 +34,7 @@ class Sum(NamedTuple):
 
     @property
     def sizes(self) -> list[tuple[int, int]]:
-        """(size, blocks) of at most two sizes whose sum it is."""
+        """(size, blocks) of at most two sizes with this sum."""
         if not self.blocks:
             return []
         size, larger = divmod(self.bytes, self.blocks)

@@ -23,7 +23,7 @@ Frame = tuple[str, str, int]
 class About(NamedTuple):
     """Facts of the process. `missing`: words of tare.schema.missing."""
 
-    source: str  # "heaptrack 1.4": what reports say that it was imported from
+    source: str  # "heaptrack 1.4": the origin shown in reports
     missing: Sequence[str]
     exe: str = ""
     command: Sequence[str] = ()

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from tare.lenses.lens import Lens
 
-# Adding a lens: one file with a LENS, one name here. Tare lenses first (what is never written, then slop, then what the allocator adds), then those
-# whose bytes are only potential.
+# Adding a lens: one file with a LENS, one name here. Tare lenses first (unwritten bytes, then slop, then the
+# allocator's own bytes), then those whose bytes are only potential.
 NAMES = (
     "leaks",
     "duplicates",
@@ -58,7 +58,7 @@ def load_all() -> list[Lens]:
 
 
 def names_for(chosen: Sequence[Lens]) -> list[str]:
-    """What a report runs: all but those that have to be asked for, and of these the chosen."""
+    """The lenses of a report: all but those on request, and of these the chosen ones."""
     asked = {lens.name for lens in chosen}
     return [name for name in NAMES if name not in ASKED_ONLY or name in asked]
 
@@ -70,7 +70,7 @@ def load_runnable(names: Sequence[str], process: Mapping[str, Any]) -> list[Lens
 
 
 def check_runnable(lens: Lens, process: Mapping[str, Any]) -> None:
-    """What was asked for by name and can't run is an error, not silence."""
+    """A lens that was requested by name and can't run is an error."""
     if missing := _what_is_missing(lens, process):
         raise TareError(USAGE, f"lens {lens.name} needs {missing}")
 

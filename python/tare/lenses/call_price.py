@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Timed calls of a site below which their mean says nothing.
+# With fewer timed calls, a site's mean isn't used.
 LEAST_TIMED = 8
 # A timed call includes two clock reads (17.5 ns in the bench) and code that is cold: of calls that take 5 ns, means of 22 to 24 ns were recorded.
 TIMER_NS = 20.0

@@ -13,7 +13,7 @@ _STEPS = (16, 32, 48, 64)
 # Columns of call_costs, and how rows are folded.
 _COSTS = {"calls": "sum", "ns": "sum", "most_ns": "max", "free_calls": "sum", "free_ns": "sum", "most_free_ns": "max"}
 
-# What a stack's timed calls took is told in rows of their own: a join with the shapes would tell it of each.
+# The time of a stack's calls is in rows of their own: a join with the shapes would repeat it for each.
 _CLAIMS = f"""
 with young as (
   select shape_id, stack_id, requested_bytes, usable_bytes + header_bytes as gross_bytes,
@@ -38,7 +38,7 @@ from call_costs
 
 
 def _cost(evidence: Evidence) -> str:
-    """What the allocator takes for these blocks; empty where too few calls were timed."""
+    """The allocator's time for these blocks; empty if too few calls were timed."""
     parts, each_ns = [], 0.0
     for what, of, least_ns in (("an allocation", "", MALLOC_NS), ("a free", "free_", FREE_NS)):
         timed = evidence[f"timed_{of}calls"]

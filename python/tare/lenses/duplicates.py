@@ -7,14 +7,15 @@ from tare.lenses.saving import Saving
 from tare.lenses.used_moments import HAD, USED, scaled_from, to_peak
 from tare.text.units import human_bytes, plural
 
-# What AtomTable needs beside the characters: 29.6 bytes an atom are measured with 164,000 of 8.5 characters and a NUL
+# An AtomTable's bytes beside the characters: 29.6 bytes an atom are measured with 164,000 of 8.5 characters and a NUL
 # (bench/RESULTS.md). The 4-byte handles take the places of pointers, and only make it better.
 ATOM_BYTES = 20
 
-# At each moment, and for each contents, all blocks but one are duplicates; claimed is what they take less what a table of them would: of two
-# strings of redis that were equal on average, 6 of 99 KiB are to be had. A shape is claimed once: its share of the
-# duplicates of its contents. Blocks that weren't read, empty ones and such as hold pointers into the heap aren't looked
-# at: two nodes that point to the same are seldom one value. All zeros are no contents yet: that is `unwritten`'s.
+# At each moment, and for each contents, all blocks but one are duplicates. Their bytes less those of a table of the
+# contents are claimed: of redis's strings, of which two were equal on average, 6 of 99 KiB are claimed. A shape is
+# claimed once: its share of the duplicates of its contents. Unread and empty blocks are left out, and blocks with
+# pointers into the heap: two nodes with the same target are seldom one value. All zeros are no contents yet: that is
+# `unwritten`'s.
 _CLAIMS = f"""
 with {USED},
 {HAD},

@@ -7,10 +7,11 @@ from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import MAPPED_APART_BYTES, Saving
 from tare.text.units import human_bytes, percent, plural
 
-# Two halves: of blocks that ended what they never wrote, as `written` has it, and of those that live at the exit what lies
-# behind their high-water marks then. The first is `unwritten`'s tare already, so that this is shown beside it. Of the latter's kind as many lived at the peak as site_sizes says.
-# Who grew was written to: a mark of 0 is a large block full of zeros, in which those that were written aren't told from fresh ones (Lua's
-# table of strings when all have gone).
+# Two halves: the unwritten ends of ended blocks, from `written`, and of blocks live at the exit the bytes behind their
+# high-water marks. The first is `unwritten`'s tare already, so that this is shown beside it. For the latter kind, the
+# number of blocks at the peak is that of site_sizes. A block that grew was written: its mark of 0 means a large block
+# full of zeros, in which written zeros can't be distinguished from fresh ones (Lua's table of strings after all have
+# gone).
 _CLAIMS = f"""
 with {GROWING},
 kept as (

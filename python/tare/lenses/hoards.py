@@ -7,8 +7,8 @@ from tare.lenses.saving import Saving
 from tare.lenses.used_moments import HAD, USED, to_peak
 from tare.text.units import duration, human_bytes, human_count, percent, plural
 
-# Long: half of what the program has lived by then, and at least so much. `last_write_ns` is the first moment at which a
-# block was seen as it is now. Of a site that still makes blocks (a table that grows) too few are old for a hoard.
+# Long: half of the program's life by then, and at least this. `last_write_ns` is the first moment at which a block was
+# seen as it is now. Of a site that still makes blocks (a table that grows) too few are old for a hoard.
 LEAST_IDLE_NS = 100_000_000
 # So much may have been read unseen: the processor doesn't mark a page again that its TLB holds, 3,072 of them at most.
 UNSEEN_BYTES = 3072 * 4096
@@ -78,7 +78,7 @@ def _seen(evidence: Evidence) -> str:
 
 _WHAT = "Drop them, or build them when they are asked for (a tare::MemoryPressure call-back that empties the cache)"
 
-# Of the unchanged bytes: with less, the rest may be what the program reads.
+# Of the unchanged bytes: with less, the program may read the rest.
 _LEAST_UNREAD = 0.25
 
 

@@ -7,9 +7,9 @@ from tare.lenses.saving import Saving
 from tare.lenses.used_moments import USED
 from tare.text.units import human_bytes, percent, plural
 
-# A leaked block is found at the exit, and at the candidate for the peak for what had leaked by then. What only other
-# leaked blocks point to hangs on the one that nothing points to, and is claimed where that one was allocated: there the
-# last pointer was lost. A shape is claimed once, at the root that most of its bytes hang on.
+# A leaked block is found at the exit, and in the snapshot near the peak if it had leaked by then. A block that only
+# other leaked blocks point to hangs on the unreachable one, and is claimed at that one's site: there the last pointer
+# was lost. A shape is claimed once, at the root that most of its bytes hang on.
 _CLAIMS = f"""
 with {USED},
 lost as (

@@ -1,4 +1,4 @@
-"""What a lens is: one question, one declarative query, and the words that make its answer useful.
+"""A lens: one question, one declarative query, and the texts of its answer.
 
 A lens' query runs over the tables of `tare schema`, in the SQL that DuckDB and Spark share: cast(x as t) and not x::t,
 max_by, case, window functions; no lambda, no list type, no `filter (where ...)`. It returns claims, one row a claim:
@@ -25,12 +25,12 @@ Evidence = dict[str, Any]
 Confidence = Literal["high", "medium", "low"]
 
 
-# In a remedy: the line of the site whose `partner_row` is among the evidence, where a finding is about two sites.
+# In a remedy: the line of the site whose `partner_row` is among the evidence, for a finding about two sites.
 PARTNER = "$partner"
 
 
 class Advice(NamedTuple):
-    """What to do at a site, and how sure the lens is that it helps."""
+    """The remedy at a site, and the confidence that it helps."""
 
     remedy: str
     confidence: Confidence
@@ -44,7 +44,7 @@ class Lens(NamedTuple):
     why: str
     threshold: str  # in words, with its reason; display only, it never changes net
     false_positives: str
-    remedy: str  # in general; a finding says it with its numbers
+    remedy: str  # in general; a finding has one with its numbers
     weight: Literal["tare", "potential"]  # tare: its bytes leave net; potential: shown beside
     sampling: Literal["exact", "scaled", "unavailable"]
     tables: tuple[str, ...]
@@ -52,7 +52,7 @@ class Lens(NamedTuple):
     evidence: Mapping[str, str]  # name -> aggregate over the claims of one site
     shown: str  # condition over a folded finding's columns, evidence and $gross_peak, $gross_end, $calls_total
     order: str  # ranking of findings, descending; never cumulative bytes alone
-    unit: str  # what the summary shows of a finding: a format over its columns
+    unit: str  # the figure of a finding in the summary: a format over its columns
     advise: Callable[[Evidence], Advice]
     saves: Callable[[Evidence], Saving]  # what the remedy saves at a site
     # contents: runs only over recordings made with --content; moments: with that or --snapshots

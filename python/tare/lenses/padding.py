@@ -1,4 +1,4 @@
-"""Padding: what another order of a type's fields would leave of the blocks that hold it."""
+"""Padding: the bytes that another order of a type's fields saves in the blocks that hold it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ select t.shape_id, t.stack_id, z.peak_blocks as blocks,
 from type_sites t join site_sizes z on z.shape_id = t.shape_id
 where t.saved_bytes > 0 and t.saved_bytes <= z.usable_bytes + z.header_bytes
 """
-# Which of a site's types speaks for it: the one that wastes most at the peak; after a comma in thousandths, over the run.
+# The type shown for a site: the one that wastes most at the peak; after a comma in thousandths, over the run.
 _MOST = "bytes_peak + bytes_total / 1e6"
 _SHOWN_FIELDS = 400  # characters of an order: beyond, `tare layout` shows it
 

@@ -45,7 +45,7 @@ def _advise(evidence: Evidence) -> Advice:
 
 
 def _saves(evidence: Evidence) -> Saving:
-    """Building the contents costs more than these calls; nobody measured it."""
+    """Building the contents costs more than these calls, but isn't measured."""
     calls = evidence["near_times"] if evidence["near_times"] >= 0.5 * evidence["calls"] else evidence["calls"]
     return Saving("one function", 0.0, calls=calls, frees=calls)
 

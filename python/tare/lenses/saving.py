@@ -1,4 +1,4 @@
-"""What a remedy saves: counted by the lens, priced by `analysis/worth.py`."""
+"""The saving of a remedy: counted by the lens, priced by `analysis/worth.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slop: what the allocator adds to a request because no size class fits it."""
+"""Slop: bytes that the allocator adds to a request because no size class fits it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
 from tare.text.units import exact, human_bytes
 
-# Which shape speaks for a site: the one with most slop at the peak; after a comma in thousandths, over the run.
+# The shape shown for a site: the one with most slop at the peak; after a comma in thousandths, over the run.
 _MOST = "bytes_peak + bytes_total / 1e6"
 
 _CLAIMS = f"""

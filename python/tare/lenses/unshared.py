@@ -6,7 +6,7 @@ from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
 from tare.text.units import exact, human_count, percent
 
-# What counting costs a block at least: tare::SharedHeader, two words of four bytes.
+# The cost of a count for each block: tare::SharedHeader, two words of four bytes.
 _COUNT_BYTES = 8
 
 _CLAIMS = f"""

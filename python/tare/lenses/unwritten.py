@@ -1,4 +1,4 @@
-"""Unwritten: blocks whose end nobody ever writes."""
+"""Unwritten: blocks whose end is never written."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tare.text.units import exact, human_bytes, human_count, percent, plural
 STEPS = (0, 16, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096)
 _COUNTS = tuple(f"within_{step}" for step in STEPS)
 
-# Narrow: no block of the whole site was written past 60 % of its smallest. Several lines of `written` may be of one shape
-# where stacks are folded. calloc's zeros may be what the program wants to read: they count in total, never as tare.
+# Narrow: no block of the whole site was written past 60 % of its smallest. Several lines of `written` may be of one
+# shape if stacks are folded. calloc's zeros may be wanted by the program: they count in total, never as tare.
 _NARROW = "site_blocks >= 10 and site_requested_bytes >= 64 and site_high_water_bytes < 0.6 * site_requested_bytes"
 _CLAIMS = f"""
 with judged as (
@@ -83,13 +83,13 @@ def _advise(evidence: Evidence) -> Advice:
     if zeroed:
         saves += " (calloc: zeros that the program wrote count as unwritten)"
     sure: Confidence = "low" if zeroed else "high" if mark < 0.3 * smallest else "medium"
-    # What is written to more than a fraction is in bytes_peak, too: the finding is about the rest.
+    # Bytes of blocks that are mostly written are in bytes_peak, too: the finding is about the rest.
     amount = human_bytes(evidence["narrow_peak"]) if evidence["narrow_peak"] else f"{human_count(calls)} calls"
     return Advice(f"{what}: {seen}{saves}", sure, amount=amount)
 
 
 def _saves(evidence: Evidence) -> Saving:
-    """Whole pages that nobody wrote were never resident without the recorder, which fills blocks."""
+    """Unwritten whole pages were never resident without the recorder, which fills blocks."""
     calls, narrow = evidence["calls"], evidence["narrow_peak"]
     if not calls:
         return Saving("one function", 0.0)

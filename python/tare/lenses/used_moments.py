@@ -1,7 +1,7 @@
-"""Which moments stand for the peak and for the end in the lenses that look into blocks: a part of their queries."""
+"""The snapshots that stand for the peak and for the end in lenses that read blocks: a part of their queries."""
 
-# A small or short program has no candidate for its peak: then what was seen at the exit stands for it too, and the ledger
-# grants no more of it than was live at the peak.
+# A small or short program has no snapshot near its peak: then the snapshot at the exit stands for it too, and the
+# ledger grants no more of it than was live at the peak.
 USED = """used as (
   select moment, kind from moments where kind in ('peak', 'exit')
   union all
@@ -12,7 +12,8 @@ USED = """used as (
 HAD = """had as (
   select b.shape_id, sum(b.blocks) as blocks from moment_shapes b join used u on u.moment = b.moment where u.kind = 'peak' group by b.shape_id
 )"""
-# From so many blocks on, or from half of the shape's, what a snapshot has of a shape stands for all its blocks at the peak.
+# From this number of blocks on, or from half of the shape's, the blocks of a shape in a snapshot stand for all its
+# blocks at the peak.
 _ENOUGH_BLOCKS = 20
 
 
@@ -22,5 +23,5 @@ def to_peak(had: str = "h.blocks", peak: str = "z.peak_blocks") -> str:
 
 
 def scaled_from(seen: float, amount: float, text: str) -> str:
-    """`text` as a part of a sentence, where the amount at the peak was scaled from what the snapshot has."""
+    """`text` as a part of a sentence, if the amount at the peak was scaled from that in the snapshot."""
     return f", scaled from {text} in the snapshot" if amount > 1.05 * seen > 0 else ""

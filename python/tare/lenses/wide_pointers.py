@@ -1,4 +1,4 @@
-"""Wide pointers: what 4-byte pointers would leave of blocks that are full of 8-byte ones."""
+"""Wide pointers: the saving by 4-byte pointers in blocks that are full of 8-byte ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tare.lenses.saving import Saving
 from tare.lenses.used_moments import USED, to_peak
 from tare.text.units import human_bytes, percent
 
-# Without a model of the allocator its rounding isn't known: then what the request shrinks by is all there is to say.
+# Without a model of the allocator its rounding is unknown: then the decrease of the request is used.
 _CLAIMS = f"""
 with {USED},
 sized as (

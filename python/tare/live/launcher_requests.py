@@ -1,4 +1,4 @@
-"""Finds the recording that a running process belongs to, and asks its launcher for something (`tare run` answers).
+"""Finds the recording of a running process, and sends requests to its launcher (`tare run` answers).
 
 The protocol is in src/core/launcher/request_desk.h: a symbolic link in the recording's private directory is a request,
 another the answer.
@@ -21,7 +21,7 @@ _MAGIC = b"TARECTL\n"
 _LAUNCHER_PID_AT = 12  # trace::LauncherControl
 _REQUESTED_AT = 64 + 6 * 4
 _LOOKS = 5  # for the recorder in a process
-_LONGEST_WAIT_S = 60.0  # a look into a large heap, some 2 GB/s
+_LONGEST_WAIT_S = 60.0  # a snapshot of a large heap, at about 2 GB/s
 
 
 class Recorded(NamedTuple):
@@ -32,12 +32,12 @@ class Recorded(NamedTuple):
 
 
 def find(pid: int) -> Recorded:
-    """CannotRecord where there is no such process, it can't be looked into, or the recorder isn't in it."""
+    """CannotRecord if there is no such process, it may not be read, or the recorder isn't in it."""
     for _ in range(_LOOKS):
         paths = _mapped_files(pid)
         if any("/libtare-record.so" in path for path in paths):
             return Recorded(pid, _directory(paths))
-        time.sleep(0.02)  # what was just started has its loader at work
+        time.sleep(0.02)  # a program that was just started is still in its loader
     raise TareError(
         CANNOT_RECORD,
         f"process {pid} has no recorder: start it with `tare run` (--start-paused: record later)",
@@ -45,7 +45,7 @@ def find(pid: int) -> Recorded:
 
 
 def program_of(pid: int) -> str:
-    """What it goes by: `redis-server`, also where that is a link to another file, and whatever title it gave itself."""
+    """Its names: `redis-server`, also if that is a link to another file, and with any title that it gave itself."""
     try:
         program = os.path.basename(os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)"))
         with open(f"/proc/{pid}/comm", encoding="utf-8", errors="surrogateescape") as file:
@@ -64,7 +64,7 @@ def program_of(pid: int) -> str:
 
 
 def find_launched(pid: int) -> tuple[Recorded, str]:
-    """A recorded process, or a launcher; and whose figures to ask for: of a launcher those of the process that did most."""
+    """A recorded process, or a launcher; and the process whose figures are shown: of a launcher's, the one with most events."""
     paths = _mapped_files(pid)
     directory = _directory(paths)
     if directory and not any("/libtare-record.so" in path for path in paths):
@@ -91,7 +91,7 @@ def _directory(paths: set[str]) -> str:
 
 
 def _is_over(control: str) -> bool:
-    """Its launcher is gone. One that isn't ours to look at is taken for living."""
+    """Its launcher is gone. A process without permission to check it counts as living."""
     try:
         with open(control, "rb") as file:
             return not _is_held(file.fileno())
@@ -173,7 +173,7 @@ def _is_held(control: int) -> bool:
 
 
 def _wake(launcher: int) -> None:
-    """SIGCHLD is what a launcher expects to be woken by; without it, it looks by itself within a second."""
+    """SIGCHLD wakes a launcher; without it, the launcher checks by itself within a second."""
     try:
         os.kill(launcher, signal.SIGCHLD)
     except OSError:

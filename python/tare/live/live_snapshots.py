@@ -1,4 +1,4 @@
-"""Looks at a recording while it goes on: what lives now, what happened since the look before, and what lenses find so far."""
+"""Reads a recording while it goes on: live blocks now, events since the reading before, and findings so far."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from tare.source.core_source import CoreSource
     from tare.source.database import TableSource, TableStore
 
-# What replay knows on the way; other tables need another walk over the trace, or a look into blocks.
+# Tables that replay has at any time; others need another walk over the trace, or a snapshot.
 TABLES = frozenset(
     ("process", "site_sizes", "size_classes", "chains", "timeline", "recreated", "written", "call_costs", "mappings")
 ) | frozenset(("sites", "stack_sites", "stacks", "rows", "modules", "unwind_gaps"))
-# Figures take the launcher 0.4 us a shape: 2 ms of a small program, 100 of a compiler. It spends no more than this share
-# of a processor on them, however short an interval is asked for.
+# Figures take the launcher 0.4 us a shape: 2 ms of a small program, 100 of a compiler. It spends no more than this
+# share of a processor on them, however short the interval is.
 _LAUNCHERS_SHARE = 0.02
 _OWN_SHARE = 0.5  # where the trace has to be replayed for each look
 _LATEST = 1 << 62  # ns
@@ -50,7 +50,7 @@ class Site(NamedTuple):
     frame: Frame = UNKNOWN
 
 
-# name of an order -> what sites are sorted by, descending
+# name of an order -> key by which sites are sorted, descending
 ORDERS: dict[str, Callable[[Site], float]] = {
     "live": lambda site: site.gross_bytes,
     "change": lambda site: site.gross_change,
@@ -77,7 +77,7 @@ class Look(NamedTuple):
     sites: list[Site]  # the first of each order, in none
     found: list[Found]  # each lens' best, in the order of the lenses
     rest_s: float  # to be waited before the next look, so that looking stays cheap
-    launcher_cpu_ns: int | None  # what it spent on this look; null: it only said where the trace is
+    launcher_cpu_ns: int | None  # its cost of these tables; null: it only returned the place of the trace
 
 
 class Judge:
@@ -121,7 +121,7 @@ class Judge:
 
 
 class Looker:
-    """Takes looks at one process, or at whichever of a launcher's does most."""
+    """Reads one process, or the one of a launcher's with most events."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -130,7 +130,7 @@ class Looker:
         self._judge = Judge()
 
     def look(self) -> Look:
-        """CannotRecord when there is nothing to look at (any more)."""
+        """CannotRecord if there is nothing to read (any more)."""
         begin = time.process_time()
         answer = launcher_requests.ask(self._recorded, "figures", self._whom)
         kind, _, rest = answer.partition(" ")
@@ -147,7 +147,7 @@ class Looker:
         return look._replace(rest_s=cost_ns / 1e9 / _LAUNCHERS_SHARE, launcher_cpu_ns=cost_ns)
 
     def is_over(self) -> bool:
-        """Whether the process has ended: then a refused look isn't a failure."""
+        """True if the process has ended: then a refused reading isn't a failure."""
         return launcher_requests.is_over(self.pid)
 
     def _source(self, path: str) -> CoreSource:
@@ -175,8 +175,9 @@ def _named(sites: list[Site], recording: Recording) -> list[Site]:
 
 
 def _source_of_trace(path: str) -> CoreSource:
-    """The launcher keeps no figures of this one (`-q`, a forked child): its trace is replayed. Asking for a time keeps the
-    cache out of it, as the trace still grows."""
+    """The launcher keeps no figures of this one (`-q`, a forked child): its trace is replayed. A time bypasses the cache,
+    because the trace still grows.
+    """
     from tare.source.core_source import CoreSource
 
     return CoreSource(path, at_ns=_LATEST, depth=1)
@@ -223,5 +224,5 @@ def _found(recording: Recording) -> list[Found]:
 
 
 def ended(looker: Looker, error: TareError) -> bool:
-    """Whether a look was refused because the program is over."""
+    """True if a reading was refused because the program is over."""
     return error.kind == CANNOT_RECORD and looker.is_over()

@@ -8,7 +8,7 @@ from functools import cache
 # Inline namespaces of libstdc++ and libc++.
 _VERSIONED = re.compile(r"\bstd::(?:__cxx11|__1|__ndk1)::")
 
-# What std's templates take where nobody says otherwise. {0} and {1} are the template's own first and second argument.
+# Default arguments of std's templates. {0} and {1} are the template's own first and second argument.
 _DEFAULTS = (
     "std::char_traits<{0}>",
     "std::allocator<{0}>",
@@ -57,7 +57,7 @@ def _text(name: str, at: int, stop: str) -> tuple[str, int]:
 
 
 def _arguments(name: str, at: int) -> tuple[list[str], int]:
-    """The arguments of a template whose `<` stands before `at`, and the place after its `>`; -1: there is none."""
+    """The arguments of the template whose `<` is before `at`, and the place after its `>`; -1: there is none."""
     parts = []
     while True:
         part, at = _text(name, at, ",>")
@@ -70,7 +70,7 @@ def _arguments(name: str, at: int) -> tuple[list[str], int]:
 
 
 def _close(out: list[str], arguments: list[str]) -> None:
-    """Appends `<arguments>` to what is written, whose last word is the template's name."""
+    """Appends `<arguments>` to the written text, whose last word is the template's name."""
     written = "".join(out)
     word = re.search(r"[\w:~]*$", written)
     template = word.group() if word else ""

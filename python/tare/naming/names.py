@@ -1,4 +1,4 @@
-"""Names for addresses: which function, file and line a stack's frames are, asked of the core only for what is shown."""
+"""Names for addresses: function, file and line of a stack's frames, looked up only if they are shown."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     FrameRow = tuple[int, int, str, str, str, int | None, str, int | None]
 
     class NameSource(Protocol):
-        """Who knows stacks and names: the core for a trace, a test by hand."""
+        """A source of stacks and names: the core for a trace, a test by hand."""
 
         def stack_rows(self, stack_id: int, depth: int) -> list[int]:
             """Row ids of a stack, innermost first, at most `depth`."""
 
         def is_wrapper(self, function: str) -> bool:
-            """Whether a function only passes allocations on."""
+            """True if a function only passes allocations on."""
 
         def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
             """The frames at return addresses, innermost first of each."""
@@ -57,7 +57,7 @@ class Frame(NamedTuple):
 
     @property
     def reads(self) -> tuple[str, str, str]:
-        """Equal for frames that no reader can tell apart."""
+        """Equal for frames that look the same in a report."""
         return self.module, self.file, str(self)
 
     def __str__(self) -> str:
@@ -68,14 +68,14 @@ UNKNOWN = Frame("", "", "", None, "", None)
 
 
 def _is_unqualified_library(function: str, file: str) -> bool:
-    """A function of the C++ library of which debug information tells no mangled name, and thereby not whose it is: an
+    """A function of the C++ library without a mangled name in the debug information, so that its namespace is unknown: an
     instance for a type of an unnamed namespace, such as `allocate` of `std::allocator<(anonymous namespace)::Node>`.
     """
     return "/include/c++/" in file and "::" not in function.partition("<")[0]
 
 
 class Names:
-    """Remembers what was asked; asks in batches, because the symbolizer walks a compilation unit once a batch."""
+    """Caches names, and looks them up in batches, because the symbolizer walks a compilation unit once a batch."""
 
     def __init__(self, source: NameSource) -> None:
         self._source = source
@@ -94,7 +94,7 @@ class Names:
             frames = self._frames[row]
             is_wrapper = self._source.is_wrapper(function) or _is_unqualified_library(function, file)
             if function and self._wrappers[row] == len(frames) and is_wrapper:
-                self._wrappers[row] += 1  # asked of the whole name: a short one isn't in the list
+                self._wrappers[row] += 1  # the whole name: a short one isn't in the list
             frames.append(Frame(shorten(function), mangled, file, line, module, offset))
         for row in missing:
             if not self._frames[row]:

@@ -58,7 +58,7 @@ def defaults() -> list[Suppression]:
 
 
 def load(files: Sequence[str] = ()) -> list[Suppression]:
-    """What the environment names, and `files`."""
+    """The files in the environment, and `files`."""
     found: list[Suppression] = []
     named = [name for name in os.environ.get(ENVIRONMENT, "").split(":") if name]
     for path in [*named, *files]:
@@ -73,7 +73,7 @@ def load(files: Sequence[str] = ()) -> list[Suppression]:
 
 
 class Matcher:
-    """Holds stacks against suppressions. Thousands of stacks share their frames: each is looked at once."""
+    """Holds stacks against suppressions. Thousands of stacks share their frames: each is matched once."""
 
     def __init__(self, suppressions: Sequence[Suppression]) -> None:
         self._suppressions = suppressions

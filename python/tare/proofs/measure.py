@@ -1,4 +1,4 @@
-"""Scripts with remedies performed beside the unchanged one, in turn, and what changed."""
+"""Performs scripts with remedies beside the unchanged one, in turn, and compares them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Proof(NamedTuple):
 
 class Measured(NamedTuple):
     proofs: list[Proof]  # one for each changed script
-    outside_bytes: float | None  # of the program's peak RSS, what isn't heap
+    outside_bytes: float | None  # the part of the program's peak RSS that isn't heap
 
 
 def measure(before: Script, changed: Sequence[Script], recorded: Recorded, runs: int) -> Measured:

@@ -25,7 +25,7 @@ class Planned(NamedTuple):
     number: int  # from 1
     finding: Finding
     frame: Frame
-    worth: Worth  # what was predicted
+    worth: Worth  # the prediction
     simulation: Simulation | Unsimulated
 
     @property

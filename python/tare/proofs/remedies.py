@@ -1,4 +1,4 @@
-"""What a remedy does to calls: rules for shapes of blocks, as the core rewrites them."""
+"""The effect of a remedy on calls: rules for shapes of blocks, by which the core rewrites the calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Remedy(IntEnum):
 
 
 class Rule(NamedTuple):
-    """Of one shape; the numbers mean what the remedy says of them."""
+    """Of one shape; the remedy defines the meaning of the numbers."""
 
     shape_id: int
     remedy: Remedy
@@ -34,7 +34,7 @@ class Rule(NamedTuple):
     share: float = 0.0
 
     def told(self, group: int) -> ScriptRule:
-        """As the core wants it. Blocks of a group are remedied together."""
+        """In the core's form. Blocks of a group are remedied together."""
         return (self.shape_id, self.remedy.value, group, self.bytes, self.more, self.share)
 
 

@@ -28,7 +28,7 @@ class Shape(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What a simulation may ask."""
+    """The data for a simulation."""
 
     database: TableStore
     shapes: Sequence[Shape]
@@ -142,7 +142,7 @@ where m.kind = 'exit' and b.shape_id in ({shapes}) group by b.shape_id
 
 
 def _kept_bytes(question: Question) -> dict[int, int]:
-    """Of blocks that live to the end, by shape: what they were written to on average, by the exit's snapshot."""
+    """Of blocks that live to the end, by shape: the mean high-water mark in the snapshot at the exit."""
     question.database.use("moments", "moment_shapes")
     sizes = {each.shape_id: each.requested_bytes for each in question.shapes}
     return {
@@ -276,8 +276,8 @@ def _freed_leaks(question: Question) -> Answer:
     )
 
 
-# Of blocks that lay unchanged as long as the lens demands: when they were last written, as snapshots tell, and when the shape's
-# blocks were allocated on average, if none was freed.
+# Of blocks that were unchanged for the lens's minimum time: the time of their last write, by snapshots, and the mean
+# time of the shape's allocations, if none was freed.
 _LAST_WRITES = f"""
 with {USED}
 select b.shape_id, max(b.last_write_ns) as last_ns, sum(b.last_write_ns * b.blocks) / sum(b.blocks) as mean_ns,

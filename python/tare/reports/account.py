@@ -48,7 +48,7 @@ def lines(recording: Recording, width: int) -> Iterator[str]:
 
 
 def _bound(part: Part, whole: int) -> str:
-    """Bounds that are nearer than what is shown of small parts aren't mentioned."""
+    """Bounds closer than the shown precision aren't mentioned."""
     below, above = ((part.bytes - part.least_bytes), (part.most_bytes - part.bytes))
     lowest = _LEAST_SHARE * whole
     if below < lowest and above < lowest:

@@ -53,7 +53,7 @@ def as_json(path: str, found: MemberList) -> dict[str, Any]:
 
 
 def _end(member: Member) -> str:
-    """What became of it: exec, its status, or the signal that ended it."""
+    """Its end: exec, its status, or its signal."""
     if member.was_replaced:
         return "exec"
     if member.wait_status is None:

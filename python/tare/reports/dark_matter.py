@@ -1,4 +1,4 @@
-"""Dark matter as text and as JSON: bugs first, then what nobody claims, then what one does, in DMD's order."""
+"""Dark matter as text and as JSON: bugs first, then unclaimed blocks, then claimed ones, in DMD's order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tare.text.terminal import Style
 
 _TITLES = {TWICE: "Twice-reported", NONE: "Unreported", ONCE: "Once-reported"}
-# An owner that adds up what it asked for, not what that takes, is wrong by this much: below, nobody would notice.
+# An owner that adds up requests instead of block sizes is wrong by this much: below, the error is insignificant.
 _LEAST_UNDERSTATED = 0.05
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tare.analysis.difference import Change
     from tare.text.terminal import Style
 
-# What a lens' sums say, by its unit; churn's are the bytes of blocks that died young.
+# The meaning of a lens's sums, by its unit; churn's are the bytes of blocks that died young.
 _LENS_MEASURES = {
     "bytes": ("bytes_peak", "bytes_end"),
     "copied": ("bytes_total",),
@@ -85,7 +85,7 @@ _ALIKE = 0.05  # of the peak: snapshots that differ by less are taken for alike
 
 
 def _snapshots_apart(change: Change) -> list[str]:
-    """Lenses that read blocks compare what the snapshots had, which may be different parts of the two runs."""
+    """Lenses that read blocks compare the contents of the snapshots, which may be different parts of the two runs."""
     before, after = change.before.snapshot, change.after.snapshot
     names = [lens.name for lens in change.after.ledger.lenses if lens.needs == "moments"]
     if before is None or after is None or not names:

@@ -1,4 +1,4 @@
-"""The list that a report begins with: findings of all lenses by what they return."""
+"""The list at the beginning of a report: findings of all lenses in order of worth."""
 
 from __future__ import annotations
 
@@ -97,14 +97,14 @@ def _entry(
 
 
 def not_looked_for(found: dict[str, list[str]], width: int) -> Iterator[str]:
-    """What silence about a kind of waste means."""
+    """The reason why a kind of waste isn't mentioned."""
     if found:
         parts = "; ".join(f"{', '.join(names)} ({way})" for way, names in found.items())
         yield from wrapped(f"not looked for: {parts}", width)
 
 
 def holders(recording: Recording, width: int) -> Iterator[str]:
-    """The largest at the peak, whether or not there is a finding about them."""
+    """The largest at the peak, with or without a finding."""
     from tare.analysis.holders import largest_holders
 
     gross = recording.moments["peak"].gross_bytes

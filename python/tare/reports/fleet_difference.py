@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tare.fleet.resampling import Shift, Side
     from tare.text.terminal import Style
 
-_CALLERS = 4  # frames that tell sites of one function apart, as far as the line has room
+_CALLERS = 4  # frames that distinguish sites of one function, as far as the line has room
 _WORDS = {
     "gross": "gross bytes at the peak",
     "end": "gross bytes at the end",

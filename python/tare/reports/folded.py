@@ -1,4 +1,4 @@
-"""Stacks as flame graphs want them: a line each, `main;parse;grow 4096`, outermost function first."""
+"""Stacks in the form of flame graphs: a line each, `main;parse;grow 4096`, outermost function first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from tare.analysis.recording import Recording
 
-# What of a block counts, by the name that --sort has for it.
+# The measure of a block, by its name in --sort.
 _MEASURES = {
     "usable": "usable_bytes * {counted}",
     "requested": "requested_bytes * {counted}",

@@ -144,7 +144,7 @@ def _warnings(recording: Recording) -> list[str]:
 
 
 def _segment(recording: Recording) -> dict[str, Any] | None:
-    """Which part of a recording the trace is, and what was counted before it; none for a recording in one file."""
+    """The trace's place in a recording, and the counters before it; none for a recording in one file."""
     from tare.analysis.segments import others
 
     process = recording.process

@@ -21,7 +21,7 @@ _MARK = " (s)"
 
 
 class Asked(NamedTuple):
-    """What the table is to show."""
+    """The choice of rows and columns."""
 
     model: str
     sort: str = "saving"
@@ -31,7 +31,7 @@ class Asked(NamedTuple):
 
 
 def overview(rows: Sequence[Row], asked: Asked, columns: int) -> Iterator[str]:
-    """`rows` in their order; what of them nobody can change is counted."""
+    """`rows` in their order; rows that can't be changed are counted."""
     yield from textwrap.wrap(_head(rows, asked.units), columns)
     yield from textwrap.wrap(narrow_summary([each for each, _ in rows]), columns)
     shown = [row for row in rows if asked.with_system or not row[0].is_system]
@@ -71,7 +71,7 @@ def _head(rows: Sequence[Row], units: int) -> str:
 
 
 def narrow_summary(types: Sequence[Type]) -> str:
-    """What narrower pointers leave, and what of it padding eats; each type counts once."""
+    """The saving by narrower pointers, and the part that padding takes; each type counts once."""
     asked = [each for each in types if each.pointers and each.order_state == MOVABLE]
     nominal = sum(4 * each.pointers for each in asked)
     if not nominal:

@@ -1,4 +1,4 @@
-"""One look at a running recording, as lines of text and as JSON."""
+"""One reading of a running recording, as lines of text and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tare.live.live_snapshots import Look, Site
     from tare.text.terminal import Style
 
-# What a site's line shows beside its name: heading, and its figure.
+# The figures beside a site's name: heading, and value.
 CELLS: tuple[tuple[str, Callable[[Site], str]], ...] = (
     ("live", lambda site: human_bytes(site.gross_bytes)),
     ("change", lambda site: f"{'+' if site.gross_change > 0 else ''}{human_bytes(site.gross_change)}"),
@@ -28,7 +28,7 @@ _LEAST_NAME = 24  # columns of a site's name, before cells are left out
 
 
 def head(look: Look, width: int) -> list[str]:
-    """Who it is, what lives, and at which rate it changes."""
+    """The process, its live blocks, and their rate of change."""
     process = look.process
     about = "~" if process["sample_bytes"] else ""
     slop = process["end_usable_bytes"] - process["end_requested_bytes"]

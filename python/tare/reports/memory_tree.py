@@ -1,4 +1,4 @@
-"""The tree of about:memory: what every path holds, and beside them what none claims."""
+"""The tree of about:memory: the bytes of every path, and beside them the unclaimed ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ROOT = "explicit"
 DARK = "heap-unclassified"
-TINY_PERCENT = 1.0  # of the root: what is below doesn't decide anything, and makes every tree long
+TINY_PERCENT = 1.0  # of the root: smaller nodes decide nothing, and make every tree long
 _KIB, _MIB = 1024, 1024 * 1024
 
 
@@ -26,7 +26,7 @@ class Node(NamedTuple):
 
 
 def tree(matter: Matter) -> Node:
-    """Paths go under `explicit/`, whatever they begin with: all that is reported here is heap."""
+    """Paths go under `explicit/`, with any beginning: all reported blocks are heap."""
     leaves = [(_below_root(path.path), path.amount.gross_bytes) for path in matter.paths]
     dark = matter.section("unreported").amount.gross_bytes
     return _node(ROOT, [*leaves, ([DARK], dark)])
@@ -53,7 +53,7 @@ def _node(name: str, leaves: Iterable[tuple[list[str], float]]) -> Node:
 
 
 def fold(node: Node, least: float) -> tuple[Node, bool]:
-    """Without what is smaller than `least`; whether all of its children were."""
+    """Without nodes smaller than `least`; True if all of its children were."""
     large = [child for child in node.children if child.bytes >= least]
     tiny = [child for child in node.children if child.bytes < least]
     if tiny and not large:

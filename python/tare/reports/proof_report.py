@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Proven(NamedTuple):
-    """What one `tare prove` found."""
+    """The result of one `tare prove`."""
 
     planned: Sequence[Planned]  # those that were chosen
     proofs: dict[int, Proof]  # by number of the finding

@@ -75,7 +75,7 @@ def report(recording: Recording, found: Residence, style: Style, width: int) -> 
 
 _LEAST_LABEL = 16  # columns
 
-# What makes an allocator return free pages: by its name.
+# The way to make an allocator return free pages, by its name.
 GIVE_BACK = {
     "glibc": "call malloc_trim(0)",
     "jemalloc": "purge its arenas (mallctl arena.N.purge; MALLOC_CONF=dirty_decay_ms:0 for a try)",
@@ -86,7 +86,7 @@ GIVE_BACK = {
 
 
 def advice(found: Residence, allocator: str) -> str:
-    """What the largest part of it asks for."""
+    """The advice for its largest part."""
     heap = found.heap
     untouched = sum(
         p.resident_bytes - p.touched_bytes for p in found.parts if p.kind == "heap" and p.touched_bytes is not None

@@ -1,4 +1,4 @@
-"""The one screen at the end of `tare run`: what the heap weighed, how much of it was packaging, and what to do first."""
+"""The one screen at the end of `tare run`: the size of the heap, its tare, and the list "do first"."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _MOST_ENTRIES = 4  # of the list; more would scroll a small terminal
 _OTHERS_SHOWN = 4
-# A driver or a shell that starts the program proper is not what anybody wants weighed: `g++` makes 400 events, its cc1plus
-# half a million. Below this ratio the first process is taken for the one that was meant.
+# A driver or a shell that starts the program proper isn't the subject: `g++` makes 400 events, its cc1plus half a
+# million. Below this ratio the first process is taken for the one that was meant.
 _CHILD_MATTERS = 10
 
 
@@ -62,8 +62,9 @@ def subject(images: Sequence[Image]) -> Image:
 
 
 def lines(source: Source, images: Sequence[Image], style: Style, width: int, short: Short | None = None) -> list[str]:
-    """The screen about `subject(images)`, whose source is given: from SQLite where tables are small. A lens that asks for more
-    than both engines know is asked of DuckDB."""
+    """The screen about `subject(images)`, whose source is given: from SQLite if tables are small. A lens that needs more than
+    both engines have runs in DuckDB.
+    """
     source = source.by_line()
     asked = _quick_lenses(source.process())
     names = [lens.name for lens in asked]
@@ -79,13 +80,13 @@ def lines(source: Source, images: Sequence[Image], style: Style, width: int, sho
 
 
 def _quick_lenses(process: dict[str, Any]) -> list[Lens]:
-    """Those that have something to ask of the recording, and need no second walk over it."""
+    """Those whose data the recording has, and which need no second walk over it."""
     runnable = lenses.load_runnable(lenses.names_for([]), process)
     return [lens for lens in runnable if not any(schema.BY_NAME[name].heavy for name in lens.tables)]
 
 
 def _names_no_shapes(asked: Sequence[Lens]) -> bool:
-    """Whether these lenses have shapes from site_sizes alone: then sizes may be joined."""
+    """True if these lenses have shapes from site_sizes alone: then sizes may be joined."""
     tables = {name for lens in asked for name in lens.tables} - {"site_sizes"}
     return not any(column.name.endswith("shape_id") for name in tables for column in schema.BY_NAME[name].columns)
 
@@ -140,7 +141,7 @@ def _remedy_lines(listed: Ranking) -> int:
 
 
 def _next_steps(path: str, listed: Ranking, missing: dict[str, list[str]], width: int) -> Iterator[str]:
-    """Commands that fit what was found, side by side as far as they fit the screen."""
+    """Commands that fit the findings, side by side as far as they fit the screen."""
     report = f"tare report {_quoted(path)}"
     if len(report) > width - 6:
         report = f"tare report {shorten_path(path, width - 18)}"

@@ -1,4 +1,4 @@
-"""Pieces that the summary of a run and the full report share: who, how much, and findings with their remedies."""
+"""Parts that the summary of a run and the full report share: the process, its totals, and findings with their remedies."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def balance(recording: Recording, style: Style, width: int) -> list[str]:
     lines.append(
         f"{'blocks':<{label_width}}{about + count_of(peak.blocks):>{cell}}{'':>{share}}{about + count_of(end.blocks):>{cell}}"
     )
-    # Events are counted as recorded: of a sample's nobody would know what they stand for.
+    # Events are counted as recorded: the number that a sample's events stand for is unknown.
     count = None if recording.sampled else recording.process["realloc_events"]
     reallocs = "" if count is None else f", {human_count(count)} reallocs"
     lines += wrapped(
@@ -212,7 +212,7 @@ _LEAST_BARS = 8
 
 
 def course(recording: Recording, width: int) -> list[str]:
-    """Gross over the run, a bar each interval at its greatest: whether it grows, stands, or comes in waves."""
+    """Gross over the run, a bar for the maximum of each interval: growth, plateaus and waves."""
     recording.database.use("timeline")
     rows = recording.database.rows("select time_ns, max_gross_bytes from timeline order by time_ns")
     if recording.process["duration_ns"] is None:  # imported sums
@@ -263,7 +263,7 @@ _LEAST_NAME = 12
 def finding_lines(
     finding: Finding, lens: Lens, named: Frame, style: Style, width: int, remedy_lines: int | None
 ) -> list[str]:
-    """One or more lines: how much, where, and what to do."""
+    """One or more lines: amount, place and remedy."""
     head = f"  {amount(finding, lens):>15}  "
     mark = f" [{finding.mark}]" if finding.mark else ""
     stacks = f" ({finding.sites} stacks)" if finding.sites > 1 else ""

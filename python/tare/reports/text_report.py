@@ -46,7 +46,7 @@ def report(
     style: Style,
     width: int,
 ) -> Iterator[str]:
-    """Everything, or what the chosen lenses say."""
+    """All lenses, or the chosen ones."""
     for line in wrapped(headline(recording), width):
         yield style(line, "bold")
     if command := recording.process["command_line"]:  # imports may have none

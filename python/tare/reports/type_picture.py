@@ -1,4 +1,4 @@
-"""One type as text: its fields by place, what lies between them, and the order to write instead."""
+"""One type as text: its fields by offset, the gaps between them, and the better order."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def _extent(bits: int) -> str:
 def _lines_of_fields(
     each: Type, fields: Sequence[Field], holes: Sequence[tuple[int, int]], columns: int
 ) -> Iterator[str]:
-    """By place, with what lies between them and where cache lines begin."""
+    """By offset, with the gaps between them and the beginnings of cache lines."""
     rows: list[tuple[int, int, str, str]] = []  # offset, rank, extent, text
     for field in fields:
         if field.kind == "virtual base":
             continue
-        # Bit-fields say their width, also where it is whole bytes.
+        # Bit-fields show their width, even in whole bytes.
         extent = f"{field.size_bits}b" if field.kind == "bit-field" else _extent(field.size_bits)
         rows.append((field.offset_bits, 1, extent, _declaration(field)))
     rows += [(offset, 0, _extent(size), "── hole ──") for offset, size in holes]

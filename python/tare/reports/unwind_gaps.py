@@ -1,4 +1,4 @@
-"""Where stacks end too early for want of unwind tables, and what helps."""
+"""Stacks that end too early because unwind tables are missing, and the remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of binaries is tables of virtual functions and type information, and what relative tables would save."""
+"""Tables of virtual functions and type information in binaries, and the saving by relative tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types by what their blocks took at a recording's peak, and what other orders or narrower pointers would leave of them."""
+"""Types by the bytes of their blocks at a recording's peak, and by the saving of other orders or narrower pointers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def lines(weighed: Sequence[Weighed], gross_peak: float, limit: int | None, colu
 
 
 def narrow_summary(weighed: Sequence[Weighed]) -> str:
-    """What 4-byte pointers give, what padding and size classes leave of that, and what reordering gives back."""
+    """The saving by 4-byte pointers, the part that padding and size classes take, and the part that reordering returns."""
     holding = [each for each in weighed if each.type.pointers]
     nominal = sum(4 * each.type.pointers * each.objects for each in holding)
     if not nominal:

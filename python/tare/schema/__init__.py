@@ -1,4 +1,4 @@
-"""Every table and column there is to ask, with its meaning: the one list behind `tare schema`, loading and its tests."""
+"""Every table and column with its meaning: the one list for `tare schema`, loading and tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks, each from birth to death, and what was seen of their contents when they ended."""
+"""Blocks, each from allocation to free, and the contents of ended ones."""
 
 from __future__ import annotations
 

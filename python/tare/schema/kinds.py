@@ -1,4 +1,4 @@
-"""Kinds of allocation, which every sum of the reports is a sum over, and what is told of them."""
+"""Kinds of allocation, over which all sums of the reports are made, and facts about them."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _EMPTY = ("timeline", "chains", "blocks", "twins")
 
 
 def words_of(missing_facts: str | None) -> list[str]:
-    """The words of process.missing_facts that this version knows."""
+    """The words of process.missing_facts that this version has."""
     return [word for word in (missing_facts or "").split(",") if word in FACTS]
 
 

@@ -1,4 +1,4 @@
-"""Moments at which live blocks were looked into, and what was seen."""
+"""Snapshots of live blocks, and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools that the program told of (tare/reporter.h)."""
+"""Pools that the program registered (tare/reporter.h)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the program itself says of its blocks (tare/reporter.h)."""
+"""The program's own reports about its blocks (tare/reporter.h)."""
 
 from __future__ import annotations
 

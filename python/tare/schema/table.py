@@ -17,7 +17,7 @@ class Column(NamedTuple):
 
 class Table(NamedTuple):
     name: str
-    row: str  # what one row is
+    row: str  # meaning of one row
     columns: tuple[Column, ...]
     note: str = ""
     heavy: bool = False  # made by a walk over the whole trace when first named

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 # that the engine itself doesn't need; text costs 25 ns a value, so 100,000 rows of 21 columns come out even.
 _TEXT_ROWS = 100_000
 
-# Counts of site_sizes are of recorded blocks; the SQL table holds what they stand for, so that no query forgets to weigh.
+# Counts of site_sizes are of recorded blocks. The SQL table has them multiplied by the weight, so that no query can
+# omit it.
 _WEIGHED = frozenset(
     f"{name}_blocks" for name in ("total", "peak", "end", "at")
 ) | {f"freed_within_{n}" for n in (16, 64, 256, 65536)} | {"freed_later", "lifetime_ns", "byte_ns"}  # fmt: skip
@@ -40,7 +41,7 @@ _WEIGHED_OF = {
 Grain = Literal["stack", "line", "band"]
 _FOLDED = ("site_sizes", "chains", "written", "recreated", "call_costs", "mappings")
 _MOMENT_TABLES = ("moments", "moment_blocks", "moment_shapes", "resident", "pointer_words")
-# Tables that one walk over the trace makes together: by what the progress line says.
+# Tables that one walk over the trace makes together, by the text of the progress line.
 _WALKS = {
     "reading reports": ("reports", "amounts", "holders", "pools", "pool_memory", "pool_blocks", "claimed"),
     "reading contents": ("observations",),
@@ -84,7 +85,7 @@ class CoreSource:
         self._moment_tables: dict[str, _core.Table] = {}
         self._layouts: dict[str, _core.Layouts | None] = {}  # by module, for all grains
         self._suppressions = suppressions  # files
-        self._suppressed: list[int] | None = None  # stacks; null: not looked for
+        self._suppressed: list[int] | None = None  # stacks; null: not computed
 
     def load(self, table: schema.Table, into: TableStore) -> None:
         if not isinstance(into, Database):
@@ -116,14 +117,14 @@ class CoreSource:
             except TareError as error:
                 if error.kind != CORRUPT:
                     raise
-                warn(error.message)  # what lies before the damage is there to ask
+                warn(error.message)  # rows before the damage are still in the table
 
     def count(self, name: str) -> int:
         """Rows of a table."""
         return self._make(name).rows
 
     def named_moments(self) -> dict[str, int]:
-        """When the moments were that somebody asked for by name; of a name that repeats, the last."""
+        """The times of snapshots that were requested with a name; of a repeated name, the last."""
         moments = self._make_moment_tables()["moments"]
         columns = (moments.values(column) for column in ("kind", "name", "time_ns"))
         return {name: time_ns for kind, name, time_ns in zip(*columns, strict=True) if kind == "request" and name}
@@ -167,7 +168,7 @@ class CoreSource:
             self._sites_ready = True
 
     def _make_moment_tables(self) -> dict[str, _core.Table]:
-        """What was seen of live blocks: read together."""
+        """The tables of snapshots: read together."""
         if not self._moment_tables:
             by_line = self._grain != "stack"
             if by_line:
@@ -234,7 +235,7 @@ class CoreSource:
         return self._recording.nameless_modules()
 
     def by_line(self) -> CoreSource:
-        """The same recording, its stacks folded by the line that names them: what the summary of a run is about."""
+        """The same recording, its stacks folded by the line that names them: the grain of a run's summary."""
         return self._with_grain("line")
 
     def in_bands(self) -> CoreSource:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TableSource(Protocol):
-    """Who makes tables: the core for a trace, a test by hand."""
+    """A maker of tables: the core for a trace, a test by hand."""
 
     def load(self, table: schema.Table, into: TableStore) -> None:
         """Creates `table` in the store and fills it."""
@@ -37,7 +37,7 @@ class TableStore(ABC):
                 self._loaded.add(name)
 
     def make(self, name: str, query: str) -> None:
-        """Fills a table of the schema from others, where that is all there is to know."""
+        """Fills a table of the schema from others, for recordings that have no other source of it."""
         self.run(schema.BY_NAME[name].ddl())
         self.run(f"insert into {name} {query}")
         self._loaded.add(name)
@@ -72,11 +72,11 @@ class TableStore(ABC):
 
     @abstractmethod
     def replaced(self, alias: str, query: str, columns: Mapping[str, str]) -> str:
-        """What to select for all columns of `query`, which goes by `alias`, with other expressions for some."""
+        """A select list of all columns of `query`, which has the name `alias`, with other expressions for some."""
 
     @abstractmethod
     def plan_simply(self) -> None:
-        """What follows is about few rows: planning it well costs more than it saves."""
+        """Later queries have few rows: planning them well costs more than it saves."""
 
 
 class Database(TableStore):
@@ -101,14 +101,14 @@ class Database(TableStore):
         return names, cursor.fetchall() if names else []
 
     def ask(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """A user's statement: its column names and rows; what is wrong with it as one line."""
+        """A user's statement: its column names and rows; an error is one line."""
         try:
             return self.answer(sql)
         except _engine().Error as error:
             raise _query_error(error) from None
 
     def statements(self, sql: str) -> list[str]:
-        """A user's text as single statements: what stands between semicolons that no quotes or comments hold."""
+        """A user's text as single statements: split at semicolons outside quotes and comments."""
         try:
             return [statement.query for statement in self.connection.extract_statements(sql)]
         except _engine().Error as error:
@@ -132,8 +132,9 @@ def _query_error(error: Exception) -> TareError:
 
 
 def _settings() -> dict[str, str]:
-    """One thread, because small tables are done before a second one has started. What doesn't fit the limit goes to disk:
-    ten million blocks take 1.5 GB."""
+    """One thread, because small tables are done before a second one has started. Data beyond the limit goes to disk: ten
+    million blocks take 1.5 GB.
+    """
     scratch = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"tare-{os.getpid()}")
     return {"threads": "1", "memory_limit": "512MB", "temp_directory": scratch}
 

@@ -1,4 +1,4 @@
-"""A folder for what a command makes and nobody else reads: gone when the command ends, also by a signal."""
+"""A folder for a command's private files: deleted when the command ends, also by a signal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class _Ended(BaseException):
-    """Not an Exception: nobody on the way up may take it for a failure."""
+    """Not an Exception, so that no caller handles it as a failure."""
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Text that a terminal shows and doesn't obey: names of symbols, files and programs are any bytes, escape sequences among them.
 
-Every verb prints through these streams (cli.main). What Tare itself tells a terminal, colours and the clearing of a line, travels as lone
-surrogates that no text decodes to, and becomes an escape sequence here.
+Every verb prints through these streams (cli.main). Tare's own codes for the terminal, colours and the clearing of a line, are
+lone surrogates, which no text decodes to; they become escape sequences here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Controls (C0, DEL, C1), what turns the direction of text, what breaks a line, invisible tags, and bytes that weren't UTF-8.
+# Controls (C0, DEL, C1), characters that change the direction of text or break a line, invisible tags, and bytes that
+# weren't UTF-8.
 _UNPRINTABLE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
 )
@@ -29,7 +30,7 @@ _CLEAR_LINE = "\ud8ff"
 
 
 def look(code: int) -> str:
-    """What makes the terminal change its look, once printed."""
+    """Sequences that change the terminal's state when printed."""
     return chr(_LOOKS + code)
 
 
@@ -53,12 +54,12 @@ def _escape_or_obey(match: re.Match[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """One line: what can't be shown as visible escapes. Looks stay."""
+    """One line: unprintable characters as visible escapes. Looks stay."""
     return _IN_LINE.sub(_escape, text)
 
 
 def printable_json(text: str) -> str:
-    """JSON as it is, with what a terminal would obey written as JSON's own escapes."""
+    """JSON with terminal controls written as JSON's own escapes."""
 
     def escape(match: re.Match[str]) -> str:
         number = ord(match[0])
@@ -120,7 +121,7 @@ class PrintableStream:
 
 @contextmanager
 def _named(stream: TextIO) -> Iterator[None]:
-    """An error such as a full disk says which stream it is of."""
+    """An error such as a full disk names its stream."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What the terminal can do: width, colour, and a progress line that appears only when the wait is long."""
+"""The terminal's abilities: width, colour, and a progress line that appears only during a long wait."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 _CODES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
-_LEAST_WIDTH = 40  # what every report fits
-_PIPE_WIDTH = 120  # no terminal to ask: wide enough for a stack line, still readable in a mail
+_LEAST_WIDTH = 40  # every report fits
+_PIPE_WIDTH = 120  # no terminal: wide enough for a stack line, still readable in a mail
 
 
 def width_of(stream: TextIO) -> int:
@@ -40,7 +40,7 @@ class Style:
 
 
 def shorten(text: str, width: int) -> str:
-    """Cut in the middle: of a C++ name both ends say something."""
+    """Cut in the middle: both ends of a C++ name are informative."""
     text = printable.printable(text)
     if len(text) <= width:
         return text
@@ -51,7 +51,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def shorten_path(path: str, width: int) -> str:
-    """Cut from the left, at a folder where one fits: the end of a path is what people look for."""
+    """Cut from the left, at a folder if one fits: the end of a path is the informative part."""
     path = printable.printable(path)
     if len(path) <= width:
         return path

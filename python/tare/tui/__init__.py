@@ -1,1 +1,1 @@
-"""Screens that stay: what needs textual (`pip install 'heaptare[top]'`). Nothing else imports it."""
+"""Interactive screens, which need textual (`pip install 'heaptare[top]'`). Nothing else imports it."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tare.live.live_snapshots import Found, Look, Site
 
     class Eye(Protocol):
-        """Who looks: live_looks.Looker, or a test."""
+        """The reader: live_looks.Looker, or a test."""
 
         pid: int
 

@@ -1,4 +1,4 @@
-"""Types in collected heaps, as tare::gc counted them (src/lib/gc/heap/heap_pool.h), and what other sizes would take of its cells."""
+"""Types in collected heaps, as tare::gc counted them (src/lib/gc/heap/heap_pool.h), and the cells of other sizes."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def in_cell(type_: Type, requested_bytes: int) -> Collected:
 
 
 def is_told(path: str | None) -> bool:
-    """Whether an amount is one of the collector's, and not what the program believes of its blocks."""
+    """True if an amount is one of the collector's, and not the program's own figure for its blocks."""
     return path is not None and _PATH.match(path) is not None
 
 
 def counted_at(amounts: Iterable[tuple[str | None, int, int]], time_ns: int) -> list[Counted]:
-    """`amounts`: path, time, amount, by time. A heap tells as it grows; of each heap what it told nearest to that time."""
+    """`amounts`: path, time, amount, by time. A heap reports as it grows; for each heap the reports nearest to that time."""
     nearest: dict[str, tuple[int, list[Counted]]] = {}
     for heap, told_ns, counted in _tellings(amounts):
         away = abs(told_ns - time_ns)
@@ -105,7 +105,7 @@ def find_types(counted: Sequence[Counted], modules: Sequence[Types]) -> list[Col
     """Those that a module describes, each type once."""
     found: dict[tuple[object, ...], Collected] = {}
     for each in counted:
-        name = each.name.replace("{anonymous}", "(anonymous namespace)")  # gcc's way to say it
+        name = each.name.replace("{anonymous}", "(anonymous namespace)")  # gcc's form
         type_ = next((type_ for types in modules if (type_ := types.named(name)) is not None), None)
         if type_ is None:
             continue

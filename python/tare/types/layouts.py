@@ -1,4 +1,4 @@
-"""Types of binaries: what reading them gives, and what their sizes come to in an allocator's blocks."""
+"""Types of binaries: their layouts, and their sizes in an allocator's blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from tare._core import Layouts
 
-# Headers that come with the system: their types are nobody's to reorder.
+# Headers of the system: a user can't reorder their types.
 _SYSTEM = ("/usr/include/", "/usr/lib/", "/usr/lib64/", "/rustc/")
 MOVABLE = "movable"
 
@@ -63,7 +63,7 @@ class Field(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """What one object takes of the heap, headers included, under one allocator."""
+    """The heap bytes of one object, headers included, under one allocator."""
 
     size_bytes: int
     reordered_bytes: int
@@ -80,7 +80,7 @@ class Blocks(NamedTuple):
 
 
 def types_of(read: Sequence[Layouts]) -> list[Type]:
-    """Of all binaries; what several have alike once."""
+    """Of all binaries; equal types of several once."""
     seen: set[tuple[object, ...]] = set()
     found = []
     for binary, layouts in enumerate(read):

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
     from tare.naming.names import FrameRow
 
-# A thousandth of gross, and a KiB: reading types for sites that no report would show costs and tells nothing.
+# A thousandth of gross, and a KiB: types of smaller sites would be read without appearing in a report.
 _LEAST_SHARE = 0.001
 _LEAST_BYTES = 1024
 # Return addresses between the allocator and the function that names a site; more are only recursion.
 _MOST_ROWS = 24
-# Where the system's libraries lie: that one of their types has a block's size tells nothing.
+# The folders of the system's libraries: a type there with a block's size is a coincidence.
 _SYSTEM = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")
-_PAGE_BYTES = 4096  # what tare::gc's heaps grow by, at least
+_PAGE_BYTES = 4096  # the smallest growth of tare::gc's heaps
 COUNTED = "the collector counted its objects"
 MADE = "make() names it"
-# Functions from the naming one outwards whose variables may tell: a program's own xmalloc() has none, its caller has.
+# Functions from the naming one outwards whose variables are read: a program's own xmalloc() has none, its caller has.
 _ASKED_ROWS = 3
 
 
@@ -43,7 +43,7 @@ class Kind(NamedTuple):
 
 
 class Site(NamedTuple):
-    """What a stack says of its blocks."""
+    """The facts about blocks in a stack."""
 
     functions: list[str]  # from the allocator to the one that names the site
     callers: list[
@@ -80,7 +80,7 @@ class SiteLayouts:
         amounts: Callable[[], _core.Table],
         read: dict[str, _core.Layouts | None],
     ) -> None:
-        """`amounts` makes that table. `read`: modules that were read before, None for what can't be; the others are added."""
+        """`amounts` makes that table. `read`: modules that were read before, None for unreadable ones; the others are added."""
         self._recording = recording
         self._model = recording.size_model
         self.kinds = _large(sizes)
@@ -102,7 +102,7 @@ class SiteLayouts:
         self._collected = self._find_collected(amounts) if self._pages else []
 
     def told(self) -> list[ToldKind]:
-        """The kinds whose type is known, sure or not."""
+        """The kinds whose type is known, certain or not."""
         found = []
         for kind in self.kinds:
             site = self._sites[kind.stack_id]
@@ -127,7 +127,9 @@ class SiteLayouts:
         return self._types.get(module, self._types[""]).named(made)
 
     def _modules_that_may_tell(self, kind: Kind) -> Iterator[str]:
-        """Reading a module's types costs: those of the system's libraries only where a name or a variable asks for them."""
+        """Reading a module's types is expensive: those of the system's libraries are read only if a name or a variable refers
+        to them.
+        """
         site = self._sites[kind.stack_id]
         for out, (row, module) in enumerate(site.callers):
             is_asked = any(size == kind.requested_bytes for _, _, size, _ in self._pointed[row])
@@ -136,7 +138,7 @@ class SiteLayouts:
                 yield module
 
     def saved_bytes(self, each: ToldKind, object_bytes: int) -> int:
-        """What is left of a block with objects of that size: slots, or where no model is known what the request shrinks by."""
+        """The bytes that a block with objects of that size saves: slots, or without a model the decrease of the request."""
         if each.in_cell:
             return in_cell(each.told.type, each.kind.requested_bytes).saved_bytes(object_bytes)
         less = each.told.objects * (each.told.type.size_bytes - object_bytes)
@@ -160,7 +162,7 @@ class SiteLayouts:
         return find_types(counted_at(told, int(peak_ns or 0)), list(self._types.values()))
 
     def weigh(self) -> list[Weighed]:
-        """Each type that blocks or collected heaps are known to hold, by what another order would leave at the peak."""
+        """Each type that blocks or collected heaps are known to hold, by the saving of another order at the peak."""
         by_type: dict[tuple[object, ...], list[ToldKind]] = {}
         for each in self.told():
             by_type.setdefault(each.told.type[1:-1], []).append(each)  # wherever it was read
@@ -211,7 +213,7 @@ class SiteLayouts:
         yield from self._rows_of_pages()
 
     def _rows_of_pages(self) -> Iterator[tuple[Any, ...]]:
-        """What collected types would leave is spread over the pages at the peak, as nobody knows which lies in which."""
+        """The saving of collected types is spread over the pages at the peak, because the page of each object is unknown."""
         for each in self._collected:
             saved = each.saved_bytes(each.type.reordered_bytes) if gains(each.type) else 0
             kinds = [kind for kind in self._pages if kind.requested_bytes == each.page_bytes]
@@ -272,7 +274,7 @@ def _read_missing(modules: Iterable[str], read: dict[str, _core.Layouts | None])
 
 
 def _sizes_of_stacks(sizes: _core.Table) -> dict[int, list[int]]:
-    """What each stack asked for, ascending, each once."""
+    """The requested sizes of each stack, ascending, each once."""
     asked: dict[int, set[int]] = {}
     for stack, requested, api in zip(
         *(sizes.values(name) for name in ("stack_id", "requested_bytes", "api")), strict=True

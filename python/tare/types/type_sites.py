@@ -1,5 +1,6 @@
-"""Which type a site allocates: by the template arguments of allocating functions, by what variables there point to, or by the
-size alone; with what another order of its fields would leave of each block."""
+"""The type that a site allocates: by the template arguments of allocating functions, by the targets of variables there, or by
+the size alone; with the saving of another order of its fields for each block.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ Certainty = Literal["high", "medium", "low"]
 # functions out, name without namespaces, size, line of its declaration (0: unknown)
 Pointed = tuple[int, str, int, int]
 
-# Classes and functions whose first template argument is what they allocate, one or many of it; a container's node is such an
-# argument, too.
+# Classes and functions whose first template argument is the allocated type, one or many of it; a container's node is
+# such an argument, too.
 _ALLOCATING = re.compile(
     r"\b(?:allocator|__new_allocator|new_allocator|make_unique|make_unique_for_overwrite|_Sp_counted_ptr_inplace|vector)<"
 )
-# Below, every program has so many types of a size that the size tells nothing.
+# Smaller sizes are shared by so many types that the size proves nothing.
 _TELLING_BYTES = 32
 # Sizes that objects of one type may come to: with a few kinds of trailing data.
 _MOST_SIZES = 4
@@ -32,7 +33,7 @@ _LEAST_PART_BYTES = 16
 
 
 class Told(NamedTuple):
-    """What a block holds, and how sure that is."""
+    """The type in a block, and the certainty of that."""
 
     type: Type
     objects: int  # in a block
@@ -46,8 +47,8 @@ class Types:
     def __init__(self, types: Iterable[Type]) -> None:
         self._by_name: dict[str, list[Type]] = defaultdict(list)
         self._by_size: dict[int, list[Type]] = defaultdict(list)
-        # Most types of C++ have std's templates in their names, and shortening 3,000 of those took 0.15 s: only where one is
-        # asked for that begins alike.
+        # Most types of C++ have std's templates in their names, and shortening 3,000 of those took 0.15 s: only names
+        # with the same beginning are shortened.
         self._of_std: dict[str, list[Type]] = defaultdict(list)
         for each in types:
             if "std::" in each.name:
@@ -59,7 +60,7 @@ class Types:
     def named(self, name: str) -> Type | None:
         """By its whole name, if only one has it."""
         if "std::" in name:
-            # std::string is short for what begins otherwise
+            # std::string is short for a name with another beginning
             for head in [_head(name)] if "<" in name else list(self._of_std):
                 for each in self._of_std.pop(head, []):
                     self._by_name[_plain(each.name)].append(each)
@@ -78,19 +79,20 @@ class Types:
 
 
 class Caller(NamedTuple):
-    """A return address from the one that names the site outwards: what its code has pointers to, among which types."""
+    """A return address from the one that names the site outwards: the types that its code has pointers to."""
 
     pointed: Sequence[Pointed]
     types: Types
 
 
 def tell(functions: Sequence[str], callers: Sequence[Caller], size: int, sizes: Sequence[int]) -> Told | None:
-    """Of blocks of `size` bytes, one of the `sizes` that the stack asks for. `functions` are those between the allocator and the one that names the site, that included,
-    innermost first; `callers` begin with the latter's, as far as there is debug information."""
+    """Of blocks of `size` bytes, one of the `sizes` of the stack. `functions` are those between the allocator and the one that
+    names the site, that included, innermost first; `callers` begin with the latter's, as far as there is debug information.
+    """
     for function in functions:
         if arguments := allocated_by(function):  # of chars or of pointers: then no other sign may say otherwise
             return _by_name(_function_of(function), arguments, size, callers[0].types) if callers else None
-    # Who asks for many sizes makes texts or arrays: that one of them is a type's is chance.
+    # A stack with many sizes makes texts or arrays: a type of one of these sizes is a coincidence.
     told = _by_variable(callers, size) if len(sizes) <= _MOST_SIZES else None
     told = told or _by_array(callers, size, sizes)
     return told if told is not None or len(sizes) > 1 else _by_size(callers, size)
@@ -142,12 +144,14 @@ def _by_array(callers: Sequence[Caller], size: int, sizes: Sequence[int]) -> Tol
 
 
 def _parts(caller: Caller, size: int) -> list[Pointed]:
-    """What several of may fill the block."""
+    """Types of which several may fill the block."""
     return [each for each in caller.pointed if _LEAST_PART_BYTES <= each[2] < size and size % each[2] == 0]
 
 
 def _by_size(callers: Sequence[Caller], size: int) -> Told | None:
-    """Not where the functions there have pointers to what the block may be an array of: in Lua a table's nodes were the parser."""
+    """Not if the functions there have pointers to a type of which the block may be an array: in Lua a table's nodes were
+    mistaken for the parser.
+    """
     if not callers or any(_parts(caller, size) for caller in callers):
         return None
     found = callers[0].types.only_of_size(size)
@@ -155,13 +159,13 @@ def _by_size(callers: Sequence[Caller], size: int) -> Told | None:
 
 
 def allocated_by(function: str) -> list[str]:
-    """What a function allocates, by the template arguments of its own name: none where it says nothing."""
+    """The type that a function allocates, by the template arguments of its own name: none without such arguments."""
     name = own_name(function)
     return [arguments[0] for match in _ALLOCATING.finditer(name) if (arguments := _split(name, match.end()))]
 
 
 def own_name(function: str) -> str:
-    """Without what it returns and takes, whose types allocate nothing: `std::vector<int>::push_back`."""
+    """Without the types of its result and its parameters, which allocate nothing: `std::vector<int>::push_back`."""
     start, depth = 0, 0
     text = function.replace("(anonymous namespace)", "{anonymous}")
     end = len(text)
@@ -240,5 +244,5 @@ def _only(types: Sequence[Type]) -> Type | None:
 
 
 def gains(type_: Type) -> bool:
-    """Whether its own source can put it into an order that takes less."""
+    """True if its own source can put it into a smaller order."""
     return type_.order_state == MOVABLE and not type_.is_system and type_.reordered_bytes < type_.size_bytes

@@ -1,7 +1,7 @@
 """Reads packet captures of D-Bus, as `dbus-monitor --pcap` writes them: a message a packet.
 
-The format is libpcap's (draft-ietf-opsawg-pcap): a header of 24 bytes, then packets, each behind 16 bytes that say how much of it
-was kept and how long it was, all in the byte order of who wrote it. Packets of link type 231 are D-Bus messages.
+The format is libpcap's (draft-ietf-opsawg-pcap): a header of 24 bytes, then packets, each behind 16 bytes with its stored and
+its original length, all in the writer's byte order. Packets of link type 231 are D-Bus messages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LINK_TYPE_BITS = 0x0FFFFFFF  # above them lies how long checksums are
 
 
 class CaptureError(Exception):
-    """What is wrong with the file, for a message."""
+    """The error in the file, for a message."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Packet:
 
 
 def is_capture(beginning: bytes) -> bool:
-    """Whether a file that begins so is a packet capture."""
+    """True if a file that begins so is a packet capture."""
     return beginning in _ORDERS
 
 

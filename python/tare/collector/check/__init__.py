@@ -1,1 +1,1 @@
-"""What `tare gc check` does: reads C++ sources as a compiler does and finds what the collector can't see."""
+"""The checks of `tare gc check`: reads C++ sources as a compiler does and finds places that the collector can't see."""

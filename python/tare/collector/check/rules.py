@@ -1,4 +1,4 @@
-"""What can be wrong with a class, and how it is found in its definition."""
+"""The errors of a class, and their detection in its definition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from clang.cindex import Cursor
 
-# rule -> what it means, and what to do
+# rule -> meaning and remedy
 RULES = {
     "no-trace": "a class has Members and no trace() of its own: what they point to dies while it is in use",
     "untraced-member": "trace() leaves a Member, or a part that has some, out: what it points to dies while it is in use",
@@ -45,7 +45,7 @@ class Finding(NamedTuple):
 
 
 class TraceBody(NamedTuple):
-    """What a trace() names."""
+    """The names in a trace()."""
 
     fields: frozenset[str]
     bases: frozenset[str]
@@ -125,7 +125,7 @@ def _check_trace(cursor: Cursor, name: str, trace: Cursor, traced: list[Cursor])
 
 
 def _must_be_called(base: Cursor) -> bool:
-    """Whether a base's trace(), or one that it inherits, does anything."""
+    """True if a base's trace(), or one that it inherits, does anything."""
     if any(meaning_of(field.type).role is Role.TRACED for field in fields_of(base)):
         return True
     traces = traces_of(base)
@@ -136,7 +136,7 @@ def _must_be_called(base: Cursor) -> bool:
 
 
 def trace_body(cursor: Cursor, method: Cursor) -> TraceBody | None:
-    """What a trace() and the functions of its class that it calls name; None if it isn't defined in these files."""
+    """The names in a trace() and in the functions of its class that it calls; None if it isn't defined in these files."""
     body = _body_of(method)
     if body is None:
         return None
@@ -159,7 +159,7 @@ def trace_body(cursor: Cursor, method: Cursor) -> TraceBody | None:
                 inner = _body_of(called)
                 if inner is not None and called != method:
                     waiting.append(inner)
-        # In a template what stands there may be known by its letters only.
+        # In a template, parts may be known by their text only.
         if cursor.kind.name.startswith("CLASS_TEMPLATE"):
             names = {token.spelling for token in part.get_tokens()}
             fields |= names
@@ -198,7 +198,7 @@ def _check_destructor(cursor: Cursor, name: str, traced: set[str]) -> Iterator[F
 
 
 def check_variable(cursor: Cursor) -> Iterator[Finding]:
-    """A global or a static: nobody looks for Members there."""
+    """A global or a static: Members there aren't found."""
     meaning = meaning_of(cursor.type)
     if meaning.role is Role.TRACED and meaning.what in (
         "Member",

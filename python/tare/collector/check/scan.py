@@ -1,4 +1,4 @@
-"""Reads sources with libclang, one process for each of the machine's cores, and gathers what is wrong."""
+"""Reads sources with libclang, one process for each of the machine's cores, and collects their errors."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _BODIES = frozenset({"FUNCTION_DECL", "CXX_METHOD"})
 
 
 class Scanned(NamedTuple):
-    """What one source, with all that it includes, showed."""
+    """The results for one source with all its includes."""
 
     file: str
     findings: list[Finding]
-    classes: int  # that were looked at
+    classes: int  # that were checked
     errors: list[str]  # of the compiler: what it couldn't read may hide something
 
 

@@ -56,7 +56,7 @@ def _source_of(entry: Any) -> Source | None:
 
 
 def _kept(words: list[str]) -> list[str]:
-    """Without what is about output, and what only gcc knows."""
+    """Without options for the output, and without gcc's own."""
     kept: list[str] = []
     skips = False
     for word in words:

@@ -1,4 +1,4 @@
-"""What a C++ type means to the collector: a pointer that trace() must name, a root, a place where nobody looks."""
+"""The meaning of a C++ type for the collector: a pointer that trace() must name, a root, an unscanned place."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _CONTAINERS = frozenset({"HeapDeque", "HeapHashMap", "HeapHashSet"})
 _ROOTS = frozenset({"Root", "CrossThreadRoot"})
 _BASES = frozenset({"GarbageCollectedBase", "GarbageCollectedMixin"})
 _OWNERS = frozenset({"unique_ptr", "shared_ptr", "weak_ptr"})
-# Of the standard library's: what tare/gc/trace_std.h traces, as it lies in the object itself.
+# Types of the standard library that tare/gc/trace_std.h traces, in the object itself.
 _TRACED_STD = frozenset({"optional", "variant", "pair", "array"})
 
 
 class Role(Enum):
-    """What a field is."""
+    """The meaning of a field."""
 
     TRACED = auto()  # trace() must name it
     UNTRACED = auto()  # on purpose
     ROOT = auto()  # keeps its object from outside
-    HIDDEN = auto()  # holds Members where nobody finds them
+    HIDDEN = auto()  # holds Members that aren't found
     RAW = auto()  # a plain pointer or reference to a collected object
     PLAIN = auto()  # nothing to the collector
 
@@ -72,7 +72,7 @@ def bases_of(cursor: Cursor) -> Iterator[Cursor]:
 
 
 def is_collected(cursor: Cursor, seen: frozenset[str] = frozenset()) -> bool:
-    """Whether objects of the class are collected, or may be part of one as a mixin."""
+    """True if objects of the class are collected, or may be part of one as a mixin."""
     name = qualified_name(cursor)
     if name.removeprefix(_NAMESPACE) in _BASES and name.startswith(_NAMESPACE):
         return True
@@ -113,7 +113,7 @@ def arguments_of(type_: Type) -> list[Type]:
 
 
 def meaning_of(type_: Type, depth: int = 0) -> Meaning:
-    """What a field of this type is."""
+    """The meaning of a field of this type."""
     plain = Meaning(Role.PLAIN)
     if depth > 8:
         return plain
@@ -182,7 +182,7 @@ def _class_meaning(record: Cursor, depth: int) -> Meaning:
     """A part: another class' object as a field."""
     if traces_of(record):
         return Meaning(Role.TRACED, record.spelling)
-    # Its own raw pointers and hidden members are told where it is defined.
+    # Its own raw pointers and hidden members are reported at its definition.
     if any(meaning_of(field.type, depth + 1).role is Role.TRACED for field in fields_of(record)):
         return Meaning(Role.TRACED, record.spelling)
     if depth < 8 and any(_class_meaning(base, depth + 1).role is Role.TRACED for base in bases_of(record)):

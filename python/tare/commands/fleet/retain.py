@@ -1,4 +1,4 @@
-"""`tare fleet retain`: what is old goes."""
+"""`tare fleet retain`: removes old recordings."""
 
 from __future__ import annotations
 
