@@ -88,6 +88,11 @@ class Recorder {
   void take_back_exec();  // it failed
   // Waking the launcher is forbidden: it has to look by itself.
   void flag_unheard();
+  // Called when an access of this address raised SIGBUS. If a file of the recording is mapped there, zeros of the
+  // process's own replace the mapping, and if the file is the spool, the recording ends. False: it's another address.
+  bool outlive_cut_file(std::uint64_t address);
+  // The child of a vfork: the memory is its parent's.
+  bool borrows_memory() const { return !is_inherited() && static_cast<std::uint32_t>(sys::getpid()) != process_id_; }
   // The program's malloc isn't ours: little or nothing will be recorded.
   void flag_bypassed();
   // The process is about to exit: if the launcher requested it, waits for the final snapshot. Once a process, and a
@@ -191,6 +196,7 @@ class Recorder {
   bool assign(Thread* thread);
   void complain(const char* folder, Errno error);
   void complain_of_full_disk();
+  void complain_of_cut_spool();
 
   const volatile std::uint32_t* alive_ = &never_alive_;
   static const std::uint32_t never_alive_;
