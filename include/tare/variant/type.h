@@ -56,6 +56,8 @@ inline constexpr std::array<std::uint8_t, 256> kCodes = [] {
   return codes;
 }();
 constexpr std::uint8_t code_bits(char code) { return kCodes[static_cast<unsigned char>(code)]; }
+// A number, a text or a variant: a type of one character.
+constexpr bool is_leaf(char code) { return code_bits(code) != 0 && (code_bits(code) & kPrefix) == 0; }
 
 // Of a valid type: where it ends and the bits of all its characters. The alignment is the highest of theirs, and the
 // size is fixed if none is variable: one walk, no recursion.
