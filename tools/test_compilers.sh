@@ -60,6 +60,8 @@ test_one() {
   "$1" $common "$plug_ins/linked_host.cc" "$into/libplug_in_a.so" "$into/libplug_in_b.so" "-Wl,-rpath,$into" \
     -o "$into/linked_host" || return 1
   "$1" $common "$plug_ins/loading_host.cc" -ldl -o "$into/loading_host" || return 1
+  # The variables that copies share are defined in each plug-in: what the check of one definition is for.
+  export ASAN_OPTIONS=detect_odr_violation=0
   "$into/smoke" && "$into/linked_host" >/dev/null || return 1
   for mode in local global; do
     "$into/loading_host" $mode "$into/libplug_in_a.so" "$into/libplug_in_b.so" || return 1
