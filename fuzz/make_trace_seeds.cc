@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
   test::write_example_trace(dir / "example");
   test::write_rich_trace(dir / "rich");
   test::write_observed_trace(dir / "observed");
+  test::write_segment_trace(dir / "segment");
   {
     test::SpoolBuilder spool(dir / "spool");
     test::play({.threads = 2, .calls = 300, .stacks = 9, .depth = 5}, spool);
@@ -68,7 +69,7 @@ int main(int argc, char** argv) {
   test::write_trace_of_spool(dir / "noted-spool", dir / "noted", 100, test::Ending::End);
   test::write_content_spool(dir / "content-spool");
   test::write_trace_of_spool(dir / "content-spool", dir / "contents", 100, test::Ending::End);
-  for (const char* name : {"example", "rich", "observed", "script", "noted", "contents"}) {
+  for (const char* name : {"example", "rich", "observed", "segment", "script", "noted", "contents"}) {
     const std::vector<std::uint8_t> bytes = test::read_file(dir / name);
     put("trace_reader/" + std::string(name), bytes, 1);
     put("trace_reader/" + std::string(name) + "-as-it-is", bytes, 0);

@@ -30,6 +30,17 @@ def described(trace: Trace) -> list[str]:
     for s in trace.shapes:
         facts = f"{s.api} {s.align_log2} {int(s.is_mapping)} {s.requested} {s.usable} {s.weight:g}"
         lines.append(" ".join(["shape", facts, "from", *map(str, trace.addresses(s.stack))]))
+    if trace.segment:
+        before = [trace.sums[i] for i in (0, 1, 9, 11)]
+        lines.append(" ".join(map(str, ["segment", *trace.segment, "after", *before])))
+        lines += [" ".join(map(str, ["position", *position])) for position in trace.positions]
+    own = trace.live.dictionary
+    for address, number in trace.live.blocks:
+        s = own.shapes[number]
+        lines.append(
+            " ".join(["live", f"{address} {s.requested} {s.weight:g} from", *map(str, own.addresses(s.stack))])
+        )
+    lines += [f"mapped {start} {end}" for start, end in trace.live.mappings]
     for e in trace.events:
         entry = e.entry if e.free_stack is None else e.free_stack
         lines.append(f"{e.stamp} {e.thread} {e.kind} {e.api} {e.address} {entry % 2**32}")
@@ -41,7 +52,9 @@ def test_golden_files_read_as_they_are(name: str) -> None:
     trace = read_trace(GOLDEN / f"{name}.tare")
     assert (trace.damage, trace.is_cut) == (None, False)
     said = (GOLDEN / f"{name}.txt").read_text().splitlines()
-    assert described(trace) == [line for line in said if re.match(r"(pid|clock|module|shape|\d+) ", line)]
+    assert described(trace) == [
+        line for line in said if re.match(r"(pid|clock|module|shape|segment|position|live|mapped|\d+) ", line)
+    ]
 
 
 def test_the_worked_example_is_a_golden_file() -> None:

@@ -128,6 +128,63 @@ std::vector<Moment> moments_of_example() {
   return {peak, exit};
 }
 
+// By its own dictionary, whose ids differ from the segment's.
+LiveSet live_in_segment() {
+  LiveSet live;
+  live.dictionary = new_dictionary();
+  live.dictionary.modules.push_back({0x400000, 0x400000, 0x402000, "/bin/app", {0xab, 0xcd}, 0});
+  live.dictionary.modules.push_back({0x7f0000000000, 0x7f0000000000, 0x7f0000010000, "/lib/gone.so", {}, 3});
+  live.dictionary.rows = {0x401000, 0x7f0000001234 | std::uint64_t{1} << 48};
+  live.dictionary.stacks.push_back({StackId{0}, RowId{0}});
+  live.dictionary.stacks.push_back({StackId{1}, RowId{1}});
+  live.dictionary.shapes.push_back(shape(2, AllocApi::Calloc, 24, 24));
+  live.dictionary.shapes.push_back(shape(1, AllocApi::Malloc, 100, 104));
+  live.dictionary.shapes[1].weight = 2.5;
+  for (std::uint64_t i = 0; i < 40; ++i)
+    live.blocks.push_back({0x600000 + i * 112, static_cast<ShapeId>(static_cast<std::uint32_t>(i % 2))});
+  live.mappings = {
+      {0x7f1000000000, 0x7f1000004000}, {0x7f1000004000, 0x7f1000005000}, {0x7f2000000000, 0x7f2000100000}};
+  return live;
+}
+
+void write_segment_trace(const std::string& path) {
+  TraceWriter writer = must(TraceWriter::create(path));
+  ProcessRecord record;
+  record.info.pid = 42;
+  record.info.parent_pid = 41;
+  record.info.allocator = AllocatorKind::Glibc;
+  record.info.exe = "/bin/app";
+  record.info.cwd = "/";
+  record.info.command_line = {"app", "-v"};
+  record.info.start_realtime_ns = 1'700'000'000'000'000'000;
+  record.info.segment = {2, 5000, true, {}, {{0, 70, 4990}, {3, 1, 4000}}};
+  record.info.segment->before = {1'000'000'000, 60, 20, 3, 4, 63, 6300, 6552, 7056, 5000, 900'000'000, 1};
+  writer.put_process(record);
+  writer.put_live(live_in_segment());
+  Dictionary dictionary = new_dictionary();
+  dictionary.modules.push_back({0x400000, 0x400000, 0x402000, "/bin/app", {0xab, 0xcd}, 0});
+  dictionary.rows = {0x401234};
+  dictionary.stacks.push_back({StackId{0}, RowId{0}});
+  dictionary.shapes.push_back(shape(1, AllocApi::Malloc, 48, 56));
+  writer.put_growth(dictionary);
+  const ClockPair pairs[] = {{5000, 1'005'000'000}, {6000, 1'005'000'500}};
+  writer.put_clock(pairs);
+  const Event events[] = {
+      {5000, 0x600070, kNoShape, 0, EventKind::Free, static_cast<std::uint8_t>(FreeApi::Free)},
+      {5100, 0x600070, ShapeId{0}, 0, EventKind::Alloc, 0},
+  };
+  BlockHeader header;
+  header.first_event = 71;
+  header.spool_events = 2;
+  std::uint32_t used_shapes = 0;
+  EventBlockEncoder encoder;
+  writer.put_events(encoder.encode(header, events, dictionary, used_shapes));
+  record.event_count = record.spool_events = 2;
+  record.thread_count = 4;
+  writer.put_end(record);
+  if (!writer.flush()) std::abort();
+}
+
 void write_observed_trace(const std::string& path) { write_example(path, moments_of_example()); }
 
 void write_rich_trace(const std::string& path) {

@@ -20,6 +20,10 @@ void write_rich_trace(const std::string& path);
 void write_observed_trace(const std::string& path);
 std::vector<trace::Moment> moments_of_example();
 
+// The second segment of three: it begins with live_in_segment(), of which its first event frees a block.
+void write_segment_trace(const std::string& path);
+trace::LiveSet live_in_segment();
+
 // A trace of what a spool holds, as the launcher writes it; only the first `chunks` chunks, and the end record or not.
 enum class Ending { End, NoEnd };
 void write_trace_of_spool(const std::string& spool_path, const std::string& path, std::size_t chunks, Ending ending);

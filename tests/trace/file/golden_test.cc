@@ -42,6 +42,22 @@ std::string describe(const std::string& path) {
     for (const std::uint64_t address : return_addresses(opened->dictionary(), shape.stack)) text << " " << address;
     text << "\n";
   }
+  if (info.segment) {
+    const trace::Segment& segment = *info.segment;
+    text << "segment " << segment.number << " " << segment.stamp << " " << segment.continued << " after "
+         << segment.before.duration_ns << " " << segment.before.alloc_events << " " << segment.before.peak_gross_bytes
+         << " " << segment.before.dropped_events << "\n";
+    for (const trace::ThreadPosition& position : segment.positions)
+      text << "position " << position.thread << " " << position.made_events << " " << position.last_stamp << "\n";
+  }
+  const trace::LiveSet& live = opened->live_before();
+  for (const trace::LiveSet::Block& block : live.blocks) {
+    const trace::Shape& shape = live.dictionary.shapes[trace::index(block.shape)];
+    text << "live " << block.address << " " << shape.requested_bytes << " " << shape.weight << " from";
+    for (const std::uint64_t address : return_addresses(live.dictionary, shape.stack)) text << " " << address;
+    text << "\n";
+  }
+  for (const trace::LiveSet::Range& range : live.mappings) text << "mapped " << range.start << " " << range.end << "\n";
   const Status moments = opened->read_moments([&](const trace::Moment& moment) {
     text << "moment " << static_cast<int>(moment.kind) << " '" << moment.name << "' at " << moment.stamp << " after "
          << moment.events_before << " facts " << moment.frozen_ns << " " << moment.cost_ns << " " << moment.root_bytes
@@ -71,7 +87,8 @@ TEST(Golden, EveryVersionIsRead) {
     const std::string prefix = (folder / ("v" + std::to_string(trace::kTraceVersion) + "-")).string();
     for (const auto& [name, write] :
          {std::pair{"example", &write_example_trace}, std::pair{"observed", &write_observed_trace},
-          std::pair{"rich", &write_rich_trace}, std::pair{"contents", &write_content_trace}}) {
+          std::pair{"rich", &write_rich_trace}, std::pair{"segment", &write_segment_trace},
+          std::pair{"contents", &write_content_trace}}) {
       if (std::filesystem::exists(prefix + name + ".tare")) continue;
       write(prefix + name + ".tare");
       std::ofstream(prefix + name + ".txt") << describe(prefix + name + ".tare");
