@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,3 +50,30 @@ def test_stacks_with_unwind_tables_are_no_news(tare: Tare, build: Build) -> None
     for trace in assert_unharmed(tare, [program]).values():
         assert tare.sql(trace, "select * from unwind_gaps") == []
     assert tare.sql(tare.folder / "plain.tare", "select max(depth) > 6 as deep from stacks") == [{"deep": True}]
+
+
+# With threads and hand-written assembler where they have it.
+REAL_PROGRAMS = {
+    "gm": ["gm", "convert", "-size", "200x150", "plasma:fractal", "-blur", "0x2", "-resize", "100x75", "out.png"],
+    "ffmpeg": [
+        *("ffmpeg", "-loglevel", "error", "-y", "-f", "lavfi", "-i", "testsrc=duration=0.5:size=160x120:rate=10"),
+        *("-threads", "4", "-c:v", "mjpeg", "out.avi"),
+    ],
+    "ld.lld-19": [
+        *("ld.lld-19", "--threads=4", "--entry=main", "program.o", "-L/usr/lib/x86_64-linux-gnu", "-lc", "-o", "out"),
+    ],
+    "gnuplot": ["gnuplot", "-e", "set term svg; set output 'out.svg'; splot x*x-y*y with pm3d"],
+    "emacs": ["emacs", "--batch", "--eval", '(thread-join (make-thread (lambda () (make-string 99999 ?a))))'],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REAL_PROGRAMS)
+def test_stacks_of_real_programs_end_where_they_begin(tare: Tare, build: Build, name: str) -> None:
+    command = REAL_PROGRAMS[name]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    shutil.copy(build("blocks_in_calls.c", "-c"), tare.folder / "program.o")
+    trace = tare.record(*command)
+    (facts,) = tare.sql(trace, "select alloc_events > 100 as many, unwind_failures, truncated_stacks from process")
+    assert facts == {"many": True, "unwind_failures": 0, "truncated_stacks": 0}
+    assert tare.sql(trace, "select * from unwind_gaps") == []
