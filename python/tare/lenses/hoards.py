@@ -13,6 +13,9 @@ LEAST_IDLE_NS = 100_000_000
 # So much may have been read unseen: the processor doesn't mark a page again that its TLB holds, 3,072 of them at most.
 UNSEEN_BYTES = 3072 * 4096
 
+# libstdc++ reserves memory for exceptions when it is loaded, 72,704 bytes (73,728 from version 13 on), and leaves it to the kernel.
+_EMERGENCY_POOLS = (72_704, 73_728)
+
 _CLAIMS = f"""
 with {USED},
 {HAD},
@@ -55,10 +58,11 @@ select s.shape_id, s.stack_id, s.peak_still as blocks,
             then greatest(0, least(1, 1.0 * (u.untouched_bytes - {UNSEEN_BYTES}) / u.still_bytes)) else 0 end as unread,
        case when s.end_still > 0 then z.total_blocks - z.end_blocks else 0 end as gone
 from scaled s
-join (select shape_id, usable_bytes, header_bytes, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
+join (select shape_id, requested_bytes, usable_bytes, header_bytes, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, end_blocks from site_sizes) z
   on z.shape_id = s.shape_id
 left join unread u on 1 = 1
+where not (z.total_blocks = 1 and z.requested_bytes in {_EMERGENCY_POOLS})
 """
 
 

@@ -7,13 +7,17 @@ from tare.lenses.saving import Saving
 from tare.lenses.used_moments import USED, to_peak
 from tare.text.units import human_bytes, percent
 
+# Null pointers can't be recognized, so that the fullest block of a kind stands for all. If blocks have less than half of its
+# pointers on average, only that share is claimed. Words of text that look like pointers filled single blocks of jq's: 313
+# KiB were claimed of blocks of 16 bytes in which 0 % of the words were pointers.
 # Without a model of the allocator its rounding is unknown: then the decrease of the request is used.
 _CLAIMS = f"""
 with {USED},
 sized as (
   select u.kind, p.shape_id, p.stack_id, p.blocks, p.words, p.start_pointers + p.interior_pointers as pointers,
          p.blocks * (p.requested_bytes - p.packed_bytes) as padded,
-         p.blocks * greatest(0, z.gross - coalesce(p.packed_gross_bytes, z.gross - p.requested_bytes + p.packed_bytes)) as saved,
+         least(1, 2.0 * (p.start_pointers + p.interior_pointers) / greatest(1, p.fields * p.blocks))
+           * p.blocks * greatest(0, z.gross - coalesce(p.packed_gross_bytes, z.gross - p.requested_bytes + p.packed_bytes)) as saved,
          {to_peak("p.blocks")} as factor
   from pointer_words p join used u on u.moment = p.moment
   join (select shape_id, usable_bytes + header_bytes as gross, peak_blocks from site_sizes) z on z.shape_id = p.shape_id
@@ -68,8 +72,8 @@ LENS = Lens(
     "bytes). Larger blocks are arrays, pages or arenas with many kinds of words; on ten real programs none of "
     "these could be saved",
     false_positives="Any word that looks like a pointer counts as one. Null pointers can't be recognized, so in blocks of up to "
-    "512 bytes all blocks of a kind are assumed to have as many pointers as the one with most. This overstates if"
-    " one site allocates several types. Pointers to globals, code and other programs' memory aren't counted. "
+    "512 bytes all blocks of a kind are assumed to have as many pointers as the one with most, unless they have fewer "
+    "than half of them on average. This overstates if one site allocates several types. Pointers to globals, code and other programs' memory aren't counted. "
     "Types that a library or the kernel defines can't change.",
     remedy="CompressedPtr with blocks from a Cage, gc::Member for collected objects, 4-byte Atom handles for strings, or"
     " indexes into an array.",

@@ -69,3 +69,9 @@ def test_blocks_seen_once_or_lost_are_none(made: Handmade) -> None:
     cache(made, [0] * 100, lost=True)
     found = made.recording().ledger.findings(lenses.load("hoards"), all_claims="all")
     assert [f.bytes_end for f in found] == [0]
+
+
+def test_memory_for_exceptions_is_no_hoard(made: Handmade) -> None:
+    shape = made.blocks(made.stack("_GLOBAL__sub_I_eh_alloc.cc", "main"), 72_704, 72_712, total=1, peak=1, end=1)
+    made.moment("exit", [(shape, 4096, {"last_write_ns": 0})])
+    assert made.recording().ledger.findings(lenses.load("hoards"), all_claims="all") == []

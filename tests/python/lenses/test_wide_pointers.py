@@ -52,3 +52,12 @@ def test_arrays_and_pages_arent_shown(made: Handmade) -> None:
     made.pointers(1, shape, pointers=9000, fields=9, packed=4320, packed_gross=4328)
     (finding,) = made.recording().ledger.findings(lenses.load("wide-pointers"), all_claims="all")
     assert finding.bytes_peak == 1000 * (4368 - 4328) and not finding.shown
+
+
+def test_a_few_words_that_look_like_pointers_arent_a_field_of_all(made: Handmade) -> None:
+    shape = made.blocks(made.stack("jv_string", "main"), 16, 24, total=10_000, peak=10_000)
+    made.moment("peak", [])
+    made.pointers(1, shape, pointers=100, fields=2, packed=8, packed_gross=24)
+    (finding,) = made.recording().ledger.findings(lenses.load("wide-pointers"), all_claims="all")
+    assert finding.bytes_peak == 10_000 * 8 * 2 * 100 / 20_000
+    assert not finding.shown
