@@ -30,6 +30,14 @@ def test_files_without_a_licence_are_found(tmp_path: Path) -> None:
     assert [line.split(":")[0] for line in spdx.wrong(tmp_path, names)] == ["a.cc", "b.cc"]
 
 
+def test_patches_have_the_licence_of_what_they_change(tmp_path: Path) -> None:
+    spdx = load_tool("spdx")
+    (tmp_path / "a.patch").write_text("--- a/awk.c\n")
+    assert [line.split(":")[0] for line in spdx.wrong(tmp_path, ["a.patch"])] == ["a.patch"]
+    (tmp_path / "REUSE.toml").write_text('[[annotations]]\npath = "*.patch"\nSPDX-License-Identifier = "MIT"\n')
+    assert spdx.wrong(tmp_path, ["a.patch"]) == []
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
