@@ -119,7 +119,7 @@ bool ImageTable::add(const std::string& name, std::uint32_t named_pid) {
   Result<LiveSpool> spool = LiveSpool::open(directory_.path() + "/" + name);
   if (!spool) {
     if (!has_descriptor_left()) return starve();
-    outcome_.warnings.push_back(spool.error().message);
+    warn(spool.error().message);
     return false;
   }
   const std::optional<pid_t> maker = maker_of(*spool, static_cast<pid_t>(named_pid));
@@ -138,7 +138,7 @@ bool ImageTable::add(const std::string& name, std::uint32_t named_pid) {
                              options_.moments, short_traces_.first_place(trace_path), options_.segments);
   if ((!image || (*image)->failure()) && !has_descriptor_left()) return starve();
   if (!image) {
-    outcome_.warnings.push_back(image.error().message);
+    warn(image.error().message);
     return false;
   }
   starved_.erase(name);

@@ -160,7 +160,7 @@ bool Launch::find_images() { return !gave_up_ && images_->find(); }
 void Launch::take_due_moments(pid_t pid, ImageRecording& image) {
   const auto take = [&](trace::MomentKind kind, const std::string& name) {
     const Status taken = image.take_moment(kind, name, {options_.recorder_library, directory_.path()});
-    if (!taken && refused_moments_.insert(pid).second) outcome_.warnings.push_back(taken.error().message);
+    if (!taken && refused_moments_.insert(pid).second) images_->warn(taken.error().message);
   };
   if (image.asked_for_moment()) {
     take(image.asked_kind(), image.asked_name());
@@ -177,7 +177,7 @@ void Launch::take_signalled_moments() {
     if (image == nullptr) continue;
     const Status taken = image->take_moment(trace::MomentKind::Request, "signal-" + std::to_string(signalled_moments_),
                                             {options_.recorder_library, directory_.path()});
-    if (!taken) outcome_.warnings.push_back(taken.error().message);
+    if (!taken) images_->warn(taken.error().message);
   }
 }
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +15,7 @@
 
 #include "trace/base/byte_stream.h"
 #include "trace/base/result.h"
+#include "trace/file/seen_names.h"
 
 namespace tare::trace {
 
@@ -61,7 +62,8 @@ std::optional<MemberPath> member_path(const std::string& path);
 // Of a trace, by its path or by that of a member. An error only where a container lacks the member, or can't be read.
 Result<TracePlace> place_of_trace(const std::string& path);
 
-// After its first failed write it stays failed.
+// After its first failed write it stays failed. Its memory is bounded: the latest members are kept as they are, of all
+// others their directory entries of some 12 bytes, up to 16 MiB, and of a million names their hashes.
 class ContainerWriter {
  public:
   // Creates or overwrites `path`.
@@ -73,25 +75,30 @@ class ContainerWriter {
   // Appends a finished trace, and returns its name: `name`, or `name`.N if that is taken. The file holds it when this
   // returns ok.
   Result<std::string> append(const std::string& name, std::span<const std::uint8_t> trace);
-  // The parent's trace of member `name` has got another name.
+  // The parent's trace of member `name` has got another name. Has an effect for the latest 4,096 members.
   void set_parent(const std::string& name, const std::string& parent_trace);
-  // Writes the directory.
+  // Writes the directory, unless it would have more than 16 MiB: readers then find the members one by one.
   Status finish();
 
   const std::string& path() const { return path_; }
-  std::size_t members() const { return members_.size(); }
+  std::size_t members() const { return count_; }
   std::uint64_t file_bytes() const { return file_bytes_; }
 
  private:
   ContainerWriter(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   Status write(std::span<const std::uint8_t> bytes);
-  std::string free_name(const std::string& name) const;
+  std::string free_name(const std::string& name);
+  void settle_oldest();
 
   std::string path_;
   int fd_ = -1;
   std::uint64_t file_bytes_ = 0;
-  std::vector<ContainerMember> members_;
-  std::map<std::string, std::size_t> names_;  // where in members_
+  std::size_t count_ = 0;
+  std::deque<ContainerMember> latest_;
+  ByteWriter entries_;             // of the directory, for the members before those
+  std::uint64_t entries_end_ = 0;  // of the last such member in the file
+  bool has_directory_ = true;      // false: it grew too large
+  SeenNames seen_;
   std::optional<Error> failure_;
 };
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -23,6 +24,10 @@ void put_record(ByteWriter& out, ContainerRecord type, std::span<const std::uint
   out.append(payload);
 }
 
+constexpr std::size_t kMostLatest = 4096;          // the launcher corrects entries of its latest 512 to 1,024 images
+constexpr std::size_t kMostEntryBytes = 16 << 20;  // 1.4 million members
+constexpr std::size_t kMostNames = std::size_t{1} << 20;
+
 Error unwritable(const std::string& path, int error) {
   return {ErrorKind::Io,
           "cannot write " + path + ": " + std::strerror(error) + "; free some space or choose another place with -o"};
@@ -34,6 +39,7 @@ Result<ContainerWriter> ContainerWriter::create(const std::string& path, const s
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return unwritable(path, errno);
   ContainerWriter writer(path, fd);
+  writer.entries_end_ = kFileHeaderBytes;
   ByteWriter start;
   start.text(std::string_view(spool_folder).substr(0, kMostMemberBytes - kMaxVarintBytes));
   ByteWriter bytes;
@@ -53,8 +59,12 @@ ContainerWriter& ContainerWriter::operator=(ContainerWriter&& other) noexcept {
   path_ = std::move(other.path_);
   fd_ = std::exchange(other.fd_, -1);
   file_bytes_ = other.file_bytes_;
-  members_ = std::move(other.members_);
-  names_ = std::move(other.names_);
+  count_ = other.count_;
+  latest_ = std::move(other.latest_);
+  entries_ = std::move(other.entries_);
+  entries_end_ = other.entries_end_;
+  has_directory_ = other.has_directory_;
+  seen_ = std::move(other.seen_);
   failure_ = std::move(other.failure_);
   return *this;
 }
@@ -81,10 +91,26 @@ Status ContainerWriter::write(std::span<const std::uint8_t> bytes) {
   return ok();
 }
 
-std::string ContainerWriter::free_name(const std::string& name) const {
+std::string ContainerWriter::free_name(const std::string& name) {
+  if (seen_.count() >= kMostNames) return name + "." + std::to_string(count_ + 1);
   std::string wanted = name;
-  for (int number = 2; names_.contains(wanted); ++number) wanted = name + "." + std::to_string(number);
+  for (int number = 2; !seen_.insert(wanted); ++number) wanted = name + "." + std::to_string(number);
   return wanted;
+}
+
+void ContainerWriter::settle_oldest() {
+  const ContainerMember& member = latest_.front();
+  if (has_directory_) {
+    entries_.text(member.name);
+    entries_.varint(member.offset - entries_end_);
+    entries_.varint(member.bytes);
+    entries_.text(member.parent_trace);
+    entries_end_ = member.offset + member.bytes;
+  }
+  latest_.pop_front();
+  if (entries_.bytes().size() <= kMostEntryBytes) return;
+  has_directory_ = false;
+  entries_ = {};
 }
 
 Result<std::string> ContainerWriter::append(const std::string& name, std::span<const std::uint8_t> trace) {
@@ -97,26 +123,24 @@ Result<std::string> ContainerWriter::append(const std::string& name, std::span<c
   member.offset = file_bytes_ + bytes.bytes().size();
   bytes.append(trace);
   if (Status status = write(bytes.bytes()); !status) return status.error();
-  names_.emplace(member.name, members_.size());
-  members_.push_back(member);
-  return members_.back().name;
+  ++count_;
+  latest_.push_back(member);
+  if (latest_.size() > kMostLatest) settle_oldest();
+  return member.name;
 }
 
 void ContainerWriter::set_parent(const std::string& name, const std::string& parent_trace) {
-  if (const auto found = names_.find(name); found != names_.end()) members_[found->second].parent_trace = parent_trace;
+  const auto found = std::find_if(latest_.rbegin(), latest_.rend(),
+                                  [&](const ContainerMember& member) { return member.name == name; });
+  if (found != latest_.rend()) found->parent_trace = parent_trace;
 }
 
 Status ContainerWriter::finish() {
+  while (!latest_.empty()) settle_oldest();
+  if (!has_directory_) return failure_ ? Status(*failure_) : ok();
   ByteWriter payload;
-  payload.varint(members_.size());
-  std::uint64_t end = kFileHeaderBytes;
-  for (const ContainerMember& member : members_) {
-    payload.text(member.name);
-    payload.varint(member.offset - end);
-    payload.varint(member.bytes);
-    payload.text(member.parent_trace);
-    end = member.offset + member.bytes;
-  }
+  payload.varint(count_);
+  payload.append(entries_.bytes());
   const std::uint64_t at = file_bytes_;
   ByteWriter bytes;
   put_record(bytes, ContainerRecord::Directory, payload.bytes());

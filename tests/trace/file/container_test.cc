@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 
 #include "support/temp_dir.h"
 #include "support/trace_samples.h"
@@ -73,6 +74,56 @@ TEST(Container, EveryMemberIsATrace) {
     ASSERT_TRUE(rich->info().fork);
     EXPECT_EQ(rich->info().fork->parent_trace, directory == Directory::Yes ? "t.tare.short:9" : "parent.tare");
   }
+}
+
+// More than the writer keeps whole: the others are entries of the directory by then.
+TEST(Container, ManyMembersAreAllFound) {
+  constexpr std::size_t kMembers = 10'000;
+  TempDir dir;
+  const std::string path = dir / "t.tare.short";
+  auto writer = trace::ContainerWriter::create(path, "/no/such/folder");
+  ASSERT_TRUE(writer);
+  const std::vector<std::uint8_t> trace = example_trace(dir);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kMembers; ++i) {
+    names.push_back(*writer->append(std::to_string(i / 2), trace));  // each process number comes twice
+  }
+  writer->set_parent(names.back(), "t.tare.short:last");
+  writer->set_parent(names.front(), "t.tare.short:first");  // too late
+  EXPECT_EQ(writer->members(), kMembers);
+  ASSERT_TRUE(writer->finish());
+  const auto container = trace::read_container(path);
+  ASSERT_TRUE(container);
+  EXPECT_TRUE(container->finished);
+  EXPECT_EQ(names_of(*container), names);
+  EXPECT_EQ(names[1], "0.2");
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), kMembers);
+  EXPECT_EQ(container->members.back().parent_trace, "t.tare.short:last");
+  EXPECT_EQ(container->members.front().parent_trace, "");
+  for (const std::size_t member : {std::size_t{0}, kMembers / 2, kMembers - 1}) {
+    EXPECT_GT(events_of(path + ":" + names[member]), 0u);
+  }
+}
+
+TEST(Container, BeyondItsLimitThereIsNoDirectory) {
+  constexpr std::size_t kMembers = 300'000;  // of 60 bytes in a directory
+  TempDir dir;
+  const std::string path = dir / "t.tare.short";
+  auto writer = trace::ContainerWriter::create(path, "/no/such/folder");
+  ASSERT_TRUE(writer);
+  const std::string long_name(50, 'n');
+  const std::vector<std::uint8_t> trace(1, 0);
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < kMembers; ++i) names.insert(*writer->append(long_name + std::to_string(i), trace));
+  EXPECT_EQ(names.size(), kMembers);
+  const std::uint64_t bytes = writer->file_bytes();
+  ASSERT_TRUE(writer->finish());
+  EXPECT_EQ(writer->file_bytes(), bytes);
+  const auto container = trace::read_container(path);
+  ASSERT_TRUE(container);
+  EXPECT_FALSE(container->finished);
+  EXPECT_FALSE(container->damage);
+  EXPECT_EQ(container->members.size(), kMembers);
 }
 
 TEST(Container, ErrorsNameWhatThereIs) {
