@@ -304,6 +304,12 @@ void bind_recording(nb::module_& module) {
           },
           nb::arg("progress"))
       .def(
+          "life_tables",
+          [](const Recording& recording, const Progress& progress) {
+            return walk_for_tables([&] { return recording.life_tables(reporting(progress)); });
+          },
+          nb::arg("progress"))
+      .def(
           "moment_tables",
           [](Recording& recording, bool by_line, const std::vector<std::uint32_t>& suppressed) {
             std::vector<trace::StackId> stacks;

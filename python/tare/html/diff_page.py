@@ -9,7 +9,7 @@ from tare.html.markup import EMPTY, Markup, element, headings, joined
 from tare.html.page import document, views
 from tare.html.store import Function, Measure, StackTree
 from tare.html.sums import is_own, stack_nodes
-from tare.html.timeline import chart
+from tare.html.timeline import both
 from tare.reports.difference import signed
 from tare.reports.text_parts import headline, nameless_files
 from tare.text.units import change_share, exact, human_bytes
@@ -145,15 +145,8 @@ def _site(site: SiteChange) -> Markup:
 
 
 def _over_time(change: Change) -> Markup:
-    both = (change.before, change.after)
-    most_bytes = max(each.moments["peak"].gross_bytes for each in both)
-    most_ns = max(each.process["duration_ns"] or 0 for each in both)
-    charts = [
-        joined(element("h3", label), drawn)
-        for label, each in zip(("before", "after"), both, strict=True)
-        if (drawn := chart(each, most_bytes, most_ns))
-    ]
-    return element("section", element("h2", "Heap over time"), *charts, id="time") if charts else EMPTY
+    drawn = both(change.before, change.after)
+    return element("section", element("h2", "Heap over time"), drawn, id="time") if drawn else EMPTY
 
 
 def _tree(change: Change) -> tuple[StackTree, dict[Function, bool]]:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from tare.analysis.recording import Recording
 
 # In the order of their use: they are one script.
-SCRIPTS = ("store.js", "views_of_tree.js", "look.js", "flame.js", "treemap.js", "outline.js", "table.js", "main.js")
+SCRIPTS = (
+    *("lives.js", "store.js", "views_of_tree.js", "look.js", "flame.js", "treemap.js", "outline.js", "table.js"),
+    *("brush.js", "main.js"),
+)
 
 
 def asset(name: str) -> str:
@@ -24,7 +27,13 @@ def asset(name: str) -> str:
 
 
 def script() -> str:
-    return "(() => {\n'use strict';\n" + "".join(map(asset, SCRIPTS)) + "})();\n"
+    """Without comments and indentation, a fifth of its size."""
+    lines = (line.strip() for name in SCRIPTS for line in asset(name).splitlines())
+    return (
+        "(() => {\n'use strict';\n"
+        + "\n".join(line for line in lines if line and not line.startswith("//"))
+        + "\n})();\n"
+    )
 
 
 def write(recording: Recording, out: IO[bytes]) -> None:
@@ -35,15 +44,15 @@ def write(recording: Recording, out: IO[bytes]) -> None:
             "main",
             element("section", element("h2", "Balance"), balance(recording), id="balance"),
             findings(recording),
-            views(),
             over_time(recording),
+            views(),
             sites(recording),
             resident(recording),
         ),
     )
     tree = stack_tree(recording)
     own = {function: is_own(recording.process["exe"], function) for function in tree.functions}
-    facts = {"file": recording.path, "moments": _moment_names(recording)}
+    facts = {"file": recording.path, "moments": _moment_names(recording), "peak_ns": recording.process["peak_time_ns"]}
     out.write(document(f"{recording.title} - Tare", body, tree.encode(own, facts)))
 
 

@@ -175,8 +175,8 @@ def contents() -> Markup:
     links = (
         ("balance", "Balance"),
         ("findings", "Findings"),
-        ("views", "Explore"),
         ("time", "Over time"),
+        ("views", "Explore"),
         ("sites", "Sites"),
         ("resident", "Resident"),
     )

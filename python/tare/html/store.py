@@ -2,7 +2,7 @@
 
 The layout, all numbers varints: length of a JSON header and the header; for each node but the root, how many levels it lies above a
 child of the node before it, and its frame; for each measure, the number of its entries, and of each entry the distance from the node
-of the one before and the value.
+of the one before and the value; then the columns of `lives.py`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tare.html import lives as cells
+from tare.html.varints import put
 from tare.text.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from tare.html.lives import Lives
     from tare.naming.names import Frame
 
 # Nodes above which the smallest subtrees are folded into their callers: 8 MB of JavaScript's arrays for each measure.
@@ -42,6 +45,10 @@ class Measure(NamedTuple):
     label: str
     unit: str  # bytes, blocks or byte-seconds
     query: str  # the command that gives the sum
+    quantity: str = ""  # not stored, but the sum of this column of `lives` at the moment
+
+    def of_lives(self, quantities: Mapping[str, str]) -> Measure:
+        return self._replace(quantity=quantities.get(self.key, ""))
 
 
 class StackTree:
@@ -55,6 +62,7 @@ class StackTree:
         self._parent = [0]
         self._sums: list[dict[int, int]] = [{} for _ in measures]
         self.folded = 0
+        self.lives: Lives | None = None
 
     def node(self, at: int, frames: Iterable[Frame]) -> int:
         """The node of frames below another, outermost first; 0 is the root."""
@@ -82,8 +90,15 @@ class StackTree:
         """Base64 of deflated bytes."""
         order, depths, place = self._preorder(most)
         strings: dict[str, int] = {}
+        count, lives = cells.encode(self.lives, place) if self.lives else (0, b"")
+        timed = (
+            {"cells": count, "ends": self.lives.ends_ns, "threaded": self.lives.threaded}
+            if self.lives
+            else {"cells": 0}
+        )
         header = {
             **facts,
+            **timed,
             "folded": self.folded,
             "nodes": len(order),
             "measures": [list(each) for each in self.measures],
@@ -97,23 +112,26 @@ class StackTree:
         }
         text = json.dumps(header, separators=(",", ":")).encode()
         out = bytearray()
-        _varint(out, len(text))
+        put(out, len(text))
         out += text
         before = 0
         for node, depth in zip(order[1:], depths[1:], strict=True):
-            _varint(out, before + 1 - depth)
+            put(out, before + 1 - depth)
             before = depth
-            _varint(out, self._frame[node])
-        for sums in self._sums:
+            put(out, self._frame[node])
+        for measure, sums in zip(self.measures, self._sums, strict=True):
+            if measure.quantity:
+                continue
             placed: dict[int, int] = {}
             for node, value in sums.items():
                 placed[place[node]] = placed.get(place[node], 0) + value
-            _varint(out, len(placed))
+            put(out, len(placed))
             last = 0
             for at in sorted(placed):
-                _varint(out, at - last)
-                _varint(out, placed[at])
+                put(out, at - last)
+                put(out, placed[at])
                 last = at
+        out += lives
         return base64.b64encode(zlib.compress(bytes(out), 9)).decode()
 
     def _preorder(self, most: int) -> tuple[list[int], list[int], list[int]]:
@@ -147,10 +165,3 @@ class StackTree:
             weights[self._parent[node]] += weights[node]
         # The order of making breaks ties, so that a parent stays if its child does.
         return set(sorted(range(len(weights)), key=lambda node: (-weights[node], node))[:most])
-
-
-def _varint(out: bytearray, value: int) -> None:
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tare.analysis.folded import WHOLE_STACK, prepare_names
+from tare.html.lives import lives_of
 from tare.html.store import Function, Measure, StackTree
 from tare.schema.missing import words_of
 
@@ -18,12 +19,15 @@ _MOMENTS = {"peak": "peak_blocks", "end": "end_blocks", "total": "total_blocks"}
 _GROSS = "(usable_bytes + header_bytes)"
 
 
-class Column:
+class Column(NamedTuple):
     """One measure: a column of the query below, and its sum over all stacks."""
 
-    def __init__(self, key: str, label: str, unit: str, sql: str, *, query: str = "") -> None:
-        self.sql = sql
-        self.measure = Measure(key, label, unit, query or f'tare sql FILE "select sum({sql}) from site_sizes"')
+    sql: str
+    measure: Measure
+
+    @staticmethod
+    def of(key: str, label: str, unit: str, sql: str) -> Column:
+        return Column(sql, Measure(key, label, unit, f'tare sql FILE "select sum({sql}) from site_sizes"'))
 
 
 def stack_columns(recording: Recording) -> Iterator[Column]:
@@ -31,13 +35,13 @@ def stack_columns(recording: Recording) -> Iterator[Column]:
     lacking = words_of(recording.process["missing_facts"])
     for moment, blocks in _MOMENTS.items():
         allocated = moment == "total"
-        yield Column(f"{moment}.gross", "allocated bytes" if allocated else "gross", "bytes", f"{_GROSS} * {blocks}")
-        yield Column(f"{moment}.blocks", "allocations" if allocated else "blocks", "blocks", blocks)
+        yield Column.of(f"{moment}.gross", "allocated bytes" if allocated else "gross", "bytes", f"{_GROSS} * {blocks}")
+        yield Column.of(f"{moment}.blocks", "allocations" if allocated else "blocks", "blocks", blocks)
         if not {"usable", "requested"} & set(lacking):
             slop = f"(usable_bytes - requested_bytes) * {blocks}"
-            yield Column(f"{moment}.slop", "slop of all blocks", "bytes", slop)
+            yield Column.of(f"{moment}.slop", "slop of all blocks", "bytes", slop)
     if not {"order", "times"} & set(lacking):
-        yield Column("total.time", "byte-seconds", "byte-seconds", "byte_ns / 1e9")
+        yield Column.of("total.time", "byte-seconds", "byte-seconds", "byte_ns / 1e9")
 
 
 def lens_measures(recording: Recording) -> Iterator[tuple[str, str, Measure]]:
@@ -69,21 +73,85 @@ def stack_tree(recording: Recording) -> StackTree:
     database = recording.database
     database.use("site_sizes")
     columns, lenses = list(stack_columns(recording)), list(lens_measures(recording))
-    selected = ", ".join(f"sum({column.sql})" for column in columns)
-    rows = database.rows(f"select stack_id, {selected} from site_sizes group by stack_id order by stack_id")
+    timed = not {"order", "times"} & set(words_of(recording.process["missing_facts"]))
+    grants = {(lens, column): _grants(recording, lens, column) for lens, column, _ in lenses}
+    if timed:
+        database.use("lives", "intervals")
+        in_lives = derived(recording, grants)
+        columns = [column._replace(measure=column.measure.of_lives(in_lives)) for column in columns]
+        lenses = [(lens, column, measure.of_lives(in_lives)) for lens, column, measure in lenses]
     tree = StackTree([*(column.measure for column in columns), *(measure for _, _, measure in lenses)])
-    nodes = stack_nodes(recording, tree, [row[0] for row in rows])
-    for number in range(len(columns)):
-        for stack_id, value in rounded((row[0], row[number + 1]) for row in rows):
+    stored = [(number, column.sql) for number, column in enumerate(columns) if not column.measure.quantity]
+    selected = "".join(f", sum({sql})" for _, sql in stored)
+    rows = database.rows(f"select stack_id{selected} from site_sizes group by stack_id order by stack_id")
+    stacks = [row[0] for row in rows]
+    if timed:
+        known = set(stacks)  # memory of pools, and malloc's blocks below it, have stacks of their own
+        stacks += [
+            row[0]
+            for row in database.rows("select distinct stack_id from lives order by stack_id")
+            if row[0] not in known
+        ]
+    nodes = stack_nodes(recording, tree, stacks)
+    for place, (number, _) in enumerate(stored, start=1):
+        for stack_id, value in rounded((row[0], row[place]) for row in rows):
             tree.add(nodes[stack_id], number, value)
-    for number, (lens, column, _) in enumerate(lenses, start=len(columns)):
-        granted = database.rows(
-            f"select z.stack_id, sum(g.{column}) from ({recording.ledger.grants()}) g join site_sizes z on z.shape_id = g.shape_id"
-            f" where g.lens = '{lens}' group by z.stack_id order by z.stack_id"
-        )
-        for stack_id, value in rounded(granted):
-            tree.add(nodes[stack_id], number, value)
+    for number, (lens, column, measure) in enumerate(lenses, start=len(columns)):
+        if not measure.quantity:
+            for stack_id, value in rounded(database.rows(grants[lens, column])):
+                tree.add(nodes[stack_id], number, value)
+    if timed:
+        tree.lives = lives_of(recording, nodes)
     return tree
+
+
+def _grants(recording: Recording, lens: str, column: str) -> str:
+    """A query for the bytes of a lens by stack."""
+    return (
+        f"select z.stack_id, sum(g.{column}) from ({recording.ledger.grants()}) g join site_sizes z on z.shape_id = g.shape_id"
+        f" where g.lens = '{lens}' group by z.stack_id order by z.stack_id"
+    )
+
+
+def derived(recording: Recording, grants: dict[tuple[str, str], str]) -> dict[str, str]:
+    """Measures that sums over `lives` equal for each stack, with the quantity: they needn't be stored beside it."""
+    database = recording.database
+    peak = database.rows(f"select interval from intervals where end_ns = {recording.process['peak_time_ns']}")
+    live = "(birth_interval is null or birth_interval <= {0}) and (death_interval is null or death_interval > {0})"
+    moments = {"end": "death_interval is null", "total": "birth_interval is not null"}
+    if peak:
+        moments["peak"] = live.format(peak[0][0])
+    found = {}
+    for moment, condition in moments.items():
+        counted = _MOMENTS[moment]
+        database.run(
+            f"create or replace temp table of_lives as select stack_id, sum(blocks * (usable_bytes + header_bytes)) as gross, sum(blocks) as blocks,"
+            f" sum(blocks * (usable_bytes - requested_bytes)) as slop, sum(blocks * header_bytes) as header from lives where {condition} group by stack_id"
+        )
+        others = {
+            f"{moment}.{name}": (
+                name,
+                f"select stack_id, sum({sql}) from site_sizes where {counted} > 0 group by stack_id",
+            )
+            for name, sql in (
+                ("gross", f"{_GROSS} * {counted}"),
+                ("blocks", counted),
+                ("slop", f"(usable_bytes - requested_bytes) * {counted}"),
+            )
+        }
+        others |= {
+            f"{moment}.tare:{lens}": ("header" if lens == "headers" else "slop", query)
+            for (lens, column), query in grants.items()
+            if column == f"bytes_{moment}" and lens in ("slop", "headers")
+        }
+        for key, (quantity, query) in others.items():
+            differing = database.row(
+                f"select count(*) from of_lives full join ({query}) o(stack_id, value) using (stack_id)"
+                f" where abs(coalesce({quantity}, 0) - coalesce(o.value, 0)) > 1e-3"
+            )
+            if not differing[0]:
+                found[key] = quantity
+    return found
 
 
 def stack_nodes(

@@ -28,6 +28,34 @@ address int where it lay
         heavy=True,
     ),
     Table(
+        "lives",
+        "blocks of one kind and thread that were allocated in one interval of time and freed in one",
+        columns("""
+shape_id int their kind: site_sizes.shape_id, but for pools
+stack_id int where they were allocated: stacks.stack_id
+thread int number of the allocating thread
+birth_interval int intervals.interval of the allocation; null: existed before the recording
+death_interval int intervals.interval of the free; null: live at the end
+requested_bytes int asked for, a block
+usable_bytes int malloc_usable_size, a block
+header_bytes int the allocator's own bytes a block, as in site_sizes
+blocks real how many; of a sample, what they stand for
+"""),
+        note="Live at the end of interval N: birth_interval is null or <= N, and death_interval is null or > N. Pools aren't told apart from\n"
+        "malloc's blocks. Made by a walk over the whole trace, only when a statement names it.",
+        heavy=True,
+    ),
+    Table(
+        "intervals",
+        "an interval of time of `lives`: 200 equal parts of the run, one of them split at the peak",
+        columns("""
+interval int key, ascending
+end_ns int its end, since the start; the interval includes it, with all events of that time stamp
+"""),
+        note="Made with `lives`.",
+        heavy=True,
+    ),
+    Table(
         "observations",
         "what was seen of a block at its free (moment 0) and at each moment that it lived at, so that two moments can be"
         " compared by block_id; with --content, blocks without a row at their free were written to their end",

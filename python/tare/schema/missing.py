@@ -38,7 +38,7 @@ _NULLS: dict[str, dict[str, tuple[str, ...]]] = {
     "entry-points": {"site_sizes": ("align_bytes",), "blocks": ("align_bytes",)},
 }
 # Tables about the order of events.
-_EMPTY = ("timeline", "chains", "blocks", "twins")
+_EMPTY = ("timeline", "chains", "blocks", "twins", "lives", "intervals")
 
 
 def words_of(missing_facts: str | None) -> list[str]:
@@ -48,7 +48,7 @@ def words_of(missing_facts: str | None) -> list[str]:
 
 def empty_tables(missing_facts: str | None) -> tuple[str, ...]:
     words = words_of(missing_facts)
-    return _EMPTY if "order" in words else ("timeline",) if "times" in words else ()
+    return _EMPTY if "order" in words else ("timeline", "lives", "intervals") if "times" in words else ()
 
 
 def null_columns(missing_facts: str | None, table: str) -> frozenset[str]:

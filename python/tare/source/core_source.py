@@ -45,6 +45,7 @@ _MOMENT_TABLES = ("moments", "moment_blocks", "moment_shapes", "resident", "poin
 _WALKS = {
     "reading reports": ("reports", "amounts", "holders", "pools", "pool_memory", "pool_blocks", "claimed"),
     "reading contents": ("observations",),
+    "reading lives of blocks": ("lives", "intervals"),
 }
 
 
@@ -210,8 +211,10 @@ class CoreSource:
             with Progress(f"{walk}") as progress:
                 if walk == "reading reports":
                     tables, warnings = self._recording.program_tables(*self._claimed_at, _progress(progress))
-                else:
+                elif walk == "reading contents":
                     tables, warnings = self._recording.observation_tables(_progress(progress))
+                else:
+                    tables, warnings = self._recording.life_tables(_progress(progress))
                 progress.clear()
             self._walked[walk] = {table.name: table for table in tables}
             for warning in warnings:

@@ -12,6 +12,7 @@
 #include "core/columns/fresh_tables.h"
 #include "core/columns/table_cache.h"
 #include "core/columns/table_codec.h"
+#include "core/heavy_tables/lives.h"
 #include "core/heavy_tables/observations.h"
 #include "core/heavy_tables/program_reports.h"
 #include "core/heavy_tables/twins.h"
@@ -242,6 +243,22 @@ Result<Recording::ProgramTables> Recording::observation_tables(const trace::Repl
   for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
   if (!seen) result.warnings.push_back(seen.error().message);
   if (!read) result.warnings.push_back(read.error().message);
+  return result;
+}
+
+Result<Recording::ProgramTables> Recording::life_tables(const trace::ReplayProgress& progress) const {
+  auto opened = trace::open_trace(state_->path);
+  if (!opened) return opened.error();
+  ProgramTables result;
+  std::vector<std::string> warnings;  // said when the tables were made
+  const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
+  const Table& process = (*state_->replayed)["process"];
+  const auto ns = [&](const char* name) { return static_cast<std::uint64_t>(process[name].ints.front()); };
+  Lives lives(opened->dictionary(), opened->info(), opened->clock_pairs(),
+              interval_ends(ns("duration_ns"), ns("peak_time_ns")), inherited ? &*inherited : nullptr);
+  if (const Status read = opened->replay_into(lives, progress); !read) result.warnings.push_back(read.error().message);
+  Tables made = lives.finish();
+  for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
   return result;
 }
 

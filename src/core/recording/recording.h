@@ -81,6 +81,8 @@ class Recording {
   Result<ProgramTables> moment_tables(Grain grain, const std::vector<trace::StackId>& suppressed);
   // Stacks of blocks that were unreachable in a snapshot, ascending: `suppressed` is a selection of these.
   Result<std::vector<trace::StackId>> leaking_stacks() const;
+  // Walks the trace once more for what was live when: tables lives and intervals.
+  Result<ProgramTables> life_tables(const trace::ReplayProgress& progress) const;
   // Walks the trace once more for pairs of blocks that live and die together: table twins.
   Result<ProgramTables> twin_tables(Grain grain, const trace::ReplayProgress& progress);
 

@@ -6,6 +6,7 @@ const KEYS = [
   ['d u', 'from callers down, from allocating functions up'],
   ['c e', 'callers, callees of the selected function'],
   ['o', 'my code only, on and off'],
+  ['t', 'the timeline: arrows choose a time, with Shift a range, p the peak, Escape clears'],
   ['m', 'choose the measure'],
   ['arrows', 'move between boxes of the graph or the tree'],
   ['Enter', 'zoom into the selected box'],
@@ -13,7 +14,9 @@ const KEYS = [
   ['r', 'reset'],
   ['?', 'this list'],
 ];
-const DEFAULTS = { view: 'flame', mode: 'down', measure: '', q: '', own: '', colour: 'module', at: '', around: '' };
+const LIFE_WORDS = { live: 'live at the end of the range', born: 'allocated', kept: 'allocated and still live at the end', freed: 'freed' };
+const TIME_LABELS = { gross: 'gross', blocks: 'blocks', slop: 'slop', header: 'headers' };
+const DEFAULTS = { view: 'flame', mode: 'down', measure: '', q: '', own: '', colour: 'module', at: '', around: '', from: '', to: '', life: 'born', thread: '' };
 
 class Page {
   constructor(store) {
@@ -21,6 +24,8 @@ class Page {
     this.isDiff = Boolean(store.sums['diff.change']);
     this.tip = new Tip();
     this.units = Object.fromEntries(store.facts.measures.map(([key, , unit]) => [key, unit]));
+    for (const name of QUANTITIES) this.units[`time.${name}`] = name === 'blocks' ? 'blocks' : 'bytes';
+    if (store.lives) store.facts.moments.time = 'in the chosen time';
     this.measures = this.listMeasures();
     DEFAULTS.measure = this.measures[0].key;
     this.state = { ...DEFAULTS };
@@ -31,6 +36,8 @@ class Page {
       table: new FunctionTable(this.places.table, this),
     };
     this.outline = new Outline(this.places.outline, this);
+    const timeline = document.querySelector('#timeline svg');
+    this.brush = store.lives && timeline ? new Brush(timeline, this) : null;
     this.restore();
     addEventListener('hashchange', () => this.restore());
     addEventListener('keydown', (event) => this.key(event));
@@ -50,7 +57,13 @@ class Page {
       named.splice(named.indexOf(gross) + 1, 0, { key: `${moment}.tare`, label: 'tare, all lenses', query: jq('tare') }, { key: `${moment}.net`, label: 'net', query: jq('net') });
     }
     if (this.isDiff) named.unshift({ key: 'diff.change', label: 'grown and shrunk', query: named[0].query });
-    return named.filter(({ key }) => facts.moments[key.split('.')[0]] && this.store.sums[key] && (this.store.total(key) || key === 'peak.gross' || key === 'diff.change'));
+    const inTime = this.store.lives ? QUANTITIES.map((name) => ({ key: `time.${name}`, label: TIME_LABELS[name], query: '' })) : [];
+    return [...named, ...inTime].filter(({ key }) => key.startsWith('time.') || this.isShown(key));
+  }
+
+  isShown(key) {
+    const { facts } = this.store;
+    return facts.moments[key.split('.')[0]] && this.store.sums[key] && (this.store.total(key) || key === 'peak.gross' || key === 'diff.change');
   }
 
   build() {
@@ -81,6 +94,12 @@ class Page {
     this.live = make('p', { class: 'live', role: 'status', id: 'selected' });
     this.help = make('dialog', { 'aria-label': 'Keys' }, make('h3', {}, 'Keys'), make('dl', {}, ...KEYS.flatMap(([key, text]) => [make('dt', {}, make('kbd', {}, key)), make('dd', {}, text)])), make('form', { method: 'dialog' }, make('button', {}, 'Close')));
     this.places = Object.fromEntries(['flame', 'treemap', 'table', 'outline'].map((name) => [name, make('div', { class: `view ${name}` })]));
+    const { lives } = this.store;
+    const threads = lives && lives.threads.length > 1 ? [['', 'all'], ...lives.threads.map((each) => [String(each), String(each)])] : null;
+    const lifes = Object.entries(LIFE_WORDS);
+    this.life = lives ? choice('life', lifes.map(option), 'Blocks') : '';
+    this.when = make('span', { id: 'when' });
+    this.clear = make('button', { type: 'button', onclick: () => this.choose(null, null) }, 'Clear');
     const themes = [['', 'system'], ['light', 'light'], ['dark', 'dark'], ['contrast', 'high contrast']];
     const theme = make('select', { id: 'theme', onchange: () => this.setTheme(theme.value) }, ...themes.map(option));
     const folded = this.store.facts.folded;
@@ -95,14 +114,53 @@ class Page {
         make('label', {}, 'Theme ', theme),
         make('button', { type: 'button', onclick: () => this.help.showModal(), 'aria-label': 'Keys' }, '?'),
       ),
+      lives ? make('p', { class: 'controls chosen' }, this.when, this.life, threads ? make('label', {}, 'Thread ', this.threadChoice(threads, option)) : '', this.clear) : '',
       this.crumbs, this.places.flame, this.places.treemap, this.places.table,
       this.legend(), this.live,
       make('details', { class: 'outline-of', open: '' }, make('summary', {}, 'The same as a tree'), this.places.outline),
       make('p', { class: 'note' }, 'The sum of this view: ', this.command),
+      lives && this.store.facts.cells_folded ? make('p', { class: 'note' }, `At chosen times, ${exact(this.store.facts.cells_folded)} small stacks are folded into their callers.`) : '',
       folded ? make('p', { class: 'note' }, `${exact(folded)} small boxes are folded into their callers. All sums are exact.`) : '',
       this.help,
     );
     document.querySelectorAll('table.sortable').forEach(makeSortable);
+  }
+
+  threadChoice(threads, option) {
+    const select = make('select', { id: 'choose-thread', onchange: () => this.chooseThread(select.value) }, ...threads.map(option));
+    return select;
+  }
+
+  // The range of time that the measures time.* are of; null: another measure is shown.
+  time() {
+    const { lives } = this.store;
+    const { measure, from, to, life, thread } = this.state;
+    if (!lives || !measure.startsWith('time.')) return null;
+    const last = lives.ends.length - 1;
+    const number = (text, least, none) => (/^-?\d+$/.test(text) ? Math.max(least, Math.min(last, Number(text))) : none);
+    const end = number(to, 0, last);
+    const begin = number(from, -1, null);
+    const isRange = begin !== null && begin < end;
+    return { isRange, life: isRange && LIFE_WORDS[life] ? life : 'live', from: isRange ? begin : -1, to: end, thread: /^\d+$/.test(thread) ? Number(thread) : null };
+  }
+
+  // `from` null: one time; both: the measure of before.
+  choose(from, to, replace = false) {
+    const [moment, what] = this.state.measure.split('.');
+    if (to === null) this.change({ from: '', to: '', thread: '', measure: DEFAULTS.measure });
+    else this.change({ from: from === null ? '' : String(from), to: String(to), measure: `time.${QUANTITIES.includes(what) || moment === 'time' ? what : 'gross'}` }, replace);
+  }
+
+  // Null: events of one time stamp lie on both sides of the peak, so that the peak's own measures have to do.
+  peakInterval() {
+    const { lives, facts } = this.store;
+    const isExact = facts.measures.some(([key, , , , quantity]) => key === 'peak.gross' && quantity);
+    return isExact ? lives.nearest(facts.peak_ns) : null;
+  }
+
+  chooseThread(thread) {
+    const to = this.time() ? this.state.to : String(this.store.lives.nearest(this.store.facts.peak_ns));
+    this.change({ thread, to, measure: this.time() ? this.state.measure : 'time.gross' });
   }
 
   legend() {
@@ -147,6 +205,7 @@ class Page {
 
   markedKeyOf(key) {
     if (key === 'diff.change') return 'diff.shrunk';
+    if (key === 'time.gross') return 'time.slop';
     const [moment, what] = key.split('.');
     return what === 'gross' && this.store.sums[`${moment}.tare`] ? `${moment}.tare` : null;
   }
@@ -157,7 +216,9 @@ class Page {
     const key = state.measure;
     if ((state.mode === 'callers' || state.mode === 'callees') && !store.functions[state.around]) state.mode = 'down';
     const graphOf = (mode) => new Graph(store, { mode, key, markedKey: this.markedKeyOf(key), ownOnly: state.own === '1', around: Number(state.around) });
-    const signature = [state.mode, key, state.own, state.around].join('|');
+    const time = this.time();
+    if (time) store.choose(time);
+    const signature = [state.mode, key, state.own, state.around, JSON.stringify(time)].join('|');
     if (signature !== this.signature) this.graph = graphOf(state.mode);
     this.signature = signature;
     this.unit = this.units[key] || 'bytes';
@@ -171,13 +232,22 @@ class Page {
     else this.views.table.show(store, key, this.markedKeyOf(key));
     this.outline.show(this.graph, focus);
     this.describe(focus);
-    for (const [name, value] of [['measure', key], ['mode', state.mode], ['colour', state.colour]]) {
+    this.showTime(time);
+    for (const [name, value] of [['measure', key], ['mode', state.mode], ['colour', state.colour], ['life', state.life], ['thread', state.thread]]) {
       const select = document.getElementById(`choose-${name}`);
       if (select) select.value = value;
     }
     this.own.checked = state.own === '1';
     this.tabs.forEach((tab) => tab.setAttribute('aria-pressed', String(tab.dataset.view === state.view)));
     performance.measure('tare-update', { start: begun });
+  }
+
+  showTime(time) {
+    if (!this.brush) return;
+    this.brush.draw(time);
+    this.when.textContent = time ? `Chosen: ${this.brush.words(time)}` : 'Click or drag on the timeline to choose a time or a range.';
+    this.life.hidden = !(time && time.isRange);
+    this.clear.hidden = !time;
   }
 
   find(key) {
@@ -210,7 +280,9 @@ class Page {
       this.isDiff ? ` grown plus shrunk, ${this.signed(focus)} in all` : '',
       ` (${share(focus.value, this.store.total(state.measure))})`,
     );
-    this.command.textContent = this.measures.find(({ key }) => key === state.measure).query.replace('FILE', this.store.facts.file);
+    const time = this.time();
+    const query = time ? this.store.lives.query(state.measure.slice(5), time) : this.measures.find(({ key }) => key === state.measure).query;
+    this.command.textContent = query.replace('FILE', this.store.facts.file);
   }
 
   amount(count) {
@@ -228,7 +300,7 @@ class Page {
     if (this.isDiff) words.push(`${this.signed(box)}: grown ${exact(box.value - box.marked)}, shrunk ${exact(box.marked)} bytes`);
     else words.push(`${this.amount(box.value)}: ${exactly(box.value, this.unit)}`);
     words.push(`${share(box.value, this.store.total(this.state.measure))} of all${box.parent ? `, ${share(box.value, box.parent.value)} of the box above` : ''}`);
-    if (box.marked && !this.isDiff) words.push(`tare ${exactly(box.marked, 'bytes')} (${share(box.marked, box.value)})`);
+    if (box.marked && !this.isDiff) words.push(`${this.time() ? 'slop' : 'tare'} ${exactly(box.marked, 'bytes')} (${share(box.marked, box.value)})`);
     if (each && each.file) words.push(each.file);
     if (each && each.module) words.push(each.module);
     return words;
@@ -259,6 +331,7 @@ class Page {
       c: () => selected && this.around(selected.frame),
       e: () => selected && this.around(selected.frame, 'callees'),
       o: () => this.change({ own: this.state.own ? '' : '1', at: '' }),
+      t: () => this.brush && this.brush.svg.focus(),
       m: () => document.getElementById('choose-measure').focus(),
       r: () => this.change({ ...DEFAULTS }),
       '?': () => this.help.open || this.help.showModal(),

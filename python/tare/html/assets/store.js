@@ -41,7 +41,8 @@ class Store {
       path.push(node);
     }
     this.sums = {};
-    for (const [key] of this.facts.measures) {
+    for (const [key, , , , quantity] of this.facts.measures) {
+      if (quantity) continue;
       const values = (this.sums[key] = new Float64Array(count));
       let node = 0;
       for (let left = next(); left > 0; left--) {
@@ -49,8 +50,32 @@ class Store {
         values[node] = next();
       }
     }
+    const { cells, ends, threaded, peak_ns: peak } = this.facts;
+    const column = () => Float64Array.from({ length: cells }, next);
+    this.lives = cells ? new Lives(ends, cells, threaded, column, count) : null;
+    const ranges = { peak: ['live', ends?.indexOf(peak)], end: ['live', ends?.length - 1], total: ['born', ends?.length - 1] };
+    const made = {};
+    for (const [key, , , , quantity] of this.facts.measures) {
+      if (!quantity) continue;
+      const moment = key.split('.')[0];
+      const [life, to] = ranges[moment];
+      made[moment] ||= this.lives ? this.lives.sums({ life, from: -1, to, thread: null }) : {};
+      this.sums[key] = (made[moment][quantity] || new Float64Array(count)).slice();
+    }
     this.cache = new Map();
     this.addBalance();
+  }
+
+  // Fills the measures time.* with what a range of time has.
+  choose(range) {
+    const signature = JSON.stringify(range);
+    if (signature === this.chosen) return;
+    this.chosen = signature;
+    const made = this.lives.sums(range);
+    for (const name of QUANTITIES) {
+      this.sums[`time.${name}`] = made[name];
+      this.cache.delete(`time.${name}`);
+    }
   }
 
   // tare = the sum of the lenses; net = gross - tare. In a difference, change = grown + shrunk.
