@@ -19,6 +19,7 @@ _TO = REPO / "docs/pictures"
 _PICTURES = (
     ("page", 0, "", 1200, 800, False, "balance"),
     ("flame-graph", 0, "#mode=up", 1200, 680, False, "views"),
+    ("range", 0, "#measure=time.gross&life=kept&from=60&to=120&mode=up", 1200, 900, False, "time"),
     ("treemap-dark", 0, "#view=treemap", 1200, 800, True, "views"),
     ("narrow", 0, "", 390, 800, False, "findings"),
     ("difference", 1, "", 1200, 760, False, "views"),

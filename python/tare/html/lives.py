@@ -7,64 +7,84 @@ header bytes the whole quotient by the blocks, and the rest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
 
 from tare.html.varints import put_column
+from tare.schema.table import Table, columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tare.analysis.recording import Recording
 
-# node, thread, birth + 1, death, blocks, gross, slop, header
-Row = tuple[int, int, int, int, int, int, int, int]
+# Rows above which neighbouring intervals are joined, two at a time: 2 bytes each, and 60 bytes of JavaScript's arrays.
+MOST_CELLS = 600_000
 
-_QUERY = """
-select stack_id, thread, coalesce(birth_interval + 1, 0), coalesce(death_interval - greatest(coalesce(birth_interval, 0), 0) + 1, 0),
- sum(blocks), sum(blocks * (usable_bytes + header_bytes)), sum(blocks * (usable_bytes - requested_bytes)), sum(blocks * header_bytes)
-from lives group by all
+_NODES = Table(
+    "page_nodes", "the node of each stack", columns("stack_id int stacks.stack_id\nnode int its node in the page")
+)
+_PLACES = Table(
+    "page_intervals",
+    "what stands for an interval",
+    columns("interval int intervals.interval\nplace int the one that covers it"),
+)
+
+_KEY = "node, thread, birth, death"
+_SUMS = {"gross": "usable_bytes + header_bytes", "slop": "usable_bytes - requested_bytes", "header": "header_bytes"}
+_CELLS = f"""
+create or replace temp table page_cells as select node, thread, birth_interval as birth, death_interval as death, sum(blocks) as blocks,
+ {", ".join(f"sum(blocks * ({sql})) as {name}" for name, sql in _SUMS.items())}
+from lives join page_nodes using (stack_id) group by all
+"""
+_COARSER = f"""
+create or replace temp table page_cells as select node, thread, b.place as birth, d.place as death,
+ {", ".join(f"sum({name}) as {name}" for name in ("blocks", *_SUMS))}
+from page_cells left join page_intervals b on b.interval = birth left join page_intervals d on d.interval = death group by all
+"""
+_COLUMNS = f"""
+with placed as (
+  select node, thread, coalesce(b.place + 1, 0) as birth, coalesce(d.place - coalesce(b.place, 0) + 1, 0) as death,
+  {", ".join(f"cast(round({name}) as bigint) as {name}" for name in ("blocks", *_SUMS))}
+  from page_cells left join page_intervals b on b.interval = birth left join page_intervals d on d.interval = death
+)
+select node - lag(node, 1, 0) over (order by {_KEY}), birth, death, thread, blocks, {", ".join(f"{name} // blocks, {name} % blocks" for name in _SUMS)}
+from placed where blocks > 0 order by {_KEY}
 """
 
 
-class Lives(NamedTuple):
-    ends_ns: list[int]
-    rows: list[Row]
+class Lives:
+    def __init__(self, recording: Recording, nodes: Mapping[int, int]) -> None:
+        """`nodes`: the node of each stack."""
+        self._database = recording.database
+        self._nodes = nodes
+        self._peak_ns = recording.process["peak_time_ns"]
+        self._database.use("lives", "intervals")
+        self._ends = dict(self._database.rows("select interval, end_ns from intervals order by interval"))
 
-    @property
-    def threaded(self) -> bool:
-        return len({row[1] for row in self.rows}) > 1
+    def encode(self, place: Sequence[int], most: int = MOST_CELLS) -> tuple[dict[str, Any], bytes]:
+        """Facts for the header, and the cells. `place`: the kept node that stands for each node of the tree."""
+        self._fill(_NODES, ((stack_id, place[node]) for stack_id, node in self._nodes.items()))
+        self._database.run(_CELLS)
+        kept = list(self._ends)
+        while self._count() > most and len(kept) > 3:
+            kept = [n for at, n in enumerate(kept) if at % 2 or n == kept[-1] or self._ends[n] == self._peak_ns]
+            self._fill(_PLACES, ((number, kept[bisect_left(kept, number)]) for number in self._ends))
+            self._database.run(_COARSER)
+        self._fill(_PLACES, ((number, at) for at, number in enumerate(kept)))
+        rows = self._database.rows(_COLUMNS)
+        threaded = len({row[3] for row in rows}) > 1
+        out = bytearray()
+        for number, column in enumerate(zip(*rows, strict=True)):
+            if number != 3 or threaded:  # the threads
+                put_column(out, column)
+        facts = {"cells": len(rows), "threaded": threaded, "ends": [self._ends[number] for number in kept]}
+        return {**facts, "intervals": kept, "joined": len(self._ends) - len(kept)}, bytes(out)
 
+    def _fill(self, table: Table, rows: Iterable[tuple[int, int]]) -> None:
+        self._database.run(f"drop table if exists {table.name}")
+        self._database.fill(table, rows)
 
-def lives_of(recording: Recording, nodes: Mapping[int, int]) -> Lives:
-    """`nodes`: the node of each stack."""
-    recording.database.use("lives", "intervals")
-    ends = [row[0] for row in recording.database.rows("select end_ns from intervals order by interval")]
-    rows = recording.database.rows(_QUERY)
-    return Lives(ends, [(nodes[row[0]], row[1], row[2], row[3], *map(round, row[4:])) for row in rows])
-
-
-def encode(lives: Lives, place: Sequence[int]) -> tuple[int, bytes]:
-    """The number of cells, and the cells. `place`: the kept node that stands for each node of the tree."""
-    rows = _merged(lives.rows, place)
-    out = bytearray()
-    nodes = [row[0] for row in rows]
-    put_column(out, [at - before for at, before in zip(nodes, [0, *nodes], strict=False)])
-    for column in (2, 3, *((1,) if lives.threaded else ()), 4):
-        put_column(out, [row[column] for row in rows])
-    for column in (5, 6, 7):
-        put_column(out, [row[column] // (row[4] or 1) for row in rows])
-        put_column(out, [row[column] % (row[4] or 1) if row[4] else row[column] for row in rows])
-    return len(rows), bytes(out)
-
-
-def _merged(rows: Sequence[Row], place: Sequence[int]) -> list[Row]:
-    """One row for each node, thread and pair of intervals, in their order."""
-    sums: dict[tuple[int, int, int, int], tuple[int, int, int, int]] = {}
-    for node, thread, birth, death, blocks, gross, slop, header in rows:
-        key = (place[node], birth, death, thread)
-        before = sums.get(key)
-        if before:
-            sums[key] = (before[0] + blocks, before[1] + gross, before[2] + slop, before[3] + header)
-        else:
-            sums[key] = (blocks, gross, slop, header)
-    return [(key[0], key[3], key[1], key[2], *sums[key]) for key in sorted(sums)]
+    def _count(self) -> int:
+        count: int = self._database.row("select count(*) from page_cells")[0]
+        return count

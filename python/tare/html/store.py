@@ -12,7 +12,6 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tare.html import lives as cells
 from tare.html.varints import put
 from tare.text.printable import printable
 
@@ -90,12 +89,7 @@ class StackTree:
         """Base64 of deflated bytes."""
         order, depths, place = self._preorder(most)
         strings: dict[str, int] = {}
-        count, lives = cells.encode(self.lives, place) if self.lives else (0, b"")
-        timed = (
-            {"cells": count, "ends": self.lives.ends_ns, "threaded": self.lives.threaded}
-            if self.lives
-            else {"cells": 0}
-        )
+        timed, lives = self.lives.encode(place) if self.lives else ({"cells": 0}, b"")
         header = {
             **facts,
             **timed,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tare.analysis.folded import WHOLE_STACK, prepare_names
-from tare.html.lives import lives_of
+from tare.html.lives import Lives
 from tare.html.store import Function, Measure, StackTree
+from tare.progress import Progress
 from tare.schema.missing import words_of
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def stack_tree(recording: Recording) -> StackTree:
             for stack_id, value in rounded(database.rows(grants[lens, column])):
                 tree.add(nodes[stack_id], number, value)
     if timed:
-        tree.lives = lives_of(recording, nodes)
+        tree.lives = Lives(recording, nodes)
     return tree
 
 
@@ -157,26 +157,52 @@ def derived(recording: Recording, grants: dict[tuple[str, str], str]) -> dict[st
 def stack_nodes(
     recording: Recording, tree: StackTree, stack_ids: list[int], named: Callable[[Frame], Frame] | None = None
 ) -> dict[int, int]:
-    """The node of each stack. Stacks share callers: a return address is looked up once below each node."""
-    prepare_names(recording, stack_ids)
+    """The node of each stack. Stacks share callers: each caller's node is looked for once, however many stacks it has."""
+    database, names = recording.database, recording.names
+    database.use("stacks")
+    stacks = database.rows("select caller_id, row_id from stacks order by stack_id")
+
+    def caller(stack_id: int) -> int:
+        above: int = stacks[stack_id][0]
+        return above if above < stack_id else 0  # a damaged trace may have circles
+
+    known = {0}
+    return_addresses = set()
+    for stack_id in stack_ids:
+        at = stack_id
+        while at not in known:
+            known.add(at)
+            return_addresses.add(stacks[at][1])
+            at = caller(at)
+    with Progress("looking up names"):
+        names.prepare(return_addresses)
+
     below: dict[tuple[int, int], int] = {}
     innermost: dict[tuple[int, int], int] = {}
-    nodes = {}
+    whole = {0: 0}  # the nodes of stacks with all frames of their innermost call
 
     def step(at: int, frames: list[Frame]) -> int:
         return tree.node(at, map(named, reversed(frames)) if named else reversed(frames))
 
-    for stack_id in stack_ids:
-        at = 0
-        rows = recording.names.rows(stack_id, WHOLE_STACK)
-        for row in reversed(rows[1:]):
-            found = below.get((at, row))
+    def node_of(stack_id: int) -> int:
+        path = []
+        while stack_id not in whole:
+            path.append(stack_id)
+            stack_id = caller(stack_id)
+        at = whole[stack_id]
+        for each in reversed(path):
+            key = (at, stacks[each][1])
+            found = below.get(key)
             if found is None:
-                found = below[at, row] = step(at, recording.names.frames(row))
-            at = found
-        last = (at, rows[0] if rows else -1)
+                found = below[key] = step(at, names.frames(key[1]))
+            at = whole[each] = found
+        return at
+
+    nodes = {}
+    for stack_id in stack_ids:
+        last = (node_of(caller(stack_id)), stacks[stack_id][1]) if stack_id else (0, -1)
         if last not in innermost:  # without allocation wrappers
-            innermost[last] = step(at, recording.names.stack(stack_id, 1))
+            innermost[last] = step(last[0], names.stack(stack_id, 1))
         nodes[stack_id] = innermost[last]
     return nodes
 

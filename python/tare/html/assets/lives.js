@@ -4,8 +4,9 @@ const NEVER = 1 << 20; // no interval has this number
 const QUANTITIES = ['gross', 'blocks', 'slop', 'header']; // columns of a cell; python/tare/html/lives.py writes them
 
 class Lives {
-  constructor(ends, count, hasThreads, column, nodes) {
+  constructor(ends, intervals, count, hasThreads, column, nodes) {
     this.ends = ends; // of intervals, in ns; the last is the end of the run
+    this.intervals = intervals; // their numbers in the table of that name
     this.count = count;
     this.nodes = nodes; // of the tree
     this.node = Int32Array.from(column());
@@ -39,7 +40,8 @@ class Lives {
   }
 
   // The statement that has the same sums.
-  query(what, { life, from, to, thread }) {
+  query(what, { life, from: begin, to: end, thread }) {
+    const [from, to] = [begin < 0 ? begin : this.intervals[begin], this.intervals[end]];
     const size = { gross: 'blocks * (usable_bytes + header_bytes)', blocks: 'blocks', slop: 'blocks * (usable_bytes - requested_bytes)', header: 'blocks * header_bytes' }[what];
     const after = 'death_interval is null or death_interval';
     const inRange = (name) => `${name}_interval > ${from} and ${name}_interval <= ${to}`;

@@ -119,7 +119,7 @@ class Page {
       this.legend(), this.live,
       make('details', { class: 'outline-of', open: '' }, make('summary', {}, 'The same as a tree'), this.places.outline),
       make('p', { class: 'note' }, 'The sum of this view: ', this.command),
-      lives && this.store.facts.cells_folded ? make('p', { class: 'note' }, `At chosen times, ${exact(this.store.facts.cells_folded)} small stacks are folded into their callers.`) : '',
+      lives && this.store.facts.joined ? make('p', { class: 'note' }, `The timeline has ${lives.ends.length} steps: ${exact(this.store.facts.joined)} intervals are joined with others, so that the page stays small. All sums are exact.`) : '',
       folded ? make('p', { class: 'note' }, `${exact(folded)} small boxes are folded into their callers. All sums are exact.`) : '',
       this.help,
     );
