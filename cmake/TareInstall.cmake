@@ -8,7 +8,8 @@ install(TARGETS tare EXPORT tare-targets COMPONENT library
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
   FILES_MATCHING PATTERN "*.h")
-install(FILES ${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare_gdb.py ${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare.natvis
+install(FILES ${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare_gdb.py
+  ${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare_lldb.py ${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare.natvis
   DESTINATION ${CMAKE_INSTALL_DATADIR}/tare COMPONENT library)
 install(EXPORT tare-targets NAMESPACE tare:: DESTINATION ${TARE_PACKAGE_DIR} COMPONENT library)
 

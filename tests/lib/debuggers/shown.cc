@@ -42,8 +42,9 @@ int main() {
   const tare::gc::Persistent<Node> node = tare::gc::make<Node>(heap, 42);
   node->next = tare::gc::make<Node>(heap, 43);
   if (!node->all.push_back(heap, node.get())) return 1;
+  const Node* object = node.get();
   stop_here();
   return static_cast<int>(bytes.size() + stream.size() + buffer.size()) + (style ? 1 : 0) +
              (atom == null_atom ? 1 : 0) ==
-         0;
+         object->number;
 }
