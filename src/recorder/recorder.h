@@ -97,11 +97,11 @@ class Recorder {
   void flag_bypassed();
   // The process is about to exit: if the launcher requested it, waits for the final snapshot. Once a process, and a
   // bounded time: a launcher that is dead, stopped or busy elsewhere holds up no exit.
-  void ask_for_exit_moment();
+  void request_exit_snapshot();
   // Likewise: writes the process's peak resident size into the spool.
   void note_peak_rss();
   // The program requests a snapshot with that name: waits for it as long as before an exit.
-  void ask_for_named_moment(trace::StringRef name);
+  void request_named_snapshot(trace::StringRef name);
   // At the process's end: marks it in the spool. Events that other libraries' destructors make still follow.
   void end();
 
@@ -172,7 +172,7 @@ class Recorder {
   Spool* unused_spool();
   void make_exit_key();
   bool can_ask_for_moment() const;
-  void ask_for_moment(trace::MomentKind kind, trace::StringRef name);
+  void request_snapshot(trace::MomentKind kind, trace::StringRef name);
   void wait_for_moment(trace::MomentKind kind, trace::StringRef name);
   bool make_spool(const ForkOrigin* origin);
   Errno fill_spool(const ForkOrigin* origin);

@@ -1,7 +1,7 @@
 // tare/variant/type.h: type strings such as "a{sv}": checked, walked and measured, by the compiler or at run time.
 //
 //   constexpr tare::variant::Type kSettings("a{sv}");          // a wrong string doesn't compile
-//   if (auto type = tare::variant::Type::parse(text)) use(*type);   // what somebody else wrote
+//   if (auto type = tare::variant::Type::parse(text)) use(*type);   // untrusted text
 //   kSettings.element().text();                                // "{sv}"
 //   kSettings.layout();                                        // alignment 8, no fixed size
 //

@@ -68,15 +68,16 @@ class CoreSource:
         grain: Grain = "stack",
         suppressions: Sequence[str] = (),
         recording: _core.Recording | None = None,
+        outcome: _core.Outcome | None = None,
     ) -> None:
-        """`recording`: opened already, or one that still goes on (_core.of_tables)."""
+        """`recording`: opened already, or one that still goes on (_core.of_tables). `outcome`: see _core.open."""
         self.path = path
         self.depth = depth
         self._model = model
         self._grain = grain
         if recording is None:
             with Progress(f"reading {path}") as progress:
-                recording = _core.open(path, at_ns, _progress(progress))
+                recording = _core.open(path, at_ns, _progress(progress), outcome)
         self._recording = recording
         self._missing_facts = str(recording.table("process").row(0)["missing_facts"] or "")
         self.warnings: Sequence[str] = self._recording.warnings
@@ -250,9 +251,6 @@ class CoreSource:
         folded._grain = grain
         folded._moment_tables = {}  # their shapes are others
         return folded
-
-    def is_wrapper(self, function: str) -> bool:
-        return _core.is_wrapper(function)
 
     def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
         return self._recording.frames(list(row_ids))

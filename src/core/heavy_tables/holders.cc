@@ -3,7 +3,7 @@
 
 namespace tare::core {
 
-void Holders::told(std::uint32_t shape, bool is_shared, Holding& holding) {
+void Holders::set_holders(std::uint32_t shape, bool is_shared, Holding& holding) {
   Sums& sums = by_shape_[shape];
   if (holding == Holding::Uncounted) {
     ++sums.blocks;

@@ -1,5 +1,6 @@
 // Batches by module: a compilation unit is walked once for all of its addresses.
 #include "core/recording/names.h"
+#include "core/sites/wrappers.h"
 
 #include <algorithm>
 #include <map>
@@ -73,7 +74,8 @@ std::vector<NamedFrame> Names::frames(std::span<const trace::RowId> rows) {
   std::vector<NamedFrame> frames;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t depth = 0; depth < found[i].size(); ++depth) {
-      NamedFrame named{rows[i], static_cast<std::int64_t>(depth), std::move(found[i][depth]), {}, {}, {}};
+      NamedFrame named{rows[i], static_cast<std::int64_t>(depth), std::move(found[i][depth]), {}, {}, {}, false};
+      named.is_wrapper = is_wrapper_frame(named.frame.function, named.frame.file);
       const std::uint64_t bits = dictionary_.rows[index(rows[i])];
       const trace::ModuleId module = trace::row_module(bits);
       if (index(module) < dictionary_.modules.size()) {

@@ -313,7 +313,7 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   const trace::Clock clock(clock_pairs);
   const DictionaryUnion names = unite(dictionary, engine.inherited_dictionary());
   Totals totals;
-  totals.has_at = engine.asked_for_time();
+  totals.has_at = engine.has_requested_time();
   for (std::uint32_t shape = 0; shape < engine.inherited().sums.size(); ++shape) {
     const trace::Shape& facts = engine.inherited_dictionary().shapes[shape];
     totals.inherited.add(engine.inherited_blocks()[shape], facts.requested_bytes, facts.usable_bytes,

@@ -172,7 +172,7 @@ void tare_variant_builder_clear(tare_variant_builder* builder) {
 
 const char* tare_variant_builder_error(const tare_variant_builder* builder) {
   const Assembly* assembly = assembly_of(const_cast<tare_variant_builder&>(*builder));
-  return assembly == nullptr ? "the builder isn't initialized" : describe(assembly->last_error()).data();
+  return assembly == nullptr ? "the builder isn't initialized" : describe(assembly->last_error());
 }
 
 // ---- by formats
