@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.analysis.not_sought import not_sought
 from tare.reports import account
+from tare.reports.python_frames import python_frames
 from tare.reports.text_parts import nameless_files
 from tare.reports.unwind_gaps import unwind_gaps
 from tare.schema.missing import words_of
@@ -140,7 +141,13 @@ def _snapshot(recording: Recording) -> dict[str, Any] | None:
 
 def _warnings(recording: Recording) -> list[str]:
     few = [recording.snapshot.sentence] if recording.snapshot and not recording.snapshot.is_enough else []
-    return [*recording.source.warnings, *few, *nameless_files(recording), *unwind_gaps(recording)]
+    return [
+        *recording.source.warnings,
+        *few,
+        *nameless_files(recording),
+        *unwind_gaps(recording),
+        *python_frames(recording.process["python"]),
+    ]
 
 
 def _segment(recording: Recording) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ import os
 import textwrap
 from typing import TYPE_CHECKING
 
+from tare.reports.python_frames import python_frames
 from tare.reports.unwind_gaps import unwind_gaps
 from tare.schema.missing import FACTS, words_of
 from tare.text.terminal import shorten, shorten_path
@@ -97,6 +98,7 @@ def caveats(recording: Recording) -> list[str]:
             f"by {human_bytes(process['rounding_bytes'])} in all"
         )
     lines.extend(unwind_gaps(recording))
+    lines.extend(python_frames(process["python"]))
     if process["inherited_blocks"]:
         whence = "live when this segment began" if (process["segment"] or 0) > 1 else "inherited from the parent"
         lines.append(

@@ -62,6 +62,7 @@ folded_stacks int events with a part of their stack or none, because the recordi
 rounded_sizes int of those, events with sizes rounded up, because there were too many distinct sizes, too
 rounding_bytes int what that added to their requested bytes
 nested_events int events from a signal handler inside an allocation
+python text version of the Python whose frames are in the stacks; after a colon, why they aren't: unknown-version, free-threaded, unknown-layout
 moments int times that live blocks were looked into: rows of moments
 threads int threads seen
 inherited_blocks int blocks inherited through fork, or live when the segment began

@@ -1,7 +1,9 @@
 // Finding the modules, rows and stacks that two dictionaries share.
 #include "core/analysis/dictionary_union.h"
 
+#include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace tare::core {
 namespace {
@@ -46,6 +48,7 @@ DictionaryUnion unite(const trace::Dictionary& own, const trace::Dictionary& oth
   result.dictionary.modules = own.modules;
   result.dictionary.rows = own.rows;
   result.dictionary.stacks = own.stacks;
+  result.dictionary.given_frames = own.given_frames;
   if (other.stacks.empty()) return result;
   const Needed needed(other, shapes);
 
@@ -68,7 +71,15 @@ DictionaryUnion unite(const trace::Dictionary& own, const trace::Dictionary& oth
     const std::uint32_t now = module < module_of.size() ? module_of[module] : index(trace::kNoModule);
     const std::uint64_t moved = trace::row_address(bits) | std::uint64_t{now} << 48;
     const auto [it, fresh] = known_rows.try_emplace(moved, static_cast<std::uint32_t>(result.dictionary.rows.size()));
-    if (fresh) result.dictionary.rows.push_back(moved);
+    if (fresh) {
+      result.dictionary.rows.push_back(moved);
+      const auto given =
+          std::ranges::equal_range(other.given_frames, static_cast<trace::RowId>(row), {}, &trace::GivenFrame::row);
+      for (trace::GivenFrame frame : given) {
+        frame.row = static_cast<trace::RowId>(it->second);
+        result.dictionary.given_frames.push_back(std::move(frame));
+      }
+    }
     row_of[row] = it->second;
   }
 

@@ -11,6 +11,7 @@ Renumbering::Renumbering(const Dictionary& from)
   to_.modules = from.modules;
   to_.rows = from.rows;
   to_.names = from.names;
+  to_.given_frames = from.given_frames;
   to_.stacks.push_back({kEmptyStack, RowId{0}});
 }
 

@@ -18,18 +18,20 @@ struct HashRows {
   }
 };
 
+std::vector<std::uint32_t> narrow(const Column& column) {
+  std::vector<std::uint32_t> ids;
+  ids.reserve(column.ints.size());
+  for (std::int64_t id : column.ints) ids.push_back(static_cast<std::uint32_t>(id));
+  return ids;
+}
+
 }  // namespace
 
-SiteFinder::SiteFinder(const Tables& tables, std::uint32_t depth) : depth_(std::max(depth, 1u)) {
-  const Table& stacks = tables["stacks"];
-  const auto narrow = [](const Column& column) {
-    std::vector<std::uint32_t> ids;
-    ids.reserve(column.ints.size());
-    for (std::int64_t id : column.ints) ids.push_back(static_cast<std::uint32_t>(id));
-    return ids;
-  };
-  caller_of_ = narrow(stacks["caller_id"]);
-  row_of_ = narrow(stacks["row_id"]);
+SiteFinder::SiteFinder(const Tables& tables, std::uint32_t depth)
+    : depth_(std::max(depth, 1u)),
+      caller_of_(narrow(tables["stacks"]["caller_id"])),
+      row_of_(narrow(tables["stacks"]["row_id"])),
+      python_(tables, caller_of_, row_of_) {
   std::vector<bool> named(caller_of_.size());
   for (const char* table : {"site_sizes", "chains", "mappings"}) {
     for (const std::int64_t id : tables[table]["stack_id"].ints) named[static_cast<std::size_t>(id)] = true;
@@ -37,7 +39,8 @@ SiteFinder::SiteFinder(const Tables& tables, std::uint32_t depth) : depth_(std::
   for (std::size_t id = 0; id < named.size(); ++id) {
     if (named[id]) stacks_.push_back(static_cast<std::uint32_t>(id));
   }
-  inner_ = stacks_;
+  inner_.reserve(stacks_.size());
+  for (const std::uint32_t stack : stacks_) inner_.push_back(python_.named_from(stack));
   kinds_.resize(tables["rows"].rows(), Kind::Unknown);
 }
 
@@ -57,7 +60,8 @@ std::vector<trace::RowId> SiteFinder::unnamed_rows() {
 }
 
 void SiteFinder::name(trace::RowId row, std::span<const std::string_view> functions) {
-  const bool wrapper = !functions.empty() && std::all_of(functions.begin(), functions.end(), is_wrapper);
+  const bool wrapper = !python_.is_python(trace::index(row)) && !functions.empty() &&
+                       std::all_of(functions.begin(), functions.end(), is_wrapper);
   kinds_[trace::index(row)] = wrapper ? Kind::Wrapper : Kind::Caller;
 }
 

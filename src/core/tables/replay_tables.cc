@@ -13,10 +13,31 @@
 #include "core/analysis/dictionary_union.h"
 #include "core/tables/mode_sums.h"
 #include "core/tables/site_sizes_table.h"
+#include "trace/model/python_state.h"
 #include "trace/open/open_trace.h"
 
 namespace tare::core {
 namespace {
+
+// Of a python_word().
+std::string python_text(std::uint32_t word) {
+  const int minor = trace::python_minor_of(word);
+  const std::string version = minor == 0 ? "" : "3." + std::to_string(minor);
+  switch (trace::python_state_of(word)) {
+    case trace::PythonState::None:
+      return {};
+    case trace::PythonState::Unproven:
+    case trace::PythonState::Woven:
+      return version;
+    case trace::PythonState::UnknownVersion:
+      return version + ": unknown-version";
+    case trace::PythonState::FreeThreaded:
+      return version + ": free-threaded";
+    case trace::PythonState::UnknownLayout:
+      return version + ": unknown-layout";
+  }
+  return {};
+}
 
 using trace::index;
 
@@ -268,6 +289,7 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.number("rounded_sizes", whole(info.folded.sizes));
   row.number("rounding_bytes", whole(info.folded.rounding_bytes));
   row.number("nested_events", whole(info.nested_events));
+  row.known_text("python", python_text(info.python));
   row.number("threads", whole(engine.threads()));
   row.number("moments", std::int64_t{info.moments});
   row.number("inherited_blocks", totals.inherited.blocks());
@@ -339,7 +361,7 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   tables.put(stacks_table(names.dictionary));
   tables.put(rows_table(names.dictionary));
   tables.put(modules_table(names.dictionary));
-  if (!dictionary.given_frames.empty()) tables.put(given_frames_table(dictionary));
+  if (!names.dictionary.given_frames.empty()) tables.put(given_frames_table(names.dictionary));
   tables.put(unwind_gaps_table(names.dictionary, info.unwind_gaps));
   return tables;
 }

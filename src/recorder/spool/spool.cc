@@ -302,6 +302,7 @@ Tables Spool::tables() {
   tables.module_count = &header_->module_count;
   tables.strings = area(Region::Strings).base;
   tables.string_bytes = &header_->string_bytes;
+  tables.python = &header_->python;
   tables.exe = header_->exe;
   tables.ensure = [](void* spool, Region region, std::uint64_t bytes) {
     return static_cast<Spool*>(spool)->ensure(region, bytes);

@@ -121,10 +121,12 @@ const ElfW(Sym) * find_by_sysv_hash(const SymbolTables& tables, const char* name
   return nullptr;
 }
 
-void* find_in(const dl_phdr_info& object, const SymbolTables& tables, const char* name) {
+void* find_in(const dl_phdr_info& object, const SymbolTables& tables, Definition& definition) {
+  const char* const name = definition.symbol;
   const ElfW(Sym)* const symbol =
       tables.gnu_hash != nullptr ? find_by_gnu_hash(tables, name) : find_by_sysv_hash(tables, name);
   if (symbol == nullptr) return nullptr;
+  definition.bytes = symbol->st_size;
   const ElfW(Addr) address = object.dlpi_addr + symbol->st_value;
   if (ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC) return reinterpret_cast<void*>(address);
   return reinterpret_cast<void* (*)()>(address)();
@@ -178,7 +180,7 @@ int search_object(dl_phdr_info* object, std::size_t, void* argument) {
   for (std::size_t i = 0; i < search.count; ++i) {
     Definition& definition = search.definitions[i];
     if (definition.address != nullptr) continue;
-    definition.address = find_in(*object, tables, definition.symbol);
+    definition.address = find_in(*object, tables, definition);
     if (definition.address != nullptr) {
       definition.object = start;
       definition.path = path;
@@ -188,6 +190,28 @@ int search_object(dl_phdr_info* object, std::size_t, void* argument) {
     }
   }
   return missing ? 0 : 1;
+}
+
+struct OneObject {
+  Definition* definitions;
+  std::size_t count;
+  ElfW(Addr) address;
+};
+
+int search_around(dl_phdr_info* object, std::size_t, void* argument) {
+  const auto& search = *static_cast<const OneObject*>(argument);
+  ElfW(Addr) end = 0;
+  const void* const start = bounds_of(*object, end);
+  if (search.address < reinterpret_cast<ElfW(Addr)>(start) || search.address >= end) return 0;
+  const SymbolTables tables = tables_of(*object);
+  if (tables.symbols == nullptr || tables.names == nullptr) return 1;
+  if (tables.gnu_hash == nullptr && tables.sysv_hash == nullptr) return 1;
+  for (std::size_t i = 0; i < search.count; ++i) {
+    Definition& definition = search.definitions[i];
+    definition.address = find_in(*object, tables, definition);
+    definition.object = start;
+  }
+  return 1;
 }
 
 int count_object(dl_phdr_info*, std::size_t, void* count) {
@@ -215,6 +239,11 @@ void find_definitions(Definition* definitions, std::size_t count, SearchFrom fro
                       bool (*accepts)(const char* path, bool at_start)) {
   Search search{definitions, count, accepts, from == SearchFrom::FirstObject};
   dl_iterate_phdr(search_object, &search);
+}
+
+void find_definitions_around(Definition* definitions, std::size_t count, std::uint64_t address) {
+  OneObject search{definitions, count, address};
+  dl_iterate_phdr(search_around, &search);
 }
 
 void remember_objects_at_start() {

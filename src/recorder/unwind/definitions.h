@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tare::recorder {
 
@@ -21,6 +22,7 @@ struct Definition {
   const void* object = nullptr;  // load address of the object that does
   const char* path = "";         // that object's file, as named by the loader; empty for the executable
   bool at_start = false;         // the program started with that object
+  std::size_t bytes = 0;         // as the symbol table has it
 };
 
 // Looks up `count` symbols in one pass over the loaded objects, in the order in which the loader has them. `accepts`
@@ -28,6 +30,9 @@ struct Definition {
 // allocator's locks. An indirect function is resolved.
 void find_definitions(Definition* definitions, std::size_t count, SearchFrom from,
                       bool (*accepts)(const char* path, bool at_start) = nullptr);
+
+// The same in one object only: the one that `address` lies in.
+void find_definitions_around(Definition* definitions, std::size_t count, std::uint64_t address);
 
 // Stores the list of loaded objects as those that the program started with: `at_start` above.
 void remember_objects_at_start();

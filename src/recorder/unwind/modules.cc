@@ -10,8 +10,10 @@
 #include <cstring>
 
 #include "recorder/base/syscall.h"
+#include "recorder/managed/python_runtime.h"
 #include "recorder/unwind/libc_entries.h"
 #include "recorder/unwind/own_memory.h"
+#include "recorder/unwind/row_cache.h"
 #include "recorder/unwind/spin_lock.h"
 #include "recorder/unwind/stack_memory.h"
 
@@ -295,6 +297,7 @@ const ModuleInfo* add(LoadedObject object) {
   const std::uint64_t print = print_of(object, image);
   const sys::SignalsBlocked blocked;  // a handler that leaves by longjmp must not leave the lock taken
   if (!g_list.lock.try_lock()) return nullptr;
+  bool is_new = false;
   ModuleInfo* info = known(object, &id, print);
   if (info != nullptr) {
     __atomic_store_n(&info->gone, 0, __ATOMIC_RELEASE);
@@ -303,8 +306,10 @@ const ModuleInfo* add(LoadedObject object) {
     *info = {ModuleId{index}, 0, object, print, {object.eh_frame_header, image}};
     info->object.name = "";  // the loader's string goes away with the object
     g_list.count.store(index + 1, std::memory_order_release);
+    is_new = true;
   }
   g_list.lock.unlock();
+  if (is_new && find_python(object.start)) g_generation.fetch_or(kWeaves, std::memory_order_release);
   return info;
 }
 
@@ -381,6 +386,28 @@ bool publish_string(const char* text, std::uint32_t length, trace::StringRef& pl
   const bool added = has_room && append_string(text, length, place);
   g_list.lock.unlock();
   return added;
+}
+
+// Its entry in the list is one that has gone: no address lies in it.
+trace::ModuleId publish_made_module(const char* name) {
+  const sys::SignalsBlocked blocked;
+  const Tables& tables = g_list.tables;
+  if (!g_list.lock.try_lock()) return trace::kNoModule;
+  const std::uint32_t index = g_list.count.load(std::memory_order_relaxed);
+  ModuleEntry entry{};
+  const bool is_published = index < trace::kMaxModules &&
+                            tables.ensure(tables.context, Tables::Region::Modules, (index + 1) * sizeof(ModuleEntry)) &&
+                            append_string(name, static_cast<std::uint32_t>(std::strlen(name)), entry.path);
+  if (is_published) {
+    tables.modules[index] = entry;
+    tables.module_count->store(index + 1, std::memory_order_release);
+    ModuleInfo& info = g_list.infos.load(std::memory_order_relaxed)[index];
+    info.id = ModuleId{index};
+    info.gone = 1;
+    g_list.count.store(index + 1, std::memory_order_release);
+  }
+  g_list.lock.unlock();
+  return is_published ? ModuleId{index} : trace::kNoModule;
 }
 
 std::uint32_t module_count() { return g_list.count.load(std::memory_order_relaxed); }

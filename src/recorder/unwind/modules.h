@@ -39,6 +39,9 @@ const ModuleInfo* module_of(std::uint64_t address);
 void sweep_modules(std::uint32_t first, std::uint32_t count, void (*retire)(trace::ModuleId));
 std::uint32_t module_count();
 
+// Enters a module that no object is: code that the program makes or interprets. kNoModule: no room.
+trace::ModuleId publish_made_module(const char* name);
+
 void attach_module_tables(const Tables& tables);
 void close_module_tables();
 

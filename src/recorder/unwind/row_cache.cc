@@ -196,6 +196,15 @@ bool RowCache::upgrade(std::uint64_t address, CfiWork& work, Rule& rule) {
   return true;
 }
 
+bool RowCache::publish_made(std::uint64_t bits, std::uint32_t& row) {
+  const sys::SignalsBlocked blocked;
+  if (!g_rows_lock.try_lock()) return false;
+  const bool is_published = publish(bits, row);
+  if (!is_published) count(g_counters.rows_lost);
+  g_rows_lock.unlock();
+  return is_published;
+}
+
 void RowCache::retire(trace::ModuleId module) {
   const sys::SignalsBlocked blocked;
   if (!g_rows_lock.try_lock()) return;

@@ -53,6 +53,9 @@ class RowCache {
   // The same for a row of kind NoObject if an object has come to the address since.
   bool upgrade(std::uint64_t address, CfiWork& work, Rule& rule);
 
+  // A row that is no return address: `bits` as Row has them. False: no room.
+  bool publish_made(std::uint64_t bits, std::uint32_t& row);
+
   void retire(trace::ModuleId module);
   void attach(const Tables& tables);
   void close() { tables_.ensure = nothing_more; }
@@ -83,6 +86,9 @@ extern RowCache g_rows;
 
 // Incremented when rows are retired: threads then drop their stored frames.
 extern std::atomic<std::uint64_t> g_generation;
+// A bit of g_generation that no thread's own number has: captures take the slow branch, and weave managed frames in.
+// Programs without such frames need no instruction for it.
+inline constexpr std::uint64_t kWeaves = std::uint64_t{1} << 63;
 
 struct Counters {
   std::atomic<std::uint64_t> unknown_pcs, failures, full_walks, rows_lost, rows_retired;

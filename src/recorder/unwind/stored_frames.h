@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "recorder/unwind/full_walk.h"
 #include "recorder/unwind/load.h"
 #include "recorder/unwind/row_cache.h"
 #include "recorder/unwind/rule.h"

@@ -11,6 +11,8 @@
 
 namespace tare::recorder {
 
+class Weaver;
+
 // The hook's caller right after the call returns: return_address = __builtin_return_address(0) in the hook, sp =
 // __builtin_dwarf_cfa(), rbp = the caller's (in a hook compiled with -fno-omit-frame-pointer:
 // *(uint64_t*)__builtin_frame_address(0)).
@@ -61,6 +63,8 @@ class Unwinder {
   struct State;  // unwinder.cc
 
  private:
+  Capture capture_woven(const StartState& start, std::uint64_t generation);
+
   friend struct State;
   // The rows last used, by the low bits of their addresses, which are as good as random: 16 KiB, where the shared table
   // spreads them over half a megabyte. Capturing in cc1plus, by samples: 34 ns an event with 512 of them,
@@ -74,6 +78,7 @@ class Unwinder {
   std::uint32_t emitted_;  // 1: the reader has the stored stack
   alignas(64) RecentRow recent_[kRecentRows];
   alignas(64) std::uint64_t storage_[112 * 1024];
+  Weaver* weaver_;  // made at the thread's first Python frame
 };
 
 // The tables that rows and modules are published in: the spool's, or private memory in a checker. Row 0 is made by
@@ -87,7 +92,8 @@ struct Tables {
   std::atomic<std::uint32_t>* module_count;
   char* strings;
   std::atomic<std::uint32_t>* string_bytes;
-  trace::StringRef exe;  // where the strings hold the program's path; empty: not yet
+  std::atomic<std::uint32_t>* python;  // a python_word(); null: nobody reads it
+  trace::StringRef exe;                // where the strings hold the program's path; empty: not yet
   // Makes the first `bytes` of the region writable; false: no room (disk full). Called with a lock held: it must not
   // allocate or call into the loader. It's called with rising sizes, once a page or so.
   bool (*ensure)(void* context, Region region, std::uint64_t bytes);

@@ -9,9 +9,12 @@
 #include <atomic>
 #include <cstring>
 
+#include "recorder/base/attributes.h"
+#include "recorder/managed/weaver.h"
 #include "recorder/unwind/full_walk.h"
 #include "recorder/unwind/load.h"
 #include "recorder/unwind/modules.h"
+#include "recorder/unwind/own_memory.h"
 #include "recorder/unwind/row_cache.h"
 #include "recorder/unwind/stack_memory.h"
 #include "recorder/unwind/stored_frames.h"
@@ -230,6 +233,12 @@ struct Unwinder::State {
     std::uint32_t fresh_count;
     Base base;
   };
+  [[gnu::always_inline]] inline Capture capture(Unwinder& unwinder, const StartState& start);
+  void renew(Unwinder& unwinder, std::uint64_t now) {
+    generation = now;
+    count = 0;
+    std::memset(unwinder.recent_, 0, sizeof(unwinder.recent_));
+  }
   [[gnu::always_inline]] inline Walked walk(Unwinder& unwinder, const RowCache::Table& table, FramePosition position);
   [[gnu::always_inline]] inline Capture finish(Unwinder& unwinder, std::uint32_t kept, std::uint32_t fresh_count,
                                                Base new_base);
@@ -351,24 +360,43 @@ std::uint32_t Unwinder::State::drop_outermost(std::uint32_t kept, std::uint32_t 
   return fresh_count;
 }
 
+Capture Unwinder::State::capture(Unwinder& unwinder, const StartState& start) {
+  const std::uint64_t mappings = g_mappings.load(std::memory_order_acquire);
+  if (!memory.is_settled(mappings)) [[unlikely]]
+    settle_memory(mappings, start.sp);
+  const RowCache::Table* table = g_rows.table();
+  if (table == nullptr || !memory.enter(start.sp)) [[unlikely]] {
+    count = 0;
+    return {0, 0, rows, 0, false, false};
+  }
+  const Walked walked = walk(unwinder, *table, {start.return_address, start.sp, start.rbp});
+  return finish(unwinder, walked.kept, walked.fresh_count, walked.base);
+}
+
 Capture Unwinder::capture(const StartState& start) {
   State& state = State::of(*this);
   const std::uint64_t generation = g_generation.load(std::memory_order_acquire);
   if (state.generation != generation) [[unlikely]] {
-    state.generation = generation;
-    state.count = 0;
-    std::memset(recent_, 0, sizeof(recent_));
+    if ((generation & kWeaves) != 0) return capture_woven(start, generation);
+    state.renew(*this, generation);
   }
-  const std::uint64_t mappings = g_mappings.load(std::memory_order_acquire);
-  if (!state.memory.is_settled(mappings)) [[unlikely]]
-    state.settle_memory(mappings, start.sp);
-  const RowCache::Table* table = g_rows.table();
-  if (table == nullptr || !state.memory.enter(start.sp)) [[unlikely]] {
-    state.count = 0;
-    return {0, 0, state.rows, 0, false, false};
+  return state.capture(*this, start);
+}
+
+__attribute__((noinline)) TARE_REALIGNED Capture Unwinder::capture_woven(const StartState& start,
+                                                                         std::uint64_t generation) {
+  State& state = State::of(*this);
+  if (state.generation != (generation & ~kWeaves)) state.renew(*this, generation & ~kWeaves);
+  Capture capture = state.capture(*this, start);
+  const PythonRuntime& runtime = python_runtime();
+  const std::uint64_t thread_state = python_thread_state(runtime);
+  if (weaver_ == nullptr) {
+    if (thread_state == 0) return capture;
+    weaver_ = static_cast<Weaver*>(reserve_zeroed(sizeof(Weaver)));
+    if (weaver_ == nullptr) return capture;
   }
-  const State::Walked walked = state.walk(*this, *table, {start.return_address, start.sp, start.rbp});
-  return state.finish(*this, walked.kept, walked.fresh_count, walked.base);
+  if (!weaver_->weave(runtime, thread_state, state.stored, capture)) return this->capture(start);
+  return capture;
 }
 
 bool Unwinder::passes(const StartState& start, std::uint64_t return_address, std::uint64_t sp) {
@@ -408,32 +436,9 @@ bool Unwinder::ends_without_table(std::uint32_t& row) {
 void Unwinder::reset() {
   State& state = State::of(*this);
   emitted_ = 0;
+  if (weaver_ != nullptr) weaver_->reset();
   state.count = 0;
   state.memory.clear(0);
-}
-
-void attach_tables(const Tables& tables) {
-  attach_module_tables(tables);
-  g_rows.attach(tables);
-}
-
-void close_tables() {
-  close_module_tables();
-  g_rows.close();
-}
-
-namespace {
-void retire(trace::ModuleId module) { g_rows.retire(module); }
-}  // namespace
-
-void modules_changed() { sweep_modules(0, module_count(), retire); }
-
-void revalidate_modules() {
-  constexpr std::uint32_t kAtOnce = 16;  // some 60 ns each: a microsecond in the life of a chunk (150 us or more)
-  static std::atomic<std::uint32_t> turn{0};
-  const std::uint32_t known = module_count();
-  if (known == 0) return;
-  sweep_modules(turn.fetch_add(kAtOnce, std::memory_order_relaxed) % known, kAtOnce, retire);
 }
 
 void mappings_changed() { g_mappings.fetch_add(1, std::memory_order_release); }

@@ -60,6 +60,7 @@ enum class Field : std::uint64_t {
   MemoryReading = 45,
   ImportedFrom = 46,
   MissingFacts = 47,
+  Python = 56,
 };
 
 class FieldWriter {
@@ -204,6 +205,7 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   fields.number(Field::TruncatedStacks, info.truncated_stacks);
   fields.number(Field::UnwindFailures, info.unwind_failures);
   fields.number(Field::NestedEvents, info.nested_events);
+  if (info.python != 0) fields.number(Field::Python, info.python);
   fields.number(Field::PeakRssBytes, info.peak_rss_bytes);
   if (!record.spool_path.empty()) fields.text(Field::SpoolPath, record.spool_path);
   fields.number(Field::EventCount, record.event_count);
@@ -326,6 +328,9 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
         break;
       case Field::UnwindFailures:
         info.unwind_failures = number();
+        break;
+      case Field::Python:
+        info.python = static_cast<std::uint32_t>(number());
         break;
       case Field::NestedEvents:
         info.nested_events = number();

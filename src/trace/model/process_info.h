@@ -110,6 +110,7 @@ struct ProcessInfo {
   std::uint64_t unwind_failures = 0;
   std::vector<UnwindGapCount> unwind_gaps;
   std::uint64_t nested_events = 0;
+  std::uint32_t python = 0;  // a python_word(); 0: no interpreter was seen
   FoldedCounts folded;
   std::uint32_t moments = 0;             // snapshots taken
   std::uint64_t peak_rss_bytes = 0;      // VmHWM at the exit, or from rusage; 0: unknown

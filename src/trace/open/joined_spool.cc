@@ -64,6 +64,7 @@ Result<SpoolImport> import_joined(const std::string& spool_path, TraceIndex& ind
     traced.unwind_failures = info->unwind_failures;
     traced.unwind_gaps = info->unwind_gaps;
     traced.nested_events = info->nested_events;
+    traced.python = info->python;
   }
   std::map<std::uint32_t, ThreadProgress> known;
   if (traced.segment) {

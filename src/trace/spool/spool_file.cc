@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "trace/base/file_bytes.h"
+#include "trace/spool/python_frames.h"
 
 namespace tare::trace {
 
@@ -52,6 +53,7 @@ void put_changing_facts(const SpoolHeader& header, ProcessInfo& info) {
     }
   }
   info.nested_events = header.nested_events.load();
+  info.python = header.python.load();
 }
 
 }  // namespace
@@ -251,6 +253,7 @@ Status SpoolFile::grow(const SpoolCounts& counts, Dictionary& dictionary) const 
     dictionary.rows.resize(known);
     return unreadable();
   }
+  add_python_frames(dictionary, known, [this](StringRef place) { return string_at(place); });
   return ok();
 }
 

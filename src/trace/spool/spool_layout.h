@@ -169,6 +169,7 @@ struct SpoolHeader {
   std::atomic<std::uint64_t> asleep_since_ns;  // 0: it's awake
   std::uint64_t own_ranges;                    // where the program has its OwnRanges
   std::uint64_t pid_namespace;                 // inode of /proc/self/ns/pid, in which `pid` is a number; 0: not known
+  std::atomic<std::uint32_t> python;           // [r] a python_word()
   UnwindGap unwind_gaps[kUnwindGaps];          // [r] by object; the last takes those of all further ones, too
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -197,6 +198,61 @@ TEST(Sites, WrappersAreTrimmedAndOnlyTheirRowsAsked) {
   EXPECT_EQ(made.dictionary.rows[static_cast<std::size_t>(sites["site_row"].ints[row])], 0x2000u);
   const auto empty = static_cast<std::size_t>(site_of(tables, trace::kEmptyStack));
   EXPECT_TRUE(sites["site_row"].is_null(empty));
+}
+
+// Between the interpreter's frames: the innermost line of the user's own Python. Not where other native code allocates.
+TEST(Sites, PythonIsNamedByTheUsersLine) {
+  MadeUpTrace made;
+  made.dictionary.modules[0].path = "/usr/bin/python3.11";
+  made.dictionary.modules.push_back({0, 0, 0, "[python]", {}, 0});
+  made.dictionary.modules.push_back({0x1000, 0x1000, 0x100000, "/x/site-packages/fast.so", {}, 0});
+  constexpr std::uint64_t kPython = std::uint64_t{1} << 48, kFast = std::uint64_t{2} << 48;
+  const auto main_frame = made.stack(0x1000);
+  const auto user = made.stack(kPython | 0x100, main_frame);
+  const auto package = made.stack(kPython | 0x200, made.stack(0x2000, user));
+  const auto deep = made.stack(0x4000, made.stack(0x3000, package));
+  const auto native = made.stack(0x4000, made.stack(kFast | 0x5000, user));
+  const auto no_user = made.stack(0x4000, made.stack(kPython | 0x300, main_frame));
+  const auto malloc_named = made.stack(0x4000, made.stack(kPython | 0x400, main_frame));
+  const auto row_of = [&](trace::StackId stack) { return made.dictionary.stacks[trace::index(stack)].row; };
+  made.dictionary.given_frames = {
+      {row_of(user), "load", "/home/me/app.py", 7},
+      {row_of(package), "loads", "/usr/lib/python3.11/json/__init__.py", 346},
+      {static_cast<trace::RowId>(trace::index(row_of(no_user)) - 1), "f", "<frozen importlib._bootstrap>", 1},
+      {static_cast<trace::RowId>(trace::index(row_of(no_user)) + 1), "malloc", "/home/me/app.py", 9}};
+  std::ranges::sort(made.dictionary.given_frames, {}, &trace::GivenFrame::row);
+  std::uint64_t address = 0x10010;
+  for (const auto stack : {deep, native, no_user, malloc_named}) made.alloc(address += 16, made.shape(stack, 10));
+  Tables tables = made.replay();
+  SiteFinder finder(tables);
+  Names names;
+  names.by_address = {{kPython | 0x400, {"malloc"}}};
+  names.answer(finder, made);
+  finder.add_to(tables);
+  const auto stack_of = [&](trace::StackId stack) {
+    return static_cast<trace::StackId>(
+        tables["sites"]["stack_id"].ints[static_cast<std::size_t>(site_of(tables, stack))]);
+  };
+  EXPECT_EQ(stack_of(deep), user);
+  EXPECT_EQ(stack_of(native), native);
+  EXPECT_EQ(stack_of(no_user), made.stack(kPython | 0x300, main_frame)) << "no frame of the user's: the innermost one";
+  EXPECT_EQ(stack_of(malloc_named), made.stack(kPython | 0x400, main_frame)) << "a Python function is no wrapper";
+}
+
+TEST(Sites, WhoseAPythonFileIs) {
+  for (const char* file : {"/usr/lib/python3.11/json/decoder.py", "/usr/lib/python3/dist-packages/yaml/a.py",
+                           "/home/me/.venv/lib/python3.12/site-packages/x.py", "<frozen importlib._bootstrap>",
+                           "/opt/py/lib64/python3.9/os.py", "", "/x/lib/python3.13t/os.py"}) {
+    EXPECT_TRUE(is_imported_python(file, "f")) << file;
+  }
+  for (const char* file : {"/home/me/app.py", "app.py", "<stdin>", "<string>", "/home/lib/python3x/a.py",
+                           "/srv/python3.11/app.py", "/usr/lib/python3.txt"}) {
+    EXPECT_FALSE(is_imported_python(file, "f")) << file;
+  }
+  EXPECT_TRUE(is_imported_python("<string>", "Point.__init__")) << "made by dataclasses";
+  EXPECT_TRUE(is_python_interpreter("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"));
+  EXPECT_TRUE(is_python_interpreter("/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so"));
+  EXPECT_FALSE(is_python_interpreter("/x/site-packages/numpy/core/_multiarray.so"));
 }
 
 TEST(Sites, DepthDecidesWhatIsOneSite) {
