@@ -65,8 +65,14 @@ class StackTree:
 
     def node(self, at: int, frames: Iterable[Frame]) -> int:
         """The node of frames below another, outermost first; 0 is the root."""
-        for frame in frames:
-            function = self.functions.setdefault(Function.of(frame), len(self.functions))
+        return self.node_of(at, map(self.function, frames))
+
+    def function(self, frame: Frame) -> int:
+        return self.functions.setdefault(Function.of(frame), len(self.functions))
+
+    def node_of(self, at: int, functions: Iterable[int]) -> int:
+        """The same of functions that were looked up: a return address is looked up once, and has many callers."""
+        for function in functions:
             below = self._children[at].get(function)
             if below is None:
                 below = len(self._frame)
@@ -126,7 +132,7 @@ class StackTree:
                 put(out, placed[at])
                 last = at
         out += lives
-        return base64.b64encode(zlib.compress(bytes(out), 9)).decode()
+        return base64.b64encode(zlib.compress(bytes(out))).decode()
 
     def _preorder(self, most: int) -> tuple[list[int], list[int], list[int]]:
         """Kept nodes with their depths, and for each node the place of the kept one that has its sums."""

@@ -181,8 +181,10 @@ def stack_nodes(
     innermost: dict[tuple[int, int], int] = {}
     whole = {0: 0}  # the nodes of stacks with all frames of their innermost call
 
-    def step(at: int, frames: list[Frame]) -> int:
-        return tree.node(at, map(named, reversed(frames)) if named else reversed(frames))
+    functions: dict[int, list[int]] = {}  # of each return address, outermost first
+
+    def looked_up(frames: list[Frame]) -> list[int]:
+        return [tree.function(named(frame) if named else frame) for frame in reversed(frames)]
 
     def node_of(stack_id: int) -> int:
         path = []
@@ -194,7 +196,10 @@ def stack_nodes(
             key = (at, stacks[each][1])
             found = below.get(key)
             if found is None:
-                found = below[key] = step(at, names.frames(key[1]))
+                address = key[1]
+                if address not in functions:
+                    functions[address] = looked_up(names.frames(address))
+                found = below[key] = tree.node_of(at, functions[address])
             at = whole[each] = found
         return at
 
@@ -202,7 +207,7 @@ def stack_nodes(
     for stack_id in stack_ids:
         last = (node_of(caller(stack_id)), stacks[stack_id][1]) if stack_id else (0, -1)
         if last not in innermost:  # without allocation wrappers
-            innermost[last] = step(last[0], names.stack(stack_id, 1))
+            innermost[last] = tree.node_of(last[0], looked_up(names.stack(stack_id, 1)))
         nodes[stack_id] = innermost[last]
     return nodes
 
