@@ -17,11 +17,11 @@ NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 PACKAGE_SOURCES := pyproject.toml CMakeLists.txt tools/man_pages.py $(shell find $(wildcard src include python cmake docs/man) -type f ! -name '*.pyc' ! -path '*/.*')
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.cpp' '*.h' '*.c' | grep -v '^fuzz/corpus/')
 PYTHON_SOURCES := python fuzz bench tools demo guide tests
-TYPED_PYTHON := python/tare bench tools demo guide tests/docs
+TYPED_PYTHON := bench tools demo guide tests/docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build check demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear check-size-models fuzz-programs test-python nightly lint lint-format lint-tidy lint-python \
+.PHONY: help build check demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear check-size-models fuzz-programs test-python nightly wheel test-wheel lint lint-format lint-tidy lint-python \
         format bench guide docs dev clean distclean
 
 help: ## this list
@@ -51,6 +51,13 @@ dev: ## the C++ alone, with tests (build/dev)
 	@tools/bootstrap.sh test
 	cmake --preset dev >/dev/null
 	cmake --build --preset dev
+
+wheel: ## the wheel for other machines, in dist: glibc 2.28 and later, Python 3.10 and later
+	@tools/bootstrap.sh build wheel
+	PYTHON=$$(tools/find-python.sh) packaging/wheel/build.sh dist
+
+test-wheel: wheel $(VENV)/.dev ## install that wheel in fresh Debian systems, record and report
+	$(BIN)/python -m pytest -v -m nightly tests/packaging
 
 # ---- demo
 
@@ -116,6 +123,7 @@ lint-format: $(VENV)/.dev ## clang-format
 lint-python: build $(VENV)/.dev ## ruff and mypy --strict
 	$(BIN)/ruff check $(wildcard $(PYTHON_SOURCES))
 	$(BIN)/ruff format --check $(wildcard $(PYTHON_SOURCES))
+	$(BIN)/mypy --python-version 3.10 python/tare
 	$(BIN)/mypy $(wildcard $(TYPED_PYTHON))
 
 lint-tidy: ## clang-tidy on every file changed since it last passed

@@ -8,7 +8,10 @@ python=$("$(dirname "$0")/find-python.sh")
 "$venv/bin/python" -c 'import pip' 2>/dev/null || "$python" -m venv --clear "$venv"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 "$venv/bin/python" - >"$venv/requirements.txt" <<'PY'
-import tomllib
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    from pip._vendor import tomli as tomllib
 
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)

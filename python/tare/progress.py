@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
-    from typing import Self
 
 
 class Display:
@@ -49,7 +48,7 @@ class Progress:
         self._task = task
         _display.update(task, True, -1, "")
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Progress:
         return self
 
     def __exit__(

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -33,22 +34,18 @@ using variant::View;
 nb::str to_str(std::string_view text) { return nb::str(text.data(), text.size()); }
 nb::bytes to_bytes(std::string_view bytes) { return nb::bytes(bytes.data(), bytes.size()); }
 
-// Borrows the contents of bytes or of a mapped file for its lifetime: nothing is copied.
+// Borrows the contents of bytes or of a mapped file for its lifetime, without a copy. The stable ABI has no buffers before Python 3.11,
+// so nanobind's array is used.
 class Held {
  public:
-  explicit Held(const nb::object& data) {
-    if (PyObject_GetBuffer(data.ptr(), &buffer_, PyBUF_SIMPLE) != 0) throw nb::python_error();
-  }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() { PyBuffer_Release(&buffer_); }
+  explicit Held(const nb::object& data) : array_(nb::cast<Array>(data)) {}
 
-  std::string_view bytes() const {
-    return {static_cast<const char*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)};
-  }
+  std::string_view bytes() const { return {reinterpret_cast<const char*>(array_.data()), array_.size()}; }
 
  private:
-  Py_buffer buffer_{};
+  using Array = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+  Array array_;
 };
 
 std::endian order_of(bool is_big_endian) { return is_big_endian ? std::endian::big : std::endian::little; }

@@ -6,12 +6,17 @@ over all given recordings, a baseline's the largest, and a baseline may be excee
 
 from __future__ import annotations
 
-import tomllib
+import sys
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import IO, USAGE, TareError
 from tare.text.sizes import parse_bytes
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
