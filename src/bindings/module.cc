@@ -16,6 +16,7 @@
 #include "bindings/python_error.h"
 #include "bindings/readable_text.h"
 #include "bindings/recording.h"
+#include "bindings/stacks.h"
 #include "bindings/table_text.h"
 #include "bindings/variant.h"
 #include "bindings/vtables.h"
@@ -270,6 +271,7 @@ NB_MODULE(_core, module) {
   tare::bindings::bind_leftovers(module);
   tare::bindings::bind_containers(module);
   tare::bindings::bind_recording(module);
+  tare::bindings::bind_stacks(module);
   tare::bindings::bind_imports(module);
   tare::bindings::bind_layouts(module);
   tare::bindings::bind_variant(module);

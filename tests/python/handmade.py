@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from handmade_stacks import Texts, Tree
 from tare import schema
 from tare.analysis.recording import SITE_DEPTH, Recording
 from tare.source.database import TableStore
@@ -271,6 +272,18 @@ class Handmade:
             rows.append(node["row_id"])
             stack_id = node["caller_id"]
         return rows
+
+    def rows_of_stacks(self, stack_ids: Sequence[int]) -> list[int]:
+        return sorted({row for stack_id in stack_ids for row in self._whole(stack_id)})
+
+    def stack_texts(self, outermost_first: bool, separator: bytes) -> Texts:
+        return Texts(self._whole, outermost_first, separator)
+
+    def frame_tree(self, outermost_first: bool) -> Tree:
+        return Tree(self._whole, outermost_first)
+
+    def _whole(self, stack_id: int) -> list[int]:
+        return self.stack_rows(stack_id, len(self.tables["stacks"]))
 
     def nameless_modules(self) -> list[tuple[str, str]]:
         return self.nameless

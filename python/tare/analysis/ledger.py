@@ -120,6 +120,10 @@ class Ledger:
         """A query: one row a claim that counts as tare, `lens`, `shape_id` and the bytes it was granted."""
         return _all_of([lens for lens in self.lenses if lens.weight == "tare"])
 
+    def claims_of(self, chosen: Sequence[Lens]) -> str:
+        """A query as grants(), of these lenses; potential ones have what they claim. `shape_id` is null for a stack's claim."""
+        return _all_of([lens for lens in self.lenses if lens in chosen])
+
     def tare_bytes(self) -> tuple[float, float]:
         """Bytes granted at the peak and at the end: gross minus these is net."""
         return sum(each.bytes_peak for each in self.tare_totals), sum(each.bytes_end for each in self.tare_totals)
@@ -249,9 +253,11 @@ def _table(lens: Lens) -> str:
 
 def _all_of(granted: Sequence[Lens]) -> str:
     moments = ", ".join(_GRANTED)
-    nothing = "select '' as lens, 0 as shape_id, 0.0 as bytes_peak, 0.0 as bytes_end, 0.0 as bytes_total, 0.0 as byte_ns where false"
+    nothing = "select '' as lens, 0 as shape_id, 0 as stack_id, 0.0 as bytes_peak, 0.0 as bytes_end, 0.0 as bytes_total, 0.0 as byte_ns where false"
     return (
-        " union all ".join(f"select '{lens.name}' as lens, shape_id, {moments} from {_table(lens)}" for lens in granted)
+        " union all ".join(
+            f"select '{lens.name}' as lens, shape_id, stack_id, {moments} from {_table(lens)}" for lens in granted
+        )
         or nothing
     )
 

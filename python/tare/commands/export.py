@@ -6,25 +6,29 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from tare.commands.options import add_suppressions
 from tare.commands.output_file import whole_file
 from tare.errors import IO as IO_ERROR
-from tare.errors import USAGE, TareError
-from tare.exports import FOLDERS, FORMATS, folder_format_named, format_named
+from tare.errors import USAGE, TareError, warn
+from tare.exports import EVERY, FORMATS, folder_format_named, format_named
 
 if TYPE_CHECKING:
     import argparse
 
     from tare.analysis.recording import Recording
+    from tare.exports.selection import Selection
+    from tare.lenses.lens import Lens
 
-SYNOPSIS = "tare export TRACE --to FORMAT [-o FILE]"
+SYNOPSIS = "tare export TRACE --to FORMAT [options] [-o FILE]"
 HELP = (
     "Writes a recording in the format of another tool. All stacks are whole, and the sums of each format equal those of\n"
     "`tare sql`. Bytes are gross bytes: usable bytes and headers.\n\n"
-    "formats:\n" + "\n".join(f"  {name:<12} {tool}" for name, tool in FORMATS.items())
+    "formats:\n" + "\n".join(f"  {name:<12} {each.tool}" for name, each in FORMATS.items())
 )
 EXAMPLES = """
 tare export app.tare --to pprof -o app.pb.gz && go tool pprof -http :8080 app.pb.gz
 tare export app.tare --to speedscope -o app.speedscope.json
+tare export app.tare --to folded --at end --filter parse | flamegraph.pl --countname bytes > leaks.svg
 tare export app.tare --to massif -o massif.out && ms_print massif.out
 tare export app.tare --to sarif -o app.sarif
 tare export app.tare --to parquet -o app.tables && duckdb -c "select * from 'app.tables/process.parquet'"
@@ -38,6 +42,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", default="-", metavar="FILE", help="the file to write; -: standard output (default)"
     )
     parser.add_argument(
+        "--at",
+        metavar="peak|end|TIME",
+        help="profiles: the time of blocks in use: 1.5s or 300ms after the start (default: peak)",
+    )
+    parser.add_argument(
+        "--measure",
+        choices=EVERY,
+        help="profiles: the number of files with one number a stack; the measure shown first by files with several (default: inuse_space)",
+    )
+    parser.add_argument(
+        "--lens",
+        metavar="LENS,...",
+        help="profiles: tare_space has the bytes of these lenses, and is the measure; sarif, github: only their findings",
+    )
+    parser.add_argument(
+        "--filter",
+        action="append",
+        metavar="STR",
+        help="only sites with STR in a frame; !STR: only sites without; repeatable",
+    )
+    add_suppressions(parser)
+    parser.add_argument(
         "--tables",
         metavar="TABLE,...",
         help="parquet: the tables to write (default: all but those that `tare schema` marks as heavy)",
@@ -45,24 +71,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from tare import lenses
     from tare.analysis.recording import Recording
     from tare.source.core_source import CoreSource
 
-    if options.tables is not None and options.to not in FOLDERS:
-        raise TareError(USAGE, f"export: --tables goes with --to {' or '.join(sorted(FOLDERS))}, not with {options.to}")
-    recording = Recording(CoreSource(options.file))
-    if options.to in FOLDERS:
+    selection, chosen = _selection(options)
+    source = CoreSource(options.file, at_ns=selection.at_ns, suppressions=options.suppressions)
+    recording = Recording(source, lenses.names_for(chosen))
+    for lens in chosen:
+        lenses.check_runnable(lens, recording.process)
+    warn(recording.source.warnings)
+    if "tables" in FORMATS[options.to].options:
         return _folder(recording, options)
     write = format_named(options.to).write
     if options.output == "-":
-        if sys.stdout.isatty() and options.to == "pprof":
-            raise TareError(USAGE, "export: pprof's format is binary; give -o FILE or redirect standard output")
-        write(recording, sys.stdout.buffer)
+        if sys.stdout.isatty() and options.to in ("pprof", "otlp"):
+            raise TareError(USAGE, f"export: {options.to} is binary; give -o FILE or redirect standard output")
+        write(recording, selection, sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return 0
     with whole_file(options.output, "export") as out:
-        write(recording, out)
+        write(recording, selection, out)
     return 0
+
+
+def _selection(options: argparse.Namespace) -> tuple[Selection, list[Lens]]:
+    """What the options choose; an error if the format can't have it."""
+    from tare import lenses
+    from tare.exports.selection import Selection
+
+    format_ = FORMATS[options.to]
+    for name in ("at", "measure", "lens", "filter", "tables"):
+        if getattr(options, name) is not None and name not in format_.options:
+            fitting = ", ".join(other for other, each in FORMATS.items() if name in each.options)
+            raise TareError(USAGE, f"export: --to {options.to} has no --{name}; formats with it: {fitting}")
+    if options.measure is not None and options.measure not in format_.measures:
+        raise TareError(
+            USAGE,
+            f"export: {options.to} has bytes only: --measure {', '.join(format_.measures)}, not {options.measure}",
+        )
+    chosen = lenses.load_named(options.lens) if options.lens is not None else []
+    if options.lens is not None and not chosen:
+        raise TareError(USAGE, f"export: --lens needs lenses: {', '.join(lenses.NAMES)}")
+    selection = Selection(
+        at=options.at or "peak",
+        measure=options.measure or "",
+        lenses=tuple(lens.name for lens in chosen),
+        filters=tuple(options.filter or ()),
+    )
+    selection.check()
+    return selection, chosen
 
 
 def _folder(recording: Recording, options: argparse.Namespace) -> int:

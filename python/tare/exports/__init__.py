@@ -3,34 +3,54 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import IO, TYPE_CHECKING, Protocol, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from tare.analysis.recording import Recording
+    from tare.exports.selection import Selection
 
-# Format -> the tool that opens it. Each is a module here with write().
+BYTES = ("alloc_space", "inuse_space", "tare_space")
+EVERY = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "tare_space")
+
+
+class Description(NamedTuple):
+    tool: str  # that opens it
+    options: frozenset[str] = frozenset()  # of `tare export`, that choose what is in the file
+    measures: tuple[str, ...] = ()  # values of --measure
+
+
+def _profile(tool: str, *more: str, measures: tuple[str, ...] = ()) -> Description:
+    return Description(tool, frozenset(("at", "filter", *more, *(("measure", "lens") if measures else ()))), measures)
+
+
+# Each is a module here with write(), or with write_folder() if its options contain `tables`.
 FORMATS = {
-    "pprof": "go tool pprof, Perfetto, speedscope, Grafana",
-    "speedscope": "speedscope.app",
-    "heapprofile": "Chrome DevTools, Visual Studio Code",
-    "dhat": "dh_view.html of valgrind",
-    "massif": "ms_print, massif-visualizer",
-    "perfetto": "ui.perfetto.dev, chrome://tracing: the heap over time",
-    "firefox": "profiler.firefox.com",
-    "folded": "flamegraph.pl, inferno",
-    "sarif": "code scanning of GitHub and other services",
-    "github": "annotations of a workflow of GitHub Actions",
-    "bmf": "Bencher",
-    "parquet": "pandas, polars, DuckDB, Spark; FILE is a folder with a file for each table",
-}
-FOLDERS = {"parquet"}  # formats of several files, with write_folder() instead of write()
+    "pprof": _profile("go tool pprof, Perfetto, speedscope, Grafana", measures=EVERY),
+    "otlp": _profile("receivers of OpenTelemetry's profiles; experimental, as that format is", "lens"),
+    "speedscope": _profile("speedscope.app", measures=EVERY),
+    "heapprofile": _profile("Chrome DevTools, Visual Studio Code", measures=BYTES),
+    "dhat": _profile("dh_view.html of valgrind"),
+    "massif": _profile("ms_print, massif-visualizer"),
+    "perfetto": Description("ui.perfetto.dev, chrome://tracing: the heap over time"),
+    "firefox": _profile("profiler.firefox.com", measures=BYTES),
+    "folded": _profile("flamegraph.pl, inferno", measures=EVERY),
+    "sarif": Description("code scanning of GitHub and other services", frozenset(("lens", "filter"))),
+    "github": Description("annotations of a workflow of GitHub Actions", frozenset(("lens", "filter"))),
+    "bmf": Description("Bencher"),
+    "parquet": Description(
+        "pandas, polars, DuckDB, Spark; FILE is a folder with a file for each table", frozenset(("tables",))
+    ),
+    "arrow": Description(
+        "pyarrow, polars, R: as parquet, in Arrow's streaming format", frozenset(("tables",))
+    ),
+}  # fmt: skip
 
 
 class Format(Protocol):
-    def write(self, recording: Recording, out: IO[bytes]) -> None:
+    def write(self, recording: Recording, selection: Selection, out: IO[bytes]) -> None:
         """Writes the whole file."""
 
 

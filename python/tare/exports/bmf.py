@@ -7,9 +7,10 @@ from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
+    from tare.exports.selection import Selection
 
 
-def write(recording: Recording, out: IO[bytes]) -> None:
+def write(recording: Recording, _: Selection, out: IO[bytes]) -> None:
     moments, process = recording.moments, recording.process
     measures = {
         "heap-peak-bytes": moments["peak"].gross_bytes,

@@ -1,32 +1,58 @@
-"""A processed profile for profiler.firefox.com: allocations with stacks, and the heap over time as a counter.
+"""A processed profile for profiler.firefox.com: allocations with stacks, the heap over time as a counter, findings as markers.
 
-Each stack and size is one entry of nativeAllocations, at the time of the peak: blocks live then with their bytes, so that the
-profiler's retained sizes are those of the peak. The profiler upgrades version 48 to its own.
+Each stack is one entry of nativeAllocations, at the chosen time, with the chosen measure: the profiler's retained sizes are those of the blocks
+in use then. The profiler upgrades version 48 to its own.
 """
 
 from __future__ import annotations
 
 import json
+from array import array
 from typing import IO, TYPE_CHECKING, Any
 
-from tare.exports.samples import frames_of, prepare_names, samples
+from tare.exports.found import findings
+from tare.exports.samples import Samples
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tare.analysis.recording import Recording
-    from tare.naming.names import Frame
+    from tare.exports.selection import Selection
+    from tare.exports.stacks import Tree
+
+    Place = tuple[str, str, int | None]  # function, file, line
 
 _VERSION, _GECKO_VERSION = 48, 27
 _MS_NS = 1e6
 _CATEGORIES = [{"name": "Other", "color": "grey", "subcategories": ["Other"]}]
+_MARKER = "TareFinding"
+_MOST_MARKERS = 1000
+_MARKER_SCHEMA = {
+    "name": _MARKER,
+    "display": ["marker-chart", "marker-table", "timeline-memory"],
+    "tooltipLabel": "{marker.data.lens}: {marker.data.site}",
+    "tableLabel": "{marker.data.lens}: {marker.data.site}: {marker.data.remedy}",
+    "data": [
+        {"key": "lens", "label": "Lens", "format": "string"},
+        {"key": "site", "label": "Site", "format": "string"},
+        {"key": "bytes", "label": "Bytes", "format": "bytes"},
+        {"key": "remedy", "label": "Remedy", "format": "string"},
+    ],
+}
 
 
-def write(recording: Recording, out: IO[bytes]) -> None:
+def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
     process = recording.process
-    found = [sample for sample in samples(recording) if sample.peak_bytes]
-    prepare_names(recording, found)
-    tables = _Tables()
+    samples = Samples(recording, selection, with_tare=selection.shown == "tare_space")
+    tree = samples.stacks.tree(lambda frame: (frame.name, frame.file, frame.line), outermost_first=True)
+    stacks, weights = array("I"), array("q")
+    for batch, amounts in samples.of_measure(selection.shown):
+        stacks.extend(tree.add(batch, amounts))
+        weights.extend(amounts)
     peak_ms, end_ms = (process["peak_time_ns"] or 0) / _MS_NS, (process["duration_ns"] or 0) / _MS_NS
-    stacks = [tables.stack(list(reversed(frames_of(recording, sample.stack_id)))) for sample in found]
+    at_ns = selection.at_ns
+    time = at_ns / _MS_NS if at_ns is not None else peak_ms if selection.at == "peak" else end_ms
+    count, strings = len(stacks), _Strings()
     thread = {
         "processType": "default",
         "processStartupTime": 0,
@@ -41,17 +67,17 @@ def write(recording: Recording, out: IO[bytes]) -> None:
         "tid": process["pid"],
         # Two empty samples: the profiler takes the range of time from them.
         "samples": {"weightType": "samples", "weight": None, "stack": [None, None], "time": [0, end_ms], "length": 2},
-        "markers": {"data": [], "name": [], "startTime": [], "endTime": [], "phase": [], "category": [], "length": 0},
+        "markers": _markers(recording, selection, strings, peak_ms),
         "nativeAllocations": {
-            "time": [peak_ms] * len(found),
-            "weight": [sample.peak_bytes for sample in found],
+            "time": _Same(time, count),
+            "weight": weights,
             "weightType": "bytes",
-            "stack": stacks,
-            "memoryAddress": [16 * number for number in range(1, len(found) + 1)],
-            "threadId": [process["pid"]] * len(found),
-            "length": len(found),
+            "stack": _Numbers(node - 1 if node else None for node in stacks),
+            "memoryAddress": _Numbers(range(16, 16 * count + 1, 16)),
+            "threadId": _Same(process["pid"], count),
+            "length": count,
         },
-        **tables.as_json(),
+        **_tables(tree, strings),
     }
     document = {
         "meta": {
@@ -66,7 +92,7 @@ def write(recording: Recording, out: IO[bytes]) -> None:
             "debug": False,
             "symbolicated": True,
             "categories": _CATEGORIES,
-            "markerSchema": [],
+            "markerSchema": [_MARKER_SCHEMA],
             "extensions": {"length": 0, "baseURL": [], "id": [], "name": []},
         },
         "libs": [],
@@ -74,7 +100,7 @@ def write(recording: Recording, out: IO[bytes]) -> None:
         "counters": [_heap(recording)],
         "threads": [thread],
     }
-    out.write(json.dumps(document, separators=(",", ":")).encode())
+    _write(document, out)
 
 
 def _heap(recording: Recording) -> dict[str, Any]:
@@ -98,67 +124,119 @@ def _heap(recording: Recording) -> dict[str, Any]:
     }
 
 
-class _Tables:
-    """Strings, functions, frames and stacks of a thread, each once."""
+def _markers(recording: Recording, selection: Selection, strings: _Strings, time: float) -> dict[str, Any]:
+    """An instant at the peak for each finding, the largest first."""
+    found = findings(recording, selection)[:_MOST_MARKERS]
+    return {
+        "data": [
+            {
+                "type": _MARKER,
+                "lens": each.lens.name,
+                "site": str(each.frame),
+                "bytes": each.bytes,
+                "remedy": each.finding.remedy,
+            }
+            for each in found
+        ],
+        "name": [strings(f"tare: {each.lens.name}") for each in found],
+        "startTime": [time] * len(found),
+        "endTime": [None] * len(found),
+        "phase": [0] * len(found),
+        "category": [0] * len(found),
+        "length": len(found),
+    }
 
+
+class _Strings:
     def __init__(self) -> None:
-        self._strings: dict[str, int] = {}
-        self._functions: dict[tuple[str, str], int] = {}
-        self._frames: dict[tuple[int, int | None], int] = {}
-        self._stacks: dict[tuple[int | None, int], int] = {}
+        self.numbers: dict[str, int] = {}
 
-    def stack(self, frames: list[Frame]) -> int | None:
-        """`frames` outermost first; None: an empty stack."""
-        node: int | None = None
-        for frame in frames:
-            names = (frame.name, frame.file)
-            function = self._functions.setdefault(names, len(self._functions))
-            number = self._frames.setdefault((function, frame.line), len(self._frames))
-            node = self._stacks.setdefault((node, number), len(self._stacks))
-        return node
+    def __call__(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
 
-    def _string(self, text: str) -> int:
-        return self._strings.setdefault(text, len(self._strings))
 
-    def as_json(self) -> dict[str, Any]:
-        functions, frames, stacks = list(self._functions), list(self._frames), list(self._stacks)
+class _Numbers:
+    """An array of JSON that is written in pieces; None is null."""
 
-        def same(value: object, of: list[Any]) -> list[Any]:
-            return [value] * len(of)
+    def __init__(self, values: Iterable[float | None]) -> None:
+        self.values = values
 
-        tables: dict[str, Any] = {
-            "funcTable": {
-                "isJS": same(False, functions),
-                "relevantForJS": same(False, functions),
-                "name": [self._string(name) for name, _ in functions],
-                "resource": same(-1, functions),
-                "fileName": [self._string(file) if file else None for _, file in functions],
-                "lineNumber": same(None, functions),
-                "columnNumber": same(None, functions),
-                "length": len(functions),
-            },
-            "frameTable": {
-                "address": same(-1, frames),
-                "inlineDepth": same(0, frames),
-                "category": same(0, frames),
-                "subcategory": same(0, frames),
-                "func": [function for function, _ in frames],
-                "nativeSymbol": same(None, frames),
-                "innerWindowID": same(0, frames),
-                "implementation": same(None, frames),
-                "line": [line for _, line in frames],
-                "column": same(None, frames),
-                "length": len(frames),
-            },
-            "stackTable": {
-                "frame": [frame for _, frame in stacks],
-                "prefix": [prefix for prefix, _ in stacks],
-                "category": same(0, stacks),
-                "subcategory": same(0, stacks),
-                "length": len(stacks),
-            },
-            "resourceTable": {"length": 0, "lib": [], "name": [], "host": [], "type": []},
-            "nativeSymbols": {"libIndex": [], "address": [], "name": [], "functionSize": [], "length": 0},
-        }
-        tables["stringArray"] = list(self._strings)
-        return tables
+
+class _Same(_Numbers):
+    def __init__(self, value: float | None, count: int) -> None:
+        super().__init__(value for _ in range(count))
+
+
+_PIECE = 1 << 14
+
+
+def _write(value: object, out: IO[bytes]) -> None:
+    """Long arrays never lie in memory as text or as objects."""
+    if isinstance(value, dict):
+        for number, (key, each) in enumerate(value.items()):
+            out.write(b"{"[: number == 0] + b","[: number > 0] + json.dumps(key).encode() + b":")
+            _write(each, out)
+        out.write(b"}" if value else b"{}")
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for number, each in enumerate(value):
+            out.write(b","[: number > 0] or b"[")
+            _write(each, out)
+        out.write(b"]")
+    elif isinstance(value, _Numbers | array):
+        values = iter(value.values if isinstance(value, _Numbers) else value)
+        out.write(b"[")
+        comma = ""
+        while piece := [each for each, _ in zip(values, range(_PIECE), strict=False)]:
+            out.write((comma + json.dumps(piece, separators=(",", ":"))[1:-1]).encode())
+            comma = ","
+        out.write(b"]")
+    else:
+        out.write(json.dumps(value, separators=(",", ":")).encode())
+
+
+def _tables(tree: Tree[Place], strings: _Strings) -> dict[str, Any]:
+    """Functions, frames, stacks and strings, each once. A stack is a node of the tree."""
+    functions: dict[tuple[str, str], int] = {}
+    function_of = [functions.setdefault((name, file), len(functions)) for name, file, _ in tree.keys]
+    parents, frames = tree.parents, tree.frames
+    count = len(parents) - 1
+
+    def same(value: float | None, of: list[Any] | dict[Any, Any]) -> list[Any]:
+        return [value] * len(of)
+
+    tables: dict[str, Any] = {
+        "funcTable": {
+            "isJS": same(False, functions),
+            "relevantForJS": same(False, functions),
+            "name": [strings(name) for name, _ in functions],
+            "resource": same(-1, functions),
+            "fileName": [strings(file) if file else None for _, file in functions],
+            "lineNumber": same(None, functions),
+            "columnNumber": same(None, functions),
+            "length": len(functions),
+        },
+        "frameTable": {
+            "address": same(-1, function_of),
+            "inlineDepth": same(0, function_of),
+            "category": same(0, function_of),
+            "subcategory": same(0, function_of),
+            "func": function_of,
+            "nativeSymbol": same(None, function_of),
+            "innerWindowID": same(0, function_of),
+            "implementation": same(None, function_of),
+            "line": [line for _, _, line in tree.keys],
+            "column": same(None, function_of),
+            "length": len(function_of),
+        },
+        "stackTable": {
+            "frame": _Numbers(frames[node] for node in range(1, count + 1)),
+            "prefix": _Numbers(parents[node] - 1 if parents[node] else None for node in range(1, count + 1)),
+            "category": _Same(0, count),
+            "subcategory": _Same(0, count),
+            "length": count,
+        },
+        "resourceTable": {"length": 0, "lib": [], "name": [], "host": [], "type": []},
+        "nativeSymbols": {"libIndex": [], "address": [], "name": [], "functionSize": [], "length": 0},
+    }
+    tables["stringArray"] = list(strings.numbers)
+    return tables

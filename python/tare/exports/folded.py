@@ -1,18 +1,32 @@
-"""Folded stacks: `main;parse;grow 4096`, one line a stack, with gross bytes at the peak."""
+"""Folded stacks: `main;parse;grow 4096`, one line a stack, with the chosen measure. Stacks of the same functions are one line."""
 
 from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from tare.analysis.folded import fold, prepare_names
-from tare.exports.samples import samples
+from tare.exports.samples import Samples
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
+    from tare.exports.selection import Selection
+    from tare.naming.names import Frame
 
 
-def write(recording: Recording, out: IO[bytes]) -> None:
-    found = [sample for sample in samples(recording) if sample.peak_bytes]
-    prepare_names(recording, {sample.stack_id for sample in found})
-    for folded, value in fold(recording, ((sample.stack_id, sample.peak_bytes) for sample in found)):
-        out.write(f"{folded} {value}\n".encode("utf-8", "replace"))
+def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
+    samples = Samples(recording, selection, with_tare=selection.shown == "tare_space")
+    tree = samples.stacks.tree(_name, outermost_first=True)
+    for stacks, amounts in samples.of_measure(selection.shown):
+        tree.add(stacks, amounts)
+    names, frames, own = tree.keys, tree.frames, tree.amounts
+    path: list[bytes] = [b""]  # by depth: the text of the node that was visited there last
+    for node, depth in tree.depth_first():
+        if node:
+            name = names[frames[node]]
+            path[depth:] = [path[depth - 1] + b";" + name if depth > 1 else name]
+        if own[node]:
+            out.write(b"%b %d\n" % (path[depth] or b"(unknown)", own[node]))
+
+
+def _name(frame: Frame) -> bytes:
+    """Semicolons end a frame, and line ends a stack."""
+    return frame.name.replace(";", ":").replace("\n", " ").encode("utf-8", "replace")

@@ -6,9 +6,13 @@ import hashlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from tare.analysis.records import matches
+from tare.exports.selection import ALL
+
 if TYPE_CHECKING:
     from tare.analysis.ledger import Finding
     from tare.analysis.recording import Recording
+    from tare.exports.selection import Selection
     from tare.lenses.lens import Lens
     from tare.naming.names import Frame
 
@@ -43,10 +47,15 @@ def fingerprint(rule: str, frame: Frame | None) -> str:
     return hashlib.sha256("\0".join(words).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def findings(recording: Recording) -> list[Found]:
-    """Those that the report shows, largest first."""
+def findings(recording: Recording, selection: Selection = ALL) -> list[Found]:
+    """Those that the report shows, largest first; of the chosen lenses, at sites that match the filters."""
     every = []
     for lens in recording.ledger.lenses:
+        if selection.lenses and lens.name not in selection.lenses:
+            continue
         found = recording.findings(lens, by="site_row")
+        if selection.filters:
+            stacks = recording.site_stacks([each.site_id for each in found])
+            found = [each for each in found if matches(stacks[each.site_id], selection.filters)]
         every += [Found(lens, *each) for each in zip(found, recording.finding_frames(found), strict=True)]
     return sorted(every, key=lambda each: -each.bytes)

@@ -13,14 +13,15 @@ from tare.text.units import human_bytes
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
+    from tare.exports.selection import Selection
     from tare.naming.names import Frame
 
 _MOST_ANNOTATIONS = 10
 _MOST_ROWS = 200
 
 
-def write(recording: Recording, out: IO[bytes]) -> None:
-    found = findings(recording)
+def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
+    found = findings(recording, selection)
     for each in [each for each in found if each.frame.file and each.frame.line][:_MOST_ANNOTATIONS]:
         title = f"{each.lens.name}: {human_bytes(each.bytes)}"
         out.write(command("warning", title, f"{each.frame.name}: {each.finding.remedy}", each.frame).encode())

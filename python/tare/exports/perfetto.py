@@ -10,11 +10,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
+    from tare.exports.selection import Selection
 
 _NS = 1000  # events are in microseconds
 
 
-def write(recording: Recording, out: IO[bytes]) -> None:
+def write(recording: Recording, _: Selection, out: IO[bytes]) -> None:
     process = recording.process
     pid = process["pid"]
 

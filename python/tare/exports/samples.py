@@ -1,88 +1,161 @@
-"""Samples, from which all profiles are made: each stack and size of block, with its sums."""
+"""Samples, from which all profiles are made: the sums of each stack and size of block, in batches.
+
+They lie in table `export_samples` of the recording's database, which spills to disk, so that memory doesn't grow with them.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tare.analysis import folded
+from tare import lenses
+from tare.analysis import records
+from tare.exports.stacks import Stacks
+from tare.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tare.analysis.recording import Recording
-    from tare.naming.names import Frame
+    from tare.exports.selection import Selection
+
+_BATCH = 8192
+_LISTED_SITES = 1000  # in one statement
 
 
 class Sample(NamedTuple):
-    """Blocks of one usable size that one stack allocated. Spaces are gross bytes: usable bytes and headers."""
+    """Blocks of one usable size that one stack allocated. Bytes are gross bytes: usable bytes and headers."""
 
     stack_id: int
     usable_bytes: int
     total_blocks: int
     total_bytes: int
-    peak_blocks: int
-    peak_bytes: int
+    live_blocks: int  # at the time of the selection
+    live_bytes: int
     end_blocks: int
     end_bytes: int
-    tare_bytes: int  # granted to lenses at the peak
+    tare_bytes: int  # granted to lenses at the time of the selection
 
 
-# The fields of Sample that have a value a profile; in the order that pprof's heap profiles have, tare behind them.
+class StackSums(NamedTuple):
+    """The same of one stack, with blocks of all sizes."""
+
+    stack_id: int
+    total_blocks: int
+    total_bytes: int
+    live_blocks: int
+    live_bytes: int
+    end_blocks: int
+    end_bytes: int
+    tare_bytes: int
+    lifetime_ns: int
+
+
+# The columns that have a value a profile; in the order that pprof's heap profiles have, tare behind them.
 MEASURES = {
     "alloc_objects": ("total_blocks", "count"),
     "alloc_space": ("total_bytes", "bytes"),
-    "inuse_objects": ("peak_blocks", "count"),
-    "inuse_space": ("peak_bytes", "bytes"),
+    "inuse_objects": ("live_blocks", "count"),
+    "inuse_space": ("live_bytes", "bytes"),
     "tare_space": ("tare_bytes", "bytes"),
 }
+_SUMS = ("total_blocks", "total_bytes", "live_blocks", "live_bytes", "end_blocks", "end_bytes", "tare_bytes")
 
 
-def samples(recording: Recording) -> list[Sample]:
-    """Ordered by stack and size. Weighted blocks of a sampled recording are rounded once, for each stack and size."""
-    recording.database.use("site_sizes")
-    gross = "usable_bytes + header_bytes"
-    rows = recording.database.rows(
-        f"""
-        with granted as (select shape_id, sum(bytes_peak) as tare from ({recording.ledger.grants()}) group by shape_id)
-        select stack_id, usable_bytes, sum(total_blocks), sum(total_blocks * ({gross})), sum(peak_blocks),
-               sum(peak_blocks * ({gross})), sum(end_blocks), sum(end_blocks * ({gross})), coalesce(sum(g.tare), 0)
-        from site_sizes z left join granted g on g.shape_id = z.shape_id
-        group by stack_id, usable_bytes order by stack_id, usable_bytes
-        """
+class Samples:
+    def __init__(self, recording: Recording, selection: Selection, *, with_tare: bool) -> None:
+        """`with_tare`: runs the lenses, which takes longer than all else; without them tare_bytes are 0."""
+        self._database = recording.database
+        self._database.use("site_sizes")
+        with Progress("adding up"):
+            matching = self._matching(recording, selection) if selection.filters else ""
+            tare = _tare(recording, selection) if with_tare and selection.claimed else "select 0, 0, 0.0 where false"
+            gross = "(usable_bytes + header_bytes)"
+            # Weighted blocks of a sampled recording are rounded once, for each stack and size.
+            summed = ", ".join(f"cast(round_even(coalesce(sum({name}), 0), 0) as bigint) as {name}" for name in _SUMS)
+            self._database.run(
+                f"""
+                create or replace table export_samples as
+                with granted(stack_id, usable_bytes, tare_bytes) as ({tare}),
+                every as (
+                  select stack_id, usable_bytes, total_blocks, total_blocks * {gross} as total_bytes,
+                         {selection.blocks} as live_blocks, {selection.blocks} * {gross} as live_bytes,
+                         end_blocks, end_blocks * {gross} as end_bytes, 0.0 as tare_bytes, lifetime_ns
+                  from site_sizes
+                  union all by name select * from granted
+                )
+                select stack_id, usable_bytes, {summed}, cast(coalesce(sum(lifetime_ns), 0) as hugeint) as lifetime_ns
+                from every {matching} group by stack_id, usable_bytes
+                """
+            )
+        shown = " or ".join(f"{column} <> 0" for column, _ in MEASURES.values())
+        self.stacks = Stacks(recording, self._ids(shown))
+
+    def _matching(self, recording: Recording, selection: Selection) -> str:
+        """Filters are about sites, as the report's are: a condition for the stacks of those that match."""
+        database = self._database
+        database.use("sites", "stack_sites")
+        used = "select distinct s.site_id from site_sizes z join stack_sites s on s.stack_id = z.stack_id"
+        sites = recording.site_stacks([site for (site,) in database.rows(used)])
+        found = sorted(site for site, stack in sites.items() if records.matches(stack, selection.filters))
+        database.run("create or replace table export_sites (site_id bigint)")
+        for at in range(0, len(found), _LISTED_SITES):
+            listed = ", ".join(f"({site})" for site in found[at : at + _LISTED_SITES])
+            database.run(f"insert into export_sites values {listed}")
+        return (
+            "where stack_id in (select stack_id from stack_sites where site_id in (select site_id from export_sites))"
+        )
+
+    def _ids(self, condition: str) -> list[int]:
+        query = f"select distinct stack_id from export_samples where {condition} order by stack_id"
+        return [stack_id for (stack_id,) in self._database.rows(query)]
+
+    def by_size(self) -> Iterator[list[Sample]]:
+        """Batches, ordered by stack and size."""
+        columns = ", ".join(Sample._fields)
+        shown = " or ".join(f"{column} <> 0" for column, _ in MEASURES.values())
+        for batch in self._batches(
+            f"select {columns} from export_samples where {shown} order by stack_id, usable_bytes"
+        ):
+            yield [Sample(*row) for row in batch]
+
+    def by_stack(self) -> Iterator[list[StackSums]]:
+        """Batches, ordered by stack."""
+        sums = ", ".join(f"cast(sum({name}) as bigint) as {name}" for name in _SUMS)
+        lifetime = "cast(least(sum(lifetime_ns), 9000000000000000000) as bigint)"
+        query = f"select stack_id, {sums}, {lifetime} from export_samples group by stack_id order by stack_id"
+        for batch in self._batches(query):
+            yield [StackSums(*row) for row in batch]
+
+    def of_measure(self, measure: str) -> Iterator[tuple[list[int], list[int]]]:
+        """Batches: stacks in ascending order, and their amounts, which aren't 0."""
+        column, _ = MEASURES[measure]
+        query = (
+            f"select stack_id, cast(sum({column}) as bigint) from export_samples group by stack_id"
+            f" having sum({column}) <> 0 order by stack_id"
+        )
+        for batch in self._batches(query):
+            stacks, amounts = zip(*batch, strict=True)
+            yield list(stacks), list(amounts)
+
+    def sum_of(self, column: str) -> int:
+        return int(self._database.row(f"select coalesce(sum({column}), 0) from export_samples")[0])
+
+    def _batches(self, query: str) -> Iterator[Sequence[tuple[int, ...]]]:
+        rows = max(1, self._database.row("select count(*) from export_samples")[0])
+        done = 0
+        with Progress("writing") as progress:
+            for batch in self._database.batches(query, _BATCH):
+                yield batch
+                done += len(batch)
+                progress.update(min(1.0, done / rows))
+
+
+def _tare(recording: Recording, selection: Selection) -> str:
+    """A query for stack, size and bytes of each claim. Claims about a whole stack have size 0."""
+    chosen = [lenses.load(name) for name in selection.lenses]
+    claims = recording.ledger.claims_of(chosen) if chosen else recording.ledger.grants()
+    return (
+        f"select coalesce(g.stack_id, z.stack_id) as stack_id, coalesce(z.usable_bytes, 0) as usable_bytes,"
+        f" cast(sum(g.{selection.claimed}) as double) as tare_bytes"
+        f" from ({claims}) g left join site_sizes z on z.shape_id = g.shape_id group by all"
     )
-    return [Sample(stack_id, *(round(value) for value in values)) for stack_id, *values in rows]
-
-
-def prepare_names(recording: Recording, found: list[Sample]) -> None:
-    """Looks up all names in one batch."""
-    folded.prepare_names(recording, {sample.stack_id for sample in found})
-
-
-def frames_of(recording: Recording, stack_id: int) -> list[Frame]:
-    """Innermost first."""
-    return recording.names.stack(stack_id, folded.WHOLE_STACK)
-
-
-class Tree:
-    """The stacks of a recording as one tree of frames, outermost first, for formats of trees."""
-
-    def __init__(self) -> None:
-        self.children: list[dict[Frame, int]] = [{}]
-        self.frames: list[Frame | None] = [None]
-        self.values: list[int] = [0]
-
-    def add(self, stack: list[Frame], value: int) -> None:
-        node = 0
-        for frame in reversed(stack):
-            below = self.children[node].get(frame)
-            if below is None:
-                below = len(self.frames)
-                self.children[node][frame] = below
-                self.children.append({})
-                self.frames.append(frame)
-                self.values.append(0)
-            node = below
-        self.values[node] += value
-
-    def below(self, node: int) -> Iterator[int]:
-        return iter(self.children[node].values())

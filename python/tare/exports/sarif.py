@@ -12,12 +12,13 @@ from tare.text.units import human_bytes
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
+    from tare.exports.selection import Selection
     from tare.naming.names import Frame
 
 _MOST_RESULTS = 5000  # services show no more
 
 
-def write(recording: Recording, out: IO[bytes]) -> None:
+def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
     lenses = recording.ledger.lenses
     rules = [
         {
@@ -30,7 +31,7 @@ def write(recording: Recording, out: IO[bytes]) -> None:
         for lens in lenses
     ]
     numbers = {lens.name: number for number, lens in enumerate(lenses)}
-    results = [_result(each, numbers[each.lens.name]) for each in findings(recording)[:_MOST_RESULTS]]
+    results = [_result(each, numbers[each.lens.name]) for each in findings(recording, selection)[:_MOST_RESULTS]]
     out.write(document(rules, results))
 
 

@@ -1,55 +1,55 @@
-"""speedscope's JSON: one sampled profile for each measure."""
+"""speedscope's own format: a sampled profile for each measure, over one table of frames."""
 
 from __future__ import annotations
 
 import json
 from typing import IO, TYPE_CHECKING, Any
 
-from tare.exports.samples import MEASURES, frames_of, prepare_names, samples
+from tare.exports.samples import MEASURES, Samples
+from tare.exports.stacks import FrameNumbers
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
+    from tare.exports.selection import Selection
     from tare.naming.names import Frame
 
 _UNITS = {"bytes": "bytes", "count": "none"}
 
 
-def write(recording: Recording, out: IO[bytes]) -> None:
-    found = samples(recording)
-    prepare_names(recording, found)
-    numbers: dict[Frame, int] = {}
-    stacks = {
-        sample.stack_id: [
-            numbers.setdefault(frame, len(numbers)) for frame in reversed(frames_of(recording, sample.stack_id))
-        ]
-        for sample in found
-    }
-    profiles = []
-    for measure, (field, unit) in MEASURES.items():
-        weights: dict[int, int] = {}
-        for sample in found:
-            weights[sample.stack_id] = weights.get(sample.stack_id, 0) + getattr(sample, field)
-        kept = {stack_id: weight for stack_id, weight in weights.items() if weight}
-        profiles.append(
-            {
-                "type": "sampled",
-                "name": f"{recording.title}: {measure}",
-                "unit": _UNITS[unit],
-                "startValue": 0,
-                "endValue": sum(kept.values()),
-                "samples": [stacks[stack_id] for stack_id in kept],
-                "weights": list(kept.values()),
-            }
-        )
-    document = {
+def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
+    samples = Samples(recording, selection, with_tare=True)
+    numbers = FrameNumbers()
+    texts = samples.stacks.texts(
+        lambda frames: b",".join(b"%d" % numbers(frame) for frame in frames), b",", outermost_first=True
+    )
+    head = {
         "$schema": "https://www.speedscope.app/file-format-schema.json",
         "exporter": "tare",
         "name": recording.title,
-        "activeProfileIndex": list(MEASURES).index("inuse_space"),
-        "shared": {"frames": [_frame(frame) for frame in numbers]},
-        "profiles": profiles,
+        "activeProfileIndex": list(MEASURES).index(selection.shown),
+        "shared": {"frames": [_frame(frame) for frame in numbers.frames]},
     }
-    out.write(json.dumps(document, separators=(",", ":")).encode())
+    out.write(json.dumps(head, separators=(",", ":"))[:-1].encode() + b',"profiles":[')
+    for number, (measure, (column, unit)) in enumerate(MEASURES.items()):
+        profile = {
+            "type": "sampled",
+            "name": f"{recording.title}: {measure}",
+            "unit": _UNITS[unit],
+            "startValue": 0,
+            "endValue": samples.sum_of(column),
+        }
+        out.write(b"," * bool(number) + json.dumps(profile, separators=(",", ":"))[:-1].encode() + b',"samples":[')
+        comma = b""
+        for stacks, _ in samples.of_measure(measure):
+            out.write(comma + b"[" + b"],[".join(texts.of(stacks)) + b"]")
+            comma = b","
+        out.write(b'],"weights":[')
+        comma = b""
+        for _, amounts in samples.of_measure(measure):
+            out.write(comma + ",".join(map(str, amounts)).encode())
+            comma = b","
+        out.write(b"]}")
+    out.write(b"]}")
 
 
 def _frame(frame: Frame) -> dict[str, Any]:

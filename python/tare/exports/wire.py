@@ -1,12 +1,18 @@
-"""The wire format of protocol buffers, as far as pprof's profiles need it: varints and length-delimited fields."""
+"""The wire format of protocol buffers, as far as profiles need it: varints and length-delimited fields."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
+
+_SMALL = [bytes([value]) for value in range(128)]
 
 
+@lru_cache(maxsize=1 << 14)  # amounts repeat: counts of few blocks, multiples of few sizes
 def varint(value: int) -> bytes:
     """Negative numbers take ten bytes, as int64 does."""
+    if 0 <= value < 128:
+        return _SMALL[value]
     value &= (1 << 64) - 1
     out = bytearray()
     while value > 0x7F:
@@ -19,6 +25,10 @@ def varint(value: int) -> bytes:
 def number(field: int, value: int) -> bytes:
     """Nothing for 0, the default."""
     return varint(field << 3) + varint(value) if value else b""
+
+
+def fixed64(field: int, value: int) -> bytes:
+    return varint(field << 3 | 1) + value.to_bytes(8, "little")
 
 
 def data(field: int, value: bytes) -> bytes:

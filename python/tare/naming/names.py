@@ -10,6 +10,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Protocol
 
+    class StackTexts(Protocol):
+        """Stacks as the joined texts of their rows."""
+
+        def name(self, row_id: int, text: bytes, innermost: bytes) -> None:
+            """A row's text, and its text as the innermost row of a stack."""
+
+        def of(self, stack_ids: list[int]) -> list[bytes]:
+            """The stacks' texts."""
+
+    class FrameTree(Protocol):
+        """Stacks with amounts as one tree of numbered frames. Arrays are of 4 bytes a number, amounts of 8."""
+
+        def name(self, row_id: int, frames: list[int], innermost: list[int]) -> None:
+            """A row's frames, innermost first, and its frames as the innermost row of a stack."""
+
+        def add(self, stack_ids: list[int], amounts: list[int]) -> bytes:
+            """The stacks' nodes."""
+
+        def parents(self) -> bytes: ...
+        def frames(self) -> bytes: ...
+        def amounts(self) -> bytes: ...
+        def whole_amounts(self) -> bytes:
+            """With those of all nodes below."""
+
+        def depth_first(self) -> bytes:
+            """All nodes, each before its children."""
+
     # (row_id, inline_depth, function, mangled, file, line, module path, module_offset, is_wrapper); "" and None: unknown
     FrameRow = tuple[int, int, str, str, str, int | None, str, int | None, bool]
 
@@ -18,6 +45,15 @@ if TYPE_CHECKING:
 
         def stack_rows(self, stack_id: int, depth: int) -> list[int]:
             """Row ids of a stack, innermost first, at most `depth`."""
+
+        def rows_of_stacks(self, stack_ids: Sequence[int]) -> list[int]:
+            """Row ids that occur in the stacks, each once."""
+
+        def stack_texts(self, outermost_first: bool, separator: bytes) -> StackTexts:
+            """For all stacks; no row has a name yet."""
+
+        def frame_tree(self, outermost_first: bool) -> FrameTree:
+            """Without stacks; the outermost or the innermost frames are at its root. No row has a name yet."""
 
         def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
             """The frames at return addresses, innermost first of each."""
@@ -96,7 +132,7 @@ class Names:
         """Innermost first; an inlined function is a frame of its own. At most `depth` return addresses."""
         rows = self.rows(stack_id, depth)
         self.prepare(rows)
-        return [frame for row in rows[:1] for frame in self._callers(row)] + [
+        return [frame for row in rows[:1] for frame in self.callers(row)] + [
             frame for row in rows[1:] for frame in self._frames[row]
         ]
 
@@ -111,9 +147,9 @@ class Names:
         if row_id is None:  # an empty stack
             return UNKNOWN
         self.prepare((row_id,))
-        return self._callers(row_id)[0]
+        return self.callers(row_id)[0]
 
-    def _callers(self, row_id: int) -> list[Frame]:
+    def callers(self, row_id: int) -> list[Frame]:
         """A site's own frames without wrappers inlined into them (std::allocator::allocate into main)."""
         frames = self._frames[row_id]
         return frames[min(self._wrappers[row_id], len(frames) - 1) :]

@@ -235,6 +235,15 @@ class CoreSource:
     def stack_rows(self, stack_id: int, depth: int) -> list[int]:
         return self._recording.stack_rows(stack_id, depth)
 
+    def rows_of_stacks(self, stack_ids: Sequence[int]) -> list[int]:
+        return _core.rows_of_stacks(self._recording, list(stack_ids))
+
+    def stack_texts(self, outermost_first: bool, separator: bytes) -> _core.StackTexts:
+        return _core.stack_texts(self._recording, outermost_first, separator)
+
+    def frame_tree(self, outermost_first: bool) -> _core.FrameTree:
+        return _core.frame_tree(self._recording, outermost_first)
+
     def nameless_modules(self) -> list[tuple[str, str]]:
         return self._recording.nameless_modules()
 

@@ -10,7 +10,7 @@ from tare import schema
 from tare.errors import QUERY, TareError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import duckdb
 
@@ -54,6 +54,12 @@ class TableStore(ABC):
 
     def row(self, sql: str) -> tuple[Any, ...]:
         return self.rows(sql)[0]
+
+    def batches(self, sql: str, rows: int) -> Iterator[list[tuple[Any, ...]]]:
+        """A query's rows, so many at a time. Other statements may run meanwhile."""
+        found = self.rows(sql)
+        for at in range(0, len(found), rows):
+            yield found[at : at + rows]
 
     def records(self, sql: str) -> list[dict[str, Any]]:
         names, rows = self.answer(sql)
@@ -99,6 +105,12 @@ class Database(TableStore):
         cursor = self.connection.execute(sql)
         names = [column[0] for column in cursor.description or ()]
         return names, cursor.fetchall() if names else []
+
+    def batches(self, sql: str, rows: int) -> Iterator[list[tuple[Any, ...]]]:
+        cursor = self.connection.cursor()
+        cursor.execute(sql)
+        while batch := cursor.fetchmany(rows):
+            yield batch
 
     def ask(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """A user's statement: its column names and rows; an error is one line."""

@@ -324,6 +324,8 @@ std::vector<trace::RowId> Recording::stack_rows(trace::StackId stack, std::size_
   return rows;
 }
 
+std::span<const trace::StackNode> Recording::stack_nodes() const { return state_->dictionary.stacks; }
+
 std::vector<std::vector<PointedType>> Recording::row_types(std::span<const trace::RowId> rows) const {
   return core::row_types(state_->dictionary, rows, default_cache_dir("types"));
 }

@@ -89,6 +89,8 @@ class Recording {
 
   // Return addresses of a stack, innermost first, at most `depth`.
   std::vector<trace::RowId> stack_rows(trace::StackId stack, std::size_t depth) const;
+  // By StackId, for as long as the recording lives.
+  std::span<const trace::StackNode> stack_nodes() const;
   // Types that the code has pointers to: see row_types.h.
   std::vector<std::vector<PointedType>> row_types(std::span<const trace::RowId> rows) const;
 

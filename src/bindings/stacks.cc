@@ -1,0 +1,102 @@
+// Many stacks at once, as texts or as a tree, for the files of other tools.
+#include "bindings/stacks.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/recording/frame_tree.h"
+#include "core/recording/recording.h"
+#include "core/recording/stack_texts.h"
+
+namespace nb = nanobind;
+
+namespace tare::bindings {
+namespace {
+
+using core::FrameTree;
+using core::StackTexts;
+
+core::StackOrder order_of(bool outermost_first) {
+  return outermost_first ? core::StackOrder::OutermostFirst : core::StackOrder::InnermostFirst;
+}
+
+std::vector<std::uint32_t> rows_of_stacks(const core::Recording& recording, const std::vector<std::uint32_t>& ids) {
+  std::vector<trace::StackId> stacks;
+  stacks.reserve(ids.size());
+  for (const std::uint32_t id : ids) stacks.push_back(trace::StackId{id});
+  std::vector<std::uint32_t> rows;
+  for (const trace::RowId row : core::rows_of_stacks(recording.stack_nodes(), stacks))
+    rows.push_back(trace::index(row));
+  return rows;
+}
+
+void name_texts(StackTexts& texts, std::uint32_t row, const nb::bytes& text, const nb::bytes& innermost) {
+  texts.name(trace::RowId{row}, {text.c_str(), text.size()}, {innermost.c_str(), innermost.size()});
+}
+
+nb::list texts_of(const StackTexts& texts, const std::vector<std::uint32_t>& ids) {
+  nb::list list;
+  std::string text;
+  for (const std::uint32_t id : ids) {
+    texts.write(trace::StackId{id}, text);
+    list.append(nb::bytes(text.data(), text.size()));
+  }
+  return list;
+}
+
+// Numbers as bytes: Python casts them to a memoryview, 4 or 8 bytes each instead of an object of 32.
+template <typename Numbers>
+nb::bytes packed(const Numbers& numbers) {
+  return nb::bytes(static_cast<const void*>(numbers.data()), numbers.size() * sizeof(*numbers.data()));
+}
+
+nb::bytes add_all(FrameTree& tree, const std::vector<std::uint32_t>& ids, const std::vector<std::int64_t>& amounts) {
+  if (ids.size() != amounts.size()) throw nb::value_error("as many amounts as stacks are needed");
+  std::vector<std::uint32_t> nodes;
+  nodes.reserve(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) nodes.push_back(tree.add(trace::StackId{ids[i]}, amounts[i]));
+  return packed(nodes);
+}
+
+}  // namespace
+
+void bind_stacks(nb::module_& module) {
+  module.def("rows_of_stacks", rows_of_stacks, nb::arg("recording"), nb::arg("stack_ids"));
+  nb::class_<StackTexts>(module, "StackTexts")
+      .def("name", name_texts, nb::arg("row_id"), nb::arg("text"), nb::arg("innermost"))
+      .def("of", texts_of, nb::arg("stack_ids"));
+  module.def(
+      "stack_texts",
+      [](const core::Recording& recording, bool outermost_first, const nb::bytes& separator) {
+        return StackTexts(recording.stack_nodes(), order_of(outermost_first), {separator.c_str(), separator.size()});
+      },
+      nb::arg("recording"), nb::arg("outermost_first"), nb::arg("separator"), nb::keep_alive<0, 1>());
+  nb::class_<FrameTree>(module, "FrameTree")
+      .def(
+          "name",
+          [](FrameTree& tree, std::uint32_t row, std::vector<std::uint32_t> frames,
+             std::vector<std::uint32_t> innermost) {
+            tree.name(trace::RowId{row}, std::move(frames), std::move(innermost));
+          },
+          nb::arg("row_id"), nb::arg("frames"), nb::arg("innermost"))
+      .def("add", add_all, nb::arg("stack_ids"), nb::arg("amounts"))
+      .def("parents", [](const FrameTree& tree) { return packed(tree.parents()); })
+      .def("frames", [](const FrameTree& tree) { return packed(tree.frames()); })
+      .def("amounts", [](const FrameTree& tree) { return packed(tree.amounts()); })
+      .def("whole_amounts", [](const FrameTree& tree) { return packed(tree.whole_amounts()); })
+      .def("depth_first", [](const FrameTree& tree) { return packed(tree.depth_first()); });
+  module.def(
+      "frame_tree",
+      [](const core::Recording& recording, bool outermost_first) {
+        return FrameTree(recording.stack_nodes(), order_of(outermost_first));
+      },
+      nb::arg("recording"), nb::arg("outermost_first"), nb::keep_alive<0, 1>());
+}
+
+}  // namespace tare::bindings

@@ -1,0 +1,105 @@
+// Stacks as texts and as trees: order of frames, wrappers inlined into the innermost row, shared callers, damaged
+// nodes.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/recording/frame_tree.h"
+#include "core/recording/stack_texts.h"
+
+namespace tare::core {
+namespace {
+
+using trace::RowId;
+using trace::StackId;
+using trace::StackNode;
+
+// 1: main; 2: main > parse; 3: main > parse > grow; 4: main > grow; 5: its own caller, as in a damaged trace
+const std::vector<StackNode> kNodes = {{trace::kEmptyStack, RowId{0}}, {trace::kEmptyStack, RowId{0}},
+                                       {StackId{1}, RowId{1}},         {StackId{2}, RowId{2}},
+                                       {StackId{1}, RowId{2}},         {StackId{5}, RowId{1}}};
+
+std::string text(StackOrder order, StackId stack) {
+  StackTexts texts(kNodes, order, ";");
+  texts.name(RowId{0}, "main", "main");
+  texts.name(RowId{1}, "parse", "parse");
+  texts.name(RowId{2}, "inlined;grow", "grow");
+  std::string found = "what was there before";
+  texts.write(stack, found);
+  return found;
+}
+
+TEST(StackTexts, JoinsRowsInEitherOrder) {
+  EXPECT_EQ(text(StackOrder::OutermostFirst, StackId{3}), "main;parse;grow");
+  EXPECT_EQ(text(StackOrder::InnermostFirst, StackId{3}), "grow;parse;main");
+  EXPECT_EQ(text(StackOrder::OutermostFirst, StackId{1}), "main");
+}
+
+TEST(StackTexts, OfNoStack) {
+  EXPECT_EQ(text(StackOrder::OutermostFirst, StackId{0}), "");
+  EXPECT_EQ(text(StackOrder::OutermostFirst, StackId{99}), "");
+  EXPECT_EQ(text(StackOrder::OutermostFirst, StackId{5}), "parse");
+}
+
+TEST(RowsOfStacks, AreFoundOnce) {
+  const std::vector<StackId> stacks = {StackId{3}, StackId{4}, StackId{5}, StackId{99}};
+  EXPECT_EQ(rows_of_stacks(kNodes, stacks), (std::vector{RowId{0}, RowId{1}, RowId{2}}));
+  EXPECT_EQ(rows_of_stacks(kNodes, std::vector{StackId{1}}), std::vector{RowId{0}});
+}
+
+FrameTree tree(StackOrder order) {
+  FrameTree made(kNodes, order);
+  made.name(RowId{0}, {10}, {10});
+  made.name(RowId{1}, {11}, {11});
+  made.name(RowId{2}, {13, 12}, {12});  // 13 is inlined into 12; a wrapper, if it is innermost
+  return made;
+}
+
+template <typename List>
+std::vector<std::uint32_t> numbers(const List& list) {
+  return {list.begin(), list.end()};
+}
+
+TEST(FrameTree, FromTheOutermostCall) {
+  FrameTree made = tree(StackOrder::OutermostFirst);
+  const std::uint32_t deep = made.add(StackId{3}, 5);
+  const std::uint32_t direct = made.add(StackId{4}, 7);
+  EXPECT_EQ(made.add(StackId{3}, 1), deep);
+  made.add(StackId{2}, 100);
+  made.add(StackId{0}, 1000);
+  EXPECT_EQ(numbers(made.frames()), (std::vector<std::uint32_t>{0, 10, 11, 12, 12}));
+  EXPECT_EQ(numbers(made.parents()), (std::vector<std::uint32_t>{0, 0, 1, 2, 1}));
+  EXPECT_EQ(made.amounts()[deep], 6);
+  EXPECT_EQ(made.amounts()[direct], 7);
+  EXPECT_EQ(made.whole_amounts(), (std::vector<std::int64_t>{1113, 113, 106, 6, 7}));
+  EXPECT_EQ(made.depth_first(), (std::vector<std::uint32_t>{0, 1, 2, 3, 4}));
+}
+
+TEST(FrameTree, FromTheInnermostCall) {
+  FrameTree made = tree(StackOrder::InnermostFirst);
+  made.add(StackId{3}, 5);
+  made.add(StackId{2}, 7);
+  made.add(StackId{4}, 1);
+  EXPECT_EQ(numbers(made.frames()), (std::vector<std::uint32_t>{0, 12, 11, 10, 11, 10, 10}));
+  EXPECT_EQ(made.depth_first(), (std::vector<std::uint32_t>{0, 1, 2, 3, 6, 4, 5}));
+  EXPECT_EQ(made.whole_amounts()[1], 6);
+}
+
+TEST(FrameTree, InlinedFramesBelowTheInnermostRowStay) {
+  FrameTree made(kNodes, StackOrder::OutermostFirst);
+  made.name(RowId{0}, {21, 20}, {20});
+  made.name(RowId{1}, {11}, {11});
+  made.add(StackId{2}, 1);
+  EXPECT_EQ(numbers(made.frames()), (std::vector<std::uint32_t>{0, 20, 21, 11}));
+}
+
+TEST(FrameTree, Empty) {
+  const FrameTree made(kNodes, StackOrder::OutermostFirst);
+  EXPECT_EQ(made.depth_first(), std::vector<std::uint32_t>{0});
+  EXPECT_EQ(made.whole_amounts(), std::vector<std::int64_t>{0});
+}
+
+}  // namespace
+}  // namespace tare::core

@@ -1,0 +1,71 @@
+"""What the core makes of many stacks, in plain Python: for recordings built by hand, and to compare the core with."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+
+
+class Texts:
+    def __init__(self, rows_of: Callable[[int], list[int]], outermost_first: bool, separator: bytes) -> None:
+        self._rows_of, self._outermost_first, self._separator = rows_of, outermost_first, separator
+        self._names: dict[int, tuple[bytes, bytes]] = {}
+
+    def name(self, row_id: int, text: bytes, innermost: bytes) -> None:
+        self._names[row_id] = (text, innermost)
+
+    def of(self, stack_ids: list[int]) -> list[bytes]:
+        texts = []
+        for stack_id in stack_ids:
+            parts = [self._names[row][at == 0] for at, row in enumerate(self._rows_of(stack_id)) if row in self._names]
+            texts.append(self._separator.join(parts[::-1] if self._outermost_first else parts))
+        return texts
+
+
+class Tree:
+    def __init__(self, rows_of: Callable[[int], list[int]], outermost_first: bool) -> None:
+        self._rows_of, self._outermost_first = rows_of, outermost_first
+        self._names: dict[int, tuple[list[int], list[int]]] = {}
+        self._nodes: dict[tuple[int, int], int] = {}
+        self._parents, self._frames, self._amounts = [0], [0], [0]
+
+    def name(self, row_id: int, frames: list[int], innermost: list[int]) -> None:
+        self._names[row_id] = (frames, innermost)
+
+    def add(self, stack_ids: list[int], amounts: list[int]) -> bytes:
+        found = array("I")
+        for stack_id, amount in zip(stack_ids, amounts, strict=True):
+            frames = [f for at, row in enumerate(self._rows_of(stack_id)) for f in self._names[row][at == 0]]
+            node = 0
+            for frame in frames[::-1] if self._outermost_first else frames:
+                if (node, frame) not in self._nodes:
+                    self._nodes[node, frame] = len(self._parents)
+                    self._parents.append(node)
+                    self._frames.append(frame)
+                    self._amounts.append(0)
+                node = self._nodes[node, frame]
+            self._amounts[node] += amount
+            found.append(node)
+        return found.tobytes()
+
+    def parents(self) -> bytes:
+        return array("I", self._parents).tobytes()
+
+    def frames(self) -> bytes:
+        return array("I", self._frames).tobytes()
+
+    def amounts(self) -> bytes:
+        return array("q", self._amounts).tobytes()
+
+    def whole_amounts(self) -> bytes:
+        whole = list(self._amounts)
+        for node in range(len(whole) - 1, 0, -1):
+            whole[self._parents[node]] += whole[node]
+        return array("q", whole).tobytes()
+
+    def depth_first(self) -> bytes:
+        order, waiting = array("I"), [0]
+        while waiting:
+            order.append(node := waiting.pop())
+            waiting += [each for each in range(len(self._parents) - 1, 0, -1) if self._parents[each] == node]
+        return order.tobytes()
