@@ -108,6 +108,11 @@ class Browser:
         ready = "document.readyState === 'complete' && location.protocol === 'file:'"
         self.wait(f"{ready} && Boolean(window.tare)" if script else ready)
 
+    def show(self, url: str, ready: str) -> None:
+        """A page of another tool, until the condition holds."""
+        self._call("Page.navigate", {"url": url})
+        self.wait(f"location.protocol === 'file:' && document.readyState === 'complete' && ({ready})")
+
     def evaluate(self, expression: str) -> Any:
         """The value of an expression, or of its promise."""
         found = self._call("Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": True})

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def write_folder(recording: Recording, folder: Path, tables: Sequence[str] = ()) -> None:
     """`tables`: names; none: all but those that need a pass of their own over the trace."""
     try:
+        import duckdb  # noqa: F401  (adds relations to connections of its engine)
         from pyarrow import RecordBatchReader, ipc
     except ImportError:
         raise TareError(USAGE, "export: arrow needs the package pyarrow: pip install pyarrow") from None

@@ -37,6 +37,8 @@ def write(recording: Recording, _: Selection, out: IO[bytes]) -> None:
     if process["peak_time_ns"] is not None:
         gross = {"gross_bytes": process["peak_gross_bytes"]}
         events.append(event("i", "peak", process["peak_time_ns"], gross, s="p"))
-    for kind, name, time in recording.database.rows("select kind, name, time_ns from moments order by time_ns"):
+    for kind, name, time in recording.database.rows(
+        "select kind, name, time_ns from moments where time_ns is not null order by time_ns"
+    ):
         events.append(event("i", f"snapshot {name or kind}", time, {}, s="p"))
     out.write(json.dumps({"displayTimeUnit": "ms", "traceEvents": events}, separators=(",", ":")).encode())

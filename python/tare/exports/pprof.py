@@ -1,7 +1,7 @@
 """pprof's profile (github.com/google/pprof, proto/profile.proto), gzip-compressed.
 
 The sample types are always the same five, so that `-diff_base` works between any two recordings. Each sample has the usable
-size of its blocks as label `bytes`, as heap profiles of Go have it, and the number of the thread that allocated them as label `thread`.
+size of its blocks as label `bytes`, as heap profiles of Go have it.
 """
 
 from __future__ import annotations

@@ -65,7 +65,10 @@ def locations(frame: Frame | None) -> dict[str, Any]:
     """Nothing where the frame has no source file."""
     if frame is None or not frame.file:
         return {}
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(reviewed_path(frame))}}
+    path = reviewed_path(frame)
+    # A relative reference can't begin with a slash.
+    uri = f"file://{quote(path)}" if path.startswith("/") else quote(path)
+    place: dict[str, Any] = {"artifactLocation": {"uri": uri}}
     if frame.line:
         place["region"] = {"startLine": frame.line}
     return {"locations": [{"physicalLocation": place}]}
