@@ -1,5 +1,5 @@
-// What gcc 12's static C++ library takes from glibc 2.32 to 2.36, for programs that run with an older glibc (toolchain.cmake).
-// SPDX-License-Identifier: Apache-2.0
+// What gcc 12's static C++ library takes from glibc 2.32 to 2.36, for programs that run with an older glibc
+// (toolchain.cmake). SPDX-License-Identifier: Apache-2.0
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/random.h>

@@ -34,8 +34,8 @@ using variant::View;
 nb::str to_str(std::string_view text) { return nb::str(text.data(), text.size()); }
 nb::bytes to_bytes(std::string_view bytes) { return nb::bytes(bytes.data(), bytes.size()); }
 
-// Borrows the contents of bytes or of a mapped file for its lifetime, without a copy. The stable ABI has no buffers before Python 3.11,
-// so nanobind's array is used.
+// Borrows the contents of bytes or of a mapped file for its lifetime, without a copy. The stable ABI has no buffers
+// before Python 3.11, so nanobind's array is used.
 class Held {
  public:
   explicit Held(const nb::object& data) : array_(nb::cast<Array>(data)) {}

@@ -64,8 +64,8 @@ Error refused(pid_t pid, int error) {
   if (error == EPERM) {
     why = "another tracer (a debugger, strace) holds it, or it may not be traced (changed user, a sandbox)";
   }
-  return {ErrorKind::CannotRecord,
-          "cannot take a snapshot of process " + std::to_string(pid) + ": " + why + "; the contents of its blocks aren't in the trace"};
+  return {ErrorKind::CannotRecord, "cannot take a snapshot of process " + std::to_string(pid) + ": " + why +
+                                       "; the contents of its blocks aren't in the trace"};
 }
 
 }  // namespace
