@@ -22,9 +22,6 @@ file(RELATIVE_PATH TARE_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /pre
 get_target_property(type tare TYPE)
 if(type STREQUAL SHARED_LIBRARY)
   set(TARE_PC_DEFINITIONS " -DTARE_SHARED")
-else()
-  # C programs use tare/variant/c.h and tare/reporter.h, and their compiler doesn't link the C++ library by itself
-  set(TARE_PC_LIBRARIES " -lstdc++")
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tare.pc.in ${PROJECT_BINARY_DIR}/package/tare.pc @ONLY)
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/TareHeapTest.cmake ${PROJECT_SOURCE_DIR}/cmake/tare_heap_test.cmake

@@ -14,7 +14,7 @@ packages_test="$packages_build libgtest-dev libfmt-dev libunwind-dev clang-19 cl
   libboost-context-dev
   libglib2.0-dev libglib2.0-tests libglib2.0-bin dbus dconf-cli dconf-gsettings-backend dconf-service ibus"
 packages_lint="$packages_test clang-tidy-19"
-packages_bench="valgrind $packages_build libbenchmark-dev libsystemd-dev libfmt-dev libabsl-dev libboost-dev llvm-19-dev wamerican
+packages_bench="valgrind $packages_build libbenchmark-dev libfmt-dev libabsl-dev libboost-dev llvm-19-dev wamerican
   libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 heaptrack sqlite3 git python3.11 python3.11-dbg python3.11-venv
   libglib2.0-dev libgc-dev dwarves libc6-dbg"
 packages_nightly="$packages_test mmdebstrap default-jdk-headless nodejs rustc cargo golang-go sqlite3 emacs-nox gnuplot-nox

@@ -3,7 +3,7 @@
 //   inline constexpr auto& kTags = tare::static_atoms<kTagNames>;                  // tare/static_atoms.h; optional
 //   tare::AtomTable table({.static_lists = {&kTags.list}});
 //   tare::Atom a = table.intern("main-header");
-//   if (!a) return tell(tare::describe(table.error()));
+//   if (!a) return report(tare::describe(table.error()));
 //   tare::Atom b = table.intern(u"main-header");                                   // == a
 //   table.gc();
 //

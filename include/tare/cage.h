@@ -4,7 +4,7 @@
 // pointer, and half the cache that pointers take. CompressedPtr, AtomTable and the collector are built on it.
 //
 //   tare::CageResult<tare::Cage> made = tare::Cage::reserve({.size_bytes = std::size_t{4} << 30});
-//   if (!made) return tell(tare::describe(made.error()));
+//   if (!made) return report(tare::describe(made.error()));
 //   tare::Cage cage = std::move(made.value());
 //   tare::CageResult<tare::PageRun> run = cage.allocate(64 * 1024);
 //   use(run.value());

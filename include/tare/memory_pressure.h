@@ -93,7 +93,8 @@ enum class PressureError : std::uint8_t {
   NoMemory,      // no thread or descriptor could be made
   Running,       // start() was called before
 };
-TARE_API const char* describe(PressureError error);  // one sentence, static storage
+// One sentence in English, static storage.
+TARE_API const char* describe(PressureError error) noexcept;
 
 // The kernel's trigger: `stall_us` of waiting within `window_us`.
 struct PressureTrigger {

@@ -1,5 +1,4 @@
-/* tare/reporter.h: tells the recorder which blocks belong to what, and what a pool hands out. C and C++, nothing to
- * link.
+/* tare/reporter.h: reports owners of blocks and the blocks of pools to the recorder. C and C++, nothing to link.
  *
  *   #include <tare/reporter.h>
  *

@@ -191,9 +191,13 @@ def attach(
     keep_segments: int,
     seconds: float,  # 0: until it ends, or a signal comes
 ) -> Outcome: ...
-def open(path: str, at_ns: int | None, progress: Callable[[int, int], None]) -> Recording: ...
+def open(  # outcome: of the recording that this process has just made; its tables aren't read again
+    path: str, at_ns: int | None, progress: Callable[[int, int], None], outcome: Outcome | None = None
+) -> Recording: ...
+def table_schemas() -> list[
+    tuple[str, str, str, bool, tuple[tuple[str, str, str], ...]]
+]: ...  # name, meaning of a row, note, needs its own walk, columns: (name, type in SQL, meaning)
 def of_tables(path: str) -> Recording: ...  # what the launcher of a running recording left there; the file goes
-def is_wrapper(function: str) -> bool: ...
 def size_models() -> list[tuple[str, str]]: ...  # name, meaning
 
 # steps, threads, peak_requested_bytes, duration_ns, foreign_frees, reborn_blocks, calls, rewritten_blocks,

@@ -6,6 +6,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/arrow_stream.h"
@@ -19,6 +20,7 @@
 #include "bindings/table_text.h"
 #include "bindings/variant.h"
 #include "bindings/vtables.h"
+#include "core/columns/table_schema.h"
 #include "core/launcher/launcher.h"
 #include "core/process_memory/mapped_file.h"
 #include "core/recording/members.h"
@@ -215,7 +217,33 @@ void bind_containers(nb::module_& module) {
   module.def("list_members", list_members, nb::arg("path"));
 }
 
+const char* sql_type(core::ColumnSchema column) {
+  switch (column.type) {
+    case core::SchemaType::Int:
+      return "BIGINT";
+    case core::SchemaType::Text:
+      return "VARCHAR";
+    default:
+      return "DOUBLE";
+  }
+}
+
+// (name, meaning of a row, note, needs its own walk, columns: (name, type in SQL, meaning)) by table.
+nb::list table_schemas() {
+  nb::list tables;
+  for (const core::TableSchema& table : core::table_schemas()) {
+    nb::list columns;
+    for (const core::ColumnSchema& column : table.columns) {
+      columns.append(nb::make_tuple(column.name, sql_type(column), column.meaning));
+    }
+    tables.append(
+        nb::make_tuple(table.name, table.row, table.note, table.pass == core::TablePass::OwnWalk, nb::tuple(columns)));
+  }
+  return tables;
+}
+
 void bind_tables(nb::module_& module) {
+  module.def("table_schemas", table_schemas);
   nb::class_<PyTable>(module, "Table")
       .def_prop_ro("name", [](const PyTable& held) { return held.table->name; })
       .def_prop_ro("rows", [](const PyTable& held) { return held.table->rows(); })

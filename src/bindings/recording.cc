@@ -13,8 +13,9 @@
 #include "bindings/py_table.h"
 #include "bindings/python_error.h"
 #include "bindings/readable_text.h"
+#include "core/columns/table_schema.h"
+#include "core/drain/recording_outcome.h"
 #include "core/recording/recording.h"
-#include "core/sites/wrappers.h"
 #include "core/tables/replay_tables.h"
 #include "tare/size_classes.h"
 
@@ -34,10 +35,11 @@ trace::ReplayProgress reporting(const Progress& progress) {
   };
 }
 
-Recording open(const std::string& path, std::optional<std::uint64_t> at_ns, const Progress& progress) {
+Recording open(const std::string& path, std::optional<std::uint64_t> at_ns, const Progress& progress,
+               const core::LaunchOutcome* outcome) {
   auto opened = [&] {
     nb::gil_scoped_release released;
-    return Recording::open(path, {at_ns, reporting(progress)});
+    return Recording::open(path, {at_ns, reporting(progress), outcome ? outcome->fresh_tables.of(path) : nullptr});
   }();
   return value_or_raise(std::move(opened));
 }
@@ -61,19 +63,19 @@ void renew(Recording& recording, const std::string& path) {
 PyTable table(const Recording& recording, const std::string& name) {
   auto found = recording.table(name);
   if (!found) raise({ErrorKind::Internal, "the core makes no table " + name});
-  return {std::move(found)};
+  return {core::weighed(std::move(found))};
 }
 
 PyTable line_table(Recording& recording, const std::string& name) {
   auto found = recording.line_table(name);
   if (!found) raise({ErrorKind::Internal, "the core folds no table " + name});
-  return {std::move(found)};
+  return {core::weighed(std::move(found))};
 }
 
 PyTable banded_table(Recording& recording, const std::string& name) {
   auto found = recording.banded_table(name);
   if (!found) raise({ErrorKind::Internal, "the core joins no sizes of table " + name});
-  return {std::move(found)};
+  return {core::weighed(std::move(found))};
 }
 
 void find_sites(Recording& recording, std::uint32_t depth) {
@@ -162,7 +164,7 @@ PyTable frames_table(Recording& recording) {
 }
 
 using FrameRow = std::tuple<std::uint32_t, std::int64_t, std::string, std::string, std::string,
-                            std::optional<std::uint32_t>, std::string, std::optional<std::int64_t>>;
+                            std::optional<std::uint32_t>, std::string, std::optional<std::int64_t>, bool>;
 
 std::vector<FrameRow> frames(Recording& recording, const std::vector<std::uint32_t>& row_ids) {
   nb::gil_scoped_release released;
@@ -173,7 +175,7 @@ std::vector<FrameRow> frames(Recording& recording, const std::vector<std::uint32
   for (const core::NamedFrame& named : recording.names().frames(rows)) {
     result.emplace_back(trace::index(named.row), named.inline_depth, readable(named.frame.function),
                         readable(named.frame.linkage_name), readable(named.frame.file), named.frame.line,
-                        readable(named.module_path), named.module_offset);
+                        readable(named.module_path), named.module_offset, named.is_wrapper);
   }
   return result;
 }
@@ -254,7 +256,7 @@ std::pair<std::vector<PyTable>, std::vector<std::string>> walk_for_tables(
   }();
   Recording::ProgramTables found = value_or_raise(std::move(made));
   std::vector<PyTable> tables;
-  for (auto& table : found.tables) tables.push_back({std::move(table)});
+  for (auto& table : found.tables) tables.push_back({core::weighed(std::move(table))});
   return {std::move(tables), std::move(found.warnings)};
 }
 
@@ -319,12 +321,12 @@ void bind_recording(nb::module_& module) {
           },
           nb::arg("by_line"), nb::arg("progress"))
       .def("list_blocks", list_blocks, nb::arg("sink"), nb::arg("progress"));
-  module.def("open", open, nb::arg("path"), nb::arg("at_ns").none(), nb::arg("progress"));
+  module.def("open", open, nb::arg("path"), nb::arg("at_ns").none(), nb::arg("progress"),
+             nb::arg("outcome").none() = nb::none());
   module.def("of_tables", of_tables, nb::arg("path"));
   module.def("size_models", size_models);
   module.def("write_call_scripts", write_call_scripts, nb::arg("trace"), nb::arg("scripts"), nb::arg("progress"));
   module.def("slot_bytes", slot_bytes, nb::arg("model"), nb::arg("requested_bytes"));
-  module.def("is_wrapper", [](const std::string& function) { return core::is_wrapper(function); }, nb::arg("function"));
 }
 
 }  // namespace tare::bindings

@@ -297,7 +297,7 @@ nb::tuple dbus_messages(const nb::object& data) {
       problem = size == 0 ? "there's no message" : "the message isn't complete";
       break;
     }
-    variant::DBusProblem why = variant::DBusProblem::None;
+    variant::DBusError why = variant::DBusError::None;
     if (const auto message = DBusMessage::parse(left.substr(0, size), &why)) {
       messages.append(message_of(*message));
       left.remove_prefix(size);

@@ -18,7 +18,7 @@ __attribute__((constructor(101))) void on_load() {
 }
 __attribute__((destructor(101))) void on_exit() {
   recorder.note_peak_rss();
-  recorder.ask_for_exit_moment();
+  recorder.request_exit_snapshot();
   recorder.end();
 }
 

@@ -14,7 +14,6 @@
 #include "recorder/events/contents.h"
 #include "recorder/events/record.h"
 #include "recorder/hooks/real.h"
-#include "recorder/process/bus_errors.h"
 #include "recorder/process/process_facts.h"
 #include "recorder/spool/shared_page.h"
 #include "recorder/unwind/own_memory.h"
@@ -252,7 +251,6 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
     return false;
   }
   make_exit_key();
-  stand_in_front_of_bus_errors();
   std::uint32_t alive = sampling() ? kAliveSampling : contents() ? kAliveContents : kAlive;
   const trace::RecorderWish wish = rendezvous.wish.load(std::memory_order_acquire);  // a paused parent's
   if (wish == trace::RecorderWish::Asleep) {

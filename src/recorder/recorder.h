@@ -88,20 +88,15 @@ class Recorder {
   void take_back_exec();  // it failed
   // Waking the launcher is forbidden: it has to look by itself.
   void flag_unheard();
-  // Called when an access of this address raised SIGBUS. If a file of the recording is mapped there, zeros of the
-  // process's own replace the mapping, and if the file is the spool, the recording ends. False: it's another address.
-  bool outlive_cut_file(std::uint64_t address);
-  // The child of a vfork: the memory is its parent's.
-  bool borrows_memory() const { return !is_inherited() && static_cast<std::uint32_t>(sys::getpid()) != process_id_; }
   // The program's malloc isn't ours: little or nothing will be recorded.
   void flag_bypassed();
   // The process is about to exit: if the launcher requested it, waits for the final snapshot. Once a process, and a
   // bounded time: a launcher that is dead, stopped or busy elsewhere holds up no exit.
-  void ask_for_exit_moment();
+  void request_exit_snapshot();
   // Likewise: writes the process's peak resident size into the spool.
   void note_peak_rss();
   // The program requests a snapshot with that name: waits for it as long as before an exit.
-  void ask_for_named_moment(trace::StringRef name);
+  void request_named_snapshot(trace::StringRef name);
   // At the process's end: marks it in the spool. Events that other libraries' destructors make still follow.
   void end();
 
@@ -172,7 +167,7 @@ class Recorder {
   Spool* unused_spool();
   void make_exit_key();
   bool can_ask_for_moment() const;
-  void ask_for_moment(trace::MomentKind kind, trace::StringRef name);
+  void request_snapshot(trace::MomentKind kind, trace::StringRef name);
   void wait_for_moment(trace::MomentKind kind, trace::StringRef name);
   bool make_spool(const ForkOrigin* origin);
   Errno fill_spool(const ForkOrigin* origin);
@@ -196,7 +191,6 @@ class Recorder {
   bool assign(Thread* thread);
   void complain(const char* folder, Errno error);
   void complain_of_full_disk();
-  void complain_of_cut_spool();
 
   const volatile std::uint32_t* alive_ = &never_alive_;
   static const std::uint32_t never_alive_;

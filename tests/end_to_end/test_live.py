@@ -113,7 +113,7 @@ def test_a_snapshot_by_command_by_call_and_by_signal(tare: Tare, program: Build)
     command = [tare.command, "run", "-o", "t.tare", *options, "--", program("commanded.c")]
     with started(command, tare.folder, recorded=True) as commanded:
         commanded.tell("make 100 1001")
-        assert "looked into the blocks" in succeed(tare, "snapshot", commanded.pid, "--name", "after load")
+        assert "took a snapshot" in succeed(tare, "snapshot", commanded.pid, "--name", "after load")
         commanded.tell("make 100 1002", "snapshot by-call", "drop")
         commanded.process.send_signal(signal.SIGUSR2)
         wait_for_moment(tare, commanded)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tare import schema
 from tare.analysis.recording import SITE_DEPTH, Recording
 from tare.source.database import TableStore
+
+if TYPE_CHECKING:
+    from tare.naming.names import FrameRow
 
 PROCESS: dict[str, Any] = {
     "program": "app", "exe": "/bin/app", "pid": 4711, "parent_pid": 1, "command_line": "app --flag", "cwd": "/", "host": "box",
@@ -278,14 +281,23 @@ class Handmade:
     def in_bands(self) -> Handmade:
         return self
 
-    def is_wrapper(self, function: str) -> bool:
-        return function in ("malloc", "operator new")
-
-    def frames(self, row_ids: Sequence[int]) -> list[tuple[int, int, str, str, str, int | None, str, int | None]]:
-        frames: list[tuple[int, int, str, str, str, int | None, str, int | None]] = []
+    def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
+        frames: list[FrameRow] = []
         for row in row_ids:
             name, _, place = self._functions[row].partition("@")
             file, _, line = place.partition(":")
             known = "" if name.startswith("?") else name
-            frames.append((row, 0, known, known, file, int(line) if line else None, "/bin/app", 16 * row))
+            frames.append(
+                (
+                    row,
+                    0,
+                    known,
+                    known,
+                    file,
+                    int(line) if line else None,
+                    "/bin/app",
+                    16 * row,
+                    known in ("malloc", "operator new"),
+                )
+            )
         return frames

@@ -70,8 +70,7 @@ def test_the_core_has_no_table_or_column_that_the_schema_forgets(trace: Path) ->
             *_MOMENT_TABLES,
         ):
             continue
-        renamed = {"start": "start_address", "end": "end_address"} if table.name == "modules" else {}
-        made = {renamed.get(name, name) for name, _ in recording.table(table.name).columns}
+        made = {name for name, _ in recording.table(table.name).columns}
         assert made == {column.name for column in table.columns}, table.name
     for tables, _ in (recording.moment_tables(False, []), recording.twin_tables(False, lambda *_: None)):
         for made_table in tables:

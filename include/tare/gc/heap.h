@@ -1,7 +1,7 @@
 // tare/gc/heap.h: Heap, where collected objects of one thread live.
 //
 //   tare::CageResult<tare::gc::Heap> made = tare::gc::Heap::create();
-//   if (!made) return tell(tare::describe(made.error()));
+//   if (!made) return report(tare::describe(made.error()));
 //   tare::gc::Heap heap = std::move(made.value());
 //   tare::gc::Persistent<Document> document = tare::gc::make<Document>(heap, url);     // tare/gc/make.h
 //   run(*document);

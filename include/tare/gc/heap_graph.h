@@ -2,7 +2,7 @@
 //
 //   if (tare::gc::write_graph(heap, "app.tgg", tare::gc::StackState::HoldsNone) != tare::gc::GraphError::None) complain();
 //
-//   $ tare gc graph app.tgg            types by what they keep alive, the objects that keep most, and who keeps those
+//   $ tare gc graph app.tgg            types by the bytes they keep alive, the largest keepers, and their owners
 //
 // The file, all numbers little-endian, the header's 64 bytes first:
 //   "TAREGCG1"                8 characters

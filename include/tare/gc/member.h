@@ -61,10 +61,10 @@ class BasicMember {
  public:
   using element_type = T;
 
-  constexpr BasicMember() noexcept : bits_(0) {}                           // null
-  constexpr BasicMember(std::nullptr_t) noexcept : bits_(0) {}             // NOLINT(google-explicit-constructor)
-  constexpr BasicMember(SentinelPtr) noexcept : bits_(kSentinelBits) {}    // NOLINT(google-explicit-constructor)
-  BasicMember(T* raw) noexcept : bits_(Decoding::encode(raw)) { tell(); }  // NOLINT(google-explicit-constructor)
+  constexpr BasicMember() noexcept : bits_(0) {}                                  // null
+  constexpr BasicMember(std::nullptr_t) noexcept : bits_(0) {}                    // NOLINT(google-explicit-constructor)
+  constexpr BasicMember(SentinelPtr) noexcept : bits_(kSentinelBits) {}           // NOLINT(google-explicit-constructor)
+  BasicMember(T* raw) noexcept : bits_(Decoding::encode(raw)) { run_barrier(); }  // NOLINT(google-explicit-constructor)
   BasicMember(T* raw, InSharedPlace) noexcept { store(Decoding::encode(raw)); }
 
   // From another strength, or a derived class: a base that lies further in costs an addition and a test.
@@ -72,7 +72,7 @@ class BasicMember {
     requires(std::convertible_to<U*, T*> && !(std::same_as<U, T> && kOther == kStrength))
   BasicMember(const BasicMember<U, Group, kOther>& other) noexcept  // NOLINT(google-explicit-constructor)
       : bits_(convert(other)) {
-    tell();
+    run_barrier();
   }
 
   constexpr BasicMember(const BasicMember&) noexcept
@@ -81,7 +81,7 @@ class BasicMember {
   constexpr BasicMember(const BasicMember& other) noexcept
     requires kTells
       : bits_(other.bits_) {
-    if (!std::is_constant_evaluated()) tell();
+    if (!std::is_constant_evaluated()) run_barrier();
   }
   ~BasicMember() = default;
 
@@ -169,8 +169,8 @@ class BasicMember {
 
   constexpr explicit BasicMember(Bits bits) noexcept : bits_(bits.bits) {}
 
-  void tell() const noexcept { tell(bits_); }
-  void tell(std::uint32_t bits) const noexcept {
+  void run_barrier() const noexcept { run_barrier(bits_); }
+  void run_barrier(std::uint32_t bits) const noexcept {
     if constexpr (kHasBarrier) write_barrier<Group>(bits, this);
     if constexpr (kIsChecked) {
       if (is_object()) store_checks_details::check(Decoding::kCageSlot, this, Decoding::decode_object(bits_));
@@ -188,7 +188,7 @@ class BasicMember {
   }
   BasicMember& store(std::uint32_t bits) noexcept {
     put(bits);
-    tell(bits);
+    run_barrier(bits);
     return *this;
   }
 
@@ -226,7 +226,7 @@ class UncompressedMember {
   using element_type = T;
 
   constexpr UncompressedMember() noexcept = default;
-  UncompressedMember(T* raw) noexcept : raw_(raw) { tell(); }  // NOLINT(google-explicit-constructor)
+  UncompressedMember(T* raw) noexcept : raw_(raw) { run_barrier(); }  // NOLINT(google-explicit-constructor)
   template <class U, Strength kOther>
     requires std::convertible_to<U*, T*>
   UncompressedMember(const BasicMember<U, Group, kOther>& other) noexcept  // NOLINT(google-explicit-constructor)
@@ -237,7 +237,7 @@ class UncompressedMember {
   UncompressedMember& operator=(const UncompressedMember& other) noexcept { return *this = other.raw_; }
   UncompressedMember& operator=(T* raw) noexcept {
     __atomic_store_n(&raw_, raw, __ATOMIC_RELEASE);
-    tell();
+    run_barrier();
     return *this;
   }
   template <class U, Strength kOther>
@@ -257,7 +257,7 @@ class UncompressedMember {
   T* shared() const noexcept { return __atomic_load_n(&raw_, __ATOMIC_ACQUIRE); }
 
  private:
-  void tell() const noexcept {
+  void run_barrier() const noexcept {
     if constexpr (kHasBarrier) write_barrier<Group>(Group::Decoding::encode(raw_), this);
   }
 

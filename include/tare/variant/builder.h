@@ -114,13 +114,7 @@ class BasicBuilder {
   // ---- where it stands
 
   // The next required type: empty if the innermost open container is complete, or an array's element type.
-  std::string_view wanted() const noexcept {
-    const char* next = frames_[depth_].next;
-    if (type_details::is_leaf(*next)) [[likely]]
-      return {next, 1};
-    if (*next == 0 || *next == ')' || *next == '}') return {};
-    return {next, static_cast<std::size_t>(type_details::skip(next) - next)};
-  }
+  std::string_view wanted() const noexcept;
   std::size_t open_containers() const noexcept { return depth_; }
   std::size_t children_so_far() const noexcept { return frames_[depth_].count; }
   WriteError error() const noexcept { return error_; }
@@ -132,15 +126,7 @@ class BasicBuilder {
     const char* next_;
     std::size_t at_, depth_, ends_, count_;
   };
-  Mark mark() const noexcept {
-    Mark mark;
-    mark.next_ = frames_[depth_].next;
-    mark.at_ = at_;
-    mark.depth_ = depth_;
-    mark.ends_ = ends_size_;
-    mark.count_ = frames_[depth_].count;
-    return mark;
-  }
+  Mark mark() const noexcept;
   void rewind(const Mark& mark) noexcept;
 
   // The whole value, when all containers are closed. The Output has it as well.

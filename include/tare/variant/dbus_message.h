@@ -93,7 +93,7 @@ Written write_dbus_message(Output& out, const DBusHeader& header, const Values&.
 }
 
 // Why bytes aren't a message.
-enum class DBusProblem : std::uint8_t {
+enum class DBusError : std::uint8_t {
   None,
   TooShort,   // more bytes are needed: see DBusMessage::size_of
   TooLarge,   // than D-Bus allows
@@ -101,7 +101,8 @@ enum class DBusProblem : std::uint8_t {
   BadHeader,  // a field of the wrong type, twice, invalid, or missing
   BadBody     // it contradicts the signature
 };
-TARE_API std::string_view describe(DBusProblem problem) noexcept;
+// One sentence in English, static storage.
+TARE_API const char* describe(DBusError error) noexcept;
 
 class TARE_API DBusMessage {
  public:
@@ -111,7 +112,7 @@ class TARE_API DBusMessage {
   static std::size_t size_of(std::string_view beginning) noexcept;
 
   // Checks header and body, O(n). Nothing if they are wrong, and why in `problem`.
-  static std::optional<DBusMessage> parse(std::string_view bytes, DBusProblem* problem = nullptr) noexcept;
+  static std::optional<DBusMessage> parse(std::string_view bytes, DBusError* error = nullptr) noexcept;
 
   const DBusHeader& header() const noexcept { return header_; }
   std::string_view signature() const noexcept { return body_.type_text(); }
@@ -130,7 +131,7 @@ class TARE_API DBusMessage {
 
  private:
   DBusMessage() = default;
-  DBusProblem read(std::string_view bytes) noexcept;
+  DBusError read(std::string_view bytes) noexcept;
   bool read_field(std::uint8_t code, const DBusView& value, std::string_view& signature) noexcept;
 
   DBusHeader header_;

@@ -45,8 +45,8 @@ enum class WriteError : std::uint8_t {
   Unsteady        // a function that adds elements added others in the second pass
 };
 
-// For messages: "a text isn't UTF-8".
-TARE_API std::string_view describe(WriteError error) noexcept;
+// One sentence in English, static storage: "a text isn't UTF-8".
+TARE_API const char* describe(WriteError error) noexcept;
 
 // A value's bytes, or why there are none.
 class Written {

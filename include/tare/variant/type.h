@@ -1,7 +1,7 @@
 // tare/variant/type.h: type strings such as "a{sv}": checked, walked and measured, by the compiler or at run time.
 //
 //   constexpr tare::variant::Type kSettings("a{sv}");          // a wrong string doesn't compile
-//   if (auto type = tare::variant::Type::parse(text)) use(*type);   // what somebody else wrote
+//   if (auto type = tare::variant::Type::parse(text)) use(*type);   // untrusted text
 //   kSettings.element().text();                                // "{sv}"
 //   kSettings.layout();                                        // alignment 8, no fixed size
 //
@@ -56,8 +56,6 @@ inline constexpr std::array<std::uint8_t, 256> kCodes = [] {
   return codes;
 }();
 constexpr std::uint8_t code_bits(char code) { return kCodes[static_cast<unsigned char>(code)]; }
-// A number, a text or a variant: a type of one character.
-constexpr bool is_leaf(char code) { return code_bits(code) != 0 && (code_bits(code) & kPrefix) == 0; }
 
 // Of a valid type: where it ends and the bits of all its characters. The alignment is the highest of theirs, and the
 // size is fixed if none is variable: one walk, no recursion.

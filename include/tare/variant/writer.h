@@ -1,4 +1,4 @@
-// tare/variant/writer.h: writes C++ values as a type that the compiler knows: GVariant or D-Bus bytes, nothing between.
+// tare/variant/writer.h: writes C++ values as a type known at compile time: GVariant or D-Bus bytes, nothing between.
 //
 //   tare::variant::Output out;                                     // one for all messages: its memory is used again
 //   auto written = tare::variant::Writer<"(iiii)">::write(out, x, y, width, height);

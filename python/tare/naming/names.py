@@ -10,17 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Protocol
 
-    # (row_id, inline_depth, function, mangled, file, line, module path, module_offset); "" and None: unknown
-    FrameRow = tuple[int, int, str, str, str, int | None, str, int | None]
+    # (row_id, inline_depth, function, mangled, file, line, module path, module_offset, is_wrapper); "" and None: unknown
+    FrameRow = tuple[int, int, str, str, str, int | None, str, int | None, bool]
 
     class NameSource(Protocol):
         """A source of stacks and names: the core for a trace, a test by hand."""
 
         def stack_rows(self, stack_id: int, depth: int) -> list[int]:
             """Row ids of a stack, innermost first, at most `depth`."""
-
-        def is_wrapper(self, function: str) -> bool:
-            """True if a function only passes allocations on."""
 
         def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
             """The frames at return addresses, innermost first of each."""
@@ -67,13 +64,6 @@ class Frame(NamedTuple):
 UNKNOWN = Frame("", "", "", None, "", None)
 
 
-def _is_unqualified_library(function: str, file: str) -> bool:
-    """A function of the C++ library without a mangled name in the debug information, so that its namespace is unknown: an
-    instance for a type of an unnamed namespace, such as `allocate` of `std::allocator<(anonymous namespace)::Node>`.
-    """
-    return "/include/c++/" in file and "::" not in function.partition("<")[0]
-
-
 class Names:
     """Caches names, and looks them up in batches, because the symbolizer walks a compilation unit once a batch."""
 
@@ -90,11 +80,10 @@ class Names:
         for row in missing:
             self._frames[row] = []
             self._wrappers[row] = 0
-        for row, _, function, mangled, file, line, module, offset in self._source.frames(missing):
+        for row, _, function, mangled, file, line, module, offset, is_wrapper in self._source.frames(missing):
             frames = self._frames[row]
-            is_wrapper = self._source.is_wrapper(function) or _is_unqualified_library(function, file)
-            if function and self._wrappers[row] == len(frames) and is_wrapper:
-                self._wrappers[row] += 1  # the whole name: a short one isn't in the list
+            if is_wrapper and self._wrappers[row] == len(frames):
+                self._wrappers[row] += 1
             frames.append(Frame(shorten(function), mangled, file, line, module, offset))
         for row in missing:
             if not self._frames[row]:

@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 # that the engine itself doesn't need; text costs 25 ns a value, so 100,000 rows of 21 columns come out even.
 _TEXT_ROWS = 100_000
 
-# Counts of site_sizes are of recorded blocks. The SQL table has them multiplied by the weight, so that no query can
-# omit it.
-_WEIGHED = frozenset(
-    f"{name}_blocks" for name in ("total", "peak", "end", "at")
-) | {f"freed_within_{n}" for n in (16, 64, 256, 65536)} | {"freed_later", "lifetime_ns", "byte_ns"}  # fmt: skip
-
-_WEIGHED_OF = {
-    "site_sizes": _WEIGHED,
-    "claimed": frozenset(("blocks",)),
-    "holders": frozenset(("blocks", "shared_blocks", "end_blocks", "end_shared_blocks")),
-}
-
-
 # `line`: stacks with the same naming line are one, which is all that a summary shows. A compiler's 245,000 shapes are
 # 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7. `band`: and sizes that no finding would name are joined,
 # see src/core/recording/size_bands.h.
@@ -67,15 +54,16 @@ class CoreSource:
         grain: Grain = "stack",
         suppressions: Sequence[str] = (),
         recording: _core.Recording | None = None,
+        outcome: _core.Outcome | None = None,
     ) -> None:
-        """`recording`: opened already, or one that still goes on (_core.of_tables)."""
+        """`recording`: opened already, or one that still goes on (_core.of_tables). `outcome`: see _core.open."""
         self.path = path
         self.depth = depth
         self._model = model
         self._grain = grain
         if recording is None:
             with Progress(f"reading {path}") as progress:
-                recording = _core.open(path, at_ns, _progress(progress))
+                recording = _core.open(path, at_ns, _progress(progress), outcome)
         self._recording = recording
         self._missing_facts = str(recording.table("process").row(0)["missing_facts"] or "")
         self.warnings: Sequence[str] = self._recording.warnings
@@ -248,9 +236,6 @@ class CoreSource:
         folded._moment_tables = {}  # their shapes are others
         return folded
 
-    def is_wrapper(self, function: str) -> bool:
-        return _core.is_wrapper(function)
-
     def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
         return self._recording.frames(list(row_ids))
 
@@ -259,36 +244,18 @@ def _progress(progress: Progress) -> Callable[[int, int], None]:
     return lambda done, total: progress.update(done / total if total else -1.0)
 
 
-# `end` is a word of SQL's own; a column that must be quoted is no good name.
-_CORE_NAMES = {("modules", "start_address"): "start", ("modules", "end_address"): "end"}
-
-
 def _rows_of(table: schema.Table, made: _core.Table) -> Iterable[tuple[Any, ...]]:
-    """The schema's columns as Python values, weighed like _selection's."""
-    weights = made.values("weight") if table.name == "site_sizes" else []
-    columns = []
-    for column in table.columns:
-        values = made.values(_CORE_NAMES.get((table.name, column.name), column.name))
-        if weights and column.name in _WEIGHED:
-            values = [None if value is None else value * weight for value, weight in zip(values, weights, strict=True)]
-        columns.append(values)
-    return zip(*columns, strict=True)
+    """The schema's columns as Python values."""
+    return zip(*(made.values(column.name) for column in table.columns), strict=True)
 
 
 def _selection(table: schema.Table, missing_facts: str) -> str:
-    """The schema's columns by name and type, weighed where they count recorded blocks."""
+    """The schema's columns by name and type."""
     nulls = missing.null_columns(missing_facts, table.name)
-    weighed = _WEIGHED_OF.get(table.name, frozenset())
-    parts = []
-    for column in table.columns:
-        if column.name in nulls:
-            parts.append(f"cast(null as {column.type}) as {column.name}")
-            continue
-        value = f'"{_CORE_NAMES.get((table.name, column.name), column.name)}"' + (
-            " * weight" if column.name in weighed else ""
-        )
-        parts.append(f"cast({value} as {column.type}) as {column.name}")
-    return ", ".join(parts)
+    return ", ".join(
+        f"cast({'null' if column.name in nulls else column.name} as {column.type}) as {column.name}"
+        for column in table.columns
+    )
 
 
 def _load_text(table: schema.Table, made: _core.Table, into: Database, missing_facts: str) -> None:

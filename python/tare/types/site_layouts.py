@@ -243,7 +243,7 @@ class SiteLayouts:
         frames: dict[int, list[FrameRow]] = {}
         for frame in self._recording.frames(sorted({row for rows in stacks.values() for row in rows})):
             frames.setdefault(frame[0], []).append(frame)
-        return {stack: _site(rows, frames, _core.is_wrapper) for stack, rows in stacks.items()}
+        return {stack: _site(rows, frames) for stack, rows in stacks.items()}
 
 
 def _weigh_collected(each: Collected) -> Weighed:
@@ -293,15 +293,14 @@ def _large(sizes: _core.Table) -> list[Kind]:
         "header_bytes",
         "peak_blocks",
         "end_blocks",
-        "weight",
         "api",
     )
     rows = list(zip(*(sizes.values(name) for name in names), strict=True))
-    peak = sum((usable + header) * at_peak * weight for *_, usable, header, at_peak, _, weight, _ in rows)
-    end = sum((usable + header) * at_end * weight for *_, usable, header, _, at_end, weight, _ in rows)
+    peak = sum((usable + header) * at_peak for *_, usable, header, at_peak, _, _ in rows)
+    end = sum((usable + header) * at_end for *_, usable, header, _, at_end, _ in rows)
     kinds = []
-    for shape, stack, requested, usable, header, at_peak, at_end, weight, api in rows:
-        kind = Kind(shape, stack, requested, usable + header, at_peak * weight, at_end * weight, api == "pool block")
+    for shape, stack, requested, usable, header, at_peak, at_end, api in rows:
+        kind = Kind(shape, stack, requested, usable + header, at_peak, at_end, api == "pool block")
         least = max(_LEAST_BYTES, _LEAST_SHARE * peak), max(_LEAST_BYTES, _LEAST_SHARE * end)
         large = kind.gross_bytes * kind.peak_blocks >= least[0] or kind.gross_bytes * kind.end_blocks >= least[1]
         if large and api != "pool memory":
@@ -309,17 +308,18 @@ def _large(sizes: _core.Table) -> list[Kind]:
     return kinds
 
 
-def _site(rows: Sequence[int], frames: dict[int, list[FrameRow]], is_wrapper: Callable[[str], bool]) -> Site:
+def _site(rows: Sequence[int], frames: dict[int, list[FrameRow]]) -> Site:
     functions: list[str] = []
     for place, row in enumerate(rows):
         at_row = [function for _, _, function, *_ in frames.get(row, [])]
-        if not at_row or is_wrapper(at_row[-1]):  # the function that the code belongs to comes last
+        wrappers = [is_wrapper for *_, is_wrapper in frames.get(row, [])]
+        if not at_row or wrappers[-1]:  # the function that the code belongs to comes last
             functions += at_row
             continue
-        passing = next((n for n, function in enumerate(at_row) if not is_wrapper(function)), len(at_row) - 1)
+        passing = next((n for n, is_wrapper in enumerate(wrappers) if not is_wrapper), len(at_row) - 1)
         # Only with debug information of the recorded build a file is known.
         callers = [
-            (each, next((module for *_, file, _, module, _ in frames.get(each, []) if file), ""))
+            (each, next((module for *_, file, _, module, _, _ in frames.get(each, []) if file), ""))
             for each in rows[place : place + _ASKED_ROWS]
         ]
         return Site(functions + at_row[: passing + 1], callers)

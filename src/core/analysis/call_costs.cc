@@ -28,7 +28,7 @@ Table CallCosts::table(double ns_per_tick) const {
     return Columns{table.column(of + "calls", ColumnType::Int64), table.column(of + "ns", ColumnType::Double),
                    table.column("most_" + of + "ns", ColumnType::Double)};
   };
-  const auto stack_id = table.column("stack_id", ColumnType::Int64);
+  const auto stack_id = table.column("stack_id");
   const Columns allocations = columns("");
   const Columns frees = columns("free_");
   const auto add = [&](const Columns& to, const Sum& sum) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -41,20 +42,40 @@ struct LedgerCounts {
   std::uint64_t unmatched_after_drops = 0;  // either of these, after events were lost: no verdict possible
 };
 
-// Books has:
-//   using Dead = ...;                           what is still needed of a block that just ended
-//   void foresee(const Event&);                 optional; up to ShortLives::kMostEvents ahead: to fetch what it needs
-//   void foresee_end(std::uint64_t word);       optional; the block of the word is about to end: to fetch what it needs
-//   void held(const Dead&, const HeldBytes&);   optional: what was seen in a block that just ended
-//   void took(const Event&, StackId freed);     optional, else other(): a CallCost note, and where the block was
-//   allocated that its thread freed last (kEmptyStack: nobody knows)
-//   void tick(std::uint64_t stamp);             before every event
-//   bool admit(ShapeId);                        false: no such shape
-//   std::uint64_t born(const Event&);           the word of the new block: BlockMap::is_live, its birth in the high
-//   half Dead died(std::uint64_t word, const Event&); void continued(const Dead&, std::uint64_t& word, GrowthKind,
-//   Move);   the block of `word` took over from the dead one StackId stack(ShapeId), stack(const Dead&); std::uint64_t
-//   requested_bytes(ShapeId), requested_bytes(const Dead&); std::uint32_t birth(const Dead&), last_birth();   serials
-//   of allocations, modulo 2^32 void other(const Event&);                   maps, threads, marks
+// The data of blocks, which a Ledger's rules change. A block is represented by a word, which `born` returns and the
+// ledger stores: it is live as defined by BlockMap::is_live, and its high half is the serial of its birth.
+template <typename Books>
+concept LedgerBooks = requires(Books& books, const trace::Event& event, trace::ShapeId shape, std::uint64_t& word,
+                               std::uint64_t stamp, const typename Books::Dead& dead, GrowthKind kind, Move move) {
+  books.tick(stamp);                                                  // before every event
+  { books.admit(shape) } -> std::same_as<bool>;                       // false: no such shape
+  { books.born(event) } -> std::same_as<std::uint64_t>;               // the word of the new block
+  { books.died(word, event) } -> std::same_as<typename Books::Dead>;  // the facts that are still needed of it
+  books.continued(dead, word, kind, move);                            // the block of `word` took over from the dead one
+  { books.stack(shape) } -> std::same_as<trace::StackId>;
+  { books.stack(dead) } -> std::same_as<trace::StackId>;
+  { books.requested_bytes(shape) } -> std::same_as<std::uint64_t>;
+  { books.requested_bytes(dead) } -> std::same_as<std::uint64_t>;
+  { books.birth(dead) } -> std::same_as<std::uint32_t>;  // serials of allocations, modulo 2^32
+  { books.last_birth() } -> std::same_as<std::uint32_t>;
+  books.other(event);  // maps, threads, marks
+};
+
+// Optional: prefetch the data of an event up to ShortLives::kMostEvents ahead, or of a block that is about to end.
+template <typename Books>
+concept ForeseesEvents = requires(Books& books, const trace::Event& event) { books.foresee(event); };
+template <typename Books>
+concept ForeseesEnds = requires(Books& books, std::uint64_t word) { books.foresee_end(word); };
+// Optional: the contents of a block that has just ended.
+template <typename Books>
+concept ReadsContents =
+    requires(Books& books, const typename Books::Dead& dead, const HeldBytes& held) { books.end_contents(dead, held); };
+// Optional, else other(): a CallCost note, and the stack of the block that its thread freed last (kEmptyStack:
+// unknown).
+template <typename Books>
+concept ReadsCallCosts =
+    requires(Books& books, const trace::Event& event, trace::StackId freed) { books.call_cost(event, freed); };
+
 template <typename Books>
 class Ledger {
  public:
@@ -74,6 +95,7 @@ class Ledger {
         threads_(std::size_t{1} << 16) {}
 
   void consume(std::span<const trace::Event> events) {
+    static_assert(LedgerBooks<Books>);  // here, because Books is incomplete while it declares its ledger
     while (!events.empty()) {
       const bool foreseen = events_to_foresee_ > 0;
       run_ = foreseen ? foresee(events) : short_lives_.foresee_none(events);
@@ -122,7 +144,7 @@ class Ledger {
 
   std::size_t foresee(std::span<const trace::Event> events) {
     const std::size_t run = short_lives_.foresee(events, [&](const trace::Event& event) {
-      if constexpr (requires { books_.foresee(event); }) books_.foresee(event);
+      if constexpr (ForeseesEvents<Books>) books_.foresee(event);
     });
     events_to_foresee_ -= static_cast<std::int64_t>(run);
     return run;
@@ -146,8 +168,7 @@ class Ledger {
       for (; fetched < far.size() && far[fetched] <= at + 2 * kAhead; ++fetched)
         map_.prefetch(events[far[fetched]].address);
       for (; peeked < far.size() && far[peeked] <= at + kAhead; ++peeked) {
-        if constexpr (requires { books_.foresee_end(BlockMap::kGone); })
-          books_.foresee_end(map_.peek(events[far[peeked]].address));
+        if constexpr (ForeseesEnds<Books>) books_.foresee_end(map_.peek(events[far[peeked]].address));
       }
       books_.tick(event.stamp);
       switch (event.kind) {
@@ -178,8 +199,8 @@ class Ledger {
           thread(event.thread).held.digest = event.address;
           break;
         case EventKind::CallCost:
-          if constexpr (requires { books_.took(event, trace::kEmptyStack); })
-            books_.took(event, thread(event.thread).freed);
+          if constexpr (ReadsCallCosts<Books>)
+            books_.call_cost(event, thread(event.thread).freed);
           else
             other(event);
           break;
@@ -269,7 +290,7 @@ class Ledger {
     if (std::uint64_t* word = end(event, at)) [[likely]] {
       const typename Books::Dead dead = books_.died(*word, event);
       freed = books_.stack(dead);
-      tell_held(of, event, dead);
+      pass_contents(of, event, dead);
       *word = BlockMap::kGone;
       const bool may_be_known =
           follows_all(of) && event.api != static_cast<std::uint8_t>(trace::FreeApi::ReallocUnsampled);
@@ -280,11 +301,11 @@ class Ledger {
   }
 
   // The note waits for the end, which finds the block anyway: found twice, a block costs two waits for memory.
-  void tell_held(Thread& of, const trace::Event& event, const typename Books::Dead& dead) {
-    if constexpr (requires { books_.held(dead, of.held); }) {
+  void pass_contents(Thread& of, const trace::Event& event, const typename Books::Dead& dead) {
+    if constexpr (ReadsContents<Books>) {
       if (of.held.address != event.address) [[likely]]
         return;
-      books_.held(dead, of.held);
+      books_.end_contents(dead, of.held);
       of.held.address = 0;
     }
   }
@@ -315,7 +336,7 @@ class Ledger {
     of.old = books_.died(*word, event);
     of.old_address = event.address;
     *word = BlockMap::kGone;
-    tell_held(of, event, of.old);
+    pass_contents(of, event, of.old);
   }
 
   void realloc_start(const trace::Event& event, std::size_t at) {

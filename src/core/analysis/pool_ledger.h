@@ -2,6 +2,7 @@
 // and which events can't be. `Books` stores the data of pools.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -13,13 +14,19 @@
 
 namespace tare::core {
 
-// Books gives numbers to pools and blocks, and has:
-//   std::size_t pool_made(const Event&);        void pool_ended(std::size_t pool);
-//   std::size_t memory_got(std::size_t pool, const Event&);
-//   void memory_left(std::size_t pool, std::size_t memory);
-//   std::size_t block_out(std::size_t pool, std::optional<std::size_t> memory, const Event&);  memory: that it lies in
-//   void block_back(std::size_t pool, std::size_t block);
-//   std::uint64_t memory_bytes(std::size_t memory);
+// The data of pools, which a PoolLedger's rules change. It numbers pools, pieces of memory and blocks.
+template <typename Books>
+concept PoolLedgerBooks = requires(Books& books, const trace::Event& event, std::size_t pool, std::size_t memory,
+                                   std::size_t block, std::optional<std::size_t> memory_of_block) {
+  { books.pool_made(event) } -> std::same_as<std::size_t>;
+  books.pool_ended(pool);
+  { books.memory_got(pool, event) } -> std::same_as<std::size_t>;
+  books.memory_left(pool, memory);
+  { books.block_out(pool, memory_of_block, event) } -> std::same_as<std::size_t>;
+  books.block_back(pool, block);
+  { books.memory_bytes(memory) } -> std::same_as<std::uint64_t>;
+};
+
 template <typename Books>
 class PoolLedger {
  public:
@@ -30,6 +37,7 @@ class PoolLedger {
   }
 
   void consume(const trace::Event& event) {
+    static_assert(PoolLedgerBooks<Books>);  // here, because Books is incomplete while it declares its ledger
     using trace::EventKind;
     const std::uint32_t number = trace::pool_of(event.address);
     const std::uint64_t address = trace::pool_address(event.address);

@@ -34,7 +34,7 @@ ReplayEngine::ReplayEngine(const trace::Dictionary& dictionary, const trace::Pro
     : dictionary_(dictionary),
       info_(info),
       sampled_(info.sample_bytes != 0),
-      asked_for_time_(at_stamp.has_value()),
+      has_requested_time_(at_stamp.has_value()),
       at_stamp_(at_stamp),
       reading_stamp_(info.reading ? std::optional(info.reading->stamp) : std::nullopt),
       ledger_(*this, info) {}
@@ -177,12 +177,12 @@ void ReplayEngine::other(const trace::Event& event) {
       break;
     }
     default:
-      if (PoolLedger<PoolBooks>::is_pool_event(event.kind)) tell_pools(event);
+      if (PoolLedger<PoolBooks>::is_pool_event(event.kind)) pass_to_pools(event);
       break;
   }
 }
 
-void ReplayEngine::tell_pools(const trace::Event& event) {
+void ReplayEngine::pass_to_pools(const trace::Event& event) {
   if (!pools_) pools_ = std::make_unique<PoolBooks>(dictionary_);
   const bool only_adds = event.kind == trace::EventKind::PoolGrow || event.kind == trace::EventKind::PoolAlloc;
   if (!only_adds) before_fall();
@@ -217,7 +217,7 @@ std::optional<HeapBlock> ReplayEngine::heap_block_around(std::uint64_t address) 
   return block;
 }
 
-void ReplayEngine::took(const trace::Event& event, trace::StackId freed) {
+void ReplayEngine::call_cost(const trace::Event& event, trace::StackId freed) {
   if (event.api != 0) {
     if (freed != trace::kEmptyStack) call_costs_.add_free(freed, event.address);
   } else if (admit(event.shape)) {
@@ -225,7 +225,7 @@ void ReplayEngine::took(const trace::Event& event, trace::StackId freed) {
   }
 }
 
-void ReplayEngine::held(const Dead& dead, const HeldBytes& held) {
+void ReplayEngine::end_contents(const Dead& dead, const HeldBytes& held) {
   if (dead.inherited) return;  // its shape is another dictionary's
   // The sums' cache line is there already; the dictionary's would be another miss.
   const ShapeSums& sums = recorded_.sums[dead.shape];

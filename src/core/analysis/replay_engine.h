@@ -82,7 +82,7 @@ class ReplayEngine {
   const std::optional<AtReading>& at_reading() const { return at_reading_; }
   std::uint64_t map_events() const { return map_events_; }
   std::uint64_t threads() const { return ledger_.threads(); }
-  bool asked_for_time() const { return asked_for_time_; }
+  bool has_requested_time() const { return has_requested_time_; }
   const std::vector<std::uint32_t>& inherited_blocks() const { return inherited_blocks_; }  // by inherited shape
   std::uint64_t first_stamp() const { return origin_; }
   std::uint64_t last_stamp() const { return last_stamp_; }
@@ -115,8 +115,8 @@ class ReplayEngine {
   std::uint64_t born(const trace::Event& event);
   Dead died(std::uint64_t word, const trace::Event& event);
   void continued(const Dead& dead, std::uint64_t& word, GrowthKind kind, Move move);
-  void held(const Dead& dead, const HeldBytes& held);
-  void took(const trace::Event& event, trace::StackId freed);
+  void end_contents(const Dead& dead, const HeldBytes& held);
+  void call_cost(const trace::Event& event, trace::StackId freed);
   void other(const trace::Event& event);
   trace::StackId stack(trace::ShapeId shape) const { return recorded_.sums[trace::index(shape)].stack; }
   trace::StackId stack(const Dead& dead) const { return dead.stack; }
@@ -176,7 +176,7 @@ class ReplayEngine {
     gross_q_ -= sums.gross_q;
   }
   Dead died_specially(std::uint64_t word);
-  void tell_pools(const trace::Event& event);
+  void pass_to_pools(const trace::Event& event);
   std::optional<HeapBlock> heap_block_around(std::uint64_t address);
   PoolBooks::Now pools_now(std::uint64_t stamp) const { return {(stamp - origin_) >> kAgeShift, epoch_, births_}; }
   void apply(const PoolBooks::Change& change);
@@ -184,7 +184,7 @@ class ReplayEngine {
   const trace::Dictionary& dictionary_;
   const trace::ProcessInfo& info_;
   bool sampled_;
-  bool asked_for_time_;
+  bool has_requested_time_;
   bool started_ = false;
 
   Group recorded_;

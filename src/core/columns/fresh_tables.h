@@ -1,4 +1,4 @@
-// Hands over the tables that this process has made to the reader that needs them next.
+// Tables that a recording has made, passed from its launcher to the reader that needs them next.
 //
 // `tare run` makes the tables of its recording and stores them beside the trace; its own summary then needs them at
 // once. Reading a compiler's 28 MB back cost 65 of the summary's 380 ms, nearly all of it page faults.
@@ -9,13 +9,20 @@
 
 #include "core/columns/tables.h"
 
-namespace tare::core::fresh_tables {
+namespace tare::core {
 
-// Keeps the tables of the trace at `path` if they are larger than those kept already: a summary is about one image, as
-// a rule the largest. Any thread.
-void keep(const std::string& path, std::shared_ptr<const Tables> tables);
+class FreshTables {
+ public:
+  // Keeps the tables of the trace at `path`, unless those of another trace are larger: a summary is about one image, as
+  // a rule the largest.
+  void keep(const std::string& path, std::shared_ptr<const Tables> tables);
 
-// Returns and forgets the tables kept for `path`; null if there are none. Any thread.
-std::shared_ptr<const Tables> take(const std::string& path);
+  // The tables of the trace at `path`; null if they weren't kept.
+  std::shared_ptr<const Tables> of(const std::string& path) const { return path == path_ ? tables_ : nullptr; }
 
-}  // namespace tare::core::fresh_tables
+ private:
+  std::string path_;
+  std::shared_ptr<const Tables> tables_;
+};
+
+}  // namespace tare::core

@@ -4,32 +4,31 @@
 #include <memory>
 #include <utility>
 
-#include "core/columns/fresh_tables.h"
 #include "core/columns/table_cache.h"
 #include "trace/open/open_trace.h"
 
 namespace tare::core {
 namespace {
 
-Status store_and_keep(const std::string& path, Tables made) {
+Status store_and_keep(const std::string& path, Tables made, FreshTables& fresh) {
   const auto tables = std::make_shared<const Tables>(std::move(made));
-  fresh_tables::keep(path, tables);
+  fresh.keep(path, tables);
   return TableCache(path).store(kReplayedTables, *tables);
 }
 
 }  // namespace
 
-Status FusedReplay::store(const std::string& path, std::span<const trace::ClockPair> clock_pairs) {
+Status FusedReplay::store(const std::string& path, std::span<const trace::ClockPair> clock_pairs, FreshTables& fresh) {
   merge_.finish();
-  return store_and_keep(path, replay_.finish(clock_pairs));
+  return store_and_keep(path, replay_.finish(clock_pairs), fresh);
 }
 
-Status replay_file_into_cache(const std::string& path) {
+Status replay_file_into_cache(const std::string& path, FreshTables& fresh) {
   Result<trace::OpenedTrace> opened = trace::open_trace(path);
   if (!opened) return opened.error();
   Replay replay(opened->dictionary(), opened->info(), {});
   if (Status status = opened->replay_into(replay); !status) return status;
-  return store_and_keep(path, replay.finish(opened->clock_pairs()));
+  return store_and_keep(path, replay.finish(opened->clock_pairs()), fresh);
 }
 
 }  // namespace tare::core

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "core/columns/fresh_tables.h"
 #include "core/drain/online_merge.h"
 #include "core/tables/replay.h"
 #include "trace/base/result.h"
@@ -30,8 +31,8 @@ class FusedReplay {
   const Replay& replay() const { return replay_; }
   Tables tables_so_far(std::span<const trace::ClockPair> clock_pairs) { return replay_.tables_so_far(clock_pairs); }
 
-  // After the last event, when the trace at `path` is finished: puts the tables into its cache.
-  Status store(const std::string& path, std::span<const trace::ClockPair> clock_pairs);
+  // After the last event, when the trace at `path` is finished: puts the tables into its cache and into `fresh`.
+  Status store(const std::string& path, std::span<const trace::ClockPair> clock_pairs, FreshTables& fresh);
 
  private:
   Replay replay_;
@@ -39,6 +40,6 @@ class FusedReplay {
 };
 
 // The same from the file, where the events came in an order that couldn't be merged on the way.
-Status replay_file_into_cache(const std::string& path);
+Status replay_file_into_cache(const std::string& path, FreshTables& fresh);
 
 }  // namespace tare::core

@@ -85,7 +85,7 @@ void ImageRecording::summarize(LaunchOutcome& outcome, Importance importance) {
   }
   outcome.late_events += replay_->merge().late_events();
   if (replay_->merge().sound()) {
-    summarized_ = static_cast<bool>(replay_->store(trace_path_, clock_pairs_.all()));
+    summarized_ = static_cast<bool>(replay_->store(trace_path_, clock_pairs_.all(), outcome.fresh_tables));
   } else {
     ++outcome.recomputed_summaries;
     needs_replay_ = true;
@@ -94,8 +94,8 @@ void ImageRecording::summarize(LaunchOutcome& outcome, Importance importance) {
   dictionary_ = {};
 }
 
-void ImageRecording::summarize_from_file() {
-  if (needs_replay_) summarized_ = static_cast<bool>(replay_file_into_cache(trace_path_));
+void ImageRecording::summarize_from_file(LaunchOutcome& outcome) {
+  if (needs_replay_) summarized_ = static_cast<bool>(replay_file_into_cache(trace_path_, outcome.fresh_tables));
 }
 
 }  // namespace tare::core

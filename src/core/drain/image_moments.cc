@@ -27,31 +27,31 @@ constexpr std::uint64_t kAllTurnsNs = 2'000'000'000;
 
 Error not_taken(std::uint32_t pid, const std::string& why) {
   return {ErrorKind::CannotRecord,
-          "no look into the blocks of process " + std::to_string(pid) + ": " + why + "; its events are recorded"};
+          "no snapshot of process " + std::to_string(pid) + ": " + why + "; its events are recorded"};
 }
 
 }  // namespace
 
-bool ImageRecording::asked_for_moment() const {
+bool ImageRecording::snapshot_requested() const {
   if (!spool_) return false;
   const SpoolHeader& header = spool_->header();
   return header.moment_asked.load(std::memory_order_acquire) != header.moment_done.load(std::memory_order_relaxed);
 }
 
-void ImageRecording::answer_moment() {
+void ImageRecording::acknowledge_snapshot() {
   SpoolHeader& header = spool_->header();
   header.moment_done.store(header.moment_asked.load(std::memory_order_acquire), std::memory_order_release);
   ::syscall(SYS_futex, &header.moment_done, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-MomentKind ImageRecording::asked_kind() const {
+MomentKind ImageRecording::requested_kind() const {
   return spool_->header().moment_kind.load(std::memory_order_acquire) == static_cast<std::uint32_t>(MomentKind::Request)
              ? MomentKind::Request
              : MomentKind::Exit;
 }
 
-std::string ImageRecording::asked_name() const {
-  return asked_kind() == MomentKind::Exit ? std::string() : spool_->file().string_at(spool_->header().moment_name);
+std::string ImageRecording::requested_name() const {
+  return requested_kind() == MomentKind::Exit ? std::string() : spool_->file().string_at(spool_->header().moment_name);
 }
 
 void ImageRecording::falls_asleep() {

@@ -14,7 +14,7 @@ using namespace trace;
 std::uint64_t ImageRecording::watch_memory(const MomentFacts& facts, ReadingBudget& budget) {
   if (process_ == 0 || !spool_ || failure_ || gaps_are_final_) return ~std::uint64_t{0};
   const std::uint64_t now_ns = monotonic_ns();
-  if (!readings_.look_is_due(now_ns)) return readings_.next_look_ns();
+  if (!readings_.check_is_due(now_ns)) return readings_.next_look_ns();
   const std::optional<std::uint64_t> rss_bytes = resident_bytes_of(process_);
   if (!rss_bytes) return ~std::uint64_t{0};
   if (readings_.reading_is_due(now_ns, *rss_bytes, budget)) {

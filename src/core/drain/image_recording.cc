@@ -320,11 +320,11 @@ void ImageRecording::discard() {
 
 bool ImageRecording::is_cut() {
   if (!spool_->is_cut()) return false;
-  if (!cut_was_told_) {
+  if (!cut_was_reported_) {
     warnings_.push_back("the spool of process " + std::to_string(record_.info.pid) +
                         " was cut short, by itself or by somebody else; its recording ends there");
   }
-  cut_was_told_ = true;
+  cut_was_reported_ = true;
   return true;
 }
 

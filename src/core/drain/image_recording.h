@@ -69,7 +69,9 @@ class ImageRecording {
     segments_.rename_all(trace_path);
   }
   // Called before a forked child's first segment ends, which needs its parent's trace up to the fork. False: not yet.
-  void ask_for_parent(std::function<bool(ImageRecording&)> is_written) { parent_is_written_ = std::move(is_written); }
+  void set_parent_writer(std::function<bool(ImageRecording&)> is_written) {
+    parent_is_written_ = std::move(is_written);
+  }
   // All that was stamped until then is in this image's file, or about to get there.
   bool has_written_until(std::uint64_t stamp);
 
@@ -93,10 +95,10 @@ class ImageRecording {
   // Reads where the process's resident memory is, if that is due. Returns the time of its next call.
   std::uint64_t watch_memory(const MomentFacts& facts, ReadingBudget& budget);
   // The program is about to exit and waits for its moment.
-  bool asked_for_moment() const;
-  void answer_moment();
-  trace::MomentKind asked_kind() const;
-  std::string asked_name() const;
+  bool snapshot_requested() const;
+  void acknowledge_snapshot();
+  trace::MomentKind requested_kind() const;
+  std::string requested_name() const;
   // The program's recorder was paused, or woken again: kept in its spool, and in the trace when that ends.
   void falls_asleep();
   void wakes_up();
@@ -117,7 +119,7 @@ class ImageRecording {
   void summarize(LaunchOutcome& outcome, Importance importance);
   // After that, when no program runs any more: replays the trace for its summary, where it wasn't. That takes a second
   // per 10 million events, in which others' spools would fill up.
-  void summarize_from_file();
+  void summarize_from_file(LaunchOutcome& outcome);
   // After finish(): the parent's trace got its last name. False: that is the one written. In a container it's the
   // directory that has it.
   bool rename_parent(const std::string& parent_trace);
@@ -239,7 +241,7 @@ class ImageRecording {
   ReadingSchedule readings_;
   Observer observer_;
   std::optional<trace::Moment> peak_candidate_;  // written when no other can come before it
-  bool cut_was_told_ = false;
+  bool cut_was_reported_ = false;
   SegmentLimits limits_;
   SegmentFiles segments_;
   std::optional<std::uint64_t> boundary_;  // where the segment ends: the first stamp of the next one
@@ -251,8 +253,8 @@ class ImageRecording {
   std::uint32_t passes_since_settled_ = 0;
   trace::ProcessInfo counted_;  // the spool's counters when the segment began
   bool knows_earlier_ = false;  // the blocks older than the segment's first event
-  bool large_head_was_told_ = false;
-  bool full_disk_was_told_ = false;
+  bool large_head_was_reported_ = false;
+  bool full_disk_was_reported_ = false;
   std::function<bool(ImageRecording&)> parent_is_written_;
   std::optional<Error> failure_;
   std::vector<std::string> warnings_;

@@ -292,9 +292,9 @@ void ImageRecording::begin_segment(NextSegment next) {
     return;
   }
   writer_->renamed(trace_path_);
-  if (segment_head_bytes_ > limits_.max_bytes / 2 && !std::exchange(large_head_was_told_, true)) {
+  if (segment_head_bytes_ > limits_.max_bytes / 2 && !std::exchange(large_head_was_reported_, true)) {
     warnings_.push_back("the live blocks alone take " + std::to_string(segment_head_bytes_ >> 10) +
-                        " KiB of a segment of " + trace_path_ + ": segments are larger than --max-size asks for");
+                        " KiB of a segment of " + trace_path_ + ": segments are larger than --max-size");
   }
   if (has_replay) {
     make_replay();
@@ -319,7 +319,7 @@ void ImageRecording::close_segment() {
 
 bool ImageRecording::make_room() {
   if (!segments_.give_up_oldest()) return false;
-  if (!std::exchange(full_disk_was_told_, true)) {
+  if (!std::exchange(full_disk_was_reported_, true)) {
     warnings_.push_back("the disk was full: older segments of " + trace_path_ +
                         " were deleted before --rotate asked for it");
   }

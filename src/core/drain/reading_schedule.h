@@ -40,7 +40,7 @@ class ReadingSchedule {
   ReadingSchedule() = default;
   explicit ReadingSchedule(std::uint64_t begin_ns) : begin_ns_(begin_ns), next_look_ns_(begin_ns + kFirstPeriodNs) {}
 
-  bool look_is_due(std::uint64_t now_ns) const { return now_ns >= next_look_ns_; }
+  bool check_is_due(std::uint64_t now_ns) const { return now_ns >= next_look_ns_; }
   std::uint64_t next_look_ns() const { return next_look_ns_; }
   // Called once a look. True: read all.
   bool reading_is_due(std::uint64_t now_ns, std::uint64_t rss_bytes, const ReadingBudget& budget);

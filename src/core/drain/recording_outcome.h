@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/columns/fresh_tables.h"
 #include "trace/base/result.h"
 #include "trace/model/process_info.h"
 
@@ -44,6 +45,7 @@ struct LaunchOutcome {
   ShortProcesses short_processes;
   std::vector<std::string> warnings;  // one line each
   std::optional<Error> failure;       // the recording went wrong on the way (disk full ...); the command ran on
+  FreshTables fresh_tables;           // for a reader in this process
   // how the work went; printed by --verbose, checked by tests and benches
   std::uint64_t wakeups = 0;
   std::uint64_t drained_chunks = 0;

@@ -25,7 +25,7 @@ void Amounts::unclaim(const ReportRow& first) {
   sums->second.usable_bytes -= std::min(sums->second.usable_bytes, first.usable);
 }
 
-void Amounts::believe(trace::NameId path, std::uint64_t bytes, std::uint64_t time_ns, std::uint32_t round) {
+void Amounts::set_amount(trace::NameId path, std::uint64_t bytes, std::uint64_t time_ns, std::uint32_t round) {
   Row& row = rows_.emplace_back();
   row.path = path;
   row.time_ns = time_ns;

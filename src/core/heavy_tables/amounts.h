@@ -21,7 +21,7 @@ class Amounts {
   void claim(const ReportRow& first);
   void unclaim(const ReportRow& first);
   void clear_round() { in_round_.clear(); }
-  void believe(trace::NameId path, std::uint64_t bytes, std::uint64_t time_ns, std::uint32_t round);
+  void set_amount(trace::NameId path, std::uint64_t bytes, std::uint64_t time_ns, std::uint32_t round);
 
   Table table() const;
 

@@ -3,7 +3,7 @@
 
 namespace tare::core {
 
-void Holders::told(std::uint32_t shape, bool is_shared, Holding& holding) {
+void Holders::set_holders(std::uint32_t shape, bool is_shared, Holding& holding) {
   Sums& sums = by_shape_[shape];
   if (holding == Holding::Uncounted) {
     ++sums.blocks;
@@ -30,7 +30,7 @@ Table Holders::table(const trace::Dictionary& dictionary, bool is_sampled) const
   const auto shape_id = int_column("shape_id");
   const auto stack_id = int_column("stack_id");
   const auto requested = int_column("requested_bytes");
-  const auto weight = table.column("weight", ColumnType::Double);
+  const auto weight = table.column("weight");
   const auto blocks = int_column("blocks");
   const auto shared = int_column("shared_blocks");
   const auto end_blocks = int_column("end_blocks");

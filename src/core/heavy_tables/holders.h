@@ -16,7 +16,7 @@ enum class Holding : std::uint8_t { Uncounted, One, Several };
 class Holders {
  public:
   // The program counts the owners of a block of the shape, or has added a second owner.
-  void told(std::uint32_t shape, bool is_shared, Holding& holding);
+  void set_holders(std::uint32_t shape, bool is_shared, Holding& holding);
   void ended(std::uint32_t shape, Holding holding);
 
   Table table(const trace::Dictionary& dictionary, bool is_sampled) const;

@@ -117,14 +117,14 @@ struct Observations::State {
       ledger.consume(events.first(to_come));
       events = events.subspan(to_come);
       consumed += to_come;
-      look_around(in_time[next++]);
+      add_snapshot_blocks(in_time[next++]);
     }
     ledger.consume(events);
     consumed += events.size();
   }
 
   // Adds the blocks of a snapshot that this trace has, each with its number.
-  void look_around(std::uint32_t number) {
+  void add_snapshot_blocks(std::uint32_t number) {
     const std::vector<trace::Observation>& seen = moments[number].blocks;
     for (std::uint32_t i = 0; i < seen.size(); ++i) {
       const Record* record = find(seen[i].address);
@@ -146,7 +146,7 @@ struct Observations::State {
     return record.inherited ? stack_of_inherited[index(facts.stack)] : facts.stack;
   }
 
-  void held(const Record& record, const HeldBytes& held) {
+  void end_contents(const Record& record, const HeldBytes& held) {
     const trace::Shape& facts = facts_of(record);
     const std::uint64_t unwritten = std::min<std::uint64_t>(held.unwritten_bytes, facts.requested_bytes);
     rows.push_back({record.id, index(stack_of(record, facts)), held.content_class, facts.requested_bytes,

@@ -47,19 +47,19 @@ class ProgramPools::SpanTable {
 
 Table ProgramPools::pools_table() const {
   TableBuilder table("pools");
-  const auto id = table.column("pool_id", ColumnType::Int64);
-  const auto name = table.column("name", ColumnType::String);
-  const auto birth = table.column("birth_ns", ColumnType::Int64);
-  const auto death = table.column("death_ns", ColumnType::Int64);
-  const auto memory = table.column("memory_bytes", ColumnType::Int64);
-  const auto used = table.column("used_bytes", ColumnType::Int64);
-  const auto blocks = table.column("blocks", ColumnType::Int64);
-  const auto peak_ns = table.column("peak_time_ns", ColumnType::Int64);
-  const auto peak_memory = table.column("peak_memory_bytes", ColumnType::Int64);
-  const auto peak_used = table.column("peak_used_bytes", ColumnType::Int64);
-  const auto peak_blocks = table.column("peak_blocks", ColumnType::Int64);
-  const auto total_blocks = table.column("total_blocks", ColumnType::Int64);
-  const auto total_bytes = table.column("total_bytes", ColumnType::Int64);
+  const auto id = table.column("pool_id");
+  const auto name = table.column("name");
+  const auto birth = table.column("birth_ns");
+  const auto death = table.column("death_ns");
+  const auto memory = table.column("memory_bytes");
+  const auto used = table.column("used_bytes");
+  const auto blocks = table.column("blocks");
+  const auto peak_ns = table.column("peak_time_ns");
+  const auto peak_memory = table.column("peak_memory_bytes");
+  const auto peak_used = table.column("peak_used_bytes");
+  const auto peak_blocks = table.column("peak_blocks");
+  const auto total_blocks = table.column("total_blocks");
+  const auto total_bytes = table.column("total_bytes");
   for (std::size_t i = 0; i < pools_.size(); ++i) {
     const Pool& pool = pools_[i];
     table.add(id, whole(i));

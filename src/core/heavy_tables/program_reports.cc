@@ -94,7 +94,7 @@ struct ProgramReports::State {
     }
     if (event.kind == EventKind::Holders) return hold(event);
     if (event.kind == EventKind::Amount) {
-      return amounts.believe(trace::NameId{index(event.shape)}, event.address, clock.ns(event.stamp), rows.round());
+      return amounts.set_amount(trace::NameId{index(event.shape)}, event.address, clock.ns(event.stamp), rows.round());
     }
     if (event.kind == EventKind::ClearReports) {
       rows.clear_round();
@@ -129,7 +129,7 @@ struct ProgramReports::State {
 
   void hold(const Event& event) {
     Record* const record = find(event.address);
-    if (record && !record->inherited) holders.told(record->shape, event.api != 0, record->holding);
+    if (record && !record->inherited) holders.set_holders(record->shape, event.api != 0, record->holding);
   }
 
   void report(const Event& event) {

@@ -50,7 +50,7 @@ Table ReportRows::table(const trace::Dictionary& dictionary,
   const auto address = int_column("address");
   const auto requested = int_column("requested_bytes");
   const auto usable = int_column("usable_bytes");
-  const auto weight = table.column("weight", ColumnType::Double);
+  const auto weight = table.column("weight");
   const auto time_ns = int_column("time_ns");
   const auto thread = int_column("thread");
   const auto stack = int_column("stack_id");

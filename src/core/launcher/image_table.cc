@@ -144,7 +144,7 @@ bool ImageTable::add(const std::string& name, std::uint32_t named_pid) {
   starved_.erase(name);
   (*image)->rest_descriptors(resting_from_);
   if (options_.segments.wanted()) {
-    (*image)->ask_for_parent([this](ImageRecording& child) { return parent_is_written(child); });
+    (*image)->set_parent_writer([this](ImageRecording& child) { return parent_is_written(child); });
   }
   (*image)->record().info.image_index = count_image(maker.value_or(0));
   note_parent(**image);
@@ -243,7 +243,7 @@ void ImageTable::warn(const std::string& warning) {
   if (outcome_.warnings.size() < kMostWarnings) outcome_.warnings.push_back(warning);
 }
 
-void ImageTable::give_up() {
+void ImageTable::end_early() {
   for (auto& [pid, process] : processes_) process.image = nullptr;
   by_spool_.clear();
   images_.clear();

@@ -62,7 +62,7 @@ class ImageTable {
   // Facts of an image that are known when all processes have ended, or when it's folded.
   void settle(ImageRecording& image);
   // Drops all images, without writing anything more.
-  void give_up();
+  void end_early();
   // The container's directory, after all images are settled.
   void finish();
   // A warning of the recording; the first thousand are kept.

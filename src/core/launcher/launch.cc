@@ -75,7 +75,7 @@ Status Launch::start(const Executable& executable) {
   if (options_.free_stacks == RecordFreeStacks::Yes) number(trace::kEnvFreeStacks, 1);
   if (options_.contents == RecordContents::Yes) number(trace::kEnvContents, 1);
   if (options_.asleep == StartAsleep::Yes) number(trace::kEnvStartPaused, 1);
-  if (!options_.output.empty()) name_the_spool(options_.output, directory_.path() + "/");
+  if (!options_.output.empty()) write_spool_path(options_.output, directory_.path() + "/");
   const Result<pid_t> pid =
       start_process(executable, options_.command, recorded_environment(options_.recorder_library, variables));
   if (!pid) {
@@ -85,8 +85,8 @@ Status Launch::start(const Executable& executable) {
   watch_first(*pid, ::getpid(), options_.command.front(), most_spool_bytes);
   signals_.forward_to(child_);
   if (options_.output.empty()) {
-    name_the_spool(names_->current(child_),
-                   directory_.path() + "/" + std::to_string(child_) + ".0" + trace::kSpoolSuffix);
+    write_spool_path(names_->current(child_),
+                     directory_.path() + "/" + std::to_string(child_) + ".0" + trace::kSpoolSuffix);
   }
   return ok();
 }
@@ -124,7 +124,7 @@ Status Launch::join(const AttachOptions& options) {
   if (options_.contents == RecordContents::Yes) waking.spool_flags |= trace::kSpoolContents;
   watch_first(options.pid, options.pid, options.program, 0);
   signals_.child_is_gone();  // signals are for us
-  if (options.for_ns != 0) let_go_ns_ = trace::monotonic_ns() + options.for_ns;
+  if (options.for_ns != 0) detached_ns_ = trace::monotonic_ns() + options.for_ns;
   return recorder->wake(waking);
 }
 
@@ -145,7 +145,7 @@ ImageRecording* Launch::image_of(pid_t pid) {
 
 // A trace that contains only the future path of the command's spool: it is all that is left if the launcher is killed
 // before it finds the spool. `spool`: its path, or the folder where the only one made by our child is meant.
-void Launch::name_the_spool(const std::string& trace_path, const std::string& spool) {
+void Launch::write_spool_path(const std::string& trace_path, const std::string& spool) {
   trace::ProcessRecord record;
   record.info.parent_pid = static_cast<std::uint32_t>(::getpid());
   record.spool_path = spool;
@@ -155,16 +155,16 @@ void Launch::name_the_spool(const std::string& trace_path, const std::string& sp
   (void)writer->flush();
 }
 
-bool Launch::find_images() { return !gave_up_ && images_->find(); }
+bool Launch::find_images() { return !ended_early_ && images_->find(); }
 
 void Launch::take_due_moments(pid_t pid, ImageRecording& image) {
   const auto take = [&](trace::MomentKind kind, const std::string& name) {
     const Status taken = image.take_moment(kind, name, {options_.recorder_library, directory_.path()});
     if (!taken && refused_moments_.insert(pid).second) outcome_.warnings.push_back(taken.error().message);
   };
-  if (image.asked_for_moment()) {
-    take(image.asked_kind(), image.asked_name());
-    image.answer_moment();
+  if (image.snapshot_requested()) {
+    take(image.requested_kind(), image.requested_name());
+    image.acknowledge_snapshot();
   } else if (image.peak_is_due()) {
     take(trace::MomentKind::Peak, {});
   }
@@ -209,7 +209,7 @@ bool Launch::drain(DrainDepth depth) {
 
 // All that are over now, and not those that come meanwhile: where a shell starts programs faster than their recordings
 // end, this had no end.
-bool Launch::look_after_processes() {
+bool Launch::check_processes() {
   std::vector<pid_t> over;
   for (auto& [pid, process] : images_->processes()) {
     if (process.watch.over()) over.push_back(pid);
@@ -231,8 +231,9 @@ bool Launch::look_after_processes() {
   return true;
 }
 
-bool Launch::all_over() {
-  if (joined_ && (signals_.stop_requested() || (let_go_ns_ != 0 && trace::monotonic_ns() >= let_go_ns_))) return true;
+bool Launch::all_processes_ended() {
+  if (joined_ && (signals_.stop_requested() || (detached_ns_ != 0 && trace::monotonic_ns() >= detached_ns_)))
+    return true;
   if (child_over_since_ns_ == 0) return false;
   if (options_.wait_for == WaitFor::FirstProcess || signals_.stop_requested()) return true;
   if (!images_->processes().empty()) return false;
@@ -264,20 +265,20 @@ void Launch::report_progress() {
 void Launch::run() {
   while (true) {
     try {
-      return serve_until_all_is_over();
+      return serve_until_processes_end();
     } catch (const std::bad_alloc&) {
-      give_up();
+      end_early();
     }
   }
 }
 
-void Launch::give_up() {
-  gave_up_ = true;
-  images_->give_up();
+void Launch::end_early() {
+  ended_early_ = true;
+  images_->end_early();
   directory_.abandon_spools();
 }
 
-void Launch::serve_until_all_is_over() {
+void Launch::serve_until_processes_end() {
   trace::LauncherControl& control = directory_.control();
   std::uint64_t sleep_ns = kShortestSleepNs;
   next_flush_ns_ = trace::monotonic_ns() + kFlushPeriodNs;
@@ -293,9 +294,9 @@ void Launch::serve_until_all_is_over() {
     const bool progress = drain(depth);
     desk_.serve();
     take_signalled_moments();
-    const bool ended = look_after_processes();
+    const bool ended = check_processes();
     report_progress();
-    if (all_over()) {
+    if (all_processes_ended()) {
       // A process that has just ended may have made its spool after the search.
       if (!find_images()) break;
       continue;
@@ -304,8 +305,8 @@ void Launch::serve_until_all_is_over() {
     if (progress && control.wake.load() != seen) continue;
     // While the command runs, it or SIGCHLD wakes us; a few other processes that begin or end don't.
     sleep_ns = std::min(sleep_ns, longest_sleep_ns_);
-    if (let_go_ns_ != 0)
-      sleep_ns = std::min(sleep_ns, std::max(let_go_ns_, trace::monotonic_ns() + kMs) - trace::monotonic_ns());
+    if (detached_ns_ != 0)
+      sleep_ns = std::min(sleep_ns, std::max(detached_ns_, trace::monotonic_ns() + kMs) - trace::monotonic_ns());
     wait_for_wake(control, seen, sleep_ns);
     ++outcome_.wakeups;
     sleep_ns = std::min(sleep_ns * 2, child_over_since_ns_ != 0 ? kShortestSleepNs : kLongestSleepNs);
@@ -313,7 +314,7 @@ void Launch::serve_until_all_is_over() {
 }
 
 // The first warning: the reason why a process is missing from the list.
-void Launch::warn_of_unrecorded() {
+void Launch::warn_about_unrecorded() {
   directory_.take_notices(unrecorded_);
   if (const std::uint32_t silent = directory_.control().unrecorded.load(); silent > 0) {
     unrecorded_["they can't reach " + directory_.path() + " any more (chroot?)"].processes += silent;
@@ -338,7 +339,7 @@ void Launch::warn_of_unrecorded() {
 }
 
 // The process never allocated. The request is withdrawn, because the launcher ends.
-void Launch::take_orders_back() {
+void Launch::withdraw_requests() {
   Result<FrozenProcess> frozen = FrozenProcess::freeze(child_);
   if (!frozen || frozen->thread_count() == 0) return;
   Result<ProcessRecorder> recorder = ProcessRecorder::find(*frozen);
@@ -347,7 +348,7 @@ void Launch::take_orders_back() {
 }
 
 // After an attach, the recording ends here, and takes the snapshot that others take at the exit.
-void Launch::take_last_look(pid_t pid, ImageRecording& image) {
+void Launch::take_final_snapshot(pid_t pid, ImageRecording& image) {
   if (options_.moments != TakeMoments::PeaksAndExit) return;
   const Status taken = image.take_moment(trace::MomentKind::Exit, {}, {options_.recorder_library, directory_.path()});
   if (!taken && refused_moments_.insert(pid).second) outcome_.warnings.push_back(taken.error().message);
@@ -355,7 +356,7 @@ void Launch::take_last_look(pid_t pid, ImageRecording& image) {
 
 // The spool's file is deleted here. The process keeps the mapping, for a thread that arrives late. The memory of its
 // chunks, up to 64 MiB, is released.
-void Launch::let_go(pid_t pid, ImageTable::Process& process) {
+void Launch::detach_process(pid_t pid, ImageTable::Process& process) {
   {
     Result<FrozenProcess> frozen = FrozenProcess::freeze(pid);
     if (frozen && frozen->thread_count() > 0) {
@@ -378,20 +379,20 @@ void Launch::let_go(pid_t pid, ImageTable::Process& process) {
 }
 
 LaunchOutcome Launch::finish() {
-  if (gave_up_) {
+  if (ended_early_) {
     outcome_.failure =
         Error{ErrorKind::Io,
               "tare had no memory left, and the recording ended early; the program ran on. Raise the limit "
               "(ulimit -v), or record less with --sample"};
     return std::move(outcome_);
   }
-  warn_of_unrecorded();
-  if (joined_ && image_of(child_) == nullptr) take_orders_back();
+  warn_about_unrecorded();
+  if (joined_ && image_of(child_) == nullptr) withdraw_requests();
   for (auto& [pid, process] : images_->processes()) {
     if (process.image == nullptr) continue;
     if (joined_) {
-      take_last_look(pid, *process.image);
-      let_go(pid, process);
+      take_final_snapshot(pid, *process.image);
+      detach_process(pid, process);
       continue;
     }
     process.image->leave_memory();
@@ -411,7 +412,7 @@ LaunchOutcome Launch::finish() {
       continue;
     }
     try {
-      image->summarize_from_file();
+      image->summarize_from_file(outcome_);
     } catch (const std::bad_alloc&) {  // a report makes the summary, or states the reason
     }
     outcome_.images.push_back({image->trace_path(), image->info(), image->calls(), image->file_bytes(),

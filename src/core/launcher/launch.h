@@ -42,19 +42,19 @@ class Launch {
   void watch_first(pid_t pid, pid_t ancestor, const std::string& program, std::uint64_t most_spool_bytes);
   ImageRecording* image_of(pid_t pid);
   void take_signalled_moments();
-  void take_orders_back();
-  void take_last_look(pid_t pid, ImageRecording& image);
-  void let_go(pid_t pid, ImageTable::Process& process);
-  void name_the_spool(const std::string& trace_path, const std::string& spool);
+  void withdraw_requests();
+  void take_final_snapshot(pid_t pid, ImageRecording& image);
+  void detach_process(pid_t pid, ImageTable::Process& process);
+  void write_spool_path(const std::string& trace_path, const std::string& spool);
   bool find_images();  // false: there were no new ones
   bool drain(DrainDepth depth);
   void take_due_moments(pid_t pid, ImageRecording& image);
-  bool look_after_processes();  // true: some are over
-  bool all_over();
+  bool check_processes();  // true: some are over
+  bool all_processes_ended();
   void report_progress();
-  void warn_of_unrecorded();
-  void serve_until_all_is_over();
-  void give_up();
+  void warn_about_unrecorded();
+  void serve_until_processes_end();
+  void end_early();
 
   const LaunchOptions& options_;
   const ProgressCallback& progress_;
@@ -62,8 +62,8 @@ class Launch {
   LaunchSignals signals_;
   RequestDesk desk_;
   bool joined_ = false;  // the process was there before us
-  bool gave_up_ = false;
-  std::uint64_t let_go_ns_ = 0;  // then; 0: not by the clock
+  bool ended_early_ = false;
+  std::uint64_t detached_ns_ = 0;  // then; 0: not by the clock
   std::uint32_t signalled_moments_ = 0;
   ReadingBudget reading_budget_;
   std::optional<TraceNames> names_;

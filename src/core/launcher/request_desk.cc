@@ -38,7 +38,7 @@ std::string RequestDesk::answer(const std::string& name, const std::string& text
       return in_words(figures(name, request->whom == Request::Whom::Largest ? 0 : request->pid));
     case RequestVerb::Snapshot: {
       const Status taken = snapshot(request->pid, request->name);
-      return taken ? "ok looked into the blocks of " + named(request->pid) : "no " + taken.error().message;
+      return taken ? "ok took a snapshot of " + named(request->pid) : "no " + taken.error().message;
     }
     case RequestVerb::Pause:
     case RequestVerb::Resume:

@@ -333,12 +333,12 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
   }
   folded.put(shapes.take());
   TableBuilder site_table("sites");
-  const auto site_id = site_table.column("site_id", ColumnType::Int64);
-  const auto site_stack = site_table.column("stack_id", ColumnType::Int64);
-  const auto site_row = site_table.column("site_row", ColumnType::Int64);
+  const auto site_id = site_table.column("site_id");
+  const auto site_stack = site_table.column("stack_id");
+  const auto site_row = site_table.column("site_row");
   TableBuilder stack_table("stack_sites");
-  const auto stack = stack_table.column("stack_id", ColumnType::Int64);
-  const auto stack_site = stack_table.column("site_id", ColumnType::Int64);
+  const auto stack = stack_table.column("stack_id");
+  const auto stack_site = stack_table.column("site_id");
   for (const auto& [line, site] : heaviest) {
     site_table.add(site_id, site);
     site_table.add(site_stack, lines.first_stack(site));

@@ -1,5 +1,6 @@
 // Batches by module: a compilation unit is walked once for all of its addresses.
 #include "core/recording/names.h"
+#include "core/sites/wrappers.h"
 
 #include <algorithm>
 #include <map>
@@ -73,7 +74,8 @@ std::vector<NamedFrame> Names::frames(std::span<const trace::RowId> rows) {
   std::vector<NamedFrame> frames;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t depth = 0; depth < found[i].size(); ++depth) {
-      NamedFrame named{rows[i], static_cast<std::int64_t>(depth), std::move(found[i][depth]), {}, {}, {}};
+      NamedFrame named{rows[i], static_cast<std::int64_t>(depth), std::move(found[i][depth]), {}, {}, {}, false};
+      named.is_wrapper = is_wrapper_frame(named.frame.function, named.frame.file);
       const std::uint64_t bits = dictionary_.rows[index(rows[i])];
       const trace::ModuleId module = trace::row_module(bits);
       if (index(module) < dictionary_.modules.size()) {
@@ -140,14 +142,14 @@ Table Names::frames_table() {
   rows.reserve(dictionary_.rows.size());
   for (std::size_t row = 0; row < dictionary_.rows.size(); ++row) rows.push_back(static_cast<trace::RowId>(row));
   TableBuilder table("frames");
-  const auto row_id = table.column("row_id", ColumnType::Int64);
-  const auto inline_depth = table.column("inline_depth", ColumnType::Int64);
-  const auto function = table.column("function", ColumnType::String);
-  const auto mangled = table.column("mangled", ColumnType::String);
-  const auto file = table.column("file", ColumnType::String);
-  const auto line = table.column("line", ColumnType::Int64);
-  const auto module_id = table.column("module_id", ColumnType::Int64);
-  const auto module_offset = table.column("module_offset", ColumnType::Int64);
+  const auto row_id = table.column("row_id");
+  const auto inline_depth = table.column("inline_depth");
+  const auto function = table.column("function");
+  const auto mangled = table.column("mangled");
+  const auto file = table.column("file");
+  const auto line = table.column("line");
+  const auto module_id = table.column("module_id");
+  const auto module_offset = table.column("module_offset");
   for (const NamedFrame& named : frames(rows)) {
     table.add(row_id, std::int64_t{index(named.row)});
     table.add(inline_depth, named.inline_depth);

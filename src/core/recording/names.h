@@ -23,6 +23,7 @@ struct NamedFrame {
   std::string module_path;
   std::optional<trace::ModuleId> module;
   std::optional<std::int64_t> module_offset;
+  bool is_wrapper = false;  // allocates for its caller: see core/sites/wrappers.h
 };
 
 class Names {

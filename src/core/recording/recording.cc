@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/columns/fresh_tables.h"
 #include "core/columns/table_cache.h"
 #include "core/columns/table_codec.h"
 #include "core/heavy_tables/observations.h"
@@ -115,7 +114,7 @@ Recording& Recording::operator=(Recording&&) noexcept = default;
 Recording::~Recording() = default;
 
 Result<Recording> Recording::open(const std::string& path, const RecordingOptions& options) {
-  std::shared_ptr<const Tables> tables = options.at_ns ? nullptr : fresh_tables::take(path);
+  std::shared_ptr<const Tables> tables = options.at_ns ? nullptr : options.tables;
   if (!tables) {
     auto stored = stored_or_replayed(path, options);
     if (!stored) return stored.error();
@@ -249,7 +248,7 @@ Result<std::shared_ptr<const Table>> Recording::put_grain(Grain grain, Tables& t
   if (grain == Grain::Stack) return table("site_sizes");
   auto sizes = line_table("site_sizes");
   const auto folded = line_table("folded_shapes");
-  if (!sizes || !folded) return Error{ErrorKind::Internal, "tables are asked for by line before there are sites"};
+  if (!sizes || !folded) return Error{ErrorKind::Internal, "tables by line need sites first"};
   put_line_shapes(*folded, *sizes, tables);
   return sizes;
 }

@@ -23,6 +23,7 @@ namespace tare::core {
 struct RecordingOptions {
   std::optional<std::uint64_t> at_ns;  // fills the columns at_*; needs a replay, cached tables don't have them
   trace::ReplayProgress progress;
+  std::shared_ptr<const Tables> tables = nullptr;  // of this trace, if the caller has them; not used with at_ns
 };
 
 class Recording {

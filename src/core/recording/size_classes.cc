@@ -86,11 +86,11 @@ Table size_classes_of(std::vector<std::int64_t> requested, const SizeModel* mode
   // Of a million shapes' sizes a few thousand differ, nearly all of them small. Then sorted rather than put into a set:
   // a quarter of the time.
   constexpr std::int64_t kSmall = 1 << 16;
-  std::vector<bool> asked(kSmall);
+  std::vector<bool> wanted(kSmall);
   std::erase_if(requested, [&](std::int64_t bytes) {
     if (bytes < 0 || bytes >= kSmall) return false;
-    const bool again = asked[static_cast<std::size_t>(bytes)];
-    asked[static_cast<std::size_t>(bytes)] = true;
+    const bool again = wanted[static_cast<std::size_t>(bytes)];
+    wanted[static_cast<std::size_t>(bytes)] = true;
     return again;
   });
   std::sort(requested.begin(), requested.end());

@@ -63,12 +63,12 @@ void SiteFinder::name(trace::RowId row, std::span<const std::string_view> functi
 
 void SiteFinder::add_to(Tables& tables) const {
   TableBuilder sites("sites");
-  const auto site_id = sites.column("site_id", ColumnType::Int64);
-  const auto site_stack = sites.column("stack_id", ColumnType::Int64);
-  const auto site_row = sites.column("site_row", ColumnType::Int64);  // null: the stack is empty
+  const auto site_id = sites.column("site_id");
+  const auto site_stack = sites.column("stack_id");
+  const auto site_row = sites.column("site_row");  // null: the stack is empty
   TableBuilder stack_sites("stack_sites");
-  const auto stack = stack_sites.column("stack_id", ColumnType::Int64);
-  const auto stack_site = stack_sites.column("site_id", ColumnType::Int64);
+  const auto stack = stack_sites.column("stack_id");
+  const auto stack_site = stack_sites.column("site_id");
 
   std::unordered_map<std::vector<std::uint32_t>, std::int64_t, HashRows> known;  // rows, innermost first
   std::vector<std::uint32_t> rows;

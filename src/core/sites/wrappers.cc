@@ -137,4 +137,11 @@ bool is_wrapper(std::string_view function) {
   return !name.empty() && begins_with_one_of(trait_of(name), names.traits);
 }
 
+bool is_wrapper_frame(std::string_view function, std::string_view file) {
+  if (function.empty()) return false;
+  if (is_wrapper(function)) return true;
+  return file.find("/include/c++/") != std::string_view::npos &&
+         function.substr(0, function.find('<')).find("::") == std::string_view::npos;
+}
+
 }  // namespace tare::core

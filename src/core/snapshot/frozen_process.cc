@@ -62,10 +62,10 @@ bool has_ended(pid_t pid, pid_t tid) {
 Error refused(pid_t pid, int error) {
   std::string why = std::strerror(error);
   if (error == EPERM) {
-    why = "another tracer (a debugger, strace) holds it, or it may not be looked into (changed user, a sandbox)";
+    why = "another tracer (a debugger, strace) holds it, or it may not be traced (changed user, a sandbox)";
   }
   return {ErrorKind::CannotRecord,
-          "cannot look into process " + std::to_string(pid) + ": " + why + "; what its blocks hold isn't in the trace"};
+          "cannot take a snapshot of process " + std::to_string(pid) + ": " + why + "; the contents of its blocks aren't in the trace"};
 }
 
 }  // namespace

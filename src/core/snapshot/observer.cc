@@ -41,7 +41,7 @@ trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<
                          facts.allocator_maps_through_hooks,
                          facts.recorder_library,
                          facts.spool_folder};
-  look_at_pages(resident, memory, around, recorder, moment);
+  read_pages(resident, memory, around, recorder, moment);
   HeapScan scan(blocks, memory, facts.links);
   ContentWords words(memory, facts.content_table);
   scan.use(words);
@@ -61,8 +61,8 @@ trace::Moment Observer::observe(const FrozenProcess& process, const std::vector<
 }
 
 // Before the blocks are read, which touches their pages, too.
-void Observer::look_at_pages(const std::vector<ResidentRange>& resident, ProcessMemory& memory, const RootFacts& around,
-                             std::span<const AddressRange> recorder, trace::Moment& moment) const {
+void Observer::read_pages(const std::vector<ResidentRange>& resident, ProcessMemory& memory, const RootFacts& around,
+                          std::span<const AddressRange> recorder, trace::Moment& moment) const {
   const auto present_bytes = [&](const AddressRange& range) { return range.bytes() - memory.absent_bytes(range); };
   moment.memory = memory_parts(with_recorder_named(resident, recorder, around.recorder_library, present_bytes), around);
   moment.touches_known = forgets_;

@@ -45,8 +45,8 @@ class Observer {
     std::uint32_t birth;
     bool read;
   };
-  void look_at_pages(const std::vector<ResidentRange>& resident, ProcessMemory& memory, const RootFacts& around,
-                     std::span<const AddressRange> recorder, trace::Moment& moment) const;
+  void read_pages(const std::vector<ResidentRange>& resident, ProcessMemory& memory, const RootFacts& around,
+                  std::span<const AddressRange> recorder, trace::Moment& moment) const;
   void compare_with_last(const std::vector<LiveBlock>& blocks, std::uint64_t now_ns, trace::Moment& moment);
 
   std::vector<Seen> last_;  // by address

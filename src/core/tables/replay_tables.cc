@@ -33,24 +33,24 @@ double ns_per_tick(const ReplayEngine& engine, const trace::Clock& clock) {
 
 Table chains_table(const ReplayEngine& engine) {
   TableBuilder table("chains");
-  const auto stack_id = table.column("stack_id", ColumnType::Int64);
-  const auto kind = table.column("kind", ColumnType::String);
-  const auto max_requested_bytes = table.column("max_requested_bytes", ColumnType::Int64);
+  const auto stack_id = table.column("stack_id");
+  const auto kind = table.column("kind");
+  const auto max_requested_bytes = table.column("max_requested_bytes");
   struct Sum {
     TableBuilder::ColumnId id;
     double ChainRow::* member;
   };
   const Sum sums[] = {
-      {table.column("chains", ColumnType::Double), &ChainRow::chains},
-      {table.column("steps", ColumnType::Double), &ChainRow::steps},
-      {table.column("slow_steps", ColumnType::Double), &ChainRow::slow_steps},
-      {table.column("in_place_steps", ColumnType::Double), &ChainRow::in_place_steps},
-      {table.column("copied_bytes", ColumnType::Double), &ChainRow::copied_bytes},
-      {table.column("doubling_copied_bytes", ColumnType::Double), &ChainRow::doubling_copied_bytes},
-      {table.column("requested_bytes", ColumnType::Double), &ChainRow::requested_bytes},
-      {table.column("rounded_4k_bytes", ColumnType::Double), &ChainRow::rounded_4k_bytes},
-      {table.column("doubling_bytes", ColumnType::Double), &ChainRow::doubling_bytes},
-      {table.column("peak_blocks", ColumnType::Double), &ChainRow::live_at_peak},
+      {table.column("chains"), &ChainRow::chains},
+      {table.column("steps"), &ChainRow::steps},
+      {table.column("slow_steps"), &ChainRow::slow_steps},
+      {table.column("in_place_steps"), &ChainRow::in_place_steps},
+      {table.column("copied_bytes"), &ChainRow::copied_bytes},
+      {table.column("doubling_copied_bytes"), &ChainRow::doubling_copied_bytes},
+      {table.column("requested_bytes"), &ChainRow::requested_bytes},
+      {table.column("rounded_4k_bytes"), &ChainRow::rounded_4k_bytes},
+      {table.column("doubling_bytes"), &ChainRow::doubling_bytes},
+      {table.column("peak_blocks"), &ChainRow::live_at_peak},
   };
   for (const ChainRow& row : engine.chains().rows()) {
     table.add(stack_id, std::int64_t{index(row.stack)});
@@ -64,15 +64,15 @@ Table chains_table(const ReplayEngine& engine) {
 // Resident bytes are 0 if the launcher took no reading.
 Table mappings_table(const ReplayEngine& engine, double tick_ns) {
   TableBuilder table("mappings");
-  const auto stack_id = table.column("stack_id", ColumnType::Int64);
-  const auto maps = table.column("maps", ColumnType::Int64);
-  const auto mapped_bytes = table.column("mapped_bytes", ColumnType::Int64);
-  const auto unmapped_bytes = table.column("unmapped_bytes", ColumnType::Int64);
-  const auto unmapped_byte_ns = table.column("unmapped_byte_ns", ColumnType::Double);
-  const auto most_bytes = table.column("most_bytes", ColumnType::Double);
-  const auto end_bytes = table.column("end_bytes", ColumnType::Int64);
-  const auto accessible_bytes = table.column("accessible_bytes", ColumnType::Int64);
-  const auto resident_bytes = table.column("resident_bytes", ColumnType::Int64);
+  const auto stack_id = table.column("stack_id");
+  const auto maps = table.column("maps");
+  const auto mapped_bytes = table.column("mapped_bytes");
+  const auto unmapped_bytes = table.column("unmapped_bytes");
+  const auto unmapped_byte_ns = table.column("unmapped_byte_ns");
+  const auto most_bytes = table.column("most_bytes");
+  const auto end_bytes = table.column("end_bytes");
+  const auto accessible_bytes = table.column("accessible_bytes");
+  const auto resident_bytes = table.column("resident_bytes");
   const std::map<std::uint32_t, Mappings::Sums> sums(engine.mappings().sums().begin(), engine.mappings().sums().end());
   for (const auto& [stack, sum] : sums) {
     ResidentUse::Mapped mapped;
@@ -95,15 +95,15 @@ Table mappings_table(const ReplayEngine& engine, double tick_ns) {
 
 Table timeline_table(const ReplayEngine& engine, const trace::Clock& clock) {
   TableBuilder table("timeline");
-  const auto time_ns = table.column("time_ns", ColumnType::Int64);
-  const auto requested_bytes = table.column("requested_bytes", ColumnType::Int64);
-  const auto usable_bytes = table.column("usable_bytes", ColumnType::Int64);
-  const auto gross_bytes = table.column("gross_bytes", ColumnType::Int64);
-  const auto max_gross_bytes = table.column("max_gross_bytes", ColumnType::Int64);  // since the row before
-  const auto blocks = table.column("blocks", ColumnType::Int64);
-  const auto alloc_events = table.column("alloc_events", ColumnType::Int64);  // since the row before, reallocs in both
-  const auto free_events = table.column("free_events", ColumnType::Int64);
-  const auto mapped_bytes = table.column("mapped_bytes", ColumnType::Int64);
+  const auto time_ns = table.column("time_ns");
+  const auto requested_bytes = table.column("requested_bytes");
+  const auto usable_bytes = table.column("usable_bytes");
+  const auto gross_bytes = table.column("gross_bytes");
+  const auto max_gross_bytes = table.column("max_gross_bytes");  // since the row before
+  const auto blocks = table.column("blocks");
+  const auto alloc_events = table.column("alloc_events");  // since the row before, reallocs in both
+  const auto free_events = table.column("free_events");
+  const auto mapped_bytes = table.column("mapped_bytes");
   std::uint64_t allocs = 0;
   std::uint64_t frees = 0;
   for (const TimelineRow& row : engine.timeline().rows()) {
@@ -313,7 +313,7 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   const trace::Clock clock(clock_pairs);
   const DictionaryUnion names = unite(dictionary, engine.inherited_dictionary());
   Totals totals;
-  totals.has_at = engine.asked_for_time();
+  totals.has_at = engine.has_requested_time();
   for (std::uint32_t shape = 0; shape < engine.inherited().sums.size(); ++shape) {
     const trace::Shape& facts = engine.inherited_dictionary().shapes[shape];
     totals.inherited.add(engine.inherited_blocks()[shape], facts.requested_bytes, facts.usable_bytes,

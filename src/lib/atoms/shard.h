@@ -62,8 +62,8 @@ class alignas(64) AtomShard {
     std::uint32_t handle;
     bool is_absent;
   };
-  [[gnu::always_inline]] Look look_alone(std::size_t size_bytes, const atom_details::KeyWords& words,
-                                         std::uint64_t hash) const {
+  [[gnu::always_inline]] Look search_unlocked(std::size_t size_bytes, const atom_details::KeyWords& words,
+                                              std::uint64_t hash) const {
     const BucketArray array = BucketArray::unpacked(array_.load(std::memory_order_relaxed));
     if (array.is_empty()) [[unlikely]]
       return {0, true};

@@ -69,7 +69,7 @@ struct AtomTable::Books {
     return 0;
   }
 
-  // True if AtomShard::look_alone() may begin a search for the text.
+  // True if AtomShard::search_unlocked() may begin a search for the text.
   bool is_simple(std::string_view text) const {
     return text.size() <= SoughtText::kMostWordBytes && static_list_count == 0 && shared_details::is_single_threaded();
   }
@@ -305,7 +305,7 @@ Atom AtomTable::intern(std::string_view text) {
   if (books_ != nullptr && books_->is_simple(text)) [[likely]] {
     const atom_details::KeyWords words = atom_details::key_words(text);
     const std::uint64_t hash = atom_details::seeded_hash(text, words, books_->facts.secret);
-    const AtomShard::Look look = books_->shard(hash).look_alone(text.size(), words, hash);
+    const AtomShard::Look look = books_->shard(hash).search_unlocked(text.size(), words, hash);
     if (look.handle != 0) [[likely]] {
       AtomBlock::acquire_alone(AtomBlock::at(look.handle));
       return Atom::adopt_handle(look.handle);
@@ -338,7 +338,7 @@ std::uint32_t AtomTable::find_handle(std::string_view text) {
   if (books_ != nullptr && books_->is_simple(text)) [[likely]] {
     const atom_details::KeyWords words = atom_details::key_words(text);
     const std::uint64_t hash = atom_details::seeded_hash(text, words, books_->facts.secret);
-    const AtomShard::Look look = books_->shard(hash).look_alone(text.size(), words, hash);
+    const AtomShard::Look look = books_->shard(hash).search_unlocked(text.size(), words, hash);
     if (look.handle != 0 || look.is_absent) [[likely]]
       return look.handle;
   }

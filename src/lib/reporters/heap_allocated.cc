@@ -12,7 +12,7 @@ struct Mallinfo2 {  // glibc's struct mallinfo2, which headers before 2.33 lack
   std::size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
 };
 
-std::optional<std::uint64_t> ask_jemalloc(Mallctl* mallctl) {
+std::optional<std::uint64_t> query_jemalloc(Mallctl* mallctl) {
   std::uint64_t epoch = 1;  // its figures are as old as the last change of this
   mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch);
   std::size_t bytes = 0, size = sizeof bytes;
@@ -26,7 +26,7 @@ std::optional<std::uint64_t> heap_allocated_bytes() {
   if (auto* const sanitizer = find_function<std::size_t()>("__sanitizer_get_current_allocated_bytes")) {
     return sanitizer();
   }
-  if (Mallctl* const mallctl = find_function<Mallctl>("mallctl")) return ask_jemalloc(mallctl);
+  if (Mallctl* const mallctl = find_function<Mallctl>("mallctl")) return query_jemalloc(mallctl);
   if (TcmallocProperty* const property = find_function<TcmallocProperty>("MallocExtension_GetNumericProperty")) {
     std::size_t bytes = 0;
     if (property("generic.current_allocated_bytes", &bytes) == 0) return std::nullopt;

@@ -49,7 +49,7 @@ void close_fd(int& fd) {
 
 }  // namespace
 
-const char* describe(PressureError error) {
+const char* describe(PressureError error) noexcept {
   switch (error) {
     case PressureError::None:
       return "no error";

@@ -289,6 +289,13 @@ bool BasicBuilder<kIsDBus>::close() noexcept {
 }
 
 template <bool kIsDBus>
+std::string_view BasicBuilder<kIsDBus>::wanted() const noexcept {
+  const char* next = frames_[depth_].next;
+  if (*next == 0 || *next == ')' || *next == '}') return {};
+  return {next, static_cast<std::size_t>(type_details::skip(next) - next)};
+}
+
+template <bool kIsDBus>
 Written BasicBuilder<kIsDBus>::end() noexcept {
   if (error_ == WriteError::None && depth_ != 0) fail(WriteError::Incomplete);
   if (error_ == WriteError::None && *frames_[0].next != 0 && *frames_[0].next != ')') fail(WriteError::Incomplete);
@@ -335,6 +342,17 @@ bool BasicBuilder<kIsDBus>::add_room(std::size_t bytes, char*& to) noexcept {
   if (kIsDBus || shape.is_variable()) return finish_child(frame);
   ++frame.count;
   return true;
+}
+
+template <bool kIsDBus>
+typename BasicBuilder<kIsDBus>::Mark BasicBuilder<kIsDBus>::mark() const noexcept {
+  Mark mark;
+  mark.next_ = frames_[depth_].next;
+  mark.at_ = at_;
+  mark.depth_ = depth_;
+  mark.ends_ = ends_size_;
+  mark.count_ = frames_[depth_].count;
+  return mark;
 }
 
 template <bool kIsDBus>

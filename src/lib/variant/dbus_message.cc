@@ -230,22 +230,22 @@ Written finish_dbus_message(Output& out, std::size_t header_size, std::endian or
 
 // ---- reading
 
-std::string_view describe(DBusProblem problem) noexcept {
-  switch (problem) {
-    case DBusProblem::None:
-      return "no problem";
-    case DBusProblem::TooShort:
+const char* describe(DBusError error) noexcept {
+  switch (error) {
+    case DBusError::None:
+      return "no error";
+    case DBusError::TooShort:
       return "the message isn't complete";
-    case DBusProblem::TooLarge:
+    case DBusError::TooLarge:
       return "the message is larger than D-Bus allows";
-    case DBusProblem::BadStart:
-      return "the bytes don't begin as a D-Bus message does";
-    case DBusProblem::BadHeader:
+    case DBusError::BadStart:
+      return "the bytes don't begin like a D-Bus message";
+    case DBusError::BadHeader:
       return "a header field is invalid or missing";
-    case DBusProblem::BadBody:
-      return "the body isn't what the signature says";
+    case DBusError::BadBody:
+      return "the body contradicts the signature";
   }
-  return "unknown problem";
+  return "unknown error";
 }
 
 namespace {
@@ -308,13 +308,13 @@ bool DBusMessage::read_field(std::uint8_t code, const DBusView& value, std::stri
   }
 }
 
-DBusProblem DBusMessage::read(std::string_view bytes) noexcept {
-  if (bytes.size() < kLeastBytes) return DBusProblem::TooShort;
-  if (!is_start(bytes)) return DBusProblem::BadStart;
+DBusError DBusMessage::read(std::string_view bytes) noexcept {
+  if (bytes.size() < kLeastBytes) return DBusError::TooShort;
+  if (!is_start(bytes)) return DBusError::BadStart;
   const std::size_t size = size_of(bytes);
-  if (size == 0) return DBusProblem::TooLarge;
-  if (bytes.size() < size) return DBusProblem::TooShort;
-  if (bytes.size() > size) return DBusProblem::TooLarge;
+  if (size == 0) return DBusError::TooLarge;
+  if (bytes.size() < size) return DBusError::TooShort;
+  if (bytes.size() > size) return DBusError::TooLarge;
   const bool is_swapped = is_other_order(bytes[0]);
   order_ = bytes[0] == 'l' ? std::endian::little : std::endian::big;
   header_.type = static_cast<DBusMessageType>(bytes[1]);
@@ -324,31 +324,31 @@ DBusProblem DBusMessage::read(std::string_view bytes) noexcept {
       kFieldsAt + 4 + format_details::load<std::uint32_t>(bytes.data() + kFieldsAt, is_swapped);
   body_at_ = aligned(fields_end, 8);
   for (std::size_t at = fields_end; at < body_at_; ++at) {
-    if (bytes[at] != 0) return DBusProblem::BadHeader;
+    if (bytes[at] != 0) return DBusError::BadHeader;
   }
   const std::string_view body =
       bytes.substr(body_at_, format_details::load<std::uint32_t>(bytes.data() + kBodySizeAt, is_swapped));
   // alignment counts from the message's beginning: the fields are read as the end of the whole header
   const auto fields = DBusView::parse_body("yyyyuua(yv)", bytes.substr(0, fields_end), order_);
-  if (!fields.has_value()) return DBusProblem::BadHeader;
+  if (!fields.has_value()) return DBusError::BadHeader;
   fields_ = fields->child(6);
   std::string_view signature;
   for (const DBusView& field : fields_) {
-    if (!read_field(field.child(0).as_byte(), field.child(1).inside(), signature)) return DBusProblem::BadHeader;
+    if (!read_field(field.child(0).as_byte(), field.child(1).inside(), signature)) return DBusError::BadHeader;
   }
-  if (!is_valid(header_, is_taken_bus_name)) return DBusProblem::BadHeader;
+  if (!is_valid(header_, is_taken_bus_name)) return DBusError::BadHeader;
   const auto read_body = DBusView::parse_body(signature, body, order_);
-  if (!read_body.has_value()) return DBusProblem::BadBody;
+  if (!read_body.has_value()) return DBusError::BadBody;
   body_ = *read_body;
   bytes_ = bytes;
-  return DBusProblem::None;
+  return DBusError::None;
 }
 
-std::optional<DBusMessage> DBusMessage::parse(std::string_view bytes, DBusProblem* problem) noexcept {
+std::optional<DBusMessage> DBusMessage::parse(std::string_view bytes, DBusError* problem) noexcept {
   std::optional<DBusMessage> message = DBusMessage();
-  const DBusProblem found = message->read(bytes);
+  const DBusError found = message->read(bytes);
   if (problem != nullptr) *problem = found;
-  if (found != DBusProblem::None) message.reset();
+  if (found != DBusError::None) message.reset();
   return message;
 }
 

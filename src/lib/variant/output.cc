@@ -8,7 +8,7 @@
 
 namespace tare::variant {
 
-std::string_view describe(WriteError error) noexcept {
+const char* describe(WriteError error) noexcept {
   switch (error) {
     case WriteError::None:
       return "no error";

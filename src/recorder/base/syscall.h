@@ -80,21 +80,17 @@ inline void sleep_ns(std::int64_t nanoseconds) {
   call(SYS_nanosleep, word(&wanted), 0);
 }
 
-// The signals that SignalsBlocked blocks: all, without SIGBUS once the recorder's handler is installed
-// (process/bus_errors.h).
-inline constinit std::uint64_t blocked_signals = ~std::uint64_t{0};
-
 // Blocks all signals for its lifetime: a handler must not see intermediate states, and must not leave by longjmp.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
-    const std::uint64_t all = blocked_signals;
+    const std::uint64_t all = ~std::uint64_t{0};
     call(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, word(&all), word(&before_), sizeof(before_));
   }
   ~SignalsBlocked() { call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, word(&before_), 0, sizeof(before_)); }
   // With the signals as they were; shorter where one comes.
   void sleep_unblocked(std::int64_t nanoseconds) const {
-    const std::uint64_t all = blocked_signals;
+    const std::uint64_t all = ~std::uint64_t{0};
     call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, word(&before_), 0, sizeof(before_));
     sleep_ns(nanoseconds);
     call(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, word(&all), 0, sizeof(before_));

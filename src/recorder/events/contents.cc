@@ -252,7 +252,7 @@ void Contents::put_back(std::uint64_t address, const TakenContents& taken) {
   if (word != nullptr) word->store(taken.word.bits(), std::memory_order_relaxed);
 }
 
-void Contents::asked_usable(std::uint64_t address) {
+void Contents::mark_usable_queried(std::uint64_t address) {
   Word* const word = find(address);
   const std::uint32_t bits = word == nullptr ? 0 : word->load(std::memory_order_relaxed);
   if (bits != 0) word->store(bits | ContentWord{ContentOrigin::Unknown, 1, 0}.bits(), std::memory_order_relaxed);

@@ -57,7 +57,7 @@ class Contents {
   void put_back(std::uint64_t address, const TakenContents& taken);
 
   // The program called malloc_usable_size: the bytes that it writes beyond its request must survive a realloc.
-  void asked_usable(std::uint64_t address);
+  void mark_usable_queried(std::uint64_t address);
 
  private:
   using Word = trace::ContentTable::Word;

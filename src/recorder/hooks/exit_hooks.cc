@@ -7,13 +7,13 @@ namespace tare::recorder {
 
 TARE_HOOK_FUNCTION(void, _exit, (int status)) {
   recorder.note_peak_rss();
-  recorder.ask_for_exit_moment();
+  recorder.request_exit_snapshot();
   real._exit(status);
 }
 
 TARE_HOOK_FUNCTION(void, _Exit, (int status)) {
   recorder.note_peak_rss();
-  recorder.ask_for_exit_moment();
+  recorder.request_exit_snapshot();
   real._Exit(status);
 }
 

@@ -106,7 +106,7 @@ TARE_HOOK_FUNCTION(void, free_aligned_sized, (void* block, std::size_t align, st
 
 TARE_HOOK_FUNCTION(std::size_t, malloc_usable_size, (void* block)) {
   if (block == nullptr) return 0;
-  if (TARE_UNLIKELY(recorder.contents())) contents_of_blocks.asked_usable(word(block));
+  if (TARE_UNLIKELY(recorder.contents())) contents_of_blocks.mark_usable_queried(word(block));
   return real.malloc_usable_size(block);
 }
 

@@ -91,7 +91,7 @@ __thread bool asking_usable_bytes __attribute__((tls_model("initial-exec"))) = f
 constinit RealFunctions real = early_functions();
 constinit Allocator allocator = {trace::AllocatorKind::Unknown, "", nullptr, false, false};
 
-std::size_t ask_usable_bytes(void* block, std::size_t requested) {
+std::size_t query_usable_bytes(void* block, std::size_t requested) {
   if (asking_usable_bytes) return requested;
   asking_usable_bytes = true;
   const std::size_t usable = real.malloc_usable_size(block);

@@ -33,7 +33,7 @@ void resolve_real_functions();
 
 // By malloc_usable_size, which may allocate (tcmalloc's first builds an object): the block of a call from in there
 // counts as requested.
-std::size_t ask_usable_bytes(void* block, std::size_t requested);
+std::size_t query_usable_bytes(void* block, std::size_t requested);
 
 // The result of malloc_usable_size for a live block of the real allocator.
 TARE_INLINE std::size_t usable_bytes(void* block, std::size_t requested) {
@@ -43,7 +43,7 @@ TARE_INLINE std::size_t usable_bytes(void* block, std::size_t requested) {
     const std::size_t head = static_cast<const std::size_t*>(block)[-1];
     return (head & ~std::size_t{7}) - sizeof(std::size_t) - ((head & 2) << 2);
   }
-  return ask_usable_bytes(block, requested);
+  return query_usable_bytes(block, requested);
 }
 
 }  // namespace tare::recorder

@@ -140,13 +140,13 @@ Library library_in(const char* preload) {
 ExecTarget::ExecTarget(const char* file) {
   const long fd = sys::open(file, O_RDONLY | O_CLOEXEC);
   if (sys::failed(fd)) return;  // no file, or an unreadable one: execve decides
-  look_at(static_cast<int>(fd), file);
+  inspect(static_cast<int>(fd), file);
   sys::close(fd);
 }
 
 ExecTarget ExecTarget::of_descriptor(int fd) {
   ExecTarget target;
-  target.look_at(fd, "a program");
+  target.inspect(fd, "a program");
   return target;
 }
 
@@ -171,7 +171,7 @@ ExecTarget ExecTarget::in_search_path(const char* file) {
   }
 }
 
-void ExecTarget::look_at(int fd, const char* name) {
+void ExecTarget::inspect(int fd, const char* name) {
   Text(name_, sizeof(name_)).add(base_name(name));
   char interpreter[256];
   for (int depth = 0; depth < kMostInterpreters; ++depth) {

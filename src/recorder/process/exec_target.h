@@ -32,7 +32,7 @@ class ExecTarget {
 
   ExecTarget() = default;
   explicit ExecTarget(const char* file);
-  void look_at(int fd, const char* name);
+  void inspect(int fd, const char* name);
 
   const char* reason_ = nullptr;  // why it can't be recorded
   Preload preload_ = Preload::Keep;

@@ -23,18 +23,18 @@ bool Recorder::can_ask_for_moment() const {
   return (flags & (trace::kSpoolOrphaned | trace::kSpoolUnheard)) == 0;
 }
 
-void Recorder::ask_for_exit_moment() {
+void Recorder::request_exit_snapshot() {
   if (!alive() || !launcher_.wants_exit_moments() || !can_ask_for_moment()) return;
   if (asked_for_exit_.exchange(true, std::memory_order_relaxed)) return;
-  ask_for_moment(trace::MomentKind::Exit, {0, 0});
+  request_snapshot(trace::MomentKind::Exit, {0, 0});
 }
 
-void Recorder::ask_for_named_moment(trace::StringRef name) {
-  if (can_ask_for_moment()) ask_for_moment(trace::MomentKind::Request, name);
+void Recorder::request_named_snapshot(trace::StringRef name) {
+  if (can_ask_for_moment()) request_snapshot(trace::MomentKind::Request, name);
 }
 
 // One thread at a time: a second thread waits for the first, as long as the launcher may take to begin.
-void Recorder::ask_for_moment(trace::MomentKind kind, trace::StringRef name) {
+void Recorder::request_snapshot(trace::MomentKind kind, trace::StringRef name) {
   constexpr std::int64_t kPauseNs = 1'000'000;
   const std::uint64_t begin_to_ask = monotonic_ns();
   while (asking_.exchange(true, std::memory_order_acquire)) {

@@ -123,7 +123,7 @@ void record_snapshot(const StartState& start, const char* name) {
   if (ready_thread(start) == nullptr) return;
   trace::StringRef place{0, 0};
   if (!find_name(name, place)) place = {0, 0};
-  recorder.ask_for_named_moment(place);
+  recorder.request_named_snapshot(place);
 }
 
 std::uint64_t record_pool_create(const StartState& start, const char* name) {

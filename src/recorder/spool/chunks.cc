@@ -173,17 +173,6 @@ void Recorder::stop() {
   phase_.store(Phase::Off, std::memory_order_release);
 }
 
-// The other spool is a parent's, or of an earlier recording.
-bool Recorder::outlive_cut_file(std::uint64_t address) {
-  if (launcher_.replace_page(address)) return true;
-  if (spool_->replace_mapping(address)) {
-    if (alive() && !launched_) complain_of_cut_spool();
-    stop();
-    return true;
-  }
-  return spools_[0].replace_mapping(address) || spools_[1].replace_mapping(address);
-}
-
 void Recorder::flag_unheard() {
   if (alive()) spool_->header()->flags.fetch_or(trace::kSpoolUnheard, std::memory_order_release);
   launcher_.wake();
@@ -197,15 +186,6 @@ void Recorder::complain_of_full_disk() {
   Text text(line, sizeof(line) - 1);
   text.add("tare: ").add(spool_->path()).add(" can't grow, no space left; ").add(program_);
   text.add(" runs on, what it does from now on is counted but not recorded");
-  say(line, text.length());
-}
-
-// If there is a launcher, it prints the warning.
-void Recorder::complain_of_cut_spool() {
-  char line[640];
-  Text text(line, sizeof(line) - 1);
-  text.add("tare: ").add(spool_->path()).add(" was cut short by another program; ").add(program_);
-  text.add(" runs on, what it does from now on is not recorded");
   say(line, text.length());
 }
 

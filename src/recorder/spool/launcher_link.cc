@@ -57,15 +57,6 @@ void LauncherLink::wake() {
   sys::call(SYS_futex, sys::word(&control_->wake), kFutexWake, 1);
 }
 
-bool LauncherLink::replace_page(std::uint64_t address) {
-  for (trace::LauncherControl* const page : {control_, before_}) {
-    if (page == nullptr || address - reinterpret_cast<std::uint64_t>(page) >= sizeof(*page)) continue;
-    replace_shared_page(page);
-    return true;
-  }
-  return false;
-}
-
 bool LauncherLink::count_unrecorded() {
   if (control_ != nullptr) control_->unrecorded.fetch_add(1, std::memory_order_relaxed);
   return control_ != nullptr;

@@ -41,8 +41,6 @@ class LauncherLink {
   }
   // False: the control file was cut short, and the launcher can't be woken any more.
   bool keep() { return control_ == nullptr || keep_shared_page(control_); }
-  // If the control page is at this address, whose access raised SIGBUS: the same. False: it's another page.
-  bool replace_page(std::uint64_t address);
   // This process isn't recorded, and can't write the reason (chroot). False: not connected.
   bool count_unrecorded();
   LauncherLife life() const;

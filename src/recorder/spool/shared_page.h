@@ -13,16 +13,11 @@ namespace tare::recorder {
 
 inline constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14; older headers lack the name
 
-// Zeros of this process's own, in place of a page that the file has no more.
-inline void replace_shared_page(void* page) {
-  sys::mmap(page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-}
-
 // False: the file has no such page any more. Zeros of this process's own are in its place.
 inline bool keep_shared_page(void* page) {
   constexpr std::uint64_t kPage = 4096;
   if (sys::madvise(page, kPage, kPopulateWrite) != -EFAULT) return true;
-  replace_shared_page(page);
+  sys::mmap(page, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   return false;
 }
 

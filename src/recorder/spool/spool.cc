@@ -257,27 +257,6 @@ void Spool::abandon() {
   header_ = nullptr;
 }
 
-// Shared memory doesn't count against RLIMIT_DATA. Only one mapping is replaced, because the fault shows that it
-// exists; another thread may be unmapping the spool's others.
-bool Spool::replace_mapping(std::uint64_t address) {
-  const auto replace = [address](const void* base, std::uint64_t bytes) {
-    if (base == nullptr || address - reinterpret_cast<std::uint64_t>(base) >= bytes) return false;
-    constexpr int kFlags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-    return !sys::failed(sys::mmap(const_cast<void*>(base), bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0));
-  };
-  if (header_ == nullptr) return false;
-  if (replace(header_, kPage)) return true;
-  for (const Area& area : areas_) {
-    if (replace(area.base, area.capacity)) return true;
-  }
-  const std::uint32_t mapped = mapped_segments_.load(std::memory_order_acquire);
-  for (std::uint32_t segment = 0; segment < mapped; ++segment) {
-    if (replace(segments_[segment].controls, kSegmentControlBytes)) return true;
-    if (replace(segments_[segment].payload, kSegmentBytes)) return true;
-  }
-  return false;
-}
-
 void Spool::make_private(std::uint64_t* chunk, trace::ChunkControl* control) {
   constexpr int kAccess = PROT_READ | PROT_WRITE;
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -377,7 +356,7 @@ bool Spool::leaves_reserve() const {
 bool Spool::extend(std::uint32_t chunk, std::uint64_t bytes) {
   trace::ChunkControl& control = this->control(chunk);
   const std::uint64_t real = control.real_bytes;
-  std::uint64_t wanted = real == 0 ? kPage : 4 * real;  // 0: the file was cut short
+  std::uint64_t wanted = 4 * real;
   while (wanted < bytes) wanted *= 4;
   if (wanted > trace::kChunkBytes) wanted = trace::kChunkBytes;
   if (real >= wanted) return true;

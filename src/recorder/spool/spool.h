@@ -44,9 +44,6 @@ class Spool {
   // Unmaps everything and resets the object. In a forked child: the file stays the parent's.
   void abandon();
 
-  // Replaces the spool's mapping around this address with zeros of the process's own. False: there is none.
-  bool replace_mapping(std::uint64_t address);
-
   // In a forked child: the header, an open chunk (null: none) and its control aren't the parent's any more.
   void make_private(std::uint64_t* chunk, trace::ChunkControl* control);
 

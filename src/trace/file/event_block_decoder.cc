@@ -142,7 +142,7 @@ bool EventBlockDecoder::State::take_symbol(std::uint8_t code, const BlockHeader&
     return false;
   }
   if (symbol >= kFirstShapeSymbol) used_shapes = std::max<std::uint64_t>(used_shapes, index(shape_of(symbol)) + 1);
-  symbols.saw(symbol);
+  symbols.move_to_front(symbol);
   return true;
 }
 

@@ -134,7 +134,7 @@ class EventBlockEncoder::State::Pass {
     const int guess = state_.symbols.find(symbol);
     const std::uint8_t code =
         guess == SymbolModel::kGuesses ? put_new_symbol(symbol) : static_cast<std::uint8_t>(guess);
-    state_.symbols.saw(symbol);
+    state_.symbols.move_to_front(symbol);
     return code;
   }
   [[gnu::always_inline]] void code(std::uint8_t symbol_code, std::uint8_t place_code) {

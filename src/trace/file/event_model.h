@@ -50,7 +50,7 @@ class SymbolModel {
   }
   // Moves the symbol to the front of the four, from its place or by removing the last. In one store, as find() loads
   // them at once: four stores that a load takes together make it wait for all of them.
-  void saw(Symbol symbol) {
+  void move_to_front(Symbol symbol) {
     static_assert(kWays == 4);
     *slow_ = symbol;
     __m128i* const place = reinterpret_cast<__m128i*>(fast_);

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 // Root's recordings lie one folder deeper: see SpoolDirectory::create().
 constexpr int kDeepest = 2;
 
-void look_in(const fs::path& parent, int depth, std::vector<LeftoverFolder>& found) {
+void search_folder(const fs::path& parent, int depth, std::vector<LeftoverFolder>& found) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     if (!entry.path().filename().string().starts_with(SpoolFolder::kPrefix)) continue;
@@ -24,7 +24,7 @@ void look_in(const fs::path& parent, int depth, std::vector<LeftoverFolder>& fou
       const SpoolFolder::Contents contents = folder->contents();
       found.push_back({entry.path().string(), contents.bytes, contents.spools, folder->launcher_lives()});
     } else if (depth < kDeepest) {
-      look_in(entry.path(), depth + 1, found);
+      search_folder(entry.path(), depth + 1, found);
     }
   }
 }
@@ -33,7 +33,7 @@ void look_in(const fs::path& parent, int depth, std::vector<LeftoverFolder>& fou
 
 std::vector<LeftoverFolder> find_leftover_folders(const std::vector<std::string>& parents) {
   std::vector<LeftoverFolder> found;
-  for (const std::string& parent : parents) look_in(parent, 1, found);
+  for (const std::string& parent : parents) search_folder(parent, 1, found);
   const auto path = [](const LeftoverFolder& folder) -> const std::string& { return folder.path; };
   std::ranges::sort(found, {}, path);
   const auto repeated = std::ranges::unique(found, {}, path);

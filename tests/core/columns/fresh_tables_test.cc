@@ -1,4 +1,4 @@
-// What is kept is given once, to its own path only, and gives way to larger tables.
+// Tables are returned for their own path only, and replaced by larger ones.
 #include "core/columns/fresh_tables.h"
 
 #include <gtest/gtest.h>
@@ -17,28 +17,31 @@ std::shared_ptr<const Tables> tables_of(int shapes) {
   return std::make_shared<const Tables>(std::move(tables));
 }
 
-TEST(FreshTables, AreGivenOnceAndToTheirPathOnly) {
+TEST(FreshTables, AreReturnedForTheirPathOnly) {
   const auto made = tables_of(3);
-  fresh_tables::keep("a.tare", made);
-  EXPECT_EQ(fresh_tables::take("b.tare"), nullptr);
-  EXPECT_EQ(fresh_tables::take("a.tare"), made);
-  EXPECT_EQ(fresh_tables::take("a.tare"), nullptr);
+  FreshTables fresh;
+  EXPECT_EQ(fresh.of("a.tare"), nullptr);
+  fresh.keep("a.tare", made);
+  EXPECT_EQ(fresh.of("b.tare"), nullptr);
+  EXPECT_EQ(fresh.of("a.tare"), made);
 }
 
 TEST(FreshTables, TheLargestOfSeveralStay) {
   const auto large = tables_of(9);
-  fresh_tables::keep("small.tare", tables_of(2));
-  fresh_tables::keep("large.tare", large);
-  fresh_tables::keep("middle.tare", tables_of(5));
-  EXPECT_EQ(fresh_tables::take("middle.tare"), nullptr);
-  EXPECT_EQ(fresh_tables::take("large.tare"), large);
+  FreshTables fresh;
+  fresh.keep("small.tare", tables_of(2));
+  fresh.keep("large.tare", large);
+  fresh.keep("middle.tare", tables_of(5));
+  EXPECT_EQ(fresh.of("middle.tare"), nullptr);
+  EXPECT_EQ(fresh.of("large.tare"), large);
 }
 
 TEST(FreshTables, ThoseOfTheSamePathAreReplaced) {
   const auto later = tables_of(1);
-  fresh_tables::keep("same.tare", tables_of(4));
-  fresh_tables::keep("same.tare", later);
-  EXPECT_EQ(fresh_tables::take("same.tare"), later);
+  FreshTables fresh;
+  fresh.keep("same.tare", tables_of(4));
+  fresh.keep("same.tare", later);
+  EXPECT_EQ(fresh.of("same.tare"), later);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ constexpr std::uint64_t kSecond = 1000 * kMs;
 TEST(ReadingSchedule, LooksEvery5MsAndLaterEveryHundredthOfTheRun) {
   const ReadingBudget budget;
   ReadingSchedule schedule(kSecond);
-  EXPECT_FALSE(schedule.look_is_due(kSecond + 4 * kMs));
-  EXPECT_TRUE(schedule.look_is_due(kSecond + 5 * kMs));
+  EXPECT_FALSE(schedule.check_is_due(kSecond + 4 * kMs));
+  EXPECT_TRUE(schedule.check_is_due(kSecond + 5 * kMs));
   EXPECT_FALSE(schedule.reading_is_due(kSecond + 5 * kMs, 1000, budget));  // it may end at once
   EXPECT_EQ(schedule.next_look_ns(), kSecond + 10 * kMs);
   EXPECT_TRUE(schedule.reading_is_due(11 * kSecond, 1000, budget));

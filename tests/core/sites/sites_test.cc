@@ -135,6 +135,16 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
   }
 }
 
+TEST(Wrappers, FunctionsInTheLibrarysHeadersWithoutNamespaceAreWrappers) {
+  const char* header = "/usr/include/c++/12/bits/new_allocator.h";
+  EXPECT_TRUE(is_wrapper_frame("allocate", header));
+  EXPECT_TRUE(is_wrapper_frame("allocate<std::pair<int, int>>", header));
+  EXPECT_FALSE(is_wrapper_frame("allocate", "/home/me/pool.h"));
+  EXPECT_FALSE(is_wrapper_frame("std::locale::locale(char const*)", header));
+  EXPECT_FALSE(is_wrapper_frame("", header));
+  EXPECT_TRUE(is_wrapper_frame("malloc", ""));
+}
+
 // Names rows from a table, and counts how many were asked for.
 struct Names {
   std::map<std::uint64_t, std::vector<std::string>> by_address;

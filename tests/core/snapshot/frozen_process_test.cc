@@ -205,7 +205,7 @@ TEST_F(FrozenProcessTest, AnotherTracersProcessIsAnError) {
   const Result<FrozenProcess> process = FrozenProcess::freeze(traced);
   ::kill(traced, SIGKILL);
   ASSERT_FALSE(process);
-  EXPECT_NE(process.error().message.find("cannot look into process"), std::string::npos);
+  EXPECT_NE(process.error().message.find("cannot take a snapshot of process"), std::string::npos);
 }
 
 }  // namespace

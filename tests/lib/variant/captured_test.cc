@@ -78,7 +78,7 @@ TEST(CapturedMessages, ReadBackEqual) {
     ASSERT_GE(left.size(), DBusMessage::kLeastBytes);
     const std::size_t size = DBusMessage::size_of(left);
     ASSERT_TRUE(size != 0 && size <= left.size()) << "message " << count;
-    DBusProblem problem = DBusProblem::None;
+    DBusError problem = DBusError::None;
     const auto message = DBusMessage::parse(left.substr(0, size), &problem);
     ASSERT_TRUE(message.has_value()) << "message " << count << ": " << describe(problem);
     std::string copy(left.substr(0, size));

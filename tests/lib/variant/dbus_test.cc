@@ -157,22 +157,22 @@ TEST(DBusMessage, RefusesBytesThatAreNone) {
   const auto problem_of = [&good](auto change) {
     std::string bytes = good;
     change(bytes);
-    DBusProblem problem{};
+    DBusError problem{};
     DBusMessage::parse(bytes, &problem);
     return problem;
   };
-  EXPECT_EQ(problem_of([](std::string&) {}), DBusProblem::None);
-  EXPECT_EQ(problem_of([](std::string& b) { b.resize(10); }), DBusProblem::TooShort);
-  EXPECT_EQ(problem_of([](std::string& b) { b.pop_back(); }), DBusProblem::TooShort);
-  EXPECT_EQ(problem_of([](std::string& b) { b += 'x'; }), DBusProblem::TooLarge);
-  EXPECT_EQ(problem_of([](std::string& b) { b[7] = 0x7F; }), DBusProblem::TooLarge);
-  EXPECT_EQ(problem_of([](std::string& b) { b[0] = 'x'; }), DBusProblem::BadStart);
-  EXPECT_EQ(problem_of([](std::string& b) { b[3] = 2; }), DBusProblem::BadStart);
-  EXPECT_EQ(problem_of([](std::string& b) { b[16] = 3; }), DBusProblem::BadHeader);          // a path as a member
-  EXPECT_EQ(problem_of([](std::string& b) { b[24] = 'x'; }), DBusProblem::BadHeader);        // of the path's text
-  EXPECT_EQ(problem_of([](std::string& b) { b[b.size() - 1] = 1; }), DBusProblem::BadBody);  // a bool of more than 1
-  EXPECT_EQ(problem_of([](std::string& b) { b[b.size() - 5] = 1; }), DBusProblem::BadBody);  // padding
-  EXPECT_EQ(problem_of([](std::string& b) { b[b.size() - 12] = '\xFF'; }), DBusProblem::BadBody);
+  EXPECT_EQ(problem_of([](std::string&) {}), DBusError::None);
+  EXPECT_EQ(problem_of([](std::string& b) { b.resize(10); }), DBusError::TooShort);
+  EXPECT_EQ(problem_of([](std::string& b) { b.pop_back(); }), DBusError::TooShort);
+  EXPECT_EQ(problem_of([](std::string& b) { b += 'x'; }), DBusError::TooLarge);
+  EXPECT_EQ(problem_of([](std::string& b) { b[7] = 0x7F; }), DBusError::TooLarge);
+  EXPECT_EQ(problem_of([](std::string& b) { b[0] = 'x'; }), DBusError::BadStart);
+  EXPECT_EQ(problem_of([](std::string& b) { b[3] = 2; }), DBusError::BadStart);
+  EXPECT_EQ(problem_of([](std::string& b) { b[16] = 3; }), DBusError::BadHeader);          // a path as a member
+  EXPECT_EQ(problem_of([](std::string& b) { b[24] = 'x'; }), DBusError::BadHeader);        // of the path's text
+  EXPECT_EQ(problem_of([](std::string& b) { b[b.size() - 1] = 1; }), DBusError::BadBody);  // a bool of more than 1
+  EXPECT_EQ(problem_of([](std::string& b) { b[b.size() - 5] = 1; }), DBusError::BadBody);  // padding
+  EXPECT_EQ(problem_of([](std::string& b) { b[b.size() - 12] = '\xFF'; }), DBusError::BadBody);
 }
 
 TEST(DBusView, LevelsAndLengthsAreLimited) {

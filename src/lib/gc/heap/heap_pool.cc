@@ -12,7 +12,7 @@ HeapPool::HeapPool() noexcept : pool_(tare_pool_create("tare::gc::Heap")) {
   has_objects_ = wanted != nullptr && std::string_view(wanted) == "objects";
 }
 
-void HeapPool::tell(const char* what, std::string_view name, std::size_t amount) const noexcept {
+void HeapPool::report(const char* what, std::string_view name, std::size_t amount) const noexcept {
   char path[1024];
   std::snprintf(path, sizeof path, "tare::gc::Heap/%llu/%s%s%.*s", static_cast<unsigned long long>(pool_), what,
                 name.empty() ? "" : "/", static_cast<int>(name.size()), name.data());
@@ -20,8 +20,8 @@ void HeapPool::tell(const char* what, std::string_view name, std::size_t amount)
 }
 
 void HeapPool::tell_type(const TypeUse& type) const noexcept {
-  tell("objects", type.name, type.objects);
-  tell("cells", type.name, type.cell_bytes);
+  report("objects", type.name, type.objects);
+  report("cells", type.name, type.cell_bytes);
 }
 
 }  // namespace tare::gc

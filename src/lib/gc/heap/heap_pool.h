@@ -27,7 +27,7 @@ class HeapPool {
 
   bool is_recorded() const noexcept { return pool_ != 0; }
   bool has_objects() const noexcept { return has_objects_; }
-  void tell_pages(std::size_t bytes) const noexcept { tell("pages", "", bytes); }
+  void tell_pages(std::size_t bytes) const noexcept { report("pages", "", bytes); }
   void tell_type(const TypeUse& type) const noexcept;
 
   // A page from the cage, and back to it; between, it may be used and not used several times.
@@ -48,7 +48,7 @@ class HeapPool {
   }
 
  private:
-  void tell(const char* what, std::string_view name, std::size_t amount) const noexcept;
+  void report(const char* what, std::string_view name, std::size_t amount) const noexcept;
 
   tare_pool pool_;
   bool has_objects_ = false;

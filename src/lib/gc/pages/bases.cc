@@ -6,9 +6,8 @@ namespace tare::gc {
 
 MutableCageBases mutable_cage_bases{};
 
-// As in lib/gc/threads/inline_state.h, which sees the constant.
-[[gnu::visibility("hidden")]] void join_inline_state(std::uintptr_t* bases) noexcept;
-[[gnu::visibility("hidden")]] void leave_inline_state() noexcept;
+void join_inline_state(std::uintptr_t* bases) noexcept;  // lib/gc/threads/inline_state.h, which sees it
+void leave_inline_state() noexcept;
 
 namespace {
 

@@ -46,9 +46,8 @@ class InlineState {
 
 extern TARE_STATE constinit InlineState inline_state;
 
-// The variables of this copy of the library join and leave. Hidden: with default visibility, two plug-ins that are
-// linked with one program would both call the first one's functions, and its variables would join twice.
-[[gnu::visibility("hidden")]] void join_inline_state(std::uintptr_t* bases) noexcept;
-[[gnu::visibility("hidden")]] void leave_inline_state() noexcept;
+// The variables of this copy of the library join and leave.
+void join_inline_state(std::uintptr_t* bases) noexcept;
+void leave_inline_state() noexcept;
 
 }  // namespace tare::gc

@@ -1,5 +1,4 @@
 // The builders of tare/variant/c.h, and values made by format strings.
-#include <cstring>
 #include <new>
 #include <string>
 
@@ -15,9 +14,7 @@ using tare::variant::c::Borrowed;
 using tare::variant::c::consume;
 using tare::variant::c::end_of_format;
 using tare::variant::c::FormatWriter;
-using tare::variant::c::make_value;
 using tare::variant::c::Text;
-using tare::variant::c::Trust;
 
 namespace {
 
@@ -26,9 +23,8 @@ struct HeapBuilder {
   std::uint32_t references;
 };
 
-// A dictionary's type is looked at once, not at each of thousands of builders.
 bool is_container(std::string_view type) {
-  return type == "a{sv}" || (tare::variant::is_type(type) && tare::variant::Type::trusted(type).is_container());
+  return tare::variant::is_type(type) && tare::variant::Type::trusted(type).is_container();
 }
 
 bool init(tare_variant_builder* builder, const char* type, Text text) {
@@ -55,37 +51,13 @@ std::string type_of_arguments(const char* format, Arguments& arguments) {
   return type;
 }
 
-// The length of a format that is the type it makes, a tuple of numbers, texts and variants: of most formats there are.
-// 0 for all others. It saves two walks along the format and a std::string, half of the time of "(iiii)".
-std::size_t plain_tuple(const char* format) {
-  if (*format != '(') return 0;
-  std::size_t size = 1;
-  while (tare::variant::type_details::is_leaf(format[size])) ++size;
-  return format[size] == ')' ? size + 1 : 0;
-}
-
-// The value of a valid format, which makes a value of this type. Null where an argument doesn't fit, or without memory.
-tare_variant* written_value(const char* format, std::string_view type, Arguments& arguments) {
-  const Borrowed assembly;  // for its bytes alone
-  if (assembly.get() == nullptr) return nullptr;
-  Builder builder(assembly->output(), tare::variant::Type::trusted(type));
-  ArgumentHost host;
-  if (!FormatWriter(host, builder, arguments).write(format)) return nullptr;
-  const tare::variant::Written written = builder.end();
-  return written ? make_value(type, written.bytes(), Trust::NormalForm) : nullptr;
-}
-
 bool add(Assembly& assembly, const char* format, Arguments& arguments) {
-  const std::string_view wanted = assembly.wanted();
-  ArgumentHost host;
-  const auto write = [&](Builder& to) { return FormatWriter(host, to, arguments).write(format); };
-  // a format that is the type has no signs, and is valid as the type is
-  if (!wanted.empty() && wanted != tare::variant::c::kAnyType &&
-      std::strncmp(format, wanted.data(), wanted.size()) == 0 && format[wanted.size()] == 0) {
-    return assembly.add_accepted(wanted, write);
-  }
   const char* end = end_of_format(format);
   if (end == nullptr || *end != 0) return assembly.fail(WriteError::WrongType);
+  const std::string_view text(format, static_cast<std::size_t>(end - format));
+  ArgumentHost host;
+  const auto write = [&](Builder& to) { return FormatWriter(host, to, arguments).write(format); };
+  if (text == assembly.wanted() && text[0] != '*') return assembly.add_accepted(text, write);  // it has no signs
   const std::string type = type_of_arguments(format, arguments);
   return tare::variant::is_type(type) ? assembly.add(type, write) : assembly.fail(WriteError::WrongType);
 }
@@ -172,23 +144,30 @@ void tare_variant_builder_clear(tare_variant_builder* builder) {
 
 const char* tare_variant_builder_error(const tare_variant_builder* builder) {
   const Assembly* assembly = assembly_of(const_cast<tare_variant_builder&>(*builder));
-  return assembly == nullptr ? "the builder isn't initialized" : describe(assembly->last_error()).data();
+  return assembly == nullptr ? "the builder isn't initialized" : describe(assembly->last_error());
 }
 
 // ---- by formats
 
 tare_variant* tare_variant_new_va(const char* format, const char** end, va_list* arguments) {
-  const std::size_t plain = plain_tuple(format);
-  const char* format_end = plain != 0 ? format + plain : end_of_format(format);
+  const char* format_end = end_of_format(format);
   if (format_end == nullptr || (end == nullptr && *format_end != 0)) return nullptr;
   if (end != nullptr) *end = format_end;
   Arguments handed;
   va_copy(handed.list, *arguments);
+  ArgumentHost host;
   tare_variant* value = nullptr;
-  if (plain != 0) {
-    value = written_value(format, {format, plain}, handed);
-  } else if (const std::string type = type_of_arguments(format, handed); tare::variant::is_type(type)) {
-    value = written_value(format, type, handed);
+  const std::string type = type_of_arguments(format, handed);
+  Borrowed assembly;
+  // a variant takes any type: its content is the value
+  if (tare::variant::is_type(type) && assembly.get() != nullptr && assembly->begin("v", Text::Kept)) {
+    const bool is_added =
+        assembly->add(type, [&](Builder& to) { return FormatWriter(host, to, handed).write(format); });
+    const auto written = is_added ? assembly->end() : tare::variant::Written(assembly->last_error());
+    if (written) {
+      const std::string_view bytes = written.bytes().substr(0, written.size() - type.size() - 1);
+      value = tare::variant::c::make_value(type, bytes, tare::variant::c::Trust::NormalForm);
+    }
   }
   va_end(*arguments);
   va_copy(*arguments, handed.list);

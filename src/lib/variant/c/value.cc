@@ -87,7 +87,7 @@ tare_variant* tare_variant_ref(tare_variant* value) {
 }
 
 tare_variant* tare_variant_ref_sink(tare_variant* value) {
-  return tare::variant::c::sink(*value) ? value : tare_variant_ref(value);
+  return value->is_floating.exchange(false, std::memory_order_relaxed) ? value : tare_variant_ref(value);
 }
 
 tare_variant* tare_variant_take_ref(tare_variant* value) {
@@ -104,9 +104,8 @@ void tare_variant_unref(tare_variant* value) {
       value->references.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;
   }
-  tare_variant* owner = value->owner;
+  tare_variant_unref(value->owner);
   std::free(value);
-  if (owner != nullptr) tare_variant_unref(owner);
 }
 
 const char* tare_variant_get_type_string(const tare_variant* value) { return value->type; }

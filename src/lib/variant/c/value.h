@@ -41,20 +41,9 @@ tare_variant* make_value(std::string_view type, std::string_view bytes, Trust tr
 // The value of `part`, a View of the bytes of `whole`: a new reference that keeps `whole`.
 tare_variant* part_of(tare_variant& whole, const View& part) noexcept;
 
-// Makes a floating value no longer so; false if it isn't. The only reference of a floating value is the floating one:
-// whoever has it is alone, and needs no locked instruction.
-inline bool sink(tare_variant& value) noexcept {
-  if (value.references.load(std::memory_order_acquire) != 1) {
-    return value.is_floating.exchange(false, std::memory_order_relaxed);
-  }
-  const bool was_floating = value.is_floating.load(std::memory_order_relaxed);
-  if (was_floating) value.is_floating.store(false, std::memory_order_relaxed);
-  return was_floating;
-}
-
 // Ends a floating value that was taken into another one.
 inline void consume(tare_variant* value) noexcept {
-  if (value != nullptr && sink(*value)) tare_variant_unref(value);
+  if (value != nullptr && value->is_floating.exchange(false, std::memory_order_relaxed)) tare_variant_unref(value);
 }
 
 }  // namespace tare::variant::c
