@@ -69,9 +69,15 @@ def test_nobody_read_the_cache_either(tare: Tare, keeping: Path) -> None:
         "select sum(touched_bytes) as bytes from resident r join moments m on m.moment = r.moment"
         " where r.kind = 'heap' and m.kind = 'exit'",
     )
+    # On a busy machine the last snapshot near the peak may have half of the cache: then the amount is a lower bound.
+    (seen,) = tare.sql(
+        keeping,
+        "select max(case when kind = 'peak' then gross_bytes end) / max(case when kind = 'exit' then gross_bytes end)"
+        " as share from moments",
+    )
     hoard = findings(tare, keeping, "hoards")["fill_cache"]
     if touched["bytes"] < 10_000_000:
-        assert hoard["confidence"] == "high"
+        assert hoard["confidence"] == ("high" if seen["share"] is None or seen["share"] >= 0.8 else "medium")
         assert "The kernel reports" in hoard["remedy"]
 
 
