@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 from tare import __version__
 from tare.exports.samples import MEASURES, Samples
-from tare.exports.wire import data, fixed64, number, packed, varint
+from tare.exports.wire import Strings, data, fixed64, number, packed, varint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,17 +26,9 @@ _MAPPINGS, _LOCATIONS, _FUNCTIONS, _LINKS, _STRINGS, _ATTRIBUTES, _STACKS = 1, 2
 _TYPE, _SAMPLES, _TIME, _DURATION, _PERIOD_TYPE, _PERIOD, _ID = 1, 2, 3, 4, 5, 6, 7
 
 
-class _Strings:
-    def __init__(self) -> None:
-        self.numbers = {"": 0}
-
-    def __call__(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
-
-
 def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
     samples = Samples(recording, selection, with_tare=True)
-    string = _Strings()
+    string = Strings()
 
     def entry(table: int, value: bytes) -> None:
         """An entry of a table. Readers join the pieces of the dictionary, so that it never lies in memory."""
@@ -67,7 +59,7 @@ def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
         entry(_STRINGS, word.encode("utf-8", "replace"))
 
 
-def _profile(recording: Recording, measure: str, string: _Strings, encoded: bytes) -> bytes:
+def _profile(recording: Recording, measure: str, string: Strings, encoded: bytes) -> bytes:
     process = recording.process
     identity = f"{process['host']}\0{process['pid']}\0{process['start_realtime_ns']}\0{measure}"
     return (
@@ -94,7 +86,7 @@ def _resource(recording: Recording) -> bytes:
     return b"".join(data(1, data(1, name.encode()) + data(2, value)) for name, value in values.items())
 
 
-def _write_modules(recording: Recording, string: _Strings, entry: Entry) -> dict[int, int]:
+def _write_modules(recording: Recording, string: Strings, entry: Entry) -> dict[int, int]:
     """Their positions, by id. The build id is an attribute."""
     recording.database.use("modules")
     rows = recording.database.rows(
@@ -111,7 +103,7 @@ def _write_modules(recording: Recording, string: _Strings, entry: Entry) -> dict
 
 
 def _write_locations(
-    recording: Recording, samples: Samples, module_of: dict[int, int], string: _Strings, entry: Entry
+    recording: Recording, samples: Samples, module_of: dict[int, int], string: Strings, entry: Entry
 ) -> dict[int, int]:
     """Their positions, by row."""
     functions: dict[tuple[str, str, str], int] = {}

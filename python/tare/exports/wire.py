@@ -37,3 +37,13 @@ def data(field: int, value: bytes) -> bytes:
 
 def packed(field: int, values: Iterable[int]) -> bytes:
     return data(field, b"".join(map(varint, values)))
+
+
+class Strings:
+    """A table of texts, each with the number of its place; the empty text is the first."""
+
+    def __init__(self) -> None:
+        self.numbers = {"": 0}
+
+    def __call__(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
