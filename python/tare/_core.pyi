@@ -194,6 +194,7 @@ def run(
     snapshot_signal: int,  # number; 0: none
     max_segment_bytes: int,  # 0: one file
     keep_segments: int,  # 0: all
+    allocators: bytes = b"",  # struct AllocatorTable
     progress: Callable[[int, int, int, int], None] | None,
 ) -> Outcome: ...
 def attach(

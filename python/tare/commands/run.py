@@ -51,6 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="take a snapshot of CMD's live blocks when `tare run` gets this signal, USR1 or USR2; names: signal-1, ...",
     )
+    parser.add_argument(
+        "--allocators",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="TOML that describes an allocator linked into CMD; may be repeated",
+    )
     parser.add_argument("--html", action="store_true", help="write a page with graphs, FILE.html, when CMD ends")
     parser.add_argument("--open", action="store_true", help="--html: show the page in the browser")
     parser.add_argument("command", nargs="...", metavar="CMD", help="the program and its arguments")
@@ -127,10 +134,12 @@ def contents_and_moments(content: str, *, snapshots: bool) -> tuple[bool, bool]:
 
 def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
     from tare import _core
+    from tare.allocators import table
     from tare.installation import recorder_library
     from tare.text.sizes import parse_bytes
 
     max_segment_bytes, keep_segments = segment_limits(options, "run")
+    described = [each for path in options.allocators for each in table.given(path)]
     contents, moments = contents_and_moments(options.content, snapshots=options.snapshots)
     return _core.run(
         command=command,
@@ -147,6 +156,7 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
         snapshot_signal=_signal_number(options.snapshot_signal),
         max_segment_bytes=max_segment_bytes,
         keep_segments=keep_segments,
+        allocators=table.packed(described + table.shipped()),
         progress=None,
     )
 

@@ -242,7 +242,7 @@ ShapeSums ReplayEngine::sums_of(const trace::Shape& shape) const {
   ShapeSums sums;
   sums.requested_q = weighted_q(shape.requested_bytes, weight);
   sums.usable_q = weighted_q(usable, weight);
-  sums.gross_q = weighted_q(usable + header_bytes(info_.allocator, usable), weight);
+  sums.gross_q = weighted_q(usable + header_bytes(info_.allocator, shape.api, usable), weight);
   sums.stack = shape.stack;
   return sums;
 }

@@ -167,7 +167,7 @@ struct Lives::State {
       table.add(death, interval(cell.death));
       table.add(requested, to_column(shape.requested_bytes));
       table.add(usable, to_column(shape.usable_bytes));
-      table.add(header, to_column(header_bytes(info.allocator, shape.usable_bytes)));
+      table.add(header, to_column(header_bytes(info.allocator, shape)));
       table.add(blocks, static_cast<double>(cell.blocks) * (info.sample_bytes != 0 ? shape.weight : 1.0));
     }
     return table.take();

@@ -236,7 +236,7 @@ ClaimedBlocks ProgramReports::State::claimed_now() const {
                    ClaimedKind::Malloc,
                    facts.requested_bytes,
                    facts.usable_bytes,
-                   header_bytes(allocator, facts.usable_bytes),
+                   header_bytes(allocator, facts),
                    is_sampled ? facts.weight : 1,
                    rows.claims_of(record.reports)};
     if (const auto host = told.find(record.id); host != told.end()) {

@@ -18,6 +18,7 @@
 #include "core/launcher/memory_limit.h"
 #include "core/launcher/process_recorder.h"
 #include "trace/base/clock_ns.h"
+#include "trace/spool/allocator_table.h"
 #include "trace/spool/spool_folder.h"
 
 namespace tare::core {
@@ -60,6 +61,9 @@ Status Launch::start(const Executable& executable) {
   if (options_.moments == TakeMoments::PeaksAndExit) {
     directory_.control().exit_moments = 1;
     keep_freed_memory();
+  }
+  if (!options_.allocators.empty() && !directory_.put_allocators(options_.allocators)) {
+    outcome_.warnings.push_back("no memory left for the descriptions of allocators in " + directory_.path());
   }
   strangers_ = own_children();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -327,6 +331,7 @@ void Launch::warn_about_unrecorded() {
   for (const auto& [reason, same] : unrecorded_) {
     std::string warning = std::to_string(same.processes) + (same.processes == 1 ? " process" : " processes") +
                           " could not be recorded: " + reason;
+    if (reason.starts_with(trace::kForeignNotice)) warning = reason;  // the rest of the process is recorded
     std::size_t named = 0;
     for (const std::string& program : same.programs) {
       if (named < kMostNamed) warning += (named == 0 ? " (" : ", ") + program;

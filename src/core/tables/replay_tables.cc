@@ -339,7 +339,7 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   for (std::uint32_t shape = 0; shape < engine.inherited().sums.size(); ++shape) {
     const trace::Shape& facts = engine.inherited_dictionary().shapes[shape];
     totals.inherited.add(engine.inherited_blocks()[shape], facts.requested_bytes, facts.usable_bytes,
-                         header_bytes(info.allocator, facts.usable_bytes), info.sample_bytes != 0 ? facts.weight : 1.0);
+                         header_bytes(info.allocator, facts), info.sample_bytes != 0 ? facts.weight : 1.0);
   }
   Table site_sizes = site_sizes_table(engine, dictionary, info, names.stack_of, ns_per_tick(engine, clock), totals);
   Tables tables;

@@ -1,0 +1,80 @@
+"""Descriptions of allocators: the shipped ones fit their table, and every mistake is one line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tare.allocators import table
+from tare.allocators.description import parse
+from tare.errors import TareError
+
+HEADER = Path(__file__).resolve().parents[3] / "src/trace/spool/allocator_table.h"
+GOOD = """
+name = "mine"
+prefixes = ["a_", "b_"]
+[functions]
+get = { does = "allocate", count = 1, size = 0, zeroed = true }
+put = { does = "free", pointer = 2 }
+"""
+
+
+def test_shipped_descriptions_fit_the_table() -> None:
+    shipped = table.shipped()
+    assert {each.name for each in shipped} == {"jemalloc", "malloc", "mimalloc", "tcmalloc"}
+    assert shipped[0].module == "malloc"  # its functions have other names in other descriptions
+    header = HEADER.read_text()
+    for name, value in (("kMostForeignAllocators", 32), ("kMostForeignFunctions", 256), ("kAllocatorsVersion", 1)):
+        assert re.search(rf"{name} = {value};", header)
+    assert len(table.packed(shipped)) == 24 + 32 * 104 + 256 * 72
+
+
+def test_a_description_is_repeated_for_each_prefix() -> None:
+    first, second = parse(GOOD, "f", required=True)
+    assert [each.symbol for each in first.functions] == ["a_get", "a_put"]
+    assert [each.symbol for each in second.functions] == ["b_get", "b_put"]
+    assert first.functions[0].arguments == {"count": 1, "size": 0}
+    assert first.functions[0].zeroed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("name =", "name", "f: not TOML: "),
+        ('name = "mine"', "", "f: name needs a text of 1 to 31 bytes"),
+        ('"mine"', '"' + "x" * 32 + '"', "f: name needs a text of 1 to 31 bytes"),
+        ("name", "nam", "f: unknown key 'nam': there are name, in, prefixes and functions"),
+        ('["a_", "b_"]', "3", 'f: prefixes needs a list of texts, such as ["je_", "_rjem_"]'),
+        ("[functions]", "[function]", "f: unknown key 'function'"),
+        ('"free"', '"allocate", size = 1', "f: function put: 'allocate' has no argument 'pointer'"),
+        (", pointer = 2 }", " }", "f: function put: 'free' needs the number of argument 'pointer'"),
+        ("pointer = 2", "pointer = 6", "f: function put: pointer needs the number of an argument, 0 to 5: 6"),
+        ("pointer = 2", "pointer = true", "f: function put: pointer needs the number of an argument, 0 to 5: True"),
+        ("count = 1", "count = 0", "f: function get: two arguments have the same number"),
+        ('"allocate"', '"alocate"', "f: function get: 'does' needs one of: allocate, allocate into, free, resize"),
+        ("zeroed = true", "zeroed = 1", "f: function get: zeroed is true or false"),
+        ("put", "x" * 62, "f: a function's name has 1 to 63 bytes: 'a_xxx"),
+        (
+            'get = { does = "allocate"',
+            'get = { does = "usable bytes"',
+            "f: function get: 'usable bytes' has no argument",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line(old: str, new: str, line: str) -> None:
+    with pytest.raises(TareError) as error:
+        parse(GOOD.replace(old, new, 1), "f", required=True)
+    assert error.value.message.startswith(line)
+    assert "\n" not in error.value.message
+
+
+def test_a_description_without_free_is_refused() -> None:
+    text = GOOD.replace('put = { does = "free", pointer = 2 }', "")
+    with pytest.raises(TareError, match="needs one that allocates and one that frees"):
+        parse(text, "f", required=True)
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(TareError, match="can't read the description"):
+        table.given(str(tmp_path / "none.toml"))
