@@ -39,7 +39,7 @@ _WEIGHED_OF = {
 # 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7. `band`: and sizes that no finding would name are joined,
 # see src/core/recording/size_bands.h.
 Grain = Literal["stack", "line", "band"]
-_FOLDED = ("site_sizes", "chains", "written", "recreated", "call_costs", "mappings")
+_FOLDED = ("site_sizes", "chains", "written", "recreated", "peak_contents", "call_costs", "mappings")
 _MOMENT_TABLES = ("moments", "moment_blocks", "moment_shapes", "resident", "pointer_words")
 # Tables that one walk over the trace makes together, by the text of the progress line.
 _WALKS = {

@@ -35,6 +35,7 @@ bool leads_to_next(const Event& event, const Dictionary& dictionary) {
     case EventKind::ReallocEnd:
     case EventKind::Contents:
     case EventKind::Digest:
+    case EventKind::NewDigest:
     case EventKind::Seen:
     case EventKind::ReportSite:
       return true;

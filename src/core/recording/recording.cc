@@ -61,6 +61,7 @@ Result<Tables> replayed(const std::string& path, const RecordingOptions& options
   if (inherited) replay.inherit(*inherited);
   if (const Status read = opened->replay_into(replay, options.progress); !read)
     warnings.push_back(read.error().message);
+  if (const Status read = replay_kept(*opened, replay); !read) warnings.push_back(read.error().message);
   Tables tables = replay.finish(opened->clock_pairs());
   if (!warnings.empty()) tables.put(warnings_table(warnings));
   return tables;

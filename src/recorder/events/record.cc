@@ -170,7 +170,7 @@ static std::uint64_t* put_contents(std::uint64_t* out, std::uint64_t address, co
                                    const Stamped& now) {
   *out++ = static_cast<std::uint64_t>(trace::Op::Contents) | now.flag |
            static_cast<std::uint64_t>(seen.content_class) << trace::ContentsWord::kClassShift |
-           seen.unwritten_bytes << trace::ContentsWord::kUnwrittenShift;
+           seen.unwritten_bytes << trace::ContentsWord::kUnwrittenShift | (seen.is_new ? trace::ContentsWord::kNew : 0);
   *out++ = address;
   *out++ = seen.digest;
   if (now.flag != 0) *out++ = now.stamp;
@@ -206,7 +206,7 @@ TARE_REALIGNED void record_free_slowly(const StartState& start, std::uint64_t ad
   if (recorder.contents()) seen = contents_of_blocks.ended(address);
   if (entry == Entry::Ready) {
     enter(thread, start);
-    contents_of_blocks.forget_new(seen);
+    contents_of_blocks.mark_new(seen);
     if (seen.tells() && !sampling && !recorder.free_stacks()) {
       write_contents_and_free(thread, address, seen, api);
     } else {

@@ -9,6 +9,7 @@ from trace_decoder.tables import (
     DIGEST,
     FREE,
     MAPPING_GOES,
+    NEW_DIGEST,
     REALLOC_END,
     REALLOC_START,
     Event,
@@ -73,4 +74,6 @@ def is_first_of_two(trace: Trace, event: Event) -> bool:
     """Whether the call has a record more, which then counts as the made event."""
     if event.kind == MAPPING_GOES:
         return trace.shapes[event.entry].api == MREMAP
+    if event.kind == NEW_DIGEST:
+        return bool(event.api & 4)
     return event.kind in (REALLOC_END, DIGEST)

@@ -11,7 +11,7 @@ NO_ENTRY = -1
 NO_MODULE = 65535
 # What an event is; a note's kind is its number.
 (ALLOCATION, FREE, REALLOC_END, REALLOC_START, MAPPING_APPEARS, MAPPING_GOES) = range(1, 7)
-(CONTENTS, DIGEST) = (25, 26)
+(CONTENTS, DIGEST, NEW_DIGEST) = (25, 26, 32)
 
 
 @dataclass(frozen=True)
