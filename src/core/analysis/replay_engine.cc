@@ -15,8 +15,6 @@ constexpr std::uint64_t kNever = ~std::uint64_t{0};
 // (1 / (1 - exp(-1/8))).
 constexpr double kMostLinkedWeight = 8.52;
 
-// A user-space address has 47 bits, so no block is larger; a damaged trace may claim one.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
 constexpr double kMostWeighted = 0x1p50;
 
 std::uint64_t weighted_q(std::uint64_t bytes, double weight) {

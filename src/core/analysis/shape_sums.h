@@ -12,6 +12,9 @@
 
 namespace tare::core {
 
+// A user-space address has 47 bits, so no block is larger; a damaged trace may claim one.
+inline constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
+
 // Bytes that the allocator puts before each block, beyond malloc_usable_size. glibc: 8, or 16 if the block is a mapping
 // of its own. Its chunks are multiples of 16, so the usable size decides which (16k + 8, or 16k). jemalloc, mimalloc,
 // tcmalloc and pymalloc keep their metadata elsewhere.

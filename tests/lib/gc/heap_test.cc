@@ -297,7 +297,7 @@ TEST_F(HeapsOf, KeepWhatALargeObjectsConstructorHolds) {
 }
 
 // What a base or a mixin has to do when the whole object is made.
-struct Announced : GarbageCollected<Announced> {
+struct AnnouncedFirst : GarbageCollected<AnnouncedFirst> {
   void after_make() { announced.push_back(name()); }
   virtual std::string name() const { return "base"; }
   void trace(Visitor& visitor) const { visitor.trace(knot); }
@@ -305,9 +305,9 @@ struct Announced : GarbageCollected<Announced> {
   static inline std::vector<std::string> announced;
 
  protected:
-  ~Announced() = default;
+  ~AnnouncedFirst() = default;
 };
-struct Derived final : Announced {
+struct DerivedAnnounced final : AnnouncedFirst {
   std::string name() const override { return "derived"; }
 };
 struct Counting : GarbageCollectedMixin {
@@ -326,9 +326,9 @@ struct Mixed final : GarbageCollected<Mixed>, Counting {
 };
 
 TEST_F(HeapsOf, TellAnObjectThatItIsMade) {
-  Announced::announced.clear();
-  static_cast<void>(make_one<Derived>());
-  EXPECT_EQ(Announced::announced, std::vector<std::string>{"derived"});
+  AnnouncedFirst::announced.clear();
+  static_cast<void>(make_one<DerivedAnnounced>());
+  EXPECT_EQ(AnnouncedFirst::announced, std::vector<std::string>{"derived"});
   const Persistent<Mixed> mixed = make_one<Mixed>(41);
   EXPECT_EQ(mixed->after, 42);
 }
