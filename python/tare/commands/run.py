@@ -134,12 +134,10 @@ def contents_and_moments(content: str, *, snapshots: bool) -> tuple[bool, bool]:
 
 def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
     from tare import _core
-    from tare.allocators import table
     from tare.installation import recorder_library
     from tare.text.sizes import parse_bytes
 
     max_segment_bytes, keep_segments = segment_limits(options, "run")
-    described = [each for path in options.allocators for each in table.given(path)]
     contents, moments = contents_and_moments(options.content, snapshots=options.snapshots)
     return _core.run(
         command=command,
@@ -156,16 +154,28 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
         snapshot_signal=_signal_number(options.snapshot_signal),
         max_segment_bytes=max_segment_bytes,
         keep_segments=keep_segments,
-        allocators=table.packed(described + table.shipped()),
+        allocators=_allocator_table(options.allocators),
         progress=None,
     )
 
 
-def _signal_number(name: str) -> int:
-    import signal
+def _allocator_table(paths: list[str]) -> bytes:
+    """The user's descriptions come first."""
+    if not paths:
+        from tare.allocators import prepared
 
+        return prepared.table()
+    from tare.allocators import table
+
+    described = [each for path in paths for each in table.given(path)]
+    return table.packed(described + table.shipped())
+
+
+def _signal_number(name: str) -> int:
     if not name:
         return 0
+    import signal
+
     if (wanted := name.upper().removeprefix("SIG")) not in ("USR1", "USR2"):
         raise TareError(USAGE, f"run: --snapshot-signal needs USR1 or USR2: '{name}'")
     return int(signal.Signals[f"SIG{wanted}"])

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tare.allocators import table
+from tare.allocators import prepared, table
 from tare.allocators.description import parse
 from tare.errors import TareError
 
@@ -78,3 +78,9 @@ def test_a_description_without_free_is_refused() -> None:
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(TareError, match="can't read the description"):
         table.given(str(tmp_path / "none.toml"))
+
+
+def test_the_prepared_table_is_that_of_the_descriptions() -> None:
+    assert prepared.table() == table.packed(table.shipped()), (
+        "run: PYTHONPATH=python .venv/bin/python tools/prepared_allocators.py"
+    )
