@@ -2,6 +2,10 @@
 
 add_library(tare_options INTERFACE)
 target_compile_options(tare_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
+# Sources in one unit look like headers to these: a type of an anonymous namespace in a member, and gcc 12's PR 105651.
+if(TARE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(tare_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage;-Wno-restrict>)
+endif()
 target_include_directories(tare_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 
 # Tests compile with these after the build type's own: a test's code runs once, and takes longer to compile than to run.
