@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tare.analysis.recording import Recording
+    from tare.analysis.stacks import Tree
     from tare.exports.selection import Selection
-    from tare.exports.stacks import Tree
 
     Place = tuple[str, str, int | None]  # function, file, line
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tare import lenses
 from tare.analysis import records
-from tare.exports.stacks import Stacks
+from tare.analysis.stacks import Stacks
 from tare.progress import Progress
 
 if TYPE_CHECKING:
