@@ -51,7 +51,7 @@ def parse(text: str, path: str, *, required: bool) -> list[Allocator]:
         raise TareError(USAGE, f"{path}: not TOML: {error}") from None
     unknown = sorted(set(tree) - {"name", "in", "prefixes", "functions"})
     if unknown:
-        raise TareError(USAGE, f"{path}: unknown key '{unknown[0]}': there are name, in, prefixes and functions")
+        raise TareError(USAGE, f"{path}: unknown key {unknown[0]!r}: there are name, in, prefixes and functions")
     name = _text(tree.get("name"), path, "name", _MOST_NAME_BYTES)
     module = _text(tree.get("in", "program"), path, "in", _MOST_SYMBOL_BYTES)
     prefixes = tree.get("prefixes", [""])
@@ -78,20 +78,22 @@ def parse(text: str, path: str, *, required: bool) -> list[Allocator]:
 
 
 def _text(value: object, path: str, key: str, most: int) -> str:
-    if not isinstance(value, str) or not value or len(value.encode()) > most or "\0" in value:
-        raise TareError(USAGE, f"{path}: {key} needs a text of 1 to {most} bytes")
+    if not isinstance(value, str) or not value or len(value.encode()) > most or not value.isprintable():
+        raise TareError(USAGE, f"{path}: {key} needs a text of 1 to {most} bytes, without control characters")
     return value
 
 
 def _symbol(symbol: str, path: str) -> str:
-    if not 0 < len(symbol.encode()) <= _MOST_SYMBOL_BYTES or "\0" in symbol:
-        raise TareError(USAGE, f"{path}: a function's name has 1 to {_MOST_SYMBOL_BYTES} bytes: '{symbol}'")
+    if not 0 < len(symbol.encode()) <= _MOST_SYMBOL_BYTES:
+        raise TareError(USAGE, f"{path}: a function's name has 1 to {_MOST_SYMBOL_BYTES} bytes: {symbol!r}")
+    if not symbol.isprintable():  # messages have it
+        raise TareError(USAGE, f"{path}: a function's name has no control characters: {symbol!r}")
     return symbol
 
 
 def _function(symbol: str, facts: Any, path: str) -> Function:
     def wrong(text: str) -> TareError:
-        return TareError(USAGE, f"{path}: function {symbol}: {text}")
+        return TareError(USAGE, f"{path}: function {symbol if symbol.isprintable() else repr(symbol)}: {text}")
 
     if not isinstance(facts, dict) or facts.get("does") not in ROLES:
         raise wrong(f"'does' needs one of: {', '.join(ROLES)}")
@@ -102,7 +104,7 @@ def _function(symbol: str, facts: Any, path: str) -> Function:
     arguments = {key: value for key, value in facts.items() if key not in ("does", "zeroed")}
     for key, value in arguments.items():
         if key not in _ALLOWED[role]:
-            raise wrong(f"'{role}' has no argument '{key}'")
+            raise wrong(f"'{role}' has no argument {key!r}")
         if type(value) is not int or not 0 <= value < _MOST_ARGUMENTS:
             raise wrong(f"{key} needs the number of an argument, 0 to {_MOST_ARGUMENTS - 1}: {value}")
     if missing := sorted(_NEEDED.get(role, set()) - set(arguments)):

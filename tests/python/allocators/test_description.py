@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
 from tare.allocators import prepared, table
@@ -84,3 +85,26 @@ def test_the_prepared_table_is_that_of_the_descriptions() -> None:
     assert prepared.table() == table.packed(table.shipped()), (
         "run: PYTHONPATH=python .venv/bin/python tools/prepared_allocators.py"
     )
+
+
+# Pieces that a mutation puts anywhere: what TOML means something by, other types than expected, numbers out of range.
+PIECES = ['"', "'", "=", "[", "]", "{", "}", ",", "\n", ".", "-1", "6", "true", "1e9", "\x00", "\\ud800", "does", "in", "name",
+          '"a\\nb" = 1\n', '"a\\nb" = { does = "free" }\n', "prefixes = 5\n", "[functions.get]\n", "[[functions]]\n", '"""', "\u00e9" * 40, "x" * 70, "nan", "0x", "1979-05-27"]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_text_is_a_description_or_a_mistake(seed: int) -> None:
+    random = Random(seed)
+    refused = 0
+    for _ in range(100):
+        text = GOOD
+        for _ in range(random.randint(1, 4)):
+            start = random.randint(0, len(text))
+            end = min(len(text), start + random.choice((0, 0, 1, 5, 30)))
+            text = text[:start] + random.choice(PIECES) + text[end:]
+        try:
+            assert table.packed(parse(text, "f", required=True))
+        except TareError as error:
+            refused += 1
+            assert error.message.startswith("f: ") and "\n" not in error.message, text
+    assert refused > 20
