@@ -148,7 +148,10 @@ void record_alloc_slowly(const StartState& start, std::uint64_t address, std::ui
   if (recorder.paused()) return;
   const Entry entry = settle(start);
   if (entry >= Entry::Ignored || recorder.paused()) {  // a paused parent's child has only just found out
-    if (entry == Entry::Within) this_thread->nested_block = address;
+    if (entry == Entry::Within) {
+      this_thread->nested_block = address;
+      this_thread->nested_bytes = requested;
+    }
     return;
   }
   Block block{address, requested, usable, traits.api, traits.align_log2, 0, traits.maker};

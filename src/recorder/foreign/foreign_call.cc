@@ -55,15 +55,16 @@ class Inside {
 };
 
 // The thread, ready for an event; null: this call isn't recorded, or is part of another foreign allocator's.
-Thread* ready_thread(const StartState& start) {
+TARE_INLINE Thread* ready_thread(const StartState& start) {
   if (TARE_LIKELY(is_ready(this_thread))) return this_thread;
   return settle(start) == Entry::Ready ? this_thread : nullptr;
 }
 
 __thread bool asking_usable_bytes __attribute__((tls_model("initial-exec"))) = false;
 
-// TCMalloc's function allocates an object at its first call: that block counts as requested.
+// TCMalloc's function allocates an object at its first call.
 std::size_t usable_of(const ForeignHeap& heap, void* block, std::size_t requested) {
+  if (!heap.allocates) return heap.usable_bytes(block, requested);
   if (heap.usable_bytes == nullptr || asking_usable_bytes) return requested;
   asking_usable_bytes = true;
   const std::size_t usable = heap.usable_bytes(block, requested);
@@ -71,10 +72,18 @@ std::size_t usable_of(const ForeignHeap& heap, void* block, std::size_t requeste
   return usable < requested ? requested : usable;
 }
 
+// Did the allocator get this block from malloc for this one request? Else it's the first in a piece of memory that
+// further requests share. Some add a few bytes; none is requested as one.
+bool is_of_malloc(const Thread* thread, const void* block, const ForeignRequest& request) {
+  constexpr std::uint64_t kMostAdded = 64;
+  return thread->nested_block == word(block) && request.bytes != kSizeUnknown &&
+         thread->nested_bytes - request.bytes <= kMostAdded;
+}
+
 // As far as `thread`'s last call inside a foreign allocator shows.
 Block block_of(const Thread* thread, const ForeignHeap& heap, void* block, const ForeignRequest& request) {
   const auto align_log2 = static_cast<std::uint8_t>(request.align == 0 ? 0 : __builtin_ctzll(request.align));
-  if (thread->nested_block == word(block) && request.bytes != kSizeUnknown) {
+  if (is_of_malloc(thread, block, request)) {
     return Block{word(block), request.bytes, usable_bytes(block, request.bytes), request.by_malloc, align_log2, 0};
   }
   const bool is_known = request.bytes != kSizeUnknown;

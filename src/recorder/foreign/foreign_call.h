@@ -2,7 +2,7 @@
 // its own call, so that no byte is recorded twice: its blocks are, its calls of malloc aren't, and its mappings are.
 //
 // An allocator that passes a large request on to malloc returns malloc's block. The hooks of malloc note that block,
-// and it is recorded with malloc's sizes.
+// and it is recorded with malloc's sizes. A block that merely begins a piece of memory from malloc isn't.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@ namespace tare::recorder {
 struct ForeignHeap {
   // Bytes of a block of the allocator's own memory; null: as requested.
   std::size_t (*usable_bytes)(void* block, std::size_t requested);
+  bool allocates = true;  // that function may: a block that it makes counts as requested
 };
 
 // One call of an allocator, which `perform` makes.

@@ -27,7 +27,10 @@ enum Domain : int { kRaw = 0, kMem = 1, kObj = 2, kDomains = 3 };
 PyMemAllocatorEx wrapped[kDomains];
 
 std::size_t pymalloc_bytes(void*, std::size_t requested) { return (requested + 15) & ~std::size_t{15}; }
-constexpr ForeignHeap kPymalloc{pymalloc_bytes};
+constexpr ForeignHeap kPymalloc{pymalloc_bytes, false};
+
+// A request for so many bytes gets a block of pymalloc's own, except where no arena can be mapped any more.
+bool is_for_pymalloc(std::size_t bytes) { return bytes - 1 < 512; }
 
 struct Arguments {
   const PyMemAllocatorEx* before;
@@ -61,13 +64,33 @@ void* call_free(const void* context) {
 
 const PyMemAllocatorEx* before(void* context) { return static_cast<const PyMemAllocatorEx*>(context); }
 
+// After a call for a block of pymalloc's own, before which newest_block was cleared. The call isn't marked as a foreign
+// allocator's: it maps arenas and lists them in memory of malloc, and the hooks record both as what they are. If it had
+// to take the block itself from malloc, that is recorded already.
+TARE_INLINE void* record_own(const StartState& start, void* block, std::size_t bytes, AllocApi api) {
+  const auto address = reinterpret_cast<std::uint64_t>(block);
+  if (TARE_LIKELY(block != nullptr && this_thread->newest_block != address))
+    record_alloc(start, Block{address, bytes, pymalloc_bytes(block, bytes), api, 0, 0, Maker::Program});
+  return block;
+}
+
 void* python_malloc(void* context, std::size_t bytes) {
+  if (TARE_LIKELY(is_for_pymalloc(bytes) && is_ready(this_thread))) {
+    this_thread->newest_block = 0;
+    void* const block = before(context)->malloc(before(context)->context, bytes);
+    return record_own(TARE_HERE, block, bytes, AllocApi::ForeignMalloc);
+  }
   const Arguments call{before(context), nullptr, 0, bytes};
   const ForeignRequest request{bytes, 0, AllocApi::Malloc, AllocApi::ForeignMalloc};
   return record_foreign_alloc(TARE_HERE, kPymalloc, request, {call_malloc, &call});
 }
 
 void* python_calloc(void* context, std::size_t count, std::size_t bytes) {
+  if (TARE_LIKELY(bytes <= 512 && is_for_pymalloc(count * bytes) && is_ready(this_thread))) {
+    this_thread->newest_block = 0;
+    void* const block = before(context)->calloc(before(context)->context, count, bytes);
+    return record_own(TARE_HERE, block, count * bytes, AllocApi::ForeignCalloc);
+  }
   const Arguments call{before(context), nullptr, count, bytes};
   const ForeignRequest request{count * bytes, 0, AllocApi::Calloc, AllocApi::ForeignCalloc};
   return record_foreign_alloc(TARE_HERE, kPymalloc, request, {call_calloc, &call});

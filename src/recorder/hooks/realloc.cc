@@ -180,7 +180,10 @@ __attribute__((noinline)) TARE_REALIGNED void* realloc_slowly(const StartState& 
   Thread* thread = this_thread;
   if (entry >= Entry::Ignored) {
     void* const block = real.realloc(old, bytes);
-    if (entry == Entry::Within) thread->nested_block = word(block);
+    if (entry == Entry::Within) {
+      thread->nested_block = word(block);
+      thread->nested_bytes = bytes;
+    }
     return block;
   }
   if (recorder.paused()) return paused_realloc(entry, start, old, bytes);
