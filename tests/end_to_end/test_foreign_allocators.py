@@ -98,3 +98,43 @@ def test_a_wrong_argument_harms_nothing(tare: Tare, program: Program, tmp_path: 
     linked = ("-DPREFIX=odd_", prefixed(tmp_path, "odd_"), "-lm", "-lstdc++", "-ldl")
     done = tare("run", "--allocators", "f.toml", "-o", "w.tare", "--", program(SOURCE, *linked))
     assert done.returncode == 0, done.stderr
+
+
+def test_an_argument_that_is_no_size_is_one_line(tare: Tare, program: Program) -> None:
+    (tare.folder / "f.toml").write_text(ARENA.replace("size = 1", "size = 0"))
+    done = tare("run", "--allocators", "f.toml", "-o", "w.tare", "--", program("arena_user.c", "-DWITH_ARENA"))
+    assert done.returncode == 0, done.stderr
+    line = "tare: allocator arena: arena_get: argument 0 isn't the size of a block"
+    assert [each.startswith(line) for each in done.stderr.splitlines()].count(True) == 1, done.stderr
+
+
+# An allocator whose program refers to none of the functions that map memory.
+ARENA = """
+name = "arena"
+prefixes = ["arena_"]
+[functions]
+get = { does = "allocate", size = 1 }
+put = { does = "free", pointer = 1 }
+"""
+
+
+@pytest.mark.parametrize("place", ["program", "library"])
+def test_an_allocator_above_malloc_is_recorded(tare: Tare, program: Program, tmp_path: Path, place: str) -> None:
+    if place == "program":
+        path = program("arena_user.c", "-DWITH_ARENA")
+        (tare.folder / "f.toml").write_text(ARENA)
+    else:
+        library = tmp_path / "libtestarena.so.1"
+        subprocess.run(["gcc", "-O1", "-fPIC", "-shared", "-DONLY_ARENA", f"-Wl,-soname,{library.name}", "-o", library,
+                        Path(__file__).parent / "programs/arena_user.c"], check=True)  # fmt: skip
+        path = program("arena_user.c", str(library), f"-Wl,-rpath,{tmp_path}")
+        (tare.folder / "f.toml").write_text('in = "libtestarena.so"\n' + ARENA)
+    trace = tare.record(path, options=("--allocators", "f.toml"))
+    report = tare.report(trace)
+    assert report["impossible_events"] == report["dropped_events"] == 0
+    rows = tare.sql(
+        trace,
+        "select requested_bytes as size, sum(total_blocks) as total, sum(end_blocks) as kept from site_sizes"
+        " where api = 'foreign malloc' group by 1 order by 1",
+    )
+    assert rows == [{"size": 40, "total": 1000, "kept": 500}, {"size": 72, "total": 1000, "kept": 500}]

@@ -5,6 +5,7 @@
 #include <link.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -15,7 +16,9 @@
 #include "recorder/foreign/foreign_call.h"
 #include "recorder/foreign/symbol_file.h"
 #include "recorder/hooks/real.h"
+#include "recorder/recorder.h"
 #include "recorder/unwind/definitions.h"
+#include "recorder/unwind/stack_memory.h"
 #include "trace/spool/allocator_table.h"
 
 namespace tare::recorder {
@@ -41,6 +44,8 @@ struct Replaced {
 };
 Replaced replaced[kMostReplaced];
 std::size_t replaced_count = 0;
+const AllocatorTable* described = nullptr;  // where some are replaced
+std::atomic<bool> noted_wrong_size{false};
 
 // One call: arguments as they came in registers, and what the original returned.
 struct Call {
@@ -59,8 +64,24 @@ void call_original(Call& call) {
 void* perform(const void* context) {
   Call& call = *static_cast<Call*>(const_cast<void*>(context));
   call_original(call);
-  if (call.function.facts.role != ForeignRole::AllocateInto) return reinterpret_cast<void*>(call.result);
-  return call.result == 0 ? *reinterpret_cast<void**>(call.argument(call.function.facts.pointer)) : nullptr;
+  const ForeignFunction& facts = call.function.facts;
+  if (facts.role != ForeignRole::AllocateInto) return reinterpret_cast<void*>(call.result);
+  if (call.result != 0) return nullptr;
+  const long place = call.argument(facts.pointer);
+  // A user's description may name another argument.
+  if (facts.required != 0 && !probe_readable(static_cast<std::uint64_t>(place))) return nullptr;
+  return *reinterpret_cast<void**>(place);
+}
+
+// The call gave a block that is larger than any can be: once a process, a line about the description.
+TARE_COLD void note_wrong_size(const ForeignFunction& facts) {
+  if (noted_wrong_size.exchange(true, std::memory_order_relaxed)) return;
+  char line[kForeignNoteBytes];
+  Text text(line, sizeof line);
+  text.add(trace::kForeignNotice).add(described->allocators[facts.allocator].name).add(": ").add(facts.symbol);
+  text.add(": argument ").add_number(static_cast<std::uint64_t>(facts.size)).add(" isn't the size of a block");
+  Notice notice;
+  recorder.leave_notice(notice, recorder.program(), line);
 }
 
 std::uint64_t size_of(const Call& call) {
@@ -86,7 +107,7 @@ __attribute__((noinline)) long record_call(const StartState& here, const Replace
   Call call{function, arguments};
   const std::uint64_t bytes = size_of(call);
   if (bytes > kMostBlockBytes && bytes != kSizeUnknown) {
-    call_original(call);
+    if (perform(&call) != nullptr && function.facts.role != ForeignRole::Free) note_wrong_size(function.facts);
     return call.result;
   }
   void* const pointer = reinterpret_cast<void*>(call.argument(function.facts.pointer));
@@ -134,10 +155,7 @@ const AllocatorTable* map_table(const char* folder) {
   sys::close(fd);
   if (sys::failed(mapped)) return nullptr;
   const auto* const table = reinterpret_cast<const AllocatorTable*>(mapped);
-  if (std::memcmp(table->magic, trace::kAllocatorsMagic, sizeof table->magic) == 0 &&
-      table->version == trace::kAllocatorsVersion && table->struct_bytes == sizeof(AllocatorTable) &&
-      table->allocator_count <= trace::kMostForeignAllocators && table->function_count <= trace::kMostForeignFunctions)
-    return table;
+  if (trace::is_sound(*table)) return table;
   sys::munmap(table, sizeof(AllocatorTable));
   return nullptr;
 }
@@ -153,10 +171,21 @@ struct Found {
 struct Search {
   const AllocatorTable& table;
   Found& found;
-  std::uint64_t load_bias = 0;
+  const dl_phdr_info* module = nullptr;
   bool wanted[trace::kMostForeignAllocators] = {};
   bool first_letters[256][256] = {};  // of wanted names: most symbols have others
 };
+
+// Do all bytes of the function lie in code of the module? A file may say anything.
+bool is_code(const dl_phdr_info& module, const FunctionSymbol& symbol) {
+  for (int i = 0; i < module.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = module.dlpi_phdr[i];
+    const std::uint64_t offset = symbol.value - segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && offset < segment.p_memsz)
+      return symbol.bytes <= segment.p_memsz - offset;
+  }
+  return false;
+}
 
 void visit(void* context, const FunctionSymbol& symbol) {
   Search& search = *static_cast<Search*>(context);
@@ -165,9 +194,10 @@ void visit(void* context, const FunctionSymbol& symbol) {
   for (std::uint32_t i = 0; i < search.table.function_count; ++i) {
     const ForeignFunction& function = search.table.functions[i];
     if (!search.wanted[function.allocator] || std::strcmp(function.symbol, symbol.name) != 0) continue;
-    const std::uint64_t address = search.load_bias + symbol.value;
+    if (!is_code(*search.module, symbol)) continue;
+    const std::uint64_t address = search.module->dlpi_addr + symbol.value;
     // Functions of one file may have the name of another file's.
-    search.found.is_ambiguous[i] = search.found.address[i] != 0 && search.found.address[i] != address;
+    if (search.found.address[i] != 0 && search.found.address[i] != address) search.found.is_ambiguous[i] = true;
     search.found.address[i] = address;
     search.found.bytes[i] = symbol.bytes;
   }
@@ -194,7 +224,7 @@ int search_module(dl_phdr_info* module, std::size_t, void* argument) {
     is_wanted = is_wanted || search.wanted[i];
   }
   if (!is_wanted) return 0;
-  search.load_bias = module->dlpi_addr;
+  search.module = module;
   visit_functions(path[0] == '\0' ? "/proc/self/exe" : path, visit, &search);
   return 0;
 }
@@ -305,12 +335,24 @@ bool may_map_memory() {
   return program_refers_to_any(kWays, sizeof kWays / sizeof kWays[0]);
 }
 
+// A user's description is searched for in any case.
+bool is_asked_for(const AllocatorTable& table) {
+  for (std::uint32_t i = 0; i < table.function_count; ++i) {
+    if (table.functions[i].required != 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool replace_described_allocators(const char* folder, char (&note)[kForeignNoteBytes]) {
-  if (!allocator.bypassed && !may_map_memory()) return false;
   const AllocatorTable* const table = map_table(folder);
   if (table == nullptr) return false;
+  if (!allocator.bypassed && !may_map_memory() && !is_asked_for(*table)) {
+    sys::munmap(table, sizeof(AllocatorTable));
+    return false;
+  }
+  described = table;
   // Too large for a stack: of the main thread's there may be little.
   const long memory =
       sys::mmap(nullptr, sizeof(Found) + sizeof(Search), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -33,17 +33,25 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  // Null where the file doesn't have all of these, or they aren't aligned.
-  template <typename T>
-  const T* at(std::uint64_t offset, std::uint64_t count) const {
-    if (start_ == nullptr || offset > bytes_ || count > (bytes_ - offset) / sizeof(T) || offset % alignof(T) != 0)
-      return nullptr;
-    return reinterpret_cast<const T*>(start_ + offset);
-  }
+  const std::uint8_t* start() const { return start_; }
+  std::uint64_t bytes() const { return bytes_; }
 
  private:
   const std::uint8_t* start_ = nullptr;
   std::uint64_t bytes_ = 0;
+};
+
+struct Bytes {
+  const std::uint8_t* start;
+  std::uint64_t count;
+
+  // Null where there aren't all of these, or they aren't aligned.
+  template <typename T>
+  const T* at(std::uint64_t offset, std::uint64_t items) const {
+    if (start == nullptr || offset > count || items > (count - offset) / sizeof(T) || offset % alignof(T) != 0)
+      return nullptr;
+    return reinterpret_cast<const T*>(start + offset);
+  }
 };
 
 const Elf64_Shdr* find_table(const Elf64_Shdr* sections, std::uint64_t count, std::uint32_t type) {
@@ -55,8 +63,13 @@ const Elf64_Shdr* find_table(const Elf64_Shdr* sections, std::uint64_t count, st
 
 }  // namespace
 
-bool visit_functions(const char* path, void (*visit)(void* context, const FunctionSymbol& function), void* context) {
+bool visit_functions(const char* path, VisitFunction visit, void* context) {
   const Mapping file(path);
+  return visit_functions(file.start(), file.bytes(), visit, context);
+}
+
+bool visit_functions(const std::uint8_t* start, std::uint64_t bytes, VisitFunction visit, void* context) {
+  const Bytes file{start, bytes};
   const auto* const header = file.at<Elf64_Ehdr>(0, 1);
   if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
       header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_shentsize != sizeof(Elf64_Shdr))

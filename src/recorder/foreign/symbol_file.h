@@ -11,7 +11,13 @@ struct FunctionSymbol {
   std::uint64_t bytes;
 };
 
-// False: the file can't be read or has no such table. Maps the file for the time of the call; allocates nothing.
-bool visit_functions(const char* path, void (*visit)(void* context, const FunctionSymbol& function), void* context);
+using VisitFunction = void (*)(void* context, const FunctionSymbol& function);
+
+// False: the file can't be read or has no such table. Maps the file for the time of the call; allocates nothing. What a
+// symbol says of its place isn't checked.
+bool visit_functions(const char* path, VisitFunction visit, void* context);
+
+// As above, of the file's bytes, which begin at a multiple of 8.
+bool visit_functions(const std::uint8_t* file, std::uint64_t bytes, VisitFunction visit, void* context);
 
 }  // namespace tare::recorder

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <initializer_list>
 
 namespace tare::trace {
 
@@ -58,5 +60,29 @@ struct AllocatorTable {
   ForeignAllocator allocators[kMostForeignAllocators];
   ForeignFunction functions[kMostForeignFunctions];
 };
+
+// Every index is within its table, every text terminated, every role and argument known.
+inline bool is_sound(const AllocatorTable& table) {
+  if (std::memcmp(table.magic, kAllocatorsMagic, sizeof table.magic) != 0 || table.version != kAllocatorsVersion ||
+      table.struct_bytes != sizeof table || table.allocator_count > kMostForeignAllocators ||
+      table.function_count > kMostForeignFunctions)
+    return false;
+  for (std::uint32_t i = 0; i < table.allocator_count; ++i) {
+    const ForeignAllocator& allocator = table.allocators[i];
+    if (allocator.name[sizeof allocator.name - 1] != '\0' || allocator.library[sizeof allocator.library - 1] != '\0' ||
+        allocator.module > ForeignModule::Library)
+      return false;
+  }
+  for (std::uint32_t i = 0; i < table.function_count; ++i) {
+    const ForeignFunction& function = table.functions[i];
+    if (function.symbol[sizeof function.symbol - 1] != '\0' || function.allocator >= table.allocator_count ||
+        function.role > ForeignRole::UsableBytes)
+      return false;
+    for (const std::int8_t argument : {function.size, function.count, function.align, function.pointer}) {
+      if (argument < kNoArgument || argument >= kMostArguments) return false;
+    }
+  }
+  return true;
+}
 
 }  // namespace tare::trace
