@@ -24,7 +24,7 @@ _BLOCK_WITH_PAGES = 8192
 
 
 class Source(Enum):
-    """Where the parts come from."""
+    """The source of the parts."""
 
     SNAPSHOT = "snapshot"
     READING = "reading"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual.app import App
@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import DataTable, Footer, Static
 
 from tare.errors import TareError
-from tare.live.live_snapshots import ORDERS
+from tare.live.live_figures import ORDERS
 from tare.reports import live_view
 from tare.reports.text_parts import amount
 from tare.text.printable import printable
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
-    from tare.live.live_snapshots import Found, Look, Site
+    from tare.live.live_figures import Figures, Found, Site
 
     class Eye(Protocol):
-        """The reader: live_looks.Looker, or a test."""
+        """The reader: live_figures.FiguresReader, or a test."""
 
         pid: int
 
-        def look(self) -> Look: ...
+        def read(self) -> Figures: ...
         def is_over(self) -> bool: ...
 
 
@@ -56,6 +56,12 @@ class Details(ModalScreen[None]):
         yield Footer()
 
 
+class Rows(DataTable[Any]):
+    """A table whose Enter key is listed at the foot of the screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "details")]
+
+
 class Top(App[None]):
     """Looks from a thread of its own, so that keys answer at once. Ends with `failure` set where looking fails."""
 
@@ -75,7 +81,7 @@ class Top(App[None]):
         self._eye = eye
         self._interval_s = interval_s
         self._order = order
-        self._look: Look | None = None
+        self._figures: Figures | None = None
         self._timer: Timer | None = None
         self._held = False
         self._sites: list[Site] = []  # the rows on the screen
@@ -85,8 +91,8 @@ class Top(App[None]):
 
     def compose(self) -> ComposeResult:
         yield Static(f"reading process {self._eye.pid} …", id="head")
-        yield DataTable(id="sites", cursor_type="row", zebra_stripes=True)
-        yield DataTable(id="found", cursor_type="row")
+        yield Rows(id="sites", cursor_type="row", zebra_stripes=True)
+        yield Rows(id="found", cursor_type="row")
         yield Footer()
 
     def on_mount(self) -> None:
@@ -95,22 +101,22 @@ class Top(App[None]):
             sites.add_column(heading, key=heading)
         sites.add_column("site", key="site")
         self.query_one("#found", DataTable).add_columns("lens", "how much", "where", "what to do")
-        self._start_look()
+        self._start_reading()
 
-    def _start_look(self) -> None:
-        self.run_worker(self._take_look, thread=True, exclusive=True)
+    def _start_reading(self) -> None:
+        self.run_worker(self._read, thread=True, exclusive=True)
 
-    def _take_look(self) -> None:
+    def _read(self) -> None:
         """In its thread."""
         try:
-            look = self._eye.look()
+            figures = self._eye.read()
         except TareError as error:
             self.call_from_thread(self._stop, error)
             return
-        self.call_from_thread(self._take, look)
+        self.call_from_thread(self._take, figures)
 
     def _stop(self, error: TareError) -> None:
-        self.over = self._look is not None and self._eye.is_over()
+        self.over = self._figures is not None and self._eye.is_over()
         self._timer = None
         if not self.over:
             self.failure = error
@@ -121,29 +127,29 @@ class Top(App[None]):
             Text(f"process {self._eye.pid} has ended; these are the last figures (q quits)\n{self._head()}", "bold")
         )
 
-    def _take(self, look: Look) -> None:
-        self._look = look
+    def _take(self, figures: Figures) -> None:
+        self._figures = figures
         if not self._held:
             self._show()
-        self._timer = self.set_timer(max(self._interval_s, look.rest_s), self._start_look)
+        self._timer = self.set_timer(max(self._interval_s, figures.rest_s), self._start_reading)
 
     def _head(self) -> str:
         return (
             ""
-            if self._look is None
-            else "\n".join(map(printable, live_view.head(self._look, max(self.size.width - 2, 40))))
+            if self._figures is None
+            else "\n".join(map(printable, live_view.head(self._figures, max(self.size.width - 2, 40))))
         )
 
     def _show(self) -> None:
-        look = self._look
-        if look is None:
+        figures = self._figures
+        if figures is None:
             return
         self.query_one("#head", Static).update(Text(self._head()))
         sites = self.query_one("#sites", DataTable)
         sites.border_title = f"by {self._order}"
         at = sites.cursor_row
         sites.clear()
-        self._sites = live_view.sorted_sites(look, self._order, len(look.sites))
+        self._sites = live_view.sorted_sites(figures, self._order, len(figures.sites))
         for site in self._sites:
             cells = (Text(cell(site), justify="right") for _, cell in live_view.CELLS)
             sites.add_row(*cells, Text(printable(str(site.frame))[: 4 * _NAME]))
@@ -151,7 +157,7 @@ class Top(App[None]):
         found = self.query_one("#found", DataTable)
         line = found.cursor_row
         found.clear()
-        self._found = list(look.found)
+        self._found = list(figures.found)
         for each in self._found:
             found.add_row(
                 each.lens.name,

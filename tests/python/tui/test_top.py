@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from handmade import Handmade
 from tare.errors import CANNOT_RECORD, TareError
-from tare.live.live_snapshots import Judge, Look
+from tare.live.live_figures import Figures, Judge
 
 pytest.importorskip("textual")
 
@@ -19,7 +19,7 @@ from textual.widgets import DataTable, Static
 
 
 class Eye:
-    """Sees a program whose cache grows by 100 blocks a look, until it has been told to end."""
+    """Sees a program whose cache grows by 100 blocks a reading, until its end."""
 
     pid = 4711
 
@@ -30,7 +30,7 @@ class Eye:
         self._judge = Judge()
         self.seen = threading.Event()
 
-    def look(self) -> Look:
+    def read(self) -> Figures:
         self.seen.set()
         if self.over or self.taken < 0:
             raise TareError(CANNOT_RECORD, self.failure)
@@ -40,7 +40,7 @@ class Eye:
         made.blocks(made.stack("fill_cache@cache.c:7", "main"), 1000, 1000, total=cached, peak=cached, end=cached)
         calls = 5000 * self.taken
         made.blocks(made.stack("parse@parse.c:9", "main"), 20, 24, total=calls, freed_within_16=calls, freed_later=0)
-        return self._judge.look(made)
+        return self._judge.read(made)
 
     def is_over(self) -> bool:
         return self.over
@@ -129,7 +129,7 @@ def details(app: Top) -> str:
     return str(app.screen.query_one("#details", Static).content)
 
 
-def test_the_last_look_stays_when_the_program_ends() -> None:
+def test_the_last_figures_stay_when_the_program_ends() -> None:
     eye = Eye()
 
     async def script(app: Top, pilot: Pilot[None]) -> None:
@@ -144,7 +144,7 @@ def test_the_last_look_stays_when_the_program_ends() -> None:
     assert (app.over, app.failure) == (True, None)
 
 
-def test_a_look_that_fails_ends_the_screen_with_its_reason() -> None:
+def test_a_reading_that_fails_ends_the_screen_with_its_reason() -> None:
     eye = Eye()
     eye.taken = -1
 
