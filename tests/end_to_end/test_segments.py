@@ -89,7 +89,7 @@ def test_sizes(tare: Tare, program: Program) -> None:
 
 
 def test_the_independent_decoder_finds_the_same_blocks(tare: Tare, program: Program) -> None:
-    """What a segment says was live is what the events of the segment before leave."""
+    """The live blocks at the beginning of a segment are those that the events of the segment before leave."""
     cut = tare.record(program("segments.c", "-pthread"), "2", "250000", options=("-q", "--max-size", "1M"))
     files = segments_of(cut)
     assert len(files) >= 3

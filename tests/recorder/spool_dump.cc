@@ -125,7 +125,7 @@ class Cursor {
   std::vector<std::uint32_t> stack_;
 };
 
-// What replay sees: a realloc is an end and a beginning.
+// The events of replay: a realloc is an end and a beginning.
 struct Step {
   std::uint64_t stamp;
   bool begins;

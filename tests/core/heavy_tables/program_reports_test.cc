@@ -1,4 +1,4 @@
-// What reports and pools come to, on made-up traces small enough to count by hand.
+// Results of reports and pools, on made-up traces small enough to count by hand.
 #include "core/heavy_tables/program_reports.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What holds of a site, from tables counted by hand.
+// Facts about sites, from tables counted by hand.
 #include "core/recording/written_sites.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What of smaps needs no events to be sorted; and this process's own.
+// Parts of smaps that are sorted without events; and this process's own.
 #include "core/snapshot/memory_reading.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What smaps says, sorted by use; and this process's own.
+// The ranges of smaps, sorted by use; and this process's own.
 #include "core/snapshot/resident_memory.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(ResidentMemory, TellsWhichPagesWereReadSinceItWasAskedToForget) {
     ::munmap(memory, kPages * page);
     GTEST_SKIP() << "this kernel doesn't forget";
   }
-  // What the processor has cached of the page table isn't marked again; a fork empties that.
+  // The processor doesn't mark a page table entry that it has cached; a fork empties its cache.
   if (const pid_t child = ::fork(); child == 0) {
     ::_exit(0);
   } else {

@@ -1,4 +1,4 @@
-// What the cache gives is what reading gave, as long as the files are the same.
+// The cache returns the layouts that reading returned, as long as the files are the same.
 #include "core/types/layout_cache.h"
 
 #include <gtest/gtest.h>

@@ -51,7 +51,7 @@ def lives_of(events: list[Event], shapes: list[Shape], inherited: list[Life]) ->
 
 
 def inherited_by(child: Trace, parent: Trace) -> list[Life]:
-    """What lived in a parent that inherited nothing itself, at the fork that made the child."""
+    """Live blocks of a parent that inherited nothing itself, at the fork that made the child."""
     made_events = child.number(FORK_EVENTS)
     before = []
     for event in parent.events:
@@ -66,7 +66,7 @@ def inherited_by(child: Trace, parent: Trace) -> list[Life]:
 
 
 def carried_into(segment: Trace) -> list[Life]:
-    """What lived when the segment began."""
+    """Blocks that were live when the segment began."""
     return [Life(address, segment.live.dictionary.shapes[shape]) for address, shape in segment.live.blocks]
 
 

@@ -42,7 +42,7 @@ class Row:
     nightly: bool = False
 
     def lacks(self) -> str:
-        """What keeps the row from being run here; empty where nothing does."""
+        """The reason why the row can't run here; empty if it can."""
         for need in self.needs:
             if not (glob.glob(need) if need.startswith("/") else shutil.which(need, path=PATH)):
                 return f"{need} is not there"

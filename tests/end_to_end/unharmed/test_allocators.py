@@ -19,7 +19,7 @@ ARCHIVES = Path("/usr/lib/x86_64-linux-gnu")
 
 @pytest.mark.parametrize("work", ["reallocarray", "sized"])
 def test_four_functions_of_the_programs_own(tare: Tare, build: Build, work: str) -> None:
-    """What it lacks is the C library's, which calls the program's; its first call of each system call is under its lock."""
+    """The missing functions are the C library's, which call the program's; the first call of each system call is under its lock."""
     assert_unharmed(tare, [build("four_functions.c"), work])
 
 

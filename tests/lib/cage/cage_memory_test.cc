@@ -1,4 +1,4 @@
-// What a cage costs in memory, by the kernel's own count.
+// The memory of a cage, by the kernel's own count.
 #include <gtest/gtest.h>
 
 #include <cstring>

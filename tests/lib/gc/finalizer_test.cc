@@ -263,7 +263,7 @@ TEST_F(Finalizers, PrefinalizersMayChangeLiveObjectsAndMakeNothing) {
   EXPECT_EQ(live(), 1u);
 }
 
-// What a prefinalizer wants to make it doesn't get, in this collection and those that follow; who lives gets it then.
+// A prefinalizer can't allocate, in this collection and those that follow; other code can.
 TEST_F(Finalizers, PrefinalizersThatTryToMakeGetNothingInAnyCollection) {
   static Heap* current = nullptr;
   static int refused = 0;

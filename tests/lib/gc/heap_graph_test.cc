@@ -30,7 +30,7 @@ struct Graph {
   std::vector<std::uint32_t> place_of;
   std::vector<std::string> places;  // FILE:LINE FUNCTION
 
-  // What roots of this file's line keep.
+  // Bytes that roots of this file's line keep alive.
   std::multiset<std::string> kept_from(std::uint32_t line) const {
     std::multiset<std::string> found;
     const std::string wanted = "heap_graph_test.cc:" + std::to_string(line) + " ";

@@ -147,7 +147,7 @@ TEST_F(HeapsOf, ReturnWhatIsFreeInPagesThatAreInUse) {
     for (const unsigned char byte : kept[i]->bytes) ASSERT_EQ(byte, static_cast<unsigned char>(40 * i));
   }
 
-  // What is taken again isn't counted any more, nor what is gone.
+  // Memory that is taken again isn't counted twice, and freed memory isn't counted.
   for (std::size_t i = 0; i < 1000; ++i) kept.emplace_back(make_one<Chunk>(static_cast<unsigned char>(1)));
   EXPECT_LE(heap_.use().discarded_bytes, discarded - 1000 * 1350);  // some lie beside what lives
   EXPECT_GT(heap_.use().discarded_bytes, discarded - 1000 * 1500 * 2);
@@ -166,7 +166,7 @@ TEST_F(HeapsOf, CollectByThemselvesAsMuchIsMade) {
   EXPECT_LT(heap_.use().page_bytes, std::size_t{16} << 20);
 }
 
-// What begins an automatic collection, by the two numbers that a heap is given for it.
+// The start of an automatic collection, by the two numbers of a heap.
 TEST_F(HeapsOf, AreFirstCollectedAfterTheLeastGrowth) {
   for (const std::size_t least : {std::size_t{1} << 20, std::size_t{8} << 20}) {
     remake({.least_growth_bytes = least});
@@ -241,7 +241,7 @@ TEST_F(HeapsOf, EndTheProgramThatCollectsWhereItMayNot) {
       "a collection in a DisallowCollectionScope");
 }
 
-// What a constructor makes may collect, while nobody but the stack knows of its object.
+// An allocation in a constructor may collect, while only the stack refers to its object.
 struct Parent : GarbageCollected<Parent> {
   explicit Parent(Heap& heap, bool collects) {
     first = make<Knot>(heap, 5);
@@ -296,7 +296,7 @@ TEST_F(HeapsOf, KeepWhatALargeObjectsConstructorHolds) {
   EXPECT_EQ(live(), 2u);
 }
 
-// What a base or a mixin has to do when the whole object is made.
+// Work of a base or a mixin after the whole object is made.
 struct AnnouncedFirst : GarbageCollected<AnnouncedFirst> {
   void after_make() { announced.push_back(name()); }
   virtual std::string name() const { return "base"; }

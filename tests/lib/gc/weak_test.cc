@@ -1,4 +1,4 @@
-// What is weak: members, ephemerons, call-backs.
+// Weak references: members, ephemerons, call-backs.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What old objects must tell of, so that young ones live.
+// Old objects record pointers to young objects, so that these stay alive.
 #include <array>
 #include <cstring>
 #include <functional>
@@ -231,7 +231,7 @@ TEST_F(Young, AreAskedForByCallBacksOfOldObjectsThatGotOne) {
   EXPECT_EQ(watcher->leaves[1], nullptr);
 }
 
-// What has Members that are written as bytes.
+// Objects with Members that are written as bytes.
 TEST_F(Young, AreFoundInOldObjectsThatSayTheyWereWritten) {
   Holder* holder = make_old<Holder>();
   const Link<Leaf> young = leaf(1);

@@ -1,4 +1,4 @@
-// What blocks held, from the spool through a trace file, and what is wrong with damaged notes.
+// Contents of blocks, from the spool through a trace file, and errors of damaged notes.
 #include <gtest/gtest.h>
 
 #include "support/content_spool.h"
