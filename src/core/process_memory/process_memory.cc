@@ -68,11 +68,29 @@ std::size_t ProcessMemory::bytes_before_left_out(std::uint64_t address, std::siz
   return std::min<std::uint64_t>(bytes, std::max(next->start, address) - address);
 }
 
-// A read of one page checks first, too. The read would make the page present, and the program can see that: a page that
-// is registered with userfaultfd later would never fault.
+// Mapping by mapping: a range may lie in two neighbours, and each is private memory or not for itself.
 std::size_t ProcessMemory::read(std::uint64_t address, std::span<std::uint8_t> out) {
   out = out.first(bytes_before_left_out(address, out.size()));
-  if (out.empty()) return 0;
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const std::uint64_t start = address + done;
+    const auto next = std::upper_bound(map_.begin(), map_.end(), start,
+                                       [](std::uint64_t at, const MappedRange& one) { return at < one.range.end; });
+    std::uint64_t bytes = out.size() - done;
+    if (next != map_.end()) {
+      const std::uint64_t stop = next->range.start > start ? next->range.start : next->range.end;
+      bytes = std::min(bytes, stop - start);
+    }
+    const std::size_t got = read_in_mapping(start, out.subspan(done, bytes));
+    done += got;
+    if (got < bytes) break;
+  }
+  return done;
+}
+
+// A read of one page checks first, too. The read would make the page present, and the program can see that: a page that
+// is registered with userfaultfd later would never fault.
+std::size_t ProcessMemory::read_in_mapping(std::uint64_t address, std::span<std::uint8_t> out) {
   const std::uint64_t first = address / kPage;
   const std::uint64_t pages = (address + out.size() + kPage - 1) / kPage - first;
   if (!is_private_memory({address, address + out.size()})) return read_all(address, out);

@@ -28,6 +28,7 @@ class ProcessMemory : public MemorySource {
   std::uint64_t absent_bytes(const AddressRange& range);
 
  private:
+  std::size_t read_in_mapping(std::uint64_t address, std::span<std::uint8_t> out);
   std::size_t read_all(std::uint64_t address, std::span<std::uint8_t> out) const;
   // The number of bytes from `address` on that precede the next excluded range.
   std::size_t bytes_before_left_out(std::uint64_t address, std::size_t bytes) const;

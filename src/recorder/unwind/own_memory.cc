@@ -36,7 +36,9 @@ std::uint64_t guard_bytes(std::uint64_t bytes) { return bytes >= kLeastUncounted
 
 }  // namespace
 
-void* reserve_zeroed(std::uint64_t bytes) {
+// The rest of the last page belongs to the recorder, too: a snapshot mustn't take it for the program's.
+void* reserve_zeroed(std::uint64_t requested_bytes) {
+  const std::uint64_t bytes = (requested_bytes + kPage - 1) & ~(kPage - 1);
   const std::uint64_t guard = guard_bytes(bytes);
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (guard != 0 ? MAP_GROWSDOWN : 0);
   const long mapped =
@@ -55,7 +57,8 @@ void* reserve_zeroed(std::uint64_t bytes) {
 void keep_memory_unlocked(bool wanted) { unlocks.store(wanted, std::memory_order_relaxed); }
 
 // Off the list first: another thread's mapping may be there at once.
-void give_back(void* memory, std::uint64_t bytes) {
+void give_back(void* memory, std::uint64_t requested_bytes) {
+  const std::uint64_t bytes = (requested_bytes + kPage - 1) & ~(kPage - 1);
   for (trace::OwnRange& range : ranges.ranges) {
     if (range.bytes.load(std::memory_order_acquire) == 0 || range.start != reinterpret_cast<std::uint64_t>(memory))
       continue;

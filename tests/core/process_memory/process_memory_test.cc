@@ -56,6 +56,18 @@ TEST(ProcessMemory, LeavesPagesOfSmallReadsUntouched) {
   EXPECT_STREQ(reinterpret_cast<const char*>(out.data()) + 3 * kPage + 5, "written");
 }
 
+TEST(ProcessMemory, LeavesPagesOfTwoNeighboursUntouched) {
+  const Pages pages(8);
+  ASSERT_EQ(::madvise(pages.start + 4 * kPage, 4 * kPage, MADV_DONTFORK), 0);  // a mapping of its own
+  std::strcpy(pages.start + 3 * kPage + 5, "written");
+  const auto map = memory_map_of(::getpid());
+  ProcessMemory memory(::getpid(), map);
+  std::vector<std::uint8_t> out(pages.bytes, 0xaa);
+  ASSERT_EQ(memory.read(pages.address(), out), pages.bytes);
+  EXPECT_STREQ(reinterpret_cast<const char*>(out.data()) + 3 * kPage + 5, "written");
+  for (const std::size_t page : {0, 1, 2, 4, 5, 6, 7}) EXPECT_FALSE(pages.in_memory(page)) << "page " << page;
+}
+
 TEST(ProcessMemory, CountsWholePagesThatNobodyTouched) {
   const Pages pages(64);
   std::memset(pages.start + 8 * kPage, 1, 4 * kPage);
