@@ -58,9 +58,9 @@ def run(options: argparse.Namespace) -> int:
     interval_s = options.interval
     if interval_s < _LEAST_INTERVAL_S:
         raise TareError(USAGE, f"top: --interval is at least {_LEAST_INTERVAL_S:g} seconds")
-    reader = FiguresReader(pid)
     if not (options.once or options.plain or options.json) and sys.stdout.isatty() and sys.stdin.isatty():
-        return _on_screen(reader, interval_s, options)
+        return _on_screen(str(pid), interval_s, options.sort)
+    reader = FiguresReader(pid)
     show = _show_json if options.json else _show_text
     if options.once:
         show(reader.read(), options)
@@ -106,17 +106,13 @@ def _show_json(figures: Figures, options: argparse.Namespace) -> None:
     print(printable_json(json.dumps(live_view.as_json(figures, options.sort, options.rows), ensure_ascii=False)))
 
 
-def _on_screen(reader: FiguresReader, interval_s: float, options: argparse.Namespace) -> int:
+def _on_screen(pid: str, interval_s: float, order: str) -> int:
     try:
-        from tare.tui.top import Top
+        import textual  # noqa: F401
     except ImportError:
         raise TareError(
-            USAGE, "top: missing package textual: pip install 'heaptare[top]', or use --plain or --once"
+            USAGE, "top: missing package textual: pip install 'heaptare[tui]', or use --plain or --once"
         ) from None
-    app = Top(reader, interval_s, options.sort)
-    app.run()
-    if app.failure is not None:
-        raise app.failure
-    if app.over:
-        say([f"tare: process {reader.pid} has ended"], sys.stderr)
-    return 0
+    from tare.commands.explore import live
+
+    return live(pid, "top", interval_s, order)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tare import _core
     from tare.analysis.ledger import Finding
     from tare.analysis.recording import Source
+    from tare.explore.explorer import Explorer
     from tare.lenses.lens import Lens
     from tare.source.core_source import CoreSource
     from tare.source.database import TableSource, TableStore
@@ -76,6 +77,7 @@ class Figures(NamedTuple):
     bytes_per_s: float  # requested
     sites: list[Site]  # the first of each order, in none
     found: list[Found]  # each lens' best, in the order of the lenses
+    source: Source  # its tables, until the next reading replaces them
     rest_s: float  # to be waited before the next reading, so that reading stays cheap
     launcher_cpu_ns: int | None  # its cost of these tables; null: it only returned the place of the trace
 
@@ -87,7 +89,8 @@ class Judge:
         self._before: tuple[tuple[int, int], dict[str, Any], dict[int | None, tuple[float, float]]] | None = None
 
     def read(self, source: Source) -> Figures:
-        recording = Recording(source, _lenses_of(source.process()), _engine(source))
+        by_line = source.by_line()
+        recording = Recording(by_line, _lenses_of(source.process()), _engine(by_line))
         process = recording.process
         who = (process["pid"], process["image_index"])
         earlier: dict[str, Any] = dict.fromkeys(_COUNTS, 0)
@@ -115,6 +118,7 @@ class Judge:
             bytes_per_s=rate(lambda at: at["total_requested_bytes"]),
             sites=_named(sites, recording),
             found=_found(recording),
+            source=source,
             rest_s=0.0,
             launcher_cpu_ns=None,
         )
@@ -141,7 +145,7 @@ class FiguresReader:
             source = self._source(os.path.join(self._recorded.directory, name))
         else:
             source = _source_of_trace(rest)
-        figures = self._judge.read(source.by_line())
+        figures = self._judge.read(source)
         if cost_ns is None:
             return figures._replace(rest_s=(time.process_time() - begin) / _OWN_SHARE)
         return figures._replace(rest_s=cost_ns / 1e9 / _LAUNCHERS_SHARE, launcher_cpu_ns=cost_ns)
@@ -162,6 +166,13 @@ class FiguresReader:
 
 
 _COUNTS = ("duration_ns", "total_blocks", "inherited_blocks", "end_blocks", "total_requested_bytes")
+
+
+def explorable(figures: Figures) -> Explorer:
+    """Its tables for the tree of stacks and the timeline. They have no lives of blocks."""
+    from tare.explore.explorer import Explorer
+
+    return Explorer(Recording(figures.source, _lenses_of(figures.process)), has_lives=False)
 
 
 def _named(sites: list[Site], recording: Recording) -> list[Site]:
