@@ -56,7 +56,7 @@ class Screen:
         """What is on the screen; `looks`: with escape sequences."""
         return self._tmux("capture-pane", "-p", *(["-e"] if looks else []))
 
-    def wait(self, condition: str | Callable[[str], object], seconds: float = 120) -> str:
+    def wait(self, condition: str | Callable[[str], object], seconds: float = 300) -> str:
         """The screen, as soon as it has a text or fulfils a condition."""
         end = time.monotonic() + seconds
         while True:

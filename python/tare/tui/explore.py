@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.events import Event, Key
 from textual.widgets import DataTable, Footer, Input, Static
 
 from tare.errors import TareError
@@ -305,6 +306,8 @@ class Explore(App[None]):
 
     def draw_remedy(self) -> None:
         """Of the finding in the cursor's row."""
+        if not self.query("#remedy"):  # the screen may have gone
+            return
         row = self.query_one("#found", DataTable).cursor_row
         remedies = self.remedies()
         text = (
@@ -368,6 +371,14 @@ class Explore(App[None]):
             self.set_timer(0.05, lambda: self._when_shown(wanted))
         elif wanted == self._wanted:
             self.action_next_match()
+
+    async def on_event(self, event: Event) -> None:
+        """While a search is asked for, keys are its own. A view that is hidden meanwhile takes the focus away."""
+        if isinstance(event, Key) and len(self.screen_stack) == 1:
+            search = self.query_one("#search")
+            if search.display:
+                self.screen.set_focus(search)
+        await super().on_event(event)
 
     def on_key(self, event: Any) -> None:
         search = self.query_one("#search", Input)
