@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tare.analysis.folded import WHOLE_STACK
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -13,6 +11,7 @@ if TYPE_CHECKING:
     from tare.naming.names import Frame
 
 _MOST_BARS = 8
+_WHOLE_STACK = 8192  # frames: more than any recorded stack has
 # Columns of site_sizes: allocations that happened in the process between the allocation of a block and its free.
 LIFETIMES = (
     ("within 16 allocations", "freed_within_16"),
@@ -43,7 +42,7 @@ def of_line(recording: Recording, row: int | None) -> tuple[Histograms, list[Fra
         f"select z.stack_id {_SITES} where {of} group by z.stack_id"
         " order by sum((usable_bytes + header_bytes) * peak_blocks) desc, sum(total_blocks) desc, z.stack_id limit 1"
     )
-    return found, recording.names.stack(heaviest[0][0], WHOLE_STACK) if heaviest else []
+    return found, recording.names.stack(heaviest[0][0], _WHOLE_STACK) if heaviest else []
 
 
 _SITES = "from site_sizes z join stack_sites x on x.stack_id = z.stack_id join sites t on t.site_id = x.site_id"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.events import Event, Key
 from textual.widgets import DataTable, Footer, Input, Static
 
 from tare.errors import TareError
 from tare.explore import course
-from tare.explore.choice import LIVES, Choice, When
+from tare.explore.choice import Choice, When
 from tare.explore.explorer import compiled
 from tare.progress import Display
 from tare.reports.text_parts import wrapped
@@ -21,7 +19,8 @@ from tare.text.printable import printable
 from tare.text.terminal import shorten_path
 from tare.text.units import plural
 from tare.tui import editor, tables
-from tare.tui.choosing import Chooser, Details
+from tare.tui.choices import KEYS, Choices
+from tare.tui.choosing import Details
 from tare.tui.stack_view import StackView
 from tare.tui.timeline import Timeline
 from tare.tui.words import signed_in_unit
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
     from tare.analysis.finding_changes import FindingChange
     from tare.analysis.worth import Whole
-    from tare.explore.choice import Moment
     from tare.explore.explorer import Explorer, Matching, SiteRow
     from tare.explore.graph import Sums
     from tare.naming.names import Frame
@@ -41,27 +39,6 @@ if TYPE_CHECKING:
 MOST_SITES = 500
 _BOTH = 30  # rows of the terminal from which findings and sites are shown together
 _VIEWS = ("found", "sites", "tree", "time")
-
-KEYS = """
-1 2 3 4     findings, sites, tree, timeline; Tab: the next
-arrows      move; PgUp, PgDn, Home, End
-Enter       details of a finding or a site; open or close a function
-e           open the line in $VISUAL or $EDITOR
-/           search: a regular expression over functions, files, modules and lenses; empty: no search
-n           tree: the next function that matches
-m           measure: gross, requested, slop, blocks, tare, byte-seconds
-w           when: at the peak, at the end, over the whole run
-f           only allocations of one module (file of code)
-t           only allocations of one thread
-o           only own code: foreign frames belong to their nearest own caller
-u           tree: from callers down, or from allocating functions up
-z Backspace tree: the chosen function as the root, and back
-← →         timeline: the cursor; with Shift ten steps
-[ ]         timeline: begin and end of a range; ] or Enter alone: one time
-v           of a range: live at its end, allocated in it, kept, freed
-x           no filters, no search, at the peak
-q           quit
-"""
 
 
 class Words(Display):
@@ -73,7 +50,7 @@ class Words(Display):
         self.words = f"{task} {100 * min(share, 1.0):.0f}%" if share >= 0 else task
 
 
-class Explore(App[None]):
+class Explore(Choices):
     """All computations run in a thread, one after the other, so that keys answer at once."""
 
     CSS = """
@@ -108,14 +85,11 @@ class Explore(App[None]):
         self._open = explorer
         self._named = title
         self.progress = Words()
-        self.model: Explorer | None = None
-        self.choice = Choice()
         self.up = False
         self.view = "found"
         self.failure: TareError | None = None
         self.shown = 0  # changes that are on the screen: tests wait for it
         self._wanted = 0
-        self._lock = threading.Lock()
         self._whole: Whole | None = None
         self._changes: list[FindingChange] = []  # rows on the screen
         self._sites: list[SiteRow] = []
@@ -339,10 +313,6 @@ class Explore(App[None]):
 
     # -- acts
 
-    def change(self, **values: Any) -> None:
-        self.choice = self.choice._replace(**values)
-        self.update()
-
     def action_view(self, view: str) -> None:
         self.view = view
         self._show_view()
@@ -393,90 +363,6 @@ class Explore(App[None]):
     def action_turn(self) -> None:
         self.up = not self.up
         self.update()
-
-    def action_own(self) -> None:
-        self.change(own_only=not self.choice.own_only)
-
-    def action_reset(self) -> None:
-        self.choice = self.first_choice()
-        self.update()
-
-    def first_choice(self) -> Choice:
-        return Choice()
-
-    def action_measure(self) -> None:
-        if self.model is not None:
-            items = [(each.key, each.label) for each in self.model.measures_of(self.choice)]
-            self._choose("measure", items, self.choice.measure, lambda key: self.change(measure=key))
-
-    def action_when(self) -> None:
-        self._choose_moment({"peak": "at the peak", "end": "at the end", "total": "over the whole run"})
-
-    def _choose_moment(self, moments: dict[Moment, str]) -> None:
-        of: dict[str, Moment] = {moment: moment for moment in moments}
-        items: list[tuple[str, str]] = [*moments.items()]
-        title = "when (a time or a range: the timeline, 4)"
-        self._choose(title, items, self.choice.when.moment, lambda key: self.change(when=When(of[key])))
-
-    def action_life(self) -> None:
-        when = self.choice.when
-        if when.moment != "range" or when.begin < 0:
-            self.notify("choose a range on the timeline first: 4, then [ and ]")
-            return
-        names = list(LIVES)
-        self.change(when=when._replace(life=names[(names.index(when.life) + 1) % len(names)]))
-
-    def action_module(self) -> None:
-        model, choice = self.model, self.choice
-        if model is not None:
-            unit = model.measures[choice.measure].unit
-            self._ask(
-                lambda: (
-                    [("", "all modules")]
-                    + [
-                        (path, f"{signed_in_unit(amount, unit):>11}  {shorten_path(path, 60)}")
-                        for path, amount in model.modules(choice)
-                    ]
-                ),
-                "only allocations of one module",
-                choice.module,
-                lambda key: self.change(module=key),
-            )
-
-    def action_thread(self) -> None:
-        model = self.model
-        if model is None:
-            return
-        if not model.has_lives:
-            self.notify("threads of blocks are known of finished recordings with times", severity="warning")
-            return
-        self._ask(
-            lambda: (
-                [("", "all threads")]
-                + [
-                    (str(number), f"thread {number:<6} {count:>14,.0f} allocations")
-                    for number, count in model.threads()
-                ]
-            ),
-            "only allocations of one thread",
-            "" if self.choice.thread is None else str(self.choice.thread),
-            lambda key: self.change(thread=int(key) if key else None),
-        )
-
-    def _ask(
-        self, items: Callable[[], list[tuple[str, str]]], title: str, chosen: str, then: Callable[[str], None]
-    ) -> None:
-        """The items take a query."""
-
-        def work() -> None:
-            with self._lock:
-                found = items()
-            self.call_from_thread(self._choose, title, found, chosen, then)
-
-        self.run_worker(work, thread=True)
-
-    def _choose(self, title: str, items: list[tuple[str, str]], chosen: str, then: Callable[[str], None]) -> None:
-        self.push_screen(Chooser(title, items, chosen), lambda key: None if key is None else then(key))
 
     def on_timeline_chosen(self, event: Timeline.Chosen) -> None:
         if event.begin is None:
