@@ -56,6 +56,21 @@ end_ns int its end, since the start; the interval includes it, with all events o
         heavy=True,
     ),
     Table(
+        "thread_sizes",
+        "blocks of one kind that one thread allocated",
+        columns("""
+shape_id int their kind: site_sizes.shape_id, but for pools
+stack_id int where they were allocated: stacks.stack_id
+thread int number of that thread, as in blocks; null: inherited, so that it isn't known
+total_blocks real allocated over the run
+peak_blocks real live at the peak
+end_blocks real live at the end
+at_blocks real live at the requested time; null: none was requested
+"""),
+        note="Pools aren't told apart from malloc's blocks. Made by a walk over the whole trace, only when a statement names it.",
+        heavy=True,
+    ),
+    Table(
         "observations",
         "what was seen of a block at its free (moment 0) and at each moment that it lived at, so that two moments can be"
         " compared by block_id; with --content, blocks without a row at their free were written to their end",
