@@ -102,7 +102,8 @@ Table written_of(const std::vector<MadeUpMark>& marks) {
              smallest = column("site_requested_bytes");
   const auto ended = written.column("ended_blocks", ColumnType::Double),
              unwritten = written.column("unwritten_total_bytes", ColumnType::Double),
-             blocks = written.column("site_blocks", ColumnType::Double);
+             blocks = written.column("site_blocks", ColumnType::Double),
+             narrow = written.column("site_narrow_blocks", ColumnType::Double);
   for (const MadeUpMark& one : marks) {
     written.add(shape, one.shape);
     written.add(stack, one.stack);
@@ -113,6 +114,7 @@ Table written_of(const std::vector<MadeUpMark>& marks) {
     written.add(ended, 10.0);
     written.add(unwritten, one.unwritten);
     written.add(blocks, 30.0);
+    written.add(narrow, 0.0);
   }
   return written.take();
 }
