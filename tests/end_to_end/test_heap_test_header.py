@@ -7,10 +7,12 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from conftest import Tare
+
+if TYPE_CHECKING:
+    from conftest import Tare
 
 REPO = Path(__file__).resolve().parents[2]
 CASES = REPO / "tests/end_to_end/programs/heap_test_cases.h"

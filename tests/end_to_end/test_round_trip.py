@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import Tare
+
+if TYPE_CHECKING:
+    from conftest import Tare
 
 SUMS = [f"{when}_{what}" for when in ("total", "peak", "end") for what in ("blocks", "gross_bytes")]
 # Format -> sums that its files have. pprof's blocks in use are those of the peak, and massif has bytes of one time.
