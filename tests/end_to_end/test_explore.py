@@ -137,7 +137,11 @@ def test_it_works_without_colours(tare_module: Tare, demo: Path, tmp_path: Path)
 def test_filters_search_and_details_in_the_tree(tare_module: Tare, demo: Path, editor: Path, tmp_path: Path) -> None:
     with explore(tare_module, tmp_path, demo, EDITOR=str(editor)) as screen:
         screen.wait("where (")
-        screen.press("3", "/", *"neighbours$", "Enter")
+        screen.press("3")
+        screen.wait("from callers down")
+        screen.press("/")
+        screen.wait("regular expression")
+        screen.press(*"neighbours$", "Enter")
         screen.wait("* ")
         screen.wait(lambda text: re.search(r"\*\s*[-+ ] neighbours", text))
         screen.press("e")
