@@ -181,7 +181,10 @@ void ReplayEngine::other(const trace::Event& event) {
 }
 
 void ReplayEngine::pass_to_pools(const trace::Event& event) {
-  if (!pools_) pools_ = std::make_unique<PoolBooks>(dictionary_);
+  if (!pools_) {
+    pools_ = std::make_unique<PoolBooks>(dictionary_);
+    if (has_earlier_) pools_->adopt_earlier();
+  }
   const bool only_adds = event.kind == trace::EventKind::PoolGrow || event.kind == trace::EventKind::PoolAlloc;
   if (!only_adds) before_fall();
   const std::uint64_t gross_before_q = gross_q_;
@@ -296,6 +299,7 @@ bool ReplayEngine::prepare_shapes(trace::ShapeId wanted) {
 }
 
 void ReplayEngine::inherit(const LiveSet& live) {
+  has_earlier_ = true;
   inherited_dictionary_ = live.dictionary;
   for (const trace::Shape& shape : inherited_dictionary_.shapes) {
     inherited_.sums.push_back(sums_of(shape));

@@ -222,6 +222,7 @@ class ReplayEngine {
   Group inherited_;
   std::vector<std::uint32_t> inherited_blocks_;
   trace::Dictionary inherited_dictionary_;
+  bool has_earlier_ = false;  // inherit() was called
   std::vector<ChainBlock> chain_blocks_;
   std::vector<std::uint32_t> free_chain_blocks_;
   ChainRows chains_;

@@ -57,6 +57,7 @@ struct ProgramReports::State {
         moment(claimed_moment),
         amounts(own_dictionary) {
     if (!inherited) return;
+    pools.adopt_earlier();
     stack_of_inherited = unite(dictionary, inherited->dictionary).stack_of;
     for (const LiveSet::Block& block : inherited->blocks) {
       ledger.place(block.address, add({next_id++, index(block.shape), true, {}}));
