@@ -285,7 +285,9 @@ void Recorder::make_exit_key() {
 
 Errno Recorder::fill_spool(const ForkOrigin* origin) {
   if (parent_spool_ == nullptr) {
-    write_process_facts(*spool_, record_environment_ ? KeepEnvironment::Yes : KeepEnvironment::No);
+    write_process_facts(*spool_, record_environment_ ? KeepEnvironment::Yes : KeepEnvironment::No,
+                        slept_ ? AtStart::No : AtStart::Yes, launcher_.own_pid_namespace());
+    earlier_peak_kib_ = peak_resident_kib_of_all_programs();
     const trace::StringRef exe = spool_->header()->exe;
     name_program(spool_->tables().strings + exe.offset, exe.length);
   } else if (const Errno error = take_over_parent(); error != 0) {
@@ -346,7 +348,18 @@ void Recorder::note_peak_rss() {
   // On all exits this is the first access to memory that others could have cut short.
   const bool is_heard = launcher_.keep();
   if (!keep_shared_page(spool_->header()) || !is_heard) asked_for_exit_.store(true, std::memory_order_relaxed);
-  spool_->header()->peak_rss_kib.store(peak_resident_kib(), std::memory_order_relaxed);
+  spool_->header()->peak_rss_kib.store(peak_rss_kib(), std::memory_order_relaxed);
+}
+
+// The program before exec may have had more. Then the kernel has the number in /proc only, where the first access takes
+// as long as a tenth of a short program: processes that lived for a moment go without, except for the command.
+std::uint32_t Recorder::peak_rss_kib() const {
+  constexpr std::uint64_t kMomentNs = 20'000'000;
+  const std::uint32_t peak = peak_resident_kib_of_all_programs();
+  if (peak > earlier_peak_kib_) return peak;
+  const trace::SpoolHeader& header = *spool_->header();
+  const bool is_brief = monotonic_ns() - header.start_monotonic_ns < kMomentNs;
+  return is_brief && launched_ && !launcher_.is_process(header.parent_pid) ? 0 : peak_resident_kib();
 }
 
 void Recorder::end() {

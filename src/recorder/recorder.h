@@ -185,6 +185,7 @@ class Recorder {
   void read_environment(char** environment);
   void name_program(const char* exe, std::uint64_t bytes);
   void look_up_program();
+  std::uint32_t peak_rss_kib() const;
   std::uint32_t take_chunk(const Thread* thread, std::uint64_t bytes, const sys::SignalsBlocked& blocked);
   // In a forked child, inside a hook that began in its parent.
   bool is_inherited() const { return wiped_page_[kOwnWord] == 0; }
@@ -234,7 +235,8 @@ class Recorder {
   std::uint32_t key_ = 0;              // pthread key for thread exit
   bool has_key_ = false;
   std::uint32_t process_id_ = 0;
-  std::uint32_t parted_pid_ = 0;  // of the child that shares no memory with its parent any more
+  std::uint32_t earlier_peak_kib_ = 0;  // at least that of the programs that this process was before
+  std::uint32_t parted_pid_ = 0;        // of the child that shares no memory with its parent any more
   std::atomic<std::uint32_t> live_threads_{0};
   std::uint32_t launched_chunks_ = 0;
   std::uint64_t launched_bytes_ = 0;
@@ -242,13 +244,14 @@ class Recorder {
   BoundedLock lock_;             // growth of the spool, and the list of threads
   Thread* threads_ = nullptr;    // all blocks ever made
   Thread* next_look_ = nullptr;  // the next block to check
-  LauncherLink launcher_;
   char** environment_ = nullptr;
   std::uint32_t* wiped_page_ = nullptr;
-  char directory_[kPathBytes] = {};  // where spools are made, absolute
-  char program_[256] = {};           // base name, for messages and standalone spools; known with the first spool
-  Spool* parent_spool_ = nullptr;    // while a forked child, or the next recording, copies from it
+  Spool* parent_spool_ = nullptr;                 // while a forked child, or the next recording, copies from it
   std::atomic<Spool*> inherited_spool_{nullptr};  // a forked child's, mapped on until its first page is full
+  // Long buffers last: a short process touches the beginnings of each.
+  char program_[256] = {};           // base name, for messages and standalone spools; known with the first spool
+  char directory_[kPathBytes] = {};  // where spools are made, absolute
+  LauncherLink launcher_;
 };
 
 extern Recorder recorder;

@@ -19,6 +19,7 @@
 #include <new>
 #include <utility>
 
+#include "core/process_memory/pid_numbers.h"
 #include "trace/spool/allocator_table.h"
 #include "trace/spool/spool_folder.h"
 
@@ -105,6 +106,7 @@ Result<SpoolDirectory> SpoolDirectory::create(const std::string& last_resort) {
   LauncherControl& control = *new (directory.control_.data()) LauncherControl{};
   control.version = trace::kSpoolVersion;
   control.launcher_pid = static_cast<std::uint32_t>(::getpid());
+  control.pid_namespace = own_pid_namespace();
   control.wake_chunks = kWakeChunks;
   control.wake_processes = kWakeProcesses;
   std::memcpy(control.magic, "TARECTL\n", sizeof(control.magic));

@@ -21,6 +21,7 @@ long fork_by(const StartState& start, Fork fork) {
   const bool is_alive = recorder.alive();
   const bool is_recorded = thread != nullptr && is_alive;
   if (is_alive) recorder.note_fork_begins(stamp());
+  if (is_recorded) thread->unwinder.wipe_in_children(thread->gate.load(std::memory_order_relaxed) == Gate::Ready);
   const long child = fork();
   if (child == 0 && is_recorded) recorder.part_from_parent(*thread);
   if (child > 0) record_fork(start, static_cast<std::uint32_t>(child));

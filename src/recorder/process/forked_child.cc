@@ -132,6 +132,7 @@ Errno Recorder::take_over_parent() {
   child.module_count.store(modules, std::memory_order_relaxed);
   child.row_count.store(rows, std::memory_order_relaxed);
 
+  earlier_peak_kib_ = 0;
   child.page_bytes = parent.page_bytes;
   child.allocator = parent.allocator;
   child.allocator_path = parent.allocator_path;
@@ -141,7 +142,7 @@ Errno Recorder::take_over_parent() {
   child.environment = parent.environment;
   child.kernel = parent.kernel;
   child.host = parent.host;
-  write_process_ids(child, &parent);
+  write_process_ids(child, &parent, launcher_.own_pid_namespace());
   return 0;
 }
 

@@ -4,11 +4,13 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include "recorder/base/stamp.h"
 #include "recorder/base/syscall.h"
 #include "recorder/hooks/real.h"
+#include "recorder/process/start_stack.h"
 
 namespace tare::recorder {
 
@@ -24,9 +26,10 @@ trace::StringRef text(Spool& spool, const char* value, std::uint64_t length) {
 }
 
 // Through the scratch buffer: room in the spool for the longest of paths would be pages that most processes never use.
-trace::StringRef link_target(Spool& spool, const char* link) {
+trace::StringRef path_of_program(Spool& spool) {
   char* target = spool.path_buffer();
-  const long length = sys::call(SYS_readlinkat, AT_FDCWD, sys::word(link), sys::word(target), kPathMax);
+  if (const std::uint64_t length = executable_path(target, kPathMax); length != 0) return text(spool, target, length);
+  const long length = sys::call(SYS_readlinkat, AT_FDCWD, sys::word("/proc/self/exe"), sys::word(target), kPathMax);
   return text(spool, target, sys::failed(length) ? 0 : static_cast<std::uint64_t>(length));
 }
 
@@ -51,19 +54,39 @@ trace::StringRef working_directory(Spool& spool) {
   return text(spool, target, sys::failed(length) || length == 0 ? 0 : static_cast<std::uint64_t>(length) - 1);
 }
 
+// Most files fit the scratch buffer. So only a string that fills a page is begun before its length is known.
 trace::StringRef whole_file(Spool& spool, const char* path, std::uint64_t most) {
   const long fd = sys::open(path, O_RDONLY | O_CLOEXEC);
   if (sys::failed(fd)) return {0, 0};
+  char* const scratch = spool.path_buffer();
+  const long first = sys::read(fd, scratch, kPathMax);
+  if (sys::failed(first) || first < static_cast<long>(kPathMax)) {
+    sys::close(fd);
+    return text(spool, scratch, sys::failed(first) ? 0 : static_cast<std::uint64_t>(first));
+  }
   std::uint64_t length = 0;
-  for (std::uint64_t step = 1 << 10; length < most; step = 16 << 10) {  // most are short
-    char* space = spool.begin_string(length + step);
-    if (space == nullptr) break;
-    const long got = sys::read(fd, space + length, step);
+  constexpr std::uint64_t kStep = 16 << 10;
+  char* space = spool.begin_string(kPathMax + kStep);
+  if (space != nullptr) {
+    std::memcpy(space, scratch, kPathMax);
+    length = kPathMax;
+  }
+  while (space != nullptr && length < most) {
+    const long got = sys::read(fd, space + length, kStep);
     if (sys::failed(got) || got == 0) break;
     length += static_cast<std::uint64_t>(got);
+    space = spool.begin_string(length + kStep);
   }
   sys::close(fd);
   return spool.end_string(length);
+}
+
+trace::StringRef command_line(Spool& spool, AtStart at_start) {
+  if (at_start == AtStart::Yes) {
+    const CommandLine line = command_line_at_start();
+    if (line.length != 0) return text(spool, line.start, line.length);
+  }
+  return whole_file(spool, "/proc/self/cmdline", 2 << 20);
 }
 
 trace::StringRef text(Spool& spool, const char* value) { return text(spool, value, std::strlen(value)); }
@@ -88,32 +111,40 @@ std::uint32_t peak_resident_kib() {
   return kib;
 }
 
+std::uint32_t peak_resident_kib_of_all_programs() {
+  rusage usage = {};
+  if (sys::failed(sys::call(SYS_getrusage, RUSAGE_SELF, sys::word(&usage)))) return 0;
+  return static_cast<std::uint32_t>(usage.ru_maxrss);
+}
+
 // A parent in another namespace has the number 0 here. The first access to a process's files in /proc takes 20 us.
-void write_process_ids(trace::SpoolHeader& header, const trace::SpoolHeader* parent) {
+void write_process_ids(trace::SpoolHeader& header, const trace::SpoolHeader* parent, std::uint64_t known_namespace) {
   header.pid = static_cast<std::uint32_t>(sys::getpid());
   header.parent_pid = static_cast<std::uint32_t>(sys::call(SYS_getppid));
   const bool same_namespace = parent != nullptr && parent->pid == header.parent_pid && header.parent_pid != 0;
-  header.pid_namespace = same_namespace ? parent->pid_namespace : pid_namespace();
+  header.pid_namespace = same_namespace         ? parent->pid_namespace
+                         : known_namespace != 0 ? known_namespace
+                                                : pid_namespace();
   header.start_realtime_ns = clock_ns(CLOCK_REALTIME);
   header.start_monotonic_ns = monotonic_ns();
   header.start_stamp = stamp();
 }
 
-void write_process_facts(Spool& spool, KeepEnvironment keep) {
+void write_process_facts(Spool& spool, KeepEnvironment keep, AtStart at_start, std::uint64_t pid_namespace) {
   trace::SpoolHeader& header = *spool.header();
   header.page_bytes = 4096;
   header.allocator = allocator.kind;
   header.allocator_path = text(spool, allocator.path);
-  header.exe = link_target(spool, "/proc/self/exe");
+  header.exe = path_of_program(spool);
   header.cwd = working_directory(spool);
-  header.command_line = whole_file(spool, "/proc/self/cmdline", 2 << 20);
+  header.command_line = command_line(spool, at_start);
   if (keep == KeepEnvironment::Yes) header.environment = whole_file(spool, "/proc/self/environ", 2 << 20);
   utsname names;
   if (!sys::failed(sys::call(SYS_uname, sys::word(&names)))) {
     header.kernel = text(spool, names.release);
     header.host = text(spool, names.nodename);
   }
-  write_process_ids(header, nullptr);
+  write_process_ids(header, nullptr, pid_namespace);
 }
 
 }  // namespace tare::recorder

@@ -14,12 +14,16 @@ namespace tare::recorder {
 
 namespace {
 
-LauncherLife life_by_lock(long fd) {
+// `holder`: the launcher's pid as the kernel numbers it in this process's namespace; 0: in another one, or dead.
+LauncherLife life_by_lock(long fd, std::uint32_t& holder) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
+  holder = 0;
   if (sys::failed(sys::call(SYS_fcntl, fd, F_GETLK, sys::word(&lock)))) return LauncherLife::Unknown;
-  return lock.l_type == F_UNLCK ? LauncherLife::Dead : LauncherLife::Alive;
+  if (lock.l_type == F_UNLCK) return LauncherLife::Dead;
+  holder = static_cast<std::uint32_t>(lock.l_pid);
+  return LauncherLife::Alive;
 }
 
 }  // namespace
@@ -27,13 +31,15 @@ LauncherLife life_by_lock(long fd) {
 LauncherLife LauncherLink::connect(const char* directory) {
   if (before_ != nullptr) sys::munmap(before_, sizeof(trace::LauncherControl));
   before_ = control_;
+  is_in_namespace_ = false;
   control_ = nullptr;
   Text path(path_, sizeof(path_));
   path.add(directory).add("/").add(trace::kControlName);
   if (path.overflowed()) return LauncherLife::Unknown;
   const long fd = sys::open(path_, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (sys::failed(fd)) return LauncherLife::Unknown;
-  const LauncherLife life = life_by_lock(fd);
+  std::uint32_t holder = 0;
+  const LauncherLife life = life_by_lock(fd, holder);
   std::uint64_t size = 0;
   const long end = sys::call(SYS_lseek, fd, 0, SEEK_END);
   if (!sys::failed(end)) size = static_cast<std::uint64_t>(end);
@@ -46,6 +52,7 @@ LauncherLife LauncherLink::connect(const char* directory) {
     sys::munmap(control_, sizeof(trace::LauncherControl));
     control_ = nullptr;
   }
+  is_in_namespace_ = control_ != nullptr && holder != 0 && holder == control_->launcher_pid;
   return control_ == nullptr ? LauncherLife::Unknown : life;
 }
 
@@ -71,11 +78,13 @@ bool LauncherLink::count_unrecorded() {
   return control_ != nullptr;
 }
 
-LauncherLife LauncherLink::life() const {
+LauncherLife LauncherLink::life() {
   if (control_ == nullptr) return LauncherLife::Unknown;
   const long fd = sys::open(path_, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (sys::failed(fd)) return LauncherLife::Unknown;
-  const LauncherLife life = life_by_lock(fd);
+  std::uint32_t holder = 0;
+  const LauncherLife life = life_by_lock(fd, holder);
+  is_in_namespace_ = holder != 0 && holder == control_->launcher_pid;
   sys::close(fd);
   return life;
 }

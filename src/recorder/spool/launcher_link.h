@@ -45,7 +45,11 @@ class LauncherLink {
   bool replace_page(std::uint64_t address);
   // This process isn't recorded, and can't write the reason (chroot). False: not connected.
   bool count_unrecorded();
-  LauncherLife life() const;
+  // Also finds out anew whether this process is in the launcher's pid namespace.
+  LauncherLife life();
+  // The inode of this process's pid namespace; 0: not the launcher's, or not known.
+  std::uint64_t own_pid_namespace() const { return is_in_namespace_ ? control_->pid_namespace : 0; }
+  bool is_process(std::uint32_t pid) const { return is_in_namespace_ && control_->launcher_pid == pid; }
   bool wants_exit_moments() const {
     return control_ != nullptr && control_->exit_moments.load(std::memory_order_relaxed) != 0;
   }
@@ -56,6 +60,7 @@ class LauncherLink {
   char state() const;  // as in /proc/PID/stat; 0: unknown
   trace::LauncherControl* control_ = nullptr;
   trace::LauncherControl* before_ = nullptr;
+  bool is_in_namespace_ = false;  // the launcher's pid is the same number here
   char path_[4352] = {};
 };
 

@@ -46,6 +46,8 @@ char* map_next(char* mapping, std::uint64_t bytes) {
 
 }  // namespace
 
+constinit char Spool::scratch_[kPathBytes] = {};
+
 Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launched_bytes) {
   mode_ = mode;
   Text path(path_, sizeof(path_));

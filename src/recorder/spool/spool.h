@@ -119,7 +119,8 @@ class Spool {
   Area areas_[3] = {};                 // by Tables::Region
   char path_[kPathBytes] = {};
   Segment segments_[kMaxSegments] = {};
-  char scratch_[kPathBytes] = {};  // paths are built here: the stack we run on may be a small one
+  // Paths are built here: the stack we run on may be a small one. One spool is made at a time.
+  static char scratch_[kPathBytes];
 };
 
 }  // namespace tare::recorder

@@ -204,25 +204,27 @@ bool is_vdso(const LoadedObject& object) {
   return vdso != 0 && vdso >= object.start && vdso < object.end;
 }
 
-// The absolute path of the object in g_list.path. Returns its length.
-std::uint32_t path_of(const LoadedObject& object) {
-  char* path = g_list.path;
-  if (is_vdso(object)) {
-    std::memcpy(path, "[vdso]", 6);
-    return 6;
-  }
+// The absolute path of the object: its name, or in g_list.path.
+struct Path {
+  const char* text;
+  std::uint32_t length;
+};
+Path path_of(const LoadedObject& object) {
+  if (is_vdso(object)) return {"[vdso]", 6};
+  char* const path = g_list.path;
   if (object.name[0] == '\0') {
     const ssize_t length = readlink("/proc/self/exe", path, kPathBytes);
-    return length > 0 ? static_cast<std::uint32_t>(length) : 0;
+    return {path, length > 0 ? static_cast<std::uint32_t>(length) : 0};
   }
+  if (object.name[0] == '/') return {object.name, static_cast<std::uint32_t>(strnlen(object.name, kPathBytes))};
   std::size_t length = 0;
-  if (object.name[0] != '/' && getcwd(path, kPathBytes) != nullptr) {
+  if (getcwd(path, kPathBytes) != nullptr) {
     length = std::strlen(path);
     if (length < kPathBytes) path[length++] = '/';
   }
   const std::size_t name_length = strnlen(object.name, kPathBytes - length);
   std::memcpy(path + length, object.name, name_length);
-  return static_cast<std::uint32_t>(length + name_length);
+  return {path, static_cast<std::uint32_t>(length + name_length)};
 }
 
 bool append_string(const char* text, std::uint32_t length, trace::StringRef& ref) {
@@ -250,7 +252,7 @@ bool publish(const LoadedObject& object, const BuildId& id, std::uint32_t index)
   entry.end = object.end;
   if (object.name[0] == '\0' && tables.exe.length != 0 && !is_vdso(object)) {
     entry.path = tables.exe;
-  } else if (!append_string(g_list.path, path_of(object), entry.path)) {
+  } else if (const Path path = path_of(object); !append_string(path.text, path.length, entry.path)) {
     return false;
   }
   // How many objects have already been at this place.

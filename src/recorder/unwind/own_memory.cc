@@ -34,9 +34,19 @@ long map_unlocked(std::uint64_t bytes, int flags) {
 
 std::uint64_t guard_bytes(std::uint64_t bytes) { return bytes >= kLeastUncounted ? kPage : 0; }
 
-}  // namespace
+// The first requests of a process share one mapping: the table of return addresses, the first thread's state, and the
+// list of modules. Their beginnings lie within a megabyte, so that one or two page tables suffice. Three mappings with
+// a guard each took a short process six system calls and four page tables.
+constexpr std::uint64_t kSharedSmall = (1 << 20) + (64 << 10);
+constexpr std::uint64_t kSharedBytes = kSharedSmall + (13 << 20);  // the list of modules has 12.5 MiB
+constexpr std::uint64_t kLeastLarge = 4 << 20;
+enum class Sharing : std::uint32_t { NotYet, Begins, Ready };
+constinit std::atomic<Sharing> sharing{Sharing::NotYet};
+constinit std::uint64_t shared_start = 0;
+constinit std::atomic<std::uint64_t> small_used{0};
+constinit std::atomic<std::uint64_t> large_used{0};
 
-void* reserve_zeroed(std::uint64_t bytes) {
+void* map_own(std::uint64_t bytes) {
   const std::uint64_t guard = guard_bytes(bytes);
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (guard != 0 ? MAP_GROWSDOWN : 0);
   const long mapped =
@@ -52,10 +62,42 @@ void* reserve_zeroed(std::uint64_t bytes) {
   return reinterpret_cast<void*>(start);
 }
 
+// Of one of the two parts of the shared mapping. 0: it's full.
+std::uint64_t take(std::atomic<std::uint64_t>& used, std::uint64_t capacity, std::uint64_t bytes) {
+  constexpr std::uint64_t kLine = 64;
+  bytes = (bytes + kLine - 1) & ~(kLine - 1);
+  std::uint64_t seen = used.load(std::memory_order_relaxed);
+  do {
+    if (bytes > capacity - seen) return 0;
+  } while (!used.compare_exchange_weak(seen, seen + bytes, std::memory_order_relaxed));
+  return shared_start + seen;
+}
+
+std::uint64_t take_shared(std::uint64_t bytes) {
+  Sharing not_yet = Sharing::NotYet;
+  if (sharing.load(std::memory_order_relaxed) == Sharing::NotYet &&
+      sharing.compare_exchange_strong(not_yet, Sharing::Begins, std::memory_order_relaxed)) {
+    shared_start = reinterpret_cast<std::uint64_t>(map_own(kSharedBytes));
+    if (shared_start != 0) sharing.store(Sharing::Ready, std::memory_order_release);
+  }
+  if (sharing.load(std::memory_order_acquire) != Sharing::Ready) return 0;
+  if (bytes < kLeastLarge) return take(small_used, kSharedSmall, bytes);
+  const std::uint64_t place = take(large_used, kSharedBytes - kSharedSmall, bytes);
+  return place == 0 ? 0 : place + kSharedSmall;
+}
+
+}  // namespace
+
+void* reserve_zeroed(std::uint64_t bytes) {
+  if (const std::uint64_t shared = take_shared(bytes); shared != 0) return reinterpret_cast<void*>(shared);
+  return map_own(bytes);
+}
+
 void keep_memory_unlocked(bool wanted) { unlocks.store(wanted, std::memory_order_relaxed); }
 
 // Off the list first: another thread's mapping may be there at once.
 void give_back(void* memory, std::uint64_t bytes) {
+  if (reinterpret_cast<std::uint64_t>(memory) - shared_start < kSharedBytes) return;  // few, and small
   for (trace::OwnRange& range : ranges.ranges) {
     if (range.bytes.load(std::memory_order_acquire) == 0 || range.start != reinterpret_cast<std::uint64_t>(memory))
       continue;

@@ -8,7 +8,7 @@
 
 namespace tare::recorder {
 
-// Null where there's none. Async-signal-safe; from any thread.
+// Null where there's none. Async-signal-safe; from any thread. At a cache line's beginning.
 void* reserve_zeroed(std::uint64_t bytes);
 // Later memory isn't locked although the program has locked all that it maps from now on.
 void keep_memory_unlocked(bool wanted);

@@ -56,6 +56,10 @@ class Unwinder {
   // Everything stored is dropped: the block is given to another thread.
   void reset();
 
+  // Before a fork by the thread itself: are the stored frames dropped in the child? They may be if the fork interrupts
+  // no capture.
+  void wipe_in_children(bool wanted);
+
   // The last capture isn't complete: does its stack end in code without unwind table? `row` is the return address
   // there.
   bool ends_without_table(std::uint32_t& row);
@@ -64,6 +68,8 @@ class Unwinder {
 
  private:
   Capture capture_woven(const StartState& start, std::uint64_t generation);
+  static constexpr std::uint64_t kPage = 4096;
+  std::uint64_t unwiped_bytes() const;  // of `recent_`, up to its second page
 
   friend struct State;
   // The rows last used, by the low bits of their addresses, which are as good as random: 16 KiB, where the shared table
@@ -76,6 +82,7 @@ class Unwinder {
   };
 
   std::uint32_t emitted_;  // 1: the reader has the stored stack
+  bool wiped_in_children_;
   alignas(64) RecentRow recent_[kRecentRows];
   alignas(64) std::uint64_t storage_[112 * 1024];
   Weaver* weaver_;  // made at the thread's first Python frame

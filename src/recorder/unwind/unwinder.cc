@@ -235,9 +235,11 @@ struct Unwinder::State {
   };
   [[gnu::always_inline]] inline Capture capture(Unwinder& unwinder, const StartState& start);
   void renew(Unwinder& unwinder, std::uint64_t now) {
+    // Else all is zeros, except for the first page if the kernel wiped the others in a child.
+    const std::uint64_t bytes = generation != 0 ? sizeof(unwinder.recent_) : unwinder.unwiped_bytes();
+    std::memset(unwinder.recent_, 0, bytes);
     generation = now;
     count = 0;
-    std::memset(unwinder.recent_, 0, sizeof(unwinder.recent_));
   }
   [[gnu::always_inline]] inline Walked walk(Unwinder& unwinder, const RowCache::Table& table, FramePosition position);
   [[gnu::always_inline]] inline Capture finish(Unwinder& unwinder, std::uint32_t kept, std::uint32_t fresh_count,

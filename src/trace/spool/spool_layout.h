@@ -79,6 +79,7 @@ struct LauncherControl {
   // [r] processes that began or ended; the launcher stores 0 before it searches the directory.
   alignas(64) std::atomic<std::uint32_t> changed_processes;
   std::atomic<std::uint32_t> wake_processes;  // [l] so many of them wake the launcher
+  std::uint64_t pid_namespace;                // [l] in which `launcher_pid` is a number: inode of /proc/self/ns/pid
 };
 
 enum SpoolFlags : std::uint32_t {
