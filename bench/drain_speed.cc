@@ -60,8 +60,8 @@ int main(int argc, char** argv) {
   if (!chunks || !info) return 1;
   std::uint32_t most = 0;
   for (const trace::ChunkFacts& chunk : *chunks) most = std::max(most, chunk.chunk + 1);
-  const void* const mapped = ::mmap(nullptr, most * trace::kChunkBytes, PROT_READ, MAP_SHARED, spool->descriptor(),
-                                    static_cast<off_t>(trace::kChunks));
+  const std::uint64_t mapped_bytes = trace::chunk_offset(most);
+  const void* const mapped = ::mmap(nullptr, mapped_bytes, PROT_READ, MAP_SHARED, spool->descriptor(), 0);
   if (mapped == MAP_FAILED) return 1;
   const std::string path = "/tmp/drain-speed." + std::to_string(::getpid()) + ".tare";
   auto writer = trace::TraceWriter::create(path);
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
     {
       const Timed timed(steps.decode);
       if (const Status status = spool->grow(*counts, dictionary); !status) return 1;
-      const auto* const words = static_cast<const std::uint64_t*>(mapped) + chunk.chunk * (trace::kChunkBytes / 8);
+      const auto* const words = static_cast<const std::uint64_t*>(mapped) + trace::chunk_offset(chunk.chunk) / 8;
       (void)decoder.decode(packer.decode, {words, chunk.committed / 8}, packer.pending);
     }
     if (replays) {

@@ -24,11 +24,12 @@ namespace {
 // What spool_file.cc puts together again: the begin of each region, without the zeros behind it.
 std::vector<std::uint8_t> pieces_of(const std::string& spool) {
   using namespace tare::trace;
-  constexpr std::uint64_t kRegions[] = {0, kStrings, kModules, kRows, kControls, kChunks};
+  constexpr std::uint64_t kRegions[] = {0, kStrings, kModules, kRows, kControls, kChunks, kHeadPayloads};
   std::vector<std::uint8_t> pieces;
   std::ifstream file(spool, std::ios::binary);
   for (std::uint8_t region = 0; region < std::size(kRegions); ++region) {
-    std::vector<char> bytes(kRegions[region] == kChunks ? 4096 : 8192);
+    const bool has_events = kRegions[region] == kChunks || kRegions[region] == kHeadPayloads;
+    std::vector<char> bytes(region == 0 ? kHeadPayloads : has_events ? 4096 : 8192);
     file.seekg(static_cast<std::streamoff>(kRegions[region]));
     file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     bytes.resize(static_cast<std::size_t>(file.gcount()));

@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace tare::trace;
   static const int file = ::memfd_create("spool", MFD_CLOEXEC);
   if (::ftruncate(file, 0) != 0) return 0;
-  constexpr std::uint64_t kRegions[] = {0, kStrings, kModules, kRows, kControls, kChunks};
+  constexpr std::uint64_t kRegions[] = {0, kStrings, kModules, kRows, kControls, kChunks, kHeadPayloads};
   while (size > 6) {
     std::uint32_t place;
     std::uint16_t length;

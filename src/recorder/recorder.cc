@@ -59,7 +59,7 @@ const char* reason(Errno error) {
     case ENOMEM:
       return "no address space left (ulimit -v)";
     case EFBIG:
-      return "files may not be as large as 121 MiB (ulimit -f)";
+      return "files may not be as large as 122 MiB (ulimit -f)";
     case EMFILE:
     case ENFILE:
       return "too many open files";

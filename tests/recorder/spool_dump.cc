@@ -241,9 +241,12 @@ void read_tables(SpoolImage& image, int fd) {
   image.strings.resize(header.string_bytes.load());
   image.modules.resize(header.module_count.load());
   image.rows.resize(header.row_count.load());
-  read_at(fd, image.strings.data(), image.strings.size(), trace::kStrings);
-  read_at(fd, image.modules.data(), image.modules.size() * sizeof(trace::ModuleEntry), trace::kModules);
-  read_at(fd, image.rows.data(), image.rows.size() * 8, trace::kRows);
+  const auto all = static_cast<std::uint32_t>(image.strings.size());
+  read_at(fd, image.strings.data(), image.strings.size(), trace::string_offset({0, all}));
+  read_at(fd, image.strings.data(), std::min<std::size_t>(all, trace::kHeadStringBytes), trace::kHeadStrings);
+  read_at(fd, image.modules.data(), image.modules.size() * sizeof(trace::ModuleEntry),
+          trace::modules_offset(image.modules.size()));
+  read_at(fd, image.rows.data(), image.rows.size() * 8, trace::rows_offset(image.rows.size()));
 }
 
 SpoolImage read_spool(const std::string& path) {
@@ -255,7 +258,7 @@ SpoolImage read_spool(const std::string& path) {
   const std::uint32_t count = image.header().chunk_count.load();
   for (std::uint32_t i = 0; i < count; ++i) {
     alignas(trace::ChunkControl) char bytes[sizeof(trace::ChunkControl)];
-    read_at(fd, bytes, sizeof(bytes), trace::kControls + i * sizeof(bytes));
+    read_at(fd, bytes, sizeof(bytes), trace::control_offset(i));
     const auto& control = *reinterpret_cast<const trace::ChunkControl*>(bytes);
     if (control.state.load() == trace::ChunkState::Free) continue;
     ChunkCopy chunk;

@@ -51,9 +51,12 @@ void give_back(trace::SpoolHeader& header, trace::ChunkControl& control, std::ui
 void drain(Drained& spool) {
   const std::uint32_t count = spool.header->chunk_count.load();
   if (count == 0) return;
-  char* controls = spool.map(trace::kControls, (count * sizeof(trace::ChunkControl) + 4095) & ~4095ull);
+  const std::uint64_t further = (count * sizeof(trace::ChunkControl) + 4095) & ~4095ull;
+  char* controls = spool.map(trace::kControls, further);
   for (std::uint32_t i = 0; i < count; ++i) {
-    auto& control = reinterpret_cast<trace::ChunkControl*>(controls)[i];
+    char* const first = reinterpret_cast<char*>(spool.header) + trace::kHeadControls;
+    auto& control = i < trace::kHeadChunks ? reinterpret_cast<trace::ChunkControl*>(first)[i]
+                                           : reinterpret_cast<trace::ChunkControl*>(controls)[i - trace::kHeadChunks];
     if (control.state.load(std::memory_order_acquire) != trace::ChunkState::Full) continue;
     ChunkCopy chunk;
     chunk.thread = control.thread;
@@ -68,7 +71,7 @@ void drain(Drained& spool) {
     give_back(*spool.header, control, i);
     spool.header->full_chunks.fetch_sub(1);
   }
-  munmap(controls, (count * sizeof(trace::ChunkControl) + 4095) & ~4095ull);
+  munmap(controls, further);
 }
 
 class Control {

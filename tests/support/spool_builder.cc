@@ -67,6 +67,10 @@ StringRef SpoolBuilder::add_string(std::string_view text) {
   const std::uint32_t offset = spool.string_bytes;
   if (offset + text.size() > kMaxStringBytes) std::abort();
   std::memcpy(base_ + kStrings + offset, text.data(), text.size());
+  if (offset < kHeadStringBytes) {
+    std::memcpy(base_ + kHeadStrings + offset, text.data(),
+                std::min<std::size_t>(text.size(), kHeadStringBytes - offset));
+  }
   spool.string_bytes = offset + static_cast<std::uint32_t>(text.size());
   return {offset, static_cast<std::uint32_t>(text.size())};
 }
@@ -74,13 +78,15 @@ StringRef SpoolBuilder::add_string(std::string_view text) {
 std::uint32_t SpoolBuilder::add_module(std::string_view module_path, std::uint64_t start, std::uint64_t end) {
   SpoolHeader& spool = header();
   const std::uint32_t id = spool.module_count;
-  ModuleEntry& entry = reinterpret_cast<ModuleEntry*>(base_ + kModules)[id];
+  ModuleEntry entry{};
   entry.load_bias = start;
   entry.start = start;
   entry.end = end;
   entry.path = add_string(module_path);
   entry.build_id_bytes = 20;
   for (std::size_t i = 0; i < 20; ++i) entry.build_id[i] = static_cast<std::uint8_t>(id * 20 + i);
+  reinterpret_cast<ModuleEntry*>(base_ + kModules)[id] = entry;
+  if (id < kHeadModuleBytes / sizeof(ModuleEntry)) reinterpret_cast<ModuleEntry*>(base_ + kHeadModules)[id] = entry;
   spool.module_count = id + 1;
   return id;
 }
@@ -88,13 +94,15 @@ std::uint32_t SpoolBuilder::add_module(std::string_view module_path, std::uint64
 std::uint32_t SpoolBuilder::add_row(std::uint64_t address, std::uint32_t module) {
   SpoolHeader& spool = header();
   const std::uint32_t id = spool.row_count;
-  reinterpret_cast<Row*>(base_ + kRows)[id].bits = address | std::uint64_t{module} << 48;
+  const Row row{address | std::uint64_t{module} << 48};
+  reinterpret_cast<Row*>(base_ + kRows)[id] = row;
+  if (id < kHeadRowBytes / sizeof(Row)) reinterpret_cast<Row*>(base_ + kHeadRows)[id] = row;
   spool.row_count = id + 1;
   return id;
 }
 
 ChunkControl& SpoolBuilder::control(std::uint32_t chunk) {
-  return reinterpret_cast<ChunkControl*>(base_ + kControls)[chunk];
+  return *reinterpret_cast<ChunkControl*>(base_ + control_offset(chunk));
 }
 
 SpoolBuilder::Thread& SpoolBuilder::room(std::uint32_t thread, std::uint64_t words, std::uint64_t stamp) {

@@ -80,6 +80,7 @@ class SpoolBuilder {
   // Marks every open chunk Full and the spool as ended in order.
   void end(std::uint64_t stamp);
 
+  // Each table lies in the head, as far as it fits, and as a whole in its region.
   trace::SpoolHeader& header() { return *reinterpret_cast<trace::SpoolHeader*>(base_); }
   trace::ChunkControl& control(std::uint32_t chunk);
   std::uint8_t* chunk(std::uint32_t index) { return base_ + trace::chunk_offset(index); }

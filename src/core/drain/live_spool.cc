@@ -21,7 +21,6 @@ using namespace trace;
 
 namespace {
 
-constexpr std::size_t kHeaderBytes = 4096;
 constexpr std::uint32_t kFirstControls = 1024;  // those of a program that is drained; a file has 64 MiB of them
 
 Error cannot_map(const std::string& path) {
@@ -49,23 +48,23 @@ bool LiveSpool::is_over() const {
   return ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 
+void LiveSpool::place_first_page(void* page) {
+  header_ = static_cast<SpoolHeader*>(page);
+  head_controls_ =
+      page == nullptr ? nullptr : reinterpret_cast<ChunkControl*>(static_cast<unsigned char*>(page) + kHeadControls);
+}
+
 Status LiveSpool::copy() {
   const int fd = file_.descriptor();
   struct stat status{};
   if (fd < 0 || ::fstat(fd, &status) != 0) return cannot_map(file_.path());
+  file_.keep_head();
   auto copy = std::make_unique<Copy>();
-  if (read_at(fd, copy->header, sizeof(copy->header), 0) != static_cast<std::int64_t>(sizeof(copy->header)))
-    return cannot_map(file_.path());
-  header_ = reinterpret_cast<SpoolHeader*>(copy->header);
-  const std::uint32_t count = header_->chunk_count.load();
-  copy->controls = std::vector<ChunkControl>(count <= kMostCopied ? count : 0);
-  const std::size_t bytes = copy->controls.size() * sizeof(ChunkControl);
-  if (count > kMostCopied || read_at(fd, copy->controls.data(), bytes, kControls) != static_cast<std::int64_t>(bytes)) {
-    header_ = nullptr;
-    return cannot_map(file_.path());
-  }
+  if (file_.read(copy->page, kPage, 0) != static_cast<std::int64_t>(kPage)) return cannot_map(file_.path());
+  const std::uint32_t count = reinterpret_cast<const SpoolHeader*>(copy->page)->chunk_count.load();
+  if (count > kHeadChunks) return cannot_map(file_.path());
   copy_ = std::move(copy);
-  controls_ = copy_->controls.data();
+  place_first_page(copy_->page);
   mapped_controls_ = most_controls_ = count;
   owner_ = status.st_uid;
   return ok();
@@ -76,53 +75,51 @@ Status LiveSpool::map() {
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return cannot_map(path);
   struct stat status{};
-  constexpr int kAccess = PROT_READ | PROT_WRITE;
-  std::uint64_t most = 0;
-  std::uint64_t mapped = 0;
-  if (::fstat(fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) > kControls + sizeof(ChunkControl)) {
-    most = std::min<std::uint64_t>(kMaxChunks,
-                                   (static_cast<std::uint64_t>(status.st_size) - kControls) / sizeof(ChunkControl));
-    mapped = std::min<std::uint64_t>(most, kFirstControls);
-    header_map_ = GuardedMapping(kHeaderBytes, kAccess, MAP_SHARED, fd, 0);
-    controls_map_ = GuardedMapping(mapped * sizeof(ChunkControl), kAccess, MAP_SHARED, fd, kControls);
+  const bool is_known = ::fstat(fd, &status) == 0;
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  if (is_known && bytes >= kHeadBytes) {
+    header_map_ = GuardedMapping(kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   } else {
     errno = EINVAL;
   }
   const int error = errno;
   ::close(fd);
   owner_ = status.st_uid;
-  if (static_cast<std::uint64_t>(status.st_size) > kChunks) {
-    file_chunks_ = (static_cast<std::uint64_t>(status.st_size) - kChunks) / kChunkBytes;
+  if (bytes >= kHeadBytes) mapped_controls_ = most_controls_ = kHeadChunks;
+  if (bytes > kControls) {
+    const std::uint64_t further = (std::min(bytes, kChunks) - kControls) / sizeof(ChunkControl);
+    most_controls_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(kMaxChunks, kHeadChunks + further));
   }
-  header_ = static_cast<SpoolHeader*>(header_map_.data());
-  controls_ = static_cast<ChunkControl*>(controls_map_.data());
-  mapped_controls_ = static_cast<std::uint32_t>(mapped);
-  most_controls_ = static_cast<std::uint32_t>(most);
-  if (header_ != nullptr && controls_ != nullptr) return ok();
+  if (bytes >= kHeadBytes) file_chunks_ = kHeadChunks + (bytes > kChunks ? (bytes - kChunks) / kChunkBytes : 0);
+  place_first_page(header_map_.data());
+  if (header_ != nullptr) return ok();
   errno = error;
   return cannot_map(path);
 }
 
 const std::uint64_t* LiveSpool::words(std::uint32_t chunk) {
   if (chunk >= file_chunks_) return nullptr;  // beyond the file's end, or a copy: read by pread
-  const std::uint32_t number = chunk / kWindowChunks;
+  const bool is_in_head = chunk < kHeadChunks;
+  const std::uint32_t number = is_in_head ? 0 : 1 + (chunk - kHeadChunks) / kWindowChunks;
+  const std::uint32_t first = is_in_head ? 0 : kHeadChunks + (number - 1) * kWindowChunks;
   if (number >= windows_.size()) windows_.resize(number + 1);
   GuardedMapping& window = windows_[number];
   if (window.data() == nullptr) {
-    window = GuardedMapping(kWindowChunks * kChunkBytes, PROT_READ, MAP_SHARED, file_.descriptor(),
-                            chunk_offset(number * kWindowChunks));
+    window = GuardedMapping((is_in_head ? kHeadChunks : kWindowChunks) * kChunkBytes, PROT_READ, MAP_SHARED,
+                            file_.descriptor(), chunk_offset(first));
     if (window.data() == nullptr) return nullptr;
   }
-  return static_cast<const std::uint64_t*>(window.data()) + chunk % kWindowChunks * (kChunkBytes / 8);
+  return static_cast<const std::uint64_t*>(window.data()) + (chunk - first) * (kChunkBytes / 8);
 }
 
 // Those mapped so far may move. The same file, even if it was renamed.
 void LiveSpool::map_controls(std::uint32_t wanted) {
-  const std::uint32_t more = std::min(std::max(wanted, 2 * mapped_controls_), most_controls_);
+  const std::uint32_t more = std::min(std::max({wanted, 2 * mapped_controls_, kFirstControls}), most_controls_);
+  if (more <= kHeadChunks) return;
   const std::string file = "/proc/self/fd/" + std::to_string(file_.descriptor());
   const int fd = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return;  // the chunks wait
-  GuardedMapping larger(more * sizeof(ChunkControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, kControls);
+  GuardedMapping larger((more - kHeadChunks) * sizeof(ChunkControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, kControls);
   ::close(fd);
   if (larger.data() == nullptr) return;
   controls_map_ = std::move(larger);
@@ -162,17 +159,17 @@ bool LiveSpool::is_cut() const {
 }
 
 void LiveSpool::hold(std::uint32_t chunk) {
-  controls_[chunk].state.store(ChunkState::Held, std::memory_order_release);
+  control(chunk).state.store(ChunkState::Held, std::memory_order_release);
   header_->full_chunks.fetch_sub(1, std::memory_order_acq_rel);
 }
 
 void LiveSpool::give_back(std::uint32_t chunk) {
-  controls_[chunk].state.store(ChunkState::Free, std::memory_order_release);
+  control(chunk).state.store(ChunkState::Free, std::memory_order_release);
   push_free(chunk);
 }
 
 void LiveSpool::push_free(std::uint32_t chunk) {
-  ChunkControl& control = controls_[chunk];
+  ChunkControl& control = this->control(chunk);
   std::uint64_t head = header_->free_chunks.load(std::memory_order_relaxed);
   std::uint64_t wanted;
   do {
@@ -196,7 +193,7 @@ std::vector<std::uint32_t> LiveSpool::take_free() {
   while (top != 0 && top <= count && !is_taken[top - 1]) {
     is_taken[top - 1] = true;
     taken.push_back(top - 1);
-    top = controls_[top - 1].next_free;
+    top = control(top - 1).next_free;
   }
   return taken;
 }
@@ -210,7 +207,7 @@ void LiveSpool::trim_free(std::size_t keep) {
   const int fd = ::open(("/proc/self/fd/" + std::to_string(file_.descriptor())).c_str(), O_RDWR | O_CLOEXEC);
   for (std::size_t i = keep; i < popped.size(); ++i) {
     const std::uint32_t chunk = popped[i];
-    ChunkControl& control = controls_[chunk];
+    ChunkControl& control = this->control(chunk);
     const auto offset = static_cast<off_t>(chunk_offset(chunk) + kTrimmedBytes);
     if (fd >= 0 && control.real_bytes > kTrimmedBytes && control.real_bytes <= kChunkBytes &&
         ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, kChunkBytes - kTrimmedBytes) == 0) {

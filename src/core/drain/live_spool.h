@@ -37,7 +37,9 @@ class LiveSpool {
   // The process runs as the owner of the file, so a user with fewer rights hasn't made the file in its name.
   bool is_owned_by(pid_t pid) const;
   trace::SpoolHeader& header() const { return *header_; }
-  trace::ChunkControl& control(std::uint32_t chunk) const { return controls_[chunk]; }
+  trace::ChunkControl& control(std::uint32_t chunk) const {
+    return chunk < trace::kHeadChunks ? head_controls_[chunk] : controls_[chunk - trace::kHeadChunks];
+  }
 
   // The chunk's words as they lie in the spool, which the program may still change. Null where they can't be mapped.
   const std::uint64_t* words(std::uint32_t chunk);
@@ -56,28 +58,30 @@ class LiveSpool {
   std::vector<std::uint32_t> take_free();
   explicit LiveSpool(trace::SpoolFile file) : file_(std::move(file)) {}
   void map_controls(std::uint32_t wanted);
+  void place_first_page(void* page);
   bool is_over() const;
   Status copy();
   Status map();
 
   trace::SpoolFile file_;
-  // Of a process that is gone and has filled few chunks: read once, which costs a third of mapping them.
+  // The file's first page, of a process that is gone and has filled no more than the head's chunks: read once, which
+  // costs a third of mapping it.
+  static constexpr std::size_t kPage = 4096;
   struct Copy {
-    alignas(trace::SpoolHeader) unsigned char header[sizeof(trace::SpoolHeader)];
-    std::vector<trace::ChunkControl> controls;
+    alignas(trace::SpoolHeader) unsigned char page[kPage];
   };
-  static constexpr std::uint32_t kMostCopied = 16;  // chunks
   std::unique_ptr<Copy> copy_;
   trace::GuardedMapping header_map_;
-  trace::GuardedMapping controls_map_;
+  trace::GuardedMapping controls_map_;  // of the chunks behind the head's: most programs have none
   trace::SpoolHeader* header_ = nullptr;
+  trace::ChunkControl* head_controls_ = nullptr;
   trace::ChunkControl* controls_ = nullptr;
-  std::uint32_t mapped_controls_ = 0;
-  std::uint32_t most_controls_ = 0;  // as many as the file has
+  std::uint32_t mapped_controls_ = 0;  // the head's included
+  std::uint32_t most_controls_ = 0;    // as many as the file has
   std::uint64_t file_chunks_ = 0;
   uid_t owner_ = 0;
   // Read where they lie, chunks cost a fault the first time; copied by pread they cost 4 ns an event every time.
-  static constexpr std::uint32_t kWindowChunks = 64;  // 4 MiB of this process's address space
+  static constexpr std::uint32_t kWindowChunks = 64;  // 4 MiB of this process's address space; the first has the head's
   std::vector<trace::GuardedMapping> windows_;        // without data: not mapped yet
 };
 

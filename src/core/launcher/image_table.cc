@@ -30,8 +30,9 @@ bool has_descriptor_left() {
 void release_chunks(const std::string& spool_path) {
   const int spool = ::open(spool_path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (spool < 0) return;
-  ::fallocate(spool, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(trace::kChunks),
-              static_cast<off_t>(trace::kSpoolBytes - trace::kChunks));
+  constexpr int kHole = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  ::fallocate(spool, kHole, trace::kHeadPayloads, trace::kHeadBytes - trace::kHeadPayloads);
+  ::fallocate(spool, kHole, trace::kChunks, trace::kSpoolBytes - trace::kChunks);
   ::close(spool);
 }
 

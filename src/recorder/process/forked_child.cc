@@ -118,17 +118,18 @@ Errno Recorder::take_over_parent() {
   const std::uint32_t modules = parent.module_count.load(std::memory_order_acquire);
   const std::uint32_t strings = parent.string_bytes.load(std::memory_order_acquire);
   using Region = Tables::Region;
-  if (!spool_->ensure(Region::Strings, strings) ||
-      !spool_->ensure(Region::Modules, modules * sizeof(trace::ModuleEntry)) ||
-      !spool_->ensure(Region::Rows, rows * sizeof(trace::Row))) {
-    return ENOSPC;
-  }
+  if (!parent_spool_->follow(Region::Strings, strings) ||
+      !parent_spool_->follow(Region::Modules, modules * sizeof(trace::ModuleEntry)) ||
+      !parent_spool_->follow(Region::Rows, rows * sizeof(trace::Row)))
+    return ENOMEM;
   const Tables from = parent_spool_->tables();
+  if (!spool_->take_strings(from.strings, strings) ||
+      !spool_->ensure(Region::Modules, modules * sizeof(trace::ModuleEntry)) ||
+      !spool_->ensure(Region::Rows, rows * sizeof(trace::Row)))
+    return ENOSPC;
   const Tables to = spool_->tables();
-  std::memcpy(to.strings, from.strings, strings);
   std::memcpy(to.modules, from.modules, modules * sizeof(trace::ModuleEntry));
   std::memcpy(to.rows, from.rows, rows * sizeof(trace::Row));
-  child.string_bytes.store(strings, std::memory_order_relaxed);
   child.module_count.store(modules, std::memory_order_relaxed);
   child.row_count.store(rows, std::memory_order_relaxed);
 

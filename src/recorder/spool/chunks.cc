@@ -160,11 +160,7 @@ void Recorder::prepare_for_filter() {
     spool_->keep(chunk);
   }
   lock_.unlock();
-  const trace::SpoolHeader& header = *spool_->header();
-  using Region = Tables::Region;
-  spool_->ensure(Region::Rows, header.row_count.load() * sizeof(trace::Row) + kRowBytes);
-  spool_->ensure(Region::Modules, header.module_count.load() * sizeof(trace::ModuleEntry) + kOtherBytes);
-  spool_->ensure(Region::Strings, header.string_bytes.load() + kOtherBytes);
+  make_table_room(kRowBytes, kOtherBytes, kOtherBytes);
 }
 
 void Recorder::stop() {

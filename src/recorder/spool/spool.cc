@@ -30,20 +30,6 @@ std::uint64_t limit_of(int resource) {
   return limits[0];
 }
 
-// A second mapping of the file behind `mapping`, `bytes` long at the same offset of the file. Null on failure.
-char* duplicate(char* mapping, std::uint64_t bytes) {
-  const long copy = sys::call(SYS_mremap, sys::word(mapping), 0, static_cast<long>(bytes), MREMAP_MAYMOVE);
-  return sys::failed(copy) ? nullptr : reinterpret_cast<char*>(copy);
-}
-
-// Maps the part of the file after `mapping`, with the same length `bytes`.
-char* map_next(char* mapping, std::uint64_t bytes) {
-  char* both = duplicate(mapping, 2 * bytes);
-  if (both == nullptr) return nullptr;
-  sys::munmap(both, bytes);
-  return both + bytes;
-}
-
 }  // namespace
 
 constinit char Spool::scratch_[kPathBytes] = {};
@@ -59,34 +45,23 @@ Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launche
   const long fd = sys::open(path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (sys::failed(fd)) return static_cast<Errno>(-fd);
   Errno error = size_file(fd);
-  if (error == 0) {
-    const long page = sys::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (sys::failed(page)) {
-      error = static_cast<Errno>(-page);
-    } else {
-      header_ = reinterpret_cast<trace::SpoolHeader*>(page);
-      error = make_real(reinterpret_cast<char*>(header_), kPage, 0);
-    }
-  }
-  // Under an address-space limit the tables are mapped smaller: 6 MiB instead of 52 taken from the program.
-  const bool scarce = limit_of(RLIMIT_AS) != ~std::uint64_t{0};
-  using Region = Tables::Region;
-  const std::uint64_t strings = scarce ? 1 << 20 : trace::kMaxStringBytes;
-  const std::uint64_t modules = scarce ? 1 << 20 : trace::kRows - trace::kModules;
-  const std::uint64_t rows = scarce ? 4 << 20 : trace::kMaxRows * sizeof(trace::Row);
-  if (error == 0) error = map_area(area(Region::Strings), fd, trace::kStrings, strings, 16 << 10);
-  if (error == 0) error = map_area(area(Region::Modules), fd, trace::kModules, modules, 16 << 10);
-  if (error == 0) error = map_area(area(Region::Rows), fd, trace::kRows, rows, 64 << 10);
-  if (error == 0) error = map_segment(0, fd);
+  if (error == 0) error = map_head(fd);
+  // Later mappings take twice the address space for a moment. So under a limit all is mapped at once, and the tables
+  // are smaller: 6 MiB instead of 52 taken from the program.
+  if (error == 0 && limit_of(RLIMIT_AS) != ~std::uint64_t{0}) error = map_all(fd);
   sys::close(fd);
-  // Room for the process's facts and a first chunk's beginning, or there's nothing to begin with. No more: a process
-  // that lives for a moment pays for each page twice, here and where the file is deleted.
-  if (error == 0 && !ensure(Region::Strings, kPage)) error = ENOSPC;
-  if (error == 0) error = make_real(segments_[0].payload, kPage, trace::kChunks);
+  // The tables' first pages and a first chunk's beginning, or there's nothing to begin with. No more: a process that
+  // lives for a moment pays for each page twice, here and where the file is deleted.
+  using Region = Tables::Region;
+  if (error == 0) error = make_real(head_, trace::kHeadRows + kPage, 0);
+  if (error == 0) error = make_real(head_ + trace::kHeadPayloads, kPage, trace::kHeadPayloads);
   if (error != 0) {
     discard();
     return error;
   }
+  area(Region::Modules).ready = trace::kHeadModuleBytes;
+  area(Region::Strings).ready = kPage;
+  area(Region::Rows).ready = kPage;
   const std::uint64_t launched = launched_bytes / trace::kChunkBytes;
   chunk_limit_ =
       mode == SpoolMode::Standalone || launched > file_chunks_ ? file_chunks_ : static_cast<std::uint32_t>(launched);
@@ -106,7 +81,7 @@ Errno Spool::size_file(long fd) {
     bytes = trace::kChunks + segments * kSegmentBytes;
     const long result = sys::call(SYS_ftruncate, fd, static_cast<long>(bytes));
     if (!sys::failed(result)) {
-      file_chunks_ = static_cast<std::uint32_t>(segments * kSegmentChunks);
+      file_chunks_ = trace::kHeadChunks + static_cast<std::uint32_t>(segments * kSegmentChunks);
       return 0;
     }
     if (result != -EFBIG && result != -EINVAL) return static_cast<Errno>(-result);
@@ -115,40 +90,77 @@ Errno Spool::size_file(long fd) {
   return EFBIG;
 }
 
-Errno Spool::map_area(Area& area, long fd, std::uint64_t offset, std::uint64_t bytes, std::uint64_t step) {
-  const long base = sys::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+Errno Spool::map_head(long fd) {
+  const long base = sys::mmap(nullptr, trace::kHeadBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (sys::failed(base)) return static_cast<Errno>(-base);
-  area.base = reinterpret_cast<char*>(base);
-  area.offset = offset;
-  area.capacity = bytes;
-  area.step = step;
-  area.ready.store(0, std::memory_order_relaxed);
+  head_ = reinterpret_cast<char*>(base);
+  header_ = reinterpret_cast<trace::SpoolHeader*>(base);
+  const auto place = [this](Tables::Region region, std::uint64_t offset, std::uint64_t bytes, std::uint64_t step,
+                            std::uint64_t region_offset, std::uint64_t region_bytes) {
+    Area& table = area(region);
+    table.base = head_ + offset;
+    table.offset = offset;
+    table.capacity = table.head_bytes = bytes;
+    table.ready = 0;
+    table.step = step;
+    table.is_moved = false;
+    table.region_ready = 0;
+    table.region = nullptr;
+    table.region_offset = region_offset;
+    table.region_bytes = region_bytes;
+  };
+  using Region = Tables::Region;
+  place(Region::Strings, trace::kHeadStrings, trace::kHeadStringBytes, 16 << 10, trace::kStrings,
+        trace::kMaxStringBytes);
+  place(Region::Modules, trace::kHeadModules, trace::kHeadModuleBytes, 16 << 10, trace::kModules,
+        trace::kRows - trace::kModules);
+  place(Region::Rows, trace::kHeadRows, trace::kHeadRowBytes, 64 << 10, trace::kRows,
+        trace::kMaxRows * sizeof(trace::Row));
   return 0;
 }
 
-// Maps segment number `segment`, the one after those mapped; by `fd` for the first, else from its predecessor.
+Errno Spool::map_all(long fd) {
+  using Region = Tables::Region;
+  area(Region::Strings).region_bytes = 1 << 20;
+  area(Region::Modules).region_bytes = 1 << 20;
+  area(Region::Rows).region_bytes = 4 << 20;
+  for (Area& table : areas_) {
+    const long base =
+        sys::mmap(nullptr, table.region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, table.region_offset);
+    if (sys::failed(base)) return static_cast<Errno>(-base);
+    table.region = reinterpret_cast<char*>(base);
+  }
+  return map_segment(0, fd);
+}
+
+// Maps segment number `segment`, the one after those mapped; by `fd` (-1: none) or from the mapping before it.
 Errno Spool::map_segment(std::uint32_t segment, long fd) {
   Segment& slot = segments_[segment];
+  const std::uint64_t control_offset = trace::kControls + segment * kSegmentControlBytes;
+  const std::uint64_t payload_offset = trace::kChunks + segment * kSegmentBytes;
   char* controls = nullptr;
   char* payload = nullptr;
-  if (segment == 0) {
+  if (fd >= 0) {
     const int access = PROT_READ | PROT_WRITE;
-    const long first = sys::mmap(nullptr, kSegmentControlBytes, access, MAP_SHARED, fd, trace::kControls);
-    const long second = sys::mmap(nullptr, kSegmentBytes, access, MAP_SHARED, fd, trace::kChunks);
+    const long first = sys::mmap(nullptr, kSegmentControlBytes, access, MAP_SHARED, fd, control_offset);
+    const long second = sys::mmap(nullptr, kSegmentBytes, access, MAP_SHARED, fd, payload_offset);
     if (!sys::failed(first)) controls = reinterpret_cast<char*>(first);
     if (!sys::failed(second)) payload = reinterpret_cast<char*>(second);
+  } else if (segment == 0) {
+    controls = map_part(control_offset, kSegmentControlBytes);
+    payload = map_part(payload_offset, kSegmentBytes);
   } else {
     const Segment& before = segments_[segment - 1];
-    controls = map_next(reinterpret_cast<char*>(before.controls), kSegmentControlBytes);
-    payload = map_next(before.payload, kSegmentBytes);
+    controls = map_beyond(reinterpret_cast<char*>(before.controls), control_offset - kSegmentControlBytes,
+                          control_offset, kSegmentControlBytes);
+    payload = map_beyond(before.payload, payload_offset - kSegmentBytes, payload_offset, kSegmentBytes);
   }
   if (controls == nullptr || payload == nullptr) {
     if (controls != nullptr) sys::munmap(controls, kSegmentControlBytes);
     if (payload != nullptr) sys::munmap(payload, kSegmentBytes);
     return ENOMEM;
   }
-  const std::uint64_t offset = trace::kControls + segment * kSegmentControlBytes;
-  if (const Errno error = make_real(controls, kSegmentControlBytes, offset); error != 0) {
+  if (const Errno error = make_real(controls, kSegmentControlBytes, control_offset); error != 0) {
     sys::munmap(controls, kSegmentControlBytes);
     sys::munmap(payload, kSegmentBytes);
     return error;
@@ -250,13 +262,14 @@ void Spool::abandon() {
     slot.payload = nullptr;
   }
   mapped_segments_.store(0, std::memory_order_relaxed);
-  for (Area& area : areas_) {
-    if (area.base != nullptr) sys::munmap(area.base, area.capacity);
-    area.base = nullptr;
-    area.capacity = 0;
+  for (Area& table : areas_) {
+    if (table.region != nullptr) sys::munmap(table.region, table.region_bytes);
+    table.region = table.base = nullptr;
+    table.capacity = 0;
   }
-  if (header_ != nullptr) sys::munmap(header_, kPage);
+  sys::munmap(head_, trace::kHeadBytes);
   header_ = nullptr;
+  head_ = nullptr;
 }
 
 // Shared memory doesn't count against RLIMIT_DATA. Only one mapping is replaced, because the fault shows that it
@@ -268,9 +281,9 @@ bool Spool::replace_mapping(std::uint64_t address) {
     return !sys::failed(sys::mmap(const_cast<void*>(base), bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0));
   };
   if (header_ == nullptr) return false;
-  if (replace(header_, kPage)) return true;
-  for (const Area& area : areas_) {
-    if (replace(area.base, area.capacity)) return true;
+  if (replace(head_, trace::kHeadBytes)) return true;
+  for (const Area& table : areas_) {
+    if (replace(table.region, table.region_bytes)) return true;
   }
   const std::uint32_t mapped = mapped_segments_.load(std::memory_order_acquire);
   for (std::uint32_t segment = 0; segment < mapped; ++segment) {
@@ -280,67 +293,20 @@ bool Spool::replace_mapping(std::uint64_t address) {
   return false;
 }
 
+// The controls of the head's chunks lie beside the header.
 void Spool::make_private(std::uint64_t* chunk, trace::ChunkControl* control) {
   constexpr int kAccess = PROT_READ | PROT_WRITE;
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   if (chunk != nullptr) {
     auto* const controls = reinterpret_cast<char*>(sys::word(control) & ~static_cast<long>(kPage - 1));
     sys::mmap(chunk, trace::kChunkBytes, kAccess, kFlags | MAP_FIXED, -1, 0);
-    sys::mmap(controls, kSegmentControlBytes, kAccess, kFlags | MAP_FIXED, -1, 0);
+    if (controls != head_) sys::mmap(controls, kSegmentControlBytes, kAccess, kFlags | MAP_FIXED, -1, 0);
   }
   if (header_ == nullptr) return;
   const long copy = sys::mmap(nullptr, kPage, kAccess, kFlags, -1, 0);
   if (sys::failed(copy)) return;
   std::memcpy(reinterpret_cast<void*>(copy), header_, kPage);
   sys::call(SYS_mremap, copy, kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED, sys::word(header_));
-}
-
-Tables Spool::tables() {
-  using Region = Tables::Region;
-  Tables tables{};
-  tables.rows = reinterpret_cast<trace::Row*>(area(Region::Rows).base);
-  tables.row_count = &header_->row_count;
-  tables.modules = reinterpret_cast<trace::ModuleEntry*>(area(Region::Modules).base);
-  tables.module_count = &header_->module_count;
-  tables.strings = area(Region::Strings).base;
-  tables.string_bytes = &header_->string_bytes;
-  tables.python = &header_->python;
-  tables.exe = header_->exe;
-  tables.ensure = [](void* spool, Region region, std::uint64_t bytes) {
-    return static_cast<Spool*>(spool)->ensure(region, bytes);
-  };
-  tables.context = this;
-  return tables;
-}
-
-bool Spool::ensure(Tables::Region region, std::uint64_t bytes) {
-  Area& wanted = area(region);
-  const std::uint64_t ready = wanted.ready.load(std::memory_order_acquire);
-  if (bytes <= ready) return true;
-  if (bytes > wanted.capacity) return false;
-  // A table begins with a page and doubles up to its step: most processes end before it has a second one.
-  std::uint64_t step = ready < kPage ? kPage : ready;
-  if (step > wanted.step) step = wanted.step;
-  std::uint64_t end = (bytes + step - 1) / step * step;
-  if (end > wanted.capacity) end = wanted.capacity;
-  // Two threads may allocate the same range: the second call changes nothing.
-  if (make_real(wanted.base + ready, end - ready, wanted.offset + ready) != 0) return false;
-  std::uint64_t seen = ready;
-  while (seen < end && !wanted.ready.compare_exchange_weak(seen, end, std::memory_order_acq_rel)) {
-  }
-  return true;
-}
-
-char* Spool::begin_string(std::uint64_t bytes) {
-  const std::uint32_t offset = header_->string_bytes.load(std::memory_order_relaxed);
-  if (!ensure(Tables::Region::Strings, offset + bytes)) return nullptr;
-  return area(Tables::Region::Strings).base + offset;
-}
-
-trace::StringRef Spool::end_string(std::uint64_t length) {
-  const std::uint32_t offset = header_->string_bytes.load(std::memory_order_relaxed);
-  header_->string_bytes.store(static_cast<std::uint32_t>(offset + length), std::memory_order_release);
-  return {offset, static_cast<std::uint32_t>(length)};
 }
 
 std::uint32_t Spool::pop_free() {
@@ -393,10 +359,14 @@ bool Spool::extend(std::uint32_t chunk, std::uint64_t bytes) {
 std::uint32_t Spool::grow(std::uint64_t bytes) {
   const std::uint32_t chunk = header_->chunk_count.load(std::memory_order_relaxed);
   if (chunk >= chunk_limit_) return kNoChunk;
-  const std::uint32_t segment = chunk / kSegmentChunks;
   const bool unbounded = chunk_limit_ == file_chunks_;
-  if (unbounded && chunk % kSegmentChunks == 0 && !leaves_reserve()) return kNoChunk;
-  if (segment >= mapped_segments_.load(std::memory_order_relaxed) && map_segment(segment, -1) != 0) return kNoChunk;
+  const bool begins_segment =
+      chunk == 0 || (chunk >= trace::kHeadChunks && (chunk - trace::kHeadChunks) % kSegmentChunks == 0);
+  if (unbounded && begins_segment && !leaves_reserve()) return kNoChunk;
+  if (chunk >= trace::kHeadChunks) {
+    const std::uint32_t segment = (chunk - trace::kHeadChunks) / kSegmentChunks;
+    if (segment >= mapped_segments_.load(std::memory_order_relaxed) && map_segment(segment, -1) != 0) return kNoChunk;
+  }
   char* address = reinterpret_cast<char*>(payload(chunk));
   if (make_real(address, bytes, trace::chunk_offset(chunk)) != 0) return kNoChunk;
   control(chunk).real_bytes = bytes;
@@ -407,8 +377,8 @@ std::uint32_t Spool::grow(std::uint64_t bytes) {
 void Spool::finish(std::uint32_t chunk) {
   control(chunk).state.store(trace::ChunkState::Full, std::memory_order_release);
   header_->full_chunks.fetch_add(1, std::memory_order_acq_rel);
-  if (mode_ != SpoolMode::Standalone) return;
-  const std::uint32_t segment = chunk / kSegmentChunks;
+  if (mode_ != SpoolMode::Standalone || chunk < trace::kHeadChunks) return;
+  const std::uint32_t segment = (chunk - trace::kHeadChunks) / kSegmentChunks;
   Segment& slot = segments_[segment];
   slot.full.fetch_add(1, std::memory_order_seq_cst);
   if (segment + 1 < mapped_segments_.load(std::memory_order_seq_cst)) unmap_if_full(slot);

@@ -1,8 +1,9 @@
 // The spool of this process image: the file's making, its regions, and chunks to write events into.
 //
 // No file descriptor is kept (programs close all of theirs): the mapping is enough. Pages are made real by
-// MADV_POPULATE_WRITE before they are touched, which answers with an error where a full disk would mean SIGBUS, and
-// further segments are mapped by mremap, which duplicates a shared mapping at a later offset of the same file.
+// MADV_POPULATE_WRITE before they are touched, which answers with an error where a full disk would mean SIGBUS. Only
+// the file's head is mapped at first. Tables that outgrow it and further segments are mapped by mremap, which
+// duplicates a shared mapping at a later offset of the same file.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,8 @@
 namespace tare::recorder {
 
 inline constexpr std::uint32_t kNoChunk = 0xffffffff;
-inline constexpr std::uint32_t kSegmentChunks = 64;  // 4 MiB of payload, and exactly one page of controls
+// Of chunks behind the head: 4 MiB of payload, and exactly one page of controls.
+inline constexpr std::uint32_t kSegmentChunks = 64;
 inline constexpr std::uint32_t kMaxSegments = trace::kMaxChunks / kSegmentChunks;
 inline constexpr std::uint32_t kPathBytes = 4352;  // PATH_MAX and a file name of ours
 
@@ -55,6 +57,9 @@ class Spool {
   char* path_buffer() { return scratch_; }  // kPathBytes, for callers that build a path before there's a spool
 
   trace::SpoolHeader* header() const { return header_; }
+  // In a forked child, of its parent's spool: the parent may have moved a table out of the head since the fork. The
+  // first `bytes` of the region can be read afterwards. False: no address space.
+  bool follow(Tables::Region region, std::uint64_t bytes);
   SpoolMode mode() const { return mode_; }
   const char* path() const { return path_; }
   Tables tables();
@@ -62,7 +67,12 @@ class Spool {
   // the process's facts, before the module table starts to add its own.
   char* begin_string(std::uint64_t bytes);
   trace::StringRef end_string(std::uint64_t length);
+  // The table is about to have `bytes`, not fewer: readers depend on it. One caller at a time for each region.
   bool ensure(Tables::Region region, std::uint64_t bytes);
+  // Makes memory for so many bytes, so that a later ensure() needs no system call.
+  bool prepare(Tables::Region region, std::uint64_t bytes);
+  // The strings of a forked child's parent become this spool's first.
+  bool take_strings(const char* strings, std::uint64_t bytes);
 
   // A chunk returned by the launcher, or kNoChunk. Lock-free.
   std::uint32_t pop_free();
@@ -85,24 +95,41 @@ class Spool {
   void finish(std::uint32_t chunk);
 
   trace::ChunkControl& control(std::uint32_t chunk) const {
+    if (chunk < trace::kHeadChunks) return reinterpret_cast<trace::ChunkControl*>(head_ + trace::kHeadControls)[chunk];
+    chunk -= trace::kHeadChunks;
     return segments_[chunk / kSegmentChunks].controls[chunk % kSegmentChunks];
   }
   std::uint64_t* payload(std::uint32_t chunk) const {
+    if (chunk < trace::kHeadChunks) return reinterpret_cast<std::uint64_t*>(head_ + trace::chunk_offset(chunk));
+    chunk -= trace::kHeadChunks;
     char* base = segments_[chunk / kSegmentChunks].payload;
     return reinterpret_cast<std::uint64_t*>(base + (chunk % kSegmentChunks) * trace::kChunkBytes);
   }
 
  private:
-  struct Area {  // one mapped region
+  // A table: in the head, and in its region once it has outgrown its place there.
+  struct Area {
     char* base;
     std::uint64_t offset;    // in the file
-    std::uint64_t capacity;  // mapped bytes
+    std::uint64_t capacity;  // from `base` on
+    std::uint64_t ready;     // from `base` on, backed by memory
     std::uint64_t step;      // made real so much at a time
-    std::atomic<std::uint64_t> ready;
+    bool is_moved;           // set last
+    std::uint64_t head_bytes;
+    char* region;                // null: not mapped yet
+    std::uint64_t region_ready;  // of the region, backed by memory before the table has moved
+    std::uint64_t region_offset;
+    std::uint64_t region_bytes;
   };
 
   Errno size_file(long fd);
-  Errno map_area(Area& area, long fd, std::uint64_t offset, std::uint64_t bytes, std::uint64_t step);
+  Errno map_head(long fd);
+  Errno map_all(long fd);
+  static char* map_beyond(char* mapping, std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
+  char* map_part(std::uint64_t offset, std::uint64_t bytes);
+  bool map_region(Area& area);
+  bool prepare_region(Area& area, std::uint64_t bytes);
+  bool move_to_region(Area& area, std::uint64_t bytes);
   Errno map_segment(std::uint32_t segment, long fd);
   Errno make_real(char* address, std::uint64_t bytes, std::uint64_t offset);
   Errno allocate_by_path(std::uint64_t offset, std::uint64_t bytes);
@@ -111,6 +138,7 @@ class Spool {
   Area& area(Tables::Region region) { return areas_[static_cast<int>(region)]; }
 
   trace::SpoolHeader* header_ = nullptr;
+  char* head_ = nullptr;  // the same address
   SpoolMode mode_ = SpoolMode::Launched;
   std::uint32_t chunk_limit_ = 0;
   std::uint32_t file_chunks_ = 0;  // chunks that the file's size has room for

@@ -228,10 +228,9 @@ Path path_of(const LoadedObject& object) {
 }
 
 bool append_string(const char* text, std::uint32_t length, trace::StringRef& ref) {
-  const Tables& tables = g_list.tables;
+  Tables& tables = g_list.tables;
   const std::uint32_t offset = tables.string_bytes->load(std::memory_order_relaxed);
-  if (length > trace::kMaxStringBytes - offset ||
-      !tables.ensure(tables.context, Tables::Region::Strings, offset + length)) {
+  if (length > trace::kMaxStringBytes - offset || !tables.ensure(tables, Tables::Region::Strings, offset + length)) {
     return false;
   }
   std::memcpy(tables.strings + offset, text, length);
@@ -241,10 +240,8 @@ bool append_string(const char* text, std::uint32_t length, trace::StringRef& ref
 }
 
 bool publish(const LoadedObject& object, const BuildId& id, std::uint32_t index) {
-  const Tables& tables = g_list.tables;
-  const auto ensure = [&](std::uint64_t bytes) {
-    return tables.ensure(tables.context, Tables::Region::Modules, bytes);
-  };
+  Tables& tables = g_list.tables;
+  const auto ensure = [&](std::uint64_t bytes) { return tables.ensure(tables, Tables::Region::Modules, bytes); };
   if (index >= trace::kMaxModules || !ensure((index + 1) * sizeof(ModuleEntry))) return false;
   ModuleEntry entry{};
   entry.load_bias = object.load_bias;
@@ -393,12 +390,12 @@ bool publish_string(const char* text, std::uint32_t length, trace::StringRef& pl
 // Its entry in the list is one that has gone: no address lies in it.
 trace::ModuleId publish_made_module(const char* name) {
   const sys::SignalsBlocked blocked;
-  const Tables& tables = g_list.tables;
+  Tables& tables = g_list.tables;
   if (!g_list.lock.try_lock()) return trace::kNoModule;
   const std::uint32_t index = g_list.count.load(std::memory_order_relaxed);
   ModuleEntry entry{};
   const bool is_published = index < trace::kMaxModules &&
-                            tables.ensure(tables.context, Tables::Region::Modules, (index + 1) * sizeof(ModuleEntry)) &&
+                            tables.ensure(tables, Tables::Region::Modules, (index + 1) * sizeof(ModuleEntry)) &&
                             append_string(name, static_cast<std::uint32_t>(std::strlen(name)), entry.path);
   if (is_published) {
     tables.modules[index] = entry;
@@ -412,10 +409,20 @@ trace::ModuleId publish_made_module(const char* name) {
   return is_published ? ModuleId{index} : trace::kNoModule;
 }
 
+void make_module_room(std::uint64_t module_bytes, std::uint64_t string_bytes) {
+  const sys::SignalsBlocked blocked;
+  Tables& tables = g_list.tables;
+  if (tables.prepare == nullptr || !g_list.lock.try_lock()) return;
+  tables.prepare(tables, Tables::Region::Modules, tables.module_count->load() * sizeof(ModuleEntry) + module_bytes);
+  tables.prepare(tables, Tables::Region::Strings, tables.string_bytes->load() + string_bytes);
+  g_list.lock.unlock();
+}
+
 std::uint32_t module_count() { return g_list.count.load(std::memory_order_relaxed); }
 
 void close_module_tables() {
   g_list.tables.ensure = nothing_more;
+  g_list.tables.prepare = nullptr;
   g_sweeping.store(0, std::memory_order_relaxed);  // of threads that aren't here
   g_unloading.store(0, std::memory_order_relaxed);
 }

@@ -37,6 +37,7 @@ const ModuleInfo* module_of(std::uint64_t address);
 // Marks those of modules [first, first + count) that the loader has dropped or replaced; calls retire(id) for each.
 // Does nothing while an object is being unloaded: it would read memory that is being unmapped.
 void sweep_modules(std::uint32_t first, std::uint32_t count, void (*retire)(trace::ModuleId));
+void make_module_room(std::uint64_t module_bytes, std::uint64_t string_bytes);
 std::uint32_t module_count();
 
 // Enters a module that no object is: code that the program makes or interprets. kNoModule: no room.

@@ -124,7 +124,7 @@ RowCache::Table* RowCache::with_room() {
 bool RowCache::publish(std::uint64_t key, std::uint32_t& row) {
   row = tables_.row_count->load(std::memory_order_relaxed);
   if (row >= trace::kMaxRows ||
-      !tables_.ensure(tables_.context, Tables::Region::Rows, (row + std::uint64_t{1}) * sizeof(trace::Row))) {
+      !tables_.ensure(tables_, Tables::Region::Rows, (row + std::uint64_t{1}) * sizeof(trace::Row))) {
     return false;
   }
   tables_.rows[row].bits = key;
@@ -217,6 +217,13 @@ void RowCache::retire(trace::ModuleId module) {
   }
   g_rows_lock.unlock();
   g_generation.fetch_add(1, std::memory_order_release);
+}
+
+void RowCache::make_room(std::uint64_t bytes) {
+  const sys::SignalsBlocked blocked;
+  if (tables_.prepare == nullptr || !g_rows_lock.try_lock()) return;
+  tables_.prepare(tables_, Tables::Region::Rows, tables_.row_count->load() * sizeof(trace::Row) + bytes);
+  g_rows_lock.unlock();
 }
 
 void RowCache::attach(const Tables& tables) {

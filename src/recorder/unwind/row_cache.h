@@ -58,7 +58,11 @@ class RowCache {
 
   void retire(trace::ModuleId module);
   void attach(const Tables& tables);
-  void close() { tables_.ensure = nothing_more; }
+  void make_room(std::uint64_t bytes);
+  void close() {
+    tables_.ensure = nothing_more;
+    tables_.prepare = nullptr;
+  }
 
  private:
   static std::uint64_t home(const Table& table, std::uint64_t address) {

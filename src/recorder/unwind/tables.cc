@@ -16,6 +16,11 @@ void attach_tables(const Tables& tables) {
   attach_python_state(tables.python);
 }
 
+void make_table_room(std::uint64_t row_bytes, std::uint64_t module_bytes, std::uint64_t string_bytes) {
+  g_rows.make_room(row_bytes);
+  make_module_room(module_bytes, string_bytes);
+}
+
 void close_tables() {
   attach_python_state(nullptr);
   close_module_tables();

@@ -102,18 +102,24 @@ struct Tables {
   std::atomic<std::uint32_t>* python;  // a python_word(); null: nobody reads it
   trace::StringRef exe;                // where the strings hold the program's path; empty: not yet
   // Makes the first `bytes` of the region writable; false: no room (disk full). Called with a lock held: it must not
-  // allocate or call into the loader. It's called with rising sizes, once a page or so.
-  bool (*ensure)(void* context, Region region, std::uint64_t bytes);
+  // allocate or call into the loader. It's called with rising sizes, once a page or so. It may move the region: then it
+  // changes its address in `tables`.
+  bool (*ensure)(Tables& tables, Region region, std::uint64_t bytes);
+  // Gets memory for so many bytes, so that later calls of ensure() need no system call. Null: there is no need.
+  bool (*prepare)(Tables& tables, Region region, std::uint64_t bytes);
   void* context;
 };
 
 // As Tables::ensure of tables that nothing may join.
-inline bool nothing_more(void*, Tables::Region, std::uint64_t) { return false; }
+inline bool nothing_more(Tables&, Tables::Region, std::uint64_t) { return false; }
 
 // Once before the first capture. Again in a forked child when it has its own spool: the child must first have copied
 // the parent's strings, modules and rows (the first `count` of each, same offsets) into it, so that every id stays
 // valid; this call also frees our locks, which another thread of the parent may have held.
 void attach_tables(const Tables& tables);
+
+// Memory for so many bytes more in each region.
+void make_table_room(std::uint64_t row_bytes, std::uint64_t module_bytes, std::uint64_t string_bytes);
 
 // Nothing joins the tables until others are attached: in a forked child they are its parent's.
 void close_tables();

@@ -18,7 +18,8 @@ namespace tare::trace {
 
 namespace {
 
-constexpr std::size_t kFirstStringBytes = 2048;      // paths and command line of most processes, by one read
+constexpr std::size_t kFirstStringBytes = 2048;  // paths and command line of most processes, by one read
+static_assert(kFirstStringBytes <= kHeadStringBytes);
 constexpr std::uint32_t kMostStringBytes = 4 << 20;  // a command line may be 2 MiB; more is damage
 
 // A SpoolHeader as the file had it. Its atomics are plain words here.
@@ -75,7 +76,18 @@ std::uint64_t SpoolFile::allocated_bytes() const {
   return static_cast<std::uint64_t>(facts.st_blocks) * 512;
 }
 
+void SpoolFile::keep_head() {
+  constexpr std::size_t kFirstPayloadBytes = 8 << 10;  // a shell's child has 2 to 6 KiB of events
+  head_.resize(kHeadPayloads + kFirstPayloadBytes);
+  const std::int64_t got = descriptor() < 0 ? 0 : read_at(fd_, head_.data(), head_.size(), 0);
+  head_.resize(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
+}
+
 std::int64_t SpoolFile::read(void* to, std::size_t bytes, std::uint64_t offset) const {
+  if (offset < head_.size() && bytes <= head_.size() - offset) {
+    std::memcpy(to, head_.data() + offset, bytes);
+    return static_cast<std::int64_t>(bytes);
+  }
   return descriptor() < 0 ? -1 : read_at(fd_, to, bytes, offset);
 }
 
@@ -128,6 +140,7 @@ SpoolFile& SpoolFile::operator=(SpoolFile&& other) noexcept {
   if (fd_ >= 0) ::close(fd_);
   path_ = std::move(other.path_);
   fd_ = std::exchange(other.fd_, -1);
+  head_ = std::move(other.head_);
   start_ = other.start_;
   stamps_are_ns_ = other.stamps_are_ns_;
   pid_ = other.pid_;
@@ -163,13 +176,13 @@ Result<std::uint64_t> SpoolFile::end_stamp() const {
 std::string SpoolFile::string_at(StringRef ref) const {
   if (ref.length > kMostStringBytes || std::uint64_t{ref.offset} + ref.length > kMaxStringBytes) return {};
   std::string text(ref.length, '\0');
-  if (read(text.data(), text.size(), kStrings + ref.offset) != static_cast<std::int64_t>(text.size())) return {};
+  if (read(text.data(), text.size(), string_offset(ref)) != static_cast<std::int64_t>(text.size())) return {};
   return text;
 }
 
 // Strings are only appended: a string that is referred to is final.
 std::span<const char> SpoolFile::first_strings(std::span<char> room) const {
-  const std::int64_t got = read(room.data(), room.size(), kStrings);
+  const std::int64_t got = read(room.data(), room.size(), kHeadStrings);
   return room.first(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
 }
 
@@ -228,7 +241,8 @@ Status SpoolFile::grow(const SpoolCounts& counts, Dictionary& dictionary) const 
       const std::size_t known = dictionary.modules.size();
       got = std::min<std::size_t>(entries.size(), counts.modules - known);
       const std::size_t bytes = got * sizeof(ModuleEntry);
-      if (read(entries.data(), bytes, kModules + known * sizeof(ModuleEntry)) != static_cast<std::int64_t>(bytes)) {
+      if (read(entries.data(), bytes, modules_offset(counts.modules) + known * sizeof(ModuleEntry)) !=
+          static_cast<std::int64_t>(bytes)) {
         return unreadable();
       }
       at = 0;
@@ -249,7 +263,8 @@ Status SpoolFile::grow(const SpoolCounts& counts, Dictionary& dictionary) const 
   if (known >= counts.rows) return ok();
   dictionary.rows.resize(counts.rows);
   const std::size_t bytes = (counts.rows - known) * sizeof(Row);
-  if (read(dictionary.rows.data() + known, bytes, kRows + known * sizeof(Row)) != static_cast<std::int64_t>(bytes)) {
+  if (read(dictionary.rows.data() + known, bytes, rows_offset(counts.rows) + known * sizeof(Row)) !=
+      static_cast<std::int64_t>(bytes)) {
     dictionary.rows.resize(known);
     return unreadable();
   }
@@ -264,10 +279,10 @@ Result<std::vector<ChunkFacts>> SpoolFile::chunks(const SpoolCounts& counts) con
   void* aligned = bytes.data();
   std::size_t space = bytes.size();
   std::align(alignof(ChunkControl), kBatch * sizeof(ChunkControl), aligned, space);
-  for (std::uint32_t first = 0; first < counts.chunks; first += kBatch) {
-    const std::size_t count = std::min<std::size_t>(kBatch, counts.chunks - first);
-    const std::int64_t got =
-        read(aligned, count * sizeof(ChunkControl), kControls + std::uint64_t{first} * sizeof(ChunkControl));
+  std::size_t count = 0;
+  for (std::uint32_t first = 0; first < counts.chunks; first += static_cast<std::uint32_t>(count)) {
+    count = std::min<std::size_t>(first == 0 ? kHeadChunks : kBatch, counts.chunks - first);
+    const std::int64_t got = read(aligned, count * sizeof(ChunkControl), control_offset(first));
     if (got < 0) return unreadable();
     const std::size_t whole = static_cast<std::size_t>(got) / sizeof(ChunkControl);
     for (std::size_t i = 0; i < whole; ++i) {

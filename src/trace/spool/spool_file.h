@@ -66,6 +66,11 @@ class SpoolFile {
   std::string string_at(StringRef ref) const;
 
   const std::string& path() const { return path_; }
+  // Copies the beginning of the file by one read, and answers later reads from the copy. Of a process that is gone:
+  // nothing changes any more.
+  void keep_head();
+  // As read_at(), from the descriptor that is opened again if need be.
+  std::int64_t read(void* to, std::size_t bytes, std::uint64_t offset) const;
   // Closes the descriptor until the next read, so that a reader of a thousand spools doesn't need one for each.
   void rest();
   int descriptor() const;  // opened again if need be; -1 where it can't be
@@ -82,11 +87,10 @@ class SpoolFile {
   Error unreadable() const;
   std::span<const char> first_strings(std::span<char> room) const;
   std::string string_at(StringRef ref, std::span<const char> pool) const;
-  // As read_at(), from the descriptor that is opened again if need be.
-  std::int64_t read(void* to, std::size_t bytes, std::uint64_t offset) const;
 
   std::string path_;
   mutable int fd_ = -1;
+  std::vector<unsigned char> head_;  // see keep_head()
   ClockPair start_{};
   bool stamps_are_ns_ = false;
   std::uint32_t pid_ = 0;

@@ -4,12 +4,19 @@
 // at most the event being written. The file is sparse: regions have fixed offsets, and the recorder fallocates each
 // region in steps before it touches it, so that a full disk is an error code and never a SIGBUS.
 //
-//   0            SpoolHeader                    one page
-//   kStrings     StringPool: exe, command line, environment, module paths
-//   kModules     ModuleEntry[kMaxModules]
-//   kRows        Row[kMaxRows]
-//   kControls    ChunkControl[kMaxChunks]
-//   kChunks      chunk payloads, kChunkBytes each
+//   0               SpoolHeader
+//   kHeadControls   ChunkControl[kHeadChunks]
+//   kHeadModules, kHeadStrings, kHeadRows   the beginnings of the three tables
+//   kHeadPayloads   payloads of the first kHeadChunks chunks, kChunkBytes each
+//   kStrings        StringPool: exe, command line, environment, module paths
+//   kModules        ModuleEntry[kMaxModules]
+//   kRows           Row[kMaxRows]
+//   kControls       ChunkControl of further chunks
+//   kChunks         payloads of further chunks
+//
+// A process that lives for a moment needs the head only: one mapping, and four pages that are allocated by one call. If
+// a table outgrows its place in the head, the recorder first copies it to its region. So a table lies in the head up to
+// that size, and as a whole in its region beyond it; see modules_offset(), rows_offset() and string_offset().
 //
 // All integers are little-endian, as the machine's. Fields marked [r] are written by the recorder, [l] by the launcher.
 #pragma once
@@ -23,7 +30,7 @@
 namespace tare::trace {
 
 inline constexpr char kSpoolMagic[8] = {'T', 'A', 'R', 'E', 'S', 'P', 'L', '\n'};
-inline constexpr std::uint32_t kSpoolVersion = 1;
+inline constexpr std::uint32_t kSpoolVersion = 2;
 
 inline constexpr std::uint64_t kChunkBytes = 64 << 10;  // some 1,500 allocations: L2-sized, a small loss when dropped
 inline constexpr std::uint64_t kMaxChunks = 1 << 20;    // 64 GiB without a launcher
@@ -215,15 +222,44 @@ struct alignas(64) ChunkControl {
 };
 static_assert(sizeof(ChunkControl) == 64);
 
-inline constexpr std::uint64_t kStrings = 64 << 10;
+// The head. Its first page has the header, the controls and the modules.
+inline constexpr std::uint32_t kHeadChunks = 16;
+inline constexpr std::uint64_t kHeadControls = 1024;
+inline constexpr std::uint64_t kHeadModules = kHeadControls + kHeadChunks * sizeof(ChunkControl);
+inline constexpr std::uint64_t kHeadStrings = 4096;
+inline constexpr std::uint64_t kHeadRows = kHeadStrings + 4096;
+inline constexpr std::uint64_t kHeadPayloads = kHeadRows + (16 << 10);
+inline constexpr std::uint64_t kHeadBytes = kHeadPayloads + kHeadChunks * kChunkBytes;
+inline constexpr std::uint64_t kHeadModuleBytes = kHeadStrings - kHeadModules;
+inline constexpr std::uint64_t kHeadStringBytes = kHeadRows - kHeadStrings;
+inline constexpr std::uint64_t kHeadRowBytes = kHeadPayloads - kHeadRows;
+static_assert(sizeof(SpoolHeader) <= kHeadControls);
+
+inline constexpr std::uint64_t kStrings = 2 << 20;
 inline constexpr std::uint64_t kModules = kStrings + kMaxStringBytes;
 inline constexpr std::uint64_t kRows = kModules + (4 << 20);
 inline constexpr std::uint64_t kControls = kRows + kMaxRows * sizeof(Row);
 inline constexpr std::uint64_t kChunks = kControls + kMaxChunks * sizeof(ChunkControl);
-inline constexpr std::uint64_t kSpoolBytes = kChunks + kMaxChunks * kChunkBytes;
+inline constexpr std::uint64_t kSpoolBytes = kChunks + (kMaxChunks - kHeadChunks) * kChunkBytes;
+static_assert(kHeadBytes <= kStrings);
 static_assert((kMaxModules + 1) * sizeof(ModuleEntry) <= (4 << 20));
-static_assert(sizeof(SpoolHeader) <= 4096);
 
-constexpr std::uint64_t chunk_offset(std::uint32_t chunk) { return kChunks + chunk * kChunkBytes; }
+constexpr std::uint64_t chunk_offset(std::uint32_t chunk) {
+  return chunk < kHeadChunks ? kHeadPayloads + chunk * kChunkBytes : kChunks + (chunk - kHeadChunks) * kChunkBytes;
+}
+constexpr std::uint64_t control_offset(std::uint32_t chunk) {
+  return chunk < kHeadChunks ? kHeadControls + chunk * sizeof(ChunkControl)
+                             : kControls + (chunk - kHeadChunks) * sizeof(ChunkControl);
+}
+// Where a table of `count` entries begins, and where a string lies that ends at byte `end` of the pool.
+constexpr std::uint64_t modules_offset(std::uint64_t count) {
+  return count * sizeof(ModuleEntry) <= kHeadModuleBytes ? kHeadModules : kModules;
+}
+constexpr std::uint64_t rows_offset(std::uint64_t count) {
+  return count * sizeof(Row) <= kHeadRowBytes ? kHeadRows : kRows;
+}
+constexpr std::uint64_t string_offset(StringRef ref) {
+  return (std::uint64_t{ref.offset} + ref.length <= kHeadStringBytes ? kHeadStrings : kStrings) + ref.offset;
+}
 
 }  // namespace tare::trace

@@ -190,7 +190,7 @@ __attribute__((noinline)) void on_allocation(const StartState& start) {
   thread->busy = 0;
 }
 
-bool ensure(void*, Tables::Region, std::uint64_t) { return true; }
+bool ensure(Tables&, Tables::Region, std::uint64_t) { return true; }
 
 void attach() { tare::recorder::attach_tables(g_tables); }
 

@@ -43,7 +43,7 @@ struct PrivateTables {
     tables.row_count = &rows;
     tables.module_count = &modules;
     tables.string_bytes = &strings;
-    tables.ensure = [](void*, Tables::Region, std::uint64_t) { return true; };
+    tables.ensure = [](Tables&, Tables::Region, std::uint64_t) { return true; };
     attach_tables(tables);
   }
 };
