@@ -157,5 +157,5 @@ def _tare(recording: Recording, selection: Selection) -> str:
     return (
         f"select coalesce(g.stack_id, z.stack_id) as stack_id, coalesce(z.usable_bytes, 0) as usable_bytes,"
         f" cast(sum(g.{selection.claimed}) as double) as tare_bytes"
-        f" from ({claims}) g left join site_sizes z on z.shape_id = g.shape_id group by all"
+        f" from ({claims}) g left join site_sizes z on z.size_id = g.size_id group by all"
     )

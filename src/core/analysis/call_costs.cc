@@ -25,10 +25,9 @@ Table CallCosts::table(double ns_per_tick) const {
     TableBuilder::ColumnId calls, ns, most_ns;
   };
   const auto columns = [&](const std::string& of) {
-    return Columns{table.column(of + "calls", ColumnType::Int64), table.column(of + "ns", ColumnType::Double),
-                   table.column("most_" + of + "ns", ColumnType::Double)};
+    return Columns{table.column(of + "calls"), table.column(of + "ns"), table.column("max_" + of + "ns")};
   };
-  const auto stack_id = table.column("stack_id", ColumnType::Int64);
+  const auto stack_id = table.column("stack_id");
   const Columns allocations = columns("");
   const Columns frees = columns("free_");
   const auto add = [&](const Columns& to, const Sum& sum) {

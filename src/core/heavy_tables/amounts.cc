@@ -48,10 +48,10 @@ void Amounts::set_amount(trace::NameId path, std::uint64_t bytes, std::uint64_t 
 Table Amounts::table() const {
   TableBuilder table("amounts");
   const auto path = table.column("path", dictionary_.names);
-  const auto int_column = [&](const char* name) { return table.column(name, ColumnType::Int64); };
+  const auto int_column = [&](const char* name) { return table.column(name); };
   const auto time_ns = int_column("time_ns");
   const auto round_number = int_column("round");
-  const auto believed = int_column("believed_bytes");
+  const auto believed = int_column("reported_bytes");
   const auto blocks = int_column("blocks");
   const auto requested = int_column("requested_bytes");
   const auto usable = int_column("usable_bytes");

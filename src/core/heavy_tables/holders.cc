@@ -25,12 +25,12 @@ void Holders::ended(std::uint32_t shape, Holding holding) {
 }
 
 Table Holders::table(const trace::Dictionary& dictionary, bool is_sampled) const {
-  TableBuilder table("holders");
-  const auto int_column = [&](const char* name) { return table.column(name, ColumnType::Int64); };
-  const auto shape_id = int_column("shape_id");
+  TableBuilder table("sharing");
+  const auto int_column = [&](const char* name) { return table.column(name); };
+  const auto shape_id = int_column("size_id");
   const auto stack_id = int_column("stack_id");
   const auto requested = int_column("requested_bytes");
-  const auto weight = table.column("weight", ColumnType::Double);
+  const auto weight = table.column("weight");
   const auto blocks = int_column("blocks");
   const auto shared = int_column("shared_blocks");
   const auto end_blocks = int_column("end_blocks");

@@ -60,7 +60,7 @@ std::vector<std::uint64_t> interval_ends(std::uint64_t duration_ns, std::uint64_
   return ends;
 }
 
-struct Lives::State {
+struct Lives::State : BooksWithoutGrowth {
   State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& own_info,
         std::span<const trace::ClockPair> clock_pairs, std::vector<std::uint64_t> ends, const LiveSet* inherited_set)
       : dictionary(own_dictionary),
@@ -79,18 +79,8 @@ struct Lives::State {
     }
   }
 
-  // Ledger's view; see there. Nothing here depends on what a block continues: without stacks nothing is linked.
-  struct Dead {};
-  void tick(std::uint64_t) {}
+  // LedgerBooks:
   bool admit(trace::ShapeId shape) const { return index(shape) < dictionary.shapes.size(); }
-  void continued(const Dead&, std::uint64_t&, GrowthKind, Move) {}
-  trace::StackId stack(trace::ShapeId) const { return trace::kEmptyStack; }
-  trace::StackId stack(const Dead&) const { return trace::kEmptyStack; }
-  std::uint64_t requested_bytes(trace::ShapeId) const { return 0; }
-  std::uint64_t requested_bytes(const Dead&) const { return 0; }
-  std::uint32_t birth(const Dead&) const { return 0; }
-  std::uint32_t last_birth() const { return 0; }
-  void other(const Event&) {}
 
   std::uint64_t born(const Event& event) { return word_of(index(event.shape), interval_of(event.stamp), event.thread); }
   Dead died(std::uint64_t word, const Event& event) {
@@ -143,17 +133,17 @@ struct Lives::State {
       };
       return key(a) < key(b);
     });
-    TableBuilder table("lives");
-    const auto int_column = [&](const char* name) { return table.column(name, ColumnType::Int64); };
-    const auto shape_id = int_column("shape_id");
+    TableBuilder table("lifetimes");
+    const auto int_column = [&](const char* name) { return table.column(name); };
+    const auto shape_id = int_column("size_id");
     const auto stack_id = int_column("stack_id");
     const auto thread = int_column("thread");
-    const auto birth = int_column("birth_interval");
-    const auto death = int_column("death_interval");
+    const auto birth = int_column("allocated_interval");
+    const auto death = int_column("freed_interval");
     const auto requested = int_column("requested_bytes");
     const auto usable = int_column("usable_bytes");
     const auto header = int_column("header_bytes");
-    const auto blocks = table.column("blocks", ColumnType::Double);
+    const auto blocks = table.column("blocks");
     table.reserve(cells.size());
     const auto interval = [](std::uint16_t number) {
       return number == kNone ? std::nullopt : std::optional<std::int64_t>(number);
@@ -175,8 +165,8 @@ struct Lives::State {
 
   Table intervals_table() const {
     TableBuilder table("intervals");
-    const auto number = table.column("interval", ColumnType::Int64);
-    const auto end_ns = table.column("end_ns", ColumnType::Int64);
+    const auto number = table.column("interval");
+    const auto end_ns = table.column("end_ns");
     for (std::size_t at = 0; at < ends_ns.size(); ++at) {
       table.add(number, static_cast<std::int64_t>(at));
       table.add(end_ns, to_column(ends_ns[at]));

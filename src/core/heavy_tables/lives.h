@@ -1,8 +1,7 @@
-// Tables `lives` and `intervals`: blocks by the interval of time that they were allocated in and the one that freed
-// them.
+// Tables `lifetimes` and `intervals`: blocks by the intervals of time of their allocation and of their free.
 //
-// From them follows what was live at the end of each interval, and what was allocated or freed between two such times,
-// exactly. The peak is the end of an interval.
+// They give the exact live blocks at the end of each interval, and the blocks that were allocated or freed between two
+// such times. The peak is the end of an interval.
 #pragma once
 
 #include <cstdint>

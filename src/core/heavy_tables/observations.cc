@@ -65,13 +65,13 @@ struct Observations::State {
   };
 
   State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& own_info,
-        std::span<const trace::ClockPair> clock_pairs, std::vector<trace::Moment> own_moments,
+        std::span<const trace::ClockPair> clock_pairs, std::vector<trace::Moment> own_snapshots,
         const LiveSet* inherited_set)
       : dictionary(own_dictionary),
         info(own_info),
         inherited(inherited_set),
         clock(clock_pairs),
-        moments(std::move(own_moments)),
+        moments(std::move(own_snapshots)),
         ledger(*this, info) {
     // The candidate for the peak is written last, and lies before others.
     in_time.resize(moments.size());
@@ -155,9 +155,9 @@ struct Observations::State {
   }
 
   Table observations_table() const {
-    TableBuilder table("observations");
-    const auto int_column = [&](const char* name) { return table.column(name, ColumnType::Int64); };
-    const auto moment = int_column("moment");
+    TableBuilder table("block_history");
+    const auto int_column = [&](const char* name) { return table.column(name); };
+    const auto moment = int_column("snapshot");
     const auto block_id = int_column("block_id");
     const auto stack_id = int_column("stack_id");
     const auto requested = int_column("requested_bytes");
@@ -202,7 +202,7 @@ struct Observations::State {
       table.add(requested, to_column(row.requested));
       table.add(usable, to_column(row.usable));
       table.add(high_water, where(seen.high_water_bytes.has_value(), seen.high_water_bytes.value_or(0)));
-      table.add(digest, where(is_read, seen.digest >> 1));  // as in moment_blocks
+      table.add(digest, where(is_read, seen.digest >> 1));  // as in snapshot_blocks
       if (is_read) {
         table.add_code(content_class, static_cast<std::int32_t>(class_of(seen.content)));
       } else {

@@ -43,10 +43,9 @@ struct Site {
 
 }  // namespace
 
-struct ProgramReports::State {
+struct ProgramReports::State : BooksWithoutGrowth {
   State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& own_info,
-        std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited_set,
-        const ClaimedMoment& claimed_moment)
+        std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited_set, const ClaimedTime& claimed_time)
       : dictionary(own_dictionary),
         is_sampled(own_info.sample_bytes != 0),
         allocator(own_info.allocator),
@@ -54,7 +53,7 @@ struct ProgramReports::State {
         inherited(inherited_set),
         ledger(*this, own_info),
         pools(own_dictionary),
-        moment(claimed_moment),
+        moment(claimed_time),
         amounts(own_dictionary) {
     if (!inherited) return;
     stack_of_inherited = unite(dictionary, inherited->dictionary).stack_of;
@@ -63,8 +62,7 @@ struct ProgramReports::State {
     }
   }
 
-  // Ledger's view; see there.
-  struct Dead {};
+  // LedgerBooks:
   void tick(std::uint64_t stamp) {
     if (!moment.at_ns || claimed || clock.ns(stamp) <= *moment.at_ns) return;
     claimed = claimed_now();
@@ -78,14 +76,6 @@ struct ProgramReports::State {
     records.free(record_of(word));
     return {};
   }
-  // The result doesn't depend on growth chains: blocks without stacks aren't linked.
-  void continued(const Dead&, std::uint64_t&, GrowthKind, Move) {}
-  trace::StackId stack(trace::ShapeId) const { return trace::kEmptyStack; }
-  trace::StackId stack(const Dead&) const { return trace::kEmptyStack; }
-  std::uint64_t requested_bytes(trace::ShapeId) const { return 0; }
-  std::uint64_t requested_bytes(const Dead&) const { return 0; }
-  std::uint32_t birth(const Dead&) const { return 0; }
-  std::uint32_t last_birth() const { return 0; }
   void other(const Event& event) {
     if (event.kind == EventKind::Report) return report(event);
     if (event.kind == EventKind::ReportSite) {
@@ -181,7 +171,7 @@ struct ProgramReports::State {
   Ledger<State> ledger;
   ProgramPools pools;
   std::vector<trace::StackId> stack_of_inherited;
-  ClaimedMoment moment;
+  ClaimedTime moment;
   std::optional<ClaimedBlocks> claimed;
   std::unordered_map<std::uint16_t, Site> sites;  // by thread
   ReportRows rows;
@@ -195,7 +185,7 @@ struct ProgramReports::State {
 
 ProgramReports::ProgramReports(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
                                std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited,
-                               const ClaimedMoment& moment)
+                               const ClaimedTime& moment)
     : state_(std::make_unique<State>(dictionary, info, clock_pairs, inherited, moment)) {}
 
 ProgramReports::~ProgramReports() = default;

@@ -23,7 +23,7 @@ Rows rows_of(const Table& table) {
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto number = [&](const char* name) { return table[name].is_null(row) ? kNull : table[name].ints[row]; };
     const auto [at, fresh] = rows.emplace(
-        std::tuple(number("shape_id"), number("thread"), number("birth_interval"), number("death_interval")),
+        std::tuple(number("size_id"), number("thread"), number("allocated_interval"), number("freed_interval")),
         table["blocks"].doubles[row]);
     EXPECT_TRUE(fresh) << "one row for each";
   }
@@ -49,9 +49,9 @@ TEST(Lives, ABlockBelongsToTheIntervalsOfItsEvents) {
   made.realloc(0x20010, 0x20010, large);  // 500, 600
   const Tables tables = lives_of(made, {200, 300, 1000});
   const Rows expected{{{0, 0, 0, 2}, 2}, {{1, 7, 1, kNull}, 1}, {{1, 0, 2, kNull}, 1}};
-  EXPECT_EQ(rows_of(tables["lives"]), expected) << "an event at the end of an interval is inside";
+  EXPECT_EQ(rows_of(tables["lifetimes"]), expected) << "an event at the end of an interval is inside";
   EXPECT_EQ(tables["intervals"]["end_ns"].ints, (std::vector<std::int64_t>{200, 300, 1000}));
-  const Table& lives = tables["lives"];
+  const Table& lives = tables["lifetimes"];
   EXPECT_EQ(lives["requested_bytes"].ints.front(), 20);
   EXPECT_EQ(lives["usable_bytes"].ints.front(), 24);
   EXPECT_EQ(lives["header_bytes"].ints.front(), 8);
@@ -73,7 +73,7 @@ TEST(Lives, InheritedBlocksWereThereBefore) {
   child.free(0x10010);
   child.alloc(0x30010, own);
   const Rows expected{{{1, 0, kNull, 0}, 1}, {{1, 0, kNull, kNull}, 1}, {{0, 0, 0, kNull}, 1}};
-  EXPECT_EQ(rows_of(lives_of(child, {100'000}, &inherited)["lives"]), expected);
+  EXPECT_EQ(rows_of(lives_of(child, {100'000}, &inherited)["lifetimes"]), expected);
 }
 
 TEST(Lives, SampledBlocksStandForTheirWeight) {
@@ -81,7 +81,7 @@ TEST(Lives, SampledBlocksStandForTheirWeight) {
   made.info.sample_bytes = 4096;
   made.alloc(0x10010, made.shape(made.stack(0x2000), 20, 24, 2.5));
   made.alloc(0x20010, made.shape(made.stack(0x2000), 20, 24, 2.5));
-  EXPECT_EQ(rows_of(lives_of(made, {100'000})["lives"]), (Rows{{{0, 0, 0, kNull}, 5.0}}));
+  EXPECT_EQ(rows_of(lives_of(made, {100'000})["lifetimes"]), (Rows{{{0, 0, 0, kNull}, 5.0}}));
 }
 
 TEST(Lives, EveryBlockIsThatOfTheTableOfBlocks) {
@@ -110,16 +110,16 @@ TEST(Lives, EveryBlockIsThatOfTheTableOfBlocks) {
   const auto clock = made.clock();
   BlockStream blocks(made.dictionary, made.info, clock, [&](const Table& batch) {
     for (std::size_t row = 0; row < batch.rows(); ++row) {
-      const bool is_freed = !batch["death_ns"].is_null(row);
-      ++expected[{batch["shape_id"].ints[row], batch["thread"].ints[row], interval(batch["birth_ns"].ints[row]),
-                  is_freed ? interval(batch["death_ns"].ints[row]) : kNull}];
+      const bool is_freed = !batch["freed_ns"].is_null(row);
+      ++expected[{batch["size_id"].ints[row], batch["thread"].ints[row], interval(batch["allocated_ns"].ints[row]),
+                  is_freed ? interval(batch["freed_ns"].ints[row]) : kNull}];
     }
     return ok();
   });
   blocks.consume(made.events);
   ASSERT_TRUE(blocks.finish());
   EXPECT_GT(expected.size(), 5000u);
-  EXPECT_EQ(rows_of(lives_of(made, ends)["lives"]), expected);
+  EXPECT_EQ(rows_of(lives_of(made, ends)["lifetimes"]), expected);
 }
 
 TEST(Lives, ThePeakEndsAnInterval) {

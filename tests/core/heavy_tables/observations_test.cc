@@ -44,7 +44,7 @@ TEST(Observations, HaveARowForWhatWasSeen) {
   Observations observations(trace.dictionary, trace.info);
   observations.consume(trace.events);
   const Tables tables = observations.finish();
-  const Table& seen = tables["observations"];
+  const Table& seen = tables["block_history"];
   ASSERT_EQ(seen.rows(), 3u);
   EXPECT_EQ(seen["block_id"].ints, (std::vector<std::int64_t>{1, 2, 3}));
   EXPECT_EQ(seen["high_water_bytes"].ints, (std::vector<std::int64_t>{0, 80, 8999}));
@@ -58,7 +58,7 @@ TEST(Observations, HaveARowForWhatWasSeen) {
 
 // Two blocks at one address, one after the other, and one that lives through: moments tell them apart by block_id. The
 // moment written last is the earliest, as a candidate for the peak is.
-TEST(Observations, HaveARowForEachBlockThatLivesAtAMoment) {
+TEST(Observations, HaveARowForEachBlockThatLivesAtASnapshot) {
   SeenTrace trace;
   const auto shape = trace.shape(trace.stack(0x1), 100);
   trace.alloc(0x100, shape);  // block 0
@@ -79,9 +79,9 @@ TEST(Observations, HaveARowForEachBlockThatLivesAtAMoment) {
   observations.consume(std::span(trace.events).first(3));
   observations.consume(std::span(trace.events).subspan(3));
   const Tables tables = observations.finish();
-  const Table& seen = tables["observations"];
+  const Table& seen = tables["block_history"];
   ASSERT_EQ(seen.rows(), 5u) << "none of what isn't live then";
-  EXPECT_EQ(seen["moment"].ints, (std::vector<std::int64_t>{3, 3, 2, 2, 1}));
+  EXPECT_EQ(seen["snapshot"].ints, (std::vector<std::int64_t>{3, 3, 2, 2, 1}));
   EXPECT_EQ(seen["block_id"].ints, (std::vector<std::int64_t>{0, 1, 2, 1, 2}));
   EXPECT_EQ(seen["digest"].ints[0], 10);
   EXPECT_EQ(seen["reachable"].text(0), "start");
@@ -96,14 +96,14 @@ TEST(Observations, HaveARowForEachBlockThatLivesAtAMoment) {
 }
 
 // A moment beyond what is left of a damaged trace can't be told block by block.
-TEST(Observations, LeaveOutAMomentThatTheEventsDoNotReach) {
+TEST(Observations, LeaveOutASnapshotThatTheEventsDoNotReach) {
   SeenTrace trace;
   trace.alloc(0x100, trace.shape(trace.stack(0x1), 100));
   const std::vector<trace::ClockPair> clock{{0, 0}, {10'000, 10'000}};
   Observations observations(trace.dictionary, trace.info, clock,
                             {moment_after(1, {seen_at(0x100, 1)}), moment_after(2, {seen_at(0x100, 1)})});
   observations.consume(trace.events);
-  EXPECT_EQ(observations.finish()["observations"]["moment"].ints, (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(observations.finish()["block_history"]["snapshot"].ints, (std::vector<std::int64_t>{1}));
 }
 
 }  // namespace

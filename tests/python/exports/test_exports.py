@@ -281,7 +281,7 @@ def test_claims_about_a_whole_stack_are_kept(made: Handmade) -> None:
     """A lens about growth claims for a stack, not for a size."""
     stack = made.stack("grow", "main")
     made.blocks(stack, 4096, 4104, total=100, peak=50, end=50)
-    made.chain(stack, chains=50.0, steps=500.0, slow_steps=500.0, copied_bytes=5e6, doubling_copied_bytes=1e5,
+    made.chain(stack, grown_blocks=50.0, steps=500.0, slow_steps=500.0, copied_bytes=5e6, doubling_copied_bytes=1e5,
                requested_bytes=5e6, rounded_4k_bytes=6e6, max_requested_bytes=4096, peak_blocks=50.0)  # fmt: skip
     expected = sum(each[1] or 0 for each in made.recording().ledger.sums_by_site(load("growth")))
     assert sum(amounts_of(exported(made, "folded", Selection(lenses=("growth",)))).values()) == round(expected)
@@ -311,7 +311,7 @@ def test_dhat_has_bytes_that_were_never_written(made: Handmade) -> None:
     zero = {c.name: 0 for c in schema.BY_NAME["written"].columns}
     # 8 blocks ended: 5 written whole, one never, two up to byte 40.
     made.tables["written"].append(
-        {**zero, "shape_id": shape, "stack_id": stack, "requested_bytes": 100, "ended_blocks": 8.0, "partly_blocks": 3.0,
+        {**zero, "size_id": shape, "stack_id": stack, "requested_bytes": 100, "ended_blocks": 8.0, "partly_blocks": 3.0,
          "max_high_water_bytes": 100, "unwritten_total_bytes": 100.0 + 2 * 60, "within_0": 1.0, "within_48": 2.0}
     )  # fmt: skip
     document = json.loads(exported(made, "dhat"))

@@ -1,5 +1,5 @@
 // Looks near the peak: after growth, and within their share of the run.
-#include "core/drain/moment_schedule.h"
+#include "core/drain/snapshot_schedule.h"
 
 #include <gtest/gtest.h>
 
@@ -9,21 +9,21 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
-TEST(MomentSchedule, WaitsForGrowth) {
-  MomentSchedule schedule(TakeMoments::PeaksAndExit);
+TEST(SnapshotSchedule, WaitsForGrowth) {
+  SnapshotSchedule schedule(TakeSnapshots::PeaksAndExit);
   const RunTime long_run{100 * kSecondNs, 100 * kSecondNs};
   EXPECT_FALSE(schedule.peak_is_due(kMiB - 1, long_run));
   EXPECT_TRUE(schedule.peak_is_due(kMiB, long_run));
-  schedule.took_peak(10 * kMiB, 1);
+  schedule.record_peak(10 * kMiB, 1);
   EXPECT_FALSE(schedule.has_grown(10 * kMiB + kMiB / 4));
   EXPECT_TRUE(schedule.has_grown(11 * kMiB));
   EXPECT_TRUE(schedule.peak_is_due(11 * kMiB, long_run));
-  EXPECT_FALSE(MomentSchedule().has_grown(11 * kMiB));
+  EXPECT_FALSE(SnapshotSchedule().has_grown(11 * kMiB));
 }
 
-TEST(MomentSchedule, TakesAShareOfTheCpuTimeAndALittleOfTheRest) {
-  MomentSchedule schedule(TakeMoments::PeaksAndExit);
-  schedule.took_peak(10 * kMiB, kSecondNs / 10);  // the next, of twice the heap, would take 0.2 s
+TEST(SnapshotSchedule, TakesAShareOfTheCpuTimeAndALittleOfTheRest) {
+  SnapshotSchedule schedule(TakeSnapshots::PeaksAndExit);
+  schedule.record_peak(10 * kMiB, kSecondNs / 10);  // the next, of twice the heap, would take 0.2 s
   const auto due = [&](double wall_s, double cpu_s) {
     const auto ns = [](double seconds) { return static_cast<std::uint64_t>(seconds * kSecondNs); };
     return schedule.peak_is_due(20 * kMiB, {ns(wall_s), ns(cpu_s)});

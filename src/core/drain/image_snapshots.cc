@@ -73,11 +73,11 @@ void ImageRecording::wakes_up() {
 bool ImageRecording::peak_is_due() const {
   if (!replay_ || !spool_ || failure_) return false;
   const std::uint64_t gross_bytes = replay_->replay().live_gross_bytes();
-  if (!moments_.has_grown(gross_bytes)) return false;
+  if (!snapshots_.has_grown(gross_bytes)) return false;
   RunTime run{.wall_ns = monotonic_ns() - clock_pairs_.all().front().monotonic_ns};
   clockid_t of_process = 0;
   if (process_ != 0 && ::clock_getcpuclockid(process_, &of_process) == 0) run.cpu_ns = clock_ns(of_process);
-  return moments_.peak_is_due(gross_bytes, run);
+  return snapshots_.peak_is_due(gross_bytes, run);
 }
 
 // A thread inside a hook may have an event begun that isn't written: the block of a realloc may be gone already, and no
@@ -121,8 +121,8 @@ Status ImageRecording::drain_frozen(FrozenProcess& process) {
     replay_->merge().advance(now);
   };
   settle();
-  if (boundary_) {  // the moment is the next segment's
-    settled_stamp_ = std::max(now, *boundary_);
+  if (cut_.stamp()) {  // the moment is the next segment's
+    cut_.settle_all(now);
     close_segment();
     if (failure_) return *failure_;
     settle();
@@ -131,7 +131,7 @@ Status ImageRecording::drain_frozen(FrozenProcess& process) {
   return failure_ ? Status(*failure_) : ok();
 }
 
-ObservedProcess ImageRecording::observed_process(const MomentFacts& facts) const {
+ObservedProcess ImageRecording::observed_process(const SnapshotFacts& facts) const {
   ObservedProcess observed;
   for (const auto& [start, range] : replay_->replay().mappings().ranges()) {
     observed.program_mappings.push_back({start, range.end});
@@ -147,9 +147,9 @@ ObservedProcess ImageRecording::observed_process(const MomentFacts& facts) const
   return observed;
 }
 
-Status ImageRecording::take_moment(MomentKind kind, const std::string& name, const MomentFacts& facts) {
+Status ImageRecording::take_snapshot(MomentKind kind, const std::string& name, const SnapshotFacts& facts) {
   if (failure_) return *failure_;
-  if (moments_.wanted()) begin_replay();
+  if (snapshots_.wanted()) begin_replay();
   if (!replay_ || !spool_ || !replay_->merge().sound()) {
     return not_taken(record_.info.pid, replay_ ? "its threads' events came too far apart to be merged"
                                                : "its live blocks aren't known while it runs (tare run --snapshots)");
@@ -181,13 +181,13 @@ Status ImageRecording::take_moment(MomentKind kind, const std::string& name, con
   moment.frozen_ns = monotonic_ns() - begin_ns;
   moment.cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns;
   if (kind == MomentKind::Peak) {
-    moments_.took_peak(replay_->replay().live_gross_bytes(), moment.cost_ns);
+    snapshots_.record_peak(replay_->replay().live_gross_bytes(), moment.cost_ns);
     peak_candidate_ = std::move(moment);  // of all candidates only the last is of use
     return ok();
   }
-  if (kind == MomentKind::Exit) write_moments();
+  if (kind == MomentKind::Exit) write_snapshots();
   put_moment(moment);
-  if (kind == MomentKind::Exit && record_.info.contents_recorded) replay_->keep(std::move(moment.blocks));
+  if (kind == MomentKind::Exit && record_.info.contents_recorded) replay_->add_exit_contents(std::move(moment.blocks));
   write_out();
   return ok();
 }
@@ -199,7 +199,7 @@ void ImageRecording::put_moment(const Moment& moment) {
   something_packed_ = true;
 }
 
-void ImageRecording::write_moments() {
+void ImageRecording::write_snapshots() {
   if (peak_candidate_) put_moment(*peak_candidate_);
   peak_candidate_.reset();
 }

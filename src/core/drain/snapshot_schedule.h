@@ -16,7 +16,7 @@ struct RunTime {
 // A candidate is due when the heap is 5 % larger than at the last one. By that rule alone a program that grows from 1
 // MiB to 1 GiB would be stopped 142 times, for 21 times the time to read its whole heap. So snapshots also have a limit
 // in CPU time of the run so far, and the table has the distance of the last candidate from the peak.
-class MomentSchedule {
+class SnapshotSchedule {
  public:
   static constexpr std::uint64_t kFloorBytes = 1 << 20;  // smaller heaps: the snapshot at the exit is enough
   static constexpr double kGrowth = 1.05;
@@ -24,15 +24,15 @@ class MomentSchedule {
   static constexpr double kWallBudget = 0.01;                     // a server that waits has time for looks
   static constexpr std::uint64_t kFirstAllowanceNs = 40'000'000;  // lets a short program have one at all
 
-  MomentSchedule() = default;
-  explicit MomentSchedule(TakeMoments moments) : wanted_(moments == TakeMoments::PeaksAndExit) {}
+  SnapshotSchedule() = default;
+  explicit SnapshotSchedule(TakeSnapshots snapshots) : wanted_(snapshots == TakeSnapshots::PeaksAndExit) {}
 
   bool wanted() const { return wanted_; }
   // False: no snapshot is due at any time.
   bool has_grown(std::uint64_t gross_bytes) const;
   bool peak_is_due(std::uint64_t gross_bytes, const RunTime& run) const;
   // A candidate was taken: it made the program and the launcher spend so long.
-  void took_peak(std::uint64_t gross_bytes, std::uint64_t cost_ns);
+  void record_peak(std::uint64_t gross_bytes, std::uint64_t cost_ns);
 
  private:
   bool wanted_ = false;

@@ -1,5 +1,5 @@
-// Moment by moment: equal contents are counted first, then each block goes into its sums.
-#include "core/recording/moment_shapes.h"
+// Snapshot by snapshot: equal contents are counted first, then each block goes into its sums.
+#include "core/recording/snapshot_sizes.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -30,7 +30,7 @@ struct Key {
 
 struct Sums {
   Key key;
-  std::size_t first;  // row of moment_blocks
+  std::size_t first;  // row of snapshot_blocks
   double blocks = 0;
   double leak_roots = 0;
   double copies = 0;
@@ -39,12 +39,12 @@ struct Sums {
   double unwritten_bytes = 0;
 };
 
-class MomentShapes {
+class SnapshotSizes {
  public:
-  explicit MomentShapes(const Table& blocks)
-      : moment_(blocks["moment"].ints),
+  explicit SnapshotSizes(const Table& blocks)
+      : moment_(blocks["snapshot"].ints),
         address_(blocks["address"].ints),
-        shape_(blocks["shape_id"].ints),
+        shape_(blocks["size_id"].ints),
         stack_(blocks["stack_id"].ints),
         requested_(blocks["requested_bytes"].ints),
         usable_(blocks["usable_bytes"].ints),
@@ -61,7 +61,7 @@ class MomentShapes {
     for (std::size_t begin = 0; begin < moment_.size();) {
       std::size_t end = begin + 1;
       while (end < moment_.size() && moment_[end] == moment_[begin]) ++end;
-      add_moment(begin, end);
+      add_snapshot(begin, end);
       begin = end;
     }
   }
@@ -119,7 +119,7 @@ class MomentShapes {
     return of_row;
   }
 
-  void add_moment(std::size_t begin, std::size_t end) {
+  void add_snapshot(std::size_t begin, std::size_t end) {
     const std::vector<std::uint32_t> copies = copies_in(begin, end);
     for (std::size_t row = begin; row < end; ++row) {
       const Key key{moment_[row],
@@ -155,12 +155,12 @@ class MomentShapes {
   std::vector<Sums> sums_;
 };
 
-Table MomentShapes::table() const {
-  TableBuilder table("moment_shapes");
-  const auto int_column = [&](const char* name) { return table.column(name, ColumnType::Int64); };
-  const auto double_column = [&](const char* name) { return table.column(name, ColumnType::Double); };
-  const auto moment = int_column("moment");
-  const auto shape_id = int_column("shape_id");
+Table SnapshotSizes::table() const {
+  TableBuilder table("snapshot_sizes");
+  const auto int_column = [&](const char* name) { return table.column(name); };
+  const auto double_column = [&](const char* name) { return table.column(name); };
+  const auto moment = int_column("snapshot");
+  const auto shape_id = int_column("size_id");
   const auto stack_id = int_column("stack_id");
   const auto requested = int_column("requested_bytes");
   const auto usable = int_column("usable_bytes");
@@ -206,6 +206,6 @@ Table MomentShapes::table() const {
 
 }  // namespace
 
-Table moment_shapes_table(const Table& moment_blocks) { return MomentShapes(moment_blocks).table(); }
+Table snapshot_sizes_table(const Table& snapshot_blocks) { return SnapshotSizes(snapshot_blocks).table(); }
 
 }  // namespace tare::core

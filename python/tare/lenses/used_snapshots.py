@@ -3,14 +3,14 @@
 # A small or short program has no snapshot near its peak: then the snapshot at the exit stands for it too, and the
 # ledger grants no more of it than was live at the peak.
 USED = """used as (
-  select moment, kind from moments where kind in ('peak', 'exit')
+  select snapshot, kind from snapshots where kind in ('peak', 'exit')
   union all
-  select moment, 'peak' as kind from moments where kind = 'exit' and (select count(*) from moments where kind = 'peak') = 0
+  select snapshot, 'peak' as kind from snapshots where kind = 'exit' and (select count(*) from snapshots where kind = 'peak') = 0
 )"""
 
 # Blocks of a shape that the snapshot for the peak has.
 HAD = """had as (
-  select b.shape_id, sum(b.blocks) as blocks from moment_shapes b join used u on u.moment = b.moment where u.kind = 'peak' group by b.shape_id
+  select b.size_id, sum(b.blocks) as blocks from snapshot_sizes b join used u on u.snapshot = b.snapshot where u.kind = 'peak' group by b.size_id
 )"""
 # From this number of blocks on, or from half of the shape's, the blocks of a shape in a snapshot stand for all its
 # blocks at the peak.

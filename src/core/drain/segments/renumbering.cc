@@ -1,6 +1,6 @@
 // Old ids to new ones: see renumbering.h.
 // SPDX-License-Identifier: Apache-2.0
-#include "core/drain/renumbering.h"
+#include "core/drain/segments/renumbering.h"
 
 namespace tare::core {
 

@@ -1,6 +1,6 @@
 // Renaming and rotating segments: see segment_files.h.
 // SPDX-License-Identifier: Apache-2.0
-#include "core/drain/segment_files.h"
+#include "core/drain/segments/segment_files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

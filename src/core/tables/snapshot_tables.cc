@@ -1,5 +1,5 @@
-// A row a moment, a row an observed block: see moment_tables.h.
-#include "core/tables/moment_tables.h"
+// A row for each snapshot, a row for each block in it: see snapshot_tables.h.
+#include "core/tables/snapshot_tables.h"
 #include "core/analysis/dictionary_union.h"
 
 #include <algorithm>
@@ -26,13 +26,13 @@ constexpr std::int32_t kSuppressed = 3;  // of column `reachable`
 // The shape of an observed block. One that is older than the segment has none of the trace's: it's the block at its
 // address that was live when the segment began, or a later one there would have a shape. Blocks that a forked child
 // inherited aren't searched.
-class MomentShapes {
+class SnapshotSizes {
  public:
   struct Found {
     std::uint32_t id;    // as Replay's tables have it
     trace::Shape facts;  // its stack, too
   };
-  MomentShapes(const trace::Dictionary& dictionary, const trace::LiveSet& before) : dictionary_(dictionary) {
+  SnapshotSizes(const trace::Dictionary& dictionary, const trace::LiveSet& before) : dictionary_(dictionary) {
     if (before.blocks.empty()) return;
     inherited_ = before.dictionary.shapes;
     const std::vector<trace::StackId> stacks = unite(dictionary, before.dictionary).stack_of;
@@ -55,9 +55,10 @@ class MomentShapes {
   std::unordered_map<std::uint64_t, std::uint32_t> at_;  // by address
 };
 
-class MomentRows {
+class SnapshotRows {
  public:
-  MomentRows(const trace::OpenedTrace& trace, const MomentShapes& shapes, const std::vector<trace::StackId>& suppressed)
+  SnapshotRows(const trace::OpenedTrace& trace, const SnapshotSizes& shapes,
+               const std::vector<trace::StackId>& suppressed)
       : shapes_(shapes), info_(trace.info()), suppressed_(suppressed), clock_(trace.clock_pairs()) {}
 
   void add(const trace::Moment& moment) {
@@ -65,7 +66,7 @@ class MomentRows {
     double gross = 0;
     double known = 0;
     for (const Observation& block : moment.blocks) {
-      const std::optional<MomentShapes::Found> found = shapes_.find(block);
+      const std::optional<SnapshotSizes::Found> found = shapes_.find(block);
       if (!found) continue;
       const trace::Shape& shape = found->facts;
       const double weight = info_.sample_bytes != 0 ? shape.weight : 1.0;
@@ -74,23 +75,23 @@ class MomentRows {
       known += weight;
       add(block, *found, moment);
     }
-    moments_.add(m_moment_, number_);
-    moments_.add_code(m_kind_, static_cast<std::int32_t>(moment.kind));
-    moments_.add(m_name_, std::string_view(moment.name));
-    moments_.add(m_time_, whole(clock_.ns(moment.stamp)));
-    moments_.add(m_blocks_, std::int64_t{std::llround(known)});
-    moments_.add(m_gross_, std::int64_t{std::llround(gross)});
-    moments_.add(m_root_bytes_, whole(moment.root_bytes));
-    moments_.add(m_unread_, whole(moment.unread_bytes));
-    moments_.add(m_frozen_, whole(moment.frozen_ns));
-    moments_.add(m_cost_, whole(moment.cost_ns));
+    snapshots_.add(m_snapshot_, number_);
+    snapshots_.add_code(m_kind_, static_cast<std::int32_t>(moment.kind));
+    snapshots_.add(m_name_, std::string_view(moment.name));
+    snapshots_.add(m_time_, whole(clock_.ns(moment.stamp)));
+    snapshots_.add(m_blocks_, std::int64_t{std::llround(known)});
+    snapshots_.add(m_gross_, std::int64_t{std::llround(gross)});
+    snapshots_.add(m_root_bytes_, whole(moment.root_bytes));
+    snapshots_.add(m_unread_, whole(moment.unread_bytes));
+    snapshots_.add(m_frozen_, whole(moment.frozen_ns));
+    snapshots_.add(m_cost_, whole(moment.cost_ns));
     if (moment.memory.empty()) {
-      moments_.add_null(m_absent_);
+      snapshots_.add_null(m_absent_);
     } else {
-      moments_.add(m_absent_, whole(moment.absent_bytes));
+      snapshots_.add(m_absent_, whole(moment.absent_bytes));
     }
     for (const trace::MemoryPart& part : moment.memory) {
-      memory_.add(r_moment_, number_);
+      memory_.add(r_snapshot_, number_);
       memory_.add_code(r_kind_, static_cast<std::int32_t>(part.kind) - 1);
       memory_.add(r_name_, std::string_view(part.name));
       memory_.add(r_mapped_, whole(part.mapped_bytes));
@@ -99,29 +100,29 @@ class MomentRows {
     }
   }
 
-  // Each block's contents at its free are in table observations.
+  // Each block's contents at its free are in table block_history.
   void add_frees() {
-    moments_.add(m_moment_, std::int64_t{0});
-    moments_.add_code(m_kind_, 0);
-    moments_.add(m_name_, std::string_view());
+    snapshots_.add(m_snapshot_, std::int64_t{0});
+    snapshots_.add_code(m_kind_, 0);
+    snapshots_.add(m_name_, std::string_view());
     for (const Id column : {m_time_, m_blocks_, m_gross_, m_root_bytes_, m_unread_, m_frozen_, m_cost_, m_absent_}) {
-      moments_.add_null(column);
+      snapshots_.add_null(column);
     }
   }
 
   void put_into(Tables& tables) {
-    tables.put(moments_.take());
+    tables.put(snapshots_.take());
     tables.put(blocks_.take());
     tables.put(memory_.take());
   }
 
  private:
-  void add(const Observation& block, const MomentShapes::Found& found, const trace::Moment& moment) {
+  void add(const Observation& block, const SnapshotSizes::Found& found, const trace::Moment& moment) {
     const trace::Shape& shape = found.facts;
     const bool read = block.content != trace::BlockContent::Unread;
     const bool marked = block.reach != trace::Reach::Unknown;
     const std::uint64_t now = clock_.ns(moment.stamp);
-    blocks_.add(b_moment_, number_);
+    blocks_.add(b_snapshot_, number_);
     blocks_.add(b_address_, whole(block.address));
     blocks_.add(b_shape_, std::int64_t{found.id});
     blocks_.add(b_stack_, std::int64_t{trace::index(shape.stack)});
@@ -157,64 +158,64 @@ class MomentRows {
   }
 
   trace::StackId stack_of(const Observation& block) const {
-    const std::optional<MomentShapes::Found> found = shapes_.find(block);
+    const std::optional<SnapshotSizes::Found> found = shapes_.find(block);
     return found ? found->facts.stack : trace::kEmptyStack;
   }
   bool is_suppressed_stack(trace::StackId stack) const {
     return std::binary_search(suppressed_.begin(), suppressed_.end(), stack);
   }
 
-  const MomentShapes& shapes_;
+  const SnapshotSizes& shapes_;
   const trace::ProcessInfo& info_;
   const std::vector<trace::StackId>& suppressed_;
   trace::Clock clock_;
   std::int64_t number_ = 0;
 
   using Id = TableBuilder::ColumnId;
-  TableBuilder moments_{"moments"};
-  Id m_moment_ = moments_.column("moment", ColumnType::Int64);
-  Id m_kind_ = moments_.column("kind", {"free", "exit", "peak", "request"});
-  Id m_name_ = moments_.column("name", ColumnType::String);
-  Id m_time_ = moments_.column("time_ns", ColumnType::Int64);
-  Id m_blocks_ = moments_.column("blocks", ColumnType::Int64);
-  Id m_gross_ = moments_.column("gross_bytes", ColumnType::Int64);
-  Id m_root_bytes_ = moments_.column("root_bytes", ColumnType::Int64);
-  Id m_unread_ = moments_.column("unread_bytes", ColumnType::Int64);
-  Id m_frozen_ = moments_.column("frozen_ns", ColumnType::Int64);
-  Id m_cost_ = moments_.column("cost_ns", ColumnType::Int64);
-  Id m_absent_ = moments_.column("absent_bytes", ColumnType::Int64);
+  TableBuilder snapshots_{"snapshots"};
+  Id m_snapshot_ = snapshots_.column("snapshot");
+  Id m_kind_ = snapshots_.column("kind", {"free", "exit", "peak", "request"});
+  Id m_name_ = snapshots_.column("name");
+  Id m_time_ = snapshots_.column("time_ns");
+  Id m_blocks_ = snapshots_.column("blocks");
+  Id m_gross_ = snapshots_.column("gross_bytes");
+  Id m_root_bytes_ = snapshots_.column("root_bytes");
+  Id m_unread_ = snapshots_.column("unread_bytes");
+  Id m_frozen_ = snapshots_.column("frozen_ns");
+  Id m_cost_ = snapshots_.column("cost_ns");
+  Id m_absent_ = snapshots_.column("absent_bytes");
   TableBuilder memory_{"resident"};
-  Id r_moment_ = memory_.column("moment", ColumnType::Int64);
+  Id r_snapshot_ = memory_.column("snapshot");
   Id r_kind_ = memory_.column("kind", {"heap", "stack", "file", "mapping", "recorder", "other"});
-  Id r_name_ = memory_.column("name", ColumnType::String);
-  Id r_mapped_ = memory_.column("mapped_bytes", ColumnType::Int64);
-  Id r_resident_ = memory_.column("resident_bytes", ColumnType::Int64);
-  Id r_touched_ = memory_.column("touched_bytes", ColumnType::Int64);
-  TableBuilder blocks_{"moment_blocks"};
-  Id b_moment_ = blocks_.column("moment", ColumnType::Int64);
-  Id b_address_ = blocks_.column("address", ColumnType::Int64);
-  Id b_shape_ = blocks_.column("shape_id", ColumnType::Int64);
-  Id b_stack_ = blocks_.column("stack_id", ColumnType::Int64);
-  Id b_requested_ = blocks_.column("requested_bytes", ColumnType::Int64);
-  Id b_usable_ = blocks_.column("usable_bytes", ColumnType::Int64);
-  Id b_header_ = blocks_.column("header_bytes", ColumnType::Int64);
-  Id b_weight_ = blocks_.column("weight", ColumnType::Double);
-  Id b_digest_ = blocks_.column("digest", ColumnType::Int64);
+  Id r_name_ = memory_.column("name");
+  Id r_mapped_ = memory_.column("mapped_bytes");
+  Id r_resident_ = memory_.column("resident_bytes");
+  Id r_touched_ = memory_.column("touched_bytes");
+  TableBuilder blocks_{"snapshot_blocks"};
+  Id b_snapshot_ = blocks_.column("snapshot");
+  Id b_address_ = blocks_.column("address");
+  Id b_shape_ = blocks_.column("size_id");
+  Id b_stack_ = blocks_.column("stack_id");
+  Id b_requested_ = blocks_.column("requested_bytes");
+  Id b_usable_ = blocks_.column("usable_bytes");
+  Id b_header_ = blocks_.column("header_bytes");
+  Id b_weight_ = blocks_.column("weight");
+  Id b_digest_ = blocks_.column("digest");
   Id b_class_ = blocks_.column("content_class", {"zeros", "text", "other"});
-  Id b_starts_ = blocks_.column("start_pointers", ColumnType::Int64);
-  Id b_interiors_ = blocks_.column("interior_pointers", ColumnType::Int64);
+  Id b_starts_ = blocks_.column("start_pointers");
+  Id b_interiors_ = blocks_.column("interior_pointers");
   Id b_reach_ = blocks_.column("reachable", {"no", "interior", "start", "suppressed"});
-  Id b_root_ = blocks_.column("leak_root", ColumnType::Int64);
-  Id b_written_ = blocks_.column("last_write_ns", ColumnType::Int64);
-  Id b_high_water_ = blocks_.column("high_water_bytes", ColumnType::Int64);
+  Id b_root_ = blocks_.column("leak_root");
+  Id b_written_ = blocks_.column("last_write_ns");
+  Id b_high_water_ = blocks_.column("high_water_bytes");
 };
 
 }  // namespace
 
-Status make_moment_tables(const trace::OpenedTrace& trace, const std::vector<trace::StackId>& suppressed,
-                          Tables& tables) {
-  const MomentShapes shapes(trace.dictionary(), trace.live_before());
-  MomentRows rows(trace, shapes, suppressed);
+Status make_snapshot_tables(const trace::OpenedTrace& trace, const std::vector<trace::StackId>& suppressed,
+                            Tables& tables) {
+  const SnapshotSizes shapes(trace.dictionary(), trace.live_before());
+  SnapshotRows rows(trace, shapes, suppressed);
   if (trace.info().contents_recorded) rows.add_frees();
   const Status read = trace.read_moments([&](const trace::Moment& moment) { rows.add(moment); });
   rows.put_into(tables);
@@ -223,11 +224,11 @@ Status make_moment_tables(const trace::OpenedTrace& trace, const std::vector<tra
 
 Result<std::vector<trace::StackId>> leaking_stacks(const trace::OpenedTrace& trace) {
   std::vector<trace::StackId> stacks;
-  const MomentShapes shapes(trace.dictionary(), trace.live_before());
+  const SnapshotSizes shapes(trace.dictionary(), trace.live_before());
   const Status read = trace.read_moments([&](const trace::Moment& moment) {
     for (const Observation& block : moment.blocks) {
       if (block.reach != trace::Reach::None) continue;
-      const std::optional<MomentShapes::Found> found = shapes.find(block);
+      const std::optional<SnapshotSizes::Found> found = shapes.find(block);
       if (!found) continue;
       const trace::StackId stack = found->facts.stack;
       if (stacks.empty() || stacks.back() != stack) stacks.push_back(stack);
