@@ -31,19 +31,20 @@ std::size_t ProcessMemory::read_all(std::uint64_t address, std::span<std::uint8_
   return done;
 }
 
+const MappedRange* ProcessMemory::mapping_from(std::uint64_t address) {
+  if (last_ >= map_.size() || address < map_[last_].range.start || map_[last_].range.end <= address) {
+    const auto next = std::upper_bound(map_.begin(), map_.end(), address,
+                                       [](std::uint64_t at, const MappedRange& one) { return at < one.range.end; });
+    last_ = static_cast<std::size_t>(next - map_.begin());
+  }
+  return last_ < map_.size() ? &map_[last_] : nullptr;
+}
+
 // All of it in one mapping without a file behind it: a page that isn't there holds zeros.
 bool ProcessMemory::is_private_memory(const AddressRange& range) {
-  const auto holds = [&](const MappedRange& mapped) {
-    return mapped.range.start <= range.start && range.end <= mapped.range.end;
-  };
-  if (last_ >= map_.size() || !holds(map_[last_])) {
-    const auto next = std::upper_bound(map_.begin(), map_.end(), range.start,
-                                       [](std::uint64_t at, const MappedRange& one) { return at < one.range.start; });
-    if (next == map_.begin() || !holds(*std::prev(next))) return false;
-    last_ = static_cast<std::size_t>(std::prev(next) - map_.begin());
-  }
-  const MappedRange& mapped = map_[last_];
-  return mapped.readable && !mapped.shared && (mapped.name.empty() || mapped.name.front() == '[');
+  const MappedRange* const mapped = mapping_from(range.start);
+  if (mapped == nullptr || range.start < mapped->range.start || mapped->range.end < range.end) return false;
+  return mapped->readable && !mapped->shared && (mapped->name.empty() || mapped->name.front() == '[');
 }
 
 std::uint64_t ProcessMemory::absent_bytes(const AddressRange& range) {
@@ -74,11 +75,9 @@ std::size_t ProcessMemory::read(std::uint64_t address, std::span<std::uint8_t> o
   std::size_t done = 0;
   while (done < out.size()) {
     const std::uint64_t start = address + done;
-    const auto next = std::upper_bound(map_.begin(), map_.end(), start,
-                                       [](std::uint64_t at, const MappedRange& one) { return at < one.range.end; });
     std::uint64_t bytes = out.size() - done;
-    if (next != map_.end()) {
-      const std::uint64_t stop = next->range.start > start ? next->range.start : next->range.end;
+    if (const MappedRange* const mapped = mapping_from(start); mapped != nullptr) {
+      const std::uint64_t stop = mapped->range.start > start ? mapped->range.start : mapped->range.end;
       bytes = std::min(bytes, stop - start);
     }
     const std::size_t got = read_in_mapping(start, out.subspan(done, bytes));

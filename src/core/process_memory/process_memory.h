@@ -32,6 +32,8 @@ class ProcessMemory : public MemorySource {
   std::size_t read_all(std::uint64_t address, std::span<std::uint8_t> out) const;
   // The number of bytes from `address` on that precede the next excluded range.
   std::size_t bytes_before_left_out(std::uint64_t address, std::size_t bytes) const;
+  // The first mapping that ends above `address`: the address lies in it, or in no mapping. nullptr: there is none.
+  const MappedRange* mapping_from(std::uint64_t address);
   bool is_private_memory(const AddressRange& range);
 
   pid_t pid_;

@@ -34,11 +34,13 @@ long map_unlocked(std::uint64_t bytes, int flags) {
 
 std::uint64_t guard_bytes(std::uint64_t bytes) { return bytes >= kLeastUncounted ? kPage : 0; }
 
+// The rest of the last page belongs to the recorder, too: a snapshot mustn't take it for the program's.
+std::uint64_t whole_pages(std::uint64_t bytes) { return (bytes + kPage - 1) & ~(kPage - 1); }
+
 }  // namespace
 
-// The rest of the last page belongs to the recorder, too: a snapshot mustn't take it for the program's.
 void* reserve_zeroed(std::uint64_t requested_bytes) {
-  const std::uint64_t bytes = (requested_bytes + kPage - 1) & ~(kPage - 1);
+  const std::uint64_t bytes = whole_pages(requested_bytes);
   const std::uint64_t guard = guard_bytes(bytes);
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (guard != 0 ? MAP_GROWSDOWN : 0);
   const long mapped =
@@ -58,7 +60,7 @@ void keep_memory_unlocked(bool wanted) { unlocks.store(wanted, std::memory_order
 
 // Off the list first: another thread's mapping may be there at once.
 void give_back(void* memory, std::uint64_t requested_bytes) {
-  const std::uint64_t bytes = (requested_bytes + kPage - 1) & ~(kPage - 1);
+  const std::uint64_t bytes = whole_pages(requested_bytes);
   for (trace::OwnRange& range : ranges.ranges) {
     if (range.bytes.load(std::memory_order_acquire) == 0 || range.start != reinterpret_cast<std::uint64_t>(memory))
       continue;
