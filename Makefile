@@ -79,11 +79,11 @@ test-asan test-tsan: test-%: ## C++ tests under address+undefined or thread sani
 	cmake --build --preset $*
 	$(NO_ASLR) ctest --preset $* -j $(JOBS)
 
-test-fuzz: ## each fuzz target over its corpus and a fixed course of new inputs (FUZZ_SECONDS=600: ever others)
+test-fuzz: build $(VENV)/.dev ## each fuzz target over its corpus and a fixed course of new inputs (FUZZ_SECONDS=600: ever others)
 	@tools/bootstrap.sh test
 	cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz
-	tools/fuzz.sh build/fuzz/fuzz
+	tools/fuzz.sh build/fuzz/fuzz $(BIN)/python
 
 check-size-models: dev ## each model of an allocator beside the allocator itself, as installed, with its version
 	$(BIN)/python tools/check_size_models.py build/dev/tests/lib/buffers/model-sizes

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the cost of recording short processes: bash with 1,000 children, and cmake's configuration of a small project.
 
-CPU of all processes and the launcher (getrusage), native, plain and with --content, in turn; medians, and their ratios to native.
+CPU of all processes and the launcher (getrusage), native, plain and with --content, in turn; medians, and their ratios to native. Two rows
+are what no recording goes below: "empty library" preloads a library without code, and "true" is a start of the launcher.
 
 `make bench-short_processes`, or `python3 bench/short_processes.py --runs 5`; writes its part of bench/RESULTS.md. Where perf is
 installed, a second table has the steps of a shell's child (`--no-steps` leaves it out).
@@ -10,6 +11,7 @@ installed, a second table has the steps of a shell's child (`--no-steps` leaves 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import shutil
 import subprocess
@@ -27,16 +29,29 @@ LEAST_US = 10  # a child: smaller steps have no row
 CASES = {
     f"bash, {CHILDREN} children": ["bash", "-c", f"for i in $(seq {CHILDREN}); do /bin/true; done"],
     "cmake configure": ["cmake", "-S", "project", "-B", "build"],
+    "true": ["true"],
 }
-WAYS: dict[str, list[str] | None] = {"native": None, "plain": [], "content": ["--content"]}
+WAYS: dict[str, list[str] | None] = {"native": None, "empty library": None, "plain": [], "content": ["--content"]}
+STEPPED = ("native", "plain", "content")
 LISTS = "cmake_minimum_required(VERSION 3.20)\nproject(small C CXX)\nadd_executable(small main.c)\n"
 
 
-def cpu_s(command: list[str], folder: Path) -> float:
+def cpu_s(command: list[str], folder: Path, preload: str = "") -> float:
+    environment = {**os.environ, "LD_PRELOAD": preload} if preload else None
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+
+
+def empty_library(folder: Path) -> str:
+    source = folder / "empty.c"
+    source.write_text("")
+    library = folder / "libempty.so"
+    subprocess.run(["cc", "-shared", "-nostdlib", str(source), "-o", str(library)], check=True)
+    return str(library)
 
 
 def run_once(case: str, way: str, results: Results) -> None:
@@ -47,7 +62,8 @@ def run_once(case: str, way: str, results: Results) -> None:
         (folder / "project/main.c").write_text("int main(void) { return 0; }\n")
         options = WAYS[way]
         recorded = [] if options is None else [str(TARE), "run", "-o", "t.tare", *options, "--"]
-        results.add(case, way, "cpu", cpu_s([*recorded, *CASES[case]], folder))
+        preload = empty_library(folder) if way == "empty library" else ""
+        results.add(case, way, "cpu", cpu_s([*recorded, *CASES[case]], folder, preload))
         results.add(case, way, "files", len(list(folder.glob("t.tare*"))), "count")
 
 
@@ -55,7 +71,8 @@ def steps_table() -> str:
     """The largest steps of one child of bash, by process: the shell with its forked child, the program, the launcher."""
     command = CASES[f"bash, {CHILDREN} children"]
     spent = {}
-    for way, options in WAYS.items():
+    for way in STEPPED:
+        options = WAYS[way]
         with tempfile.TemporaryDirectory() as name:
             recorded = [] if options is None else [str(TARE), "run", "-q", "-o", "t.tare", *options, "--"]
             spent[way] = profile([*recorded, *command], Path(name))
@@ -69,7 +86,7 @@ def steps_table() -> str:
             [process, "all", *(f"{sum(way[step] for step in of_process) / CHILDREN:.0f}" for way in spent.values())]
         )
         rows += [["", step[1], *(f"{way[step] / CHILDREN:.0f}" for way in spent.values())] for step in named]
-    return table(["process", "step", *(f"{way}, us" for way in WAYS)], rows)
+    return table(["process", "step", *(f"{way}, us" for way in STEPPED)], rows)
 
 
 def section(results: Results) -> str:

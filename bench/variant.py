@@ -45,11 +45,6 @@ def run(results: Results, *arguments: str, preloaded: Path | None = None) -> boo
     return True
 
 
-def cases(results: Results, operation: str) -> list[str]:
-    found = dict.fromkeys(case for case, _, _ in results.samples if case.endswith(f"/{operation}"))
-    return [case.removesuffix(f"/{operation}") for case in found]
-
-
 def shown(value: float | None, digits: int = 1) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
@@ -70,7 +65,7 @@ def mean_gain(gains: list[float | None]) -> str:
 def builds(results: Results, operation: str) -> str:
     rows = []
     gains = []
-    for message in cases(results, operation):
+    for message in results.cases_of(operation):
         case = f"{message}/{operation}"
         times = {s: results.median(case, s, "time") for s in ("tare", "tare-malloced", "hand", "glib")}
         mallocs = {s: results.median(case, s, "mallocs") for s in ("tare", "tare-malloced", "glib")}
@@ -99,7 +94,7 @@ def builds(results: Results, operation: str) -> str:
 
 def beside_glib(results: Results, operation: str, target: float | None) -> str:
     rows = []
-    for message in cases(results, operation):
+    for message in results.cases_of(operation):
         case = f"{message}/{operation}"
         ours, glib = results.median(case, "tare", "time"), results.median(case, "glib", "time")
         gain = ratio(glib, ours)

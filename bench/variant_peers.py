@@ -31,11 +31,6 @@ def run(results: Results, program: Path) -> bool:
     return True
 
 
-def cases(results: Results, operation: str) -> list[str]:
-    found = dict.fromkeys(case for case, _, _ in results.samples if case.endswith(f"/{operation}"))
-    return [case.removesuffix(f"/{operation}") for case in found]
-
-
 def shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.0f}"
 
@@ -46,7 +41,7 @@ def over(above: float | None, below: float | None) -> str:
 
 def section(results: Results, runs: int) -> str:
     builds = []
-    for message in cases(results, "build"):
+    for message in results.cases_of("build"):
         times = {s: results.median(f"{message}/build", s, "time") for s in SUBJECTS}
         builds.append(
             [
@@ -57,7 +52,7 @@ def section(results: Results, runs: int) -> str:
             ]
         )
     calls = []
-    for message in cases(results, "call"):
+    for message in results.cases_of("call"):
         ours, theirs = (results.median(f"{message}/call", subject, "time") for subject in ("tare", "sd-bus"))
         calls.append([message, shown(ours), shown(theirs), over(theirs, ours)])
     version = subprocess.run(["pkg-config", "--modversion", "glib-2.0"], stdout=subprocess.PIPE, text=True, check=False)

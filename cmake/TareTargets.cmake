@@ -2,6 +2,10 @@
 
 add_library(tare_options INTERFACE)
 target_compile_options(tare_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
+# Sources in one unit look like headers to these: a type of an anonymous namespace in a member, and gcc 12's PR 105651.
+if(TARE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(tare_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage;-Wno-restrict>)
+endif()
 target_include_directories(tare_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 
 # Tests compile with these after the build type's own: a test's code runs once, and takes longer to compile than to run.
@@ -13,5 +17,6 @@ function(tare_add_test name)
   add_executable(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE tare_options ${ARG_LIBS} GTest::gtest GTest::gtest_main)
   target_compile_options(${name} PRIVATE ${TARE_TEST_OPTIONS})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${TARE_UNITY_BUILD})
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
 endfunction()

@@ -42,7 +42,7 @@ LENS = {
 }
 # Pages that show what is live at the end: one record.
 AT_END = ("06-recycling-cache",)
-# What a pair's lens needs to be recorded.
+# The data that a pair's lens needs in the recording.
 OPTIONS = {
     "09-unwritten": ("--content",),
     "10-recreated": ("--content",),

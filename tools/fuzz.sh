@@ -1,9 +1,10 @@
 #!/bin/sh
-# Runs each fuzz target of folder $1: first its seed corpus (fuzz/corpus/NAME), then new inputs: FUZZ_RUNS of them, always
+# Runs each fuzz target of folder $1, and with the Python $2 those of the importers: first its seed corpus (fuzz/corpus/NAME), then new inputs: FUZZ_RUNS of them, always
 # the same, so that what passed once passes again; or, given FUZZ_SECONDS, for that long ever others on top of the finds
 # of earlier runs.
 set -eu
 folder=$1
+python=${2:-}
 if [ -n "${FUZZ_SECONDS:-}" ]; then
   extent="-max_total_time=$FUZZ_SECONDS"
 else
@@ -44,6 +45,26 @@ for seeds in fuzz/corpus/*/; do
        >>"$log" 2>&1; then
     tail -n 60 "$log" >&2
     echo "fuzz: $name failed; the input lies in $found" >&2
+    exit 1
+  fi
+done
+
+# Importers are Python code: a second each. Their seeds are the files of tests/python/imports/goldens.py.
+[ -n "$python" ] || exit 0
+[ -n "${FUZZ_SECONDS:-}" ] || extent="-seed=1 -runs=700 -max_total_time=2"
+for name in heaptrack memray pprof dhat massif jeprof ltrace; do
+  found=$folder/found/import_$name
+  log=$folder/import_$name.log
+  added=${FUZZ_SECONDS:+$found}
+  added=${added:-$folder/course/import_$name}
+  [ -n "${FUZZ_SECONDS:-}" ] || rm -rf "$added"
+  mkdir -p "$found" "$added"
+  echo "fuzz: import $name"
+  target="$python fuzz/importers/fuzz_importer.py $name"
+  if ! $target --seeds "$folder/seeds/import_$name" >"$log" 2>&1 ||
+     ! $target $extent $of_readers -artifact_prefix="$found/" "$added" "$folder/seeds/import_$name" >>"$log" 2>&1; then
+    tail -n 60 "$log" >&2
+    echo "fuzz: the importer of $name failed; the input lies in $found" >&2
     exit 1
   fi
 done

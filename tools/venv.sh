@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the virtual environment $1 with the packages that build and run Tare: pyproject.toml's build requirements and
-# dependencies, and textual for `tare top`. tools/requirements-dev.txt (tests and linters) is installed by the targets that need it.
+# dependencies, and textual for `tare explore`. tools/requirements-dev.txt (tests and linters) is installed by the targets that need it.
 set -eu
 venv=$1
 python=$("$(dirname "$0")/find-python.sh")
@@ -15,7 +15,7 @@ except ModuleNotFoundError:  # Python 3.10
 
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)
-wanted = project["build-system"]["requires"] + project["project"]["dependencies"] + project["project"]["optional-dependencies"]["top"]
+wanted = project["build-system"]["requires"] + project["project"]["dependencies"] + project["project"]["optional-dependencies"]["tui"]
 print(*wanted, sep="\n")
 PY
 "$venv/bin/pip" install --quiet --requirement "$venv/requirements.txt"

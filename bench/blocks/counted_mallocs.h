@@ -1,4 +1,4 @@
-// What count_malloc.cc counted so far, for a bench program that it is preloaded into.
+// The counts of count_malloc.cc so far, for a bench program that it is preloaded into.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a collector's objects cost: programs of objects, compiled for one collector each (bench/gc/CMakeLists.txt).
+// Costs of a collector's objects: programs of objects, compiled for one collector each (bench/gc/CMakeLists.txt).
 //
 //   dom          a million nodes of five links and 8 bytes of payload: all-in bytes a node, building, walking through
 //                the tree, a full collection, and one after half of it died

@@ -60,6 +60,11 @@ class Results:
         samples = self.samples.get((case, subject, metric))
         return (min(samples), max(samples)) if samples else None
 
+    def cases_of(self, operation: str) -> list[str]:
+        """Of cases named `case/operation`, each case once."""
+        found = dict.fromkeys(case for case, _, _ in self.samples if case.endswith(f"/{operation}"))
+        return [case.removesuffix(f"/{operation}") for case in found]
+
     def write_json(self) -> Path:
         rows = [
             {

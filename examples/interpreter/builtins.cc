@@ -1,4 +1,4 @@
-// What scripts can call by name: texts, arrays, maps, numbers, and load(), which makes code at run time.
+// Functions that scripts can call by name: texts, arrays, maps, numbers, and load(), which makes code at run time.
 #include <algorithm>
 #include <array>
 #include <charconv>

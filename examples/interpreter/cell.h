@@ -1,4 +1,4 @@
-// What values may point to: one collected base for arrays, records, maps and functions.
+// Objects that values may point to: one collected base for arrays, records, maps and functions.
 #pragma once
 
 #include <cstdint>

@@ -27,9 +27,10 @@ class Interpreter {
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
 
-  // What the script returned. An uncaught value or a syntax error is a std::runtime_error with the line in its text.
+  // Returns the result of the script. An uncaught value or a syntax error is a std::runtime_error with the line in its
+  // text.
   Value run(std::string_view source);
-  // What scripts printed since the last time.
+  // The output of scripts since the last call.
   std::string take_output() { return std::exchange(output_, {}); }
 
   // Objects of the heap; throws "out of memory" where there is none.
@@ -82,7 +83,7 @@ class Interpreter {
   std::uintptr_t stack_begin_ = 0;  // where run() was called
 };
 
-// What scripts can call by name.
+// Functions that scripts can call by name.
 struct Builtin {
   std::string_view name;
   NativeFunction function;

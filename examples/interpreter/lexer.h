@@ -15,7 +15,7 @@ struct Token {
   int line = 1;
 };
 
-// What is wrong with a script, and where.
+// An error in a script, and its place.
 struct SyntaxError {
   std::string message;
   int line = 1;

@@ -9,7 +9,7 @@
 
 namespace script {
 
-// What the interpreter has after a round, when everything dead is gone.
+// The interpreter's memory after a round, when everything dead is gone.
 struct Footprint {
   std::size_t live_objects = 0;
   std::size_t live_bytes = 0;

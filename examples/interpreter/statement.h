@@ -66,7 +66,7 @@ class ForNode final : public Node {
   tare::gc::Member<Node> body_;
 };
 
-// What statements do to those after them.
+// The effect of statements on those after them.
 enum class Flow : std::uint8_t { Next, Break, Continue, Return };
 
 class LeaveNode final : public Node {

@@ -66,7 +66,7 @@ class Value {
   void trace(tare::gc::Visitor& visitor) const { visitor.trace(cell_); }
 
  private:
-  // What isn't a number is one of the many NaNs that no calculation has as its result.
+  // Values that aren't numbers are NaNs that no calculation has as its result.
   static constexpr std::uint64_t kNan = 0x7ff8'0000'0000'0000;
   static constexpr std::uint64_t kNil = 0x7ff8'0000'0000'0001;
   static constexpr std::uint64_t kFalse = 0x7ff8'0000'0000'0002;

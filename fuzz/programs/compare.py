@@ -47,7 +47,7 @@ def native(program: Path, script: str, folder: Path) -> Outcome | None:
 
 
 def difference(tare: str, program: Path, script: str, mode: str, folder: Path) -> str:
-    """What differs when the script is recorded; empty where nothing does."""
+    """The differences of the script's output when it is recorded; empty if there are none."""
     expected = native(program, script, folder)
     if expected is None:
         return ""

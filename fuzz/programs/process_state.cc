@@ -1,4 +1,4 @@
-// What holds for the process as a whole: libraries, filters, limits, descriptors, environment.
+// State of the whole process: libraries, filters, limits, descriptors, environment.
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>

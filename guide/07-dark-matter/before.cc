@@ -21,7 +21,7 @@ struct Random {
   }
 };
 
-// What a string has on the heap; short ones lie in the object.
+// The heap bytes of a string; short ones lie in the object.
 std::size_t heap_of(const std::string& text, tare::SizeOf size_of) {
   const auto* inside = reinterpret_cast<const char*>(&text);
   const bool is_short = text.data() >= inside && text.data() < inside + sizeof text;
@@ -90,7 +90,7 @@ class Index {
   std::size_t terms_ = 0;
 };
 
-// Who is connected, and what they asked.
+// The clients that are connected, and their requests.
 class Sessions {
  public:
   void ask(std::size_t user, std::string question, std::size_t answers) {

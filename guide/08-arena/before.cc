@@ -99,7 +99,7 @@ class RuleFile {
   Node* rules_ = nullptr;
 };
 
-// What operators write: rules of one to four levels.
+// The rules that operators write: one to four levels.
 void write_rule(std::string& to, std::mt19937& random, int depth) {
   constexpr const char* kWords[] = {"if",   "over",  "under", "load", "queue",   "shed", "keep",
                                     "warn", "route", "shard", "peer", "latency", "and",  "or"};

@@ -19,7 +19,7 @@ struct Member {
   std::uint32_t offset;      // after members of known sizes
 };
 
-// What a signature stands for.
+// The meaning of a signature.
 class Layout {
  public:
   explicit Layout(std::string_view signature)

@@ -82,7 +82,7 @@ class Book {
   tare::PressureHandle pressure_;
 };
 
-// What the screen shows: here only a sum over its dots, lines from the middle outwards.
+// The contents of the screen: here only a sum over its dots, lines from the middle outwards.
 std::uint64_t show(const Picture& picture) {
   std::uint64_t sum = 0;
   for (std::size_t line = 0; line < kHeight; ++line) {

@@ -21,7 +21,7 @@ std::uint32_t sign(const std::vector<std::uint32_t>& body) {
   return sum;
 }
 
-// What came over the wire as request `number`: one in fifty was signed with an old key.
+// Request `number` from the network: one in fifty was signed with an old key.
 Request* parse(std::uint32_t number) {
   auto* request = new Request;
   request->path = "/devices/" + std::to_string(number % 977) + "/readings/of/the/last/hour";

@@ -68,7 +68,7 @@ class Tracker {
     place = parcel;
   }
 
-  // What the carrier has to pay should it be lost; 0 if it isn't there.
+  // The carrier's payment for a lost parcel; 0 if it isn't lost.
   double deliver(std::uint64_t number) {
     for (Parcel** place = &table_[number % table_.size()]; *place != nullptr; place = &(*place)->next) {
       Parcel* parcel = *place;

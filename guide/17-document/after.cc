@@ -142,7 +142,7 @@ std::size_t bytes_in_use() {
   return heap().use().live_bytes + use.header_bytes + use.character_bytes + use.padding_bytes + use.table_bytes;
 }
 
-// What a server sends: components that repeat, some fourteen levels deep, as a stream of tags, attributes and texts.
+// The answer of a server: components that repeat, some fourteen levels deep, as a stream of tags, attributes and texts.
 class PageSource {
  public:
   PageSource(std::uint32_t page, std::size_t elements) : random_(page), left_(elements) {}
@@ -206,7 +206,7 @@ std::vector<std::size_t> page_sizes(std::size_t pages) {
   return sizes;
 }
 
-// What a style sheet and a reader would look at: a number to which every name and character contributes.
+// The work of a style sheet and of a reader: a number to which every name and character contributes.
 std::uint64_t look_at(const Element& element) {
   std::uint64_t value = 0;
   const auto add = [&](std::string_view text) {
@@ -227,7 +227,7 @@ std::uint64_t look_at(const Element& element) {
   return value;
 }
 
-// What scripts do: cards move round.
+// The work of scripts: they move cards.
 void rotate_all(Document& document, Element& element) {
   document.rotate(&element);
   for (Node* node = element.first.get(); node != nullptr; node = node->next.get()) {

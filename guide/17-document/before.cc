@@ -103,7 +103,7 @@ OpenDocument open_document() { return std::make_unique<Document>(); }
 // Of blocks that are in use, with their headers.
 std::size_t bytes_in_use() { return mallinfo2().uordblks; }
 
-// What a server sends: components that repeat, some fourteen levels deep, as a stream of tags, attributes and texts.
+// The answer of a server: components that repeat, some fourteen levels deep, as a stream of tags, attributes and texts.
 class PageSource {
  public:
   PageSource(std::uint32_t page, std::size_t elements) : random_(page), left_(elements) {}
@@ -167,7 +167,7 @@ std::vector<std::size_t> page_sizes(std::size_t pages) {
   return sizes;
 }
 
-// What a style sheet and a reader would look at: a number to which every name and character contributes.
+// The work of a style sheet and of a reader: a number to which every name and character contributes.
 std::uint64_t look_at(const Element& element) {
   std::uint64_t value = 0;
   const auto add = [&](std::string_view text) {
@@ -188,7 +188,7 @@ std::uint64_t look_at(const Element& element) {
   return value;
 }
 
-// What scripts do: cards move round.
+// The work of scripts: they move cards.
 void rotate_all(Document& document, Element& element) {
   document.rotate(&element);
   for (Node* node = element.first.get(); node != nullptr; node = node->next.get()) {

@@ -112,7 +112,7 @@ core::LaunchOutcome run(
     std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
     bool wait_for_all, bool record_environment, bool record_free_stacks, bool record_contents, bool take_moments,
     bool summarize, bool start_paused, int snapshot_signal, std::uint64_t max_segment_bytes,
-    std::uint32_t keep_segments,
+    std::uint32_t keep_segments, const nb::bytes& allocators,
     const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
   core::LaunchOptions options;
   options.command = std::move(command);
@@ -128,6 +128,7 @@ core::LaunchOutcome run(
   options.asleep = start_paused ? core::StartAsleep::Yes : core::StartAsleep::No;
   options.snapshot_signal = snapshot_signal;
   options.segments = {max_segment_bytes, keep_segments};
+  options.allocators.assign(allocators.c_str(), allocators.size());
   core::ProgressCallback report;
   if (progress) {
     report = [&progress](const core::LaunchProgress& now) {
@@ -253,7 +254,7 @@ void bind_launch(nb::module_& module) {
              nb::arg("sample_bytes"), nb::arg("wait_for_all"), nb::arg("record_environment"),
              nb::arg("record_free_stacks"), nb::arg("record_contents"), nb::arg("take_moments"), nb::arg("summarize"),
              nb::arg("start_paused"), nb::arg("snapshot_signal"), nb::arg("max_segment_bytes"),
-             nb::arg("keep_segments"), nb::arg("progress").none());
+             nb::arg("keep_segments"), nb::arg("allocators") = nb::bytes("", 0), nb::arg("progress").none());
   module.def("attach", attach, nb::arg("pid"), nb::kw_only(), nb::arg("program"), nb::arg("output"),
              nb::arg("recorder_library"), nb::arg("sample_bytes"), nb::arg("record_free_stacks"),
              nb::arg("record_contents"), nb::arg("take_moments"), nb::arg("summarize"), nb::arg("max_segment_bytes"),

@@ -311,6 +311,12 @@ void bind_recording(nb::module_& module) {
           },
           nb::arg("progress"))
       .def(
+          "thread_tables",
+          [](const Recording& recording, std::optional<std::uint64_t> at_ns, const Progress& progress) {
+            return walk_for_tables([&] { return recording.thread_tables(at_ns, reporting(progress)); });
+          },
+          nb::arg("at_ns").none(), nb::arg("progress"))
+      .def(
           "moment_tables",
           [](Recording& recording, bool by_line, const std::vector<std::uint32_t>& suppressed) {
             std::vector<trace::StackId> stacks;

@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <span>
 #include <string>
 #include <tuple>
@@ -13,6 +14,7 @@
 #include "core/recording/frame_tree.h"
 #include "core/recording/recording.h"
 #include "core/recording/stack_texts.h"
+#include "trace/base/byte_stream.h"
 
 namespace nb = nanobind;
 
@@ -64,9 +66,23 @@ nb::bytes add_all(FrameTree& tree, const std::vector<std::uint32_t>& ids, const 
   return packed(nodes);
 }
 
+// Numbers of 8 bytes each as varints.
+nb::bytes varints(const nb::bytes& numbers) {
+  const std::size_t count = numbers.size() / sizeof(std::uint64_t);
+  std::vector<std::uint8_t> out(count * trace::kMaxVarintBytes);
+  std::uint8_t* end = out.data();
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t number;
+    std::memcpy(&number, numbers.c_str() + i * sizeof number, sizeof number);
+    end = trace::put_varint(end, number);
+  }
+  return nb::bytes(static_cast<const void*>(out.data()), static_cast<std::size_t>(end - out.data()));
+}
+
 }  // namespace
 
 void bind_stacks(nb::module_& module) {
+  module.def("varints", varints, nb::arg("numbers"));
   module.def("rows_of_stacks", rows_of_stacks, nb::arg("recording"), nb::arg("stack_ids"));
   nb::class_<StackTexts>(module, "StackTexts")
       .def("name", name_texts, nb::arg("row_id"), nb::arg("text"), nb::arg("innermost"))

@@ -1,5 +1,6 @@
 // The life of the preloaded library: recording starts with its constructor at the latest and is over with its
 // destructor.
+#include "recorder/foreign/python.h"
 #include "recorder/hooks/operators.h"
 #include "recorder/hooks/real.h"
 #include "recorder/recorder.h"
@@ -14,7 +15,8 @@ __attribute__((constructor(101))) void on_load() {
   remember_objects_at_start();
   recorder.start(environ);
   look_up_operators();
-  if (allocator.bypassed) recorder.flag_bypassed();
+  recorder.find_foreign_allocators();
+  if (!recorder.off()) wrap_python_allocators();
 }
 __attribute__((destructor(101))) void on_exit() {
   recorder.note_peak_rss();

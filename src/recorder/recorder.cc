@@ -13,6 +13,7 @@
 #include "recorder/base/text.h"
 #include "recorder/events/contents.h"
 #include "recorder/events/record.h"
+#include "recorder/foreign/described.h"
 #include "recorder/hooks/real.h"
 #include "recorder/process/bus_errors.h"
 #include "recorder/process/process_facts.h"
@@ -329,6 +330,14 @@ bool Recorder::is_own_file(const char* path) const {
 void Recorder::flag_bypassed() {
   bypassed_ = true;
   if (alive()) spool_->header()->flags.fetch_or(trace::kSpoolBypassed, std::memory_order_release);
+}
+
+void Recorder::find_foreign_allocators() {
+  bool is_recorded = false;
+  char note[kForeignNoteBytes] = {};
+  if (alive() && launched_ && single_threaded()) is_recorded = replace_described_allocators(directory_, note);
+  if (note[0] != '\0') Notice().leave(directory_, program(), note);
+  if (allocator.bypassed && !is_recorded) flag_bypassed();
 }
 
 void Recorder::note_peak_rss() {

@@ -95,6 +95,9 @@ class Recorder {
   bool borrows_memory() const { return !is_inherited() && static_cast<std::uint32_t>(sys::getpid()) != process_id_; }
   // The program's malloc isn't ours: little or nothing will be recorded.
   void flag_bypassed();
+  // Replaces the allocators that the launcher's table describes, in a process that has them; flag_bypassed() otherwise
+  // where the program's malloc isn't ours.
+  void find_foreign_allocators();
   // The process is about to exit: if the launcher requested it, waits for the final snapshot. Once a process, and a
   // bounded time: a launcher that is dead, stopped or busy elsewhere holds up no exit.
   void request_exit_snapshot();

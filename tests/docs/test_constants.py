@@ -117,7 +117,7 @@ CONSTANTS = (
     cpp("kMostRows", "src/core/analysis/timeline.h", ("python/tare/schema/process.py", r"at most ([\d,]+) rows")),
     python("MOST_ROWS", "python/tare/source/small_database.py", ("0088", r"more than ([\d,]+) rows")),
     python("_LOOKED_ALIKE", "python/tare/analysis/recording.py", ("0032", r"first (\d+) findings")),
-    python("_LAUNCHERS_SHARE", "python/tare/live/live_snapshots.py", ("0071", r"this time is (\d+ %)")),
+    python("_LAUNCHERS_SHARE", "python/tare/live/live_figures.py", ("0071", r"this time is (\d+ %)")),
     # files of others
     cpp(
         "of a trace",

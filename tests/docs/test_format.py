@@ -19,7 +19,7 @@ RICH = (GOLDEN / "v1-rich.tare").read_bytes()
 
 
 def described(trace: Trace) -> list[str]:
-    """What the .txt beside a golden file says, in its own words."""
+    """The text beside a golden file, in the words of the file."""
     status = trace.number(23) if 23 in trace.fields else -1
     lines = [
         f"pid {trace.number(1)} parent {trace.number(2)} image {trace.number(3)} exe {trace.text(7)}"

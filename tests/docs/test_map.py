@@ -7,7 +7,9 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parents[2]
 Arrows = set[tuple[str, str]]
 MOST_FILES = 30
+MOST_LINES = 450
 ENDINGS = {".h", ".cc", ".c", ".def", ".py", ".pyi", ".md", ".txt"}
+SOURCES = ENDINGS - {".md", ".txt"}
 SPLIT = ("trace", "core", "allocator_replay")  # folders whose sub-folders are in the map
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
 
@@ -143,3 +145,10 @@ def test_no_folder_is_crowded() -> None:
             if len(files) > MOST_FILES:
                 crowded[str(folder.relative_to(REPO))] = len(files)
     assert crowded == {}
+
+
+def test_no_file_is_long() -> None:
+    tops = ("src", "include", "python", "tests", "fuzz", "bench", "tools", "guide", "examples", "demo")
+    files = [path for top in tops for path in (REPO / top).rglob("*") if path.is_file() and path.suffix in SOURCES]
+    lines = {str(path.relative_to(REPO)): path.read_text(encoding="utf-8").count("\n") for path in files}
+    assert {name: count for name, count in lines.items() if count >= MOST_LINES} == {}

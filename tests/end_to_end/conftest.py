@@ -11,11 +11,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-# What a shell starts in the background ignores Ctrl-C, and so would every command that the tests start and interrupt.
+if TYPE_CHECKING:
+    from browser import Browser
+
+# Background jobs of a shell ignore Ctrl-C, and so would every command that the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -113,3 +116,14 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
 
     yield build
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Chromium with an empty profile; the page's errors fail the test."""
+    from browser import Browser
+
+    with Browser(tmp_path_factory.mktemp("profile")) as browser:
+        browser.look(width=1200, height=900)
+        yield browser
+        assert browser.problems == []

@@ -1,4 +1,4 @@
-"""What the allocator takes for its calls: sampled, told by the site, and no event more than there were."""
+"""Time in the allocator: sampled, reported by site, and without additional events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was allocated is what is reported, to the byte, by whatever entry point and in whichever process."""
+"""Reports equal the allocations to the byte, for every entry point and in every process."""
 
 from __future__ import annotations
 

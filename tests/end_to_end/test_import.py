@@ -43,7 +43,7 @@ def sums(tare: Tare, source: Path) -> dict[str, int]:
 
 
 def heaptrack_costs(file: Path, kind: str) -> int:
-    """What heaptrack_print writes for flame graphs, added up. Suppressed leaks are leaks, too."""
+    """The sums of heaptrack_print's lines for flame graphs. Suppressed leaks are leaks, too."""
     out = file.with_suffix(f".{kind}")
     options = ["--disable-builtin-suppressions", "--disable-embedded-suppressions"]
     command = ["heaptrack_print", *options, "--flamegraph-cost-type", kind, "-F", str(out), "-f", str(file)]

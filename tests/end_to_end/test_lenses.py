@@ -63,7 +63,7 @@ def test_of_python_on_malloc(tare: Tare) -> None:
 
 
 def test_nobody_read_the_cache_either(tare: Tare, keeping: Path) -> None:
-    """Where the kernel tells which pages were touched; elsewhere the finding stays unsure."""
+    """If the kernel reports touched pages; otherwise the finding stays unsure."""
     (touched,) = tare.sql(
         keeping,
         "select sum(touched_bytes) as bytes from resident r join moments m on m.moment = r.moment"

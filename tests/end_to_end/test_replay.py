@@ -48,7 +48,7 @@ def test_81_mb_are_taken_again(tare: Tare, program: Callable[..., Path]) -> None
 
 
 def test_small_programs_are_not_given_the_launchers_size(tare: Tare, program: Callable[..., Path]) -> None:
-    """What wait4 says of a child's peak begins with what the launcher had when it forked, some 16 MB."""
+    """wait4's peak of a child begins with the launcher's own memory at the fork, some 16 MB."""
     trace = tare.record(program("small_heap.c"))
     (row,) = tare.sql(trace, "select (peak_rss_bytes - spool_bytes) / 1e6 as peak, spool_bytes from process")
     assert 1.5 < row["peak"] < 6, "a megabyte of heap, the C library and the recorder"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from conftest import Tare
 
 Program = Callable[..., Path]
+REPO = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
 SUMMED = ("alloc_events", "free_events", "realloc_events", "map_events", "total_blocks")
 SUMMED_BYTES = ("total_requested_bytes", "total_usable_bytes", "total_gross_bytes")
@@ -89,7 +90,7 @@ def test_sizes(tare: Tare, program: Program) -> None:
 
 
 def test_the_independent_decoder_finds_the_same_blocks(tare: Tare, program: Program) -> None:
-    """What a segment says was live is what the events of the segment before leave."""
+    """The live blocks at the beginning of a segment are those that the events of the segment before leave."""
     cut = tare.record(program("segments.c", "-pthread"), "2", "250000", options=("-q", "--max-size", "1M"))
     files = segments_of(cut)
     assert len(files) >= 3
@@ -107,6 +108,22 @@ def test_the_independent_decoder_finds_the_same_blocks(tare: Tare, program: Prog
             made[block.thread] = block.first_event + block.made_events
         lives = lives_of(trace.events, trace.shapes, carried)
         live = {(life.address, life.shape.requested) for life in lives if life.death is None}
+
+
+def test_pools_go_on_in_later_segments(tare: Tare, program: Program) -> None:
+    """A later segment has no event of the pool's start. Its blocks are recorded, and nothing contradicts."""
+    cut = tare.record(program("pool_of_segments.c", f"-I{REPO}/include"), "600000", options=("-q", "--max-size", "1M"))
+    files = segments_of(cut)
+    assert len(files) >= 3
+    handed_out = 0
+    for number, file in enumerate(files, 1):
+        (pool,) = tare.sql(file, "select name, total_blocks, blocks from pools")
+        assert pool["name"] == ("nodes" if number == 1 else None)
+        handed_out += pool["total_blocks"]
+        if number > 1:  # those that were out before are unknown here, and come back one after the other
+            assert pool["blocks"] == 100
+        assert "can't be" not in tare("report", file).stderr
+    assert handed_out == 600_000
 
 
 def test_rotation_keeps_the_newest_and_foreign_files(tare: Tare, program: Program) -> None:

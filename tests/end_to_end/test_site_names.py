@@ -26,6 +26,14 @@ def test_wrappers_of_the_programs_own_are_named_by_the_user(tare: Tare, program:
     assert headers_of(tare, trace, {"TARE_WRAPPERS": ",, *"}) == {"arena_get"}, "a star alone would be everything"
 
 
+def test_a_wrapper_without_a_name_is_named_by_its_place(tare: Tare, program: Callable[..., Path]) -> None:
+    trace = tare.record(program("own_wrappers.c", "-s"))
+    (place,) = headers_of(tare, trace)
+    assert "+0x" in place
+    callers = headers_of(tare, trace, {"TARE_WRAPPERS": place})
+    assert len(callers) == 2 and place not in callers
+
+
 def test_containers_are_called_by_who_fills_them(tare: Tare, program: Callable[..., Path]) -> None:
     trace = tare.record(program("container_fillers.cc", "-fno-inline"))
     assert headers_of(tare, trace) == {"fill_map(int)", "fill_list(int)", "name_all(int)", "share(int)"}

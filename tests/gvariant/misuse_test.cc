@@ -1,4 +1,4 @@
-// What callers do wrong: GLib's log says so, nothing is added, and all else goes on, as with GLib's own builders.
+// Mistakes of callers: GLib logs them, nothing is added, and the program continues, as with GLib's own builders.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -106,7 +106,7 @@ EXPECTED = {
 
 
 def run(script: str, preload: str, client: str) -> str:
-    """What the script printed, under a bus of its own with nothing of the user's."""
+    """The output of the script, under a bus of its own without the user's settings."""
     with tempfile.TemporaryDirectory(prefix="tare-gvariant-") as folder:
         home = Path(folder)
         schemas = home / "schemas"

@@ -114,7 +114,7 @@ TEST(Served, BuildersAreOursUntilTheirFirstPieceIsAValue) {
   EXPECT_EQ(text_of(take(g_variant_builder_end(&builder)).get()), "[(1, 'one')]");
 }
 
-// What must be taken together: a builder of either kind goes into any call.
+// Calls that must be served together: a builder of either kind is valid in any call.
 TEST(Served, BuildersOfBothKindsAreArguments) {
   for (const bool is_glibs : {false, true}) {
     const auto words = [is_glibs] {

@@ -98,7 +98,7 @@ class Handmade:
         )
 
     def moment(self, kind: str, blocks: Sequence[tuple[int, int, dict[str, Any]]]) -> None:
-        """What was seen at a moment: (shape, address, columns) a block. `lost`: nothing points to it."""
+        """A snapshot: (shape, address, columns) a block. `lost`: nothing points to it."""
         moment = len(self.tables["moments"]) + 1
         gross = 0
         for shape_id, address, columns in blocks:

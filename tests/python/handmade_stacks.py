@@ -1,4 +1,4 @@
-"""What the core makes of many stacks, in plain Python: for recordings built by hand, and to compare the core with."""
+"""The core's sums over many stacks, in plain Python: for recordings built by hand, and to compare the core with."""
 
 from __future__ import annotations
 

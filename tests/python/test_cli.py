@@ -156,7 +156,7 @@ def test_completion_scripts_parse(shell: str, check: str, capsys: pytest.Capture
 
 
 def completed(words: list[str]) -> list[str]:
-    """What bash offers for the last word."""
+    """The words that bash offers in place of the last one."""
     script = completion_of("bash")
     line = " ".join(map(shlex.quote, words))
     code = f"{script}\ncompopt() {{ :; }}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _tare; printf '%s\\n' \"${{COMPREPLY[@]}}\""

@@ -110,7 +110,7 @@ def test_text_and_arrow_make_the_same_table(trace: Path, monkeypatch: pytest.Mon
 
 
 def test_folding_by_line_changes_no_sum(trace: Path) -> None:
-    # What was seen at a moment near the peak is bounded by what was live at it, shape by shape: a line's bound is another.
+    # Blocks of a snapshot near the peak are bounded by the blocks at the peak, shape by shape: a line's bound is another.
     # Twins are pairs of sites: of lines they are other pairs. Whether a stack grows buffers, a line's other stacks don't say.
     # Unwritten bytes are judged by the site: a line of Python has several, one for each way to it.
     others = ("twins", "headroom", "unwritten")

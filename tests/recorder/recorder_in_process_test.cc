@@ -59,7 +59,7 @@ class RecorderInProcess : public testing::Test {
     }
     return found;
   }
-  // What was asked for by the event that asked for `first` bytes and by its thread's later ones; 0 for a free.
+  // Requested bytes of the event with `first` bytes and of its thread's later events; 0 for a free.
   static std::vector<std::uint64_t> requests_since(const SpoolImage& image, std::uint64_t first) {
     std::vector<std::uint64_t> requests;
     for (const ThreadEvents& thread : image.threads()) {
@@ -167,7 +167,7 @@ TEST_F(RecorderInProcess, AHandlerBeforeTheFrameIsNotedIsNested) {
   alloc(made_up(19, 0), 800);
   signal(SIGUSR1, allocate_twice);
   Thread* thread = this_thread;
-  // Where the last hook was called from, another function is called by now.
+  // Another function has been called at the place of the last hook's caller by now.
   thread->outer_sp = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 16;
   thread->outer_return = 1;
   thread->gate.store(Gate::InHook);  // enter() has come to here

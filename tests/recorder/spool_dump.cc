@@ -58,7 +58,7 @@ class Cursor {
       case trace::Op::Contents:
         event.api =
             static_cast<std::uint8_t>(word0 >> trace::ContentsWord::kClassShift & trace::ContentsWord::kClassMask);
-        event.old_length = word0 >> trace::ContentsWord::kUnwrittenShift;
+        event.old_length = word0 >> trace::ContentsWord::kUnwrittenShift & trace::ContentsWord::kUnwrittenMask;
         event.address = take();
         event.value = take();
         take_stamp(event);
@@ -125,7 +125,7 @@ class Cursor {
   std::vector<std::uint32_t> stack_;
 };
 
-// What replay sees: a realloc is an end and a beginning.
+// The events of replay: a realloc is an end and a beginning.
 struct Step {
   std::uint64_t stamp;
   bool begins;

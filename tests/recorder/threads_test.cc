@@ -72,8 +72,9 @@ TEST_P(ThreadsOfFewWords, GiveBackWhatTheyHad) {
       freed += event.op == trace::Op::Free;
     }
   }
-  EXPECT_GE(ended, 399u);
-  EXPECT_GE(freed, 400u);
+  // All but the last, and 30 more than wanted. See the program.
+  EXPECT_GE(ended, 429u);
+  EXPECT_GE(freed, 430u);
   const Replayed replayed = image.replay();
   EXPECT_EQ(replayed.impossible, 0u);
   EXPECT_EQ(replayed.backward_stamps, 0u);

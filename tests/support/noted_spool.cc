@@ -1,4 +1,4 @@
-// What a program says, as spool events: see noted_spool.h.
+// Reports of a program as spool events: see noted_spool.h.
 #include "support/noted_spool.h"
 
 #include "support/spool_builder.h"

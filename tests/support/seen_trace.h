@@ -17,6 +17,10 @@ class SeenTrace : public MadeUpTrace {
     events.back().api = static_cast<std::uint8_t>(content_class);
   }
   void digest(std::uint64_t value) { add(trace::EventKind::Digest, value); }
+  void new_digest(std::uint64_t digest, trace::ContentClass content_class = trace::ContentClass::Text) {
+    add(trace::EventKind::NewDigest, trace::short_digest(digest));
+    events.back().api = static_cast<std::uint8_t>(content_class);
+  }
   // A block that is allocated, seen and freed.
   void brief(std::uint64_t address, trace::ShapeId shape, std::uint32_t unwritten) {
     alloc(address, shape);

@@ -1,4 +1,4 @@
-// What the planted programs share: memory in use that no lens has anything to find in, and the truth that they print.
+// Shared by the planted programs: memory in use without findings, and the true waste that they print.
 #pragma once
 
 #include <cstdint>

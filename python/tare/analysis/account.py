@@ -24,7 +24,7 @@ _BLOCK_WITH_PAGES = 8192
 
 
 class Source(Enum):
-    """Where the parts come from."""
+    """The source of the parts."""
 
     SNAPSHOT = "snapshot"
     READING = "reading"
@@ -141,12 +141,26 @@ def _from_reading(recording: Recording, peak_rss: int) -> list[Part]:
     blocks = min(gross, heap)
     parts = [Part("blocks", blocks + grown, least, min(gross, heap + spread) + grown)]
     parts.append(Part(_FREE, heap - blocks, max(0, heap - spread - gross), heap + spread - least))
+    mapped = min(max(0, peak_rss - _reading_bytes(recording) - grown), _mapped_since_reading(recording))
     for kind, label in _LABELS.items():
-        size = process[f"rss_{kind}_bytes"]
-        margin = spread if kind == "mapping" else 0
-        if size:
-            parts.append(Part(label, size, max(0, size - margin), size + margin))
+        size = process[f"rss_{kind}_bytes"] or 0
+        margin, more = (spread, mapped) if kind == "mapping" else (0, 0)
+        if size or more:
+            parts.append(Part(label, size + more, max(0, size - margin), size + margin + more))
     return parts
+
+
+def _mapped_since_reading(recording: Recording) -> int:
+    """By how much the program's own mappings grew at most after the reading; it may have touched nothing of that."""
+    read_ns = recording.process["rss_read_ns"]
+    if read_ns is None:
+        return 0
+    recording.database.use("timeline")
+    (before, most) = recording.database.row(
+        f"select (select mapped_bytes from timeline where time_ns <= {read_ns} order by time_ns desc limit 1),"
+        f" (select max(mapped_bytes) from timeline where time_ns >= {read_ns})"
+    )
+    return max(0, int(most or 0) - int(before or 0))
 
 
 def _gross_before(recording: Recording, heap: int) -> int:

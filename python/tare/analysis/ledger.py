@@ -209,6 +209,7 @@ class Ledger:
     @staticmethod
     def _finding(lens: Lens, row: dict[str, Any]) -> Finding:
         advice = lens.advise(row)
+        saving = lens.saves(row)
         return Finding(
             lens=lens.name,
             remedy=advice.remedy,
@@ -217,9 +218,9 @@ class Ledger:
             amount=advice.amount,
             shown=bool(row["shown"]),
             partner_row=row.get("partner_row"),
-            saving=lens.saves(row),
+            saving=saving,
             samples=row.get("samples"),
-            rests_on_snapshot=lens.needs == "moments",
+            rests_on_snapshot=lens.needs == "moments" and not saving.exact,
             **{name: row[name] for name in _FOLDED},
         )
 

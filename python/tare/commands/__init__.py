@@ -11,6 +11,7 @@ GROUPS = {
         "report": "explain a recording: what is waste, and which lines cause it",
         "diff": "compare two recordings: what grew or shrank, and at which lines",
         "check": "fail a build if a recording exceeds a budget or a baseline",
+        "explore": "look through a recording in the terminal",
         "top": "watch the heap of a program while it is recorded",
         "attach": "record a running program that has the recorder loaded",
         "sql": "query the tables of a recording",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tare.analysis.budget import Budget, Verdict
+    from tare.analysis.culprits import Culprit
     from tare.analysis.recording import Recording
     from tare.exports.broken import Broken
 
@@ -101,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         style, width = Style(sys.stdout), width_of(sys.stdout)
         if verdicts:
-            say(check_report.lines(verdicts, style, width))
+            say(check_report.lines(verdicts, style, width, _sites(verdicts, recordings, baselines)))
         if options.series:
             from tare.analysis import series
 
@@ -153,6 +154,17 @@ def _broken(
         if not sites:
             found.append(Broken(verdict.name, sentence(verdict), None))
     return found
+
+
+def _sites(
+    verdicts: Sequence[Verdict], recordings: Sequence[Recording], baselines: Sequence[Recording]
+) -> dict[str, list[Culprit]]:
+    """Behind each broken limit, by its name."""
+    from tare.analysis.culprits import culprits
+
+    return (
+        {verdict.name: sites for verdict, sites in culprits(verdicts, recordings[0], baselines)} if recordings else {}
+    )
 
 
 def _open(files: Sequence[str], suppressions: Sequence[str]) -> list[Recording]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tare.commands.options import add_json, add_rows
 from tare.errors import USAGE, TareError, warn
 from tare.text.printable import say
-from tare.text.units import percent
+from tare.text.units import exact, percent
 
 if TYPE_CHECKING:
     import argparse
@@ -116,14 +116,14 @@ def lines(counts: list[Count], limit: int | None) -> Iterator[str]:
         yield f"  ({len(counts) - len(shown)} more)"
     slop = sum(count.slop_bytes * count.blocks for count in counts)
     usable = sum(count.usable_bytes * count.blocks for count in counts)
-    yield f"slop: {round(slop)} of {round(usable)} usable bytes ({percent(slop, usable)})"
+    yield f"slop: {exact(slop)} of {exact(usable)} usable bytes ({percent(slop, usable)})"
     clownshoes = [count for count in counts if count.clownshoe]
     if clownshoes:
         wasted = sum(count.slop_bytes * count.blocks for count in clownshoes)
         largest = sorted(clownshoes, key=lambda count: -count.slop_bytes * count.blocks)[:5]
-        named = ", ".join(f"{c.requested_bytes} -> {c.usable_bytes} x {round(c.blocks)}" for c in largest)
+        named = ", ".join(f"{exact(c.requested_bytes)} -> {exact(c.usable_bytes)} x {exact(c.blocks)}" for c in largest)
         more = f", {len(clownshoes) - len(largest)} more" if len(clownshoes) > len(largest) else ""
-        yield f"clownshoes: {round(wasted)} bytes of it: {named}{more}"
+        yield f"clownshoes: {exact(wasted)} bytes of it: {named}{more}"
 
 
 class _Widths:

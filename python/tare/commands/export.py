@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _selection(options: argparse.Namespace) -> tuple[Selection, list[Lens]]:
-    """What the options choose; an error if the format can't have it."""
+    """The part that the options choose; an error if the format can't have it."""
     from tare import lenses
     from tare.exports.selection import Selection
 

@@ -32,10 +32,16 @@ class Parser(argparse.ArgumentParser):
         return f"tare {self.verb}: {VERBS[self.verb]}\n\n{super().format_help()}"
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        options, unknown = self.parse_known_args(args, namespace)
+        # argparse fills an optional FILE or SQL at the first positional, so that `sql FILE --json SQL` would fail.
+        parse = self.parse_known_args if self._takes_rest() else self.parse_known_intermixed_args
+        options, unknown = parse(args, namespace)
         if unknown:
             self._refuse(unknown[0])
         return options
+
+    def _takes_rest(self) -> bool:
+        """True if the words after a positional belong to another program."""
+        return any(action.nargs == argparse.REMAINDER for action in self._get_positional_actions())
 
     def _refuse(self, word: str) -> NoReturn:
         if word.startswith("-"):

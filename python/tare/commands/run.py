@@ -51,6 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="take a snapshot of CMD's live blocks when `tare run` gets this signal, USR1 or USR2; names: signal-1, ...",
     )
+    parser.add_argument(
+        "--allocators",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="TOML that describes an allocator linked into CMD; may be repeated",
+    )
     parser.add_argument("--html", action="store_true", help="write a page with graphs, FILE.html, when CMD ends")
     parser.add_argument("--open", action="store_true", help="--html: show the page in the browser")
     parser.add_argument("command", nargs="...", metavar="CMD", help="the program and its arguments")
@@ -147,15 +154,28 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
         snapshot_signal=_signal_number(options.snapshot_signal),
         max_segment_bytes=max_segment_bytes,
         keep_segments=keep_segments,
+        allocators=_allocator_table(options.allocators),
         progress=None,
     )
 
 
-def _signal_number(name: str) -> int:
-    import signal
+def _allocator_table(paths: list[str]) -> bytes:
+    """The user's descriptions come first."""
+    if not paths:
+        from tare.allocators import prepared
 
+        return prepared.table()
+    from tare.allocators import table
+
+    described = [each for path in paths for each in table.given(path)]
+    return table.packed(described + table.shipped())
+
+
+def _signal_number(name: str) -> int:
     if not name:
         return 0
+    import signal
+
     if (wanted := name.upper().removeprefix("SIG")) not in ("USR1", "USR2"):
         raise TareError(USAGE, f"run: --snapshot-signal needs USR1 or USR2: '{name}'")
     return int(signal.Signals[f"SIG{wanted}"])

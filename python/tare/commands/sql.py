@@ -35,6 +35,8 @@ tare sql app.tare "select * from blocks order by usable_bytes desc limit 10"
 
 # Tables that cost more than a few milliseconds are made when a statement names them.
 _ON_DEMAND = {"frames", "sites", "stack_sites", "size_classes"} | {t.name for t in schema.TABLES if t.heavy}
+_HELP = (".help", "help", ".h", r"\?")
+_TABLES = (".tables", r"\d", r"\dt")
 _QUIT = ("quit", "exit", ".quit", ".exit", r"\q")
 _COMMANDS = """\
 SELECT ...;          run a statement; it ends with a semicolon and may have several lines
@@ -55,8 +57,12 @@ def run(options: argparse.Namespace) -> int:
     from tare.source.core_source import CoreSource
     from tare.source.database import Database
 
-    if options.statement is not None and (lines := meta_command(options.statement)) is not None:
-        say(lines)  # needs no recording
+    # These need no recording, so that `tare sql .tables` works, too.
+    command = options.statement
+    if command is None and options.file in (*_HELP, *_TABLES) and not os.path.exists(options.file):
+        command = options.file
+    if command is not None and (lines := meta_command(command)) is not None:
+        say(lines)
         return 0
     database = Database(CoreSource(options.file))
     database.run(f"set threads = {len(os.sched_getaffinity(0))}")
@@ -76,9 +82,9 @@ def meta_command(text: str) -> Iterable[str] | None:
     from tare.text.terminal import width_of
 
     word, *names = text.strip().rstrip(";").split() or [""]
-    if word in (".help", "help", ".h", r"\?"):
+    if word in _HELP:
         return _COMMANDS.splitlines()
-    if word in (".tables", r"\d", r"\dt"):
+    if word in _TABLES:
         return table_names()
     if word == ".schema":
         return lines(chosen(names), width_of(sys.stdout))

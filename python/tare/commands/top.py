@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from tare.live.live_snapshots import Look, Looker
+    from tare.live.live_figures import Figures, FiguresReader
 
 SYNOPSIS = "tare top PID [options]"
 HELP = (
@@ -35,7 +35,7 @@ _LEAST_INTERVAL_S = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from tare.live.live_snapshots import MOST_SITES, ORDERS
+    from tare.live.live_figures import MOST_SITES, ORDERS
 
     parser.add_argument("pid", metavar="PID", help="the process, or the `tare run` that records it")
     parser.add_argument("--once", action="store_true", help="print once; rates are averages over the recording so far")
@@ -52,71 +52,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from tare.live import launcher_requests
-    from tare.live.live_snapshots import Looker
+    from tare.live.live_figures import FiguresReader
 
     pid = launcher_requests.pid_of(options.pid, "top")
     interval_s = options.interval
     if interval_s < _LEAST_INTERVAL_S:
         raise TareError(USAGE, f"top: --interval is at least {_LEAST_INTERVAL_S:g} seconds")
-    looker = Looker(pid)
     if not (options.once or options.plain or options.json) and sys.stdout.isatty() and sys.stdin.isatty():
-        return _on_screen(looker, interval_s, options)
+        return _on_screen(str(pid), interval_s, options.sort)
+    reader = FiguresReader(pid)
     show = _show_json if options.json else _show_text
     if options.once:
-        show(looker.look(), options)
+        show(reader.read(), options)
         return 0
-    for number, look in enumerate(looks(looker, interval_s)):
+    for number, figures in enumerate(all_figures(reader, interval_s)):
         if number and not options.json:
             print()
-        show(look, options)
+        show(figures, options)
         sys.stdout.flush()
     say([f"tare: process {pid} has ended"], sys.stderr)
     return 0
 
 
-def looks(looker: Looker, interval_s: float) -> Iterator[Look]:
-    """Until the process ends; a first look that fails is an error."""
-    from tare.live.live_snapshots import ended
+def all_figures(reader: FiguresReader, interval_s: float) -> Iterator[Figures]:
+    """Until the process ends; a first reading that fails is an error."""
+    from tare.live.live_figures import ended
 
     first = True
     while True:
         try:
-            look = looker.look()
+            figures = reader.read()
         except TareError as error:
-            if first or not ended(looker, error):
+            if first or not ended(reader, error):
                 raise
             return
         first = False
-        yield look
-        time.sleep(max(interval_s, look.rest_s))
+        yield figures
+        time.sleep(max(interval_s, figures.rest_s))
 
 
-def _show_text(look: Look, options: argparse.Namespace) -> None:
+def _show_text(figures: Figures, options: argparse.Namespace) -> None:
     from tare.reports import live_view
     from tare.text.terminal import Style, width_of
 
-    say(live_view.lines(look, options.sort, options.rows, Style(sys.stdout), width_of(sys.stdout)))
+    say(live_view.lines(figures, options.sort, options.rows, Style(sys.stdout), width_of(sys.stdout)))
 
 
-def _show_json(look: Look, options: argparse.Namespace) -> None:
+def _show_json(figures: Figures, options: argparse.Namespace) -> None:
     import json
 
     from tare.reports import live_view
 
-    print(printable_json(json.dumps(live_view.as_json(look, options.sort, options.rows), ensure_ascii=False)))
+    print(printable_json(json.dumps(live_view.as_json(figures, options.sort, options.rows), ensure_ascii=False)))
 
 
-def _on_screen(looker: Looker, interval_s: float, options: argparse.Namespace) -> int:
+def _on_screen(pid: str, interval_s: float, order: str) -> int:
     try:
-        from tare.tui.top import Top
+        import textual  # noqa: F401
     except ImportError:
         raise TareError(
-            USAGE, "top: missing package textual: pip install 'heaptare[top]', or use --plain or --once"
+            USAGE, "top: missing package textual: pip install 'heaptare[tui]', or use --plain or --once"
         ) from None
-    app = Top(looker, interval_s, options.sort)
-    app.run()
-    if app.failure is not None:
-        raise app.failure
-    if app.over:
-        say([f"tare: process {looker.pid} has ended"], sys.stderr)
-    return 0
+    from tare.commands.explore import live
+
+    return live(pid, "top", interval_s, order)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tare.analysis.recording import Recording
+    from tare.analysis.stacks import Tree
     from tare.exports.selection import Selection
-    from tare.exports.stacks import Tree
 
     Place = tuple[str, str, int | None]  # function, file, line
 
@@ -43,11 +43,12 @@ _MARKER_SCHEMA = {
 
 def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
     process = recording.process
-    samples = Samples(recording, selection, with_tare=selection.shown == "tare_space")
+    samples = Samples(recording, selection, with_tare=selection.shown == "tare_space", with_threads=True)
     tree = samples.stacks.tree(lambda frame: (frame.name, frame.file, frame.line), outermost_first=True)
-    stacks, weights = array("I"), array("q")
-    for batch, amounts in samples.of_measure(selection.shown):
+    stacks, threads, weights = array("I"), array("q"), array("q")
+    for batch, numbers, amounts in samples.of_measure_by_thread(selection.shown):
         stacks.extend(tree.add(batch, amounts))
+        threads.extend(number or process["pid"] for number in numbers)  # of the main one, and where it isn't known
         weights.extend(amounts)
     peak_ms, end_ms = (process["peak_time_ns"] or 0) / _MS_NS, (process["duration_ns"] or 0) / _MS_NS
     at_ns = selection.at_ns
@@ -74,7 +75,7 @@ def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
             "weightType": "bytes",
             "stack": _Numbers(node - 1 if node else None for node in stacks),
             "memoryAddress": _Numbers(range(16, 16 * count + 1, 16)),
-            "threadId": _Same(process["pid"], count),
+            "threadId": threads,
             "length": count,
         },
         **_tables(tree, strings),

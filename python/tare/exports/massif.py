@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tare.analysis.recording import Recording
+    from tare.analysis.stacks import Tree
     from tare.exports.selection import Selection
-    from tare.exports.stacks import Tree
     from tare.naming.names import Frame
 
 _LEAST_SHARE = 0.01  # of the whole: smaller branches are joined, as massif does by default

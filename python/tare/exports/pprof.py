@@ -1,7 +1,7 @@
 """pprof's profile (github.com/google/pprof, proto/profile.proto), gzip-compressed.
 
 The sample types are always the same five, so that `-diff_base` works between any two recordings. Each sample has the usable
-size of its blocks as label `bytes`, as heap profiles of Go have it.
+size of its blocks as label `bytes`, as heap profiles of Go have it, and the number of their thread as label `thread`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LEVEL = 3  # pprof's own writer takes the fastest level, 1; 3 costs a tenth mor
 
 
 def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
-    samples = Samples(recording, selection, with_tare=True)
+    samples = Samples(recording, selection, with_tare=True, with_threads=True)
     names, string = recording.names, Strings()
     with gzip.GzipFile(fileobj=out, mode="wb", mtime=0, compresslevel=_LEVEL) as packing:
         profile = io.BufferedWriter(cast("io.RawIOBase", packing), _BUFFER)
@@ -58,12 +58,16 @@ def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
 def _write_samples(samples: Samples, string: Strings, profile: IO[bytes]) -> None:
     texts = samples.stacks.row_texts(lambda row: varint(row + 1), outermost_first=False)
     unit, key = number(4, string("bytes")), number(1, string("bytes"))
-    labels: dict[int, bytes] = {}  # by size
+    thread_key = number(1, string("thread"))
+    labels: dict[tuple[int, int | None], bytes] = {}  # by size and thread
     for batch in samples.by_size():
         for each, stack in zip(batch, texts.of([each.stack_id for each in batch]), strict=True):
-            label = labels.get(each.usable_bytes)
+            label = labels.get((each.usable_bytes, each.thread))
             if label is None:
-                label = labels[each.usable_bytes] = data(3, key + number(3, each.usable_bytes) + unit)
+                label = data(3, key + number(3, each.usable_bytes) + unit)
+                if each.thread is not None:
+                    label += data(3, thread_key + number(2, string(str(each.thread))))
+                labels[each.usable_bytes, each.thread] = label
             values = packed(
                 2, (each.total_blocks, each.total_bytes, each.live_blocks, each.live_bytes, each.tare_bytes)
             )

@@ -5,11 +5,11 @@ They lie in table `export_samples` of the recording's database, which spills to 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses
 from tare.analysis import records
-from tare.exports.stacks import Stacks
+from tare.analysis.stacks import Stacks
 from tare.progress import Progress
 
 if TYPE_CHECKING:
@@ -23,10 +23,11 @@ _LISTED_SITES = 1000  # in one statement
 
 
 class Sample(NamedTuple):
-    """Blocks of one usable size that one stack allocated. Bytes are gross bytes: usable bytes and headers."""
+    """Blocks of one usable size that one stack and thread allocated. Bytes are gross bytes: usable bytes and headers."""
 
     stack_id: int
     usable_bytes: int
+    thread: int | None  # its number, as in table blocks; None: not known, or not asked for
     total_blocks: int
     total_bytes: int
     live_blocks: int  # at the time of the selection
@@ -62,30 +63,41 @@ _SUMS = ("total_blocks", "total_bytes", "live_blocks", "live_bytes", "end_blocks
 
 
 class Samples:
-    def __init__(self, recording: Recording, selection: Selection, *, with_tare: bool) -> None:
-        """`with_tare`: runs the lenses, which takes longer than all else; without them tare_bytes are 0."""
+    def __init__(
+        self, recording: Recording, selection: Selection, *, with_tare: bool, with_threads: bool = False
+    ) -> None:
+        """`with_tare`: runs the lenses, which takes longer than all else; without them tare_bytes are 0. `with_threads`:
+        where several threads ran, walks over the whole trace.
+        """
         self._database = recording.database
         self._database.use("site_sizes")
+        by_thread = _by_thread(recording) if with_threads else _WITHOUT_THREADS
         with Progress("adding up"):
             matching = self._matching(recording, selection) if selection.filters else ""
             tare = _tare(recording, selection) if with_tare and selection.claimed else "select 0, 0, 0.0 where false"
             gross = "(usable_bytes + header_bytes)"
-            # Weighted blocks of a sampled recording are rounded once, for each stack and size.
+            # Weighted blocks of a sampled recording are rounded once, for each stack, size and thread.
             summed = ", ".join(f"cast(round_even(coalesce(sum({name}), 0), 0) as bigint) as {name}" for name in _SUMS)
             self._database.run(
                 f"""
                 create or replace table export_samples as
                 with granted(stack_id, usable_bytes, tare_bytes) as ({tare}),
+                counted as ({by_thread}),
+                -- Lenses claim bytes of stacks. Those of a stack and size that several threads allocated have no thread.
+                sole as (select stack_id, usable_bytes, any_value(thread) as thread from counted group by all
+                         having count(distinct coalesce(thread, -1)) = 1),
                 every as (
-                  select stack_id, usable_bytes, total_blocks, total_blocks * {gross} as total_bytes,
-                         {selection.blocks} as live_blocks, {selection.blocks} * {gross} as live_bytes,
+                  select stack_id, usable_bytes, thread, total_blocks, total_blocks * {gross} as total_bytes,
+                         live_blocks, live_blocks * {gross} as live_bytes,
                          end_blocks, end_blocks * {gross} as end_bytes, 0.0 as tare_bytes, lifetime_ns
-                  from site_sizes
-                  union all by name select * from granted
+                  from counted
+                  union all by name
+                  select g.*, sole.thread from granted g left join sole using (stack_id, usable_bytes)
                 )
-                select stack_id, usable_bytes, {summed}, cast(coalesce(sum(lifetime_ns), 0) as hugeint) as lifetime_ns
-                from every {matching} group by stack_id, usable_bytes
-                """
+                select stack_id, usable_bytes, thread, {summed},
+                       cast(coalesce(sum(lifetime_ns), 0) as hugeint) as lifetime_ns
+                from every {matching} group by stack_id, usable_bytes, thread
+                """.replace("BLOCKS", selection.blocks)
             )
         shown = " or ".join(f"{column} <> 0" for column, _ in MEASURES.values())
         self.stacks = Stacks(recording, self._ids(shown))
@@ -110,11 +122,11 @@ class Samples:
         return [stack_id for (stack_id,) in self._database.rows(query)]
 
     def by_size(self) -> Iterator[list[Sample]]:
-        """Batches, ordered by stack and size."""
+        """Batches, ordered by stack, size and thread."""
         columns = ", ".join(Sample._fields)
         shown = " or ".join(f"{column} <> 0" for column, _ in MEASURES.values())
         for batch in self._batches(
-            f"select {columns} from export_samples where {shown} order by stack_id, usable_bytes"
+            f"select {columns} from export_samples where {shown} order by stack_id, usable_bytes, thread"
         ):
             yield [Sample(*row) for row in batch]
 
@@ -128,19 +140,27 @@ class Samples:
 
     def of_measure(self, measure: str) -> Iterator[tuple[list[int], list[int]]]:
         """Batches: stacks in ascending order, and their amounts, which aren't 0."""
+        for stacks, _, amounts in self._of_measure(measure, "cast(null as bigint)"):
+            yield stacks, amounts
+
+    def of_measure_by_thread(self, measure: str) -> Iterator[tuple[list[int], list[int | None], list[int]]]:
+        """The same by stack and thread."""
+        return self._of_measure(measure, "thread")
+
+    def _of_measure(self, measure: str, thread: str) -> Iterator[tuple[list[int], list[int | None], list[int]]]:
         column, _ = MEASURES[measure]
         query = (
-            f"select stack_id, cast(sum({column}) as bigint) from export_samples group by stack_id"
-            f" having sum({column}) <> 0 order by stack_id"
+            f"select stack_id, {thread}, cast(sum({column}) as bigint) from export_samples group by all"
+            f" having sum({column}) <> 0 order by 1, 2"
         )
         for batch in self._batches(query):
-            stacks, amounts = zip(*batch, strict=True)
-            yield list(stacks), list(amounts)
+            stacks, threads, amounts = zip(*batch, strict=True)
+            yield list(stacks), list(threads), list(amounts)
 
     def sum_of(self, column: str) -> int:
         return int(self._database.row(f"select coalesce(sum({column}), 0) from export_samples")[0])
 
-    def _batches(self, query: str) -> Iterator[Sequence[tuple[int, ...]]]:
+    def _batches(self, query: str) -> Iterator[Sequence[tuple[Any, ...]]]:
         rows = max(1, self._database.row("select count(*) from export_samples")[0])
         done = 0
         with Progress("writing") as progress:
@@ -148,6 +168,41 @@ class Samples:
                 yield batch
                 done += len(batch)
                 progress.update(min(1.0, done / rows))
+
+
+_COUNTED = "stack_id, usable_bytes, header_bytes"
+_WITHOUT_THREADS = f"""
+select {_COUNTED}, cast(null as bigint) as thread, total_blocks, BLOCKS as live_blocks, end_blocks, lifetime_ns
+from site_sizes
+"""
+# Shapes of pools, and any whose sums over threads weren't those of the shape, have no thread.
+_BY_THREAD = f"""
+with summed as (
+  select shape_id, sum(total_blocks) as total, sum(BLOCKS) as live, sum(end_blocks) as ended
+  from thread_sizes group by shape_id
+),
+split as (
+  select shape_id from site_sizes join summed using (shape_id) group by shape_id
+  having count(*) = 1 and sum(total_blocks) = any_value(total) and sum(BLOCKS) = any_value(live)
+         and sum(end_blocks) = any_value(ended)
+)
+select {", ".join(f"z.{name}" for name in _COUNTED.split(", "))}, t.thread, t.total_blocks, t.BLOCKS as live_blocks, t.end_blocks,
+       0 as lifetime_ns
+from site_sizes z join thread_sizes t using (shape_id) where shape_id in (from split)
+union all
+{_WITHOUT_THREADS} where shape_id not in (from split)
+"""
+
+
+def _by_thread(recording: Recording) -> str:
+    """A query for the blocks of each stack, size and thread."""
+    threads = recording.process["threads"]
+    if not threads:
+        return _WITHOUT_THREADS
+    if threads == 1:  # it has number 0; inherited blocks may be of others
+        return _WITHOUT_THREADS.replace("cast(null as bigint)", "case when inherited = 0 then 0 end")
+    recording.database.use("thread_sizes")
+    return _BY_THREAD
 
 
 def _tare(recording: Recording, selection: Selection) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import IO, TYPE_CHECKING, Any
 
+from tare.analysis.stacks import FrameNumbers
 from tare.exports.samples import MEASURES, Samples
-from tare.exports.stacks import FrameNumbers
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording

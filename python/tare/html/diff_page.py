@@ -5,17 +5,20 @@ from __future__ import annotations
 import shlex
 from typing import IO, TYPE_CHECKING
 
+from tare.analysis import finding_changes
 from tare.html.markup import EMPTY, Markup, element, headings, joined
 from tare.html.page import document, views
 from tare.html.store import Function, Measure, StackTree
-from tare.html.sums import is_own, stack_nodes
+from tare.html.sums import stack_nodes
 from tare.html.timeline import both
+from tare.naming.own_code import is_own
 from tare.reports.difference import signed
-from tare.reports.text_parts import headline, nameless_files
-from tare.text.units import change_share, exact, human_bytes
+from tare.reports.text_parts import amount, headline, nameless_files
+from tare.text.units import change_share, exact, human_bytes, plural
 
 if TYPE_CHECKING:
     from tare.analysis.difference import Change, SiteChange
+    from tare.analysis.finding_changes import FindingChange, Found
     from tare.analysis.recording import Recording
     from tare.naming.names import Frame
 
@@ -27,7 +30,7 @@ _MOMENTS = (("peak", "at the peak"), ("end", "at the end"))
 def write(change: Change, out: IO[bytes]) -> None:
     body = joined(
         _head(change),
-        element("main", _totals(change), views(), _sites(change), _over_time(change)),
+        element("main", _totals(change), _findings(change), views(), _sites(change), _over_time(change)),
     )
     tree, own = _tree(change)
     facts = {"file": change.after.path, "moments": {"diff": "at the peak"}}
@@ -95,6 +98,60 @@ def _row(label: str, before: float, after: float) -> Markup:
     )
 
 
+_KINDS = {"new": "came", "gone": "went", "changed": "changed"}
+
+
+def _findings(change: Change) -> Markup:
+    """Those that came, went or changed. The kind stands in the text: colour and hatching repeat it."""
+    found = finding_changes.between(change.before, change.after)
+    shown = [each for each in found if each.kind != "same"]
+    same = len(found) - len(shown)
+    table = element(
+        "table",
+        headings("", "lens", "before", "after", "finding"),
+        element("tbody", *map(_finding, shown)),
+        class_="numbers sites changes",
+    )
+    rest = f"{plural(same, 'finding')} stayed as {'it was' if same == 1 else 'they were'}." if same else ""
+    return element(
+        "section",
+        element("h2", "Findings that came, went or changed"),
+        element("div", table, class_="wide") if shown else element("p", "No finding came, went or changed."),
+        element("p", rest, class_="note") if rest else "",
+        id="findings",
+    )
+
+
+def _finding(change: FindingChange) -> Markup:
+    found = change.shown
+    look = {"new": "grown", "gone": "shrunk"}.get(change.kind, "")
+    return element(
+        "tr",
+        element("td", element("span", class_=f"key {look}", aria_hidden="true") if look else "", _KINDS[change.kind]),
+        element("td", found.lens.name),
+        element("td", _amount(change.before)),
+        element("td", _amount(change.after)),
+        element(
+            "th",
+            element(
+                "details",
+                element(
+                    "summary",
+                    element("code", found.frame.name),
+                    " ",
+                    element("span", found.frame.place, class_="place"),
+                ),
+                element("p", found.finding.remedy),
+            ),
+            scope="row",
+        ),
+    )
+
+
+def _amount(found: Found | None) -> str:
+    return amount(found.finding, found.lens) if found else "–"
+
+
 def _sites(change: Change) -> Markup:
     rows = [_site(site) for site in change.sites[:_SITES]]
     more = len(change.sites) - len(rows)
@@ -117,10 +174,7 @@ def _sites(change: Change) -> Markup:
 
 def _site(site: SiteChange) -> Markup:
     frame = site.stack[0] if site.stack else None
-    lines = [
-        element("li", element("code", each.name), " ", element("span", each.place, class_="place"))
-        for each in site.stack
-    ]
+    lines = [element("li", element("code", each.name), " ", element("i", each.place)) for each in site.stack]
     return element(
         "tr",
         _change_cell(site.before.peak_gross_bytes, site.after.peak_gross_bytes),
@@ -177,7 +231,7 @@ def _gross(recording: Recording, tree: StackTree, own: dict[Function, bool]) -> 
         stable = frame._replace(
             file=frame.file.rpartition("/")[2], module=frame.module.rpartition("/")[2], module_offset=None
         )
-        own.setdefault(Function.of(stable), is_own(recording.process["exe"], Function.of(frame)))
+        own.setdefault(Function.of(stable), is_own(recording.process["exe"], frame.module, frame.file))
         return stable
 
     nodes = stack_nodes(recording, tree, [row[0] for row in rows], moved)

@@ -2,15 +2,16 @@
 
 The layout: of each column below all its values, as varints. `node` as the distance from the cell before; `birth` plus 1 (0: before the
 recording); `death` as intervals after `birth` plus 1 (0: never); `thread`, where there are several; blocks; then of gross, slop and
-header bytes the whole quotient by the blocks, and the rest.
+header bytes, in units of their greatest common divisor, the whole quotient by the blocks, and the rest.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from tare.html.varints import put_column
+from tare.html.varints import varints
 from tare.schema.table import Table, columns
 
 if TYPE_CHECKING:
@@ -42,13 +43,13 @@ create or replace temp table page_cells as select node, thread, b.place as birth
  {", ".join(f"sum({name}) as {name}" for name in ("blocks", *_SUMS))}
 from page_cells left join page_intervals b on b.interval = birth left join page_intervals d on d.interval = death group by all
 """
-_COLUMNS = f"""
+_ROWS = f"""
 with placed as (
   select node, thread, coalesce(b.place + 1, 0) as birth, coalesce(d.place - coalesce(b.place, 0) + 1, 0) as death,
   {", ".join(f"cast(round({name}) as bigint) as {name}" for name in ("blocks", *_SUMS))}
   from page_cells left join page_intervals b on b.interval = birth left join page_intervals d on d.interval = death
 )
-select node - lag(node, 1, 0) over (order by {_KEY}), birth, death, thread, blocks, {", ".join(f"{name} // blocks, {name} % blocks" for name in _SUMS)}
+select node - lag(node, 1, 0) over (order by {_KEY}), birth, death, thread, blocks, {", ".join(_SUMS)}
 from placed where blocks > 0 order by {_KEY}
 """
 
@@ -72,14 +73,34 @@ class Lives:
             self._fill(_PLACES, ((number, kept[bisect_left(kept, number)]) for number in self._ends))
             self._database.run(_COARSER)
         self._fill(_PLACES, ((number, at) for at, number in enumerate(kept)))
-        rows = self._database.rows(_COLUMNS)
-        threaded = len({row[3] for row in rows}) > 1
-        out = bytearray()
-        for number, column in enumerate(zip(*rows, strict=True)):
-            if number != 3 or threaded:  # the threads
-                put_column(out, column)
-        facts = {"cells": len(rows), "threaded": threaded, "ends": [self._ends[number] for number in kept]}
-        return {**facts, "intervals": kept, "joined": len(self._ends) - len(kept)}, bytes(out)
+        rows = self._database.rows(_ROWS)
+        node, birth, death, thread, blocks, *sums = zip(*rows, strict=True) if rows else ((),) * (5 + len(_SUMS))
+        threaded = len(set(thread)) > 1
+        columns = [node, birth, death, *([thread] if threaded else []), blocks]
+        units = []
+        for column in sums:
+            unit = gcd(*column) or 1
+            units.append(unit)
+            parts = [divmod(value // unit, count) for value, count in zip(column, blocks, strict=True)]
+            columns += [tuple(quotient for quotient, _ in parts), tuple(rest for _, rest in parts)]
+        out = b"".join(map(varints, columns))
+        facts = {
+            "cells": len(rows),
+            "threaded": threaded,
+            "units": units,
+            "ends": [self._ends[number] for number in kept],
+        }
+        return {**facts, "intervals": kept, "joined": len(self._ends) - len(kept)}, out
+
+    def blocks_by_node(self) -> list[tuple[int, float]]:
+        """Each node's share of all blocks: its weight where nodes are folded."""
+        shares: dict[int, float] = {}
+        rows = self._database.rows("select stack_id, sum(blocks) from lives group by stack_id")
+        whole = sum(blocks for _, blocks in rows) or 1
+        for stack_id, blocks in rows:
+            node = self._nodes.get(stack_id, 0)
+            shares[node] = shares.get(node, 0.0) + blocks / whole
+        return list(shares.items())
 
     def _fill(self, table: Table, rows: Iterable[tuple[int, int]]) -> None:
         self._database.run(f"drop table if exists {table.name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.analysis.records import query, sizes_line
+from tare.analysis.site_facts import of_sites
 from tare.analysis.worth import ranking
 from tare.html.markup import EMPTY, Markup, element, headings, joined
 from tare.html.timeline import chart
@@ -14,13 +15,17 @@ from tare.reports.text_report import default_findings
 from tare.text.units import exact, human_bytes, percent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tare.analysis.ledger import Finding
     from tare.analysis.recording import Recording
+    from tare.analysis.site_facts import Bars, Histograms
     from tare.analysis.worth import Entry, Whole
     from tare.lenses.lens import Lens
     from tare.naming.names import Frame
 
 _SITES = 20
+_BAR = 8  # characters of the longest bar
 
 
 def head(recording: Recording) -> Markup:
@@ -96,10 +101,8 @@ def _finding(lens: Lens, finding: Finding, frame: Frame, stack: list[Frame], gai
 
 
 def _stack(stack: list[Frame]) -> Markup:
-    lines = [
-        element("li", element("code", frame.name), " ", element("span", _place(frame), class_="place"))
-        for frame in stack
-    ]
+    """Short elements: a page has some hundred frames."""
+    lines = (element("li", element("code", frame.name), " ", element("i", _place(frame))) for frame in stack)
     return element("ol", *lines, class_="stack")
 
 
@@ -121,6 +124,7 @@ def sites(recording: Recording) -> Markup:
             "section", element("h2", "Top sites at the peak"), element("p", "No block was live."), id="sites"
         )
     names = [recording.names.at(row) for row in _site_rows(recording, [record.site_id for record in page.records])]
+    histograms = of_sites(recording, [record.site_id for record in page.records])
     rows = []
     for record, frame in zip(page.records, names, strict=True):
         rows.append(
@@ -138,7 +142,8 @@ def sites(recording: Recording) -> Markup:
                         element(
                             "summary", element("code", frame.name), " ", element("span", frame.place, class_="place")
                         ),
-                        element("p", "Block sizes in bytes: ", sizes_line(record)),
+                        element("p", "Live block sizes in bytes: ", sizes_line(record)),
+                        _histograms(histograms[record.site_id]),
                         _stack(record.stack),
                     ),
                     scope="row",
@@ -162,6 +167,33 @@ def sites(recording: Recording) -> Markup:
         else "",
         id="sites",
     )
+
+
+def _histograms(found: Histograms) -> Markup:
+    """Sizes and lifetimes as bars of text: a screen reader reads the counts."""
+    parts = (
+        element("figure", element("figcaption", title), element("pre", *_bars(bars)))
+        for title, bars in (
+            ("Sizes (usable bytes)", found.sizes),
+            ("Freed (allocations later)", found.lifetimes),
+        )
+    )
+    return element("div", *parts, class_="bars")
+
+
+def _bars(bars: Bars) -> Iterator[Markup]:
+    """Without those of no block."""
+    bars = [bar for bar in bars if bar[1]]
+    most = max([count for _, count in bars] + [1.0])
+    width, count_width = (
+        max(map(len, texts))
+        for texts in ([label for label, _ in bars] or [""], [exact(count) for _, count in bars] or [""])
+    )
+    for label, count in bars:
+        bar = "█" * round(_BAR * count / most) or "▏"
+        yield joined(
+            f"{label:>{width}} {exact(count):>{count_width}} ", element("b", bar, aria_hidden="true"), Markup("\n")
+        )
 
 
 def _site_rows(recording: Recording, site_ids: list[int]) -> list[int | None]:

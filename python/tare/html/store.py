@@ -10,16 +10,18 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from array import array
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tare.html.varints import put
+from tare.html.varints import varints
 from tare.text.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tare.html.lives import Lives
-    from tare.naming.names import Frame
+    from tare.naming.names import Frame, FrameTree
 
 # Nodes above which the smallest subtrees are folded into their callers: 8 MB of JavaScript's arrays for each measure.
 MOST_NODES = 400_000
@@ -51,37 +53,40 @@ class Measure(NamedTuple):
 
 
 class StackTree:
-    """Sums are added to stacks; the tree grows with them."""
+    """A tree of functions whose nodes have sums. Parents come before their children."""
 
     def __init__(self, measures: Sequence[Measure]) -> None:
         self.measures = list(measures)
         self.functions: dict[Function, int] = {}
-        self._children: list[dict[int, int]] = [{}]
-        self._frame = [0]
-        self._parent = [0]
+        self._parent = array("I", [0])
+        self._frame = array("I", [0])
+        self._order: Sequence[int] | None = None  # in preorder, where it is known
+        self._children: dict[tuple[int, int], int] = {}  # by parent and function; filled when a second tree is merged
         self._sums: list[dict[int, int]] = [{} for _ in measures]
         self.folded = 0
         self.lives: Lives | None = None
 
-    def node(self, at: int, frames: Iterable[Frame]) -> int:
-        """The node of frames below another, outermost first; 0 is the root."""
-        return self.node_of(at, map(self.function, frames))
-
     def function(self, frame: Frame) -> int:
         return self.functions.setdefault(Function.of(frame), len(self.functions))
 
-    def node_of(self, at: int, functions: Iterable[int]) -> int:
-        """The same of functions that were looked up: a return address is looked up once, and has many callers."""
-        for function in functions:
-            below = self._children[at].get(function)
-            if below is None:
-                below = len(self._frame)
-                self._children[at][function] = below
-                self._frame.append(function)
-                self._parent.append(at)
-                self._children.append({})
-            at = below
-        return at
+    def merge(self, tree: FrameTree) -> Sequence[int]:
+        """Of a tree of functions' numbers: the node here of each of its nodes."""
+        parents, frames = array("I", tree.parents()), array("I", tree.frames())
+        if len(self._parent) == 1:
+            self._parent, self._frame, self._order = parents, frames, array("I", tree.depth_first())
+            return range(len(parents))
+        if not self._children:
+            self._children = {(self._parent[node], self._frame[node]): node for node in range(1, len(self._parent))}
+        self._order = None
+        place = [0] * len(parents)
+        for node in range(1, len(parents)):
+            key = (place[parents[node]], frames[node])
+            found = self._children.setdefault(key, len(self._parent))
+            if found == len(self._parent):
+                self._parent.append(key[0])
+                self._frame.append(key[1])
+            place[node] = found
+        return place
 
     def add(self, node: int, measure: int, value: int) -> None:
         if value:
@@ -111,57 +116,82 @@ class StackTree:
             "strings": list(strings),
         }
         text = json.dumps(header, separators=(",", ":")).encode()
-        out = bytearray()
-        put(out, len(text))
-        out += text
-        before = 0
-        for node, depth in zip(order[1:], depths[1:], strict=True):
-            put(out, before + 1 - depth)
-            before = depth
-            put(out, self._frame[node])
+        parts = [varints([len(text)]), text, self._nodes(order, depths)]
         for measure, sums in zip(self.measures, self._sums, strict=True):
             if measure.quantity:
                 continue
             placed: dict[int, int] = {}
             for node, value in sums.items():
-                placed[place[node]] = placed.get(place[node], 0) + value
-            put(out, len(placed))
+                at = place[node]
+                placed[at] = placed.get(at, 0) + value
+            entries = [len(placed)]
             last = 0
             for at in sorted(placed):
-                put(out, at - last)
-                put(out, placed[at])
+                entries += (at - last, placed[at])
                 last = at
-        out += lives
-        return base64.b64encode(zlib.compress(bytes(out))).decode()
+            parts.append(varints(entries))
+        parts.append(lives)
+        return base64.b64encode(zlib.compress(b"".join(parts), 9)).decode()
 
-    def _preorder(self, most: int) -> tuple[list[int], list[int], list[int]]:
+    def _nodes(self, order: Sequence[int], depths: Sequence[int]) -> bytes:
+        numbers = array("Q", bytes(16 * (len(order) - 1)))
+        numbers[0::2] = array("Q", [above + 1 - depth for above, depth in pairwise(depths)])
+        numbers[1::2] = array("Q", [self._frame[node] for node in order[1:]])
+        return varints(numbers)
+
+    def _preorder(self, most: int) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
         """Kept nodes with their depths, and for each node the place of the kept one that has its sums."""
         kept = self._kept(most)
-        order: list[int] = []
-        depths: list[int] = []
-        place = [0] * len(self._frame)
-        waiting = [(0, 0, 0)]
-        while waiting:
-            node, depth, above = waiting.pop()
-            if kept is None or node in kept:
-                above = len(order)
-                order.append(node)
-                depths.append(depth)
-            place[node] = above
-            waiting.extend((below, depth + 1, above) for below in reversed(self._children[node].values()))
-        self.folded = len(self._frame) - len(order)
-        return order, depths, place
+        parent = self._parent
+        place = [0] * len(parent)
+        depth_of = [0] * len(parent)  # among kept nodes
+        order = self._order if self._order is not None else _depth_first(parent)
+        if kept is not None:
+            order = [node for node in order if kept[node]]
+        for at, node in enumerate(order):
+            place[node] = at
+        for node in range(1, len(parent)):
+            above = parent[node]
+            if kept is None or kept[node]:
+                depth_of[node] = depth_of[above] + 1  # a kept node's parent is kept, too
+            else:
+                place[node] = place[above]
+        self.folded = len(parent) - len(order)
+        return order, [depth_of[node] for node in order], place
 
-    def _kept(self, most: int) -> set[int] | None:
+    def _kept(self, most: int) -> bytearray | None:
         """The `most` heaviest nodes by the sum of their shares of all measures; None: all. A caller weighs no less than its callees."""
-        if len(self._frame) <= most:
+        count = len(self._frame)
+        if count <= most:
             return None
-        weights = [0.0] * len(self._frame)
+        weights = [0.0] * count
         for number, sums in enumerate(self._sums):
             whole = self.total(number) or 1
             for node, value in sums.items():
                 weights[node] += value / whole
-        for node in range(len(weights) - 1, 0, -1):  # children were made after their parents
+        for node, blocks in self.lives.blocks_by_node() if self.lives else ():
+            weights[node] += blocks
+        for node in range(count - 1, 0, -1):
             weights[self._parent[node]] += weights[node]
+        kept = bytearray(count)
         # The order of making breaks ties, so that a parent stays if its child does.
-        return set(sorted(range(len(weights)), key=lambda node: (-weights[node], node))[:most])
+        for node in sorted(range(count), key=lambda node: (-weights[node], node))[:most]:
+            kept[node] = 1
+        return kept
+
+
+def _depth_first(parent: Sequence[int]) -> Sequence[int]:
+    """All nodes, each before its children, children in their order."""
+    first, following = [0] * len(parent), [0] * len(parent)
+    for node in range(len(parent) - 1, 0, -1):
+        following[node] = first[parent[node]]
+        first[parent[node]] = node
+    order, waiting = [], [0]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        if following[node]:
+            waiting.append(following[node])
+        if first[node]:
+            waiting.append(first[node])
+    return order

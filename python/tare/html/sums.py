@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.html.lives import Lives
-from tare.html.store import Function, Measure, StackTree
+from tare.html.store import Measure, StackTree
 from tare.progress import Progress
 from tare.schema.missing import words_of
 
@@ -157,68 +158,23 @@ def derived(recording: Recording, grants: dict[tuple[str, str], str]) -> dict[st
 def stack_nodes(
     recording: Recording, tree: StackTree, stack_ids: list[int], named: Callable[[Frame], Frame] | None = None
 ) -> dict[int, int]:
-    """The node of each stack. Stacks share callers: each caller's node is looked for once, however many stacks it has."""
-    database, names = recording.database, recording.names
-    database.use("stacks")
-    stacks = database.rows("select caller_id, row_id from stacks order by stack_id")
-
-    def caller(stack_id: int) -> int:
-        above: int = stacks[stack_id][0]
-        return above if above < stack_id else 0  # a damaged trace may have circles
-
-    known = {0}
-    return_addresses = set()
-    for stack_id in stack_ids:
-        at = stack_id
-        while at not in known:
-            known.add(at)
-            return_addresses.add(stacks[at][1])
-            at = caller(at)
+    """The node of each stack. The core walks the stacks; here each return address gets the numbers of its functions."""
+    source, names = recording.source, recording.names
+    rows = source.rows_of_stacks(stack_ids)
     with Progress("looking up names"):
-        names.prepare(return_addresses)
+        names.prepare(rows)
+    made = source.frame_tree(True)
+    number: dict[Frame, int] = {}
 
-    below: dict[tuple[int, int], int] = {}
-    innermost: dict[tuple[int, int], int] = {}
-    whole = {0: 0}  # the nodes of stacks with all frames of their innermost call
+    def of(frame: Frame) -> int:
+        found = number.get(frame)
+        if found is None:
+            found = number[frame] = tree.function(named(frame) if named else frame)
+        return found
 
-    functions: dict[int, list[int]] = {}  # of each return address, outermost first
-
-    def looked_up(frames: list[Frame]) -> list[int]:
-        return [tree.function(named(frame) if named else frame) for frame in reversed(frames)]
-
-    def node_of(stack_id: int) -> int:
-        path = []
-        while stack_id not in whole:
-            path.append(stack_id)
-            stack_id = caller(stack_id)
-        at = whole[stack_id]
-        for each in reversed(path):
-            key = (at, stacks[each][1])
-            found = below.get(key)
-            if found is None:
-                address = key[1]
-                if address not in functions:
-                    functions[address] = looked_up(names.frames(address))
-                found = below[key] = tree.node_of(at, functions[address])
-            at = whole[each] = found
-        return at
-
-    nodes = {}
-    for stack_id in stack_ids:
-        last = (node_of(caller(stack_id)), stacks[stack_id][1]) if stack_id else (0, -1)
-        if last not in innermost:  # without allocation wrappers
-            innermost[last] = tree.node_of(last[0], looked_up(names.stack(stack_id, 1)))
-        nodes[stack_id] = innermost[last]
-    return nodes
-
-
-# Code below these paths isn't the program's, unless the program itself lies there.
-_SYSTEM = ("/usr/", "/lib/", "/lib64/", "/lib32/")
-_TOOLCHAIN = ("/include/c++/", "/sysdeps/", "/rustc/", "/csu/")
-
-
-def is_own(executable: str, function: Function) -> bool:
-    """Of the program and of libraries outside of the system's folders; inlined functions of the C++ library aren't."""
-    if not function.module or any(part in function.file for part in _TOOLCHAIN):
-        return False
-    return function.module == executable or not function.module.startswith(_SYSTEM)
+    for row in rows:
+        every = [of(frame) for frame in names.frames(row)]
+        made.name(row, every, every[len(every) - len(names.callers(row)) :])
+    nodes = array("I", made.add(stack_ids, [0] * len(stack_ids)))
+    place = tree.merge(made)
+    return {stack_id: place[node] for stack_id, node in zip(stack_ids, nodes, strict=True)}

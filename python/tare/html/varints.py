@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
+from tare import _core
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
 
-def put(out: bytearray, value: int) -> None:
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-
-
-def put_column(out: bytearray, values: Sequence[int]) -> None:
-    if max(values, default=0) < 0x80:  # at the speed of C
-        out += bytes(values)
-        return
-    append = out.append
-    for value in values:
-        while value > 0x7F:
-            append(value & 0x7F | 0x80)
-            value >>= 7
-        append(value)
+def varints(values: Iterable[int]) -> bytes:
+    numbers = values if isinstance(values, array) and values.typecode == "Q" else array("Q", values)
+    return _core.varints(numbers.tobytes())

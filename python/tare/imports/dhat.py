@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
-from tare.imports import sums
+from tare.imports import frame_text, sums
 from tare.imports.source_file import NONSENSE, Damaged
 from tare.imports.sums import StackSums, Sum
 from tare.imports.target import About
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from tare.imports.source_file import SourceFile
     from tare.imports.target import Frame, Target
 
-# `0x10B2F5: main (app.c:12)`, `0x4843808: malloc (in /usr/lib/valgrind/vgpreload_dhat.so)`, `0x1: ???`
-_FRAME = re.compile(r"(?:0x([0-9A-Fa-f]{1,16}): )?(.*?)(?: \((?:in (.*)|([^()]*):(\d+))\))?", re.DOTALL)
 _MOST_FRAMES = 1000
 
 
@@ -45,13 +42,10 @@ def read(source: SourceFile, target: Target) -> None:
 
 
 def _row(target: Target, text: str) -> int:
-    found = _FRAME.fullmatch(text)
-    if found is None:
-        raise ValueError(text[:80])
-    address, name, module, file, line = found.groups()
-    name = "" if name == "???" else name
-    frame: Frame = (name, file or "", min(int(line or 0), 0x7FFFFFFF))
-    return target.row(target.file_named(module or ""), int(address or "0", 16) & 0xFFFFFFFFFFFF, [frame])
+    # `[root]`, and frames of other tools, have no address.
+    found = frame_text.parsed(text) or frame_text.FrameText(0, text, "", "", 0)
+    frame: Frame = (found.name, found.file, found.line)
+    return target.row(target.file_named(found.module), found.address & 0xFFFFFFFFFFFF, [frame])
 
 
 def _sums_of(target: Target, rows: list[int], point: dict[str, Any]) -> StackSums:

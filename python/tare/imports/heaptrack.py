@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tare.imports.source_file import NONSENSE, Damaged
+from tare.imports.address_ranges import AddressRanges
+from tare.imports.source_file import NONSENSE, TOO_MANY, Damaged
 from tare.imports.target import NO_MODULE, UNKNOWN_API, About
 from tare.progress import Progress
 
@@ -44,7 +45,8 @@ def read(source: SourceFile, target: Target) -> None:
         raise Damaged(
             f"version {file_version} of heaptrack's format isn't supported: interpret it with heaptrack first"
         )
-    reader = _Reader(target, f"heaptrack {version >> 16}.{version >> 8 & 255}.{version & 255}", file_version)
+    name = f"heaptrack {version >> 16}.{version >> 8 & 255}.{version & 255}"
+    reader = _Reader(target, name, file_version, source.most_entries)
     number = 1
     try:
         with Progress("importing heaptrack's events") as progress:
@@ -58,13 +60,14 @@ def read(source: SourceFile, target: Target) -> None:
 
 
 class _Reader:
-    def __init__(self, target: Target, name: str, version: int) -> None:
+    def __init__(self, target: Target, name: str, version: int, most_entries: int) -> None:
         self._target = target
         self._name = name
         self._version = version
+        self._entries_left = self._most_live = most_entries
         self._strings = [""]
         self._rows = [0]  # by number of an address, interpreted; unused 0
-        self._mapped: list[tuple[int, int, int]] = []  # raw: start, end, module
+        self._mapped = AddressRanges()  # raw: of modules
         self._row_of: dict[int, int] = {}  # raw: by address, since the modules changed last
         self._stacks = [0]
         self._shapes: list[int] = []
@@ -74,7 +77,8 @@ class _Reader:
         self._page_bytes = 4096
         self._rss_pages = 0
         self._command: list[str] = []
-        self._in_command = False
+        self._in_command: list[str] = []  # lines of the command, while they come
+        self._command_length = 0
         self._exe = ""
         self._is_raw: bool | None = None
         self._handlers: dict[int, Callable[[bytes], None]] = {
@@ -114,11 +118,19 @@ class _Reader:
             raise ValueError
         return rest[:size].decode(errors="replace"), rest[size + 1 :]
 
+    def _count_entry(self) -> None:
+        """Of what stays in memory: frees take nothing back."""
+        self._entries_left -= 1
+        if self._entries_left < 0:
+            raise Damaged(TOO_MANY)
+
     def _string(self, text: bytes) -> None:
+        self._count_entry()
         self._strings.append(self._sized(text)[0] if self._version >= _NEWEST else text.decode(errors="replace"))
 
     def _address(self, text: bytes) -> None:
         self._opened(raw=False)
+        self._count_entry()
         address, module, *rest = (int(word, 16) for word in text.split())
         frames: list[Frame] = []
         for at in range(0, len(rest) - len(rest) % 3, 3):
@@ -136,6 +148,7 @@ class _Reader:
         return self._strings[number]
 
     def _trace(self, text: bytes) -> None:
+        self._count_entry()
         first, parent = (int(word, 16) for word in text.split())
         if self._is_raw:
             row = self._raw_row(first)
@@ -148,12 +161,13 @@ class _Reader:
     def _raw_row(self, address: int) -> int:
         row = self._row_of.get(address)
         if row is None:
-            module = next((module for start, end, module in self._mapped if start <= address - 1 < end), NO_MODULE)
+            module = self._mapped.of_return_address(address, NO_MODULE)
             row = self._row_of[address] = self._target.row(module, address)
         return row
 
     def _pair(self, text: bytes) -> None:
         self._opened(raw=False)
+        self._count_entry()
         size, stack = (int(word, 16) for word in text.split())
         self._shapes.append(self._shape(size, stack))
 
@@ -169,10 +183,13 @@ class _Reader:
         size, stack, address = (int(word, 16) for word in text.split())
         shape = self._shape_of.get((size, stack))
         if shape is None:
+            self._count_entry()
             shape = self._shape_of[size, stack] = self._shape(size, stack)
         if address in self._live:  # its free was missed
             target.core.end_block(self._now, 0, address)
         self._live.add(address)
+        if len(self._live) > self._most_live:
+            raise Damaged(TOO_MANY)
         target.core.begin_block(self._now, 0, address, shape)
 
     def _free(self, text: bytes) -> None:
@@ -197,18 +214,25 @@ class _Reader:
         self._page_bytes = int(text.split()[0], 16)
 
     def _debuggee(self, text: bytes) -> None:
-        self._command = text.decode(errors="replace").split(" ")
-        self._in_command = True
+        self._in_command = [text.decode(errors="replace")]
+        self._command_length = len(text)
+
+    def _end_command(self) -> None:
+        first, *more = self._in_command
+        self._command = first.split(" ")
+        self._command[-1] = "\n".join([self._command[-1], *more])
+        self._in_command = []
 
     def _continue_command(self, line: bytes) -> None:
         """Arguments may have line ends, which heaptrack writes as they are. The system's line follows the command."""
         words = line.split(b" ")
         if words[0] == b"I" and len(words) == 3 and all(map(_is_hex, words[1:])):
-            self._in_command = False
+            self._end_command()
             self._system(line[2:])
             return
-        self._command[-1] += "\n" + line.decode(errors="replace")
-        if sum(map(len, self._command)) > _LONGEST_COMMAND:
+        self._in_command.append(line.decode(errors="replace"))
+        self._command_length += len(line) + 1
+        if self._command_length > _LONGEST_COMMAND:
             raise ValueError
 
     def _executable(self, text: bytes) -> None:
@@ -221,7 +245,7 @@ class _Reader:
         self._opened(raw=True)
         self._row_of = {}
         if text.strip() in (b"-", b"1 -"):
-            self._mapped = []
+            self._mapped.clear()
             return
         path, rest = self._sized(text)
         numbers = [int(word, 16) for word in rest.split()]
@@ -230,9 +254,11 @@ class _Reader:
         ends = [segments[at] + segments[at + 1] for at in range(0, len(segments) - 1, 2)]
         module = self._target.core.add_module(path, start, start, start + max(ends, default=0), b"")
         for at in range(0, len(segments) - 1, 2):
-            self._mapped.append((start + segments[at], start + segments[at] + segments[at + 1], module))
+            self._mapped.add(start + segments[at], start + segments[at] + segments[at + 1], module)
 
     def finish(self, *, complete: bool) -> None:
+        if self._in_command:
+            self._end_command()
         if self._is_raw is None:
             self._opened(raw=False)
         if not complete:

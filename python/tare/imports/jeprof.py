@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import re
+import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.imports import sums
+from tare.imports.address_ranges import AddressRanges
 from tare.imports.source_file import NONSENSE, Damaged
 from tare.imports.sums import StackSums, Sum
 from tare.imports.target import NO_MODULE, About
@@ -125,14 +128,15 @@ class _Reader:
         modules = self._modules()
         # Without them every block would come from the allocator's own code, which mostly is stripped.
         own = {number for _, _, number, path in modules if path.rpartition("/")[2].startswith(_OWN_FILES)}
+        mapped = AddressRanges()
+        for start, end, number, _ in modules:
+            mapped.add(start, end, number)
         rows: dict[int, tuple[int, bool]] = {}
         listed = []
         for addresses, now, whole in self._found:
             for address in addresses:
                 if address not in rows:
-                    module = next(
-                        (number for start, end, number, _ in modules if start <= address - 1 < end), NO_MODULE
-                    )
+                    module = mapped.of_return_address(address, NO_MODULE)
                     rows[address] = self._target.row(module, address), module in own
             called = [rows[each][0] for each in itertools.dropwhile(lambda each: rows[each][1], addresses)]
             listed.append(StackSums(self._target.stack(called), whole, now, now))
@@ -158,6 +162,8 @@ class _Reader:
 def _has_fixed_addresses(path: str) -> bool:
     """True if the program is linked to fixed addresses (ELF's ET_EXEC)."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait, a device might do anything
+            return False
         with open(path, "rb") as file:
             head = file.read(18)
     except (OSError, ValueError):

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tare.imports import target as entry_points
-from tare.imports.source_file import NONSENSE, Damaged
+from tare.imports.source_file import NONSENSE, TOO_MANY, Damaged
 from tare.imports.target import NO_MODULE, About
 from tare.progress import Progress
 
@@ -43,7 +43,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(source: SourceFile, target: Target) -> None:
-    reader = _Reader(target)
+    reader = _Reader(target, source.most_entries)
     number = 0
     try:
         with Progress("importing calls") as progress:
@@ -57,7 +57,8 @@ def read(source: SourceFile, target: Target) -> None:
 
 
 class _Reader:
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, most_entries: int) -> None:
+        self._most_entries = most_entries
         self._target = target
         self._has_times: bool | None = None
         self._start = 0.0
@@ -120,6 +121,8 @@ class _Reader:
         else:
             core.begin_block(self._now, thread, address, shape)
         self._live.add(address)
+        if len(self._live) + len(self._shapes) > self._most_entries:
+            raise Damaged(TOO_MANY)
         self._target.events += 1
 
     def _shape(self, file: str, name: str, size: int, align: int) -> int:

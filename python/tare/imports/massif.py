@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tare.imports import sums
+from tare.imports import frame_text, sums
 from tare.imports.source_file import NONSENSE, Damaged
 from tare.imports.sums import StackSums, Sum
 from tare.imports.target import About
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 # `  n2: 4096 0x10916E: main (app.c:12)`, `n1: 0 in 3 places, all below massif's threshold (1.00%)`
 _NODE = re.compile(r"( *)n(\d+): (\d+) (.*)")
-_PLACE = re.compile(r"0x([0-9A-Fa-f]{1,16}): (.*?)(?: \((?:in (.*)|([^()]*):(\d+))\))?")
 _DEEPEST = 1000
 _ROOT = "(heap allocation functions)"
 
@@ -122,10 +121,8 @@ def _stacks(snapshot: _Snapshot, target: Target) -> dict[int, int]:
 
 def _row(text: str, target: Target) -> int:
     """-1: the root, or places below massif's threshold."""
-    found = None if text.startswith(_ROOT) else _PLACE.fullmatch(text)
+    found = None if text.startswith(_ROOT) else frame_text.parsed(text)
     if found is None:
         return -1
-    address, name, module, file, line = found.groups()
-    named = "" if name == "???" else name
-    frame = (named, file or "", min(int(line or 0), 0x7FFFFFFF))
-    return target.row(target.file_named(module or ""), int(address, 16) & 0xFFFFFFFFFFFF, [frame])
+    frame = (found.name, found.file, found.line)
+    return target.row(target.file_named(found.module), found.address & 0xFFFFFFFFFFFF, [frame])

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.imports import target as entry_points
+from tare.imports.address_ranges import AddressRanges
 from tare.imports.line_table import line_of
-from tare.imports.source_file import NONSENSE, Damaged
+from tare.imports.source_file import NONSENSE, TOO_MANY, Damaged
 from tare.imports.target import NO_MODULE, UNKNOWN_API, About
 from tare.progress import Progress
 
@@ -33,6 +34,7 @@ _ADDRESS = 0xFFFFFFFFFFFF
 _LONGEST_TEXT = 1 << 20
 _LONGEST_RECORD = 1 << 12  # of those without texts
 _MOST_FRAMES = 1000
+_MOST_COMPARISONS = 1 << 22  # 2 s
 
 
 class _Code(NamedTuple):
@@ -80,13 +82,17 @@ class _Reader:
         self._rows: dict[tuple[int, int], int] = {}  # by number of a code object, and instruction
         self._native: list[tuple[int, int]] = []  # address, index of the caller + 1
         self._native_stacks: dict[int, int] = {0: 0}
-        self._mapped: list[tuple[int, int, int]] = []
+        self._mapped = AddressRanges()
         self._stacks: dict[int, list[int]] = {}  # by thread's id
         self._thread_numbers: dict[int, int] = {}
         self._stack: list[int] | None = None
         self._thread = 0
         self._shapes: dict[tuple[int, int, int], int] = {}
         self._live: dict[int, tuple[int, int, int]] = {}  # address -> bytes, stack, entry point
+        self._mappings: dict[int, None] = {}  # those of them that mmap made, in order
+        self._compared = 0  # of them, with ranges that munmap ended
+        self._most_entries = source.most_entries
+        self._most_comparisons = _MOST_COMPARISONS + self._most_entries
         self._now = 0
         self._peak_rss = 0
 
@@ -96,14 +102,20 @@ class _Reader:
 
     def _refill(self, count: int) -> None:
         """So that `count` bytes lie ahead, if the file has them."""
-        while len(self._data) - self._at < count:
+        size = len(self._data) - self._at
+        if size >= count:
+            return
+        pieces = [self._data[self._at :]]
+        while size < count:
             piece = next(self._pieces, b"")
             if not piece:
                 self.is_at_end = True
-                return
-            self._before += self._at
-            self._data = self._data[self._at :] + piece
-            self._at = 0
+                break
+            pieces.append(piece)
+            size += len(piece)
+        self._before += self._at
+        self._data = b"".join(pieces)
+        self._at = 0
 
     def _bytes(self, count: int) -> bytes:
         if count > _LONGEST_TEXT:
@@ -214,6 +226,7 @@ class _Reader:
             if code is not None:
                 line = line_of(code.lines, code.first_line, instruction, self._python)
                 frame = (code.function, code.file, line if 0 < line < 1 << 31 else 0)
+            self._check_entries(len(self._rows))
             row = self._rows[key] = self._target.row(NO_MODULE, len(self._rows) & _ADDRESS, [frame])
         if len(stack) > 100 * _MOST_FRAMES:
             raise ValueError("a stack is too deep")
@@ -239,6 +252,7 @@ class _Reader:
         core = self._target.core
         if allocator in (_FREE, _PYMALLOC_FREE):
             if self._live.pop(address, None) is not None:  # else older than the capture
+                self._mappings.pop(address, None)
                 core.end_block(self._now, self._thread, address)
                 self._target.events += 1
             return
@@ -249,16 +263,21 @@ class _Reader:
             self._unmap(address, size)
             return
         at = stack[-1] if stack else self._native_stack(self._native_id) if self._has_native else 0
-        if address in self._live:  # its free was missed
-            core.end_block(self._now, self._thread, address)
         self._begin(address, size, at, _APIS.get(allocator, UNKNOWN_API))
 
     def _begin(self, address: int, size: int, stack: int, api: int) -> None:
+        if address in self._live:  # its free was missed
+            self._target.core.end_block(self._now, self._thread, address)
         shape = self._shapes.get((stack, api, size))
         if shape is None:
             shape = self._shapes[stack, api, size] = self._target.core.shape(stack, api, 0, size, size, 1.0)
         self._target.core.begin_block(self._now, self._thread, address, shape)
         self._live[address] = (size, stack, api)
+        if api == UNKNOWN_API:
+            self._mappings[address] = None
+        else:
+            self._mappings.pop(address, None)
+        self._check_entries(len(self._live) + len(self._shapes))
         self._target.events += 1
 
     def _unmap(self, start: int, size: int) -> None:
@@ -268,17 +287,27 @@ class _Reader:
         if exact is not None and exact[0] == size:
             found = [(start, exact)]
         else:
-            found = [(at, block) for at, block in self._live.items() if at < end and at + block[0] > start]
-        for at, (length, stack, api) in found:
-            if api != UNKNOWN_API:  # malloc's
+            self._compared += len(self._mappings)
+            if self._compared > self._most_comparisons:
+                raise Damaged("munmap ends parts of mappings too often")
+            blocks = ((at, self._live[at]) for at in self._mappings)
+            found = [(at, block) for at, block in blocks if at < end and at + block[0] > start]
+        for at, block in found:
+            length, stack, api = block
+            if api != UNKNOWN_API or self._live.get(at) is not block:  # malloc's; or another one by now
                 continue
             self._target.core.end_block(self._now, self._thread, at)
             del self._live[at]
+            del self._mappings[at]
             self._target.events += 1
             if at < start:
                 self._begin(at, start - at, stack, api)
             if at + length > end:
                 self._begin(end, at + length - end, stack, api)
+
+    def _check_entries(self, count: int) -> None:
+        if count > self._most_entries:
+            raise Damaged(TOO_MANY)
 
     def _object(self, kind: int) -> None:
         self._address(kind >> 1 & 15)
@@ -299,15 +328,17 @@ class _Reader:
             self._line += self._signed()
             lines = self._bytes(self._varint())
             self._code_count += 1
+            self._check_entries(self._code_count)
             self._codes[number] = _Code(self._code_count, function, file, self._line, lines)
         elif kind == _NATIVE:
             self._ip = self._ip + self._signed() & _WORD
             self._native_id = self._native_id + self._signed() & _WORD
+            self._check_entries(len(self._native))
             self._native.append((self._ip & _ADDRESS, self._native_id))
         elif kind == _THREAD:
             self._text()
         elif kind == _MAP_START:
-            self._mapped = []
+            self._mapped.clear()
         elif kind == _SEGMENTS:
             self._segments()
         else:
@@ -325,7 +356,8 @@ class _Reader:
         if parts:
             last = max(end for _, end in parts)
             module = self._target.core.add_module(path, address & _ADDRESS, parts[0][0], max(last, parts[0][0]), b"")
-            self._mapped += [(start, end, module) for start, end in parts]
+            for start, end in parts:
+                self._mapped.add(start, end, module)
 
     def _native_stack(self, number: int) -> int:
         """Of native frame `number`, counted from 1; 0: none."""
@@ -338,7 +370,7 @@ class _Reader:
         stack = self._native_stacks.get(number, 0)
         for each in reversed(chain):
             address = self._native[each - 1][0]
-            module = next((module for start, end, module in self._mapped if start <= address - 1 < end), NO_MODULE)
+            module = self._mapped.of_return_address(address, NO_MODULE)
             stack = self._native_stacks[each] = self._target.core.stack(stack, self._target.row(module, address))
         return stack
 

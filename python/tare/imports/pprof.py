@@ -54,7 +54,7 @@ class _Reader:
         self._messages: dict[int, list[Any]] = {}
         for number, value in fields(data):
             self._messages.setdefault(number, []).append(value)
-        self._strings = [text.decode(errors="replace") for text in self._messages.get(_STRINGS, [])]
+        self._strings = [str(text, errors="replace") for text in self._messages.get(_STRINGS, [])]
         self._functions = {one[1]: one for one in map(_scalars, self._messages.get(_FUNCTION, []))}
 
     def read(self) -> None:

@@ -13,12 +13,12 @@ from tare.imports.source_file import Damaged
 from tare.imports.target import UNKNOWN_API
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from tare.imports.target import Target
 
 _MOST_BLOCKS = 1 << 50
-_MOST_PORTIONS = 1000  # of one stack
+_MOST_PORTIONS = 1 << 20  # in all: a second
 
 
 class Sum(NamedTuple):
@@ -74,12 +74,15 @@ def write(target: Target, stacks: Iterable[StackSums]) -> None:
     """All events; the target is open."""
     listed = [(sums, kept(sums)) for sums in stacks]
     peak_bytes = sum(sums.peak.bytes for sums, _ in listed)
+    briefly = sum(_short_lived(sums, both).bytes for sums, both in listed)
+    most_bytes = max(peak_bytes - 1, 1)
+    if peak_bytes and briefly // most_bytes > _MOST_PORTIONS:
+        most_bytes = briefly // _MOST_PORTIONS
+        text = "blocks that lived briefly are more than a million times the peak: the peak shown here is too high"
+        target.warnings.append(text)
     for sums, both in listed:
-        short = _short_lived(sums, both)
-        for size, count in short.sizes:
-            for portion in _portions(size, count, peak_bytes):
-                _begin(target, sums, size, portion)
-                _end(target, sums, size, portion)
+        for size, count in _short_lived(sums, both).sizes:
+            _pass(target, sums, size, count, most_bytes if peak_bytes else 0)
     for sums, both in listed:
         _each(target, _begin, sums, both.sizes)
         _each(target, _begin, sums, sums.peak.minus(both).sizes)
@@ -89,13 +92,17 @@ def write(target: Target, stacks: Iterable[StackSums]) -> None:
         _each(target, _begin, sums, sums.end.minus(both).sizes)
 
 
-def _portions(size: int, count: int, peak_bytes: int) -> Iterator[int]:
-    """Parts of `count` blocks, of fewer bytes each than live at the peak; if there is no peak, one."""
-    most = max((peak_bytes - 1) // size, 1) if size and peak_bytes else count
-    most = max(most, count // _MOST_PORTIONS)
-    while count > 0:
-        yield min(most, count)
-        count -= most
+def _pass(target: Target, sums: StackSums, size: int, count: int, most_bytes: int) -> None:
+    """Blocks that are allocated and freed, at most `most_bytes` at a time; 0: all at once."""
+    most = max(most_bytes // size, 1) if size and most_bytes else count
+    whole, rest = divmod(count, most)
+    for portion, times in ((most, whole), (rest, 1 if rest else 0)):
+        if times:
+            shape = _shape(target, sums, size, portion)
+            for _ in range(times):
+                target.core.begin_some_block(0, 0, shape)
+                target.core.end_some_block(0, 0, shape)
+            target.events += times
 
 
 def _each(target: Target, put: _Put, sums: StackSums, sizes: Sequence[tuple[int, int]]) -> None:

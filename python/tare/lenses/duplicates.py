@@ -11,6 +11,9 @@ from tare.text.units import human_bytes, plural
 # (bench/RESULTS.md). The 4-byte handles take the places of pointers, and only make it better.
 ATOM_BYTES = 20
 
+# Each block of up to 4,096 bytes has a digest when it ends, or at the exit. So the contents of such blocks at the peak are
+# known without a snapshot. Contents of larger ones come from a snapshot. An ended block shows no pointers, so that contents
+# other than text count only if a snapshot has blocks of the shape and no pointers in them.
 # At each moment, and for each contents, all blocks but one are duplicates. Their bytes less those of a table of the
 # contents are claimed: of redis's strings, of which two were equal on average, 6 of 99 KiB are claimed. A shape is
 # claimed once: its share of the duplicates of its contents. Unread and empty blocks are left out, and blocks with
@@ -19,12 +22,24 @@ ATOM_BYTES = 20
 _CLAIMS = f"""
 with {USED},
 {HAD},
+pointers as (
+  select shape_id, max(start_pointers + interior_pointers) as most from pointer_words group by shape_id
+),
+known as (
+  select shape_id, sum(blocks) as blocks from peak_contents group by shape_id
+),
+found as (
+  select m.kind, b.shape_id, b.stack_id, b.content_class, b.requested_bytes, b.usable_bytes + b.header_bytes as gross,
+         b.copies, b.contents, 0 as is_known
+  from moment_shapes b join used m on m.moment = b.moment left join known k on k.shape_id = b.shape_id
+  where b.copies > 0 and (m.kind = 'exit' or k.blocks is null)
+  union all
+  select 'peak', c.shape_id, c.stack_id, c.content_class, c.requested_bytes, z.usable_bytes + z.header_bytes, c.copies, c.contents, 1
+  from peak_contents c join site_sizes z on z.shape_id = c.shape_id left join pointers p on p.shape_id = c.shape_id
+  where c.copies > 0 and (c.content_class = 'text' or p.most = 0)
+),
 doubled as (
-  select m.kind, b.shape_id, b.stack_id, b.content_class, b.requested_bytes, b.copies, b.contents,
-         greatest(0, (b.usable_bytes + b.header_bytes) * b.copies
-                     - (b.usable_bytes + b.header_bytes + {ATOM_BYTES}) * b.contents) as bytes
-  from moment_shapes b join used m on m.moment = b.moment
-  where b.copies > 0
+  select *, greatest(0, gross * copies - (gross + {ATOM_BYTES}) * contents) as bytes from found
 ),
 shaped as (
   select shape_id, min(stack_id) as stack_id,
@@ -33,18 +48,21 @@ shaped as (
          sum(case when kind = 'peak' then copies else 0 end) as copies,
          sum(case when kind = 'peak' then contents else 0 end) as contents,
          sum(case when content_class = 'text' then bytes else 0 end) as text_bytes,
-         sum(bytes) as all_bytes, max(requested_bytes) as requested_bytes
+         sum(bytes) as all_bytes, max(requested_bytes) as requested_bytes, max(is_known) as is_known
   from doubled group by shape_id
 ),
 scaled as (
-  select d.*, round(d.bytes_peak * {to_peak()}) as at_peak
+  select d.*, round(d.bytes_peak * case when d.is_known = 1 then {to_peak("k.blocks")} else {to_peak()} end) as at_peak,
+         case when d.is_known = 1 and 1.05 * k.blocks >= z.peak_blocks then 0 else d.bytes_peak end as estimated
   from shaped d join site_sizes z on z.shape_id = d.shape_id left join had h on h.shape_id = d.shape_id
+  left join known k on k.shape_id = d.shape_id
 )
 select d.shape_id, d.stack_id, d.copies as blocks,
        least(d.at_peak, z.gross_peak) as bytes_peak, least(d.bytes_end, z.gross_end) as bytes_end,
        greatest(least(d.at_peak, z.gross_peak), least(d.bytes_end, z.gross_end)) as bytes_total,
        case when z.gross_peak > 0 then z.byte_ns * least(1, d.at_peak / z.gross_peak) else 0 end as byte_ns,
-       z.total_blocks as calls, d.copies, d.contents, d.text_bytes, d.all_bytes, d.requested_bytes, d.bytes_peak as seen_peak
+       z.total_blocks as calls, d.copies, d.contents, d.text_bytes, d.all_bytes, d.requested_bytes, d.bytes_peak as seen_peak,
+       d.estimated
 from scaled d
 join (select shape_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, byte_ns from site_sizes) z
@@ -78,7 +96,7 @@ def _advise(evidence: Evidence) -> Advice:
 
 
 def _saves(evidence: Evidence) -> Saving:
-    return Saving("a design", evidence["bytes_peak"], exact=False)
+    return Saving("a design", evidence["bytes_peak"], exact=evidence["estimated"] == 0)
 
 
 LENS = Lens(
@@ -92,9 +110,11 @@ LENS = Lens(
     remedy="Store each content once: AtomTable for strings, shared Bytes for others.",
     weight="tare",
     sampling="unavailable",
-    tables=("site_sizes", "moments", "moment_shapes"),
+    tables=("site_sizes", "moments", "moment_shapes", "pointer_words", "peak_contents"),
     claims=_CLAIMS,
-    evidence={name: f"sum({name})" for name in ("copies", "contents", "text_bytes", "all_bytes", "seen_peak")}
+    evidence={
+        name: f"sum({name})" for name in ("copies", "contents", "text_bytes", "all_bytes", "seen_peak", "estimated")
+    }
     | {"requested_bytes": "max_by(requested_bytes, all_bytes)"},
     shown="(bytes_peak >= greatest(4096, 0.005 * $gross_peak) or bytes_end >= greatest(4096, 0.005 * $gross_end))"
     " and (copies - contents >= 64 or text_bytes >= 0.5 * all_bytes)",

@@ -7,11 +7,10 @@ from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import MAPPED_APART_BYTES, Saving
 from tare.text.units import human_bytes, percent, plural
 
-# Two halves: the unwritten ends of ended blocks, from `written`, and of blocks live at the exit the bytes behind their
-# high-water marks. The first is `unwritten`'s tare already, so that this is shown beside it. For the latter kind, the
-# number of blocks at the peak is that of site_sizes. A block that grew was written: its mark of 0 means a large block
-# full of zeros, in which written zeros can't be distinguished from fresh ones (Lua's table of strings after all have
-# gone).
+# `written` has the unwritten ends of ended blocks, and of blocks live at the exit as if they ended then. They are
+# `unwritten`'s tare already, so that this is shown beside it. A block that grew was written: its mark of 0 means a large
+# block full of zeros, in which written zeros can't be distinguished from fresh ones (Lua's table of strings after all
+# have gone).
 _CLAIMS = f"""
 with {GROWING},
 kept as (
@@ -25,14 +24,11 @@ ended as (
   from written where max_high_water_bytes > 0 group by shape_id
 )
 select z.shape_id, z.stack_id, z.peak_blocks as blocks,
-       coalesce(e.at_peak, 0) + coalesce(k.bytes, 0) * case when z.end_blocks > 0 then least(1, z.peak_blocks / z.end_blocks) else 0 end
-         as bytes_peak,
-       coalesce(k.bytes, 0) as bytes_end, coalesce(e.in_all, 0) + coalesce(k.bytes, 0) as bytes_total,
+       coalesce(e.at_peak, 0) as bytes_peak, coalesce(k.bytes, 0) as bytes_end, coalesce(e.in_all, 0) as bytes_total,
        case when z.total_blocks > 0
-            then z.byte_ns * least(1, (coalesce(e.in_all, 0) + coalesce(k.bytes, 0))
-                                      / ((z.usable_bytes + z.header_bytes) * z.total_blocks)) else 0 end as byte_ns,
+            then z.byte_ns * least(1, coalesce(e.in_all, 0) / ((z.usable_bytes + z.header_bytes) * z.total_blocks)) else 0 end as byte_ns,
        z.total_blocks as calls, z.requested_bytes * z.peak_blocks as requested_peak, z.requested_bytes,
-       coalesce(e.blocks, 0) + coalesce(k.blocks, 0) as loose
+       coalesce(e.blocks, 0) as loose
 from site_sizes z join growing g on g.stack_id = z.stack_id
 left join kept k on k.shape_id = z.shape_id left join ended e on e.shape_id = z.shape_id
 where (k.bytes > 0 or e.in_all > 0) and z.inherited = 0

@@ -9,7 +9,7 @@ from tare.reports.text_parts import wrapped
 from tare.text.units import change_share, exact, human_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tare.analysis.budget import Verdict
     from tare.analysis.culprits import Culprit
@@ -33,18 +33,27 @@ def sentence(verdict: Verdict) -> str:
 
 def site_sentence(culprit: Culprit) -> str:
     """`parse (app.c:12) has 3.1 MiB more than in the baseline; peak.gross_bytes: ...`."""
+    return f"{_site(culprit)}; {sentence(culprit.verdict)}"
+
+
+def _site(culprit: Culprit) -> str:
     unit = culprit.measure
     amount = human_bytes(culprit.growth) if unit == "bytes" else f"{exact(culprit.growth)} {unit}"
     than = "" if culprit.before is None else " more than in the baseline"
-    return f"{culprit.frame} has {amount}{than}; {sentence(culprit.verdict)}"
+    return f"{culprit.frame} has {amount}{than}"
 
 
-def lines(verdicts: Sequence[Verdict], style: Style, width: int) -> Iterator[str]:
+def lines(
+    verdicts: Sequence[Verdict], style: Style, width: int, sites: Mapping[str, Sequence[Culprit]]
+) -> Iterator[str]:
+    """`sites`: those behind each broken limit, by its name."""
     for verdict in verdicts:
         mark, look = ("ok", "green") if verdict.kept else ("OVER", "red")
         first, *rest = wrapped(f"{mark:<5}{sentence(verdict)}", width)
         yield style(first[:5], look) + first[5:]
         yield from rest
+        for site in () if verdict.kept else sites.get(verdict.name, ()):
+            yield from wrapped(f"     {_site(site)}", width)
     broken = sum(not verdict.kept for verdict in verdicts)
     kept = len(verdicts) - broken
     yield style(f"{broken} over budget, {kept} kept" if broken else f"all {kept} kept", "red" if broken else "green")

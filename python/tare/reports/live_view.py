@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tare.live.live_snapshots import MOST_SITES, ORDERS, Found
+from tare.live.live_figures import MOST_SITES, ORDERS, Found
 from tare.reports.json_report import finding as finding_json
 from tare.reports.table import Column, table
 from tare.reports.text_parts import amount, finding_lines, wrapped
@@ -13,7 +13,7 @@ from tare.text.units import duration, human_bytes, human_count, percent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tare.live.live_snapshots import Look, Site
+    from tare.live.live_figures import Figures, Site
     from tare.text.terminal import Style
 
 # The figures beside a site's name: heading, and value.
@@ -27,40 +27,42 @@ CELLS: tuple[tuple[str, Callable[[Site], str]], ...] = (
 _LEAST_NAME = 24  # columns of a site's name, before cells are left out
 
 
-def head(look: Look, width: int) -> list[str]:
+def head(figures: Figures, width: int) -> list[str]:
     """The process, its live blocks, and their rate of change."""
-    process = look.process
+    process = figures.process
     about = "~" if process["sample_bytes"] else ""
     slop = process["end_usable_bytes"] - process["end_requested_bytes"]
-    since = "in all" if look.since_ns == process["duration_ns"] else f"in the last {duration(look.since_ns)}"
+    since = "in all" if figures.since_ns == process["duration_ns"] else f"in the last {duration(figures.since_ns)}"
     lines = [
-        f"{look.title}, {process['allocator']}, {human_count(process['events'])} events in {duration(process['duration_ns'])}",
+        f"{figures.title}, {process['allocator']}, {human_count(process['events'])} events in {duration(process['duration_ns'])}",
         f"live: {about}{human_bytes(process['end_gross_bytes'])} gross in {about}{human_count(process['end_blocks'])} blocks, "
         f"slop {about}{human_bytes(slop)} ({percent(slop, process['end_gross_bytes'])}); "
         f"peak {about}{human_bytes(process['peak_gross_bytes'])} at {duration(process['peak_time_ns'])}",
-        f"{since}: {human_count(look.allocations_per_s)} allocations/s, {human_count(look.frees_per_s)} frees/s, "
-        f"{about}{human_bytes(look.bytes_per_s)}/s requested",
+        f"{since}: {human_count(figures.allocations_per_s)} allocations/s, {human_count(figures.frees_per_s)} frees/s, "
+        f"{about}{human_bytes(figures.bytes_per_s)}/s requested",
     ]
-    return [part for line in [*lines, *look.warnings] for part in wrapped(line, width)]
+    return [part for line in [*lines, *figures.warnings] for part in wrapped(line, width)]
 
 
-def sorted_sites(look: Look, order: str, most: int | None) -> list[Site]:
+def sorted_sites(figures: Figures, order: str, most: int | None) -> list[Site]:
     """The heaviest in that order first."""
-    return sorted(look.sites, key=ORDERS[order], reverse=True)[: MOST_SITES if most is None else min(most, MOST_SITES)]
+    return sorted(figures.sites, key=ORDERS[order], reverse=True)[
+        : MOST_SITES if most is None else min(most, MOST_SITES)
+    ]
 
 
-def lines(look: Look, order: str, most: int | None, style: Style, width: int) -> Iterator[str]:
-    first, *rest = head(look, width)
+def lines(figures: Figures, order: str, most: int | None, style: Style, width: int) -> Iterator[str]:
+    first, *rest = head(figures, width)
     yield style(first, "bold")
     yield from rest
     heads = [*(Column(heading, keep=number == 0) for number, (heading, _) in enumerate(CELLS))]
-    rows = [[*(cell(site) for _, cell in CELLS), str(site.frame)] for site in sorted_sites(look, order, most)]
+    rows = [[*(cell(site) for _, cell in CELLS), str(site.frame)] for site in sorted_sites(figures, order, most)]
     first, *rest = table([*heads, Column(f"by {order}", "left", least=_LEAST_NAME)], rows, width)
     yield style(first, "dim")
     yield from rest
-    if look.found:
+    if figures.found:
         yield style("findings so far", "dim")
-    for found in look.found:
+    for found in figures.found:
         potential = "" if found.lens.weight == "tare" else " (potential)"
         yield style(found.lens.name, "cyan") + potential
         yield from finding_lines(found.finding, found.lens, found.frame, style, width, 1)
@@ -84,8 +86,8 @@ def details(row: Site | Found) -> Iterator[str]:
             yield f"{'file:':<9} {row.frame.file}:{row.frame.line}"
 
 
-def as_json(look: Look, order: str, most: int | None) -> dict[str, Any]:
-    process = look.process
+def as_json(figures: Figures, order: str, most: int | None) -> dict[str, Any]:
+    process = figures.process
 
     def sums(moment: str) -> dict[str, int]:
         figures = {name: round(process[f"{moment}_{name}"]) for name in _SUMS}
@@ -97,10 +99,10 @@ def as_json(look: Look, order: str, most: int | None) -> dict[str, Any]:
         "allocator": process["allocator"],
         "duration_ns": process["duration_ns"],
         "events": process["events"],
-        "since_ns": look.since_ns,
-        "allocations_per_second": look.allocations_per_s,
-        "frees_per_second": look.frees_per_s,
-        "requested_bytes_per_second": look.bytes_per_s,
+        "since_ns": figures.since_ns,
+        "allocations_per_second": figures.allocations_per_s,
+        "frees_per_second": figures.frees_per_s,
+        "requested_bytes_per_second": figures.bytes_per_s,
         "live": sums("end"),
         "peak": {**sums("peak"), "time_ns": process["peak_time_ns"]},
         "sites": [
@@ -115,11 +117,11 @@ def as_json(look: Look, order: str, most: int | None) -> dict[str, Any]:
                 "calls": round(site.calls),
                 "calls_per_second": site.calls_per_s,
             }
-            for site in sorted_sites(look, order, most)
+            for site in sorted_sites(figures, order, most)
         ],
-        "findings": [finding_json(found.finding, found.frame, [found.frame]) for found in look.found],
-        "launcher_cpu_ns": look.launcher_cpu_ns,
-        "warnings": look.warnings,
+        "findings": [finding_json(found.finding, found.frame, [found.frame]) for found in figures.found],
+        "launcher_cpu_ns": figures.launcher_cpu_ns,
+        "warnings": figures.warnings,
     }
 
 

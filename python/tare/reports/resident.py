@@ -1,4 +1,4 @@
-"""Where the resident memory is, on one screen and as JSON."""
+"""The resident memory by owner, on one screen and as JSON."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def report(recording: Recording, found: Residence, style: Style, width: int) -> 
             yield style(line, "yellow")
     yield ""
     total = found.resident_bytes
-    moment = f"'{found.name}'" if found.name else _MOMENTS.get(found.kind, "when asked")
+    moment = f"'{found.name}'" if found.name else _MOMENTS.get(found.kind, "at a request")
 
     def row(label: str, amount: float, indent: int = 0, look: str = "") -> Iterator[str]:
         cells = f"{human_bytes(amount):>10}{percent(amount, total):>8}  {' ' * indent}"
@@ -48,14 +48,14 @@ def report(recording: Recording, found: Residence, style: Style, width: int) -> 
         kind: sum(p.resident_bytes for p in found.parts if p.kind == kind) for kind in ("heap", "file", *_KINDS)
     }
     yield from row("heap", resident["heap"], 0, "cyan")
-    yield from row("asked for by live blocks", heap.requested_bytes, 2)
-    yield from row("slop: the allocator rounds up", heap.slop_bytes, 2)
+    yield from row("requested bytes of live blocks", heap.requested_bytes, 2)
+    yield from row("slop: rounding by the allocator", heap.slop_bytes, 2)
     yield from row("the allocator's headers", heap.header_bytes, 2)
     if heap.absent_bytes:
-        yield from row("live, but on pages that nobody has touched yet", -heap.absent_bytes, 2)
-    yield from row(f"free: kept by {recording.process['allocator']} for later, and its books", heap.kept_bytes, 2)
+        yield from row("live blocks on pages that were never touched", -heap.absent_bytes, 2)
+    yield from row(f"free memory that {recording.process['allocator']} keeps, and its metadata", heap.kept_bytes, 2)
     if heap.pool_rest_bytes:
-        yield from row("(of live blocks, held by pools and handed out to nobody)", heap.pool_rest_bytes, 2)
+        yield from row("(of live blocks, unused memory of pools)", heap.pool_rest_bytes, 2)
     yield from row("mapped files: programs and libraries", resident["file"], 0, "cyan")
     files = [part for part in found.parts if part.kind == "file"]
     for part in files[:_FILES]:
@@ -81,7 +81,7 @@ GIVE_BACK = {
     "jemalloc": "purge its arenas (mallctl arena.N.purge; MALLOC_CONF=dirty_decay_ms:0 for a try)",
     "mimalloc": "call mi_collect(true)",
     "tcmalloc": "call MallocExtension_ReleaseFreeMemory()",
-    "": "tell the allocator to return free pages",
+    "": "make the allocator release free pages",
 }
 
 
@@ -92,17 +92,17 @@ def advice(found: Residence, allocator: str) -> str:
         p.resident_bytes - p.touched_bytes for p in found.parts if p.kind == "heap" and p.touched_bytes is not None
     )
     words = (
-        f"Up to {human_bytes(untouched)} of the heap's pages were neither read nor written since the look before. "
+        f"Up to {human_bytes(untouched)} of the heap's pages were neither read nor written since the snapshot before. "
         if untouched
         else ""
     )
     live = heap.requested_bytes + heap.slop_bytes + heap.header_bytes
     if 2 * heap.kept_bytes > live:
         return words + (
-            "Much of the heap is free and not given back: long-lived blocks among short-lived ones hold its pages. Allocate those "
+            "Much of the heap is free, but not released to the kernel: long-lived blocks among short-lived ones keep its pages. Allocate those "
             f"together (Arena), or {GIVE_BACK.get(allocator, GIVE_BACK[''])} when much was freed."
         )
-    return words + "Most of the heap is live: `tare report` says which lines hold it."
+    return words + "Most of the heap is live: `tare report` lists the lines that allocated it."
 
 
 def as_json(recording: Recording, found: Residence) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def _next_steps(path: str, listed: Ranking, missing: dict[str, list[str]], width
     report = f"tare report {_quoted(path)}"
     if len(report) > width - 6:
         report = f"tare report {shorten_path(path, width - 18)}"
-    commands = ["tare report … --html", "tare sql …"]
+    commands = ["tare explore …", "tare report … --html", "tare sql …"]
     if listed.first:
         commands[:0] = [f"tare report … --lens {','.join(listed.first[0].lenses)}", "tare prove …"]
     if any(way.startswith("tare run --content") for way in missing):

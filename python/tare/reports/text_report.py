@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from tare.analysis.not_sought import not_sought
@@ -82,6 +83,7 @@ def report(
         yield ""
     if page is not None:
         yield from _records(recording, page, title, style, width)
+    yield from wrapped(f"next: tare explore {shlex.quote(recording.path)}   tare report … --html --open", width)
 
 
 def _lens_report(recording: Recording, lens: Lens, limit: int | None, style: Style, width: int) -> Iterator[str]:

@@ -56,6 +56,21 @@ end_ns int its end, since the start; the interval includes it, with all events o
         heavy=True,
     ),
     Table(
+        "thread_sizes",
+        "blocks of one kind that one thread allocated",
+        columns("""
+shape_id int their kind: site_sizes.shape_id, but for pools
+stack_id int where they were allocated: stacks.stack_id
+thread int number of that thread, as in blocks; null: inherited, so that it isn't known
+total_blocks real allocated over the run
+peak_blocks real live at the peak
+end_blocks real live at the end
+at_blocks real live at the requested time; null: none was requested
+"""),
+        note="Pools aren't told apart from malloc's blocks. Made by a walk over the whole trace, only when a statement names it.",
+        heavy=True,
+    ),
+    Table(
         "observations",
         "what was seen of a block at its free (moment 0) and at each moment that it lived at, so that two moments can be"
         " compared by block_id; with --content, blocks without a row at their free were written to their end",
@@ -89,6 +104,7 @@ max_high_water_bytes int the greatest high-water mark among all that ended
 unwritten_peak_bytes real never written to the end, of blocks live at the peak that ended later
 unwritten_total_bytes real never written, of all that ended
 unwritten_pages real whole pages among those, of blocks of a page and more
+narrow_blocks real of partly_blocks, those not written beyond 60 % of the request
 within_0 real blocks whose mark was 0: nothing was written
 within_16 real 1 to 16 bytes
 within_32 real 17 to 32
@@ -102,10 +118,26 @@ within_2048 real 1,025 to 2,048
 within_4096 real 2,049 to 4,096
 within_more real more than that, partly or all
 site_blocks real blocks of the whole site (stacks cut to some frames) that ended
+site_narrow_blocks real of them, those not written beyond 60 % of the smallest request; marks of larger ones are known by the steps above
 site_high_water_bytes int the greatest mark among them
 site_requested_bytes int the smallest request among them
 """),
         note="Empty without --content.",
+    ),
+    Table(
+        "peak_contents",
+        "contents of blocks of up to 4,096 bytes that were live at the peak, as they were when the block was freed, or at"
+        " the exit if it never was",
+        columns("""
+shape_id int site_sizes.shape_id
+stack_id int where it was allocated: stacks.stack_id
+requested_bytes int asked for, a block
+content_class text as in recreated
+blocks real how many of the shape's blocks at the peak were looked at
+copies real of those, blocks whose contents another one at the peak has, too; blocks of zeros have none
+contents real different contents of these copies: each is 1 / blocks that have it
+"""),
+        note="Empty without --content. Blocks that ended in a realloc aren't in it.",
     ),
     Table(
         "recreated",

@@ -38,7 +38,7 @@ _NULLS: dict[str, dict[str, tuple[str, ...]]] = {
     "entry-points": {"site_sizes": ("align_bytes",), "blocks": ("align_bytes",)},
 }
 # Tables about the order of events.
-_EMPTY = ("timeline", "chains", "blocks", "twins", "lives", "intervals")
+_EMPTY = ("timeline", "chains", "blocks", "twins", "lives", "intervals", "thread_sizes")
 
 
 def words_of(missing_facts: str | None) -> list[str]:

@@ -10,7 +10,7 @@ TABLES = (
         "a pool that the program told of (tare/reporter.h); memory_bytes - used_bytes is its slop",
         columns("""
 pool_id int key, in order of making
-name text what the program calls it
+name text what the program calls it; null: made in an earlier segment, and its memory and blocks of then are unknown
 birth_ns int since the start
 death_ns int since the start; null: there at the end
 memory_bytes int bytes it has at the end

@@ -47,6 +47,7 @@ asleep_ns int that long the recorder slept (tare run --start-paused, tare pause)
 imported_from text the profiler and the format whose file `tare import` read; null: recorded by Tare
 missing_facts text words for facts that this file doesn't have, separated by commas: usable (sizes, which count as those asked for), requested (sizes), entry-points, reallocs, pairs (which of several equal blocks a free ended), order (of events), times, peak, totals, counts (of blocks), end
 contents_recorded int 1: blocks were filled when allocated, and looked at when they ended (tare run --content)
+contents_at_exit int 1: blocks that were live at the exit were looked at then; they count as ended in written and peak_contents
 events int successful calls: allocations, frees and reallocs
 alloc_events int allocations without reallocs
 free_events int frees without reallocs

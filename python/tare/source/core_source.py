@@ -39,13 +39,14 @@ _WEIGHED_OF = {
 # 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7. `band`: and sizes that no finding would name are joined,
 # see src/core/recording/size_bands.h.
 Grain = Literal["stack", "line", "band"]
-_FOLDED = ("site_sizes", "chains", "written", "recreated", "call_costs", "mappings")
+_FOLDED = ("site_sizes", "chains", "written", "recreated", "peak_contents", "call_costs", "mappings")
 _MOMENT_TABLES = ("moments", "moment_blocks", "moment_shapes", "resident", "pointer_words")
 # Tables that one walk over the trace makes together, by the text of the progress line.
 _WALKS = {
     "reading reports": ("reports", "amounts", "holders", "pools", "pool_memory", "pool_blocks", "claimed"),
     "reading contents": ("observations",),
     "reading lives of blocks": ("lives", "intervals"),
+    "reading threads of blocks": ("thread_sizes",),
 }
 
 
@@ -73,6 +74,7 @@ class CoreSource:
         """`recording`: opened already, or one that still goes on (_core.of_tables). `outcome`: see _core.open."""
         self.path = path
         self.depth = depth
+        self._at_ns = at_ns
         self._model = model
         self._grain = grain
         if recording is None:
@@ -214,6 +216,8 @@ class CoreSource:
                     tables, warnings = self._recording.program_tables(*self._claimed_at, _progress(progress))
                 elif walk == "reading contents":
                     tables, warnings = self._recording.observation_tables(_progress(progress))
+                elif walk == "reading threads of blocks":
+                    tables, warnings = self._recording.thread_tables(self._at_ns, _progress(progress))
                 else:
                     tables, warnings = self._recording.life_tables(_progress(progress))
                 progress.clear()

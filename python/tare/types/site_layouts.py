@@ -134,7 +134,7 @@ class SiteLayouts:
         for out, (row, module) in enumerate(site.callers):
             is_asked = any(size == kind.requested_bytes for _, _, size, _ in self._pointed[row])
             is_home = out == 0 and (not module.startswith(_SYSTEM) or any(map(allocated_by, site.functions)))
-            if module and (is_asked or is_home):
+            if module.startswith("/") and (is_asked or is_home):  # `[python]` is no file
                 yield module
 
     def saved_bytes(self, each: ToldKind, object_bytes: int) -> int:

@@ -41,6 +41,7 @@ void ContentSums::Uneven::add(std::uint64_t requested, std::uint64_t unwritten, 
   unwritten_peak += unwritten * count_at_peak;
   unwritten_total += unwritten * count;
   unwritten_pages += unwritten / kPage * count;
+  if (static_cast<double>(mark) < kNarrow * static_cast<double>(requested)) narrow_blocks += count;
   within[step_of(mark)] += count;
 }
 
@@ -140,6 +141,7 @@ Table ContentSums::written_table(const std::function<ShapeFacts(std::uint32_t sh
   const auto unwritten_peak = table.column("unwritten_peak_bytes", ColumnType::Double);
   const auto unwritten_total = table.column("unwritten_total_bytes", ColumnType::Double);
   const auto unwritten_pages = table.column("unwritten_pages", ColumnType::Double);
+  const auto narrow_blocks = table.column("narrow_blocks", ColumnType::Double);
   std::vector<TableBuilder::ColumnId> within;
   for (const std::uint64_t limit : kLimits)
     within.push_back(table.column("within_" + std::to_string(limit), ColumnType::Double));
@@ -162,6 +164,7 @@ Table ContentSums::written_table(const std::function<ShapeFacts(std::uint32_t sh
     table.add(unwritten_peak, sums.epoch == epoch ? weighed(sums.unwritten_peak) : 0.0);
     table.add(unwritten_total, weighed(sums.unwritten_total));
     table.add(unwritten_pages, weighed(sums.unwritten_pages));
+    table.add(narrow_blocks, weighed(sums.narrow_blocks));
     const std::size_t last_step = step_of(all.requested_bytes);
     for (std::size_t i = 0; i < kSteps; ++i)
       table.add(within[i], weighed(sums.within[i]) + (i == last_step ? whole_blocks : 0.0));

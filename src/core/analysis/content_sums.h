@@ -56,6 +56,7 @@ class ContentSums {
   static constexpr std::uint64_t kLimits[] = {0, 16, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096};
   static constexpr std::size_t kSteps = std::size(kLimits) + 1;
   static std::size_t step_of(std::uint64_t mark);
+  static constexpr double kNarrow = 0.6;  // of the request
 
   // The blocks of one shape as long as all were written equally far, which most shapes' are: a quarter of a cache line.
   struct Shape {
@@ -71,6 +72,7 @@ class ContentSums {
     std::uint64_t unwritten_peak = 0;
     std::uint64_t unwritten_total = 0;
     std::uint64_t unwritten_pages = 0;
+    std::uint64_t narrow_blocks = 0;
     std::uint32_t epoch = 0;
     std::array<std::uint64_t, kSteps> within{};
 

@@ -26,7 +26,8 @@ enum class Move : std::uint8_t { InPlace, Copied };
 // Facts about the contents of a block that the recorder saw before the block ended.
 struct HeldBytes {
   std::uint64_t address = 0;
-  std::uint64_t digest = 0;  // 0: none, or not seen before
+  std::uint64_t digest = 0;      // 0: none, or not freed before
+  std::uint64_t new_digest = 0;  // short, of contents that weren't freed before; 0: none. Then the address may be 0
   std::uint32_t unwritten_bytes = 0;
   trace::ContentClass content_class = trace::ContentClass::Other;
 };
@@ -192,11 +193,13 @@ class Ledger {
           other(event);
           break;
         case EventKind::Contents:
-          thread(event.thread).held = {event.address, 0, trace::index(event.shape),
-                                       static_cast<trace::ContentClass>(event.api & 3)};
+          note_contents(event, thread(event.thread).held);
           break;
         case EventKind::Digest:
           thread(event.thread).held.digest = event.address;
+          break;
+        case EventKind::NewDigest:
+          thread(event.thread).held = {0, 0, event.address, 0, static_cast<trace::ContentClass>(event.api & 3)};
           break;
         case EventKind::CallCost:
           if constexpr (ReadsCallCosts<Books>)
@@ -300,13 +303,19 @@ class Ledger {
     of.ring.freed();
   }
 
+  static void note_contents(const trace::Event& event, HeldBytes& held) {
+    const std::uint64_t new_digest = held.address == 0 ? held.new_digest : 0;
+    held = {event.address, 0, new_digest, trace::index(event.shape), static_cast<trace::ContentClass>(event.api & 3)};
+  }
+
   // The note waits for the end, which finds the block anyway: found twice, a block costs two waits for memory.
   void pass_contents(Thread& of, const trace::Event& event, const typename Books::Dead& dead) {
     if constexpr (ReadsContents<Books>) {
-      if (of.held.address != event.address) [[likely]]
+      const bool is_next = of.held.address == 0 && of.held.new_digest != 0;
+      if (of.held.address != event.address && !is_next) [[likely]]
         return;
       books_.end_contents(dead, of.held);
-      of.held.address = 0;
+      of.held = {};
     }
   }
 

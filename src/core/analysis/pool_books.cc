@@ -10,7 +10,6 @@ namespace {
 
 using trace::index;
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;  // no larger block fits a user's address space
 constexpr std::uint64_t kLeastLargeBytes = 4096;
 constexpr std::uint64_t kStartStep = 8;
 // Large blocks of pools that don't hold an address and lie before it, but within one that does: few pools divide their

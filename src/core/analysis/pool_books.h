@@ -35,6 +35,8 @@ class PoolBooks {
  public:
   explicit PoolBooks(const trace::Dictionary& dictionary) : dictionary_(dictionary), ledger_(*this) {}
 
+  void adopt_earlier() { ledger_.adopt_earlier(); }
+
   // Sums of all that is live, as it changes: in 1/4096 like ReplayEngine's (see ShapeSums), modulo 2^64.
   struct Change {
     std::uint64_t blocks_q = 0;

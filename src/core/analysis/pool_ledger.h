@@ -36,12 +36,16 @@ class PoolLedger {
     return kind >= trace::EventKind::PoolCreate && kind <= trace::EventKind::PoolDestroy;
   }
 
+  // The process has pools that this trace doesn't know: of a forked child's parent, or of earlier segments. Such a pool
+  // begins with the first memory or block that it gets here. Ends of what it had before aren't impossible.
+  void adopt_earlier() { adopts_ = true; }
+
   void consume(const trace::Event& event) {
     static_assert(PoolLedgerBooks<Books>);  // here, because Books is incomplete while it declares its ledger
     using trace::EventKind;
     const std::uint32_t number = trace::pool_of(event.address);
     const std::uint64_t address = trace::pool_address(event.address);
-    const auto found = pools_.find(number);
+    auto found = pools_.find(number);
     if (event.kind == EventKind::PoolCreate) {
       if (found != pools_.end()) {  // its end was lost
         ++impossible_events_;
@@ -51,8 +55,12 @@ class PoolLedger {
       return;
     }
     if (found == pools_.end()) {
-      ++impossible_events_;
-      return;
+      const bool gets = event.kind == EventKind::PoolGrow || event.kind == EventKind::PoolAlloc;
+      if (!adopts_) ++impossible_events_;
+      if (!adopts_ || !gets) return;
+      trace::Event nameless = event;
+      nameless.shape = trace::kNoShape;  // of a PoolCreate: the name
+      found = pools_.emplace(number, Pool{books_.pool_made(nameless), true, {}, {}}).first;
     }
     Pool& pool = found->second;
     switch (event.kind) {
@@ -104,6 +112,7 @@ class PoolLedger {
   enum class Verdict : std::uint8_t { Fine, Impossible };
   struct Pool {
     std::size_t id = 0;
+    bool is_earlier = false;
     std::map<std::uint64_t, std::size_t> memory;            // by address
     std::unordered_map<std::uint64_t, std::size_t> blocks;  // by address
   };
@@ -119,7 +128,8 @@ class PoolLedger {
 
   void shrink(Pool& pool, std::uint64_t address, Verdict verdict) {
     const auto memory = pool.memory.find(address);
-    if (memory == pool.memory.end() || verdict == Verdict::Impossible) ++impossible_events_;
+    const bool is_unknown = memory == pool.memory.end() && !pool.is_earlier;
+    if (is_unknown || verdict == Verdict::Impossible) ++impossible_events_;
     if (memory == pool.memory.end()) return;
     books_.memory_left(pool.id, memory->second);
     pool.memory.erase(memory);
@@ -127,7 +137,8 @@ class PoolLedger {
 
   void free(Pool& pool, std::uint64_t address, Verdict verdict) {
     const auto block = pool.blocks.find(address);
-    if (block == pool.blocks.end() || verdict == Verdict::Impossible) ++impossible_events_;
+    const bool is_unknown = block == pool.blocks.end() && !pool.is_earlier;
+    if (is_unknown || verdict == Verdict::Impossible) ++impossible_events_;
     if (block == pool.blocks.end()) return;
     forget(address, block->second);
     books_.block_back(pool.id, block->second);
@@ -159,6 +170,7 @@ class PoolLedger {
   Pools pools_;                                            // those that are there, by number
   std::unordered_map<std::uint64_t, std::size_t> blocks_;  // those of all pools, by address
   std::uint64_t impossible_events_ = 0;
+  bool adopts_ = false;
 };
 
 }  // namespace tare::core

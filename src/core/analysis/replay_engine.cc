@@ -15,8 +15,6 @@ constexpr std::uint64_t kNever = ~std::uint64_t{0};
 // (1 / (1 - exp(-1/8))).
 constexpr double kMostLinkedWeight = 8.52;
 
-// A user-space address has 47 bits, so no block is larger; a damaged trace may claim one.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
 constexpr double kMostWeighted = 0x1p50;
 
 std::uint64_t weighted_q(std::uint64_t bytes, double weight) {
@@ -183,7 +181,10 @@ void ReplayEngine::other(const trace::Event& event) {
 }
 
 void ReplayEngine::pass_to_pools(const trace::Event& event) {
-  if (!pools_) pools_ = std::make_unique<PoolBooks>(dictionary_);
+  if (!pools_) {
+    pools_ = std::make_unique<PoolBooks>(dictionary_);
+    if (has_earlier_) pools_->adopt_earlier();
+  }
   const bool only_adds = event.kind == trace::EventKind::PoolGrow || event.kind == trace::EventKind::PoolAlloc;
   if (!only_adds) before_fall();
   const std::uint64_t gross_before_q = gross_q_;
@@ -227,13 +228,49 @@ void ReplayEngine::call_cost(const trace::Event& event, trace::StackId freed) {
 
 void ReplayEngine::end_contents(const Dead& dead, const HeldBytes& held) {
   if (dead.inherited) return;  // its shape is another dictionary's
+  const bool lived_at_peak = peak_births_ - dead.birth < 1u << 31;
+  const std::uint64_t digest = held.new_digest != 0 ? held.new_digest : trace::short_digest(held.digest);
+  if (lived_at_peak && digest != 0) peak_contents_.add(epoch_, dead.shape, held.content_class, digest);
+  if (held.unwritten_bytes == 0 && held.digest == 0) return;
   // The sums' cache line is there already; the dictionary's would be another miss.
   const ShapeSums& sums = recorded_.sums[dead.shape];
   const std::uint64_t requested =
       sampled_ ? dictionary_.shapes[dead.shape].requested_bytes : sums.requested_q >> kFractionBits;
-  const std::uint32_t born_before_peak = peak_births_ - dead.birth;
-  contents_.ended({dead.shape, held.unwritten_bytes, sums.stack, held.content_class, born_before_peak < 1u << 31,
-                   epoch_, requested, weight(dead.shape), held.digest});
+  contents_.ended({dead.shape, held.unwritten_bytes, sums.stack, held.content_class, lived_at_peak, epoch_, requested,
+                   weight(dead.shape), held.digest});
+}
+
+void ReplayEngine::kept(std::span<const trace::Observation> blocks) {
+  before_fall();  // the peak may be now
+  knows_kept_ = true;
+  for (const trace::Observation& block : blocks) {
+    const std::uint64_t* const word = ledger_.map().find(block.address);
+    if (word == nullptr || !BlockMap::is_live(*word) || block.shape == trace::kNoShape || !block.high_water_bytes)
+      continue;
+    const auto low = static_cast<std::uint32_t>(*word);
+    const std::uint32_t kind = low & ~kIndexMask;
+    const std::uint32_t shape = kind == kInChain ? chain_blocks_[low & kIndexMask].shape : low & kIndexMask;
+    if (kind == kInherited || shape != trace::index(block.shape)) continue;  // another block by now
+    const bool lived_at_peak = peak_births_ - static_cast<std::uint32_t>(*word >> 32) < 1u << 31;
+    const std::uint64_t requested = dictionary_.shapes[shape].requested_bytes;
+    const std::uint64_t written = std::min(*block.high_water_bytes, requested);
+    const auto unwritten =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(requested - written, trace::kMostUnwrittenBytes));
+    if (lived_at_peak && requested <= trace::kMostDigestedBytes) count_peak_contents(block, shape, written);
+    if (unwritten != 0) {
+      contents_.ended({shape, unwritten, recorded_.sums[shape].stack, trace::ContentClass::Other, lived_at_peak, epoch_,
+                       requested, weight(shape), 0});
+    }
+  }
+}
+
+// Blocks of zeros, of pointers and those without a written byte hold no contents that two could share.
+void ReplayEngine::count_peak_contents(const trace::Observation& block, std::uint32_t shape, std::uint64_t written) {
+  const bool is_value = (block.content == trace::BlockContent::Text || block.content == trace::BlockContent::Other) &&
+                        written != 0 && block.start_pointers == 0 && block.interior_pointers == 0;
+  const trace::ContentClass content_class =
+      block.content == trace::BlockContent::Text ? trace::ContentClass::Text : trace::ContentClass::Other;
+  peak_contents_.add(epoch_, shape, content_class, is_value ? trace::short_digest(block.digest) : 0);
 }
 
 ShapeSums ReplayEngine::sums_of(const trace::Shape& shape) const {
@@ -242,7 +279,7 @@ ShapeSums ReplayEngine::sums_of(const trace::Shape& shape) const {
   ShapeSums sums;
   sums.requested_q = weighted_q(shape.requested_bytes, weight);
   sums.usable_q = weighted_q(usable, weight);
-  sums.gross_q = weighted_q(usable + header_bytes(info_.allocator, usable), weight);
+  sums.gross_q = weighted_q(usable + header_bytes(info_.allocator, shape.api, usable), weight);
   sums.stack = shape.stack;
   return sums;
 }
@@ -262,6 +299,7 @@ bool ReplayEngine::prepare_shapes(trace::ShapeId wanted) {
 }
 
 void ReplayEngine::inherit(const LiveSet& live) {
+  has_earlier_ = true;
   inherited_dictionary_ = live.dictionary;
   for (const trace::Shape& shape : inherited_dictionary_.shapes) {
     inherited_.sums.push_back(sums_of(shape));

@@ -16,6 +16,7 @@
 #include "core/analysis/ledger.h"
 #include "core/analysis/live_block.h"
 #include "core/analysis/live_set.h"
+#include "core/analysis/peak_contents.h"
 #include "core/analysis/pool_books.h"
 #include "core/analysis/shape_sums.h"
 #include "core/analysis/timeline.h"
@@ -23,6 +24,7 @@
 #include "core/mappings/resident_use.h"
 #include "trace/base/large_vector.h"
 #include "trace/model/dictionary.h"
+#include "trace/model/moment.h"
 #include "trace/model/process_info.h"
 
 namespace tare::core {
@@ -71,6 +73,11 @@ class ReplayEngine {
   const Mappings& mappings() const { return mappings_; }
   const PoolBooks* pools() const { return pools_.get(); }  // null: the program told of none
   const ContentSums& contents() const { return contents_; }
+  const PeakContents& peak_contents() const { return peak_contents_; }
+  // Blocks that were looked at when the program exited. Those that are still live count as ended then, once, before
+  // finish().
+  void kept(std::span<const trace::Observation> blocks);
+  bool knows_kept() const { return knows_kept_; }
   const CallCosts& call_costs() const { return call_costs_; }
   std::uint32_t peak_epoch() const { return epoch_; }
   const LedgerCounts& counts() const { return ledger_.counts(); }
@@ -176,6 +183,7 @@ class ReplayEngine {
     gross_q_ -= sums.gross_q;
   }
   Dead died_specially(std::uint64_t word);
+  void count_peak_contents(const trace::Observation& block, std::uint32_t shape, std::uint64_t written);
   void pass_to_pools(const trace::Event& event);
   std::optional<HeapBlock> heap_block_around(std::uint64_t address);
   PoolBooks::Now pools_now(std::uint64_t stamp) const { return {(stamp - origin_) >> kAgeShift, epoch_, births_}; }
@@ -214,12 +222,15 @@ class ReplayEngine {
   Group inherited_;
   std::vector<std::uint32_t> inherited_blocks_;
   trace::Dictionary inherited_dictionary_;
+  bool has_earlier_ = false;  // inherit() was called
   std::vector<ChainBlock> chain_blocks_;
   std::vector<std::uint32_t> free_chain_blocks_;
   ChainRows chains_;
   Timeline timeline_;
   Mappings mappings_;
   ContentSums contents_;
+  PeakContents peak_contents_;
+  bool knows_kept_ = false;
   CallCosts call_costs_;
   std::uint64_t map_events_ = 0;
   std::unique_ptr<PoolBooks> pools_;

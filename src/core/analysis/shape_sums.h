@@ -12,12 +12,18 @@
 
 namespace tare::core {
 
+// A user-space address has 47 bits, so no block is larger; a damaged trace may claim one.
+inline constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
+
 // Bytes that the allocator puts before each block, beyond malloc_usable_size. glibc: 8, or 16 if the block is a mapping
-// of its own. Its chunks are multiples of 16, so the usable size decides which (16k + 8, or 16k). jemalloc, mimalloc
-// and tcmalloc keep their metadata elsewhere.
-constexpr std::uint64_t header_bytes(trace::AllocatorKind allocator, std::uint64_t usable_bytes) {
-  if (allocator != trace::AllocatorKind::Glibc) return 0;
+// of its own. Its chunks are multiples of 16, so the usable size decides which (16k + 8, or 16k). jemalloc, mimalloc,
+// tcmalloc and pymalloc keep their metadata elsewhere.
+constexpr std::uint64_t header_bytes(trace::AllocatorKind allocator, trace::AllocApi api, std::uint64_t usable_bytes) {
+  if (allocator != trace::AllocatorKind::Glibc || trace::is_foreign(api)) return 0;
   return usable_bytes % 16 == 8 ? 8 : 16;
+}
+inline std::uint64_t header_bytes(trace::AllocatorKind allocator, const trace::Shape& shape) {
+  return header_bytes(allocator, shape.api, shape.usable_bytes);
 }
 
 // Blocks ended within so many allocations of their birth; the last class is everything later.

@@ -40,6 +40,7 @@ class ShortLives {
           break;
         case trace::EventKind::Contents:
         case trace::EventKind::Digest:
+        case trace::EventKind::NewDigest:
         case trace::EventKind::Map:
         case trace::EventKind::Unmap:
         case trace::EventKind::ThreadStart:

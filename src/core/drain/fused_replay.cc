@@ -20,6 +20,7 @@ Status store_and_keep(const std::string& path, Tables made, FreshTables& fresh) 
 
 Status FusedReplay::store(const std::string& path, std::span<const trace::ClockPair> clock_pairs, FreshTables& fresh) {
   merge_.finish();
+  if (!kept_.empty()) replay_.kept(kept_);
   return store_and_keep(path, replay_.finish(clock_pairs), fresh);
 }
 
@@ -28,6 +29,7 @@ Status replay_file_into_cache(const std::string& path, FreshTables& fresh) {
   if (!opened) return opened.error();
   Replay replay(opened->dictionary(), opened->info(), {});
   if (Status status = opened->replay_into(replay); !status) return status;
+  if (Status status = replay_kept(*opened, replay); !status) return status;
   return store_and_keep(path, replay.finish(opened->clock_pairs()), fresh);
 }
 

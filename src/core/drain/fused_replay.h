@@ -5,12 +5,15 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/columns/fresh_tables.h"
 #include "core/drain/online_merge.h"
 #include "core/tables/replay.h"
 #include "trace/base/result.h"
 #include "trace/model/dictionary.h"
+#include "trace/model/moment.h"
 #include "trace/model/process_info.h"
 
 namespace tare::core {
@@ -27,6 +30,9 @@ class FusedReplay {
   // See Replay.
   void expect_reading() { replay_.expect_reading(); }
 
+  // What the snapshot at the exit has of blocks, in recordings with contents.
+  void keep(std::vector<trace::Observation> blocks) { kept_ = std::move(blocks); }
+
   OnlineMerge& merge() { return merge_; }
   const Replay& replay() const { return replay_; }
   Tables tables_so_far(std::span<const trace::ClockPair> clock_pairs) { return replay_.tables_so_far(clock_pairs); }
@@ -37,6 +43,7 @@ class FusedReplay {
  private:
   Replay replay_;
   OnlineMerge merge_;
+  std::vector<trace::Observation> kept_;
 };
 
 // The same from the file, where the events came in an order that couldn't be merged on the way.

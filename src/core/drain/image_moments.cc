@@ -187,6 +187,7 @@ Status ImageRecording::take_moment(MomentKind kind, const std::string& name, con
   }
   if (kind == MomentKind::Exit) write_moments();
   put_moment(moment);
+  if (kind == MomentKind::Exit && record_.info.contents_recorded) replay_->keep(std::move(moment.blocks));
   write_out();
   return ok();
 }

@@ -1,4 +1,4 @@
-// Where an image's recording is cut into segments: the part of image_recording.h that is about those.
+// Segments of an image's recording: that part of image_recording.h.
 //
 // A segment ends at a stamp: all earlier events are in it, all others in the next, so that the live blocks at that
 // stamp connect both. Threads are drained one after the other. So only events that all threads have passed get into the
@@ -35,6 +35,7 @@ bool leads_to_next(const Event& event, const Dictionary& dictionary) {
     case EventKind::ReallocEnd:
     case EventKind::Contents:
     case EventKind::Digest:
+    case EventKind::NewDigest:
     case EventKind::Seen:
     case EventKind::ReportSite:
       return true;

@@ -10,6 +10,7 @@
 #include "core/analysis/dictionary_union.h"
 #include "core/analysis/ledger.h"
 #include "core/analysis/shape_sums.h"
+#include "core/heavy_tables/stamps.h"
 #include "trace/base/mix_hash.h"
 #include "trace/model/id_table.h"
 #include "trace/open/open_trace.h"
@@ -23,18 +24,6 @@ using trace::index;
 // Two hundred pixels of a timeline are five for each.
 constexpr std::uint64_t kEqualParts = 200;
 constexpr std::uint32_t kNone = 0x3fff;  // before the recording; never freed
-
-// The last stamp that the clock doesn't place behind `ns`.
-std::uint64_t last_stamp_at(const trace::Clock& clock, std::uint64_t ns) {
-  std::uint64_t low = 0;
-  std::uint64_t high = std::numeric_limits<std::uint64_t>::max() >> 1;
-  if (clock.ns(high) <= ns) return std::numeric_limits<std::uint64_t>::max();
-  while (low + 1 < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (clock.ns(middle) <= ns ? low : high) = middle;
-  }
-  return low;
-}
 
 struct Cell {
   std::uint32_t shape = 0;
@@ -167,7 +156,7 @@ struct Lives::State {
       table.add(death, interval(cell.death));
       table.add(requested, to_column(shape.requested_bytes));
       table.add(usable, to_column(shape.usable_bytes));
-      table.add(header, to_column(header_bytes(info.allocator, shape.usable_bytes)));
+      table.add(header, to_column(header_bytes(info.allocator, shape)));
       table.add(blocks, static_cast<double>(cell.blocks) * (info.sample_bytes != 0 ? shape.weight : 1.0));
     }
     return table.take();

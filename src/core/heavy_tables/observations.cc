@@ -147,6 +147,7 @@ struct Observations::State {
   }
 
   void end_contents(const Record& record, const HeldBytes& held) {
+    if (held.unwritten_bytes == 0 && held.digest == 0) return;
     const trace::Shape& facts = facts_of(record);
     const std::uint64_t unwritten = std::min<std::uint64_t>(held.unwritten_bytes, facts.requested_bytes);
     rows.push_back({record.id, index(stack_of(record, facts)), held.content_class, facts.requested_bytes,

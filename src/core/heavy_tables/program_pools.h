@@ -16,6 +16,8 @@ class ProgramPools {
  public:
   explicit ProgramPools(const trace::Dictionary& dictionary) : dictionary_(dictionary), ledger_(*this) {}
 
+  // See PoolLedger.
+  void adopt_earlier() { ledger_.adopt_earlier(); }
   // Any of the pool events; `heap_block` is the block of malloc that the memory of a PoolGrow lies in.
   void consume(const trace::Event& event, std::uint64_t time_ns, std::optional<std::uint64_t> heap_block);
 

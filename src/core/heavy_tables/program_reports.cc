@@ -27,7 +27,7 @@ using trace::Event;
 using trace::EventKind;
 using trace::index;
 
-struct Record {
+struct ReportedBlock {
   std::uint64_t id;
   std::uint32_t shape;
   bool inherited;
@@ -57,6 +57,7 @@ struct ProgramReports::State {
         moment(claimed_moment),
         amounts(own_dictionary) {
     if (!inherited) return;
+    pools.adopt_earlier();
     stack_of_inherited = unite(dictionary, inherited->dictionary).stack_of;
     for (const LiveSet::Block& block : inherited->blocks) {
       ledger.place(block.address, add({next_id++, index(block.shape), true, {}}));
@@ -72,7 +73,7 @@ struct ProgramReports::State {
   bool admit(trace::ShapeId shape) const { return index(shape) < dictionary.shapes.size(); }
   std::uint64_t born(const Event& event) { return add({next_id++, index(event.shape), false, {}}); }
   Dead died(std::uint64_t word, const Event&) {
-    const Record& record = records[record_of(word)];
+    const ReportedBlock& record = records[record_of(word)];
     if (const ReportRow* first = rows.first_standing(record.reports)) amounts.unclaim(*first);
     holders.ended(record.shape, record.holding);
     records.free(record_of(word));
@@ -109,13 +110,13 @@ struct ProgramReports::State {
   static constexpr std::uint32_t kLive = 1u << 31;
   static std::uint32_t record_of(std::uint64_t word) { return static_cast<std::uint32_t>(word) & ~kLive; }
 
-  const trace::Shape& shape(const Record& record) const {
+  const trace::Shape& shape(const ReportedBlock& record) const {
     return (record.inherited ? inherited->dictionary : dictionary).shapes[record.shape];
   }
 
-  std::uint64_t add(const Record& record) { return kLive | records.add(record); }
+  std::uint64_t add(const ReportedBlock& record) { return kLive | records.add(record); }
 
-  Record* find(std::uint64_t address) {
+  ReportedBlock* find(std::uint64_t address) {
     const std::uint64_t* word = ledger.map().find(address);
     return word && BlockMap::is_live(*word) ? &records[record_of(*word)] : nullptr;
   }
@@ -123,12 +124,12 @@ struct ProgramReports::State {
   std::optional<std::uint64_t> heap_block_around(std::uint64_t address) {
     const std::optional<std::uint64_t> start = ledger.map().last_live_until(address);
     if (!start) return std::nullopt;
-    const Record& record = *find(*start);
+    const ReportedBlock& record = *find(*start);
     return shape(record).usable_bytes > address - *start ? std::optional(record.id) : std::nullopt;
   }
 
   void hold(const Event& event) {
-    Record* const record = find(event.address);
+    ReportedBlock* const record = find(event.address);
     if (record && !record->inherited) holders.set_holders(record->shape, event.api != 0, record->holding);
   }
 
@@ -143,7 +144,7 @@ struct ProgramReports::State {
     if (const auto site = sites.find(event.thread); site != sites.end() && site->second.address == event.address) {
       row.stack = site->second.stack;
     }
-    Record* const record = find(event.address);
+    ReportedBlock* const record = find(event.address);
     const auto pool_block = pools.block_at(event.address);
     // Where a pool's block begins with the block that its memory lies in, the first report is of the latter.
     const bool is_of_pool = pool_block && (!record || rows.any_stands(record->reports));
@@ -176,7 +177,7 @@ struct ProgramReports::State {
   trace::AllocatorKind allocator;
   trace::Clock clock;
   const LiveSet* inherited;
-  RecordSlots<Record> records;
+  RecordSlots<ReportedBlock> records;
   std::uint64_t next_id = 0;
   Ledger<State> ledger;
   ProgramPools pools;
@@ -230,13 +231,13 @@ ClaimedBlocks ProgramReports::State::claimed_now() const {
   }
   std::unordered_map<std::uint64_t, Claims> claims_of_hosts;
   ledger.map().for_each_live([&](std::uint64_t, std::uint64_t word) {
-    const Record& record = records[record_of(word)];
+    const ReportedBlock& record = records[record_of(word)];
     const trace::Shape& facts = shape(record);
     ClaimedKey key{index(record.inherited ? stack_of_inherited[index(facts.stack)] : facts.stack),
                    ClaimedKind::Malloc,
                    facts.requested_bytes,
                    facts.usable_bytes,
-                   header_bytes(allocator, facts.usable_bytes),
+                   header_bytes(allocator, facts),
                    is_sampled ? facts.weight : 1,
                    rows.claims_of(record.reports)};
     if (const auto host = told.find(record.id); host != told.end()) {

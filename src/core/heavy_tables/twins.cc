@@ -20,7 +20,7 @@ using trace::index;
 constexpr std::size_t kRememberedFrees = 4;
 constexpr std::uint64_t kNobody = 0;  // id of no block
 
-struct Record {
+struct TwinBlock {
   std::uint64_t id = kNobody;        // in order of birth
   std::uint64_t previous = kNobody;  // the allocation before it in the same thread
   std::uint32_t shape = 0;
@@ -30,7 +30,7 @@ struct Record {
 
 // A block that died, or lives at the end, with the stacks of the twins it has.
 struct Candidate {
-  Record block;
+  TwinBlock block;
   trace::StackId stack{};
   std::uint64_t last_born = ~std::uint64_t{0};  // when it died: later ones never lived beside it
   std::array<trace::StackId, 2> twins{};        // the empty stack: none yet
@@ -92,14 +92,14 @@ struct Twins::State {
 
   std::uint64_t born(const Event& event) {
     Thread& of = thread(event.thread);
-    const Record record{++last_id, of.top, index(event.shape), event.thread, event.kind != EventKind::Alloc};
+    const TwinBlock record{++last_id, of.top, index(event.shape), event.thread, event.kind != EventKind::Alloc};
     of.top = record.id;
     ++blocks_of_stack[index(stack_of(record.shape))];
     return add(record);
   }
 
   Dead died(std::uint64_t word, const Event& event) {
-    const Record record = records[record_of(word)];
+    const TwinBlock record = records[record_of(word)];
     records.free(record_of(word));
     Thread& of = thread(event.thread);
     if (event.thread == record.thread && of.top == record.id) of.top = record.previous;
@@ -116,7 +116,7 @@ struct Twins::State {
 
   static constexpr std::uint32_t kLive = 1u << 31;
   static std::uint32_t record_of(std::uint64_t word) { return static_cast<std::uint32_t>(word) & ~kLive; }
-  std::uint64_t add(const Record& record) { return kLive | records.add(record); }
+  std::uint64_t add(const TwinBlock& record) { return kLive | records.add(record); }
 
   Thread& thread(std::uint16_t id) {
     auto& found = threads[id];
@@ -132,8 +132,8 @@ struct Twins::State {
     if (has_twin(one, other.stack) || has_twin(other, one.stack)) return;
     add_twin(one, other.stack);
     add_twin(other, one.stack);
-    const Record& first = (one_first ? one : other).block;
-    const Record& second = (one_first ? other : one).block;
+    const TwinBlock& first = (one_first ? one : other).block;
+    const TwinBlock& second = (one_first ? other : one).block;
     Count& count = counts[key_of(first.shape, second.shape)];
     ++count.pairs;
     if (fate == Fate::Kept) ++count.at_end;
@@ -143,7 +143,7 @@ struct Twins::State {
   void pair_kept() {
     std::vector<Candidate> kept;
     ledger.map().for_each_live([&](std::uint64_t, std::uint64_t word) {
-      const Record& record = records[record_of(word)];
+      const TwinBlock& record = records[record_of(word)];
       if (!record.alone) kept.push_back({record, stack_of(record.shape), last_id, {}});
     });
     std::sort(kept.begin(), kept.end(), [](const Candidate& a, const Candidate& b) { return a.block.id < b.block.id; });
@@ -197,7 +197,7 @@ struct Twins::State {
   const trace::Dictionary& dictionary;
   std::vector<std::unique_ptr<Thread>> threads;
   std::vector<std::uint64_t> blocks_of_stack;
-  RecordSlots<Record> records;
+  RecordSlots<TwinBlock> records;
   std::unordered_map<std::uint64_t, Count> counts;  // by key_of(first shape, second shape)
   std::uint64_t last_id = kNobody;
   Ledger<State> ledger;

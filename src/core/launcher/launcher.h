@@ -39,6 +39,7 @@ struct LaunchOptions {
   std::uint64_t sample_bytes = 0;  // 0: every allocation
   std::optional<std::uint64_t> sample_seed;
   SegmentLimits segments;         // of each trace
+  std::string allocators;         // a trace::AllocatorTable for the recorders; empty: none
   std::uint64_t spool_bytes = 0;  // memory-backed buffer a process may take; 0: kDefaultLaunchedChunks
 };
 

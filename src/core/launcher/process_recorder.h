@@ -12,7 +12,7 @@
 
 namespace tare::core {
 
-// What a sleeping recorder shall record, and where.
+// Settings of a sleeping recorder that is woken.
 struct WakingOptions {
   std::string directory;  // of spools, absolute; empty: as in the process's environment
   std::uint64_t sample_bytes = 0;

@@ -19,6 +19,7 @@
 #include <new>
 #include <utility>
 
+#include "trace/spool/allocator_table.h"
 #include "trace/spool/spool_folder.h"
 
 namespace tare::core {
@@ -127,6 +128,7 @@ SpoolDirectory::~SpoolDirectory() {
     for (const auto& [request, text] : take_requests()) leave_answer(request, "no the recording is over");
     forget_remains();
     ::unlink((path_ + "/" + trace::kControlName).c_str());
+    ::unlink((path_ + "/" + trace::kAllocatorsName).c_str());
     ::rmdir(path_.c_str());  // not empty: a spool that couldn't be read is worth keeping
     const std::string above = path_.substr(0, path_.rfind('/'));
     if (above.substr(above.rfind('/') + 1).starts_with("tare-")) ::rmdir(above.c_str());
@@ -165,6 +167,15 @@ void SpoolDirectory::retire(const std::string& name) const {
 }
 
 void SpoolDirectory::forget(const std::string& name) const { ::unlink((path_ + "/" + name).c_str()); }
+
+bool SpoolDirectory::put_allocators(const std::string& table) const {
+  const std::string path = path_ + "/" + trace::kAllocatorsName;
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd < 0) return false;
+  const bool written = ::write(fd, table.data(), table.size()) == static_cast<ssize_t>(table.size());
+  ::close(fd);
+  return written;
+}
 
 void SpoolDirectory::take_notices(UnrecordedByReason& all) const {
   DIR* folder = ::opendir(path_.c_str());

@@ -16,9 +16,18 @@ constexpr std::uint64_t kFewPlaces = 4;
 constexpr std::uint64_t kManyPlaces = 64;
 constexpr std::uint64_t kBehindHeader = 16;  // where the block of a chunk lies that glibc has mapped
 
-// visit(index of the stack, bytes) for each mapping of the program in the piece.
+// A foreign allocator's mapping, blocks of which are known.
+bool is_foreign(std::uint64_t start, std::uint64_t bytes, const std::function<bool(std::uint64_t)>& has_block) {
+  for (std::uint64_t place = 0; place < kManyPlaces; ++place) {
+    if (has_block(start + place * (bytes / kManyPlaces) + bytes / kManyPlaces / 2)) return true;
+  }
+  return false;
+}
+
+// visit(index of the stack, bytes) for each mapping of the program in the piece that no allocator has made.
 template <typename Visit>
-void for_each_mapped(const ResidentPiece& piece, const Mappings& mappings, const Visit& visit) {
+void for_each_mapped(const ResidentPiece& piece, const Mappings& mappings,
+                     const std::function<bool(std::uint64_t)>& has_block, const Visit& visit) {
   const std::uint64_t end = piece.start + piece.bytes;
   const auto& ranges = mappings.ranges();
   auto next = ranges.upper_bound(piece.start);
@@ -26,13 +35,14 @@ void for_each_mapped(const ResidentPiece& piece, const Mappings& mappings, const
   for (; next != ranges.end() && next->first < end; ++next) {
     const std::uint64_t from = std::max(next->first, piece.start);
     const std::uint64_t to = std::min(next->second.end, end);
-    if (from < to) visit(trace::index(next->second.stack), to - from);
+    if (from < to && !is_foreign(from, to - from, has_block)) visit(trace::index(next->second.stack), to - from);
   }
 }
 
-std::uint64_t mapped_bytes(const ResidentPiece& piece, const Mappings& mappings) {
+std::uint64_t mapped_bytes(const ResidentPiece& piece, const Mappings& mappings,
+                           const std::function<bool(std::uint64_t)>& has_block) {
   std::uint64_t bytes = 0;
-  for_each_mapped(piece, mappings, [&](std::uint32_t, std::uint64_t mapped) { bytes += mapped; });
+  for_each_mapped(piece, mappings, has_block, [&](std::uint32_t, std::uint64_t mapped) { bytes += mapped; });
   return bytes;
 }
 
@@ -64,7 +74,7 @@ ResidentUse resident_use(const trace::MemoryReading& reading, const Mappings& ma
     const std::uint64_t resident = piece.resident_bytes;
     const bool is_heap =
         piece.kind == RangeKind::Break || (heap == HeapMapping::Seen && holds_blocks(piece, heap, has_block));
-    const std::uint64_t mapped = is_heap ? 0 : mapped_bytes(piece, mappings);
+    const std::uint64_t mapped = is_heap ? 0 : mapped_bytes(piece, mappings, has_block);
     const std::uint64_t unmapped = piece.bytes - mapped;
     if (mapped != 0) {
       const std::uint64_t least = resident - std::min(resident, unmapped);
@@ -73,7 +83,7 @@ ResidentUse resident_use(const trace::MemoryReading& reading, const Mappings& ma
       use.mapping_bytes += own;
       use.mapping_spread += most - least;
       (piece.kind == RangeKind::BehindFile ? use.file_bytes : use.heap_bytes) += resident - own;
-      for_each_mapped(piece, mappings, [&](std::uint32_t stack, std::uint64_t bytes) {
+      for_each_mapped(piece, mappings, has_block, [&](std::uint32_t stack, std::uint64_t bytes) {
         ResidentUse::Mapped& sums = use.mapped[stack];
         sums.accessible_bytes += bytes;
         sums.resident_bytes += share_of(own, bytes, mapped);

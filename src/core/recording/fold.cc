@@ -258,13 +258,14 @@ Table fold_written(const Table& table, const Table& sizes, const Groups& groups,
   }
   const std::vector<std::int64_t>& own_shapes = table["shape_id"].ints;
   const std::vector<double>& blocks = table["site_blocks"].doubles;
+  const std::vector<double>& narrow = table["site_narrow_blocks"].doubles;
   const std::vector<std::int64_t>& site_marks = table["site_high_water_bytes"].ints;
   const std::vector<std::int64_t>& smallest = table["site_requested_bytes"].ints;
   const std::vector<std::int64_t>& marks = table["max_high_water_bytes"].ints;
   const auto folded_shape = [&](std::size_t row) { return shape_of.at(static_cast<std::size_t>(own_shapes[row])); };
   const auto same = [&](std::size_t a, std::size_t b) {
     return folded_shape(a) == folded_shape(b) && blocks[a] == blocks[b] && site_marks[a] == site_marks[b] &&
-           smallest[a] == smallest[b] && (marks[a] == 0) == (marks[b] == 0);
+           narrow[a] == narrow[b] && smallest[a] == smallest[b] && (marks[a] == 0) == (marks[b] == 0);
   };
   trace::IdTable known;
   std::vector<std::uint32_t> to;  // by row
@@ -307,6 +308,44 @@ Table fold_written(const Table& table, const Table& sizes, const Groups& groups,
   return fold_stacks(std::move(folded), lines, heaviest);
 }
 
+// Of peak_contents: sums by folded shape and class.
+Table fold_contents(const Table& table, const Table& sizes, const Groups& groups, const Lines& lines,
+                    std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
+  std::unordered_map<std::int64_t, std::uint32_t> shape_of;
+  for (std::size_t row = 0; row < sizes.rows(); ++row)
+    shape_of.emplace(sizes["shape_id"].ints[row], groups.group_of[row]);
+  std::unordered_map<std::uint64_t, std::size_t> row_of;  // by folded shape and class
+  Table folded{table.name, {}};
+  std::vector<std::size_t> to;
+  std::vector<std::size_t> first;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const std::uint64_t key = std::uint64_t{shape_of.at(table["shape_id"].ints[row])} * 4 +
+                              static_cast<std::uint64_t>(table["content_class"].codes[row]);
+    const auto [known, fresh] = row_of.try_emplace(key, first.size());
+    if (fresh) first.push_back(row);
+    to.push_back(known->second);
+  }
+  for (const Column& column : table.columns) {
+    Column out;
+    out.name = column.name;
+    out.type = column.type;
+    out.words = column.words;
+    for (const std::size_t row : first) {
+      if (column.name == "shape_id")
+        out.ints.push_back(std::int64_t{shape_of.at(column.ints[row])});
+      else if (column.type == ColumnType::Int64)
+        out.ints.push_back(column.ints[row]);
+      if (column.type == ColumnType::String) out.codes.push_back(column.codes[row]);
+    }
+    if (column.type == ColumnType::Double) {
+      out.doubles.resize(first.size());
+      for (std::size_t row = 0; row < to.size(); ++row) out.doubles[to[row]] += column.doubles[row];
+    }
+    folded.columns.push_back(std::move(out));
+  }
+  return fold_stacks(std::move(folded), lines, heaviest);
+}
+
 }  // namespace
 
 Tables fold_by_line(const Tables& replayed, const Tables& sites) {
@@ -323,6 +362,8 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
   if (const Table* table = replayed.find("mappings"))
     folded.put(fold_rows_of_stacks(*table, lines, heaviest, "most_bytes"));
   if (const Table* written = sites.find("written")) folded.put(fold_written(*written, sizes, groups, lines, heaviest));
+  if (const Table* table = replayed.find("peak_contents"))
+    folded.put(fold_contents(*table, sizes, groups, lines, heaviest));
   folded.put(fold_sizes(sizes, groups, lines, heaviest));
   TableBuilder shapes("folded_shapes");
   const auto shape = shapes.column("shape_id", ColumnType::Int64);

@@ -3,6 +3,7 @@
 #include "core/sites/wrappers.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,13 @@ namespace {
 constexpr std::size_t kFewNamed = 10;
 // Names of a library with less than a twentieth of all rows aren't missed.
 constexpr std::size_t kFewRows = 20;
+
+// As reports show a frame without a name: `nginx+0x4c12f`.
+std::string place_in(const trace::Module& module, std::uint64_t address) {
+  char offset[24];
+  std::snprintf(offset, sizeof offset, "+%#llx", static_cast<unsigned long long>(address - module.load_bias));
+  return module.path.substr(module.path.rfind('/') + 1) + offset;
+}
 
 }  // namespace
 
@@ -83,6 +91,8 @@ std::vector<NamedFrame> Names::frames(std::span<const trace::RowId> rows) {
         named.module_path = dictionary_.modules[index(module)].path;
         named.module_offset =
             static_cast<std::int64_t>(trace::row_address(bits) - dictionary_.modules[index(module)].load_bias);
+        if (named.frame.function.empty())
+          named.is_wrapper = is_wrapper(place_in(dictionary_.modules[index(module)], trace::row_address(bits)));
       }
       frames.push_back(std::move(named));
     }
@@ -104,7 +114,8 @@ void Names::name_sites(SiteFinder& finder) {
       if (batch.module == nullptr) continue;
       const std::vector<FunctionName> names = symbolizer_->function_names(*batch.module, batch.addresses);
       for (std::size_t i = 0; i < names.size(); ++i) {
-        const std::string_view function = names[i].function;
+        const std::string place = names[i].function.empty() ? place_in(*batch.module, batch.addresses[i]) : "";
+        const std::string_view function = place.empty() ? std::string_view(names[i].function) : place;
         finder.name(rows[batch.positions[i]], std::span(&function, 1));
         named[batch.positions[i]] = true;
       }

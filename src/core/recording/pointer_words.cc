@@ -9,7 +9,7 @@
 namespace tare::core {
 namespace {
 
-struct Sums {
+struct PointerSums {
   std::int64_t stack = 0;
   std::int64_t requested_bytes = 0;
   double blocks = 0;
@@ -25,10 +25,10 @@ Table pointer_words_table(const Table& moment_blocks, const SizeModel* model) {
   const Column& shape = moment_blocks["shape_id"];
   const Column& starts = moment_blocks["start_pointers"];
   const Column& interiors = moment_blocks["interior_pointers"];
-  std::map<std::pair<std::int64_t, std::int64_t>, Sums> by_shape;
+  std::map<std::pair<std::int64_t, std::int64_t>, PointerSums> by_shape;
   for (std::size_t row = 0; row < moment_blocks.rows(); ++row) {
     if (starts.is_null(row) || interiors.is_null(row)) continue;
-    Sums& sums = by_shape[{moment.ints[row], shape.ints[row]}];
+    PointerSums& sums = by_shape[{moment.ints[row], shape.ints[row]}];
     const double weight = moment_blocks["weight"].doubles[row];
     sums.stack = moment_blocks["stack_id"].ints[row];
     sums.requested_bytes = moment_blocks["requested_bytes"].ints[row];

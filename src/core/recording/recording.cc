@@ -14,6 +14,7 @@
 #include "core/heavy_tables/lives.h"
 #include "core/heavy_tables/observations.h"
 #include "core/heavy_tables/program_reports.h"
+#include "core/heavy_tables/thread_sizes.h"
 #include "core/heavy_tables/twins.h"
 #include "core/recording/fold.h"
 #include "core/recording/moment_shapes.h"
@@ -61,6 +62,7 @@ Result<Tables> replayed(const std::string& path, const RecordingOptions& options
   if (inherited) replay.inherit(*inherited);
   if (const Status read = opened->replay_into(replay, options.progress); !read)
     warnings.push_back(read.error().message);
+  if (const Status read = replay_kept(*opened, replay); !read) warnings.push_back(read.error().message);
   Tables tables = replay.finish(opened->clock_pairs());
   if (!warnings.empty()) tables.put(warnings_table(warnings));
   return tables;
@@ -258,6 +260,21 @@ Result<Recording::ProgramTables> Recording::life_tables(const trace::ReplayProgr
   if (const Status read = opened->replay_into(lives, progress); !read) result.warnings.push_back(read.error().message);
   Tables made = lives.finish();
   for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
+  return result;
+}
+
+Result<Recording::ProgramTables> Recording::thread_tables(std::optional<std::uint64_t> at_ns,
+                                                          const trace::ReplayProgress& progress) const {
+  auto opened = trace::open_trace(state_->path);
+  if (!opened) return opened.error();
+  ProgramTables result;
+  std::vector<std::string> warnings;  // said when the tables were made
+  const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
+  const auto peak_ns = static_cast<std::uint64_t>((*state_->replayed)["process"]["peak_time_ns"].ints.front());
+  ThreadSizes sizes(opened->dictionary(), opened->info(), opened->clock_pairs(), {peak_ns, at_ns},
+                    inherited ? &*inherited : nullptr);
+  if (const Status read = opened->replay_into(sizes, progress); !read) result.warnings.push_back(read.error().message);
+  result.tables.push_back(std::make_shared<const Table>(sizes.finish()));
   return result;
 }
 

@@ -84,6 +84,8 @@ class Recording {
   Result<std::vector<trace::StackId>> leaking_stacks() const;
   // Walks the trace once more for what was live when: tables lives and intervals.
   Result<ProgramTables> life_tables(const trace::ReplayProgress& progress) const;
+  // Walks the trace once more for the threads of blocks: table thread_sizes. `at_ns` fills its column at_blocks.
+  Result<ProgramTables> thread_tables(std::optional<std::uint64_t> at_ns, const trace::ReplayProgress& progress) const;
   // Walks the trace once more for pairs of blocks that live and die together: table twins.
   Result<ProgramTables> twin_tables(Grain grain, const trace::ReplayProgress& progress);
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/snapshot/content.h"
+#include "trace/model/content_digest.h"
 #include "trace/model/content_pattern.h"
 
 namespace tare::core {
@@ -51,8 +52,12 @@ void HeapScan::scan_block(std::size_t block, std::span<const std::uint8_t> bytes
   content.add(bytes);
   seen.digest = content.digest();
   seen.content = content.kind();
-  if (const ContentOrigin origin = origin_of(block); origin != ContentOrigin::Unknown)
+  if (const ContentOrigin origin = origin_of(block); origin != ContentOrigin::Unknown) {
     seen.high_water_bytes = trace::high_water(bytes, origin);
+    // As of a block that ends, so that the two can be compared.
+    if (bytes.size() <= trace::kMostDigestedBytes)
+      seen.digest = trace::content_digest(bytes.first(*seen.high_water_bytes));
+  }
   if (links_ == Links::Find) link(blocks_[block].address, bytes, seen);
 }
 

@@ -63,7 +63,9 @@ std::vector<AddressRange> find_roots(const RootFacts& facts) {
     } else if (facts.heap == HeapKnowledge::Whole &&
                (mapped.name == "[heap]" || (mapped.name.empty() && holds_blocks(range, facts.blocks)))) {
       if (facts.allocator_maps_through_hooks) continue;
-      for (const AddressRange& own : facts.program_mappings) add_overlap(range, own, roots);
+      for (const AddressRange& own : facts.program_mappings) {
+        if (!holds_blocks(own, facts.blocks)) add_overlap(range, own, roots);  // else a foreign allocator's
+      }
     } else {
       roots.push_back(range);
     }

@@ -41,7 +41,7 @@ struct RootFacts {
 bool holds_blocks(const AddressRange& range, std::span<const LiveBlock> blocks);
 
 // Ascending and disjoint. Of stacks the part in use. Of mappings from which malloc takes blocks, only the program's own
-// mappings: the rest is free memory with stale pointers.
+// mappings without blocks: the rest is free memory with stale pointers.
 std::vector<AddressRange> find_roots(const RootFacts& facts);
 
 }  // namespace tare::core

@@ -70,7 +70,7 @@ class MomentRows {
       const trace::Shape& shape = found->facts;
       const double weight = info_.sample_bytes != 0 ? shape.weight : 1.0;
       const std::uint64_t usable = shape.usable_bytes;
-      gross += weight * static_cast<double>(usable + header_bytes(info_.allocator, usable));
+      gross += weight * static_cast<double>(usable + header_bytes(info_.allocator, shape));
       known += weight;
       add(block, *found, moment);
     }
@@ -127,7 +127,7 @@ class MomentRows {
     blocks_.add(b_stack_, std::int64_t{trace::index(shape.stack)});
     blocks_.add(b_requested_, whole(shape.requested_bytes));
     blocks_.add(b_usable_, whole(shape.usable_bytes));
-    blocks_.add(b_header_, whole(header_bytes(info_.allocator, shape.usable_bytes)));
+    blocks_.add(b_header_, whole(header_bytes(info_.allocator, shape)));
     blocks_.add(b_weight_, info_.sample_bytes != 0 ? shape.weight : 1.0);
     // Two halves of a 64-bit digest would be two columns; 63 bits of it fit SQL's integers.
     blocks_.add(b_digest_,

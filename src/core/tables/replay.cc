@@ -2,6 +2,7 @@
 #include "core/tables/replay.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/analysis/replay_engine.h"
 #include "core/tables/replay_tables.h"
@@ -71,6 +72,8 @@ LiveSet Replay::live_set() const { return state_->engine.live_set(); }
 
 void Replay::expect_reading() { state_->engine.expect_reading(); }
 
+void Replay::kept(std::span<const trace::Observation> blocks) { state_->engine.kept(blocks); }
+
 const Mappings& Replay::mappings() const { return state_->engine.mappings(); }
 
 Tables Replay::tables_so_far(std::span<const trace::ClockPair> clock_pairs) {
@@ -81,6 +84,16 @@ Tables Replay::tables_so_far(std::span<const trace::ClockPair> clock_pairs) {
 Tables Replay::finish(std::span<const trace::ClockPair> clock_pairs) {
   state_->engine.finish();
   return make_tables(state_->engine, state_->dictionary, state_->info, clock_pairs);
+}
+
+Status replay_kept(const trace::OpenedTrace& trace, Replay& replay) {
+  if (!trace.info().contents_recorded) return ok();
+  std::vector<trace::Observation> kept;
+  const Status read = trace.read_moments([&](trace::Moment moment) {
+    if (moment.kind == trace::MomentKind::Exit) kept = std::move(moment.blocks);
+  });
+  if (!kept.empty()) replay.kept(kept);
+  return read;
 }
 
 }  // namespace tare::core

@@ -20,7 +20,9 @@
 #include "core/mappings/mappings.h"
 #include "trace/model/dictionary.h"
 #include "trace/model/event_sink.h"
+#include "trace/model/moment.h"
 #include "trace/model/process_info.h"
+#include "trace/open/open_trace.h"
 
 namespace tare::core {
 
@@ -56,6 +58,9 @@ class Replay : public trace::EventSink {
   const Mappings& mappings() const;
   // The process's info has got a new reading of its memory, later than all events so far.
   void expect_reading();
+  // Before finish(): blocks that the exit's snapshot has. Tables `written` and `peak_contents` have those that are
+  // still live as if they had ended then.
+  void kept(std::span<const trace::Observation> blocks);
   // The same as a set that another replay can begin with. A realloc that has begun and not ended leaves its old block
   // in it: both of its events come later.
   LiveSet live_set() const;
@@ -70,5 +75,8 @@ class Replay : public trace::EventSink {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// What the snapshot at the exit of a recording with contents has: Replay::kept().
+Status replay_kept(const trace::OpenedTrace& trace, Replay& replay);
 
 }  // namespace tare::core

@@ -274,6 +274,7 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.number("sample_bytes", whole(info.sample_bytes));
   row.number("asleep_ns", info.asleep_ns ? std::optional<std::int64_t>(whole(*info.asleep_ns)) : std::nullopt);
   row.number("contents_recorded", std::int64_t{info.contents_recorded ? 1 : 0});
+  row.number("contents_at_exit", std::int64_t{engine.knows_kept() ? 1 : 0});
   row.number("events", whole(counts.alloc_events + counts.free_events + counts.realloc_events));
   row.number("alloc_events", whole(counts.alloc_events));
   row.number("free_events", whole(counts.free_events));
@@ -339,7 +340,7 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   for (std::uint32_t shape = 0; shape < engine.inherited().sums.size(); ++shape) {
     const trace::Shape& facts = engine.inherited_dictionary().shapes[shape];
     totals.inherited.add(engine.inherited_blocks()[shape], facts.requested_bytes, facts.usable_bytes,
-                         header_bytes(info.allocator, facts.usable_bytes), info.sample_bytes != 0 ? facts.weight : 1.0);
+                         header_bytes(info.allocator, facts), info.sample_bytes != 0 ? facts.weight : 1.0);
   }
   Table site_sizes = site_sizes_table(engine, dictionary, info, names.stack_of, ns_per_tick(engine, clock), totals);
   Tables tables;
@@ -351,12 +352,17 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   const auto facts = [&](std::uint32_t shape) {
     double ended = 0;
     for (std::size_t age = 0; age < kAgeClasses; ++age) ended += static_cast<double>(engine.ended(shape, age));
+    if (engine.knows_kept()) ended += engine.recorded().sums[shape].live;
     const trace::Shape& one = dictionary.shapes[shape];
     const double weight = info.sample_bytes != 0 ? one.weight : 1.0;
     return ContentSums::ShapeFacts{one.stack, one.requested_bytes, ended, weight};
   };
   tables.put(engine.contents().written_table(facts, engine.peak_epoch()));
   tables.put(engine.contents().recreated_table());
+  const auto contents_facts = [&](std::uint32_t shape) {
+    return PeakContents::ShapeFacts{dictionary.shapes[shape].stack, dictionary.shapes[shape].requested_bytes};
+  };
+  tables.put(engine.peak_contents().table(contents_facts, engine.peak_epoch()));
   tables.put(engine.call_costs().table(ns_per_tick(engine, clock)));
   tables.put(stacks_table(names.dictionary));
   tables.put(rows_table(names.dictionary));

@@ -117,7 +117,7 @@ class SiteSizes {
     row.align_log2 = facts.align_log2;
     row.requested_bytes = facts.requested_bytes;
     row.usable_bytes = facts.usable_bytes;
-    row.header_bytes = header_bytes(info_.allocator, facts.usable_bytes);
+    row.header_bytes = header_bytes(info_.allocator, facts);
     row.weight = info_.sample_bytes != 0 ? facts.weight : 1.0;
     row.blocks[index_of(Peak)] = group.live_at_peak[shape];
     row.blocks[index_of(End)] = group.sums[shape].live;

@@ -132,8 +132,6 @@ Understood understand(const ClassBody& body) {
   return understood;
 }
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
-
 std::uint32_t pointers_in(const ClassBody& body) {
   std::uint64_t count = 0;
   for (const BodyField& field : body.fields) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/types/placement.h"
+
 namespace tare::core {
 namespace {
 
@@ -57,8 +59,6 @@ Order flat(const Units& units, const std::vector<Unit>& free) {
   order.insert(order.end(), units.last.begin(), units.last.end());
   return order;
 }
-
-std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
 // At each place the strictest alignment that needs no hole there; where all need one, the one with the smallest.
 std::vector<Unit> without_holes(std::span<const Part> parts, const Units& units, const Surroundings& around) {

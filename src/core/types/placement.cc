@@ -10,8 +10,6 @@ namespace {
 // No type comes near this size. Larger values of damaged files are cut, so that no sum below overflows.
 constexpr std::uint64_t kMostBits = std::uint64_t{1} << 60;
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return unit <= 1 ? n : (n + unit - 1) / unit * unit; }
-
 struct Walk {
   std::uint64_t end_bits = 0;
   std::uint32_t align_bytes = 1;

@@ -11,6 +11,10 @@
 
 namespace tare::core {
 
+inline std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) {
+  return unit <= 1 ? n : (n + unit - 1) / unit * unit;
+}
+
 // One thing to place. Sizes are the bytes that following parts can't use: a base whose tail padding is reused has less
 // than sizeof.
 struct Part {

@@ -7,7 +7,7 @@ namespace tare::core {
 namespace {
 
 // Without DW_AT_sibling, each step past an entry walks its children, once for each level: depth times the file's size.
-constexpr int kMostDepth = 100;
+constexpr int kMostScopes = 100;
 // Stands for the scope of the innermost function that is being walked, until a type is found there.
 constexpr auto kFunction = static_cast<ScopeId>(~0u);
 
@@ -31,7 +31,7 @@ ScopeId UnitTypes::current(ScopeId scope) {
 
 void UnitTypes::children(Dwarf_Die& parent, ScopeId scope, Inside inside, int depth) {
   Dwarf_Die child;
-  if (depth > kMostDepth || !first_child(parent, child)) return;
+  if (depth > kMostScopes || !first_child(parent, child)) return;
   const std::size_t found_before = found_.size();
   bool has_variants = false;
   do {

@@ -163,26 +163,26 @@ void unlock_tables() {
   all_atom_tables.mutex.unlock();
 }
 
-constexpr at_fork::Steps kForkSteps{.before =
-                                        [] {
-                                          all_atom_tables.mutex.lock();
-                                          for_each_table([](AtomTable::Books& books) {
-                                            for (AtomShard& shard : books.shards) shard.lock_for_fork();
-                                            books.facts.pages.lock_for_fork();
-                                          });
-                                          atom_range::lock_for_fork();
-                                          atom_readers::lock_for_fork();
-                                        },
-                                    .in_parent =
-                                        [] {
-                                          atom_readers::unlock_after_fork();
-                                          unlock_tables();
-                                        },
-                                    .in_child =
-                                        [] {
-                                          atom_readers::restart_in_child();
-                                          unlock_tables();
-                                        }};
+constexpr at_fork::Steps kAtomForkSteps{.before =
+                                            [] {
+                                              all_atom_tables.mutex.lock();
+                                              for_each_table([](AtomTable::Books& books) {
+                                                for (AtomShard& shard : books.shards) shard.lock_for_fork();
+                                                books.facts.pages.lock_for_fork();
+                                              });
+                                              atom_range::lock_for_fork();
+                                              atom_readers::lock_for_fork();
+                                            },
+                                        .in_parent =
+                                            [] {
+                                              atom_readers::unlock_after_fork();
+                                              unlock_tables();
+                                            },
+                                        .in_child =
+                                            [] {
+                                              atom_readers::restart_in_child();
+                                              unlock_tables();
+                                            }};
 
 }  // namespace
 
@@ -220,7 +220,7 @@ AtomTable::AtomTable(const AtomTableOptions& options) {
     construction_error_ = AtomError::NoMemory;
     return;
   }
-  at_fork::guard(at_fork::Part::AtomTables, kForkSteps);
+  at_fork::guard(at_fork::Part::AtomTables, kAtomForkSteps);
   auto* made = new (memory) Books;
   {
     const std::lock_guard<std::mutex> lock(all_atom_tables.mutex);

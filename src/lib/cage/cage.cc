@@ -46,7 +46,7 @@ constexpr std::size_t round_up(std::size_t n, std::size_t unit) { return (n + un
 
 void unlock(CageLock& lock) { lock.mutex.unlock(); }
 
-constexpr at_fork::Steps kForkSteps{
+constexpr at_fork::Steps kCageForkSteps{
     .before = [] { all_cage_locks.lock_for_fork([](CageLock& lock) { lock.mutex.lock(); }); },
     .in_parent = [] { all_cage_locks.unlock_after_fork(unlock); },
     .in_child = [] { all_cage_locks.unlock_after_fork(unlock); }};
@@ -197,7 +197,7 @@ struct Cage::Books : CageLock {
   }
 };
 
-void cage_locks::guard() noexcept { at_fork::guard(at_fork::Part::Cages, kForkSteps); }
+void cage_locks::guard() noexcept { at_fork::guard(at_fork::Part::Cages, kCageForkSteps); }
 
 CageResult<Cage> Cage::reserve(const CageOptions& wanted) noexcept {
   const CageOptions options = settled(wanted);

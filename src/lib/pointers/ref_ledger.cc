@@ -82,12 +82,12 @@ using ref_ledger_details::Stack;
 
 Ledger& ledger();
 
-constexpr at_fork::Steps kForkSteps{.before = [] { ledger().mutex.lock(); },
-                                    .in_parent = [] { ledger().mutex.unlock(); },
-                                    .in_child = [] { ledger().mutex.unlock(); }};
+constexpr at_fork::Steps kRefLedgerForkSteps{.before = [] { ledger().mutex.lock(); },
+                                             .in_parent = [] { ledger().mutex.unlock(); },
+                                             .in_child = [] { ledger().mutex.unlock(); }};
 
 Ledger& ledger() {
-  at_fork::guard(at_fork::Part::RefLedger, kForkSteps);
+  at_fork::guard(at_fork::Part::RefLedger, kRefLedgerForkSteps);
   return one_of_process(ref_ledger_details::the_ledger);
 }
 

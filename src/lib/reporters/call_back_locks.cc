@@ -11,23 +11,23 @@ TARE_STATE constinit Living<CallBackLocks> all_call_back_locks;
 
 namespace {
 
-void unlock(CallBackLocks& locks) { locks.mutex.unlock(); }
+void unlock_call_backs(CallBackLocks& locks) { locks.mutex.unlock(); }
 
-constexpr at_fork::Steps kForkSteps{
+constexpr at_fork::Steps kReporterForkSteps{
     .before = [] { all_call_back_locks.lock_for_fork([](CallBackLocks& locks) { locks.mutex.lock(); }); },
-    .in_parent = [] { all_call_back_locks.unlock_after_fork(unlock); },
+    .in_parent = [] { all_call_back_locks.unlock_after_fork(unlock_call_backs); },
     .in_child =
         [] {
           all_call_back_locks.unlock_after_fork([](CallBackLocks& locks) {
             locks.restart_in_child();
-            unlock(locks);
+            unlock_call_backs(locks);
           });
         }};
 
 }  // namespace
 
 CallBackLocks::CallBackLocks() {
-  at_fork::guard(at_fork::Part::Reporters, kForkSteps);
+  at_fork::guard(at_fork::Part::Reporters, kReporterForkSteps);
   all_call_back_locks.add(*this);
 }
 

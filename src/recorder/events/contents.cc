@@ -231,9 +231,7 @@ SeenContents Contents::ended(std::uint64_t address) {
   return seen;
 }
 
-void Contents::forget_new(SeenContents& seen) {
-  if (seen.digest != 0 && !was_seen(seen.digest)) seen.digest = 0;
-}
+void Contents::mark_new(SeenContents& seen) { seen.is_new = seen.digest != 0 && !was_seen(seen.digest); }
 
 void Contents::grown(const TakenContents& taken, const Block& block) {
   const std::uint64_t slop = block.usable - block.requested;

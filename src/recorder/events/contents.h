@@ -14,11 +14,11 @@
 
 namespace tare::recorder {
 
-// The contents of an ended block. Blocks that were written to their end, with contents not seen before, are reported as
-// empty.
+// The contents of an ended block.
 struct SeenContents {
   std::uint64_t unwritten_bytes = 0;  // at its end
-  std::uint64_t digest = 0;           // 0: none, or not seen before
+  std::uint64_t digest = 0;           // 0: none
+  bool is_new = false;                // its contents weren't seen before
   trace::ContentClass content_class = trace::ContentClass::Other;
 
   bool tells() const { return unwritten_bytes != 0 || digest != 0; }
@@ -45,11 +45,11 @@ class Contents {
     __builtin_prefetch(reinterpret_cast<const void*>(address - sizeof(std::uint64_t)));  // the allocator's header
   }
   // Reads a block before it's freed, and removes it from the table. Its digest must be the argument of the next
-  // forget_new().
+  // mark_new().
   SeenContents ended(std::uint64_t address);
-  // Takes the digest out unless the same contents were seen before. Separate from the reading, because the table of
-  // digests is seldom in the first cache: a third of the cost of contents in a Python program was a wait for it.
-  void forget_new(SeenContents& seen);
+  // Finds out whether the same contents were seen before. Separate from the reading, because the table of digests is
+  // seldom in the first cache: a third of the cost of contents in a Python program was a wait for it.
+  void mark_new(SeenContents& seen);
 
   // Around a realloc: the first looks and takes; then one of the others.
   SeenContents take(std::uint64_t address, TakenContents& taken);

@@ -18,6 +18,14 @@ struct AlternateStack {  // the kernel's stack_t
   std::uint64_t bytes;
 };
 
+// Is the hook at `start` part of a foreign allocator's call: below its frame, which still stands?
+bool is_inside_foreign(const Thread* thread, const StartState& start) {
+  constexpr std::uint64_t kDeepestCall = 256 << 10;
+  if (thread->foreign_sp == 0 || start.sp >= thread->foreign_sp) return false;
+  return thread->foreign_sp - start.sp < kDeepestCall &&
+         *reinterpret_cast<const std::uint64_t*>(thread->foreign_sp - 8) == thread->foreign_return;
+}
+
 // The return address of the hook's frame isn't there any more: something else has been called since.
 bool is_overwritten(const Thread* thread) {
   const std::uint64_t slot = thread->outer_sp - 8;
@@ -90,6 +98,7 @@ Entry settle(const StartState& start) {
     recorder.count_unattached();
     return Entry::Ignored;
   }
+  if (is_inside_foreign(thread, start)) return Entry::Within;
   if (was_given_up(thread, start)) {
     give_up_hook(thread);
     return Entry::Ready;
@@ -101,6 +110,7 @@ void give_up_hook(Thread* thread) {
   ++thread->epoch;
   if (thread->gate.load(std::memory_order_relaxed) == Gate::InHook) recorder.recount(thread);
   thread->suppressed_depth = 0;
+  thread->foreign_sp = 0;
   if (thread->nested != nullptr) thread->nested->is_being_written = false;
   thread->unwinder.forget();
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -137,7 +147,13 @@ void record_alloc_slowly(const StartState& start, std::uint64_t address, std::ui
                          BlockTraits traits) {
   if (recorder.paused()) return;
   const Entry entry = settle(start);
-  if (entry == Entry::Ignored || recorder.paused()) return;  // a paused parent's child has only just found out
+  if (entry >= Entry::Ignored || recorder.paused()) {  // a paused parent's child has only just found out
+    if (entry == Entry::Within) {
+      this_thread->nested_block = address;
+      this_thread->nested_bytes = requested;
+    }
+    return;
+  }
   Block block{address, requested, usable, traits.api, traits.align_log2, 0, traits.maker};
   if (!recorder.sampling()) {
     if (recorder.contents()) contents_of_blocks.born(block);
@@ -157,7 +173,7 @@ static std::uint64_t* put_contents(std::uint64_t* out, std::uint64_t address, co
                                    const Stamped& now) {
   *out++ = static_cast<std::uint64_t>(trace::Op::Contents) | now.flag |
            static_cast<std::uint64_t>(seen.content_class) << trace::ContentsWord::kClassShift |
-           seen.unwritten_bytes << trace::ContentsWord::kUnwrittenShift;
+           seen.unwritten_bytes << trace::ContentsWord::kUnwrittenShift | (seen.is_new ? trace::ContentsWord::kNew : 0);
   *out++ = address;
   *out++ = seen.digest;
   if (now.flag != 0) *out++ = now.stamp;
@@ -185,7 +201,7 @@ static void write_contents_and_free(Thread* thread, std::uint64_t address, const
 TARE_REALIGNED void record_free_slowly(const StartState& start, std::uint64_t address, trace::FreeApi api) {
   if (recorder.contents()) contents_of_blocks.prefetch(address);
   const Entry entry = settle(start);
-  if (entry == Entry::Ignored) return;
+  if (entry >= Entry::Ignored) return;
   Thread* thread = this_thread;
   const bool sampling = recorder.sampling();
   if (sampling && !sampler.sampled.remove(address)) return Sampler::count_free(thread->sampling);
@@ -193,7 +209,7 @@ TARE_REALIGNED void record_free_slowly(const StartState& start, std::uint64_t ad
   if (recorder.contents()) seen = contents_of_blocks.ended(address);
   if (entry == Entry::Ready) {
     enter(thread, start);
-    contents_of_blocks.forget_new(seen);
+    contents_of_blocks.mark_new(seen);
     if (seen.tells() && !sampling && !recorder.free_stacks()) {
       write_contents_and_free(thread, address, seen, api);
     } else {

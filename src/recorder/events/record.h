@@ -222,8 +222,8 @@ struct SeenContents;
 void write_contents(Thread* thread, std::uint64_t address, const SeenContents& seen);
 
 // The action of a hook if the thread isn't ready: start, attach, become a forked child; or queue a nested event; or
-// nothing.
-enum class Entry : std::uint8_t { Ready, Nested, Ignored };
+// nothing; or note that it is within a foreign allocator's call. From Ignored on, no event of a block is written.
+enum class Entry : std::uint8_t { Ready, Nested, Ignored, Within };
 Entry settle(const StartState& start);
 // The hook that the thread is in will never come back, or must not write any more.
 void give_up_hook(Thread* thread);

@@ -76,6 +76,10 @@ struct alignas(64) Thread {
   std::uint64_t dropped;          // events lost since the last one written
   std::uint64_t fork_stamp;       // taken by the fork hook just before the real fork
   std::uint64_t last_life_check;  // monotonic ns
+  std::uint64_t foreign_sp;       // of the call of a foreign allocator under way; 0: none. See foreign_call.h
+  std::uint64_t foreign_return;   // its return address
+  std::uint64_t nested_block;     // the last block that malloc gave that allocator meanwhile
+  std::uint64_t nested_bytes;     // and how many bytes that allocator requested
   std::uint64_t timed_block;      // see call_timer.h
   std::uint64_t timed_ticks;
   bool said_start;  // ThreadStart is written

@@ -20,11 +20,37 @@ std::uint64_t* put_mapping(std::uint64_t* out, const Mapping& mapping, std::uint
   return out;
 }
 
+namespace {
+
+// As settle(). Inside a foreign allocator's call, which is one event, the thread is made ready for an event of its own.
+Entry settle_mapping(const StartState& start, bool& is_within) {
+  const Entry entry = settle(start);
+  is_within = entry == Entry::Within;
+  if (!is_within) return entry;
+  Thread* const thread = this_thread;
+  if (thread->gate.load(std::memory_order_relaxed) != Gate::Suppressed) return Entry::Nested;  // a realloc's
+  thread->gate.store(Gate::Ready, std::memory_order_relaxed);
+  return Entry::Ready;
+}
+
+// The rest of the foreign allocator's call goes on as before, unless another recording began.
+void leave_mapping(Thread* thread, bool is_within) {
+  const std::uint64_t sp = thread->foreign_sp;
+  leave(thread);
+  if (!is_within || sp == 0 || thread->gate.load(std::memory_order_relaxed) != Gate::Ready) return;
+  thread->outer_sp = sp;
+  thread->outer_return = thread->foreign_return;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  thread->gate.store(Gate::Suppressed, std::memory_order_relaxed);
+}
+
+}  // namespace
+
 // Never the first event of a process or of a forked child: an allocator may be mapping its heap under its own lock.
 UnmapBegin begin_unmap(const StartState& start) {
-  UnmapBegin begin{Entry::Ignored, {}};
+  UnmapBegin begin{Entry::Ignored, false, {}};
   if (!recorder.alive()) return begin;
-  begin.entry = settle(start);
+  begin.entry = settle_mapping(start, begin.is_within);
   if (begin.entry == Entry::Ready) {
     enter(this_thread, start);
     begin.event = begin_realloc(this_thread, start);
@@ -48,13 +74,13 @@ void end_unmap(const StartState& start, const UnmapBegin& begin, const Mapping& 
     const Capture& capture = begin.event.capture;
     commit(thread, put_frames(put_mapping(thread->cursor, mapping, frame_bits(capture), before, after), capture));
   }
-  leave(thread);
+  leave_mapping(thread, begin.is_within);
 }
 
 void give_up_unmap(const UnmapBegin& begin) {
   if (begin.entry != Entry::Ready) return;
   give_up_realloc(this_thread, begin.event);
-  leave(this_thread);
+  leave_mapping(this_thread, begin.is_within);
 }
 
 static void write_mapping(Thread* thread, const StartState& start, const Mapping& mapping) {
@@ -67,12 +93,13 @@ static void write_mapping(Thread* thread, const StartState& start, const Mapping
 
 void record_mapping(const StartState& start, const Mapping& mapping) {
   if (!recorder.alive()) return;
-  const Entry entry = settle(start);
+  bool is_within = false;
+  const Entry entry = settle_mapping(start, is_within);
   Thread* thread = this_thread;
   if (entry == Entry::Ready) {
     enter(thread, start);
     write_mapping(thread, start, mapping);
-    leave(thread);
+    leave_mapping(thread, is_within);
   } else if (entry == Entry::Nested) {
     queue_mapping(thread, start, mapping, 0);
   }

@@ -24,6 +24,7 @@ struct Mapping {
 // State before a call that unmaps: as for a realloc.
 struct UnmapBegin {
   Entry entry;
+  bool is_within;  // a foreign allocator's call
   ReallocBegin event;
 };
 UnmapBegin begin_unmap(const StartState& start);

@@ -178,7 +178,14 @@ __attribute__((noinline)) TARE_REALIGNED void* realloc_slowly(const StartState& 
                                                               trace::AllocApi api) {
   const Entry entry = settle(start);
   Thread* thread = this_thread;
-  if (entry == Entry::Ignored) return real.realloc(old, bytes);
+  if (entry >= Entry::Ignored) {
+    void* const block = real.realloc(old, bytes);
+    if (entry == Entry::Within) {
+      thread->nested_block = word(block);
+      thread->nested_bytes = bytes;
+    }
+    return block;
+  }
   if (recorder.paused()) return paused_realloc(entry, start, old, bytes);
   if (recorder.sampling()) {
     if (!sampler.sampled.remove(word(old))) return unsampled_realloc(entry, start, old, bytes, api);

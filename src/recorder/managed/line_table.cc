@@ -13,12 +13,14 @@ struct Table {
 
   bool has(std::uint64_t bytes) const { return static_cast<std::uint64_t>(end - at) >= bytes; }
 
+  static constexpr int kWidest = 36;  // a sum of so many bits over a table of 64 MiB can't overflow
+
   // Six bits a byte, lowest first; bit 6 marks that another follows.
   std::uint64_t varint() {
     std::uint64_t value = 0;
-    for (int shift = 0; has(1); shift += 6) {
+    for (int shift = 0; has(1); shift += shift < kWidest ? 6 : 0) {
       const std::uint8_t byte = *at++;
-      if (shift < 60) value |= static_cast<std::uint64_t>(byte & 63) << shift;
+      if (shift < kWidest) value |= static_cast<std::uint64_t>(byte & 63) << shift;
       if ((byte & 64) == 0) break;
     }
     return value;

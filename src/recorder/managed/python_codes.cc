@@ -81,7 +81,7 @@ const std::uint8_t* lines_of(const PythonRuntime& runtime, std::uint64_t code, s
   const std::uint64_t object = load(code + runtime.layout.code_lines);
   if (object == 0 || load(object + kTypeOffset) != runtime.bytes_type) return nullptr;
   bytes = load(object + kBytesSizeOffset);
-  return bytes < std::uint64_t{1} << 32 ? reinterpret_cast<const std::uint8_t*>(object + kBytesOffset) : nullptr;
+  return bytes <= kMostLineTableBytes ? reinterpret_cast<const std::uint8_t*>(object + kBytesOffset) : nullptr;
 }
 
 std::uint64_t first_and_last_words(const std::uint8_t* bytes, std::uint64_t count) {

@@ -61,12 +61,16 @@ std::uint32_t copy_python_text(const PythonRuntime& runtime, std::uint64_t objec
 }
 
 std::uint64_t print_of_python_text(const PythonRuntime& runtime, std::uint64_t object) {
+  constexpr std::uint64_t kWord = sizeof(std::uint64_t);
   const Characters characters = characters_of(runtime, object);
-  std::uint64_t last = 0;
-  for (std::uint64_t i = characters.count < 16 ? 0 : characters.count - 16; i < characters.count; ++i) {
-    last = last * 31 + characters[i];
-  }
-  return mixed(last, characters.count << 3 | characters.width);
+  const std::uint64_t bytes = characters.count * characters.width;
+  const std::uint64_t kind = characters.count << 3 | characters.width;
+  if (bytes == 0) return mixed(0, kind);
+  const std::uint64_t first = load(characters.at);  // an object's bytes are a multiple of 8
+  if (bytes < kWord) return mixed(first << 8 * (kWord - bytes), kind);
+  const std::uint64_t end = characters.at + bytes;
+  const std::uint64_t before_last = bytes < 2 * kWord ? 0 : load(end - 2 * kWord);
+  return mixed(mixed(first, before_last), mixed(load(end - kWord), kind));
 }
 
 }  // namespace tare::recorder

@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kMostPythonText = 4000;  // a longer one is cut, 
 // that stands for an undecodable byte of a path becomes that byte again.
 std::uint32_t copy_python_text(const PythonRuntime& runtime, std::uint64_t object, char* out);
 
-// Differs for strings that differ in length, kind, or their last characters.
+// Differs for strings that differ in length, kind, their first 8 or their last 16 bytes.
 std::uint64_t print_of_python_text(const PythonRuntime& runtime, std::uint64_t object);
 
 }  // namespace tare::recorder

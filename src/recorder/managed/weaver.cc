@@ -19,6 +19,11 @@ constexpr std::uint32_t kFewestWhenTruncated = 4096;
 constexpr std::uint32_t kCheckedStacks = 64;
 constinit std::atomic<std::uint32_t> g_checked_stacks{0};
 
+// With a version number the frame's print is sound by itself.
+std::uint64_t print_of(const PythonRuntime& runtime, const PythonFrame& frame) {
+  return runtime.layout.code_version != 0 && frame.print != 0 ? frame.print : print_of_code(runtime, frame.code);
+}
+
 // All threads begin anew: what they have of their last stacks may be woven.
 void stop_weaving() {
   std::uint64_t seen = g_generation.load(std::memory_order_relaxed);
@@ -85,10 +90,7 @@ std::uint32_t Weaver::take_calls(const PythonChainRead& chain, std::uint32_t fro
   return chain.calls;
 }
 
-std::uint32_t Weaver::row_of(const PythonRuntime& runtime, const PythonFrame& frame) {
-  // With a version number the print is sound by itself.
-  const std::uint64_t print =
-      runtime.layout.code_version != 0 && frame.print != 0 ? frame.print : print_of_code(runtime, frame.code);
+std::uint32_t Weaver::row_of(const PythonRuntime& runtime, const PythonFrame& frame, std::uint64_t print) {
   KnownRow& known = known_[mixed(frame.code, frame.instruction) % kInnerCalls];
   if (known.code == frame.code && known.instruction == frame.instruction && known.print == print) {
     return static_cast<std::uint32_t>(known.row);
@@ -104,10 +106,18 @@ std::uint32_t Weaver::row_of(const PythonRuntime& runtime, const PythonFrame& fr
   return row;
 }
 
-void Weaver::take_frames(const PythonRuntime& runtime, const PythonChainRead& chain, std::uint32_t equal) {
+// A frame that only went on to another instruction has the code object that it had: a frame holds it. Of the last
+// stack's frames, the outermost `comparable` ones are there.
+void Weaver::take_frames(const PythonRuntime& runtime, const PythonChainRead& chain, std::uint32_t equal,
+                         std::uint32_t comparable) {
   for (std::uint32_t i = equal; i < chain.frames; ++i) {
-    frames_[i] = read_frames_[chain.frames - 1 - i];
-    rows_[i] = row_of(runtime, frames_[i]);
+    const PythonFrame& frame = read_frames_[chain.frames - 1 - i];
+    const PythonFrame& last = frames_[i];
+    const bool goes_on =
+        i < comparable && ((last.frame ^ frame.frame) | (last.code ^ frame.code) | (last.print ^ frame.print)) == 0;
+    if (!goes_on) prints_[i] = print_of(runtime, frame);
+    frames_[i] = frame;
+    rows_[i] = row_of(runtime, frame, prints_[i]);
   }
 }
 
@@ -176,9 +186,10 @@ bool Weaver::weave(const PythonRuntime& runtime, std::uint64_t thread_state, con
   while (from > 0 && call < call_count_ && calls_[call].depth < from) ++call;
   const std::uint32_t old_total = total_;
   const std::uint32_t old_dropped = dropped_;
+  const std::uint32_t comparable = chain.is_cut || was_cut_ ? 0 : frame_count_;
   forget();  // a longjmp out of a signal handler from here on leaves an empty, valid state
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  take_frames(runtime, chain, equal);
+  take_frames(runtime, chain, equal, comparable);
   call_count_ = take_calls(chain, call);
   const std::uint32_t kept = weave_from(runtime, {stored, native.depth}, from, call, old_total);
   dropped_ = old_dropped;

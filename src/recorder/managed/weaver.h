@@ -50,8 +50,9 @@ class Weaver {
   std::uint32_t equal_frames(const PythonChainRead& chain) const;
   std::uint32_t first_changed(const PythonChainRead& chain, std::uint32_t equal, std::uint32_t native_kept) const;
   std::uint32_t take_calls(const PythonChainRead& chain, std::uint32_t from);
-  void take_frames(const PythonRuntime& runtime, const PythonChainRead& chain, std::uint32_t equal);
-  std::uint32_t row_of(const PythonRuntime& runtime, const PythonFrame& frame);
+  void take_frames(const PythonRuntime& runtime, const PythonChainRead& chain, std::uint32_t equal,
+                   std::uint32_t comparable);
+  std::uint32_t row_of(const PythonRuntime& runtime, const PythonFrame& frame, std::uint64_t print);
   std::uint32_t weave_from(const PythonRuntime& runtime, const Native& native, std::uint32_t from, std::uint32_t call,
                            std::uint32_t old_total);
   bool is_executed_by(const PythonRuntime& runtime, const Native& native, std::uint32_t depth, std::uint32_t& call);
@@ -65,7 +66,8 @@ class Weaver {
   std::uint32_t dropped_;  // of them, outermost ones that no event has: the stack is too deep
   bool was_cut_;
   PythonFrame frames_[kMost + 1];
-  std::uint32_t rows_[kMost + 1];  // of frames_
+  std::uint64_t prints_[kMost + 1];  // of frames_: those of the code objects, by print_of()
+  std::uint32_t rows_[kMost + 1];    // of frames_
   Call calls_[kMost + 1];
   std::uint32_t woven_[2 * kMost + 2];
   std::uint32_t woven_end_[kMost + 1];  // by native depth: rows up to and with that frame

@@ -214,6 +214,32 @@ int search_around(dl_phdr_info* object, std::size_t, void* argument) {
   return 1;
 }
 
+struct References {
+  const char* const* symbols;
+  std::size_t count;
+  bool found;
+};
+
+// The symbols that aren't in the hash table come first: those are the references.
+int search_references(dl_phdr_info* object, std::size_t, void* argument) {
+  auto& references = *static_cast<References*>(argument);
+  const SymbolTables tables = tables_of(*object);
+  if (tables.symbols == nullptr || tables.names == nullptr) return 1;
+  std::uint32_t end = 0;
+  if (tables.gnu_hash != nullptr)
+    end = tables.gnu_hash[1];
+  else if (tables.sysv_hash != nullptr)
+    end = tables.sysv_hash[1];
+  for (std::uint32_t i = 1; i < end && !references.found; ++i) {
+    if (tables.symbols[i].st_shndx != SHN_UNDEF) continue;
+    for (std::size_t wanted = 0; wanted < references.count; ++wanted) {
+      if (std::strcmp(tables.names + tables.symbols[i].st_name, references.symbols[wanted]) == 0)
+        references.found = true;
+    }
+  }
+  return 1;  // the executable is the first object
+}
+
 int count_object(dl_phdr_info*, std::size_t, void* count) {
   ++*static_cast<std::size_t*>(count);
   return 0;
@@ -244,6 +270,12 @@ void find_definitions(Definition* definitions, std::size_t count, SearchFrom fro
 void find_definitions_around(Definition* definitions, std::size_t count, std::uint64_t address) {
   OneObject search{definitions, count, address};
   dl_iterate_phdr(search_around, &search);
+}
+
+bool program_refers_to_any(const char* const* symbols, std::size_t count) {
+  References references{symbols, count, false};
+  dl_iterate_phdr(search_references, &references);
+  return references.found;
 }
 
 void remember_objects_at_start() {

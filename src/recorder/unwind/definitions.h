@@ -34,6 +34,9 @@ void find_definitions(Definition* definitions, std::size_t count, SearchFrom fro
 // The same in one object only: the one that `address` lies in.
 void find_definitions_around(Definition* definitions, std::size_t count, std::uint64_t address);
 
+// True if the executable refers to one of these symbols, which another object defines.
+bool program_refers_to_any(const char* const* symbols, std::size_t count);
+
 // Stores the list of loaded objects as those that the program started with: `at_start` above.
 void remember_objects_at_start();
 

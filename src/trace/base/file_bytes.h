@@ -9,6 +9,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "trace/base/result.h"
 
 namespace tare::trace {
 
@@ -22,6 +26,11 @@ inline int open_regular(const char* path) {
     return -1;
   }
   return ::open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+// Of the failed call just before: errno is read.
+inline Error unreadable(const std::string& path) {
+  return {ErrorKind::Io, "cannot read " + path + ": " + std::strerror(errno) + "; check the path and its permissions"};
 }
 
 // Bytes read, fewer than `count` only at the end of the file; -1 with errno.

@@ -40,10 +40,6 @@ class File {
   std::uint64_t bytes_ = 0;
 };
 
-Error unreadable(const std::string& path) {
-  return {ErrorKind::Io, "cannot read " + path + ": " + std::strerror(errno) + "; check the path and its permissions"};
-}
-
 Error damaged(const std::string& path, std::uint64_t offset, const std::string& what) {
   return {ErrorKind::Corrupt, path + " is damaged at offset " + std::to_string(offset) + ": " + what +
                                   "; the traces before that can be read"};

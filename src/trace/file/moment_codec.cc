@@ -12,7 +12,7 @@ namespace tare::trace {
 
 namespace {
 
-constexpr std::uint64_t kMaxNameBytes = 4000;
+constexpr std::uint64_t kMaxPartNameBytes = 4000;
 
 enum Column : std::uint8_t {
   Addresses,
@@ -26,10 +26,10 @@ enum Column : std::uint8_t {
   HighWater,
   Memory,  // not of blocks: the process's, once a moment
 };
-constexpr std::size_t kColumns = 10;
+constexpr std::size_t kBlockColumns = 10;
 constexpr std::size_t kLeastColumns = 9;  // before there was Memory
 constexpr std::uint64_t kMaxMemoryParts = 1 << 16;
-using Columns = std::array<ByteWriter, kColumns>;
+using Columns = std::array<ByteWriter, kBlockColumns>;
 
 // A value of a byte string can't be longer than this: the address column's varints.
 constexpr std::uint64_t kMaxColumnBytes = kMaxRecordObservations * kMaxVarintBytes;
@@ -75,7 +75,7 @@ void fill_memory(ByteWriter& out, const Moment& moment) {
   out.varint(count);
   for (const MemoryPart& part : std::span(moment.memory).first(count)) {
     out.byte(static_cast<std::uint8_t>(part.kind));
-    out.text(std::string_view(part.name).substr(0, kMaxNameBytes));
+    out.text(std::string_view(part.name).substr(0, kMaxPartNameBytes));
     for (const std::uint64_t bytes : {part.mapped_bytes, part.resident_bytes, part.touched_bytes}) out.varint(bytes);
   }
 }
@@ -124,7 +124,7 @@ struct Values {
   bool done() const { return bytes.empty() || (!reader.failed() && reader.at_end()); }
 };
 
-const char* decode_blocks(std::array<Values, kColumns>& columns, std::uint64_t count, std::size_t shapes,
+const char* decode_blocks(std::array<Values, kBlockColumns>& columns, std::uint64_t count, std::size_t shapes,
                           std::vector<Observation>& blocks) {
   std::uint64_t address = 0;
   std::uint64_t shape = 0;
@@ -169,13 +169,13 @@ void encode_moment(const Moment& moment, std::size_t first, Packing packing, Byt
        {moment.stamp, moment.events_before, moment.frozen_ns, moment.cost_ns, moment.root_bytes, moment.unread_bytes}) {
     out.varint(fact);
   }
-  out.text(std::string_view(moment.name).substr(0, kMaxNameBytes));
+  out.text(std::string_view(moment.name).substr(0, kMaxPartNameBytes));
   out.varint(first);
   out.varint(count);
   Columns columns;
   fill(columns, std::span(moment.blocks).subspan(first, count));
   if (first == 0) fill_memory(columns[Memory], moment);
-  out.varint(kColumns);
+  out.varint(kBlockColumns);
   std::vector<std::uint8_t> packed;
   for (const ByteWriter& column : columns) {
     const std::span<const std::uint8_t> raw = column.bytes();
@@ -210,7 +210,7 @@ const char* decode_facts(ByteReader& reader, Moment& moment, std::uint64_t& firs
   moment.name = reader.text();
   first = reader.varint();
   count = reader.varint();
-  if (reader.failed() || moment.name.size() > kMaxNameBytes || count > kMaxRecordObservations)
+  if (reader.failed() || moment.name.size() > kMaxPartNameBytes || count > kMaxRecordObservations)
     return "the facts of a moment can't be read";
   const std::uint64_t column_count = reader.varint();
   if (column_count < kLeastColumns || column_count > 64) return "a moment has an impossible number of columns";
@@ -221,7 +221,7 @@ const char* decode_facts(ByteReader& reader, Moment& moment, std::uint64_t& firs
 // Columns of later versions are passed over.
 bool take_room(std::uint64_t count, std::span<const ColumnSizes> sizes, ExpansionBudget& budget) {
   std::uint64_t unpacked_bytes = 0;
-  for (const ColumnSizes& column : sizes.first(std::min(sizes.size(), kColumns))) {
+  for (const ColumnSizes& column : sizes.first(std::min(sizes.size(), kBlockColumns))) {
     if (column.unpacked > kMaxColumnBytes) return false;
     unpacked_bytes += column.unpacked;
   }
@@ -251,9 +251,9 @@ const char* decode_moment(std::span<const std::uint8_t> payload, std::size_t sha
     return "a moment goes on that didn't begin";
   }
   if (!take_room(count, sizes, budget)) return kExpandsTooFar;
-  std::array<Values, kColumns> columns;
+  std::array<Values, kBlockColumns> columns;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (i >= kColumns) {
+    if (i >= kBlockColumns) {
       reader.take(sizes[i].packed);
     } else if (!unpack(reader, sizes[i].unpacked, sizes[i].packed, columns[i].bytes)) {
       return "a column of a moment doesn't unpack to its size";

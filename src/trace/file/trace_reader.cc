@@ -26,10 +26,6 @@ Error corrupt(const std::string& path, std::uint64_t offset, std::string what) {
                                   "; what was recorded before that is still shown, record again for the rest"};
 }
 
-Error unreadable(const std::string& path) {
-  return {ErrorKind::Io, "cannot read " + path + ": " + std::strerror(errno) + "; check the path and its permissions"};
-}
-
 Error newer(const std::string& path, const std::string& what) {
   return {ErrorKind::NewerVersion,
           path + " was written by a newer version of tare (" + what + "); update tare to read it"};

@@ -23,6 +23,9 @@ enum class MapApi : std::uint8_t {
 #include "trace/model/apis.def"
 };
 
+// A block of a foreign allocator's own memory.
+constexpr bool is_foreign(AllocApi api) { return api >= AllocApi::ForeignMalloc && api <= AllocApi::ForeignAligned; }
+
 // Bit `code` is set for every code of this version.
 inline constexpr std::uint32_t kKnownAllocApis = 0
 #define TARE_ALLOC_API(code, id, name) | 1u << code

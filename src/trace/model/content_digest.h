@@ -24,6 +24,10 @@ inline constexpr std::uint64_t kMostDigestedBytes = 4096;
 // two share a digest with a probability of 10^-5.
 inline constexpr std::uint64_t kDigestMask = (std::uint64_t{1} << 56) - 1;
 
+// Of contents that weren't freed before, a file has 35 bits: five bytes as a varint. Among a million different
+// contents, 15 share a short digest with another. Without bit 0, which tables of moments don't have.
+constexpr std::uint64_t short_digest(std::uint64_t digest) { return digest >> 1 & ((std::uint64_t{1} << 35) - 1); }
+
 namespace content_internal {
 
 // Both halves of the 128-bit product folded: every input bit reaches every output bit.

@@ -46,8 +46,11 @@ enum class EventKind : std::uint8_t {
   // The live block at address belongs to a kind whose owners are counted; api 1: it has several from now on.
   Holders = 30,
   Amount = 31,  // the program states that the blocks under a path (NameId) have `address` bytes
+  // address = short_digest() of the block that its thread's next free ends, whose contents weren't freed before; api:
+  // ContentClass, and kDigestOfNote if the block's Contents note follows.
+  NewDigest = 32,
 };
-inline constexpr EventKind kLastEventKind = EventKind::Amount;
+inline constexpr EventKind kLastEventKind = EventKind::NewDigest;
 constexpr bool begins_block(EventKind kind) { return kind == EventKind::Alloc || kind == EventKind::ReallocStart; }
 constexpr bool ends_block(EventKind kind) { return kind == EventKind::Free || kind == EventKind::ReallocEnd; }
 inline constexpr std::uint32_t kMostUnwrittenBytes = 0xfffffffe;  // the largest number in a Contents note

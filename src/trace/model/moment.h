@@ -52,7 +52,7 @@ struct MemoryPart {
 // One live block. Unknown facts are empty, kNoObservation, or the enumerator Unknown.
 struct Observation {
   std::uint64_t address = 0;
-  std::uint64_t digest = 0;  // of the requested bytes, and of their number; meaningless if content is Unread
+  std::uint64_t digest = 0;                       // see src/trace/file/FORMAT.md; meaningless if content is Unread
   std::optional<std::uint64_t> high_water_bytes;  // end of the bytes ever written; needs content recording
   std::optional<std::uint64_t> unchanged_ns;      // the contents are those of a moment so long ago
   ShapeId shape = kNoShape;                       // kNoShape: older than the trace (a forked child's)

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "trace/model/content_digest.h"
+#include "trace/model/spool_event_count.h"
 #include "trace/spool/program_note.h"
 #include "trace/spool/spool_event.h"
 
@@ -304,12 +305,19 @@ class SpoolDecoder::Pass {
     if (left() < 3u + stamped) return kCutOff;
     // In an event block, 0 stands for the address of the block that ends next.
     if (next_[1] == 0) return {"a note says what the block at address zero held"};
-    const std::uint64_t unwritten =
-        std::min<std::uint64_t>(word0 >> ContentsWord::kUnwrittenShift, kMostUnwrittenBytes);
+    const std::uint64_t unwritten = std::min<std::uint64_t>(
+        word0 >> ContentsWord::kUnwrittenShift & ContentsWord::kUnwrittenMask, kMostUnwrittenBytes);
+    const std::uint64_t content_class = word0 >> ContentsWord::kClassShift & ContentsWord::kClassMask;
+    const bool is_new = (word0 & ContentsWord::kNew) != 0;
     const std::uint64_t stamp = advance(stamped ? next_[3] : last_stamp_);
-    add(stamp, next_[1], ShapeId{static_cast<std::uint32_t>(unwritten)}, EventKind::Contents,
-        word0 >> ContentsWord::kClassShift & ContentsWord::kClassMask);
-    if (next_[2] != 0) add(stamp, next_[2] & kDigestMask, kNoShape, EventKind::Digest);
+    if (is_new) {
+      add(stamp, short_digest(next_[2]), kNoShape, EventKind::NewDigest,
+          content_class | (unwritten != 0 ? kDigestOfNote : 0));
+    }
+    if (!is_new || unwritten != 0) {
+      add(stamp, next_[1], ShapeId{static_cast<std::uint32_t>(unwritten)}, EventKind::Contents, content_class);
+      if (!is_new && next_[2] != 0) add(stamp, next_[2] & kDigestMask, kNoShape, EventKind::Digest);
+    }
     next_ += 3 + stamped;
     return kNone;
   }

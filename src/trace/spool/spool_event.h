@@ -105,11 +105,14 @@ struct N0 {
 // In word 0 of CallCost: the event before is a free, not an allocation.
 inline constexpr std::uint64_t kCostOfFree = 1u << 6;
 
-// Contents: n0 | n1 = address | n2 = digest, 0 for none | [stamp]. Before the free or realloc that ends the block.
+// Contents: n0 | n1 = address | n2 = digest, 0 for none | [stamp]. Before the free or realloc that ends the block. It
+// counts as one event, whatever it has.
 struct ContentsWord {
   static constexpr int kClassShift = 6;  // 2 bits: ContentClass
   static constexpr std::uint64_t kClassMask = 3;
   static constexpr int kUnwrittenShift = 8;  // 48 bits: unwritten bytes at the end
+  static constexpr std::uint64_t kUnwrittenMask = (std::uint64_t{1} << 48) - 1;
+  static constexpr std::uint64_t kNew = std::uint64_t{1} << 56;  // the digest is of contents not seen before
 };
 
 constexpr Op op_of(std::uint64_t word0) { return static_cast<Op>(word0 & 0x1f); }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "trace/base/file_bytes.h"
+#include "trace/spool/allocator_table.h"
 #include "trace/spool/spool_layout.h"
 
 namespace tare::trace {
@@ -40,7 +41,8 @@ int open_control(int folder) {
 
 // Files that launcher, recorder and requesters make beside the spools.
 bool is_made_by_a_recording(std::string_view name) {
-  if (name == kControlName || name == kRetiredName || is_unfinished_spool_name(name)) return true;
+  if (name == kControlName || name == kAllocatorsName || name == kRetiredName || is_unfinished_spool_name(name))
+    return true;
   for (const std::string_view suffix : {kNoticeSuffix, kRequestSuffix, kAnswerSuffix, kBytesSuffix}) {
     if (name.ends_with(suffix)) return true;
   }

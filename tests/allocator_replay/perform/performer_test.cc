@@ -22,7 +22,7 @@ struct Performed {
   std::uint64_t blocks = 0;
 };
 
-// What is live at the end is freed, so that the leak checker would tell of a block that was lost on the way.
+// Blocks that are live at the end are freed, so that the leak checker reports a block that got lost.
 Performed perform_script(const std::string& path, Allocator allocator, double speed = 0) {
   const ScriptFile script(path.c_str());
   Gate gate(script);

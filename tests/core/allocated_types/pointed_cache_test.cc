@@ -1,4 +1,4 @@
-// What is kept of pointed types comes back, whole or not at all.
+// The cache of pointed types returns them whole, or returns nothing.
 #include "core/allocated_types/pointed_cache.h"
 
 #include <gtest/gtest.h>

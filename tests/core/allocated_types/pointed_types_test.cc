@@ -1,4 +1,4 @@
-// What code has pointers to: variables, what functions return, inlined ones; by the fixture's own functions.
+// Pointers in code: variables, results of functions, inlined functions; tested on the fixture's own functions.
 #include "core/allocated_types/pointed_types.h"
 
 #include <dlfcn.h>

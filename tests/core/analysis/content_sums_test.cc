@@ -1,4 +1,4 @@
-// What ended blocks held, on made-up traces small enough to count by hand.
+// Contents of ended blocks, on made-up traces small enough to count by hand.
 #include "core/analysis/content_sums.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a forked child inherits, and how it enters the child's tables.
+// Blocks that a forked child inherits, in the child's tables.
 #include "core/analysis/live_set.h"
 
 #include <gtest/gtest.h>

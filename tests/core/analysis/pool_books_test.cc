@@ -142,7 +142,7 @@ TEST(PoolBooks, MappedMemoryMakesThePeak) {
   EXPECT_EQ(figures(tables, "peak"), (Figures{4, 1000 + 1500, 1000 + 8192, 1008 + 8192}));
   EXPECT_EQ(row_sums(tables, "peak_blocks"), figures(tables, "peak"));
   EXPECT_EQ(process_value(tables, "peak_time_ns"), 3 * 256);  // when the memory came: blocks of it add nothing
-  // What a pool still says it has handed out, of memory that it gave back, takes memory of its own.
+  // Blocks that a pool still counts, in memory that it has released, take memory of their own.
   EXPECT_EQ(figures(tables, "end"), (Figures{4, 3500, 3500, 2 * 1008 + 1500}));
 }
 

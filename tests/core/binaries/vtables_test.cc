@@ -108,7 +108,7 @@ TEST(Vtables, OfStrippedFilesTakeNamesFromTheDebugFile) {
   EXPECT_EQ(alone.relocations, whole.relocations);
 }
 
-// What is foretold, held against what a compiler makes of the same source.
+// Predicted tables are compared with those that a compiler makes of the same source.
 TEST(Vtables, ShrinkAsForetold) {
   if (std::system("clang++-19 --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no clang++-19";
   const TempDir folder;

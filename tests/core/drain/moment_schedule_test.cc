@@ -7,11 +7,11 @@ namespace tare::core {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
 TEST(MomentSchedule, WaitsForGrowth) {
   MomentSchedule schedule(TakeMoments::PeaksAndExit);
-  const RunTime long_run{100 * kSecond, 100 * kSecond};
+  const RunTime long_run{100 * kSecondNs, 100 * kSecondNs};
   EXPECT_FALSE(schedule.peak_is_due(kMiB - 1, long_run));
   EXPECT_TRUE(schedule.peak_is_due(kMiB, long_run));
   schedule.took_peak(10 * kMiB, 1);
@@ -23,9 +23,9 @@ TEST(MomentSchedule, WaitsForGrowth) {
 
 TEST(MomentSchedule, TakesAShareOfTheCpuTimeAndALittleOfTheRest) {
   MomentSchedule schedule(TakeMoments::PeaksAndExit);
-  schedule.took_peak(10 * kMiB, kSecond / 10);  // the next, of twice the heap, would take 0.2 s
+  schedule.took_peak(10 * kMiB, kSecondNs / 10);  // the next, of twice the heap, would take 0.2 s
   const auto due = [&](double wall_s, double cpu_s) {
-    const auto ns = [](double seconds) { return static_cast<std::uint64_t>(seconds * kSecond); };
+    const auto ns = [](double seconds) { return static_cast<std::uint64_t>(seconds * kSecondNs); };
     return schedule.peak_is_due(20 * kMiB, {ns(wall_s), ns(cpu_s)});
   };
   EXPECT_FALSE(due(5, 5));

@@ -1,4 +1,4 @@
-// What was live at the end of each interval, and what was allocated and freed between, counted block by block.
+// Live blocks at the end of each interval, and blocks allocated and freed between, counted block by block.
 #include "core/heavy_tables/lives.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What reports and pools come to, on made-up traces small enough to count by hand.
+// Results of reports and pools, on made-up traces small enough to count by hand.
 #include "core/heavy_tables/program_reports.h"
 
 #include <gtest/gtest.h>
@@ -143,6 +143,35 @@ TEST(ProgramReports, BlockIdsAreThoseOfTableBlocks) {
   EXPECT_EQ(address_of.at(ids[1]), 0x300);
   EXPECT_EQ(address_of.at(ids[2]), 0xa000);
   EXPECT_EQ(values(tables["reports"], "usable_bytes"), (Values{5000, 5000, 5000}));
+}
+
+// A segment doesn't contain the events of the segments before it.
+TEST(ProgramReports, PoolsOfEarlierSegmentsAreTakenOver) {
+  ToldTrace trace;
+  const auto block = trace.map_shape(64, trace::MapApi::PoolBlock);
+  const auto memory = trace.map_shape(4096, trace::MapApi::PoolMemory);
+  trace.add(EventKind::PoolFree, pool_word(1, 0x10'0000));  // handed out before
+  trace.add(EventKind::PoolAlloc, pool_word(1, 0x10'0040), block);
+  trace.add(EventKind::PoolAlloc, pool_word(1, 0x10'0080), block);
+  trace.add(EventKind::PoolFree, pool_word(1, 0x10'00c0));
+  trace.add(EventKind::PoolFree, pool_word(1, 0x10'0040));
+  trace.add(EventKind::PoolGrow, pool_word(1, 0x20'0000), memory);
+  trace.add(EventKind::PoolShrink, pool_word(1, 0x10'0000));
+  trace.add(EventKind::PoolDestroy, pool_word(2, 0));
+  const LiveSet nothing;
+  ProgramReports of_segment(trace.dictionary, trace.info, trace.clock(), &nothing);
+  of_segment.consume(trace.events);
+  const Tables tables = of_segment.finish();
+  EXPECT_EQ(of_segment.warnings(), std::vector<std::string>());
+  EXPECT_EQ(tables["pools"].rows(), 1u);
+  EXPECT_TRUE(tables["pools"]["name"].is_null(0));
+  EXPECT_EQ(tables["pool_blocks"].rows(), 2u);
+  EXPECT_EQ(tables["pool_memory"].rows(), 1u);
+  EXPECT_EQ(tables["pool_blocks"]["death_ns"].is_null(0), false);
+  EXPECT_EQ(tables["pool_blocks"]["death_ns"].is_null(1), true);
+  // In a trace that has all of the process's events, each of them is a contradiction.
+  trace.told();
+  EXPECT_EQ(trace.warnings.size(), 1u);
 }
 
 // One line a row of `claimed`: blocks x usable bytes, reports, path, second path, former path.

@@ -1,4 +1,4 @@
-// What an import writes is what the reader reads; ids and sizes that can't be are errors.
+// The reader reads every trace that an import writes; impossible ids and sizes are errors.
 #include "core/imports/import_writer.h"
 
 #include <gtest/gtest.h>

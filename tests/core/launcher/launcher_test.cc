@@ -16,6 +16,7 @@
 
 #include "core/columns/table_cache.h"
 #include "core/launcher/spool_directory.h"
+#include "core/launcher/trace_contents.h"
 #include "core/tables/replay.h"
 #include "support/temp_dir.h"
 #include "trace/file/container.h"
@@ -48,38 +49,7 @@ std::vector<std::string> victim(const std::string& mode, long number) {
   return {TARE_VICTIM, mode, std::to_string(number)};
 }
 
-// Successful calls by kind in a trace, which must hold no impossible event: no block starts where one lives.
-struct Contents : trace::EventSink {
-  void consume(std::span<const trace::Event> events) override {
-    for (const trace::Event& event : events) {
-      ++kinds[event.kind];
-      if (event.kind == EventKind::Alloc || event.kind == EventKind::ReallocStart) {
-        impossible += !live.insert(event.address).second;
-      } else if (event.kind == EventKind::Free || event.kind == EventKind::ReallocEnd) {
-        unknown_frees += live.erase(event.address) == 0;
-      }
-    }
-  }
-  std::map<EventKind, std::uint64_t> kinds;
-  std::set<std::uint64_t> live;
-  std::uint64_t impossible = 0;
-  std::uint64_t unknown_frees = 0;
-};
-
-Contents contents(const std::string& path) {
-  Contents result;
-  auto opened = trace::open_trace(path);
-  if (!opened) {
-    ADD_FAILURE() << opened.error().message;
-    return result;
-  }
-  const Status status = opened->replay_into(result);
-  EXPECT_TRUE(status) << status.error().message;
-  EXPECT_EQ(result.impossible, 0u) << path;
-  return result;
-}
-
-// What the launcher summed up on the way is what a replay of the file gives.
+// The summary of the launcher equals that of a replay of the file.
 void expect_same_summary(const std::string& path) {
   const auto cached = TableCache(path).load("tables");
   ASSERT_TRUE(cached) << path;
@@ -239,7 +209,7 @@ TEST(Launcher, FollowsAProgramThatChangesItsUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "takes root";
   TempDir dir;
   namespace fs = std::filesystem;
-  // Where the other user can read them.
+  // In a folder that the other user can read.
   LaunchOptions options = options_for(dir, {dir / "victim", "setuid", "5000"});
   options.recorder_library = dir / "libtare-record.so";
   fs::copy_file(TARE_VICTIM, dir / "victim");
@@ -253,7 +223,7 @@ TEST(Launcher, FollowsAProgramThatChangesItsUser) {
   for (const RecordedImage& image : outcome.images) churned += image.events >= 10'000;
   EXPECT_EQ(churned, 2);  // the child and the image after the exec
 
-  // Where it can't: runs, and without ld.so's complaints.
+  // In a folder that it can't read, it runs without a message of ld.so.
   fs::permissions(options.recorder_library, fs::perms::owner_all);
   outcome = run(options);
   EXPECT_EQ(outcome.wait_status, 0);
@@ -290,7 +260,7 @@ TEST(Launcher, SaysWhatCouldNotBeRecordedAndWhy) {
       << outcome.warnings[0];
 }
 
-// What launch_command prints where a process may have so many descriptors, hard.
+// The output of launch_command under such a hard limit on descriptors.
 std::string launch_with_descriptors(const TempDir& dir, int descriptors, int children) {
   const std::string command = "ulimit -n " + std::to_string(descriptors) + "; exec " + TARE_LAUNCH_COMMAND + " " +
                               TARE_RECORDER + " " + (dir / "t.tare") + " -- " + TARE_VICTIM + " brood " +
@@ -389,88 +359,6 @@ TEST(Launcher, AScriptWithoutInterpreterRunsInTheShell) {
   std::ofstream(dir / "script") << "exit 5\n";
   std::filesystem::permissions(dir / "script", std::filesystem::perms::owner_all);
   EXPECT_EQ(WEXITSTATUS(run(options_for(dir, {dir / "script"})).wait_status), 5);
-}
-
-// Starts launch_command on the steady victim; gives its pid, and a pipe of the victim's progress.
-struct Steady {
-  explicit Steady(const TempDir& dir) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
-    launcher = ::fork();
-    if (launcher == 0) {
-      ::dup2(ends[1], 1);
-      ::execl(TARE_LAUNCH_COMMAND, TARE_LAUNCH_COMMAND, TARE_RECORDER, (dir / "t.tare").c_str(), "--", TARE_VICTIM,
-              "steady", "1000", static_cast<char*>(nullptr));
-      ::_exit(126);
-    }
-    ::close(ends[1]);
-    progress = ::fdopen(ends[0], "r");
-  }
-  ~Steady() { std::fclose(progress); }
-  long read_progress(int lines) {
-    char line[64] = "0";
-    for (int i = 0; i < lines; ++i) {
-      if (std::fgets(line, sizeof(line), progress) == nullptr) break;
-    }
-    return std::atol(line);
-  }
-  pid_t victim_pid() const {
-    std::ifstream children("/proc/" + std::to_string(launcher) + "/task/" + std::to_string(launcher) + "/children");
-    pid_t pid = 0;
-    children >> pid;
-    return pid;
-  }
-  pid_t launcher = 0;
-  std::FILE* progress = nullptr;
-};
-
-TEST(Launcher, NothingIsLostWhenTheLauncherIsKilled) {
-  for (int round = 0; round < 5; ++round) {
-    TempDir dir;
-    Steady steady(dir);
-    steady.read_progress(1 + round * 300);
-    const pid_t program = steady.victim_pid();
-    ASSERT_GT(program, 0);
-    ::kill(steady.launcher, SIGKILL);
-    ::waitpid(steady.launcher, nullptr, 0);
-    const long done = steady.read_progress(500);  // it goes on without
-    ::kill(program, SIGKILL);
-    while (::kill(program, 0) == 0 && std::filesystem::exists("/proc/" + std::to_string(program) + "/maps")) {
-      if (std::ifstream("/proc/" + std::to_string(program) + "/stat").rdbuf()->in_avail() <= 0) break;
-      std::string stat;
-      std::getline(std::ifstream("/proc/" + std::to_string(program) + "/stat"), stat);
-      if (stat.find(") Z") != std::string::npos || stat.empty()) break;
-      ::usleep(1000);
-    }
-    auto opened = trace::open_trace(dir / "t.tare");
-    ASSERT_TRUE(opened) << opened.error().message;
-    EXPECT_FALSE(opened->complete());
-    Contents all = contents(dir / "t.tare");
-    EXPECT_EQ(all.kinds[EventKind::Dropped], 0u);
-    EXPECT_GE(all.kinds[EventKind::Alloc], static_cast<std::uint64_t>(done));
-    EXPECT_LE(all.unknown_frees, 1u);
-    ASSERT_EQ(opened->warnings().size(), 1u);
-    const std::size_t at = opened->warnings()[0].find("/dev/shm/tare-");
-    if (at != std::string::npos) {
-      const std::string spool = opened->warnings()[0].substr(at, opened->warnings()[0].find(',', at) - at);
-      std::filesystem::remove_all(std::filesystem::path(spool).parent_path());
-    }
-  }
-}
-
-TEST(Launcher, AnInterruptReachesTheProgramAndTheTraceIsFinished) {
-  TempDir dir;
-  Steady steady(dir);
-  steady.read_progress(50);
-  ::kill(steady.launcher, SIGTERM);
-  int status = 0;
-  ::waitpid(steady.launcher, &status, 0);
-  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGTERM);
-  auto opened = trace::open_trace(dir / "t.tare");
-  ASSERT_TRUE(opened);
-  EXPECT_TRUE(opened->complete());
-  ASSERT_TRUE(opened->info().wait_status);
-  EXPECT_EQ(WTERMSIG(*opened->info().wait_status), SIGTERM);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What users may ask of a launcher, and what of their links is refused.
+// Requests of users to a launcher, and links that it refuses.
 #include "core/launcher/request.h"
 
 #include <gtest/gtest.h>

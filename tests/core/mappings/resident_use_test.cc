@@ -22,8 +22,8 @@ TEST(ResidentUse, MemoryThatTheProgramMappedIsItsOwn) {
   Mappings mappings;
   mappings.map(0x10000, 0x8000, static_cast<trace::StackId>(1));
   mappings.map(0x18000, 0x8000, static_cast<trace::StackId>(2));
-  const ResidentUse use = resident_use(one({0x10000, 0x10000, 0x5000, RangeKind::AboveGuard}), mappings, kUnseen,
-                                       [](auto) { return true; });
+  const ResidentUse use =
+      resident_use(one({0x10000, 0x10000, 0x5000, RangeKind::AboveGuard}), mappings, kUnseen, kNoBlocks);
   EXPECT_EQ(use.mapping_bytes, 0x5000u);
   EXPECT_EQ(use.mapping_spread, 0u);
   EXPECT_EQ(use.heap_bytes, 0u);
@@ -65,7 +65,8 @@ TEST(ResidentUse, AnotherAllocatorMapsAsTheProgramDoes) {
   const trace::ResidentPiece piece{0x10000, 0x200000, 0x3000, RangeKind::Anonymous};
   EXPECT_EQ(resident_use(one(piece), mappings, HeapMapping::Seen, has_block).heap_bytes, 0x3000u);
   EXPECT_EQ(resident_use(one(piece), mappings, HeapMapping::Seen, kNoBlocks).mapping_bytes, 0x3000u);
-  EXPECT_EQ(resident_use(one(piece), mappings, kUnseen, has_block).mapping_bytes, 0x3000u);
+  EXPECT_EQ(resident_use(one(piece), mappings, kUnseen, has_block).heap_bytes, 0x3000u);  // a described allocator's
+  EXPECT_EQ(resident_use(one(piece), mappings, kUnseen, kNoBlocks).mapping_bytes, 0x3000u);
 }
 
 TEST(ResidentUse, MemoryAboveAGuardIsAStack) {

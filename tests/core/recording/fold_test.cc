@@ -19,7 +19,7 @@ Table chains_at(const std::vector<std::int64_t>& stacks) {
   return table.take();
 }
 
-Tables replayed(const std::vector<MadeUpShape>& shapes, const std::vector<std::int64_t>& growing = {}) {
+Tables replayed_shapes(const std::vector<MadeUpShape>& shapes, const std::vector<std::int64_t>& growing = {}) {
   Tables tables;
   tables.put(site_sizes_of(shapes));
   tables.put(chains_at(growing));
@@ -29,7 +29,7 @@ Tables replayed(const std::vector<MadeUpShape>& shapes, const std::vector<std::i
 TEST(Fold, AddsUpEqualSizesOfALine) {
   // stacks 0 and 1 are sites 0 and 1 of line 7; stack 2 is site 2 of line 9
   const Tables folded =
-      fold_by_line(replayed({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {1, 32, 40, 2, 0}, {2, 24, 24, 1, 1}}),
+      fold_by_line(replayed_shapes({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {1, 32, 40, 2, 0}, {2, 24, 24, 1, 1}}),
                    sites_of({0, 1, 2}, {7, 7, 9}));
   const Table& sizes = folded["site_sizes"];
   ASSERT_EQ(sizes.rows(), 3u);
@@ -46,14 +46,15 @@ TEST(Fold, AddsUpEqualSizesOfALine) {
 }
 
 TEST(Fold, KeepsWeightsApart) {
-  const Tables folded = fold_by_line(
-      replayed({{0, 24, 24, 1, 0, 0, 2.5}, {0, 24, 24, 1, 0, 0, 3.5}, {0, 24, 24, 4, 0, 0, 2.5}}), sites_of({0}, {7}));
+  const Tables folded =
+      fold_by_line(replayed_shapes({{0, 24, 24, 1, 0, 0, 2.5}, {0, 24, 24, 1, 0, 0, 3.5}, {0, 24, 24, 4, 0, 0, 2.5}}),
+                   sites_of({0}, {7}));
   EXPECT_EQ(folded["site_sizes"]["weight"].doubles, (std::vector<double>{2.5, 3.5}));
   EXPECT_EQ(folded["site_sizes"]["total_blocks"].ints, (std::vector<std::int64_t>{5, 1}));
 }
 
 TEST(Fold, MovesChainsToTheirLinesStackAlsoWithoutShapes) {
-  const Tables folded = fold_by_line(replayed({{0, 24, 24, 1, 1}}, {1, 2}), sites_of({0, 1, 2}, {7, 7, 9}));
+  const Tables folded = fold_by_line(replayed_shapes({{0, 24, 24, 1, 1}}, {1, 2}), sites_of({0, 1, 2}, {7, 7, 9}));
   EXPECT_EQ(folded["chains"]["stack_id"].ints, (std::vector<std::int64_t>{100, 102}));
   EXPECT_EQ(folded["chains"]["steps"].doubles, (std::vector<double>{3, 3}));
   EXPECT_EQ(folded["sites"].rows(), 2u);
@@ -77,7 +78,7 @@ TEST(Fold, MakesTheTimedCallsOfALineOneRow) {
     costs.add(most_ns, cost.most_ns);
     costs.add(most_free_ns, cost.ns);
   }
-  Tables made = replayed({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {2, 24, 24, 1, 1}});
+  Tables made = replayed_shapes({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {2, 24, 24, 1, 1}});
   made.put(costs.take());
   const Tables folded = fold_by_line(made, sites_of({0, 1, 2}, {7, 7, 9}));
   EXPECT_EQ(folded["call_costs"]["stack_id"].ints, (std::vector<std::int64_t>{102, 101}));
@@ -101,7 +102,8 @@ Table written_of(const std::vector<MadeUpMark>& marks) {
              smallest = column("site_requested_bytes");
   const auto ended = written.column("ended_blocks", ColumnType::Double),
              unwritten = written.column("unwritten_total_bytes", ColumnType::Double),
-             blocks = written.column("site_blocks", ColumnType::Double);
+             blocks = written.column("site_blocks", ColumnType::Double),
+             narrow = written.column("site_narrow_blocks", ColumnType::Double);
   for (const MadeUpMark& one : marks) {
     written.add(shape, one.shape);
     written.add(stack, one.stack);
@@ -112,6 +114,7 @@ Table written_of(const std::vector<MadeUpMark>& marks) {
     written.add(ended, 10.0);
     written.add(unwritten, one.unwritten);
     written.add(blocks, 30.0);
+    written.add(narrow, 0.0);
   }
   return written.take();
 }
@@ -120,7 +123,8 @@ TEST(Fold, MakesMarksOfALinesSizeOneRowWhereTheirSitesAreAlike) {
   Tables sites = sites_of({0, 1, 2, 0}, {7, 7, 9});
   sites.put(written_of({{0, 0, 8, 100, 16}, {1, 1, 16, 7, 16}, {2, 2, 3, 5, 3}, {3, 0, 0, 40, 16}, {4, 3, 4, 1, 20}}));
   const Tables folded = fold_by_line(
-      replayed({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {2, 24, 24, 1, 1}, {0, 24, 24, 3}, {3, 24, 24, 2}}), sites);
+      replayed_shapes({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {2, 24, 24, 1, 1}, {0, 24, 24, 3}, {3, 24, 24, 2}}),
+      sites);
   const Table& written = folded["written"];
   // the first two; the line apart; nothing written; another site
   EXPECT_EQ(written["unwritten_total_bytes"].doubles, (std::vector<double>{107, 5, 40, 1}));
@@ -156,7 +160,7 @@ TEST(Fold, AddsUpContentsOfALineUnderItsCommonest) {
     table.add(most_times, content.times);
     table.add(most_requested, content.requested);
   }
-  Tables made = replayed({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {2, 24, 24, 1, 1}});
+  Tables made = replayed_shapes({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {2, 24, 24, 1, 1}});
   made.put(table.take());
   const Tables folded = fold_by_line(made, sites_of({0, 1, 2}, {7, 7, 9}));
   const Table& recreated = folded["recreated"];
@@ -171,13 +175,13 @@ TEST(Fold, AddsUpContentsOfALineUnderItsCommonest) {
 }
 
 TEST(Fold, GivesStacksWithoutFramesOneLine) {
-  const Tables folded = fold_by_line(replayed({{0, 24, 24, 1, 1}}), sites_of({0}, {-1}));
+  const Tables folded = fold_by_line(replayed_shapes({{0, 24, 24, 1, 1}}), sites_of({0}, {-1}));
   ASSERT_EQ(folded["sites"].rows(), 1u);
   EXPECT_TRUE(folded["sites"]["site_row"].is_null(0));
 }
 
 TEST(Fold, TakesAnEmptyRecording) {
-  const Tables folded = fold_by_line(replayed({}), sites_of({}, {}));
+  const Tables folded = fold_by_line(replayed_shapes({}), sites_of({}, {}));
   EXPECT_EQ(folded["site_sizes"].rows(), 0u);
   EXPECT_EQ(folded["sites"].rows(), 0u);
 }

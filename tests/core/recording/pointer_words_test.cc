@@ -10,14 +10,14 @@
 namespace tare::core {
 namespace {
 
-struct Seen {
+struct PointedBlock {
   std::int64_t moment, shape, requested;
   std::optional<std::int64_t> starts;
   std::int64_t interiors = 0;
   double weight = 1;
 };
 
-Table moment_blocks(const std::vector<Seen>& blocks) {
+Table pointed_blocks(const std::vector<PointedBlock>& blocks) {
   TableBuilder table("moment_blocks");
   const auto moment = table.column("moment", ColumnType::Int64), shape = table.column("shape_id", ColumnType::Int64),
              stack = table.column("stack_id", ColumnType::Int64),
@@ -25,7 +25,7 @@ Table moment_blocks(const std::vector<Seen>& blocks) {
              starts = table.column("start_pointers", ColumnType::Int64),
              interiors = table.column("interior_pointers", ColumnType::Int64),
              weight = table.column("weight", ColumnType::Double);
-  for (const Seen& block : blocks) {
+  for (const PointedBlock& block : blocks) {
     table.add(moment, block.moment);
     table.add(shape, block.shape);
     table.add(stack, 100 + block.shape);
@@ -40,7 +40,7 @@ Table moment_blocks(const std::vector<Seen>& blocks) {
 TEST(PointerWords, TakesTheFullestBlockOfASmallTypeAndTheMeanOfALargeOne) {
   // Three nodes of a tree: the root with two children, and leaves; two tables of 1,024 words, one of them empty.
   const Table table = pointer_words_table(
-      moment_blocks({{1, 0, 40, 2}, {1, 0, 40, 0}, {1, 0, 40, 0}, {1, 1, 8192, 1000}, {1, 1, 8192, 0, 1}}),
+      pointed_blocks({{1, 0, 40, 2}, {1, 0, 40, 0}, {1, 0, 40, 0}, {1, 1, 8192, 1000}, {1, 1, 8192, 0, 1}}),
       &size_models::glibc);
   ASSERT_EQ(table.rows(), 2u);
   EXPECT_EQ(table["stack_id"].ints[0], 100);
@@ -66,14 +66,14 @@ TEST(PointerWords, PadsWhatIsLeftUnlessOnlyPointersWereThere) {
 }
 
 TEST(PointerWords, LeavesOutWhatNobodyLookedAt) {
-  const Table table = pointer_words_table(moment_blocks({{1, 0, 40, std::nullopt}, {2, 0, 40, 1}}), nullptr);
+  const Table table = pointer_words_table(pointed_blocks({{1, 0, 40, std::nullopt}, {2, 0, 40, 1}}), nullptr);
   ASSERT_EQ(table.rows(), 1u);
   EXPECT_EQ(table["moment"].ints[0], 2);
   EXPECT_TRUE(table["packed_gross_bytes"].is_null(0)) << "without a model";
 }
 
 TEST(PointerWords, KeepsDamageWithinTheBlock) {
-  const Table table = pointer_words_table(moment_blocks({{1, 0, 16, 4'000'000'000}}), &size_models::glibc);
+  const Table table = pointer_words_table(pointed_blocks({{1, 0, 16, 4'000'000'000}}), &size_models::glibc);
   EXPECT_EQ(table["fields"].ints[0], 2);
   EXPECT_EQ(table["packed_bytes"].ints[0], 8);
 }

@@ -1,4 +1,4 @@
-// What twins take apart and joined, on sizes worked out by hand.
+// Sizes of twins, apart and joined, calculated by hand.
 #include "core/recording/twin_pairs.h"
 
 #include <gtest/gtest.h>

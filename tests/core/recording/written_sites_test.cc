@@ -1,4 +1,4 @@
-// What holds of a site, from tables counted by hand.
+// Facts about sites, from tables counted by hand.
 #include "core/recording/written_sites.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,8 @@ struct Shape {
   std::int64_t stack, requested, total, end, mark;  // mark -1: written to its end, no row
 };
 
-Tables replayed(const std::vector<Shape>& shapes) {
+// `is_exit_known`: rows of `written` have blocks that lived at the end, too.
+Tables replayed(const std::vector<Shape>& shapes, bool is_exit_known = false) {
   TableBuilder sizes("site_sizes");
   TableBuilder written("written");
   const auto shape_id = sizes.column("shape_id", ColumnType::Int64),
@@ -21,7 +22,12 @@ Tables replayed(const std::vector<Shape>& shapes) {
              inherited = sizes.column("inherited", ColumnType::Int64),
              weight = sizes.column("weight", ColumnType::Double);
   const auto of = written.column("shape_id", ColumnType::Int64), at = written.column("stack_id", ColumnType::Int64),
-             mark = written.column("max_high_water_bytes", ColumnType::Int64);
+             mark = written.column("max_high_water_bytes", ColumnType::Int64),
+             size = written.column("requested_bytes", ColumnType::Int64);
+  const auto narrow = written.column("narrow_blocks", ColumnType::Double);
+  TableBuilder process("process");
+  const auto at_exit = process.column("contents_at_exit", ColumnType::Int64);
+  process.add(at_exit, std::int64_t{is_exit_known});
   std::int64_t id = 0;
   for (const Shape& shape : shapes) {
     sizes.add(shape_id, id);
@@ -35,12 +41,16 @@ Tables replayed(const std::vector<Shape>& shapes) {
       written.add(of, id);
       written.add(at, shape.stack);
       written.add(mark, shape.mark);
+      written.add(size, shape.requested);
+      written.add(narrow,
+                  shape.mark < shape.requested * 6 / 10 ? 2.0 * static_cast<double>(shape.total - shape.end) : 0);
     }
     ++id;
   }
   Tables tables;
   tables.put(sizes.take());
   tables.put(written.take());
+  tables.put(process.take());
   return tables;
 }
 
@@ -65,6 +75,17 @@ TEST(WrittenSites, TakeTheGreatestMarkAndTheSmallestRequestOfAllThatEnded) {
   EXPECT_EQ(table["site_high_water_bytes"].ints, (Values{64, 64, 16}));
   EXPECT_EQ(table["site_requested_bytes"].ints, (Values{100, 100, 4064}));
   EXPECT_EQ(table["site_blocks"].doubles, (std::vector<double>{50, 50, 14}));  // weighed
+}
+
+TEST(WrittenSites, CountBlocksThatLivedAtTheEndWhereTheExitIsKnown) {
+  const Table table = written_at_sites(replayed({{1, 100, 20, 5, 16}, {2, 8, 4, 4, 0}}, true), sites());
+  EXPECT_EQ(table["site_blocks"].doubles, (std::vector<double>{48, 48}));
+  EXPECT_EQ(table["site_requested_bytes"].ints, (Values{8, 8}));
+}
+
+TEST(WrittenSites, CountBlocksOfWhichLessThanSixTenthsWereWritten) {
+  const Table table = written_at_sites(replayed({{1, 100, 20, 5, 16}, {2, 100, 10, 0, 90}}), sites());
+  EXPECT_EQ(table["site_narrow_blocks"].doubles, (std::vector<double>{30, 30}));
 }
 
 TEST(WrittenSites, CountBlocksWithoutARowAsWrittenToTheirEnd) {

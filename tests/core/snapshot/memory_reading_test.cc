@@ -1,4 +1,4 @@
-// What of smaps needs no events to be sorted; and this process's own.
+// Parts of smaps that are sorted without events; and this process's own.
 #include "core/snapshot/memory_reading.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using trace::RangeKind;
 
 const ReadingFacts kFacts{"/lib/libtare-record.so", "/dev/shm/tare-1/", "/dev/shm/tare-1/7.0.spool", 0};
 
-constexpr const char* kText =
+constexpr const char* kReadingText =
     "00400000-00401000 rw-p 00000000 fe:00 12   /bin/app\n"
     "Rss:                   4 kB\n"
     "00401000-00403000 rw-p 00000000 00:00 0 \n"  // its zeroed data
@@ -43,7 +43,7 @@ constexpr const char* kText =
     "Rss:                   4 kB\n";
 
 TEST(MemoryReading, IsSortedByNamesAndNeighbours) {
-  const MemoryReading reading = sorted_reading(parse_resident_ranges(kText), kFacts);
+  const MemoryReading reading = sorted_reading(parse_resident_ranges(kReadingText), kFacts);
   EXPECT_EQ(reading.file_bytes, 4u << 10);
   EXPECT_EQ(reading.shared_bytes, 20u << 10);
   EXPECT_EQ(reading.recorder_bytes, 52u << 10);

@@ -24,7 +24,7 @@ void put_list(test::FakeHeap& heap, const std::vector<std::pair<std::uint64_t, s
   }
 }
 
-MappedRange mapped(std::uint64_t start, std::uint64_t end) { return {{start, end}, true, true, false, 0, ""}; }
+MappedRange unnamed_mapping(std::uint64_t start, std::uint64_t end) { return {{start, end}, true, true, false, 0, ""}; }
 
 TEST(RecorderMemory, IsReadFromTheProgramsList) {
   test::FakeHeap heap;
@@ -42,7 +42,7 @@ TEST(RecorderMemory, ListsThatMakeNoSenseAreCutDown) {
 }
 
 TEST(RecorderMemory, IsCutOutOfMappings) {
-  const std::vector<MappedRange> map{mapped(0x1000, 0x8000), mapped(0x9000, 0xa000)};
+  const std::vector<MappedRange> map{unnamed_mapping(0x1000, 0x8000), unnamed_mapping(0x9000, 0xa000)};
   const std::vector<AddressRange> cut{{0x2000, 0x3000}, {0x7000, 0x8000}, {0x9000, 0xa000}};
   const std::vector<MappedRange> left = without_ranges(map, cut);
   ASSERT_EQ(left.size(), 2u);
@@ -54,7 +54,8 @@ TEST(RecorderMemory, IsCutOutOfMappings) {
 TEST(RecorderMemory, HasItsShareOfAMappingsResidentBytes) {
   const std::vector<AddressRange> recorder{{0x2000, 0x4000}};
   const auto present = [](const AddressRange& range) { return range.start == 0x2000 ? 0x1000u : range.bytes(); };
-  const auto parts = with_recorder_named({{mapped(0x1000, 0x8000), 0x6000, 0x2000}}, recorder, "library", present);
+  const auto parts =
+      with_recorder_named({{unnamed_mapping(0x1000, 0x8000), 0x6000, 0x2000}}, recorder, "library", present);
   ASSERT_EQ(parts.size(), 3u);
   EXPECT_EQ(parts[0].mapped.name, "");
   EXPECT_EQ(parts[1].mapped.name, "library");

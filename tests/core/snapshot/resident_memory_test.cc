@@ -1,4 +1,4 @@
-// What smaps says, sorted by use; and this process's own.
+// The ranges of smaps, sorted by use; and this process's own.
 #include "core/snapshot/resident_memory.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using trace::MemoryKind;
 
-constexpr const char* kText =
+constexpr const char* kRangesText =
     "00400000-00401000 r-xp 00000000 fe:00 12   /bin/app\n"
     "Size:                  4 kB\n"
     "Rss:                   4 kB\n"
@@ -42,12 +42,12 @@ const trace::MemoryPart& part(const std::vector<trace::MemoryPart>& parts, Memor
 }
 
 TEST(ResidentMemory, HasServedFaultsWhereTheFlagsTellSo) {
-  EXPECT_EQ(ranges_with_served_faults(parse_resident_ranges(kText)),
+  EXPECT_EQ(ranges_with_served_faults(parse_resident_ranges(kRangesText)),
             (std::vector<AddressRange>{{0x20000000, 0x20010000}}));
 }
 
 TEST(ResidentMemory, IsSortedByWhatItIsUsedFor) {
-  const std::vector<ResidentRange> ranges = parse_resident_ranges(kText);
+  const std::vector<ResidentRange> ranges = parse_resident_ranges(kRangesText);
   ASSERT_EQ(ranges.size(), 8u);
   EXPECT_EQ(ranges[1].mapped.name, "[heap]");
   EXPECT_EQ(ranges[1].touched_bytes, 64u << 10);
@@ -98,7 +98,7 @@ TEST(ResidentMemory, TellsWhichPagesWereReadSinceItWasAskedToForget) {
     ::munmap(memory, kPages * page);
     GTEST_SKIP() << "this kernel doesn't forget";
   }
-  // What the processor has cached of the page table isn't marked again; a fork empties that.
+  // The processor doesn't mark a page table entry that it has cached; a fork empties its cache.
   if (const pid_t child = ::fork(); child == 0) {
     ::_exit(0);
   } else {

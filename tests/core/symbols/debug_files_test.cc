@@ -1,4 +1,4 @@
-// Where names come from: separate debug files by build id and debug link, dwz, and refusals of files of another build.
+// Sources of names: separate debug files by build id and debug link, dwz, and refusals of files of another build.
 #include "core/symbols/debug_files.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the cache gives is what reading gave, as long as the files are the same.
+// The cache returns the layouts that reading returned, as long as the files are the same.
 #include "core/types/layout_cache.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path fixture_file(const std::string& name) { return fs::path(FIXTURE_DIR) / ("layout_fixture_" + name); }
+fs::path cached_fixture(const std::string& name) { return fs::path(FIXTURE_DIR) / ("layout_fixture_" + name); }
 
 Layouts load(const fs::path& path, const fs::path& cache, std::uint64_t* looked = nullptr) {
   std::uint64_t units = 0;
@@ -25,7 +25,7 @@ Layouts load(const fs::path& path, const fs::path& cache, std::uint64_t* looked 
   return loaded ? *std::move(loaded) : Layouts{};
 }
 
-std::string bytes_of(const fs::path& path) {
+std::string cache_bytes(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -38,20 +38,20 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 TEST(LayoutCache, GivesWhatWasRead) {
   const test::TempDir folder;
-  const Layouts read = load(fixture_file("dwarf5"), folder / "cache");
+  const Layouts read = load(cached_fixture("dwarf5"), folder / "cache");
   std::uint64_t looked = 0;
-  const Layouts again = load(fixture_file("dwarf5"), folder / "cache", &looked);
+  const Layouts again = load(cached_fixture("dwarf5"), folder / "cache", &looked);
   EXPECT_EQ(looked, 0u);  // no unit
   EXPECT_GT(read.types.size(), 20u);
   EXPECT_EQ(encode_layouts("", read), encode_layouts("", again));
   EXPECT_EQ(read.dwarf_path, again.dwarf_path);
-  const Layouts uncached = load(fixture_file("dwarf5"), {});
+  const Layouts uncached = load(cached_fixture("dwarf5"), {});
   EXPECT_EQ(encode_layouts("", read), encode_layouts("", uncached));
 }
 
 TEST(LayoutCache, OfAnotherFileIsNone) {
   const test::TempDir folder;
-  fs::copy_file(fixture_file("dwarf5"), folder / "program");
+  fs::copy_file(cached_fixture("dwarf5"), folder / "program");
   load(folder / "program", folder / "cache");
   ASSERT_EQ(files_in(folder / "cache").size(), 1u);
   fs::last_write_time(folder / "program", fs::file_time_type::clock::now() + std::chrono::hours(1));
@@ -62,9 +62,9 @@ TEST(LayoutCache, OfAnotherFileIsNone) {
 
 TEST(LayoutCache, DamageIsNoticed) {
   const test::TempDir folder;
-  const Layouts read = load(fixture_file("dwarf5"), folder / "cache");
+  const Layouts read = load(cached_fixture("dwarf5"), folder / "cache");
   const fs::path file = files_in(folder / "cache").at(0);
-  const std::string good = bytes_of(file);
+  const std::string good = cache_bytes(file);
   const std::string sealed = encode_layouts("files", read);
   EXPECT_TRUE(decode_layouts("files", sealed));
   EXPECT_FALSE(decode_layouts("other files", sealed));
@@ -75,19 +75,19 @@ TEST(LayoutCache, DamageIsNoticed) {
     EXPECT_FALSE(decode_layouts("files", sealed.substr(0, at))) << at;
   }
   std::ofstream(file, std::ios::binary) << good.substr(0, good.size() / 2);
-  const Layouts again = load(fixture_file("dwarf5"), folder / "cache");
+  const Layouts again = load(cached_fixture("dwarf5"), folder / "cache");
   EXPECT_EQ(encode_layouts("", read), encode_layouts("", again));
-  EXPECT_EQ(bytes_of(file), good);
+  EXPECT_EQ(cache_bytes(file), good);
 }
 
 TEST(LayoutCache, TypesInOtherFilesAreReadEachTime) {
   const test::TempDir folder;
-  EXPECT_GT(load(fixture_file("split"), folder / "cache").types.size(), 20u);
+  EXPECT_GT(load(cached_fixture("split"), folder / "cache").types.size(), 20u);
   EXPECT_TRUE(files_in(folder / "cache").empty());
 }
 
 TEST(LayoutCache, WithoutAFolderNothingIsKept) {
-  EXPECT_GT(load(fixture_file("dwarf5"), "/proc/nowhere").types.size(), 20u);
+  EXPECT_GT(load(cached_fixture("dwarf5"), "/proc/nowhere").types.size(), 20u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""What is a table in src/trace/file/FORMAT.md, and needn't be one here."""
+"""Tables of src/trace/file/FORMAT.md: they aren't repeated here."""
 
 from __future__ import annotations
 

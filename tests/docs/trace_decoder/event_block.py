@@ -22,7 +22,7 @@ from trace_decoder.tables import (
 )
 
 FIRST_SHAPE = 32
-FIRST_NOTE, LAST_NOTE = 8, 31
+FIRST_NOTE, LAST_NOTE = 8, 32
 NOTES_OF_NAMES = {15, 17, 31}
 NOTES_OF_SHAPES = {18: True, 20: True, 28: True, 29: False}  # whether those of mappings
 COLUMNS = 9

@@ -1,4 +1,4 @@
-"""What an event block's guesses are made of (FORMAT.md: Symbol model, Address model)."""
+"""The guesses of an event block (FORMAT.md: Symbol model, Address model)."""
 
 from __future__ import annotations
 

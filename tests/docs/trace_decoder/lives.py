@@ -9,6 +9,7 @@ from trace_decoder.tables import (
     DIGEST,
     FREE,
     MAPPING_GOES,
+    NEW_DIGEST,
     REALLOC_END,
     REALLOC_START,
     Event,
@@ -50,7 +51,7 @@ def lives_of(events: list[Event], shapes: list[Shape], inherited: list[Life]) ->
 
 
 def inherited_by(child: Trace, parent: Trace) -> list[Life]:
-    """What lived in a parent that inherited nothing itself, at the fork that made the child."""
+    """Live blocks of a parent that inherited nothing itself, at the fork that made the child."""
     made_events = child.number(FORK_EVENTS)
     before = []
     for event in parent.events:
@@ -65,7 +66,7 @@ def inherited_by(child: Trace, parent: Trace) -> list[Life]:
 
 
 def carried_into(segment: Trace) -> list[Life]:
-    """What lived when the segment began."""
+    """Blocks that were live when the segment began."""
     return [Life(address, segment.live.dictionary.shapes[shape]) for address, shape in segment.live.blocks]
 
 
@@ -73,4 +74,6 @@ def is_first_of_two(trace: Trace, event: Event) -> bool:
     """Whether the call has a record more, which then counts as the made event."""
     if event.kind == MAPPING_GOES:
         return trace.shapes[event.entry].api == MREMAP
+    if event.kind == NEW_DIGEST:
+        return bool(event.api & 4)
     return event.kind in (REALLOC_END, DIGEST)

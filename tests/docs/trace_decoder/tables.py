@@ -1,4 +1,4 @@
-"""What a trace holds, once it is read."""
+"""The contents of a trace after reading."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from operator import attrgetter
 
 NO_ENTRY = -1
 NO_MODULE = 65535
-# What an event is; a note's kind is its number.
+# Kinds of events; the kind of a note is its number.
 (ALLOCATION, FREE, REALLOC_END, REALLOC_START, MAPPING_APPEARS, MAPPING_GOES) = range(1, 7)
-(CONTENTS, DIGEST) = (25, 26)
+(CONTENTS, DIGEST, NEW_DIGEST) = (25, 26, 32)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Block:
 
 @dataclass
 class LiveSet:
-    """What a segment begins with. Of `dictionary` only modules, rows, stacks and shapes are used."""
+    """The state at the beginning of a segment. Of `dictionary` only modules, rows, stacks and shapes are used."""
 
     dictionary: Trace
     blocks: list[tuple[int, int]] = field(default_factory=list)  # address, shape

@@ -1,9 +1,13 @@
-// An allocator linked into its program, as jemalloc is into rustc: it maps its heap under its own lock, and is first
-// called before any library's constructor.
+// An allocator linked into its program, as jemalloc is into rustc and PartitionAlloc into Chromium: under its own lock,
+// it maps its heap and calls functions that the recorder has hooks for, and it is first called before any library's
+// constructor.
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define HEAP_BYTES (1 << 24)
 
@@ -13,7 +17,12 @@ static size_t used;
 
 void* malloc(size_t bytes) {
   pthread_mutex_lock(&lock);
-  if (heap == NULL) heap = mmap(NULL, HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (heap == NULL) {
+    syscall(SYS_gettid);
+    prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+    heap = mmap(NULL, HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(heap, 4096, PROT_READ | PROT_WRITE);
+  }
   char* block = heap + used;
   used += (bytes + 31) / 16 * 16;
   pthread_mutex_unlock(&lock);

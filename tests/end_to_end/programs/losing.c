@@ -43,7 +43,7 @@ __attribute__((noinline)) static void hold_text(char** texts, int count) {
   }
 }
 
-// What dead frames left of pointers would keep lost blocks alive.
+// Pointers left by dead frames would keep lost blocks alive.
 __attribute__((noinline)) static void clear_stack(void) {
   volatile char dead[1 << 16];
   for (size_t i = 0; i < sizeof dead; ++i) dead[i] = 0;

@@ -17,7 +17,6 @@ from unharmed import MODES
 
 PROGRAM = "PROGRAM"
 ARCHIVES = "/usr/lib/x86_64-linux-gnu"
-OWN_MALLOC = b"has a malloc of its own"
 CARGO = os.path.expanduser(os.environ.get("CARGO_HOME", "~/.cargo")) + "/bin"
 PATH = f"{os.environ.get('PATH', '')}:{CARGO}:/usr/local/go/bin"
 
@@ -43,7 +42,7 @@ class Row:
     nightly: bool = False
 
     def lacks(self) -> str:
-        """What keeps the row from being run here; empty where nothing does."""
+        """The reason why the row can't run here; empty if it can."""
         for need in self.needs:
             if not (glob.glob(need) if need.startswith("/") else shutil.which(need, path=PATH)):
                 return f"{need} is not there"
@@ -103,8 +102,8 @@ PAGE = "<p id=x></p><script>document.getElementById('x').textContent = [1, 2].ma
 
 ROWS = [
     # ---- allocators in the program
-    Row("jemalloc-c++", source="cpp_calls.cc", flags=whole("libjemalloc.a"), notice=OWN_MALLOC),
-    Row("tcmalloc-c++", source="cpp_calls.cc", flags=whole("libtcmalloc_minimal.a"), notice=OWN_MALLOC),
+    Row("jemalloc-c++", source="cpp_calls.cc", flags=whole("libjemalloc.a")),
+    Row("tcmalloc-c++", source="cpp_calls.cc", flags=whole("libtcmalloc_minimal.a")),
     Row("mimalloc-c++", source="cpp_calls.cc", flags=("-Wl,--no-as-needed", f"{ARCHIVES}/libmimalloc.so.2.0")),
     Row("c++", source="cpp_calls.cc"),
     Row("static-libstdc++", source="cpp_calls.cc", flags=("-static-libstdc++", "-static-libgcc")),
@@ -149,12 +148,12 @@ ROWS = [
         control=False, nightly=True),
     Row("rust-jemalloc", ("./rust",), files={"rust.rs": RUST_PROGRAM}, needs=("rustc", f"{ARCHIVES}/libjemalloc.a"),
         before=(("rustc", "rust.rs", "-o", "rust", *(f"-Clink-arg={flag}" for flag in whole("libjemalloc.a"))),),
-        notice=OWN_MALLOC, nightly=True),
+        nightly=True),
     Row("rust", ("./rust",), files={"rust.rs": RUST_PROGRAM}, needs=("rustc",), before=(("rustc", "rust.rs"),),
         nightly=True),
     Row("cargo", ("sh", "-c", "rm -rf target && cargo build --offline -q && target/debug/empty"), needs=("cargo",),
         files={"Cargo.toml": '[package]\nname = "empty"\nversion = "0.1.0"\nedition = "2021"\n',
-               "src/main.rs": RUST_PROGRAM}, control=False, notice=OWN_MALLOC, timeout_s=600, nightly=True),
+               "src/main.rs": RUST_PROGRAM}, control=False, timeout_s=600, nightly=True),
     Row("go", ("sh", "-c", "./program; echo $?"), files={"program.go": GO_PROGRAM}, needs=("go",), nightly=True, control=False,
         before=(("go", "build", "program.go"),), notice=b"linked statically"),
     Row("go-compiler", ("sh", "-c", "go build -o program program.go; echo $?"), files={"program.go": GO_PROGRAM},

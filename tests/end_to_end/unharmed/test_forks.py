@@ -33,13 +33,13 @@ def test_a_fork_in_a_signal_handler_in_a_hook(tare: Tare, build: Build, way: str
 
 
 def test_a_child_that_is_not_recorded_forks(tare: Tare, build: Build) -> None:
-    """Where its parent's recording was it has memory of its own by then."""
+    """The child has memory of its own at the address of its parent's recording."""
     assert_unharmed(tare, [build("unrecorded_child.c")], notice=b"could not be recorded")
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_childs_threads_allocate_before_the_thread_that_forked(tare: Tare, build: Build, mode: str) -> None:
-    """What the parent's recorder kept of the forking thread stays that thread's in the child."""
+    """Data that the parent's recorder keeps for the forking thread belongs to that thread in the child, too."""
     assert_unharmed(tare, [build("threads_of_child_first.c")], modes=[mode])
     (child,) = tare.others(f"{mode}.tare")
     (facts,) = tare.sql(child, "select alloc_events, impossible_events, dropped_events, threads from process")

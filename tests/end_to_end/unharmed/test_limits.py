@@ -116,7 +116,7 @@ def memory_group() -> Iterator[Path]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_memory_of_a_control_group(tare: Tare, build: Build, memory_group: Path, mode: str) -> None:
-    """What launcher and spool take of the group's memory leaves enough for the program."""
+    """Launcher and spool leave enough of the group's memory for the program."""
     program = [str(build("takes_memory.c")), "210"]
     inside = ["sh", "-c", f'echo $$ > {memory_group}/cgroup.procs; exec "$@"', "sh"]
     native = outcome_of([*inside, *program], tare.folder)

@@ -39,7 +39,7 @@ def recording(tare: Tare, folder: Path, *command: str | Path) -> Iterator[subpro
 
 
 def spool_bytes(folder: Path) -> int:
-    """What all spools below a folder take up."""
+    """Bytes of all spools below a folder."""
     return sum(path.stat().st_blocks * 512 for path in folder.rglob("*.spool"))
 
 

@@ -30,7 +30,7 @@ def test_a_block_with_a_page_that_cannot_be_read(tare: Tare, build: Build, mebib
 
 @pytest.mark.parametrize("way", ["munmap", "mremap", "sbrk"])
 def test_places_that_another_thread_takes_at_once(tare: Tare, build: Build, way: str) -> None:
-    """What a call unmaps is gone before the call returns, for another thread may have it by then."""
+    """Unmapped memory is gone before the call returns, because another thread may have it by then."""
     program = build(
         "reused_mappings.c", "-Wl,--no-as-needed", str(build("slow_unmapping.c", "-shared", "-fPIC")), "-ldl"
     )

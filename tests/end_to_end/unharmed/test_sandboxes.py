@@ -17,7 +17,7 @@ Build = Callable[..., Path]
 
 @pytest.mark.parametrize("way", ["stacked", "blind", "harmless", "refused"])
 def test_filters(tare: Tare, build: Build, way: str) -> None:
-    """What one filter denies hides no other filter, and what the kernel refuses forbids nothing."""
+    """A call that one filter denies hides no other filter, and a call that the kernel refuses forbids nothing."""
     traces = assert_unharmed(tare, [build("filters.c"), way], timeout_s=60)
     for trace in (traces["plain"], *tare.others("plain.tare")):
         (facts,) = tare.sql(trace, "select alloc_events, impossible_events from process")

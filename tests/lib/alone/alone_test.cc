@@ -1,4 +1,4 @@
-// Who takes one block of the static library gets no other with it.
+// A program that uses one part of the static library links no other part.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::vector<std::string> symbols_of_library(const std::string& program) {
   return lines;
 }
 
-// What a symbol of each block has in its name.
+// A word in the names of each part's symbols.
 struct Block {
   const char* name;
   const char* sign;

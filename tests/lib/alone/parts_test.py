@@ -11,6 +11,12 @@ PARTS = {"variant": "variant", "gc": "gc"}  # by folder; all others are core
 ALLOWED = {"core": {"core"}, "variant": {"core", "variant"}, "gc": {"core", "gc"}}
 
 
+def part_of(path: Path) -> str:
+    """Of an object, or of several sources in one: Unity/unity_GROUP_cxx.cxx.o, where a group begins with its part."""
+    folder = path.name.split("_")[1] if path.parts[0] == "Unity" else path.parts[0]
+    return PARTS.get(folder, "core")
+
+
 def symbols(objects: list[Path], kind: str) -> set[str]:
     command = ["nm", "--format=posix", kind, *map(str, objects)]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
@@ -21,7 +27,7 @@ def main() -> int:
     folder = Path(sys.argv[1])
     objects: dict[str, list[Path]] = {"core": [], "variant": [], "gc": []}
     for path in sorted(folder.rglob("*.o")):
-        objects[PARTS.get(path.relative_to(folder).parts[0], "core")].append(path)
+        objects[part_of(path.relative_to(folder))].append(path)
     if not all(objects.values()):
         sys.exit(f"{folder} lacks the objects of a part")
     defined = {part: symbols(paths, "--defined-only") for part, paths in objects.items()}

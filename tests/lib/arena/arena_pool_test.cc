@@ -1,4 +1,4 @@
-// What a named arena tells the recorder. This program has a recorder of its own: it checks every word.
+// Calls of a named arena to the recorder. This program has a recorder of its own: it checks every word.
 #include <gtest/gtest.h>
 
 #include <map>

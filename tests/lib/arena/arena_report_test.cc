@@ -1,4 +1,4 @@
-// What arenas and cages say to a reporter.
+// Reports of arenas and cages to a reporter.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// What an arena hands out, takes back, and asks of its source, in the size classes of every known allocator.
+// Blocks of an arena, and its requests to its source, in the size classes of every known allocator.
 #include "tare/arena.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a table tells the recorder. This program has a recorder of its own, which checks every word.
+// Calls of a table to the recorder. This program has a recorder of its own, which checks every word.
 #include <gtest/gtest.h>
 
 #include <map>

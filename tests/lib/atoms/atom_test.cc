@@ -1,4 +1,4 @@
-// What an Atom is: 4 bytes that compare, hash, count and lead to characters.
+// Atoms: 4 bytes that compare, hash, count and lead to characters.
 #include "tare/atom.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ bool works_without_exceptions();  // without_exceptions.cc
 
 namespace {
 
-// What gc() frees no release has freed before.
+// gc() frees only atoms that no release has freed before.
 constexpr AtomTableOptions kOnlyByGc{.unused_threshold = 0xFFFFFFFF};
 
 TEST(Atom, WorksWithoutExceptionsAndRtti) { EXPECT_TRUE(works_without_exceptions()); }

@@ -24,7 +24,7 @@ namespace {
 
 std::size_t length_of(std::string_view text) { return text.size(); }
 
-// What abseil's hash passes through AbslHashValue.
+// The bytes that abseil's hash gets through AbslHashValue.
 struct Combined {
   std::size_t state = 0;
   template <class... Values>

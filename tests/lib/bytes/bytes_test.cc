@@ -65,7 +65,7 @@ TEST(Bytes, SmallOnesAreOneBlock) {
   EXPECT_FALSE(nothing.is_null());
 }
 
-// What the allocator in use takes for a payload, and what one block or two would.
+// The usable sizes of a payload under the allocator in use, in one block and in two.
 TEST(Bytes, LieWhereTheyCostLeast) {
   for (std::size_t size = 16; size < 70'000; size += size < 2000 ? 1 : 501) {
     UniqueBytes unique = UniqueBytes::allocate(size);

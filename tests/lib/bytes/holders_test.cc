@@ -15,7 +15,7 @@ namespace {
 using Told = std::vector<std::pair<const void*, bool>>;
 Told told;
 
-// What is told while it lives.
+// Records the reports of its lifetime.
 class Listening {
  public:
   Listening() {

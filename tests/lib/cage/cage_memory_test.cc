@@ -1,4 +1,4 @@
-// What a cage costs in memory, by the kernel's own count.
+// The memory of a cage, by the kernel's own count.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,11 +11,11 @@
 namespace tare {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kMemoryMiB = std::size_t{1} << 20;
 
 // Without huge pages, so that every page counts alone on any machine.
 Cage small_cage() {
-  return std::move(Cage::reserve({.size_bytes = 256 * kMiB, .huge_pages = HugePages::Avoid}).value());
+  return std::move(Cage::reserve({.size_bytes = 256 * kMemoryMiB, .huge_pages = HugePages::Avoid}).value());
 }
 
 PageRun filled(Cage& cage, std::size_t size_bytes) {
@@ -25,7 +25,7 @@ PageRun filled(Cage& cage, std::size_t size_bytes) {
 }
 
 // Resident memory may move by this for reasons of the program's own.
-constexpr std::size_t kNoise = kMiB;
+constexpr std::size_t kNoise = kMemoryMiB;
 
 TEST(CageMemory, ReservingTouchesNothing) {
   ASSERT_TRUE(Cage::reserve());  // the code's own pages come in with the first
@@ -37,7 +37,7 @@ TEST(CageMemory, ReservingTouchesNothing) {
   if (!kSanitized) {
     EXPECT_LT(process_memory_bytes("Rss:"), before + kNoise);
   }
-  const PageRun run = made.value().allocate(64 * kMiB).value();
+  const PageRun run = made.value().allocate(64 * kMemoryMiB).value();
   EXPECT_EQ(made.value().resident_bytes(), 0u) << "allocating alone makes nothing resident";
   EXPECT_EQ(made.value().use().used_bytes, run.size_bytes);
   EXPECT_GE(made.value().use().committed_bytes, run.size_bytes);
@@ -46,9 +46,9 @@ TEST(CageMemory, ReservingTouchesNothing) {
 TEST(CageMemory, ReturnedPagesLeaveTheProcess) {
   Cage cage = small_cage();
   const std::size_t before = process_memory_bytes("Rss:");
-  const PageRun run = filled(cage, 64 * kMiB);
-  EXPECT_EQ(cage.resident_bytes(), 64 * kMiB);
-  EXPECT_GT(process_memory_bytes("Rss:"), before + 64 * kMiB - kNoise);
+  const PageRun run = filled(cage, 64 * kMemoryMiB);
+  EXPECT_EQ(cage.resident_bytes(), 64 * kMemoryMiB);
+  EXPECT_GT(process_memory_bytes("Rss:"), before + 64 * kMemoryMiB - kNoise);
   cage.free(run);
   EXPECT_EQ(cage.resident_bytes(), 0u);
   if (!kSanitized) {
@@ -59,62 +59,62 @@ TEST(CageMemory, ReturnedPagesLeaveTheProcess) {
 
 TEST(CageMemory, KeptPagesStayUntilTheyAreTrimmed) {
   Cage cage = small_cage();
-  const PageRun first = filled(cage, 8 * kMiB);
-  const PageRun second = filled(cage, 8 * kMiB);
+  const PageRun first = filled(cage, 8 * kMemoryMiB);
+  const PageRun second = filled(cage, 8 * kMemoryMiB);
   cage.free(first, FreedPages::Keep);
-  EXPECT_EQ(cage.use().kept_bytes, 8 * kMiB);
-  EXPECT_EQ(cage.resident_bytes(), 16 * kMiB);
-  const PageRun again = cage.allocate(4 * kMiB).value();
+  EXPECT_EQ(cage.use().kept_bytes, 8 * kMemoryMiB);
+  EXPECT_EQ(cage.resident_bytes(), 16 * kMemoryMiB);
+  const PageRun again = cage.allocate(4 * kMemoryMiB).value();
   EXPECT_EQ(again.contents, PageRun::Contents::Stale);
   EXPECT_EQ(again.data, first.data);
-  EXPECT_EQ(cage.trim(), 4 * kMiB);
+  EXPECT_EQ(cage.trim(), 4 * kMemoryMiB);
   EXPECT_EQ(cage.use().kept_bytes, 0u);
-  EXPECT_EQ(cage.resident_bytes(), 12 * kMiB);
+  EXPECT_EQ(cage.resident_bytes(), 12 * kMemoryMiB);
   cage.free(second, FreedPages::Keep);
   cage.free(again, FreedPages::Keep);
-  EXPECT_EQ(cage.trim(), 16 * kMiB) << "neighbours that were clean already are counted with them";
+  EXPECT_EQ(cage.trim(), 16 * kMemoryMiB) << "neighbours that were clean already are counted with them";
   EXPECT_EQ(cage.resident_bytes(), 0u);
   EXPECT_EQ(cage.use().largest_free_bytes, cage.size_bytes() - cage.page_bytes());
 }
 
 TEST(CageMemory, TrimmingMayLeaveSome) {
   Cage cage = small_cage();
-  const PageRun first = filled(cage, 2 * kMiB);
-  const PageRun between = filled(cage, kMiB);
-  const PageRun second = filled(cage, 4 * kMiB);
+  const PageRun first = filled(cage, 2 * kMemoryMiB);
+  const PageRun between = filled(cage, kMemoryMiB);
+  const PageRun second = filled(cage, 4 * kMemoryMiB);
   cage.free(first, FreedPages::Keep);
   cage.free(second, FreedPages::Keep);
-  EXPECT_EQ(cage.trim(3 * kMiB), 3 * kMiB);
-  EXPECT_EQ(cage.resident_bytes(), between.size_bytes + 3 * kMiB);
-  EXPECT_EQ(cage.trim(64 * kMiB), 0u);
-  EXPECT_EQ(cage.trim(), 6 * kMiB);
+  EXPECT_EQ(cage.trim(3 * kMemoryMiB), 3 * kMemoryMiB);
+  EXPECT_EQ(cage.resident_bytes(), between.size_bytes + 3 * kMemoryMiB);
+  EXPECT_EQ(cage.trim(64 * kMemoryMiB), 0u);
+  EXPECT_EQ(cage.trim(), 6 * kMemoryMiB);
   EXPECT_EQ(cage.resident_bytes(), between.size_bytes);
 }
 
 TEST(CageMemory, DecommittedAndDiscardedPagesAreNotResident) {
   Cage cage = small_cage();
-  const PageRun run = filled(cage, 8 * kMiB);
+  const PageRun run = filled(cage, 8 * kMemoryMiB);
   const std::size_t committed = cage.use().committed_bytes;
-  ASSERT_TRUE(cage.decommit(run.data + kMiB, 2 * kMiB));
-  EXPECT_EQ(cage.use().committed_bytes, committed - 2 * kMiB);
-  EXPECT_EQ(cage.resident_bytes(), 6 * kMiB);
-  ASSERT_TRUE(cage.decommit(run.data + kMiB, 2 * kMiB)) << "twice is once";
-  EXPECT_EQ(cage.use().committed_bytes, committed - 2 * kMiB);
-  ASSERT_TRUE(cage.commit(run.data, 4 * kMiB));
+  ASSERT_TRUE(cage.decommit(run.data + kMemoryMiB, 2 * kMemoryMiB));
+  EXPECT_EQ(cage.use().committed_bytes, committed - 2 * kMemoryMiB);
+  EXPECT_EQ(cage.resident_bytes(), 6 * kMemoryMiB);
+  ASSERT_TRUE(cage.decommit(run.data + kMemoryMiB, 2 * kMemoryMiB)) << "twice is once";
+  EXPECT_EQ(cage.use().committed_bytes, committed - 2 * kMemoryMiB);
+  ASSERT_TRUE(cage.commit(run.data, 4 * kMemoryMiB));
   EXPECT_EQ(cage.use().committed_bytes, committed);
-  EXPECT_EQ(run.data[kMiB], std::byte{0});
-  EXPECT_EQ(run.data[kMiB - 1], std::byte{1}) << "what was accessible keeps its contents";
-  cage.discard(run.data + 4 * kMiB, 4 * kMiB);
-  EXPECT_EQ(cage.resident_bytes(), 2 * kMiB + 4096);
-  EXPECT_EQ(run.data[5 * kMiB], std::byte{0});
+  EXPECT_EQ(run.data[kMemoryMiB], std::byte{0});
+  EXPECT_EQ(run.data[kMemoryMiB - 1], std::byte{1}) << "what was accessible keeps its contents";
+  cage.discard(run.data + 4 * kMemoryMiB, 4 * kMemoryMiB);
+  EXPECT_EQ(cage.resident_bytes(), 2 * kMemoryMiB + 4096);
+  EXPECT_EQ(run.data[5 * kMemoryMiB], std::byte{0});
 }
 
 TEST(CageMemory, RunsMayBeFreedWhileDecommitted) {
   Cage cage = small_cage();
-  const PageRun run = filled(cage, 8 * kMiB);
+  const PageRun run = filled(cage, 8 * kMemoryMiB);
   ASSERT_TRUE(cage.decommit(run.data, run.size_bytes));
   cage.free(run, FreedPages::Keep);
-  const PageRun again = filled(cage, 8 * kMiB);
+  const PageRun again = filled(cage, 8 * kMemoryMiB);
   EXPECT_EQ(again.data, run.data);
   EXPECT_EQ(again.contents, PageRun::Contents::Zero);
 }
@@ -141,9 +141,10 @@ TEST(CageMemory, ASmallCageCostsLittleWhereHugePagesAreTheDefault) {
 
 TEST(CageMemory, HugePagesAreAHint) {
   for (const HugePages huge : {HugePages::Prefer, HugePages::Avoid, HugePages::System}) {
-    CageResult<Cage> made = Cage::reserve({.size_bytes = 64 * kMiB, .alignment_bytes = 2 * kMiB, .huge_pages = huge});
+    CageResult<Cage> made =
+        Cage::reserve({.size_bytes = 64 * kMemoryMiB, .alignment_bytes = 2 * kMemoryMiB, .huge_pages = huge});
     ASSERT_TRUE(made);
-    const PageRun run = made.value().allocate(4 * kMiB, 2 * kMiB).value();
+    const PageRun run = made.value().allocate(4 * kMemoryMiB, 2 * kMemoryMiB).value();
     run.data[0] = std::byte{1};
     EXPECT_GE(made.value().resident_bytes(), 4096u);
     if (huge == HugePages::Avoid) {

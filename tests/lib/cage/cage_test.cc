@@ -1,4 +1,4 @@
-// What a cage promises of addresses, runs and misuse.
+// Addresses, runs and misuse of a cage.
 #include "tare/cage.h"
 
 #include <gtest/gtest.h>

@@ -89,7 +89,7 @@ class Model {
 };
 
 void random_walk(std::uint32_t seed, std::uint32_t end, std::uint32_t longest) {
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   constexpr std::uint32_t kFirst = 3;
   Model model(kFirst, end);
   PageRuns runs(model.entries(), kFirst, end);
@@ -107,7 +107,7 @@ void random_walk(std::uint32_t seed, std::uint32_t end, std::uint32_t longest) {
       if (run.pages == 0) continue;
       ASSERT_EQ(run.pages, pages);
       model.took(run, alignment, remainder);
-      if (testing::Test::HasFatalFailure()) return;
+      if (::testing::Test::HasFatalFailure()) return;
     } else if (dice < 99 && !model.live().empty()) {
       auto victim = model.live().lower_bound(below(end));
       if (victim == model.live().end()) victim = model.live().begin();

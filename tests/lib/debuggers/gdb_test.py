@@ -1,4 +1,4 @@
-"""What gdb shows of the library's types: gdb_test.py PROGRAM PRINTERS."""
+"""Checks the texts of gdb for values of the library's types: gdb_test.py PROGRAM PRINTERS."""
 
 import subprocess
 import sys

@@ -83,7 +83,7 @@ class CompactTest : public HeapTest {
       for (std::size_t k = 0; k < 5; ++k) ASSERT_EQ(box->nested[k][29], box->number + static_cast<int>(k));
     }
   }
-  // Where the arrays of the numbers are.
+  // The addresses of the arrays of numbers.
   [[gnu::noinline]] std::vector<std::uintptr_t> places() const {
     std::vector<std::uintptr_t> found;
     for (const Member<Box>& box : kept_) found.push_back(~reinterpret_cast<std::uintptr_t>(box->numbers.data()));

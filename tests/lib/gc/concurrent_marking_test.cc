@@ -40,7 +40,7 @@ class ConcurrentMarkingTest : public HeapTest {
 };
 using MarkingBesides = ConcurrentMarkingTest;
 
-// Where and by whom objects are traced.
+// The place and the thread in which objects are traced.
 struct Watched : GarbageCollected<Watched> {
   void trace(Visitor& visitor) const {
     if (stays && visitor.leave_to_owner()) return;

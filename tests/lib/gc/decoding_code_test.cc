@@ -54,7 +54,7 @@ bool is_conditional(const Instruction& instruction) {
   return instruction.text.starts_with("j") && !instruction.text.starts_with("jmp");
 }
 
-// What a store tells a heap that is being marked, and the group with stores that do.
+// The write barrier of a store into a heap that is being marked, and the group with such barriers.
 bool is_of_barrier(const std::string& name) {
   return name.find("Guarded") != std::string::npos || name.find("mark_bits") != std::string::npos ||
          name.find("Generational") != std::string::npos || name.find("mark_or_remember") != std::string::npos;

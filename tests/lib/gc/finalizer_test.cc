@@ -212,8 +212,8 @@ struct Announcing : GarbageCollectedMixin {
  protected:
   ~Announcing() = default;
 };
-struct Announced final : GarbageCollected<Announced>, Announcing {
-  explicit Announced(int n) : number(n) {}
+struct AnnouncedLast final : GarbageCollected<AnnouncedLast>, Announcing {
+  explicit AnnouncedLast(int n) : number(n) {}
   int what() const override { return number; }
   void trace(Visitor& visitor) const { visitor.trace(other); }
   int number;
@@ -228,7 +228,7 @@ struct Louder final : GarbageCollected<Louder>, Announcing {
 
 TEST_F(Finalizers, PrefinalizersOfMixinsAndBasesRunAsTheObjectWasMade) {
   Announcing::announced.clear();
-  Persistent<Announced> kept = make_one<Announced>(1);
+  Persistent<AnnouncedLast> kept = make_one<AnnouncedLast>(1);
   kept->other = make_one<Louder>(2);
   static_cast<void>(make_one<Louder>(3));
   collect();
@@ -263,7 +263,7 @@ TEST_F(Finalizers, PrefinalizersMayChangeLiveObjectsAndMakeNothing) {
   EXPECT_EQ(live(), 1u);
 }
 
-// What a prefinalizer wants to make it doesn't get, in this collection and those that follow; who lives gets it then.
+// A prefinalizer can't allocate, in this collection and those that follow; other code can.
 TEST_F(Finalizers, PrefinalizersThatTryToMakeGetNothingInAnyCollection) {
   static Heap* current = nullptr;
   static int refused = 0;

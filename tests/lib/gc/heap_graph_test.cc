@@ -30,7 +30,7 @@ struct Graph {
   std::vector<std::uint32_t> place_of;
   std::vector<std::string> places;  // FILE:LINE FUNCTION
 
-  // What roots of this file's line keep.
+  // Bytes that roots of this file's line keep alive.
   std::multiset<std::string> kept_from(std::uint32_t line) const {
     std::multiset<std::string> found;
     const std::string wanted = "heap_graph_test.cc:" + std::to_string(line) + " ";
@@ -101,15 +101,15 @@ Graph read_graph(const std::string& path) {
   return graph;
 }
 
-struct Listener : GarbageCollectedMixin {
+struct GraphListener : GarbageCollectedMixin {
   int heard = 0;
 };
-struct Key : GarbageCollected<Key>, Listener {
+struct Key : GarbageCollected<Key>, GraphListener {
   static constexpr std::string_view kGcName = "Key";
   void trace(Visitor&) const {}
 };
-struct Leaf : GarbageCollected<Leaf> {
-  static constexpr std::string_view kGcName = "Leaf";
+struct GraphLeaf : GarbageCollected<GraphLeaf> {
+  static constexpr std::string_view kGcName = "GraphLeaf";
   void trace(Visitor&) const {}
 };
 struct Top : GarbageCollected<Top> {
@@ -121,10 +121,10 @@ struct Top : GarbageCollected<Top> {
     visitor.trace(weak);
     visitor.trace(notes);
   }
-  Member<Leaf> twice[2];
-  Member<Listener> listener;  // points into a Key
-  WeakMember<Leaf> weak;
-  HeapHashMap<WeakMember<Key>, Member<Leaf>> notes;
+  Member<GraphLeaf> twice[2];
+  Member<GraphListener> listener;  // points into a Key
+  WeakMember<GraphLeaf> weak;
+  HeapHashMap<WeakMember<Key>, Member<GraphLeaf>> notes;
 };
 
 class HeapGraphs : public HeapTest {
@@ -139,51 +139,51 @@ class HeapGraphs : public HeapTest {
 
 TEST_F(HeapGraphs, HaveObjectsEdgesAndRoots) {
   Persistent<Top> top = make_one<Top>();
-  top->twice[0] = top->twice[1] = make_one<Leaf>();
+  top->twice[0] = top->twice[1] = make_one<GraphLeaf>();
   Key* key = make_one<Key>();
   top->listener = key;
-  CrossThreadPersistent<Leaf> far = make_one<Leaf>();
+  CrossThreadPersistent<GraphLeaf> far = make_one<GraphLeaf>();
   top->weak = far.get();
-  ASSERT_TRUE(top->notes.insert(heap_, key, make_one<Leaf>()));  // lives by an ephemeron
-  make_one<Leaf>();                                              // dies first
+  ASSERT_TRUE(top->notes.insert(heap_, key, make_one<GraphLeaf>()));  // lives by an ephemeron
+  make_one<GraphLeaf>();                                              // dies first
 
   const Graph graph = take();
   ASSERT_EQ(graph.types.size(), 6u);  // Top, Key, three Leaves, the table's array
-  ASSERT_EQ(graph.nodes_of("Leaf").size(), 3u);
+  ASSERT_EQ(graph.nodes_of("GraphLeaf").size(), 3u);
   EXPECT_TRUE(std::is_sorted(graph.granules.begin(), graph.granules.end()));
   const std::size_t top_node = graph.nodes_of("Top").at(0);
   const std::size_t key_node = graph.nodes_of("Key").at(0);
   const std::multiset<std::string> of_top = graph.targets(top_node);
   EXPECT_EQ(of_top.size(), 4u);  // without the weak one
-  EXPECT_EQ(of_top.count("Leaf"), 2u);
+  EXPECT_EQ(of_top.count("GraphLeaf"), 2u);
   EXPECT_EQ(of_top.count("Key"), 1u);
-  EXPECT_EQ(graph.targets(key_node), (std::multiset<std::string>{"Leaf"}));
-  EXPECT_EQ(graph.bytes[graph.nodes_of("Leaf").at(0)], 16u);  // 1 byte of object, 4 of header
+  EXPECT_EQ(graph.targets(key_node), (std::multiset<std::string>{"GraphLeaf"}));
+  EXPECT_EQ(graph.bytes[graph.nodes_of("GraphLeaf").at(0)], 16u);  // 1 byte of object, 4 of header
   std::multiset<std::string> roots, far_roots;
   for (const std::uint32_t root : graph.roots) {
     ((root >> 31) != 0 ? far_roots : roots).insert(graph.names[graph.types[root & 0x7fff'ffff]]);
   }
   EXPECT_EQ(roots, (std::multiset<std::string>{"Top"}));
-  EXPECT_EQ(far_roots, (std::multiset<std::string>{"Leaf"}));
+  EXPECT_EQ(far_roots, (std::multiset<std::string>{"GraphLeaf"}));
 }
 
 // One line for each root.
 TEST_F(HeapGraphs, SayWhereLocatedRootsWereMade) {
   std::uint32_t line = __LINE__;
-  LocatedPersistent<Top> top = make_one<Top>();                     // line + 1
-  LocatedPersistent<Leaf> assigned;                                 // + 2
-  assigned = make_one<Leaf>();                                      // + 3
-  LocatedCrossThreadPersistent<Key> far = make_one<Key>();          // + 4
-  std::vector<LocatedPersistent<Leaf>> several;                     // + 5
-  for (int i = 0; i < 5; ++i) several.push_back(make_one<Leaf>());  // + 6
-  const Persistent<Leaf> silent = make_one<Leaf>();
+  LocatedPersistent<Top> top = make_one<Top>();                          // line + 1
+  LocatedPersistent<GraphLeaf> assigned;                                 // + 2
+  assigned = make_one<GraphLeaf>();                                      // + 3
+  LocatedCrossThreadPersistent<Key> far = make_one<Key>();               // + 4
+  std::vector<LocatedPersistent<GraphLeaf>> several;                     // + 5
+  for (int i = 0; i < 5; ++i) several.push_back(make_one<GraphLeaf>());  // + 6
+  const Persistent<GraphLeaf> silent = make_one<GraphLeaf>();
 
   Graph graph = take();
   EXPECT_EQ(graph.roots.size(), 9u);
   EXPECT_EQ(graph.places.size(), 4u);
   EXPECT_EQ(graph.kept_from(line + 1), std::multiset<std::string>{"Top"});
   EXPECT_EQ(graph.kept_from(line + 2).size(), 0u);
-  EXPECT_EQ(graph.kept_from(line + 3), std::multiset<std::string>{"Leaf"});
+  EXPECT_EQ(graph.kept_from(line + 3), std::multiset<std::string>{"GraphLeaf"});
   EXPECT_EQ(graph.kept_from(line + 4), std::multiset<std::string>{"Key"});
   EXPECT_EQ(graph.kept_from(line + 6).size(), 5u);
   EXPECT_NE(graph.places[graph.place_of[1]].find("SayWhereLocatedRootsWereMade"), std::string::npos);

@@ -1,4 +1,4 @@
-// What a heap tells the recorder. This program has a recorder of its own: it checks every word.
+// Calls of a heap to the recorder. This program has a recorder of its own: it checks every word.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -147,7 +147,7 @@ TEST_F(HeapsOf, ReturnWhatIsFreeInPagesThatAreInUse) {
     for (const unsigned char byte : kept[i]->bytes) ASSERT_EQ(byte, static_cast<unsigned char>(40 * i));
   }
 
-  // What is taken again isn't counted any more, nor what is gone.
+  // Memory that is taken again isn't counted twice, and freed memory isn't counted.
   for (std::size_t i = 0; i < 1000; ++i) kept.emplace_back(make_one<Chunk>(static_cast<unsigned char>(1)));
   EXPECT_LE(heap_.use().discarded_bytes, discarded - 1000 * 1350);  // some lie beside what lives
   EXPECT_GT(heap_.use().discarded_bytes, discarded - 1000 * 1500 * 2);
@@ -166,7 +166,7 @@ TEST_F(HeapsOf, CollectByThemselvesAsMuchIsMade) {
   EXPECT_LT(heap_.use().page_bytes, std::size_t{16} << 20);
 }
 
-// What begins an automatic collection, by the two numbers that a heap is given for it.
+// The start of an automatic collection, by the two numbers of a heap.
 TEST_F(HeapsOf, AreFirstCollectedAfterTheLeastGrowth) {
   for (const std::size_t least : {std::size_t{1} << 20, std::size_t{8} << 20}) {
     remake({.least_growth_bytes = least});
@@ -241,7 +241,7 @@ TEST_F(HeapsOf, EndTheProgramThatCollectsWhereItMayNot) {
       "a collection in a DisallowCollectionScope");
 }
 
-// What a constructor makes may collect, while nobody but the stack knows of its object.
+// An allocation in a constructor may collect, while only the stack refers to its object.
 struct Parent : GarbageCollected<Parent> {
   explicit Parent(Heap& heap, bool collects) {
     first = make<Knot>(heap, 5);
@@ -296,8 +296,8 @@ TEST_F(HeapsOf, KeepWhatALargeObjectsConstructorHolds) {
   EXPECT_EQ(live(), 2u);
 }
 
-// What a base or a mixin has to do when the whole object is made.
-struct Announced : GarbageCollected<Announced> {
+// Work of a base or a mixin after the whole object is made.
+struct AnnouncedFirst : GarbageCollected<AnnouncedFirst> {
   void after_make() { announced.push_back(name()); }
   virtual std::string name() const { return "base"; }
   void trace(Visitor& visitor) const { visitor.trace(knot); }
@@ -305,9 +305,9 @@ struct Announced : GarbageCollected<Announced> {
   static inline std::vector<std::string> announced;
 
  protected:
-  ~Announced() = default;
+  ~AnnouncedFirst() = default;
 };
-struct Derived final : Announced {
+struct DerivedAnnounced final : AnnouncedFirst {
   std::string name() const override { return "derived"; }
 };
 struct Counting : GarbageCollectedMixin {
@@ -326,9 +326,9 @@ struct Mixed final : GarbageCollected<Mixed>, Counting {
 };
 
 TEST_F(HeapsOf, TellAnObjectThatItIsMade) {
-  Announced::announced.clear();
-  static_cast<void>(make_one<Derived>());
-  EXPECT_EQ(Announced::announced, std::vector<std::string>{"derived"});
+  AnnouncedFirst::announced.clear();
+  static_cast<void>(make_one<DerivedAnnounced>());
+  EXPECT_EQ(AnnouncedFirst::announced, std::vector<std::string>{"derived"});
   const Persistent<Mixed> mixed = make_one<Mixed>(41);
   EXPECT_EQ(mixed->after, 42);
 }

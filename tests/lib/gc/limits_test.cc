@@ -1,4 +1,4 @@
-// Where addresses, the budget or the cage end.
+// Ends of addresses, of the budget and of the cage.
 #include <vector>
 
 #include "heap_fixture.h"

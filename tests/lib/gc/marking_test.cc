@@ -152,7 +152,7 @@ TEST_F(MarkingBySteps, KeepsWhatOnlyTheStackHolds) {
   EXPECT_EQ(live(), static_cast<std::size_t>(kLength) + 2);
 }
 
-// What a store saved needn't be saved for ever.
+// A store that was saved once needn't be saved for ever.
 TEST_F(MarkingBySteps, FindsWhatDiedMeanwhileTheNextTime) {
   act([&](Knot* target) {
     places_->member = target;

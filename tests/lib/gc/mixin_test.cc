@@ -15,11 +15,11 @@ struct Listener : GarbageCollectedMixin {
  protected:
   ~Listener() = default;
 };
-struct Watcher : GarbageCollectedMixin {
+struct MixinWatcher : GarbageCollectedMixin {
   std::uint64_t seen = 7;
 };
 
-struct Button final : GarbageCollected<Button>, Listener, Watcher {
+struct Button final : GarbageCollected<Button>, Listener, MixinWatcher {
   int hear() const override { return 42; }
   void trace(Visitor& visitor) const { visitor.trace(label); }
   Member<Knot> label;
@@ -32,8 +32,8 @@ struct Page : GarbageCollected<Page> {
     visitor.trace(weak);
   }
   Member<Listener> listener;
-  UncompressedMember<Watcher> watcher;
-  WeakMember<Watcher> weak;
+  UncompressedMember<MixinWatcher> watcher;
+  WeakMember<MixinWatcher> weak;
 };
 
 TEST_F(Mixins, KeepTheWholeObject) {
@@ -59,7 +59,7 @@ TEST_F(Mixins, KeepTheWholeObject) {
 }
 
 TEST_F(Mixins, AreRootsAsWell) {
-  Persistent<Watcher> watcher = make_one<Button>();
+  Persistent<MixinWatcher> watcher = make_one<Button>();
   WeakPersistent<Listener> listener = static_cast<Button*>(watcher.get());
   collect();
   EXPECT_EQ(watcher->seen, 7u);

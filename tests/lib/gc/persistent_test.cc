@@ -54,13 +54,13 @@ TEST_F(Persistents, LiveInContainersOfTheStandardLibrary) {
 
 // Classes that hold roots need not know what those point to.
 struct Unknown;
-struct Holder {
+struct RootHolder {
   Persistent<Unknown> strong;
   WeakPersistent<Unknown> weak;
 };
 
 TEST_F(Persistents, MayBeEmptyWithoutACompleteType) {
-  Holder holder;
+  RootHolder holder;
   EXPECT_FALSE(holder.strong);
   holder.strong = nullptr;
   EXPECT_EQ(holder.weak.get(), nullptr);

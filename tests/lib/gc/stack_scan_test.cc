@@ -1,4 +1,4 @@
-// What the scan of the stack keeps, and what it doesn't.
+// Objects that the scan of the stack keeps alive, and objects that it doesn't.
 #include <memory>
 #include <random>
 #include <vector>

@@ -19,28 +19,28 @@ using namespace testing;
 struct CheckedGroup : GroupOf<SplitDecoding<15>> {
   static constexpr StoreChecks kStoreChecks = StoreChecks::Full;
 };
-struct Page : GarbageCollected<Page, CheckedGroup> {
-  Page() = default;
-  explicit Page(Page* page) : first(page) {}
+struct CheckedPage : GarbageCollected<CheckedPage, CheckedGroup> {
+  CheckedPage() = default;
+  explicit CheckedPage(CheckedPage* page) : first(page) {}
   void trace(Visitor& visitor) const {
     visitor.trace(first);
     visitor.trace(weak);
     if (maybe) visitor.trace(*maybe);
     visitor.trace(more);
   }
-  Member<Page, CheckedGroup> first;
-  WeakMember<Page, CheckedGroup> weak;
-  std::optional<Member<Page, CheckedGroup>> maybe;
-  HeapVector<Member<Page, CheckedGroup>, CheckedGroup> more;
+  Member<CheckedPage, CheckedGroup> first;
+  WeakMember<CheckedPage, CheckedGroup> weak;
+  std::optional<Member<CheckedPage, CheckedGroup>> maybe;
+  HeapVector<Member<CheckedPage, CheckedGroup>, CheckedGroup> more;
 };
-using PageMember = Member<Page, CheckedGroup>;
+using PageMember = Member<CheckedPage, CheckedGroup>;
 
 class StoreCheckTest : public ::testing::Test {
  protected:
   HeapOf<CheckedGroup> heap_ = std::move(HeapOf<CheckedGroup>::create().value());
   HeapOf<CheckedGroup> other_ = std::move(HeapOf<CheckedGroup>::create().value());
-  Persistent<Page> page_ = make<Page>(heap_);
-  Persistent<Page> foreign_ = make<Page>(other_);
+  Persistent<CheckedPage> page_ = make<CheckedPage>(heap_);
+  Persistent<CheckedPage> foreign_ = make<CheckedPage>(other_);
 };
 using StoresThatAreChecked = StoreCheckTest;
 
@@ -49,14 +49,14 @@ TEST_F(StoresThatAreChecked, AreFreeWhereMembersMayLie) {
   page_->first = nullptr;
   page_->weak = page_->first;
   page_->maybe.emplace(page_.get());
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(page_->more.push_back(heap_, make<Page>(heap_, page_.get())));
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(page_->more.push_back(heap_, make<CheckedPage>(heap_, page_.get())));
   PageMember local = page_.get();
   PageMember copy = local;
   local = foreign_.get();  // of this thread, too
   std::swap(local, copy);
   const std::optional<PageMember> maybe = copy;
   EXPECT_EQ(*maybe, foreign_.get());
-  const auto global = std::make_unique<UntracedMember<Page, CheckedGroup>>(page_.get());  // who uses it knows
+  const auto global = std::make_unique<UntracedMember<CheckedPage, CheckedGroup>>(page_.get());  // who uses it knows
   EXPECT_EQ(global->get(), page_.get());
   const auto empty = std::make_unique<PageMember>();
   *empty = nullptr;
@@ -70,7 +70,7 @@ TEST_F(StoresThatAreChecked, EndTheProgramWhereAMemberIsGivenAnotherHeapsObject)
   EXPECT_DEATH(page_->first = foreign_.get(), message);
   EXPECT_DEATH(page_->weak = foreign_.get(), message);
   EXPECT_DEATH(page_->maybe.emplace(foreign_.get()), message);
-  EXPECT_DEATH(static_cast<void>(make<Page>(heap_, foreign_.get())), message);
+  EXPECT_DEATH(static_cast<void>(make<CheckedPage>(heap_, foreign_.get())), message);
   page_->first = page_.get();
   const PageMember local = foreign_.get();
   EXPECT_DEATH(page_->first = local, message);
@@ -96,7 +96,7 @@ TEST_F(StoresThatAreChecked, EndTheProgramWhereALambdaThatHasAMemberIsKept) {
     return local.get();
   };
   EXPECT_EQ(first(), page_.get());  // on the stack it may be
-  EXPECT_DEATH(std::function<Page*()> kept = first, "a Member lies neither in a heap nor on the stack");
+  EXPECT_DEATH(std::function<CheckedPage*()> kept = first, "a Member lies neither in a heap nor on the stack");
 }
 
 struct PageOfDefaultGroup : GarbageCollected<PageOfDefaultGroup> {

@@ -10,7 +10,7 @@ using namespace testing;
 
 using TraceStd = HeapTest;
 
-struct Mixed : GarbageCollected<Mixed> {
+struct MixedStd : GarbageCollected<MixedStd> {
   void trace(Visitor& visitor) const {
     visitor.trace(optional);
     visitor.trace(variant);
@@ -28,7 +28,7 @@ struct Mixed : GarbageCollected<Mixed> {
 };
 
 TEST_F(TraceStd, FindsMembersInTheStandardLibrarysValues) {
-  Persistent<Mixed> mixed = make_one<Mixed>();
+  Persistent<MixedStd> mixed = make_one<MixedStd>();
   collect();
   EXPECT_EQ(live(), 1u);
   mixed->optional = make_one<Knot>(1);

@@ -15,9 +15,9 @@ namespace tare::gc {
 namespace {
 
 template <class Group>
-struct Link : GarbageCollected<Link<Group>, Group> {
+struct LimitedLink : GarbageCollected<LimitedLink<Group>, Group> {
   void trace(Visitor& visitor) const { visitor.trace(next); }
-  Member<Link, Group> next;
+  Member<LimitedLink, Group> next;
   char bytes[1000];
 };
 
@@ -40,9 +40,9 @@ int runs_under(rlim_t bytes) {
     CageResult<HeapOf<Group>> made = HeapOf<Group>::create();
     if (!made) return 2;
     HeapOf<Group> heap = std::move(made.value());
-    Persistent<Link<Group>> all;
+    Persistent<LimitedLink<Group>> all;
     for (int i = 0; i < 100'000; ++i) {
-      auto* link = make<Link<Group>>(heap);
+      auto* link = make<LimitedLink<Group>>(heap);
       if (link == nullptr) return 3;
       if (i % 2 == 0) continue;
       link->next = all.get();

@@ -1,4 +1,4 @@
-// What the verifier ends the program for: a trace() that isn't the same twice.
+// The verifier ends a program whose trace() isn't the same twice.
 #include "heap_fixture.h"
 #include "tare/gc/explicit.h"
 #include "tare/gc/heap_vector.h"

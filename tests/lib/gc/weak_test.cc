@@ -1,4 +1,4 @@
-// What is weak: members, ephemerons, call-backs.
+// Weak references: members, ephemerons, call-backs.
 #include <unistd.h>
 
 #include <algorithm>
@@ -145,16 +145,16 @@ TEST_F(Weak, EphemeronsWithoutKeyOrValueKeepNothing) {
   EXPECT_EQ(pairs->pairs[0].value, nullptr);
 }
 
-struct Named : GarbageCollectedMixin {
+struct NamedMixin : GarbageCollectedMixin {
   int name = 0;
 };
-struct WithName : GarbageCollected<WithName>, Named {
+struct WithName : GarbageCollected<WithName>, NamedMixin {
   void trace(Visitor&) const {}
 };
 struct ByName : GarbageCollected<ByName> {
   void trace(Visitor& visitor) const { visitor.trace_ephemeron(key, value); }
-  WeakMember<Named> key;  // points into its object
-  Member<Named> value;
+  WeakMember<NamedMixin> key;  // points into its object
+  Member<NamedMixin> value;
 };
 
 TEST_F(Weak, EphemeronsMayHaveMixinsAsKeysAndValues) {

@@ -45,8 +45,8 @@ TEST_F(Young, LieWhereOldOnesDied) {
 }
 
 // A constructor that collects.
-struct Slow : GarbageCollected<Slow, Group> {
-  explicit Slow(const std::function<void(Slow&)>& build) { build(*this); }
+struct SlowYoung : GarbageCollected<SlowYoung, Group> {
+  explicit SlowYoung(const std::function<void(SlowYoung&)>& build) { build(*this); }
   void trace(Visitor& visitor) const {
     visitor.trace(first);
     visitor.trace(second);
@@ -55,28 +55,28 @@ struct Slow : GarbageCollected<Slow, Group> {
   }
   Link<Leaf> first, second;
   WeakLink<Leaf> weak;
-  Link<Slow> inner;
+  Link<SlowYoung> inner;
 };
 
 class YoungInConstruction : public Young, public ::testing::WithParamInterface<std::tuple<bool, StackState>> {
  protected:
   // By way of a root where the stack isn't looked at.
-  void collect_first(Slow& slow) {
+  void collect_first(SlowYoung& slow) {
     const auto [is_whole, stack] = GetParam();
-    Persistent<Slow> self;
+    Persistent<SlowYoung> self;
     if (stack == StackState::HoldsNone) self = &slow;
     is_whole ? heap_.collect(stack) : static_cast<void>(heap_.collect_young(stack));
   }
-  void collect_next(Slow& slow) {
+  void collect_next(SlowYoung& slow) {
     const StackState stack = std::get<1>(GetParam());
-    Persistent<Slow> self;
+    Persistent<SlowYoung> self;
     if (stack == StackState::HoldsNone) self = &slow;
     EXPECT_TRUE(heap_.collect_young(stack));
   }
 };
 
 TEST_P(YoungInConstruction, AreFollowedByEachCollectionUntilTheyAreMade) {
-  Persistent<Slow> made = make_one<Slow>([&](Slow& slow) {
+  Persistent<SlowYoung> made = make_one<SlowYoung>([&](SlowYoung& slow) {
     slow.first = leaf(1);
     collect_first(slow);
     EXPECT_EQ(slow.first->value, 1);
@@ -104,10 +104,10 @@ TEST_P(YoungInConstruction, AreFollowedByEachCollectionUntilTheyAreMade) {
 }
 
 TEST_P(YoungInConstruction, MayBeMadeInOthersConstructors) {
-  const Persistent<Slow> made = make_one<Slow>([&](Slow& outer) {
+  const Persistent<SlowYoung> made = make_one<SlowYoung>([&](SlowYoung& outer) {
     outer.first = leaf(1);
-    const Persistent<Slow> keeps = &outer;
-    outer.inner = make_one<Slow>([&](Slow& inner) {
+    const Persistent<SlowYoung> keeps = &outer;
+    outer.inner = make_one<SlowYoung>([&](SlowYoung& inner) {
       inner.first = leaf(2);
       outer.second = leaf(3);
       collect_first(inner);
@@ -259,8 +259,8 @@ struct KnotOf : GarbageCollected<KnotOf<SomeGroup>, SomeGroup> {
 
 template <class SomeGroup>
 class YoungOf : public ::testing::Test {};
-using EveryDecoding = ::testing::Types<GenerationalGroup, GenerationalSeedGroup, GenerationalLowGroup>;
-TYPED_TEST_SUITE(YoungOf, EveryDecoding);
+using EveryYoungDecoding = ::testing::Types<GenerationalGroup, GenerationalSeedGroup, GenerationalLowGroup>;
+TYPED_TEST_SUITE(YoungOf, EveryYoungDecoding);
 
 // Cells of all sizes: their old places are all of their bytes, wherever in 16 they begin.
 template <class SomeGroup, std::size_t kBytes>

@@ -1,4 +1,4 @@
-// What old objects must tell of, so that young ones live.
+// Old objects record pointers to young objects, so that these stay alive.
 #include <array>
 #include <cstring>
 #include <functional>
@@ -203,10 +203,10 @@ TEST_F(Young, BecomeNullInOldObjectsWeakMembers) {
   EXPECT_EQ(holder->by_weak.size(), 1u);
 }
 
-struct Watcher : GarbageCollected<Watcher, Group> {
+struct YoungWatcher : GarbageCollected<YoungWatcher, Group> {
   void trace(Visitor& visitor) const { visitor.add_weak_callback(look, this); }
   static void look(const Liveness& liveness, const void* object) {
-    auto* self = static_cast<Watcher*>(const_cast<void*>(object));
+    auto* self = static_cast<YoungWatcher*>(const_cast<void*>(object));
     ++self->calls;
     for (WeakLink<Leaf>& leaf : self->leaves) {
       if (!liveness.is_alive(leaf)) leaf = nullptr;
@@ -217,7 +217,7 @@ struct Watcher : GarbageCollected<Watcher, Group> {
 };
 
 TEST_F(Young, AreAskedForByCallBacksOfOldObjectsThatGotOne) {
-  const Persistent<Watcher> watcher = make_one<Watcher>();
+  const Persistent<YoungWatcher> watcher = make_one<YoungWatcher>();
   const Persistent<Leaf> kept = leaf(1);
   watcher->leaves[0] = kept;
   collect_young();
@@ -231,7 +231,7 @@ TEST_F(Young, AreAskedForByCallBacksOfOldObjectsThatGotOne) {
   EXPECT_EQ(watcher->leaves[1], nullptr);
 }
 
-// What has Members that are written as bytes.
+// Objects with Members that are written as bytes.
 TEST_F(Young, AreFoundInOldObjectsThatSayTheyWereWritten) {
   Holder* holder = make_old<Holder>();
   const Link<Leaf> young = leaf(1);

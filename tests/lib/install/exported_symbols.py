@@ -18,7 +18,7 @@ def symbols(path: str, *options: str) -> dict[str, str]:
 
 
 def public_names(include: Path) -> set[str]:
-    """What follows tare:: in names of the headers: classes with a body, and functions and variables."""
+    """The names after tare:: in the headers: classes with a body, and functions and variables."""
     text = "\n".join(re.sub(r"//.*", "", path.read_text()) for path in include.glob("tare/**/*.h"))
     names = set(re.findall(r"^(?:class|struct) (?:TARE_API )?(\w+)[^;{]*\{", text, re.MULTILINE))
     names.update(

@@ -6,14 +6,14 @@
 namespace tare {
 namespace {
 
-MemoryReport bytes(const char* path, std::int64_t amount, ReportKind kind = ReportKind::Heap) {
+MemoryReport heap_bytes(const char* path, std::int64_t amount, ReportKind kind = ReportKind::Heap) {
   return {path, kind, ReportUnits::Bytes, amount, 1, ""};
 }
 
 TEST(ReportDifference, ListsWhatChangedCameAndWent) {
   MemorySnapshot before, after;
-  before.reports = {bytes("explicit/grew", 100), bytes("explicit/same", 7), bytes("explicit/went", 50)};
-  after.reports = {bytes("explicit/came", 30), bytes("explicit/grew", 120), bytes("explicit/same", 7)};
+  before.reports = {heap_bytes("explicit/grew", 100), heap_bytes("explicit/same", 7), heap_bytes("explicit/went", 50)};
+  after.reports = {heap_bytes("explicit/came", 30), heap_bytes("explicit/grew", 120), heap_bytes("explicit/same", 7)};
   before.heap_allocated_bytes = 1000;
   after.heap_allocated_bytes = 1100;
   const MemoryDifference change = difference(before, after);
@@ -40,15 +40,15 @@ TEST(ReportDifference, ListsWhatChangedCameAndWent) {
 
 TEST(ReportDifference, OfEqualSnapshotsIsNothing) {
   MemorySnapshot snapshot;
-  snapshot.reports = {bytes("explicit/a", 1)};
+  snapshot.reports = {heap_bytes("explicit/a", 1)};
   EXPECT_TRUE(difference(snapshot, snapshot).lines.empty());
   EXPECT_EQ(to_text(difference(snapshot, snapshot)), "Nothing changed.\n");
 }
 
 TEST(ReportDifference, AnotherKindIsAnotherThing) {
   MemorySnapshot before, after;
-  before.reports = {bytes("explicit/a", 5)};
-  after.reports = {bytes("explicit/a", 5, ReportKind::NonHeap)};
+  before.reports = {heap_bytes("explicit/a", 5)};
+  after.reports = {heap_bytes("explicit/a", 5, ReportKind::NonHeap)};
   const MemoryDifference change = difference(before, after);
   ASSERT_EQ(change.lines.size(), 2u);
   EXPECT_EQ(change.lines[0].change(), -5);
@@ -58,7 +58,7 @@ TEST(ReportDifference, AnotherKindIsAnotherThing) {
 
 TEST(ReportDifference, GoesToAndFromNothing) {
   MemorySnapshot some;
-  some.reports = {bytes("explicit/a", 5), bytes("explicit/b", 6)};
+  some.reports = {heap_bytes("explicit/a", 5), heap_bytes("explicit/b", 6)};
   EXPECT_EQ(difference({}, some).lines.size(), 2u);
   EXPECT_EQ(difference(some, {}).lines.size(), 2u);
 }

@@ -100,7 +100,7 @@ TEST_F(RecordedReports, OfAToldArenaEveryBlockIsThere) {
   EXPECT_EQ(pools["blocks"].ints[row], 2999);
   auto& told = said_["pool"];
   EXPECT_EQ(pools["memory_bytes"].ints[row], told["told/committed"]);
-  // What alignment skipped was neither handed out nor is it room.
+  // Bytes that alignment skipped are neither in a block nor free.
   std::int64_t asked = 0;
   for (std::int64_t i = 1; i < 3000; ++i) asked += i % 200 + 1;
   EXPECT_EQ(pools["used_bytes"].ints[row], asked);

@@ -43,7 +43,7 @@ TEST(ReporterRegistry, CountsWhatTheAllocatorSaysOfEachBlock) {
   EXPECT_EQ(snapshot.amount("explicit/things/none"), std::nullopt);
   EXPECT_EQ(snapshot.explicit_bytes(), one.usable() + two.usable() + three.usable() + 4096);
   ASSERT_EQ(snapshot.reports.size(), 7u);
-  // What isn't the program's memory stands apart from it.
+  // Memory outside the program stands apart from it.
   EXPECT_EQ(snapshot.reports[3].path, "things");
   EXPECT_EQ(snapshot.reports[3].amount, 3);
   EXPECT_EQ(snapshot.reports[3].description, "things");

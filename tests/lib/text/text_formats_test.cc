@@ -1,4 +1,4 @@
-// What writes into text streams: numbers, printf, back inserters, std::ostream.
+// Writers into text streams: numbers, printf, back inserters, std::ostream.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -148,7 +148,7 @@ TEST(TextInserters, BackInserterAndFmt) {
   EXPECT_FALSE(fixed.ok());
 }
 
-// What std::format_to asks of an iterator; gcc 12 has the header not yet.
+// The operations that std::format_to needs of an iterator; gcc 12 has no such header.
 static_assert(std::output_iterator<std::back_insert_iterator<TextStream>, const char&>);
 static_assert(std::output_iterator<std::back_insert_iterator<FixedTextStream>, const char&>);
 

@@ -172,3 +172,17 @@ def test_a_snapshot_is_preferred_to_a_reading_that_is_as_near(made: Handmade) ->
     found = account(made.recording())
     assert found is not None
     assert found.source is Source.READING
+
+
+def test_mappings_made_after_the_reading_may_be_the_rest(made: Handmade) -> None:
+    made.blocks(made.stack("f", "main"), 1008, 1016, total=1024, peak=1024)
+    resident(made, 100 * MIB)
+    read(made, heap=2, gross=1, mapping=50, file=10)
+    made._process["rss_read_ns"] = 500
+    for time_ns, mapped in ((400, 60), (700, 85), (900, 70)):
+        made.tables["timeline"].append({"time_ns": time_ns, "mapped_bytes": mapped * MIB})
+    found = account(made.recording())
+    assert found is not None
+    parts = {part.name: (part.bytes / MIB, part.least_bytes / MIB, part.most_bytes / MIB) for part in found.parts}
+    assert parts["own mappings"] == (75, 50, 75)
+    assert found.unexplained_bytes == 13 * MIB

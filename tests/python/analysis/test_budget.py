@@ -118,7 +118,7 @@ def test_a_baseline_allows_for_chance_and_not_for_five_percent(blocks: int, kept
 def test_the_outcome_is_told(made: Handmade) -> None:
     rules = budgets.parse({"budget": {"peak.blocks": 5, "total.blocks": 500}}, "t")
     verdicts = budgets.check([recording(100)], [], rules)
-    lines = list(check_report.lines(verdicts, Style(open("/dev/null")), 80))  # noqa: SIM115
+    lines = list(check_report.lines(verdicts, Style(open("/dev/null")), 80, {}))  # noqa: SIM115
     assert lines == ["OVER peak.blocks: 100, allowed 5", "ok   total.blocks: 200, allowed 500", "1 over budget, 1 kept"]
     suite = ElementTree.fromstring(check_report.junit(verdicts, "a<b"))
     assert suite.attrib == {"name": "tare check", "tests": "2", "failures": "1"}

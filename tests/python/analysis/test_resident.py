@@ -1,4 +1,4 @@
-"""Where the resident memory is: on a process counted by hand."""
+"""Resident memory by owner: on a process counted by hand."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def test_it_fits_a_screen(process: Handmade, width: int) -> None:
     assert len(lines) < (40 if width >= 60 else 60)
     text = "\n".join(lines)
     assert "(2 more)" in text
-    assert "free: kept by glibc" in " ".join(text.split())
+    assert "free memory that glibc keeps" in " ".join(text.split())
     assert "malloc_trim" in text  # as much is free as is live
     assert json.loads(json.dumps(texts.as_json(recording, resident.residence(recording, None))))["moment"] == "exit"
 
 
 @pytest.mark.parametrize(
-    ("allocator", "call"), [("jemalloc", "mallctl"), ("mimalloc", "mi_collect"), ("unknown", "tell the allocator")]
+    ("allocator", "call"), [("jemalloc", "mallctl"), ("mimalloc", "mi_collect"), ("unknown", "make the allocator")]
 )
 def test_each_allocator_is_told_in_its_own_words(process: Handmade, allocator: str, call: str) -> None:
     said = texts.advice(resident.residence(process.recording(), None), allocator)

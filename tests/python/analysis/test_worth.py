@@ -111,7 +111,7 @@ def test_untouched_pages_return_no_rss(made: Handmade) -> None:
     made.tables["written"].append(
         {"shape_id": shape, "stack_id": stack, "requested_bytes": 1 << 20, "ended_blocks": 20.0, "partly_blocks": 20.0,
          "max_high_water_bytes": 4096, "unwritten_peak_bytes": 20.0 * ((1 << 20) - 4096), "unwritten_total_bytes": 20.0 * ((1 << 20) - 4096),
-         "unwritten_pages": 20.0 * 255, "within_4096": 20.0, "site_blocks": 20.0, "site_high_water_bytes": 4096,
+         "unwritten_pages": 20.0 * 255, "within_4096": 20.0, "narrow_blocks": 20.0, "site_blocks": 20.0, "site_narrow_blocks": 20.0, "site_high_water_bytes": 4096,
          "site_requested_bytes": 1 << 20}
     )  # fmt: skip
     _, found = ranked(made.with_contents())

@@ -46,7 +46,9 @@ def test_the_seeds_ten_lines() -> None:
     assert printed[0] == "909062 numbers:"
     assert printed[1:11] == SEED
     assert printed[11] == "  (35 more)"
-    assert any(line.startswith("clownshoes: 53950912 bytes") and "1056 -> 2048 x 54386" in line for line in printed)
+    assert any(
+        line.startswith("clownshoes: 53,950,912 bytes") and "1,056 -> 2,048 x 54,386" in line for line in printed
+    )
 
 
 def test_a_model_prices_the_same_requests_anew() -> None:

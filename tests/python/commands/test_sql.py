@@ -7,6 +7,7 @@ import json
 import pytest
 from handmade import Handmade
 from tare import schema
+from tare.cli import build_parser
 from tare.commands import sql
 from tare.errors import TareError
 
@@ -69,3 +70,17 @@ def test_a_wrong_dot_command_gets_a_suggestion(wrong: str, meant: str) -> None:
     with pytest.raises(TareError) as caught:
         list(sql.meta_command(wrong) or ())
     assert meant in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "words", [["a.tare", "--json", "select 1"], ["--json", "a.tare", "select 1"], ["a.tare", "select 1", "--json"]]
+)
+def test_options_may_stand_between_file_and_statement(words: list[str]) -> None:
+    options = build_parser("sql", sql).parse_args(words)
+    assert (options.file, options.statement, options.json) == ("a.tare", "select 1", True)
+
+
+@pytest.mark.parametrize("command", [".tables", "help"])
+def test_help_and_tables_need_no_file(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sql.run(build_parser("sql", sql).parse_args([command])) == 0
+    assert ("site_sizes" if command == ".tables" else ".schema") in capsys.readouterr().out

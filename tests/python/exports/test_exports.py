@@ -16,7 +16,7 @@ from handmade import Handmade
 from tare import schema
 from tare.errors import TareError
 from tare.exports import FORMATS, format_named
-from tare.exports.samples import MEASURES
+from tare.exports.samples import MEASURES, Samples
 from tare.exports.selection import ALL, Selection
 from tare.lenses import load
 
@@ -109,8 +109,26 @@ def test_pprof_has_five_sums_and_stacks_from_the_leaf(filled: Handmade) -> None:
             names[identity] = [functions[dict(fields(v))[1]] for n, v in location if n == 4]
     first = [name for location in varints(samples[0][1]) for name in names[location]]
     assert first == ["leaf", "middle", "main"]
-    labels = [dict(fields(sample[3])) for sample in samples]
-    assert [label[3] for label in labels] == [24, 1032, 4096]
+    labels = [[dict(fields(value)) for n, value in fields(sample) if n == 3] for n, sample in message if n == 2]
+    assert [size[3] for size, _ in labels] == [24, 1032, 4096]
+    assert {(strings[thread[1]], strings[thread[2]]) for _, thread in labels} == {("thread", "0")}
+
+
+def test_blocks_of_several_threads_are_samples_of_their_own() -> None:
+    made = Handmade(threads=3)
+    stack = made.stack("leaf", "main")
+    shared, single, unsure = (made.blocks(stack, size, size, total=9, peak=5, end=1) for size in (24, 40, 56))
+    for shape, thread, total, peak, end in (
+        (shared, 1, 6, 5, 0), (shared, 2, 3, 0, 1), (single, 2, 9, 5, 1), (unsure, 1, 9, 4, 1),  # another sum
+    ):  # fmt: skip
+        row = {"shape_id": shape, "stack_id": stack, "thread": thread, "total_blocks": total}
+        made.tables["thread_sizes"].append({**row, "peak_blocks": peak, "end_blocks": end})
+    samples = Samples(made.recording(), ALL, with_tare=False, with_threads=True)
+    found = [(s.usable_bytes, s.thread, s.total_blocks, s.live_blocks) for batch in samples.by_size() for s in batch]
+    assert found == [(24, 1, 6, 5), (24, 2, 3, 0), (40, 2, 9, 5), (56, None, 9, 5)]
+    by_thread = list(samples.of_measure_by_thread("inuse_space"))
+    assert by_thread == [([stack] * 3, [1, 2, None], [5 * 32, 5 * 48, 5 * 64])]
+    assert list(samples.of_measure("inuse_space")) == [([stack], [5 * (32 + 48 + 64)])]
 
 
 def test_speedscope_has_a_profile_for_each_measure(filled: Handmade) -> None:

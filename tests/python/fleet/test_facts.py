@@ -1,4 +1,4 @@
-"""What a store keeps of a recording is what the recording's own report has."""
+"""A store's sums of a recording equal those of the recording's own report."""
 
 from handmade import Handmade
 from tare.fleet.facts import facts_of, site_number

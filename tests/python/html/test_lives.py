@@ -9,7 +9,7 @@ from handmade import Handmade
 from page_store import decoded_header, numbers_of
 from tare.html import page
 from tare.html.lives import Lives
-from tare.html.varints import put_column
+from tare.html.varints import varints
 
 
 def made() -> Handmade:
@@ -39,7 +39,16 @@ def cells(lives: Lives, place: list[int], most: int = 100) -> list[tuple[int, ..
     numbers = numbers_of(data)
     columns = [[next(numbers) for _ in range(facts["cells"])] for _ in range(11)]
     assert next(numbers, None) is None
+    blocks = columns[4]
+    for unit, each, rest in zip(facts["units"], columns[5::2], columns[6::2], strict=True):
+        sums = [unit * (q * count + r) for q, r, count in zip(each, rest, blocks, strict=True)]
+        each[:], rest[:] = (list(part) for part in zip(*map(divmod, sums, blocks), strict=True))
     return list(zip(*columns, strict=True))
+
+
+def test_sums_are_stored_in_units_of_their_common_divisor() -> None:
+    facts, _ = Lives(made().recording(), {1: 0, 2: 1, 3: 0, 4: 2}).encode([0, 1, 2])
+    assert facts["units"] == [32, 4, 8]
 
 
 def test_rows_of_a_node_and_its_intervals_are_one() -> None:
@@ -86,6 +95,4 @@ def test_a_page_has_measures_of_the_end_from_its_cells() -> None:
 
 def test_columns_of_large_and_small_numbers() -> None:
     for values in ([], [0, 1, 127], [128, 0, 1 << 50]):
-        out = bytearray()
-        put_column(out, values)
-        assert list(numbers_of(bytes(out))) == values
+        assert list(numbers_of(varints(values))) == values

@@ -7,6 +7,7 @@ import json
 import random
 import zlib
 
+from handmade_stacks import Tree
 from tare.html.store import Measure, StackTree
 from tare.html.sums import rounded
 from tare.naming.names import Frame
@@ -56,9 +57,14 @@ def frame(name: str) -> Frame:
 
 
 def made(stacks: list[tuple[str, int]]) -> StackTree:
+    """Merged from as many trees as stacks: parts of one tree and a tree of its own have the same nodes."""
     tree = StackTree(MEASURES)
     for names, value in stacks:
-        node = tree.node(0, map(frame, names))
+        one = Tree(lambda _, names=names: list(range(len(names)))[::-1], outermost_first=True)  # type: ignore[misc]
+        for row, name in enumerate(names):
+            one.name(row, [tree.function(frame(name))], [tree.function(frame(name))])
+        one.add([1], [0])
+        node = tree.merge(one)[-1] if names else 0
         tree.add(node, 0, value)
         tree.add(node, 1, 1)
     return tree

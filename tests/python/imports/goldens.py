@@ -134,7 +134,7 @@ def _location(identity: int, address: int, *lines: tuple[int, int]) -> bytes:
     return data(4, number(1, identity) + number(2, 1) + number(3, address) + inner)
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -142,8 +142,8 @@ def _varint(value: int) -> bytes:
     return bytes([*out, value])
 
 
-def _signed(value: int) -> bytes:
-    return _varint(value << 1 if value >= 0 else -value * 2 - 1)
+def signed(value: int) -> bytes:
+    return varint(value << 1 if value >= 0 else -value * 2 - 1)
 
 
 def _memray(native: bool) -> bytes:
@@ -155,24 +155,24 @@ def _memray(native: bool) -> bytes:
     )  # fmt: skip
     # an instruction of 2 units in the first line (NO_COLUMNS, +0), then 1 unit in the next (ONE_LINE1)
     lines = bytes([0x80 | 13 << 3 | 1, 0, 0x80 | 11 << 3 | 0, 4, 9])
-    native_id = _signed(0) if native else b""
+    native_id = signed(0) if native else b""
 
     def code(number: int, name: bytes, delta: int) -> bytes:
-        return bytes([14]) + _varint(number) + name + b"\0app.py\0" + _signed(delta) + _varint(len(lines)) + lines
+        return bytes([14]) + varint(number) + name + b"\0app.py\0" + signed(delta) + varint(len(lines)) + lines
 
     def allocation(address: int, kind: int, size: int, last: int) -> bytes:
         short = kind < 8
         flags = bytes([0x80 | 15 << 3 | (kind if short else 0)]) + (b"" if short else bytes([kind]))
-        return flags[:1] + _signed((address >> 3) - (last >> 3)) + flags[1:] + native_id + _varint(size)
+        return flags[:1] + signed((address >> 3) - (last >> 3)) + flags[1:] + native_id + varint(size)
 
     body = [
         bytes([12]) + (99).to_bytes(8, "little"), bytes([10]) + b"MainThread\0",
         code(5, b"main", 10), code(6, b"leaf", 20),
-        bytes([0x41]) + _varint(5) + _signed(4), bytes([0x40]) + _varint(6) + _signed(0),
+        bytes([0x41]) + varint(5) + signed(4), bytes([0x40]) + varint(6) + signed(0),
         allocation(0x1000, 6, 100, 0), bytes([0x10]),
-        bytes([2]) + _varint(4096) + _varint(10), allocation(0x2000, 8, 30, 0x1000),
+        bytes([2]) + varint(4096) + varint(10), allocation(0x2000, 8, 30, 0x1000),
         bytes([0x80 | 1 << 3 | 5]),  # free of the address before the last
-        allocation(0x10000, 14, 8192, 0x2000), bytes([2]) + _varint(8192) + _varint(20),
+        allocation(0x10000, 14, 8192, 0x2000), bytes([2]) + varint(8192) + varint(20),
         allocation(0x11000, 15, 4096, 0x10000), bytes([0x20 | 0 << 1 | 0]), bytes([1]),
     ]  # fmt: skip
     return head + b"".join(body)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from pathlib import Path
 
 import pytest
-from goldens import ALL
+from goldens import ALL, MEMRAY, PPROF, signed, varint
+from importing import Imported
 from tare.cli import main
 
 MUTANTS = 150
@@ -60,6 +62,29 @@ def test_no_mutant_gives_more_than_one_line(name: str, tmp_path: Path, capsys: p
             assert len(lines) == 1 and "is damaged" in lines[0], (content, lines)
     assert statuses == {0, 3}  # both were tried
     assert sorted(path.name for path in tmp_path.iterdir()) == ["source"]
+
+
+def test_a_number_where_a_text_must_be_is_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "source"
+    source.write_bytes(gzip.decompress(PPROF) + b"\x30\x01")  # field 6, the texts
+    assert main(["import", str(source), "--from", "pprof"]) == 3
+    assert "is damaged" in capsys.readouterr().err
+
+
+def test_a_mapping_that_munmap_leaves_may_begin_on_a_block(tmp_path: Path) -> None:
+    def record(address_before: int, address: int, kind: int, size: int) -> bytes:
+        short = kind < 8
+        flags = bytes([0x80 | 15 << 3 | (kind if short else 0)])
+        step = signed((address >> 3) - (address_before >> 3))
+        return flags + step + (b"" if short else bytes([kind])) + varint(size)
+
+    head = MEMRAY[: MEMRAY.index(b"/path\0\0") + 7] + bytes([12]) + bytes(8)
+    mapped, malloc = record(0, 0x10000, 14, 0x3000), record(0x10000, 0x12000, 6, 100)
+    source = tmp_path / "source"
+    source.write_bytes(head + mapped + malloc + record(0x12000, 0x11000, 15, 0x1000) + bytes([1]))
+    assert main(["import", str(source)]) == 0
+    process = Imported(Path(f"{source}.tare")).process
+    assert (process["impossible_events"], process["end_requested_bytes"]) == (0, 0x1000 + 0x1000)
 
 
 def test_a_stranger_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,3 +86,42 @@ def test_a_few_equal_binary_blocks_are_scratch_buffers(made: Handmade) -> None:
     made.moment("peak", [(shape, 4096 + 9008 * i, {"digest": i % 9, "content_class": "other"}) for i in range(28)])
     (finding,) = made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all")
     assert finding.bytes_peak > 100_000 and not finding.shown
+
+
+def ended(
+    made: Handmade, shape: int, copies: float, contents: float, content_class: str = "text", blocks: float = 0
+) -> None:
+    row = made.tables["site_sizes"][shape]
+    made.tables["peak_contents"].append(
+        {
+            "shape_id": shape,
+            "stack_id": row["stack_id"],
+            "requested_bytes": row["requested_bytes"],
+            "content_class": content_class,
+            "blocks": blocks or copies,
+            "copies": copies,
+            "contents": contents,
+        }
+    )
+
+
+def test_blocks_that_ended_are_known_without_a_snapshot_of_the_peak(made: Handmade) -> None:
+    shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=1000, peak=1000)
+    ended(made, shape, copies=1000, contents=40)
+    made.moment("peak", [(shape, 4096 + 208 * i, {"digest": i % 4}) for i in range(30)])  # 3 % of the peak
+    (finding,) = made.recording().findings(lenses.load("duplicates"))
+    assert finding.bytes_peak == 10 * SAVED
+    assert finding.saving.exact and not finding.at_least and finding.confidence == "high"
+    assert "1,000 blocks hold 40 different contents" in finding.remedy and "scaled" not in finding.remedy
+
+
+def test_ended_blocks_other_than_text_need_a_look_for_pointers(made: Handmade) -> None:
+    shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=1000, peak=1000)
+    ended(made, shape, copies=1000, contents=40, content_class="other")
+    made.moment("exit", [])
+    assert made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all") == []
+    made.pointers(1, shape, pointers=0, fields=0, packed=200, packed_gross=208)
+    (finding,) = made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all")
+    assert finding.bytes_peak == 10 * SAVED
+    made.pointers(1, shape, pointers=1, fields=1, packed=196, packed_gross=208)
+    assert made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all") == []

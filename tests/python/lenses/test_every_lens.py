@@ -1,4 +1,4 @@
-"""What holds of every lens: it says its words, names real tables, and claims in the common form."""
+"""Rules for every lens: it has all texts, names real tables, and returns claims in the common form."""
 
 from __future__ import annotations
 

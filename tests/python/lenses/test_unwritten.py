@@ -30,6 +30,7 @@ def partly(made: Handmade, shape: int, mark: int, total: float, **columns: Any) 
             "max_high_water_bytes": mark,
             "unwritten_total_bytes": total,
             "site_blocks": row["total_blocks"],
+            "site_narrow_blocks": row["total_blocks"] if mark < 0.6 * row["requested_bytes"] else 0,
             "site_high_water_bytes": mark,
             "site_requested_bytes": row["requested_bytes"],
             **columns,
@@ -77,16 +78,18 @@ def test_never_written_at_all_is_allocated_lazily(seen: Handmade) -> None:
     assert "1,000 first writes to pages" in finding.remedy
 
 
-def test_a_site_with_one_block_written_to_its_end_is_no_finding_but_tare(seen: Handmade) -> None:
+def test_a_site_with_many_blocks_written_to_their_end_is_no_finding_but_tare(seen: Handmade) -> None:
     stack = seen.stack("buffer", "main")
     shape = seen.blocks(stack, 4096, 4104, total=1000, peak=10)
-    partly(seen, shape, 10, 4e6, within_16=1000, unwritten_peak_bytes=40_000, site_high_water_bytes=8192)
+    partly(
+        seen, shape, 10, 4e6, within_16=1000, unwritten_peak_bytes=40_000, site_blocks=1100.0, site_narrow_blocks=1000.0
+    )
     assert not findings(seen)
     assert seen.recording().ledger.tare_bytes()[0] >= 40_000
 
 
 def test_a_few_blocks_are_chance(seen: Handmade) -> None:
-    shape = seen.blocks(seen.stack("once", "main"), 4 << 20, (4 << 20) + 8, total=9)
+    shape = seen.blocks(seen.stack("once", "main"), 60_000, 60_008, total=9)
     partly(seen, shape, 10, 3e7, within_16=9)
     assert not findings(seen)
 
@@ -111,3 +114,43 @@ def test_it_runs_only_where_contents_were_recorded(made: Handmade) -> None:
     assert {lens.name for lens in recording.ledger.lenses}.isdisjoint({"unwritten", "recreated"})
     with pytest.raises(TareError, match=r"tare run --content"):
         check_runnable(load("unwritten"), recording.process)
+
+
+def test_a_few_full_blocks_hide_nothing(seen: Handmade) -> None:
+    shape = seen.blocks(seen.stack("jvp_array_alloc", "main"), 272, 280, total=1000, peak=1000)
+    partly(
+        seen,
+        shape,
+        272,
+        200_000.0,
+        unwritten_peak_bytes=200_000.0,
+        within_64=950,
+        within_512=50,
+        site_narrow_blocks=950,
+        narrow_blocks=950,
+    )
+    (finding,) = findings(seen)
+    assert "at most 163 of 272 bytes are written in 95% of the blocks, 272 in the fullest" in finding.remedy
+
+
+def test_less_than_95_of_a_hundred_arent_enough(seen: Handmade) -> None:
+    shape = seen.blocks(seen.stack("jvp_array_alloc", "main"), 272, 280, total=1000, peak=1000)
+    partly(
+        seen,
+        shape,
+        272,
+        200_000.0,
+        unwritten_peak_bytes=200_000.0,
+        within_64=949,
+        within_512=51,
+        site_narrow_blocks=949,
+        narrow_blocks=949,
+    )
+    assert findings(seen) == []
+
+
+def test_one_large_block_is_enough(seen: Handmade) -> None:
+    shape = seen.blocks(seen.stack("make_arena", "main"), 1 << 20, (1 << 20) + 8, total=1, peak=1)
+    partly(seen, shape, 4096, 1044480.0, unwritten_peak_bytes=1044480.0, within_4096=1)
+    (finding,) = findings(seen)
+    assert "4,096" in finding.remedy

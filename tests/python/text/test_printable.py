@@ -1,4 +1,4 @@
-"""What reaches a terminal: nothing that it would obey, but for Tare's own looks."""
+"""Text for a terminal: no control characters but Tare's own styles."""
 
 from __future__ import annotations
 

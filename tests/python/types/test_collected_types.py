@@ -1,4 +1,4 @@
-"""What tare::gc tells of its types, and what other sizes would take of its cells."""
+"""Types of tare::gc, and sizes of its cells with other decodings."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// What malloc and the end of a program need, nothing else: any other call kills.
+// Only the calls that malloc and the end of a program need: any other call kills.
 static void allow_little(int by_prctl) {
   static const int allowed[] = {SYS_mmap, SYS_munmap, SYS_brk, SYS_write, SYS_exit_group};
   enum { kAllowed = sizeof(allowed) / sizeof(allowed[0]) };

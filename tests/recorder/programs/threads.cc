@@ -10,7 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -73,6 +75,15 @@ static void wait_for_all(int total) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// The kernel wakes pthread_join() before the thread is gone: on a busy machine, the thread may have to wait for a
+// processor once more until then.
+static void wait_until_alone() {
+  const auto tasks = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+  };
+  while (tasks() > 1) usleep(1000);
+}
+
 static int other_ways(int total, const std::string& way) {
   if (way == "wait") {
     wait_for_all(total);
@@ -80,10 +91,13 @@ static int other_ways(int total, const std::string& way) {
   }
   pthread_key_create(&plain_key, std::free);
   void* (*const go)(void*) = way == "exit" ? end_by_system_call : free_in_destructor;
-  for (int i = 0; i < total; ++i) {
+  // Each new thread checks a few others. The last ones find all that weren't gone when their successors began.
+  constexpr int kCheckingThreads = 30;
+  for (int i = 0; i < total + kCheckingThreads; ++i) {
     pthread_t thread;
     if (pthread_create(&thread, nullptr, go, std::malloc(50)) != 0) return 1;
     pthread_join(thread, nullptr);
+    if (i >= total) wait_until_alone();
   }
   return 0;
 }

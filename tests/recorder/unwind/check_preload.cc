@@ -181,7 +181,7 @@ __attribute__((noinline)) void on_allocation(const StartState& start) {
     }
     thread->depth = capture.depth;
     compare(*thread, start, capture);
-    // What a chunk switch does, at an uneven interval.
+    // The work of a chunk switch, at an uneven interval.
     if (g_totals->stacks.load(std::memory_order_relaxed) % 1021 == 0) {
       thread->unwinder.forget();
       tare::recorder::revalidate_modules();

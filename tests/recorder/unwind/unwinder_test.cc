@@ -91,7 +91,7 @@ struct Pair {
 
 thread_local Pair* t_pair;
 
-// What a hook does.
+// The work of a hook.
 NOINLINE void check_here() {
   const StartState start{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)),
                          reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa()),

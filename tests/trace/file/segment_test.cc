@@ -83,7 +83,7 @@ TEST(Segment, PositionsThatCannotBeAreLeftOut) {
   EXPECT_EQ(read.info.segment->positions, (std::vector<trace::ThreadPosition>{{5, 1, 1}, {6, 5, 5}}));
 }
 
-// What decode_live() says of one payload, after the parts before it.
+// The result of decode_live() for one payload, after the parts before it.
 const char* verdict(LivePart part, const std::vector<std::uint64_t>& header, const std::vector<std::uint8_t>& entries,
                     std::uint64_t budget_bytes = ~std::uint64_t{0}) {
   LiveSet live = some_blocks();

@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// What high_water() is to say, byte by byte.
+// The expected result of high_water(), byte by byte.
 std::uint64_t slow_high_water(const Bytes& bytes, ContentOrigin origin) {
   std::uint64_t mark = 0;
   for (std::uint64_t i = 0; i < bytes.size(); ++i) {

@@ -1,4 +1,4 @@
-// What blocks held, from the spool through a trace file, and what is wrong with damaged notes.
+// Contents of blocks, from the spool through a trace file, and errors of damaged notes.
 #include <gtest/gtest.h>
 
 #include "support/content_spool.h"
@@ -15,7 +15,7 @@ namespace {
 
 using namespace trace;
 
-void expect_all_notes(const std::string& path) {
+void expect_content_notes(const std::string& path) {
   auto opened = open_trace(path);
   ASSERT_TRUE(opened) << opened.error().message;
   EXPECT_TRUE(opened->info().contents_recorded);
@@ -49,7 +49,7 @@ void expect_all_notes(const std::string& path) {
 TEST(ContentNotes, ComeThroughASpool) {
   TempDir dir;
   write_content_spool(dir / "spool");
-  expect_all_notes(dir / "spool");
+  expect_content_notes(dir / "spool");
 }
 
 TEST(ContentNotes, ComeThroughATrace) {
@@ -57,7 +57,7 @@ TEST(ContentNotes, ComeThroughATrace) {
   write_content_spool(dir / "spool");
   write_trace_of_spool(dir / "spool", dir / "trace", 100, Ending::End);
   std::filesystem::remove(dir / "spool");
-  expect_all_notes(dir / "trace");
+  expect_content_notes(dir / "trace");
 }
 
 Dictionary one_shape() {

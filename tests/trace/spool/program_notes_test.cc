@@ -1,4 +1,4 @@
-// What programs say of their memory, from the spool through a trace file, and what is wrong with damaged ones.
+// Reports of programs about their memory, from the spool through a trace file, and errors of damaged ones.
 #include "trace/spool/program_note.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What turning a spool into a trace costs: nanoseconds and bytes an event, by step and by column.
+// Costs of turning a spool into a trace: nanoseconds and bytes an event, by step and by column.
 // spool_cost FILE.spool [CHUNKS]
 #include <sys/resource.h>
 

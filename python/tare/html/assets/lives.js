@@ -4,7 +4,7 @@ const NEVER = 1 << 20; // no interval has this number
 const QUANTITIES = ['gross', 'blocks', 'slop', 'header']; // columns of a cell; python/tare/html/lives.py writes them
 
 class Lives {
-  constructor(ends, intervals, count, hasThreads, column, nodes) {
+  constructor({ ends, intervals, cells: count, threaded, units }, column, nodes) {
     this.ends = ends; // of intervals, in ns; the last is the end of the run
     this.intervals = intervals; // their numbers in the table of that name
     this.count = count;
@@ -13,13 +13,13 @@ class Lives {
     for (let i = 1; i < count; i++) this.node[i] += this.node[i - 1];
     this.birth = Int32Array.from(column(), (value) => value - 1); // -1: before the recording
     this.death = Int32Array.from(column(), (value, i) => (value ? Math.max(this.birth[i], 0) + value - 1 : NEVER));
-    this.thread = Int32Array.from(hasThreads ? column() : { length: count }, (value) => value || 0);
+    this.thread = Int32Array.from(threaded ? column() : { length: count }, (value) => value || 0);
     this.threads = [...new Set(this.thread)].sort((a, b) => a - b);
     this.blocks = column();
-    for (const name of ['gross', 'slop', 'header']) {
+    ['gross', 'slop', 'header'].forEach((name, number) => {
       const [each, rest] = [column(), column()];
-      this[name] = each.map((value, i) => value * this.blocks[i] + rest[i]);
-    }
+      this[name] = each.map((value, i) => (value * this.blocks[i] + rest[i]) * units[number]);
+    });
   }
 
   // Sums of each node. `from` and `to` are intervals: the range is what follows the end of `from`, up to the end of `to`.

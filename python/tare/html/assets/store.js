@@ -50,9 +50,9 @@ class Store {
         values[node] = next();
       }
     }
-    const { cells, ends, intervals, threaded, peak_ns: peak } = this.facts;
+    const { cells, ends, peak_ns: peak } = this.facts;
     const column = () => Float64Array.from({ length: cells }, next);
-    this.lives = cells ? new Lives(ends, intervals, cells, threaded, column, count) : null;
+    this.lives = cells ? new Lives(this.facts, column, count) : null;
     const ranges = { peak: ['live', ends?.indexOf(peak)], end: ['live', ends?.length - 1], total: ['born', ends?.length - 1] };
     const made = {};
     for (const [key, , , , quantity] of this.facts.measures) {

@@ -19,25 +19,25 @@ void unlock() {
   all_locks.spaces.unlock();
 }
 
-constexpr at_fork::Steps kForkSteps{.before =
-                                        [] {
-                                          all_locks.spaces.lock();
-                                          all_locks.cross_roots.lock();
-                                          all_locks.types.lock();
-                                          all_locks.marking.lock();
-                                          inline_state.lock_for_fork();
-                                          marking_thread::rest_for_fork();
-                                        },
-                                    .in_parent =
-                                        [] {
-                                          marking_thread::go_on_in_parent();
-                                          unlock();
-                                        },
-                                    .in_child =
-                                        [] {
-                                          marking_thread::go_on_in_child();
-                                          unlock();
-                                        }};
+constexpr at_fork::Steps kHeapForkSteps{.before =
+                                            [] {
+                                              all_locks.spaces.lock();
+                                              all_locks.cross_roots.lock();
+                                              all_locks.types.lock();
+                                              all_locks.marking.lock();
+                                              inline_state.lock_for_fork();
+                                              marking_thread::rest_for_fork();
+                                            },
+                                        .in_parent =
+                                            [] {
+                                              marking_thread::go_on_in_parent();
+                                              unlock();
+                                            },
+                                        .in_child =
+                                            [] {
+                                              marking_thread::go_on_in_child();
+                                              unlock();
+                                            }};
 
 }  // namespace
 
@@ -45,7 +45,7 @@ Locks& locks() noexcept {
   // A cage is reserved while `spaces` is held, too late to take the locks of a fork: a forking thread holds those and
   // waits for `spaces`.
   cage_locks::guard();
-  at_fork::guard(at_fork::Part::CollectedHeaps, kForkSteps);
+  at_fork::guard(at_fork::Part::CollectedHeaps, kHeapForkSteps);
   return all_locks;
 }
 

@@ -198,7 +198,7 @@ TEST(VariantC, DictionariesChange) {
   EXPECT_FALSE(tare_variant_dict_init(&dict, own(tare_variant_new_strv(nullptr, 0)).get()));
 }
 
-// What the same calls give in GLib is compared in glib_messages_test.c; this is what GLib calls a mistake.
+// glib_messages_test.c compares the results with GLib's; these calls are mistakes by GLib's rules.
 TEST(VariantC, LoopsRefuseOtherFormats) {
   const Value value = own(tare_variant_new_parsed("[('a', 1), ('b', 2)]"));
   tare_variant_iter iter;

@@ -1,4 +1,4 @@
-// What tare gc check finds nothing in. Never compiled into anything.
+// Code without findings of tare gc check. Never compiled into anything.
 #include <array>
 #include <functional>
 #include <memory>

@@ -1,4 +1,4 @@
-"""What a look says of a running recording's tables, and what changed since the one before."""
+"""Tables of a running recording, and their changes since the reading before."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from handmade import Handmade
-from tare.live.live_snapshots import Judge, Look
+from tare.live.live_figures import Figures, Judge
 from tare.reports import live_view
 from tare.text.terminal import Style
 
@@ -22,33 +22,33 @@ def tables(*, after: bool = False) -> Handmade:
     return made
 
 
-def named(look: Look) -> dict[str, live_view.Site]:
-    return {site.frame.function: site for site in look.sites}
+def named(figures: Figures) -> dict[str, live_view.Site]:
+    return {site.frame.function: site for site in figures.sites}
 
 
-def test_the_first_look_is_about_the_whole_recording() -> None:
-    look = Judge().look(tables())
-    assert look.since_ns == 2_000_000_000
-    assert look.allocations_per_s == pytest.approx(5100 / 2)
-    assert look.frees_per_s == pytest.approx(5000 / 2)
-    assert look.bytes_per_s == pytest.approx((100 * 1000 + 5000 * 20) / 2)
-    cache = named(look)["fill_cache"]
+def test_the_first_reading_is_about_the_whole_recording() -> None:
+    figures = Judge().read(tables())
+    assert figures.since_ns == 2_000_000_000
+    assert figures.allocations_per_s == pytest.approx(5100 / 2)
+    assert figures.frees_per_s == pytest.approx(5000 / 2)
+    assert figures.bytes_per_s == pytest.approx((100 * 1000 + 5000 * 20) / 2)
+    cache = named(figures)["fill_cache"]
     assert (cache.blocks, cache.gross_bytes, cache.slop_bytes, cache.calls) == (100, 100 * 1008, 0, 100)
     assert cache.gross_change == cache.gross_bytes
 
 
-def test_later_looks_are_about_what_came_since() -> None:
+def test_later_readings_are_about_what_came_since() -> None:
     judge = Judge()
-    judge.look(tables())
-    look = judge.look(tables(after=True))
-    assert look.since_ns == 1_000_000_000
-    assert look.allocations_per_s == pytest.approx(10_200)
-    assert look.frees_per_s == pytest.approx(10_000)
-    sites = named(look)
+    judge.read(tables())
+    figures = judge.read(tables(after=True))
+    assert figures.since_ns == 1_000_000_000
+    assert figures.allocations_per_s == pytest.approx(10_200)
+    assert figures.frees_per_s == pytest.approx(10_000)
+    sites = named(figures)
     assert sites["fill_cache"].gross_change == 200 * 1008
     assert sites["parse"].calls_per_s == pytest.approx(10_000)
     assert sites["parse"].gross_change == 0
-    assert [live_view.sorted_sites(look, order, 1)[0].frame.function for order in ("live", "change", "rate")] == [
+    assert [live_view.sorted_sites(figures, order, 1)[0].frame.function for order in ("live", "change", "rate")] == [
         "fill_cache",
         "fill_cache",
         "parse",
@@ -57,15 +57,15 @@ def test_later_looks_are_about_what_came_since() -> None:
 
 def test_another_image_of_the_process_begins_anew() -> None:
     judge = Judge()
-    judge.look(tables())
+    judge.read(tables())
     other = tables(after=True)
     other._process["image_index"] = 1
-    assert judge.look(other).since_ns == 3_000_000_000
+    assert judge.read(other).since_ns == 3_000_000_000
 
 
 def test_what_lenses_find_on_the_way_is_shown() -> None:
-    look = Judge().look(tables())
-    found = {each.lens.name: each for each in look.found}
+    figures = Judge().read(tables())
+    found = {each.lens.name: each for each in figures.found}
     assert found["churn"].frame.function == "parse"
     assert found["churn"].finding.calls == 5000
     assert "hoards" not in found, "needs snapshots"
@@ -73,15 +73,15 @@ def test_what_lenses_find_on_the_way_is_shown() -> None:
 
 @pytest.mark.parametrize("width", [40, 80, 132])
 def test_text_fits_the_width(width: int) -> None:
-    lines = list(live_view.lines(Judge().look(tables()), "live", 12, Style(sys.stdout), width))
+    lines = list(live_view.lines(Judge().read(tables()), "live", 12, Style(sys.stdout), width))
     assert max(map(len, lines)) <= width
     assert any("fill_cache" in line for line in lines)
 
 
 def test_json_has_whole_numbers_and_the_rates() -> None:
     judge = Judge()
-    judge.look(tables())
-    told = live_view.as_json(judge.look(tables(after=True)), "rate", 1)
+    judge.read(tables())
+    told = live_view.as_json(judge.read(tables(after=True)), "rate", 1)
     assert told["live"] == {
         "blocks": 300,
         "requested_bytes": 300_000,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tare import _core
     from tare.analysis.ledger import Finding
     from tare.analysis.recording import Source
+    from tare.explore.explorer import Explorer
     from tare.lenses.lens import Lens
     from tare.source.core_source import CoreSource
     from tare.source.database import TableSource, TableStore
@@ -30,7 +31,7 @@ TABLES = frozenset(
 # Figures take the launcher 0.4 us a shape: 2 ms of a small program, 100 of a compiler. It spends no more than this
 # share of a processor on them, however short the interval is.
 _LAUNCHERS_SHARE = 0.02
-_OWN_SHARE = 0.5  # where the trace has to be replayed for each look
+_OWN_SHARE = 0.5  # where the trace has to be replayed for each reading
 _LATEST = 1 << 62  # ns
 
 
@@ -45,7 +46,7 @@ class Site(NamedTuple):
     gross_bytes: float
     slop_bytes: float
     calls: float  # allocations since the recording began
-    calls_per_s: float  # since the look before
+    calls_per_s: float  # since the reading before
     gross_change: float
     frame: Frame = UNKNOWN
 
@@ -66,28 +67,30 @@ class Found(NamedTuple):
     frame: Frame
 
 
-class Look(NamedTuple):
+class Figures(NamedTuple):
     process: dict[str, Any]  # the one row of table `process`: its end is now
     title: str
     warnings: list[str]
-    since_ns: int  # since the look before; in the first one since the recording began
+    since_ns: int  # since the reading before; in the first one since the recording began
     allocations_per_s: float  # a realloc is one, and a free
     frees_per_s: float
     bytes_per_s: float  # requested
     sites: list[Site]  # the first of each order, in none
     found: list[Found]  # each lens' best, in the order of the lenses
-    rest_s: float  # to be waited before the next look, so that looking stays cheap
+    source: Source  # its tables, until the next reading replaces them
+    rest_s: float  # to be waited before the next reading, so that reading stays cheap
     launcher_cpu_ns: int | None  # its cost of these tables; null: it only returned the place of the trace
 
 
 class Judge:
-    """Makes looks of tables, one after the other: rates are those since the one before."""
+    """Reads figures from tables, one after the other: rates are those since the one before."""
 
     def __init__(self) -> None:
         self._before: tuple[tuple[int, int], dict[str, Any], dict[int | None, tuple[float, float]]] | None = None
 
-    def look(self, source: Source) -> Look:
-        recording = Recording(source, _lenses_of(source.process()), _engine(source))
+    def read(self, source: Source) -> Figures:
+        by_line = source.by_line()
+        recording = Recording(by_line, _lenses_of(source.process()), _engine(by_line))
         process = recording.process
         who = (process["pid"], process["image_index"])
         earlier: dict[str, Any] = dict.fromkeys(_COUNTS, 0)
@@ -105,7 +108,7 @@ class Judge:
             calls_before, gross_before = sites_before.get(row, (0.0, 0.0))
             sites.append(Site(row, blocks, gross, slop, calls, per_s * (calls - calls_before), gross - gross_before))
         self._before = (who, process, {site.row: (site.calls, site.gross_bytes) for site in sites})
-        return Look(
+        return Figures(
             process=process,
             title=recording.title,
             warnings=[] if "still being recorded" in "".join(source.warnings) else list(source.warnings),
@@ -115,12 +118,13 @@ class Judge:
             bytes_per_s=rate(lambda at: at["total_requested_bytes"]),
             sites=_named(sites, recording),
             found=_found(recording),
+            source=source,
             rest_s=0.0,
             launcher_cpu_ns=None,
         )
 
 
-class Looker:
+class FiguresReader:
     """Reads one process, or the one of a launcher's with most events."""
 
     def __init__(self, pid: int) -> None:
@@ -129,7 +133,7 @@ class Looker:
         self._figures: _core.Recording | None = None
         self._judge = Judge()
 
-    def look(self) -> Look:
+    def read(self) -> Figures:
         """CannotRecord if there is nothing to read (any more)."""
         begin = time.process_time()
         answer = launcher_requests.ask(self._recorded, "figures", self._whom)
@@ -141,10 +145,10 @@ class Looker:
             source = self._source(os.path.join(self._recorded.directory, name))
         else:
             source = _source_of_trace(rest)
-        look = self._judge.look(source.by_line())
+        figures = self._judge.read(source)
         if cost_ns is None:
-            return look._replace(rest_s=(time.process_time() - begin) / _OWN_SHARE)
-        return look._replace(rest_s=cost_ns / 1e9 / _LAUNCHERS_SHARE, launcher_cpu_ns=cost_ns)
+            return figures._replace(rest_s=(time.process_time() - begin) / _OWN_SHARE)
+        return figures._replace(rest_s=cost_ns / 1e9 / _LAUNCHERS_SHARE, launcher_cpu_ns=cost_ns)
 
     def is_over(self) -> bool:
         """True if the process has ended: then a refused reading isn't a failure."""
@@ -162,6 +166,13 @@ class Looker:
 
 
 _COUNTS = ("duration_ns", "total_blocks", "inherited_blocks", "end_blocks", "total_requested_bytes")
+
+
+def explorable(figures: Figures) -> Explorer:
+    """Its tables for the tree of stacks and the timeline. They have no lives of blocks."""
+    from tare.explore.explorer import Explorer
+
+    return Explorer(Recording(figures.source, _lenses_of(figures.process)), has_lives=False)
 
 
 def _named(sites: list[Site], recording: Recording) -> list[Site]:
@@ -223,6 +234,6 @@ def _found(recording: Recording) -> list[Found]:
     return [Found(lens, finding, frame) for (lens, finding), frame in zip(best, frames, strict=True)]
 
 
-def ended(looker: Looker, error: TareError) -> bool:
+def ended(reader: FiguresReader, error: TareError) -> bool:
     """True if a reading was refused because the program is over."""
-    return error.kind == CANNOT_RECORD and looker.is_over()
+    return error.kind == CANNOT_RECORD and reader.is_over()

@@ -1,0 +1,1 @@
+"""Descriptions of foreign allocators: TOML files here, and a user's own; see docs/allocators.md."""

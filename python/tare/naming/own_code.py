@@ -1,0 +1,14 @@
+"""Which code is the program's own, and which is of the system's or of the compiler's libraries."""
+
+from __future__ import annotations
+
+# Code below these paths isn't the program's, unless the program itself lies there.
+_SYSTEM = ("/usr/", "/lib/", "/lib64/", "/lib32/")
+_TOOLCHAIN = ("/include/c++/", "/sysdeps/", "/rustc/", "/csu/")
+
+
+def is_own(executable: str, module: str, file: str) -> bool:
+    """Of the program and of libraries outside of the system's folders; inlined functions of the C++ library aren't."""
+    if not module or any(part in file for part in _TOOLCHAIN):
+        return False
+    return module == executable or not module.startswith(_SYSTEM)
