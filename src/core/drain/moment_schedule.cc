@@ -1,7 +1,16 @@
 // Growth and budget: see moment_schedule.h.
 #include "core/drain/moment_schedule.h"
 
+#include <algorithm>
+
 namespace tare::core {
+
+double MomentSchedule::next_cost_ns(std::uint64_t gross_bytes) const {
+  const double last_bytes = static_cast<double>(last_gross_bytes_);
+  const double last_ns = static_cast<double>(last_cost_ns_);
+  const double ns_per_byte = std::max((last_ns - kFixedCostNs) / last_bytes, kLeastCostNsPerByte);
+  return last_ns + ns_per_byte * (static_cast<double>(gross_bytes) - last_bytes);
+}
 
 bool MomentSchedule::has_grown(std::uint64_t gross_bytes) const {
   return wanted_ && gross_bytes >= kFloorBytes &&
@@ -11,12 +20,9 @@ bool MomentSchedule::has_grown(std::uint64_t gross_bytes) const {
 bool MomentSchedule::peak_is_due(std::uint64_t gross_bytes, const RunTime& run) const {
   if (!has_grown(gross_bytes)) return false;
   if (last_gross_bytes_ == 0) return true;
-  // The next snapshot costs as much as the last one, scaled by the growth of the heap.
-  const double next_ns =
-      static_cast<double>(last_cost_ns_) * static_cast<double>(gross_bytes) / static_cast<double>(last_gross_bytes_);
   const double budget_ns = kCpuBudget * static_cast<double>(run.cpu_ns) +
                            kWallBudget * static_cast<double>(run.wall_ns) + static_cast<double>(kFirstAllowanceNs);
-  return static_cast<double>(spent_ns_) + next_ns <= budget_ns;
+  return static_cast<double>(spent_ns_) + next_cost_ns(gross_bytes) <= budget_ns;
 }
 
 void MomentSchedule::took_peak(std::uint64_t gross_bytes, std::uint64_t cost_ns) {

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
@@ -33,6 +35,8 @@ constexpr std::uint64_t kUnheardSleepNs = 2 * kMs;    // of 256 chunks a program
 constexpr std::uint64_t kPeakWatchSleepNs = 5 * kMs;  // a peak that stands so long isn't missed
 constexpr std::uint64_t kLateStopSleepNs = 5 * kMs;   // a thread stands still meanwhile for nothing
 constexpr std::uint64_t kFlushPeriodNs = 5000 * kMs;  // open chunks of idle programs go into the file that often
+// A program that reaches its peak and then waits keeps up to 8,000 events in its open chunk: 5 of a Python's 15 MiB.
+constexpr std::uint64_t kPeakFlushPeriodNs = 250 * kMs;
 constexpr std::uint64_t kProgressPeriodNs = 100 * kMs;
 constexpr std::uint64_t kStartGraceNs = 1000 * kMs;  // for an orphan to make its spool after the command ended
 
@@ -61,7 +65,9 @@ Status Launch::start(const Executable& executable) {
     keep_freed_memory();
   }
   if (!options_.allocators.empty() && !directory_.put_allocators(options_.allocators)) {
-    outcome_.warnings.push_back("no memory left for the descriptions of allocators in " + directory_.path());
+    allocators_failure_ =
+        std::string("programs' own allocators aren't recorded: their descriptions can't be written into ") +
+        directory_.path() + ": " + std::strerror(errno);
   }
   strangers_ = own_children();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -187,6 +193,8 @@ bool Launch::drain(DrainDepth depth) {
   bool something = false;
   bool unheard = false;
   std::uint64_t next_look_ns = ~std::uint64_t{0};
+  const bool trims = depth == DrainDepth::Everything && trace::monotonic_ns() >= next_trim_ns_;
+  if (trims) next_trim_ns_ = trace::monotonic_ns() + kFlushPeriodNs;
   for (auto& [pid, process] : images_->processes()) {
     if (process.image == nullptr) continue;
     unheard = unheard || process.image->unheard();
@@ -194,7 +202,7 @@ bool Launch::drain(DrainDepth depth) {
     take_due_moments(pid, *process.image);
     next_look_ns = std::min(
         next_look_ns, process.image->watch_memory({options_.recorder_library, directory_.path()}, reading_budget_));
-    if (depth == DrainDepth::Everything) process.image->trim_spool();
+    if (trims) process.image->trim_spool();
     images_->rest_descriptors(*process.image);
     outcome_.drained_chunks += counts.chunks;
     something = something || counts.chunks > 0;
@@ -283,14 +291,17 @@ void Launch::end_early() {
 void Launch::serve_until_processes_end() {
   trace::LauncherControl& control = directory_.control();
   std::uint64_t sleep_ns = kShortestSleepNs;
-  next_flush_ns_ = trace::monotonic_ns() + kFlushPeriodNs;
+  const std::uint64_t flush_period_ns =
+      options_.moments == TakeMoments::PeaksAndExit ? kPeakFlushPeriodNs : kFlushPeriodNs;
+  next_flush_ns_ = trace::monotonic_ns() + flush_period_ns;
+  next_trim_ns_ = trace::monotonic_ns() + kFlushPeriodNs;
   while (true) {
     const std::uint32_t seen = control.wake.load();
     const bool found = find_images();
     DrainDepth depth = DrainDepth::Usual;
     if (trace::monotonic_ns() >= next_flush_ns_) {
       depth = DrainDepth::Everything;
-      next_flush_ns_ = trace::monotonic_ns() + kFlushPeriodNs;
+      next_flush_ns_ = trace::monotonic_ns() + flush_period_ns;
       directory_.take_notices(unrecorded_);
     }
     const bool progress = drain(depth);

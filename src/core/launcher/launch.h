@@ -71,6 +71,8 @@ class Launch {
   LaunchOutcome outcome_;
   std::optional<ImageTable> images_;  // from watch_first() on
   std::uint64_t next_flush_ns_ = 0;
+  std::uint64_t next_trim_ns_ = 0;
+  std::string allocators_failure_;  // why recorders have no descriptions of foreign allocators
   std::uint64_t next_progress_ns_ = 0;
   std::uint64_t child_over_since_ns_ = 0;
   std::set<pid_t> strangers_;  // children that this process had before

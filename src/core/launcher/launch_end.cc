@@ -142,6 +142,7 @@ LaunchOutcome Launch::finish() {
   if (std::none_of(images.begin(), images.end(), [&](const auto& image) { return images_->is_commands(*image); })) {
     if (is_plain_file(output)) ::unlink(output.c_str());  // the one that only names a spool
   }
+  if (!images.empty() && !allocators_failure_.empty()) outcome_.warnings.push_back(allocators_failure_);
   if (images.empty() && joined_) {
     outcome_.warnings.push_back("nothing was recorded: the process allocated nothing meanwhile");
   } else if (images.empty() && options_.asleep == StartAsleep::Yes) {

@@ -172,9 +172,13 @@ bool SpoolDirectory::put_allocators(const std::string& table) const {
   const std::string path = path_ + "/" + trace::kAllocatorsName;
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd < 0) return false;
-  const bool written = ::write(fd, table.data(), table.size()) == static_cast<ssize_t>(table.size());
+  const ssize_t written = ::write(fd, table.data(), table.size());
+  const int reason = written < 0 ? errno : EFBIG;  // a limit of the file's size cuts a write
   ::close(fd);
-  return written;
+  if (written == static_cast<ssize_t>(table.size())) return true;
+  ::unlink(path.c_str());
+  errno = reason;
+  return false;
 }
 
 void SpoolDirectory::take_notices(UnrecordedByReason& all) const {

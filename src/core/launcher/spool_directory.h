@@ -45,7 +45,8 @@ class SpoolDirectory {
   Result<std::string> leave_bytes(const std::string& request, std::span<const std::uint8_t> bytes) const;
   // The answer to the request of that name.
   void leave_answer(const std::string& request, const std::string& text) const;
-  // Leaves the table of foreign allocators for recorders that look for it. False: it can't be written.
+  // Leaves the table of foreign allocators for recorders that look for it. False: it can't be written, errno has the
+  // reason.
   bool put_allocators(const std::string& table) const;
   // Takes the notices that processes left, and adds them to `all`.
   void take_notices(UnrecordedByReason& all) const;

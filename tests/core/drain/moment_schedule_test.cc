@@ -23,15 +23,23 @@ TEST(MomentSchedule, WaitsForGrowth) {
 
 TEST(MomentSchedule, TakesAShareOfTheCpuTimeAndALittleOfTheRest) {
   MomentSchedule schedule(TakeMoments::PeaksAndExit);
-  schedule.took_peak(10 * kMiB, kSecondNs / 10);  // the next, of twice the heap, would take 0.2 s
+  schedule.took_peak(10 * kMiB, kSecondNs / 10);  // the next, of twice the heap, would take 0.192 s
   const auto due = [&](double wall_s, double cpu_s) {
     const auto ns = [](double seconds) { return static_cast<std::uint64_t>(seconds * kSecondNs); };
     return schedule.peak_is_due(20 * kMiB, {ns(wall_s), ns(cpu_s)});
   };
   EXPECT_FALSE(due(5, 5));
-  EXPECT_TRUE(due(5.5, 5.5));  // 0.315 = 0.04 * 5.5 + 0.01 * 5.5 + 0.04, for 0.3
+  EXPECT_TRUE(due(5.5, 5.5));  // 0.315 = 0.04 * 5.5 + 0.01 * 5.5 + 0.04, for 0.292
   EXPECT_FALSE(due(20, 1));    // a busy machine
   EXPECT_TRUE(due(23, 1));
+}
+
+// A snapshot of 1.6 MiB of Python's is mostly fixed cost: the peak of 15 MiB, 0.1 s later, is within the allowance.
+TEST(MomentSchedule, TakesTheFixedCostOnceOnly) {
+  MomentSchedule schedule(TakeMoments::PeaksAndExit);
+  schedule.took_peak(16 * kMiB / 10, 9'800'000);
+  EXPECT_TRUE(schedule.peak_is_due(15 * kMiB, {kSecondNs / 5, kSecondNs / 5}));
+  EXPECT_FALSE(schedule.peak_is_due(64 * kMiB, {kSecondNs / 5, kSecondNs / 5}));
 }
 
 }  // namespace
