@@ -33,7 +33,7 @@ def test_a_wrapper_without_a_name_is_named_by_its_place(tare: Tare, program: Cal
     def places(env: Mapping[str, str] | None = None) -> set[str]:
         done = tare("report", trace, "--lens", "headers", env=env)
         assert done.returncode == 0, done.stderr
-        return set(re.findall(r"own_wrappers\+0x[0-9a-f]+", done.stdout))
+        return set(re.findall(r"own_wrappers-s\+0x[0-9a-f]+", done.stdout))
 
     (place,) = places()
     callers = places({"TARE_WRAPPERS": place})
