@@ -49,6 +49,8 @@ CASES = {
     "profiler-cli": Case("firefox", viewers.of_firefox, "inuse_space"),
     "dh_view.html": Case("dhat", viewers.of_dhat, "alloc_space"),
     "dh_view.html, peak": Case("dhat", viewers.of_dhat, "inuse_space"),
+    "speedscope": Case("speedscope", viewers.of_speedscope, "alloc_space"),
+    "speedscope, peak": Case("speedscope", viewers.of_speedscope, "inuse_space"),
     "ms_print": Case("massif", viewers.of_massif, "inuse_space"),
     "flamegraph.pl": Case("folded", viewers.of_folded, "inuse_space"),
     "V8": Case("heapprofile", viewers.of_heapprofile, "inuse_space"),
@@ -72,10 +74,15 @@ def damaged(path: Path, to: str, measure: str) -> Path:
         "folded": " ",
         "heapprofile": '"selfSize":',
         "massif": "mem_heap_B=",
+        "speedscope": '"weights":[',
     }
     if to == "dhat":
         keys["dhat"] = {"alloc_space": '"tb":', "inuse_space": '"gb":'}[measure]
-    start = text.index("heap_tree=peak") - 200 if to == "massif" else 0
+    start = 0
+    if to == "massif":
+        start = text.index("heap_tree=peak") - 200
+    elif to == "speedscope":
+        start = text.index('"weights":[', text.index(f": {measure}"))
     pattern = re.compile(rf"{re.escape(keys[to])}(\d+)")
     found = next(each for each in pattern.finditer(text, start) if int(each[1]) > 0)
     if to == "massif":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import importlib
 import importlib.util
@@ -158,6 +159,38 @@ def of_dhat(path: Path, measure: str) -> int:
         )
         assert browser.problems == []
         return int(browser.evaluate(f"gRoot.{field[measure]}"))
+
+
+def of_speedscope(path: Path, measure: str) -> int:
+    """By speedscope's page: the file that its export would save has the calls that it shows. Their weights are the stretches between
+    its events, which must lie in order.
+    """
+    page = needs_package("speedscope") / "dist/release/index.html"
+    if not CHROMIUM:
+        pytest.skip("Chromium isn't installed")
+    loader = path.with_suffix(".js")  # as speedscope's own command writes it
+    text = base64.b64encode(path.read_bytes()).decode()
+    loader.write_text(f"speedscope.loadFileFromBase64({json.dumps(path.name)}, {json.dumps(text)})")
+    with Browser(path.parent / f"browser-{path.stem}") as browser:
+        browser.show(f"file://{page}#localProfilePath={str(loader)[1:]}", "document.body.innerText.includes('Export')")
+        assert "inuse_space (4/5)" in browser.evaluate("document.body.innerText")
+        browser.evaluate(
+            "(() => { const make = URL.createObjectURL; URL.createObjectURL = (blob) => { window.saved = blob; return make.call(URL, blob); };"
+            " HTMLAnchorElement.prototype.click = () => {};"
+            " const button = [...document.querySelectorAll('div')].find((each) => each.innerText.trim().endsWith('Export') &&"
+            " each.childElementCount <= 1); button.dispatchEvent(new MouseEvent('click', {bubbles: true})); })()"
+        )
+        browser.wait("window.saved !== undefined")
+        shown = json.loads(browser.evaluate("window.saved.text()"))
+        assert browser.problems == []
+    (profile,) = [each for each in shown["profiles"] if each["name"].endswith(f": {measure}")]
+    total, before, depth = 0, 0, 0
+    for event in profile["events"]:
+        assert event["at"] >= before
+        total += event["at"] - before if depth else 0
+        before, depth = event["at"], depth + (1 if event["type"] == "O" else -1)
+    assert depth == 0
+    return total
 
 
 def of_massif(path: Path, _: str) -> int:
