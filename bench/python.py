@@ -44,7 +44,7 @@ print(json.dumps(sums))
 TARE_SUMS = (
     "select f.line, sum(s.end_blocks * s.requested_bytes) as bytes from site_sizes s"
     " join stack_sites using (stack_id) join sites on sites.site_id = stack_sites.site_id"
-    " join frames f on f.row_id = sites.site_row where f.file like '%planted.py' group by f.line"
+    " join frames f on f.location_id = sites.site_location_id where f.file like '%planted.py' group by f.line"
 )
 Command = list[str | Path]
 

@@ -27,7 +27,7 @@ from harness.measure import ROOT
 from harness.results import Results, table
 
 CHAIN_SUMS = (
-    "chains",
+    "grown_blocks",
     "steps",
     "slow_steps",
     "in_place_steps",
@@ -86,9 +86,9 @@ def sums(tare: str, trace: Path) -> dict[str, float]:
         for key in ("blocks", "bytes_peak", "bytes_end", "bytes_total", "calls"):
             if finding[key] is not None:
                 found[f"{finding['lens']}/{function}.{key}"] += finding[key]
-    for row in json_of(tare, "sql", str(trace), "select * from chains"):
+    for row in json_of(tare, "sql", str(trace), "select * from growth"):
         for key in CHAIN_SUMS:
-            found[f"chains[{row['kind']}].{key}"] += row[key]
+            found[f"growth[{row['kind']}].{key}"] += row[key]
     ages = ", ".join(f"sum({age}) as {age}" for age in AGES)
     for age, value in json_of(tare, "sql", str(trace), f"select {ages} from site_sizes")[0].items():
         found[age] = float(value)

@@ -22,8 +22,8 @@
 // at a time, or by many that only read. A count is atomic once the process has threads. Nothing throws: out of memory
 // is a null Bytes.
 //
-// Were they worth it? With TARE_TELL_SHARING=1 in the environment, a recorded program reports the blocks that ever had
-// two owners: `tare report --lens unshared`.
+// Were they worth it? With TARE_REPORT_SHARING=1 in the environment, a recorded program reports the blocks that ever
+// had two owners: `tare report --lens unshared`.
 //
 // After GLib's GBytes and the one-block GBytes of "a faster GVariantBuilder" (2025); the count is a SharedHeader, so
 // that atoms, texts and bytes have one interface for their holders.
@@ -46,9 +46,9 @@
 namespace tare {
 
 namespace bytes_details {
-// Null unless a recorder listens and TARE_TELL_SHARING=1 is set in the environment.
-using TellHolders = void (*)(const void* block, bool are_several);
-TARE_API extern TellHolders tell_holders;
+// Null unless a recorder listens and TARE_REPORT_SHARING=1 is set in the environment.
+using ReportSharing = void (*)(const void* block, bool are_several);
+TARE_API extern ReportSharing report_sharing;
 }  // namespace bytes_details
 
 class TARE_API Bytes {
@@ -184,8 +184,8 @@ class TARE_API Bytes {
     if (holder_ == 0) return;
     if (is_apart()) return acquire_apart();
     header()->acquire();
-    if (bytes_details::tell_holders != nullptr) [[unlikely]]
-      tell_second_holder();
+    if (bytes_details::report_sharing != nullptr) [[unlikely]]
+      report_second_owner();
   }
   void release() const noexcept {
     if (holder_ == 0) return;
@@ -193,7 +193,7 @@ class TARE_API Bytes {
     header()->release();
   }
   void acquire_apart() const noexcept;
-  void tell_second_holder() const noexcept;
+  void report_second_owner() const noexcept;
   void release_apart() const noexcept;
 
   const char* data_ = nullptr;

@@ -34,20 +34,20 @@ class Recording:
     def size_model(self) -> str: ...  # of the recorded allocator; empty: none is known
     def size_classes(self, model: str) -> Table: ...  # empty: the recorded allocator's
     def frames_table(self) -> Table: ...
-    def frames(self, row_ids: Sequence[int]) -> list[FrameRow]: ...
+    def frames(self, location_ids: Sequence[int]) -> list[FrameRow]: ...
     def nameless_modules(self) -> list[tuple[str, str]]: ...  # path; replaced, missing, stripped or damaged
     def stack_rows(self, stack_id: int, depth: int) -> list[int]: ...
     # of each row: functions out, type, its size, line of its declaration (0: unknown)
-    def row_types(self, row_ids: Sequence[int]) -> list[list[tuple[int, str, int, int]]]: ...
+    def row_types(self, location_ids: Sequence[int]) -> list[list[tuple[int, str, int, int]]]: ...
     def leaking_stacks(self) -> list[int]: ...  # ascending
-    # moments, moment_blocks, moment_shapes and pointer_words; warnings. `suppressed`: of leaking_stacks, ascending
-    def moment_tables(self, by_line: bool, suppressed: Sequence[int]) -> tuple[list[Table], list[str]]: ...
+    # snapshots, snapshot_blocks, snapshot_sizes and pointer_words; warnings. `suppressed`: of leaking_stacks, ascending
+    def snapshot_tables(self, by_line: bool, suppressed: Sequence[int]) -> tuple[list[Table], list[str]]: ...
     def twin_tables(self, by_line: bool, progress: Callable[[int, int], None]) -> tuple[list[Table], list[str]]: ...
-    # reports, amounts, holders, pools, pool_memory, pool_blocks and claimed; warnings
+    # reports, amounts, sharing, pools, pool_memory, pool_blocks and claimed; warnings
     def program_tables(
         self, at_ns: int | None, reports: int | None, progress: Callable[[int, int], None]
     ) -> tuple[list[Table], list[str]]: ...
-    def observation_tables(self, progress: Callable[[int, int], None]) -> tuple[list[Table], list[str]]: ...
+    def history_tables(self, progress: Callable[[int, int], None]) -> tuple[list[Table], list[str]]: ...
     def life_tables(self, progress: Callable[[int, int], None]) -> tuple[list[Table], list[str]]: ...
     def thread_tables(
         self, at_ns: int | None, progress: Callable[[int, int], None]
@@ -60,13 +60,13 @@ def frame_tree(recording: Recording, outermost_first: bool) -> FrameTree: ...
 def varints(numbers: bytes) -> bytes: ...  # of 8 bytes each
 
 class StackTexts:
-    def name(self, row_id: int, text: bytes, innermost: bytes) -> None: ...
+    def name(self, location_id: int, text: bytes, innermost: bytes) -> None: ...
     def of(self, stack_ids: list[int]) -> list[bytes]: ...
 
 class FrameTree:
     """Arrays of numbers are bytes: 4 a number, 8 an amount."""
 
-    def name(self, row_id: int, frames: list[int], innermost: list[int]) -> None: ...
+    def name(self, location_id: int, frames: list[int], innermost: list[int]) -> None: ...
     def add(self, stack_ids: list[int], amounts: list[int]) -> bytes: ...
     def parents(self) -> bytes: ...
     def frames(self) -> bytes: ...
@@ -192,7 +192,7 @@ def run(
     record_environment: bool,
     record_free_stacks: bool,
     record_contents: bool,
-    take_moments: bool,
+    take_snapshots: bool,
     summarize: bool,
     start_paused: bool,
     snapshot_signal: int,  # number; 0: none
@@ -210,7 +210,7 @@ def attach(
     sample_bytes: int,
     record_free_stacks: bool,
     record_contents: bool,
-    take_moments: bool,
+    take_snapshots: bool,
     summarize: bool,
     max_segment_bytes: int,
     keep_segments: int,
@@ -219,6 +219,9 @@ def attach(
 def open(  # outcome: of the recording that this process has just made; its tables aren't read again
     path: str, at_ns: int | None, progress: Callable[[int, int], None], outcome: Outcome | None = None
 ) -> Recording: ...
+def table_schemas() -> list[
+    tuple[str, str, str, bool, tuple[tuple[str, str, str], ...]]
+]: ...  # name, meaning of a row, note, needs its own walk, columns: (name, type in SQL, meaning)
 def of_tables(path: str) -> Recording: ...  # what the launcher of a running recording left there; the file goes
 def size_models() -> list[tuple[str, str]]: ...  # name, meaning
 
@@ -229,7 +232,7 @@ ScriptFacts = tuple[int, int, int, int, int, int, int, int, int, int]
 ProcessFacts = tuple[str, str, int | None, int | None, list[str], list[str]]
 ScriptRule = tuple[
     int, int, int, int, int, float
-]  # shape_id, remedy, group, bytes, more, share: src/allocator_replay/script/rewrite_rules.h
+]  # size_id, remedy, group, bytes, more, share: src/allocator_replay/script/rewrite_rules.h
 
 # Scripts: path of each and its rules. The trace is read once.
 def write_call_scripts(

@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -20,6 +21,7 @@
 #include "bindings/table_text.h"
 #include "bindings/variant.h"
 #include "bindings/vtables.h"
+#include "core/columns/table_schema.h"
 #include "core/launcher/launcher.h"
 #include "core/process_memory/mapped_file.h"
 #include "core/recording/members.h"
@@ -110,7 +112,7 @@ nb::list values_of(const PyTable& held, const std::string& name) {
 
 core::LaunchOutcome run(
     std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
-    bool wait_for_all, bool record_environment, bool record_free_stacks, bool record_contents, bool take_moments,
+    bool wait_for_all, bool record_environment, bool record_free_stacks, bool record_contents, bool take_snapshots,
     bool summarize, bool start_paused, int snapshot_signal, std::uint64_t max_segment_bytes,
     std::uint32_t keep_segments, const nb::bytes& allocators,
     const std::function<void(std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t)>& progress) {
@@ -123,7 +125,7 @@ core::LaunchOutcome run(
   options.environment = record_environment ? core::RecordEnvironment::Yes : core::RecordEnvironment::No;
   options.free_stacks = record_free_stacks ? core::RecordFreeStacks::Yes : core::RecordFreeStacks::No;
   options.contents = record_contents ? core::RecordContents::Yes : core::RecordContents::No;
-  options.moments = take_moments ? core::TakeMoments::PeaksAndExit : core::TakeMoments::OnRequest;
+  options.snapshots = take_snapshots ? core::TakeSnapshots::PeaksAndExit : core::TakeSnapshots::OnRequest;
   options.summarize = summarize ? core::Summarize::WhileRecording : core::Summarize::No;
   options.asleep = start_paused ? core::StartAsleep::Yes : core::StartAsleep::No;
   options.snapshot_signal = snapshot_signal;
@@ -144,9 +146,9 @@ core::LaunchOutcome run(
 }
 
 core::LaunchOutcome attach(int pid, std::string program, std::string output, std::string recorder_library,
-                           std::uint64_t sample_bytes, bool record_free_stacks, bool record_contents, bool take_moments,
-                           bool summarize, std::uint64_t max_segment_bytes, std::uint32_t keep_segments,
-                           double seconds) {
+                           std::uint64_t sample_bytes, bool record_free_stacks, bool record_contents,
+                           bool take_snapshots, bool summarize, std::uint64_t max_segment_bytes,
+                           std::uint32_t keep_segments, double seconds) {
   core::AttachOptions options;
   options.pid = pid;
   options.program = std::move(program);
@@ -156,7 +158,7 @@ core::LaunchOutcome attach(int pid, std::string program, std::string output, std
   options.launch.sample_bytes = sample_bytes;
   options.launch.free_stacks = record_free_stacks ? core::RecordFreeStacks::Yes : core::RecordFreeStacks::No;
   options.launch.contents = record_contents ? core::RecordContents::Yes : core::RecordContents::No;
-  options.launch.moments = take_moments ? core::TakeMoments::PeaksAndExit : core::TakeMoments::OnRequest;
+  options.launch.snapshots = take_snapshots ? core::TakeSnapshots::PeaksAndExit : core::TakeSnapshots::OnRequest;
   options.launch.summarize = summarize ? core::Summarize::WhileRecording : core::Summarize::No;
   options.launch.segments = {max_segment_bytes, keep_segments};
   auto outcome = [&] {
@@ -217,7 +219,33 @@ void bind_containers(nb::module_& module) {
   module.def("list_members", list_members, nb::arg("path"));
 }
 
+const char* sql_type(core::ColumnSchema column) {
+  switch (column.type) {
+    case core::SchemaType::Int:
+      return "BIGINT";
+    case core::SchemaType::Text:
+      return "VARCHAR";
+    default:
+      return "DOUBLE";
+  }
+}
+
+// (name, meaning of a row, note, needs its own walk, columns: (name, type in SQL, meaning)) by table.
+nb::list table_schemas() {
+  nb::list tables;
+  for (const core::TableSchema& table : core::table_schemas()) {
+    nb::list columns;
+    for (const core::ColumnSchema& column : table.columns) {
+      columns.append(nb::make_tuple(column.name, sql_type(column), column.meaning));
+    }
+    tables.append(
+        nb::make_tuple(table.name, table.row, table.note, table.pass == core::TablePass::OwnWalk, nb::tuple(columns)));
+  }
+  return tables;
+}
+
 void bind_tables(nb::module_& module) {
+  module.def("table_schemas", table_schemas);
   nb::class_<PyTable>(module, "Table")
       .def_prop_ro("name", [](const PyTable& held) { return held.table->name; })
       .def_prop_ro("rows", [](const PyTable& held) { return held.table->rows(); })
@@ -252,12 +280,12 @@ void bind_launch(nb::module_& module) {
       });
   module.def("run", run, nb::arg("command"), nb::kw_only(), nb::arg("output"), nb::arg("recorder_library"),
              nb::arg("sample_bytes"), nb::arg("wait_for_all"), nb::arg("record_environment"),
-             nb::arg("record_free_stacks"), nb::arg("record_contents"), nb::arg("take_moments"), nb::arg("summarize"),
+             nb::arg("record_free_stacks"), nb::arg("record_contents"), nb::arg("take_snapshots"), nb::arg("summarize"),
              nb::arg("start_paused"), nb::arg("snapshot_signal"), nb::arg("max_segment_bytes"),
              nb::arg("keep_segments"), nb::arg("allocators") = nb::bytes("", 0), nb::arg("progress").none());
   module.def("attach", attach, nb::arg("pid"), nb::kw_only(), nb::arg("program"), nb::arg("output"),
              nb::arg("recorder_library"), nb::arg("sample_bytes"), nb::arg("record_free_stacks"),
-             nb::arg("record_contents"), nb::arg("take_moments"), nb::arg("summarize"), nb::arg("max_segment_bytes"),
+             nb::arg("record_contents"), nb::arg("take_snapshots"), nb::arg("summarize"), nb::arg("max_segment_bytes"),
              nb::arg("keep_segments"), nb::arg("seconds"));
 }
 

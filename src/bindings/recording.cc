@@ -13,6 +13,7 @@
 #include "bindings/py_table.h"
 #include "bindings/python_error.h"
 #include "bindings/readable_text.h"
+#include "core/columns/table_schema.h"
 #include "core/drain/recording_outcome.h"
 #include "core/recording/recording.h"
 #include "core/tables/replay_tables.h"
@@ -62,19 +63,19 @@ void renew(Recording& recording, const std::string& path) {
 PyTable table(const Recording& recording, const std::string& name) {
   auto found = recording.table(name);
   if (!found) raise({ErrorKind::Internal, "the core makes no table " + name});
-  return {std::move(found)};
+  return {core::weighed(std::move(found))};
 }
 
 PyTable line_table(Recording& recording, const std::string& name) {
   auto found = recording.line_table(name);
   if (!found) raise({ErrorKind::Internal, "the core folds no table " + name});
-  return {std::move(found)};
+  return {core::weighed(std::move(found))};
 }
 
 PyTable banded_table(Recording& recording, const std::string& name) {
   auto found = recording.banded_table(name);
   if (!found) raise({ErrorKind::Internal, "the core joins no sizes of table " + name});
-  return {std::move(found)};
+  return {core::weighed(std::move(found))};
 }
 
 void find_sites(Recording& recording, std::uint32_t depth) {
@@ -112,7 +113,7 @@ using ScriptFacts = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std:
 // allocator, its file, peak_rss_bytes, spool_bytes, loaded files, warnings of the trace
 using ProcessFacts = std::tuple<std::string, std::string, std::optional<std::uint64_t>, std::optional<std::uint64_t>,
                                 std::vector<std::string>, std::vector<std::string>>;
-// shape_id, remedy, group, bytes, more, share
+// size_id, remedy, group, bytes, more, share
 using ScriptRule = std::tuple<std::uint32_t, std::uint8_t, std::uint32_t, std::uint64_t, std::uint64_t, double>;
 
 std::optional<std::uint64_t> where_known(std::uint64_t bytes) {
@@ -165,11 +166,11 @@ PyTable frames_table(Recording& recording) {
 using FrameRow = std::tuple<std::uint32_t, std::int64_t, std::string, std::string, std::string,
                             std::optional<std::uint32_t>, std::string, std::optional<std::int64_t>, bool>;
 
-std::vector<FrameRow> frames(Recording& recording, const std::vector<std::uint32_t>& row_ids) {
+std::vector<FrameRow> frames(Recording& recording, const std::vector<std::uint32_t>& location_ids) {
   nb::gil_scoped_release released;
   std::vector<trace::RowId> rows;
-  rows.reserve(row_ids.size());
-  for (const std::uint32_t row : row_ids) rows.push_back(static_cast<trace::RowId>(row));
+  rows.reserve(location_ids.size());
+  for (const std::uint32_t row : location_ids) rows.push_back(static_cast<trace::RowId>(row));
   std::vector<FrameRow> result;
   for (const core::NamedFrame& named : recording.names().frames(rows)) {
     result.emplace_back(trace::index(named.row), named.inline_depth, readable(named.frame.function),
@@ -212,11 +213,12 @@ std::vector<std::uint32_t> stack_rows(const Recording& recording, std::uint32_t 
 // functions_out, name, size_bytes, line
 using PointedRow = std::tuple<std::uint32_t, std::string, std::uint64_t, std::uint32_t>;
 
-std::vector<std::vector<PointedRow>> row_types(const Recording& recording, const std::vector<std::uint32_t>& row_ids) {
+std::vector<std::vector<PointedRow>> row_types(const Recording& recording,
+                                               const std::vector<std::uint32_t>& location_ids) {
   nb::gil_scoped_release released;
   std::vector<trace::RowId> rows;
-  rows.reserve(row_ids.size());
-  for (const std::uint32_t row : row_ids) rows.push_back(static_cast<trace::RowId>(row));
+  rows.reserve(location_ids.size());
+  for (const std::uint32_t row : location_ids) rows.push_back(static_cast<trace::RowId>(row));
   std::vector<std::vector<PointedRow>> result;
   for (const std::vector<core::PointedType>& types : recording.row_types(rows)) {
     std::vector<PointedRow>& made = result.emplace_back();
@@ -255,11 +257,13 @@ std::pair<std::vector<PyTable>, std::vector<std::string>> walk_for_tables(
   }();
   Recording::ProgramTables found = value_or_raise(std::move(made));
   std::vector<PyTable> tables;
-  for (auto& table : found.tables) tables.push_back({std::move(table)});
+  for (auto& table : found.tables) tables.push_back({core::weighed(std::move(table))});
   return {std::move(tables), std::move(found.warnings)};
 }
 
-Recording::Grain grain_of(bool by_line) { return by_line ? Recording::Grain::Line : Recording::Grain::Stack; }
+Recording::DetailLevel detail_of(bool by_line) {
+  return by_line ? Recording::DetailLevel::Line : Recording::DetailLevel::Stack;
+}
 
 std::vector<std::uint32_t> leaking_stacks(const Recording& recording) {
   std::vector<std::uint32_t> numbers;
@@ -287,10 +291,10 @@ void bind_recording(nb::module_& module) {
                    })
       .def("size_classes", size_classes, nb::arg("model"))
       .def("frames_table", frames_table)
-      .def("frames", frames, nb::arg("row_ids"))
+      .def("frames", frames, nb::arg("location_ids"))
       .def("nameless_modules", nameless_modules)
       .def("stack_rows", stack_rows, nb::arg("stack_id"), nb::arg("depth"))
-      .def("row_types", row_types, nb::arg("row_ids"))
+      .def("row_types", row_types, nb::arg("location_ids"))
       .def(
           "program_tables",
           [](const Recording& recording, std::optional<std::uint64_t> at_ns, std::optional<std::uint64_t> reports,
@@ -299,9 +303,9 @@ void bind_recording(nb::module_& module) {
           },
           nb::arg("at_ns").none(), nb::arg("reports").none(), nb::arg("progress"))
       .def(
-          "observation_tables",
+          "history_tables",
           [](const Recording& recording, const Progress& progress) {
-            return walk_for_tables([&] { return recording.observation_tables(reporting(progress)); });
+            return walk_for_tables([&] { return recording.history_tables(reporting(progress)); });
           },
           nb::arg("progress"))
       .def(
@@ -317,18 +321,18 @@ void bind_recording(nb::module_& module) {
           },
           nb::arg("at_ns").none(), nb::arg("progress"))
       .def(
-          "moment_tables",
+          "snapshot_tables",
           [](Recording& recording, bool by_line, const std::vector<std::uint32_t>& suppressed) {
             std::vector<trace::StackId> stacks;
             for (const std::uint32_t number : suppressed) stacks.push_back(trace::StackId{number});
-            return walk_for_tables([&] { return recording.moment_tables(grain_of(by_line), stacks); });
+            return walk_for_tables([&] { return recording.snapshot_tables(detail_of(by_line), stacks); });
           },
           nb::arg("by_line"), nb::arg("suppressed"))
       .def("leaking_stacks", leaking_stacks)
       .def(
           "twin_tables",
           [](Recording& recording, bool by_line, const Progress& progress) {
-            return walk_for_tables([&] { return recording.twin_tables(grain_of(by_line), reporting(progress)); });
+            return walk_for_tables([&] { return recording.twin_tables(detail_of(by_line), reporting(progress)); });
           },
           nb::arg("by_line"), nb::arg("progress"))
       .def("list_blocks", list_blocks, nb::arg("sink"), nb::arg("progress"));

@@ -85,7 +85,7 @@ void bind_stacks(nb::module_& module) {
   module.def("varints", varints, nb::arg("numbers"));
   module.def("rows_of_stacks", rows_of_stacks, nb::arg("recording"), nb::arg("stack_ids"));
   nb::class_<StackTexts>(module, "StackTexts")
-      .def("name", name_texts, nb::arg("row_id"), nb::arg("text"), nb::arg("innermost"))
+      .def("name", name_texts, nb::arg("location_id"), nb::arg("text"), nb::arg("innermost"))
       .def("of", texts_of, nb::arg("stack_ids"));
   module.def(
       "stack_texts",
@@ -100,7 +100,7 @@ void bind_stacks(nb::module_& module) {
              std::vector<std::uint32_t> innermost) {
             tree.name(trace::RowId{row}, std::move(frames), std::move(innermost));
           },
-          nb::arg("row_id"), nb::arg("frames"), nb::arg("innermost"))
+          nb::arg("location_id"), nb::arg("frames"), nb::arg("innermost"))
       .def("add", add_all, nb::arg("stack_ids"), nb::arg("amounts"))
       .def("parents", [](const FrameTree& tree) { return packed(tree.parents()); })
       .def("frames", [](const FrameTree& tree) { return packed(tree.frames()); })

@@ -91,22 +91,24 @@ CONSTANTS = (
     ),
     cpp("kWindowChunks", "src/core/drain/live_spool.h", ("0119", r"maps (\d+ MiB) of a spool"), scale=CHUNK_BYTES),
     cpp("kFirstControls", "src/core/drain/live_spool.cc", ("0119", r"controls of ([\d,]+) chunks")),
-    cpp("kFloorBytes", "src/core/drain/moment_schedule.h", ("0033", r"at least (\d+ MiB)")),
-    cpp("kGrowth - 1", "src/core/drain/moment_schedule.h", ("0033", r"(\d+ %) larger"), pattern=r"kGrowth = 1(\.\d+);"),
+    cpp("kFloorBytes", "src/core/drain/snapshot_schedule.h", ("0033", r"at least (\d+ MiB)")),
+    cpp(
+        "kGrowth - 1", "src/core/drain/snapshot_schedule.h", ("0033", r"(\d+ %) larger"), pattern=r"kGrowth = 1(\.\d+);"
+    ),
     cpp(
         "kGrowth - 1",
-        "src/core/drain/moment_schedule.h",
+        "src/core/drain/snapshot_schedule.h",
         ("docs/recording.md", r"(\d+ %) larger"),
         pattern=r"kGrowth = 1(\.\d+);",
     ),
     cpp(
         "kCpuBudget",
-        "src/core/drain/moment_schedule.h",
+        "src/core/drain/snapshot_schedule.h",
         ("0033", r"may reach (\d+ %)"),
         ("0033", r"use (\d+ %) of CPU"),
     ),
-    cpp("kWallBudget", "src/core/drain/moment_schedule.h", ("0033", r"plus (\d+ %) of its wall")),
-    cpp("kFirstAllowanceNs", "src/core/drain/moment_schedule.h", ("0033", r"plus (\d+ ms)")),
+    cpp("kWallBudget", "src/core/drain/snapshot_schedule.h", ("0033", r"plus (\d+ %) of its wall")),
+    cpp("kFirstAllowanceNs", "src/core/drain/snapshot_schedule.h", ("0033", r"plus (\d+ ms)")),
     cpp(
         "kBatchEvents", "src/trace/open/block_merger.cc", ("docs/style.md", r"at least ([\d,]+) merged events"), scale=4
     ),
@@ -114,7 +116,7 @@ CONSTANTS = (
     cpp("kMostEvents", "src/core/analysis/short_lives.h", ("0090", r"looks ([\d,]+) events ahead")),
     cpp("kWindow", "src/core/analysis/growth_ring.h", ("0095", r"at most the last (\d+)")),
     cpp("kDefaultDepth", "src/core/sites/sites.h", ("docs/glossary.md", r"its (\d+) innermost frames")),
-    cpp("kMostRows", "src/core/analysis/timeline.h", ("python/tare/schema/process.py", r"at most ([\d,]+) rows")),
+    cpp("kMostRows", "src/core/analysis/timeline.h", ("src/core/columns/schema/process.def", r"at most ([\d,]+) rows")),
     python("MOST_ROWS", "python/tare/source/small_database.py", ("0088", r"more than ([\d,]+) rows")),
     python("_LOOKED_ALIKE", "python/tare/analysis/recording.py", ("0032", r"first (\d+) findings")),
     python("_LAUNCHERS_SHARE", "python/tare/live/live_figures.py", ("0071", r"this time is (\d+ %)")),

@@ -13,5 +13,5 @@ def test_every_variable_is_in_the_tables() -> None:
             text = path.read_text(encoding="utf-8")
             read |= set(re.findall(r'(?:getenv\(|kEnv\w+\[\] = |environ\.get\(|ENVIRONMENT = )"(TARE_\w+)"', text))
     documented = set(re.findall(r"^\| (TARE_\w+) \|", (REPO / "docs/recording.md").read_text(), re.MULTILINE))
-    assert {"TARE_SPOOL_DIR", "TARE_TELL_SHARING", "TARE_DEBUG", "TARE_SUPPRESSIONS"} <= read
+    assert {"TARE_SPOOL_DIR", "TARE_REPORT_SHARING", "TARE_DEBUG", "TARE_SUPPRESSIONS"} <= read
     assert documented == read

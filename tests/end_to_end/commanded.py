@@ -104,7 +104,7 @@ def blocks_of(tare: Tare, trace: Path, requested: int) -> dict[str, float]:
 
 
 def facts(tare: Tare, trace: Path) -> dict[str, int]:
-    (row,) = tare.sql(trace, "select impossible_events, dropped_events, pre_existing_frees, asleep_ns from process")
+    (row,) = tare.sql(trace, "select impossible_events, dropped_events, pre_existing_frees, paused_ns from process")
     return row
 
 

@@ -44,8 +44,8 @@ def test_every_kind_of_mistake_is_named(tare: Tare, program: Program) -> None:
     assert twice["usable_bytes"] == TABLE
     assert functions(twice["stack"])[:2] == ["fill_cache", "main"]
     assert functions(twice["report_stack"])[:2] == ["report_cache", "main"]
-    assert functions(twice["again_stack"])[:2] == ["report_table_too", "main"]
-    assert (twice["path"], twice["path_again"]) == ("explicit/cache/table", "explicit/tables")
+    assert functions(twice["second_stack"])[:2] == ["report_table_too", "main"]
+    assert (twice["path"], twice["second_path"]) == ("explicit/cache/table", "explicit/tables")
     dark, session = parts["unreported"]["records"]
     assert (dark["usable_bytes"], dark["blocks"], dark["stack"][0]["function"]) == (DARK, 100, "forget_things")
     assert (session["usable_bytes"], session["formerly"]) == (SESSION, "explicit/sessions/7")
@@ -104,8 +104,8 @@ def test_a_program_that_reports_nothing_is_all_dark(tare: Tare, command: tuple[s
 def test_a_reporters_books_are_held_against_its_blocks(tare: Tare, program: Program) -> None:
     trace = tare.record(program("shared_buffers.c", INCLUDE))
     known, wrong = dark_matter(tare, trace)["amounts"]
-    assert (known["path"], known["believed_bytes"], known["usable_bytes"]) == ("explicit", 144_000, 144_000)
-    assert (wrong["path"], wrong["believed_bytes"], wrong["blocks"], wrong["usable_bytes"]) == (
+    assert (known["path"], known["reported_bytes"], known["usable_bytes"]) == ("explicit", 144_000, 144_000)
+    assert (wrong["path"], wrong["reported_bytes"], wrong["blocks"], wrong["usable_bytes"]) == (
         "explicit/pictures",
         128_000,
         2000,
@@ -118,7 +118,7 @@ def test_a_reporters_books_are_held_against_its_blocks(tare: Tare, program: Prog
 
 def test_blocks_that_count_holders_for_nothing_are_named(tare: Tare, program: Program) -> None:
     trace = tare.record(program("shared_buffers.c", INCLUDE))
-    rows = tare.sql(trace, "select requested_bytes, blocks, shared_blocks, end_blocks from holders order by blocks")
+    rows = tare.sql(trace, "select requested_bytes, blocks, shared_blocks, end_blocks from sharing order by blocks")
     assert [list(row.values()) for row in rows] == [[64, 2000, 1000, 2000], [64, 5000, 0, 0]]
     (found,) = tare.report(trace, "--lens", "unshared")["findings"]
     assert (found["function"], found["calls"]) == ("make_message", 5000)

@@ -65,7 +65,7 @@ def test_contended_threads_replay_without_an_impossible_event(tare: Tare, progra
 
 def test_growing_byte_by_byte_shows_the_three_costs(tare: Tare, program: Program) -> None:
     trace = tare.record(program("grow_by_one.c"))
-    (chain,) = tare.sql(trace, "select * from chains where kind = 'realloc'")
+    (chain,) = tare.sql(trace, "select * from growth where kind = 'realloc'")
     assert chain["requested_bytes"] == 549_756_338_176
     assert chain["rounded_4k_bytes"] == 134_742_016
     assert chain["doubling_bytes"] == 2_093_056
@@ -79,7 +79,7 @@ def test_growing_byte_by_byte_shows_the_three_costs(tare: Tare, program: Program
 
 def test_vector_growth_is_linked_though_it_never_reallocs(tare: Tare, program: Program) -> None:
     trace = tare.record(program("vector_growth.cc"))
-    rows = tare.sql(trace, "select * from chains where kind = 'malloc-copy-free' order by steps desc")
+    rows = tare.sql(trace, "select * from growth where kind = 'malloc-copy-free' order by steps desc")
     assert rows and rows[0]["steps"] >= 19_990
     assert any(f["lens"] == "growth" for f in tare.report(trace)["findings"])
 

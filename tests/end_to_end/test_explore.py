@@ -94,7 +94,7 @@ def test_findings_sites_tree_and_timeline_have_the_numbers_of_sql(
         (row,) = tare_module.sql(
             demo,
             "select sum((usable_bytes + header_bytes) * peak_blocks) as bytes, sum(peak_blocks) as blocks from site_sizes"
-            " join stack_sites using (stack_id) join sites using (site_id) group by site_row order by 1 desc limit 1",
+            " join stack_sites using (stack_id) join sites using (site_id) group by site_location_id order by 1 desc limit 1",
         )
         first = re.search(r"([\d.]+ \w+) +([\d.]+)% +[\d.]+ M  words_of", text)
         assert first, text
@@ -111,8 +111,8 @@ def test_findings_sites_tree_and_timeline_have_the_numbers_of_sql(
         ends = tare_module.sql(demo, "select interval, end_ns from intervals order by interval")
         (row,) = tare_module.sql(
             demo,
-            "select sum(blocks * (usable_bytes + header_bytes)) as bytes from lives where birth_interval >"
-            f" {ends[0]['interval']} and birth_interval <= {ends[50]['interval']}",
+            "select sum(blocks * (usable_bytes + header_bytes)) as bytes from lifetimes where allocated_interval >"
+            f" {ends[0]['interval']} and allocated_interval <= {ends[50]['interval']}",
         )
         shown = re.search(r"gross allocated in [^:]*: ([\d.]+ \w+)", text)
         assert shown

@@ -24,7 +24,7 @@ def sums(tare: Tare, trace: Path) -> list[tuple[str, int, int, int]]:
     rows = tare.sql(
         trace,
         "select function, line, requested_bytes, sum(total_blocks) as total, sum(end_blocks) as kept from site_sizes z"
-        " join stacks s using (stack_id) join frames f on f.row_id = s.row_id and f.inline_depth = 0"
+        " join stacks s using (stack_id) join frames f on f.location_id = s.location_id and f.inline_depth = 0"
         " where function in ('work', 'main') group by all order by all",
     )
     return [tuple(row.values()) for row in rows]  # type: ignore[misc]

@@ -216,7 +216,7 @@ def test_memray(name: str, options: tuple[str, ...], tare: Tare) -> None:
     assert found["total_requested_bytes"] == stats["total_bytes_allocated"]
     query = (
         "select any_value(f.function) as function, max(f.file) as file, max(f.line) as line, sum(z.requested_bytes * z.total_blocks) as bytes"
-        " from site_sizes z join stacks s using (stack_id) join frames f on f.row_id = s.row_id and f.inline_depth = 0"
+        " from site_sizes z join stacks s using (stack_id) join frames f on f.location_id = s.location_id and f.inline_depth = 0"
         " group by f.function, f.file, f.line order by bytes desc limit 1"
     )
     (largest,) = tare.sql(tare.folder / "imported.tare", query)

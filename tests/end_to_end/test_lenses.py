@@ -48,7 +48,7 @@ def test_of_python_on_malloc(tare: Tare) -> None:
     (seen,) = tare.sql(
         trace,
         "select sum(p.words) as words, sum(start_pointers + interior_pointers) as pointers from pointer_words p"
-        " join moments m on m.moment = p.moment where m.kind = 'peak'",
+        " join snapshots m on m.snapshot = p.snapshot where m.kind = 'peak'",
     )
     assert 0.15 < seen["pointers"] / seen["words"] < 0.6  # a fifth to a half of Python's heap points into it
     assert "twins" not in tare.report(trace)["lenses_run"]  # a second walk over the trace has to be asked for
@@ -66,14 +66,14 @@ def test_nobody_read_the_cache_either(tare: Tare, keeping: Path) -> None:
     """If the kernel reports touched pages; otherwise the finding stays unsure."""
     (touched,) = tare.sql(
         keeping,
-        "select sum(touched_bytes) as bytes from resident r join moments m on m.moment = r.moment"
+        "select sum(touched_bytes) as bytes from resident r join snapshots m on m.snapshot = r.snapshot"
         " where r.kind = 'heap' and m.kind = 'exit'",
     )
     # On a busy machine the last snapshot near the peak may have half of the cache: then the amount is a lower bound.
     (seen,) = tare.sql(
         keeping,
         "select max(case when kind = 'peak' then gross_bytes end) / max(case when kind = 'exit' then gross_bytes end)"
-        " as share from moments",
+        " as share from snapshots",
     )
     hoard = findings(tare, keeping, "hoards")["fill_cache"]
     if touched["bytes"] < 10_000_000:

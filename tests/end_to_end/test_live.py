@@ -37,13 +37,13 @@ def test_a_recording_starts_when_it_is_resumed(tare: Tare, program: Build) -> No
     seen = facts(tare, trace)
     assert seen["impossible_events"] == seen["dropped_events"] == 0
     assert seen["pre_existing_frees"] >= 100, "born while the recorder slept"
-    assert seen["asleep_ns"] > 0
+    assert seen["paused_ns"] > 0
 
 
 def test_nobody_resumes(tare: Tare, program: Build) -> None:
     with recorded_by_run(tare, program("commanded.c"), "--start-paused") as commanded:
         commanded.tell("make 100 1001")
-        assert "nobody woke the recorder" in commanded.end()
+        assert "the recorder stayed asleep" in commanded.end()
     assert list(tare.folder.glob("*.tare")) == []
 
 
@@ -63,7 +63,7 @@ def test_blocks_born_in_a_pause_are_unknown_and_known_ones_end(
     trace = tare.folder / "t.tare"
     seen = facts(tare, trace)
     assert seen["impossible_events"] == seen["dropped_events"] == 0
-    assert seen["asleep_ns"] > 0
+    assert seen["paused_ns"] > 0
     first, third = blocks_of(tare, trace, 1001), blocks_of(tare, trace, 1003)
     if "--sample" in options:
         assert first["live"] == 0
@@ -122,7 +122,7 @@ def test_a_snapshot_by_command_by_call_and_by_signal(tare: Tare, program: Build)
     rows = tare.sql(
         trace,
         "select m.name, count(*) filter (requested_bytes = 1001) as first, count(*) filter (requested_bytes = 1002) as"
-        " second from moments m left join moment_blocks b on m.moment = b.moment where kind = 'request' group by all order by min(m.moment)",
+        " second from snapshots m left join snapshot_blocks b on m.snapshot = b.snapshot where kind = 'request' group by all order by min(m.snapshot)",
     )
     assert rows == [
         {"name": "after load", "first": 100, "second": 0},
@@ -235,7 +235,7 @@ def test_a_process_is_attached_to_again_and_again(tare: Tare, program: Build) ->
         trace = tare.folder / f"{number}.tare"
         seen = facts(tare, trace)
         assert seen["impossible_events"] == seen["dropped_events"] == 0, options
-        assert seen["asleep_ns"] > 0, "blocks from before are unknown, and that is said"
+        assert seen["paused_ns"] > 0, "blocks from before are unknown, and that is said"
         assert "recorder was paused for" in tare("report", trace).stdout
         for other in range(len(ways)):
             for kind in (2000, 2100):
@@ -358,8 +358,8 @@ def test_two_moments_are_compared_block_by_block(tare: Tare, program: Build) -> 
     rows = tare.sql(
         trace,
         "select name, o.requested_bytes, count(*) as blocks, count(distinct block_id) as ids, min(reachable) as reached,"
-        " min(content_class) as held from observations o join moments using (moment)"
-        " where o.requested_bytes between 1001 and 1003 group by moment, name, o.requested_bytes order by all",
+        " min(content_class) as held from block_history o join snapshots using (snapshot)"
+        " where o.requested_bytes between 1001 and 1003 group by snapshot, name, o.requested_bytes order by all",
     )
     held = {"reached": "start", "held": "text"}
     assert rows == [
@@ -370,7 +370,7 @@ def test_two_moments_are_compared_block_by_block(tare: Tare, program: Build) -> 
     ]
     (changes,) = tare.sql(
         trace,
-        "with seen as (select name, o.* from observations o join moments using (moment) where o.requested_bytes in (1001, 1002))"
+        "with seen as (select name, o.* from block_history o join snapshots using (snapshot) where o.requested_bytes in (1001, 1002))"
         " select count(*) filter (a.block_id is null) as came, count(*) filter (a.digest = b.digest) as stayed,"
         " count(*) filter (b.last_write_ns is not null) as known"
         " from (from seen where name = 'before') a full join (from seen where name = 'after') b using (block_id)",
@@ -388,7 +388,7 @@ def test_attach_until_the_end(tare: Tare, program: Build) -> None:
         assert attach.wait(timeout=60) == 0
     trace = tare.folder / "a.tare"
     assert blocks_of(tare, trace, 1002) == {"total": 70, "live": 70}
-    assert tare.sql(trace, "select count(*) as n from moments where kind = 'exit'") == [{"n": 1}]
+    assert tare.sql(trace, "select count(*) as n from snapshots where kind = 'exit'") == [{"n": 1}]
 
 
 def test_who_lets_go_has_looked_once_more(tare: Tare, program: Build) -> None:
@@ -399,7 +399,7 @@ def test_who_lets_go_has_looked_once_more(tare: Tare, program: Build) -> None:
         commanded.tell("make 70 1003")
         commanded.end()
     trace = tare.folder / "a.tare"
-    query = "select kind, count(*) filter (requested_bytes = 1002) as n from moments join moment_blocks using (moment) group by all"
+    query = "select kind, count(*) filter (requested_bytes = 1002) as n from snapshots join snapshot_blocks using (snapshot) group by all"
     assert tare.sql(trace, query) == [{"kind": "exit", "n": 70}]
     assert "live blocks" in succeed(tare, "report", trace, "--mode", "rss")
 

@@ -44,17 +44,17 @@ def threaded(tare_module: Tare) -> Path:
     return tare_module.folder / "threads.tare"
 
 
-_FILES = "coalesce((select max(m.path) from stacks k join rows r using (row_id) join modules m using (module_id) where k.stack_id = b.alloc_stack_id), '')"
+_FILES = "coalesce((select max(m.path) from stacks k join locations r using (location_id) join modules m using (module_id) where k.stack_id = b.alloc_stack_id), '')"
 
 
 def _condition(life: str, after: float, end: float) -> str:
     """Of the table of single blocks: it doesn't know of intervals."""
-    live_then = f"(death_ns is null or death_ns > {end})"
+    live_then = f"(freed_ns is null or freed_ns > {end})"
     return {
-        "live": f"birth_ns <= {end} and {live_then}",
-        "born": f"birth_ns > {after} and birth_ns <= {end}",
-        "kept": f"birth_ns > {after} and birth_ns <= {end} and {live_then}",
-        "freed": f"death_ns > {after} and death_ns <= {end}",
+        "live": f"allocated_ns <= {end} and {live_then}",
+        "born": f"allocated_ns > {after} and allocated_ns <= {end}",
+        "kept": f"allocated_ns > {after} and allocated_ns <= {end} and {live_then}",
+        "freed": f"freed_ns > {after} and freed_ns <= {end}",
     }[life]
 
 
@@ -123,7 +123,7 @@ def test_each_site_in_a_range_has_the_bytes_of_its_blocks(tare_module: Tare, bro
     rows = tare_module.sql(
         threaded,
         "select f.function as name, sum(b.usable_bytes + case when b.usable_bytes % 16 = 8 then 8 else 16 end) as bytes from blocks b"
-        " join stacks k on k.stack_id = b.alloc_stack_id join frames f on f.row_id = k.row_id and f.inline_depth = 0"
+        " join stacks k on k.stack_id = b.alloc_stack_id join frames f on f.location_id = k.location_id and f.inline_depth = 0"
         # Functions that are inlined somewhere may stand there behind an allocation wrapper, which isn't shown.
         f" where {_condition('born', ends[begin], ends[end])} and f.function not in (select function from frames where inline_depth > 0)"
         " group by f.function",

@@ -51,7 +51,7 @@ def sizes_by_line(tare: Tare, trace: Path, file: str) -> dict[int, int]:
         trace,
         "select f.line, sum(s.end_blocks * s.requested_bytes) as bytes from site_sizes s"
         " join stack_sites using (stack_id) join sites on sites.site_id = stack_sites.site_id"
-        f" join frames f on f.row_id = sites.site_row where f.file like '%{file}' group by f.line",
+        f" join frames f on f.location_id = sites.site_location_id where f.file like '%{file}' group by f.line",
         "--json",
     )
     assert done.returncode == 0, done.stderr

@@ -30,7 +30,7 @@ def by_function(tare: Tare, trace: Path, column: str) -> list[int]:
     rows = tare.sql(
         trace,
         f"select f.function as name, sum({column} * (usable_bytes + header_bytes)) as bytes from site_sizes z"
-        " join stacks s using (stack_id) join frames f on f.row_id = s.row_id and f.inline_depth = 0"
+        " join stacks s using (stack_id) join frames f on f.location_id = s.location_id and f.inline_depth = 0"
         f" where {column} > 0 group by 1",
     )
     return sorted(round(row["bytes"]) for row in rows)

@@ -164,7 +164,7 @@ def test_a_forked_child(tare: Tare, program: Program) -> None:
 
 def test_contents(tare: Tare, program: Program) -> None:
     built = program("segments.c", "-pthread")
-    query = "select count(*) as seen, coalesce(sum(high_water_bytes), 0) as bytes from observations where moment = 0"
+    query = "select count(*) as seen, coalesce(sum(high_water_bytes), 0) as bytes from block_history where snapshot = 0"
     options = ("-q", "--content=unwritten")
     (whole,) = tare.sql(tare.record(built, "1", "600000", name="whole.tare", options=options), query)
     cut = tare.record(built, "1", "600000", name="cut.tare", options=(*options, "--max-size", "1M"))

@@ -21,7 +21,7 @@ Build = Callable[..., Path]
 def at_exit(tare: Tare, trace: Path, what: str) -> list[dict[str, Any]]:
     return tare.sql(
         trace,
-        f"select {what} from moment_blocks b join moments m on m.moment = b.moment where m.kind = 'exit' group by all order by all",
+        f"select {what} from snapshot_blocks b join snapshots m on m.snapshot = b.snapshot where m.kind = 'exit' group by all order by all",
     )
 
 
@@ -80,7 +80,7 @@ def test_known_leaks_are_left_out(tare: Tare, program: Build) -> None:
 def test_content_records_only_what_the_lenses_need(tare: Tare, program: Build) -> None:
     def recorded(*options: str) -> tuple[bool, bool]:
         trace = tare.record(program("losing.c"), options=options)
-        (row,) = tare.sql(trace, "select contents_recorded, moments > 0 as looked from process")
+        (row,) = tare.sql(trace, "select contents_recorded, snapshots > 0 as looked from process")
         return bool(row["contents_recorded"]), bool(row["looked"])
 
     assert recorded("--content") == (True, True)
@@ -96,7 +96,7 @@ def test_content_records_only_what_the_lenses_need(tare: Tare, program: Build) -
 
 def test_without_snapshots_nothing_is_looked_into(tare: Tare, program: Build) -> None:
     trace = tare.record(program("losing.c"))
-    assert tare.sql(trace, "select count(*) as n from moments") == [{"n": 0}]
+    assert tare.sql(trace, "select count(*) as n from snapshots") == [{"n": 0}]
     assert not {"leaks", "duplicates"} & set(tare.report(trace)["lenses_run"])
     done = tare("report", trace, "--lens", "leaks")
     assert done.returncode == 2
@@ -108,7 +108,7 @@ def test_known_duplicates_of_python(tare: Tare) -> None:
     trace = tare.record("/usr/bin/python3", "-c", code, options=("--snapshots",))
     (seen,) = tare.sql(
         trace,
-        "select count(*) as blocks, count(distinct digest) as contents from moment_blocks b join moments m on m.moment = b.moment"
+        "select count(*) as blocks, count(distinct digest) as contents from snapshot_blocks b join snapshots m on m.snapshot = b.snapshot"
         " where m.kind = 'peak' and requested_bytes between 650 and 651",
     )
     assert seen["blocks"] >= 15_000
@@ -127,7 +127,7 @@ def test_every_way_out_has_its_moment(tare: Tare, how: str) -> None:
     traces = [trace, *tare.others("t.tare")] if how == "fork" else [trace]
     assert len(traces) == (2 if how == "fork" else 1)
     for each in traces:
-        assert tare.sql(each, "select count(*) as n from moments where kind = 'exit'") == [{"n": 1}]
+        assert tare.sql(each, "select count(*) as n from snapshots where kind = 'exit'") == [{"n": 1}]
 
 
 def test_a_stopped_launcher_holds_up_no_exit(tare: Tare) -> None:

@@ -54,8 +54,8 @@ def block_rows(trace: Trace, lives: list[Life]) -> Iterator[dict[str, Any]]:
         shape, birth, death = life.shape, life.birth, life.death
         yield {
             "block_id": i,
-            "birth_ns": clock.time_ns(birth.stamp) if birth else 0,
-            "death_ns": clock.time_ns(death.stamp) if death else None,
+            "allocated_ns": clock.time_ns(birth.stamp) if birth else 0,
+            "freed_ns": clock.time_ns(death.stamp) if death else None,
             "thread": birth.thread if birth else 0,
             "alloc_stack": shape.stack if birth else None,
             "free_stack_id": death.free_stack if death else None,
@@ -71,7 +71,7 @@ def block_rows(trace: Trace, lives: list[Life]) -> Iterator[dict[str, Any]]:
 
 
 # Stacks of inherited blocks are the parent's, and growth by malloc, copy and free is the replay's guess.
-BLOCKS = """select block_id, birth_ns, death_ns, thread, case when inherited = 0 then alloc_stack_id end as alloc_stack,
+BLOCKS = """select block_id, allocated_ns, freed_ns, thread, case when inherited = 0 then alloc_stack_id end as alloc_stack,
     free_stack_id, requested_bytes, usable_bytes, align_bytes, api,
     case when api like 'realloc%' then grown_from end as grown_from, weight, inherited, address
     from blocks order by block_id"""
@@ -79,9 +79,9 @@ BLOCKS = """select block_id, birth_ns, death_ns, thread, case when inherited = 0
 
 def compare_dictionary(tare: Tare, path: Path, trace: Trace) -> None:
     """A forked child's tables go on with what it inherited."""
-    stacks = [(s["caller_id"], s["row_id"]) for s in tare.sql(path, "select * from stacks order by stack_id")]
+    stacks = [(s["caller_id"], s["location_id"]) for s in tare.sql(path, "select * from stacks order by stack_id")]
     assert [(stack.caller, stack.row) for stack in trace.stacks][1:] == stacks[1 : len(trace.stacks)]
-    rows = tare.sql(path, "select coalesce(module_id, 65535) as module, address from rows order by row_id")
+    rows = tare.sql(path, "select coalesce(module_id, 65535) as module, address from locations order by location_id")
     rows = rows[: len(trace.rows)]
     assert [(row.module, row.address) for row in trace.rows] == [(row["module"], row["address"]) for row in rows]
     modules = tare.sql(path, "select * from modules order by module_id")
@@ -219,7 +219,9 @@ def test_contents(tare: Tare, program: Program) -> None:
                 held = ("other", "text", "zeros", "none")[rest] if requested <= MOST_LOOKED_AT_BYTES else None
                 seen[i] = (written, held if written else "none", digest)
         assert not notes
-    rows = tare.sql(path, "select block_id, high_water_bytes, content_class, digest from observations where moment = 0")
+    rows = tare.sql(
+        path, "select block_id, high_water_bytes, content_class, digest from block_history where snapshot = 0"
+    )
     assert len(rows) > 1000 and any(row["digest"] for row in rows)
     assert seen == {row["block_id"]: (row["high_water_bytes"], row["content_class"], row["digest"]) for row in rows}
 
@@ -251,10 +253,10 @@ def test_what_a_program_says(tare: Tare, program: Program) -> None:
     ]
     pools = tare.sql(path, "select * from pools order by pool_id")
     assert [(ns, trace.names[name].decode()) for ns, _, name in said(POOL_CREATE)] == [
-        (pool["birth_ns"], pool["name"]) for pool in pools
+        (pool["allocated_ns"], pool["name"]) for pool in pools
     ]
     cells = tare.sql(path, "select * from pool_blocks order by pool_block_id")
     assert [
         (ns, address % 2**48, trace.shapes[shape].requested, trace.shapes[shape].stack)
         for ns, address, shape in said(POOL_ALLOC)
-    ] == [(cell["birth_ns"], cell["address"], cell["bytes"], cell["stack_id"]) for cell in cells]
+    ] == [(cell["allocated_ns"], cell["address"], cell["bytes"], cell["stack_id"]) for cell in cells]

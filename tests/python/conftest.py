@@ -31,7 +31,7 @@ def busy() -> Handmade:
     source.blocks(buffer, 100, 104, total=1000, peak=1)
     source.size_class(100, 104, 88)
     source.chain(
-        buffer, chains=2, steps=998, slow_steps=990, in_place_steps=100, copied_bytes=10_000_000, doubling_copied_bytes=20_000,
+        buffer, grown_blocks=2, steps=998, slow_steps=990, in_place_steps=100, copied_bytes=10_000_000, doubling_copied_bytes=20_000,
         requested_bytes=12_000_000, rounded_4k_bytes=13_000_000, doubling_bytes=40_000, max_requested_bytes=20_000, peak_blocks=1,
     )  # fmt: skip
     node = source.stack("new_node@/src/tree.c:9", "insert@/src/tree.c:20", "main@/src/main.c:6")
@@ -41,11 +41,11 @@ def busy() -> Handmade:
     source.blocks(temporary, 40, 40, total=50_000, peak=1, freed_within_16=50_000, freed_later=0)
     source.size_class(40, 40, 24)
     source.tables["written"].append(
-        {"shape_id": 3, "stack_id": temporary, "requested_bytes": 40, "max_high_water_bytes": 40, "within_48": 50_000.0}
+        {"size_id": 3, "stack_id": temporary, "requested_bytes": 40, "max_high_water_bytes": 40, "within_48": 50_000.0}
     )
     source.tables["recreated"].append(
-        {"stack_id": temporary, "digest": 1, "requested_bytes": 40, "times": 100.0, "contents": 1.0, "most_times": 100.0,
-         "most_requested_bytes": 40}
+        {"stack_id": temporary, "digest": 1, "requested_bytes": 40, "times": 100.0, "contents": 1.0, "max_times": 100.0,
+         "max_requested_bytes": 40}
     )  # fmt: skip
     return source
 
@@ -63,17 +63,17 @@ def looked_into(busy: Handmade) -> Handmade:
     node = busy.tables["site_sizes"][2]
     busy.pointers(1, 2, pointers=30_000, fields=2, packed=16, packed_gross=32)
     busy.tables["written"].append(
-        {"shape_id": 1, "stack_id": busy.tables["site_sizes"][1]["stack_id"], "requested_bytes": 100, "partly_blocks": 1.0,
+        {"size_id": 1, "stack_id": busy.tables["site_sizes"][1]["stack_id"], "requested_bytes": 100, "partly_blocks": 1.0,
          "max_high_water_bytes": 10, "unwritten_peak_bytes": 30.0, "unwritten_total_bytes": 900.0}
     )  # fmt: skip
     busy.tables["mappings"].append(
-        {"stack_id": name, "maps": 2000, "mapped_bytes": 2 << 20, "unmapped_bytes": 2 << 20, "unmapped_byte_ns": 2e9, "most_bytes": 4096.0,
+        {"stack_id": name, "maps": 2000, "mapped_bytes": 2 << 20, "unmapped_bytes": 2 << 20, "unmapped_byte_ns": 2e9, "max_bytes": 4096.0,
          "end_bytes": 0, "accessible_bytes": 0, "resident_bytes": 0}
     )  # fmt: skip
     busy.type_site(names, "Name", 200, 184, saved=16)
-    busy.twins(names, node["shape_id"], pairs=400, end_pairs=300, joined_gross=230)
-    busy.tables["holders"].append(
-        {"shape_id": names, "stack_id": name, "requested_bytes": 200, "weight": 1.0, "blocks": 400, "shared_blocks": 3,
+    busy.twins(names, node["size_id"], pairs=400, end_pairs=300, joined_gross=230)
+    busy.tables["sharing"].append(
+        {"size_id": names, "stack_id": name, "requested_bytes": 200, "weight": 1.0, "blocks": 400, "shared_blocks": 3,
          "end_blocks": 300, "end_shared_blocks": 3}
     )  # fmt: skip
     return busy

@@ -18,7 +18,7 @@ PROCESS: dict[str, Any] = {
     "program": "app", "exe": "/bin/app", "pid": 4711, "parent_pid": 1, "command_line": "app --flag", "cwd": "/", "host": "box",
     "kernel": "6.1", "allocator": "glibc", "allocator_path": "/lib/libc.so.6", "page_bytes": 4096, "start_realtime_ns": 0,
     "duration_ns": 2_000_000_000, "complete": 1, "wait_status": 0, "peak_rss_bytes": None, "spool_bytes": None, "sample_bytes": 0, "threads": 1,
-    "peak_time_ns": 1_000_000_000, "asleep_ns": None, "imported_from": None, "missing_facts": None,
+    "peak_time_ns": 1_000_000_000, "paused_ns": None, "imported_from": None, "missing_facts": None,
 }  # fmt: skip
 
 
@@ -35,7 +35,7 @@ class Handmade:
         self._stack_of: dict[tuple[str, ...], int] = {(): 0}
         self._row_of: dict[str, int] = {}
         self._functions: list[str] = []
-        self.tables["stacks"].append({"stack_id": 0, "caller_id": 0, "row_id": 0, "depth": 0})
+        self.tables["stacks"].append({"stack_id": 0, "caller_id": 0, "location_id": 0, "depth": 0})
         self.tables["modules"].append(
             {
                 "module_id": 0,
@@ -54,7 +54,12 @@ class Handmade:
             self._stack_of[functions] = len(self._stack_of)
             stack_id = self._stack_of[functions]
             self.tables["stacks"].append(
-                {"stack_id": stack_id, "caller_id": caller, "row_id": self._row(functions[0]), "depth": len(functions)}
+                {
+                    "stack_id": stack_id,
+                    "caller_id": caller,
+                    "location_id": self._row(functions[0]),
+                    "depth": len(functions),
+                }
             )
         return self._stack_of[functions]
 
@@ -62,7 +67,9 @@ class Handmade:
         if function not in self._row_of:
             row = self._row_of[function] = len(self._functions)
             self._functions.append(function)
-            self.tables["rows"].append({"row_id": row, "module_id": 0, "address": 16 * row, "module_offset": 16 * row})
+            self.tables["locations"].append(
+                {"location_id": row, "module_id": 0, "address": 16 * row, "module_offset": 16 * row}
+            )
         return self._row_of[function]
 
     def blocks(
@@ -79,7 +86,7 @@ class Handmade:
         """One row of site_sizes."""
         rows = self.tables["site_sizes"]
         rows.append(
-            {"shape_id": len(rows), "stack_id": stack, "api": "malloc", "align_bytes": 0, "requested_bytes": requested,
+            {"size_id": len(rows), "stack_id": stack, "api": "malloc", "align_bytes": 0, "requested_bytes": requested,
              "usable_bytes": usable, "header_bytes": header, "weight": 1.0, "total_blocks": total, "peak_blocks": peak,
              "end_blocks": end, "inherited": 0, "byte_ns": (usable + header) * max(peak, end) * 1e9, "freed_later": total - end,
              **more}
@@ -99,10 +106,10 @@ class Handmade:
 
     def moment(self, kind: str, blocks: Sequence[tuple[int, int, dict[str, Any]]]) -> None:
         """A snapshot: (shape, address, columns) a block. `lost`: nothing points to it."""
-        moment = len(self.tables["moments"]) + 1
+        moment = len(self.tables["snapshots"]) + 1
         gross = 0
-        for shape_id, address, columns in blocks:
-            shape = self.tables["site_sizes"][shape_id]
+        for size_id, address, columns in blocks:
+            shape = self.tables["site_sizes"][size_id]
             copied = {name: shape[name] for name in ("stack_id", "requested_bytes", "usable_bytes", "header_bytes")}
             lost = columns.pop("lost", False)
             seen = {
@@ -113,21 +120,21 @@ class Handmade:
                 "leak_root": address if lost else None,
             }
             gross += shape["usable_bytes"] + shape["header_bytes"]
-            self.tables["moment_blocks"].append(
-                {"moment": moment, "shape_id": shape_id, "address": address, "weight": 1.0, **copied, **seen, **columns}
+            self.tables["snapshot_blocks"].append(
+                {"snapshot": moment, "size_id": size_id, "address": address, "weight": 1.0, **copied, **seen, **columns}
             )
         time_ns = PROCESS["duration_ns"] if kind == "exit" else PROCESS["peak_time_ns"]
-        self.tables["moments"].append(
-            {"moment": moment, "kind": kind, "blocks": len(blocks), "gross_bytes": gross, "time_ns": time_ns}
+        self.tables["snapshots"].append(
+            {"snapshot": moment, "kind": kind, "blocks": len(blocks), "gross_bytes": gross, "time_ns": time_ns}
         )
-        self._process.setdefault("moments", 0)
-        self._process["moments"] += 1
+        self._process.setdefault("snapshots", 0)
+        self._process["snapshots"] += 1
 
     def resident(self, moment: int, kind: str, resident: int, touched: int | None = None, name: str = "") -> None:
         """One row of resident."""
         self.tables["resident"].append(
             {
-                "moment": moment,
+                "snapshot": moment,
                 "kind": kind,
                 "name": name,
                 "mapped_bytes": resident,
@@ -142,9 +149,9 @@ class Handmade:
         """One row of pointer_words: of all blocks that the shape had at the peak."""
         sizes = self.tables["site_sizes"][shape]
         self.tables["pointer_words"].append(
-            {"moment": moment, "shape_id": shape, "stack_id": sizes["stack_id"], "requested_bytes": sizes["requested_bytes"],
+            {"snapshot": moment, "size_id": shape, "stack_id": sizes["stack_id"], "requested_bytes": sizes["requested_bytes"],
              "blocks": sizes["peak_blocks"], "words": sizes["peak_blocks"] * (sizes["requested_bytes"] // 8),
-             "start_pointers": pointers, "interior_pointers": 0.0, "most_pointers": fields, "fields": fields,
+             "start_pointers": pointers, "interior_pointers": 0.0, "max_pointers": fields, "fields": fields,
              "packed_bytes": packed, "packed_gross_bytes": packed_gross}
         )  # fmt: skip
 
@@ -153,7 +160,7 @@ class Handmade:
         one, other = (self.tables["site_sizes"][shape] for shape in (first, second))
         apart = sum(each["usable_bytes"] + each["header_bytes"] for each in (one, other))
         self.tables["twins"].append(
-            {"first_shape_id": first, "first_stack_id": one["stack_id"], "second_shape_id": second,
+            {"first_size_id": first, "first_stack_id": one["stack_id"], "second_size_id": second,
              "second_stack_id": other["stack_id"], "pairs": pairs, "end_pairs": end_pairs, "apart_gross_bytes": apart,
              "joined_bytes": one["requested_bytes"] + other["requested_bytes"], "joined_gross_bytes": joined_gross}
         )  # fmt: skip
@@ -166,16 +173,16 @@ class Handmade:
             "objects": 1,
             "field_order": "a, b",
             "certainty": "high",
-            "told_by": "x",
+            "found_by": "x",
         }
         self.tables["type_sites"].append(
-            {"shape_id": shape, "stack_id": self.tables["site_sizes"][shape]["stack_id"], "type": type_name,
+            {"size_id": shape, "stack_id": self.tables["site_sizes"][shape]["stack_id"], "type": type_name,
              "size_bytes": size, "reordered_bytes": reordered, "saved_bytes": saved, **told, **columns}
         )  # fmt: skip
 
     def chain(self, stack: int, **columns: Any) -> None:
-        zero = {c.name: 0 for c in schema.BY_NAME["chains"].columns}
-        self.tables["chains"].append({**zero, "stack_id": stack, "kind": "realloc", **columns})
+        zero = {c.name: 0 for c in schema.BY_NAME["growth"].columns}
+        self.tables["growth"].append({**zero, "stack_id": stack, "kind": "realloc", **columns})
 
     def with_contents(self) -> Handmade:
         """As if recorded with --content: lenses that need it run."""
@@ -192,7 +199,7 @@ class Handmade:
             "process": self._process_rows,
             "sites": self._sites,
             "stack_sites": self._stack_sites,
-            "moment_shapes": self._moment_shapes,
+            "snapshot_sizes": self._snapshot_sizes,
         }.get(table.name, lambda: self.tables[table.name])()
         defaults = {c.name: 0.0 if c.type == schema.REAL else None for c in table.columns}
         into.fill(table, [[{**defaults, **row}[c.name] for c in table.columns] for row in rows])
@@ -216,12 +223,12 @@ class Handmade:
         row |= {f"at_{name}": None for name in ("blocks", "requested_bytes", "usable_bytes", "gross_bytes")}
         return [row | self._process]
 
-    def _moment_shapes(self) -> list[dict[str, Any]]:
+    def _snapshot_sizes(self) -> list[dict[str, Any]]:
         """A row a block, which adds up to what the core's fewer rows do."""
-        blocks = self.tables["moment_blocks"]
-        stack_at = {(block["moment"], block["address"]): block["stack_id"] for block in blocks}
+        blocks = self.tables["snapshot_blocks"]
+        stack_at = {(block["snapshot"], block["address"]): block["stack_id"] for block in blocks}
         content_of = [
-            (block["moment"], block["requested_bytes"], block["digest"])
+            (block["snapshot"], block["requested_bytes"], block["digest"])
             if block.get("digest") is not None
             and block["requested_bytes"]
             and block["content_class"] != "zeros"
@@ -237,7 +244,7 @@ class Handmade:
             rows.append(
                 {
                     **block,
-                    "leak_stack_id": stack_at.get((block["moment"], root)),
+                    "leak_stack_id": stack_at.get((block["snapshot"], root)),
                     "blocks": block["weight"],
                     "leak_roots": float(root == block["address"]),
                     "copies": float(has_copy),
@@ -262,14 +269,14 @@ class Handmade:
         sites: dict[int, dict[str, Any]] = {}
         for pair in self._stack_sites():
             rows = self._cut(pair["stack_id"])
-            sites.setdefault(pair["site_id"], {**pair, "site_row": rows[0] if rows else 0})
+            sites.setdefault(pair["site_id"], {**pair, "site_location_id": rows[0] if rows else 0})
         return list(sites.values())
 
     def stack_rows(self, stack_id: int, depth: int) -> list[int]:
         rows: list[int] = []
         while stack_id and len(rows) < depth:
             node = self.tables["stacks"][stack_id]
-            rows.append(node["row_id"])
+            rows.append(node["location_id"])
             stack_id = node["caller_id"]
         return rows
 
@@ -294,9 +301,9 @@ class Handmade:
     def in_bands(self) -> Handmade:
         return self
 
-    def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
+    def frames(self, location_ids: Sequence[int]) -> list[FrameRow]:
         frames: list[FrameRow] = []
-        for row in row_ids:
+        for row in location_ids:
             name, _, place = self._functions[row].partition("@")
             file, _, line = place.partition(":")
             known = "" if name.startswith("?") else name

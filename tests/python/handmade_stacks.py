@@ -11,8 +11,8 @@ class Texts:
         self._rows_of, self._outermost_first, self._separator = rows_of, outermost_first, separator
         self._names: dict[int, tuple[bytes, bytes]] = {}
 
-    def name(self, row_id: int, text: bytes, innermost: bytes) -> None:
-        self._names[row_id] = (text, innermost)
+    def name(self, location_id: int, text: bytes, innermost: bytes) -> None:
+        self._names[location_id] = (text, innermost)
 
     def of(self, stack_ids: list[int]) -> list[bytes]:
         texts = []
@@ -29,8 +29,8 @@ class Tree:
         self._nodes: dict[tuple[int, int], int] = {}
         self._parents, self._frames, self._amounts = [0], [0], [0]
 
-    def name(self, row_id: int, frames: list[int], innermost: list[int]) -> None:
-        self._names[row_id] = (frames, innermost)
+    def name(self, location_id: int, frames: list[int], innermost: list[int]) -> None:
+        self._names[location_id] = (frames, innermost)
 
     def add(self, stack_ids: list[int], amounts: list[int]) -> bytes:
         found = array("I")

@@ -18,7 +18,7 @@ _core = pytest.importorskip("tare._core", reason="the extension module isn't bui
 
 from tare.analysis.recording import Recording  # noqa: E402
 from tare.reports import run_summary  # noqa: E402
-from tare.source.core_source import _MOMENT_TABLES, _WALKS, CoreSource  # noqa: E402
+from tare.source.core_source import _SNAPSHOT_TABLES, _WALKS, CoreSource  # noqa: E402
 from tare.source.small_database import SmallDatabase  # noqa: E402
 
 WORK = "import json\nkept = json.loads(json.dumps([{'k%d' % i: i} for i in range(20000)]))\nprint(len(kept))"
@@ -49,7 +49,7 @@ def test_every_table_is_as_the_schema_says(trace: Path) -> None:
     # this program reports nothing, has no pools, isn't looked into, has no type in a wasteful order and unwind tables everywhere, and
     # with contents no call is timed
     others = {"type_sites", "call_costs", "unwind_gaps"}
-    filled = schema.BY_NAME.keys() - set(_WALKS["reading reports"]) - set(_MOMENT_TABLES) - others
+    filled = schema.BY_NAME.keys() - set(_WALKS["reading reports"]) - set(_SNAPSHOT_TABLES) - others
     assert all(recording.database.row(f"select count(*) from {name}")[0] for name in filled)
 
 
@@ -67,13 +67,12 @@ def test_the_core_has_no_table_or_column_that_the_schema_forgets(trace: Path) ->
             "twins",
             "type_sites",
             *walked,
-            *_MOMENT_TABLES,
+            *_SNAPSHOT_TABLES,
         ):
             continue
-        renamed = {"start": "start_address", "end": "end_address"} if table.name == "modules" else {}
-        made = {renamed.get(name, name) for name, _ in recording.table(table.name).columns}
+        made = {name for name, _ in recording.table(table.name).columns}
         assert made == {column.name for column in table.columns}, table.name
-    for tables, _ in (recording.moment_tables(False, []), recording.twin_tables(False, lambda *_: None)):
+    for tables, _ in (recording.snapshot_tables(False, []), recording.twin_tables(False, lambda *_: None)):
         for made_table in tables:
             columns = [column.name for column in schema.BY_NAME[made_table.name].columns]
             assert [name for name, _ in made_table.columns] == columns, made_table.name
@@ -83,7 +82,7 @@ def test_blocks_agree_with_the_small_tables(trace: Path) -> None:
     database = Recording(CoreSource(str(trace))).database
     database.use("blocks", "site_sizes", "process")
     from_blocks = database.row(
-        "select count(*), sum(requested_bytes), sum(case when death_ns is null then 1 else 0 end) from blocks"
+        "select count(*), sum(requested_bytes), sum(case when freed_ns is null then 1 else 0 end) from blocks"
     )
     assert from_blocks == database.row("select total_blocks, total_requested_bytes, end_blocks from process")
     assert from_blocks[:2] == database.row(
@@ -114,8 +113,8 @@ def test_folding_by_line_changes_no_sum(trace: Path) -> None:
     # Twins are pairs of sites: of lines they are other pairs. Whether a stack grows buffers, a line's other stacks don't say.
     # Unwritten bytes are judged by the site: a line of Python has several, one for each way to it.
     others = ("twins", "headroom", "unwritten")
-    exact = [lens.name for lens in lenses.load_all() if lens.needs != "moments" and lens.name not in others]
-    by_stack, by_line = (Recording(CoreSource(str(trace), grain=grain), exact) for grain in ("stack", "line"))
+    exact = [lens.name for lens in lenses.load_all() if lens.needs != "snapshots" and lens.name not in others]
+    by_stack, by_line = (Recording(CoreSource(str(trace), detail=detail), exact) for detail in ("stack", "line"))
     columns = [
         c.name
         for c in schema.BY_NAME["site_sizes"].columns
@@ -127,16 +126,17 @@ def test_folding_by_line_changes_no_sum(trace: Path) -> None:
     )
     found = []
     for recording in (by_stack, by_line):
-        recording.database.use("site_sizes", "chains")
+        recording.database.use("site_sizes", "growth")
         counts = recording.database.row(f"select {sums} from site_sizes")
-        steps = recording.database.row("select sum(steps), count(*) from chains")
+        steps = recording.database.row("select sum(steps), count(*) from growth")
         byte_ns = recording.database.row("select sum(byte_ns) from site_sizes")
         found.append((counts, steps, round(byte_ns[0] / 1e9)))
     assert found[0] == found[1]
     assert by_stack.ledger.tare_bytes() == by_line.ledger.tare_bytes()
     for a, b in zip(by_stack.ledger.lenses, by_line.ledger.lenses, strict=True):
         left, right = (
-            r.ledger.findings(lens, by="site_row", all_claims="all") for r, lens in ((by_stack, a), (by_line, b))
+            r.ledger.findings(lens, by="site_location_id", all_claims="all")
+            for r, lens in ((by_stack, a), (by_line, b))
         )
         measure = {
             "bytes": "bytes_peak",
@@ -145,8 +145,8 @@ def test_folding_by_line_changes_no_sum(trace: Path) -> None:
             "end": "bytes_end",
             "unwritten": "bytes_peak",
         }[a.unit]
-        assert {(f.site_row, getattr(f, measure)) for f in left} == {
-            (f.site_row, getattr(f, measure)) for f in right
+        assert {(f.site_location_id, getattr(f, measure)) for f in left} == {
+            (f.site_location_id, getattr(f, measure)) for f in right
         }, a.name
 
 
@@ -175,10 +175,14 @@ def test_joining_sizes_changes_nothing_that_the_summary_says(tmp_path: Path) -> 
             assert getattr(joined.moments[moment], figure) == getattr(exact.moments[moment], figure), (moment, figure)
     shown = 0
     for lens in exact.ledger.lenses:
-        found = [list(each.ledger.findings(lens, by="site_row", limit=3)) for each in (exact, joined)]
+        found = [list(each.ledger.findings(lens, by="site_location_id", limit=3)) for each in (exact, joined)]
         shown += len(found[0])
         for mine, others in zip(*found, strict=True):
-            assert (others.site_row, others.remedy, others.confidence) == (mine.site_row, mine.remedy, mine.confidence)
+            assert (others.site_location_id, others.remedy, others.confidence) == (
+                mine.site_location_id,
+                mine.remedy,
+                mine.confidence,
+            )
             assert (others.calls, others.sites) == (mine.calls, mine.sites)
             assert round(others.bytes_end or 0) == round(mine.bytes_end or 0) or lens.name == "churn"
     assert shown >= 2

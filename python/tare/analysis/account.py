@@ -77,7 +77,7 @@ def account(recording: Recording) -> Account | None:
     read = _reading_bytes(recording)
     peak_rss = peak_rss_bytes(process)
     recorder = whole - peak_rss
-    parts = _from_snapshot(recording) if process["moments"] else []
+    parts = _from_snapshot(recording) if process["snapshots"] else []
     if _sum(parts) >= max(ENOUGH_SEEN * peak_rss, _ABOUT_AS_NEAR * min(read, peak_rss)):
         source = Source.SNAPSHOT
     else:
@@ -204,6 +204,6 @@ def way_to_see_more(recording: Recording, found: Account) -> str:
         return "the peak RSS came after the last reading of its parts; the snapshot at the exit (--snapshots) may be nearer to it"
     if found.source is not Source.BLOCKS:
         return ""
-    if recording.process["moments"]:
+    if recording.process["snapshots"]:
         return "no snapshot was taken near the peak RSS; `tare snapshot` takes one on request"
     return "a recording with --snapshots divides the rest into mappings, files, stacks and free memory"

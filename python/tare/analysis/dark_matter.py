@@ -37,12 +37,12 @@ class Group(NamedTuple):
 
     amount: Amount
     path: str | None
-    path_again: str | None
+    second_path: str | None
     formerly: str | None
     pool: bool  # handed out by a pool, or held by one
     stack: list[Frame]
     report_stack: list[Frame]  # empty: not recorded
-    again_stack: list[Frame]
+    second_stack: list[Frame]
 
 
 class Section(NamedTuple):
@@ -70,7 +70,7 @@ class Belief(NamedTuple):
     """The program's last figure for the blocks under a path, and their real bytes then."""
 
     path: str
-    believed_bytes: int
+    reported_bytes: int
     blocks: int
     requested_bytes: int
     usable_bytes: int
@@ -78,9 +78,9 @@ class Belief(NamedTuple):
     @property
     def factor(self) -> float:
         """The ratio of reported to real bytes; 1 if both are 0."""
-        if not self.believed_bytes:
+        if not self.reported_bytes:
             return float("inf") if self.usable_bytes else 1.0
-        return self.usable_bytes / self.believed_bytes
+        return self.usable_bytes / self.reported_bytes
 
 
 class Moment(NamedTuple):
@@ -186,7 +186,7 @@ def _beliefs(recording: Recording, until_ns: int | None) -> list[Belief]:
     recording.database.use("amounts")
     until = "" if until_ns is None else f"where time_ns <= {until_ns + 500_000}"
     rows = recording.database.rows(
-        "select path, believed_bytes, blocks, requested_bytes, usable_bytes from"
+        "select path, reported_bytes, blocks, requested_bytes, usable_bytes from"
         f" (select *, row_number() over (partition by path order by time_ns desc, round desc) as back from amounts {until})"
         " where back = 1 and path is not null order by path"
     )
@@ -201,12 +201,12 @@ def _section(recording: Recording, name: str, limit: int | None, filters: Sequen
     amount = Amount(*database.row(f"select {_SUMS} from claimed where {where}"))
     rows = database.rows(
         f"""
-        select {_SUMS}, path, path_again, formerly, kind <> 'malloc' as pool, site_id,
-               min(report_stack_id), min(again_stack_id)
+        select {_SUMS}, path, second_path, formerly, kind <> 'malloc' as pool, site_id,
+               min(report_stack_id), min(second_report_stack_id)
         from claimed c join stack_sites s on s.stack_id = c.stack_id
         where {where}
-        group by path, path_again, formerly, kind <> 'malloc', site_id
-        order by 3 desc, site_id, pool, path, path_again, formerly
+        group by path, second_path, formerly, kind <> 'malloc', site_id
+        order by 3 desc, site_id, pool, path, second_path, formerly
         """
     )
     if filters:

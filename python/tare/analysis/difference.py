@@ -103,10 +103,10 @@ def site_sums(recording: Recording) -> _Sites:
     database.use("sites", "stack_sites")
     rows = database.rows(
         f"""
-        with granted as (select shape_id, sum(bytes_peak) as tare_bytes from ({recording.ledger.grants()}) group by shape_id)
+        with granted as (select size_id, sum(bytes_peak) as tare_bytes from ({recording.ledger.grants()}) group by size_id)
         select s.site_id, sum(peak_blocks), sum((usable_bytes + header_bytes) * peak_blocks),
                sum((usable_bytes + header_bytes) * end_blocks), sum(total_blocks), cast(coalesce(sum(g.tare_bytes), 0) as double)
-        from site_sizes z join stack_sites s on s.stack_id = z.stack_id left join granted g on g.shape_id = z.shape_id
+        from site_sizes z join stack_sites s on s.stack_id = z.stack_id left join granted g on g.size_id = z.size_id
         group by s.site_id
         """
     )

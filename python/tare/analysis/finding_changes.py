@@ -47,9 +47,9 @@ def in_order_of_worth(recording: Recording) -> tuple[Whole, list[Found]]:
     """Findings by line that a report without options may show. `recording` is folded by line."""
     whole = whole_of(recording)
     found = [
-        (lens, finding, worth_of(recording, finding, "site_row"))
+        (lens, finding, worth_of(recording, finding, "site_location_id"))
         for lens in recording.ledger.lenses
-        for finding in recording.findings(lens, by="site_row")
+        for finding in recording.findings(lens, by="site_location_id")
         if is_worth_acting_on(finding, lens)
     ]
     found.sort(key=lambda each: -whole.score(each[2]))

@@ -16,9 +16,9 @@ def largest_holders(recording: Recording, count: int = 3) -> list[tuple[Frame, f
     database = recording.database
     database.use("site_sizes", "sites", "stack_sites")
     rows = database.rows(
-        "select t.site_row, sum((z.usable_bytes + z.header_bytes) * z.peak_blocks) from site_sizes z"
+        "select t.site_location_id, sum((z.usable_bytes + z.header_bytes) * z.peak_blocks) from site_sizes z"
         " join stack_sites s on s.stack_id = z.stack_id join sites t on t.site_id = s.site_id"
-        f" group by t.site_row order by 2 desc, 1 limit {_MOST_NAMED}"
+        f" group by t.site_location_id order by 2 desc, 1 limit {_MOST_NAMED}"
     )
     recording.names.prepare(row for row, _ in rows if row is not None)
     sums: dict[object, tuple[Frame, float]] = {}

@@ -36,7 +36,7 @@ class Finding(NamedTuple):
 
     lens: str
     site_id: int
-    site_row: int | None  # null: the stack is empty
+    site_location_id: int | None  # null: the stack is empty
     sites: int  # sites folded into this one, where findings were merged by the line that names them
     blocks: float
     bytes_peak: float | None
@@ -108,20 +108,20 @@ class Ledger:
         taken, join = "0", ""
         if earlier:
             sums = ", ".join(f"sum({name}) as {name}" for name in _GRANTED)
-            join = f"left join (select shape_id, {sums} from ({_all_of(earlier)}) group by shape_id) t on t.shape_id = c.shape_id"
+            join = f"left join (select size_id, {sums} from ({_all_of(earlier)}) group by size_id) t on t.size_id = c.size_id"
         columns = self._database.replaced(
             "c",
             claims,
             {name: sql.format(taken=f"coalesce(t.{name}, 0)" if earlier else taken) for name, sql in _GRANTED.items()},
         )
-        return f"select {columns} from ({claims}) c join site_sizes h on h.shape_id = c.shape_id {join}"
+        return f"select {columns} from ({claims}) c join site_sizes h on h.size_id = c.size_id {join}"
 
     def grants(self) -> str:
-        """A query: one row a claim that counts as tare, `lens`, `shape_id` and the bytes it was granted."""
+        """A query: one row a claim that counts as tare, `lens`, `size_id` and the bytes it was granted."""
         return _all_of([lens for lens in self.lenses if lens.weight == "tare"])
 
     def claims_of(self, chosen: Sequence[Lens]) -> str:
-        """A query as grants(), of these lenses; potential ones have what they claim. `shape_id` is null for a stack's claim."""
+        """A query as grants(), of these lenses; potential ones have what they claim. `size_id` is null for a stack's claim."""
         return _all_of([lens for lens in self.lenses if lens in chosen])
 
     def tare_bytes(self) -> tuple[float, float]:
@@ -154,7 +154,7 @@ class Ledger:
         all_claims: str = "shown only",
         alike: Mapping[int, int] | None = None,
     ) -> list[Finding]:
-        """Folded a site, or merged by the line that names it (`by="site_row"`); best first. `alike`: the representative of rows
+        """Folded a site, or merged by the line that names it (`by="site_location_id"`); best first. `alike`: the representative of rows
         with equal text.
         """
         database = self._database
@@ -167,7 +167,7 @@ class Ledger:
         )
         order = ", ".join(f"coalesce({part.strip()}, 0) desc" for part in _split(lens.order))
         where = "" if all_claims == "all" else "where shown"
-        row, named, join = "t.site_row", "", ""
+        row, named, join = "t.site_location_id", "", ""
         samples, counted, few = "", "", "false"
         if self._sampled:
             samples = f", {_SAMPLED_CALLS if lens.unit in _UNITS_OF_CALLS else _SAMPLED_BLOCKS} / coalesce(w.weight, k.weight, 1) as samples"
@@ -175,18 +175,21 @@ class Ledger:
         if alike:
             pairs = ", ".join(f"({one}, {other})" for one, other in sorted(alike.items()))
             named = f"alike(alike_row, named_row) as (values {pairs}),"
-            row, join = "coalesce(a.named_row, t.site_row)", "left join alike a on a.alike_row = t.site_row"
+            row, join = (
+                "coalesce(a.named_row, t.site_location_id)",
+                "left join alike a on a.alike_row = t.site_location_id",
+            )
         if self._sampled:
             join += _WEIGHTS
         rows = database.records(
             f"""
             with {named} located as (
-              select c.*, s.site_id, {row} as site_row{samples} from {_table(lens)} c
+              select c.*, s.site_id, {row} as site_location_id{samples} from {_table(lens)} c
               join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id {join}
             ),
             folded as (
               select max_by(site_id, coalesce(bytes_peak, 0) + coalesce(bytes_total, 0) / 1e6) as site_id,
-                     max_by(site_row, coalesce(bytes_peak, 0) + coalesce(bytes_total, 0) / 1e6) as site_row,
+                     max_by(site_location_id, coalesce(bytes_peak, 0) + coalesce(bytes_total, 0) / 1e6) as site_location_id,
                      count(distinct site_id) as sites, sum(blocks) as blocks, sum(bytes_peak) as bytes_peak,
                      sum(bytes_end) as bytes_end, sum(bytes_total) as bytes_total, sum(byte_ns) as byte_ns, sum(calls) as calls,
                      {counted} {evidence}
@@ -220,7 +223,7 @@ class Ledger:
             partner_row=row.get("partner_row"),
             saving=saving,
             samples=row.get("samples"),
-            rests_on_snapshot=lens.needs == "moments" and not saving.exact,
+            rests_on_snapshot=lens.needs == "snapshots" and not saving.exact,
             **{name: row[name] for name in _FOLDED},
         )
 
@@ -231,13 +234,13 @@ _UNITS_OF_CALLS = ("calls", "copied")
 _SAMPLED_CALLS, _SAMPLED_BLOCKS = "c.calls", "c.blocks"
 # The weight of a claim's blocks; of a stack's claim the mean weight of the stack's.
 _WEIGHTS = """
-              left join site_sizes w on w.shape_id = c.shape_id
+              left join site_sizes w on w.size_id = c.size_id
               left join (select stack_id, sum(total_blocks) / sum(total_blocks / weight) as weight from site_sizes
                          where total_blocks > 0 group by stack_id) k on k.stack_id = c.stack_id"""
 
 _FOLDED = (
     "site_id",
-    "site_row",
+    "site_location_id",
     "sites",
     "blocks",
     "bytes_peak",
@@ -254,10 +257,10 @@ def _table(lens: Lens) -> str:
 
 def _all_of(granted: Sequence[Lens]) -> str:
     moments = ", ".join(_GRANTED)
-    nothing = "select '' as lens, 0 as shape_id, 0 as stack_id, 0.0 as bytes_peak, 0.0 as bytes_end, 0.0 as bytes_total, 0.0 as byte_ns where false"
+    nothing = "select '' as lens, 0 as size_id, 0 as stack_id, 0.0 as bytes_peak, 0.0 as bytes_end, 0.0 as bytes_total, 0.0 as byte_ns where false"
     return (
         " union all ".join(
-            f"select '{lens.name}' as lens, shape_id, stack_id, {moments} from {_table(lens)}" for lens in granted
+            f"select '{lens.name}' as lens, size_id, stack_id, {moments} from {_table(lens)}" for lens in granted
         )
         or nothing
     )

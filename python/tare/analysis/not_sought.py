@@ -31,6 +31,6 @@ def _way(recording: Recording, name: str) -> str:
         return "tare run without --sample"
     if lens.needs == "contents" and not process["contents_recorded"]:
         return "tare run --content"
-    if lens.needs == "moments" and not process["moments"]:
+    if lens.needs == "snapshots" and not process["snapshots"]:
         return "tare run --content or --snapshots"
     return "tare report --lens" if name in lenses.ASKED_ONLY else "tare report"

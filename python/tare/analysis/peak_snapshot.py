@@ -52,10 +52,10 @@ class PeakSnapshot(NamedTuple):
 def peak_snapshot(recording: Recording) -> PeakSnapshot | None:
     """None: no snapshot near the peak or at the exit."""
     process = recording.process
-    if not process["moments"]:
+    if not process["snapshots"]:
         return None
-    recording.database.use("moments")
-    taken = recording.database.rows("select kind, time_ns, gross_bytes from moments where kind in ('peak', 'exit')")
+    recording.database.use("snapshots")
+    taken = recording.database.rows("select kind, time_ns, gross_bytes from snapshots where kind in ('peak', 'exit')")
     if not taken:
         return None
     kind, time_ns, gross = min(taken, key=lambda each: each[0] != "peak")

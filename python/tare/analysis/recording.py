@@ -159,8 +159,12 @@ class Recording:
         inlined function. By such a row the one that stands for it."""
         if lens.name not in self._alike:
             first: dict[tuple[str, str, str], int] = {}
-            found = self.ledger.findings(lens, by="site_row", limit=_LOOKED_ALIKE)
-            rows = [each.site_row for each in found if each.site_row is not None and each.partner_row is None]
+            found = self.ledger.findings(lens, by="site_location_id", limit=_LOOKED_ALIKE)
+            rows = [
+                each.site_location_id
+                for each in found
+                if each.site_location_id is not None and each.partner_row is None
+            ]
             self.names.prepare(rows)
             named = {row: self.names.at(row) for row in rows}
             same = {row: first.setdefault(frame.reads, row) for row, frame in named.items() if frame.function}
@@ -169,7 +173,7 @@ class Recording:
 
     def findings_by_line(self, lens: Lens, limit: int | None = None) -> list[Finding]:
         """As the ledger has them, those that read the same made one."""
-        return self.ledger.findings(lens, by="site_row", limit=limit, alike=self.alike(lens))
+        return self.ledger.findings(lens, by="site_location_id", limit=limit, alike=self.alike(lens))
 
     def findings(self, lens: Lens, *, by: str = "site_id", limit: int | None = None) -> list[Finding]:
         """Those above the lens's threshold, with complete texts: the ledger has no names of other sites."""
@@ -182,7 +186,9 @@ class Recording:
         from tare.lenses.lens import PARTNER
 
         every = (
-            self.findings_by_line(lens, limit) if by == "site_row" else self.ledger.findings(lens, by=by, limit=limit)
+            self.findings_by_line(lens, limit)
+            if by == "site_location_id"
+            else self.ledger.findings(lens, by=by, limit=limit)
         )
         found = [each for each in every if each.shown]
         rows = {each.partner_row for each in found if each.partner_row is not None}
@@ -205,5 +211,5 @@ class Recording:
 
     def finding_frames(self, findings: Sequence[Finding]) -> list[Frame]:
         """The frame that names each finding's site; looked up in one batch."""
-        self.names.prepare(finding.site_row for finding in findings if finding.site_row is not None)
-        return [self.names.at(finding.site_row) for finding in findings]
+        self.names.prepare(finding.site_location_id for finding in findings if finding.site_location_id is not None)
+        return [self.names.at(finding.site_location_id) for finding in findings]

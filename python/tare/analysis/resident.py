@@ -17,7 +17,7 @@ class Part(NamedTuple):
     name: str  # a file's path
     mapped_bytes: int
     resident_bytes: int
-    touched_bytes: int | None  # since the moment before
+    touched_bytes: int | None  # since the snapshot before
 
 
 class HeapUse(NamedTuple):
@@ -27,12 +27,12 @@ class HeapUse(NamedTuple):
     slop_bytes: int
     header_bytes: int
     absent_bytes: int  # of live blocks: not in memory
-    pool_rest_bytes: int | None  # of the live ones: unused memory of pools; null: no such moment in site_sizes
+    pool_rest_bytes: int | None  # of the live ones: unused memory of pools; null: no such snapshot in site_sizes
     kept_bytes: int  # free, cached by the allocator, or its own books
 
 
 class Residence(NamedTuple):
-    kind: str  # of the moment: peak, exit, request
+    kind: str  # of the snapshot: peak, exit, request
     name: str
     time_ns: int
     resident_bytes: int
@@ -43,10 +43,10 @@ class Residence(NamedTuple):
 def residence(recording: Recording, at: str | None) -> Residence:
     """At `peak` (the last candidate for it), `end`, or the name of a requested snapshot; by default the last one."""
     database = recording.database
-    database.use("moments", "resident", "moment_shapes", "site_sizes")
+    database.use("snapshots", "resident", "snapshot_sizes", "site_sizes")
     known = database.rows(
-        "select moment, kind, name, time_ns, coalesce(absent_bytes, 0) from moments where moment in"
-        " (select moment from resident) order by moment"
+        "select snapshot, kind, name, time_ns, coalesce(absent_bytes, 0) from snapshots where snapshot in"
+        " (select snapshot from resident) order by snapshot"
     )
     if not known:
         raise TareError(USAGE, "report: --mode rss needs a snapshot: record with tare run --snapshots")
@@ -54,35 +54,35 @@ def residence(recording: Recording, at: str | None) -> Residence:
     found = [row for row in known if at is None or row[1] == wanted or row[2] == at]
     if not found:
         raise TareError(USAGE, f"report: no snapshot at {at}: use {_listed(known)}")
-    return _of_moment(recording, *found[-1])
+    return _of_snapshot(recording, *found[-1])
 
 
 def fullest(recording: Recording) -> Residence | None:
     """Of the snapshot with the most resident memory, without the recorder's; None where no snapshot has such figures."""
     database = recording.database
-    database.use("moments", "resident", "moment_shapes", "site_sizes")
+    database.use("snapshots", "resident", "snapshot_sizes", "site_sizes")
     found = database.rows(
-        "select m.moment, m.kind, m.name, m.time_ns, coalesce(m.absent_bytes, 0) from moments m join"
-        " (select moment, sum(resident_bytes) as resident from resident where kind <> 'recorder' group by moment) r"
-        " on r.moment = m.moment order by r.resident desc, m.moment desc limit 1"
+        "select m.snapshot, m.kind, m.name, m.time_ns, coalesce(m.absent_bytes, 0) from snapshots m join"
+        " (select snapshot, sum(resident_bytes) as resident from resident where kind <> 'recorder' group by snapshot) r"
+        " on r.snapshot = m.snapshot order by r.resident desc, m.snapshot desc limit 1"
     )
-    return _of_moment(recording, *found[0]) if found else None
+    return _of_snapshot(recording, *found[0]) if found else None
 
 
-def _of_moment(recording: Recording, moment: int, kind: str, name: str, time_ns: int, absent: int) -> Residence:
+def _of_snapshot(recording: Recording, snapshot: int, kind: str, name: str, time_ns: int, absent: int) -> Residence:
     database = recording.database
     parts = [
         Part(*row)
         for row in database.rows(
             "select kind, name, mapped_bytes, resident_bytes, touched_bytes from resident"
-            f" where moment = {moment} order by resident_bytes desc, name"
+            f" where snapshot = {snapshot} order by resident_bytes desc, name"
         )
     ]
     requested, slop, headers = (
         round(value)
         for value in database.row(
             "select coalesce(sum(requested_bytes * blocks), 0), coalesce(sum((usable_bytes - requested_bytes) * blocks), 0),"
-            f" coalesce(sum(header_bytes * blocks), 0) from moment_shapes where moment = {moment}"
+            f" coalesce(sum(header_bytes * blocks), 0) from snapshot_sizes where snapshot = {snapshot}"
         )
     )
     heap = sum(part.resident_bytes for part in parts if part.kind == "heap")

@@ -36,7 +36,7 @@ def of_sites(recording: Recording, site_ids: Sequence[int]) -> dict[int, Histogr
 
 def of_line(recording: Recording, row: int | None) -> tuple[Histograms, list[Frame]]:
     """Of all sites that a line names, with the whole stack, innermost first, that had most bytes at the peak."""
-    of = "t.site_row is null" if row is None else f"t.site_row = {row}"
+    of = "t.site_location_id is null" if row is None else f"t.site_location_id = {row}"
     found = _histograms(recording, "0", of).get(0, Histograms([], []))
     heaviest = recording.database.rows(
         f"select z.stack_id {_SITES} where {of} group by z.stack_id"

@@ -94,7 +94,7 @@ def worth_of(recording: Recording, finding: Finding, by: str = "site_id") -> Wor
     saving = finding.saving
     cpu_ns, why_cpu = None, ""
     if saving.calls or saving.frees or saving.reallocs or saving.copied_bytes or saving.maps:
-        price = recording.prices.of(finding.site_id if by == "site_id" else finding.site_row, by, saving.timed)
+        price = recording.prices.of(finding.site_id if by == "site_id" else finding.site_location_id, by, saving.timed)
         cpu_ns, why_cpu = _cpu(finding, price)
     parts = [why_cpu] if why_cpu else []
     if saving.peak_bytes:
@@ -171,12 +171,16 @@ def merged(whole: Whole, found: Sequence[tuple[Lens, Finding, Worth]]) -> Entry:
 def ranking(recording: Recording, found: Iterable[tuple[Lens, Finding]] | None = None) -> Ranking:
     """The list of a recording by line; `found`: its findings, where they were computed already."""
     if found is None:
-        found = [(lens, each) for lens in recording.ledger.lenses for each in recording.findings(lens, by="site_row")]
+        found = [
+            (lens, each) for lens in recording.ledger.lenses for each in recording.findings(lens, by="site_location_id")
+        ]
     whole = whole_of(recording)
     at: dict[int | None, list[tuple[Lens, Finding, Worth]]] = {}
     for lens, finding in found:
         if is_worth_acting_on(finding, lens):
-            at.setdefault(finding.site_row, []).append((lens, finding, worth_of(recording, finding, "site_row")))
+            at.setdefault(finding.site_location_id, []).append(
+                (lens, finding, worth_of(recording, finding, "site_location_id"))
+            )
     entries = _ordered(whole, _joined(recording, whole, list(at.values())))
     first = [each for each in entries if whole.is_enough(each.worth)]
     return Ranking(whole, first, [each for each in entries if not whole.is_enough(each.worth)])

@@ -179,7 +179,7 @@ def _add_to_series(options: argparse.Namespace, recordings: Sequence[Recording],
     from tare.analysis import series
     from tare.source.core_source import CoreSource
 
-    named = [CoreSource(file).named_moments() for file in options.files]
+    named = [CoreSource(file).named_snapshots() for file in options.files]
     wanted = list(budget.checkpoints)
     if budget.checkpoints is budgets.NO_BUDGET.checkpoints:  # none are chosen: all that every recording has
         wanted[:0] = [name for name in named[0] if all(name in each for each in named) and name not in wanted]

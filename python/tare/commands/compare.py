@@ -170,7 +170,7 @@ def malloc_calls(command: list[str]) -> int | None:
                 record_environment=False,
                 record_free_stacks=False,
                 record_contents=False,
-                take_moments=False,
+                take_snapshots=False,
                 summarize=True,
                 start_paused=False,
                 snapshot_signal=0,

@@ -122,14 +122,14 @@ def _separate_lenses_from_command(options: argparse.Namespace) -> None:
         options.content = EVERYTHING
 
 
-def contents_and_moments(content: str, *, snapshots: bool) -> tuple[bool, bool]:
+def contents_and_snapshots(content: str, *, snapshots: bool) -> tuple[bool, bool]:
     """The two settings: fill blocks and read them at their end; read live blocks."""
     from tare import lenses
 
     if content in ("", EVERYTHING):
         return bool(content), bool(content) or snapshots
     needs = {lens.needs for lens in lenses.load_named(content)}
-    return "contents" in needs, "moments" in needs or snapshots
+    return "contents" in needs, "snapshots" in needs or snapshots
 
 
 def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
@@ -138,7 +138,7 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
     from tare.text.sizes import parse_bytes
 
     max_segment_bytes, keep_segments = segment_limits(options, "run")
-    contents, moments = contents_and_moments(options.content, snapshots=options.snapshots)
+    contents, moments = contents_and_snapshots(options.content, snapshots=options.snapshots)
     return _core.run(
         command=command,
         output=options.output,
@@ -148,7 +148,7 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
         record_environment=options.env,
         record_free_stacks=options.free_stacks,
         record_contents=contents,
-        take_moments=moments,
+        take_snapshots=moments,
         summarize=not options.quiet,
         start_paused=options.start_paused,
         snapshot_signal=_signal_number(options.snapshot_signal),

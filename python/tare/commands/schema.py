@@ -18,7 +18,7 @@ SYNOPSIS = "tare schema [TABLE ...] [--json]"
 HELP = "Prints the tables of a recording with their columns: type, unit and meaning."
 EXAMPLES = """
 tare schema
-tare schema site_sizes chains
+tare schema site_sizes growth
 tare schema --json
 """
 

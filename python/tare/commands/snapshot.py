@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SYNOPSIS = "tare snapshot PID [--name NAME]"
 HELP = (
     "Stops PID for some milliseconds and stores the contents of its live blocks and the pointers to them in its recording:\n"
-    "a row of table `moments`, and a checkpoint for `tare check --series`. A program can call tare_snapshot() for the same\n"
+    "a row of table `snapshots`, and a checkpoint for `tare check --series`. A program can call tare_snapshot() for the same\n"
     "(tare/reporter.h)."
 )
 EXAMPLES = """

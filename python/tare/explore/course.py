@@ -20,15 +20,15 @@ class Step(NamedTuple):
 
 
 def by_intervals(recording: Recording) -> list[Step]:
-    """From `lives`."""
+    """From `lifetimes`."""
     database = recording.database
-    database.use("lives", "intervals")
+    database.use("lifetimes", "intervals")
     ends = database.rows("select interval, end_ns from intervals order by interval")
     place = {interval: number for number, (interval, _) in enumerate(ends)}
     changes = [[0.0, 0.0, 0.0, 0.0] for _ in ends]
     for birth, death, *amounts in database.rows(
-        "select birth_interval, death_interval, sum(blocks * (usable_bytes + header_bytes)), sum(blocks * requested_bytes), sum(blocks)"
-        " from lives group by birth_interval, death_interval"
+        "select allocated_interval, freed_interval, sum(blocks * (usable_bytes + header_bytes)), sum(blocks * requested_bytes), sum(blocks)"
+        " from lifetimes group by allocated_interval, freed_interval"
     ):
         begin = changes[place[birth] if birth is not None else 0]
         for number, amount in enumerate(amounts):

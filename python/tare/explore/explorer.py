@@ -178,7 +178,7 @@ class Explorer:
         """The end of an interval, in nanoseconds since the start."""
         if interval < 0:
             return 0
-        self.recording.database.use("lives", "intervals")
+        self.recording.database.use("lifetimes", "intervals")
         rows = self.recording.database.rows(f"select end_ns from intervals where interval = {interval}")
         return int(rows[0][0]) if rows else 0
 
@@ -206,13 +206,13 @@ class Explorer:
             database = self._recordings()[len(self._row_of)].database
             database.use("stack_sites", "sites")
             rows = database.rows(
-                "select x.stack_id, t.site_row from stack_sites x join sites t on t.site_id = x.site_id"
+                "select x.stack_id, t.site_location_id from stack_sites x join sites t on t.site_id = x.site_id"
             )
             self._row_of.append(dict(rows))
         return self._row_of[number].get(stack_id)
 
     def _tree_of(self, choice: Choice) -> StackTree:
-        """Of all stacks that allocated; those of lives only if a time is chosen, since pools have more."""
+        """Of all stacks that allocated; those of lifetimes only if a time is chosen, since pools have more."""
         if self._tree is None:
             tree = StackTree()
             for recording in self._recordings():

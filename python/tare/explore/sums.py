@@ -1,4 +1,4 @@
-"""Sums by stack of what the reader has chosen: from `site_sizes` at the peak, at the end and over the run, from `lives` elsewhere."""
+"""Sums by stack of what the reader has chosen: from `site_sizes` at the peak, at the end and over the run, from `lifetimes` elsewhere."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ def by_stack(recording: Recording, choice: Choice, measure: Measure) -> dict[int
         lens = "" if measure.lens == "*" else f" and g.lens = '{measure.lens}'"
         query = (
             f"select z.stack_id, sum(g.bytes_{when.moment}) as amount from ({recording.ledger.grants()}) g"
-            f" join site_sizes z on z.shape_id = g.shape_id where true{lens}{module} group by z.stack_id"
+            f" join site_sizes z on z.size_id = g.size_id where true{lens}{module} group by z.stack_id"
         )
     elif choice.thread is None and when.moment != "range":
         database.use("site_sizes")
         amount = f"{measure.each} * {_COUNTED[when.moment]}" if measure.each else measure.whole
         query = f"select z.stack_id, sum({amount}) as amount from site_sizes z where true{module} group by z.stack_id"
     else:
-        database.use("lives", "intervals")
+        database.use("lifetimes", "intervals")
         thread = "" if choice.thread is None else f" and thread = {choice.thread}"
         query = (
-            f"select z.stack_id, sum(blocks * {measure.each or 1}) as amount from lives z"
+            f"select z.stack_id, sum(blocks * {measure.each or 1}) as amount from lifetimes z"
             f" where {condition(range_of(recording, when))}{thread}{module} group by z.stack_id"
         )
     return dict(database.rows(f"select stack_id, amount from ({query}) s where round(amount) <> 0 order by stack_id"))
@@ -99,20 +99,20 @@ def range_of(recording: Recording, when: When) -> When:
 
 
 def condition(when: When) -> str:
-    """Rows of `lives` that a range has."""
-    live = f"(death_interval is null or death_interval > {when.end})"
+    """Rows of `lifetimes` that a range has."""
+    live = f"(freed_interval is null or freed_interval > {when.end})"
     if when.life == "live":
-        return f"(birth_interval is null or birth_interval <= {when.end}) and {live}"
+        return f"(allocated_interval is null or allocated_interval <= {when.end}) and {live}"
     if when.life == "freed":
-        return f"death_interval > {when.begin} and death_interval <= {when.end}"
-    born = f"birth_interval > {when.begin} and birth_interval <= {when.end}"
+        return f"freed_interval > {when.begin} and freed_interval <= {when.end}"
+    born = f"allocated_interval > {when.begin} and allocated_interval <= {when.end}"
     return f"{born} and {live}" if when.life == "kept" else born
 
 
 def modules(recording: Recording, choice: Choice, measure: Measure) -> list[tuple[str, float]]:
     """Files of code whose functions allocate, by the amount of the choice without its module."""
     sums = by_stack(recording, choice._replace(module=""), measure)
-    recording.database.use("stack_sites", "sites", "rows", "modules")
+    recording.database.use("stack_sites", "sites", "locations", "modules")
     found: dict[str, float] = {}
     of = dict(recording.database.rows(f"select x.stack_id, m.path from {_SITE_MODULES}"))
     for stack_id, amount in sums.items():
@@ -123,19 +123,19 @@ def modules(recording: Recording, choice: Choice, measure: Measure) -> list[tupl
 
 def threads(recording: Recording) -> list[tuple[int, float]]:
     """Numbers of threads that allocated, with their allocations."""
-    recording.database.use("lives")
+    recording.database.use("lifetimes")
     return recording.database.rows(
-        "select thread, sum(blocks) from lives where birth_interval is not null group by thread order by 2 desc, 1"
+        "select thread, sum(blocks) from lifetimes where allocated_interval is not null group by thread order by 2 desc, 1"
     )
 
 
 _SITE_MODULES = (
-    "stack_sites x join sites t on t.site_id = x.site_id join rows r on r.row_id = t.site_row"
+    "stack_sites x join sites t on t.site_id = x.site_id join locations r on r.location_id = t.site_location_id"
     " join modules m on m.module_id = r.module_id"
 )
 
 
 def _of_module(recording: Recording, path: str) -> str:
-    recording.database.use("stack_sites", "sites", "rows", "modules")
+    recording.database.use("stack_sites", "sites", "locations", "modules")
     quoted = path.replace("'", "''")
     return f" and z.stack_id in (select x.stack_id from {_SITE_MODULES} where m.path = '{quoted}')"

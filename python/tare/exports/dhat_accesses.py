@@ -29,7 +29,7 @@ class Accesses:
             select z.stack_id, sum(z.requested_bytes * (z.total_blocks - z.end_blocks)) - sum(coalesce(w.unwritten_total_bytes, 0)),
                    min(z.requested_bytes), max(z.requested_bytes), max(coalesce(w.max_high_water_bytes, z.requested_bytes)),
                    sum(z.total_blocks - z.end_blocks), sum(coalesce(w.partly_blocks, 0)), {ranges}
-            from site_sizes z left join written w on w.shape_id = z.shape_id
+            from site_sizes z left join written w on w.size_id = z.size_id
             where z.inherited = 0 group by z.stack_id
             """
         ):

@@ -53,7 +53,7 @@ def findings(recording: Recording, selection: Selection = ALL) -> list[Found]:
     for lens in recording.ledger.lenses:
         if selection.lenses and lens.name not in selection.lenses:
             continue
-        found = recording.findings(lens, by="site_row")
+        found = recording.findings(lens, by="site_location_id")
         if selection.filters:
             stacks = recording.site_stacks([each.site_id for each in found])
             found = [each for each in found if matches(stacks[each.site_id], selection.filters)]

@@ -109,9 +109,9 @@ def _write_locations(
     functions: dict[tuple[str, str, str], int] = {}
     positions: dict[int, int] = {}
     used = set(samples.stacks.rows)
-    recording.database.use("rows")
+    recording.database.use("locations")
     for row, module_id, address in recording.database.rows(
-        "select row_id, module_id, address from rows order by row_id"
+        "select location_id, module_id, address from locations order by location_id"
     ):
         if row not in used:
             continue

@@ -22,7 +22,7 @@ def write(recording: Recording, _: Selection, out: IO[bytes]) -> None:
     def event(phase: str, name: str, time_ns: int, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
         return {"ph": phase, "name": name, "pid": pid, "tid": pid, "ts": time_ns / _NS, "args": arguments, **more}
 
-    recording.database.use("timeline", "moments")
+    recording.database.use("timeline", "snapshots")
     events = [event("M", "process_name", 0, {"name": process["program"]})]
     for time, requested, gross, blocks, mapped, allocations, frees in recording.database.rows(
         "select time_ns, requested_bytes, gross_bytes, blocks, mapped_bytes, alloc_events, free_events from timeline"
@@ -38,7 +38,7 @@ def write(recording: Recording, _: Selection, out: IO[bytes]) -> None:
         gross = {"gross_bytes": process["peak_gross_bytes"]}
         events.append(event("i", "peak", process["peak_time_ns"], gross, s="p"))
     for kind, name, time in recording.database.rows(
-        "select kind, name, time_ns from moments where time_ns is not null order by time_ns"
+        "select kind, name, time_ns from snapshots where time_ns is not null order by time_ns"
     ):
         events.append(event("i", f"snapshot {name or kind}", time, {}, s="p"))
     out.write(json.dumps({"displayTimeUnit": "ms", "traceEvents": events}, separators=(",", ":")).encode())

@@ -35,8 +35,8 @@ def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
         _write_mappings(recording, string, profile)
         functions: dict[tuple[str, str, str], int] = {}
         used = set(samples.stacks.rows)
-        recording.database.use("rows")
-        rows = recording.database.rows("select row_id, module_id, address from rows order by row_id")
+        recording.database.use("locations")
+        rows = recording.database.rows("select location_id, module_id, address from locations order by location_id")
         for row, module_id, address in rows:
             if row not in used:
                 continue

@@ -178,19 +178,19 @@ from site_sizes
 # Shapes of pools, and any whose sums over threads weren't those of the shape, have no thread.
 _BY_THREAD = f"""
 with summed as (
-  select shape_id, sum(total_blocks) as total, sum(BLOCKS) as live, sum(end_blocks) as ended
-  from thread_sizes group by shape_id
+  select size_id, sum(total_blocks) as total, sum(BLOCKS) as live, sum(end_blocks) as ended
+  from thread_sizes group by size_id
 ),
 split as (
-  select shape_id from site_sizes join summed using (shape_id) group by shape_id
+  select size_id from site_sizes join summed using (size_id) group by size_id
   having count(*) = 1 and sum(total_blocks) = any_value(total) and sum(BLOCKS) = any_value(live)
          and sum(end_blocks) = any_value(ended)
 )
 select {", ".join(f"z.{name}" for name in _COUNTED.split(", "))}, t.thread, t.total_blocks, t.BLOCKS as live_blocks, t.end_blocks,
        0 as lifetime_ns
-from site_sizes z join thread_sizes t using (shape_id) where shape_id in (from split)
+from site_sizes z join thread_sizes t using (size_id) where size_id in (from split)
 union all
-{_WITHOUT_THREADS} where shape_id not in (from split)
+{_WITHOUT_THREADS} where size_id not in (from split)
 """
 
 
@@ -212,5 +212,5 @@ def _tare(recording: Recording, selection: Selection) -> str:
     return (
         f"select coalesce(g.stack_id, z.stack_id) as stack_id, coalesce(z.usable_bytes, 0) as usable_bytes,"
         f" cast(sum(g.{selection.claimed}) as double) as tare_bytes"
-        f" from ({claims}) g left join site_sizes z on z.shape_id = g.shape_id group by all"
+        f" from ({claims}) g left join site_sizes z on z.size_id = g.size_id group by all"
     )

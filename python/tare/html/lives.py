@@ -12,7 +12,7 @@ from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from tare.html.varints import varints
-from tare.schema.table import Table, columns
+from tare.schema.table import INT, Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,20 +23,22 @@ if TYPE_CHECKING:
 MOST_CELLS = 600_000
 
 _NODES = Table(
-    "page_nodes", "the node of each stack", columns("stack_id int stacks.stack_id\nnode int its node in the page")
+    "page_nodes",
+    "the node of each stack",
+    (Column("stack_id", INT, "stacks.stack_id"), Column("node", INT, "its node in the page")),
 )
 _PLACES = Table(
     "page_intervals",
-    "what stands for an interval",
-    columns("interval int intervals.interval\nplace int the one that covers it"),
+    "an interval of the page for each interval of the recording",
+    (Column("interval", INT, "intervals.interval"), Column("place", INT, "the interval that covers it")),
 )
 
 _KEY = "node, thread, birth, death"
 _SUMS = {"gross": "usable_bytes + header_bytes", "slop": "usable_bytes - requested_bytes", "header": "header_bytes"}
 _CELLS = f"""
-create or replace temp table page_cells as select node, thread, birth_interval as birth, death_interval as death, sum(blocks) as blocks,
+create or replace temp table page_cells as select node, thread, allocated_interval as birth, freed_interval as death, sum(blocks) as blocks,
  {", ".join(f"sum(blocks * ({sql})) as {name}" for name, sql in _SUMS.items())}
-from lives join page_nodes using (stack_id) group by all
+from lifetimes join page_nodes using (stack_id) group by all
 """
 _COARSER = f"""
 create or replace temp table page_cells as select node, thread, b.place as birth, d.place as death,
@@ -60,7 +62,7 @@ class Lives:
         self._database = recording.database
         self._nodes = nodes
         self._peak_ns = recording.process["peak_time_ns"]
-        self._database.use("lives", "intervals")
+        self._database.use("lifetimes", "intervals")
         self._ends = dict(self._database.rows("select interval, end_ns from intervals order by interval"))
 
     def encode(self, place: Sequence[int], most: int = MOST_CELLS) -> tuple[dict[str, Any], bytes]:
@@ -95,7 +97,7 @@ class Lives:
     def blocks_by_node(self) -> list[tuple[int, float]]:
         """Each node's share of all blocks: its weight where nodes are folded."""
         shares: dict[int, float] = {}
-        rows = self._database.rows("select stack_id, sum(blocks) from lives group by stack_id")
+        rows = self._database.rows("select stack_id, sum(blocks) from lifetimes group by stack_id")
         whole = sum(blocks for _, blocks in rows) or 1
         for stack_id, blocks in rows:
             node = self._nodes.get(stack_id, 0)

@@ -44,8 +44,8 @@ def findings(recording: Recording) -> Markup:
     """In order of worth; then the first findings of each lens that aren't in that list."""
     listed = ranking(recording.by_line)
     frames = recording.by_line.finding_frames([entry.finding for entry in listed.first])
-    first = {(name, entry.finding.site_row) for entry in listed.first for name in entry.lenses}
-    found = [each for each in default_findings(recording) if (each[0].name, each[1].site_row) not in first]
+    first = {(name, entry.finding.site_location_id) for entry in listed.first for name in entry.lenses}
+    found = [each for each in default_findings(recording) if (each[0].name, each[1].site_location_id) not in first]
     stacks = recording.site_stacks(sorted({finding.site_id for _, finding, _ in found}))
     of_first = recording.by_line.site_stacks(sorted({entry.finding.site_id for entry in listed.first}))
     items = [
@@ -198,7 +198,7 @@ def _bars(bars: Bars) -> Iterator[Markup]:
 
 def _site_rows(recording: Recording, site_ids: list[int]) -> list[int | None]:
     listed = ",".join(map(str, site_ids))
-    rows = dict(recording.database.rows(f"select site_id, site_row from sites where site_id in ({listed})"))
+    rows = dict(recording.database.rows(f"select site_id, site_location_id from sites where site_id in ({listed})"))
     recording.names.prepare(row for row in rows.values() if row is not None)
     return [rows[site_id] for site_id in site_ids]
 

@@ -46,7 +46,7 @@ class Measure(NamedTuple):
     label: str
     unit: str  # bytes, blocks or byte-seconds
     query: str  # the command that gives the sum
-    quantity: str = ""  # not stored, but the sum of this column of `lives` at the moment
+    quantity: str = ""  # not stored, but the sum of this column of `lifetimes` at the moment
 
     def of_lives(self, quantities: Mapping[str, str]) -> Measure:
         return self._replace(quantity=quantities.get(self.key, ""))

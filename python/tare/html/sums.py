@@ -77,7 +77,7 @@ def stack_tree(recording: Recording) -> StackTree:
     timed = not {"order", "times"} & set(words_of(recording.process["missing_facts"]))
     grants = {(lens, column): _grants(recording, lens, column) for lens, column, _ in lenses}
     if timed:
-        database.use("lives", "intervals")
+        database.use("lifetimes", "intervals")
         in_lives = derived(recording, grants)
         columns = [column._replace(measure=column.measure.of_lives(in_lives)) for column in columns]
         lenses = [(lens, column, measure.of_lives(in_lives)) for lens, column, measure in lenses]
@@ -90,7 +90,7 @@ def stack_tree(recording: Recording) -> StackTree:
         known = set(stacks)  # memory of pools, and malloc's blocks below it, have stacks of their own
         stacks += [
             row[0]
-            for row in database.rows("select distinct stack_id from lives order by stack_id")
+            for row in database.rows("select distinct stack_id from lifetimes order by stack_id")
             if row[0] not in known
         ]
     nodes = stack_nodes(recording, tree, stacks)
@@ -109,17 +109,19 @@ def stack_tree(recording: Recording) -> StackTree:
 def _grants(recording: Recording, lens: str, column: str) -> str:
     """A query for the bytes of a lens by stack."""
     return (
-        f"select z.stack_id, sum(g.{column}) from ({recording.ledger.grants()}) g join site_sizes z on z.shape_id = g.shape_id"
+        f"select z.stack_id, sum(g.{column}) from ({recording.ledger.grants()}) g join site_sizes z on z.size_id = g.size_id"
         f" where g.lens = '{lens}' group by z.stack_id order by z.stack_id"
     )
 
 
 def derived(recording: Recording, grants: dict[tuple[str, str], str]) -> dict[str, str]:
-    """Measures that sums over `lives` equal for each stack, with the quantity: they needn't be stored beside it."""
+    """Measures that sums over `lifetimes` equal for each stack, with the quantity: they needn't be stored beside it."""
     database = recording.database
     peak = database.rows(f"select interval from intervals where end_ns = {recording.process['peak_time_ns']}")
-    live = "(birth_interval is null or birth_interval <= {0}) and (death_interval is null or death_interval > {0})"
-    moments = {"end": "death_interval is null", "total": "birth_interval is not null"}
+    live = (
+        "(allocated_interval is null or allocated_interval <= {0}) and (freed_interval is null or freed_interval > {0})"
+    )
+    moments = {"end": "freed_interval is null", "total": "allocated_interval is not null"}
     if peak:
         moments["peak"] = live.format(peak[0][0])
     found = {}
@@ -127,7 +129,7 @@ def derived(recording: Recording, grants: dict[tuple[str, str], str]) -> dict[st
         counted = _MOMENTS[moment]
         database.run(
             f"create or replace temp table of_lives as select stack_id, sum(blocks * (usable_bytes + header_bytes)) as gross, sum(blocks) as blocks,"
-            f" sum(blocks * (usable_bytes - requested_bytes)) as slop, sum(blocks * header_bytes) as header from lives where {condition} group by stack_id"
+            f" sum(blocks * (usable_bytes - requested_bytes)) as slop, sum(blocks * header_bytes) as header from lifetimes where {condition} group by stack_id"
         )
         others = {
             f"{moment}.{name}": (

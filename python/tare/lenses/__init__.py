@@ -88,6 +88,6 @@ def _what_is_missing(lens: Lens, process: Mapping[str, Any]) -> str:
         return "every allocation, but this recording is a sample: record without --sample"
     if lens.needs == "contents" and not process["contents_recorded"]:
         return "the contents of blocks: record with tare run --content"
-    if lens.needs == "moments" and not process["moments"]:
+    if lens.needs == "snapshots" and not process["snapshots"]:
         return "a snapshot of live blocks: record with tare run --snapshots"
     return ""

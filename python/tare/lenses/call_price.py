@@ -14,6 +14,6 @@ FREE_NS = 2.5
 REALLOC_NS = 5.0
 
 
-def per_call(calls: float, ns: float, most_ns: float, least_ns: float) -> float | None:
+def per_call(calls: float, ns: float, max_ns: float, least_ns: float) -> float | None:
     """The mean without the clock reads and without the longest call, which may have been interrupted; None where too few were timed."""
-    return max((ns - most_ns) / (calls - 1) - TIMER_NS, least_ns) if calls >= LEAST_TIMED else None
+    return max((ns - max_ns) / (calls - 1) - TIMER_NS, least_ns) if calls >= LEAST_TIMED else None

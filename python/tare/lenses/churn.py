@@ -11,18 +11,18 @@ from tare.text.units import call_duration, exact, human_bytes, human_count, perc
 _STEPS = (16, 32, 48, 64)
 
 # Columns of call_costs, and how rows are folded.
-_COSTS = {"calls": "sum", "ns": "sum", "most_ns": "max", "free_calls": "sum", "free_ns": "sum", "most_free_ns": "max"}
+_COSTS = {"calls": "sum", "ns": "sum", "max_ns": "max", "free_calls": "sum", "free_ns": "sum", "max_free_ns": "max"}
 
 # The time of a stack's calls is in rows of their own: a join with the shapes would repeat it for each.
 _CLAIMS = f"""
 with young as (
-  select shape_id, stack_id, requested_bytes, usable_bytes + header_bytes as gross_bytes,
+  select size_id, stack_id, requested_bytes, usable_bytes + header_bytes as gross_bytes,
          peak_blocks, end_blocks, total_blocks, byte_ns, freed_within_16, freed_within_16 + freed_within_64 as dead_young
   from site_sizes
   where api <> 'pool block' -- handing one out is what a pool makes cheap
     and total_blocks > 0
 )
-select shape_id, stack_id, peak_blocks as blocks,
+select size_id, stack_id, peak_blocks as blocks,
        gross_bytes * peak_blocks as bytes_peak, gross_bytes * end_blocks as bytes_end,
        gross_bytes * dead_young as bytes_total, byte_ns, dead_young as calls,
        requested_bytes, total_blocks, freed_within_16,
@@ -42,11 +42,11 @@ def _cost(evidence: Evidence) -> str:
     parts, each_ns = [], 0.0
     for what, of, least_ns in (("an allocation", "", MALLOC_NS), ("a free", "free_", FREE_NS)):
         timed = evidence[f"timed_{of}calls"]
-        mean_ns = per_call(timed, evidence[f"timed_{of}ns"], evidence[f"timed_most_{of}ns"], least_ns)
+        mean_ns = per_call(timed, evidence[f"timed_{of}ns"], evidence[f"timed_max_{of}ns"], least_ns)
         if mean_ns is None:
             continue
         each_ns += mean_ns
-        longest = call_duration(evidence[f"timed_most_{of}ns"])
+        longest = call_duration(evidence[f"timed_max_{of}ns"])
         parts.append(f"{what} took {call_duration(mean_ns)} here ({exact(timed)} timed, the longest {longest})")
     if not parts:
         return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
-from tare.lenses.used_moments import HAD, USED, scaled_from, to_peak
+from tare.lenses.used_snapshots import HAD, USED, scaled_from, to_peak
 from tare.text.units import human_bytes, plural
 
 # An AtomTable's bytes beside the characters: 29.6 bytes an atom are measured with 164,000 of 8.5 characters and a NUL
@@ -14,7 +14,7 @@ ATOM_BYTES = 20
 # Each block of up to 4,096 bytes has a digest when it ends, or at the exit. So the contents of such blocks at the peak are
 # known without a snapshot. Contents of larger ones come from a snapshot. An ended block shows no pointers, so that contents
 # other than text count only if a snapshot has blocks of the shape and no pointers in them.
-# At each moment, and for each contents, all blocks but one are duplicates. Their bytes less those of a table of the
+# At each snapshot, and for each contents, all blocks but one are duplicates. Their bytes less those of a table of the
 # contents are claimed: of redis's strings, of which two were equal on average, 6 of 99 KiB are claimed. A shape is
 # claimed once: its share of the duplicates of its contents. Unread and empty blocks are left out, and blocks with
 # pointers into the heap: two nodes with the same target are seldom one value. All zeros are no contents yet: that is
@@ -23,50 +23,50 @@ _CLAIMS = f"""
 with {USED},
 {HAD},
 pointers as (
-  select shape_id, max(start_pointers + interior_pointers) as most from pointer_words group by shape_id
+  select size_id, max(start_pointers + interior_pointers) as most from pointer_words group by size_id
 ),
 known as (
-  select shape_id, sum(blocks) as blocks from peak_contents group by shape_id
+  select size_id, sum(blocks) as blocks from peak_contents group by size_id
 ),
 found as (
-  select m.kind, b.shape_id, b.stack_id, b.content_class, b.requested_bytes, b.usable_bytes + b.header_bytes as gross,
+  select m.kind, b.size_id, b.stack_id, b.content_class, b.requested_bytes, b.usable_bytes + b.header_bytes as gross,
          b.copies, b.contents, 0 as is_known
-  from moment_shapes b join used m on m.moment = b.moment left join known k on k.shape_id = b.shape_id
+  from snapshot_sizes b join used m on m.snapshot = b.snapshot left join known k on k.size_id = b.size_id
   where b.copies > 0 and (m.kind = 'exit' or k.blocks is null)
   union all
-  select 'peak', c.shape_id, c.stack_id, c.content_class, c.requested_bytes, z.usable_bytes + z.header_bytes, c.copies, c.contents, 1
-  from peak_contents c join site_sizes z on z.shape_id = c.shape_id left join pointers p on p.shape_id = c.shape_id
+  select 'peak', c.size_id, c.stack_id, c.content_class, c.requested_bytes, z.usable_bytes + z.header_bytes, c.copies, c.contents, 1
+  from peak_contents c join site_sizes z on z.size_id = c.size_id left join pointers p on p.size_id = c.size_id
   where c.copies > 0 and (c.content_class = 'text' or p.most = 0)
 ),
 doubled as (
   select *, greatest(0, gross * copies - (gross + {ATOM_BYTES}) * contents) as bytes from found
 ),
 shaped as (
-  select shape_id, min(stack_id) as stack_id,
+  select size_id, min(stack_id) as stack_id,
          round(sum(case when kind = 'peak' then bytes else 0 end)) as bytes_peak,
          round(sum(case when kind = 'exit' then bytes else 0 end)) as bytes_end,
          sum(case when kind = 'peak' then copies else 0 end) as copies,
          sum(case when kind = 'peak' then contents else 0 end) as contents,
          sum(case when content_class = 'text' then bytes else 0 end) as text_bytes,
          sum(bytes) as all_bytes, max(requested_bytes) as requested_bytes, max(is_known) as is_known
-  from doubled group by shape_id
+  from doubled group by size_id
 ),
 scaled as (
   select d.*, round(d.bytes_peak * case when d.is_known = 1 then {to_peak("k.blocks")} else {to_peak()} end) as at_peak,
          case when d.is_known = 1 and 1.05 * k.blocks >= z.peak_blocks then 0 else d.bytes_peak end as estimated
-  from shaped d join site_sizes z on z.shape_id = d.shape_id left join had h on h.shape_id = d.shape_id
-  left join known k on k.shape_id = d.shape_id
+  from shaped d join site_sizes z on z.size_id = d.size_id left join had h on h.size_id = d.size_id
+  left join known k on k.size_id = d.size_id
 )
-select d.shape_id, d.stack_id, d.copies as blocks,
+select d.size_id, d.stack_id, d.copies as blocks,
        least(d.at_peak, z.gross_peak) as bytes_peak, least(d.bytes_end, z.gross_end) as bytes_end,
        greatest(least(d.at_peak, z.gross_peak), least(d.bytes_end, z.gross_end)) as bytes_total,
        case when z.gross_peak > 0 then z.byte_ns * least(1, d.at_peak / z.gross_peak) else 0 end as byte_ns,
        z.total_blocks as calls, d.copies, d.contents, d.text_bytes, d.all_bytes, d.requested_bytes, d.bytes_peak as seen_peak,
        d.estimated
 from scaled d
-join (select shape_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
+join (select size_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, byte_ns from site_sizes) z
-  on z.shape_id = d.shape_id
+  on z.size_id = d.size_id
 """
 
 
@@ -110,7 +110,7 @@ LENS = Lens(
     remedy="Store each content once: AtomTable for strings, shared Bytes for others.",
     weight="tare",
     sampling="unavailable",
-    tables=("site_sizes", "moments", "moment_shapes", "pointer_words", "peak_contents"),
+    tables=("site_sizes", "snapshots", "snapshot_sizes", "pointer_words", "peak_contents"),
     claims=_CLAIMS,
     evidence={
         name: f"sum({name})" for name in ("copies", "contents", "text_bytes", "all_bytes", "seen_peak", "estimated")
@@ -122,5 +122,5 @@ LENS = Lens(
     unit="bytes",
     advise=_advise,
     saves=_saves,
-    needs="moments",
+    needs="snapshots",
 )

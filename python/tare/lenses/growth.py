@@ -8,9 +8,9 @@ from tare.lenses.lens import Advice, Confidence, Evidence, Lens
 from tare.lenses.saving import MAPPED_APART_BYTES, Saving
 from tare.text.units import exact, human_bytes, human_count, percent, plural
 
-# Sums of `chains`; a stack that grows by realloc and by hand is one claim.
+# Sums of `growth`; a stack that grows by realloc and by hand is one claim.
 _SUMS = (
-    "chains", "steps", "slow_steps", "in_place_steps", "copied_bytes", "doubling_copied_bytes", "requested_bytes",
+    "grown_blocks", "steps", "slow_steps", "in_place_steps", "copied_bytes", "doubling_copied_bytes", "requested_bytes",
     "rounded_4k_bytes", "doubling_bytes",
 )  # fmt: skip
 
@@ -20,14 +20,14 @@ _CLAIMS = f"""
 with grown as (
   select stack_id, max_by(kind, steps) as kind, sum(peak_blocks) as peak_blocks, max(max_requested_bytes) as max_requested_bytes,
          {", ".join(f"sum({name}) as {name}" for name in _SUMS)}
-  from chains group by stack_id
+  from growth group by stack_id
 ),
 held as (
   select stack_id, sum((usable_bytes + header_bytes) * peak_blocks) as bytes_peak,
          sum((usable_bytes + header_bytes) * end_blocks) as bytes_end, sum(byte_ns) as byte_ns
   from site_sizes group by stack_id
 )
-select cast(null as bigint) as shape_id, g.stack_id, g.peak_blocks as blocks, h.bytes_peak, h.bytes_end,
+select cast(null as bigint) as size_id, g.stack_id, g.peak_blocks as blocks, h.bytes_peak, h.bytes_end,
        greatest(g.copied_bytes - g.doubling_copied_bytes, 0) as bytes_total, h.byte_ns, g.steps as calls,
        g.kind, g.max_requested_bytes, {", ".join(f"g.{name}" for name in _SUMS)}
 from grown g left join held h on h.stack_id = g.stack_id
@@ -35,7 +35,7 @@ from grown g left join held h on h.stack_id = g.stack_id
 
 
 def _advise(evidence: Evidence) -> Advice:
-    steps, chains = evidence["steps"], evidence["chains"]
+    steps, chains = evidence["steps"], evidence["grown_blocks"]
     how = "reallocs" if evidence["kind"] == "realloc" else "rounds of malloc, copy and free"
     copied, ideal = evidence["copied_bytes"], evidence["doubling_copied_bytes"]
     sure: Confidence
@@ -60,7 +60,7 @@ def _advise(evidence: Evidence) -> Advice:
 
 def _saves(evidence: Evidence) -> Saving:
     """The steps beyond those of doubling. glibc's realloc remaps large blocks instead of copying them."""
-    steps, chains, largest = evidence["steps"], evidence["chains"], evidence["max_requested_bytes"] or 0
+    steps, chains, largest = evidence["steps"], evidence["grown_blocks"], evidence["max_requested_bytes"] or 0
     calls = max(0.0, steps - max(chains, 1.0) * math.log2(2.0 + largest))
     copied = evidence["bytes_total"] or 0.0
     if evidence["kind"] == "realloc":
@@ -83,14 +83,14 @@ LENS = Lens(
     remedy="Grow by a factor, or reserve once if the final size is known. Buffer does both; TextStream for text.",
     weight="potential",
     sampling="scaled",
-    tables=("chains", "site_sizes"),
+    tables=("growth", "site_sizes"),
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in _SUMS}
     | {"max_requested_bytes": "max(max_requested_bytes)", "kind": "max_by(kind, steps)"},
     # One step a buffer is no way of growing: SQLite, that builds a text and copies it into a value of its size, was taken for it.
     shown="slow_steps > 0.5 * steps and ((copied_bytes > 4 * doubling_copied_bytes"
-    f" + {_LEAST_COPIED_BYTES} and steps >= 2 * chains)"
-    " or (steps >= 100 and steps > 4 * greatest(chains, 1) * log2(2.0 + max_requested_bytes)))",
+    f" + {_LEAST_COPIED_BYTES} and steps >= 2 * grown_blocks)"
+    " or (steps >= 100 and steps > 4 * greatest(grown_blocks, 1) * log2(2.0 + max_requested_bytes)))",
     order="bytes_total + 64 * calls, byte_ns",
     unit="copied",
     facts=("order",),

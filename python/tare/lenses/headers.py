@@ -7,7 +7,7 @@ from tare.lenses.saving import Saving
 from tare.text.units import exact, human_bytes
 
 _CLAIMS = """
-select shape_id, stack_id, peak_blocks as blocks,
+select size_id, stack_id, peak_blocks as blocks,
        header_bytes * peak_blocks as bytes_peak, header_bytes * end_blocks as bytes_end,
        header_bytes * total_blocks as bytes_total,
        byte_ns * header_bytes / (usable_bytes + header_bytes) as byte_ns, total_blocks as calls,

@@ -14,23 +14,23 @@ from tare.text.units import human_bytes, percent, plural
 _CLAIMS = f"""
 with {GROWING},
 kept as (
-  select b.shape_id, sum(b.unwritten_bytes) as bytes, sum(b.written_blocks) as blocks
-  from moment_shapes b join moments m on m.moment = b.moment
+  select b.size_id, sum(b.unwritten_bytes) as bytes, sum(b.written_blocks) as blocks
+  from snapshot_sizes b join snapshots m on m.snapshot = b.snapshot
   where m.kind = 'exit' and b.written_blocks > 0
-  group by b.shape_id
+  group by b.size_id
 ),
 ended as (
-  select shape_id, sum(unwritten_peak_bytes) as at_peak, sum(unwritten_total_bytes) as in_all, sum(partly_blocks) as blocks
-  from written where max_high_water_bytes > 0 group by shape_id
+  select size_id, sum(unwritten_peak_bytes) as at_peak, sum(unwritten_total_bytes) as in_all, sum(partly_blocks) as blocks
+  from written where max_high_water_bytes > 0 group by size_id
 )
-select z.shape_id, z.stack_id, z.peak_blocks as blocks,
+select z.size_id, z.stack_id, z.peak_blocks as blocks,
        coalesce(e.at_peak, 0) as bytes_peak, coalesce(k.bytes, 0) as bytes_end, coalesce(e.in_all, 0) as bytes_total,
        case when z.total_blocks > 0
             then z.byte_ns * least(1, coalesce(e.in_all, 0) / ((z.usable_bytes + z.header_bytes) * z.total_blocks)) else 0 end as byte_ns,
        z.total_blocks as calls, z.requested_bytes * z.peak_blocks as requested_peak, z.requested_bytes,
        coalesce(e.blocks, 0) as loose
 from site_sizes z join growing g on g.stack_id = z.stack_id
-left join kept k on k.shape_id = z.shape_id left join ended e on e.shape_id = z.shape_id
+left join kept k on k.size_id = z.size_id left join ended e on e.size_id = z.size_id
 where (k.bytes > 0 or e.in_all > 0) and z.inherited = 0
 """
 
@@ -63,7 +63,7 @@ LENS = Lens(
     "Buffer does all three.",
     weight="potential",
     sampling="scaled",
-    tables=("site_sizes", "chains", "written", "moments", "moment_shapes"),
+    tables=("site_sizes", "growth", "written", "snapshots", "snapshot_sizes"),
     claims=_CLAIMS,
     evidence={
         "requested_peak": "sum(requested_peak)",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
-from tare.lenses.used_moments import HAD, USED, to_peak
+from tare.lenses.used_snapshots import HAD, USED, to_peak
 from tare.text.units import duration, human_bytes, human_count, percent, plural
 
-# Long: half of the program's life by then, and at least this. `last_write_ns` is the first moment at which a block was
+# Long: half of the program's life by then, and at least this. `last_write_ns` is the first snapshot at which a block was
 # seen as it is now. Of a site that still makes blocks (a table that grows) too few are old for a hoard.
 LEAST_IDLE_NS = 100_000_000
 # So much may have been read unseen: the processor doesn't mark a page again that its TLB holds, 3,072 of them at most.
@@ -20,21 +20,21 @@ _CLAIMS = f"""
 with {USED},
 {HAD},
 seen as (
-  select u.kind, b.shape_id, b.stack_id, b.usable_bytes + b.header_bytes as gross, b.blocks,
+  select u.kind, b.size_id, b.stack_id, b.usable_bytes + b.header_bytes as gross, b.blocks,
          m.time_ns - b.last_write_ns as idle_ns,
          case when m.time_ns - coalesce(b.last_write_ns, m.time_ns) >= greatest({LEAST_IDLE_NS}, 0.5 * m.time_ns)
               then 1 else 0 end as still
-  from moment_shapes b join used u on u.moment = b.moment join moments m on m.moment = b.moment
+  from snapshot_sizes b join used u on u.snapshot = b.snapshot join snapshots m on m.snapshot = b.snapshot
   where coalesce(b.reachable, 'start') <> 'no'
 ),
 unread as (
   select r.untouched_bytes, s.still_bytes
-  from (select max(moment) as moment, sum(resident_bytes - touched_bytes) as untouched_bytes from resident
-        where kind = 'heap' and moment in (select moment from used where kind = 'exit')) r
+  from (select max(snapshot) as snapshot, sum(resident_bytes - touched_bytes) as untouched_bytes from resident
+        where kind = 'heap' and snapshot in (select snapshot from used where kind = 'exit')) r
   join (select sum(still * blocks * gross) as still_bytes from seen where kind = 'exit') s on 1 = 1
 ),
 shaped as (
-  select shape_id, min(stack_id) as stack_id,
+  select size_id, min(stack_id) as stack_id,
          sum(case when kind = 'peak' then still * blocks * gross else 0 end) as bytes_peak,
          sum(case when kind = 'exit' then still * blocks * gross else 0 end) as bytes_end,
          sum(case when kind = 'peak' then still * blocks else 0 end) as peak_still,
@@ -42,13 +42,13 @@ shaped as (
          sum(case when kind = 'peak' then blocks else 0 end) as peak_held,
          sum(case when kind = 'exit' then blocks else 0 end) as end_held,
          min(case when still = 1 then idle_ns end) as idle_ns
-  from seen group by shape_id
+  from seen group by size_id
 ),
 scaled as (
   select d.*, d.bytes_peak * {to_peak()} as at_peak
-  from shaped d join site_sizes z on z.shape_id = d.shape_id left join had h on h.shape_id = d.shape_id
+  from shaped d join site_sizes z on z.size_id = d.size_id left join had h on h.size_id = d.size_id
 )
-select s.shape_id, s.stack_id, s.peak_still as blocks,
+select s.size_id, s.stack_id, s.peak_still as blocks,
        least(s.at_peak, z.gross_peak) as bytes_peak, least(s.bytes_end, z.gross_end) as bytes_end,
        greatest(least(s.at_peak, z.gross_peak), least(s.bytes_end, z.gross_end)) as bytes_total,
        (z.usable_bytes + z.header_bytes) * coalesce(s.idle_ns, 0) * greatest(s.peak_still, s.end_still) as byte_ns,
@@ -58,16 +58,16 @@ select s.shape_id, s.stack_id, s.peak_still as blocks,
             then greatest(0, least(1, 1.0 * (u.untouched_bytes - {UNSEEN_BYTES}) / u.still_bytes)) else 0 end as unread,
        case when s.end_still > 0 then z.total_blocks - z.end_blocks else 0 end as gone
 from scaled s
-join (select shape_id, requested_bytes, usable_bytes, header_bytes, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
+join (select size_id, requested_bytes, usable_bytes, header_bytes, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, end_blocks from site_sizes) z
-  on z.shape_id = s.shape_id
+  on z.size_id = s.size_id
 left join unread u on 1 = 1
 where not (z.total_blocks = 1 and z.requested_bytes in {_EMERGENCY_POOLS})
 """
 
 
 def _share(evidence: Evidence) -> tuple[float, float]:
-    """Unchanged blocks and all of the site, at the moment that has more of them."""
+    """Unchanged blocks and all of the site, at the snapshot that has more of them."""
     if evidence["end_still"] >= evidence["peak_still"]:
         return evidence["end_still"], evidence["end_held"]
     return evidence["peak_still"], evidence["peak_held"]
@@ -127,7 +127,7 @@ LENS = Lens(
     remedy="Free unused blocks, limit the cache, empty it under memory pressure, or build on first use.",
     weight="potential",
     sampling="unavailable",
-    tables=("site_sizes", "moments", "moment_shapes", "resident"),
+    tables=("site_sizes", "snapshots", "snapshot_sizes", "resident"),
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("kept", "peak_still", "end_still", "peak_held", "end_held", "gone")}
     | {"idle_ns": "min(idle_ns)", "unread": "max(unread)"},
@@ -137,6 +137,6 @@ LENS = Lens(
     unit="kept",
     advise=_advise,
     saves=_saves,
-    needs="moments",
+    needs="snapshots",
     guide="11-hoards",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
-from tare.lenses.used_moments import USED
+from tare.lenses.used_snapshots import USED
 from tare.text.units import human_bytes, percent, plural
 
 # A leaked block is found at the exit, and in the snapshot near the peak if it had leaked by then. A block that only
@@ -13,39 +13,39 @@ from tare.text.units import human_bytes, percent, plural
 _CLAIMS = f"""
 with {USED},
 lost as (
-  select m.kind, b.shape_id, b.leak_stack_id as stack_id, b.blocks, b.leak_roots,
+  select m.kind, b.size_id, b.leak_stack_id as stack_id, b.blocks, b.leak_roots,
          (b.usable_bytes + b.header_bytes) * b.blocks as bytes
-  from moment_shapes b join used m on m.moment = b.moment
+  from snapshot_sizes b join used m on m.snapshot = b.snapshot
   where b.reachable = 'no' and b.leak_stack_id is not null
 ),
 by_root as (
-  select shape_id, stack_id, sum(bytes) as bytes,
+  select size_id, stack_id, sum(bytes) as bytes,
          sum(case when kind = 'peak' then bytes else 0 end) as bytes_peak,
          sum(case when kind = 'exit' then bytes else 0 end) as bytes_end,
          sum(case when kind = 'peak' then blocks else 0 end) as peak_blocks,
          sum(case when kind = 'exit' then blocks else 0 end) as end_blocks,
          sum(case when kind = 'exit' then leak_roots else 0 end) as roots
-  from lost group by shape_id, stack_id
+  from lost group by size_id, stack_id
 ),
 shaped as (
-  select shape_id, max_by(stack_id, bytes) as stack_id, sum(bytes_peak) as bytes_peak, sum(bytes_end) as bytes_end,
+  select size_id, max_by(stack_id, bytes) as stack_id, sum(bytes_peak) as bytes_peak, sum(bytes_end) as bytes_end,
          sum(peak_blocks) as peak_blocks, sum(end_blocks) as end_blocks, sum(roots) as roots
-  from by_root group by shape_id
+  from by_root group by size_id
 ),
 -- A leaked block lives from its allocation to the exit: as far as the shape's blocks lived at the peak, leaked ones did.
 scaled as (
   select d.*, greatest(d.bytes_peak, case when z.end_blocks > 0 then d.bytes_end * least(1, 1.0 * z.peak_blocks / z.end_blocks) else 0 end) as at_peak
-  from shaped d join site_sizes z on z.shape_id = d.shape_id
+  from shaped d join site_sizes z on z.size_id = d.size_id
 )
-select s.shape_id, s.stack_id, s.peak_blocks as blocks,
+select s.size_id, s.stack_id, s.peak_blocks as blocks,
        least(s.at_peak, z.gross_peak) as bytes_peak, least(s.bytes_end, z.gross_end) as bytes_end,
        least(s.bytes_end, z.gross_end) as bytes_total,
        case when z.gross_end > 0 then z.byte_ns * least(1, s.bytes_end / z.gross_end) else 0 end as byte_ns,
        z.total_blocks as calls, s.end_blocks, s.roots, case when s.roots > 0 then z.total_blocks else 0 end as root_calls
 from scaled s
-join (select shape_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
+join (select size_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, byte_ns from site_sizes) z
-  on z.shape_id = s.shape_id
+  on z.size_id = s.size_id
 """
 
 
@@ -77,11 +77,11 @@ LENS = Lens(
     "process. Blocks that static destructors drop without freeing count as leaks; they are harmless. Any word "
     "that looks like a pointer counts as one, so some leaks are missed. Known leaks can be suppressed (tare "
     "report --suppressions). Blocks that are reachable only by pointers into their middle aren't leaks; "
-    "moment_blocks.reachable marks them.",
+    "snapshot_blocks.reachable marks them.",
     remedy="Free the block before its last pointer is dropped, or keep the pointer.",
     weight="tare",
     sampling="unavailable",
-    tables=("site_sizes", "moments", "moment_shapes"),
+    tables=("site_sizes", "snapshots", "snapshot_sizes"),
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("end_blocks", "roots", "root_calls")},
     shown="bytes_end >= 4096 or (bytes_end = 0 and bytes_peak >= greatest(4096, 0.01 * $gross_peak))",
@@ -89,6 +89,6 @@ LENS = Lens(
     unit="end",
     advise=_advise,
     saves=_saves,
-    needs="moments",
+    needs="snapshots",
     guide="12-leaks",
 )

@@ -3,7 +3,7 @@
 A lens' query runs over the tables of `tare schema`, in the SQL that DuckDB and Spark share: cast(x as t) and not x::t,
 max_by, case, window functions; no lambda, no list type, no `filter (where ...)`. It returns claims, one row a claim:
 
-  shape_id      whose bytes are claimed (site_sizes); a tare lens claims each shape at most once; null for a stack's claim
+  size_id      whose bytes are claimed (site_sizes); a tare lens claims each shape at most once; null for a stack's claim
   stack_id      where
   blocks        blocks concerned at the peak
   bytes_peak, bytes_end, bytes_total   claimed at the peak, at the end, over the whole run; null: unknown
@@ -55,7 +55,7 @@ class Lens(NamedTuple):
     unit: str  # the figure of a finding in the summary: a format over its columns
     advise: Callable[[Evidence], Advice]
     saves: Callable[[Evidence], Saving]  # what the remedy saves at a site
-    # contents: runs only over recordings made with --content; moments: with that or --snapshots
-    needs: Literal["events", "contents", "moments"] = "events"
+    # contents: runs only over recordings made with --content; snapshots: with that or --snapshots
+    needs: Literal["events", "contents", "snapshots"] = "events"
     facts: tuple[str, ...] = ()  # of tare.schema.missing: doesn't run over an import without one of these
     guide: str = ""  # the folder in guide/ with a program that has this waste, and the same without; "": none yet

@@ -13,10 +13,10 @@ SHORT_LIFE_NS = 10_000_000
 
 # `untouched_bytes`: at the launcher's reading; without one nothing is known to be untouched.
 _CLAIMS = """
-select cast(null as bigint) as shape_id, stack_id, 0 as blocks,
+select cast(null as bigint) as size_id, stack_id, 0 as blocks,
        accessible_bytes - resident_bytes as bytes_peak, 0 as bytes_end, unmapped_bytes as bytes_total,
        unmapped_byte_ns as byte_ns, maps as calls,
-       accessible_bytes, resident_bytes, mapped_bytes, unmapped_bytes, unmapped_byte_ns, most_bytes
+       accessible_bytes, resident_bytes, mapped_bytes, unmapped_bytes, unmapped_byte_ns, max_bytes
 from mappings
 where stack_id <> 0 and maps > 0
 """
@@ -40,10 +40,10 @@ def _advise(evidence: Evidence) -> Advice:
     )
     return Advice(
         "Keep the mapping for the next use, or map one range and divide it: "
-        f"{exact(calls)} calls mapped {human_bytes(evidence['mapped_bytes'])}, at most {human_bytes(evidence['most_bytes'])} at a time, "
+        f"{exact(calls)} calls mapped {human_bytes(evidence['mapped_bytes'])}, at most {human_bytes(evidence['max_bytes'])} at a time, "
         f"{life}. Each call takes the lock of the address space, and the kernel fills each page with zeros again "
         "when the program touches it",
-        "high" if evidence["most_bytes"] * 16 < evidence["mapped_bytes"] else "medium",
+        "high" if evidence["max_bytes"] * 16 < evidence["mapped_bytes"] else "medium",
         amount=f"{human_count(calls)} maps",
     )
 
@@ -70,7 +70,7 @@ LENS = Lens(
     sampling="exact",
     tables=("mappings",),
     claims=_CLAIMS,
-    evidence={name: f"sum({name})" for name in _SUMS} | {"most_bytes": "max(most_bytes)"},
+    evidence={name: f"sum({name})" for name in _SUMS} | {"max_bytes": "max(max_bytes)"},
     shown=f"(accessible_bytes >= {LEAST_RESERVED_BYTES} and resident_bytes < {_TOUCHED_SHARE} * accessible_bytes)"
     f" or (calls >= {LEAST_CALLS} and 2 * unmapped_bytes >= mapped_bytes"
     f" and unmapped_byte_ns < {SHORT_LIFE_NS} * cast(unmapped_bytes as double))",

@@ -7,13 +7,13 @@ from tare.lenses.saving import Saving
 from tare.text.units import exact, human_bytes
 
 _CLAIMS = """
-select t.shape_id, t.stack_id, z.peak_blocks as blocks,
+select t.size_id, t.stack_id, z.peak_blocks as blocks,
        t.saved_bytes * z.peak_blocks as bytes_peak, t.saved_bytes * z.end_blocks as bytes_end,
        t.saved_bytes * z.total_blocks as bytes_total,
        z.byte_ns * t.saved_bytes / (z.usable_bytes + z.header_bytes) as byte_ns, z.total_blocks as calls,
-       t.type, t.file, t.line, t.size_bytes, t.reordered_bytes, t.field_order, t.certainty, t.told_by,
+       t.type, t.file, t.line, t.size_bytes, t.reordered_bytes, t.field_order, t.certainty, t.found_by,
        z.requested_bytes, t.saved_bytes, t.objects
-from type_sites t join site_sizes z on z.shape_id = t.shape_id
+from type_sites t join site_sizes z on z.size_id = t.size_id
 where t.saved_bytes > 0 and t.saved_bytes <= z.usable_bytes + z.header_bytes
 """
 # The type shown for a site: the one that wastes most at the peak; after a comma in thousandths, over the run.
@@ -34,7 +34,7 @@ def _advise(evidence: Evidence) -> Advice:
     return Advice(
         f"Reorder the fields of {evidence['type']}{where} to {order}: its size falls from {exact(evidence['size_bytes'])} to "
         f"{exact(evidence['reordered_bytes'])} bytes. Saves {exact(evidence['saved_bytes'])} bytes of {each}, "
-        f"{human_bytes(evidence['bytes_peak'])} at the peak. {guess}Its source: {evidence['told_by']}",
+        f"{human_bytes(evidence['bytes_peak'])} at the peak. {guess}Its source: {evidence['found_by']}",
         evidence["certainty"],
     )
 
@@ -70,7 +70,7 @@ LENS = Lens(
             "reordered_bytes",
             "field_order",
             "certainty",
-            "told_by",
+            "found_by",
             "requested_bytes",
             "saved_bytes",
             "objects",

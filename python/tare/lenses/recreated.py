@@ -12,13 +12,13 @@ with made as (
 ),
 again as (
   select stack_id, sum(times) as times, sum(near_times) as near_times, sum(bytes) as bytes, sum(contents) as contents,
-         max(most_times) as most_times, max(most_requested_bytes) as largest, max_by(content_class, most_times) as content_class,
-         max_by(requested_bytes, most_times) as commonest_bytes
+         max(max_times) as max_times, max(max_requested_bytes) as largest, max_by(content_class, max_times) as content_class,
+         max_by(requested_bytes, max_times) as commonest_bytes
   from recreated group by stack_id
 )
-select cast(null as bigint) as shape_id, a.stack_id, cast(0 as double) as blocks, cast(0 as double) as bytes_peak, cast(0 as double) as bytes_end, a.bytes as bytes_total,
+select cast(null as bigint) as size_id, a.stack_id, cast(0 as double) as blocks, cast(0 as double) as bytes_peak, cast(0 as double) as bytes_end, a.bytes as bytes_total,
        cast(0 as double) as byte_ns, a.times as calls,
-       a.near_times, a.contents, a.most_times, a.largest, a.content_class, a.commonest_bytes,
+       a.near_times, a.contents, a.max_times, a.largest, a.content_class, a.commonest_bytes,
        m.total_blocks
 from again a join made m on m.stack_id = a.stack_id
 """
@@ -29,7 +29,7 @@ def _advise(evidence: Evidence) -> Advice:
     kind = {"text": "texts", "zeros": "zeros"}.get(evidence["content_class"], "contents")
     seen = (
         f"{percent(calls, evidence['total_blocks'], 0)} of the blocks held {kind} that had been built and freed before: "
-        f"{human_count(evidence['contents'])} different {kind}, the most frequent {human_count(evidence['most_times'])} times"
+        f"{human_count(evidence['contents'])} different {kind}, the most frequent {human_count(evidence['max_times'])} times"
     )
     sure: Confidence = "medium" if evidence["commonest_bytes"] > 32 or evidence["content_class"] == "text" else "low"
     if near >= 0.5 * calls:
@@ -66,7 +66,7 @@ LENS = Lens(
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("near_times", "contents", "total_blocks")}
     | {
-        "most_times": "max(most_times)",
+        "max_times": "max(max_times)",
         "largest": "max(largest)",
         "content_class": "max_by(content_class, calls)",
         "commonest_bytes": "max_by(commonest_bytes, calls)",

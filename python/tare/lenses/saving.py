@@ -13,10 +13,10 @@ class Timed(NamedTuple):
 
     calls: float
     ns: float
-    most_ns: float
+    max_ns: float
     free_calls: float
     free_ns: float
-    most_free_ns: float
+    max_free_ns: float
 
 
 class Saving(NamedTuple):

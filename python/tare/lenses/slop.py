@@ -13,7 +13,7 @@ _MOST = "bytes_peak + bytes_total / 1e6"
 _CLAIMS = f"""
 with {GROWING},
 sized as (
-  select z.shape_id, z.stack_id, z.requested_bytes, z.usable_bytes, z.header_bytes,
+  select z.size_id, z.stack_id, z.requested_bytes, z.usable_bytes, z.header_bytes,
          z.peak_blocks, z.end_blocks, z.total_blocks, z.byte_ns,
          z.usable_bytes - z.requested_bytes as slop_bytes, z.api = 'pool memory' as of_pool, c.class_below_bytes, c.clownshoe, g.stack_id as growing_stack_id
   from site_sizes z
@@ -21,7 +21,7 @@ sized as (
   left join growing g on g.stack_id = z.stack_id
   where z.usable_bytes > z.requested_bytes
 )
-select shape_id, stack_id, peak_blocks as blocks,
+select size_id, stack_id, peak_blocks as blocks,
        slop_bytes * peak_blocks as bytes_peak, slop_bytes * end_blocks as bytes_end,
        slop_bytes * total_blocks as bytes_total,
        byte_ns * slop_bytes / (usable_bytes + header_bytes) as byte_ns, total_blocks as calls,
@@ -83,7 +83,7 @@ LENS = Lens(
     "Bytes and Arena call good_size, which returns it for the allocator in use.",
     weight="tare",
     sampling="scaled",
-    tables=("site_sizes", "size_classes", "chains"),
+    tables=("site_sizes", "size_classes", "growth"),
     claims=_CLAIMS,
     evidence={
         "avoidable_peak": "sum(case when kind <> 'fixed' then bytes_peak else 0 end)",

@@ -26,14 +26,14 @@ sized as (
          t.pairs * least(f.peak_blocks / f.total_blocks, s.peak_blocks / s.total_blocks) as peak_pairs,
          f.byte_ns / f.total_blocks / (f.usable_bytes + f.header_bytes) as lifetime_ns
   from sited t join best b on b.site_id = t.site_id and b.partner_id = t.partner_id
-  join site_sizes f on f.shape_id = t.first_shape_id join site_sizes s on s.shape_id = t.second_shape_id
+  join site_sizes f on f.size_id = t.first_size_id join site_sizes s on s.size_id = t.second_size_id
   where f.total_blocks > 0 and s.total_blocks > 0
 )
-select cast(null as bigint) as shape_id, z.first_stack_id as stack_id, z.peak_pairs as blocks,
+select cast(null as bigint) as size_id, z.first_stack_id as stack_id, z.peak_pairs as blocks,
        z.saved * z.peak_pairs as bytes_peak, z.saved * z.end_pairs as bytes_end, z.saved * z.pairs as bytes_total,
        z.saved * z.pairs * z.lifetime_ns as byte_ns, z.pairs as calls,
        z.first_bytes, z.second_bytes, z.apart_gross_bytes, z.joined_gross_bytes, f.blocks as first_blocks, s.blocks as second_blocks,
-       t.site_row as partner_row
+       t.site_location_id as partner_row
 from sized z join made f on f.site_id = z.site_id join made s on s.site_id = z.partner_id
 join sites t on t.site_id = z.partner_id
 """

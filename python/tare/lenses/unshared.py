@@ -10,10 +10,10 @@ from tare.text.units import exact, human_count, percent
 _COUNT_BYTES = 8
 
 _CLAIMS = f"""
-select cast(null as bigint) as shape_id, stack_id, 0 as blocks, cast(null as double) as bytes_peak,
+select cast(null as bigint) as size_id, stack_id, 0 as blocks, cast(null as double) as bytes_peak,
        {_COUNT_BYTES} * (end_blocks - end_shared_blocks) as bytes_end, {_COUNT_BYTES} * (blocks - shared_blocks) as bytes_total,
        cast(null as double) as byte_ns, blocks - shared_blocks as calls, blocks as counted
-from holders
+from sharing
 """
 
 
@@ -40,12 +40,12 @@ LENS = Lens(
     "removed.",
     threshold="1,000 counted blocks, and 95 % of a site's blocks unshared; a few shared ones may justify the count",
     false_positives="Blocks that are meant to be shared later, and contents that this run didn't share. Only programs that report"
-    " owners are covered: tare::Bytes does with TARE_TELL_SHARING=1 in its environment, other code by "
-    "tare_tell_holders() of tare/reporter.h.",
+    " owners are covered: tare::Bytes does with TARE_REPORT_SHARING=1 in its environment, other code by "
+    "tare_report_sharing() of tare/reporter.h.",
     remedy="One owner: Buffer, std::string, unique_ptr. Or one block together with its references: AtomTable.",
     weight="potential",
     sampling="scaled",
-    tables=("holders",),
+    tables=("sharing",),
     claims=_CLAIMS,
     evidence={"counted": "sum(counted)"},
     shown="counted >= 1000 and calls >= 0.95 * counted",

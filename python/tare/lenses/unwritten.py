@@ -22,14 +22,14 @@ with judged as (
   select w.*, case when {_NARROW} then 1 else 0 end as narrow from written w
 ),
 seen as (
-  select shape_id, sum(unwritten_peak_bytes) as at_peak, sum(unwritten_total_bytes) as in_all,
+  select size_id, sum(unwritten_peak_bytes) as at_peak, sum(unwritten_total_bytes) as in_all,
          sum(narrow * ended_blocks) as calls, sum(narrow * unwritten_peak_bytes) as narrow_peak,
          sum(narrow * unwritten_total_bytes) as narrow_total, sum(narrow * unwritten_pages) as pages,
          max(narrow * max_high_water_bytes) as mark, min(case when narrow = 1 then requested_bytes end) as smallest,
          max(narrow * requested_bytes) as largest, {", ".join(f"sum(narrow * {name}) as {name}" for name in _COUNTS)}
-  from judged group by shape_id
+  from judged group by size_id
 )
-select z.shape_id, z.stack_id, z.peak_blocks as blocks,
+select z.size_id, z.stack_id, z.peak_blocks as blocks,
        case when z.api = 'calloc' then cast(0 as double) else s.at_peak end as bytes_peak,
        cast(0 as double) as bytes_end, s.in_all as bytes_total,
        case when z.api = 'calloc' then cast(0 as double)
@@ -38,7 +38,7 @@ select z.shape_id, z.stack_id, z.peak_blocks as blocks,
        case when z.api = 'calloc' then cast(0 as double) else s.narrow_peak end as narrow_peak, s.narrow_total, s.pages,
        s.mark, s.smallest, s.largest, case when z.api = 'calloc' then s.calls else cast(0 as double) end as zeroed,
        {", ".join(f"s.{name}" for name in _COUNTS)}
-from seen s join site_sizes z on z.shape_id = s.shape_id
+from seen s join site_sizes z on z.size_id = s.size_id
 """
 
 

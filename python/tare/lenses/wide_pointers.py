@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
-from tare.lenses.used_moments import USED, to_peak
+from tare.lenses.used_snapshots import USED, to_peak
 from tare.text.units import human_bytes, percent
 
 # Null pointers can't be recognized, so that the fullest block of a kind stands for all. If blocks have less than half of its
@@ -14,33 +14,33 @@ from tare.text.units import human_bytes, percent
 _CLAIMS = f"""
 with {USED},
 sized as (
-  select u.kind, p.shape_id, p.stack_id, p.blocks, p.words, p.start_pointers + p.interior_pointers as pointers,
+  select u.kind, p.size_id, p.stack_id, p.blocks, p.words, p.start_pointers + p.interior_pointers as pointers,
          p.blocks * (p.requested_bytes - p.packed_bytes) as padded,
          least(1, 2.0 * (p.start_pointers + p.interior_pointers) / greatest(1, p.fields * p.blocks))
            * p.blocks * greatest(0, z.gross - coalesce(p.packed_gross_bytes, z.gross - p.requested_bytes + p.packed_bytes)) as saved,
          {to_peak("p.blocks")} as factor
-  from pointer_words p join used u on u.moment = p.moment
-  join (select shape_id, usable_bytes + header_bytes as gross, peak_blocks from site_sizes) z on z.shape_id = p.shape_id
+  from pointer_words p join used u on u.snapshot = p.snapshot
+  join (select size_id, usable_bytes + header_bytes as gross, peak_blocks from site_sizes) z on z.size_id = p.size_id
 ),
 shaped as (
-  select shape_id, min(stack_id) as stack_id,
+  select size_id, min(stack_id) as stack_id,
          sum(case when kind = 'peak' then blocks else 0 end) as blocks,
          sum(case when kind = 'peak' then words else 0 end) as words,
          sum(case when kind = 'peak' then pointers else 0 end) as pointers,
          sum(case when kind = 'peak' then padded else 0 end) as padded_bytes,
          sum(case when kind = 'peak' then saved * factor else 0 end) as bytes_peak,
          sum(case when kind = 'exit' then saved else 0 end) as bytes_end
-  from sized group by shape_id
+  from sized group by size_id
 )
-select s.shape_id, s.stack_id, s.blocks,
+select s.size_id, s.stack_id, s.blocks,
        least(s.bytes_peak, z.gross_peak) as bytes_peak, least(s.bytes_end, z.gross_end) as bytes_end,
        greatest(least(s.bytes_peak, z.gross_peak), least(s.bytes_end, z.gross_end)) as bytes_total,
        case when z.gross_peak > 0 then z.byte_ns * least(1, s.bytes_peak / z.gross_peak) else 0 end as byte_ns,
        z.total_blocks as calls, s.words, s.pointers, s.padded_bytes, z.requested_bytes
 from shaped s
-join (select shape_id, requested_bytes, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
+join (select size_id, requested_bytes, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, byte_ns from site_sizes) z
-  on z.shape_id = s.shape_id
+  on z.size_id = s.size_id
 where s.pointers > 0 or s.bytes_end > 0
 """
 
@@ -79,7 +79,7 @@ LENS = Lens(
     " indexes into an array.",
     weight="potential",
     sampling="unavailable",
-    tables=("site_sizes", "moments", "pointer_words"),
+    tables=("site_sizes", "snapshots", "pointer_words"),
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("words", "pointers", "padded_bytes")}
     | {"requested_bytes": "max_by(requested_bytes, bytes_peak)"},
@@ -88,5 +88,5 @@ LENS = Lens(
     unit="bytes",
     advise=_advise,
     saves=_saves,
-    needs="moments",
+    needs="snapshots",
 )

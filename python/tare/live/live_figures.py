@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # Tables that replay has at any time; others need another walk over the trace, or a snapshot.
 TABLES = frozenset(
-    ("process", "site_sizes", "size_classes", "chains", "timeline", "recreated", "written", "call_costs", "mappings")
-) | frozenset(("sites", "stack_sites", "stacks", "rows", "modules", "unwind_gaps"))
+    ("process", "site_sizes", "size_classes", "growth", "timeline", "recreated", "written", "call_costs", "mappings")
+) | frozenset(("sites", "stack_sites", "stacks", "locations", "modules", "unwind_gaps"))
 # Figures take the launcher 0.4 us a shape: 2 ms of a small program, 100 of a compiler. It spends no more than this
 # share of a processor on them, however short the interval is.
 _LAUNCHERS_SHARE = 0.02
@@ -199,7 +199,7 @@ def _lenses_of(process: dict[str, Any]) -> list[str]:
     return [
         lens.name
         for lens in runnable
-        if lens.needs != "moments" and TABLES.issuperset(lens.tables) and lens.name not in lenses.ASKED_ONLY
+        if lens.needs != "snapshots" and TABLES.issuperset(lens.tables) and lens.name not in lenses.ASKED_ONLY
     ]
 
 
@@ -217,10 +217,10 @@ def _site_rows(recording: Recording) -> list[tuple[int | None, float, float, flo
     """(row, live blocks, gross and slop of them, allocations so far) a line."""
     recording.database.use("site_sizes", "sites", "stack_sites")
     return recording.database.rows(
-        "select t.site_row, sum(s.end_blocks), sum((s.usable_bytes + s.header_bytes) * s.end_blocks),"
+        "select t.site_location_id, sum(s.end_blocks), sum((s.usable_bytes + s.header_bytes) * s.end_blocks),"
         " sum((s.usable_bytes - s.requested_bytes) * s.end_blocks), sum(s.total_blocks)"
         " from site_sizes s join stack_sites x on x.stack_id = s.stack_id join sites t on t.site_id = x.site_id"
-        " group by t.site_row"
+        " group by t.site_location_id"
     )
 
 
@@ -228,7 +228,9 @@ def _found(recording: Recording) -> list[Found]:
     best = []
     for lens in recording.ledger.lenses:
         best += [
-            (lens, finding) for finding in recording.ledger.findings(lens, by="site_row", limit=1) if finding.shown
+            (lens, finding)
+            for finding in recording.ledger.findings(lens, by="site_location_id", limit=1)
+            if finding.shown
         ]
     frames = recording.finding_frames([finding for _, finding in best])
     return [Found(lens, finding, frame) for (lens, finding), frame in zip(best, frames, strict=True)]

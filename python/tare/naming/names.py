@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     class StackTexts(Protocol):
         """Stacks as the joined texts of their rows."""
 
-        def name(self, row_id: int, text: bytes, innermost: bytes) -> None:
+        def name(self, location_id: int, text: bytes, innermost: bytes) -> None:
             """A row's text, and its text as the innermost row of a stack."""
 
         def of(self, stack_ids: list[int]) -> list[bytes]:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     class FrameTree(Protocol):
         """Stacks with amounts as one tree of numbered frames. Arrays are of 4 bytes a number, amounts of 8."""
 
-        def name(self, row_id: int, frames: list[int], innermost: list[int]) -> None:
+        def name(self, location_id: int, frames: list[int], innermost: list[int]) -> None:
             """A row's frames, innermost first, and its frames as the innermost row of a stack."""
 
         def add(self, stack_ids: list[int], amounts: list[int]) -> bytes:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         def depth_first(self) -> bytes:
             """All nodes, each before its children."""
 
-    # (row_id, inline_depth, function, mangled, file, line, module path, module_offset, is_wrapper); "" and None: unknown
+    # (location_id, inline_depth, function, mangled, file, line, module path, module_offset, is_wrapper); "" and None: unknown
     FrameRow = tuple[int, int, str, str, str, int | None, str, int | None, bool]
 
     class NameSource(Protocol):
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         def frame_tree(self, outermost_first: bool) -> FrameTree:
             """Without stacks; the outermost or the innermost frames are at its root. No row has a name yet."""
 
-        def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
+        def frames(self, location_ids: Sequence[int]) -> list[FrameRow]:
             """The frames at return addresses, innermost first of each."""
 
         def nameless_modules(self) -> list[tuple[str, str]]:
@@ -109,8 +109,8 @@ class Names:
         self._wrappers: dict[int, int] = {}  # by row: how many of its innermost frames are allocation wrappers
         self._stacks: dict[tuple[int, int], list[int]] = {}
 
-    def prepare(self, row_ids: Iterable[int]) -> None:
-        missing = sorted({row for row in row_ids if row not in self._frames})
+    def prepare(self, location_ids: Iterable[int]) -> None:
+        missing = sorted({row for row in location_ids if row not in self._frames})
         if not missing:
             return
         for row in missing:
@@ -136,23 +136,23 @@ class Names:
             frame for row in rows[1:] for frame in self._frames[row]
         ]
 
-    def frames(self, row_id: int) -> list[Frame]:
+    def frames(self, location_id: int) -> list[Frame]:
         """All frames at a return address, innermost first, allocation wrappers among them."""
-        if row_id not in self._frames:
-            self.prepare((row_id,))
-        return self._frames[row_id]
+        if location_id not in self._frames:
+            self.prepare((location_id,))
+        return self._frames[location_id]
 
-    def at(self, row_id: int | None) -> Frame:
+    def at(self, location_id: int | None) -> Frame:
         """The function that names a site: the innermost at its return address that isn't an allocation wrapper."""
-        if row_id is None:  # an empty stack
+        if location_id is None:  # an empty stack
             return UNKNOWN
-        self.prepare((row_id,))
-        return self.callers(row_id)[0]
+        self.prepare((location_id,))
+        return self.callers(location_id)[0]
 
-    def callers(self, row_id: int) -> list[Frame]:
+    def callers(self, location_id: int) -> list[Frame]:
         """A site's own frames without wrappers inlined into them (std::allocator::allocate into main)."""
-        frames = self._frames[row_id]
-        return frames[min(self._wrappers[row_id], len(frames) - 1) :]
+        frames = self._frames[location_id]
+        return frames[min(self._wrappers[location_id], len(frames) - 1) :]
 
     def rows(self, stack_id: int, depth: int) -> list[int]:
         """Return addresses of a stack, innermost first."""

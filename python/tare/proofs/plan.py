@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Blocks of a pool are no requests to the allocator.
 _REQUESTS = "z.api not in ('pool block', 'pool memory') and z.inherited = 0 and z.total_blocks > 0"
-_SIZES = "z.shape_id, z.align_bytes, z.requested_bytes, z.end_blocks"
+_SIZES = "z.size_id, z.align_bytes, z.requested_bytes, z.end_blocks"
 
 
 class Planned(NamedTuple):
@@ -39,10 +39,12 @@ def plan(recording: Recording) -> list[Planned]:
     from tare.analysis.worth import ranking, whole_of, worth_of
 
     whole = whole_of(recording)
-    found = [(lens, each) for lens in recording.ledger.lenses for each in recording.findings(lens, by="site_row")]
+    found = [
+        (lens, each) for lens in recording.ledger.lenses for each in recording.findings(lens, by="site_location_id")
+    ]
     ranked = ranking(recording, found)
     place = {id(entry.finding): number for number, entry in enumerate((*ranked.first, *ranked.rest))}
-    judged = [(lens, finding, worth_of(recording, finding, "site_row")) for lens, finding in found]
+    judged = [(lens, finding, worth_of(recording, finding, "site_location_id")) for lens, finding in found]
     judged.sort(key=lambda each: (place.get(id(each[1]), len(place)), -whole.score(each[2])))
     frames = recording.finding_frames([finding for _, finding, _ in judged])
     return [
@@ -53,11 +55,11 @@ def plan(recording: Recording) -> list[Planned]:
 
 def _question(recording: Recording, lens: Lens, finding: Finding) -> Question:
     rows: list[int] = []
-    at_line = "t.site_row is null"
-    if finding.site_row is not None:
+    at_line = "t.site_location_id is null"
+    if finding.site_location_id is not None:
         alike = recording.alike(lens)
-        rows = [finding.site_row, *(row for row, other in alike.items() if other == finding.site_row)]
-        at_line = f"t.site_row in ({', '.join(map(str, rows))})"
+        rows = [finding.site_location_id, *(row for row, other in alike.items() if other == finding.site_location_id)]
+        at_line = f"t.site_location_id in ({', '.join(map(str, rows))})"
     return Question(recording.database, _shapes(recording, lens, at_line), rows, finding.partner_row)
 
 
@@ -67,12 +69,12 @@ def _shapes(recording: Recording, lens: Lens, at_line: str) -> list[Shape]:
     located = "join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id"
     claims = f"claims_{lens.name.replace('-', '_')}"
     claimed: dict[int, dict[str, Any]] = {
-        row["shape_id"]: row
-        for row in database.records(f"select c.* from {claims} c {located} where c.shape_id is not null and {at_line}")
+        row["size_id"]: row
+        for row in database.records(f"select c.* from {claims} c {located} where c.size_id is not null and {at_line}")
     }
     if claimed:
         listed = ", ".join(map(str, claimed))
-        rows = database.rows(f"select {_SIZES} from site_sizes z where {_REQUESTS} and z.shape_id in ({listed})")
+        rows = database.rows(f"select {_SIZES} from site_sizes z where {_REQUESTS} and z.size_id in ({listed})")
         return [Shape(shape, align, size, ends, claimed[shape]) for shape, align, size, ends in rows]
     rows = database.rows(
         f"select {_SIZES} from site_sizes z {located.replace('c.stack_id', 'z.stack_id')} where {_REQUESTS} and {at_line}"
@@ -85,5 +87,5 @@ def together(planned: Sequence[Planned]) -> list[tuple[Rule, int]]:
     chosen: dict[int, tuple[Rule, int]] = {}
     for each in planned:
         for rule in each.rules:
-            chosen.setdefault(rule.shape_id, (rule, each.number))
+            chosen.setdefault(rule.size_id, (rule, each.number))
     return list(chosen.values())

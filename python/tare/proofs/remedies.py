@@ -27,7 +27,7 @@ class Remedy(IntEnum):
 class Rule(NamedTuple):
     """Of one shape; the remedy defines the meaning of the numbers."""
 
-    shape_id: int
+    size_id: int
     remedy: Remedy
     bytes: int = 0
     more: int = 0
@@ -35,7 +35,7 @@ class Rule(NamedTuple):
 
     def told(self, group: int) -> ScriptRule:
         """In the core's form. Blocks of a group are remedied together."""
-        return (self.shape_id, self.remedy.value, group, self.bytes, self.more, self.share)
+        return (self.size_id, self.remedy.value, group, self.bytes, self.more, self.share)
 
 
 class Simulation(NamedTuple):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.lenses.duplicates import ATOM_BYTES
 from tare.lenses.hoards import LEAST_IDLE_NS
-from tare.lenses.used_moments import USED
+from tare.lenses.used_snapshots import USED
 from tare.proofs.remedies import Remedy, Rule, Simulation, Unsimulated
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ LARGEST_CELL_BYTES = 2048  # kMostCellBytes in src/allocator_replay/script/slabs
 class Shape(NamedTuple):
     """Blocks that a finding is about."""
 
-    shape_id: int
+    size_id: int
     align_bytes: int
     requested_bytes: int
     end_blocks: float
@@ -36,9 +36,9 @@ class Question(NamedTuple):
     partner_row: int | None  # of the other site, where a finding is about two
 
     def by_shape(self, query: str) -> dict[int, dict[str, Any]]:
-        """Records with shape_id, of `query`, which has {shapes} for the numbers of the finding's shapes."""
-        listed = ", ".join(str(each.shape_id) for each in self.shapes) or "-1"
-        return {row["shape_id"]: row for row in self.database.records(query.replace("{shapes}", listed))}
+        """Records with size_id, of `query`, which has {shapes} for the numbers of the finding's shapes."""
+        listed = ", ".join(str(each.size_id) for each in self.shapes) or "-1"
+        return {row["size_id"]: row for row in self.database.records(query.replace("{shapes}", listed))}
 
 
 Answer = Simulation | Unsimulated
@@ -50,7 +50,7 @@ def _answer(rules: Sequence[Rule], assumption: str, otherwise: str) -> Answer:
 
 def _reuse(question: Question) -> Answer:
     return _answer(
-        [Rule(each.shape_id, Remedy.REUSE) for each in question.shapes if each.align_bytes == 0],
+        [Rule(each.size_id, Remedy.REUSE) for each in question.shapes if each.align_bytes == 0],
         "each thread keeps up to 8 freed blocks of this site and reuses them for requests that fit",
         "blocks with an alignment aren't reused in the simulation",
     )
@@ -67,7 +67,7 @@ def _not_on_the_heap(question: Question) -> Answer:
         if sum(each.claim["calls"] for each in small) >= 0.9 * young:
             # Those that live longer stay: their bytes would be in their owners.
             rules = [
-                Rule(each.shape_id, Remedy.SHARE, share=1.0)
+                Rule(each.size_id, Remedy.SHARE, share=1.0)
                 for each in small
                 if each.claim["calls"] >= 0.9 * each.claim["total_blocks"]
             ]
@@ -84,12 +84,12 @@ def _built_once(question: Question) -> Answer:
     ((times, near_times, blocks),) = question.database.rows(
         "select sum(c.calls), sum(c.near_times), sum(c.total_blocks) from claims_recreated c"
         " join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id"
-        f" where t.site_row in ({rows})"
+        f" where t.site_location_id in ({rows})"
     )
     if not times or near_times >= 0.5 * times:  # as the remedy: the last 8 serve most of them
         return _reuse(question)
     return _answer(
-        [Rule(each.shape_id, Remedy.SHARE, share=min(1.0, times / blocks)) for each in question.shapes],
+        [Rule(each.size_id, Remedy.SHARE, share=min(1.0, times / blocks)) for each in question.shapes],
         "as large a share of the blocks isn't made as held contents that had been built before, evenly over the run; the table "
         "of the others isn't performed",
         "the site has no blocks",
@@ -99,7 +99,7 @@ def _built_once(question: Question) -> Answer:
 def _slabs(question: Question) -> Answer:
     return _answer(
         [
-            Rule(each.shape_id, Remedy.SLABS)
+            Rule(each.size_id, Remedy.SLABS)
             for each in question.shapes
             if each.requested_bytes <= LARGEST_CELL_BYTES and each.align_bytes == 0
         ],
@@ -111,11 +111,11 @@ def _slabs(question: Question) -> Answer:
 def _fitting_requests(question: Question) -> Answer:
     kinds = {each.claim["kind"] for each in question.shapes}
     rules = [
-        Rule(each.shape_id, Remedy.RESIZE, each.claim["class_below_bytes"])
+        Rule(each.size_id, Remedy.RESIZE, each.claim["class_below_bytes"])
         for each in question.shapes
         if each.claim["kind"] == "clownshoe" and each.claim["class_below_bytes"]
     ]
-    rules += [Rule(each.shape_id, Remedy.GROW, more=1) for each in question.shapes if each.claim["kind"] == "growing"]
+    rules += [Rule(each.size_id, Remedy.GROW, more=1) for each in question.shapes if each.claim["kind"] == "growing"]
     how = []
     if "clownshoe" in kinds:
         how.append("requests just above a size class are cut to the class")
@@ -127,7 +127,7 @@ def _fitting_requests(question: Question) -> Answer:
 
 def _growth(question: Question) -> Answer:
     return _answer(
-        [Rule(each.shape_id, Remedy.GROW) for each in question.shapes],
+        [Rule(each.size_id, Remedy.GROW) for each in question.shapes],
         "buffers of this site double their room when they grow; the program's own copies (malloc, copy, free) aren't "
         "performed, but counted",
         "the site has no blocks",
@@ -135,19 +135,19 @@ def _growth(question: Question) -> Answer:
 
 
 _AT_EXIT = """
-select b.shape_id, sum(b.blocks) as blocks, sum(b.unwritten_bytes) as unwritten_bytes
-from moment_shapes b join moments m on m.moment = b.moment
-where m.kind = 'exit' and b.shape_id in ({shapes}) group by b.shape_id
+select b.size_id, sum(b.blocks) as blocks, sum(b.unwritten_bytes) as unwritten_bytes
+from snapshot_sizes b join snapshots m on m.snapshot = b.snapshot
+where m.kind = 'exit' and b.size_id in ({shapes}) group by b.size_id
 """
 
 
 def _kept_bytes(question: Question) -> dict[int, int]:
     """Of blocks that live to the end, by shape: the mean high-water mark in the snapshot at the exit."""
-    question.database.use("moments", "moment_shapes")
-    sizes = {each.shape_id: each.requested_bytes for each in question.shapes}
+    question.database.use("snapshots", "snapshot_sizes")
+    sizes = {each.size_id: each.requested_bytes for each in question.shapes}
     return {
-        shape_id: max(1, round(sizes[shape_id] - row["unwritten_bytes"] / row["blocks"]))
-        for shape_id, row in question.by_shape(_AT_EXIT).items()
+        size_id: max(1, round(sizes[size_id] - row["unwritten_bytes"] / row["blocks"]))
+        for size_id, row in question.by_shape(_AT_EXIT).items()
         if row["blocks"] and row["unwritten_bytes"]
     }
 
@@ -158,7 +158,7 @@ _KEPT = "; blocks that live to the end are cut to what the snapshot at the exit 
 def _shrink(question: Question) -> Answer:
     kept = _kept_bytes(question)
     return _answer(
-        [Rule(each.shape_id, Remedy.TRIM, 1, kept.get(each.shape_id, 0)) for each in question.shapes],
+        [Rule(each.size_id, Remedy.TRIM, 1, kept.get(each.size_id, 0)) for each in question.shapes],
         "buffers have the size that was written from the beginning: the copy of a shrinking realloc isn't performed"
         + (_KEPT if kept else ""),
         "the site has no blocks",
@@ -181,7 +181,7 @@ def _first_size(question: Question) -> Answer:
         "blocks are requested as far as they were written, and not at all if they never were"
     )  # fmt: skip
     return _answer(
-        [Rule(each.shape_id, Remedy.TRIM, int(serving), max(kept.get(each.shape_id, 0), int(serving)) if each.shape_id in kept else 0)
+        [Rule(each.size_id, Remedy.TRIM, int(serving), max(kept.get(each.size_id, 0), int(serving)) if each.size_id in kept else 0)
          for each in narrow],
         how + (_KEPT if kept else ""),
         "some of these blocks are written to their end, so that no smaller size serves nine of ten",
@@ -190,23 +190,23 @@ def _first_size(question: Question) -> Answer:
 
 _COPIES = f"""
 with {USED}
-select b.shape_id, sum(b.blocks) as blocks, sum(b.copies) as copies, sum(b.contents) as contents
-from moment_shapes b join used m on m.moment = b.moment
-where m.kind = '{{kind}}' and b.shape_id in ({{shapes}}) group by b.shape_id
+select b.size_id, sum(b.blocks) as blocks, sum(b.copies) as copies, sum(b.contents) as contents
+from snapshot_sizes b join used m on m.snapshot = b.snapshot
+where m.kind = '{{kind}}' and b.size_id in ({{shapes}}) group by b.size_id
 """
 
 
 def _one_copy(question: Question) -> Answer:
-    question.database.use("moments", "moment_shapes")
+    question.database.use("snapshots", "snapshot_sizes")
     rules = []
     at_peak, at_exit = (question.by_shape(_COPIES.replace("{kind}", kind)) for kind in ("peak", "exit"))
     for each in question.shapes:
-        seen = at_peak.get(each.shape_id) or at_exit.get(each.shape_id)
+        seen = at_peak.get(each.size_id) or at_exit.get(each.size_id)
         if not seen or seen["copies"] <= seen["contents"]:
             continue
         surplus = seen["copies"] - seen["contents"]
         atoms = round(ATOM_BYTES * seen["contents"] / (seen["blocks"] - surplus))
-        rules.append(Rule(each.shape_id, Remedy.SHARE, atoms, 0, surplus / seen["blocks"]))
+        rules.append(Rule(each.size_id, Remedy.SHARE, atoms, 0, surplus / seen["blocks"]))
     return _answer(
         rules,
         f"as large a share of each size's blocks is left out as the snapshot found surplus, evenly over the run; those that "
@@ -219,10 +219,10 @@ def _joined(question: Question) -> Answer:
     question.database.use("twins", "stack_sites", "sites")
     rows = ", ".join(map(str, question.rows)) or "-1"
     pairs = question.database.rows(
-        "select distinct t.first_shape_id, t.second_shape_id from twins t"
+        "select distinct t.first_size_id, t.second_size_id from twins t"
         " join stack_sites f on f.stack_id = t.first_stack_id join sites a on a.site_id = f.site_id"
         " join stack_sites s on s.stack_id = t.second_stack_id join sites b on b.site_id = s.site_id"
-        f" where a.site_row in ({rows}) and b.site_row = {-1 if question.partner_row is None else question.partner_row}"
+        f" where a.site_location_id in ({rows}) and b.site_location_id = {-1 if question.partner_row is None else question.partner_row}"
     )
     firsts, seconds = {first for first, _ in pairs}, {second for _, second in pairs}
     return _answer(
@@ -238,25 +238,25 @@ def _reordered(question: Question) -> Answer:
     for each in question.shapes:
         saved = each.claim["objects"] * (each.claim["size_bytes"] - each.claim["reordered_bytes"])
         if 0 < saved < each.requested_bytes:
-            rules.append(Rule(each.shape_id, Remedy.RESIZE, int(each.requested_bytes - saved)))
+            rules.append(Rule(each.size_id, Remedy.RESIZE, int(each.requested_bytes - saved)))
     return _answer(rules, "blocks have the size of the reordered type", "no block would be smaller")
 
 
 _PACKED = f"""
 with {USED}
-select p.shape_id, max(p.packed_bytes) as packed_bytes from pointer_words p join used u on u.moment = p.moment
-where p.shape_id in ({{shapes}}) group by p.shape_id
+select p.size_id, max(p.packed_bytes) as packed_bytes from pointer_words p join used u on u.snapshot = p.snapshot
+where p.size_id in ({{shapes}}) group by p.size_id
 """
 
 
 def _narrow(question: Question) -> Answer:
-    question.database.use("moments", "pointer_words")
+    question.database.use("snapshots", "pointer_words")
     packed = question.by_shape(_PACKED)
     return _answer(
         [
-            Rule(each.shape_id, Remedy.RESIZE, packed[each.shape_id]["packed_bytes"])
+            Rule(each.size_id, Remedy.RESIZE, packed[each.size_id]["packed_bytes"])
             for each in question.shapes
-            if each.shape_id in packed and 0 < packed[each.shape_id]["packed_bytes"] < each.requested_bytes
+            if each.size_id in packed and 0 < packed[each.size_id]["packed_bytes"] < each.requested_bytes
         ],
         "blocks have the size that 4-byte pointers leave, padding included",
         "no block would be smaller",
@@ -266,7 +266,7 @@ def _narrow(question: Question) -> Answer:
 def _freed_leaks(question: Question) -> Answer:
     return _answer(
         [
-            Rule(each.shape_id, Remedy.FREE_AT_ONCE, share=min(1.0, each.claim["end_blocks"] / each.end_blocks))
+            Rule(each.size_id, Remedy.FREE_AT_ONCE, share=min(1.0, each.claim["end_blocks"] / each.end_blocks))
             for each in question.shapes
             if each.end_blocks and each.claim["end_blocks"]
         ],
@@ -280,33 +280,33 @@ def _freed_leaks(question: Question) -> Answer:
 # time of the shape's allocations, if none was freed.
 _LAST_WRITES = f"""
 with {USED}
-select b.shape_id, max(b.last_write_ns) as last_ns, sum(b.last_write_ns * b.blocks) / sum(b.blocks) as mean_ns,
+select b.size_id, max(b.last_write_ns) as last_ns, sum(b.last_write_ns * b.blocks) / sum(b.blocks) as mean_ns,
        max(m.time_ns) as seen_ns, max(case when z.end_blocks >= z.total_blocks then e.time_ns - z.lifetime_ns / z.total_blocks end) as born_ns
-from moment_shapes b join used u on u.moment = b.moment join moments m on m.moment = b.moment
-join site_sizes z on z.shape_id = b.shape_id join moments e on e.kind = 'exit'
-where u.kind = '{{kind}}' and b.shape_id in ({{shapes}})
+from snapshot_sizes b join used u on u.snapshot = b.snapshot join snapshots m on m.snapshot = b.snapshot
+join site_sizes z on z.size_id = b.size_id join snapshots e on e.kind = 'exit'
+where u.kind = '{{kind}}' and b.size_id in ({{shapes}})
   and m.time_ns - b.last_write_ns >= greatest({LEAST_IDLE_NS}, 0.5 * m.time_ns)
-group by b.shape_id
+group by b.size_id
 """
 # Of the time of the snapshot: writes are dated by snapshots, so that the build of a block is dated later than its allocation.
 _DATING_SHARE = 0.05
 
 
 def _dropped(question: Question) -> Answer:
-    question.database.use("moments", "moment_shapes", "site_sizes")
+    question.database.use("snapshots", "snapshot_sizes", "site_sizes")
     written = {kind: question.by_shape(_LAST_WRITES.replace("{kind}", kind)) for kind in ("peak", "exit")}
     rules = []
     for each in question.shapes:
         claim = each.claim
         kind = "end" if claim["end_still"] >= claim["peak_still"] else "peak"
-        last = written["exit" if kind == "end" else "peak"].get(each.shape_id)
+        last = written["exit" if kind == "end" else "peak"].get(each.size_id)
         if not claim[f"{kind}_still"] or last is None:
             continue
         share = min(1.0, claim[f"{kind}_still"] / claim[f"{kind}_held"])
         if last["born_ns"] is not None and last["mean_ns"] - last["born_ns"] <= _DATING_SHARE * last["seen_ns"]:
-            rules.append(Rule(each.shape_id, Remedy.SHARE, share=share))
+            rules.append(Rule(each.size_id, Remedy.SHARE, share=share))
         else:
-            rules.append(Rule(each.shape_id, Remedy.FREE_AT, 0, int(last["last_ns"]) + 1, share))
+            rules.append(Rule(each.size_id, Remedy.FREE_AT, 0, int(last["last_ns"]) + 1, share))
     return _answer(
         rules,
         "blocks that weren't changed after they were built aren't made; others are freed when a snapshot first found them as they "

@@ -96,8 +96,8 @@ def _record(group: Group, number: int, section: Section, matter: Matter, running
     yield from _stack("Allocated at", "", group.stack, width)
     if group.path is not None:
         yield from _stack("Reported at", group.path, group.report_stack, width)
-    if group.path_again is not None:
-        yield from _stack("Reported again at", group.path_again, group.again_stack, width)
+    if group.second_path is not None:
+        yield from _stack("Reported again at", group.second_path, group.second_stack, width)
 
 
 def _stack(title: str, path: str, stack: list[Frame], width: int) -> Iterator[str]:
@@ -136,7 +136,7 @@ def summary(matter: Matter, style: Style, width: int) -> Iterator[str]:
             continue
         apart = "" if belief.factor == float("inf") else f", {belief.factor:.2f} times that"
         line = (
-            f"{belief.path}: reports {human_bytes(belief.believed_bytes)}, but its {plural(belief.blocks, 'block')} used "
+            f"{belief.path}: reports {human_bytes(belief.reported_bytes)}, but its {plural(belief.blocks, 'block')} used "
             f"{human_bytes(belief.usable_bytes)}{apart}"
         )
         for part in wrapped(line, width, "  "):
@@ -175,11 +175,11 @@ def as_json(recording: Recording, matter: Matter) -> dict[str, Any]:
                         **_amount(group.amount),
                         "pool": bool(group.pool),
                         "path": group.path,
-                        "path_again": group.path_again,
+                        "second_path": group.second_path,
                         "formerly": group.formerly,
                         "stack": [frame(f) for f in group.stack],
                         "report_stack": [frame(f) for f in group.report_stack],
-                        "again_stack": [frame(f) for f in group.again_stack],
+                        "second_stack": [frame(f) for f in group.second_stack],
                     }
                     for group in section.groups
                 ],

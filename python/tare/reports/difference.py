@@ -87,7 +87,7 @@ _ALIKE = 0.05  # of the peak: snapshots that differ by less are taken for alike
 def _snapshots_apart(change: Change) -> list[str]:
     """Lenses that read blocks compare the contents of the snapshots, which may be different parts of the two runs."""
     before, after = change.before.snapshot, change.after.snapshot
-    names = [lens.name for lens in change.after.ledger.lenses if lens.needs == "moments"]
+    names = [lens.name for lens in change.after.ledger.lenses if lens.needs == "snapshots"]
     if before is None or after is None or not names:
         return []
     if before.kind == after.kind and abs(before.share - after.share) < _ALIKE:

@@ -112,7 +112,7 @@ def as_json(recording: Recording, found: Residence) -> dict[str, Any]:
         "pid": process["pid"],
         "allocator": process["allocator"],
         "warnings": list(recording.source.warnings),
-        "moment": found.kind,
+        "kind": found.kind,
         "name": found.name or None,
         "time_ns": found.time_ns,
         "resident_bytes": found.resident_bytes,

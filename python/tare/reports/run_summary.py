@@ -88,7 +88,7 @@ def _quick_lenses(process: dict[str, Any]) -> list[Lens]:
 def _names_no_shapes(asked: Sequence[Lens]) -> bool:
     """True if these lenses have shapes from site_sizes alone: then sizes may be joined."""
     tables = {name for lens in asked for name in lens.tables} - {"site_sizes"}
-    return not any(column.name.endswith("shape_id") for name in tables for column in schema.BY_NAME[name].columns)
+    return not any(column.name.endswith("size_id") for name in tables for column in schema.BY_NAME[name].columns)
 
 
 def summary(

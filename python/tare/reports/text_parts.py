@@ -56,11 +56,11 @@ def caveats(recording: Recording) -> list[str]:
         lines.append("the process executed another program; that program has its own trace")
     if process["launcher_died"]:
         lines.append("tare run was killed; events after the spool was full aren't recorded")
-    if process["asleep_ns"] is not None:
+    if process["paused_ns"] is not None:
         ended = process["pre_existing_frees"]
         since = f" ({human_count(ended)} of them were freed later)" if ended else ""
         lines.append(
-            f"the recorder was paused for {duration(process['asleep_ns'])}: blocks allocated meanwhile aren't in the figures{since}"
+            f"the recorder was paused for {duration(process['paused_ns'])}: blocks allocated meanwhile aren't in the figures{since}"
         )
     if process["events"] == 0:
         lines.append(

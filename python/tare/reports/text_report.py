@@ -134,11 +134,11 @@ def _findings(
 
 def _found(recording: Recording, lens: Lens) -> list[Finding]:
     """A line each: as the summary of the run has them, in the same order and words; the stacks behind one are counted here only."""
-    found = recording.by_line.findings(lens, by="site_row")
+    found = recording.by_line.findings(lens, by="site_location_id")
     alike = recording.by_line.alike(lens)
-    every = recording.ledger.findings(lens, by="site_row", all_claims="all", alike=alike)
-    sites = {finding.site_row: finding.sites for finding in every}
-    return [finding._replace(sites=sites.get(finding.site_row, 1)) for finding in found]
+    every = recording.ledger.findings(lens, by="site_location_id", all_claims="all", alike=alike)
+    sites = {finding.site_location_id: finding.sites for finding in every}
+    return [finding._replace(sites=sites.get(finding.site_location_id, 1)) for finding in found]
 
 
 def default_findings(recording: Recording) -> Iterator[tuple[Lens, Finding, Frame]]:

@@ -16,9 +16,9 @@ def unwind_gaps(recording: Recording) -> list[str]:
     """A line for each of the first files whose code ends stacks; mostly none."""
     recording.database.use("unwind_gaps", "modules")
     gaps = recording.database.rows(
-        "select path, row_id, stacks from unwind_gaps left join modules using (module_id) order by stacks desc, path"
+        "select path, location_id, stacks from unwind_gaps left join modules using (module_id) order by stacks desc, path"
     )
-    lines = [_line(recording, path, row_id, stacks) for path, row_id, stacks in gaps[:_MOST_FILES]]
+    lines = [_line(recording, path, location_id, stacks) for path, location_id, stacks in gaps[:_MOST_FILES]]
     if rest := gaps[_MOST_FILES:]:
         lines.append(
             f"so do {plural(sum(stacks for *_, stacks in rest), 'stack')} in {plural(len(rest), 'other file')}"
@@ -26,12 +26,12 @@ def unwind_gaps(recording: Recording) -> list[str]:
     return lines
 
 
-def _line(recording: Recording, path: str | None, row_id: int, stacks: int) -> str:
+def _line(recording: Recording, path: str | None, location_id: int, stacks: int) -> str:
     ended = plural(stacks, "stack ends", "stacks end")
     if path is None:
         return f"{ended} in code made at run time, which has no unwind tables: its callers aren't known"
     file = path.rpartition("/")[2]
-    function = recording.names.at(row_id).function
+    function = recording.names.at(location_id).function
     where = f"{function} of {file}" if function else file
     return (
         f"{ended} in {where}, which has no unwind table (.eh_frame): callers aren't known; compile with "

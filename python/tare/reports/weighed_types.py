@@ -96,7 +96,7 @@ def as_json(weighed: Sequence[Weighed], gross_peak: float) -> dict[str, Any]:
                 "narrow_saved_bytes_peak": each.narrow_saved_bytes,
                 "narrow_reordered_saved_bytes_peak": each.narrow_reordered_saved_bytes,
                 "certainty": each.certainty,
-                "told_by": each.told_by,
+                "found_by": each.found_by,
             }
             for each in weighed
         ],

@@ -32,13 +32,13 @@ _NULLS: dict[str, dict[str, tuple[str, ...]]] = {
     "times": {
         "process": ("duration_ns", "peak_time_ns"),
         "site_sizes": ("lifetime_ns", "byte_ns"),
-        "blocks": ("birth_ns", "death_ns"),
+        "blocks": ("allocated_ns", "freed_ns"),
     },
     "reallocs": {"process": ("realloc_events",)},
     "entry-points": {"site_sizes": ("align_bytes",), "blocks": ("align_bytes",)},
 }
 # Tables about the order of events.
-_EMPTY = ("timeline", "chains", "blocks", "twins", "lives", "intervals", "thread_sizes")
+_EMPTY = ("timeline", "growth", "blocks", "twins", "lifetimes", "intervals", "thread_sizes")
 
 
 def words_of(missing_facts: str | None) -> list[str]:
@@ -48,7 +48,7 @@ def words_of(missing_facts: str | None) -> list[str]:
 
 def empty_tables(missing_facts: str | None) -> tuple[str, ...]:
     words = words_of(missing_facts)
-    return _EMPTY if "order" in words else ("timeline", "lives", "intervals") if "times" in words else ()
+    return _EMPTY if "order" in words else ("timeline", "lifetimes", "intervals") if "times" in words else ()
 
 
 def null_columns(missing_facts: str | None, table: str) -> frozenset[str]:

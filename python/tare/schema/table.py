@@ -24,12 +24,3 @@ class Table(NamedTuple):
 
     def ddl(self) -> str:
         return f"create table {self.name} ({', '.join(f'{c.name} {c.type}' for c in self.columns)})"
-
-
-def columns(text: str) -> tuple[Column, ...]:
-    """One column a line: name, type, meaning."""
-    parsed = []
-    for line in text.strip().splitlines():
-        name, kind, meaning = line.split(None, 2)
-        parsed.append(Column(name, {"int": INT, "real": REAL, "text": TEXT}[kind], meaning))
-    return tuple(parsed)

@@ -22,30 +22,17 @@ if TYPE_CHECKING:
 # that the engine itself doesn't need; text costs 25 ns a value, so 100,000 rows of 21 columns come out even.
 _TEXT_ROWS = 100_000
 
-# Counts of site_sizes are of recorded blocks. The SQL table has them multiplied by the weight, so that no query can
-# omit it.
-_WEIGHED = frozenset(
-    f"{name}_blocks" for name in ("total", "peak", "end", "at")
-) | {f"freed_within_{n}" for n in (16, 64, 256, 65536)} | {"freed_later", "lifetime_ns", "byte_ns"}  # fmt: skip
-
-_WEIGHED_OF = {
-    "site_sizes": _WEIGHED,
-    "claimed": frozenset(("blocks",)),
-    "holders": frozenset(("blocks", "shared_blocks", "end_blocks", "end_shared_blocks")),
-}
-
-
 # `line`: stacks with the same naming line are one, which is all that a summary shows. A compiler's 245,000 shapes are
 # 30,000 then, and its summary costs 0.2 s of CPU instead of 0.7. `band`: and sizes that no finding would name are joined,
 # see src/core/recording/size_bands.h.
-Grain = Literal["stack", "line", "band"]
-_FOLDED = ("site_sizes", "chains", "written", "recreated", "peak_contents", "call_costs", "mappings")
-_MOMENT_TABLES = ("moments", "moment_blocks", "moment_shapes", "resident", "pointer_words")
+DetailLevel = Literal["stack", "line", "band"]
+_FOLDED = ("site_sizes", "growth", "written", "recreated", "peak_contents", "call_costs", "mappings")
+_SNAPSHOT_TABLES = ("snapshots", "snapshot_blocks", "snapshot_sizes", "resident", "pointer_words")
 # Tables that one walk over the trace makes together, by the text of the progress line.
 _WALKS = {
-    "reading reports": ("reports", "amounts", "holders", "pools", "pool_memory", "pool_blocks", "claimed"),
-    "reading contents": ("observations",),
-    "reading lives of blocks": ("lives", "intervals"),
+    "reading reports": ("reports", "amounts", "sharing", "pools", "pool_memory", "pool_blocks", "claimed"),
+    "reading contents": ("block_history",),
+    "reading lives of blocks": ("lifetimes", "intervals"),
     "reading threads of blocks": ("thread_sizes",),
 }
 
@@ -66,7 +53,7 @@ class CoreSource:
         at_ns: int | None = None,
         depth: int = 8,
         model: str = "",
-        grain: Grain = "stack",
+        detail: DetailLevel = "stack",
         suppressions: Sequence[str] = (),
         recording: _core.Recording | None = None,
         outcome: _core.Outcome | None = None,
@@ -76,7 +63,7 @@ class CoreSource:
         self.depth = depth
         self._at_ns = at_ns
         self._model = model
-        self._grain = grain
+        self._detail = detail
         if recording is None:
             with Progress(f"reading {path}") as progress:
                 recording = _core.open(path, at_ns, _progress(progress), outcome)
@@ -86,8 +73,8 @@ class CoreSource:
         self._sites_ready = False
         self._walked: dict[str, dict[str, _core.Table]] = {}
         self._claimed_at: tuple[int | None, int | None] = (None, None)
-        self._moment_tables: dict[str, _core.Table] = {}
-        self._layouts: dict[str, _core.Layouts | None] = {}  # by module, for all grains
+        self._snapshot_tables: dict[str, _core.Table] = {}
+        self._layouts: dict[str, _core.Layouts | None] = {}  # by module, for all levels
         self._suppressions = suppressions  # files
         self._suppressed: list[int] | None = None  # stacks; null: not computed
 
@@ -127,20 +114,20 @@ class CoreSource:
         """Rows of a table."""
         return self._make(name).rows
 
-    def named_moments(self) -> dict[str, int]:
+    def named_snapshots(self) -> dict[str, int]:
         """The times of snapshots that were requested with a name; of a repeated name, the last."""
-        moments = self._make_moment_tables()["moments"]
-        columns = (moments.values(column) for column in ("kind", "name", "time_ns"))
+        snapshots = self._make_snapshot_tables()["snapshots"]
+        columns = (snapshots.values(column) for column in ("kind", "name", "time_ns"))
         return {name: time_ns for kind, name, time_ns in zip(*columns, strict=True) if kind == "request" and name}
 
     def _make(self, name: str) -> _core.Table:
         if name in ("sites", "stack_sites"):
             self._make_sites()
-            return self._recording.table(name) if self._grain == "stack" else self._recording.line_table(name)
+            return self._recording.table(name) if self._detail == "stack" else self._recording.line_table(name)
         if name == "frames":
             with Progress("looking up names"):
                 return self._recording.frames_table()
-        if self._grain == "band" and name in ("site_sizes", "size_classes"):
+        if self._detail == "band" and name in ("site_sizes", "size_classes"):
             self._make_sites()
             return self._recording.banded_table(name)
         if name == "size_classes":
@@ -148,11 +135,11 @@ class CoreSource:
         for walk, names in _WALKS.items():
             if name in names:
                 return self._walk_for(walk)[name]
-        if name in _MOMENT_TABLES:
-            return self._make_moment_tables()[name]
+        if name in _SNAPSHOT_TABLES:
+            return self._make_snapshot_tables()[name]
         if name == "twins":
             return self._make_twins()
-        if self._grain != "stack" and name in _FOLDED:
+        if self._detail != "stack" and name in _FOLDED:
             self._make_sites()
             return self._recording.line_table(name)
         if name == "written":  # judged by the site
@@ -171,20 +158,20 @@ class CoreSource:
                 self._recording.find_sites(self.depth)
             self._sites_ready = True
 
-    def _make_moment_tables(self) -> dict[str, _core.Table]:
+    def _make_snapshot_tables(self) -> dict[str, _core.Table]:
         """The tables of snapshots: read together."""
-        if not self._moment_tables:
-            by_line = self._grain != "stack"
+        if not self._snapshot_tables:
+            by_line = self._detail != "stack"
             if by_line:
                 self._make_sites()
-            tables, warnings = self._recording.moment_tables(by_line, self._suppressed_stacks())
-            self._moment_tables = {table.name: table for table in tables}
+            tables, warnings = self._recording.snapshot_tables(by_line, self._suppressed_stacks())
+            self._snapshot_tables = {table.name: table for table in tables}
             for warning in warnings:
                 warn(warning)
-        return self._moment_tables
+        return self._snapshot_tables
 
     def _make_twins(self) -> _core.Table:
-        by_line = self._grain != "stack"
+        by_line = self._detail != "stack"
         if by_line:
             self._make_sites()
         with Progress("pairing blocks") as progress:
@@ -215,7 +202,7 @@ class CoreSource:
                 if walk == "reading reports":
                     tables, warnings = self._recording.program_tables(*self._claimed_at, _progress(progress))
                 elif walk == "reading contents":
-                    tables, warnings = self._recording.observation_tables(_progress(progress))
+                    tables, warnings = self._recording.history_tables(_progress(progress))
                 elif walk == "reading threads of blocks":
                     tables, warnings = self._recording.thread_tables(self._at_ns, _progress(progress))
                 else:
@@ -252,57 +239,39 @@ class CoreSource:
         return self._recording.nameless_modules()
 
     def by_line(self) -> CoreSource:
-        """The same recording, its stacks folded by the line that names them: the grain of a run's summary."""
-        return self._with_grain("line")
+        """The same recording, its stacks folded by the line that names them: the level of a run's summary."""
+        return self._with_detail("line")
 
     def in_bands(self) -> CoreSource:
         """The same with fewer sizes, for the screen that ends a run; only where no table but site_sizes names shapes."""
-        return self._with_grain("band")
+        return self._with_detail("band")
 
-    def _with_grain(self, grain: Grain) -> CoreSource:
+    def _with_detail(self, detail: DetailLevel) -> CoreSource:
         folded = copy.copy(self)
-        folded._grain = grain
-        folded._moment_tables = {}  # their shapes are others
+        folded._detail = detail
+        folded._snapshot_tables = {}  # their shapes are others
         return folded
 
-    def frames(self, row_ids: Sequence[int]) -> list[FrameRow]:
-        return self._recording.frames(list(row_ids))
+    def frames(self, location_ids: Sequence[int]) -> list[FrameRow]:
+        return self._recording.frames(list(location_ids))
 
 
 def _progress(progress: Progress) -> Callable[[int, int], None]:
     return lambda done, total: progress.update(done / total if total else -1.0)
 
 
-# `end` is a word of SQL's own; a column that must be quoted is no good name.
-_CORE_NAMES = {("modules", "start_address"): "start", ("modules", "end_address"): "end"}
-
-
 def _rows_of(table: schema.Table, made: _core.Table) -> Iterable[tuple[Any, ...]]:
-    """The schema's columns as Python values, weighed like _selection's."""
-    weights = made.values("weight") if table.name == "site_sizes" else []
-    columns = []
-    for column in table.columns:
-        values = made.values(_CORE_NAMES.get((table.name, column.name), column.name))
-        if weights and column.name in _WEIGHED:
-            values = [None if value is None else value * weight for value, weight in zip(values, weights, strict=True)]
-        columns.append(values)
-    return zip(*columns, strict=True)
+    """The schema's columns as Python values."""
+    return zip(*(made.values(column.name) for column in table.columns), strict=True)
 
 
 def _selection(table: schema.Table, missing_facts: str) -> str:
-    """The schema's columns by name and type, weighed where they count recorded blocks."""
+    """The schema's columns by name and type."""
     nulls = missing.null_columns(missing_facts, table.name)
-    weighed = _WEIGHED_OF.get(table.name, frozenset())
-    parts = []
-    for column in table.columns:
-        if column.name in nulls:
-            parts.append(f"cast(null as {column.type}) as {column.name}")
-            continue
-        value = f'"{_CORE_NAMES.get((table.name, column.name), column.name)}"' + (
-            " * weight" if column.name in weighed else ""
-        )
-        parts.append(f"cast({value} as {column.type}) as {column.name}")
-    return ", ".join(parts)
+    return ", ".join(
+        f"cast({'null' if column.name in nulls else column.name} as {column.type}) as {column.name}"
+        for column in table.columns
+    )
 
 
 def _load_text(table: schema.Table, made: _core.Table, into: Database, missing_facts: str) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 10_000
 
 # Unique columns that lenses join by: where they are the key of SQLite's own tree, a join needs no index made for it.
-_KEYS = {"site_sizes": "shape_id", "size_classes": "requested_bytes", "sites": "site_id", "stack_sites": "stack_id"}
+_KEYS = {"site_sizes": "size_id", "size_classes": "requested_bytes", "sites": "site_id", "stack_sites": "stack_id"}
 
 # SQLite's words for the subset that DuckDB and Spark share. Its scalar max and min differ where an argument is null,
 # which none is: claims that may be null are of lenses that nothing is granted to. Its `/` cuts integers off.

@@ -33,7 +33,7 @@ _ASKED_ROWS = 3
 class Kind(NamedTuple):
     """A row of site_sizes."""
 
-    shape_id: int
+    size_id: int
     stack_id: int
     requested_bytes: int
     gross_bytes: int  # of a block
@@ -67,7 +67,7 @@ class Weighed(NamedTuple):
     narrow_saved_bytes: float  # by 4-byte pointers to data in the order as it is
     narrow_reordered_saved_bytes: float  # by both
     certainty: str  # of the site with most of them
-    told_by: str
+    found_by: str
 
 
 class SiteLayouts:
@@ -157,7 +157,7 @@ class SiteLayouts:
 
     def _find_collected(self, amounts: Callable[[], _core.Table]) -> list[Collected]:
         table = amounts()
-        told = zip(*(table.values(name) for name in ("path", "time_ns", "believed_bytes")), strict=True)
+        told = zip(*(table.values(name) for name in ("path", "time_ns", "reported_bytes")), strict=True)
         peak_ns = self._recording.table("process").row(0)["peak_time_ns"]
         return find_types(counted_at(told, int(peak_ns or 0)), list(self._types.values()))
 
@@ -197,7 +197,7 @@ class SiteLayouts:
             if not gains(type_) or not (saved := self.saved_bytes(each, type_.reordered_bytes)):
                 continue
             yield (
-                each.kind.shape_id,
+                each.kind.size_id,
                 each.kind.stack_id,
                 type_.name,
                 type_.file or "",
@@ -222,7 +222,7 @@ class SiteLayouts:
                 continue
             for kind in kinds:
                 yield (
-                    kind.shape_id,
+                    kind.size_id,
                     kind.stack_id,
                     each.type.name,
                     each.type.file or "",
@@ -286,22 +286,21 @@ def _sizes_of_stacks(sizes: _core.Table) -> dict[int, list[int]]:
 
 def _large(sizes: _core.Table) -> list[Kind]:
     names = (
-        "shape_id",
+        "size_id",
         "stack_id",
         "requested_bytes",
         "usable_bytes",
         "header_bytes",
         "peak_blocks",
         "end_blocks",
-        "weight",
         "api",
     )
     rows = list(zip(*(sizes.values(name) for name in names), strict=True))
-    peak = sum((usable + header) * at_peak * weight for *_, usable, header, at_peak, _, weight, _ in rows)
-    end = sum((usable + header) * at_end * weight for *_, usable, header, _, at_end, weight, _ in rows)
+    peak = sum((usable + header) * at_peak for *_, usable, header, at_peak, _, _ in rows)
+    end = sum((usable + header) * at_end for *_, usable, header, _, at_end, _ in rows)
     kinds = []
-    for shape, stack, requested, usable, header, at_peak, at_end, weight, api in rows:
-        kind = Kind(shape, stack, requested, usable + header, at_peak * weight, at_end * weight, api == "pool block")
+    for shape, stack, requested, usable, header, at_peak, at_end, api in rows:
+        kind = Kind(shape, stack, requested, usable + header, at_peak, at_end, api == "pool block")
         least = max(_LEAST_BYTES, _LEAST_SHARE * peak), max(_LEAST_BYTES, _LEAST_SHARE * end)
         large = kind.gross_bytes * kind.peak_blocks >= least[0] or kind.gross_bytes * kind.end_blocks >= least[1]
         if large and api != "pool memory":

@@ -16,15 +16,15 @@ class CallCosts {
     by_stack_[trace::index(stack)].allocations.add(ticks);
   }
   void add_free(trace::StackId stack, std::uint64_t ticks) { by_stack_[trace::index(stack)].frees.add(ticks); }
-  // Columns: stack_id, then of allocations calls, ns (of all of them), most_ns (of one), the same of frees: free_calls,
-  // free_ns, most_free_ns.
+  // Columns: stack_id, then of allocations calls, ns (of all of them), max_ns (of one), the same of frees: free_calls,
+  // free_ns, max_free_ns.
   Table table(double ns_per_tick) const;
 
  private:
   struct Sum {
     std::uint64_t calls = 0;
     std::uint64_t ticks = 0;
-    std::uint64_t most_ticks = 0;
+    std::uint64_t max_ticks = 0;
 
     void add(std::uint64_t more_ticks);
   };

@@ -1,4 +1,4 @@
-// Growth, summed up by the stack that grows and by how it does it: table `chains`.
+// Growth, summed up by the stack that grows and by how it does it: table `growth`.
 #pragma once
 
 #include <algorithm>
@@ -75,6 +75,37 @@ class ChainRows {
 
   std::vector<ChainRow> rows_;
   std::array<std::vector<std::uint32_t>, kGrowthKinds> row_of_stack_;  // index + 1; 0: none
+};
+
+// Live blocks that grew out of others, by number.
+class ChainBlocks {
+ public:
+  struct Block {
+    std::uint32_t shape;
+    ChainState state;
+  };
+
+  std::uint32_t add(const Block& block) {
+    if (free_.empty()) {
+      blocks_.push_back(block);
+      return static_cast<std::uint32_t>(blocks_.size() - 1);
+    }
+    const std::uint32_t number = free_.back();
+    free_.pop_back();
+    blocks_[number] = block;
+    return number;
+  }
+  const Block& operator[](std::uint32_t number) const { return blocks_[number]; }
+  // Its number may be used again.
+  Block take(std::uint32_t number) {
+    free_.push_back(number);
+    return blocks_[number];
+  }
+  std::size_t memory_bytes() const { return blocks_.capacity() * sizeof(Block); }
+
+ private:
+  std::vector<Block> blocks_;
+  std::vector<std::uint32_t> free_;
 };
 
 }  // namespace tare::core

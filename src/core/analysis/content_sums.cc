@@ -53,7 +53,7 @@ ContentSums::Uneven ContentSums::summed(const Shape& shape, std::uint64_t reques
 }
 
 void ContentSums::ended(const Ending& ending) {
-  Ending& place = waiting_[told_ % kWaiting];
+  Ending& place = waiting_[received_ % kWaiting];
   count(place);
   place = ending;
   if (ending.digest != 0) content_ids_.prefetch(hash_of(ending));
@@ -61,18 +61,18 @@ void ContentSums::ended(const Ending& ending) {
     if (ending.shape >= shapes_.size()) shapes_.resize(std::max<std::size_t>(ending.shape + 1, shapes_.size() * 2));
     __builtin_prefetch(&shapes_[ending.shape], 1);
   }
-  const Ending& halfway = waiting_[(told_ + kWaiting / 2) % kWaiting];
+  const Ending& halfway = waiting_[(received_ + kWaiting / 2) % kWaiting];
   if (halfway.digest != 0) {
     const std::uint32_t id = content_ids_.first_candidate(hash_of(halfway));
     if (id < contents_.size()) __builtin_prefetch(&contents_[id], 1);
   }
-  ++told_;
+  ++received_;
 }
 
 void ContentSums::settle() {
-  for (std::uint64_t i = 0; i < kWaiting; ++i, ++told_) {
-    count(waiting_[told_ % kWaiting]);
-    waiting_[told_ % kWaiting] = {};
+  for (std::uint64_t i = 0; i < kWaiting; ++i, ++received_) {
+    count(waiting_[received_ % kWaiting]);
+    waiting_[received_ % kWaiting] = {};
   }
 }
 
@@ -132,20 +132,19 @@ void ContentSums::count_again(const Ending& ending) {
 Table ContentSums::written_table(const std::function<ShapeFacts(std::uint32_t shape)>& facts,
                                  std::uint32_t epoch) const {
   TableBuilder table("written");
-  const auto shape_id = table.column("shape_id", ColumnType::Int64);
-  const auto stack_id = table.column("stack_id", ColumnType::Int64);
-  const auto requested_bytes = table.column("requested_bytes", ColumnType::Int64);
-  const auto ended_blocks = table.column("ended_blocks", ColumnType::Double);
-  const auto partly_blocks = table.column("partly_blocks", ColumnType::Double);
-  const auto max_high_water = table.column("max_high_water_bytes", ColumnType::Int64);
-  const auto unwritten_peak = table.column("unwritten_peak_bytes", ColumnType::Double);
-  const auto unwritten_total = table.column("unwritten_total_bytes", ColumnType::Double);
-  const auto unwritten_pages = table.column("unwritten_pages", ColumnType::Double);
-  const auto narrow_blocks = table.column("narrow_blocks", ColumnType::Double);
+  const auto size_id = table.column("size_id");
+  const auto stack_id = table.column("stack_id");
+  const auto requested_bytes = table.column("requested_bytes");
+  const auto ended_blocks = table.column("ended_blocks");
+  const auto partly_blocks = table.column("partly_blocks");
+  const auto max_high_water = table.column("max_high_water_bytes");
+  const auto unwritten_peak = table.column("unwritten_peak_bytes");
+  const auto unwritten_total = table.column("unwritten_total_bytes");
+  const auto unwritten_pages = table.column("unwritten_pages");
+  const auto narrow_blocks = table.column("narrow_blocks");
   std::vector<TableBuilder::ColumnId> within;
-  for (const std::uint64_t limit : kLimits)
-    within.push_back(table.column("within_" + std::to_string(limit), ColumnType::Double));
-  within.push_back(table.column("within_more", ColumnType::Double));
+  for (const std::uint64_t limit : kLimits) within.push_back(table.column("within_" + std::to_string(limit)));
+  within.push_back(table.column("within_more"));
   table.reserve(static_cast<std::size_t>(
       std::count_if(shapes_.begin(), shapes_.end(), [](const Shape& shape) { return shape.blocks != 0; })));
   for (std::uint32_t id = 0; id < shapes_.size(); ++id) {
@@ -155,7 +154,7 @@ Table ContentSums::written_table(const std::function<ShapeFacts(std::uint32_t sh
     const Uneven sums = shape.blocks == kUneven ? uneven_[shape.unwritten_bytes] : summed(shape, all.requested_bytes);
     const auto weighed = [&](std::uint64_t count) { return static_cast<double>(count) * all.weight; };
     const double whole_blocks = std::max(0.0, all.ended_blocks * all.weight - weighed(sums.blocks));
-    table.add(shape_id, std::int64_t{id});
+    table.add(size_id, std::int64_t{id});
     table.add(stack_id, std::int64_t{trace::index(all.stack)});
     table.add(requested_bytes, to_column(all.requested_bytes));
     table.add(ended_blocks, weighed(sums.blocks) + whole_blocks);
@@ -174,16 +173,16 @@ Table ContentSums::written_table(const std::function<ShapeFacts(std::uint32_t sh
 
 Table ContentSums::recreated_table() const {
   TableBuilder table("recreated");
-  const auto stack_id = table.column("stack_id", ColumnType::Int64);
-  const auto digest = table.column("digest", ColumnType::Int64);
-  const auto requested_bytes = table.column("requested_bytes", ColumnType::Int64);
+  const auto stack_id = table.column("stack_id");
+  const auto digest = table.column("digest");
+  const auto requested_bytes = table.column("requested_bytes");
   const auto content_class = table.column("content_class", content_class_words());
-  const auto times = table.column("times", ColumnType::Double);
-  const auto near_times = table.column("near_times", ColumnType::Double);
-  const auto bytes = table.column("bytes", ColumnType::Double);
-  const auto number = table.column("contents", ColumnType::Double);
-  const auto most_times = table.column("most_times", ColumnType::Double);
-  const auto most_requested = table.column("most_requested_bytes", ColumnType::Int64);
+  const auto times = table.column("times");
+  const auto near_times = table.column("near_times");
+  const auto bytes = table.column("bytes");
+  const auto number = table.column("contents");
+  const auto max_times = table.column("max_times");
+  const auto max_requested = table.column("max_requested_bytes");
   table.reserve(contents_.size());
   for (const Content& content : contents_) {
     table.add(stack_id, std::int64_t{trace::index(content.stack)});
@@ -194,8 +193,8 @@ Table ContentSums::recreated_table() const {
     table.add(near_times, content.near_times);
     table.add(bytes, content.bytes);
     table.add(number, 1.0);
-    table.add(most_times, content.times);
-    table.add(most_requested, to_column(content.requested_bytes));
+    table.add(max_times, content.times);
+    table.add(max_requested, to_column(content.requested_bytes));
   }
   return table.take();
 }

@@ -106,7 +106,7 @@ class ContentSums {
   // whose index is in the slot of content_ids_.
   static constexpr std::uint64_t kWaiting = 8;
   std::array<Ending, kWaiting> waiting_{};
-  std::uint64_t told_ = 0;
+  std::uint64_t received_ = 0;
 };
 
 }  // namespace tare::core

@@ -62,6 +62,20 @@ concept LedgerBooks = requires(Books& books, const trace::Event& event, trace::S
   books.other(event);  // maps, threads, marks
 };
 
+// Base of books that don't follow growth: the ledger links no blocks that have no stack.
+struct BooksWithoutGrowth {
+  struct Dead {};
+  void tick(std::uint64_t) {}
+  void continued(const Dead&, std::uint64_t&, GrowthKind, Move) {}
+  trace::StackId stack(trace::ShapeId) const { return trace::kEmptyStack; }
+  trace::StackId stack(const Dead&) const { return trace::kEmptyStack; }
+  std::uint64_t requested_bytes(trace::ShapeId) const { return 0; }
+  std::uint64_t requested_bytes(const Dead&) const { return 0; }
+  std::uint32_t birth(const Dead&) const { return 0; }
+  std::uint32_t last_birth() const { return 0; }
+  void other(const trace::Event&) {}
+};
+
 // Optional: prefetch the data of an event up to ShortLives::kMostEvents ahead, or of a block that is about to end.
 template <typename Books>
 concept ForeseesEvents = requires(Books& books, const trace::Event& event) { books.foresee(event); };

@@ -47,17 +47,17 @@ Table PeakContents::table(const std::function<ShapeFacts(std::uint32_t shape)>& 
     }
   }
   TableBuilder table("peak_contents");
-  const auto shape_id = table.column("shape_id", ColumnType::Int64);
-  const auto stack_id = table.column("stack_id", ColumnType::Int64);
-  const auto requested_bytes = table.column("requested_bytes", ColumnType::Int64);
+  const auto size_id = table.column("size_id");
+  const auto stack_id = table.column("stack_id");
+  const auto requested_bytes = table.column("requested_bytes");
   const auto content_class = table.column("content_class", content_class_words());
-  const auto blocks = table.column("blocks", ColumnType::Double);
-  const auto copies = table.column("copies", ColumnType::Double);
-  const auto contents = table.column("contents", ColumnType::Double);
+  const auto blocks = table.column("blocks");
+  const auto copies = table.column("copies");
+  const auto contents = table.column("contents");
   table.reserve(sums.size());
   for (const auto& [of, sum] : sums) {
     const ShapeFacts shape = facts(of.first);
-    table.add(shape_id, std::int64_t{of.first});
+    table.add(size_id, std::int64_t{of.first});
     table.add(stack_id, std::int64_t{trace::index(shape.stack)});
     table.add(requested_bytes, to_column(shape.requested_bytes));
     table.add_code(content_class, static_cast<std::int32_t>(of.second));

@@ -107,21 +107,21 @@ PoolBooks::Host PoolBooks::host_of(std::uint32_t shape, std::uint64_t requested_
 
 void PoolBooks::open(const Host& host) { ++sums(host.shape, host.inherited).taken[kEnd].blocks; }
 
-// `told_bytes` of `from` are counted by themselves from now on.
-void PoolBooks::take(Host& from, std::uint64_t told_bytes) {
+// `part_bytes` of `from` are counted by themselves from now on.
+void PoolBooks::take(Host& from, std::uint64_t part_bytes) {
   Sums& of = sums(from.shape, from.inherited);
   const auto usable = [&](std::uint64_t told) { return std::min(told, from.usable_bytes); };
   const auto requested = [&](std::uint64_t told) { return std::min(told, from.requested_bytes); };
   // Modulo 2^64: negative where less is taken than before.
-  const std::uint64_t usable_change = usable(told_bytes) - usable(from.told_bytes);
-  const std::uint64_t requested_change = requested(told_bytes) - requested(from.told_bytes);
+  const std::uint64_t usable_change = usable(part_bytes) - usable(from.part_bytes);
+  const std::uint64_t requested_change = requested(part_bytes) - requested(from.part_bytes);
   of.taken[kEnd].usable_bytes += usable_change;
   of.taken[kEnd].requested_bytes += requested_change;
   of.taken_byte_ages -= usable_change * now_.age;
   change_.usable_q -= usable_change * from.weight_q;
   change_.requested_q -= requested_change * from.weight_q;
-  from.told_bytes = told_bytes;
-  from.most_bytes = std::max(from.most_bytes, told_bytes);
+  from.part_bytes = part_bytes;
+  from.most_bytes = std::max(from.most_bytes, part_bytes);
 }
 
 void PoolBooks::close(Host& host) {
@@ -167,7 +167,7 @@ PoolBooks::Place PoolBooks::settle(std::uint64_t address, std::uint64_t bytes) {
                         heap_block->weight_q, heap_block->shape,           heap_block->inherited};
     open(host);
   }
-  take(host, host.told_bytes + bytes);
+  take(host, host.part_bytes + bytes);
   return {place, host.serial};
 }
 
@@ -175,7 +175,7 @@ void PoolBooks::leave(const Place& place, std::uint64_t bytes) {
   if (place.serial == 0) return;
   const auto host = hosts_.find(place.key);
   if (host == hosts_.end() || host->second.serial != place.serial) return;  // it ended first
-  take(host->second, host->second.told_bytes - bytes);
+  take(host->second, host->second.part_bytes - bytes);
 }
 
 std::size_t PoolBooks::memory_got(std::size_t, const trace::Event& event) {
@@ -217,7 +217,7 @@ std::size_t PoolBooks::block_out(std::size_t, std::optional<std::size_t> piece, 
     Host& host = pieces_[*piece].host;
     block.piece = *piece;
     block.piece_serial = host.serial;
-    take(host, host.told_bytes + block.bytes);
+    take(host, host.part_bytes + block.bytes);
   } else {
     block.place = settle(block.address, block.bytes);
   }
@@ -241,7 +241,7 @@ void PoolBooks::block_back(std::size_t, std::size_t id) {
   }
   if (block.piece_serial != 0 && pieces_[block.piece].host.serial == block.piece_serial) {
     Host& host = pieces_[block.piece].host;
-    take(host, host.told_bytes - block.bytes);
+    take(host, host.part_bytes - block.bytes);
   }
   leave(block.place, block.bytes);
   went(block.shape, block.birth);

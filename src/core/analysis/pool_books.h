@@ -81,14 +81,14 @@ class PoolBooks {
   const ByShape& inherited() const { return inherited_; }
 
   // State that finish() changes. read_on_the_way() saves it before and restores it after.
-  struct Kept {
+  struct State {
     ByShape recorded;
     ByShape inherited;
   };
-  Kept keep() const { return {recorded_, inherited_}; }
-  void put_back(Kept kept) {
-    recorded_ = std::move(kept.recorded);
-    inherited_ = std::move(kept.inherited);
+  State state() const { return {recorded_, inherited_}; }
+  void restore(State state) {
+    recorded_ = std::move(state.recorded);
+    inherited_ = std::move(state.inherited);
   }
 
   // PoolLedger's view; see there.
@@ -109,7 +109,7 @@ class PoolBooks {
     std::uint64_t weight_q;
     std::uint32_t shape;
     bool inherited;
-    std::uint64_t told_bytes = 0;  // sum of the parts taken; more than the block has if they overlap
+    std::uint64_t part_bytes = 0;  // sum of the parts taken; more than the block has if they overlap
     std::uint64_t most_bytes = 0;  // taken at once
   };
   // Of malloc's blocks and pools' own, which may begin at one address.
@@ -142,7 +142,7 @@ class PoolBooks {
   Sums& sums(std::uint32_t shape, bool inherited);
   void came(std::uint32_t shape);
   void went(std::uint32_t shape, std::uint32_t birth);
-  void take(Host& from, std::uint64_t told_bytes);
+  void take(Host& from, std::uint64_t part_bytes);
   Host host_of(std::uint32_t shape, std::uint64_t requested_bytes);
   void open(const Host& host);
   void close(Host& host);

@@ -41,7 +41,7 @@ void ReplayEngine::consume(std::span<const trace::Event> events) {
   if (events.empty()) return;
   if (!started_) {
     started_ = true;
-    origin_ = last_stamp_ = last_rise_stamp_ = peak_stamp_ = events.front().stamp;
+    origin_ = last_stamp_ = peak_.last_rise_stamp = peak_.stamp = events.front().stamp;
     timeline_ = Timeline(origin_);
     set_next_stop(origin_);
   }
@@ -54,15 +54,13 @@ inline std::uint64_t ReplayEngine::born(const trace::Event& event) {
   ShapeSums& sums = recorded_.sums[shape];
   ++sums.live;
   sums.age_sum -= (event.stamp - origin_) >> kAgeShift;
-  requested_q_ += sums.requested_q;
-  usable_q_ += sums.usable_q;
-  gross_q_ += sums.gross_q;
-  last_rise_stamp_ = event.stamp;
+  live_.add(sums);
+  peak_.last_rise_stamp = event.stamp;
   if (sampled_) [[unlikely]] {
-    blocks_q_ += weights_q_[shape];
+    live_.blocks_q += weights_q_[shape];
     births_ += counted_ ? 1 : static_cast<std::uint32_t>(weights_q_[shape] >> kFractionBits);
   } else {
-    blocks_q_ += 1u << kFractionBits;
+    live_.blocks_q += 1u << kFractionBits;
     ++births_;
   }
   return word_of(births_, kPlain | shape);
@@ -91,8 +89,8 @@ inline ReplayEngine::Dead ReplayEngine::died(std::uint64_t word, const trace::Ev
   const std::size_t age = age_class(births_ - dead.birth);
   if (++sums.ended[age] == 0) [[unlikely]]
     ++carries_[std::uint64_t{dead.shape} * kAgeClasses + age];
-  remove_from_sums(sums);
-  blocks_q_ -= weight_q(weights_q_, dead.shape);
+  live_.remove(sums);
+  live_.blocks_q -= weight_q(weights_q_, dead.shape);
   return dead;
 }
 
@@ -103,20 +101,19 @@ ReplayEngine::Dead ReplayEngine::died_specially(std::uint64_t word) {
   if ((low & ~kIndexMask) == kInherited) {
     dead.shape = low & kIndexMask;
     dead.inherited = true;
-    save_if_older(inherited_, dead.shape);
-    ShapeSums& sums = inherited_.sums[dead.shape];
+    save_if_older(inherited_.group, dead.shape);
+    ShapeSums& sums = inherited_.group.sums[dead.shape];
     --sums.live;
-    remove_from_sums(sums);
-    blocks_q_ -= weight_q(inherited_weights_q_, dead.shape);
+    live_.remove(sums);
+    live_.blocks_q -= weight_q(inherited_.weights_q, dead.shape);
     return dead;  // its stack is of another dictionary: linked by realloc only
   }
   const std::uint32_t at = low & kIndexMask;
-  const ChainBlock& block = chain_blocks_[at];
+  const ChainBlocks::Block block = chain_blocks_.take(at);
   dead.shape = block.shape;
   dead.in_chain = true;
   dead.chain = block.state;
-  chains_.add_live(block.state.row, -block.state.step_weight, epoch_);
-  free_chain_blocks_.push_back(at);
+  chains_.add_live(block.state.row, -block.state.step_weight, peak_.epoch);
   return dead;
 }
 
@@ -134,16 +131,8 @@ void ReplayEngine::continued(const Dead& dead, std::uint64_t& word, GrowthKind k
       to == from
           ? dead.chain
           : chains_.step({recorded_.sums[shape].stack, kind, move, from, to, weight(dead), weight(shape)}, before);
-  std::uint32_t at;
-  if (free_chain_blocks_.empty()) {
-    at = static_cast<std::uint32_t>(chain_blocks_.size());
-    chain_blocks_.push_back({shape, state});
-  } else {
-    at = free_chain_blocks_.back();
-    free_chain_blocks_.pop_back();
-    chain_blocks_[at] = {shape, state};
-  }
-  chains_.add_live(state.row, state.step_weight, epoch_);
+  const std::uint32_t at = chain_blocks_.add({shape, state});
+  chains_.add_live(state.row, state.step_weight, peak_.epoch);
   word = word_of(static_cast<std::uint32_t>(word >> 32), kInChain | at);
 }
 
@@ -187,17 +176,17 @@ void ReplayEngine::pass_to_pools(const trace::Event& event) {
   }
   const bool only_adds = event.kind == trace::EventKind::PoolGrow || event.kind == trace::EventKind::PoolAlloc;
   if (!only_adds) before_fall();
-  const std::uint64_t gross_before_q = gross_q_;
+  const std::uint64_t gross_before_q = live_.gross_q;
   apply(pools_->consume(event, pools_now(event.stamp),
                         [this](std::uint64_t address) { return heap_block_around(address); }));
-  if (gross_q_ > gross_before_q) last_rise_stamp_ = event.stamp;
+  if (live_.gross_q > gross_before_q) peak_.last_rise_stamp = event.stamp;
 }
 
 void ReplayEngine::apply(const PoolBooks::Change& change) {
-  requested_q_ += change.requested_q;
-  usable_q_ += change.usable_q;
-  gross_q_ += change.usable_q;
-  blocks_q_ += change.blocks_q;
+  live_.requested_q += change.requested_q;
+  live_.usable_q += change.usable_q;
+  live_.gross_q += change.usable_q;
+  live_.blocks_q += change.blocks_q;
 }
 
 std::optional<HeapBlock> ReplayEngine::heap_block_around(std::uint64_t address) {
@@ -210,10 +199,10 @@ std::optional<HeapBlock> ReplayEngine::heap_block_around(std::uint64_t address) 
   block.address = *start;
   block.inherited = kind == kInherited;
   block.shape = kind == kInChain ? chain_blocks_[low].shape : low;
-  const trace::Shape& facts = (block.inherited ? inherited_dictionary_ : dictionary_).shapes[block.shape];
+  const trace::Shape& facts = (block.inherited ? inherited_.dictionary : dictionary_).shapes[block.shape];
   block.requested_bytes = std::min(facts.requested_bytes, kMostBytes);
   block.usable_bytes = std::min(facts.usable_bytes, kMostBytes);
-  block.weight_q = weight_q(block.inherited ? inherited_weights_q_ : weights_q_, block.shape);
+  block.weight_q = weight_q(block.inherited ? inherited_.weights_q : weights_q_, block.shape);
   if (block.usable_bytes <= address - *start) return std::nullopt;
   return block;
 }
@@ -228,21 +217,21 @@ void ReplayEngine::call_cost(const trace::Event& event, trace::StackId freed) {
 
 void ReplayEngine::end_contents(const Dead& dead, const HeldBytes& held) {
   if (dead.inherited) return;  // its shape is another dictionary's
-  const bool lived_at_peak = peak_births_ - dead.birth < 1u << 31;
+  const bool lived_at_peak = peak_.births - dead.birth < 1u << 31;
   const std::uint64_t digest = held.new_digest != 0 ? held.new_digest : trace::short_digest(held.digest);
-  if (lived_at_peak && digest != 0) peak_contents_.add(epoch_, dead.shape, held.content_class, digest);
+  if (lived_at_peak && digest != 0) peak_contents_.add(peak_.epoch, dead.shape, held.content_class, digest);
   if (held.unwritten_bytes == 0 && held.digest == 0) return;
   // The sums' cache line is there already; the dictionary's would be another miss.
   const ShapeSums& sums = recorded_.sums[dead.shape];
   const std::uint64_t requested =
       sampled_ ? dictionary_.shapes[dead.shape].requested_bytes : sums.requested_q >> kFractionBits;
-  contents_.ended({dead.shape, held.unwritten_bytes, sums.stack, held.content_class, lived_at_peak, epoch_, requested,
-                   weight(dead.shape), held.digest});
+  contents_.ended({dead.shape, held.unwritten_bytes, sums.stack, held.content_class, lived_at_peak, peak_.epoch,
+                   requested, weight(dead.shape), held.digest});
 }
 
-void ReplayEngine::kept(std::span<const trace::Observation> blocks) {
+void ReplayEngine::add_exit_contents(std::span<const trace::Observation> blocks) {
   before_fall();  // the peak may be now
-  knows_kept_ = true;
+  has_exit_contents_ = true;
   for (const trace::Observation& block : blocks) {
     const std::uint64_t* const word = ledger_.map().find(block.address);
     if (word == nullptr || !BlockMap::is_live(*word) || block.shape == trace::kNoShape || !block.high_water_bytes)
@@ -251,15 +240,15 @@ void ReplayEngine::kept(std::span<const trace::Observation> blocks) {
     const std::uint32_t kind = low & ~kIndexMask;
     const std::uint32_t shape = kind == kInChain ? chain_blocks_[low & kIndexMask].shape : low & kIndexMask;
     if (kind == kInherited || shape != trace::index(block.shape)) continue;  // another block by now
-    const bool lived_at_peak = peak_births_ - static_cast<std::uint32_t>(*word >> 32) < 1u << 31;
+    const bool lived_at_peak = peak_.births - static_cast<std::uint32_t>(*word >> 32) < 1u << 31;
     const std::uint64_t requested = dictionary_.shapes[shape].requested_bytes;
     const std::uint64_t written = std::min(*block.high_water_bytes, requested);
     const auto unwritten =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(requested - written, trace::kMostUnwrittenBytes));
     if (lived_at_peak && requested <= trace::kMostDigestedBytes) count_peak_contents(block, shape, written);
     if (unwritten != 0) {
-      contents_.ended({shape, unwritten, recorded_.sums[shape].stack, trace::ContentClass::Other, lived_at_peak, epoch_,
-                       requested, weight(shape), 0});
+      contents_.ended({shape, unwritten, recorded_.sums[shape].stack, trace::ContentClass::Other, lived_at_peak,
+                       peak_.epoch, requested, weight(shape), 0});
     }
   }
 }
@@ -270,7 +259,7 @@ void ReplayEngine::count_peak_contents(const trace::Observation& block, std::uin
                         written != 0 && block.start_pointers == 0 && block.interior_pointers == 0;
   const trace::ContentClass content_class =
       block.content == trace::BlockContent::Text ? trace::ContentClass::Text : trace::ContentClass::Other;
-  peak_contents_.add(epoch_, shape, content_class, is_value ? trace::short_digest(block.digest) : 0);
+  peak_contents_.add(peak_.epoch, shape, content_class, is_value ? trace::short_digest(block.digest) : 0);
 }
 
 ShapeSums ReplayEngine::sums_of(const trace::Shape& shape) const {
@@ -300,38 +289,29 @@ bool ReplayEngine::prepare_shapes(trace::ShapeId wanted) {
 
 void ReplayEngine::inherit(const LiveSet& live) {
   has_earlier_ = true;
-  inherited_dictionary_ = live.dictionary;
-  for (const trace::Shape& shape : inherited_dictionary_.shapes) {
-    inherited_.sums.push_back(sums_of(shape));
-    inherited_weights_q_.push_back(weighted_q(1, sampled_ ? sane_weight(shape.weight) : 1.0));
+  inherited_.dictionary = live.dictionary;
+  for (const trace::Shape& shape : inherited_.dictionary.shapes) {
+    inherited_.group.sums.push_back(sums_of(shape));
+    inherited_.weights_q.push_back(weighted_q(1, sampled_ ? sane_weight(shape.weight) : 1.0));
   }
-  inherited_.live_at_peak.resize(inherited_.sums.size());
-  inherited_blocks_.resize(inherited_.sums.size());
+  inherited_.group.live_at_peak.resize(inherited_.group.sums.size());
+  inherited_.blocks.resize(inherited_.group.sums.size());
   for (const LiveSet::Block& block : live.blocks) {
     const std::uint32_t shape = trace::index(block.shape);
-    if (shape >= inherited_.sums.size()) continue;
-    ShapeSums& sums = inherited_.sums[shape];
+    if (shape >= inherited_.group.sums.size()) continue;
+    ShapeSums& sums = inherited_.group.sums[shape];
     ++sums.live;
-    ++inherited_blocks_[shape];
-    requested_q_ += sums.requested_q;
-    usable_q_ += sums.usable_q;
-    gross_q_ += sums.gross_q;
-    blocks_q_ += inherited_weights_q_[shape];
+    ++inherited_.blocks[shape];
+    live_.add(sums);
+    live_.blocks_q += inherited_.weights_q[shape];
     ledger_.place(block.address, word_of(0, kInherited | shape));
   }
   for (const LiveSet::Range& range : live.mappings) mappings_.map(range.start, range.end - range.start);
 }
 
-void ReplayEngine::rise() {
-  peak_q_ = gross_q_;
-  peak_stamp_ = last_rise_stamp_;
-  peak_births_ = births_;
-  ++epoch_;
-}
-
 void ReplayEngine::stop(std::uint64_t stamp) {
   if (at_stamp_ && stamp > *at_stamp_) {
-    for (Group* group : {&recorded_, &inherited_}) {
+    for (Group* group : {&recorded_, &inherited_.group}) {
       group->live_at.clear();
       for (const ShapeSums& sums : group->sums) group->live_at.push_back(sums.live);
     }
@@ -360,7 +340,7 @@ void ReplayEngine::expect_reading() {
 void ReplayEngine::take_reading() {
   const auto has_block = [this](std::uint64_t address) { return heap_block_around(address).has_value(); };
   const HeapMapping heap = info_.allocator == trace::AllocatorKind::Glibc ? HeapMapping::Unseen : HeapMapping::Seen;
-  at_reading_ = {resident_use(*info_.reading, mappings_, heap, has_block), gross_q_ >> kFractionBits};
+  at_reading_ = {resident_use(*info_.reading, mappings_, heap, has_block), live_.gross_q >> kFractionBits};
 }
 
 void ReplayEngine::close_bucket() {
@@ -368,16 +348,16 @@ void ReplayEngine::close_bucket() {
   TimelineRow row;
   const auto& rows = timeline_.rows();
   row.last_stamp = std::max(last_stamp_, rows.empty() ? origin_ : rows.back().last_stamp);
-  row.requested_q = requested_q_;
-  row.usable_q = usable_q_;
-  row.gross_q = gross_q_;
-  row.max_gross_q = bucket_max_q_;
-  row.blocks_q = blocks_q_;
+  row.requested_q = live_.requested_q;
+  row.usable_q = live_.usable_q;
+  row.gross_q = live_.gross_q;
+  row.max_gross_q = peak_.bucket_max_q;
+  row.blocks_q = live_.blocks_q;
   row.mapped_bytes = mappings_.bytes();
   row.alloc_events = counts().alloc_events + counts().realloc_events;
   row.free_events = counts().free_events + counts().realloc_events;
   timeline_.add(row);
-  bucket_max_q_ = gross_q_;
+  peak_.bucket_max_q = live_.gross_q;
 }
 
 void ReplayEngine::finish() {
@@ -385,11 +365,11 @@ void ReplayEngine::finish() {
   if (reading_stamp_) take_reading();
   before_fall();
   if (started_) close_bucket();
-  for (Group* group : {&recorded_, &inherited_}) {
+  for (Group* group : {&recorded_, &inherited_.group}) {
     for (std::uint32_t shape = 0; shape < group->sums.size(); ++shape) save_if_older(*group, shape);
   }
   if (pools_) pools_->finish(pools_now(last_stamp_));
-  chains_.finish(epoch_);
+  chains_.finish(peak_.epoch);
   contents_.settle();
 }
 
@@ -400,12 +380,12 @@ std::uint64_t ReplayEngine::ended(std::uint32_t shape, std::size_t age) const {
 
 std::vector<LiveBlock> ReplayEngine::live_blocks() const {
   std::vector<LiveBlock> blocks;
-  blocks.reserve(blocks_q_ >> kFractionBits);
+  blocks.reserve(live_.blocks_q >> kFractionBits);
   ledger_.map().for_each_live([&](std::uint64_t address, std::uint64_t word) {
     const auto low = static_cast<std::uint32_t>(word);
     const std::uint32_t kind = low & ~kIndexMask;
     const std::uint32_t shape = kind == kInChain ? chain_blocks_[low & kIndexMask].shape : low & kIndexMask;
-    const trace::Shape& facts = (kind == kInherited ? inherited_dictionary_ : dictionary_).shapes[shape];
+    const trace::Shape& facts = (kind == kInherited ? inherited_.dictionary : dictionary_).shapes[shape];
     LiveBlock& block = blocks.emplace_back();
     block.address = address;
     block.requested_bytes = std::min(facts.requested_bytes, kMostBytes);
@@ -418,7 +398,7 @@ std::vector<LiveBlock> ReplayEngine::live_blocks() const {
 
 LiveSet ReplayEngine::live_set() const {
   using From = LiveSetBuilder::From;
-  LiveSetBuilder builder(dictionary_, inherited_dictionary_);
+  LiveSetBuilder builder(dictionary_, inherited_.dictionary);
   ledger_.map().for_each_live([&](std::uint64_t address, std::uint64_t word) {
     const auto low = static_cast<std::uint32_t>(word);
     const std::uint32_t kind = low & ~kIndexMask;
@@ -435,7 +415,7 @@ LiveSet ReplayEngine::live_set() const {
 
 std::uint64_t ReplayEngine::memory_bytes() const {
   return ledger_.map().memory_bytes() + recorded_.sums.size() * sizeof(ShapeSums) + recorded_.live_at_peak.size() * 4 +
-         weights_q_.capacity() * 8 + chain_blocks_.capacity() * sizeof(ChainBlock) + chains_.memory_bytes();
+         weights_q_.capacity() * 8 + chain_blocks_.memory_bytes() + chains_.memory_bytes();
 }
 
 }  // namespace tare::core

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "core/analysis/ledger.h"
 #include "core/analysis/live_block.h"
 #include "core/analysis/live_set.h"
+#include "core/analysis/live_sums.h"
 #include "core/analysis/peak_contents.h"
 #include "core/analysis/pool_books.h"
 #include "core/analysis/shape_sums.h"
@@ -40,19 +40,19 @@ class ReplayEngine {
   // The same on the way: `read` finds all results as they were had this been the last event.
   template <typename Read>
   auto read_on_the_way(const Read& read) {
-    std::optional<PoolBooks::Kept> pools;
-    if (pools_) pools = pools_->keep();
-    const std::tuple peak(peak_q_, bucket_max_q_, peak_stamp_, peak_births_);
+    std::optional<PoolBooks::State> pools;
+    if (pools_) pools = pools_->state();
+    const PeakSearch peak = peak_;
     finish();
     auto result = read();
     // Of instants with equal gross, the last one before a fall is the peak, so the search starts again. All other
     // effects of finish() may be repeated.
-    std::tie(peak_q_, bucket_max_q_, peak_stamp_, peak_births_) = peak;
-    if (pools) pools_->put_back(*std::move(pools));
+    peak_.continue_from(peak);
+    if (pools) pools_->restore(*std::move(pools));
     return result;
   }
   std::uint64_t memory_bytes() const;
-  std::uint64_t live_gross_bytes() const { return gross_q_ >> kFractionBits; }
+  std::uint64_t live_gross_bytes() const { return live_.gross_q >> kFractionBits; }
   std::vector<LiveBlock> live_blocks() const;  // in no order
   // The process's info has got a new reading of its memory, later than all events so far.
   void expect_reading();
@@ -65,8 +65,8 @@ class ReplayEngine {
     std::vector<std::uint32_t> live_at;  // at `at_stamp`
   };
   const Group& recorded() const { return recorded_; }
-  const Group& inherited() const { return inherited_; }
-  const trace::Dictionary& inherited_dictionary() const { return inherited_dictionary_; }
+  const Group& inherited() const { return inherited_.group; }
+  const trace::Dictionary& inherited_dictionary() const { return inherited_.dictionary; }
   std::uint64_t ended(std::uint32_t shape, std::size_t age) const;  // without the carries a 32-bit count loses
   const ChainRows& chains() const { return chains_; }
   const Timeline& timeline() const { return timeline_; }
@@ -76,10 +76,10 @@ class ReplayEngine {
   const PeakContents& peak_contents() const { return peak_contents_; }
   // Blocks that were looked at when the program exited. Those that are still live count as ended then, once, before
   // finish().
-  void kept(std::span<const trace::Observation> blocks);
-  bool knows_kept() const { return knows_kept_; }
+  void add_exit_contents(std::span<const trace::Observation> blocks);
+  bool has_exit_contents() const { return has_exit_contents_; }
   const CallCosts& call_costs() const { return call_costs_; }
-  std::uint32_t peak_epoch() const { return epoch_; }
+  std::uint32_t peak_epoch() const { return peak_.epoch; }
   const LedgerCounts& counts() const { return ledger_.counts(); }
   // At the reading that the process's info has; none: it has none.
   struct AtReading {
@@ -90,10 +90,10 @@ class ReplayEngine {
   std::uint64_t map_events() const { return map_events_; }
   std::uint64_t threads() const { return ledger_.threads(); }
   bool has_requested_time() const { return has_requested_time_; }
-  const std::vector<std::uint32_t>& inherited_blocks() const { return inherited_blocks_; }  // by inherited shape
+  const std::vector<std::uint32_t>& inherited_blocks() const { return inherited_.blocks; }  // by inherited shape
   std::uint64_t first_stamp() const { return origin_; }
   std::uint64_t last_stamp() const { return last_stamp_; }
-  std::uint64_t peak_stamp() const { return peak_stamp_; }
+  std::uint64_t peak_stamp() const { return peak_.stamp; }
 
   // Ledger's view of the books; see there.
   struct Dead {
@@ -131,7 +131,7 @@ class ReplayEngine {
     return dictionary_.shapes[trace::index(shape)].requested_bytes;
   }
   std::uint64_t requested_bytes(const Dead& dead) const {
-    return (dead.inherited ? inherited_dictionary_ : dictionary_).shapes[dead.shape].requested_bytes;
+    return (dead.inherited ? inherited_.dictionary : dictionary_).shapes[dead.shape].requested_bytes;
   }
   std::uint32_t birth(const Dead& dead) const { return dead.birth; }
   std::uint32_t last_birth() const { return births_; }
@@ -142,10 +142,6 @@ class ReplayEngine {
   static constexpr std::uint32_t kInChain = 2u << 30;    // index into chain_blocks_
   static constexpr std::uint32_t kInherited = 3u << 30;  // shape of the inherited set
   static constexpr std::uint32_t kIndexMask = kPlain - 1;
-  struct ChainBlock {
-    std::uint32_t shape;
-    ChainState state;
-  };
 
   static std::uint64_t word_of(std::uint32_t birth, std::uint32_t low) { return std::uint64_t{birth} << 32 | low; }
 
@@ -156,37 +152,31 @@ class ReplayEngine {
   }
   double weight(std::uint32_t shape) const { return static_cast<double>(weight_q(weights_q_, shape)) / kFraction; }
   double weight(const Dead& dead) const {
-    const auto& weights = dead.inherited ? inherited_weights_q_ : weights_q_;
+    const auto& weights = dead.inherited ? inherited_.weights_q : weights_q_;
     return static_cast<double>(weight_q(weights, dead.shape)) / kFraction;
   }
   void save_if_older(Group& group, std::uint32_t shape) {
     ShapeSums& sums = group.sums[shape];
-    if (sums.epoch != epoch_) {
+    if (sums.epoch != peak_.epoch) {
       group.live_at_peak[shape] = sums.live;
-      sums.epoch = epoch_;
+      sums.epoch = peak_.epoch;
     }
   }
   void before_fall() {
-    if (gross_q_ > bucket_max_q_) {
-      bucket_max_q_ = gross_q_;
-      if (gross_q_ > peak_q_) rise();
+    if (live_.gross_q > peak_.bucket_max_q) {
+      peak_.bucket_max_q = live_.gross_q;
+      if (live_.gross_q > peak_.gross_q) peak_.rise(live_.gross_q, births_);
     }
   }
-  void rise();
   void stop(std::uint64_t stamp);
   void close_bucket();
   void take_reading();
   void set_next_stop(std::uint64_t stamp);
-  void remove_from_sums(const ShapeSums& sums) {
-    requested_q_ -= sums.requested_q;
-    usable_q_ -= sums.usable_q;
-    gross_q_ -= sums.gross_q;
-  }
   Dead died_specially(std::uint64_t word);
   void count_peak_contents(const trace::Observation& block, std::uint32_t shape, std::uint64_t written);
   void pass_to_pools(const trace::Event& event);
   std::optional<HeapBlock> heap_block_around(std::uint64_t address);
-  PoolBooks::Now pools_now(std::uint64_t stamp) const { return {(stamp - origin_) >> kAgeShift, epoch_, births_}; }
+  PoolBooks::Now pools_now(std::uint64_t stamp) const { return {(stamp - origin_) >> kAgeShift, peak_.epoch, births_}; }
   void apply(const PoolBooks::Change& change);
 
   const trace::Dictionary& dictionary_;
@@ -196,41 +186,35 @@ class ReplayEngine {
   bool started_ = false;
 
   Group recorded_;
-  std::uint64_t requested_q_ = 0;
-  std::uint64_t usable_q_ = 0;
-  std::uint64_t gross_q_ = 0;
-  std::uint64_t blocks_q_ = 0;
-  std::uint64_t peak_q_ = 0;
-  std::uint64_t bucket_max_q_ = 0;
-  std::uint32_t epoch_ = 0;
+  LiveSums live_;
+  PeakSearch peak_;
   std::uint32_t births_ = 0;
   bool counted_ = false;  // births_ is the recorder's count, not the sum of weights
   std::uint64_t next_stop_ = 0;
   std::uint64_t last_stamp_ = 0;
-  std::uint64_t last_rise_stamp_ = 0;
   std::uint64_t origin_ = 0;
-  std::uint64_t peak_stamp_ = 0;
-  std::uint32_t peak_births_ = 0;          // births_ at the peak
   std::optional<std::uint64_t> at_stamp_;  // emptied when passed
 
   std::optional<std::uint64_t> reading_stamp_;  // emptied when passed
   std::optional<AtReading> at_reading_;
 
-  std::vector<std::uint64_t> weights_q_;  // by shape, filled only where sampled
-  std::vector<std::uint64_t> inherited_weights_q_;
+  std::vector<std::uint64_t> weights_q_;                      // by shape, filled only where sampled
   std::unordered_map<std::uint64_t, std::uint64_t> carries_;  // shape * kAgeClasses + class -> lost carries
-  Group inherited_;
-  std::vector<std::uint32_t> inherited_blocks_;
-  trace::Dictionary inherited_dictionary_;
-  bool has_earlier_ = false;  // inherit() was called
-  std::vector<ChainBlock> chain_blocks_;
-  std::vector<std::uint32_t> free_chain_blocks_;
+  bool has_earlier_ = false;                                  // inherit() was called
+  struct Inherited {                                          // blocks that existed before the first event
+    Group group;
+    std::vector<std::uint32_t> blocks;  // by shape
+    std::vector<std::uint64_t> weights_q;
+    trace::Dictionary dictionary;
+  };
+  Inherited inherited_;
+  ChainBlocks chain_blocks_;
   ChainRows chains_;
   Timeline timeline_;
   Mappings mappings_;
   ContentSums contents_;
   PeakContents peak_contents_;
-  bool knows_kept_ = false;
+  bool has_exit_contents_ = false;
   CallCosts call_costs_;
   std::uint64_t map_events_ = 0;
   std::unique_ptr<PoolBooks> pools_;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "core/columns/table_schema.h"
 #include "trace/model/api.h"
 
 namespace tare::core {
@@ -78,7 +79,19 @@ void Tables::put(Table table) {
   tables.push_back(std::move(table));
 }
 
+TableBuilder::ColumnId TableBuilder::column(std::string_view name) {
+  const TableSchema* schema = find_table_schema(table_.name);
+  if (schema == nullptr) missing("table in columns/schema", table_.name);
+  const ColumnSchema* known = schema->find(name);
+  if (known == nullptr) missing("column in columns/schema", name);
+  return column(std::string(name), known->stored_type());
+}
+
 TableBuilder::ColumnId TableBuilder::column(std::string name, ColumnType type) {
+  if (const TableSchema* schema = find_table_schema(table_.name)) {
+    const ColumnSchema* known = schema->find(name);
+    if (known == nullptr || known->stored_type() != type) missing("column of that type in columns/schema", name);
+  }
   Column column;
   column.name = std::move(name);
   column.type = type;
@@ -165,13 +178,13 @@ trace::Dictionary dictionary_of(const Tables& tables) {
   trace::Dictionary dictionary;
   if (const Table* stacks = tables.find("stacks")) {
     const Column& caller = (*stacks)["caller_id"];
-    const Column& row = (*stacks)["row_id"];
+    const Column& row = (*stacks)["location_id"];
     for (std::size_t i = 0; i < stacks->rows(); ++i) {
       dictionary.stacks.push_back(
           {static_cast<trace::StackId>(caller.ints[i]), static_cast<trace::RowId>(row.ints[i])});
     }
   }
-  if (const Table* rows = tables.find("rows")) {
+  if (const Table* rows = tables.find("locations")) {
     const Column& module = (*rows)["module_id"];
     const Column& address = (*rows)["address"];
     for (std::size_t i = 0; i < rows->rows(); ++i) {
@@ -183,8 +196,8 @@ trace::Dictionary dictionary_of(const Tables& tables) {
     for (std::size_t i = 0; i < modules->rows(); ++i) {
       trace::Module module;
       module.load_bias = static_cast<std::uint64_t>((*modules)["load_bias"].ints[i]);
-      module.start = static_cast<std::uint64_t>((*modules)["start"].ints[i]);
-      module.end = static_cast<std::uint64_t>((*modules)["end"].ints[i]);
+      module.start = static_cast<std::uint64_t>((*modules)["start_address"].ints[i]);
+      module.end = static_cast<std::uint64_t>((*modules)["end_address"].ints[i]);
       module.path = (*modules)["path"].text(i);
       module.build_id = from_hex((*modules)["build_id"].text(i));
       module.generation = static_cast<std::uint32_t>((*modules)["generation"].ints[i]);
@@ -194,7 +207,7 @@ trace::Dictionary dictionary_of(const Tables& tables) {
   if (const Table* frames = tables.find("given_frames")) {
     for (std::size_t i = 0; i < frames->rows(); ++i) {
       dictionary.given_frames.push_back(
-          {static_cast<trace::RowId>((*frames)["row_id"].ints[i]), std::string((*frames)["function"].text(i)),
+          {static_cast<trace::RowId>((*frames)["location_id"].ints[i]), std::string((*frames)["function"].text(i)),
            std::string((*frames)["file"].text(i)), static_cast<std::uint32_t>((*frames)["line"].ints[i])});
     }
   }

@@ -1,5 +1,5 @@
-// Named tables of typed columns: replay makes them, the cache stores them, and the front end loads them into SQL. The
-// names and columns are public (`tare schema` prints them); docs of each column stand where the column is filled.
+// Named tables of typed columns: replay makes them, the cache stores them, and the front end loads them into SQL.
+// Names, types and meanings of public tables are in schema/ (`tare schema` prints them).
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,8 @@ class TableBuilder {
 
   explicit TableBuilder(std::string name) { table_.name = std::move(name); }
 
-  ColumnId column(std::string name, ColumnType type);
+  ColumnId column(std::string_view name);              // of a table in columns/schema, which has its type
+  ColumnId column(std::string name, ColumnType type);  // if the table is in columns/schema, so must be the column
   // A string column whose values are a few known words, added by index: saves a look-up for each row.
   ColumnId column(std::string name, std::vector<std::string> words);
   void add_code(ColumnId column, std::int32_t code) {

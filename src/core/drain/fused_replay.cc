@@ -20,7 +20,7 @@ Status store_and_keep(const std::string& path, Tables made, FreshTables& fresh) 
 
 Status FusedReplay::store(const std::string& path, std::span<const trace::ClockPair> clock_pairs, FreshTables& fresh) {
   merge_.finish();
-  if (!kept_.empty()) replay_.kept(kept_);
+  if (!exit_contents_.empty()) replay_.add_exit_contents(exit_contents_);
   return store_and_keep(path, replay_.finish(clock_pairs), fresh);
 }
 

@@ -31,7 +31,7 @@ class FusedReplay {
   void expect_reading() { replay_.expect_reading(); }
 
   // What the snapshot at the exit has of blocks, in recordings with contents.
-  void keep(std::vector<trace::Observation> blocks) { kept_ = std::move(blocks); }
+  void add_exit_contents(std::vector<trace::Observation> blocks) { exit_contents_ = std::move(blocks); }
 
   OnlineMerge& merge() { return merge_; }
   const Replay& replay() const { return replay_; }
@@ -43,7 +43,7 @@ class FusedReplay {
  private:
   Replay replay_;
   OnlineMerge merge_;
-  std::vector<trace::Observation> kept_;
+  std::vector<trace::Observation> exit_contents_;
 };
 
 // The same from the file, where the events came in an order that couldn't be merged on the way.

@@ -18,7 +18,7 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   gaps_are_final_ = true;
   while (drain(DrainDepth::Everything).chunks > 0) {
   }
-  if (!failure_ && limits_.wanted()) {
+  if (!failure_ && cut_.wanted()) {
     for (Stream& stream : streams_) pack_until(stream, OnlineMerge::kEnded);
   }
   ProcessInfo& info = record_.info;
@@ -41,61 +41,60 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   if (record_.info.segment) {
     for (const ThreadPosition& at : record_.info.segment->positions) record_.spool_events -= at.made_events;
   }
+  std::uint64_t end_offset = 0;
   if (!failure_) {
-    write_moments();
+    write_snapshots();
     clock_pairs_.add({stamp_now(), monotonic_ns()});
     writer_->put_growth(dictionary_);
     writer_->put_clock(clock_pairs_.take_unwritten());
     something_packed_ = true;
     write_out();
-    end_offset_ = writer_->file_bytes();
+    end_offset = writer_->file_bytes();
     writer_->put_end(record_);
     something_packed_ = true;
     write_out();
   }
   // A shell script makes images by the hundred: none keeps more than its facts.
-  if (writer_) file_bytes_ = writer_->file_bytes();
-  if (writer_ && writer_->is_in_memory()) {
-    was_in_memory_ = true;
-    finished_in_memory_ = writer_->take_bytes();
-  }
+  if (writer_) finished_.close(*writer_, end_offset);
   writer_.reset();
   spool_.reset();
   decoder_.reset();
-  std::vector<Early>().swap(early_);
+  early_.clear();
   std::vector<Stream>().swap(streams_);
 }
 
 bool ImageRecording::rename_parent(const std::string& parent_trace) {
   if (failure_ || !record_.info.fork || record_.info.fork->parent_trace == parent_trace) return false;
   record_.info.fork->parent_trace = parent_trace;
-  if (is_member_) return true;
-  if (const Status status = TraceWriter::replace_end(trace_path_, end_offset_, record_); !status)
-    failure_ = status.error();
+  if (is_member()) return true;
+  if (const Status status = finished_.replace_end(trace_path_, record_); !status) failure_ = status.error();
   return true;
 }
 
 void ImageRecording::summarize(LaunchOutcome& outcome, Importance importance) {
   if (!knows_earlier_) replay_.reset();
-  if (!knows_earlier_ || is_member_ || failure_ || calls_ < kWorthCaching) needs_replay_ = false;
-  if (!replay_ || failure_ || is_member_ || (importance == Importance::Other && calls_ < kWorthCaching)) {
+  const bool is_replayed_later = knows_earlier_ && !is_member() && !failure_ && calls_ >= kWorthCaching;
+  if (summary_ == Summary::FromFile && !is_replayed_later) summary_ = Summary::None;
+  if (!replay_ || failure_ || is_member() || (importance == Importance::Other && calls_ < kWorthCaching)) {
     replay_.reset();
     dictionary_ = {};
     return;
   }
   outcome.late_events += replay_->merge().late_events();
   if (replay_->merge().sound()) {
-    summarized_ = static_cast<bool>(replay_->store(trace_path_, clock_pairs_.all(), outcome.fresh_tables));
+    const Status stored = replay_->store(trace_path_, clock_pairs_.all(), outcome.fresh_tables);
+    summary_ = stored ? Summary::Stored : Summary::None;
   } else {
     ++outcome.recomputed_summaries;
-    needs_replay_ = true;
+    summary_ = Summary::FromFile;
   }
   replay_.reset();
   dictionary_ = {};
 }
 
 void ImageRecording::summarize_from_file(LaunchOutcome& outcome) {
-  if (needs_replay_) summarized_ = static_cast<bool>(replay_file_into_cache(trace_path_, outcome.fresh_tables));
+  if (summary_ != Summary::FromFile) return;
+  summary_ = replay_file_into_cache(trace_path_, outcome.fresh_tables) ? Summary::Stored : Summary::None;
 }
 
 }  // namespace tare::core

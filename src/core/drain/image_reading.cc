@@ -11,7 +11,7 @@ namespace tare::core {
 
 using namespace trace;
 
-std::uint64_t ImageRecording::watch_memory(const MomentFacts& facts, ReadingBudget& budget) {
+std::uint64_t ImageRecording::watch_memory(const SnapshotFacts& facts, ReadingBudget& budget) {
   if (process_ == 0 || !spool_ || failure_ || gaps_are_final_) return ~std::uint64_t{0};
   const std::uint64_t now_ns = monotonic_ns();
   if (!readings_.check_is_due(now_ns)) return readings_.next_look_ns();
@@ -22,7 +22,7 @@ std::uint64_t ImageRecording::watch_memory(const MomentFacts& facts, ReadingBudg
     std::optional<MemoryReading> reading =
         read_memory(process_, {facts.recorder_library, facts.spool_folder, spool_path(), spool_->header().own_ranges});
     const std::uint64_t cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns;
-    readings_.took(now_ns, *rss_bytes, cost_ns, budget);
+    readings_.record(now_ns, *rss_bytes, cost_ns, budget);
     if (reading) {
       reading->stamp = stamp_now();
       record_.info.reading = std::move(reading);

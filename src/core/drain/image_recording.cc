@@ -32,7 +32,7 @@ constexpr std::size_t kLeastKept = 16;             // chunks that stay when a sp
 
 Result<std::unique_ptr<ImageRecording>> ImageRecording::create(LiveSpool spool, pid_t process,
                                                                const std::string& trace_path, Summarize summarize,
-                                                               EventBlockEncoder& encoder, TakeMoments moments,
+                                                               EventBlockEncoder& encoder, TakeSnapshots snapshots,
                                                                FirstPlace place, const SegmentLimits& limits) {
   Result<ProcessInfo> info = spool.file().process();
   if (!info) return info.error();
@@ -44,16 +44,16 @@ Result<std::unique_ptr<ImageRecording>> ImageRecording::create(LiveSpool spool, 
   image->record_.spool_path = image->spool_->file().path();
   image->clock_pairs_.begin(image->spool_->file().start());
   // A forked child's summary begins with its parent's blocks, which are only known when the parent's trace is.
-  // Without them its replay serves moments only.
-  image->moments_ = MomentSchedule(moments);
+  // Without them its replay serves snapshots only.
+  image->snapshots_ = SnapshotSchedule(snapshots);
   image->knows_earlier_ = !image->record_.info.fork;
-  image->limits_ = limits;
+  image->cut_ = SegmentCut(limits);
   image->segments_ = SegmentFiles(limits.keep);
   if (limits.wanted()) image->record_.info.segment.emplace();
-  image->summarizes_ = summarize == Summarize::WhileRecording && image->knows_earlier_;
-  if (image->summarizes_ || image->moments_.wanted() || limits.wanted()) {
+  if (summarize == Summarize::WhileRecording && image->knows_earlier_) image->summary_ = Summary::Wanted;
+  if (image->summary_ == Summary::Wanted || image->snapshots_.wanted() || limits.wanted()) {
     if (place == FirstPlace::Memory) {
-      image->replay_waits_ = true;
+      image->early_.wait();
     } else {
       image->make_replay();
     }
@@ -110,16 +110,16 @@ std::uint64_t ImageRecording::stamp_now() const { return spool_->file().stamps_a
 
 void ImageRecording::find_chunks() {
   const std::uint32_t count = spool_->chunk_count();
-  if (tracked_.size() < count) tracked_.resize(count);
+  chunks_.expect(count);
   std::size_t in_use = 0;
   for (std::uint32_t chunk = 0; chunk < count; ++chunk) {
-    in_use += tracked_[chunk];
-    if (tracked_[chunk]) continue;
+    in_use += chunks_.is_found(chunk);
+    if (chunks_.is_found(chunk)) continue;
     const ChunkControl& control = spool_->control(chunk);
     const ChunkState state = control.state.load(std::memory_order_acquire);
     if (state != ChunkState::Open && state != ChunkState::Full) continue;
     if (control.thread >= OnlineMerge::kMostThreads) continue;
-    tracked_[chunk] = true;
+    chunks_.add(chunk);
     ++in_use;
     while (streams_.size() <= control.thread) {
       Stream& stream = streams_.emplace_back();
@@ -132,7 +132,7 @@ void ImageRecording::find_chunks() {
                                   [](const Chunk& a, const Chunk& b) { return a.serial < b.serial; }),
                  found);
   }
-  most_in_use_ = std::max(most_in_use_, in_use);
+  chunks_.note_in_use(in_use);
 }
 
 void ImageRecording::begin_chunk(Stream& stream, const ChunkControl& control) {
@@ -154,7 +154,7 @@ void ImageRecording::begin_chunk(Stream& stream, const ChunkControl& control) {
   stream.tid = control.tid;
   stream.damaged = false;
   // Lost events count in the position of the thread, so no segment may end among them.
-  if (limits_.wanted() && was_lost) pack_front(stream, stream.packer.pending.size(), decode.spool_events);
+  if (cut_.wanted() && was_lost) pack_front(stream, stream.packer.pending.size(), decode.spool_events);
   clock_pairs_.offer({control.open_stamp, control.open_monotonic_ns});
 }
 
@@ -167,7 +167,7 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
     begin_chunk(stream, control);
   }
   const bool full = control.state.load(std::memory_order_acquire) == ChunkState::Full;
-  const bool whole = full || boundary_ || moments_.wanted() || spool_->table_counts().threads >= 2;
+  const bool whole = full || cut_.stamp() || snapshots_.wanted() || spool_->table_counts().threads >= 2;
   if (!whole && depth == DrainDepth::Usual) return false;
   // Read before the events: an event that isn't committed now begins, and is stamped, later.
   stream.idle = full || control.busy.load(std::memory_order_acquire) == 0;
@@ -213,7 +213,7 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
     if (control.busy.load(std::memory_order_relaxed) != 0) stream.waits_since_ns = monotonic_ns();
     spool_->hold(front.index);
     stream.held.push_back({front.index, stream.packer.decode.spool_events});
-    ++held_;
+    chunks_.hold();
   }
   ++counts.chunks;
   stream.queue.erase(stream.queue.begin());
@@ -223,8 +223,8 @@ bool ImageRecording::decode_front(Stream& stream, DrainDepth depth, DrainCounts&
 }
 
 void ImageRecording::pack(Stream& stream) {
-  if (limits_.wanted()) {
-    return pack_until(stream, is_held_back() ? OnlineMerge::kEnded : boundary_.value_or(settled_stamp_));
+  if (cut_.wanted()) {
+    return pack_until(stream, is_held_back() ? OnlineMerge::kEnded : cut_.stamp().value_or(cut_.settled_stamp()));
   }
   pack_front(stream, stream.packer.pending.size(), stream.packer.decode.spool_events);
 }
@@ -242,12 +242,12 @@ void ImageRecording::pack_front(Stream& stream, std::size_t count, std::uint64_t
       stream.packer.pack_front(encoder_, dictionary_, used_shapes_, count, spool_events);
   writer_->put_growth(dictionary_);
   // A segment may end right behind these events.
-  writer_->put_clock(limits_.wanted() ? clock_pairs_.take_unwritten(stream.packed_stamp + 1)
-                                      : clock_pairs_.take_unwritten());
+  writer_->put_clock(cut_.wanted() ? clock_pairs_.take_unwritten(stream.packed_stamp + 1)
+                                   : clock_pairs_.take_unwritten());
   writer_->put_events(payload);
   std::size_t done = 0;
   while (done < stream.held.size() && stream.held[done].spool_events <= spool_events) {
-    to_give_back_.push_back(stream.held[done++].index);
+    chunks_.mark_written(stream.held[done++].index);
   }
   stream.held.erase(stream.held.begin(), stream.held.begin() + static_cast<std::ptrdiff_t>(done));
   something_packed_ = true;
@@ -262,12 +262,7 @@ void ImageRecording::write_out() {
     failure_ = status.error();
     replay_.reset();
   }
-  for (const std::uint32_t chunk : to_give_back_) {
-    tracked_[chunk] = false;
-    spool_->give_back(chunk);
-  }
-  held_ -= to_give_back_.size();
-  to_give_back_.clear();
+  chunks_.release_written([this](std::uint32_t chunk) { spool_->give_back(chunk); });
 }
 
 // A hook drops its event if no chunk comes in a second, and then the thread may make none for long.
@@ -292,14 +287,14 @@ void ImageRecording::advance_merge(std::uint64_t now) {
   }
   // After find_chunks() a thread may have opened its first chunk, and later stamps of other threads have been read
   // since.
-  if (limits_.wanted()) find_boundary(lowest);
+  if (cut_.wanted()) find_boundary(lowest);
   if (replay_) replay_->merge().advance(settled);
 }
 
 // As many chunks as were in use at once since the last call are needed again. More stay where the launcher once got no
 // processor for a while. A program behind a filter may be forbidden to take the memory again.
 void ImageRecording::trim_spool() {
-  const std::size_t most_used = std::exchange(most_in_use_, 0);
+  const std::size_t most_used = chunks_.take_most_in_use();
   if (!spool_ || process_ == 0) return;
   const std::size_t keep = std::max(most_used + most_used / 4, kLeastKept);
   if (spool_->chunk_count() <= keep) return;
@@ -310,7 +305,7 @@ void ImageRecording::trim_spool() {
 // The trace can't be written: the program shall not notice.
 void ImageRecording::discard() {
   const std::uint32_t count = spool_->chunk_count();
-  if (tracked_.size() < count) tracked_.resize(count);
+  chunks_.expect(count);
   for (std::uint32_t chunk = 0; chunk < count; ++chunk) {
     const ChunkState state = spool_->control(chunk).state.load(std::memory_order_acquire);
     if (state == ChunkState::Full) spool_->hold(chunk);
@@ -320,12 +315,16 @@ void ImageRecording::discard() {
 
 bool ImageRecording::is_cut() {
   if (!spool_->is_cut()) return false;
-  if (!cut_was_reported_) {
+  if (is_first(Once::Cut)) {
     warnings_.push_back("the spool of process " + std::to_string(record_.info.pid) +
                         " was cut short, by itself or by somebody else; its recording ends there");
   }
-  cut_was_reported_ = true;
   return true;
+}
+
+bool ImageRecording::is_first(Once warning) {
+  const auto bit = static_cast<std::uint32_t>(warning);
+  return (std::exchange(warned_, warned_ | bit) & bit) == 0;
 }
 
 DrainCounts ImageRecording::drain(DrainDepth depth) {
@@ -348,11 +347,11 @@ DrainCounts ImageRecording::drain(DrainDepth depth) {
       if (failure_) return counts;
     }
   }
-  if (depth == DrainDepth::Everything || held_ - to_give_back_.size() > kMostHeld) {
+  if (depth == DrainDepth::Everything || chunks_.waiting() > kMostHeld) {
     for (Stream& stream : streams_) pack(stream);
   }
   write_out();
-  if (replay_ || limits_.wanted()) advance_merge(now);
+  if (replay_ || cut_.wanted()) advance_merge(now);
   while (boundary_is_due()) {
     close_segment();
     if (!failure_) advance_merge(now);  // the pending events may exceed one segment

@@ -12,12 +12,16 @@
 #include <vector>
 
 #include "core/drain/clock_pairs.h"
+#include "core/drain/early_events.h"
+#include "core/drain/finished_trace.h"
 #include "core/drain/fused_replay.h"
+#include "core/drain/held_chunks.h"
 #include "core/drain/live_spool.h"
-#include "core/drain/moment_schedule.h"
 #include "core/drain/reading_schedule.h"
 #include "core/drain/recording_outcome.h"
-#include "core/drain/segment_files.h"
+#include "core/drain/segments/segment_cut.h"
+#include "core/drain/segments/segment_files.h"
+#include "core/drain/snapshot_schedule.h"
 #include "core/snapshot/observer.h"
 #include "trace/file/trace_writer.h"
 #include "trace/open/block_packer.h"
@@ -36,7 +40,7 @@ struct DrainCounts {
 };
 
 // Facts of the launch that a snapshot needs.
-struct MomentFacts {
+struct SnapshotFacts {
   std::string recorder_library;
   std::string spool_folder;
 };
@@ -53,7 +57,7 @@ class ImageRecording {
   // this process sees it; 0 where it's gone already, or out of sight.
   static Result<std::unique_ptr<ImageRecording>> create(LiveSpool spool, pid_t process, const std::string& trace_path,
                                                         Summarize summarize, trace::EventBlockEncoder& encoder,
-                                                        TakeMoments moments, FirstPlace place,
+                                                        TakeSnapshots snapshots, FirstPlace place,
                                                         const SegmentLimits& limits = {});
   ~ImageRecording();
 
@@ -91,10 +95,10 @@ class ImageRecording {
 
   // Stops the process, drains all its events, reads its live blocks, and continues it. The recording must be exact, the
   // process running and the replay sound; otherwise the error has the reason. The recording goes on in any case.
-  Status take_moment(trace::MomentKind kind, const std::string& name, const MomentFacts& facts);
+  Status take_snapshot(trace::MomentKind kind, const std::string& name, const SnapshotFacts& facts);
   // Reads where the process's resident memory is, if that is due. Returns the time of its next call.
-  std::uint64_t watch_memory(const MomentFacts& facts, ReadingBudget& budget);
-  // The program is about to exit and waits for its moment.
+  std::uint64_t watch_memory(const SnapshotFacts& facts, ReadingBudget& budget);
+  // The program is about to exit and waits for its snapshot.
   bool snapshot_requested() const;
   void acknowledge_snapshot();
   trace::MomentKind requested_kind() const;
@@ -123,10 +127,10 @@ class ImageRecording {
   // After finish(): the parent's trace got its last name. False: that is the one written. In a container it's the
   // directory that has it.
   bool rename_parent(const std::string& parent_trace);
-  bool is_member() const { return is_member_; }
+  bool is_member() const { return finished_.is_member(); }
   bool finished() const { return !spool_; }
   bool unheard() const { return spool_ && spool_->unheard(); }  // its program fills chunks without waking us
-  bool summarized() const { return summarized_; }
+  bool summarized() const { return summary_ == Summary::Stored; }
 
   const trace::ProcessInfo& info() const { return record_.info; }
   trace::ProcessRecord& record() { return record_; }
@@ -134,7 +138,9 @@ class ImageRecording {
   std::string spool_name() const { return record_.spool_path.substr(record_.spool_path.rfind('/') + 1); }
   const std::string& trace_path() const { return trace_path_; }
   std::uint64_t calls() const { return calls_; }
-  std::uint64_t file_bytes() const { return closed_bytes_ + (writer_ ? writer_->file_bytes() : file_bytes_); }
+  std::uint64_t file_bytes() const {
+    return cut_.closed_bytes() + (writer_ ? writer_->file_bytes() : finished_.file_bytes());
+  }
   std::size_t earlier_segments() const { return segments_.count(); }  // that still exist
   const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -167,7 +173,11 @@ class ImageRecording {
     std::uint64_t packed_stamp = 0;  // of its last event in the file
   };
 
+  enum class Summary : std::uint8_t { None, Wanted, FromFile, Stored };
+  enum class Once : std::uint32_t { Cut = 1, LargeHead = 2, FullDisk = 4 };  // warnings that an image has at most once
+
   ImageRecording(LiveSpool spool, trace::EventBlockEncoder& encoder);
+  bool is_first(Once warning);
   void find_chunks();
   // False: the stream waits for more.
   bool decode_front(Stream& stream, DrainDepth depth, DrainCounts& counts);
@@ -176,9 +186,9 @@ class ImageRecording {
   void pack_front(Stream& stream, std::size_t count, std::uint64_t spool_events);
   void pack_until(Stream& stream, std::uint64_t stamp);
   std::size_t events_before(const Stream& stream, std::uint64_t stamp) const;
-  std::uint64_t bytes_until(std::uint64_t stamp) const;
+  std::uint64_t bytes_until(std::uint64_t stamp) const;  // of the file, with all events before the stamp
   void find_boundary(std::uint64_t settled);
-  bool is_held_back() const;
+  bool is_held_back() const { return cut_.is_held_back(chunks_.waiting()); }
   bool boundary_is_due();
   void make_replay();
   void close_segment();
@@ -198,8 +208,8 @@ class ImageRecording {
   bool is_cut();
   Status drain_frozen(FrozenProcess& process);
   void put_moment(const trace::Moment& moment);
-  void write_moments();
-  ObservedProcess observed_process(const MomentFacts& facts) const;
+  void write_snapshots();
+  ObservedProcess observed_process(const SnapshotFacts& facts) const;
   std::uint64_t stamp_now() const;
 
   std::optional<LiveSpool> spool_;  // until finish()
@@ -211,53 +221,30 @@ class ImageRecording {
   trace::Dictionary dictionary_;
   std::unique_ptr<trace::SpoolDecoder> decoder_;  // until finish()
   std::unique_ptr<FusedReplay> replay_;           // null: no summary is computed
-  struct Early {
-    std::uint32_t thread;
-    std::vector<trace::Event> events;
-  };
-  bool summarizes_ = false;
-  bool replay_waits_ = false;    // until the process turns out to be long
-  std::vector<Early> early_;     // its events until then
+  EarlyEvents early_;                             // for replay_, while the process is young
+  Summary summary_ = Summary::None;
   std::vector<Stream> streams_;  // by thread
-  std::vector<bool> tracked_;    // by chunk: in a queue, or held
-  std::vector<std::uint32_t> to_give_back_;
-  std::size_t held_ = 0;         // chunks
-  std::size_t most_in_use_ = 0;  // chunks, since the last trim_spool()
-  std::uint64_t calls_ = 0;      // in the trace: successful ones, a realloc being one
+  HeldChunks chunks_;
+  std::uint64_t calls_ = 0;  // in the trace: successful ones, a realloc being one
   std::uint32_t used_shapes_ = 0;
   std::vector<std::uint64_t> words_;
   ClockPairs clock_pairs_;
   bool gaps_are_final_ = false;  // no more chunks will come: missing ones are lost
   bool something_packed_ = false;
-  bool summarized_ = false;
-  bool needs_replay_ = false;     // for its summary
-  std::uint64_t end_offset_ = 0;  // of the End record
-  std::uint64_t file_bytes_ = 0;  // of the finished trace
-  std::vector<std::uint8_t> finished_in_memory_;
-  bool was_in_memory_ = false;  // finished without a file
-  bool is_member_ = false;      // of a container
+  FinishedTrace finished_;
   std::uint64_t begin_ns_ = 0;  // when its spool was found
-  MomentSchedule moments_;
+  SnapshotSchedule snapshots_;
   ReadingSchedule readings_;
   Observer observer_;
   std::optional<trace::Moment> peak_candidate_;  // written when no other can come before it
-  bool cut_was_reported_ = false;
-  SegmentLimits limits_;
+  SegmentCut cut_;
   SegmentFiles segments_;
-  std::optional<std::uint64_t> boundary_;  // where the segment ends: the first stamp of the next one
-  std::uint64_t settled_stamp_ = 0;        // all earlier events were decoded
-  std::uint64_t event_bytes_ = 12;         // in the file, stacks and sizes included: a guess, then the last segment's
-  std::uint64_t segment_head_bytes_ = 0;   // of the file, before its first event
-  std::uint64_t closed_bytes_ = 0;         // of the segments before
-  std::uint64_t settled_since_ns_ = 0;     // the time of the last change of settled_stamp_
-  std::uint32_t passes_since_settled_ = 0;
   trace::ProcessInfo counted_;  // the spool's counters when the segment began
   bool knows_earlier_ = false;  // the blocks older than the segment's first event
-  bool large_head_was_reported_ = false;
-  bool full_disk_was_reported_ = false;
   std::function<bool(ImageRecording&)> parent_is_written_;
   std::optional<Error> failure_;
   std::vector<std::string> warnings_;
+  std::uint32_t warned_ = 0;  // set of Once
 };
 
 }  // namespace tare::core

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/drain/image_recording.h"
-#include "core/drain/renumbering.h"
+#include "core/drain/segments/renumbering.h"
 #include "core/tables/inherited.h"
 #include "trace/base/clock_ns.h"
 #include "trace/model/spool_event_count.h"
@@ -22,11 +22,6 @@ using namespace trace;
 
 namespace {
 
-constexpr std::uint64_t kLeastKnownEvents = 50'000;  // in the file, before their mean size is used
-// A thread that hangs inside an allocation holds the others back: for so long, unless they fill as many chunks.
-constexpr std::uint64_t kLongestWaitNs = 500'000'000;
-constexpr std::size_t kMostWaitingChunks = 8;
-constexpr std::uint32_t kLeastPasses = 4;  // of draining, each of which takes as long as there is much to do
 constexpr const char* kNewSuffix = ".new";
 
 // It belongs to the event after it.
@@ -118,28 +113,17 @@ void ImageRecording::pack_until(Stream& stream, std::uint64_t stamp) {
 }
 
 std::uint64_t ImageRecording::bytes_until(std::uint64_t stamp) const {
-  const std::uint64_t events_bytes = writer_->file_bytes() - std::min(writer_->file_bytes(), segment_head_bytes_);
-  std::uint64_t bytes_each = event_bytes_;
-  if (record_.event_count > kLeastKnownEvents)
-    bytes_each = std::max(bytes_each, events_bytes / record_.event_count + 1);
   std::uint64_t pending = 0;
   for (const Stream& stream : streams_) pending += events_before(stream, stamp);
-  return writer_->file_bytes() + pending * bytes_each;
+  return cut_.bytes_with(writer_->file_bytes(), record_.event_count, pending);
 }
 
 // All events before `settled` have been decoded. Those of them that fit go into the present segment.
 void ImageRecording::find_boundary(std::uint64_t settled) {
-  std::uint64_t least = std::exchange(settled_stamp_, settled);
-  if (settled != least) {
-    settled_since_ns_ = trace::monotonic_ns();
-    passes_since_settled_ = 0;
-  }
-  ++passes_since_settled_;
-  if (boundary_ || failure_ || writer_->is_in_memory()) return;
+  std::uint64_t least = cut_.settle(settled);
+  if (cut_.stamp() || failure_ || writer_->is_in_memory()) return;
   for (const Stream& stream : streams_) least = std::max(least, stream.packed_stamp + 1);
-  // Live blocks may need more than a segment's size.
-  const std::uint64_t most =
-      std::max(limits_.max_bytes - limits_.max_bytes / 8, segment_head_bytes_ + limits_.max_bytes / 2);
+  const std::uint64_t most = cut_.most_bytes();
   if (bytes_until(settled) <= most) return;
   std::uint64_t greatest = std::max(settled, least);
   if (greatest == OnlineMerge::kEnded) {  // no thread goes on
@@ -154,19 +138,13 @@ void ImageRecording::find_boundary(std::uint64_t settled) {
       greatest = middle - 1;
     }
   }
-  boundary_ = least;
+  cut_.set(least);
   if (replay_) replay_->merge().set_ceiling(least);
 }
 
-// A thread hangs inside an allocation, and the chunks of all others are kept meanwhile.
-bool ImageRecording::is_held_back() const {
-  if (held_ - to_give_back_.size() < kMostWaitingChunks || passes_since_settled_ < kLeastPasses) return false;
-  return trace::monotonic_ns() - settled_since_ns_ > kLongestWaitNs;
-}
-
 bool ImageRecording::boundary_is_due() {
-  if (!boundary_ || failure_) return false;
-  if (settled_stamp_ < *boundary_ && !is_held_back()) return false;
+  if (!cut_.stamp() || failure_) return false;
+  if (!cut_.is_settled() && !is_held_back()) return false;
   const bool needs_parent = record_.info.fork && !knows_earlier_;
   return !needs_parent || gaps_are_final_ || !parent_is_written_ || parent_is_written_(*this);
 }
@@ -175,14 +153,14 @@ bool ImageRecording::has_written_until(std::uint64_t stamp) {
   if (failure_ || finished()) return true;
   leave_memory();
   drain(DrainDepth::Everything);
-  return !boundary_ || *boundary_ > stamp;
+  return !cut_.stamp() || *cut_.stamp() > stamp;
 }
 
 bool ImageRecording::put_counters() {
   ProcessInfo& info = record_.info;
   if (!spool_->file().update(info)) return false;
   info.folded = decoder_->folded();
-  if (!limits_.wanted()) return true;
+  if (!cut_.wanted()) return true;
   const ProcessInfo all = info;
   info.dropped_events -= counted_.dropped_events;
   info.truncated_stacks -= counted_.truncated_stacks;
@@ -195,8 +173,8 @@ bool ImageRecording::put_counters() {
 
 // The file so far becomes a complete trace. Returns the state with which the next segment begins.
 Result<ImageRecording::NextSegment> ImageRecording::end_segment() {
-  const std::uint64_t stamp = *boundary_;
-  const bool is_exact = replay_ && replay_->merge().sound() && settled_stamp_ >= stamp && knows_earlier_;
+  const std::uint64_t stamp = *cut_.stamp();
+  const bool is_exact = replay_ && replay_->merge().sound() && cut_.is_settled() && knows_earlier_;
   std::vector<ClockPair> pairs(clock_pairs_.all().begin(), clock_pairs_.all().end());
   pairs.push_back({std::max(stamp_now(), stamp), trace::monotonic_ns()});
   NextSegment next;
@@ -221,7 +199,7 @@ Result<ImageRecording::NextSegment> ImageRecording::end_segment() {
     next.live = replay_->replay().live_set();
     next.segment.before = sums_after(before, replay_->tables_so_far(pairs)["process"]);
   }
-  write_moments();
+  write_snapshots();
   put_counters();
   writer_->put_growth(dictionary_);
   writer_->put_clock(clock_pairs_.take_unwritten(stamp));
@@ -262,9 +240,7 @@ void ImageRecording::begin_segment(NextSegment next) {
   dictionary_ = renumbering.take();
   decoder_ =
       std::make_unique<SpoolDecoder>(dictionary_, [this](StringRef ref) { return spool_->file().string_at(ref); });
-  closed_bytes_ += writer_->file_bytes();
-  const std::uint64_t events_bytes = writer_->file_bytes() - std::min(writer_->file_bytes(), segment_head_bytes_);
-  if (record_.event_count > kLeastKnownEvents) event_bytes_ = events_bytes / record_.event_count + 1;
+  cut_.close(writer_->file_bytes(), record_.event_count);
   Result<TraceWriter> writer = TraceWriter::create(trace_path_ + kNewSuffix);
   if (!writer) {
     failure_ = writer.error();
@@ -286,15 +262,15 @@ void ImageRecording::begin_segment(NextSegment next) {
   writer_->put_clock(clock_pairs_.take_unwritten(stamp + 1));
   something_packed_ = true;
   write_out();
-  segment_head_bytes_ = writer_->file_bytes();
+  cut_.begin(writer_->file_bytes());
   if (failure_) return;
   if (Status named = segments_.close(trace_path_, closed, trace_path_ + kNewSuffix); !named) {
     failure_ = named.error();
     return;
   }
   writer_->renamed(trace_path_);
-  if (segment_head_bytes_ > limits_.max_bytes / 2 && !std::exchange(large_head_was_reported_, true)) {
-    warnings_.push_back("the live blocks alone take " + std::to_string(segment_head_bytes_ >> 10) +
+  if (cut_.has_large_head() && is_first(Once::LargeHead)) {
+    warnings_.push_back("the live blocks alone take " + std::to_string(cut_.head_bytes() >> 10) +
                         " KiB of a segment of " + trace_path_ + ": segments are larger than --max-size");
   }
   if (has_replay) {
@@ -308,19 +284,19 @@ void ImageRecording::begin_segment(NextSegment next) {
 // A single thread's events would go through up to the last, beyond where a segment ends.
 void ImageRecording::make_replay() {
   replay_ = std::make_unique<FusedReplay>(dictionary_, record_.info);
-  if (limits_.wanted() || spool_->table_counts().threads > 1) replay_->merge().expect_threads();
+  if (cut_.wanted() || spool_->table_counts().threads > 1) replay_->merge().expect_threads();
 }
 
 void ImageRecording::close_segment() {
   Result<NextSegment> next = end_segment();
   if (next) begin_segment(*std::move(next));
   if (!next && !failure_) failure_ = next.error();
-  boundary_.reset();
+  cut_.clear();
 }
 
 bool ImageRecording::make_room() {
   if (!segments_.give_up_oldest()) return false;
-  if (!std::exchange(full_disk_was_reported_, true)) {
+  if (is_first(Once::FullDisk)) {
     warnings_.push_back("the disk was full: older segments of " + trace_path_ +
                         " were deleted before --rotate asked for it");
   }

@@ -30,8 +30,8 @@ bool ReadingSchedule::reading_is_due(std::uint64_t now_ns, std::uint64_t rss_byt
   return next_ns <= share * left_ns;
 }
 
-void ReadingSchedule::took(std::uint64_t now_ns, std::uint64_t rss_bytes, std::uint64_t cost_ns,
-                           ReadingBudget& budget) {
+void ReadingSchedule::record(std::uint64_t now_ns, std::uint64_t rss_bytes, std::uint64_t cost_ns,
+                             ReadingBudget& budget) {
   last_run_ns_ = now_ns - begin_ns_;
   last_rss_bytes_ = std::max(last_rss_bytes_, rss_bytes);
   last_cost_ns_ = cost_ns;

@@ -44,7 +44,7 @@ class ReadingSchedule {
   std::uint64_t next_look_ns() const { return next_look_ns_; }
   // Called once a look. True: read all.
   bool reading_is_due(std::uint64_t now_ns, std::uint64_t rss_bytes, const ReadingBudget& budget);
-  void took(std::uint64_t now_ns, std::uint64_t rss_bytes, std::uint64_t cost_ns, ReadingBudget& budget);
+  void record(std::uint64_t now_ns, std::uint64_t rss_bytes, std::uint64_t cost_ns, ReadingBudget& budget);
 
  private:
   double own_left_ns(std::uint64_t run_ns) const;

@@ -17,9 +17,9 @@ enum class Summarize : std::uint8_t {
   No,              // only the traces
 };
 
-enum class TakeMoments : std::uint8_t {
+enum class TakeSnapshots : std::uint8_t {
   OnRequest,     // a program is stopped only on request
-  PeaksAndExit,  // at candidates for the peak, and before the program exits; see moment_schedule.h
+  PeaksAndExit,  // at candidates for the peak, and before the program exits; see snapshot_schedule.h
 };
 
 // One trace that was written. Ordered: the first process's last image first, then as they appeared.

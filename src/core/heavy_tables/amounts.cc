@@ -30,7 +30,7 @@ void Amounts::set_amount(trace::NameId path, std::uint64_t bytes, std::uint64_t 
   row.path = path;
   row.time_ns = time_ns;
   row.round = round;
-  row.believed_bytes = bytes;
+  row.reported_bytes = bytes;
   if (index(row.path) >= dictionary_.names.size()) return;
   const std::string& above = dictionary_.names[index(row.path)];
   for (const ByPath* claimed_by : {&in_round_, &on_alloc_}) {
@@ -48,10 +48,10 @@ void Amounts::set_amount(trace::NameId path, std::uint64_t bytes, std::uint64_t 
 Table Amounts::table() const {
   TableBuilder table("amounts");
   const auto path = table.column("path", dictionary_.names);
-  const auto int_column = [&](const char* name) { return table.column(name, ColumnType::Int64); };
+  const auto int_column = [&](const char* name) { return table.column(name); };
   const auto time_ns = int_column("time_ns");
   const auto round_number = int_column("round");
-  const auto believed = int_column("believed_bytes");
+  const auto reported = int_column("reported_bytes");
   const auto blocks = int_column("blocks");
   const auto requested = int_column("requested_bytes");
   const auto usable = int_column("usable_bytes");
@@ -63,7 +63,7 @@ Table Amounts::table() const {
     }
     table.add(time_ns, to_column(row.time_ns));
     table.add(round_number, std::int64_t{row.round});
-    table.add(believed, to_column(row.believed_bytes));
+    table.add(reported, to_column(row.reported_bytes));
     table.add(blocks, to_column(row.claimed.blocks));
     table.add(requested, to_column(row.claimed.requested_bytes));
     table.add(usable, to_column(row.claimed.usable_bytes));

@@ -36,7 +36,7 @@ class Amounts {
     trace::NameId path;
     std::uint64_t time_ns;
     std::uint32_t round;
-    std::uint64_t believed_bytes;
+    std::uint64_t reported_bytes;
     Claimed claimed;
   };
 

@@ -82,10 +82,10 @@ class Batch {
       }
     };
     add("block_id", BlockId);
-    add("shape_id", ShapeId);
+    add("size_id", ShapeId);
     add("thread", Thread);
-    add("birth_ns", Birth);
-    add_nullable("death_ns", Death);
+    add("allocated_ns", Birth);
+    add_nullable("freed_ns", Death);
     add("alloc_stack_id", AllocStack);
     add_nullable("free_stack_id", FreeStack);
     add("requested_bytes", Requested);

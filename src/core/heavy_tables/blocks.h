@@ -18,9 +18,9 @@ namespace tare::core {
 // Gets tables named `blocks`, all with the same columns. An error ends the pass.
 using BlockSink = std::function<Status(Table batch)>;
 
-// Blocks come out as they end, those that never do come last. Columns: block_id (by birth), shape_id, thread, birth_ns,
-// death_ns, alloc_stack_id, free_stack_id, requested_bytes, usable_bytes, align_bytes, api, grown_from (a block_id),
-// weight, inherited, address. Memory is proportional to the blocks that are live at once.
+// Blocks come out as they end, those that never do come last. Columns: block_id (by birth), size_id, thread,
+// allocated_ns, freed_ns, alloc_stack_id, free_stack_id, requested_bytes, usable_bytes, align_bytes, api, grown_from (a
+// block_id), weight, inherited, address. Memory is proportional to the blocks that are live at once.
 class BlockStream : public trace::EventSink {
  public:
   static constexpr std::size_t kBatchRows = 1 << 16;  // 7 MB

@@ -5,18 +5,18 @@ namespace tare::core {
 
 Table claimed_table(const ClaimedBlocks& blocks, const trace::Dictionary& dictionary) {
   TableBuilder table("claimed");
-  const auto stack_id = table.column("stack_id", ColumnType::Int64);
+  const auto stack_id = table.column("stack_id");
   const auto kind = table.column("kind", {"malloc", "pool block", "pool memory"});
-  const auto requested = table.column("requested_bytes", ColumnType::Int64);
-  const auto usable = table.column("usable_bytes", ColumnType::Int64);
-  const auto header = table.column("header_bytes", ColumnType::Int64);
-  const auto weight = table.column("weight", ColumnType::Double);
-  const auto count = table.column("blocks", ColumnType::Int64);
-  const auto reports = table.column("reports", ColumnType::Int64);
+  const auto requested = table.column("requested_bytes");
+  const auto usable = table.column("usable_bytes");
+  const auto header = table.column("header_bytes");
+  const auto weight = table.column("weight");
+  const auto count = table.column("blocks");
+  const auto reports = table.column("reports");
   const auto path = table.column("path", dictionary.names);
-  const auto report_stack = table.column("report_stack_id", ColumnType::Int64);
-  const auto path_again = table.column("path_again", dictionary.names);
-  const auto again_stack = table.column("again_stack_id", ColumnType::Int64);
+  const auto report_stack = table.column("report_stack_id");
+  const auto second_path = table.column("second_path", dictionary.names);
+  const auto second_stack = table.column("second_report_stack_id");
   const auto formerly = table.column("formerly", dictionary.names);
   const auto add_path = [&](TableBuilder::ColumnId column, std::uint32_t name) {
     if (name < dictionary.names.size()) {
@@ -39,8 +39,8 @@ Table claimed_table(const ClaimedBlocks& blocks, const trace::Dictionary& dictio
     table.add(reports, std::int64_t{key.claims.reports});
     add_path(path, key.claims.first.path);
     add_stack(report_stack, key.claims.first.stack);
-    add_path(path_again, key.claims.again.path);
-    add_stack(again_stack, key.claims.again.stack);
+    add_path(second_path, key.claims.again.path);
+    add_stack(second_stack, key.claims.again.stack);
     add_path(formerly, key.claims.formerly);
   }
   return table.take();

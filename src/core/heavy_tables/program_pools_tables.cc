@@ -17,7 +17,7 @@ std::optional<std::int64_t> whole(std::optional<std::uint64_t> value) {
 // Pieces of memory and blocks have the same columns, but for one of memory's own.
 class ProgramPools::SpanTable {
  public:
-  SpanTable(const char* name, const char* key) : table_(name), key_(table_.column(key, ColumnType::Int64)) {}
+  SpanTable(const char* name, const char* key) : table_(name), key_(table_.column(key)) {}
 
   void add(std::size_t id, const Span& span) {
     table_.add(key_, whole(id));
@@ -32,7 +32,7 @@ class ProgramPools::SpanTable {
   TableBuilder& builder() { return table_; }
 
  private:
-  TableBuilder::ColumnId int_column(const char* name) { return table_.column(name, ColumnType::Int64); }
+  TableBuilder::ColumnId int_column(const char* name) { return table_.column(name); }
 
   TableBuilder table_;
   TableBuilder::ColumnId key_;
@@ -41,25 +41,25 @@ class ProgramPools::SpanTable {
   TableBuilder::ColumnId bytes_ = int_column("bytes");
   TableBuilder::ColumnId stack_ = int_column("stack_id");
   TableBuilder::ColumnId thread_ = int_column("thread");
-  TableBuilder::ColumnId birth_ = int_column("birth_ns");
-  TableBuilder::ColumnId death_ = int_column("death_ns");
+  TableBuilder::ColumnId birth_ = int_column("allocated_ns");
+  TableBuilder::ColumnId death_ = int_column("freed_ns");
 };
 
 Table ProgramPools::pools_table() const {
   TableBuilder table("pools");
-  const auto id = table.column("pool_id", ColumnType::Int64);
-  const auto name = table.column("name", ColumnType::String);
-  const auto birth = table.column("birth_ns", ColumnType::Int64);
-  const auto death = table.column("death_ns", ColumnType::Int64);
-  const auto memory = table.column("memory_bytes", ColumnType::Int64);
-  const auto used = table.column("used_bytes", ColumnType::Int64);
-  const auto blocks = table.column("blocks", ColumnType::Int64);
-  const auto peak_ns = table.column("peak_time_ns", ColumnType::Int64);
-  const auto peak_memory = table.column("peak_memory_bytes", ColumnType::Int64);
-  const auto peak_used = table.column("peak_used_bytes", ColumnType::Int64);
-  const auto peak_blocks = table.column("peak_blocks", ColumnType::Int64);
-  const auto total_blocks = table.column("total_blocks", ColumnType::Int64);
-  const auto total_bytes = table.column("total_bytes", ColumnType::Int64);
+  const auto id = table.column("pool_id");
+  const auto name = table.column("name");
+  const auto birth = table.column("created_ns");
+  const auto death = table.column("destroyed_ns");
+  const auto memory = table.column("memory_bytes");
+  const auto used = table.column("used_bytes");
+  const auto blocks = table.column("blocks");
+  const auto peak_ns = table.column("peak_time_ns");
+  const auto peak_memory = table.column("peak_memory_bytes");
+  const auto peak_used = table.column("peak_used_bytes");
+  const auto peak_blocks = table.column("peak_blocks");
+  const auto total_blocks = table.column("total_blocks");
+  const auto total_bytes = table.column("total_bytes");
   for (std::size_t i = 0; i < pools_.size(); ++i) {
     const Pool& pool = pools_[i];
     table.add(id, whole(i));
@@ -86,7 +86,7 @@ Table ProgramPools::pools_table() const {
 void ProgramPools::add_to(Tables& tables) const {
   tables.put(pools_table());
   SpanTable memory("pool_memory", "memory_id");
-  const auto heap_block = memory.builder().column("heap_block_id", ColumnType::Int64);
+  const auto heap_block = memory.builder().column("heap_block_id");
   for (std::size_t i = 0; i < memory_.size(); ++i) {
     memory.add(i, memory_[i]);
     memory.builder().add(heap_block, whole(memory_[i].heap_block));

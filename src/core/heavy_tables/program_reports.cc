@@ -14,9 +14,9 @@
 #include "core/analysis/shape_sums.h"
 #include "core/heavy_tables/amounts.h"
 #include "core/heavy_tables/claimed.h"
-#include "core/heavy_tables/holders.h"
 #include "core/heavy_tables/program_pools.h"
 #include "core/heavy_tables/report_rows.h"
+#include "core/heavy_tables/sharing.h"
 #include "trace/open/open_trace.h"
 #include "trace/spool/program_note.h"
 
@@ -43,10 +43,9 @@ struct Site {
 
 }  // namespace
 
-struct ProgramReports::State {
+struct ProgramReports::State : BooksWithoutGrowth {
   State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& own_info,
-        std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited_set,
-        const ClaimedMoment& claimed_moment)
+        std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited_set, const ClaimedTime& claimed_time)
       : dictionary(own_dictionary),
         is_sampled(own_info.sample_bytes != 0),
         allocator(own_info.allocator),
@@ -54,7 +53,7 @@ struct ProgramReports::State {
         inherited(inherited_set),
         ledger(*this, own_info),
         pools(own_dictionary),
-        moment(claimed_moment),
+        moment(claimed_time),
         amounts(own_dictionary) {
     if (!inherited) return;
     pools.adopt_earlier();
@@ -64,8 +63,7 @@ struct ProgramReports::State {
     }
   }
 
-  // Ledger's view; see there.
-  struct Dead {};
+  // LedgerBooks:
   void tick(std::uint64_t stamp) {
     if (!moment.at_ns || claimed || clock.ns(stamp) <= *moment.at_ns) return;
     claimed = claimed_now();
@@ -75,18 +73,10 @@ struct ProgramReports::State {
   Dead died(std::uint64_t word, const Event&) {
     const ReportedBlock& record = records[record_of(word)];
     if (const ReportRow* first = rows.first_standing(record.reports)) amounts.unclaim(*first);
-    holders.ended(record.shape, record.holding);
+    sharing.ended(record.shape, record.holding);
     records.free(record_of(word));
     return {};
   }
-  // The result doesn't depend on growth chains: blocks without stacks aren't linked.
-  void continued(const Dead&, std::uint64_t&, GrowthKind, Move) {}
-  trace::StackId stack(trace::ShapeId) const { return trace::kEmptyStack; }
-  trace::StackId stack(const Dead&) const { return trace::kEmptyStack; }
-  std::uint64_t requested_bytes(trace::ShapeId) const { return 0; }
-  std::uint64_t requested_bytes(const Dead&) const { return 0; }
-  std::uint32_t birth(const Dead&) const { return 0; }
-  std::uint32_t last_birth() const { return 0; }
   void other(const Event& event) {
     if (event.kind == EventKind::Report) return report(event);
     if (event.kind == EventKind::ReportSite) {
@@ -130,7 +120,7 @@ struct ProgramReports::State {
 
   void hold(const Event& event) {
     ReportedBlock* const record = find(event.address);
-    if (record && !record->inherited) holders.set_holders(record->shape, event.api != 0, record->holding);
+    if (record && !record->inherited) sharing.set_holders(record->shape, event.api != 0, record->holding);
   }
 
   void report(const Event& event) {
@@ -182,13 +172,13 @@ struct ProgramReports::State {
   Ledger<State> ledger;
   ProgramPools pools;
   std::vector<trace::StackId> stack_of_inherited;
-  ClaimedMoment moment;
+  ClaimedTime moment;
   std::optional<ClaimedBlocks> claimed;
   std::unordered_map<std::uint16_t, Site> sites;  // by thread
   ReportRows rows;
   std::unordered_map<std::uint64_t, BlockReports> pool_reports;  // by pool block
   Amounts amounts;
-  Holders holders;
+  Sharing sharing;
   std::uint64_t unknown_reports = 0;
   std::size_t first_unknown = 0;
   std::vector<std::string> warnings;
@@ -196,7 +186,7 @@ struct ProgramReports::State {
 
 ProgramReports::ProgramReports(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
                                std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited,
-                               const ClaimedMoment& moment)
+                               const ClaimedTime& moment)
     : state_(std::make_unique<State>(dictionary, info, clock_pairs, inherited, moment)) {}
 
 ProgramReports::~ProgramReports() = default;
@@ -313,7 +303,7 @@ Tables ProgramReports::finish() {
   Tables tables;
   tables.put(state_->reports_table());
   tables.put(state_->amounts.table());
-  tables.put(state_->holders.table(state_->dictionary, state_->is_sampled));
+  tables.put(state_->sharing.table(state_->dictionary, state_->is_sampled));
   if (!state_->claimed) state_->claimed = state_->claimed_now();
   tables.put(claimed_table(*state_->claimed, state_->dictionary));
   state_->pools.add_to(tables);

@@ -17,19 +17,19 @@
 namespace tare::core {
 
 // When table `claimed` is of. Nothing: the end.
-struct ClaimedMoment {
+struct ClaimedTime {
   std::optional<std::uint64_t> at_ns;    // since the start
   std::optional<std::uint64_t> reports;  // after so many of them: a time isn't exact enough to stand between two events
 };
 
-// Tables reports, amounts, holders, pools, pool_memory, pool_blocks, and claimed: the live blocks at one time by their
+// Tables reports, amounts, sharing, pools, pool_memory, pool_blocks, and claimed: the live blocks at one time by their
 // reports. Memory is proportional to live blocks and to the number of reports. Block ids are those of table `blocks`.
 class ProgramReports : public trace::EventSink {
  public:
   // The dictionary must be complete. `inherited` may be null.
   ProgramReports(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
                  std::span<const trace::ClockPair> clock_pairs, const LiveSet* inherited = nullptr,
-                 const ClaimedMoment& moment = {});
+                 const ClaimedTime& moment = {});
   ~ProgramReports() override;
 
   void consume(std::span<const trace::Event> events) override;

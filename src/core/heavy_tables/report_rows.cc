@@ -44,13 +44,13 @@ Table ReportRows::table(const trace::Dictionary& dictionary,
   // One word for each name: a million rows contain a dozen.
   TableBuilder table("reports");
   const auto path = table.column("path", dictionary.names);
-  const auto int_column = [&](const char* name) { return table.column(name, ColumnType::Int64); };
+  const auto int_column = [&](const char* name) { return table.column(name); };
   const auto block_id = int_column("block_id");
   const auto pool_block_id = int_column("pool_block_id");
   const auto address = int_column("address");
   const auto requested = int_column("requested_bytes");
   const auto usable = int_column("usable_bytes");
-  const auto weight = table.column("weight", ColumnType::Double);
+  const auto weight = table.column("weight");
   const auto time_ns = int_column("time_ns");
   const auto thread = int_column("thread");
   const auto stack = int_column("stack_id");

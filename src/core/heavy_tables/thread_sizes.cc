@@ -30,7 +30,7 @@ struct ThreadCell {
 
 }  // namespace
 
-struct ThreadSizes::State {
+struct ThreadSizes::State : BooksWithoutGrowth {
   State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& own_info,
         std::span<const trace::ClockPair> clock_pairs, const Times& times, const LiveSet* inherited_set)
       : dictionary(own_dictionary), info(own_info), inherited(inherited_set), ledger(*this, own_info) {
@@ -49,8 +49,7 @@ struct ThreadSizes::State {
     }
   }
 
-  // Ledger's view; see there. Without stacks nothing is linked.
-  struct Dead {};
+  // LedgerBooks:
   void tick(std::uint64_t stamp) {
     if (stamp < peak_begin && stamp <= at_end) [[likely]]
       return;
@@ -66,14 +65,6 @@ struct ThreadSizes::State {
     }
   }
   bool admit(trace::ShapeId shape) const { return index(shape) < dictionary.shapes.size(); }
-  void continued(const Dead&, std::uint64_t&, GrowthKind, Move) {}
-  trace::StackId stack(trace::ShapeId) const { return trace::kEmptyStack; }
-  trace::StackId stack(const Dead&) const { return trace::kEmptyStack; }
-  std::uint64_t requested_bytes(trace::ShapeId) const { return 0; }
-  std::uint64_t requested_bytes(const Dead&) const { return 0; }
-  std::uint32_t birth(const Dead&) const { return 0; }
-  std::uint32_t last_birth() const { return 0; }
-  void other(const Event&) {}
 
   std::uint64_t born(const Event& event) {
     const std::uint32_t cell = cell_of(index(event.shape), event.thread);
@@ -119,8 +110,8 @@ struct ThreadSizes::State {
     const trace::Shape& shape = facts(cells[cell].shape);
     gross += change * weight(shape) * static_cast<double>(shape.usable_bytes + header_bytes(info.allocator, shape));
     changes.emplace_back(cell, change);
-    if (gross > most_gross) {
-      most_gross = gross;
+    if (gross > max_gross) {
+      max_gross = gross;
       changes_to_peak = changes.size();
     }
   }
@@ -142,19 +133,19 @@ struct ThreadSizes::State {
     }
     const std::size_t own_shapes = dictionary.shapes.size();
     TableBuilder table("thread_sizes");
-    const auto shape_id = table.column("shape_id", ColumnType::Int64);
-    const auto stack_id = table.column("stack_id", ColumnType::Int64);
-    const auto thread = table.column("thread", ColumnType::Int64);
-    const auto total = table.column("total_blocks", ColumnType::Double);
-    const auto peak = table.column("peak_blocks", ColumnType::Double);
-    const auto end = table.column("end_blocks", ColumnType::Double);
-    const auto at = table.column("at_blocks", ColumnType::Double);
+    const auto size_id = table.column("size_id");
+    const auto stack_id = table.column("stack_id");
+    const auto thread = table.column("thread");
+    const auto total = table.column("total_blocks");
+    const auto peak = table.column("peak_blocks");
+    const auto end = table.column("end_blocks");
+    const auto at = table.column("at_blocks");
     table.reserve(cells.size());
     for (const ThreadCell& cell : cells) {
       const trace::Shape& shape = facts(cell.shape);
       const double each = weight(shape);
       const bool is_own = cell.shape < own_shapes;
-      table.add(shape_id, std::int64_t{cell.shape});
+      table.add(size_id, std::int64_t{cell.shape});
       table.add(stack_id, std::int64_t{index(is_own ? shape.stack : stack_of_inherited[index(shape.stack)])});
       table.add(thread, is_own ? std::optional<std::int64_t>(cell.thread) : std::nullopt);
       table.add(total, each * static_cast<double>(cell.total));
@@ -187,7 +178,7 @@ struct ThreadSizes::State {
   std::vector<std::pair<std::uint32_t, int>> changes;  // at the time of the peak
   std::size_t changes_to_peak = 0;
   double gross = 0;  // since the first of them
-  double most_gross = 0;
+  double max_gross = 0;
   Ledger<State> ledger;
 };
 

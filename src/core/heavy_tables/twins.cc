@@ -64,7 +64,7 @@ void add_twin(Candidate& block, trace::StackId of) {
 
 }  // namespace
 
-struct Twins::State {
+struct Twins::State : BooksWithoutGrowth {
   State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& info, const LiveSet* inherited)
       : dictionary(own_dictionary),
         threads(std::size_t{1} << 16),
@@ -74,21 +74,11 @@ struct Twins::State {
     for (const LiveSet::Block& block : inherited->blocks) ledger.place(block.address, add({0, 0, 0, 0, true}));
   }
 
-  // Ledger's view; see there. The result doesn't depend on growth chains: blocks without stacks aren't linked.
-  struct Dead {};
-  void tick(std::uint64_t) {}
+  // LedgerBooks:
   bool admit(trace::ShapeId shape) const {
     return index(shape) < dictionary.shapes.size() &&
            index(dictionary.shapes[index(shape)].stack) < blocks_of_stack.size();
   }
-  void continued(const Dead&, std::uint64_t&, GrowthKind, Move) {}
-  trace::StackId stack(trace::ShapeId) const { return trace::kEmptyStack; }
-  trace::StackId stack(const Dead&) const { return trace::kEmptyStack; }
-  std::uint64_t requested_bytes(trace::ShapeId) const { return 0; }
-  std::uint64_t requested_bytes(const Dead&) const { return 0; }
-  std::uint32_t birth(const Dead&) const { return 0; }
-  std::uint32_t last_birth() const { return 0; }
-  void other(const Event&) {}
 
   std::uint64_t born(const Event& event) {
     Thread& of = thread(event.thread);
@@ -173,10 +163,10 @@ struct Twins::State {
     }
     std::sort(chosen.begin(), chosen.end());
     TableBuilder made("twins");
-    const auto int_column = [&](const char* name) { return made.column(name, ColumnType::Int64); };
-    const auto first_shape = int_column("first_shape_id");
+    const auto int_column = [&](const char* name) { return made.column(name); };
+    const auto first_shape = int_column("first_size_id");
     const auto first_stack = int_column("first_stack_id");
-    const auto second_shape = int_column("second_shape_id");
+    const auto second_shape = int_column("second_size_id");
     const auto second_stack = int_column("second_stack_id");
     const auto pairs = int_column("pairs");
     const auto end_pairs = int_column("end_pairs");

@@ -30,7 +30,7 @@ class Twins : public trace::EventSink {
   void consume(std::span<const trace::Event> events) override;
 
   // Once, after the last event: a row for each pair of shapes whose stacks are paired in at least half of the blocks of
-  // either. first_shape_id, first_stack_id (allocated first), second_shape_id, second_stack_id, pairs, end_pairs (never
+  // either. first_size_id, first_stack_id (allocated first), second_size_id, second_stack_id, pairs, end_pairs (never
   // freed).
   Table finish();
 

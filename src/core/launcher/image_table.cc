@@ -135,7 +135,7 @@ bool ImageTable::add(const std::string& name, std::uint32_t named_pid) {
   }
   Result<std::unique_ptr<ImageRecording>> image =
       ImageRecording::create(std::move(*spool), maker.value_or(0), trace_path, options_.summarize, encoder_,
-                             options_.moments, short_traces_.first_place(trace_path), options_.segments);
+                             options_.snapshots, short_traces_.first_place(trace_path), options_.segments);
   if ((!image || (*image)->failure()) && !has_descriptor_left()) return starve();
   if (!image) {
     warn(image.error().message);

@@ -60,7 +60,7 @@ void keep_freed_memory() {
 }  // namespace
 
 Status Launch::start(const Executable& executable) {
-  if (options_.moments == TakeMoments::PeaksAndExit) {
+  if (options_.snapshots == TakeSnapshots::PeaksAndExit) {
     directory_.control().exit_moments = 1;
     keep_freed_memory();
   }
@@ -109,7 +109,7 @@ void Launch::watch_first(pid_t pid, pid_t ancestor, const std::string& program, 
 Status Launch::join(const AttachOptions& options) {
   joined_ = true;
   directory_.control().wake_processes = 1;  // a user waits for this one
-  if (options_.moments == TakeMoments::PeaksAndExit) directory_.control().exit_moments = 1;
+  if (options_.snapshots == TakeSnapshots::PeaksAndExit) directory_.control().exit_moments = 1;
   strangers_ = own_children();
   Result<FrozenProcess> process = FrozenProcess::freeze(options.pid);
   if (!process) return process.error();
@@ -165,10 +165,10 @@ void Launch::write_spool_path(const std::string& trace_path, const std::string& 
 
 bool Launch::find_images() { return !ended_early_ && images_->find(); }
 
-void Launch::take_due_moments(pid_t pid, ImageRecording& image) {
+void Launch::take_due_snapshots(pid_t pid, ImageRecording& image) {
   const auto take = [&](trace::MomentKind kind, const std::string& name) {
-    const Status taken = image.take_moment(kind, name, {options_.recorder_library, directory_.path()});
-    if (!taken && refused_moments_.insert(pid).second) images_->warn(taken.error().message);
+    const Status taken = image.take_snapshot(kind, name, {options_.recorder_library, directory_.path()});
+    if (!taken && refused_snapshots_.insert(pid).second) images_->warn(taken.error().message);
   };
   if (image.snapshot_requested()) {
     take(image.requested_kind(), image.requested_name());
@@ -178,13 +178,14 @@ void Launch::take_due_moments(pid_t pid, ImageRecording& image) {
   }
 }
 
-void Launch::take_signalled_moments() {
-  while (signalled_moments_ < signals_.snapshots_asked()) {
-    ++signalled_moments_;
+void Launch::take_signalled_snapshots() {
+  while (signalled_snapshots_ < signals_.snapshots_asked()) {
+    ++signalled_snapshots_;
     ImageRecording* image = image_of(child_);
     if (image == nullptr) continue;
-    const Status taken = image->take_moment(trace::MomentKind::Request, "signal-" + std::to_string(signalled_moments_),
-                                            {options_.recorder_library, directory_.path()});
+    const Status taken =
+        image->take_snapshot(trace::MomentKind::Request, "signal-" + std::to_string(signalled_snapshots_),
+                             {options_.recorder_library, directory_.path()});
     if (!taken) images_->warn(taken.error().message);
   }
 }
@@ -199,7 +200,7 @@ bool Launch::drain(DrainDepth depth) {
     if (process.image == nullptr) continue;
     unheard = unheard || process.image->unheard();
     const DrainCounts counts = process.image->drain(depth);
-    take_due_moments(pid, *process.image);
+    take_due_snapshots(pid, *process.image);
     next_look_ns = std::min(
         next_look_ns, process.image->watch_memory({options_.recorder_library, directory_.path()}, reading_budget_));
     if (trims) process.image->trim_spool();
@@ -208,7 +209,7 @@ bool Launch::drain(DrainDepth depth) {
     something = something || counts.chunks > 0;
   }
   longest_sleep_ns_ = unheard ? kUnheardSleepNs : kLongestSleepNs;
-  if (options_.moments == TakeMoments::PeaksAndExit) {
+  if (options_.snapshots == TakeSnapshots::PeaksAndExit) {
     longest_sleep_ns_ = std::min(longest_sleep_ns_, kPeakWatchSleepNs);
   }
   const std::uint64_t now_ns = trace::monotonic_ns();
@@ -234,7 +235,7 @@ bool Launch::check_processes() {
       signals_.child_is_gone();
     }
     if (process.image != nullptr) images_->close(process, process.watch.end());
-    refused_moments_.erase(pid);
+    refused_snapshots_.erase(pid);
     images_->remove(pid);
   }
   images_->fold_old();
@@ -292,7 +293,7 @@ void Launch::serve_until_processes_end() {
   trace::LauncherControl& control = directory_.control();
   std::uint64_t sleep_ns = kShortestSleepNs;
   const std::uint64_t flush_period_ns =
-      options_.moments == TakeMoments::PeaksAndExit ? kPeakFlushPeriodNs : kFlushPeriodNs;
+      options_.snapshots == TakeSnapshots::PeaksAndExit ? kPeakFlushPeriodNs : kFlushPeriodNs;
   next_flush_ns_ = trace::monotonic_ns() + flush_period_ns;
   next_trim_ns_ = trace::monotonic_ns() + kFlushPeriodNs;
   while (true) {
@@ -306,7 +307,7 @@ void Launch::serve_until_processes_end() {
     }
     const bool progress = drain(depth);
     desk_.serve();
-    take_signalled_moments();
+    take_signalled_snapshots();
     const bool ended = check_processes();
     report_progress();
     if (all_processes_ended()) {

@@ -41,14 +41,14 @@ class Launch {
  private:
   void watch_first(pid_t pid, pid_t ancestor, const std::string& program, std::uint64_t most_spool_bytes);
   ImageRecording* image_of(pid_t pid);
-  void take_signalled_moments();
+  void take_signalled_snapshots();
   void withdraw_requests();
   void take_final_snapshot(pid_t pid, ImageRecording& image);
   void detach_process(pid_t pid, ImageTable::Process& process);
   void write_spool_path(const std::string& trace_path, const std::string& spool);
   bool find_images();  // false: there were no new ones
   bool drain(DrainDepth depth);
-  void take_due_moments(pid_t pid, ImageRecording& image);
+  void take_due_snapshots(pid_t pid, ImageRecording& image);
   bool check_processes();  // true: some are over
   bool all_processes_ended();
   void report_progress();
@@ -64,7 +64,7 @@ class Launch {
   bool joined_ = false;  // the process was there before us
   bool ended_early_ = false;
   std::uint64_t detached_ns_ = 0;  // then; 0: not by the clock
-  std::uint32_t signalled_moments_ = 0;
+  std::uint32_t signalled_snapshots_ = 0;
   ReadingBudget reading_budget_;
   std::optional<TraceNames> names_;
   pid_t child_ = 0;
@@ -77,7 +77,7 @@ class Launch {
   std::uint64_t child_over_since_ns_ = 0;
   std::set<pid_t> strangers_;  // children that this process had before
   UnrecordedByReason unrecorded_;
-  std::set<pid_t> refused_moments_;     // warned once for each process
+  std::set<pid_t> refused_snapshots_;   // warned once for each process
   std::uint64_t longest_sleep_ns_ = 0;  // set by drain()
 };
 

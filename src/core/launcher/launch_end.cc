@@ -60,9 +60,9 @@ void Launch::withdraw_requests() {
 
 // After an attach, the recording ends here, and takes the snapshot that others take at the exit.
 void Launch::take_final_snapshot(pid_t pid, ImageRecording& image) {
-  if (options_.moments != TakeMoments::PeaksAndExit) return;
-  const Status taken = image.take_moment(trace::MomentKind::Exit, {}, {options_.recorder_library, directory_.path()});
-  if (!taken && refused_moments_.insert(pid).second) outcome_.warnings.push_back(taken.error().message);
+  if (options_.snapshots != TakeSnapshots::PeaksAndExit) return;
+  const Status taken = image.take_snapshot(trace::MomentKind::Exit, {}, {options_.recorder_library, directory_.path()});
+  if (!taken && refused_snapshots_.insert(pid).second) outcome_.warnings.push_back(taken.error().message);
 }
 
 // The spool's file is deleted here. The process keeps the mapping, for a thread that arrives late. The memory of its
@@ -146,7 +146,7 @@ LaunchOutcome Launch::finish() {
   if (images.empty() && joined_) {
     outcome_.warnings.push_back("nothing was recorded: the process allocated nothing meanwhile");
   } else if (images.empty() && options_.asleep == StartAsleep::Yes) {
-    outcome_.warnings.push_back("nothing was recorded: nobody woke the recorder (tare resume PID)");
+    outcome_.warnings.push_back("nothing was recorded: the recorder stayed asleep (tare resume PID wakes it)");
   } else if (images.empty() && !unrecorded_.empty()) {
     outcome_.warnings.push_back("nothing was recorded");  // the reason was printed before
   } else if (images.empty()) {

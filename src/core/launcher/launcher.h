@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/drain/recording_outcome.h"
-#include "core/drain/segment_files.h"
+#include "core/drain/segments/segment_files.h"
 #include "trace/base/result.h"
 
 namespace tare::core {
@@ -33,7 +33,7 @@ struct LaunchOptions {
   RecordFreeStacks free_stacks = RecordFreeStacks::No;
   RecordContents contents = RecordContents::No;
   StartAsleep asleep = StartAsleep::No;
-  TakeMoments moments = TakeMoments::OnRequest;
+  TakeSnapshots snapshots = TakeSnapshots::OnRequest;
   int snapshot_signal = 0;  // sent to the launcher: takes a snapshot of the command, and isn't forwarded; 0: none
   Summarize summarize = Summarize::WhileRecording;
   std::uint64_t sample_bytes = 0;  // 0: every allocation

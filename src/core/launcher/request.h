@@ -19,7 +19,7 @@ struct Request {
   RequestVerb verb;
   Whom whom;
   pid_t pid;         // where it's a process; above 0
-  std::string name;  // of a moment; at most kMostNameBytes
+  std::string name;  // of a snapshot; at most kMostNameBytes
   static constexpr std::size_t kMostNameBytes = 200;
 };
 

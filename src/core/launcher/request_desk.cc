@@ -54,7 +54,7 @@ Status RequestDesk::snapshot(pid_t pid, const std::string& name) {
   if (image == nullptr) {
     return Error{ErrorKind::CannotRecord, named(pid) + " isn't recorded now: it has ended, or sleeps (tare resume)"};
   }
-  return image->take_moment(trace::MomentKind::Request, name, facts_);
+  return image->take_snapshot(trace::MomentKind::Request, name, facts_);
 }
 
 Result<std::string> RequestDesk::figures(const std::string& request, pid_t pid) {

@@ -4,7 +4,7 @@
 // Anyone who can write there can make it. LauncherControl::requested signals a new one. The answer is a link
 // PID.NS.answer to "ok TEXT" or "no TEXT", which the asker takes away. Links, for they appear whole or not at all.
 //
-//   snapshot PID NAME   looks into the live blocks of PID now, as moment NAME
+//   snapshot PID NAME   takes the snapshot NAME of PID
 //   pause PID           new blocks of PID aren't recorded from now on; PID `all`: of all processes, and those to come
 //   resume PID          they are again; wakes a recorder that slept since its process began
 //   figures PID         the tables so far: "ok tables FILE NS", what table_codec.h writes, in that file of the folder,
@@ -28,7 +28,7 @@ class RequestDesk {
  public:
   using FindImage = std::function<ImageRecording*(pid_t)>;  // the one that runs, or null; of 0 the one of most calls
 
-  RequestDesk(SpoolDirectory& directory, MomentFacts facts, FindImage find_image)
+  RequestDesk(SpoolDirectory& directory, SnapshotFacts facts, FindImage find_image)
       : directory_(directory), facts_(std::move(facts)), find_image_(std::move(find_image)) {}
 
   // Answers the requests since the last call. One thread, the one that drains.
@@ -43,7 +43,7 @@ class RequestDesk {
   std::string change_all(trace::RecorderWish wish);
 
   SpoolDirectory& directory_;
-  MomentFacts facts_;
+  SnapshotFacts facts_;
   FindImage find_image_;
 };
 

@@ -26,7 +26,7 @@ PageMap::~PageMap() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void PageMap::ask(std::uint64_t first_page, std::span<PageState> out) {
+void PageMap::read_states(std::uint64_t first_page, std::span<PageState> out) {
   entries_.resize(out.size());
   ssize_t got = 0;
   if (fd_ >= 0) got = ::pread(fd_, entries_.data(), out.size() * 8, static_cast<off_t>(first_page * 8));
@@ -37,7 +37,7 @@ void PageMap::ask(std::uint64_t first_page, std::span<PageState> out) {
 
 std::span<const PageState> PageMap::states(std::uint64_t first_page, std::uint64_t pages) {
   states_.resize(pages);
-  ask(first_page, states_);
+  read_states(first_page, states_);
   return states_;
 }
 
@@ -47,7 +47,7 @@ PageState PageMap::kept_state(std::uint64_t page) {
   if (place == windows_.end()) {
     if (windows_.size() == kMostWindows) windows_.clear();
     place = windows_.emplace(number, Window{}).first;
-    ask(number * kWindowPages, place->second);
+    read_states(number * kWindowPages, place->second);
   }
   return place->second[page % kWindowPages];
 }

@@ -34,7 +34,7 @@ class PageMap {
   static constexpr std::uint64_t kWindowPages = 512;
   using Window = std::array<PageState, kWindowPages>;
 
-  void ask(std::uint64_t first_page, std::span<PageState> out);
+  void read_states(std::uint64_t first_page, std::span<PageState> out);
 
   int fd_;
   std::vector<std::uint64_t> entries_;

@@ -30,7 +30,7 @@ class Lines {
  public:
   explicit Lines(const Tables& sites) {
     const Table& site = sites["sites"];
-    const Column& row = site["site_row"];
+    const Column& row = site["site_location_id"];
     for (std::size_t i = 0; i < site.rows(); ++i) {
       line_of_site_.push_back(row.is_null(i) ? kNoLine : row.ints[i]);
       stack_of_site_.push_back(site["stack_id"].ints[i]);
@@ -143,7 +143,7 @@ Table fold_sizes(const Table& sizes, const Groups& groups, const Lines& lines,
     } else {
       for (std::size_t group = 0; group < groups.first.size(); ++group) {
         const std::uint32_t row = groups.first[group];
-        if (column.name == "shape_id") {
+        if (column.name == "size_id") {
           out.ints.push_back(static_cast<std::int64_t>(group));
         } else if (column.name == "stack_id") {
           out.ints.push_back(lines.first_stack(heaviest.at(lines.line_of(column.ints[row]))));
@@ -176,7 +176,7 @@ Table fold_stacks(Table table, const Lines& lines, std::unordered_map<std::int64
 }
 
 // Columns that have the maximum over their rows; maxima that identify a row don't add up, all others do.
-constexpr std::string_view kMostPrefix = "most_";
+constexpr std::string_view kMaxPrefix = "max_";
 
 bool is_of_chief(const Column& column) {
   return column.type == ColumnType::String || column.name.ends_with("_id") || column.name == "digest" ||
@@ -207,7 +207,7 @@ Table fold_rows_of_stacks(const Table& table, const Lines& lines,
     out.name = column.name;
     out.type = column.type;
     out.words = column.words;
-    const bool is_most = column.name.starts_with(kMostPrefix);
+    const bool is_most = column.name.starts_with(kMaxPrefix);
     const auto put = [&](auto& values, const auto& from) {
       if (is_of_chief(column)) {
         for (const std::uint32_t row : chief) values.push_back(from[row]);
@@ -250,13 +250,13 @@ Join join_of(std::string_view column) {
 Table fold_written(const Table& table, const Table& sizes, const Groups& groups, const Lines& lines,
                    std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
   std::vector<std::uint32_t> shape_of;  // folded, by shape
-  const std::vector<std::int64_t>& shapes = sizes["shape_id"].ints;
+  const std::vector<std::int64_t>& shapes = sizes["size_id"].ints;
   for (std::size_t row = 0; row < shapes.size(); ++row) {
     const auto shape = static_cast<std::size_t>(shapes[row]);
     if (shape >= shape_of.size()) shape_of.resize(std::max(shape + 1, 2 * shape_of.size()));
     shape_of[shape] = groups.group_of[row];
   }
-  const std::vector<std::int64_t>& own_shapes = table["shape_id"].ints;
+  const std::vector<std::int64_t>& own_shapes = table["size_id"].ints;
   const std::vector<double>& blocks = table["site_blocks"].doubles;
   const std::vector<double>& narrow = table["site_narrow_blocks"].doubles;
   const std::vector<std::int64_t>& site_marks = table["site_high_water_bytes"].ints;
@@ -300,7 +300,7 @@ Table fold_written(const Table& table, const Table& sizes, const Groups& groups,
       }
     };
     column.type == ColumnType::Int64 ? put(out.ints, column.ints) : put(out.doubles, column.doubles);
-    if (column.name == "shape_id") {
+    if (column.name == "size_id") {
       for (std::size_t row = 0; row < first.size(); ++row) out.ints[row] = std::int64_t{folded_shape(first[row])};
     }
     folded.columns.push_back(std::move(out));
@@ -313,13 +313,13 @@ Table fold_contents(const Table& table, const Table& sizes, const Groups& groups
                     std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
   std::unordered_map<std::int64_t, std::uint32_t> shape_of;
   for (std::size_t row = 0; row < sizes.rows(); ++row)
-    shape_of.emplace(sizes["shape_id"].ints[row], groups.group_of[row]);
+    shape_of.emplace(sizes["size_id"].ints[row], groups.group_of[row]);
   std::unordered_map<std::uint64_t, std::size_t> row_of;  // by folded shape and class
   Table folded{table.name, {}};
   std::vector<std::size_t> to;
   std::vector<std::size_t> first;
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const std::uint64_t key = std::uint64_t{shape_of.at(table["shape_id"].ints[row])} * 4 +
+    const std::uint64_t key = std::uint64_t{shape_of.at(table["size_id"].ints[row])} * 4 +
                               static_cast<std::uint64_t>(table["content_class"].codes[row]);
     const auto [known, fresh] = row_of.try_emplace(key, first.size());
     if (fresh) first.push_back(row);
@@ -331,7 +331,7 @@ Table fold_contents(const Table& table, const Table& sizes, const Groups& groups
     out.type = column.type;
     out.words = column.words;
     for (const std::size_t row : first) {
-      if (column.name == "shape_id")
+      if (column.name == "size_id")
         out.ints.push_back(std::int64_t{shape_of.at(column.ints[row])});
       else if (column.type == ColumnType::Int64)
         out.ints.push_back(column.ints[row]);
@@ -354,32 +354,32 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
   std::unordered_map<std::int64_t, std::int64_t> heaviest = heaviest_sites(sizes, lines);
   Tables folded;
   const Groups groups = group_rows(sizes, lines);
-  folded.put(fold_stacks(replayed["chains"], lines, heaviest));
+  folded.put(fold_stacks(replayed["growth"], lines, heaviest));
   if (const Table* table = replayed.find("recreated"))
-    folded.put(fold_rows_of_stacks(*table, lines, heaviest, "most_times"));
+    folded.put(fold_rows_of_stacks(*table, lines, heaviest, "max_times"));
   if (const Table* table = replayed.find("call_costs"))
-    folded.put(fold_rows_of_stacks(*table, lines, heaviest, "most_ns"));
+    folded.put(fold_rows_of_stacks(*table, lines, heaviest, "max_ns"));
   if (const Table* table = replayed.find("mappings"))
-    folded.put(fold_rows_of_stacks(*table, lines, heaviest, "most_bytes"));
+    folded.put(fold_rows_of_stacks(*table, lines, heaviest, "max_bytes"));
   if (const Table* written = sites.find("written")) folded.put(fold_written(*written, sizes, groups, lines, heaviest));
   if (const Table* table = replayed.find("peak_contents"))
     folded.put(fold_contents(*table, sizes, groups, lines, heaviest));
   folded.put(fold_sizes(sizes, groups, lines, heaviest));
   TableBuilder shapes("folded_shapes");
-  const auto shape = shapes.column("shape_id", ColumnType::Int64);
-  const auto line_shape = shapes.column("line_shape_id", ColumnType::Int64);
+  const auto shape = shapes.column("size_id", ColumnType::Int64);
+  const auto line_shape = shapes.column("line_size_id", ColumnType::Int64);
   for (std::size_t row = 0; row < sizes.rows(); ++row) {
-    shapes.add(shape, sizes["shape_id"].ints[row]);
+    shapes.add(shape, sizes["size_id"].ints[row]);
     shapes.add(line_shape, static_cast<std::int64_t>(groups.group_of[row]));
   }
   folded.put(shapes.take());
   TableBuilder site_table("sites");
-  const auto site_id = site_table.column("site_id", ColumnType::Int64);
-  const auto site_stack = site_table.column("stack_id", ColumnType::Int64);
-  const auto site_row = site_table.column("site_row", ColumnType::Int64);
+  const auto site_id = site_table.column("site_id");
+  const auto site_stack = site_table.column("stack_id");
+  const auto site_row = site_table.column("site_location_id");
   TableBuilder stack_table("stack_sites");
-  const auto stack = stack_table.column("stack_id", ColumnType::Int64);
-  const auto stack_site = stack_table.column("site_id", ColumnType::Int64);
+  const auto stack = stack_table.column("stack_id");
+  const auto stack_site = stack_table.column("site_id");
   for (const auto& [line, site] : heaviest) {
     site_table.add(site_id, site);
     site_table.add(site_stack, lines.first_stack(site));
@@ -395,7 +395,7 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
 namespace {
 
 constexpr std::pair<const char*, const char*> kShapeColumns[] = {
-    {"shape_id", "stack_id"}, {"first_shape_id", "first_stack_id"}, {"second_shape_id", "second_stack_id"}};
+    {"size_id", "stack_id"}, {"first_size_id", "first_stack_id"}, {"second_size_id", "second_stack_id"}};
 
 // Null where the table has none.
 Column* column_of(Table& table, std::string_view name) {
@@ -408,13 +408,13 @@ Column* column_of(Table& table, std::string_view name) {
 
 void put_line_shapes(const Table& folded_shapes, const Table& folded_sizes, Tables& tables) {
   std::unordered_map<std::int64_t, std::int64_t> line_shape;
-  const std::vector<std::int64_t>& shapes = folded_shapes["shape_id"].ints;
+  const std::vector<std::int64_t>& shapes = folded_shapes["size_id"].ints;
   for (std::size_t row = 0; row < shapes.size(); ++row) {
-    line_shape.emplace(shapes[row], folded_shapes["line_shape_id"].ints[row]);
+    line_shape.emplace(shapes[row], folded_shapes["line_size_id"].ints[row]);
   }
   for (Table& table : tables.tables) {
-    for (const auto& [shape_id, stack_id] : kShapeColumns) {
-      Column* const shape = column_of(table, shape_id);
+    for (const auto& [size_id, stack_id] : kShapeColumns) {
+      Column* const shape = column_of(table, size_id);
       Column* const stack = column_of(table, stack_id);
       if (shape == nullptr || stack == nullptr) continue;
       for (std::size_t row = 0; row < shape->ints.size(); ++row) {

@@ -11,7 +11,7 @@ namespace tare::core {
 // folded_shapes: the folded shape of each shape. Sums over the tables don't change. `sites` as SiteFinder makes them.
 Tables fold_by_line(const Tables& replayed, const Tables& sites);
 
-// Puts the folded shapes and their stacks in the place of those that the columns shape_id and stack_id of `tables`
+// Puts the folded shapes and their stacks in the place of those that the columns size_id and stack_id of `tables`
 // name, also those with first_ and second_ before them.
 void put_line_shapes(const Table& folded_shapes, const Table& folded_sizes, Tables& tables);
 

@@ -153,16 +153,16 @@ Table Names::frames_table() {
   rows.reserve(dictionary_.rows.size());
   for (std::size_t row = 0; row < dictionary_.rows.size(); ++row) rows.push_back(static_cast<trace::RowId>(row));
   TableBuilder table("frames");
-  const auto row_id = table.column("row_id", ColumnType::Int64);
-  const auto inline_depth = table.column("inline_depth", ColumnType::Int64);
-  const auto function = table.column("function", ColumnType::String);
-  const auto mangled = table.column("mangled", ColumnType::String);
-  const auto file = table.column("file", ColumnType::String);
-  const auto line = table.column("line", ColumnType::Int64);
-  const auto module_id = table.column("module_id", ColumnType::Int64);
-  const auto module_offset = table.column("module_offset", ColumnType::Int64);
+  const auto location_id = table.column("location_id");
+  const auto inline_depth = table.column("inline_depth");
+  const auto function = table.column("function");
+  const auto mangled = table.column("mangled");
+  const auto file = table.column("file");
+  const auto line = table.column("line");
+  const auto module_id = table.column("module_id");
+  const auto module_offset = table.column("module_offset");
   for (const NamedFrame& named : frames(rows)) {
-    table.add(row_id, std::int64_t{index(named.row)});
+    table.add(location_id, std::int64_t{index(named.row)});
     table.add(inline_depth, named.inline_depth);
     table.add(function, std::string_view(named.frame.function));
     table.add(mangled, std::string_view(named.frame.linkage_name));

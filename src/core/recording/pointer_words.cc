@@ -20,18 +20,18 @@ struct PointerSums {
 
 }  // namespace
 
-Table pointer_words_table(const Table& moment_blocks, const SizeModel* model) {
-  const Column& moment = moment_blocks["moment"];
-  const Column& shape = moment_blocks["shape_id"];
-  const Column& starts = moment_blocks["start_pointers"];
-  const Column& interiors = moment_blocks["interior_pointers"];
+Table pointer_words_table(const Table& snapshot_blocks, const SizeModel* model) {
+  const Column& moment = snapshot_blocks["snapshot"];
+  const Column& shape = snapshot_blocks["size_id"];
+  const Column& starts = snapshot_blocks["start_pointers"];
+  const Column& interiors = snapshot_blocks["interior_pointers"];
   std::map<std::pair<std::int64_t, std::int64_t>, PointerSums> by_shape;
-  for (std::size_t row = 0; row < moment_blocks.rows(); ++row) {
+  for (std::size_t row = 0; row < snapshot_blocks.rows(); ++row) {
     if (starts.is_null(row) || interiors.is_null(row)) continue;
     PointerSums& sums = by_shape[{moment.ints[row], shape.ints[row]}];
-    const double weight = moment_blocks["weight"].doubles[row];
-    sums.stack = moment_blocks["stack_id"].ints[row];
-    sums.requested_bytes = moment_blocks["requested_bytes"].ints[row];
+    const double weight = snapshot_blocks["weight"].doubles[row];
+    sums.stack = snapshot_blocks["stack_id"].ints[row];
+    sums.requested_bytes = snapshot_blocks["requested_bytes"].ints[row];
     sums.blocks += weight;
     sums.starts += weight * static_cast<double>(starts.ints[row]);
     sums.interiors += weight * static_cast<double>(interiors.ints[row]);
@@ -40,15 +40,15 @@ Table pointer_words_table(const Table& moment_blocks, const SizeModel* model) {
   TableBuilder table("pointer_words");
   const auto int_column = [&](const char* name) { return table.column(name, ColumnType::Int64); };
   const auto double_column = [&](const char* name) { return table.column(name, ColumnType::Double); };
-  const auto moment_id = int_column("moment");
-  const auto shape_id = int_column("shape_id");
+  const auto moment_id = int_column("snapshot");
+  const auto size_id = int_column("size_id");
   const auto stack_id = int_column("stack_id");
   const auto requested = int_column("requested_bytes");
   const auto blocks = double_column("blocks");
   const auto words = double_column("words");
   const auto start_pointers = double_column("start_pointers");
   const auto interior_pointers = double_column("interior_pointers");
-  const auto most = int_column("most_pointers");
+  const auto most = int_column("max_pointers");
   const auto fields = int_column("fields");
   const auto packed = int_column("packed_bytes");
   const auto packed_gross = int_column("packed_gross_bytes");
@@ -60,7 +60,7 @@ Table pointer_words_table(const Table& moment_blocks, const SizeModel* model) {
     const std::int64_t pointers = std::min(room, pointer_fields(sums.requested_bytes, sums.most, mean));
     const std::int64_t smaller = packed_bytes(sums.requested_bytes, pointers);
     table.add(moment_id, key.first);
-    table.add(shape_id, key.second);
+    table.add(size_id, key.second);
     table.add(stack_id, sums.stack);
     table.add(requested, sums.requested_bytes);
     table.add(blocks, sums.blocks);

@@ -11,22 +11,22 @@
 
 #include "core/columns/table_cache.h"
 #include "core/columns/table_codec.h"
-#include "core/heavy_tables/lives.h"
-#include "core/heavy_tables/observations.h"
+#include "core/heavy_tables/block_history.h"
+#include "core/heavy_tables/lifetimes.h"
 #include "core/heavy_tables/program_reports.h"
 #include "core/heavy_tables/thread_sizes.h"
 #include "core/heavy_tables/twins.h"
 #include "core/recording/fold.h"
-#include "core/recording/moment_shapes.h"
 #include "core/recording/pointer_words.h"
 #include "core/recording/row_types.h"
 #include "core/recording/size_bands.h"
 #include "core/recording/size_classes.h"
+#include "core/recording/snapshot_sizes.h"
 #include "core/recording/twin_pairs.h"
 #include "core/recording/written_sites.h"
 #include "core/symbols/cache_file.h"
-#include "core/tables/moment_tables.h"
 #include "core/tables/replay.h"
+#include "core/tables/snapshot_tables.h"
 #include "trace/base/expansion.h"
 #include "trace/base/file_bytes.h"
 #include "trace/open/finish_leftover.h"
@@ -212,7 +212,7 @@ Status Recording::list_blocks(const BlockSink& sink, const trace::ReplayProgress
   return read;
 }
 
-Result<Recording::ProgramTables> Recording::program_tables(const ClaimedMoment& moment,
+Result<Recording::ProgramTables> Recording::program_tables(const ClaimedTime& moment,
                                                            const trace::ReplayProgress& progress) const {
   auto opened = trace::open_trace(state_->path);
   if (!opened) return opened.error();
@@ -229,7 +229,7 @@ Result<Recording::ProgramTables> Recording::program_tables(const ClaimedMoment& 
   return result;
 }
 
-Result<Recording::ProgramTables> Recording::observation_tables(const trace::ReplayProgress& progress) const {
+Result<Recording::ProgramTables> Recording::history_tables(const trace::ReplayProgress& progress) const {
   auto opened = trace::open_trace(state_->path);
   if (!opened) return opened.error();
   ProgramTables result;
@@ -237,10 +237,10 @@ Result<Recording::ProgramTables> Recording::observation_tables(const trace::Repl
   const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
   std::vector<trace::Moment> moments;
   const Status seen = opened->read_moments([&](trace::Moment moment) { moments.push_back(std::move(moment)); });
-  Observations observations(opened->dictionary(), opened->info(), opened->clock_pairs(), std::move(moments),
-                            inherited ? &*inherited : nullptr);
-  const Status read = opened->replay_into(observations, progress);
-  Tables made = observations.finish();
+  BlockHistory history(opened->dictionary(), opened->info(), opened->clock_pairs(), std::move(moments),
+                       inherited ? &*inherited : nullptr);
+  const Status read = opened->replay_into(history, progress);
+  Tables made = history.finish();
   for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
   if (!seen) result.warnings.push_back(seen.error().message);
   if (!read) result.warnings.push_back(read.error().message);
@@ -255,10 +255,11 @@ Result<Recording::ProgramTables> Recording::life_tables(const trace::ReplayProgr
   const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
   const Table& process = (*state_->replayed)["process"];
   const auto ns = [&](const char* name) { return static_cast<std::uint64_t>(process[name].ints.front()); };
-  Lives lives(opened->dictionary(), opened->info(), opened->clock_pairs(),
-              interval_ends(ns("duration_ns"), ns("peak_time_ns")), inherited ? &*inherited : nullptr);
-  if (const Status read = opened->replay_into(lives, progress); !read) result.warnings.push_back(read.error().message);
-  Tables made = lives.finish();
+  Lifetimes lifetimes(opened->dictionary(), opened->info(), opened->clock_pairs(),
+                      interval_ends(ns("duration_ns"), ns("peak_time_ns")), inherited ? &*inherited : nullptr);
+  if (const Status read = opened->replay_into(lifetimes, progress); !read)
+    result.warnings.push_back(read.error().message);
+  Tables made = lifetimes.finish();
   for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
   return result;
 }
@@ -278,8 +279,8 @@ Result<Recording::ProgramTables> Recording::thread_tables(std::optional<std::uin
   return result;
 }
 
-Result<std::shared_ptr<const Table>> Recording::put_grain(Grain grain, Tables& tables) {
-  if (grain == Grain::Stack) return table("site_sizes");
+Result<std::shared_ptr<const Table>> Recording::put_sizes(DetailLevel detail, Tables& tables) {
+  if (detail == DetailLevel::Stack) return table("site_sizes");
   auto sizes = line_table("site_sizes");
   const auto folded = line_table("folded_shapes");
   if (!sizes || !folded) return Error{ErrorKind::Internal, "tables by line need sites first"};
@@ -293,23 +294,24 @@ Result<std::vector<trace::StackId>> Recording::leaking_stacks() const {
   return core::leaking_stacks(*opened);
 }
 
-Result<Recording::ProgramTables> Recording::moment_tables(Grain grain, const std::vector<trace::StackId>& suppressed) {
+Result<Recording::ProgramTables> Recording::snapshot_tables(DetailLevel detail,
+                                                            const std::vector<trace::StackId>& suppressed) {
   auto opened = trace::open_trace(state_->path);
   if (!opened) return opened.error();
   ProgramTables result;
   Tables made;
-  if (const Status read = make_moment_tables(*opened, suppressed, made); !read)
+  if (const Status read = make_snapshot_tables(*opened, suppressed, made); !read)
     result.warnings.push_back(read.error().message);
-  if (const auto sizes = put_grain(grain, made); !sizes) return sizes.error();
-  made.put(pointer_words_table(made["moment_blocks"], model_of(*state_->replayed)));
-  made.put(moment_shapes_table(made["moment_blocks"]));
+  if (const auto sizes = put_sizes(detail, made); !sizes) return sizes.error();
+  made.put(pointer_words_table(made["snapshot_blocks"], model_of(*state_->replayed)));
+  made.put(snapshot_sizes_table(made["snapshot_blocks"]));
   for (Table& table : made.tables) result.tables.push_back(std::make_shared<const Table>(std::move(table)));
   return result;
 }
 
-Result<Recording::ProgramTables> Recording::twin_tables(Grain grain, const trace::ReplayProgress& progress) {
+Result<Recording::ProgramTables> Recording::twin_tables(DetailLevel detail, const trace::ReplayProgress& progress) {
   ProgramTables result;
-  if (!state_->twins) {  // a report needs it in both grains
+  if (!state_->twins) {  // a report needs it at both levels
     auto opened = trace::open_trace(state_->path);
     if (!opened) return opened.error();
     std::vector<std::string> warnings;  // of making the tables
@@ -321,7 +323,7 @@ Result<Recording::ProgramTables> Recording::twin_tables(Grain grain, const trace
   }
   Tables made;
   made.put(*state_->twins);
-  const auto sizes = put_grain(grain, made);
+  const auto sizes = put_sizes(detail, made);
   if (!sizes) return sizes.error();
   result.tables.push_back(std::make_shared<const Table>(
       twin_pairs_table(std::move(made.tables.front()), **sizes, model_of(*state_->replayed))));

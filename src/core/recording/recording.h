@@ -71,23 +71,23 @@ class Recording {
     std::vector<std::shared_ptr<const Table>> tables;
     std::vector<std::string> warnings;
   };
-  Result<ProgramTables> program_tables(const ClaimedMoment& moment, const trace::ReplayProgress& progress) const;
+  Result<ProgramTables> program_tables(const ClaimedTime& moment, const trace::ReplayProgress& progress) const;
 
-  // Walks the trace again for the contents of blocks: table observations.
-  Result<ProgramTables> observation_tables(const trace::ReplayProgress& progress) const;
+  // Walks the trace again for the contents of blocks: table block_history.
+  Result<ProgramTables> history_tables(const trace::ReplayProgress& progress) const;
 
   // Line (after find_sites()): shapes and stacks are those of line_table("site_sizes").
-  enum class Grain : std::uint8_t { Stack, Line };
-  // moments, moment_blocks, moment_shapes and pointer_words; warnings list unreadable parts.
-  Result<ProgramTables> moment_tables(Grain grain, const std::vector<trace::StackId>& suppressed);
+  enum class DetailLevel : std::uint8_t { Stack, Line };
+  // snapshots, snapshot_blocks, snapshot_sizes and pointer_words; warnings list unreadable parts.
+  Result<ProgramTables> snapshot_tables(DetailLevel detail, const std::vector<trace::StackId>& suppressed);
   // Stacks of blocks that were unreachable in a snapshot, ascending: `suppressed` is a selection of these.
   Result<std::vector<trace::StackId>> leaking_stacks() const;
-  // Walks the trace once more for what was live when: tables lives and intervals.
+  // Walks the trace once more for the lifetimes of blocks: tables lifetimes and intervals.
   Result<ProgramTables> life_tables(const trace::ReplayProgress& progress) const;
   // Walks the trace once more for the threads of blocks: table thread_sizes. `at_ns` fills its column at_blocks.
   Result<ProgramTables> thread_tables(std::optional<std::uint64_t> at_ns, const trace::ReplayProgress& progress) const;
   // Walks the trace once more for pairs of blocks that live and die together: table twins.
-  Result<ProgramTables> twin_tables(Grain grain, const trace::ReplayProgress& progress);
+  Result<ProgramTables> twin_tables(DetailLevel detail, const trace::ReplayProgress& progress);
 
   // Return addresses of a stack, innermost first, at most `depth`.
   std::vector<trace::RowId> stack_rows(trace::StackId stack, std::size_t depth) const;
@@ -100,8 +100,8 @@ class Recording {
 
  private:
   struct State;
-  // site_sizes in that grain; puts its shapes into `tables`.
-  Result<std::shared_ptr<const Table>> put_grain(Grain grain, Tables& tables);
+  // site_sizes at that level; puts its shapes into `tables`.
+  Result<std::shared_ptr<const Table>> put_sizes(DetailLevel detail, Tables& tables);
   explicit Recording(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

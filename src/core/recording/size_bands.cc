@@ -160,7 +160,7 @@ Column joined(const Column& column, const Sizes& sizes, const std::vector<Band>&
     const Band& band = bands[i];
     const std::uint32_t first = band.members.front();
     if (!column.valid.empty()) out.valid.push_back(column.valid[first]);
-    if (column.name == "shape_id") {
+    if (column.name == "size_id") {
       out.ints.push_back(static_cast<std::int64_t>(i));
     } else if (is_size) {
       double bytes = 0;

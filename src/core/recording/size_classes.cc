@@ -77,11 +77,11 @@ Result<Table> size_classes_table(const Tables& tables, std::string_view model_na
 
 Table size_classes_of(std::vector<std::int64_t> requested, const SizeModel* model) {
   TableBuilder table("size_classes");
-  const auto requested_bytes = table.column("requested_bytes", ColumnType::Int64);
-  const auto usable_bytes = table.column("usable_bytes", ColumnType::Int64);
-  const auto class_below_bytes = table.column("class_below_bytes", ColumnType::Int64);
-  const auto clownshoe = table.column("clownshoe", ColumnType::Int64);
-  const auto class_name = table.column("class", ColumnType::String);
+  const auto requested_bytes = table.column("requested_bytes");
+  const auto usable_bytes = table.column("usable_bytes");
+  const auto class_below_bytes = table.column("class_below_bytes");
+  const auto clownshoe = table.column("clownshoe");
+  const auto class_name = table.column("class");
   if (model == nullptr) return table.take();
   // Of a million shapes' sizes a few thousand differ, nearly all of them small. Then sorted rather than put into a set:
   // a quarter of the time.

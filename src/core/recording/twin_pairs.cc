@@ -19,7 +19,7 @@ std::optional<std::int64_t> gross_of(const SizeModel* model, std::int64_t reques
 
 Table twin_pairs_table(Table twins, const Table& site_sizes, const SizeModel* model) {
   std::unordered_map<std::int64_t, std::size_t> row_of;  // by shape
-  const std::vector<std::int64_t>& shapes = site_sizes["shape_id"].ints;
+  const std::vector<std::int64_t>& shapes = site_sizes["size_id"].ints;
   if (twins.rows() != 0) {
     for (std::size_t row = 0; row < shapes.size(); ++row) row_of.emplace(shapes[row], row);
   }
@@ -27,13 +27,13 @@ Table twin_pairs_table(Table twins, const Table& site_sizes, const SizeModel* mo
   const auto gross = [&](std::size_t row) {
     return site_sizes["usable_bytes"].ints[row] + site_sizes["header_bytes"].ints[row];
   };
-  TableBuilder sizes("");
-  const auto apart_bytes = sizes.column("apart_gross_bytes", ColumnType::Int64);
-  const auto joined_bytes = sizes.column("joined_bytes", ColumnType::Int64);
-  const auto joined_gross = sizes.column("joined_gross_bytes", ColumnType::Int64);
+  TableBuilder sizes("twins");
+  const auto apart_bytes = sizes.column("apart_gross_bytes");
+  const auto joined_bytes = sizes.column("joined_bytes");
+  const auto joined_gross = sizes.column("joined_gross_bytes");
   for (std::size_t pair = 0; pair < twins.rows(); ++pair) {
-    const auto first = row_of.find(twins["first_shape_id"].ints[pair]);
-    const auto second = row_of.find(twins["second_shape_id"].ints[pair]);
+    const auto first = row_of.find(twins["first_size_id"].ints[pair]);
+    const auto second = row_of.find(twins["second_size_id"].ints[pair]);
     if (first == row_of.end() || second == row_of.end()) {  // a shape without events: damage
       for (const auto column : {apart_bytes, joined_bytes, joined_gross}) sizes.add_null(column);
       continue;

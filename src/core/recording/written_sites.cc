@@ -75,13 +75,13 @@ Table written_at_sites(const Tables& replayed, const Tables& sites) {
   ById<std::int64_t> site_of;  // by stack
   for (std::size_t i = 0; i < stack_ids.size() && written.rows() != 0; ++i)
     site_of[stack_ids[i]] = stacks["site_id"].ints[i];
-  const std::vector<std::int64_t>& shapes = written["shape_id"].ints;
+  const std::vector<std::int64_t>& shapes = written["size_id"].ints;
   const std::vector<std::int64_t>& marks = written["max_high_water_bytes"].ints;
   ById<Mark> mark_of;  // by shape
   for (std::size_t i = 0; i < written.rows(); ++i) mark_of[shapes[i]].bytes = marks[i];
   ById<Site> by_site;
   const Table& sizes = replayed["site_sizes"];
-  const std::vector<std::int64_t>& all_shapes = sizes["shape_id"].ints;
+  const std::vector<std::int64_t>& all_shapes = sizes["size_id"].ints;
   const std::vector<std::int64_t>& all_stacks = sizes["stack_id"].ints;
   const std::vector<std::int64_t>& requested = sizes["requested_bytes"].ints;
   const std::vector<std::int64_t>& total = sizes["total_blocks"].ints;
@@ -89,9 +89,9 @@ Table written_at_sites(const Tables& replayed, const Tables& sites) {
   const std::vector<std::int64_t>& inherited = sizes["inherited"].ints;
   const std::vector<double>& weight = sizes["weight"].doubles;
   const std::vector<std::int64_t>& at_exit = replayed["process"]["contents_at_exit"].ints;
-  const bool knows_kept = !at_exit.empty() && at_exit.front() != 0;
+  const bool has_exit_contents = !at_exit.empty() && at_exit.front() != 0;
   for (std::size_t i = 0; i < sizes.rows() && written.rows() != 0; ++i) {
-    const std::int64_t ended = total[i] - (knows_kept ? 0 : end[i]);
+    const std::int64_t ended = total[i] - (has_exit_contents ? 0 : end[i]);
     if (inherited[i] != 0 || ended <= 0) continue;
     Site& site = by_site[site_of[all_stacks[i]]];
     site.blocks += static_cast<double>(ended) * weight[i];

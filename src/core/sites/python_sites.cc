@@ -64,8 +64,8 @@ PythonSites::PythonSites(const Tables& tables, std::span<const std::uint32_t> ca
   }
   if (given == nullptr || python < 0) return;
 
-  const Column& module_of = tables["rows"]["module_id"];
-  layers_.resize(tables["rows"].rows(), Layer::Other);
+  const Column& module_of = tables["locations"]["module_id"];
+  layers_.resize(tables["locations"].rows(), Layer::Other);
   for (std::size_t row = 0; row < layers_.size(); ++row) {
     if (module_of.is_null(row)) continue;
     const auto module = static_cast<std::size_t>(module_of.ints[row]);
@@ -73,7 +73,7 @@ PythonSites::PythonSites(const Tables& tables, std::span<const std::uint32_t> ca
     if (module_of.ints[row] == python) layers_[row] = Layer::ImportedPython;
   }
   for (std::size_t i = 0; i < given->rows(); ++i) {
-    const auto row = static_cast<std::size_t>((*given)["row_id"].ints[i]);
+    const auto row = static_cast<std::size_t>((*given)["location_id"].ints[i]);
     if (row >= layers_.size() || layers_[row] != Layer::ImportedPython) continue;
     if (!is_imported_python((*given)["file"].text(i), (*given)["function"].text(i))) layers_[row] = Layer::OwnPython;
   }

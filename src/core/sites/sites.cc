@@ -30,10 +30,10 @@ std::vector<std::uint32_t> narrow(const Column& column) {
 SiteFinder::SiteFinder(const Tables& tables, std::uint32_t depth)
     : depth_(std::max(depth, 1u)),
       caller_of_(narrow(tables["stacks"]["caller_id"])),
-      row_of_(narrow(tables["stacks"]["row_id"])),
+      row_of_(narrow(tables["stacks"]["location_id"])),
       python_(tables, caller_of_, row_of_) {
   std::vector<bool> named(caller_of_.size());
-  for (const char* table : {"site_sizes", "chains", "mappings"}) {
+  for (const char* table : {"site_sizes", "growth", "mappings"}) {
     for (const std::int64_t id : tables[table]["stack_id"].ints) named[static_cast<std::size_t>(id)] = true;
   }
   for (std::size_t id = 0; id < named.size(); ++id) {
@@ -41,7 +41,7 @@ SiteFinder::SiteFinder(const Tables& tables, std::uint32_t depth)
   }
   inner_.reserve(stacks_.size());
   for (const std::uint32_t stack : stacks_) inner_.push_back(python_.named_from(stack));
-  kinds_.resize(tables["rows"].rows(), Kind::Unknown);
+  kinds_.resize(tables["locations"].rows(), Kind::Unknown);
 }
 
 std::vector<trace::RowId> SiteFinder::unnamed_rows() {
@@ -67,12 +67,12 @@ void SiteFinder::name(trace::RowId row, std::span<const std::string_view> functi
 
 void SiteFinder::add_to(Tables& tables) const {
   TableBuilder sites("sites");
-  const auto site_id = sites.column("site_id", ColumnType::Int64);
-  const auto site_stack = sites.column("stack_id", ColumnType::Int64);
-  const auto site_row = sites.column("site_row", ColumnType::Int64);  // null: the stack is empty
+  const auto site_id = sites.column("site_id");
+  const auto site_stack = sites.column("stack_id");
+  const auto site_row = sites.column("site_location_id");  // null: the stack is empty
   TableBuilder stack_sites("stack_sites");
-  const auto stack = stack_sites.column("stack_id", ColumnType::Int64);
-  const auto stack_site = stack_sites.column("site_id", ColumnType::Int64);
+  const auto stack = stack_sites.column("stack_id");
+  const auto stack_site = stack_sites.column("site_id");
 
   std::unordered_map<std::vector<std::uint32_t>, std::int64_t, HashRows> known;  // rows, innermost first
   std::vector<std::uint32_t> rows;

@@ -29,7 +29,7 @@ bool take_field(std::string_view line, std::string_view name, std::uint64_t& byt
 }
 
 // "VmFlags: rd wr mr mw me ac um": pages that are missing, or present in the file only.
-bool tells_served_faults(std::string_view line) {
+bool names_served_faults(std::string_view line) {
   return line.starts_with("VmFlags:") &&
          (line.find(" um") != std::string_view::npos || line.find(" ui") != std::string_view::npos);
 }
@@ -68,7 +68,7 @@ std::vector<ResidentRange> parse_resident_ranges(std::string_view text) {
     } else if (!ranges.empty() && !take_field(line, "Rss:", ranges.back().resident_bytes) &&
                !take_field(line, "Referenced:", ranges.back().touched_bytes) &&
                !take_field(line, "AnonHugePages:", ranges.back().huge_bytes)) {
-      ranges.back().has_served_faults |= tells_served_faults(line);
+      ranges.back().has_served_faults |= names_served_faults(line);
     }
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }

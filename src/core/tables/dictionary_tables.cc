@@ -24,10 +24,10 @@ std::string hex(const std::vector<std::uint8_t>& bytes) {
 
 Table stacks_table(const trace::Dictionary& dictionary) {
   TableBuilder table("stacks");
-  const auto stack_id = table.column("stack_id", ColumnType::Int64);
-  const auto caller_id = table.column("caller_id", ColumnType::Int64);
-  const auto row_id = table.column("row_id", ColumnType::Int64);
-  const auto depth = table.column("depth", ColumnType::Int64);  // frames; 0 for stack 0, which is empty and has no row
+  const auto stack_id = table.column("stack_id");
+  const auto caller_id = table.column("caller_id");
+  const auto location_id = table.column("location_id");
+  const auto depth = table.column("depth");  // frames; 0 for stack 0, which is empty and has no row
   const std::size_t count = dictionary.stacks.size();
   std::vector<std::int64_t> ids(count), callers(count), rows(count), depths(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -40,23 +40,23 @@ Table stacks_table(const trace::Dictionary& dictionary) {
   }
   table.fill(stack_id, std::move(ids));
   table.fill(caller_id, std::move(callers));
-  table.fill(row_id, std::move(rows));
+  table.fill(location_id, std::move(rows));
   table.fill(depth, std::move(depths));
   return table.take();
 }
 
 Table rows_table(const trace::Dictionary& dictionary) {
-  TableBuilder table("rows");
-  const auto row_id = table.column("row_id", ColumnType::Int64);
-  const auto module_id = table.column("module_id", ColumnType::Int64);  // null: in no module (generated code)
-  const auto address = table.column("address", ColumnType::Int64);  // return address; look symbols up one byte before
-  const auto module_offset = table.column("module_offset", ColumnType::Int64);  // in the file's own addresses
+  TableBuilder table("locations");
+  const auto location_id = table.column("location_id");
+  const auto module_id = table.column("module_id");          // null: in no module (generated code)
+  const auto address = table.column("address");              // return address; look symbols up one byte before
+  const auto module_offset = table.column("module_offset");  // in the file's own addresses
   table.reserve(dictionary.rows.size());
   for (std::size_t i = 0; i < dictionary.rows.size(); ++i) {
     const std::uint64_t bits = dictionary.rows[i];
     const std::uint32_t module = index(trace::row_module(bits));
     const auto at = static_cast<std::int64_t>(trace::row_address(bits));
-    table.add(row_id, static_cast<std::int64_t>(i));
+    table.add(location_id, static_cast<std::int64_t>(i));
     table.add(address, at);
     if (module < dictionary.modules.size()) {
       table.add(module_id, std::int64_t{module});
@@ -71,13 +71,13 @@ Table rows_table(const trace::Dictionary& dictionary) {
 
 Table modules_table(const trace::Dictionary& dictionary) {
   TableBuilder table("modules");
-  const auto module_id = table.column("module_id", ColumnType::Int64);
-  const auto path = table.column("path", ColumnType::String);
-  const auto build_id = table.column("build_id", ColumnType::String);  // hexadecimal, empty if the file has none
-  const auto load_bias = table.column("load_bias", ColumnType::Int64);
-  const auto start = table.column("start", ColumnType::Int64);
-  const auto end = table.column("end", ColumnType::Int64);
-  const auto generation = table.column("generation", ColumnType::Int64);
+  const auto module_id = table.column("module_id");
+  const auto path = table.column("path");
+  const auto build_id = table.column("build_id");  // hexadecimal, empty if the file has none
+  const auto load_bias = table.column("load_bias");
+  const auto start = table.column("start_address");
+  const auto end = table.column("end_address");
+  const auto generation = table.column("generation");
   for (std::size_t i = 0; i < dictionary.modules.size(); ++i) {
     const trace::Module& module = dictionary.modules[i];
     table.add(module_id, static_cast<std::int64_t>(i));
@@ -93,12 +93,12 @@ Table modules_table(const trace::Dictionary& dictionary) {
 
 Table given_frames_table(const trace::Dictionary& dictionary) {
   TableBuilder table("given_frames");
-  const auto row_id = table.column("row_id", ColumnType::Int64);
+  const auto location_id = table.column("location_id", ColumnType::Int64);
   const auto function = table.column("function", ColumnType::String);
   const auto file = table.column("file", ColumnType::String);
   const auto line = table.column("line", ColumnType::Int64);
   for (const trace::GivenFrame& frame : dictionary.given_frames) {
-    table.add(row_id, std::int64_t{index(frame.row)});
+    table.add(location_id, std::int64_t{index(frame.row)});
     table.add(function, std::string_view(frame.function));
     table.add(file, std::string_view(frame.file));
     table.add(line, std::int64_t{frame.line});
@@ -108,15 +108,15 @@ Table given_frames_table(const trace::Dictionary& dictionary) {
 
 Table unwind_gaps_table(const trace::Dictionary& dictionary, std::span<const trace::UnwindGapCount> gaps) {
   TableBuilder table("unwind_gaps");
-  const auto module_id = table.column("module_id", ColumnType::Int64);
-  const auto row_id = table.column("row_id", ColumnType::Int64);
-  const auto stacks = table.column("stacks", ColumnType::Int64);
+  const auto module_id = table.column("module_id");
+  const auto location_id = table.column("location_id");
+  const auto stacks = table.column("stacks");
   for (const trace::UnwindGapCount& gap : gaps) {
     if (index(gap.row) >= dictionary.rows.size()) continue;  // its event was dropped
     const std::uint32_t module = index(trace::row_module(dictionary.rows[index(gap.row)]));
     const bool is_known = module < dictionary.modules.size();
     table.add(module_id, is_known ? std::optional<std::int64_t>(module) : std::nullopt);
-    table.add(row_id, std::int64_t{index(gap.row)});
+    table.add(location_id, std::int64_t{index(gap.row)});
     table.add(stacks, static_cast<std::int64_t>(gap.stacks));
   }
   return table.take();

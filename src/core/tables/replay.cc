@@ -72,7 +72,7 @@ LiveSet Replay::live_set() const { return state_->engine.live_set(); }
 
 void Replay::expect_reading() { state_->engine.expect_reading(); }
 
-void Replay::kept(std::span<const trace::Observation> blocks) { state_->engine.kept(blocks); }
+void Replay::add_exit_contents(std::span<const trace::Observation> blocks) { state_->engine.add_exit_contents(blocks); }
 
 const Mappings& Replay::mappings() const { return state_->engine.mappings(); }
 
@@ -92,7 +92,7 @@ Status replay_kept(const trace::OpenedTrace& trace, Replay& replay) {
   const Status read = trace.read_moments([&](trace::Moment moment) {
     if (moment.kind == trace::MomentKind::Exit) kept = std::move(moment.blocks);
   });
-  if (!kept.empty()) replay.kept(kept);
+  if (!kept.empty()) replay.add_exit_contents(kept);
   return read;
 }
 

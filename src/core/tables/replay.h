@@ -60,7 +60,7 @@ class Replay : public trace::EventSink {
   void expect_reading();
   // Before finish(): blocks that the exit's snapshot has. Tables `written` and `peak_contents` have those that are
   // still live as if they had ended then.
-  void kept(std::span<const trace::Observation> blocks);
+  void add_exit_contents(std::span<const trace::Observation> blocks);
   // The same as a set that another replay can begin with. A realloc that has begun and not ended leaves its old block
   // in it: both of its events come later.
   LiveSet live_set() const;
@@ -76,7 +76,7 @@ class Replay : public trace::EventSink {
   std::unique_ptr<State> state_;
 };
 
-// What the snapshot at the exit of a recording with contents has: Replay::kept().
+// What the snapshot at the exit of a recording with contents has: Replay::add_exit_contents().
 Status replay_kept(const trace::OpenedTrace& trace, Replay& replay);
 
 }  // namespace tare::core

@@ -53,25 +53,25 @@ double ns_per_tick(const ReplayEngine& engine, const trace::Clock& clock) {
 }
 
 Table chains_table(const ReplayEngine& engine) {
-  TableBuilder table("chains");
-  const auto stack_id = table.column("stack_id", ColumnType::Int64);
-  const auto kind = table.column("kind", ColumnType::String);
-  const auto max_requested_bytes = table.column("max_requested_bytes", ColumnType::Int64);
+  TableBuilder table("growth");
+  const auto stack_id = table.column("stack_id");
+  const auto kind = table.column("kind");
+  const auto max_requested_bytes = table.column("max_requested_bytes");
   struct Sum {
     TableBuilder::ColumnId id;
     double ChainRow::* member;
   };
   const Sum sums[] = {
-      {table.column("chains", ColumnType::Double), &ChainRow::chains},
-      {table.column("steps", ColumnType::Double), &ChainRow::steps},
-      {table.column("slow_steps", ColumnType::Double), &ChainRow::slow_steps},
-      {table.column("in_place_steps", ColumnType::Double), &ChainRow::in_place_steps},
-      {table.column("copied_bytes", ColumnType::Double), &ChainRow::copied_bytes},
-      {table.column("doubling_copied_bytes", ColumnType::Double), &ChainRow::doubling_copied_bytes},
-      {table.column("requested_bytes", ColumnType::Double), &ChainRow::requested_bytes},
-      {table.column("rounded_4k_bytes", ColumnType::Double), &ChainRow::rounded_4k_bytes},
-      {table.column("doubling_bytes", ColumnType::Double), &ChainRow::doubling_bytes},
-      {table.column("peak_blocks", ColumnType::Double), &ChainRow::live_at_peak},
+      {table.column("grown_blocks"), &ChainRow::chains},
+      {table.column("steps"), &ChainRow::steps},
+      {table.column("slow_steps"), &ChainRow::slow_steps},
+      {table.column("in_place_steps"), &ChainRow::in_place_steps},
+      {table.column("copied_bytes"), &ChainRow::copied_bytes},
+      {table.column("doubling_copied_bytes"), &ChainRow::doubling_copied_bytes},
+      {table.column("requested_bytes"), &ChainRow::requested_bytes},
+      {table.column("rounded_4k_bytes"), &ChainRow::rounded_4k_bytes},
+      {table.column("doubling_bytes"), &ChainRow::doubling_bytes},
+      {table.column("peak_blocks"), &ChainRow::live_at_peak},
   };
   for (const ChainRow& row : engine.chains().rows()) {
     table.add(stack_id, std::int64_t{index(row.stack)});
@@ -85,15 +85,15 @@ Table chains_table(const ReplayEngine& engine) {
 // Resident bytes are 0 if the launcher took no reading.
 Table mappings_table(const ReplayEngine& engine, double tick_ns) {
   TableBuilder table("mappings");
-  const auto stack_id = table.column("stack_id", ColumnType::Int64);
-  const auto maps = table.column("maps", ColumnType::Int64);
-  const auto mapped_bytes = table.column("mapped_bytes", ColumnType::Int64);
-  const auto unmapped_bytes = table.column("unmapped_bytes", ColumnType::Int64);
-  const auto unmapped_byte_ns = table.column("unmapped_byte_ns", ColumnType::Double);
-  const auto most_bytes = table.column("most_bytes", ColumnType::Double);
-  const auto end_bytes = table.column("end_bytes", ColumnType::Int64);
-  const auto accessible_bytes = table.column("accessible_bytes", ColumnType::Int64);
-  const auto resident_bytes = table.column("resident_bytes", ColumnType::Int64);
+  const auto stack_id = table.column("stack_id");
+  const auto maps = table.column("maps");
+  const auto mapped_bytes = table.column("mapped_bytes");
+  const auto unmapped_bytes = table.column("unmapped_bytes");
+  const auto unmapped_byte_ns = table.column("unmapped_byte_ns");
+  const auto most_bytes = table.column("max_bytes");
+  const auto end_bytes = table.column("end_bytes");
+  const auto accessible_bytes = table.column("accessible_bytes");
+  const auto resident_bytes = table.column("resident_bytes");
   const std::map<std::uint32_t, Mappings::Sums> sums(engine.mappings().sums().begin(), engine.mappings().sums().end());
   for (const auto& [stack, sum] : sums) {
     ResidentUse::Mapped mapped;
@@ -116,15 +116,15 @@ Table mappings_table(const ReplayEngine& engine, double tick_ns) {
 
 Table timeline_table(const ReplayEngine& engine, const trace::Clock& clock) {
   TableBuilder table("timeline");
-  const auto time_ns = table.column("time_ns", ColumnType::Int64);
-  const auto requested_bytes = table.column("requested_bytes", ColumnType::Int64);
-  const auto usable_bytes = table.column("usable_bytes", ColumnType::Int64);
-  const auto gross_bytes = table.column("gross_bytes", ColumnType::Int64);
-  const auto max_gross_bytes = table.column("max_gross_bytes", ColumnType::Int64);  // since the row before
-  const auto blocks = table.column("blocks", ColumnType::Int64);
-  const auto alloc_events = table.column("alloc_events", ColumnType::Int64);  // since the row before, reallocs in both
-  const auto free_events = table.column("free_events", ColumnType::Int64);
-  const auto mapped_bytes = table.column("mapped_bytes", ColumnType::Int64);
+  const auto time_ns = table.column("time_ns");
+  const auto requested_bytes = table.column("requested_bytes");
+  const auto usable_bytes = table.column("usable_bytes");
+  const auto gross_bytes = table.column("gross_bytes");
+  const auto max_gross_bytes = table.column("max_gross_bytes");  // since the row before
+  const auto blocks = table.column("blocks");
+  const auto alloc_events = table.column("alloc_events");  // since the row before, reallocs in both
+  const auto free_events = table.column("free_events");
+  const auto mapped_bytes = table.column("mapped_bytes");
   std::uint64_t allocs = 0;
   std::uint64_t frees = 0;
   for (const TimelineRow& row : engine.timeline().rows()) {
@@ -169,17 +169,15 @@ std::string command_text(const std::vector<std::string>& words) {
 
 class ProcessRow {
  public:
-  void text(const char* name, std::string_view value) { table_.add(table_.column(name, ColumnType::String), value); }
+  void text(const char* name, std::string_view value) { table_.add(table_.column(name), value); }
   // Empty: null.
   void known_text(const char* name, std::string_view value) {
-    const auto column = table_.column(name, ColumnType::String);
+    const auto column = table_.column(name);
     if (value.empty()) return table_.add_null(column);
     table_.add(column, value);
   }
-  void number(const char* name, std::int64_t value) { table_.add(table_.column(name, ColumnType::Int64), value); }
-  void number(const char* name, std::optional<std::int64_t> value) {
-    table_.add(table_.column(name, ColumnType::Int64), value);
-  }
+  void number(const char* name, std::int64_t value) { table_.add(table_.column(name), value); }
+  void number(const char* name, std::optional<std::int64_t> value) { table_.add(table_.column(name), value); }
   void mode(const std::string& prefix, const ModeSums& sums) {
     number((prefix + "_blocks").c_str(), sums.blocks());
     number((prefix + "_requested_bytes").c_str(), sums.requested_bytes());
@@ -272,9 +270,9 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.known_text("imported_from", info.imported_from);
   row.known_text("missing_facts", info.missing_facts);
   row.number("sample_bytes", whole(info.sample_bytes));
-  row.number("asleep_ns", info.asleep_ns ? std::optional<std::int64_t>(whole(*info.asleep_ns)) : std::nullopt);
+  row.number("paused_ns", info.asleep_ns ? std::optional<std::int64_t>(whole(*info.asleep_ns)) : std::nullopt);
   row.number("contents_recorded", std::int64_t{info.contents_recorded ? 1 : 0});
-  row.number("contents_at_exit", std::int64_t{engine.knows_kept() ? 1 : 0});
+  row.number("contents_at_exit", std::int64_t{engine.has_exit_contents() ? 1 : 0});
   row.number("events", whole(counts.alloc_events + counts.free_events + counts.realloc_events));
   row.number("alloc_events", whole(counts.alloc_events));
   row.number("free_events", whole(counts.free_events));
@@ -292,7 +290,7 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.number("nested_events", whole(info.nested_events));
   row.known_text("python", python_text(info.python));
   row.number("threads", whole(engine.threads()));
-  row.number("moments", std::int64_t{info.moments});
+  row.number("snapshots", std::int64_t{info.moments});
   row.number("inherited_blocks", totals.inherited.blocks());
   row.number("inherited_usable_bytes", totals.inherited.usable_bytes());
   row.number("peak_time_ns", whole(clock.ns(engine.peak_stamp())));
@@ -352,7 +350,7 @@ Tables make_tables(const ReplayEngine& engine, const trace::Dictionary& dictiona
   const auto facts = [&](std::uint32_t shape) {
     double ended = 0;
     for (std::size_t age = 0; age < kAgeClasses; ++age) ended += static_cast<double>(engine.ended(shape, age));
-    if (engine.knows_kept()) ended += engine.recorded().sums[shape].live;
+    if (engine.has_exit_contents()) ended += engine.recorded().sums[shape].live;
     const trace::Shape& one = dictionary.shapes[shape];
     const double weight = info.sample_bytes != 0 ? one.weight : 1.0;
     return ContentSums::ShapeFacts{one.stack, one.requested_bytes, ended, weight};

@@ -152,7 +152,7 @@ class SiteSizes {
   void put(const Row& row, double byte_ns_elsewhere) {
     using enum PoolBooks::Moment;
     const auto blocks = [&](PoolBooks::Moment moment) { return row.blocks[index_of(moment)]; };
-    table_.add(shape_id_, static_cast<std::int64_t>(row.id));
+    table_.add(size_id_, static_cast<std::int64_t>(row.id));
     table_.add(stack_id_, std::int64_t{index(row.stack)});
     table_.add_code(api_, row.api);
     table_.add(align_bytes_, row.align_log2 == 0 ? std::int64_t{0} : std::int64_t{1} << (row.align_log2 & 63));
@@ -190,25 +190,24 @@ class SiteSizes {
   std::size_t next_id_ = 0;
   TableBuilder table_{"site_sizes"};
   using Id = TableBuilder::ColumnId;
-  Id shape_id_ = table_.column("shape_id", ColumnType::Int64);
-  Id stack_id_ = table_.column("stack_id", ColumnType::Int64);
+  Id size_id_ = table_.column("size_id");
+  Id stack_id_ = table_.column("stack_id");
   Id api_ = table_.column("api", api_words());
-  Id align_bytes_ = table_.column("align_bytes", ColumnType::Int64);  // requested; 0: none
-  Id requested_bytes_ = table_.column("requested_bytes", ColumnType::Int64);
-  Id usable_bytes_ = table_.column("usable_bytes", ColumnType::Int64);
-  Id header_bytes_ = table_.column("header_bytes", ColumnType::Int64);
-  Id weight_ = table_.column("weight", ColumnType::Double);
-  Id total_blocks_ = table_.column("total_blocks", ColumnType::Int64);  // this and the following: of recorded blocks
-  Id peak_blocks_ = table_.column("peak_blocks", ColumnType::Int64);
-  Id end_blocks_ = table_.column("end_blocks", ColumnType::Int64);
-  Id at_blocks_ = table_.column("at_blocks", ColumnType::Int64);  // null without a requested time
-  Id inherited_ = table_.column("inherited", ColumnType::Int64);  // 1: the parent's at fork; in peak and end only
-  Id freed_[kAgeClasses] = {
-      table_.column("freed_within_16", ColumnType::Int64), table_.column("freed_within_64", ColumnType::Int64),
-      table_.column("freed_within_256", ColumnType::Int64), table_.column("freed_within_65536", ColumnType::Int64),
-      table_.column("freed_later", ColumnType::Int64)};
-  Id lifetime_ns_ = table_.column("lifetime_ns", ColumnType::Double);  // sum; blocks never freed live to the end
-  Id byte_ns_ = table_.column("byte_ns", ColumnType::Double);          // sum of gross x lifetime
+  Id align_bytes_ = table_.column("align_bytes");  // requested; 0: none
+  Id requested_bytes_ = table_.column("requested_bytes");
+  Id usable_bytes_ = table_.column("usable_bytes");
+  Id header_bytes_ = table_.column("header_bytes");
+  Id weight_ = table_.column("weight");
+  Id total_blocks_ = table_.column("total_blocks");  // this and the following: of recorded blocks
+  Id peak_blocks_ = table_.column("peak_blocks");
+  Id end_blocks_ = table_.column("end_blocks");
+  Id at_blocks_ = table_.column("at_blocks");  // null without a requested time
+  Id inherited_ = table_.column("inherited");  // 1: the parent's at fork; in peak and end only
+  Id freed_[kAgeClasses] = {table_.column("freed_within_16"), table_.column("freed_within_64"),
+                            table_.column("freed_within_256"), table_.column("freed_within_65536"),
+                            table_.column("freed_later")};
+  Id lifetime_ns_ = table_.column("lifetime_ns");  // sum; blocks never freed live to the end
+  Id byte_ns_ = table_.column("byte_ns");          // sum of gross x lifetime
 };
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace tare {
 
 namespace bytes_details {
-TellHolders tell_holders = nullptr;
+ReportSharing report_sharing = nullptr;
 }  // namespace bytes_details
 
 // The count of memory that can't have a header before it.
@@ -54,17 +54,17 @@ Placement placement_of(std::size_t size, std::size_t size_of_apart) noexcept {
   return {kAlignedHeader, std::min<std::size_t>(together, SharedHeader::kLargestSize)};
 }
 
-void tell_recorder(const void* block, bool are_several) { tare_tell_holders(block, are_several ? 1 : 0); }
+void tell_recorder(const void* block, bool are_several) { tare_report_sharing(block, are_several ? 1 : 0); }
 
 // Before main: which threads there are sees one value.
 __attribute__((constructor)) void listen() {
-  const char* wanted = std::getenv("TARE_TELL_SHARING");
-  if (wanted != nullptr && wanted[0] == '1') bytes_details::tell_holders = tell_recorder;
+  const char* wanted = std::getenv("TARE_REPORT_SHARING");
+  if (wanted != nullptr && wanted[0] == '1') bytes_details::report_sharing = tell_recorder;
 }
 
 // Reports a block whose owners are counted from here on.
 void tell_made(const void* block) noexcept {
-  if (bytes_details::tell_holders != nullptr && block != nullptr) bytes_details::tell_holders(block, false);
+  if (bytes_details::report_sharing != nullptr && block != nullptr) bytes_details::report_sharing(block, false);
 }
 
 }  // namespace
@@ -143,14 +143,14 @@ Bytes Bytes::adopt_malloced(void* block, std::size_t size_bytes) noexcept {
 
 void Bytes::acquire_apart() const noexcept {
   apart()->references.fetch_add(1, std::memory_order_relaxed);
-  if (bytes_details::tell_holders != nullptr) [[unlikely]]
-    tell_second_holder();
+  if (bytes_details::report_sharing != nullptr) [[unlikely]]
+    report_second_owner();
 }
 
-void Bytes::tell_second_holder() const noexcept {
+void Bytes::report_second_owner() const noexcept {
   const std::uint64_t holders = is_apart() ? apart()->references.load() : header()->references();
   const void* block = block_of_bytes();
-  if (holders == 2 && block != nullptr) bytes_details::tell_holders(block, true);
+  if (holders == 2 && block != nullptr) bytes_details::report_sharing(block, true);
 }
 
 const void* Bytes::block_of_bytes() const noexcept {

@@ -61,7 +61,7 @@ std::size_t TextWriter::heap_bytes() const noexcept { return is_on_heap() ? else
 SharedHeader* TextWriter::finish_heap_block() noexcept {
   data_[size_] = '\0';
   auto* header = new (block_of(data_)) SharedHeader(SharedOwner::Heap, size_, 1);
-  if (bytes_details::tell_holders != nullptr) bytes_details::tell_holders(header, false);
+  if (bytes_details::report_sharing != nullptr) bytes_details::report_sharing(header, false);
   return header;
 }
 

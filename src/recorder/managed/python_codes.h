@@ -1,7 +1,7 @@
-// Python's code objects as rows: each line of each function that was seen on a stack is one row.
+// Python's code objects as rows: each line of a function that occurs in a stack is one row.
 //
-// A code object may be freed, and another made at its address. A print tells them apart: the version number that 3.12
-// and later give each code object, before that a hash over names, lines and their places.
+// Python may free a code object and make another one at its address. Their fingerprints differ: in 3.12 and later the
+// version number of the code object, in earlier versions a hash over its names, lines and places.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,8 +14,8 @@ namespace tare::recorder {
 // Of the code object itself, which must be alive.
 std::uint64_t print_of_code(const PythonRuntime& runtime, std::uint64_t code);
 
-// The row of a frame that executes `code` at `instruction` (as the frame has it). 0: there is no room, or what is there
-// is no code object. Shared by all threads; takes a lock, for a microsecond when the row is new.
+// The row of a frame that executes `code` at `instruction` (as the frame has it). 0: there is no room, or `code` is no
+// code object. Any thread may call it. A new row takes a lock for a microsecond.
 std::uint32_t row_of_code(const PythonRuntime& runtime, std::uint64_t code, std::uint64_t instruction,
                           std::uint64_t print);
 

@@ -17,7 +17,7 @@ struct PythonRuntime {
   std::uint64_t code_type;
   std::uint64_t text_type;
   std::uint64_t bytes_type;
-  std::uint64_t evaluation_start;  // 3.9: the code of _PyEval_EvalFrameDefault, as far as its symbol says
+  std::uint64_t evaluation_start;  // 3.9: the code of _PyEval_EvalFrameDefault, up to the end of its symbol
   std::uint64_t evaluation_end;
 };
 

@@ -13,7 +13,7 @@ namespace {
 using trace::AllocApi;
 
 double chain_value(const Tables& tables, const char* column, std::size_t row = 0) {
-  return tables["chains"][column].doubles.at(row);
+  return tables["growth"][column].doubles.at(row);
 }
 
 // The numbers of "Please grow your buffers exponentially": 1 byte to 1 MiB, byte by byte.
@@ -27,10 +27,10 @@ TEST(Chains, GrowingByteByByteShowsThePostsNumbers) {
     made.realloc(0x10000010, 0x10000010, made.shape(grower, size, 0, 1, AllocApi::Realloc));
   }
   const Tables tables = made.replay();
-  ASSERT_EQ(tables["chains"].rows(), 1u);
-  EXPECT_EQ(tables["chains"]["kind"].text(0), "realloc");
-  EXPECT_EQ(tables["chains"]["stack_id"].ints[0], trace::index(grower));
-  EXPECT_EQ(chain_value(tables, "chains"), 1);
+  ASSERT_EQ(tables["growth"].rows(), 1u);
+  EXPECT_EQ(tables["growth"]["kind"].text(0), "realloc");
+  EXPECT_EQ(tables["growth"]["stack_id"].ints[0], trace::index(grower));
+  EXPECT_EQ(chain_value(tables, "grown_blocks"), 1);
   EXPECT_EQ(chain_value(tables, "steps"), kMiB - 1);
   EXPECT_EQ(chain_value(tables, "requested_bytes"), 549'756'338'176.0);
   EXPECT_EQ(chain_value(tables, "rounded_4k_bytes"), 134'742'016.0);
@@ -39,7 +39,7 @@ TEST(Chains, GrowingByteByByteShowsThePostsNumbers) {
   EXPECT_EQ(chain_value(tables, "in_place_steps"), kMiB - 1);
   EXPECT_EQ(chain_value(tables, "copied_bytes"), 0);
   EXPECT_EQ(chain_value(tables, "peak_blocks"), 1);
-  EXPECT_EQ(tables["chains"]["max_requested_bytes"].ints[0], static_cast<std::int64_t>(kMiB));
+  EXPECT_EQ(tables["growth"]["max_requested_bytes"].ints[0], static_cast<std::int64_t>(kMiB));
   EXPECT_EQ(chain_value(tables, "slow_steps"), kMiB - 1 - 5);  // up to 5 to 6, steps are a fifth or more
 }
 
@@ -71,14 +71,14 @@ TEST(Chains, StepsCountWhereTheyAreMadeAndTheChainWhereItBegan) {
   made.realloc(0x50010, 0x60010, made.shape(a, 5));  // shrinking ends it
   made.realloc(0x60010, 0x70010, made.shape(a, 6));
   const Tables tables = made.replay();
-  const Table& chains = tables["chains"];
+  const Table& chains = tables["growth"];
   ASSERT_EQ(chains.rows(), 2u);
   const std::size_t at_a = row_where(chains, "stack_id", trace::index(a));
   const std::size_t at_b = row_where(chains, "stack_id", trace::index(b));
-  EXPECT_EQ(chain_value(tables, "chains", at_a), 2);
+  EXPECT_EQ(chain_value(tables, "grown_blocks", at_a), 2);
   EXPECT_EQ(chain_value(tables, "steps", at_a), 2);
   EXPECT_EQ(chain_value(tables, "requested_bytes", at_a), 10 + 11 + 5 + 6);
-  EXPECT_EQ(chain_value(tables, "chains", at_b), 0);
+  EXPECT_EQ(chain_value(tables, "grown_blocks", at_b), 0);
   EXPECT_EQ(chain_value(tables, "steps", at_b), 2);
   EXPECT_EQ(chain_value(tables, "requested_bytes", at_b), 12 + 13);
 }
@@ -94,9 +94,9 @@ TEST(Chains, AllocateCopyFreeIsGrowth) {
     address += 0x1000;
   }
   const Tables tables = made.replay();
-  ASSERT_EQ(tables["chains"].rows(), 1u);
-  EXPECT_EQ(tables["chains"]["kind"].text(0), "malloc-copy-free");
-  EXPECT_EQ(chain_value(tables, "chains"), 1);
+  ASSERT_EQ(tables["growth"].rows(), 1u);
+  EXPECT_EQ(tables["growth"]["kind"].text(0), "malloc-copy-free");
+  EXPECT_EQ(chain_value(tables, "grown_blocks"), 1);
   EXPECT_EQ(chain_value(tables, "steps"), 4);
   EXPECT_EQ(chain_value(tables, "requested_bytes"), 16 + 32 + 64 + 128 + 256);
   EXPECT_EQ(chain_value(tables, "copied_bytes"), 16 + 32 + 64 + 128);
@@ -126,7 +126,7 @@ TEST(Chains, UnrelatedBlocksAreNotGrowth) {
   made.alloc(0x70010, made.shape(a, 256), 1);
   for (std::uint64_t i = 0; i < 8; ++i) made.alloc(0x80010 + 32 * i, other, 1);
   made.free(0x60010, 1);
-  EXPECT_EQ(made.replay()["chains"].rows(), 0u);
+  EXPECT_EQ(made.replay()["growth"].rows(), 0u);
 }
 
 TEST(Chains, ABlockTakesOverFromOneOnly) {
@@ -146,7 +146,7 @@ TEST(Chains, EmptyStacksLinkNothing) {
   made.alloc(0x10010, made.shape(trace::kEmptyStack, 16));
   made.alloc(0x20010, made.shape(trace::kEmptyStack, 32));
   made.free(0x10010);
-  EXPECT_EQ(made.replay()["chains"].rows(), 0u);
+  EXPECT_EQ(made.replay()["growth"].rows(), 0u);
 }
 
 TEST(Chains, WeightsMultiply) {
@@ -156,7 +156,7 @@ TEST(Chains, WeightsMultiply) {
   made.alloc(0x10010, made.shape(a, 10, 24, 2.5));
   made.realloc(0x10010, 0x20010, made.shape(a, 40, 40, 2.5));
   const Tables tables = made.replay();
-  EXPECT_DOUBLE_EQ(chain_value(tables, "chains"), 2.5);
+  EXPECT_DOUBLE_EQ(chain_value(tables, "grown_blocks"), 2.5);
   EXPECT_DOUBLE_EQ(chain_value(tables, "requested_bytes"), 2.5 * 50);
   EXPECT_DOUBLE_EQ(chain_value(tables, "copied_bytes"), 25);
   EXPECT_DOUBLE_EQ(chain_value(tables, "peak_blocks"), 2.5);
@@ -187,7 +187,7 @@ TEST(Chains, MeansOfSampledOnesAreTheExactSums) {
   constexpr int kChains = 40'000;  // standard deviations under 1 %
   for (int i = 0; i < 10; ++i) grow(std::vector<bool>(sizes.size(), true));
   const Tables exact = made.replay();
-  EXPECT_EQ(chain_value(exact, "chains"), 10);
+  EXPECT_EQ(chain_value(exact, "grown_blocks"), 10);
   made.events.clear();
   made.info.sample_bytes = 1000;
   for (int i = 0; i < kChains; ++i) {
@@ -197,7 +197,7 @@ TEST(Chains, MeansOfSampledOnesAreTheExactSums) {
     grow(seen);
   }
   const Tables sampled = made.replay();
-  for (const char* column : {"chains", "steps", "slow_steps", "copied_bytes", "doubling_copied_bytes",
+  for (const char* column : {"grown_blocks", "steps", "slow_steps", "copied_bytes", "doubling_copied_bytes",
                              "requested_bytes", "rounded_4k_bytes", "doubling_bytes"}) {
     const double expected = chain_value(exact, column) * kChains / 10;
     EXPECT_NEAR(chain_value(sampled, column), expected, 0.04 * expected) << column;
@@ -267,7 +267,7 @@ TEST(Chains, MeansOfSampledGrowthByMallocCopyAndFreeAreTheExactSums) {
   SampledVectors exact_vectors(exact_made, sizes, weights);
   for (int i = 0; i < kExactChains; ++i) exact_vectors.grow([](std::size_t) { return true; });
   const Tables exact = exact_made.replay();
-  EXPECT_EQ(chain_value(exact, "chains"), kExactChains);
+  EXPECT_EQ(chain_value(exact, "grown_blocks"), kExactChains);
   EXPECT_EQ(chain_value(exact, "steps"), kExactChains * 7);
   MadeUpTrace made;
   made.info.sample_bytes = 1000;
@@ -275,7 +275,7 @@ TEST(Chains, MeansOfSampledGrowthByMallocCopyAndFreeAreTheExactSums) {
   for (int i = 0; i < kChains; ++i)
     vectors.grow([&](std::size_t block) { return uniform(random) < 1 / weights[block]; });
   const Tables sampled = made.replay();
-  for (const char* column : {"chains", "steps", "slow_steps", "copied_bytes", "doubling_copied_bytes",
+  for (const char* column : {"grown_blocks", "steps", "slow_steps", "copied_bytes", "doubling_copied_bytes",
                              "requested_bytes", "rounded_4k_bytes", "doubling_bytes"}) {
     const double expected = chain_value(exact, column) * kChains / kExactChains;
     EXPECT_NEAR(chain_value(sampled, column), expected, 0.04 * expected) << column;
@@ -294,7 +294,7 @@ TEST(Chains, SamplingLinksOnlyWhatIsKnownToFollow) {
     if (at_free.allocations != 0) made.add(trace::EventKind::Seen, at_free.word());
     made.free(0x10010);
     const Tables tables = made.replay();
-    return tables["chains"].rows() == 0 ? 0.0 : chain_value(tables, "steps");
+    return tables["growth"].rows() == 0 ? 0.0 : chain_value(tables, "steps");
   };
   EXPECT_DOUBLE_EQ(steps(32, 2, {230, 61, 30}), 3);  // next: an allocation after the one before it
   EXPECT_DOUBLE_EQ(steps(32, 2, {230, 68, 30}), 3);
@@ -314,7 +314,7 @@ TEST(Chains, OnlyTheFirstFreeAfterABlockMayBeItsPredecessors) {
   made.alloc(0x30010, made.shape(a, 64));
   made.free(0x20010);
   made.free(0x10010);
-  EXPECT_EQ(made.replay()["chains"].rows(), 0u);
+  EXPECT_EQ(made.replay()["growth"].rows(), 0u);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST(ContentSums, CountsBlocksThatTellNothingAsWrittenToTheirEnd) {
   const Tables tables = trace.replay();
   const Table& written = tables["written"];
   ASSERT_EQ(written.rows(), 2u);
-  const std::size_t a = row_where(written, "shape_id", 0), b = row_where(written, "shape_id", 1);
+  const std::size_t a = row_where(written, "size_id", 0), b = row_where(written, "size_id", 1);
   EXPECT_EQ(value(written, "ended_blocks", a), 3);
   EXPECT_EQ(value(written, "partly_blocks", a), 3);
   EXPECT_EQ(value(written, "max_high_water_bytes", a), 64);
@@ -60,7 +60,7 @@ TEST(ContentSums, AddsUpShapesWhoseBlocksWereWrittenEquallyFarAndOthers) {
   const Tables tables = trace.replay();
   const Table& written = tables["written"];
   ASSERT_EQ(written.rows(), 2u);
-  const std::size_t a = row_where(written, "shape_id", 0), b = row_where(written, "shape_id", 1);
+  const std::size_t a = row_where(written, "size_id", 0), b = row_where(written, "size_id", 1);
   EXPECT_EQ(value(written, "partly_blocks", a), 3);
   EXPECT_EQ(value(written, "max_high_water_bytes", a), 10);
   EXPECT_EQ(value(written, "unwritten_peak_bytes", a), 3 * 8990);

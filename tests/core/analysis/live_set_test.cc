@@ -150,7 +150,7 @@ TEST(Inherit, BlocksAreInTheLiveSetAndNotInTotals) {
     if (sizes["inherited"].ints[row] == 0) continue;
     EXPECT_EQ(sizes["stack_id"].ints[row], trace::index(same_site)) << "the same stack is one stack";
     EXPECT_EQ(sizes["total_blocks"].ints[row], 0);
-    EXPECT_GE(sizes["shape_id"].ints[row], static_cast<std::int64_t>(child.dictionary.shapes.size()));
+    EXPECT_GE(sizes["size_id"].ints[row], static_cast<std::int64_t>(child.dictionary.shapes.size()));
   }
   EXPECT_EQ(tables["modules"].rows(), 1u);
   EXPECT_EQ(tables["stacks"].rows(), child.dictionary.stacks.size());
@@ -169,8 +169,8 @@ TEST(Inherit, WhatTheChildNeverSawIsAppended) {
   EXPECT_EQ(tables["modules"].rows(), 2u);
   EXPECT_EQ(tables["modules"]["path"].text(1), "/bin/other");
   EXPECT_EQ(tables["stacks"].rows(), 4u);
-  EXPECT_EQ(tables["rows"].rows(), 3u);
-  EXPECT_EQ(tables["rows"]["module_id"].ints[2], 1);
+  EXPECT_EQ(tables["locations"].rows(), 3u);
+  EXPECT_EQ(tables["locations"]["module_id"].ints[2], 1);
   EXPECT_EQ(tables["stacks"]["depth"].ints[3], 2);
   const trace::Dictionary back = dictionary_of(tables);
   EXPECT_EQ(back.modules.size(), 2u);
@@ -209,8 +209,8 @@ TEST(Inherit, ReallocOfAnInheritedBlockGoesOn) {
   const Tables tables = child.replay({}, &set);
   EXPECT_EQ(process_value(tables, "end_blocks"), 1);
   EXPECT_EQ(process_value(tables, "total_blocks"), 1);
-  ASSERT_EQ(tables["chains"].rows(), 1u);
-  EXPECT_EQ(tables["chains"]["requested_bytes"].doubles[0], 2001);
+  ASSERT_EQ(tables["growth"].rows(), 1u);
+  EXPECT_EQ(tables["growth"]["requested_bytes"].doubles[0], 2001);
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ TEST(PeakContents, BlocksThatNeverEndAreKnownByTheExit) {
       pointing,
       kept(0x400, heap.shape, 40, 0x1234'5670),
   };
-  replay.kept(blocks);
+  replay.add_exit_contents(blocks);
   const Tables tables = replay.finish(heap.clock());
   EXPECT_EQ(sum(tables["peak_contents"], "blocks"), 3);
   EXPECT_EQ(sum(tables["peak_contents"], "copies"), 2);

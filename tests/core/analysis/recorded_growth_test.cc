@@ -42,7 +42,7 @@ class RecordedGrowth : public testing::Test {
     EXPECT_TRUE(opened->replay_into(replay));
     Tables tables = replay.finish(opened->clock_pairs());
     if (cached) {
-      for (const char* table : {"site_sizes", "chains", "stacks", "rows", "modules"}) {
+      for (const char* table : {"site_sizes", "growth", "stacks", "locations", "modules"}) {
         EXPECT_EQ((*cached)[table], tables[table]) << table;
       }
     }
@@ -53,7 +53,7 @@ class RecordedGrowth : public testing::Test {
 
   // Of the chain row that grew to the largest size.
   static Growth largest(const Tables& tables, std::string_view kind) {
-    const Table& chains = tables["chains"];
+    const Table& chains = tables["growth"];
     std::int64_t most = -1;
     Growth found;
     for (std::size_t row = 0; row < chains.rows(); ++row) {
@@ -61,7 +61,7 @@ class RecordedGrowth : public testing::Test {
       if (chains["kind"].text(row) != kind || size <= most) continue;
       most = size;
       const auto value = [&](const char* column) { return chains[column].doubles[row]; };
-      found = {value("chains"),           value("steps"),          value("slow_steps"),  value("requested_bytes"),
+      found = {value("grown_blocks"),     value("steps"),          value("slow_steps"),  value("requested_bytes"),
                value("rounded_4k_bytes"), value("doubling_bytes"), value("copied_bytes")};
     }
     return found;

@@ -10,7 +10,7 @@ namespace {
 
 std::shared_ptr<const Tables> tables_of(int shapes) {
   TableBuilder sizes("site_sizes");
-  const auto id = sizes.column("shape_id", ColumnType::Int64);
+  const auto id = sizes.column("size_id", ColumnType::Int64);
   for (int i = 0; i < shapes; ++i) sizes.add(id, std::int64_t{i});
   Tables tables;
   tables.put(sizes.take());

@@ -23,23 +23,23 @@ TEST(ReadingSchedule, LooksEvery5MsAndLaterEveryHundredthOfTheRun) {
 TEST(ReadingSchedule, ReadsWhenTheRssStandsStill) {
   ReadingBudget budget;
   ReadingSchedule schedule(0);
-  schedule.took(kSecond, 1000, kMs, budget);
+  schedule.record(kSecond, 1000, kMs, budget);
   EXPECT_FALSE(schedule.reading_is_due(kSecond + 10 * kMs, 1100, budget));  // it grows
   EXPECT_TRUE(schedule.reading_is_due(kSecond + 20 * kMs, 1102, budget));
-  schedule.took(kSecond + 20 * kMs, 1105, kMs, budget);
+  schedule.record(kSecond + 20 * kMs, 1105, kMs, budget);
   EXPECT_FALSE(schedule.reading_is_due(kSecond + 30 * kMs, 1110, budget));  // nothing new
-  schedule.took(kSecond + 40 * kMs, 900, kMs, budget);                      // one that came late doesn't lower the mark
+  schedule.record(kSecond + 40 * kMs, 900, kMs, budget);                    // one that came late doesn't lower the mark
   EXPECT_FALSE(schedule.reading_is_due(kSecond + 50 * kMs, 1110, budget));
 }
 
 TEST(ReadingSchedule, ReadsNowAndThenWhileTheRssGrows) {
   ReadingBudget budget;
   ReadingSchedule schedule(0);
-  schedule.took(kSecond, 1000, kMs, budget);
+  schedule.record(kSecond, 1000, kMs, budget);
   EXPECT_FALSE(schedule.reading_is_due(kSecond + 10 * kMs, 1400, budget));
   EXPECT_TRUE(schedule.reading_is_due(kSecond + 20 * kMs, 1500, budget));
   ReadingSchedule slow(0);
-  slow.took(kSecond, 1000, kMs, budget);
+  slow.record(kSecond, 1000, kMs, budget);
   EXPECT_FALSE(slow.reading_is_due(kSecond + 400 * kMs, 1100, budget));
   EXPECT_TRUE(slow.reading_is_due(kSecond + 500 * kMs, 1200, budget));
 }
@@ -47,7 +47,7 @@ TEST(ReadingSchedule, ReadsNowAndThenWhileTheRssGrows) {
 TEST(ReadingSchedule, KeepsWithinItsShareAndTheCommonAllowance) {
   ReadingBudget budget;
   ReadingSchedule schedule(0);
-  schedule.took(kSecond, 1000, 20 * kMs, budget);  // 10 ms are its own
+  schedule.record(kSecond, 1000, 20 * kMs, budget);  // 10 ms are its own
   EXPECT_EQ(budget.left_ns(), 30e6);
   // The next takes 20 ms, too. For twice the RSS half of 30 ms may be spent.
   EXPECT_FALSE(schedule.reading_is_due(kSecond + 100 * kMs, 2000, budget));
@@ -57,7 +57,7 @@ TEST(ReadingSchedule, KeepsWithinItsShareAndTheCommonAllowance) {
   EXPECT_TRUE(schedule.reading_is_due(3 * kSecond + kSecond / 10, 2000, budget));
   // 100 MB more take 1.5 ms more.
   ReadingSchedule large(0);
-  large.took(kSecond, 100'000'000, 20 * kMs, budget);
+  large.record(kSecond, 100'000'000, 20 * kMs, budget);
   EXPECT_FALSE(large.reading_is_due(4 * kSecond, 200'000'000, budget));
   EXPECT_TRUE(large.reading_is_due(5 * kSecond, 200'000'000, budget));
 }
@@ -65,7 +65,7 @@ TEST(ReadingSchedule, KeepsWithinItsShareAndTheCommonAllowance) {
 TEST(ReadingSchedule, SpendsAllOnAPeakThatStands) {
   ReadingBudget budget;
   ReadingSchedule schedule(0);
-  schedule.took(kSecond, 1000, 20 * kMs, budget);
+  schedule.record(kSecond, 1000, 20 * kMs, budget);
   // 20 ms, for a tenth more: a twentieth of 30 ms may be spent, but all after ten looks.
   for (std::uint64_t look = 0; look <= 9; ++look) {
     EXPECT_FALSE(schedule.reading_is_due(kSecond + look * 10 * kMs, 1100, budget)) << look;

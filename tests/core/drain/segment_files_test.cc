@@ -1,6 +1,6 @@
 // Rotation deletes files that it closed, and no others.
 // SPDX-License-Identifier: Apache-2.0
-#include "core/drain/segment_files.h"
+#include "core/drain/segments/segment_files.h"
 
 #include <gtest/gtest.h>
 

@@ -41,8 +41,8 @@ TEST(Blocks, EveryColumnOfABlock) {
   for (const Column& column : blocks.columns) EXPECT_EQ(column.size(), 2u) << column.name;
   EXPECT_EQ(blocks["block_id"].ints[0], 0);
   EXPECT_EQ(blocks["thread"].ints[0], 2);
-  EXPECT_EQ(blocks["birth_ns"].ints[0], 256);
-  EXPECT_EQ(blocks["death_ns"].ints[0], 512);
+  EXPECT_EQ(blocks["allocated_ns"].ints[0], 256);
+  EXPECT_EQ(blocks["freed_ns"].ints[0], 512);
   EXPECT_EQ(blocks["alloc_stack_id"].ints[0], trace::index(stack));
   EXPECT_EQ(blocks["free_stack_id"].ints[0], trace::index(freer));
   EXPECT_EQ(blocks["requested_bytes"].ints[0], 100);
@@ -53,7 +53,7 @@ TEST(Blocks, EveryColumnOfABlock) {
   EXPECT_EQ(blocks["inherited"].ints[0], 0);
   EXPECT_EQ(blocks["address"].ints[0], 0x10010);
   EXPECT_EQ(blocks["block_id"].ints[1], 1);
-  EXPECT_TRUE(blocks["death_ns"].is_null(1));
+  EXPECT_TRUE(blocks["freed_ns"].is_null(1));
   EXPECT_TRUE(blocks["free_stack_id"].is_null(1));
   EXPECT_EQ(blocks["api"].text(1), "operator new");
 }
@@ -100,18 +100,18 @@ TEST(Blocks, AgreesWithTheSmallTables) {
   for (const Table& batch : batches) {
     EXPECT_LE(batch.rows(), BlockStream::kBatchRows);
     for (std::size_t row = 0; row < batch.rows(); ++row) {
-      const std::int64_t shape = batch["shape_id"].ints[row];
+      const std::int64_t shape = batch["size_id"].ints[row];
       ++total[shape];
-      const Column& death = batch["death_ns"];
+      const Column& death = batch["freed_ns"];
       if (death.is_null(row)) ++live;
       const auto end = death.is_null(row) ? static_cast<std::int64_t>(made.stamp) : death.ints[row];
-      lifetime[shape] += static_cast<double>(end - batch["birth_ns"].ints[row]);
+      lifetime[shape] += static_cast<double>(end - batch["allocated_ns"].ints[row]);
     }
   }
   EXPECT_EQ(live, process_value(tables, "end_blocks"));
   const Table& sizes = tables["site_sizes"];
   for (std::size_t row = 0; row < sizes.rows(); ++row) {
-    const std::int64_t shape = sizes["shape_id"].ints[row];
+    const std::int64_t shape = sizes["size_id"].ints[row];
     EXPECT_EQ(sizes["total_blocks"].ints[row], total[shape]);
     EXPECT_NEAR(sizes["lifetime_ns"].doubles[row], lifetime[shape], 512.0 * static_cast<double>(total[shape]));
   }
@@ -135,7 +135,7 @@ TEST(Blocks, InheritedOnesAreMarked) {
   EXPECT_EQ(batches[0]["requested_bytes"].ints[0], 1000);
   EXPECT_EQ(batches[0]["inherited"].ints[1], 0);
   const Tables tables = child.replay({}, &set);
-  EXPECT_EQ(tables["rows"]["address"].ints.back(), 0x9100);
+  EXPECT_EQ(tables["locations"]["address"].ints.back(), 0x9100);
   EXPECT_EQ(batches[0]["alloc_stack_id"].ints[0], static_cast<std::int64_t>(tables["stacks"].rows()) - 1);
 }
 

@@ -130,7 +130,7 @@ TEST(ProgramReports, BlockIdsAreThoseOfTableBlocks) {
       trace.dictionary, trace.info, trace.clock(),
       [&](Table batch) -> Status {
         for (std::size_t row = 0; row < batch.rows(); ++row) {
-          if (batch["death_ns"].is_null(row)) address_of[batch["block_id"].ints[row]] = batch["address"].ints[row];
+          if (batch["freed_ns"].is_null(row)) address_of[batch["block_id"].ints[row]] = batch["address"].ints[row];
         }
         return ok();
       },
@@ -167,8 +167,8 @@ TEST(ProgramReports, PoolsOfEarlierSegmentsAreTakenOver) {
   EXPECT_TRUE(tables["pools"]["name"].is_null(0));
   EXPECT_EQ(tables["pool_blocks"].rows(), 2u);
   EXPECT_EQ(tables["pool_memory"].rows(), 1u);
-  EXPECT_EQ(tables["pool_blocks"]["death_ns"].is_null(0), false);
-  EXPECT_EQ(tables["pool_blocks"]["death_ns"].is_null(1), true);
+  EXPECT_EQ(tables["pool_blocks"]["freed_ns"].is_null(0), false);
+  EXPECT_EQ(tables["pool_blocks"]["freed_ns"].is_null(1), true);
   // In a trace that has all of the process's events, each of them is a contradiction.
   trace.told();
   EXPECT_EQ(trace.warnings.size(), 1u);
@@ -181,7 +181,7 @@ std::vector<std::string> claimed_lines(const Table& table) {
     std::string line = std::to_string(table["blocks"].ints[row]) + " x " +
                        std::to_string(table["usable_bytes"].ints[row]) + " " + std::string(table["kind"].text(row)) +
                        ", " + std::to_string(table["reports"].ints[row]);
-    for (const char* path : {"path", "path_again", "formerly"}) {
+    for (const char* path : {"path", "second_path", "formerly"}) {
       line += table[path].is_null(row) ? " -" : " " + std::string(table[path].text(row));
     }
     lines.push_back(line);
@@ -284,8 +284,8 @@ TEST(ProgramPools, CountMemoryAndBlocks) {
   EXPECT_EQ(values(pools, "total_bytes"), (Values{320, 64}));
   EXPECT_EQ(pools["name"].text(0), "cells");
   EXPECT_TRUE(pools["name"].is_null(1));
-  EXPECT_TRUE(pools["death_ns"].is_null(0));
-  EXPECT_FALSE(pools["death_ns"].is_null(1));
+  EXPECT_TRUE(pools["freed_ns"].is_null(0));
+  EXPECT_FALSE(pools["freed_ns"].is_null(1));
   EXPECT_EQ(values(tables["pool_memory"], "heap_block_id"), (Values{0, -1}));
   EXPECT_EQ(tables["pool_blocks"].rows(), 6u);
   EXPECT_EQ(values(tables["reports"], "pool_block_id"), (Values{1}));
@@ -333,7 +333,7 @@ TEST(ProgramReports, AmountsAreHeldAgainstWhatIsReportedByThen) {
   trace.add(EventKind::Amount, 5);  // its name was lost
   const Tables tables = trace.told();
   const Table& amounts = tables["amounts"];
-  EXPECT_EQ(values(amounts, "believed_bytes"), (Values{250, 0, 200, 208, 5}));
+  EXPECT_EQ(values(amounts, "reported_bytes"), (Values{250, 0, 200, 208, 5}));
   EXPECT_EQ(values(amounts, "blocks"), (Values{3, 2, 2, 2, 0}));
   EXPECT_EQ(values(amounts, "usable_bytes"), (Values{312, 208, 208, 208, 0}));
   EXPECT_EQ(values(amounts, "requested_bytes"), (Values{300, 200, 200, 200, 0}));
@@ -364,8 +364,8 @@ TEST(ProgramReports, HoldersAreCountedByShape) {
   trace.alloc(0x100, large);
   hold(0x100, 1);
   const Tables tables = trace.told();
-  const Table& holders = tables["holders"];
-  EXPECT_EQ(values(holders, "shape_id"), (Values{trace::index(small), trace::index(large)}));
+  const Table& holders = tables["sharing"];
+  EXPECT_EQ(values(holders, "size_id"), (Values{trace::index(small), trace::index(large)}));
   EXPECT_EQ(values(holders, "blocks"), (Values{2, 2}));
   EXPECT_EQ(values(holders, "shared_blocks"), (Values{1, 1}));
   EXPECT_EQ(values(holders, "end_blocks"), (Values{1, 2}));

@@ -40,7 +40,7 @@ ThreadRows thread_rows_of(const Table& table) {
     };
     const std::int64_t thread = table["thread"].is_null(row) ? kNoThread : table["thread"].ints[row];
     const auto [at, fresh] = rows.emplace(
-        std::pair(table["shape_id"].ints[row], thread),
+        std::pair(table["size_id"].ints[row], thread),
         ThreadCounts{value("total_blocks"), value("peak_blocks"), value("end_blocks"), value("at_blocks")});
     EXPECT_TRUE(fresh) << "one row for each";
   }
@@ -130,7 +130,7 @@ TEST(ThreadSizes, SumsOverThreadsAreThoseOfTheMainPass) {
     for (std::size_t row = 0; row < sizes.rows(); ++row) {
       const auto value = [&](const char* name) { return static_cast<double>(sizes[name].ints[row]); };
       const ThreadCounts expected{value("total_blocks"), value("peak_blocks"), value("end_blocks"), value("at_blocks")};
-      EXPECT_EQ(found.at(sizes["shape_id"].ints[row]), expected) << steps;
+      EXPECT_EQ(found.at(sizes["size_id"].ints[row]), expected) << steps;
     }
   }
 }

@@ -19,8 +19,8 @@ Pairs pairs_of(const MadeUpTrace& trace) {
   const Table table = twins.finish();
   Pairs pairs;
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    pairs[{table["first_shape_id"].ints[row], table["second_shape_id"].ints[row]}] = {table["pairs"].ints[row],
-                                                                                      table["end_pairs"].ints[row]};
+    pairs[{table["first_size_id"].ints[row], table["second_size_id"].ints[row]}] = {table["pairs"].ints[row],
+                                                                                    table["end_pairs"].ints[row]};
   }
   return pairs;
 }

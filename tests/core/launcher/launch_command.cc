@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[at], "--no-summary") == 0) options.summarize = tare::core::Summarize::No;
     if (std::strcmp(argv[at], "--content") == 0) {
       options.contents = tare::core::RecordContents::Yes;
-      options.moments = tare::core::TakeMoments::PeaksAndExit;
+      options.snapshots = tare::core::TakeSnapshots::PeaksAndExit;
     }
     if (std::strcmp(argv[at], "--no-wait") == 0) options.wait_for = tare::core::WaitFor::FirstProcess;
   }

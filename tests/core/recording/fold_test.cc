@@ -9,7 +9,7 @@ namespace tare::core {
 namespace {
 
 Table chains_at(const std::vector<std::int64_t>& stacks) {
-  TableBuilder table("chains");
+  TableBuilder table("growth");
   const auto stack_id = table.column("stack_id", ColumnType::Int64);
   const auto steps = table.column("steps", ColumnType::Double);
   for (const std::int64_t stack : stacks) {
@@ -37,7 +37,7 @@ TEST(Fold, AddsUpEqualSizesOfALine) {
   EXPECT_EQ(sizes["peak_blocks"].ints, (std::vector<std::int64_t>{5, 0, 1}));
   EXPECT_EQ(sizes["requested_bytes"].ints, (std::vector<std::int64_t>{24, 32, 24}));
   EXPECT_EQ(sizes["byte_ns"].doubles, (std::vector<double>{7.5, 1.0, 0.5}));
-  EXPECT_EQ(sizes["shape_id"].ints, (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(sizes["size_id"].ints, (std::vector<std::int64_t>{0, 1, 2}));
   // line 7 is shown by site 1, whose stack 101 held more at the peak
   EXPECT_EQ(sizes["stack_id"].ints, (std::vector<std::int64_t>{101, 101, 102}));
   EXPECT_TRUE(sizes["at_blocks"].is_null(0));
@@ -55,8 +55,8 @@ TEST(Fold, KeepsWeightsApart) {
 
 TEST(Fold, MovesChainsToTheirLinesStackAlsoWithoutShapes) {
   const Tables folded = fold_by_line(replayed_shapes({{0, 24, 24, 1, 1}}, {1, 2}), sites_of({0, 1, 2}, {7, 7, 9}));
-  EXPECT_EQ(folded["chains"]["stack_id"].ints, (std::vector<std::int64_t>{100, 102}));
-  EXPECT_EQ(folded["chains"]["steps"].doubles, (std::vector<double>{3, 3}));
+  EXPECT_EQ(folded["growth"]["stack_id"].ints, (std::vector<std::int64_t>{100, 102}));
+  EXPECT_EQ(folded["growth"]["steps"].doubles, (std::vector<double>{3, 3}));
   EXPECT_EQ(folded["sites"].rows(), 2u);
 }
 
@@ -65,18 +65,18 @@ TEST(Fold, MakesTheTimedCallsOfALineOneRow) {
   const auto stack_id = costs.column("stack_id", ColumnType::Int64);
   const auto calls = costs.column("calls", ColumnType::Int64);
   const auto ns = costs.column("ns", ColumnType::Double);
-  const auto most_ns = costs.column("most_ns", ColumnType::Double);
-  const auto most_free_ns = costs.column("most_free_ns", ColumnType::Double);
+  const auto max_ns = costs.column("max_ns", ColumnType::Double);
+  const auto max_free_ns = costs.column("max_free_ns", ColumnType::Double);
   struct Cost {
     std::int64_t stack, calls;
-    double ns, most_ns;
+    double ns, max_ns;
   };
   for (const Cost& cost : {Cost{2, 1, 5, 5}, Cost{0, 2, 70, 60}, Cost{1, 3, 90, 40}}) {
     costs.add(stack_id, cost.stack);
     costs.add(calls, cost.calls);
     costs.add(ns, cost.ns);
-    costs.add(most_ns, cost.most_ns);
-    costs.add(most_free_ns, cost.ns);
+    costs.add(max_ns, cost.max_ns);
+    costs.add(max_free_ns, cost.ns);
   }
   Tables made = replayed_shapes({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {2, 24, 24, 1, 1}});
   made.put(costs.take());
@@ -84,8 +84,8 @@ TEST(Fold, MakesTheTimedCallsOfALineOneRow) {
   EXPECT_EQ(folded["call_costs"]["stack_id"].ints, (std::vector<std::int64_t>{102, 101}));
   EXPECT_EQ(folded["call_costs"]["calls"].ints, (std::vector<std::int64_t>{1, 5}));
   EXPECT_EQ(folded["call_costs"]["ns"].doubles, (std::vector<double>{5, 160}));
-  EXPECT_EQ(folded["call_costs"]["most_ns"].doubles, (std::vector<double>{5, 60}));
-  EXPECT_EQ(folded["call_costs"]["most_free_ns"].doubles, (std::vector<double>{5, 90}));
+  EXPECT_EQ(folded["call_costs"]["max_ns"].doubles, (std::vector<double>{5, 60}));
+  EXPECT_EQ(folded["call_costs"]["max_free_ns"].doubles, (std::vector<double>{5, 90}));
 }
 
 struct MadeUpMark {
@@ -97,7 +97,7 @@ struct MadeUpMark {
 Table written_of(const std::vector<MadeUpMark>& marks) {
   TableBuilder written("written");
   const auto column = [&](const char* name) { return written.column(name, ColumnType::Int64); };
-  const auto shape = column("shape_id"), stack = column("stack_id"), requested = column("requested_bytes"),
+  const auto shape = column("size_id"), stack = column("stack_id"), requested = column("requested_bytes"),
              mark = column("max_high_water_bytes"), site_mark = column("site_high_water_bytes"),
              smallest = column("site_requested_bytes");
   const auto ended = written.column("ended_blocks", ColumnType::Double),
@@ -130,7 +130,7 @@ TEST(Fold, MakesMarksOfALinesSizeOneRowWhereTheirSitesAreAlike) {
   EXPECT_EQ(written["unwritten_total_bytes"].doubles, (std::vector<double>{107, 5, 40, 1}));
   EXPECT_EQ(written["ended_blocks"].doubles, (std::vector<double>{20, 10, 10, 10}));
   EXPECT_EQ(written["max_high_water_bytes"].ints, (std::vector<std::int64_t>{16, 3, 0, 4}));
-  EXPECT_EQ(written["shape_id"].ints, (std::vector<std::int64_t>{0, 1, 0, 0}));
+  EXPECT_EQ(written["size_id"].ints, (std::vector<std::int64_t>{0, 1, 0, 0}));
   EXPECT_EQ(written["stack_id"].ints, (std::vector<std::int64_t>{101, 102, 101, 101}));
   EXPECT_EQ(written["requested_bytes"].ints, (std::vector<std::int64_t>{24, 24, 24, 24}));
   EXPECT_EQ(written["site_blocks"].doubles, (std::vector<double>{30, 30, 30, 30}));
@@ -142,8 +142,8 @@ TEST(Fold, AddsUpContentsOfALineUnderItsCommonest) {
              requested = table.column("requested_bytes", ColumnType::Int64);
   const auto content_class = table.column("content_class", {"other", "text"});
   const auto times = table.column("times", ColumnType::Double), contents = table.column("contents", ColumnType::Double),
-             most_times = table.column("most_times", ColumnType::Double);
-  const auto most_requested = table.column("most_requested_bytes", ColumnType::Int64);
+             max_times = table.column("max_times", ColumnType::Double);
+  const auto max_requested = table.column("max_requested_bytes", ColumnType::Int64);
   struct Content {
     std::int64_t stack, digest, requested;
     std::int32_t content_class;
@@ -157,8 +157,8 @@ TEST(Fold, AddsUpContentsOfALineUnderItsCommonest) {
     table.add_code(content_class, content.content_class);
     table.add(times, content.times);
     table.add(contents, 1.0);
-    table.add(most_times, content.times);
-    table.add(most_requested, content.requested);
+    table.add(max_times, content.times);
+    table.add(max_requested, content.requested);
   }
   Tables made = replayed_shapes({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {2, 24, 24, 1, 1}});
   made.put(table.take());
@@ -170,14 +170,14 @@ TEST(Fold, AddsUpContentsOfALineUnderItsCommonest) {
   EXPECT_EQ(recreated["content_class"].text(0), "text");
   EXPECT_EQ(recreated["times"].doubles, (std::vector<double>{23, 1}));
   EXPECT_EQ(recreated["contents"].doubles, (std::vector<double>{3, 1}));
-  EXPECT_EQ(recreated["most_times"].doubles, (std::vector<double>{9, 1}));
-  EXPECT_EQ(recreated["most_requested_bytes"].ints, (std::vector<std::int64_t>{32, 8}));
+  EXPECT_EQ(recreated["max_times"].doubles, (std::vector<double>{9, 1}));
+  EXPECT_EQ(recreated["max_requested_bytes"].ints, (std::vector<std::int64_t>{32, 8}));
 }
 
 TEST(Fold, GivesStacksWithoutFramesOneLine) {
   const Tables folded = fold_by_line(replayed_shapes({{0, 24, 24, 1, 1}}), sites_of({0}, {-1}));
   ASSERT_EQ(folded["sites"].rows(), 1u);
-  EXPECT_TRUE(folded["sites"]["site_row"].is_null(0));
+  EXPECT_TRUE(folded["sites"]["site_location_id"].is_null(0));
 }
 
 TEST(Fold, TakesAnEmptyRecording) {

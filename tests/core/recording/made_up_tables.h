@@ -28,7 +28,7 @@ inline Table process_of(const std::string& allocator) {
 inline Table site_sizes_of(const std::vector<MadeUpShape>& shapes) {
   TableBuilder table("site_sizes");
   const auto column = [&](const char* name) { return table.column(name, ColumnType::Int64); };
-  const auto shape_id = column("shape_id");
+  const auto size_id = column("size_id");
   const auto stack_id = column("stack_id");
   const auto api = table.column("api", ColumnType::String);
   const auto align = column("align_bytes");
@@ -44,7 +44,7 @@ inline Table site_sizes_of(const std::vector<MadeUpShape>& shapes) {
   const auto byte_ns = table.column("byte_ns", ColumnType::Double);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const MadeUpShape& shape = shapes[i];
-    table.add(shape_id, static_cast<std::int64_t>(i));
+    table.add(size_id, static_cast<std::int64_t>(i));
     table.add(stack_id, shape.stack);
     table.add(api, std::string_view("malloc"));
     table.add(align, shape.align_bytes);
@@ -67,14 +67,14 @@ inline Tables sites_of(const std::vector<std::int64_t>& sites, const std::vector
   TableBuilder site_table("sites");
   const auto site_id = site_table.column("site_id", ColumnType::Int64);
   const auto site_stack = site_table.column("stack_id", ColumnType::Int64);
-  const auto site_row = site_table.column("site_row", ColumnType::Int64);
+  const auto site_location = site_table.column("site_location_id", ColumnType::Int64);
   for (std::size_t site = 0; site < rows.size(); ++site) {
     site_table.add(site_id, static_cast<std::int64_t>(site));
     site_table.add(site_stack, static_cast<std::int64_t>(100 + site));
     if (rows[site] < 0) {
-      site_table.add_null(site_row);
+      site_table.add_null(site_location);
     } else {
-      site_table.add(site_row, rows[site]);
+      site_table.add(site_location, rows[site]);
     }
   }
   TableBuilder stack_table("stack_sites");

@@ -18,8 +18,8 @@ struct PointedBlock {
 };
 
 Table pointed_blocks(const std::vector<PointedBlock>& blocks) {
-  TableBuilder table("moment_blocks");
-  const auto moment = table.column("moment", ColumnType::Int64), shape = table.column("shape_id", ColumnType::Int64),
+  TableBuilder table("snapshot_blocks");
+  const auto moment = table.column("snapshot", ColumnType::Int64), shape = table.column("size_id", ColumnType::Int64),
              stack = table.column("stack_id", ColumnType::Int64),
              requested = table.column("requested_bytes", ColumnType::Int64),
              starts = table.column("start_pointers", ColumnType::Int64),
@@ -50,7 +50,7 @@ TEST(PointerWords, TakesTheFullestBlockOfASmallTypeAndTheMeanOfALargeOne) {
   EXPECT_EQ(table["fields"].ints[0], 2);
   EXPECT_EQ(table["packed_bytes"].ints[0], 32);        // 40 - 2 * 4
   EXPECT_EQ(table["packed_gross_bytes"].ints[0], 48);  // as before: 40 fits a chunk of 48, and 32 needs one
-  EXPECT_EQ(table["most_pointers"].ints[1], 1000);
+  EXPECT_EQ(table["max_pointers"].ints[1], 1000);
   EXPECT_EQ(table["interior_pointers"].doubles[1], 1);
   EXPECT_EQ(table["fields"].ints[1], 500);  // 1,001 / 2, down
   EXPECT_EQ(table["packed_bytes"].ints[1], 8192 - 2000);
@@ -68,7 +68,7 @@ TEST(PointerWords, PadsWhatIsLeftUnlessOnlyPointersWereThere) {
 TEST(PointerWords, LeavesOutWhatNobodyLookedAt) {
   const Table table = pointer_words_table(pointed_blocks({{1, 0, 40, std::nullopt}, {2, 0, 40, 1}}), nullptr);
   ASSERT_EQ(table.rows(), 1u);
-  EXPECT_EQ(table["moment"].ints[0], 2);
+  EXPECT_EQ(table["snapshot"].ints[0], 2);
   EXPECT_TRUE(table["packed_gross_bytes"].is_null(0)) << "without a model";
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 Table twins_of(std::int64_t first, std::int64_t second) {
   TableBuilder table("twins");
-  table.add(table.column("first_shape_id", ColumnType::Int64), first);
-  table.add(table.column("second_shape_id", ColumnType::Int64), second);
+  table.add(table.column("first_size_id", ColumnType::Int64), first);
+  table.add(table.column("second_size_id", ColumnType::Int64), second);
   return table.take();
 }
 

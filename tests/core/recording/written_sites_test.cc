@@ -14,14 +14,13 @@ struct Shape {
 Tables replayed(const std::vector<Shape>& shapes, bool is_exit_known = false) {
   TableBuilder sizes("site_sizes");
   TableBuilder written("written");
-  const auto shape_id = sizes.column("shape_id", ColumnType::Int64),
-             stack = sizes.column("stack_id", ColumnType::Int64),
+  const auto size_id = sizes.column("size_id", ColumnType::Int64), stack = sizes.column("stack_id", ColumnType::Int64),
              requested = sizes.column("requested_bytes", ColumnType::Int64),
              total = sizes.column("total_blocks", ColumnType::Int64),
              end = sizes.column("end_blocks", ColumnType::Int64),
              inherited = sizes.column("inherited", ColumnType::Int64),
              weight = sizes.column("weight", ColumnType::Double);
-  const auto of = written.column("shape_id", ColumnType::Int64), at = written.column("stack_id", ColumnType::Int64),
+  const auto of = written.column("size_id", ColumnType::Int64), at = written.column("stack_id", ColumnType::Int64),
              mark = written.column("max_high_water_bytes", ColumnType::Int64),
              size = written.column("requested_bytes", ColumnType::Int64);
   const auto narrow = written.column("narrow_blocks", ColumnType::Double);
@@ -30,7 +29,7 @@ Tables replayed(const std::vector<Shape>& shapes, bool is_exit_known = false) {
   process.add(at_exit, std::int64_t{is_exit_known});
   std::int64_t id = 0;
   for (const Shape& shape : shapes) {
-    sizes.add(shape_id, id);
+    sizes.add(size_id, id);
     sizes.add(stack, shape.stack);
     sizes.add(requested, shape.requested);
     sizes.add(total, shape.total);

@@ -195,9 +195,9 @@ TEST(Sites, WrappersAreTrimmedAndOnlyTheirRowsAsked) {
   EXPECT_EQ(sites.rows(), 3u);
   const auto row = static_cast<std::size_t>(site_of(tables, wrapped));
   EXPECT_EQ(sites["stack_id"].ints[row], trace::index(caller));
-  EXPECT_EQ(made.dictionary.rows[static_cast<std::size_t>(sites["site_row"].ints[row])], 0x2000u);
+  EXPECT_EQ(made.dictionary.rows[static_cast<std::size_t>(sites["site_location_id"].ints[row])], 0x2000u);
   const auto empty = static_cast<std::size_t>(site_of(tables, trace::kEmptyStack));
-  EXPECT_TRUE(sites["site_row"].is_null(empty));
+  EXPECT_TRUE(sites["site_location_id"].is_null(empty));
 }
 
 // Between the interpreter's frames: the innermost line of the user's own Python. Not where other native code allocates.

@@ -109,7 +109,7 @@ TEST_P(RandomStreams, PeakEndAndTotalsAreThoseOfTheNaiveCount) {
   const Table& sizes = tables["site_sizes"];
   EXPECT_EQ(sizes.rows(), naive.total_.size());
   for (std::size_t row = 0; row < sizes.rows(); ++row) {
-    const auto shape = static_cast<std::uint32_t>(sizes["shape_id"].ints[row]);
+    const auto shape = static_cast<std::uint32_t>(sizes["size_id"].ints[row]);
     const auto count = [&](const std::map<std::uint32_t, std::int64_t>& counts) {
       const auto found = counts.find(shape);
       return found == counts.end() ? 0 : found->second;

@@ -97,9 +97,9 @@ TEST(Replay, TheFirstOfEqualMaximaIsThePeak) {
   const Tables tables = made.replay();
   EXPECT_EQ(process_value(tables, "peak_time_ns"), static_cast<std::int64_t>(peak_stamp));
   const Table& sizes = tables["site_sizes"];
-  EXPECT_EQ(sizes["peak_blocks"].ints[row_where(sizes, "shape_id", trace::index(a))], 1);
-  EXPECT_EQ(sizes["peak_blocks"].ints[row_where(sizes, "shape_id", trace::index(b))], 0);
-  EXPECT_EQ(sizes["end_blocks"].ints[row_where(sizes, "shape_id", trace::index(b))], 1);
+  EXPECT_EQ(sizes["peak_blocks"].ints[row_where(sizes, "size_id", trace::index(a))], 1);
+  EXPECT_EQ(sizes["peak_blocks"].ints[row_where(sizes, "size_id", trace::index(b))], 0);
+  EXPECT_EQ(sizes["end_blocks"].ints[row_where(sizes, "size_id", trace::index(b))], 1);
 }
 
 TEST(Replay, LifetimesAndAgeClasses) {
@@ -118,7 +118,7 @@ TEST(Replay, LifetimesAndAgeClasses) {
   }
   const Tables tables = made.replay();
   const Table& sizes = tables["site_sizes"];
-  const std::size_t row = row_where(sizes, "shape_id", trace::index(shape));
+  const std::size_t row = row_where(sizes, "size_id", trace::index(shape));
   EXPECT_EQ(sizes["freed_within_16"].ints[row], 2);
   EXPECT_EQ(sizes["freed_within_64"].ints[row], 2);
   EXPECT_EQ(sizes["freed_within_256"].ints[row], 2);
@@ -299,10 +299,10 @@ TEST(Replay, TimedCallsAreSummedByStack) {
   EXPECT_EQ(costs["stack_id"].ints[0], trace::index(stack));
   EXPECT_EQ(costs["calls"].ints[0], 3);
   EXPECT_NEAR(costs["ns"].doubles[0], 660, 1e-6);
-  EXPECT_NEAR(costs["most_ns"].doubles[0], 500, 1e-6);
+  EXPECT_NEAR(costs["max_ns"].doubles[0], 500, 1e-6);
   EXPECT_EQ(costs["free_calls"].ints[0], 3);
   EXPECT_NEAR(costs["free_ns"].doubles[0], 130, 1e-6);
-  EXPECT_NEAR(costs["most_free_ns"].doubles[0], 50, 1e-6);
+  EXPECT_NEAR(costs["max_free_ns"].doubles[0], 50, 1e-6);
   EXPECT_EQ(process_value(tables, "events"), 13);
 }
 

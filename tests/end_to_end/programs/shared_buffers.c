@@ -10,7 +10,7 @@ struct buffer {
 };
 
 static struct buffer* hold(struct buffer* buffer) {
-  if (++buffer->holders == 2) tare_tell_holders(buffer, 1);
+  if (++buffer->holders == 2) tare_report_sharing(buffer, 1);
   return buffer;
 }
 
@@ -21,14 +21,14 @@ static void let_go(struct buffer* buffer) {
 __attribute__((noinline)) static struct buffer* make_message(void) {
   struct buffer* made = (struct buffer*)malloc(sizeof *made);
   made->holders = 1;
-  tare_tell_holders(made, 0);
+  tare_report_sharing(made, 0);
   return made;
 }
 
 __attribute__((noinline)) static struct buffer* make_picture(void) {
   struct buffer* made = (struct buffer*)malloc(sizeof *made);
   made->holders = 1;
-  tare_tell_holders(made, 0);
+  tare_report_sharing(made, 0);
   return made;
 }
 

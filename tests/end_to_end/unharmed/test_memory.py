@@ -81,7 +81,7 @@ def test_bus_errors_of_the_program(tare: Tare, build: Build, way: str) -> None:
 def test_memory_of_the_recorder_is_none_of_the_programs(tare: Tare, build: Build) -> None:
     traces = assert_unharmed(tare, [build("two_processes.c")], modes=["content"], normal=sorted_lines)
     for trace in traces.values():
-        (peak,) = tare.sql(trace, "select root_bytes from moments where kind = 'peak'")
+        (peak,) = tare.sql(trace, "select root_bytes from snapshots where kind = 'peak'")
         assert 0 < peak["root_bytes"] < 20 << 20  # an ended thread's arena is 13 MB of these at times
         (other,) = tare.sql(trace, "select sum(resident_bytes) bytes from resident where kind = 'other'")
         assert other["bytes"] < 1 << 20
@@ -112,5 +112,5 @@ def test_pages_that_a_thread_of_the_program_brings(tare: Tare, build: Build) -> 
         pytest.skip("userfaultfd is not allowed")
     for mode, trace in assert_unharmed(tare, [program], timeout_s=60).items():
         if mode in ("content", "snapshots"):
-            (seen,) = tare.sql(trace, "select unread_bytes from moments where kind = 'exit'")
+            (seen,) = tare.sql(trace, "select unread_bytes from snapshots where kind = 'exit'")
             assert seen == {"unread_bytes": 0}  # no block lies there

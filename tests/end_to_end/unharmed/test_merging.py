@@ -21,4 +21,4 @@ def test_a_thread_is_born_while_another_allocates_without_a_pause(tare: Tare, bu
     done = outcome_of(command, tare.folder, timeout_s=120)
     assert done.status == 0, done.stderr
     assert b"no look" not in done.stderr
-    assert tare.sql("looked.tare", "select count(*) as looks from moments where kind = 'exit'") == [{"looks": 1}]
+    assert tare.sql("looked.tare", "select count(*) as looks from snapshots where kind = 'exit'") == [{"looks": 1}]

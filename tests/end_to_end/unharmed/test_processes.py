@@ -42,13 +42,13 @@ def test_pid_namespaces(tare: Tare, build: Build, namespace: str, mode: str) -> 
     program = build("two_processes.c")
     trace = assert_unharmed(tare, [*inside, program], modes=[mode], normal=sorted_lines)[mode]
     traces = [trace, *tare.others(trace.name)]
-    found = [facts for path in traces for facts in tare.sql(path, "select exe, events, moments from process")]
+    found = [facts for path in traces for facts in tare.sql(path, "select exe, events, snapshots from process")]
     found = [facts for facts in found if facts["exe"] == str(program)]
     assert len(found) == 2, found
     for facts in found:
         assert facts["events"] > (100 if mode == "sample" else 800)
         if mode in ("snapshots", "content"):
-            assert facts["moments"] > 0  # the process that was looked into is the one that made the recording
+            assert facts["snapshots"] > 0  # the process that was looked into is the one that made the recording
 
 
 def test_32_bits(tare: Tare, build: Build) -> None:

@@ -24,7 +24,7 @@ def test_constructors_are_called_by_the_loader(tare: Tare, build: Build) -> None
         assert (mode, facts["unwind_failures"]) == (mode, 0)
     outermost = tare.sql(
         tare.folder / "plain.tare",
-        "select path from stacks join rows using (row_id) join modules using (module_id) where caller_id = 0",
+        "select path from stacks join locations using (location_id) join modules using (module_id) where caller_id = 0",
     )
     assert any(Path(row["path"]).name.startswith("ld-") for row in outermost)
 

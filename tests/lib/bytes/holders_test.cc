@@ -20,9 +20,9 @@ class Listening {
  public:
   Listening() {
     told.clear();
-    bytes_details::tell_holders = [](const void* block, bool are_several) { told.emplace_back(block, are_several); };
+    bytes_details::report_sharing = [](const void* block, bool are_several) { told.emplace_back(block, are_several); };
   }
-  ~Listening() { bytes_details::tell_holders = nullptr; }
+  ~Listening() { bytes_details::report_sharing = nullptr; }
 };
 
 TEST(Holders, OfABlockThatIsHandedOn) {

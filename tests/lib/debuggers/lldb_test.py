@@ -1,4 +1,4 @@
-"""What lldb shows of the library's types: lldb_test.py LLDB PROGRAM FORMATTERS."""
+"""Checks the texts of lldb for values of the library's types: lldb_test.py LLDB PROGRAM FORMATTERS."""
 
 import subprocess
 import sys

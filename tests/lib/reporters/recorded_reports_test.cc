@@ -45,7 +45,7 @@ class RecordedReports : public testing::Test {
             const std::int64_t id = batch["block_id"].ints[row];
             const std::int64_t requested = batch["requested_bytes"].ints[row];
             if (requested == 7777) markers_.push_back(id);
-            if (batch["death_ns"].is_null(row)) live_[id] = requested;
+            if (batch["freed_ns"].is_null(row)) live_[id] = requested;
           }
           return ok();
         },

@@ -32,7 +32,7 @@ def _lens(name: str, share: float) -> Lens:
     return Lens(
         name=name, question="", why="", threshold="", false_positives="", remedy="", weight="tare", sampling="scaled",
         tables=("site_sizes",), evidence={}, shown="true", order="bytes_peak", unit="bytes", advise=lambda _: Advice("", "low"), saves=lambda _: Saving("a type"),
-        claims=f"select shape_id, stack_id, peak_blocks as blocks, {each} * peak_blocks as bytes_peak, {each} * end_blocks as bytes_end,"
+        claims=f"select size_id, stack_id, peak_blocks as blocks, {each} * peak_blocks as bytes_peak, {each} * end_blocks as bytes_end,"
         f" {each} * total_blocks as bytes_total, {share} * byte_ns as byte_ns, total_blocks as calls from site_sizes",
     )  # fmt: skip
 
@@ -101,7 +101,7 @@ def test_sites_merge_by_the_line_that_names_them(made: Handmade) -> None:
     ledger = made.recording().ledger
     slop = ledger.lenses[0]
     assert [f.sites for f in ledger.findings(slop)] == [1, 1, 1]
-    (merged,) = ledger.findings(slop, by="site_row")
+    (merged,) = ledger.findings(slop, by="site_location_id")
     assert (merged.sites, merged.bytes_peak, merged.blocks) == (3, 3 * 10 * 1008, 30)
 
 
@@ -121,7 +121,7 @@ def test_findings_that_read_the_same_are_one(made: Handmade, engine: type[TableS
         made.blocks(stack, 24, 24, total=20_000, peak=5_000)
     recording = Recording(made, None, engine)
     headers = next(lens for lens in recording.ledger.lenses if lens.name == "headers")
-    found = recording.findings(headers, by="site_row")
+    found = recording.findings(headers, by="site_location_id")
     assert [finding.blocks for finding in found] == [30_000, 25_000, 5_000, 5_000]
     assert [finding.sites for finding in found] == [2, 1, 1, 1]
     assert [frame.place for frame in recording.finding_frames(found)][:2] == ["tree.c:9", "list.c:4"]

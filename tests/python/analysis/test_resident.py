@@ -29,7 +29,7 @@ def process(made: Handmade) -> Handmade:
         made.resident(2, "file", 10_000 * (number + 1), name=f"/lib/lib{number}.so")
     made.resident(2, "stack", 8192)
     made.resident(2, "recorder", 4096)
-    made.tables["moments"][1]["absent_bytes"] = 4096
+    made.tables["snapshots"][1]["absent_bytes"] = 4096
     return made
 
 
@@ -65,7 +65,7 @@ def test_it_fits_a_screen(process: Handmade, width: int) -> None:
     assert "(2 more)" in text
     assert "free memory that glibc keeps" in " ".join(text.split())
     assert "malloc_trim" in text  # as much is free as is live
-    assert json.loads(json.dumps(texts.as_json(recording, resident.residence(recording, None))))["moment"] == "exit"
+    assert json.loads(json.dumps(texts.as_json(recording, resident.residence(recording, None))))["kind"] == "exit"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_each_allocator_is_told_in_its_own_words(process: Handmade, allocator: s
 
 
 def test_the_distance_of_the_look_from_the_peak_is_said(process: Handmade) -> None:
-    process.tables["moments"][0]["time_ns"] = 900_000_000
+    process.tables["snapshots"][0]["time_ns"] = 900_000_000
     snapshot = process.recording().snapshot
     assert snapshot is not None
     said = snapshot.sentence

@@ -27,7 +27,7 @@ def test_sizes_and_lifetimes_of_sites() -> None:
             ("never", 7.0),
         ],
     )
-    row = next(s["site_row"] for s in made._sites() if s["site_id"] == site)
+    row = next(s["site_location_id"] for s in made._sites() if s["site_id"] == site)
     histograms, stack = of_line(recording, row)
     assert histograms == found[site]
     assert [frame.name for frame in stack] == ["fill", "main"]

@@ -30,8 +30,8 @@ def churning(made: Handmade, calls: int, **more: Any) -> int:
 
 def timed(made: Handmade, stack: int, calls: int, ns: float, free_ns: float) -> None:
     made.tables["call_costs"].append(
-        {"stack_id": stack, "calls": calls, "ns": calls * ns, "most_ns": ns, "free_calls": calls, "free_ns": calls * free_ns,
-         "most_free_ns": free_ns}
+        {"stack_id": stack, "calls": calls, "ns": calls * ns, "max_ns": ns, "free_calls": calls, "free_ns": calls * free_ns,
+         "max_free_ns": free_ns}
     )  # fmt: skip
 
 
@@ -95,21 +95,21 @@ def test_the_gain_of_a_site_is_never_more_than_its_blocks(looked_into: Handmade)
     found = worth.ranking(recording)
     gross = dict(
         recording.database.rows(
-            "select t.site_row, sum((z.usable_bytes + z.header_bytes) * z.peak_blocks) from site_sizes z"
-            " join stack_sites s on s.stack_id = z.stack_id join sites t on t.site_id = s.site_id group by t.site_row"
+            "select t.site_location_id, sum((z.usable_bytes + z.header_bytes) * z.peak_blocks) from site_sizes z"
+            " join stack_sites s on s.stack_id = z.stack_id join sites t on t.site_id = s.site_id group by t.site_location_id"
         )
     )
     entries = [*found.first, *found.rest]
-    assert len({entry.finding.site_row for entry in entries}) == len(entries)
+    assert len({entry.finding.site_location_id for entry in entries}) == len(entries)
     for entry in entries:
-        assert (entry.worth.gain_peak_bytes or 0) <= gross[entry.finding.site_row]
+        assert (entry.worth.gain_peak_bytes or 0) <= gross[entry.finding.site_location_id]
 
 
 def test_untouched_pages_return_no_rss(made: Handmade) -> None:
     stack = made.stack("open_buffer", "main")
     shape = made.blocks(stack, 1 << 20, 1 << 20, total=20, peak=20, header=16)
     made.tables["written"].append(
-        {"shape_id": shape, "stack_id": stack, "requested_bytes": 1 << 20, "ended_blocks": 20.0, "partly_blocks": 20.0,
+        {"size_id": shape, "stack_id": stack, "requested_bytes": 1 << 20, "ended_blocks": 20.0, "partly_blocks": 20.0,
          "max_high_water_bytes": 4096, "unwritten_peak_bytes": 20.0 * ((1 << 20) - 4096), "unwritten_total_bytes": 20.0 * ((1 << 20) - 4096),
          "unwritten_pages": 20.0 * 255, "within_4096": 20.0, "narrow_blocks": 20.0, "site_blocks": 20.0, "site_narrow_blocks": 20.0, "site_high_water_bytes": 4096,
          "site_requested_bytes": 1 << 20}
@@ -125,7 +125,7 @@ def test_remapped_blocks_arent_priced_as_copied(made: Handmade) -> None:
     stack = made.stack("append", "main")
     made.blocks(stack, 100, 104, total=2000, peak=1)
     made.chain(
-        stack, chains=1, steps=1998, slow_steps=1990, in_place_steps=0, copied_bytes=10 << 30, doubling_copied_bytes=20_000,
+        stack, grown_blocks=1, steps=1998, slow_steps=1990, in_place_steps=0, copied_bytes=10 << 30, doubling_copied_bytes=20_000,
         requested_bytes=12 << 30, max_requested_bytes=10 << 20,
     )  # fmt: skip
     recording = made.recording()
@@ -137,7 +137,7 @@ def test_steps_of_growth_arent_churn(made: Handmade) -> None:
     stack = made.stack("append", "main")
     made.blocks(stack, 100, 104, total=4_000_000, peak=1, freed_within_16=4_000_000, api="realloc")
     made.chain(
-        stack, chains=1, steps=3_999_999, slow_steps=3_999_990, in_place_steps=3_999_000, requested_bytes=12 << 30, max_requested_bytes=32_000
+        stack, grown_blocks=1, steps=3_999_999, slow_steps=3_999_990, in_place_steps=3_999_000, requested_bytes=12 << 30, max_requested_bytes=32_000
     )  # fmt: skip
     _, found = ranked(made)
     (entry,) = found.first

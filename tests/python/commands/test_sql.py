@@ -49,7 +49,7 @@ def test_statements_end_at_semicolons_outside_quotes(busy: Handmade, capsys: pyt
     assert lines == ["a", "1", "b", "2", "c", ";"]
 
 
-@pytest.mark.parametrize("text", [".tables", "help", ".help", ".schema", ".schema site_sizes chains", " .tables ; "])
+@pytest.mark.parametrize("text", [".tables", "help", ".help", ".schema", ".schema site_sizes growth", " .tables ; "])
 def test_dot_commands_print_lines_without_a_recording(text: str) -> None:
     assert list(sql.meta_command(text) or [])
 

@@ -28,12 +28,12 @@ def in_time(source: Handmade) -> Handmade:
     """Ten intervals; blocks of thread 1 and 2."""
     source.tables["intervals"] = [{"interval": n, "end_ns": (n + 1) * 100} for n in range(10)]
     stack = next(s["stack_id"] for s in source.tables["stacks"] if s["depth"] == 3)
-    row = {"shape_id": 0, "stack_id": stack, "requested_bytes": 100, "usable_bytes": 104, "header_bytes": 8}
-    source.tables["lives"] = [
-        {**row, "thread": 1, "birth_interval": None, "death_interval": 3, "blocks": 1.0},
-        {**row, "thread": 1, "birth_interval": 2, "death_interval": 6, "blocks": 10.0},
-        {**row, "thread": 2, "birth_interval": 4, "death_interval": None, "blocks": 100.0},
-        {**row, "thread": 2, "birth_interval": 5, "death_interval": 5, "blocks": 1000.0},
+    row = {"size_id": 0, "stack_id": stack, "requested_bytes": 100, "usable_bytes": 104, "header_bytes": 8}
+    source.tables["lifetimes"] = [
+        {**row, "thread": 1, "allocated_interval": None, "freed_interval": 3, "blocks": 1.0},
+        {**row, "thread": 1, "allocated_interval": 2, "freed_interval": 6, "blocks": 10.0},
+        {**row, "thread": 2, "allocated_interval": 4, "freed_interval": None, "blocks": 100.0},
+        {**row, "thread": 2, "allocated_interval": 5, "freed_interval": 5, "blocks": 1000.0},
     ]
     return source
 

@@ -121,7 +121,7 @@ def test_blocks_of_several_threads_are_samples_of_their_own() -> None:
     for shape, thread, total, peak, end in (
         (shared, 1, 6, 5, 0), (shared, 2, 3, 0, 1), (single, 2, 9, 5, 1), (unsure, 1, 9, 4, 1),  # another sum
     ):  # fmt: skip
-        row = {"shape_id": shape, "stack_id": stack, "thread": thread, "total_blocks": total}
+        row = {"size_id": shape, "stack_id": stack, "thread": thread, "total_blocks": total}
         made.tables["thread_sizes"].append({**row, "peak_blocks": peak, "end_blocks": end})
     samples = Samples(made.recording(), ALL, with_tare=False, with_threads=True)
     found = [(s.usable_bytes, s.thread, s.total_blocks, s.live_blocks) for batch in samples.by_size() for s in batch]
@@ -299,7 +299,7 @@ def test_claims_about_a_whole_stack_are_kept(made: Handmade) -> None:
     """A lens about growth claims for a stack, not for a size."""
     stack = made.stack("grow", "main")
     made.blocks(stack, 4096, 4104, total=100, peak=50, end=50)
-    made.chain(stack, chains=50.0, steps=500.0, slow_steps=500.0, copied_bytes=5e6, doubling_copied_bytes=1e5,
+    made.chain(stack, grown_blocks=50.0, steps=500.0, slow_steps=500.0, copied_bytes=5e6, doubling_copied_bytes=1e5,
                requested_bytes=5e6, rounded_4k_bytes=6e6, max_requested_bytes=4096, peak_blocks=50.0)  # fmt: skip
     expected = sum(each[1] or 0 for each in made.recording().ledger.sums_by_site(load("growth")))
     assert sum(amounts_of(exported(made, "folded", Selection(lenses=("growth",)))).values()) == round(expected)
@@ -329,7 +329,7 @@ def test_dhat_has_bytes_that_were_never_written(made: Handmade) -> None:
     zero = {c.name: 0 for c in schema.BY_NAME["written"].columns}
     # 8 blocks ended: 5 written whole, one never, two up to byte 40.
     made.tables["written"].append(
-        {**zero, "shape_id": shape, "stack_id": stack, "requested_bytes": 100, "ended_blocks": 8.0, "partly_blocks": 3.0,
+        {**zero, "size_id": shape, "stack_id": stack, "requested_bytes": 100, "ended_blocks": 8.0, "partly_blocks": 3.0,
          "max_high_water_bytes": 100, "unwritten_total_bytes": 100.0 + 2 * 60, "within_0": 1.0, "within_48": 2.0}
     )  # fmt: skip
     document = json.loads(exported(made, "dhat"))

@@ -25,8 +25,8 @@ def made() -> Handmade:
         (second, 7, 1, 1, 0, 24, 5.0),
     )
     for number, (stack, thread, birth, death, requested, usable, blocks) in enumerate(rows):
-        made.tables["lives"].append(
-            {"shape_id": number, "stack_id": stack, "thread": thread, "birth_interval": birth, "death_interval": death,
+        made.tables["lifetimes"].append(
+            {"size_id": number, "stack_id": stack, "thread": thread, "allocated_interval": birth, "freed_interval": death,
              "requested_bytes": requested, "usable_bytes": usable, "header_bytes": 8, "blocks": blocks}
         )  # fmt: skip
     made.tables["intervals"] = [{"interval": at, "end_ns": 500_000_000 * (at + 1)} for at in range(4)]

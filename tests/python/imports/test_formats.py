@@ -74,10 +74,10 @@ def test_sums_are_those_of_the_profile_and_the_course_is_null(
         None
     ] * 5
     recording = Recording(made.source)
-    recording.database.use("site_sizes", "timeline", "blocks", "chains")
+    recording.database.use("site_sizes", "timeline", "blocks", "growth")
     nulls = "count(lifetime_ns), count(byte_ns), count(freed_within_16), count(freed_later)"
     assert recording.database.row(f"select {nulls} from site_sizes") == (0, 0, 0, 0)
-    assert [recording.database.row(f"select count(*) from {name}")[0] for name in ("timeline", "blocks", "chains")] == [
+    assert [recording.database.row(f"select count(*) from {name}")[0] for name in ("timeline", "blocks", "growth")] == [
         0
     ] * 3
 

@@ -94,7 +94,7 @@ def ended(
     row = made.tables["site_sizes"][shape]
     made.tables["peak_contents"].append(
         {
-            "shape_id": shape,
+            "size_id": shape,
             "stack_id": row["stack_id"],
             "requested_bytes": row["requested_bytes"],
             "content_class": content_class,

@@ -13,7 +13,7 @@ from tare.errors import TareError
 from tare.source.database import Database
 from tare.source.small_database import SmallDatabase
 
-FIXED = ["shape_id", "stack_id", "blocks", "bytes_peak", "bytes_end", "bytes_total", "byte_ns", "calls"]
+FIXED = ["size_id", "stack_id", "blocks", "bytes_peak", "bytes_end", "bytes_total", "byte_ns", "calls"]
 
 
 @pytest.mark.parametrize("name", lenses.NAMES)
@@ -40,7 +40,7 @@ def test_words_and_claims(name: str, looked_into: Handmade) -> None:
 @pytest.mark.parametrize("name", lenses.NAMES)
 def test_both_engines_find_the_same(name: str, looked_into: Handmade) -> None:
     ledgers = [Recording(looked_into.with_contents(), engine=engine).ledger for engine in (Database, SmallDatabase)]
-    for by in ("site_id", "site_row"):
+    for by in ("site_id", "site_location_id"):
         in_duckdb, in_sqlite = (ledger.findings(lenses.load(name), by=by, all_claims="all") for ledger in ledgers)
         assert in_duckdb
         assert in_sqlite == in_duckdb

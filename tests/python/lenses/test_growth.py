@@ -9,7 +9,7 @@ from tare.analysis.ledger import Finding
 
 # the seed's example: one buffer from 1 byte to 1 MiB, a byte at a time
 SEED = {
-    "chains": 1, "steps": 1_048_575, "slow_steps": 1_048_570, "in_place_steps": 1_048_000, "copied_bytes": 1_000_000,
+    "grown_blocks": 1, "steps": 1_048_575, "slow_steps": 1_048_570, "in_place_steps": 1_048_000, "copied_bytes": 1_000_000,
     "doubling_copied_bytes": 1_048_575, "requested_bytes": 549_756_338_176, "rounded_4k_bytes": 134_742_016,
     "doubling_bytes": 2_093_056, "max_requested_bytes": 1 << 20,
 }  # fmt: skip
@@ -49,18 +49,20 @@ def test_doubling_is_no_finding(made: Handmade) -> None:
 
 
 def test_growing_twice_and_stopping_is_no_finding(made: Handmade) -> None:
-    assert not findings(made, **SEED | {"chains": 1000, "steps": 2000, "slow_steps": 1500, "copied_bytes": 3_000_000})
+    assert not findings(
+        made, **SEED | {"grown_blocks": 1000, "steps": 2000, "slow_steps": 1500, "copied_bytes": 3_000_000}
+    )
 
 
 COPIED = SEED | {"steps": 16, "slow_steps": 16, "copied_bytes": 315_000, "doubling_copied_bytes": 0}
 
 
 def test_a_copy_into_a_block_of_its_size_is_no_finding(made: Handmade) -> None:
-    assert not findings(made, **COPIED | {"chains": 16})
+    assert not findings(made, **COPIED | {"grown_blocks": 16})
 
 
 def test_two_steps_a_buffer_are_a_way_of_growing(made: Handmade) -> None:
-    (finding,) = findings(made, **COPIED | {"chains": 8})
+    (finding,) = findings(made, **COPIED | {"grown_blocks": 8})
     assert finding.bytes_total == 315_000
 
 

@@ -11,9 +11,9 @@ def buffers(made: Handmade, steps: int, mark: int = 45_536, **columns: object) -
     stack = made.stack("append@a.c:1")
     shape = made.blocks(stack, 65536, 65544, total=10, peak=10, end=6)
     made.blocks(stack, 32768, 32776, total=10, peak=0)
-    made.chain(stack, chains=10, steps=steps, max_requested_bytes=65536)
+    made.chain(stack, grown_blocks=10, steps=steps, max_requested_bytes=65536)
     made.tables["written"].append(
-        {"shape_id": shape, "stack_id": stack, "requested_bytes": 65536, "ended_blocks": 10.0, "partly_blocks": 10.0,
+        {"size_id": shape, "stack_id": stack, "requested_bytes": 65536, "ended_blocks": 10.0, "partly_blocks": 10.0,
          "unwritten_peak_bytes": 233_216.0, "unwritten_total_bytes": 233_216.0, "site_blocks": 20.0, "site_narrow_blocks": 0.0,
          "site_requested_bytes": 32768, "site_high_water_bytes": mark, "max_high_water_bytes": mark}
     )  # fmt: skip

@@ -20,7 +20,7 @@ def findings(made: Handmade, **mapped: Any) -> list[Finding]:
             "unmapped_bytes": 0,
             "unmapped_byte_ns": 0.0,
         }
-        | {"most_bytes": 0.0, "end_bytes": 0, "accessible_bytes": 0, "resident_bytes": 0}
+        | {"max_bytes": 0.0, "end_bytes": 0, "accessible_bytes": 0, "resident_bytes": 0}
         | mapped
     )
     return made.recording().ledger.findings(lenses.load("mappings"))
@@ -48,7 +48,7 @@ def test_mappings_that_come_and_go_are_shown(made: Handmade) -> None:
         mapped_bytes=mapped,
         unmapped_bytes=mapped,
         unmapped_byte_ns=2e6 * mapped,
-        most_bytes=float(MIB),
+        max_bytes=float(MIB),
     )
     assert finding.amount == "1,000 maps"
     assert "for 2 ms on average" in finding.remedy

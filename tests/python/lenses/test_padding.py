@@ -10,7 +10,7 @@ from tare import lenses
 def test_a_sites_type_is_said_with_its_order_and_what_it_saves(made: Handmade) -> None:
     shape = made.blocks(made.stack("accept@/src/parcels.cc:40", "main"), 104, 104, total=2000, peak=1000, end=500)
     made.type_site(
-        shape, "Parcel", 104, 64, saved=32, field_order="number, next, zone", certainty="medium", told_by="a pointer"
+        shape, "Parcel", 104, 64, saved=32, field_order="number, next, zone", certainty="medium", found_by="a pointer"
     )
     recording = made.recording()
     (finding,) = recording.findings(lenses.load("padding"))

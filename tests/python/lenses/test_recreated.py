@@ -26,8 +26,8 @@ def again(
             "near_times": near,
             "bytes": times * size,
             "contents": 1.0,
-            "most_times": times,
-            "most_requested_bytes": size,
+            "max_times": times,
+            "max_requested_bytes": size,
         }
     )
 

@@ -79,7 +79,7 @@ def test_byte_seconds_are_the_slops_share(made: Handmade) -> None:
 
 def test_a_site_that_mostly_shrinks_isnt_called_growing(made: Handmade) -> None:
     finishes = made.stack("resize_compact", "main")
-    made.chain(finishes, steps=5, chains=2)
+    made.chain(finishes, steps=5, grown_blocks=2)
     made.blocks(finishes, 58, 72, total=10_000, peak=10_000)
     (finding,) = findings(made)
     assert finding.confidence == "low" and not finding.mark

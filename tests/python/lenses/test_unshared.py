@@ -10,8 +10,8 @@ from tare.analysis.ledger import Finding
 def findings(made: Handmade, *, blocks: int, shared: int, live: int = 0) -> list[Finding]:
     stack = made.stack("make_message", "main")
     shape = made.blocks(stack, 40, 40, total=blocks, end=live)
-    made.tables["holders"].append(
-        {"shape_id": shape, "stack_id": stack, "requested_bytes": 40, "weight": 1.0, "blocks": blocks,
+    made.tables["sharing"].append(
+        {"size_id": shape, "stack_id": stack, "requested_bytes": 40, "weight": 1.0, "blocks": blocks,
          "shared_blocks": shared, "end_blocks": live, "end_shared_blocks": 0}
     )  # fmt: skip
     ledger = made.recording().ledger

@@ -22,7 +22,7 @@ def partly(made: Handmade, shape: int, mark: int, total: float, **columns: Any) 
     row = made.tables["site_sizes"][shape]
     made.tables["written"].append(
         {
-            "shape_id": shape,
+            "size_id": shape,
             "stack_id": row["stack_id"],
             "requested_bytes": row["requested_bytes"],
             "ended_blocks": row["total_blocks"],

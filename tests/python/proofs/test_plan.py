@@ -82,7 +82,7 @@ def test_contents_that_return_soon_are_reused(made: Handmade, near_times: float,
     made.blocks(stack, 40, 40, total=5000, freed_within_16=5000)
     made.tables["recreated"].append(
         {"stack_id": stack, "digest": 1, "requested_bytes": 40, "times": 4000.0, "near_times": near_times, "contents": 3.0, "bytes": 160_000.0,
-         "content_class": "text", "most_times": 100.0, "most_requested_bytes": 40}
+         "content_class": "text", "max_times": 100.0, "max_requested_bytes": 40}
     )  # fmt: skip
     (made_rule,) = rule_of(made, "recreated")
     assert (made_rule.remedy, made_rule.share) == rule

@@ -108,10 +108,10 @@ def test_caveats_are_said(busy: Handmade) -> None:
 def test_files_without_unwind_tables_are_named(made: Handmade) -> None:
     stack = made.stack("scale@scale.S:12", "main")
     made.blocks(stack, 8, 24, total=1, peak=1)
-    row = next(each["row_id"] for each in made.tables["stacks"] if each["stack_id"] == stack)
+    row = next(each["location_id"] for each in made.tables["stacks"] if each["stack_id"] == stack)
     made.tables["unwind_gaps"] = [
-        {"module_id": 0, "row_id": row, "stacks": 7000},
-        {"module_id": None, "row_id": row, "stacks": 1},
+        {"module_id": 0, "location_id": row, "stacks": 7000},
+        {"module_id": None, "location_id": row, "stacks": 1},
     ]
     report = text(made.recording(), width=400)
     assert "7,000 stacks end in scale of app, which has no unwind table (.eh_frame)" in report
@@ -121,7 +121,7 @@ def test_files_without_unwind_tables_are_named(made: Handmade) -> None:
 
 def test_blocks_from_before_are_said_to_be_missing() -> None:
     for frees, said in ((0, "aren't in the figures\n"), (12, "aren't in the figures (12 of them were freed later)\n")):
-        made = Handmade(asleep_ns=3_000_000_000, pre_existing_frees=frees)
+        made = Handmade(paused_ns=3_000_000_000, pre_existing_frees=frees)
         made.blocks(made.stack("f"), 8, 24, total=1, peak=1)
         report = text(made.recording(), width=200)
         assert f"the recorder was paused for 3.00 s: blocks allocated meanwhile {said}" in report

@@ -43,15 +43,15 @@ class Lives {
   query(what, { life, from: begin, to: end, thread }) {
     const [from, to] = [begin < 0 ? begin : this.intervals[begin], this.intervals[end]];
     const size = { gross: 'blocks * (usable_bytes + header_bytes)', blocks: 'blocks', slop: 'blocks * (usable_bytes - requested_bytes)', header: 'blocks * header_bytes' }[what];
-    const after = 'death_interval is null or death_interval';
+    const after = 'freed_interval is null or freed_interval';
     const inRange = (name) => `${name}_interval > ${from} and ${name}_interval <= ${to}`;
     const where = {
-      live: `(birth_interval is null or birth_interval <= ${to}) and (${after} > ${to})`,
+      live: `(allocated_interval is null or allocated_interval <= ${to}) and (${after} > ${to})`,
       born: inRange('birth'),
       kept: `${inRange('birth')} and (${after} > ${to})`,
       freed: inRange('death'),
     }[life];
-    return `tare sql FILE "select sum(${size}) from lives where ${where}${thread === null ? '' : ` and thread = ${thread}`}"`;
+    return `tare sql FILE "select sum(${size}) from lifetimes where ${where}${thread === null ? '' : ` and thread = ${thread}`}"`;
   }
 
   // Gross live at the end of each interval.

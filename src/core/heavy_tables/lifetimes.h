@@ -1,0 +1,42 @@
+// Tables `lifetimes` and `intervals`: blocks by the intervals of time of their allocation and of their free.
+//
+// They give the exact live blocks at the end of each interval, and the blocks that were allocated or freed between two
+// such times. The peak is the end of an interval.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/analysis/live_set.h"
+#include "core/columns/tables.h"
+#include "trace/model/dictionary.h"
+#include "trace/model/event_sink.h"
+#include "trace/model/process_info.h"
+
+namespace tare::core {
+
+// Ends of the intervals, ascending: equal parts of the run, and the peak.
+std::vector<std::uint64_t> interval_ends(std::uint64_t duration_ns, std::uint64_t peak_ns);
+
+// Memory: 8 bytes a live block and 24 bytes a row of `lives`.
+class Lifetimes : public trace::EventSink {
+ public:
+  // The dictionary must be complete. `ends_ns` isn't empty and has at most 16,000 entries. `inherited` may be null.
+  Lifetimes(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
+            std::span<const trace::ClockPair> clock_pairs, std::vector<std::uint64_t> ends_ns,
+            const LiveSet* inherited = nullptr);
+  ~Lifetimes() override;
+
+  void consume(std::span<const trace::Event> events) override;
+
+  // Once, after the last event: `lives` and `intervals`.
+  Tables finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tare::core
