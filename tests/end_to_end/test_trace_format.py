@@ -253,7 +253,7 @@ def test_what_a_program_says(tare: Tare, program: Program) -> None:
     ]
     pools = tare.sql(path, "select * from pools order by pool_id")
     assert [(ns, trace.names[name].decode()) for ns, _, name in said(POOL_CREATE)] == [
-        (pool["allocated_ns"], pool["name"]) for pool in pools
+        (pool["created_ns"], pool["name"]) for pool in pools
     ]
     cells = tare.sql(path, "select * from pool_blocks order by pool_block_id")
     assert [

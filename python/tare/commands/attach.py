@@ -76,7 +76,7 @@ def _attach(pid: int, options: argparse.Namespace) -> int:
     from tare.text.sizes import parse_bytes
 
     max_segment_bytes, keep_segments = run_command.segment_limits(options, "attach")
-    contents, moments = run_command.contents_and_snapshots(options.content, snapshots=options.snapshots)
+    contents, snapshots = run_command.contents_and_snapshots(options.content, snapshots=options.snapshots)
     outcome = _core.attach(
         pid,
         program=launcher_requests.program_of(pid),
@@ -85,7 +85,7 @@ def _attach(pid: int, options: argparse.Namespace) -> int:
         sample_bytes=parse_bytes(options.sample, "--sample"),
         record_free_stacks=options.free_stacks,
         record_contents=contents,
-        take_snapshots=moments,
+        take_snapshots=snapshots,
         summarize=not options.quiet,
         max_segment_bytes=max_segment_bytes,
         keep_segments=keep_segments,

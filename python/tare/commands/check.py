@@ -185,7 +185,8 @@ def _add_to_series(options: argparse.Namespace, recordings: Sequence[Recording],
         wanted[:0] = [name for name in named[0] if all(name in each for each in named) and name not in wanted]
     checkpoints = {
         name: min(
-            _at(file, each, name, moments) for file, each, moments in zip(options.files, recordings, named, strict=True)
+            _at(file, each, name, snapshots)
+            for file, each, snapshots in zip(options.files, recordings, named, strict=True)
         )
         for name in wanted
     }
@@ -194,7 +195,7 @@ def _add_to_series(options: argparse.Namespace, recordings: Sequence[Recording],
 
 
 def _at(file: str, recording: Recording, checkpoint: str, named: Mapping[str, int]) -> float:
-    """Gross bytes at a checkpoint: a named moment, peak, end, or a time."""
+    """Gross bytes at a checkpoint: a named snapshot, peak, end, or a time."""
     if checkpoint in ("peak", "end") and checkpoint not in named:
         return recording.moments[checkpoint].gross_bytes
     from tare.analysis.records import parse_time

@@ -138,7 +138,7 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
     from tare.text.sizes import parse_bytes
 
     max_segment_bytes, keep_segments = segment_limits(options, "run")
-    contents, moments = contents_and_snapshots(options.content, snapshots=options.snapshots)
+    contents, snapshots = contents_and_snapshots(options.content, snapshots=options.snapshots)
     return _core.run(
         command=command,
         output=options.output,
@@ -148,7 +148,7 @@ def launch(command: list[str], options: argparse.Namespace) -> _core.Outcome:
         record_environment=options.env,
         record_free_stacks=options.free_stacks,
         record_contents=contents,
-        take_snapshots=moments,
+        take_snapshots=snapshots,
         summarize=not options.quiet,
         start_paused=options.start_paused,
         snapshot_signal=_signal_number(options.snapshot_signal),

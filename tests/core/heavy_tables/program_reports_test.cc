@@ -284,8 +284,8 @@ TEST(ProgramPools, CountMemoryAndBlocks) {
   EXPECT_EQ(values(pools, "total_bytes"), (Values{320, 64}));
   EXPECT_EQ(pools["name"].text(0), "cells");
   EXPECT_TRUE(pools["name"].is_null(1));
-  EXPECT_TRUE(pools["freed_ns"].is_null(0));
-  EXPECT_FALSE(pools["freed_ns"].is_null(1));
+  EXPECT_TRUE(pools["destroyed_ns"].is_null(0));
+  EXPECT_FALSE(pools["destroyed_ns"].is_null(1));
   EXPECT_EQ(values(tables["pool_memory"], "heap_block_id"), (Values{0, -1}));
   EXPECT_EQ(tables["pool_blocks"].rows(), 6u);
   EXPECT_EQ(values(tables["reports"], "pool_block_id"), (Values{1}));
