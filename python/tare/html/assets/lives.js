@@ -47,9 +47,9 @@ class Lives {
     const inRange = (name) => `${name}_interval > ${from} and ${name}_interval <= ${to}`;
     const where = {
       live: `(allocated_interval is null or allocated_interval <= ${to}) and (${after} > ${to})`,
-      born: inRange('birth'),
-      kept: `${inRange('birth')} and (${after} > ${to})`,
-      freed: inRange('death'),
+      born: inRange('allocated'),
+      kept: `${inRange('allocated')} and (${after} > ${to})`,
+      freed: inRange('freed'),
     }[life];
     return `tare sql FILE "select sum(${size}) from lifetimes where ${where}${thread === null ? '' : ` and thread = ${thread}`}"`;
   }
