@@ -44,8 +44,9 @@ class Recorded(NamedTuple):
         return self.allocator.name == GLIBC or os.path.isfile(self.allocator.library)
 
     def outside_heap(self, performed: Performance | None) -> float | None:
-        """The part of the program's RSS that isn't heap, found by performing the same calls with the recording's allocator."""
-        if performed is None or self.peak_rss_bytes is None:
+        """The part of the program's RSS that isn't heap, found by performing the same calls with the recording's allocator. None where
+        the performed heap is larger than the program: the program left a part of its blocks untouched."""
+        if performed is None or self.peak_rss_bytes is None or performed.in_program_bytes > self.peak_rss_bytes:
             return None
         return self.peak_rss_bytes - performed.in_program_bytes
 

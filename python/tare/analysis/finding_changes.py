@@ -47,7 +47,7 @@ def in_order_of_worth(recording: Recording) -> tuple[Whole, list[Found]]:
     """Findings by line that a report without options may show. `recording` is folded by line."""
     whole = whole_of(recording)
     found = [
-        (lens, finding, worth_of(recording, finding, "site_location_id"))
+        (lens, finding, worth_of(recording, finding, whole, "site_location_id"))
         for lens in recording.ledger.lenses
         for finding in recording.findings(lens, by="site_location_id")
         if is_worth_acting_on(finding, lens)

@@ -6,6 +6,7 @@ that they are one entry of the list. Its gain counts each byte and each call onc
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.analysis import prices
@@ -36,6 +37,9 @@ class Worth(NamedTuple):
     peak_exact: bool  # a sum over all blocks; otherwise an estimate. CPU time is always an estimate
     effort: Effort
     evidence: str
+    is_bound: bool = (
+        False  # gain_peak_bytes is all that was resident of the blocks: the rest was never touched, or swapped out
+    )
 
 
 class Whole(NamedTuple):
@@ -44,6 +48,7 @@ class Whole(NamedTuple):
     peak_bytes: float  # RSS without the recorder; gross where the RSS is unknown
     run_ns: float
     is_rss: bool
+    block_bytes: float = math.inf  # resident bytes of all blocks, at most: no remedy returns more; inf: unknown
 
     def score(self, worth: Worth) -> float:
         """The sum of both shares: the order of the list."""
@@ -77,11 +82,13 @@ class Ranking(NamedTuple):
 
 
 def whole_of(recording: Recording) -> Whole:
-    from tare.analysis.account import peak_rss_bytes
+    from tare.analysis.account import account, peak_rss_bytes
 
     rss = peak_rss_bytes(recording.process)
     gross = recording.process["peak_gross_bytes"] or 0
-    return Whole(float(rss or gross), float(recording.process["duration_ns"] or 0), bool(rss))
+    found = account(recording)
+    blocks = sum(part.most_bytes for part in found.parts if part.name == "blocks") if found else math.inf
+    return Whole(float(rss or gross), float(recording.process["duration_ns"] or 0), bool(rss), blocks)
 
 
 def is_worth_acting_on(finding: Finding, lens: Lens) -> bool:
@@ -89,7 +96,7 @@ def is_worth_acting_on(finding: Finding, lens: Lens) -> bool:
     return lens.weight == "tare" or finding.confidence != "low"
 
 
-def worth_of(recording: Recording, finding: Finding, by: str = "site_id") -> Worth:
+def worth_of(recording: Recording, finding: Finding, whole: Whole, by: str = "site_id") -> Worth:
     """Of one finding alone. `by`: how findings were folded, as for Recording.findings."""
     saving = finding.saving
     cpu_ns, why_cpu = None, ""
@@ -102,7 +109,18 @@ def worth_of(recording: Recording, finding: Finding, by: str = "site_id") -> Wor
     if saving.untouched_bytes >= 1:
         parts.append(f"{human_bytes(saving.untouched_bytes)} more were never touched and return no RSS")
     exact_peak = saving.exact and finding.samples is None
-    return Worth(saving.peak_bytes, cpu_ns, exact_peak, saving.effort, "; ".join(parts))
+    return _within(whole, Worth(saving.peak_bytes, cpu_ns, exact_peak, saving.effort, "; ".join(parts)))
+
+
+def _within(whole: Whole, worth: Worth) -> Worth:
+    """Lenses count bytes that the program has got. It may have touched a part of them only: the rest never was in the RSS."""
+    gain = worth.gain_peak_bytes
+    if gain is None or gain <= whole.block_bytes:
+        return worth
+    resident = human_bytes(whole.block_bytes)
+    reason = f"{human_bytes(gain)} in blocks, but at most {resident} of all blocks were resident: the rest was never touched, or swapped out"
+    evidence = f"{reason}; {worth.evidence}" if worth.evidence else reason
+    return worth._replace(gain_peak_bytes=whole.block_bytes, peak_exact=False, evidence=evidence, is_bound=True)
 
 
 def _cpu(finding: Finding, price: Price) -> tuple[float, str]:
@@ -165,6 +183,7 @@ def merged(whole: Whole, found: Sequence[tuple[Lens, Finding, Worth]]) -> Entry:
             dict.fromkeys(part for each in (lead, *others) for part in each[2].evidence.split("; ") if part)
         ),
     )
+    worth = _within(whole, worth._replace(is_bound=any(each[2].is_bound for each in counted)))
     return Entry(lead[0], lead[1], tuple(dict.fromkeys(each[0].name for each in (lead, *others))), worth)
 
 
@@ -179,7 +198,7 @@ def ranking(recording: Recording, found: Iterable[tuple[Lens, Finding]] | None =
     for lens, finding in found:
         if is_worth_acting_on(finding, lens):
             at.setdefault(finding.site_location_id, []).append(
-                (lens, finding, worth_of(recording, finding, "site_location_id"))
+                (lens, finding, worth_of(recording, finding, whole, "site_location_id"))
             )
     entries = _ordered(whole, _joined(recording, whole, list(at.values())))
     first = [each for each in entries if whole.is_enough(each.worth)]

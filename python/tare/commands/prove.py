@@ -90,7 +90,7 @@ def _prove(options: argparse.Namespace) -> Proven:
     performed = [each for each in planned if each.rules]
     allocator = recording.process["allocator"]
     if not performed:
-        return Proven(planned, {}, None, options.runs, allocator, None, len(every))
+        return Proven(planned, {}, None, options.runs, allocator, None, None, len(every))
     rules = [[rule.told(each.number) for rule in each.rules] for each in performed]
     if len(performed) > 1:
         rules.append([rule.told(number) for rule, number in together(performed)])
@@ -106,7 +106,8 @@ def _prove(options: argparse.Namespace) -> Proven:
         measured = measure(scripts[0], scripts[1:], recorded, options.runs)
     proofs = {each.number: proof for each, proof in zip(performed, measured.proofs, strict=False)}
     all_together = measured.proofs[-1] if len(performed) > 1 else None
-    return Proven(planned, proofs, all_together, options.runs, allocator, measured.outside_bytes, len(every))
+    outside, peak_rss = measured.outside_bytes, recorded.peak_rss_bytes
+    return Proven(planned, proofs, all_together, options.runs, allocator, outside, peak_rss, len(every))
 
 
 def _chosen(every: Sequence[Planned], options: argparse.Namespace, lenses: set[str]) -> Sequence[Planned]:

@@ -151,6 +151,11 @@ def notes(facts: Script, shown: list[Performance], outside: float | None, column
         said.append(
             "program peak: the recorded RSS with this allocator's heap and library instead of the recorded ones"
         )
+    else:
+        said.append(
+            "program peak: unknown, because the recording has no peak RSS, or its allocator isn't installed, or the program touched"
+            " only a part of the blocks that the performed calls write (tare run --content records that part)"
+        )
     if facts.foreign_frees:
         said.append(
             f"{exact(facts.foreign_frees)} frees are left out: the allocations of their blocks weren't recorded"

@@ -44,7 +44,7 @@ def plan(recording: Recording) -> list[Planned]:
     ]
     ranked = ranking(recording, found)
     place = {id(entry.finding): number for number, entry in enumerate((*ranked.first, *ranked.rest))}
-    judged = [(lens, finding, worth_of(recording, finding, "site_location_id")) for lens, finding in found]
+    judged = [(lens, finding, worth_of(recording, finding, whole, "site_location_id")) for lens, finding in found]
     judged.sort(key=lambda each: (place.get(id(each[1]), len(place)), -whole.score(each[2])))
     frames = recording.finding_frames([finding for _, finding, _ in judged])
     return [

@@ -64,9 +64,19 @@ def amounts(entry: Entry) -> str:
     """`3.66 MiB (exact), about 2.1 ms`."""
     worth, parts = entry.worth, []
     if worth.gain_peak_bytes and worth.gain_peak_bytes >= 1:
-        how = "at least" if entry.finding.at_least else "" if worth.peak_exact else "about"
-        error = "" if not entry.finding.samples else f" +-{percent(entry.finding.samples**-0.5, 1, 0)}"
-        exact = " (exact)" if worth.peak_exact else ""
+        how = (
+            "at most"
+            if worth.is_bound
+            else "at least"
+            if entry.finding.at_least
+            else ""
+            if worth.peak_exact
+            else "about"
+        )
+        error = (
+            "" if worth.is_bound or not entry.finding.samples else f" +-{percent(entry.finding.samples**-0.5, 1, 0)}"
+        )
+        exact = " (exact)" if worth.peak_exact else " (all that was resident of the blocks)" if worth.is_bound else ""
         parts.append(f"{how} {human_bytes(worth.gain_peak_bytes)}{error}{exact}".strip())
     if worth.gain_cpu_ns:
         parts.append(f"about {duration(worth.gain_cpu_ns)}")
@@ -74,7 +84,7 @@ def amounts(entry: Entry) -> str:
 
 
 def _minus(entry: Entry) -> str:
-    return "≥" if entry.finding.at_least else "-"
+    return "≤" if entry.worth.is_bound else "≥" if entry.finding.at_least else "-"
 
 
 def _entry(

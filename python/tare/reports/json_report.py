@@ -92,7 +92,9 @@ def findings(recording: Recording, chosen: Sequence[Lens]) -> list[dict[str, Any
         each for lens in recording.ledger.lenses if not names or lens.name in names for each in recording.findings(lens)
     ]
     whole = whole_of(recording)
-    priced = sorted(((each, worth_of(recording, each)) for each in found), key=lambda pair: -whole.score(pair[1]))
+    priced = sorted(
+        ((each, worth_of(recording, each, whole)) for each in found), key=lambda pair: -whole.score(pair[1])
+    )
     stacks = recording.site_stacks(sorted({each.site_id for each in found}))
     frames = recording.finding_frames([each for each, _ in priced])
     return [

@@ -27,6 +27,7 @@ class Proven(NamedTuple):
     runs: int
     allocator: str
     outside_bytes: float | None
+    peak_rss_bytes: int | None  # of the program, without the recorder's memory
     findings: int  # of the recording
 
 
@@ -145,6 +146,13 @@ def _details(proof: Proof, proven: Proven, width: int) -> Iterator[str]:
         yield from textwrap.wrap(
             f"peak RSS of the program: {human_bytes(before)} -> {human_bytes(after)}"
             f" ({_signed_percent(after - before, before)})",
+            width,
+        )
+    elif proven.peak_rss_bytes:
+        yield from textwrap.wrap(
+            f"peak RSS of the program: unknown after the remedy. The performed calls write whole blocks ({human_bytes(proof.peak_rss.before)}),"
+            f" but the program touched a part of its blocks only ({human_bytes(proven.peak_rss_bytes)} of RSS in all). A recording with"
+            " --content has the written part of each block.",
             width,
         )
     yield from textwrap.wrap(

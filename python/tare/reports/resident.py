@@ -35,8 +35,9 @@ def report(recording: Recording, found: Residence, style: Style, width: int) -> 
     total = found.resident_bytes
     moment = f"'{found.name}'" if found.name else _MOMENTS.get(found.kind, "at a request")
 
-    def row(label: str, amount: float, indent: int = 0, look: str = "") -> Iterator[str]:
-        cells = f"{human_bytes(amount):>10}{percent(amount, total):>8}  {' ' * indent}"
+    def row(label: str, amount: float, indent: int = 0, look: str = "", *, is_resident: bool = True) -> Iterator[str]:
+        share = percent(amount, total) if is_resident else ""
+        cells = f"{human_bytes(amount):>10}{share:>8}  {' ' * indent}"
         first, *rest = wrapped(label, max(width - len(cells), _LEAST_LABEL))
         yield style(cells + first, look) if look else cells + first
         for line in rest:
@@ -48,11 +49,21 @@ def report(recording: Recording, found: Residence, style: Style, width: int) -> 
         kind: sum(p.resident_bytes for p in found.parts if p.kind == kind) for kind in ("heap", "file", *_KINDS)
     }
     yield from row("heap", resident["heap"], 0, "cyan")
-    yield from row("requested bytes of live blocks", heap.requested_bytes, 2)
-    yield from row("slop: rounding by the allocator", heap.slop_bytes, 2)
-    yield from row("the allocator's headers", heap.header_bytes, 2)
-    if heap.absent_bytes:
-        yield from row("live blocks on pages that were never touched", -heap.absent_bytes, 2)
+    live = (
+        ("requested bytes of live blocks", heap.requested_bytes),
+        ("slop: rounding by the allocator", heap.slop_bytes),
+        ("the allocator's headers", heap.header_bytes),
+    )
+    if heap.absent_bytes:  # of which of the three is unknown, so that they have no share of the RSS
+        yield from row("live blocks", resident["heap"] - heap.kept_bytes, 2)
+        for label, amount in live:
+            yield from row(label, amount, 4, is_resident=False)
+        yield from row(
+            "live blocks on pages that were never touched or are swapped out", -heap.absent_bytes, 4, is_resident=False
+        )
+    else:
+        for label, amount in live:
+            yield from row(label, amount, 2)
     yield from row(f"free memory that {recording.process['allocator']} keeps, and its metadata", heap.kept_bytes, 2)
     if heap.pool_rest_bytes:
         yield from row("(of live blocks, unused memory of pools)", heap.pool_rest_bytes, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from handmade import Handmade
@@ -84,3 +85,16 @@ def test_the_distance_of_the_look_from_the_peak_is_said(process: Handmade) -> No
     said = snapshot.sentence
     assert "a snapshot 0.10 s before the peak" in said
     assert "90.0% of its gross" in said
+
+
+def test_no_row_has_more_than_the_resident_memory(process: Handmade) -> None:
+    """Requested bytes on untouched pages are no share of it."""
+    process.tables["snapshots"][1]["absent_bytes"] = 1 << 30
+    process.blocks(process.stack("g@a.c:2"), 1 << 30, 1 << 30, total=1, end=1)
+    process.tables["snapshot_blocks"][-1]["requested_bytes"] = process.tables["snapshot_blocks"][-1]["usable_bytes"] = (
+        1 << 30
+    )
+    recording = process.recording()
+    lines = list(texts.report(recording, resident.residence(recording, None), Style(_NoTerminal()), 100))
+    shares = [float(share) for line in lines for share in re.findall(r"([-\d.]+)%", line)]
+    assert 100.0 in shares and all(0 <= share <= 100 for share in shares), lines

@@ -10,6 +10,7 @@ from tare.analysis import worth
 from tare.analysis.recording import Recording
 from tare.analysis.worth import Entry, Ranking
 from tare.lenses.call_price import FREE_NS, MALLOC_NS, REALLOC_NS, TIMER_NS
+from tare.reports import do_first
 
 
 def ranked(made: Handmade) -> tuple[Recording, Ranking]:
@@ -119,6 +120,26 @@ def test_untouched_pages_return_no_rss(made: Handmade) -> None:
     assert entry.worth.gain_peak_bytes == 0
     assert "never touched and return no RSS" in entry.worth.evidence
     assert entry in found.rest
+
+
+def test_no_gain_is_larger_than_the_resident_part_of_the_blocks(made: Handmade) -> None:
+    """16 leaked blocks of 8 MiB of which the program touched a page each: 128 MiB gross in 6 MiB of RSS, 4 of them in blocks."""
+    mib = 1 << 20
+    shape = made.blocks(made.stack("lose", "main"), 8 * mib, 8 * mib, total=16, peak=16, end=16)
+    made.moment("exit", [(shape, 0x10000 + 8 * mib * i, {"lost": True}) for i in range(16)])
+    made.tables["snapshots"][0]["absent_bytes"] = 124 * mib
+    made.resident(1, "heap", 4 * mib)
+    made.resident(1, "file", 2 * mib, name="/bin/app")
+    made._process.update({"peak_rss_bytes": 6 * mib, "spool_bytes": 0})
+    recording, found = ranked(made)
+    (entry,) = [each for each in found.first if each.lenses[0] == "leaks"]
+    assert entry.worth.gain_peak_bytes == 4 * mib
+    assert entry.worth.is_bound and not entry.worth.peak_exact
+    assert "4.00 MiB of all blocks were resident" in entry.worth.evidence
+    assert do_first.gains(entry, found.whole).startswith("RSS ≤66.7%")
+    for lens in recording.ledger.lenses:
+        for finding in recording.findings(lens):
+            assert (worth.worth_of(recording, finding, found.whole).gain_peak_bytes or 0) <= 4 * mib
 
 
 def test_remapped_blocks_arent_priced_as_copied(made: Handmade) -> None:
