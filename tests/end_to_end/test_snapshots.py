@@ -104,7 +104,7 @@ def test_without_snapshots_nothing_is_looked_into(tare: Tare, program: Build) ->
 
 
 def test_known_duplicates_of_python(tare: Tare) -> None:
-    code = "x = ['%d' % (i % 50) + 'y' * 600 for i in range(20000)]; import time; time.sleep(1.5)"
+    code = "x = ['%d' % (i % 50) + 'y' * 600 for i in range(20000)]; import time; time.sleep(3)"
     trace = tare.record("/usr/bin/python3", "-c", code, options=("--snapshots",))
     (seen,) = tare.sql(
         trace,

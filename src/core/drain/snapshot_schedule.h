@@ -27,7 +27,7 @@ class SnapshotSchedule {
   static constexpr double kCpuBudget = 0.04;
   static constexpr double kWallBudget = 0.01;                     // a server that waits has time for looks
   static constexpr std::uint64_t kFirstAllowanceNs = 40'000'000;  // lets a short program have one at all
-  static constexpr double kFixedCostNs = 8e6;                     // of Python: 100 mappings, 3 MiB of roots
+  static constexpr double kFixedCostNs = 16e6;                    // of Python on a busy machine; 8e6 on an idle one
   static constexpr double kLeastCostNsPerByte = 1;                // twice what the heaps above took
 
   SnapshotSchedule() = default;

@@ -23,13 +23,13 @@ TEST(SnapshotSchedule, WaitsForGrowth) {
 
 TEST(SnapshotSchedule, TakesAShareOfTheCpuTimeAndALittleOfTheRest) {
   SnapshotSchedule schedule(TakeSnapshots::PeaksAndExit);
-  schedule.record_peak(10 * kMiB, kSecondNs / 10);  // the next, of twice the heap, would take 0.192 s
+  schedule.record_peak(10 * kMiB, kSecondNs / 10);  // the next, of twice the heap, would take 0.184 s
   const auto due = [&](double wall_s, double cpu_s) {
     const auto ns = [](double seconds) { return static_cast<std::uint64_t>(seconds * kSecondNs); };
     return schedule.peak_is_due(20 * kMiB, {ns(wall_s), ns(cpu_s)});
   };
-  EXPECT_FALSE(due(5, 5));
-  EXPECT_TRUE(due(5.5, 5.5));  // 0.315 = 0.04 * 5.5 + 0.01 * 5.5 + 0.04, for 0.292
+  EXPECT_FALSE(due(4.5, 4.5));
+  EXPECT_TRUE(due(5.5, 5.5));  // 0.315 = 0.04 * 5.5 + 0.01 * 5.5 + 0.04, for 0.284
   EXPECT_FALSE(due(20, 1));    // a busy machine
   EXPECT_TRUE(due(23, 1));
 }
