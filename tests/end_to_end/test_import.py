@@ -51,6 +51,25 @@ def heaptrack_costs(file: Path, kind: str) -> int:
     return sum(int(line.rpartition(" ")[2]) for line in out.read_text(errors="replace").splitlines())
 
 
+STARTS = ("_start", "__libc_start_main_impl", "__libc_start_call_main")
+
+
+def flame_graph(file: Path) -> dict[tuple[str, ...], int]:
+    """Bytes of each stack of folded lines, without places and numbers of addresses. Frames are sorted: heaptrack prints inlined functions
+    outside of those that they were inlined into, and it begins stacks with main.
+    """
+    stacks: dict[tuple[str, ...], int] = {}
+    for line in file.read_text(errors="replace").splitlines():
+        text, _, amount = line.rpartition(" ")
+        names = [re.sub(r" \([^()]*\)$", "", name.strip()) for name in text.split(";") if name.strip()]
+        names = ["" if re.search(r"0x[0-9a-f]+$", name) else name for name in names]
+        names = names[names.index("main") :] if "main" in names else names
+        key = tuple(sorted(name for name in names if name not in STARTS))
+        if int(amount):
+            stacks[key] = stacks.get(key, 0) + int(amount)
+    return stacks
+
+
 OFTEN = ("bash", "python3")
 
 
@@ -76,6 +95,13 @@ def test_heaptrack(name: str, tare: Tare) -> None:
     assert (found["total_blocks"], found["peak_requested_bytes"], found["end_requested_bytes"]) == tuple(
         expected.values()
     )
+    # The last import was of raw; the flame graphs are of the interpreted file.
+    assert sums(tare, interpreted) == found
+    assert tare("export", "imported.tare", "--to", "folded", "-o", "ours").returncode == 0
+    ours, theirs = flame_graph(tare.folder / "ours"), flame_graph(interpreted.with_suffix(".peak"))
+    assert sum(ours.values()) == sum(theirs.values())
+    if name != "python3":  # Tare leaves out functions that only pass a call on to malloc, as PyMem_RawMalloc does
+        assert ours == theirs
     assert tare("replay", "imported.tare", "--allocator", "glibc", "--runs", "1").returncode == 0
 
 
@@ -223,3 +249,9 @@ def test_memray(name: str, options: tuple[str, ...], tare: Tare) -> None:
     expected = stats["top_allocations_by_size"][0]
     assert f"{largest['function']}:{largest['file']}:{largest['line']}" == expected["location"]
     assert largest["bytes"] == expected["size"]
+    run = [*memray, "table", "--no-web", "-o", "table.html", "capture"]
+    subprocess.run(run, cwd=tare.folder, check=True, capture_output=True)
+    page = (tare.folder / "table.html").read_text()
+    rows, _ = json.JSONDecoder().raw_decode(page, page.index("packed_data = ") + len("packed_data = "))
+    assert sum(row["size"] for row in rows) == found["peak_requested_bytes"]
+    assert sum(row["n_allocations"] for row in rows) == found["peak_blocks"]
