@@ -14,6 +14,7 @@
 #include "recorder/events/contents.h"
 #include "recorder/events/record.h"
 #include "recorder/foreign/described.h"
+#include "recorder/hooks/passing.h"
 #include "recorder/hooks/real.h"
 #include "recorder/process/bus_errors.h"
 #include "recorder/process/process_facts.h"
@@ -262,6 +263,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   }
   if (wish == trace::RecorderWish::Detached) alive |= trace::kPausedBit | trace::kDetachedBit;
   if (origin == nullptr) parent_spool_ = nullptr;  // the tables are copied
+  choose_hooks();
   wiped_page_[kOwnWord] = 1;
   // Before the spool is visible to other threads: events in another phase are lost, and may be the free of a block that
   // was recorded meanwhile.
@@ -273,6 +275,12 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   rendezvous.state.store(trace::RecorderState::Recording, std::memory_order_release);
   launcher_.process_changed();
   return true;
+}
+
+void Recorder::choose_hooks() const {
+  if (&tare_choose_hooks == nullptr) return;
+  if (!sampling()) return tare_choose_hooks(Hooks::Recording);
+  tare_choose_hooks(allocator.glibc_headers ? Hooks::Passing : Hooks::FreesPassing);
 }
 
 void Recorder::make_exit_key() {

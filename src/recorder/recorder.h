@@ -34,7 +34,7 @@ struct ForkOrigin {
   std::uint64_t stamp;
 };
 
-extern trace::Rendezvous rendezvous;
+extern TARE_HIDDEN trace::Rendezvous rendezvous;
 
 class Recorder {
  public:
@@ -46,10 +46,9 @@ class Recorder {
   TARE_INLINE bool alive_and_sampling() const { return *alive_ == kAliveSampling; }
   bool off() const { return phase_.load(std::memory_order_relaxed) == Phase::Off; }
   // Asleep since the process began, and no recording is requested yet.
-  bool sleeps() const {
-    return phase_.load(std::memory_order_relaxed) == Phase::Asleep &&
-           rendezvous.wish.load(std::memory_order_acquire) != trace::RecorderWish::Awake;
-  }
+  bool sleeps() const { return phase_.load(std::memory_order_relaxed) == Phase::Asleep && !wakes(); }
+  // A recording is requested of a recorder that slept.
+  static bool wakes() { return rendezvous.wish.load(std::memory_order_acquire) == trace::RecorderWish::Awake; }
   // Paused: new blocks aren't recorded, the ends of those that are known go on being so.
   bool paused() const { return (*alive_ & trace::kPausedBit) != 0; }
   // Paused, and the spool has no reader any more. True also in children that are forked then.
@@ -174,6 +173,7 @@ class Recorder {
   void drop_parents_spool();
   Spool* unused_spool();
   void make_exit_key();
+  void choose_hooks() const;
   bool can_ask_for_moment() const;
   void request_snapshot(trace::MomentKind kind, trace::StringRef name);
   void wait_for_moment(trace::MomentKind kind, trace::StringRef name);
@@ -251,6 +251,6 @@ class Recorder {
   std::atomic<Spool*> inherited_spool_{nullptr};  // a forked child's, mapped on until its first page is full
 };
 
-extern Recorder recorder;
+extern TARE_HIDDEN Recorder recorder;
 
 }  // namespace tare::recorder
