@@ -43,8 +43,9 @@ def test_81_mb_are_taken_again(tare: Tare, program: Callable[..., Path]) -> None
     (glibc,) = told["allocators"]
     assert 81_000_000 <= glibc["usable_at_peak_bytes"] < 82_000_000
     assert 80_000_000 <= glibc["peak_heap_rss_bytes"] < 86_000_000  # the performer's own is taken off
-    # performed as recorded, the program comes to what it came to
-    assert glibc["predicted_peak_rss_bytes"] == pytest.approx(told["program_peak_rss_bytes"], abs=1)
+    # the program never touches its blocks, and the performed calls write them: its peak can't be predicted
+    assert told["program_peak_rss_bytes"] < 80_000_000
+    assert glibc["predicted_peak_rss_bytes"] is None
 
 
 def test_small_programs_are_not_given_the_launchers_size(tare: Tare, program: Callable[..., Path]) -> None:
