@@ -7,7 +7,6 @@ subjects of a program one after the other; medians count. Tare's CPU is that of 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -15,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from harness.arguments import rounds_and_cases
 from harness.measure import ROOT, measure
 from harness.results import Results, table
 from spine_cases import DEBIAN_PYTHON
@@ -139,17 +139,13 @@ def planted_sums() -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=5, help="rounds a program (default 5)")
-    parser.add_argument("--case", action="append", choices=sorted(CASES), help="only this program; may be repeated")
-    arguments = parser.parse_args()
-    chosen = arguments.case or list(CASES)
+    runs, chosen = rounds_and_cases(__doc__, CASES, "program")
     install_memray()
     results = Results("python")
     for case in chosen:
-        bench_case(results, case, CASES[case], arguments.runs)
+        bench_case(results, case, CASES[case], runs)
     body = (
-        f"CPU seconds that recording adds, medians of {arguments.runs} runs of Debian's Python 3.11 with its own allocator:\n\n"
+        f"CPU seconds that recording adds, medians of {runs} runs of Debian's Python 3.11 with its own allocator:\n\n"
         f"{costs(results, chosen)}\nBytes that live at the end, by the planted line that made them:\n\n{planted_sums()}"
     )
     print(body)

@@ -6,11 +6,11 @@ CPU time over all processes is compared: wall time hides the work of a second co
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 from pathlib import Path
 
+from harness.arguments import rounds_and_cases
 from harness.measure import ROOT, MeasuredCommandFailed
 from harness.results import Results
 from spine_cases import CASES, Case
@@ -71,19 +71,15 @@ def bench_case(results: Results, case: Case, runs: int) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=5, help="rounds a case (default 5)")
-    parser.add_argument("--case", action="append", choices=sorted(CASES), help="only this case; may be repeated")
-    arguments = parser.parse_args()
-    chosen = arguments.case or list(CASES)
+    runs, chosen = rounds_and_cases(__doc__, CASES)
 
     results = Results("spine")
     cases = [CASES[name]() for name in chosen]
     if any(subject.name == "memray" and subject.applies(case) for subject in SUBJECTS for case in cases):
         install_memray()
     for case in cases:
-        bench_case(results, case, arguments.runs)
-    body = section(results, cases, arguments.runs)
+        bench_case(results, case, runs)
+    body = section(results, cases, runs)
     print(body)
     print(results.write_json())
     # a partial run proves nothing about the whole: only a full one becomes the published table
