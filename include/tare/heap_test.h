@@ -259,7 +259,7 @@ inline void check(const char* file, int line, const std::string& call, const Hea
 #endif
 
 // Runs the function. The test case fails if the function exceeds a limit; it goes on. `file` and `line` are shown with
-// the failure. What the function throws, the caller gets, and nothing is checked.
+// the failure. An exception of the function reaches the caller, and nothing is checked.
 inline void expect_heap(const HeapLimits& limits, const std::function<void()>& function,
                         [[maybe_unused]] const char* file = __builtin_FILE(),
                         [[maybe_unused]] int line = __builtin_LINE()) {

@@ -1,4 +1,4 @@
-"""What the reader has chosen: a measure, a time or a range of time, and filters."""
+"""The choices of the reader: a measure, a time or a range of time, and filters."""
 
 from __future__ import annotations
 

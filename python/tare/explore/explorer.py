@@ -34,7 +34,7 @@ class SiteRow(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """What a search finds in the stacks."""
+    """The functions that match a search, and their amount."""
 
     functions: set[int]
     amount: float

@@ -228,7 +228,7 @@ class Explore(Choices):
         self.shown = wanted
 
     def head(self) -> list[str]:
-        """What is shown: the program, the sum and its time, filters."""
+        """The lines above the view: the program, the sum and its time, filters."""
         assert self.model is not None and self._total is not None
         width = max(self.size.width - 2, 40)
         measure = self.model.measures[self.choice.measure]

@@ -1,4 +1,4 @@
-// What the blocks that lived at the peak held when they ended, or at the exit: which of them had equal contents. Table
+// Contents that the blocks of the peak had when they ended, or at the exit: finds blocks with equal contents. Table
 // `peak_contents`.
 #pragma once
 

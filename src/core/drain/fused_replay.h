@@ -30,7 +30,7 @@ class FusedReplay {
   // See Replay.
   void expect_reading() { replay_.expect_reading(); }
 
-  // What the snapshot at the exit has of blocks, in recordings with contents.
+  // The blocks of the snapshot at the exit, in recordings with contents.
   void add_exit_contents(std::vector<trace::Observation> blocks) { exit_contents_ = std::move(blocks); }
 
   OnlineMerge& merge() { return merge_; }

@@ -76,7 +76,7 @@ class Replay : public trace::EventSink {
   std::unique_ptr<State> state_;
 };
 
-// What the snapshot at the exit of a recording with contents has: Replay::add_exit_contents().
+// Passes the blocks of the snapshot at the exit, in recordings with contents, to Replay::add_exit_contents().
 Status replay_kept(const trace::OpenedTrace& trace, Replay& replay);
 
 }  // namespace tare::core

@@ -1,5 +1,5 @@
-// A call of a foreign allocator: one that divides memory above malloc or beside it. What it calls in turn is part of
-// its own call, so that no byte is recorded twice: its blocks are, its calls of malloc aren't, and its mappings are.
+// A call of a foreign allocator: one that divides memory above malloc or beside it. No byte is recorded twice: the
+// allocator's blocks and mappings are recorded, and the calls of malloc that it makes meanwhile aren't.
 //
 // An allocator that passes a large request on to malloc returns malloc's block. The hooks of malloc note that block,
 // and it is recorded with malloc's sizes. A block that merely begins a piece of memory from malloc isn't.
@@ -12,7 +12,7 @@
 
 namespace tare::recorder {
 
-// What the recorder knows of an allocator's blocks.
+// Facts about the blocks of a foreign allocator.
 struct ForeignHeap {
   // Bytes of a block of the allocator's own memory; null: as requested.
   std::size_t (*usable_bytes)(void* block, std::size_t requested);

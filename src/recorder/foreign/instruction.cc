@@ -4,7 +4,7 @@
 namespace tare::recorder {
 namespace {
 
-// What follows an opcode.
+// The bytes after an opcode.
 enum Form : std::uint8_t {
   kNone,     // not known
   kBare,     // nothing

@@ -13,8 +13,8 @@ struct FunctionSymbol {
 
 using VisitFunction = void (*)(void* context, const FunctionSymbol& function);
 
-// False: the file can't be read or has no such table. Maps the file for the time of the call; allocates nothing. What a
-// symbol says of its place isn't checked.
+// False: the file can't be read or has no such table. Maps the file for the time of the call; allocates nothing. The
+// address of a symbol isn't checked.
 bool visit_functions(const char* path, VisitFunction visit, void* context);
 
 // As above, of the file's bytes, which begin at a multiple of 8.
