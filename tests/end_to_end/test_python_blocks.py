@@ -69,7 +69,8 @@ def test_samples_estimate_the_whole_heap(tare: Tare) -> None:
     program = (
         "import os\nkept = [bytes(100) for _ in range(200_000)] + [bytes(1000) for _ in range(20_000)]\nos._exit(0)"
     )
-    report = tare.report(tare.record(sys.executable, "-c", program, options=("--sample", "64K")))
+    # the sum's standard deviation is 1.8 %; at 64K it is 3.7 %, and one run in a hundred missed the limit below
+    report = tare.report(tare.record(sys.executable, "-c", program, options=("--sample", "16K")))
     assert report["impossible_events"] == 0
     assert report["end"]["requested_bytes"] == pytest.approx(200_000 * 133 + 20_000 * 1033 + 2_000_000, rel=0.1)
 
