@@ -30,6 +30,12 @@ std::uint64_t limit_of(int resource) {
   return limits[0];
 }
 
+// One `part`th of `limit` in whole pages, between `least` and `most` bytes.
+std::uint64_t part_of(std::uint64_t limit, std::uint64_t part, std::uint64_t least, std::uint64_t most) {
+  const std::uint64_t bytes = limit / part & ~(kPage - 1);
+  return bytes < least ? least : bytes < most ? bytes : most;
+}
+
 // A second mapping of the file behind `mapping`, `bytes` long at the same offset of the file. Null on failure.
 char* duplicate(char* mapping, std::uint64_t bytes) {
   const long copy = sys::call(SYS_mremap, sys::word(mapping), 0, static_cast<long>(bytes), MREMAP_MAYMOVE);
@@ -66,12 +72,13 @@ Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launche
       error = make_real(reinterpret_cast<char*>(header_), kPage, 0);
     }
   }
-  // Under an address-space limit the tables are mapped smaller: 6 MiB instead of 52 taken from the program.
-  const bool scarce = limit_of(RLIMIT_AS) != ~std::uint64_t{0};
+  // The recorder's mappings count against a limit of the address space, so they are smaller under one. A program of
+  // 84 MiB must run under a limit of 100 MiB. All tables and chunks together take a tenth of the limit, or 5.5 MiB.
+  const std::uint64_t space = limit_of(RLIMIT_AS);
   using Region = Tables::Region;
-  const std::uint64_t strings = scarce ? 1 << 20 : trace::kMaxStringBytes;
-  const std::uint64_t modules = scarce ? 1 << 20 : trace::kRows - trace::kModules;
-  const std::uint64_t rows = scarce ? 4 << 20 : trace::kMaxRows * sizeof(trace::Row);
+  const std::uint64_t strings = part_of(space, 128, 512 << 10, trace::kMaxStringBytes);
+  const std::uint64_t modules = part_of(space, 512, 128 << 10, trace::kRows - trace::kModules);
+  const std::uint64_t rows = part_of(space, 64, 512 << 10, trace::kMaxRows * sizeof(trace::Row));
   if (error == 0) error = map_area(area(Region::Strings), fd, trace::kStrings, strings, 16 << 10);
   if (error == 0) error = map_area(area(Region::Modules), fd, trace::kModules, modules, 16 << 10);
   if (error == 0) error = map_area(area(Region::Rows), fd, trace::kRows, rows, 64 << 10);
@@ -88,6 +95,8 @@ Errno Spool::create(const char* directory, SpoolMode mode, std::uint64_t launche
   const std::uint64_t launched = launched_bytes / trace::kChunkBytes;
   chunk_limit_ =
       mode == SpoolMode::Standalone || launched > file_chunks_ ? file_chunks_ : static_cast<std::uint32_t>(launched);
+  const std::uint64_t chunks = part_of(space, 16, kSegmentBytes, trace::kSpoolBytes) / trace::kChunkBytes;
+  if (mode != SpoolMode::Standalone && chunks < chunk_limit_) chunk_limit_ = static_cast<std::uint32_t>(chunks);
   if (chunk_limit_ == 0) chunk_limit_ = 1;
   return 0;
 }
@@ -300,6 +309,8 @@ Tables Spool::tables() {
   tables.row_count = &header_->row_count;
   tables.modules = reinterpret_cast<trace::ModuleEntry*>(area(Region::Modules).base);
   tables.module_count = &header_->module_count;
+  const std::uint64_t modules = area(Region::Modules).capacity / sizeof(trace::ModuleEntry);
+  tables.module_limit = modules < trace::kMaxModules ? static_cast<std::uint32_t>(modules) : trace::kMaxModules;
   tables.strings = area(Region::Strings).base;
   tables.string_bytes = &header_->string_bytes;
   tables.python = &header_->python;

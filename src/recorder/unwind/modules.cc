@@ -29,9 +29,10 @@ constexpr std::uint32_t kPathBytes = 4096;
 struct List {
   SpinLock lock;
   Tables tables{};
-  std::atomic<ModuleInfo*> infos{nullptr};  // by ModuleId; address space for all of them, touched as they come
-  std::atomic<std::uint32_t> count{0};      // infos [0, count) are complete
-  char path[kPathBytes] = {};               // scratch, under the lock
+  std::atomic<ModuleInfo*> infos{nullptr};  // by ModuleId; address space for `limit` of them, touched as they come
+  std::uint32_t limit = 0;
+  std::atomic<std::uint32_t> count{0};  // infos [0, count) are complete
+  char path[kPathBytes] = {};           // scratch, under the lock
 };
 constinit List g_list;  // hooks run before any constructor of ours
 
@@ -243,7 +244,7 @@ bool publish(const LoadedObject& object, const BuildId& id, std::uint32_t index)
   const auto ensure = [&](std::uint64_t bytes) {
     return tables.ensure(tables.context, Tables::Region::Modules, bytes);
   };
-  if (index >= trace::kMaxModules || !ensure((index + 1) * sizeof(ModuleEntry))) return false;
+  if (index >= g_list.limit || !ensure((index + 1) * sizeof(ModuleEntry))) return false;
   ModuleEntry entry{};
   entry.load_bias = object.load_bias;
   entry.start = object.start;
@@ -395,7 +396,7 @@ trace::ModuleId publish_made_module(const char* name) {
   if (!g_list.lock.try_lock()) return trace::kNoModule;
   const std::uint32_t index = g_list.count.load(std::memory_order_relaxed);
   ModuleEntry entry{};
-  const bool is_published = index < trace::kMaxModules &&
+  const bool is_published = index < g_list.limit &&
                             tables.ensure(tables.context, Tables::Region::Modules, (index + 1) * sizeof(ModuleEntry)) &&
                             append_string(name, static_cast<std::uint32_t>(std::strlen(name)), entry.path);
   if (is_published) {
@@ -423,7 +424,8 @@ void attach_module_tables(const Tables& tables) {
   g_list.tables = tables;
   if (g_list.infos.load(std::memory_order_relaxed) != nullptr) return;
   look_up_libc_entries();
-  g_list.infos.store(static_cast<ModuleInfo*>(reserve_zeroed(trace::kMaxModules * sizeof(ModuleInfo))),
+  g_list.limit = tables.module_limit;
+  g_list.infos.store(static_cast<ModuleInfo*>(reserve_zeroed(tables.module_limit * sizeof(ModuleInfo))),
                      std::memory_order_release);
 }
 

@@ -90,6 +90,7 @@ struct Tables {
   std::atomic<std::uint32_t>* row_count;
   trace::ModuleEntry* modules;
   std::atomic<std::uint32_t>* module_count;
+  std::uint32_t module_limit;  // at most so many are published, kMaxModules or fewer
   char* strings;
   std::atomic<std::uint32_t>* string_bytes;
   std::atomic<std::uint32_t>* python;  // a python_word(); null: nobody reads it

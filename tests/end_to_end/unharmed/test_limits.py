@@ -46,6 +46,20 @@ def test_address_space(tare: Tare, build: Build, spool_parent: Path, program: st
     assert list(spool_parent.iterdir()) == []
 
 
+@pytest.mark.parametrize("mebibytes", [100, 1000])
+def test_address_space_taken(tare: Tare, mebibytes: int) -> None:
+    """As docs/recording.md has it: 2 MiB for process and thread, 5.5 MiB or a tenth of the limit, and the library."""
+    read = ["sh", "-c", f'ulimit -v {mebibytes * 1024}; exec "$@"', "sh", "cat", "/proc/self/status"]
+
+    def kibibytes(command: list[str]) -> int:
+        status = outcome_of(command, tare.folder).stdout.decode()
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmSize:"))
+
+    native = kibibytes(read)
+    recorded = kibibytes([tare.command, "run", "-q", "-o", "t.tare", "--", *read])
+    assert native < recorded < native + max(5.5, mebibytes / 10) * 1024 + 4096
+
+
 def test_children_killed_at_their_start(tare: Tare, build: Build, spool_parent: Path) -> None:
     """Their unfinished spools go with the recording."""
     hello = build("says_hello.c")

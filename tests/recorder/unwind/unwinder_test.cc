@@ -42,6 +42,7 @@ struct PrivateTables {
     tables.strings = map_zeroed<char>(trace::kMaxStringBytes);
     tables.row_count = &rows;
     tables.module_count = &modules;
+    tables.module_limit = trace::kMaxModules;
     tables.string_bytes = &strings;
     tables.ensure = [](void*, Tables::Region, std::uint64_t) { return true; };
     attach_tables(tables);
