@@ -157,6 +157,8 @@ bench-%: build ## one bench; bench-spine: tare beside heaptrack and memray (BENC
 # A module named gc would hide Python's own.
 bench-gc: bench-collector ; @:
 
+bench-sampling-cost: bench-sampling_cost ; @:
+
 # ---- guide
 
 guide: build $(VENV)/.dev ## build and record the guide's pairs, and rewrite what its pages say was measured

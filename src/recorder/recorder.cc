@@ -14,6 +14,7 @@
 #include "recorder/events/contents.h"
 #include "recorder/events/record.h"
 #include "recorder/foreign/described.h"
+#include "recorder/hooks/passing.h"
 #include "recorder/hooks/real.h"
 #include "recorder/process/bus_errors.h"
 #include "recorder/process/process_facts.h"
@@ -255,6 +256,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   make_exit_key();
   stand_in_front_of_bus_errors();
   std::uint32_t alive = sampling() ? kAliveSampling : contents() ? kAliveContents : kAlive;
+  if (sampling() && !allocator.glibc_headers) alive |= kLateBit;
   const trace::RecorderWish wish = rendezvous.wish.load(std::memory_order_acquire);  // a paused parent's
   if (wish == trace::RecorderWish::Asleep) {
     alive |= trace::kPausedBit;
@@ -262,6 +264,7 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   }
   if (wish == trace::RecorderWish::Detached) alive |= trace::kPausedBit | trace::kDetachedBit;
   if (origin == nullptr) parent_spool_ = nullptr;  // the tables are copied
+  choose_hooks();
   wiped_page_[kOwnWord] = 1;
   // Before the spool is visible to other threads: events in another phase are lost, and may be the free of a block that
   // was recorded meanwhile.
@@ -273,6 +276,10 @@ bool Recorder::make_spool(const ForkOrigin* origin) {
   rendezvous.state.store(trace::RecorderState::Recording, std::memory_order_release);
   launcher_.process_changed();
   return true;
+}
+
+void Recorder::choose_hooks() const {
+  if (&tare_choose_hooks != nullptr) tare_choose_hooks(sampling() ? Hooks::Sampling : Hooks::Recording);
 }
 
 void Recorder::make_exit_key() {

@@ -34,7 +34,7 @@ struct ForkOrigin {
   std::uint64_t stamp;
 };
 
-extern trace::Rendezvous rendezvous;
+extern TARE_HIDDEN trace::Rendezvous rendezvous;
 
 class Recorder {
  public:
@@ -43,13 +43,20 @@ class Recorder {
   TARE_INLINE bool alive() const { return *alive_ != 0; }
   // Alive, and every block is recorded: the case of the hooks' fast path.
   TARE_INLINE bool alive_and_exact() const { return *alive_ == kAlive; }
-  TARE_INLINE bool alive_and_sampling() const { return *alive_ == kAliveSampling; }
+  TARE_INLINE bool alive_and_sampling() const { return (*alive_ & ~kLateBit) == kAliveSampling; }
+  // Sampling, and the size of a small block follows from the request. Compared in memory, which the compiler doesn't do
+  // with a volatile word: each call of malloc and free takes an instruction less.
+  TARE_INLINE bool decides_early() const {
+    __asm__ goto("cmpl %1, %0\n\tjne %l2" : : "m"(*alive_), "i"(kAliveSampling) : "cc", "memory" : no);
+    return true;
+  no:
+    return false;
+  }
   bool off() const { return phase_.load(std::memory_order_relaxed) == Phase::Off; }
   // Asleep since the process began, and no recording is requested yet.
-  bool sleeps() const {
-    return phase_.load(std::memory_order_relaxed) == Phase::Asleep &&
-           rendezvous.wish.load(std::memory_order_acquire) != trace::RecorderWish::Awake;
-  }
+  bool sleeps() const { return phase_.load(std::memory_order_relaxed) == Phase::Asleep && !wakes(); }
+  // A recording is requested of a recorder that slept.
+  static bool wakes() { return rendezvous.wish.load(std::memory_order_acquire) == trace::RecorderWish::Awake; }
   // Paused: new blocks aren't recorded, the ends of those that are known go on being so.
   bool paused() const { return (*alive_ & trace::kPausedBit) != 0; }
   // Paused, and the spool has no reader any more. True also in children that are forked then.
@@ -161,6 +168,7 @@ class Recorder {
   static constexpr std::uint32_t kAlive = 1;
   static constexpr std::uint32_t kAliveSampling = 2;
   static constexpr std::uint32_t kAliveContents = 3;
+  static constexpr std::uint32_t kLateBit = 4;  // sampling: another allocator's blocks are decided after the call
   // The word beside it: not zero in the process that made the spool, and in a vfork child of it.
   static constexpr int kOwnWord = 1;
 
@@ -174,6 +182,7 @@ class Recorder {
   void drop_parents_spool();
   Spool* unused_spool();
   void make_exit_key();
+  void choose_hooks() const;
   bool can_ask_for_moment() const;
   void request_snapshot(trace::MomentKind kind, trace::StringRef name);
   void wait_for_moment(trace::MomentKind kind, trace::StringRef name);
@@ -251,6 +260,6 @@ class Recorder {
   std::atomic<Spool*> inherited_spool_{nullptr};  // a forked child's, mapped on until its first page is full
 };
 
-extern Recorder recorder;
+extern TARE_HIDDEN Recorder recorder;
 
 }  // namespace tare::recorder

@@ -25,6 +25,8 @@ bool needs_alignment(const std::string& mnemonic) {
 }
 
 struct Code {
+  bool calls = false;
+  bool has_frame = false;
   bool aligns_its_stack = false;
   std::string aligned_move;  // to or from memory; empty: none
 };
@@ -47,6 +49,11 @@ std::map<std::string, Code> disassembled() {
     if (mnemonic.starts_with("<") && mnemonic.ends_with(">:")) {
       current = mnemonic.substr(1, mnemonic.size() - 3);
       if (current.ends_with(".cold")) current.resize(current.size() - 5);
+      functions.try_emplace(current);
+    } else if (mnemonic == "call" || mnemonic == "addr32") {
+      functions[current].calls = true;
+    } else if (mnemonic == "push") {
+      functions[current].has_frame = true;
     } else if (mnemonic == "and" && operands.starts_with("$0xffffffffffff") && operands.ends_with("0,%rsp")) {
       functions[current].aligns_its_stack = true;
     } else if (operands.find("%xmm") != std::string::npos && operands.find('(') != std::string::npos &&
@@ -73,9 +80,25 @@ TEST(Alignment, OfTheCallersStackIsNotReliedOn) {
 // An instruction each would be too much in what each event runs.
 TEST(Alignment, CostsTheHooksNothing) {
   std::map<std::string, Code> functions = disassembled();
-  for (const char* name : {"malloc", "calloc", "free", "aligned_alloc"}) {
+  for (const char* name : {"tare_recorded_malloc", "tare_recorded_calloc", "tare_recorded_free", "aligned_alloc"}) {
+    ASSERT_TRUE(functions.contains(name)) << name;
     EXPECT_FALSE(functions[name].aligns_its_stack) << name;
   }
+}
+
+// Where nothing is recorded, the hooks jump to the real function: no call of malloc_usable_size or anything else.
+TEST(PassingHooks, AreJumps) {
+  const std::map<std::string, Code> functions = disassembled();
+  std::size_t found = 0;
+  for (const auto& [name, code] : functions) {
+    const bool jumps = name == "malloc" || name == "calloc" || name == "realloc" || name == "free";
+    const bool is_in_table = name.find("sleeping_") != std::string::npos || name.find("sampling_") != std::string::npos;
+    if (!jumps && !is_in_table) continue;
+    EXPECT_FALSE(code.calls) << name;
+    EXPECT_FALSE(code.has_frame) << name;
+    ++found;
+  }
+  EXPECT_EQ(found, 4u + 4u + 3u);
 }
 
 }  // namespace

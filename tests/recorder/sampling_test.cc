@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -23,6 +26,12 @@ TEST(Numeric, AgreesWithTheMathsLibrary) {
   }
 }
 
+double decided(const Sampler& sampler, SamplingState& state, std::uint64_t bytes) {
+  const double weight = sampler.decide(state, Sampler::octave(bytes));
+  if (weight != 0) Sampler::count_allocation(state);
+  return weight;
+}
+
 struct Sums {
   double blocks = 0;
   double bytes = 0;
@@ -37,7 +46,7 @@ Sums run_program(const Sampler* sampler, std::uint64_t seed) {
   if (sampler != nullptr) sampler->seed(state, seed);
   Sums sums;
   const auto begin = [&](std::uint64_t bytes) {
-    const double weight = sampler == nullptr ? 1 : sampler->decide(state, bytes);
+    const double weight = sampler == nullptr ? 1 : decided(*sampler, state, bytes);
     sums.blocks += weight;
     sums.bytes += weight * static_cast<double>(bytes);
     return weight;
@@ -90,6 +99,163 @@ TEST(Sampling, IsRightInTheMeanOver200Seeds) {
   EXPECT_NEAR(mean.live_bytes / exact.live_bytes, 1, 0.01);
 }
 
+// As the hooks do it, with blocks of the C library's: decided by what is requested, and by their size at reallocs.
+// Requests lie around the limits of octaves.
+Sums run_real_blocks(const Sampler* sampler, std::uint64_t seed) {
+  constexpr std::uint64_t kHeader = 8;
+  SamplingState state{};
+  if (sampler != nullptr) sampler->seed(state, seed);
+  Sums sums;
+  std::uint64_t random = 1;
+  const auto next_random = [&random](std::uint64_t below) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    return (random >> 33) % below;
+  };
+  const auto next_request = [&] {
+    const std::uint64_t limit = std::uint64_t{64} << next_random(5);
+    return limit - 56 + next_random(64);
+  };
+  const auto add = [&sums](double weight, std::uint64_t bytes) {
+    sums.blocks += weight;
+    sums.bytes += weight * static_cast<double>(bytes);
+  };
+  struct Held {
+    void* block = nullptr;
+    std::uint64_t bytes = 0;
+    double weight = 0;
+  };
+  std::vector<Held> all(500);
+  for (int round = 0; round < 30'000; ++round) {
+    Held& held = all[next_random(all.size())];
+    if (held.block == nullptr) {
+      held.bytes = next_request();
+      held.weight = 1;
+      if (sampler != nullptr) {
+        held.weight = sampler->decide(state, Sampler::request_octave(held.bytes));
+        if (held.weight != 0) Sampler::count_allocation(state);
+      }
+      held.block = std::malloc(held.bytes);
+      add(held.weight, held.bytes);
+    } else if (next_random(3) != 0) {
+      const int before = Sampler::octave(malloc_usable_size(held.block));
+      const double old_weight = held.weight;
+      const std::uint64_t old_bytes = held.bytes;
+      held.bytes = next_request();
+      held.block = std::realloc(held.block, held.bytes);
+      const bool stays = held.weight == 0 && before == Sampler::request_octave(held.bytes);
+      if (sampler != nullptr && !stays) {
+        const int after = Sampler::octave(malloc_usable_size(held.block));
+        held.weight = sampler->decide_again(state, held.weight != 0, before, after);
+      }
+      add(held.weight, held.bytes);
+      if (old_weight != 0 && held.weight != 0) {
+        sums.steps += std::max(old_weight, held.weight);
+        sums.step_bytes += std::max(old_weight, held.weight) * static_cast<double>(old_bytes + kHeader);
+      }
+    } else {
+      std::free(held.block);
+      held.block = nullptr;
+    }
+  }
+  for (const Held& held : all) {
+    if (held.block != nullptr) sums.live_bytes += held.weight * static_cast<double>(held.bytes);
+    std::free(held.block);
+  }
+  return sums;
+}
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kGlibcsBlocks = false;
+#else
+constexpr bool kGlibcsBlocks = true;
+#endif
+
+TEST(Sampling, IsRightInTheMeanForBlocksDecidedBeforehand) {
+  if (!kGlibcsBlocks) GTEST_SKIP() << "another allocator's blocks";
+  const Sums exact = run_real_blocks(nullptr, 0);
+  auto sampler = std::make_unique<Sampler>();
+  Sums mean;
+  constexpr int kSeeds = 400;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    ASSERT_TRUE(sampler->prepare(1024, static_cast<std::uint64_t>(seed)));
+    const Sums sums = run_real_blocks(sampler.get(), 1);
+    mean.blocks += sums.blocks / kSeeds;
+    mean.bytes += sums.bytes / kSeeds;
+    mean.steps += sums.steps / kSeeds;
+    mean.step_bytes += sums.step_bytes / kSeeds;
+    mean.live_bytes += sums.live_bytes / kSeeds;
+  }
+  EXPECT_NEAR(mean.blocks / exact.blocks, 1, 0.01);
+  EXPECT_NEAR(mean.bytes / exact.bytes, 1, 0.01);
+  EXPECT_NEAR(mean.steps / exact.steps, 1, 0.01);
+  EXPECT_NEAR(mean.step_bytes / exact.step_bytes, 1, 0.01);
+  EXPECT_NEAR(mean.live_bytes / exact.live_bytes, 1, 0.02);
+}
+
+// The C library's blocks are nearly always of the octave that follows from the request.
+TEST(Sampling, OctavesFollowFromRequests) {
+  if (!kGlibcsBlocks) GTEST_SKIP() << "another allocator's blocks";
+  std::vector<void*> blocks;
+  std::uint64_t larger = 0;
+  for (std::uint64_t bytes = 0; bytes <= Sampler::kMostEarlyBytes; ++bytes) {
+    blocks.push_back(std::malloc(bytes));
+    const int expected = std::max(Sampler::request_octave(bytes), 5);  // at least 32 bytes
+    const int found = Sampler::octave(malloc_usable_size(blocks.back()));
+    EXPECT_TRUE(found == expected || found == expected + 1) << bytes;
+    larger += found != expected;
+  }
+  for (void* block : blocks) std::free(block);
+  EXPECT_LT(larger, 20u);
+}
+
+// The bytes until a sample and the allocations lie in one word: each is right, whatever the other does.
+TEST(Sampling, CountsInTheSameWord) {
+  auto sampler = std::make_unique<Sampler>();
+  ASSERT_TRUE(sampler->prepare(300, 5));
+  SamplingState state{};
+  sampler->enlist(state);
+  std::uint32_t allocations = 0;
+  const std::uint16_t frees = frees_seen;
+  for (int thread = 0; thread < 3; ++thread) {  // that have the state in turn
+    sampler->seed(state, static_cast<std::uint64_t>(thread));
+    for (std::uint64_t i = 0; i < 50'000; ++i, ++allocations) {
+      ASSERT_EQ(sampler->seen(state).allocations, allocations);
+      decided(*sampler, state, i % 700);
+      if (i % 3 == 0) Sampler::count_free();
+    }
+  }
+  EXPECT_EQ(sampler->seen(state).thread_allocations, static_cast<std::uint16_t>(allocations));
+  EXPECT_EQ(static_cast<std::uint16_t>(sampler->seen(state).thread_frees - frees), 3 * 16'667 % 65536);
+}
+
+// More bytes until a sample than the word holds.
+TEST(Sampling, IsRightInTheMeanForRareSamples) {
+  constexpr std::uint64_t kMean = std::uint64_t{6} << 30;
+  constexpr std::uint64_t kBlock = std::uint64_t{1} << 26;
+  constexpr int kBlocks = 3'000'000;
+  auto sampler = std::make_unique<Sampler>();
+  ASSERT_TRUE(sampler->prepare(kMean, 11));
+  SamplingState state{};
+  sampler->seed(state, 0);
+  double sum = 0;
+  for (int i = 0; i < kBlocks; ++i) sum += decided(*sampler, state, kBlock);
+  EXPECT_NEAR(sum / kBlocks, 1, 0.02);  // some 47,000 samples: three standard errors are 0.014
+}
+
+TEST(Sampling, StopsAndGoesOn) {
+  auto sampler = std::make_unique<Sampler>();
+  ASSERT_TRUE(sampler->prepare(1 << 20, 1));
+  SamplingState state{};
+  sampler->seed(state, 0);
+  ASSERT_TRUE(sampler->passes_by(state, 5));
+  const std::int64_t countdown = Sampler::stop_all(state);
+  for (int size = 0; size < 64; ++size) {
+    for (int i = 0; i < 100; ++i) EXPECT_FALSE(sampler->passes_by(state, size));
+  }
+  Sampler::give_back(state, countdown);
+  EXPECT_TRUE(sampler->passes_by(state, 5));
+}
+
 TEST(Sampling, SameSeedSameSample) {
   auto sampler = std::make_unique<Sampler>();
   ASSERT_TRUE(sampler->prepare(1024, 42));
@@ -102,7 +268,7 @@ TEST(Sampling, HugeBlocksAreAlwaysSampled) {
   ASSERT_TRUE(sampler->prepare(1024, 7));
   SamplingState state{};
   sampler->seed(state, 0);
-  for (int i = 0; i < 1000; ++i) EXPECT_EQ(sampler->decide(state, 1 << 20), 1);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(decided(*sampler, state, 1 << 20), 1);
 }
 
 TEST(SampledSet, HoldsWhatWasPutIn) {
@@ -113,6 +279,24 @@ TEST(SampledSet, HoldsWhatWasPutIn) {
   for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_FALSE(set->remove(i * 48 + 16));
   for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_TRUE(set->remove(i * 48));
   for (std::uint64_t i = 1; i <= kBlocks; ++i) ASSERT_FALSE(set->remove(i * 48));
+}
+
+TEST(SampledSet, RulesNearlyAllOthersOutAtFirstSight) {
+  auto set = std::make_unique<SampledSet>();
+  ASSERT_TRUE(set->prepare());
+  constexpr std::uint64_t kSampled = 2'000;  // 1 GiB at 512 KiB
+  constexpr std::uint64_t kOthers = 1'000'000;
+  for (std::uint64_t i = 1; i <= kSampled; ++i) ASSERT_TRUE(set->insert(i << 19));
+  std::uint64_t wrong = 0;
+  for (std::uint64_t i = 1; i <= kOthers; ++i) wrong += set->may_hold_at_first_sight((i << 6) + 16);
+  EXPECT_LT(wrong, kOthers / 7);
+  for (std::uint64_t i = 1; i <= kSampled; ++i) ASSERT_TRUE(set->may_hold_at_first_sight(i << 19));
+  EXPECT_TRUE(set->may_hold_at_first_sight(0));
+  EXPECT_FALSE(set->remove(0));
+  for (std::uint64_t i = 1; i <= kSampled; ++i) ASSERT_TRUE(set->remove(i << 19));
+  wrong = 0;
+  for (std::uint64_t i = 1; i <= kOthers; ++i) wrong += set->may_hold_at_first_sight((i << 6) + 16);
+  EXPECT_LT(wrong, kOthers / 10'000);  // what a null pointer leads to
 }
 
 TEST(SampledSet, IsSharedByThreads) {

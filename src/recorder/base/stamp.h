@@ -17,7 +17,7 @@ inline std::uint64_t clock_ns(clockid_t clock) {
 }
 inline std::uint64_t monotonic_ns() { return clock_ns(CLOCK_MONOTONIC); }
 
-extern bool stamps_are_clock;  // set once by choose_clock()
+extern TARE_HIDDEN bool stamps_are_clock;  // set once by choose_clock()
 void choose_clock();
 TARE_COLD std::uint64_t clock_stamp();  // monotonic_ns() with an aligned frame of its own
 

@@ -120,14 +120,19 @@ void give_up_hook(Thread* thread) {
 bool passes_unsampled(std::uint64_t usable_bytes) {
   if (!recorder.alive_and_sampling()) return false;
   Thread* thread = this_thread;
-  if (thread == nullptr || !sampler.passes_by(thread->sampling, usable_bytes)) return false;
-  Sampler::count_allocation(thread->sampling);
-  return true;
+  return thread != nullptr && sampler.passes_by(thread->sampling, Sampler::octave(usable_bytes));
+}
+
+double decide_early(std::uint64_t requested) {
+  Thread* thread = this_thread;
+  const Gate gate = thread->gate.load(std::memory_order_relaxed);
+  if (gate != Gate::Ready && gate != Gate::InHook) return Sampler::kUndecided;
+  return sampler.decide(thread->sampling, Sampler::request_octave(requested));
 }
 
 bool ends_unsampled(std::uint64_t address) {
   if (!recorder.alive_and_sampling() || sampler.sampled.may_hold(address)) return false;
-  if (Thread* thread = this_thread; thread != nullptr) Sampler::count_free(thread->sampling);
+  Sampler::count_free();
   return true;
 }
 
@@ -144,7 +149,7 @@ void record_decided(Entry entry, const StartState& start, const Block& block) {
 }
 
 void record_alloc_slowly(const StartState& start, std::uint64_t address, std::uint64_t requested, std::uint64_t usable,
-                         BlockTraits traits) {
+                         BlockTraits traits, double weight) {
   if (recorder.paused()) return;
   const Entry entry = settle(start);
   if (entry >= Entry::Ignored || recorder.paused()) {  // a paused parent's child has only just found out
@@ -160,9 +165,10 @@ void record_alloc_slowly(const StartState& start, std::uint64_t address, std::ui
     return record_decided(entry, start, block);
   }
   SamplingState& state = this_thread->sampling;
-  block.weight = sampler.decide(state, block.usable);
+  block.weight = weight == Sampler::kUndecided ? sampler.decide(state, Sampler::octave(usable)) : weight;
+  if (block.weight == 0) return;
   // A sampled block that the set has no room for would never be seen to end.
-  if (block.weight != 0 && sampler.sampled.insert(block.address)) {
+  if (sampler.sampled.insert(block.address)) {
     if (recorder.contents()) contents_of_blocks.born(block);
     record_decided(entry, start, block);
   }
@@ -204,7 +210,7 @@ TARE_REALIGNED void record_free_slowly(const StartState& start, std::uint64_t ad
   if (entry >= Entry::Ignored) return;
   Thread* thread = this_thread;
   const bool sampling = recorder.sampling();
-  if (sampling && !sampler.sampled.remove(address)) return Sampler::count_free(thread->sampling);
+  if (sampling && !sampler.sampled.remove(address)) return Sampler::count_free();
   SeenContents seen;
   if (recorder.contents()) seen = contents_of_blocks.ended(address);
   if (entry == Entry::Ready) {
@@ -221,7 +227,7 @@ TARE_REALIGNED void record_free_slowly(const StartState& start, std::uint64_t ad
   } else {
     queue_free(thread, address, api);
   }
-  if (sampling) Sampler::count_free(thread->sampling);
+  if (sampling) Sampler::count_free();
 }
 
 void leave_slowly(Thread* thread) {

@@ -232,6 +232,9 @@ void give_up_hook(Thread* thread);
 // then.
 bool passes_unsampled(std::uint64_t usable_bytes);
 bool ends_unsampled(std::uint64_t address);
+// Before the real call of a small request (up to Sampler::kMostEarlyBytes): the weight of the block that it makes, 0 if
+// it isn't sampled, Sampler::kUndecided if that's decided after the call.
+double decide_early(std::uint64_t requested);
 // `block` with its weight; `entry` is the result of settle().
 void record_decided(Entry entry, const StartState& start, const Block& block);
 // The block is passed word by word. The compiler copies a struct by 16-byte moves, and the program's stack may be
@@ -239,10 +242,10 @@ void record_decided(Entry entry, const StartState& start, const Block& block);
 struct BlockTraits {  // of a Block
   trace::AllocApi api;
   std::uint8_t align_log2;
-  Maker maker;
+  Maker maker = Maker::Allocator;
 };
 void record_alloc_slowly(const StartState& start, std::uint64_t address, std::uint64_t requested, std::uint64_t usable,
-                         BlockTraits traits);
+                         BlockTraits traits, double weight = Sampler::kUndecided);
 void record_free_slowly(const StartState& start, std::uint64_t address, trace::FreeApi api);
 
 TARE_INLINE void record_alloc(const StartState& start, const Block& block) {

@@ -1,17 +1,12 @@
-// Sampling decisions, and the set of sampled blocks.
+// Sampling decisions.
 #include "recorder/events/sampling.h"
 
-#include <cstring>
-
-#include <sys/mman.h>
-
 #include "recorder/base/numeric.h"
-#include "recorder/base/syscall.h"
-#include "recorder/unwind/own_memory.h"
 
 namespace tare::recorder {
 
 constinit Sampler sampler;
+__thread std::uint16_t frees_seen __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {
 
@@ -31,10 +26,17 @@ bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed) {
   for (int size = 0; size < 64; ++size, bytes *= 2) {
     bytes_[size] = bytes;
     probability_[size] = one_minus_exp_minus(bytes / mean_bytes_);
+    const double step = bytes_[size < kLargestStep ? size : kLargestStep];
+    steps_[size] = (static_cast<std::int64_t>(step) << 32) + 1;
+  }
+  // A block of glibc's has at least 32 bytes: see request_octave().
+  for (int size = 0; size < kSmallestOctave; ++size) {
+    steps_[size] = steps_[kSmallestOctave];
+    bytes_[size] = bytes_[kSmallestOctave];
+    probability_[size] = probability_[kSmallestOctave];
   }
   for (SamplingState* each = states_.load(std::memory_order_acquire); each != nullptr; each = each->next) {
-    each->allocations.store(0, std::memory_order_relaxed);
-    each->frees.store(0, std::memory_order_relaxed);
+    __atomic_store_n(&each->countdown, 0, __ATOMIC_RELAXED);
   }
   return sampled.prepare();
 }
@@ -43,7 +45,7 @@ void Sampler::seed(SamplingState& state, std::uint64_t thread) const {
   std::uint64_t start = seed_ ^ thread * 0xd1342543de82ef95;
   state.random[0] = mix(start);
   state.random[1] = mix(start) | 1;  // all zero would stay so
-  state.bytes_to_sample = until_next(state);
+  set_bytes(state, until_next(state));
 }
 
 void Sampler::enlist(SamplingState& state) {
@@ -54,13 +56,30 @@ void Sampler::enlist(SamplingState& state) {
 }
 
 trace::SeenCounts Sampler::seen(const SamplingState& state) const {
-  std::uint64_t allocations = 0;
+  const auto count = [](const SamplingState& of) {
+    return -static_cast<std::uint32_t>(__atomic_load_n(&of.countdown, __ATOMIC_RELAXED));
+  };
+  std::uint32_t allocations = 0;
   for (const SamplingState* each = states_.load(std::memory_order_acquire); each != nullptr; each = each->next) {
-    allocations += each->allocations.load(std::memory_order_relaxed);
+    allocations += count(*each);
   }
-  return {static_cast<std::uint32_t>(allocations),
-          static_cast<std::uint16_t>(state.allocations.load(std::memory_order_relaxed)),
-          static_cast<std::uint16_t>(state.frees.load(std::memory_order_relaxed))};
+  return {allocations, static_cast<std::uint16_t>(count(state)), frees_seen};
+}
+
+// The bytes are rounded down: sizes are whole numbers, and a block of s bytes is sampled if fewer than s are left,
+// which is the same for both.
+void Sampler::set_bytes(SamplingState& state, double bytes) {
+  const auto most = static_cast<double>(kMostBytes);
+  state.beyond = bytes > most ? bytes - most : 0;
+  const std::int64_t upper = bytes > most ? kMostBytes : static_cast<std::int64_t>(bytes);
+  const std::int64_t count = __atomic_load_n(&state.countdown, __ATOMIC_RELAXED) & 0xffffffff;
+  __atomic_store_n(&state.countdown, upper * (std::int64_t{1} << 32) + count, __ATOMIC_RELAXED);
+}
+
+std::int64_t Sampler::stop_all(SamplingState& state) {
+  const std::int64_t before = __atomic_load_n(&state.countdown, __ATOMIC_RELAXED);
+  __atomic_store_n(&state.countdown, (before & 0xffffffff) - (std::int64_t{1} << 32), __ATOMIC_RELAXED);
+  return before;
 }
 
 double Sampler::uniform(SamplingState& state) const {  // xoroshiro128+, the upper 53 bits
@@ -75,8 +94,18 @@ double Sampler::uniform(SamplingState& state) const {  // xoroshiro128+, the upp
 
 double Sampler::until_next(SamplingState& state) const { return -mean_bytes_ * natural_logarithm(uniform(state)); }
 
+// Of a block that has not passed: fewer bytes than its own are left in the countdown.
 double Sampler::take(SamplingState& state, int size) const {
-  state.bytes_to_sample = until_next(state);
+  if (state.beyond > 0) {
+    const std::int64_t upper = __atomic_load_n(&state.countdown, __ATOMIC_RELAXED) >> 32;
+    const double left = state.beyond + static_cast<double>(upper) - bytes_[size];
+    if (left >= 0) {
+      set_bytes(state, left);
+      count_allocation(state);
+      return 0;
+    }
+  }
+  set_bytes(state, until_next(state));
   return 1 / probability_[size];
 }
 
@@ -87,70 +116,6 @@ double Sampler::decide_again(SamplingState& state, bool was_sampled, int before,
   if (after > before && !was_sampled && old_p < 1) is_sampled = uniform(state) < (new_p - old_p) / (1 - old_p);
   if (after < before && was_sampled) is_sampled = uniform(state) < new_p / old_p;
   return is_sampled ? 1 / new_p : 0;
-}
-
-// Clears the entries of an earlier recording, except the addresses of its overflow buckets.
-bool SampledSet::prepare() {
-  constexpr std::uint64_t kBytes = kBuckets * sizeof(Bucket);
-  if (buckets_ != nullptr) {
-    sys::madvise(buckets_, kBytes, MADV_DONTNEED);
-    std::memset(static_cast<void*>(counts_), 0, sizeof(counts_));
-  } else {
-    buckets_ = reinterpret_cast<Bucket*>(reserve_zeroed(kBytes));
-  }
-  return buckets_ != nullptr;
-}
-
-// The bucket that `bucket` goes on in. Null: no memory.
-SampledSet::Bucket* SampledSet::extend(Bucket* bucket) {
-  constexpr std::uint64_t kSlabBytes = 1 << 20;
-  std::uint64_t link = bucket->words[7].load(std::memory_order_acquire);
-  if (link != 0) return reinterpret_cast<Bucket*>(link - 1);
-  std::uint64_t fresh = spare_.fetch_add(sizeof(Bucket), std::memory_order_acq_rel);
-  if (fresh == 0 || fresh + sizeof(Bucket) > spare_end_.load(std::memory_order_acquire)) {
-    char* slab = static_cast<char*>(reserve_zeroed(kSlabBytes));
-    if (slab == nullptr) return nullptr;
-    fresh = reinterpret_cast<std::uint64_t>(slab);
-    // A thread that reads the new start with the old end just maps a slab more.
-    spare_end_.store(0, std::memory_order_release);
-    spare_.store(fresh + sizeof(Bucket), std::memory_order_release);
-    spare_end_.store(fresh + kSlabBytes, std::memory_order_release);
-  }
-  if (bucket->words[7].compare_exchange_strong(link, fresh + 1, std::memory_order_acq_rel))
-    return reinterpret_cast<Bucket*>(fresh);
-  return reinterpret_cast<Bucket*>(link - 1);  // another thread was faster; ours stays unused
-}
-
-bool SampledSet::insert(std::uint64_t address) {
-  const std::uint32_t key = hash(address);
-  for (Bucket* bucket = &buckets_[key % kBuckets]; bucket != nullptr; bucket = extend(bucket)) {
-    for (int i = 0; i < 7; ++i) {
-      std::uint64_t empty = 0;
-      if (bucket->words[i].load(std::memory_order_relaxed) == 0 &&
-          bucket->words[i].compare_exchange_strong(empty, address, std::memory_order_acq_rel)) {
-        counts_[key % kCounts].fetch_add(1, std::memory_order_release);
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-bool SampledSet::remove_slowly(std::uint64_t address) {
-  const std::uint32_t key = hash(address);
-  for (Bucket* bucket = &buckets_[key % kBuckets]; bucket != nullptr;) {
-    for (int i = 0; i < 7; ++i) {
-      std::uint64_t seen = address;
-      if (bucket->words[i].load(std::memory_order_acquire) == address &&
-          bucket->words[i].compare_exchange_strong(seen, 0, std::memory_order_acq_rel)) {
-        counts_[key % kCounts].fetch_sub(1, std::memory_order_release);
-        return true;
-      }
-    }
-    const std::uint64_t link = bucket->words[7].load(std::memory_order_acquire);
-    bucket = link == 0 ? nullptr : reinterpret_cast<Bucket*>(link - 1);
-  }
-  return false;
 }
 
 }  // namespace tare::recorder

@@ -1,8 +1,9 @@
 // Which blocks are recorded when not all are, and the weight that makes up for the others.
 //
-// A block is sampled with probability p = 1 - exp(-s / B), s its usable size rounded to its octave (1.5 times the power
-// of two below), B the mean bytes between samples; its weight is 1 / p. Octaves of the usable size, because that is
-// known of every block at any time without keeping anything for the blocks that aren't sampled.
+// A block is sampled with probability p = 1 - exp(-s / B), s its size rounded to its octave (1.5 times the power of two
+// below), B the mean bytes between samples; its weight is 1 / p. The size is the block's with glibc's header of 8
+// bytes, because that is known of every block at any time without keeping anything for the blocks that aren't sampled;
+// and of a small block already before it is made, from what is requested (see request_octave()).
 //
 // A realloc within the octave inherits the decision. One that leaves it decides anew, but with the same luck: think of
 // each chain as having drawn one number u, its block being sampled while u < p. A sampled block that grows stays
@@ -12,103 +13,106 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "recorder/base/attributes.h"
+#include "recorder/events/sampled_set.h"
 #include "trace/model/seen_counts.h"
 
 namespace tare::recorder {
 
-// A thread's own state; zero until seeded.
-struct SamplingState {
-  double bytes_to_sample;
+// A thread's own state; zero until seeded, which no block passes.
+struct alignas(64) SamplingState {
+  // Upper half: the bytes until the next sample, rounded down. Lower half: minus the allocations seen by this thread
+  // and by those that had this state before, reallocs among them, modulo 2^32. So one subtraction decides and counts.
+  // Only its thread writes it; others read the count.
+  std::int64_t countdown;
+  double beyond;  // bytes until the next sample that don't fit above
   std::uint64_t random[2];
-  // Seen by this thread, and by those that had this state before; only its thread adds.
-  std::atomic<std::uint64_t> allocations;  // reallocs among them
-  std::atomic<std::uint64_t> frees;
   SamplingState* next;  // all that were enlisted, for ever
   bool enlisted;
 };
 
-// The sampled blocks that are alive. Lock-free: buckets of eight words, longer by links, never moved.
-class SampledSet {
- public:
-  bool prepare();  // maps it; false: no address space
-  bool insert(std::uint64_t address);
-  // Nearly always rules a sampled block out: a table of counts, small enough for the L2 cache.
-  TARE_INLINE bool may_hold(std::uint64_t address) const {
-    return counts_[hash(address) % kCounts].load(std::memory_order_relaxed) != 0;
-  }
-  // False if it wasn't in.
-  TARE_INLINE bool remove(std::uint64_t address) { return may_hold(address) && remove_slowly(address); }
-
- private:
-  static constexpr std::uint32_t kCounts = 1 << 16;
-  static constexpr std::uint32_t kBuckets = 1 << 17;
-  struct Bucket {
-    std::atomic<std::uint64_t> words[8] = {};  // an address, 0, or in the last a bucket's address + 1
-  };
-  TARE_INLINE static std::uint32_t hash(std::uint64_t address) {
-    return static_cast<std::uint32_t>((address >> 4) * 0x9e3779b97f4a7c15 >> 32);
-  }
-  bool remove_slowly(std::uint64_t address);
-  Bucket* extend(Bucket* bucket);
-
-  std::atomic<std::uint16_t> counts_[kCounts] = {};
-  Bucket* buckets_ = nullptr;
-  std::atomic<std::uint64_t> spare_{0};  // next free bucket of the current slab
-  std::atomic<std::uint64_t> spare_end_{0};
-};
+// Frees by this thread, modulo 2^16.
+extern TARE_HIDDEN __thread std::uint16_t frees_seen __attribute__((tls_model("initial-exec")));
 
 class Sampler {
  public:
+  // Requests up to this size are decided before the block is made.
+  static constexpr std::uint64_t kMostEarlyBytes = 4096;
+  static constexpr double kUndecided = -1;  // as a weight
+
   // False: no memory for it.
   bool prepare(std::uint64_t mean_bytes, std::uint64_t seed);
   void seed(SamplingState& state, std::uint64_t thread) const;
   // Adds the counts of `state` to the process's. One call at a time.
   void enlist(SamplingState& state);
 
-  static constexpr int octave(std::uint64_t usable_bytes) {
-    return usable_bytes == 0 ? 0 : 63 - __builtin_clzll(usable_bytes);
+  static constexpr int octave(std::uint64_t usable_bytes) { return 63 - __builtin_clzll(usable_bytes + kHeaderBytes); }
+  // The octave of the block that glibc makes of a request up to kMostEarlyBytes: the request and a header, rounded up
+  // to 16 bytes. (At least 32, but smaller octaves are the same as that of 32.) Rarely glibc adds 16 bytes, where the
+  // rest of a free block would be too small to be one. A block that passes an octave's limit this way has been decided
+  // with the probability and the weight of the octave below, which go together; only a later realloc of it takes the
+  // octave above for the one that it was decided by.
+  static constexpr int request_octave(std::uint64_t bytes) { return 63 - __builtin_clzll(bytes + kHeaderBytes + 15); }
+
+  // True for a new block that isn't sampled, which is counted; false is no decision.
+  TARE_INLINE bool passes_by(SamplingState& state, int size) const {
+    const std::int64_t step = steps_[size];
+    if (TARE_LIKELY(subtract(state.countdown, step))) return true;
+    __asm__("addq %1, %0" : "+m"(state.countdown) : "r"(step) : "cc");
+    return false;
   }
-  // The weight of a new block, 0 when it isn't sampled.
-  TARE_INLINE double decide(SamplingState& state, std::uint64_t usable_bytes) const {
-    const int size = octave(usable_bytes);
-    state.bytes_to_sample -= bytes_[size];
-    if (TARE_LIKELY(state.bytes_to_sample >= 0)) return 0;
+  // The weight of a new block, 0 when it isn't sampled. Only then it's counted.
+  TARE_INLINE double decide(SamplingState& state, int size) const {
+    if (TARE_LIKELY(passes_by(state, size))) return 0;
     return take(state, size);
   }
-  // True for a new block that isn't sampled; false is no decision.
-  TARE_INLINE bool passes_by(SamplingState& state, std::uint64_t usable_bytes) const {
-    const double left = state.bytes_to_sample - bytes_[octave(usable_bytes)];
-    if (TARE_UNLIKELY(left < 0)) return false;
-    state.bytes_to_sample = left;
-    return true;
+  // The count may borrow from the bytes once in 2^32 calls.
+  TARE_INLINE static void count_allocation(SamplingState& state) {
+    __asm__("subq $1, %0" : "+m"(state.countdown) : : "cc");
   }
-  TARE_INLINE static void count_allocation(SamplingState& state) { add_one(state.allocations); }
-  TARE_INLINE static void count_free(SamplingState& state) { add_one(state.frees); }
-  // The counts so far; called only for recorded events.
+  TARE_INLINE static void count_free() { ++frees_seen; }
+  // The calling thread's counts so far; called only for recorded events.
   trace::SeenCounts seen(const SamplingState& state) const;
   // The weight of a block that was of octave `before` and is now of `after`; 0 when it isn't sampled (any more).
   double decide_again(SamplingState& state, bool was_sampled, int before, int after) const;
 
+  // No block passes until the result is given to give_back(); the calls in between aren't counted.
+  static std::int64_t stop_all(SamplingState& state);
+  static void give_back(SamplingState& state, std::int64_t countdown) {
+    __atomic_store_n(&state.countdown, countdown, __ATOMIC_RELAXED);
+  }
+
   SampledSet sampled;
 
  private:
-  TARE_INLINE static void add_one(std::atomic<std::uint64_t>& count) {
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  static constexpr std::uint64_t kHeaderBytes = 8;
+  static constexpr int kSmallestOctave = 5;
+  static constexpr int kLargestStep = 30;  // no countdown is as large
+  static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+
+  // One instruction: a signal handler's comes before or after it. False: it's below zero now.
+  TARE_INLINE static bool subtract(std::int64_t& countdown, std::int64_t step) {
+    __asm__ goto("subq %1, %0\n\tjs %l2" : : "m"(countdown), "r"(step) : "cc", "memory" : is_below);
+    return true;
+  is_below:
+    return false;
   }
+  static void set_bytes(SamplingState& state, double bytes);
   double take(SamplingState& state, int size) const;
   double uniform(SamplingState& state) const;     // in (0, 1)
   double until_next(SamplingState& state) const;  // bytes, exponentially distributed
 
   double mean_bytes_ = 0;
   std::uint64_t seed_ = 0;
-  double bytes_[64] = {};  // the count for a block of an octave
+  std::int64_t steps_[64] = {};  // of a countdown, for a block of an octave and its count
+  double bytes_[64] = {};
   double probability_[64] = {};
   std::atomic<SamplingState*> states_{nullptr};
 };
 
-extern Sampler sampler;
+extern TARE_HIDDEN Sampler sampler;
 
 }  // namespace tare::recorder

@@ -27,15 +27,14 @@ class Inside {
     }
     sampling_ = recorder.sampling();
     if (!sampling_) return;
-    // Below zero, no nested block passes by unsampled, so that the slow path sees each. The counts are put back.
-    bytes_to_sample_ = thread->sampling.bytes_to_sample;
-    frees_ = thread->sampling.frees.load(std::memory_order_relaxed);
-    thread->sampling.bytes_to_sample = -1;
+    // No nested block passes by unsampled, so that the slow path sees each. The counts are put back.
+    countdown_ = Sampler::stop_all(thread->sampling);
+    frees_ = frees_seen;
   }
   ~Inside() {
     if (sampling_) {
-      thread_->sampling.bytes_to_sample = bytes_to_sample_;
-      thread_->sampling.frees.store(frees_, std::memory_order_relaxed);
+      Sampler::give_back(thread_->sampling, countdown_);
+      frees_seen = frees_;
     }
     thread_->foreign_sp = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -50,8 +49,8 @@ class Inside {
   Thread* thread_;
   Gate gate_;
   bool sampling_;
-  double bytes_to_sample_ = 0;
-  std::uint64_t frees_ = 0;
+  std::int64_t countdown_ = 0;
+  std::uint16_t frees_ = 0;
 };
 
 // The thread, ready for an event; null: this call isn't recorded, or is part of another foreign allocator's.

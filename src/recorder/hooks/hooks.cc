@@ -1,4 +1,5 @@
-// The interposed C functions. Each calls the real one and records the call; nothing else.
+// The interposed C functions. Each calls the real one and records the call; nothing else. The symbols of the most
+// frequent ones are in passing.cc.
 #include <cstddef>
 #include <cstdint>
 
@@ -12,6 +13,7 @@
 #include "recorder/hooks/operators.h"
 #include "recorder/hooks/real.h"
 #include "recorder/hooks/realloc.h"
+#include "recorder/hooks/recorded_hooks.h"
 #include "recorder/process/memory_locks.h"
 
 namespace tare::recorder {
@@ -37,14 +39,32 @@ TARE_INLINE bool record_end(const StartState& start, void* block, FreeApi api) {
   return true;
 }
 
+// Of a sampling recorder, with the weight from decide_early().
+TARE_INLINE void* record_decided_block(const StartState& start, void* block, std::size_t requested, AllocApi api,
+                                       double weight) {
+  if (weight == 0 || block == nullptr) return block;
+  record_alloc_slowly(start, word(block), requested, usable_bytes(block, requested), BlockTraits{api, 0}, weight);
+  return block;
+}
+
 }  // namespace
 
-TARE_HOOK_FUNCTION(void*, malloc, (std::size_t bytes)) {
+void* tare_recorded_malloc(std::size_t bytes) {
   return record_block(TARE_HERE, real.malloc(bytes), bytes, 0, AllocApi::Malloc);
 }
 
-TARE_HOOK_FUNCTION(void*, calloc, (std::size_t count, std::size_t bytes)) {
+void* tare_decided_malloc(std::size_t bytes) {
+  const double weight = decide_early(bytes);
+  return record_decided_block(TARE_HERE, real.malloc(bytes), bytes, AllocApi::Malloc, weight);
+}
+
+void* tare_recorded_calloc(std::size_t count, std::size_t bytes) {
   return record_block(TARE_HERE, real.calloc(count, bytes), count * bytes, 0, AllocApi::Calloc);
+}
+
+void* tare_decided_calloc(std::size_t count, std::size_t bytes) {
+  const double weight = decide_early(count * bytes);
+  return record_decided_block(TARE_HERE, real.calloc(count, bytes), count * bytes, AllocApi::Calloc, weight);
 }
 
 TARE_HOOK_FUNCTION(void*, memalign, (std::size_t align, std::size_t bytes)) {
@@ -69,7 +89,7 @@ TARE_HOOK_FUNCTION(void*, pvalloc, (std::size_t bytes)) {
   return record_block(TARE_HERE, real.pvalloc(bytes), bytes, 4096, AllocApi::Pvalloc);
 }
 
-TARE_HOOK_FUNCTION(void*, realloc, (void* old, std::size_t bytes)) {
+void* tare_recorded_realloc(void* old, std::size_t bytes) {
   if (old == nullptr) return record_block(TARE_HERE, real.realloc(nullptr, bytes), bytes, 0, AllocApi::Realloc);
   return record_realloc(TARE_HERE, old, bytes, AllocApi::Realloc);
 }
@@ -87,7 +107,7 @@ TARE_HOOK_FUNCTION(void*, reallocarray, (void* old, std::size_t count, std::size
   return record_realloc(TARE_HERE, old, total, AllocApi::Reallocarray);
 }
 
-TARE_HOOK_FUNCTION(void, free, (void* block)) {
+void tare_recorded_free(void* block) {
   if (TARE_LIKELY(record_end(TARE_HERE, block, FreeApi::Free))) real.free(block);
 }
 

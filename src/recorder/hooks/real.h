@@ -15,7 +15,7 @@ struct RealFunctions {
 };
 
 // Valid from the start: until the first call of any they look themselves up.
-extern RealFunctions real __asm__("tare_real_functions");
+extern TARE_HIDDEN RealFunctions real __asm__("tare_real_functions");
 
 struct Allocator {
   trace::AllocatorKind kind;
@@ -26,7 +26,7 @@ struct Allocator {
   // recorder: the blocks that it hands to them aren't of the heap that the recorder sees.
   bool bypassed;
 };
-extern Allocator allocator;
+extern TARE_HIDDEN Allocator allocator;
 
 // Looks up all of them, once. Takes no lock and allocates nothing: may be called under an allocator's own locks.
 void resolve_real_functions();
@@ -35,14 +35,16 @@ void resolve_real_functions();
 // counts as requested.
 std::size_t query_usable_bytes(void* block, std::size_t requested);
 
+// Of a live block of glibc's: its own computation without its checks. The size field before the block, whose low 3 bits
+// are flags; bit 1 means mmapped. A mapped chunk loses two words, and another one includes the next chunk's first word.
+TARE_INLINE std::size_t usable_bytes_by_header(const void* block) {
+  const std::size_t head = static_cast<const std::size_t*>(block)[-1];
+  return (head & ~std::size_t{7}) - sizeof(std::size_t) - ((head & 2) << 2);
+}
+
 // The result of malloc_usable_size for a live block of the real allocator.
 TARE_INLINE std::size_t usable_bytes(void* block, std::size_t requested) {
-  if (TARE_LIKELY(allocator.glibc_headers)) {
-    // glibc's own computation without its checks: the size field before the block, whose low 3 bits are flags; bit 1
-    // means mmapped. A mapped chunk loses two words, and another one includes the next chunk's first word.
-    const std::size_t head = static_cast<const std::size_t*>(block)[-1];
-    return (head & ~std::size_t{7}) - sizeof(std::size_t) - ((head & 2) << 2);
-  }
+  if (TARE_LIKELY(allocator.glibc_headers)) return usable_bytes_by_header(block);
   return query_usable_bytes(block, requested);
 }
 

@@ -80,7 +80,7 @@ void* unsampled_realloc(Entry entry, const StartState& start, void* old, std::si
   void* block = real.realloc(old, bytes);
   SamplingState& state = this_thread->sampling;
   if (block == nullptr) {
-    if (bytes == 0) Sampler::count_free(state);
+    if (bytes == 0) Sampler::count_free();
     return nullptr;
   }
   const std::uint64_t usable = usable_bytes(block, bytes);
@@ -114,7 +114,7 @@ void* sampled_realloc(Thread* thread, const StartState& start, void* old, std::s
     }
   } else if (bytes == 0) {
     write_realloc_free(thread, begin, address, trace::FreeApi::ReallocToZero);
-    Sampler::count_free(thread->sampling);
+    Sampler::count_free();
   } else {
     sampler.sampled.insert(address);
     give_up_realloc(thread, begin);

@@ -10,14 +10,25 @@ namespace tare::recorder {
 class Suppression {
  public:
   explicit Suppression(const StartState& start) {
-    if (!is_ready(this_thread) && settle(start) != Entry::Ready) return;
+    if (!is_ready(this_thread)) {
+      if (settle(start) != Entry::Ready) return;
+      sampling_ = recorder.sampling();
+    }
     thread_ = this_thread;
     put_frame(start);
     thread_->gate.store(Gate::Suppressed, std::memory_order_relaxed);
     put_frame(start);  // a handler may have left its own
+    if (TARE_LIKELY(!sampling_)) return;
+    countdown_ = Sampler::stop_all(thread_->sampling);
+    frees_ = frees_seen;
   }
   ~Suppression() {
-    if (thread_ != nullptr) thread_->gate.store(Gate::Ready, std::memory_order_relaxed);
+    if (thread_ == nullptr) return;
+    if (TARE_UNLIKELY(sampling_)) {
+      Sampler::give_back(thread_->sampling, countdown_);
+      frees_seen = frees_;
+    }
+    thread_->gate.store(Gate::Ready, std::memory_order_relaxed);
   }
   Suppression(const Suppression&) = delete;
   Suppression& operator=(const Suppression&) = delete;
@@ -30,6 +41,9 @@ class Suppression {
   }
 
   Thread* thread_ = nullptr;
+  bool sampling_ = false;
+  std::int64_t countdown_ = 0;  // what these calls take isn't the program's
+  std::uint16_t frees_ = 0;
 };
 
 }  // namespace tare::recorder

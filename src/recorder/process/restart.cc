@@ -50,7 +50,7 @@ void Recorder::retire_threads() {
   for (Thread* thread = threads_; thread != nullptr; thread = thread->next) {
     if (!thread->alive) continue;
     thread->attention.fetch_or(kStale, std::memory_order_acq_rel);
-    thread->sampling.bytes_to_sample = 0;  // no decision without a test of the gate
+    Sampler::give_back(thread->sampling, 0);  // no decision without a test of the gate
     Gate ready = Gate::Ready;
     if (!thread->gate.compare_exchange_strong(ready, Gate::Stale, std::memory_order_acq_rel) && ready != Gate::Stale)
       ++thread->epoch;

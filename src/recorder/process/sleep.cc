@@ -7,6 +7,7 @@
 #include "recorder/base/syscall.h"
 #include "recorder/base/text.h"
 #include "recorder/events/contents.h"
+#include "recorder/hooks/passing.h"
 #include "recorder/recorder.h"
 
 namespace tare::recorder {
@@ -38,6 +39,7 @@ void Recorder::fall_asleep() {
   if (!launched_) sys::call(SYS_prctl, PR_SET_PTRACER, static_cast<long>(PR_SET_PTRACER_ANY));
   rendezvous.state.store(trace::RecorderState::Asleep, std::memory_order_release);
   phase_.store(Phase::Asleep, std::memory_order_release);
+  if (&tare_choose_hooks != nullptr) tare_choose_hooks(Hooks::Sleeping);
 }
 
 void Recorder::wake_up() {

@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 
+#include "recorder/base/attributes.h"
+
 struct link_map;
 
 namespace tare::recorder {
@@ -29,7 +31,7 @@ struct LibcEntries {
   int (*set_specific)(pthread_key_t, const void*) = nullptr;
 };
 
-extern LibcEntries libc_entries;
+extern TARE_HIDDEN LibcEntries libc_entries;
 
 // A repeated call looks for the missing ones. Async-signal-safe, without locks but that of dl_iterate_phdr().
 void look_up_libc_entries();

@@ -1,0 +1,52 @@
+// The sampled blocks that are alive, and the filter that rules nearly all other blocks out.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/base/attributes.h"
+
+namespace tare::recorder {
+
+// Lock-free: buckets of eight words, longer by links, never moved.
+class SampledSet {
+ public:
+  bool prepare();  // maps it; false: no address space
+  bool insert(std::uint64_t address);
+  // Nearly always rules out a block that isn't sampled, but never a null pointer: a table of counts that stays in the
+  // L1 cache. 1 GiB of live blocks sampled every 512 KiB sets one in eight.
+  TARE_INLINE bool may_hold_at_first_sight(std::uint64_t address) const {
+    return filter_[address * kFactor >> kFilterShift].load(std::memory_order_relaxed) != 0;
+  }
+  // Rules more out where many are sampled: a table for the L2 cache.
+  TARE_INLINE bool may_hold(std::uint64_t address) const {
+    return may_hold_at_first_sight(address) && counts_[hash(address) % kCounts].load(std::memory_order_relaxed) != 0;
+  }
+  // False if it wasn't in.
+  TARE_INLINE bool remove(std::uint64_t address) { return may_hold(address) && remove_slowly(address); }
+
+ private:
+  static constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;
+  static constexpr int kFilterShift = 64 - 14;
+  static constexpr std::uint32_t kFilterCounts = 1 << 14;
+  static constexpr std::uint32_t kCounts = 1 << 16;
+  static constexpr std::uint32_t kBuckets = 1 << 17;
+  struct Bucket {
+    std::atomic<std::uint64_t> words[8] = {};  // an address, 0, or in the last a bucket's address + 1
+  };
+  TARE_INLINE static std::uint32_t hash(std::uint64_t address) {
+    return static_cast<std::uint32_t>((address >> 4) * kFactor >> 32);
+  }
+  void filter_in(std::uint64_t address);
+  void filter_out(std::uint64_t address);
+  bool remove_slowly(std::uint64_t address);
+  Bucket* extend(Bucket* bucket);
+
+  std::atomic<std::uint8_t> filter_[kFilterCounts] = {};  // full counts stay
+  std::atomic<std::uint16_t> counts_[kCounts] = {};
+  Bucket* buckets_ = nullptr;
+  std::atomic<std::uint64_t> spare_{0};  // next free bucket of the current slab
+  std::atomic<std::uint64_t> spare_end_{0};
+};
+
+}  // namespace tare::recorder
