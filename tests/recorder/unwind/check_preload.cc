@@ -234,6 +234,7 @@ __attribute__((constructor)) void begin() {
   g_tables.strings = map_memory<char>(trace::kMaxStringBytes, MAP_PRIVATE);
   g_tables.row_count = &g_row_count;
   g_tables.module_count = &g_module_count;
+  g_tables.module_limit = tare::trace::kMaxModules;
   g_tables.string_bytes = &g_string_bytes;
   g_tables.ensure = ensure;
   attach();
