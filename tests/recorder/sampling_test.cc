@@ -164,7 +164,7 @@ Sums run_real_blocks(const Sampler* sampler, std::uint64_t seed) {
   return sums;
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kGlibcsBlocks = false;
 #else
 constexpr bool kGlibcsBlocks = true;
