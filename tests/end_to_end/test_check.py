@@ -57,6 +57,12 @@ def test_budget_junit_and_series(tare: Tare) -> None:
     assert tare("check", trace, "--budget", "missing.toml").returncode == 4
 
 
+def test_recordings_of_two_programs_warn(tare: Tare) -> None:
+    ours, other = tare.record("ls", "/", name="ls.tare"), tare.record("true", name="true.tare")
+    assert "true.tare is a recording of true, " in tare("check", ours, "--baseline", other).stderr
+    assert tare("check", ours, "--baseline", ours).stderr == ""
+
+
 def test_the_pytest_plugin(tare: Tare) -> None:
     (tare.folder / "tare.toml").write_text('[budget]\n"total.blocks" = 1\n')
     (tare.folder / "test_heap.py").write_text(

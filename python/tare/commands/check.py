@@ -82,6 +82,7 @@ def run(options: argparse.Namespace) -> int:
     budget = budgets.read(options.budget) if options.budget else budgets.NO_BUDGET
     recordings = _open(options.files, options.suppressions)
     baselines = _open(options.baseline, options.suppressions)
+    _warn_of_other_programs([*options.files, *options.baseline], [*recordings, *baselines])
     verdicts = budgets.check(recordings, baselines, budget) if recordings else []
     if options.fleet:
         from tare.fleet.limits import against
@@ -108,6 +109,16 @@ def run(options: argparse.Namespace) -> int:
 
             say(series.lines(series.read(options.series), width, style))
     return 0 if all(verdict.kept for verdict in verdicts) else 1
+
+
+def _warn_of_other_programs(files: Sequence[str], recordings: Sequence[Recording]) -> None:
+    from tare.progress import warn
+
+    programs = [recording.process["program"] for recording in recordings]
+    for file, program in zip(files, programs, strict=True):
+        if program != programs[0]:
+            warn(f"{file} is a recording of {program}, {files[0]} of {programs[0]}: their figures are compared")
+            return
 
 
 def _write(path: str, content: bytes) -> None:
