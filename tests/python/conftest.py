@@ -55,8 +55,8 @@ def looked_into(busy: Handmade) -> Handmade:
     """The same, its blocks looked into twice: texts that are equal, and some that nothing points to."""
     name = busy.stack("copy_name@/src/names.c:14", "main@/src/main.c:9")
     names = busy.blocks(name, 200, 200, total=400, peak=300, end=300)
-    busy.moment("peak", [(names, 0x10000 + 208 * i, {"digest": i % 3}) for i in range(300)])
-    busy.moment(
+    busy.snapshot("peak", [(names, 0x10000 + 208 * i, {"digest": i % 3}) for i in range(300)])
+    busy.snapshot(
         "exit",
         [(names, 0x10000 + 208 * i, {"digest": i % 3, "lost": i >= 100, "last_write_ns": 0}) for i in range(300)],
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from handmade_stacks import Texts, Tree
-from tare import schema
+from tare import lenses, schema
 from tare.analysis.recording import SITE_DEPTH, Recording
 from tare.source.database import TableStore
 
@@ -22,8 +22,13 @@ PROCESS: dict[str, Any] = {
 }  # fmt: skip
 
 
+def names_that_need(needs: str) -> list[str]:
+    """Lenses of a report that need contents or snapshots, in their order."""
+    return [name for name in lenses.NAMES if name not in lenses.ASKED_ONLY and lenses.load(name).needs == needs]
+
+
 class Handmade:
-    """A source of tables: say which functions allocate what, the rest follows."""
+    """A source of tables for a Recording. A test adds stacks and their blocks; the other tables are computed from these."""
 
     def __init__(self, path: str = "made.tare", depth: int = SITE_DEPTH, **process: Any) -> None:
         self.path = path
@@ -104,9 +109,9 @@ class Handmade:
             }
         )
 
-    def moment(self, kind: str, blocks: Sequence[tuple[int, int, dict[str, Any]]]) -> None:
-        """A snapshot: (shape, address, columns) a block. `lost`: nothing points to it."""
-        moment = len(self.tables["snapshots"]) + 1
+    def snapshot(self, kind: str, blocks: Sequence[tuple[int, int, dict[str, Any]]]) -> None:
+        """A snapshot with these blocks: shape, address, further columns. The column `lost`: nothing points to the block."""
+        snapshot = len(self.tables["snapshots"]) + 1
         gross = 0
         for size_id, address, columns in blocks:
             shape = self.tables["site_sizes"][size_id]
@@ -121,20 +126,28 @@ class Handmade:
             }
             gross += shape["usable_bytes"] + shape["header_bytes"]
             self.tables["snapshot_blocks"].append(
-                {"snapshot": moment, "size_id": size_id, "address": address, "weight": 1.0, **copied, **seen, **columns}
+                {
+                    "snapshot": snapshot,
+                    "size_id": size_id,
+                    "address": address,
+                    "weight": 1.0,
+                    **copied,
+                    **seen,
+                    **columns,
+                }
             )
         time_ns = PROCESS["duration_ns"] if kind == "exit" else PROCESS["peak_time_ns"]
         self.tables["snapshots"].append(
-            {"snapshot": moment, "kind": kind, "blocks": len(blocks), "gross_bytes": gross, "time_ns": time_ns}
+            {"snapshot": snapshot, "kind": kind, "blocks": len(blocks), "gross_bytes": gross, "time_ns": time_ns}
         )
         self._process.setdefault("snapshots", 0)
         self._process["snapshots"] += 1
 
-    def resident(self, moment: int, kind: str, resident: int, touched: int | None = None, name: str = "") -> None:
+    def resident(self, snapshot: int, kind: str, resident: int, touched: int | None = None, name: str = "") -> None:
         """One row of resident."""
         self.tables["resident"].append(
             {
-                "snapshot": moment,
+                "snapshot": snapshot,
                 "kind": kind,
                 "name": name,
                 "mapped_bytes": resident,
@@ -144,12 +157,12 @@ class Handmade:
         )
 
     def pointers(
-        self, moment: int, shape: int, *, pointers: float, fields: int, packed: int, packed_gross: int
+        self, snapshot: int, shape: int, *, pointers: float, fields: int, packed: int, packed_gross: int
     ) -> None:
         """One row of pointer_words: of all blocks that the shape had at the peak."""
         sizes = self.tables["site_sizes"][shape]
         self.tables["pointer_words"].append(
-            {"snapshot": moment, "size_id": shape, "stack_id": sizes["stack_id"], "requested_bytes": sizes["requested_bytes"],
+            {"snapshot": snapshot, "size_id": shape, "stack_id": sizes["stack_id"], "requested_bytes": sizes["requested_bytes"],
              "blocks": sizes["peak_blocks"], "words": sizes["peak_blocks"] * (sizes["requested_bytes"] // 8),
              "start_pointers": pointers, "interior_pointers": 0.0, "max_pointers": fields, "fields": fields,
              "packed_bytes": packed, "packed_gross_bytes": packed_gross}

@@ -36,6 +36,7 @@ _RECORDS = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from tare import lenses
     from tare.analysis.records import SORTS
 
     parser.add_argument(
@@ -59,7 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sort", choices=SORTS, default="usable", help="order of records, descending (default: usable)"
     )
-    parser.add_argument("--lens", metavar="LENS,...", help="only the findings of these lenses, with reasons")
+    parser.add_argument(
+        "--lens", metavar="LENS,...", help=f"only the findings of these lenses, with reasons: {', '.join(lenses.NAMES)}"
+    )
     add_depth(parser)
     parser.add_argument(
         "--filter",

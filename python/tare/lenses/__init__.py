@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from tare.lenses.lens import Lens
 
-# Adding a lens: one file with a LENS, one name here. Tare lenses first (unwritten bytes, then slop, then the
-# allocator's own bytes), then those whose bytes are only potential.
+# A new lens is one file with a LENS and one name here. Lenses of weight `tare` come first: unused contents, then slop, then the
+# allocator's own bytes. Lenses of weight `potential` follow.
 NAMES = (
     "leaks",
     "duplicates",

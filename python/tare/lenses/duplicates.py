@@ -17,8 +17,8 @@ ATOM_BYTES = 20
 # At each snapshot, and for each contents, all blocks but one are duplicates. Their bytes less those of a table of the
 # contents are claimed: of redis's strings, of which two were equal on average, 6 of 99 KiB are claimed. A shape is
 # claimed once: its share of the duplicates of its contents. Unread and empty blocks are left out, and blocks with
-# pointers into the heap: two nodes with the same target are seldom one value. All zeros are no contents yet: that is
-# `unwritten`'s.
+# pointers into the heap: two nodes with the same target are seldom one value. Blocks of zeros are left out, because most
+# of them aren't filled yet: the lens `unwritten` counts them.
 _CLAIMS = f"""
 with {USED},
 {HAD},

@@ -1,15 +1,19 @@
 """A lens: one question, one declarative query, and the texts of its answer.
 
-A lens' query runs over the tables of `tare schema`, in the SQL that DuckDB and Spark share: cast(x as t) and not x::t,
-max_by, case, window functions; no lambda, no list type, no `filter (where ...)`. It returns claims, one row a claim:
+A lens' query runs over the tables of `tare schema`, in the SQL that DuckDB, SQLite and Spark share: cast(x as t) and not
+x::t, max_by, case, window functions; no lambda, no list type, no `filter (where ...)`. A row of the result is a claim. It has
+these columns first, in this order:
 
-  size_id      whose bytes are claimed (site_sizes); a tare lens claims each shape at most once; null for a stack's claim
-  stack_id      where
+  size_id       the shape whose bytes are claimed: a row of site_sizes; null for a claim about a whole stack. A lens of weight
+                tare returns at most one row for each shape
+  stack_id      the stack that allocated these blocks
   blocks        blocks concerned at the peak
   bytes_peak, bytes_end, bytes_total   claimed at the peak, at the end, over the whole run; null: unknown
   byte_ns       claimed bytes x time, nanoseconds
   calls         calls concerned over the whole run
-  ...           evidence: any further columns, which `evidence` aggregates a site
+  ...           further columns as evidence; the aggregates in `evidence` combine the rows of a site
+
+A finding is the sum of the claims of one site.
 """
 
 from __future__ import annotations
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
 
 Evidence = dict[str, Any]
 Confidence = Literal["high", "medium", "low"]
+# The figure that reports print before a finding's site: bytes at the peak; bytes copied; calls; bytes at the peak, or calls below
+# 4,096 bytes (pairs); the larger of the bytes at the peak and at the end (kept); bytes at the end.
+Unit = Literal["bytes", "copied", "calls", "pairs", "kept", "end"]
 
 
 # In a remedy: the line of the site whose `partner_row` is among the evidence, for a finding about two sites.
@@ -49,10 +56,10 @@ class Lens(NamedTuple):
     sampling: Literal["exact", "scaled", "unavailable"]
     tables: tuple[str, ...]
     claims: str  # the query
-    evidence: Mapping[str, str]  # name -> aggregate over the claims of one site
-    shown: str  # condition over a folded finding's columns, evidence and $gross_peak, $gross_end, $calls_total
-    order: str  # ranking of findings, descending; never cumulative bytes alone
-    unit: str  # the figure of a finding in the summary: a format over its columns
+    evidence: Mapping[str, str]  # name -> SQL aggregate over the claims of one site
+    shown: str  # SQL condition over a finding's columns, its evidence, $gross_peak, $gross_end and $calls_total
+    order: str  # columns, comma-separated, that rank findings, largest first; never bytes_total alone
+    unit: Unit
     advise: Callable[[Evidence], Advice]
     saves: Callable[[Evidence], Saving]  # what the remedy saves at a site
     # contents: runs only over recordings made with --content; snapshots: with that or --snapshots

@@ -20,7 +20,7 @@ class Timed(NamedTuple):
 
 
 class Saving(NamedTuple):
-    """Of one finding. None: unknown."""
+    """Of one finding. None: unknown. Fields without a comment count what their names say, over the run."""
 
     effort: Effort
     peak_bytes: float | None = None  # resident bytes at the peak

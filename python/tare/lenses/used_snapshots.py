@@ -8,7 +8,7 @@ USED = """used as (
   select snapshot, 'peak' as kind from snapshots where kind = 'exit' and (select count(*) from snapshots where kind = 'peak') = 0
 )"""
 
-# Blocks of a shape that the snapshot for the peak has.
+# Number of blocks of a shape in the snapshot that stands for the peak. Follows USED in a `with`.
 HAD = """had as (
   select b.size_id, sum(b.blocks) as blocks from snapshot_sizes b join used u on u.snapshot = b.snapshot where u.kind = 'peak' group by b.size_id
 )"""
@@ -18,7 +18,7 @@ _ENOUGH_BLOCKS = 20
 
 
 def to_peak(had: str = "h.blocks", peak: str = "z.peak_blocks") -> str:
-    """A factor: blocks of a shape at the peak for each that the snapshot has; 1 where it has too few."""
+    """SQL: the factor from blocks in the snapshot to blocks at the peak; 1 if the snapshot has too few. h: had, z: site_sizes."""
     return f"case when {had} > 0 and ({had} >= {_ENOUGH_BLOCKS} or 2 * {had} >= {peak}) then 1.0 * {peak} / {had} else 1 end"
 
 

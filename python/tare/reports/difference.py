@@ -22,7 +22,6 @@ _LENS_MEASURES = {
     "end": ("bytes_end",),
     "kept": ("bytes_peak", "bytes_end"),
     "pairs": ("bytes_peak", "bytes_total"),
-    "unwritten": ("bytes_peak", "bytes_total"),
 }
 
 

@@ -52,7 +52,7 @@ def test_the_way_to_see_more_fits_the_program(made: Handmade, program: str, word
 
 def test_a_snapshot_divides_the_resident_memory(made: Handmade) -> None:
     shape = made.blocks(made.stack("f", "main"), MIB - 16, MIB - 8, total=4, peak=4)
-    made.moment("peak", [(shape, 0x10000 + MIB * i, {}) for i in range(4)])
+    made.snapshot("peak", [(shape, 0x10000 + MIB * i, {}) for i in range(4)])
     moment = 1
     made.resident(moment, "heap", 6 * MIB)
     made.resident(moment, "file", 3 * MIB, name="/usr/lib/libc.so.6")
@@ -74,7 +74,7 @@ def test_a_snapshot_divides_the_resident_memory(made: Handmade) -> None:
 
 def test_a_snapshot_far_from_the_peak_isnt_used(made: Handmade) -> None:
     shape = made.blocks(made.stack("f", "main"), MIB - 16, MIB - 8, total=20, peak=20)
-    made.moment("exit", [(shape, 0x10000, {})])
+    made.snapshot("exit", [(shape, 0x10000, {})])
     made.resident(1, "heap", 2 * MIB)
     resident(made, 40 * MIB)
     recording = made.recording()
@@ -161,7 +161,7 @@ def test_a_switch_isnt_proposed_to_a_program_that_maps_nothing(made: Handmade) -
 
 def test_a_snapshot_is_preferred_to_a_reading_that_is_as_near(made: Handmade) -> None:
     shape = made.blocks(made.stack("f", "main"), MIB - 16, MIB - 8, total=9, peak=9)
-    made.moment("peak", [(shape, 0x10000, {})])
+    made.snapshot("peak", [(shape, 0x10000, {})])
     made.resident(1, "heap", 9 * MIB)
     resident(made, 10 * MIB)
     read(made, heap=9, gross=9)

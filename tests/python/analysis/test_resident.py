@@ -22,8 +22,8 @@ class _NoTerminal:
 def process(made: Handmade) -> Handmade:
     """100 blocks of 1,000 bytes (1,008 usable, 8 of header) in a heap of 200,000 bytes, and some files."""
     shape = made.blocks(made.stack("f@a.c:1"), 1000, 1008, total=100, peak=100, end=100)
-    made.moment("peak", [(shape, 4096 + 1016 * i, {}) for i in range(90)])
-    made.moment("exit", [(shape, 4096 + 1016 * i, {}) for i in range(100)])
+    made.snapshot("peak", [(shape, 4096 + 1016 * i, {}) for i in range(90)])
+    made.snapshot("exit", [(shape, 4096 + 1016 * i, {}) for i in range(100)])
     made.resident(1, "heap", 120_000, 100_000)
     made.resident(2, "heap", 200_000, 150_000)
     for number in range(7):

@@ -126,7 +126,7 @@ def test_no_gain_is_larger_than_the_resident_part_of_the_blocks(made: Handmade) 
     """16 leaked blocks of 8 MiB of which the program touched a page each: 128 MiB gross in 6 MiB of RSS, 4 of them in blocks."""
     mib = 1 << 20
     shape = made.blocks(made.stack("lose", "main"), 8 * mib, 8 * mib, total=16, peak=16, end=16)
-    made.moment("exit", [(shape, 0x10000 + 8 * mib * i, {"lost": True}) for i in range(16)])
+    made.snapshot("exit", [(shape, 0x10000 + 8 * mib * i, {"lost": True}) for i in range(16)])
     made.tables["snapshots"][0]["absent_bytes"] = 124 * mib
     made.resident(1, "heap", 4 * mib)
     made.resident(1, "file", 2 * mib, name="/bin/app")

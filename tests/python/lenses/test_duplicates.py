@@ -11,7 +11,7 @@ def same_texts(made: Handmade, kinds: tuple[str, ...] = ("peak", "exit"), **colu
     """100 blocks of 200 bytes and a header, with 4 contents."""
     shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=100, peak=100, end=100)
     for kind in kinds:
-        made.moment(kind, [(shape, 4096 + 208 * i, {"digest": i % 4, **columns}) for i in range(100)])
+        made.snapshot(kind, [(shape, 4096 + 208 * i, {"digest": i % 4, **columns}) for i in range(100)])
     return shape
 
 
@@ -32,7 +32,7 @@ def test_all_but_one_of_each_content_are_duplicates(made: Handmade) -> None:
 
 def test_amounts_are_scaled_to_the_blocks_at_the_peak(made: Handmade) -> None:
     shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=1000, peak=1000)
-    made.moment("peak", [(shape, 4096 + 208 * i, {"digest": i % 4}) for i in range(100)])
+    made.snapshot("peak", [(shape, 4096 + 208 * i, {"digest": i % 4}) for i in range(100)])
     recording = made.recording()
     (finding,) = recording.findings(lenses.load("duplicates"))
     assert finding.bytes_peak == 10 * SAVED
@@ -42,7 +42,7 @@ def test_amounts_are_scaled_to_the_blocks_at_the_peak(made: Handmade) -> None:
 
 def test_a_few_blocks_stand_for_themselves_alone(made: Handmade) -> None:
     shape = made.blocks(made.stack("copy@a.c:1"), 2000, 2000, total=1000, peak=1000)
-    made.moment("peak", [(shape, 4096 + 2008 * i, {"digest": 1}) for i in range(8)])
+    made.snapshot("peak", [(shape, 4096 + 2008 * i, {"digest": 1}) for i in range(8)])
     (finding,) = made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all")
     assert finding.bytes_peak == 8 * 2008 - (2008 + ATOM_BYTES)
 
@@ -69,21 +69,21 @@ def test_binary_contents_are_to_be_shared_not_interned(made: Handmade) -> None:
 
 def test_contents_are_compared_at_one_moment_only(made: Handmade) -> None:
     shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=2, peak=1, end=1)
-    made.moment("peak", [(shape, 4096, {"digest": 7})])
-    made.moment("exit", [(shape, 8192, {"digest": 7})])
+    made.snapshot("peak", [(shape, 4096, {"digest": 7})])
+    made.snapshot("exit", [(shape, 8192, {"digest": 7})])
     assert made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all") == []
 
 
 def test_the_table_that_would_hold_them_is_paid_first(made: Handmade) -> None:
     shape = made.blocks(made.stack("name@a.c:1"), 10, 16, total=10_000, peak=10_000)
-    made.moment("peak", [(shape, 4096 + 24 * i, {"digest": i // 2}) for i in range(10_000)])
+    made.snapshot("peak", [(shape, 4096 + 24 * i, {"digest": i // 2}) for i in range(10_000)])
     (finding,) = made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all")
     assert finding.bytes_peak == 5_000 * (2 * 24 - 24 - ATOM_BYTES)
 
 
 def test_a_few_equal_binary_blocks_are_scratch_buffers(made: Handmade) -> None:
     shape = made.blocks(made.stack("dense@a.c:1"), 9000, 9000, total=28, peak=28)
-    made.moment("peak", [(shape, 4096 + 9008 * i, {"digest": i % 9, "content_class": "other"}) for i in range(28)])
+    made.snapshot("peak", [(shape, 4096 + 9008 * i, {"digest": i % 9, "content_class": "other"}) for i in range(28)])
     (finding,) = made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all")
     assert finding.bytes_peak > 100_000 and not finding.shown
 
@@ -108,7 +108,7 @@ def ended(
 def test_blocks_that_ended_are_known_without_a_snapshot_of_the_peak(made: Handmade) -> None:
     shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=1000, peak=1000)
     ended(made, shape, copies=1000, contents=40)
-    made.moment("peak", [(shape, 4096 + 208 * i, {"digest": i % 4}) for i in range(30)])  # 3 % of the peak
+    made.snapshot("peak", [(shape, 4096 + 208 * i, {"digest": i % 4}) for i in range(30)])  # 3 % of the peak
     (finding,) = made.recording().findings(lenses.load("duplicates"))
     assert finding.bytes_peak == 10 * SAVED
     assert finding.saving.exact and not finding.at_least and finding.confidence == "high"
@@ -118,7 +118,7 @@ def test_blocks_that_ended_are_known_without_a_snapshot_of_the_peak(made: Handma
 def test_ended_blocks_other_than_text_need_a_look_for_pointers(made: Handmade) -> None:
     shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=1000, peak=1000)
     ended(made, shape, copies=1000, contents=40, content_class="other")
-    made.moment("exit", [])
+    made.snapshot("exit", [])
     assert made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all") == []
     made.pointers(1, shape, pointers=0, fields=0, packed=200, packed_gross=208)
     (finding,) = made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all")

@@ -14,6 +14,7 @@ from tare.source.database import Database
 from tare.source.small_database import SmallDatabase
 
 FIXED = ["size_id", "stack_id", "blocks", "bytes_peak", "bytes_end", "bytes_total", "byte_ns", "calls"]
+NO_CLAIM = "{} finds nothing: add rows that it claims to the fixture looked_into in tests/python/conftest.py"
 
 
 @pytest.mark.parametrize("name", lenses.NAMES)
@@ -21,7 +22,7 @@ def test_words_and_claims(name: str, looked_into: Handmade) -> None:
     lens = lenses.load(name)
     assert lens.name == name
     for words in (lens.question, lens.why, lens.threshold, lens.false_positives, lens.remedy):
-        assert len(words) > 30
+        assert len(words) > 30, f"a text of {name} has less than a sentence: {words!r}"
     assert lens.question.endswith("?")
     if lens.guide:
         pair = Path(__file__).parents[3] / "guide" / lens.guide
@@ -30,8 +31,8 @@ def test_words_and_claims(name: str, looked_into: Handmade) -> None:
     database = looked_into.recording().database
     database.use(*lens.tables)
     names, rows = database.answer(lens.claims)
-    assert names[: len(FIXED)] == FIXED
-    assert rows
+    assert names[: len(FIXED)] == FIXED, "lens.py documents the columns that a query returns first"
+    assert rows, NO_CLAIM.format(name)
     if lens.weight == "tare":
         shapes = [row[0] for row in rows]
         assert len(shapes) == len(set(shapes)), "a tare lens claims each shape at most once"
@@ -42,7 +43,7 @@ def test_both_engines_find_the_same(name: str, looked_into: Handmade) -> None:
     ledgers = [Recording(looked_into.with_contents(), engine=engine).ledger for engine in (Database, SmallDatabase)]
     for by in ("site_id", "site_location_id"):
         in_duckdb, in_sqlite = (ledger.findings(lenses.load(name), by=by, all_claims="all") for ledger in ledgers)
-        assert in_duckdb
+        assert in_duckdb, NO_CLAIM.format(name)
         assert in_sqlite == in_duckdb
     in_duckdb, in_sqlite = ((each.tare_bytes(), each.lens_totals(), each.totals) for each in ledgers)
     assert in_sqlite == in_duckdb

@@ -17,7 +17,7 @@ def buffers(made: Handmade, steps: int, mark: int = 45_536, **columns: object) -
          "unwritten_peak_bytes": 233_216.0, "unwritten_total_bytes": 233_216.0, "site_blocks": 20.0, "site_narrow_blocks": 0.0,
          "site_requested_bytes": 32768, "site_high_water_bytes": mark, "max_high_water_bytes": mark}
     )  # fmt: skip
-    made.moment("exit", [(shape, 65552 * i, {"high_water_bytes": 40_000, **columns}) for i in range(6)])
+    made.snapshot("exit", [(shape, 65552 * i, {"high_water_bytes": 40_000, **columns}) for i in range(6)])
     return shape
 
 

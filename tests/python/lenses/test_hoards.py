@@ -12,7 +12,7 @@ def cache(made: Handmade, last_write_ns: list[int | None], total: float | None =
     """As many blocks of 4,096 bytes, and when each got what it holds at the exit."""
     blocks = len(last_write_ns)
     shape = made.blocks(made.stack("keep@a.c:1"), 4096, 4104, total=total or blocks, peak=blocks, end=blocks)
-    made.moment("exit", [(shape, 8192 * i, {"last_write_ns": at, **columns}) for i, at in enumerate(last_write_ns)])
+    made.snapshot("exit", [(shape, 8192 * i, {"last_write_ns": at, **columns}) for i, at in enumerate(last_write_ns)])
 
 
 def test_what_lies_unchanged_for_half_of_the_run_is_a_hoard(made: Handmade) -> None:
@@ -73,5 +73,5 @@ def test_blocks_seen_once_or_lost_are_none(made: Handmade) -> None:
 
 def test_memory_for_exceptions_is_no_hoard(made: Handmade) -> None:
     shape = made.blocks(made.stack("_GLOBAL__sub_I_eh_alloc.cc", "main"), 72_704, 72_712, total=1, peak=1, end=1)
-    made.moment("exit", [(shape, 4096, {"last_write_ns": 0})])
+    made.snapshot("exit", [(shape, 4096, {"last_write_ns": 0})])
     assert made.recording().ledger.findings(lenses.load("hoards"), all_claims="all") == []

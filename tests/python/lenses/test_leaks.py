@@ -13,7 +13,7 @@ def test_what_hangs_on_a_leak_is_told_where_the_leak_is(made: Handmade) -> None:
     blocks = [(heads, 1 << 20 | i << 8, {"lost": True}) for i in range(10)]
     blocks += [(nodes, 2 << 20 | i << 8, {"lost": True, "leak_root": 1 << 20}) for i in range(900)]
     blocks += [(nodes, 3 << 20 | i << 8, {}) for i in range(100)]
-    made.moment("exit", blocks)
+    made.snapshot("exit", blocks)
     recording = made.recording()
     (finding,) = recording.ledger.findings(lenses.load("leaks"))
     assert recording.names.stack(1, 8)[0].function == "new_list"
@@ -25,7 +25,7 @@ def test_what_hangs_on_a_leak_is_told_where_the_leak_is(made: Handmade) -> None:
 
 def test_leaks_come_before_duplicates_and_no_byte_counts_twice(made: Handmade) -> None:
     shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=100, peak=100, end=100)
-    made.moment("exit", [(shape, 4096 + 208 * i, {"lost": i < 50, "digest": 1}) for i in range(100)])
+    made.snapshot("exit", [(shape, 4096 + 208 * i, {"lost": i < 50, "digest": 1}) for i in range(100)])
     ledger = made.recording().ledger
     granted = {totals.lens: totals.bytes_end for totals in ledger.lens_totals()}
     assert granted["leaks"] == 50 * 208
@@ -42,5 +42,5 @@ def test_they_run_only_where_blocks_were_looked_into(made: Handmade, lens: str) 
 def test_they_dont_run_on_samples() -> None:
     made = Handmade(sample_bytes=4096)
     shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=100, peak=100, end=100)
-    made.moment("exit", [(shape, 4096, {})])
+    made.snapshot("exit", [(shape, 4096, {})])
     assert "leaks" not in [each.name for each in made.recording().ledger.lenses]

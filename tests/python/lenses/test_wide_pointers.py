@@ -10,7 +10,7 @@ def nodes(made: Handmade, packed: int, packed_gross: int, kinds: tuple[str, ...]
     """1,000 nodes of 40 bytes, two of their five words pointers."""
     shape = made.blocks(made.stack("new_node@a.c:1"), 40, 40, total=1000, peak=1000, end=1000)
     for number, kind in enumerate(kinds, 1):
-        made.moment(kind, [])
+        made.snapshot(kind, [])
         made.pointers(number, shape, pointers=2000, fields=2, packed=packed, packed_gross=packed_gross)
 
 
@@ -48,7 +48,7 @@ def test_it_never_leaves_net(made: Handmade) -> None:
 
 def test_arrays_and_pages_arent_shown(made: Handmade) -> None:
     shape = made.blocks(made.stack("page", "main"), 4360, 4360, total=1000, peak=1000, end=1000)
-    made.moment("exit", [])
+    made.snapshot("exit", [])
     made.pointers(1, shape, pointers=9000, fields=9, packed=4320, packed_gross=4328)
     (finding,) = made.recording().ledger.findings(lenses.load("wide-pointers"), all_claims="all")
     assert finding.bytes_peak == 1000 * (4368 - 4328) and not finding.shown
@@ -56,7 +56,7 @@ def test_arrays_and_pages_arent_shown(made: Handmade) -> None:
 
 def test_a_few_words_that_look_like_pointers_arent_a_field_of_all(made: Handmade) -> None:
     shape = made.blocks(made.stack("jv_string", "main"), 16, 24, total=10_000, peak=10_000)
-    made.moment("peak", [])
+    made.snapshot("peak", [])
     made.pointers(1, shape, pointers=100, fields=2, packed=8, packed_gross=24)
     (finding,) = made.recording().ledger.findings(lenses.load("wide-pointers"), all_claims="all")
     assert finding.bytes_peak == 10_000 * 8 * 2 * 100 / 20_000

@@ -70,7 +70,7 @@ def test_hoards_go_when_they_were_last_written(made: Handmade, born_ns: int, rem
     shape = made.blocks(
         made.stack("fill_cache", "main"), 4000, 4000, total=1000, peak=1000, end=1000, lifetime_ns=lifetime_ns
     )
-    made.moment("exit", [(shape, 0x10000 + 4016 * i, {"last_write_ns": last_ns}) for i in range(1000)])
+    made.snapshot("exit", [(shape, 0x10000 + 4016 * i, {"last_write_ns": last_ns}) for i in range(1000)])
     (rule,) = rule_of(made, "hoards")
     assert rule == Rule(shape, remedy, 0, more, 1.0)
 
@@ -94,4 +94,6 @@ def test_every_lens_has_a_simulation_or_a_reason() -> None:
         if lens in SIMULATIONS:
             continue
         answer = simulate(lens, question)
-        assert isinstance(answer, Unsimulated) and "exists yet" not in answer.reason
+        assert isinstance(answer, Unsimulated) and "exists yet" not in answer.reason, (
+            f"add {lens} to SIMULATIONS or, with the reason, to _NOT_CALLS in python/tare/proofs/simulations.py"
+        )

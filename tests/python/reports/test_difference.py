@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from handmade import Handmade
+from handmade import Handmade, names_that_need
 from tare.analysis.difference import between
 from tare.reports import difference
 from tare.text.terminal import Style
@@ -55,7 +55,7 @@ def test_json_has_before_after_and_change() -> None:
 
 def looked_into(seen: int) -> Handmade:
     made = program(("f",), f=100)
-    made.moment("peak", [(0, 0x10000 + 2048 * i, {"digest": i}) for i in range(seen)])
+    made.snapshot("peak", [(0, 0x10000 + 2048 * i, {"digest": i}) for i in range(seen)])
     return made
 
 
@@ -64,7 +64,7 @@ def test_different_snapshots_are_stated() -> None:
     assert (
         "different snapshots: before a snapshot with 90.0% of the peak, after a snapshot with 9.0% of the peak" in said
     )
-    assert "changes of leaks, duplicates, wide-pointers, hoards may" in said
+    assert f"changes of {', '.join(names_that_need('snapshots'))} may" in said
     assert "different snapshots" not in text(looked_into(90), looked_into(88))
     change = between(looked_into(90).recording(), looked_into(9).recording())
     assert len(difference.as_json(change)["notes"]) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from handmade import Handmade
+from handmade import Handmade, names_that_need
 from tare.analysis.not_sought import not_sought
 from tare.analysis.worth import ranking
 from tare.reports import do_first
@@ -18,7 +18,7 @@ def lines(made: Handmade, most: int = 10, width: int = 160) -> list[str]:
 
 def test_a_lower_bound_is_marked(made: Handmade) -> None:
     shape = made.blocks(made.stack("copy@a.c:1", "main"), 200, 200, total=1000, peak=1000)
-    made.moment("peak", [(shape, 4096 + 208 * i, {"digest": i % 4}) for i in range(100)])
+    made.snapshot("peak", [(shape, 4096 + 208 * i, {"digest": i % 4}) for i in range(100)])
     first = lines(made)
     assert first[1].startswith(" 1. peak ≥9")
     assert "at least 194 KiB" in first[2] and "confidence medium" in first[2]
@@ -44,10 +44,10 @@ def test_the_rest_is_counted(made: Handmade) -> None:
 def test_each_lens_that_did_not_run_is_named_with_its_option(made: Handmade) -> None:
     made.blocks(made.stack("f", "main"), 24, 24, total=10, peak=10)
     assert not_sought(made.recording()) == {
-        "tare run --content or --snapshots": ["leaks", "duplicates", "wide-pointers", "hoards"],
-        "tare run --content": ["unwritten", "headroom", "recreated"],
+        "tare run --content or --snapshots": names_that_need("snapshots"),
+        "tare run --content": names_that_need("contents"),
     }
-    made.moment("exit", [])
+    made.snapshot("exit", [])
     made.with_contents()
     assert not_sought(made.recording()) == {}
     sampled = Handmade(sample_bytes=524_288)

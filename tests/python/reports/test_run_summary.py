@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from handmade import Handmade
+from handmade import Handmade, names_that_need
 from tare.reports.run_summary import Image, subject, summary
 from tare.text.terminal import Style
 
@@ -25,7 +25,7 @@ def test_it_says_who_how_much_what_and_where(busy: Handmade) -> None:
         "2. peak -11.0%  new_node tree.c:9",
         "below 0.5% of both: churn 1, growth 1",
         "largest at the peak: arena_grow arena.c:40 56%",
-        "not looked for: leaks, duplicates, wide-pointers, hoards (tare run --content or --snapshots)",
+        f"not looked for: {', '.join(names_that_need('snapshots'))} (tare run",
         "trace: my traces/app.tare (19.5 KiB)",
         "tare report 'my traces/app.tare'",
     ):

@@ -152,7 +152,7 @@ def test_nothing_allocated_is_no_crash(made: Handmade) -> None:
 
 def test_what_a_potential_lens_isnt_sure_of_is_counted_and_shown_by_name(made: Handmade) -> None:
     shape = made.blocks(made.stack("keep@a.c:1"), 4096, 4104, total=100, peak=100, end=100)
-    made.moment("exit", [(shape, 8192 * i, {"last_write_ns": 0}) for i in range(100)])
+    made.snapshot("exit", [(shape, 8192 * i, {"last_write_ns": 0}) for i in range(100)])
     report = text(made.recording())
     assert "hoards: no findings above its threshold" in report
     assert "(1 finding of low confidence; --lens hoards prints" in report
