@@ -10,7 +10,7 @@ TIMER_NS = 20.0
 MALLOC_NS = 3.5
 CALLOC_NS = 7.5
 FREE_NS = 2.5
-# A realloc that moves nothing; none is timed.
+# A realloc that moves nothing. The recorder doesn't time reallocs.
 REALLOC_NS = 5.0
 
 

@@ -71,9 +71,9 @@ LENS = Lens(
     "because half of the pointers' bytes is rarely saved (a node of 24 bytes with one pointer still needs 24 "
     "bytes). Larger blocks are arrays, pages or arenas with many kinds of words; on ten real programs none of "
     "these could be saved",
-    false_positives="Any word that looks like a pointer counts as one. Null pointers can't be recognized, so in blocks of up to "
-    "512 bytes all blocks of a kind are assumed to have as many pointers as the one with most, unless they have fewer "
-    "than half of them on average. This overstates if one site allocates several types. Pointers to globals, code and other programs' memory aren't counted. "
+    false_positives="Any word that looks like a pointer counts as one. Null pointers can't be recognized. So the block with most "
+    "pointers stands for all blocks of a kind of up to 512 bytes, unless the mean is less than half of its number. This overstates "
+    "if one site allocates several types. Pointers to globals, code and other programs' memory aren't counted. "
     "Types that a library or the kernel defines can't change.",
     remedy="CompressedPtr with blocks from a Cage, gc::Member for collected objects, 4-byte Atom handles for strings, or"
     " indexes into an array.",

@@ -35,7 +35,7 @@ std::uint64_t claimed_bytes(Elf* elf) {
   return claimed;
 }
 
-// As libdw has it: decompressed in place; old GNU-compressed sections keep their .zdebug_ name.
+// As libdw does: sections are decompressed in place, and old GNU-compressed sections keep their .zdebug_ names.
 std::string_view opened_section(Elf* elf, std::string_view wanted) {
   std::size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return {};

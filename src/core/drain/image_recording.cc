@@ -317,7 +317,7 @@ bool ImageRecording::is_cut() {
   if (!spool_->is_cut()) return false;
   if (is_first(Once::Cut)) {
     warnings_.push_back("the spool of process " + std::to_string(record_.info.pid) +
-                        " was cut short, by itself or by somebody else; its recording ends there");
+                        " was truncated, by that process or another one; its recording ends there");
   }
   return true;
 }

@@ -15,7 +15,7 @@ enum class Holding : std::uint8_t { Uncounted, One, Several };
 // Blocks whose owners are counted, summed by shape.
 class Sharing {
  public:
-  // The program counts the owners of a block of the shape, or has added a second owner.
+  // For a block of the shape whose owners the program counts now, or which has its second owner now.
   void set_holders(std::uint32_t shape, bool is_shared, Holding& holding);
   void ended(std::uint32_t shape, Holding holding);
 

@@ -146,7 +146,7 @@ LaunchOutcome Launch::finish() {
   if (images.empty() && joined_) {
     outcome_.warnings.push_back("nothing was recorded: the process allocated nothing meanwhile");
   } else if (images.empty() && options_.asleep == StartAsleep::Yes) {
-    outcome_.warnings.push_back("nothing was recorded: the recorder stayed asleep (tare resume PID wakes it)");
+    outcome_.warnings.push_back("nothing was recorded: recording wasn't resumed (tare resume PID starts it)");
   } else if (images.empty() && !unrecorded_.empty()) {
     outcome_.warnings.push_back("nothing was recorded");  // the reason was printed before
   } else if (images.empty()) {

@@ -11,10 +11,10 @@
 
 namespace tare::core {
 
-// Installs handlers; the destructor puts the old ones back. One at a time a process.
+// Installs handlers; the destructor restores the old ones. A process has at most one instance at a time.
 class LaunchSignals {
  public:
-  // `snapshot_signal` isn't forwarded, but counted; 0: there is none.
+  // `snapshot_signal` is counted and not forwarded; 0: no signal requests snapshots.
   LaunchSignals(trace::LauncherControl& control, int snapshot_signal);
   ~LaunchSignals();
   LaunchSignals(const LaunchSignals&) = delete;

@@ -31,7 +31,7 @@ MappedFile::MappedFile(const std::string& path) : name_(path.substr(path.rfind('
 Mapped MappedFile::in(pid_t pid) const {
   const std::optional<std::string> text = trace::read_process_file(pid, "maps");
   if (!text) return errno == EACCES || errno == EPERM ? Mapped::Unreadable : Mapped::Ended;
-  if (text->empty()) return Mapped::Ended;  // its parent hasn't waited for it yet
+  if (text->empty()) return Mapped::Ended;  // a zombie: its parent hasn't waited for it
   for (const MappedRange& mapped : parse_memory_map(*text)) {
     if (inode_ != 0 && mapped.inode == inode_ && has_name(mapped.name, name_)) return Mapped::Yes;
   }

@@ -19,7 +19,7 @@ const SizeModel* model_of(const Tables& tables);
 // name that no model has.
 Result<Table> size_classes_table(const Tables& tables, std::string_view model_name);
 
-// The same for these sizes; null: empty.
+// The same table for these requested sizes; empty if `model` is null.
 Table size_classes_of(std::vector<std::int64_t> requested, const SizeModel* model);
 
 }  // namespace tare::core

@@ -32,7 +32,7 @@ class HeapScan {
   void scan_root(AddressRange range);
   void scan_root_word(std::uint64_t word) { add_root(index_.find(word)); }
 
-  // After both: sets `reach` and `leak_root`.
+  // Called after scan_blocks() and all scan_root(): sets `reach` and `leak_root`.
   void mark(std::vector<trace::Observation>& observations);
 
   std::uint64_t unread_bytes() const { return unread_bytes_; }

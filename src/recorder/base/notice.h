@@ -21,7 +21,7 @@ class Notice {
  public:
   // "PROGRAM isn't recorded: REASON". False: the folder can't be reached or takes nothing.
   bool leave(const char* directory, const char* program, const char* reason);
-  // It turned out otherwise: the exec failed.
+  // Removes the link again, because the exec failed.
   void take_back();
 
  private:

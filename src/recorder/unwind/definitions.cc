@@ -132,7 +132,7 @@ void* find_in(const dl_phdr_info& object, const SymbolTables& tables, Definition
   return reinterpret_cast<void* (*)()>(address)();
 }
 
-// Where the object's first segment lies; its end in `end`.
+// The lowest address of the object's segments. `end` is set to the address behind the highest.
 const void* bounds_of(const dl_phdr_info& object, ElfW(Addr) & end) {
   ElfW(Addr) start = ~ElfW(Addr){0};
   end = 0;

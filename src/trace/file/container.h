@@ -38,7 +38,7 @@ struct Container {
   std::optional<Error> damage;           // the error that ended the search for members, if not the end of the file
 };
 
-// NotATrace, NewerVersion, Io, or Corrupt where not even its beginning can be read.
+// Errors: NotATrace, NewerVersion, Io; Corrupt if even the beginning of the file can't be read.
 Result<Container> read_container(const std::string& path);
 
 // Is this the path of a file that begins as a container does?
