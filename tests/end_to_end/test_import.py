@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.metadata
 import importlib.util
 import json
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Tare
@@ -51,6 +53,25 @@ def heaptrack_costs(file: Path, kind: str) -> int:
     return sum(int(line.rpartition(" ")[2]) for line in out.read_text(errors="replace").splitlines())
 
 
+STARTS = ("_start", "__libc_start_main_impl", "__libc_start_call_main")
+
+
+def flame_graph(file: Path) -> dict[tuple[str, ...], int]:
+    """Bytes of each stack of folded lines, without places and numbers of addresses. Frames are sorted: heaptrack prints inlined functions
+    outside of those that they were inlined into, and it begins stacks with main.
+    """
+    stacks: dict[tuple[str, ...], int] = {}
+    for line in file.read_text(errors="replace").splitlines():
+        text, _, amount = line.rpartition(" ")
+        names = [re.sub(r" \([^()]*\)$", "", name.strip()) for name in text.split(";") if name.strip()]
+        names = ["" if re.search(r"0x[0-9a-f]+$", name) else name for name in names]
+        names = names[names.index("main") :] if "main" in names else names
+        key = tuple(sorted(name for name in names if name not in STARTS))
+        if int(amount):
+            stacks[key] = stacks.get(key, 0) + int(amount)
+    return stacks
+
+
 OFTEN = ("bash", "python3")
 
 
@@ -76,6 +97,13 @@ def test_heaptrack(name: str, tare: Tare) -> None:
     assert (found["total_blocks"], found["peak_requested_bytes"], found["end_requested_bytes"]) == tuple(
         expected.values()
     )
+    # The last import was of raw; the flame graphs are of the interpreted file.
+    assert sums(tare, interpreted) == found
+    assert tare("export", "imported.tare", "--to", "folded", "-o", "ours").returncode == 0
+    ours, theirs = flame_graph(tare.folder / "ours"), flame_graph(interpreted.with_suffix(".peak"))
+    assert sum(ours.values()) == sum(theirs.values())
+    if name != "python3":  # Tare leaves out functions that only pass a call on to malloc, as PyMem_RawMalloc does
+        assert ours == theirs
     assert tare("replay", "imported.tare", "--allocator", "glibc", "--runs", "1").returncode == 0
 
 
@@ -223,3 +251,50 @@ def test_memray(name: str, options: tuple[str, ...], tare: Tare) -> None:
     expected = stats["top_allocations_by_size"][0]
     assert f"{largest['function']}:{largest['file']}:{largest['line']}" == expected["location"]
     assert largest["bytes"] == expected["size"]
+    if not options:  # of native captures, memray's tables and graphs begin at functions in C
+        assert python_lines(tare) == memray_table(tare, memray)
+        assert tare("export", "imported.tare", "--to", "folded", "-o", "ours").returncode == 0
+        ours = flame_graph(tare.folder / "ours")
+        ours = {tuple(name for name in names if name != "(unknown)"): size for names, size in ours.items()}
+        assert ours == memray_flame_graph(tare, memray)
+
+
+def packed_data(tare: Tare, memray: list[str], report: str) -> Any:
+    run = [*memray, report, "--no-web", "-o", report, "capture"]
+    subprocess.run(run, cwd=tare.folder, check=True, capture_output=True)
+    page = (tare.folder / report).read_text()
+    return json.JSONDecoder().raw_decode(page, page.index("packed_data = ") + len("packed_data = "))[0]
+
+
+def memray_table(tare: Tare, memray: list[str]) -> dict[str, tuple[int, int]]:
+    """Blocks and bytes at the peak of each line of Python."""
+    lines: dict[str, tuple[int, int]] = {}
+    for row in packed_data(tare, memray, "table"):
+        blocks, size = lines.get(line := html.unescape(row["stack_trace"]), (0, 0))
+        lines[line] = (blocks + row["n_allocations"], size + row["size"])
+    return lines
+
+
+def python_lines(tare: Tare) -> dict[str, tuple[int, int]]:
+    query = (
+        "select f.function || ' at ' || f.file || ':' || f.line as place, sum(z.peak_blocks) as blocks, sum(z.requested_bytes * z.peak_blocks) as bytes"
+        " from site_sizes z left join stacks s using (stack_id) left join frames f on f.location_id = s.location_id and f.inline_depth = 0 and s.depth > 0"
+        " where z.peak_blocks > 0 group by place"
+    )
+    rows = tare.sql(tare.folder / "imported.tare", query)
+    return {row["place"] or "???": (int(row["blocks"]), int(row["bytes"])) for row in rows}
+
+
+def memray_flame_graph(tare: Tare, memray: list[str]) -> dict[tuple[str, ...], int]:
+    data = packed_data(tare, memray, "flamegraph")
+    nodes, strings = data["nodes"], data["strings"]
+    stacks: dict[tuple[str, ...], int] = {}
+    todo: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+    for node, names in todo:
+        children = nodes["children"][node]
+        own = nodes["value"][node] - sum(nodes["value"][child] for child in children)
+        if own:
+            key = tuple(sorted(names))
+            stacks[key] = stacks.get(key, 0) + own
+        todo += [(child, (*names, html.unescape(strings[nodes["function"][child]]))) for child in children]
+    return stacks

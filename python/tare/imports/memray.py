@@ -2,6 +2,7 @@
 
 A stream of records, each a byte with its type and flags. Threads push and pop Python frames; an allocation comes from the frames of the thread that the last
 switch named. In native captures it also refers to a native stack, which stands for the allocation only if no Python frame does.
+The main thread's frames of memray's own command, of which the head has the number, are left out, as memray does.
 Addresses, native frames and lines are differences from the record before. Mappings by mmap count as blocks, as memray counts them.
 """
 
@@ -86,7 +87,8 @@ class _Reader:
         self._stacks: dict[int, list[int]] = {}  # by thread's id
         self._thread_numbers: dict[int, int] = {}
         self._stack: list[int] | None = None
-        self._thread = 0
+        self._thread = self._thread_id = 0
+        self._main_thread = self._own_frames = 0  # its outermost frames are those of memray's command
         self._shapes: dict[tuple[int, int, int], int] = {}
         self._live: dict[int, tuple[int, int, int]] = {}  # address -> bytes, stack, entry point
         self._mappings: dict[int, None] = {}  # those of them that mmap made, in order
@@ -171,7 +173,8 @@ class _Reader:
         start_ms, end_ms = self._number(8), self._number(8)
         command = self._text().split()
         pid = self._number(4)
-        self._bytes(19)
+        self._main_thread, self._own_frames = self._number(8), self._number(8)
+        self._bytes(3)
         self._text()
         for _ in range(2):
             while self._text():
@@ -218,6 +221,7 @@ class _Reader:
 
     def _push(self) -> None:
         stack = self._current()
+        is_own = self._thread_id == self._main_thread and len(stack) < self._own_frames
         code, instruction = self._codes.get(self._varint()), self._signed()
         key = (code.number if code else -1, instruction)
         row = self._rows.get(key)
@@ -230,7 +234,7 @@ class _Reader:
             row = self._rows[key] = self._target.row(NO_MODULE, len(self._rows) & _ADDRESS, [frame])
         if len(stack) > 100 * _MOST_FRAMES:
             raise ValueError("a stack is too deep")
-        stack.append(self._target.core.stack(stack[-1] if stack else 0, row))
+        stack.append(0 if is_own else self._target.core.stack(stack[-1] if stack else 0, row))
 
     def _address(self, index: int) -> int:
         if index < 15:
@@ -262,7 +266,9 @@ class _Reader:
         if allocator == _MUNMAP:
             self._unmap(address, size)
             return
-        at = stack[-1] if stack else self._native_stack(self._native_id) if self._has_native else 0
+        at = stack[-1] if stack else 0
+        if not at and self._has_native:
+            at = self._native_stack(self._native_id)
         self._begin(address, size, at, _APIS.get(allocator, UNKNOWN_API))
 
     def _begin(self, address: int, size: int, stack: int, api: int) -> None:
@@ -321,6 +327,7 @@ class _Reader:
         elif kind == _SWITCH:
             thread = self._number(8)
             self._stack = self._stacks.setdefault(thread, [])
+            self._thread_id = thread
             self._thread = self._thread_numbers.setdefault(thread, len(self._thread_numbers))
         elif kind == _CODE:
             number, function, file = self._varint(), self._text(), self._text()
