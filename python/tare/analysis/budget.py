@@ -143,6 +143,9 @@ def figure(recording: Recording, name: str) -> float:
             raise TareError(USAGE, f"check: {recording.path} can't be held to {name}: {_why_not_run(recording, lens)}")
         return float(getattr(totals, part))
     moment = recording.moments[where]
+    if not recording.has_tare and (measure == "tare_percent" or getattr(moment, measure) is None):
+        source = recording.process["imported_from"]
+        raise TareError(USAGE, f"check: {recording.path} can't be held to {name}, which {source} doesn't record")
     if measure == "tare_percent":
         return 100 * (moment.tare_bytes or 0.0) / moment.gross_bytes if moment.gross_bytes else 0.0
     return float(getattr(moment, measure) or 0.0)

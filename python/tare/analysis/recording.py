@@ -55,7 +55,7 @@ class Moment:
         self.name = name
         self.blocks: float = process[f"{name}_blocks"]
         self.requested_bytes: float = process[f"{name}_requested_bytes"]
-        self.usable_bytes: float = process[f"{name}_usable_bytes"]
+        self.usable_bytes: float | None = process[f"{name}_usable_bytes"]
         self.gross_bytes: float = process[f"{name}_gross_bytes"]
         self.tare_bytes = None if tare_bytes is None else float(round(tare_bytes))
         self.net_bytes = None if self.tare_bytes is None else self.gross_bytes - self.tare_bytes
@@ -104,6 +104,11 @@ class Recording:
         return bool(self.process["sample_bytes"]) and not self.process["imported_from"]
 
     @cached_property
+    def has_tare(self) -> bool:
+        """False: an imported file has the facts of none of the lenses whose bytes are tare. Its tare isn't 0, but unknown."""
+        return not self.process["missing_facts"] or any(lens.weight == "tare" for lens in self.ledger.lenses)
+
+    @cached_property
     def snapshot(self) -> PeakSnapshot | None:
         """The snapshot that stands for the peak."""
         from tare.analysis.peak_snapshot import peak_snapshot
@@ -119,7 +124,7 @@ class Recording:
 
     @cached_property
     def moments(self) -> dict[str, Moment]:
-        peak_tare, end_tare = self.ledger.tare_bytes()
+        peak_tare, end_tare = self.ledger.tare_bytes() if self.has_tare else (None, None)
         return {
             "peak": Moment(self.process, "peak", peak_tare),
             "end": Moment(self.process, "end", end_tare),

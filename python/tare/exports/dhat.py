@@ -73,4 +73,4 @@ def _head(recording: Recording, selection: Selection, accesses: dhat_accesses.Ac
 
 def _text(frame: Frame) -> str:
     place = f"{frame.file}:{frame.line}" if frame.line else frame.file or f"in {frame.module}"
-    return f"{frame.module_offset or 0:#X}: {frame.name} ({place})".replace("0X", "0x", 1)
+    return f"{frame.address or frame.module_offset or 0:#X}: {frame.name} ({place})".replace("0X", "0x", 1)

@@ -95,4 +95,4 @@ def _tree_lines(tree: Tree[str], net: int, gross: int) -> Iterator[str]:
 def _text(frame: Frame) -> str:
     name = frame.name.replace("\n", " ")
     place = f"({frame.file.rpartition('/')[2]}:{frame.line})" if frame.line else f"(in {frame.module or '?'})"
-    return f"{frame.module_offset or 0:#x}: {name} {place}"
+    return f"{frame.address or frame.module_offset or 0:#x}: {name} {place}"

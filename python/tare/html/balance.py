@@ -54,7 +54,7 @@ def balance(recording: Recording) -> Markup:
     about = "~" if recording.sampled else ""
     totals = recording.ledger.tare_totals
     looks = {each.lens: f"tare-{number % 5}" for number, each in enumerate(totals)}
-    parts = [("net", peak.net_bytes or 0.0, "net")]
+    parts = [("net", peak.net_bytes or 0.0, "net") if recording.has_tare else ("gross", peak.gross_bytes, "net")]
     parts += [(each.lens, each.bytes_peak, looks[each.lens]) for each in totals if each.bytes_peak]
     tare_share = percent(peak.tare_bytes or 0.0, peak.gross_bytes)
 
@@ -65,19 +65,21 @@ def balance(recording: Recording) -> Markup:
             cells.append(element("td", percent(value, moment.gross_bytes), class_="share"))
         return element("tr", *cells, class_=look)
 
-    rows = [row(joined(_key("net"), "net"), peak.net_bytes or 0.0, end.net_bytes or 0.0)]
+    rows = [row(joined(_key("net"), "net"), peak.net_bytes or 0.0, end.net_bytes or 0.0)] if recording.has_tare else []
     rows += [
         row(joined(_key(looks[each.lens]), "tare: ", each.lens), each.bytes_peak, each.bytes_end)
         for each in totals
         if each.bytes_peak or each.bytes_end
     ]
-    rows.append(row(joined("all tare"), peak.tare_bytes or 0.0, end.tare_bytes or 0.0, "sum"))
+    if recording.has_tare:
+        rows.append(row(joined("all tare"), peak.tare_bytes or 0.0, end.tare_bytes or 0.0, "sum"))
     rows.append(row(joined("gross"), peak.gross_bytes, end.gross_bytes, "sum"))
     peak_ns = recording.process["peak_time_ns"]
     when = "" if peak_ns is None else f" ({duration(peak_ns)})"
-    sentence = (
-        f"At the peak{when} the heap has {about}{human_bytes(peak.gross_bytes)} gross. "
+    sentence = f"At the peak{when} the heap has {about}{human_bytes(peak.gross_bytes)} gross. " + (
         f"Of these, {about}{human_bytes(peak.tare_bytes or 0.0)} ({tare_share}) are tare."
+        if recording.has_tare
+        else f"How much of them is tare isn't known: {recording.process['imported_from']} doesn't record it."
     )
     head = element(
         "tr",

@@ -62,6 +62,9 @@ if TYPE_CHECKING:
             """Files of code of which nothing has a name, and why: replaced, missing, stripped or damaged."""
 
 
+_MOST_OFFSET = 1 << 32  # as in tare.schema.missing: beyond it is an address
+
+
 class Frame(NamedTuple):
     function: str  # empty: unknown
     mangled: str
@@ -69,12 +72,15 @@ class Frame(NamedTuple):
     line: int | None
     module: str
     module_offset: int | None
+    address: int | None = None  # instead of the offset, if the start of the file of code isn't known
 
     @property
     def name(self) -> str:
         """The function, or where nothing better is certain the file of code and the offset in it."""
         if self.function:
             return self.function
+        if self.address is not None:
+            return f"{self.address:#x}"
         if self.module:
             base = self.module.rpartition("/")[2]
             return f"{base}+{self.module_offset:#x}" if self.module_offset is not None else base
@@ -120,7 +126,10 @@ class Names:
             frames = self._frames[row]
             if is_wrapper and self._wrappers[row] == len(frames):
                 self._wrappers[row] += 1
-            frames.append(Frame(shorten(function), mangled, file, line, module, offset))
+            frame = Frame(shorten(function), mangled, file, line, module, offset)
+            if offset is not None and offset >= _MOST_OFFSET:
+                frame = frame._replace(module_offset=None, address=offset)
+            frames.append(frame)
         for row in missing:
             if not self._frames[row]:
                 self._frames[row] = [UNKNOWN]

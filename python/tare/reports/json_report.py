@@ -173,6 +173,7 @@ def report(
     recording: Recording, page: Page | None, chosen: Sequence[Lens], selection: dict[str, Any]
 ) -> dict[str, Any]:
     process = recording.process
+    lacking = set(words_of(process["missing_facts"]))
     peak = _moment(recording.moments["peak"])
     peak["time_ns"] = process["peak_time_ns"]
     result: dict[str, Any] = {
@@ -222,14 +223,14 @@ def report(
                 {
                     "blocks": number(record.blocks),
                     "requested_bytes": number(record.requested_bytes),
-                    "slop_bytes": number(record.slop_bytes),
-                    "usable_bytes": number(record.usable_bytes),
+                    "slop_bytes": None if lacking & {"usable", "requested"} else number(record.slop_bytes),
+                    "usable_bytes": None if "usable" in lacking else number(record.usable_bytes),
                     "gross_bytes": number(record.gross_bytes),
                     "byte_seconds": None if record.byte_ns is None else record.byte_ns / 1e9,
                     "calls": number(record.calls),
                     "sizes": [
                         {
-                            "usable_bytes": size.usable_bytes,
+                            "usable_bytes": None if "usable" in lacking else size.usable_bytes,
                             "requested_bytes": size.requested_bytes,
                             "blocks": number(size.blocks),
                         }

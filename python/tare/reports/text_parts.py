@@ -187,11 +187,14 @@ def balance(recording: Recording, style: Style, width: int) -> list[str]:
         lines.append(style(cells, look) if look else cells)
 
     row("gross", peak.gross_bytes, end.gross_bytes)
-    rounding_peak, rounding_end = peak.tare_bytes or 0.0, end.tare_bytes or 0.0
     for totals in recording.ledger.tare_totals:
         row(f"  {totals.lens}", totals.bytes_peak, totals.bytes_end)
-    row("- tare", rounding_peak, rounding_end, "yellow")
-    row("= net", peak.net_bytes or 0.0, end.net_bytes or 0.0, "bold")
+    if recording.has_tare:
+        row("- tare", peak.tare_bytes or 0.0, end.tare_bytes or 0.0, "yellow")
+        row("= net", peak.net_bytes or 0.0, end.net_bytes or 0.0, "bold")
+    else:
+        unknown = "".join(f"{'?':>{cell}}{'':>{share}}" for _ in range(2))
+        lines += [f"{label:<{label_width}}{unknown}".rstrip() for label in ("- tare", "= net")]
     total = recording.moments["total"]
     count_of = exact if wide else human_count
     lines.append(
@@ -200,9 +203,9 @@ def balance(recording: Recording, style: Style, width: int) -> list[str]:
     # Events are counted as recorded: the number that a sample's events stand for is unknown.
     count = None if recording.sampled else recording.process["realloc_events"]
     reallocs = "" if count is None else f", {human_count(count)} reallocs"
+    usable = "" if total.usable_bytes is None else f", {about}{human_bytes(total.usable_bytes)} usable"
     lines += wrapped(
-        f"in all: {about}{blocks_text(total.blocks)}, {about}{human_bytes(total.requested_bytes)} requested, "
-        f"{about}{human_bytes(total.usable_bytes)} usable{reallocs}",
+        f"in all: {about}{blocks_text(total.blocks)}, {about}{human_bytes(total.requested_bytes)} requested{usable}{reallocs}",
         width,
     )
     return lines
@@ -290,6 +293,6 @@ def stack_lines(stack: Sequence[Frame], width: int) -> Iterator[str]:
     """A frame a line, as DMD prints them."""
     for number, frame in enumerate(stack, start=1):
         place = f" ({shorten_path(frame.file, max(width // 2, 20))}:{frame.line})" if frame.file and frame.line else ""
-        if not place and frame.function and frame.module:
+        if not place and (frame.function or frame.address is not None) and frame.module:
             place = f" [{frame.module.rpartition('/')[2]}]"
         yield shorten(f"    #{number:02}: {shorten(frame.name, max(width - 9 - len(place), 12))}{place}", width)

@@ -176,9 +176,10 @@ def _records(recording: Recording, page: Page, title: str, style: Style, width: 
 
 def _weights(record: Record, about: str, missing: Sequence[str]) -> Iterator[str]:
     slop = "?" if {"usable", "requested"} & set(missing) else f"{about}{human_bytes(record.slop_bytes)}"
+    headers = "?" if "usable" in missing else f"{about}{human_bytes(record.gross_bytes - record.usable_bytes)}"
     yield (
         f"{about}{human_bytes(record.gross_bytes)} gross ({about}{human_bytes(record.requested_bytes)} requested / "
-        f"{slop} slop / {about}{human_bytes(record.gross_bytes - record.usable_bytes)} headers)"
+        f"{slop} slop / {headers} headers)"
     )
     if round(record.blocks) != 1:
         yield f"Individual block sizes in bytes: {sizes_line(record)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Word in process.missing_facts -> the caveat that reports print.
 FACTS = {
-    "usable": "usable sizes: gross bytes are requested bytes, and slop isn't known",
+    "usable": "usable sizes: gross bytes are requested bytes, and slop and headers aren't known",
     "requested": "requested sizes: all bytes are usable bytes, and slop isn't known",
     "entry-points": "entry points: malloc, calloc and operator new aren't told apart",
     "reallocs": "reallocs: each counts as a free and an allocation",
@@ -34,9 +34,16 @@ _NULLS: dict[str, dict[str, tuple[str, ...]]] = {
         "site_sizes": ("lifetime_ns", "byte_ns"),
         "blocks": ("allocated_ns", "freed_ns"),
     },
+    "usable": {
+        "process": tuple(f"{when}_usable_bytes" for when in ("peak", "end", "total", "at", "before", "inherited"))
+    },
     "reallocs": {"process": ("realloc_events",)},
     "entry-points": {"site_sizes": ("align_bytes",), "blocks": ("align_bytes",)},
 }
+# Expressions for columns of which imports have a part only. No file of code has 4 GiB: a greater offset is an address in a file whose
+# start isn't known.
+_MOST_OFFSET = 1 << 32
+_PARTLY = {"frames": {"module_offset": f"case when module_offset < {_MOST_OFFSET} then module_offset end"}}
 # Tables about the order of events.
 _EMPTY = ("timeline", "growth", "blocks", "twins", "lifetimes", "intervals", "thread_sizes")
 
@@ -53,3 +60,8 @@ def empty_tables(missing_facts: str | None) -> tuple[str, ...]:
 
 def null_columns(missing_facts: str | None, table: str) -> frozenset[str]:
     return frozenset(column for word in words_of(missing_facts) for column in _NULLS.get(word, {}).get(table, ()))
+
+
+def partly_null(missing_facts: str | None, table: str) -> dict[str, str]:
+    """Column -> the expression for its value."""
+    return _PARTLY.get(table, {}) if missing_facts else {}

@@ -88,6 +88,10 @@ class CoreSource:
         if table.name == "blocks":
             self._load_blocks(table, into)
             return
+        if table.name == "process" and self._missing_facts:
+            row = self.process()
+            into.fill(table, [tuple(row[column.name] for column in table.columns)])
+            return
         if table.name == "type_sites":
             into.fill(table, self.site_layouts().rows())
             return
@@ -221,6 +225,8 @@ class CoreSource:
 
     def process(self) -> dict[str, Any]:
         row = self._recording.table("process").row(0)
+        if self._missing_facts and "command_line" in row:
+            row["command_line"] = _unquoted(str(row["command_line"]))
         return row | dict.fromkeys(missing.null_columns(self._missing_facts, "process"))
 
     def stack_rows(self, stack_id: int, depth: int) -> list[int]:
@@ -256,6 +262,16 @@ class CoreSource:
         return self._recording.frames(list(location_ids))
 
 
+def _unquoted(command: str) -> str:
+    """Other profilers join the arguments by spaces: quotes would claim to know where each ends."""
+    import shlex
+
+    try:
+        return " ".join(shlex.split(command))
+    except ValueError:
+        return command
+
+
 def _progress(progress: Progress) -> Callable[[int, int], None]:
     return lambda done, total: progress.update(done / total if total else -1.0)
 
@@ -267,10 +283,10 @@ def _rows_of(table: schema.Table, made: _core.Table) -> Iterable[tuple[Any, ...]
 
 def _selection(table: schema.Table, missing_facts: str) -> str:
     """The schema's columns by name and type."""
-    nulls = missing.null_columns(missing_facts, table.name)
+    values = dict.fromkeys(missing.null_columns(missing_facts, table.name), "null")
+    values |= missing.partly_null(missing_facts, table.name)
     return ", ".join(
-        f"cast({'null' if column.name in nulls else column.name} as {column.type}) as {column.name}"
-        for column in table.columns
+        f"cast({values.get(column.name, column.name)} as {column.type}) as {column.name}" for column in table.columns
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,6 +34,50 @@ def test_heaptrack_has_each_event_with_inlined_names(imported: Make) -> None:
         "heaptrack 1.4.0",
     )
     assert made.stacks() == {("leaf", "caller", "main"): (100, 0, 0), ("caller", "main"): (128, 128, 96)}
+
+
+def test_a_command_is_shown_as_the_file_has_it(imported: Make) -> None:
+    made = imported(HEAPTRACK.replace(b"X ./app --flag", b"X ./app -e say \"a b\";  'it's'"))
+    assert made.process["command_line"] == "./app -e say \"a b\";  'it's'"
+    recording = Recording(made.source)
+    recording.database.use("process")
+    assert recording.database.row("select command_line from process") == ("./app -e say \"a b\";  'it's'",)
+
+
+def test_unknown_sizes_are_null_never_0(imported: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    path = imported(HEAPTRACK).path
+
+    def output(*command: str) -> str:
+        assert main([*command]) == 0
+        return capsys.readouterr().out
+
+    report = json.loads(output("report", str(path), "--json"))
+    for moment in ("peak", "end", "total"):
+        assert [report[moment][key] for key in ("usable_bytes", "tare_bytes", "net_bytes")] == [None] * 3
+        assert report[moment]["gross_bytes"] == report[moment]["requested_bytes"]
+    assert report["records"]["list"]
+    for record in report["records"]["list"]:
+        assert (record["slop_bytes"], record["usable_bytes"], record["sizes"][0]["usable_bytes"]) == (None, None, None)
+    text = output("report", str(path))
+    assert "0 B headers" not in text and "? slop / ? headers" in text
+    assert re.search(r"^- tare +\? +\?$", text, re.MULTILINE) and re.search(r"^= net +\? +\?$", text, re.MULTILINE)
+    row = json.loads(output("sql", str(path), "select peak_usable_bytes, peak_gross_bytes from process", "--json"))
+    assert row == [{"peak_usable_bytes": None, "peak_gross_bytes": 128}]
+    budget = path.with_suffix(".toml")
+    budget.write_text("[budget]\n'peak.tare_bytes' = 1\n")
+    assert main(["check", str(path), "--budget", str(budget)]) == 2
+    assert "heaptrack 1.4.0 doesn't record" in capsys.readouterr().err
+
+
+def test_an_address_in_a_file_without_start_is_no_offset(imported: Make) -> None:
+    line = b"i 55c149ef9110 1\n"
+    content = HEAPTRACK.replace(HEAPTRACK[(at := HEAPTRACK.index(b"\ni ") + 1) : HEAPTRACK.index(b"\n", at) + 1], line)
+    made = imported(content)
+    names = {name for stack in made.stacks() for name in stack}
+    assert "0x55c149ef9110" in names
+    recording = Recording(made.source)
+    recording.database.use("frames")
+    assert recording.database.row("select count(module_offset) from frames where module_offset > 4294967295") == (0,)
 
 
 def test_a_command_may_have_several_lines(imported: Make) -> None:
@@ -115,7 +161,7 @@ def test_reports_state_what_the_file_lacks(imported: Make, capsys: pytest.Captur
     out = capsys.readouterr().out
     assert "app (pid 4711), imported from DHAT" in out
     assert "the file has no single events" in " ".join(out.split())
-    assert "300 B gross (300 B requested / ? slop / 0 B headers)" in out
+    assert "300 B gross (300 B requested / ? slop / ? headers)" in out
     assert main(["report", path, "--lens", "slop"]) == 2
     assert "facts that DHAT doesn't record (usable)" in capsys.readouterr().err
     assert main(["replay", path]) == 2
