@@ -69,6 +69,18 @@ TEST(ResidentUse, AnotherAllocatorMapsAsTheProgramDoes) {
   EXPECT_EQ(resident_use(one(piece), mappings, kUnseen, kNoBlocks).mapping_bytes, 0x3000u);
 }
 
+// CPython's arenas begin at any page and hold pools of 16 KiB with 48 bytes of header.
+TEST(ResidentUse, HeadersAtRegularDistancesHideNoBlocks) {
+  const auto has_block = [](std::uint64_t address) { return address % 0x4000 >= 48; };
+  for (std::uint64_t start = 0x10000; start < 0x14000; start += 0x1000) {
+    Mappings mappings;
+    mappings.map(start, 0x100000);
+    const trace::ResidentPiece piece{start, 0x100000, 0x3000, RangeKind::Anonymous};
+    EXPECT_EQ(resident_use(one(piece), mappings, kUnseen, has_block).heap_bytes, 0x3000u) << start;
+    EXPECT_EQ(resident_use(one(piece), mappings, HeapMapping::Seen, has_block).heap_bytes, 0x3000u) << start;
+  }
+}
+
 TEST(ResidentUse, MemoryAboveAGuardIsAStack) {
   EXPECT_EQ(resident_use(one({0x30000, 0x10000, 0x3000, RangeKind::AboveGuard}), {}, kUnseen, kNoBlocks).stack_bytes,
             0x3000u);
