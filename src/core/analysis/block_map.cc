@@ -136,6 +136,40 @@ std::optional<std::uint64_t> BlockMap::last_live_until(std::uint64_t address) co
   return std::max(found, other);  // nothing is less than any address
 }
 
+// Among addresses with the same low four bits, both included.
+bool BlockMap::has_live_in_plane(std::uint64_t first, std::uint64_t last) const {
+  const Place from(first), to(last);
+  for (std::uint64_t page = from.page; page <= to.page;) {
+    const std::uint64_t region = page >> kRegionBits;
+    const Middle* middle = top_[region >> kMiddleBits];
+    if (!middle) {
+      page = ((region >> kMiddleBits) + 1) << (kRegionBits + kMiddleBits);
+      continue;
+    }
+    const PageEntry* found = entry(page);
+    if (!found) {
+      page = (region + 1) << kRegionBits;
+      continue;
+    }
+    const int until = page == to.page ? static_cast<int>(to.slot) : (1 << kSlotBits) - 1;
+    const int least = page == from.page ? static_cast<int>(from.slot) : 0;
+    if (*found && last_live_slot(*found, static_cast<std::uint32_t>(until)) >= least) return true;
+    ++page;
+  }
+  return false;
+}
+
+bool BlockMap::has_live_in(std::uint64_t start, std::uint64_t end) const {
+  constexpr std::uint64_t kAddressesEnd = std::uint64_t{1} << 48;  // a Place leaves higher bits out
+  end = std::min(end, kAddressesEnd);
+  if (start >= end) return false;
+  start = (start + 7) / 8 * 8;
+  for (const std::uint64_t first : {start, start + 8}) {
+    if (first < end && has_live_in_plane(first, first + (end - 1 - first) / 16 * 16)) return true;
+  }
+  return false;
+}
+
 std::uint64_t& BlockMap::claim_slowly(Place place) {
   ++slow_visits_;
   PageEntry& found = make_entry(place.page);

@@ -77,6 +77,8 @@ class BlockMap {
   // farther than kFarthestBytes: which costs 4 us where there is none, for 256 KiB without blocks are passed at a time.
   static constexpr std::uint64_t kFarthestBytes = std::uint64_t{256} << 20;
   std::optional<std::uint64_t> last_live_until(std::uint64_t address) const;
+  // Whether a live block begins in [start, end), among addresses that are multiples of 8.
+  bool has_live_in(std::uint64_t start, std::uint64_t end) const;
 
   std::uint64_t memory_bytes() const;
   // Look-ups and claims that had to walk the tables.
@@ -175,6 +177,7 @@ class BlockMap {
   }
   static int last_live_slot(PageEntry entry, std::uint32_t until);  // -1: none
   std::optional<std::uint64_t> last_live_in_plane(std::uint64_t address) const;
+  bool has_live_in_plane(std::uint64_t first, std::uint64_t last) const;
   PageEntry& make_entry(std::uint64_t page);
   std::uint64_t* find_slowly(Place place);
   std::uint64_t& claim_slowly(Place place);

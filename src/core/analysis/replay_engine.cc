@@ -338,9 +338,12 @@ void ReplayEngine::expect_reading() {
 }
 
 void ReplayEngine::take_reading() {
-  const auto has_block = [this](std::uint64_t address) { return heap_block_around(address).has_value(); };
+  const HeapFacts facts{[this](std::uint64_t start, std::uint64_t end) {
+                          return ledger_.map().has_live_in(start, end) || heap_block_around(start).has_value();
+                        },
+                        [this](trace::StackId stack) { return dictionary_.stacks[trace::index(stack)].row; }};
   const HeapMapping heap = info_.allocator == trace::AllocatorKind::Glibc ? HeapMapping::Unseen : HeapMapping::Seen;
-  at_reading_ = {resident_use(*info_.reading, mappings_, heap, has_block), live_.gross_q >> kFractionBits};
+  at_reading_ = {resident_use(*info_.reading, mappings_, heap, facts), live_.gross_q >> kFractionBits};
 }
 
 void ReplayEngine::close_bucket() {

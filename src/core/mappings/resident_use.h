@@ -33,8 +33,16 @@ enum class HeapMapping : std::uint8_t {
   Seen,    // others: by calls of mmap like the program's own
 };
 
-// `has_block`: a live block of malloc lies around the address.
+// Facts about blocks and stacks.
+struct HeapFacts {
+  // Whether a live block of malloc, or of another recorded allocator, has bytes in [start, end).
+  std::function<bool(std::uint64_t start, std::uint64_t end)> has_block;
+  // The innermost return address of a stack. All mappings of one call are an allocator's if any has blocks: a sample
+  // knows no block in many of CPython's arenas.
+  std::function<trace::RowId(trace::StackId stack)> call_of;
+};
+
 ResidentUse resident_use(const trace::MemoryReading& reading, const Mappings& mappings, HeapMapping heap,
-                         const std::function<bool(std::uint64_t)>& has_block);
+                         const HeapFacts& facts);
 
 }  // namespace tare::core

@@ -94,7 +94,18 @@ TEST(BlockMap, FindsTheLastLiveBlockLikeAnOrderedMap) {
     } else {
       ASSERT_EQ(found, std::prev(above)->first);
     }
+    const std::uint64_t end = asked + random() % (random() % 2 == 0 ? 256 : 64 << 20);
+    ASSERT_EQ(map.has_live_in(asked, end), blocks.lower_bound(asked) != blocks.lower_bound(end));
   }
+}
+
+TEST(BlockMap, SearchesTerabytesWithoutBlocks) {
+  BlockMap map;
+  map.claim(0x7f00'0000'0008) = live_word(1);
+  EXPECT_FALSE(map.has_live_in(0x1000, 0x7f00'0000'0008));
+  EXPECT_TRUE(map.has_live_in(0x1000, 0x7f00'0000'0009));
+  EXPECT_FALSE(map.has_live_in(0x7f00'0000'0009, 0x7fff'ffff'f000));
+  EXPECT_FALSE(map.has_live_in(0x7f00'0000'0008, 0x7f00'0000'0008));
 }
 
 class RandomMaps : public testing::TestWithParam<unsigned> {};

@@ -10,7 +10,14 @@ using trace::MemoryReading;
 using trace::RangeKind;
 
 constexpr auto kUnseen = HeapMapping::Unseen;
-const auto kNoBlocks = [](std::uint64_t) { return false; };
+
+trace::RowId row_of(trace::StackId stack) { return static_cast<trace::RowId>(trace::index(stack) / 10); }
+
+// One block, or none.
+HeapFacts block_at(std::uint64_t address, std::uint64_t block_end) {
+  return {[=](std::uint64_t start, std::uint64_t end) { return start < block_end && address < end; }, row_of};
+}
+const HeapFacts kNoBlocks = block_at(0, 0);
 
 MemoryReading one(trace::ResidentPiece piece) {
   MemoryReading reading;
@@ -47,7 +54,7 @@ TEST(ResidentUse, OfASharedRangeOnlyBoundsAreKnown) {
 }
 
 TEST(ResidentUse, BlocksMakeARangeHeap) {
-  const auto has_block = [](std::uint64_t address) { return address >= 0x10010 && address < 0x20000; };
+  const HeapFacts has_block = block_at(0x10010, 0x20000);
   EXPECT_EQ(resident_use(one({0x10000, 0x10000, 0x3000, RangeKind::Anonymous}), {}, kUnseen, has_block).heap_bytes,
             0x3000u);
   EXPECT_EQ(resident_use(one({0x30000, 0x10000, 0x3000, RangeKind::Anonymous}), {}, kUnseen, has_block).other_bytes,
@@ -61,7 +68,7 @@ TEST(ResidentUse, BlocksMakeARangeHeap) {
 TEST(ResidentUse, AnotherAllocatorMapsAsTheProgramDoes) {
   Mappings mappings;
   mappings.map(0x10000, 0x200000);
-  const auto has_block = [](std::uint64_t address) { return address >= 0x90000 && address < 0xa0000; };
+  const HeapFacts has_block = block_at(0x90000, 0x90010);
   const trace::ResidentPiece piece{0x10000, 0x200000, 0x3000, RangeKind::Anonymous};
   EXPECT_EQ(resident_use(one(piece), mappings, HeapMapping::Seen, has_block).heap_bytes, 0x3000u);
   EXPECT_EQ(resident_use(one(piece), mappings, HeapMapping::Seen, kNoBlocks).mapping_bytes, 0x3000u);
@@ -69,16 +76,18 @@ TEST(ResidentUse, AnotherAllocatorMapsAsTheProgramDoes) {
   EXPECT_EQ(resident_use(one(piece), mappings, kUnseen, kNoBlocks).mapping_bytes, 0x3000u);
 }
 
-// CPython's arenas begin at any page and hold pools of 16 KiB with 48 bytes of header.
-TEST(ResidentUse, HeadersAtRegularDistancesHideNoBlocks) {
-  const auto has_block = [](std::uint64_t address) { return address % 0x4000 >= 48; };
-  for (std::uint64_t start = 0x10000; start < 0x14000; start += 0x1000) {
-    Mappings mappings;
-    mappings.map(start, 0x100000);
-    const trace::ResidentPiece piece{start, 0x100000, 0x3000, RangeKind::Anonymous};
-    EXPECT_EQ(resident_use(one(piece), mappings, kUnseen, has_block).heap_bytes, 0x3000u) << start;
-    EXPECT_EQ(resident_use(one(piece), mappings, HeapMapping::Seen, has_block).heap_bytes, 0x3000u) << start;
-  }
+// Stacks 11 and 12 end in one call, 21 in another.
+TEST(ResidentUse, AllMappingsOfAnAllocatorsCallAreTheAllocators) {
+  Mappings mappings;
+  mappings.map(0x10000, 0x10000, static_cast<trace::StackId>(11));
+  mappings.map(0x20000, 0x10000, static_cast<trace::StackId>(12));
+  mappings.map(0x30000, 0x10000, static_cast<trace::StackId>(21));
+  MemoryReading reading = one({0x10000, 0x30000, 0x30000, RangeKind::Anonymous});
+  const ResidentUse use = resident_use(reading, mappings, kUnseen, block_at(0x15000, 0x15010));
+  EXPECT_EQ(use.heap_bytes, 0x20000u);
+  EXPECT_EQ(use.mapping_bytes, 0x10000u);
+  EXPECT_EQ(use.mapped.size(), 1u);
+  EXPECT_EQ(use.mapped.at(21).resident_bytes, 0x10000u);
 }
 
 TEST(ResidentUse, MemoryAboveAGuardIsAStack) {
@@ -89,7 +98,7 @@ TEST(ResidentUse, MemoryAboveAGuardIsAStack) {
 TEST(ResidentUse, MemoryBehindAFileIsItsDataUnlessItIsKnown) {
   const trace::ResidentPiece piece{0x30000, 0x10000, 0x3000, RangeKind::BehindFile};
   EXPECT_EQ(resident_use(one(piece), {}, kUnseen, kNoBlocks).file_bytes, 0x3000u);
-  EXPECT_EQ(resident_use(one(piece), {}, kUnseen, [](auto) { return true; }).heap_bytes, 0x3000u);
+  EXPECT_EQ(resident_use(one(piece), {}, kUnseen, block_at(0x30010, 0x30020)).heap_bytes, 0x3000u);
   Mappings mappings;
   mappings.map(0x30000, 0x10000);
   EXPECT_EQ(resident_use(one(piece), mappings, kUnseen, kNoBlocks).mapping_bytes, 0x3000u);
