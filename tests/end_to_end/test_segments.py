@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tare.text.units import human_bytes
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
 
@@ -147,6 +148,16 @@ def test_rotation_keeps_the_newest_and_foreign_files(tare: Tare, program: Progra
     # The next recording of that name removes them, and nothing else.
     tare.record("true")
     assert sorted(file.name for file in tare.folder.glob("t.tare.s*")) == ["t.tare.s99", "t.tare.sum"]
+
+
+def test_the_summary_has_the_sizes_of_the_files(tare: Tare, program: Program) -> None:
+    options = ("--max-size", "1M", "--rotate", "3")
+    done = tare("run", "-o", "t.tare", *options, "--", program("segments.c", "-pthread"), "1", "1500000")
+    older = sorted(tare.folder.glob("t.tare.s*"), key=lambda file: int(file.suffix[2:]))
+    summary = " ".join(done.stderr.split())
+    assert f"trace: t.tare ({human_bytes((tare.folder / 't.tare').stat().st_size)})" in summary
+    size = human_bytes(sum(file.stat().st_size for file in older))
+    assert f"2 older segments beside it: {older[0].name} to {older[1].name} ({size})" in summary
 
 
 def test_a_forked_child(tare: Tare, program: Program) -> None:

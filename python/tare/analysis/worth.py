@@ -82,11 +82,11 @@ class Ranking(NamedTuple):
 
 
 def whole_of(recording: Recording) -> Whole:
-    from tare.analysis.account import account, peak_rss_bytes
+    from tare.analysis.account import account
 
-    rss = peak_rss_bytes(recording.process)
-    gross = recording.process["peak_gross_bytes"] or 0
     found = account(recording)
+    rss = found.peak_rss_bytes if found else 0
+    gross = recording.process["peak_gross_bytes"] or 0
     blocks = sum(part.most_bytes for part in found.parts if part.name == "blocks") if found else math.inf
     return Whole(float(rss or gross), float(recording.process["duration_ns"] or 0), bool(rss), blocks)
 

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses, schema
+from tare.analysis import segments
 from tare.analysis.not_sought import not_sought
 from tare.analysis.recording import Recording
 from tare.analysis.worth import ranking
@@ -162,10 +163,14 @@ def _next_steps(path: str, listed: Ranking, missing: dict[str, list[str]], width
 
 def _processes(shown: Image, others: Sequence[Image], short: Short, width: int) -> Iterator[str]:
     """Those with files of their own, and the file with all the rest."""
-    yield shorten(f"trace: {shorten_path(shown.path, width - 20)} ({human_bytes(shown.file_bytes)})", width)
-    if shown.earlier_segments:
-        older = plural(shown.earlier_segments, "older segment")
-        yield shorten(f"{older} beside it: {shorten_path(shown.path, width - 40)}.s1, ...", width)
+    size = _file_bytes(shown.path) if shown.earlier_segments else shown.file_bytes
+    yield shorten(f"trace: {shorten_path(shown.path, width - 20)} ({human_bytes(size)})", width)
+    if shown.earlier_segments and (older := segments.others(shown.path)):
+        folder = os.path.dirname(shown.path)
+        size = sum(_file_bytes(os.path.join(folder, name)) for name in older)
+        names = older[0] if len(older) == 1 else f"{older[0]} to {older[-1]}"
+        kept = plural(len(older), "older segment")
+        yield shorten(f"{kept} beside it: {shorten_path(names, width - 45)} ({human_bytes(size)})", width)
     alone = [image for image in others if not short.path or not image.path.startswith(short.path + ":")]
     if alone:
         yield f"{len(alone)} more recorded:"
@@ -178,6 +183,14 @@ def _processes(shown: Image, others: Sequence[Image], short: Short, width: int) 
     if short.path:
         traces = plural(short.traces, "trace of a short process", "traces of short processes")
         yield shorten(f"{traces}: {shorten_path(short.path, width - 48)} ({human_bytes(short.file_bytes)})", width)
+
+
+def _file_bytes(path: str) -> int:
+    """0: deleted meanwhile."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _events(count: int) -> str:
