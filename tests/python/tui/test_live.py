@@ -99,9 +99,10 @@ def test_keys_choose_the_order_and_hold_the_figures() -> None:
         await pilot.press("r")
         await until(pilot, lambda: column(app, "#sites", 5)[:1] == ["parse (parse.c:9)"])
         await pilot.press("space")
-        await pilot.pause()  # until the key has its effect
+        taken = eye.taken
+        await until(pilot, lambda: eye.taken > taken + 1)  # one that began before the key is shown
         held, taken = head(app), eye.taken
-        await until(pilot, lambda: eye.taken > taken + 2)
+        await until(pilot, lambda: eye.taken > taken + 1)
         assert head(app) == held
         await pilot.press("space")
         await until(pilot, lambda: head(app) != held)
