@@ -56,6 +56,11 @@ class Account(NamedTuple):
         return self.peak_rss_bytes - _sum(self.parts)
 
     @property
+    def mapped_bytes(self) -> int:
+        """Of the program's own mappings."""
+        return sum(part.bytes for part in self.parts if part.name == _LABELS["mapping"])
+
+    @property
     def blocks_share(self) -> float:
         """The share of live blocks in the peak RSS; 1 where the bound exceeds it."""
         blocks = sum(part.bytes for part in self.parts if part.name == "blocks")
@@ -181,8 +186,7 @@ def _large_block_bytes(recording: Recording) -> int:
 
 def _maps_memory(found: Account) -> bool:
     """Whether the program may have an allocator of its own on mappings. Without a reading, nothing contradicts it."""
-    mapped = sum(part.bytes for part in found.parts if part.name == _LABELS["mapping"])
-    return found.source is Source.BLOCKS or mapped >= _MUCH_UNEXPLAINED * found.peak_rss_bytes
+    return found.source is Source.BLOCKS or found.mapped_bytes >= _MUCH_UNEXPLAINED * found.peak_rss_bytes
 
 
 # Programs with an allocator of their own above malloc: a switch that makes them use malloc for every object.

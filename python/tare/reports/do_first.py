@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tare.analysis.worth import LEAST_SHARE, Entry, Ranking
+from tare.naming.brief_names import brief
 from tare.reports.text_parts import wrapped
 from tare.text.terminal import shorten
 from tare.text.units import duration, human_bytes, percent, plural
@@ -93,7 +94,7 @@ def _entry(
     head = f"{number:>2}. {gains(entry, whole)}  "
     room = max(width - len(head), 1)
     place = f" {frame.place}" if frame.place else ""
-    name = shorten(frame.name, min(room, max(room - len(place), _LEAST_NAME)))
+    name = brief(frame.name, min(room, max(room - len(place), _LEAST_NAME)))
     yield shorten(head, width) + style(name, "bold") + shorten(place, max(room - len(name), 0))
     confidence = f"confidence {entry.finding.confidence}"
     parts = (amounts(entry), ", ".join(entry.lenses), entry.finding.mark, entry.worth.effort, confidence)
@@ -114,19 +115,28 @@ def not_looked_for(found: dict[str, list[str]], width: int) -> Iterator[str]:
 
 
 def holders(recording: Recording, width: int) -> Iterator[str]:
-    """The largest at the peak, with or without a finding."""
-    from tare.analysis.holders import largest_holders
+    """The largest at the peak, with or without a finding, and the largest mappings where these are a part of note."""
+    from tare.analysis.account import account
+    from tare.analysis.holders import largest_holders, largest_mappings
 
     gross = recording.moments["peak"].gross_bytes
     found = [(frame, held) for frame, held in largest_holders(recording) if held >= _LEAST_HOLDER * gross]
     if found:
         parts = ", ".join(f"{_named(frame)} {percent(held, gross, 0)}" for frame, held in found)
         yield from wrapped(f"largest at the peak: {parts}", width)
+    known = account(recording)
+    if known and known.mapped_bytes >= _LEAST_MAPPED * known.peak_rss_bytes:
+        mapped = largest_mappings(recording)
+        if mapped:
+            parts = ", ".join(f"{_named(frame)} {human_bytes(size)}" for frame, size in mapped)
+            yield from wrapped(f"largest own mappings, resident: {parts}", width)
 
 
 _MOST_NAME = 40
 _LEAST_HOLDER = 0.01
+_LEAST_MAPPED = 0.1  # of the peak RSS
 
 
 def _named(frame: Frame) -> str:
-    return shorten(f"{frame.name} {frame.place}".strip(), _MOST_NAME)
+    room = max(_MOST_NAME - len(frame.place) - 1, _MOST_NAME // 2)
+    return f"{brief(frame.name, room)} {frame.place}".strip()

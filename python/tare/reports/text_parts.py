@@ -7,6 +7,7 @@ import os
 import textwrap
 from typing import TYPE_CHECKING
 
+from tare.naming.brief_names import brief
 from tare.reports.python_frames import python_frames
 from tare.reports.unwind_gaps import unwind_gaps
 from tare.schema.missing import FACTS, words_of
@@ -279,7 +280,7 @@ def finding_lines(
     room = width - len(head) - len(mark) - len(stacks)
     place = f" {named.place}" if named.place else ""
     name_room = max(room - len(place), min(len(named.name), _LEAST_NAME))
-    name, place = shorten(named.name, name_room), shorten(place, room - name_room)
+    name, place = brief(named.name, name_room), shorten(place, room - name_room)
     lines = [head + style(name, "bold") + place + style(mark, "yellow") + stacks]
     room = width - indent - 2
     text = textwrap.wrap(remedy, room)
@@ -295,4 +296,4 @@ def stack_lines(stack: Sequence[Frame], width: int) -> Iterator[str]:
         place = f" ({shorten_path(frame.file, max(width // 2, 20))}:{frame.line})" if frame.file and frame.line else ""
         if not place and (frame.function or frame.address is not None) and frame.module:
             place = f" [{frame.module.rpartition('/')[2]}]"
-        yield shorten(f"    #{number:02}: {shorten(frame.name, max(width - 9 - len(place), 12))}{place}", width)
+        yield shorten(f"    #{number:02}: {brief(frame.name, max(width - 9 - len(place), 12))}{place}", width)

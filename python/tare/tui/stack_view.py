@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tare.naming.brief_names import brief
 from tare.text.terminal import shorten
 from tare.text.units import percent
 from tare.tui.words import signed_in_unit
@@ -232,6 +233,6 @@ class StackView(Widget, can_focus=True):
         frame = self.graph.frame(box)
         place = f" {frame.place}" if frame and frame.place else ""
         room = max(width - len(head) - len(place), min(12, width - len(head)))
-        return (head + shorten(self.graph.name(box), room) + shorten(place, max(width - len(head) - room, 0)))[
+        return (head + brief(self.graph.name(box), room) + shorten(place, max(width - len(head) - room, 0)))[
             :width
         ].ljust(width)
