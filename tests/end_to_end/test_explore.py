@@ -51,7 +51,8 @@ def explore(tare: Tare, folder: Path, *arguments: str | Path, width: int = 80, h
 
 def edited(folder: Path) -> list[str]:
     end = time.monotonic() + 30
-    while not (folder / "edited").exists():
+    # The shell makes the file before it writes its lines.
+    while not (folder / "edited").exists() or not (folder / "edited").read_text().endswith("\n"):
         assert time.monotonic() < end, "no editor was started"
         time.sleep(0.05)
     return (folder / "edited").read_text().splitlines()
