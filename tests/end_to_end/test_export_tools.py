@@ -205,33 +205,95 @@ def test_sarif_is_valid_by_its_validator(tare_module: Tare, trace: Path) -> None
 
 @pytest.mark.parametrize("to", ["parquet", "arrow"])
 def test_readers_of_tables_have_the_totals(to: str, tare_module: Tare, trace: Path) -> None:
-    viewers.needs_python("pyarrow")
-    polars = viewers.needs_python("polars")
-    from pyarrow import feather, parquet
+    arrow = viewers.needs_python("pyarrow")
+    viewers.needs_python("polars")
+    from pyarrow import ipc, parquet
 
     folder = exported(tare_module, trace, to, name="tables")
     path = folder / f"site_sizes.{to}"
     wanted = total(tare_module, trace, "peak_blocks")
-    frame = (polars.read_parquet if to == "parquet" else polars.read_ipc)(path)
-    assert round((frame["peak_blocks"] * (frame["usable_bytes"] + frame["header_bytes"])).sum()) == wanted
-    table = (parquet.read_table if to == "parquet" else feather.read_table)(path)
-    rows = table.to_pylist()
-    assert round(sum(row["peak_blocks"] * (row["usable_bytes"] + row["header_bytes"]) for row in rows)) == wanted
+    assert viewers.of_table(path, to) == dict.fromkeys(viewers.of_table(path, to), wanted)
+    read = parquet.read_table if to == "parquet" else lambda file: ipc.open_file(str(file)).read_all()
+    table = read(path)
     metadata = table.schema.metadata if to == "arrow" else parquet.read_metadata(path).metadata
     assert metadata[b"tare.schema"] == b"1" and metadata[b"tare.table"] == b"site_sizes"
-    if to == "parquet":
-        query = f"select sum(peak_blocks * (usable_bytes + header_bytes)) from '{path}'"
-        import duckdb
-
-        assert round(duckdb.sql(query).fetchall()[0][0]) == wanted
     names = {each.stem for each in folder.iterdir()}
     assert {"process", "site_sizes", "stacks", "frames", "timeline"} <= names
 
+    rows = table.to_pylist()
+    next(row for row in rows if row["peak_blocks"])["usable_bytes"] += 1
+    changed = arrow.Table.from_pylist(rows, schema=table.schema)
+    other = folder / f"damaged.{to}"
+    if to == "parquet":
+        parquet.write_table(changed, other)
+    else:
+        with ipc.new_file(other, changed.schema) as out:
+            out.write_table(changed)
+    assert wanted not in viewers.of_table(other, to).values()
 
-def test_perfetto_has_the_peak(tare_module: Tare, trace: Path) -> None:
-    events = json.loads(exported(tare_module, trace, "perfetto", name="events").read_text())["traceEvents"]
+
+def of_perfetto(path: Path) -> tuple[int, int, int]:
+    """The peak; and of the counters, which are all that its page draws, the sums of calls."""
+    events = json.loads(path.read_text())["traceEvents"]
     (peak,) = [each for each in events if each["name"] == "peak"]
-    assert peak["args"]["gross_bytes"] == total(tare_module, trace, "peak_blocks")
+    calls = [each["args"] for each in events if each["name"] == "calls in the interval"]
+    return peak["args"]["gross_bytes"], sum(each["allocations"] for each in calls), sum(each["frees"] for each in calls)
+
+
+def test_perfetto_has_the_peak_and_all_calls(tare_module: Tare, trace: Path) -> None:
+    path = exported(tare_module, trace, "perfetto", name="events")
+    (row,) = tare_module.sql(trace, "select sum(alloc_events) as begun, sum(free_events) as ended from timeline")
+    wanted = (total(tare_module, trace, "peak_blocks"), int(row["begun"]), int(row["ended"]))
+    assert of_perfetto(path) == wanted
+    for key in ("gross_bytes", "allocations", "frees"):
+        assert of_perfetto(damaged_json(path, key)) != wanted
+
+
+def damaged_json(path: Path, key: str) -> Path:
+    """The first number with this key is greater by one."""
+    text = path.read_text()
+    found = re.search(rf'"{key}": ?(?:{{\s*"value": )?(\d+)', text)
+    assert found is not None, key
+    other = path.with_name(f"damaged-{key}{path.suffix}")
+    other.write_text(f"{text[: found.start(1)]}{int(found[1]) + 1}{text[found.end(1) :]}")
+    return other
+
+
+def of_bmf(path: Path) -> dict[str, int]:
+    (measures,) = json.loads(path.read_text()).values()
+    return {name: each["value"] for name, each in measures.items()}
+
+
+def test_bmf_has_the_totals(tare_module: Tare, trace: Path) -> None:
+    path = exported(tare_module, trace, "bmf", name="bench")
+    (row,) = tare_module.sql(
+        trace, "select total_blocks, total_requested_bytes, end_gross_bytes, peak_rss_bytes from process"
+    )
+    wanted = {
+        "heap-peak-bytes": total(tare_module, trace, "peak_blocks"),
+        "heap-peak-tare-bytes": tare_module.report(trace)["peak"]["tare_bytes"],
+        "heap-end-bytes": int(row["end_gross_bytes"]),
+        "heap-allocations": int(row["total_blocks"]),
+        "heap-allocated-bytes": int(row["total_requested_bytes"]),
+        "peak-rss-bytes": int(row["peak_rss_bytes"]),
+    }
+    assert of_bmf(path) == wanted
+    for key in wanted:
+        assert of_bmf(damaged_json(path, key)) != wanted
+
+
+def of_sarif(path: Path) -> list[str]:
+    return sorted(each["ruleId"] for each in json.loads(path.read_text())["runs"][0]["results"])
+
+
+def test_sarif_has_each_finding(tare_module: Tare, trace: Path) -> None:
+    path = exported(tare_module, trace, "sarif", name="results")
+    wanted = sorted(each["lens"] for each in tare_module.report(trace)["findings"])
+    assert wanted and set(of_sarif(path)) <= set(wanted)
+    lens = of_sarif(path)[0]
+    other = path.with_name("damaged.sarif")
+    other.write_text(path.read_text().replace(f'"ruleId": "{lens}"', '"ruleId": "none"', 1))
+    assert of_sarif(other) != of_sarif(path)
 
 
 def test_options_choose_what_the_report_shows(tare_module: Tare, trace: Path) -> None:

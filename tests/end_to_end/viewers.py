@@ -219,3 +219,18 @@ def of_heapprofile(path: Path, _: str) -> int:
         nodes.extend(node["children"])
     assert len({node["id"] for node in nodes}) == len(nodes)
     return total
+
+
+def of_table(path: Path, to: str) -> dict[str, int]:
+    """Gross bytes at the peak in a file of table site_sizes, by each reader of the format."""
+    polars, dataset = needs_python("polars"), needs_python("pyarrow.dataset")
+    frame = polars.read_parquet(path) if to == "parquet" else polars.read_ipc(path)
+    found = {"polars": (frame["peak_blocks"] * (frame["usable_bytes"] + frame["header_bytes"])).sum()}
+    if to == "parquet":
+        rows = dataset.dataset(path).to_table().to_pylist()
+        query = f"select sum(peak_blocks * (usable_bytes + header_bytes)) from '{path}'"
+        found["duckdb"] = needs_python("duckdb").sql(query).fetchall()[0][0]
+    else:
+        rows = needs_python("pyarrow.ipc").open_file(str(path)).read_all().to_pylist()
+    found["pyarrow"] = sum(row["peak_blocks"] * (row["usable_bytes"] + row["header_bytes"]) for row in rows)
+    return {name: round(value) for name, value in found.items()}

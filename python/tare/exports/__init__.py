@@ -44,7 +44,7 @@ FORMATS = {
         "pandas, polars, DuckDB, Spark; FILE is a folder with a file for each table", frozenset(("tables",))
     ),
     "arrow": Description(
-        "pyarrow, polars, R: as parquet, in Arrow's streaming format", frozenset(("tables",))
+        "pyarrow, polars, R: as parquet, in Arrow's file format", frozenset(("tables",))
     ),
 }  # fmt: skip
 
