@@ -96,7 +96,7 @@ class ImageRecording {
   // Stops the process, drains all its events, reads its live blocks, and continues it. The recording must be exact, the
   // process running and the replay sound; otherwise the error has the reason. The recording goes on in any case.
   Status take_snapshot(trace::MomentKind kind, const std::string& name, const SnapshotFacts& facts);
-  // Reads where the process's resident memory is, if that is due. Returns the time of its next call.
+  // Reads the resident bytes of each mapping, if a reading is due. Returns the time at which the next one is due.
   std::uint64_t watch_memory(const SnapshotFacts& facts, ReadingBudget& budget);
   // The program is about to exit and waits for its snapshot.
   bool snapshot_requested() const;

@@ -70,7 +70,7 @@ std::vector<Unit> without_holes(std::span<const Part> parts, const Units& units,
     end_bits = begin.data_bytes * 8;
   }
   std::vector<Unit> left = units.free;
-  // Of equal alignment the smaller ones last: their rest is the tail padding.
+  // By descending alignment. Units of equal alignment keep their order.
   std::stable_sort(left.begin(), left.end(),
                    [](const Unit& a, const Unit& b) { return a.align_bytes > b.align_bytes; });
   if (left.size() > kMostUnitsToFit) return left;

@@ -70,7 +70,7 @@ bool HeapImpl::free_cells_of(const Page& page, std::uint32_t& begin, std::uint32
   if (begin >= page.cells) return false;
   const std::size_t end_bit = first_bit + std::size_t{page.units} * Space::kWordsOfUnit * 64;
   const std::size_t used_bit = next_set(space_.used(), bit_of_cell(begin), end_bit);
-  // The cell that begins within those 16 bytes: cells are no smaller.
+  // The used bit stands for 16 bytes. One cell begins in them, because no cell is smaller.
   end = used_bit == end_bit
             ? page.cells
             : static_cast<std::uint32_t>(((used_bit - first_bit) * cell::kMarkGranuleBytes - 1) / page.cell_bytes);
