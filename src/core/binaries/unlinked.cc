@@ -124,9 +124,10 @@ Result<std::vector<std::string>> link_debug_sections(const ElfFile& file) {
   if (gelf_getehdr(elf, &header) == nullptr || elf_getshdrstrndx(elf, &names) != 0)
     return Error{ErrorKind::Corrupt, file.stamp().path + ": its ELF headers are damaged"};
   if (header.e_machine != EM_X86_64 && header.e_machine != EM_AARCH64) {
-    return Error{ErrorKind::NotABinary, file.stamp().path +
-                                            " is an object file of a machine whose relocations aren't known here: give "
-                                            "the program or library that it becomes part of"};
+    return Error{ErrorKind::NotABinary,
+                 file.stamp().path +
+                     " is an object file for a processor whose relocations Tare doesn't know: give "
+                     "the program or library that it is linked into"};
   }
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr facts;

@@ -36,8 +36,8 @@ struct CfiRow {
   RegisterRule registers[kRegisters];
 };
 
-// Room to run a CFA program in. Some 6 KiB, so it lies in the thread's block and not on a stack that may be a small
-// one.
+// Working memory of a CFA program, some 6 KiB. It is a part of the thread's block, because the thread's stack may be
+// small.
 struct CfiWork {
   static constexpr int kMaxSaved = 8;  // compilers nest DW_CFA_remember_state once
   CfiRow row;                          // the result
