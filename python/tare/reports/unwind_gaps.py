@@ -10,14 +10,19 @@ if TYPE_CHECKING:
     from tare.analysis.recording import Recording
 
 _MOST_FILES = 3
+_LEAST_SHARE = 0.001  # of the allocations: 34 cut stacks of node's 483,000 took four lines of the first screen
 
 
 def unwind_gaps(recording: Recording) -> list[str]:
-    """A line for each of the first files whose code ends stacks; mostly none."""
+    """A line for each of the first files whose code ends stacks; none if these are few of all stacks."""
     recording.database.use("unwind_gaps", "modules")
     gaps = recording.database.rows(
         "select path, location_id, stacks from unwind_gaps left join modules using (module_id) order by stacks desc, path"
     )
+    process = recording.process
+    allocations = (process["alloc_events"] or 0) + (process["realloc_events"] or 0)
+    if sum(stacks for *_, stacks in gaps) < _LEAST_SHARE * allocations:
+        return []
     lines = [_line(recording, path, location_id, stacks) for path, location_id, stacks in gaps[:_MOST_FILES]]
     if rest := gaps[_MOST_FILES:]:
         lines.append(
