@@ -24,7 +24,7 @@ PROCESS: dict[str, Any] = {
 
 def names_that_need(needs: str) -> list[str]:
     """Lenses of a report that need contents or snapshots, in their order."""
-    return [name for name in lenses.NAMES if name not in lenses.ASKED_ONLY and lenses.load(name).needs == needs]
+    return [name for name in lenses.NAMES if name not in lenses.ON_REQUEST and lenses.load(name).needs == needs]
 
 
 class Handmade:

@@ -103,21 +103,21 @@ def perform(
     return performed
 
 
-def read(name: str, told: dict[str, Any]) -> Performance:
+def read(name: str, fields: dict[str, Any]) -> Performance:
     try:
         return Performance(
             allocator=name,
-            library=told["malloc"],
-            peak_rss_bytes=told["peak_heap_rss_bytes"],
-            rss_at_peak_bytes=told["heap_rss_at_peak_bytes"],
-            usable_at_peak_bytes=told["usable_at_peak_bytes"],
-            cpu_s=told["user_s"] + told["system_s"],
-            wall_s=told["wall_s"],
-            faults=told["faults"],
-            failed_calls=told["failed_calls"],
-            copied_bytes=told["copied_bytes"],
-            before_bytes=told["resident_before_bytes"],
-            rss=[Sample(*each) for each in told["rss"]],
+            library=fields["malloc"],
+            peak_rss_bytes=fields["peak_heap_rss_bytes"],
+            rss_at_peak_bytes=fields["heap_rss_at_peak_bytes"],
+            usable_at_peak_bytes=fields["usable_at_peak_bytes"],
+            cpu_s=fields["user_s"] + fields["system_s"],
+            wall_s=fields["wall_s"],
+            faults=fields["faults"],
+            failed_calls=fields["failed_calls"],
+            copied_bytes=fields["copied_bytes"],
+            before_bytes=fields["resident_before_bytes"],
+            rss=[Sample(*each) for each in fields["rss"]],
         )
     except (KeyError, TypeError, ValueError):
         raise TareError(INTERNAL, "the report of tare-perform can't be read") from None

@@ -145,7 +145,7 @@ from site_sizes where peak_blocks > 0
 
 
 def divide(recording: Recording, at: str | None, limit: int | None, filters: Sequence[str] = ()) -> Matter:
-    asked = moment(recording, at)
+    snapshot = moment(recording, at)
     database = recording.database
     database.forget("claimed")
     database.use("stack_sites", "sites", "reports")
@@ -153,7 +153,7 @@ def divide(recording: Recording, at: str | None, limit: int | None, filters: Seq
         database.use("site_sizes")
         database.make("claimed", _ALL_DARK_AT_THE_PEAK)
     else:
-        recording.source.claim_at(None if asked.reports else asked.time_ns, asked.reports)
+        recording.source.claim_at(None if snapshot.reports else snapshot.time_ns, snapshot.reports)
         database.use("claimed")
     total = Amount(*database.row(f"select {_SUMS} from claimed"))
     paths = [
@@ -170,18 +170,18 @@ def divide(recording: Recording, at: str | None, limit: int | None, filters: Seq
     ]
     (unknown,) = database.row(
         "select count(*) from reports where block_id is null and pool_block_id is null"
-        + ("" if asked.time_ns is None else f" and time_ns <= {asked.time_ns}")
+        + ("" if snapshot.time_ns is None else f" and time_ns <= {snapshot.time_ns}")
     )
     sections = [_section(recording, name, limit, filters) for name in SECTIONS]
-    beliefs = [] if recording.sampled else _beliefs(recording, asked.time_ns)
+    beliefs = [] if recording.sampled else _beliefs(recording, snapshot.time_ns)
     return Matter(
-        asked.time_ns, asked.when, total, sections, paths, zombies, beliefs, 0 if recording.sampled else unknown
+        snapshot.time_ns, snapshot.when, total, sections, paths, zombies, beliefs, 0 if recording.sampled else unknown
     )
 
 
 def _beliefs(recording: Recording, until_ns: int | None) -> list[Belief]:
     """The last of each path. By its time a round's amounts come after the last of its reports: half a millisecond is given."""
-    from tare.types.collected_types import is_told
+    from tare.types.collected_types import is_report_of_types
 
     recording.database.use("amounts")
     until = "" if until_ns is None else f"where time_ns <= {until_ns + 500_000}"
@@ -190,7 +190,7 @@ def _beliefs(recording: Recording, until_ns: int | None) -> list[Belief]:
         f" (select *, row_number() over (partition by path order by time_ns desc, round desc) as back from amounts {until})"
         " where back = 1 and path is not null order by path"
     )
-    return [Belief(*row) for row in rows if not is_told(row[0])]
+    return [Belief(*row) for row in rows if not is_report_of_types(row[0])]
 
 
 def _section(recording: Recording, name: str, limit: int | None, filters: Sequence[str]) -> Section:

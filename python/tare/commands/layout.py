@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tare.commands.options import add_json, add_rows
 from tare.errors import USAGE, TareError, did_you_mean, warn
 from tare.progress import Progress
-from tare.reports.layout_tables import Asked, Row, diff_table, overview
+from tare.reports.layout_tables import Choice, Row, diff_table, overview
 from tare.reports.type_picture import picture
 from tare.text.printable import say
 from tare.text.sizes import parse_bytes
@@ -97,10 +97,10 @@ def run(options: argparse.Namespace) -> int:
     if options.diff:
         return _diff(options, read)
     types = types_of(read)
-    asked = matching(types, options.type) if options.type else types
-    if options.type and not asked:
+    chosen = matching(types, options.type) if options.type else types
+    if options.type and not chosen:
         raise TareError(USAGE, f"layout: none of {plural(len(types), 'type')} matches '{options.type}'")
-    rows = sorted(zip(asked, price(asked, options.model), strict=True), key=lambda row: row[0].name)
+    rows = sorted(zip(chosen, price(chosen, options.model), strict=True), key=lambda row: row[0].name)
     rows.sort(key=_SORTS[options.sort])
     if least is not None:
         rows = [row for row in rows if row[1].saved_bytes >= least]
@@ -166,7 +166,7 @@ def _print_overview(rows: Sequence[Row], read: Sequence[Layouts], options: argpa
     from tare.reports import vtables
 
     columns = width_of(sys.stdout)
-    what = Asked(options.model, options.sort, options.rows, options.system, sum(each.units for each in read))
+    what = Choice(options.model, options.sort, options.rows, options.system, sum(each.units for each in read))
     say(overview(rows, what, columns))
     counted = count_vtables(options.binary, options.debug_dir)
     if said := list(vtables.lines(options.binary, counted, columns)):
@@ -260,8 +260,8 @@ def _diff(options: argparse.Namespace, read: Sequence[Layouts]) -> int:
 def _by_name(layouts: Layouts, pattern: str | None) -> dict[str, Type]:
     """Of several types of one name the smallest, in both binaries."""
     types = types_of([layouts])
-    asked = matching(types, pattern) if pattern else types
-    return {each.name: each for each in sorted(asked, key=lambda each: -each.size_bytes)}
+    chosen = matching(types, pattern) if pattern else types
+    return {each.name: each for each in sorted(chosen, key=lambda each: -each.size_bytes)}
 
 
 def changes(old: dict[str, Type], new: dict[str, Type], model: str) -> list[tuple[Row, Row]]:

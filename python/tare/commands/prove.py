@@ -91,9 +91,9 @@ def _prove(options: argparse.Namespace) -> Proven:
     allocator = recording.process["allocator"]
     if not performed:
         return Proven(planned, {}, None, options.runs, allocator, None, None, len(every))
-    rules = [[rule.told(each.number) for rule in each.rules] for each in performed]
+    rules = [[rule.in_group(each.number) for rule in each.rules] for each in performed]
     if len(performed) > 1:
-        rules.append([rule.told(number) for rule, number in together(performed)])
+        rules.append([rule.in_group(number) for rule, number in together(performed)])
     with scratch_folder("tare-prove-") as folder:
         scripts, recorded = write_scripts(
             options.file,

@@ -83,9 +83,9 @@ def compare(
 def _side(store: Store, conditions: Sequence[Condition], name: str) -> list[dict[str, Any]]:
     found = [entry for entry in store.entries if all(each.fits(entry) for each in conditions)]
     if not found:
-        asked = " and ".join(f"{each.name}={each.pattern}" for each in conditions)
+        filters = " and ".join(f"{each.name}={each.pattern}" for each in conditions)
         raise TareError(
-            USAGE, f"fleet diff: no recording fits --{name} {asked}: tare fleet report {store.path} lists the builds"
+            USAGE, f"fleet diff: no recording fits --{name} {filters}: tare fleet report {store.path} lists the builds"
         )
     return found
 

@@ -73,8 +73,8 @@ class Store:
         """Of those that the conditions keep."""
         found = [entry for entry in self.all_entries if all(each.fits(entry) for each in self._where)]
         if not found:
-            asked = " and ".join(f"{each.name}={each.pattern}" for each in self._where)
-            reason = f"no recording with {asked}" if asked else "no recording"
+            filters = " and ".join(f"{each.name}={each.pattern}" for each in self._where)
+            reason = f"no recording with {filters}" if filters else "no recording"
             raise TareError(
                 USAGE, f'fleet: {self.path} has {reason}: tare fleet sql {self.path} "from recordings" lists them'
             )

@@ -33,7 +33,7 @@ NAMES = (
 
 # Run only if they are named. twins and unshared need another pass over the trace, 100 ns an event, which doubled the CPU time of a report. The sites
 # of mappings allocate no blocks, and its thresholds haven't been judged on real programs yet.
-ASKED_ONLY = ("twins", "mappings", "unshared")
+ON_REQUEST = ("twins", "mappings", "unshared")
 
 
 def load(name: str) -> Lens:
@@ -59,8 +59,8 @@ def load_all() -> list[Lens]:
 
 def names_for(chosen: Sequence[Lens]) -> list[str]:
     """The lenses of a report: all but those on request, and of these the chosen ones."""
-    asked = {lens.name for lens in chosen}
-    return [name for name in NAMES if name not in ASKED_ONLY or name in asked]
+    wanted = {lens.name for lens in chosen}
+    return [name for name in NAMES if name not in ON_REQUEST or name in wanted]
 
 
 def load_runnable(names: Sequence[str], process: Mapping[str, Any]) -> list[Lens]:

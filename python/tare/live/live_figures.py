@@ -177,9 +177,9 @@ def explorable(figures: Figures) -> Explorer:
 
 def _named(sites: list[Site], recording: Recording) -> list[Site]:
     """Those that an order may show."""
-    told = [site for site in sites if site.blocks or site.calls_per_s or site.gross_change]
+    active = [site for site in sites if site.blocks or site.calls_per_s or site.gross_change]
     chosen = {
-        site.row: site for order in ORDERS.values() for site in sorted(told, key=order, reverse=True)[:MOST_SITES]
+        site.row: site for order in ORDERS.values() for site in sorted(active, key=order, reverse=True)[:MOST_SITES]
     }
     recording.names.prepare(row for row in chosen if row is not None)
     return [site._replace(frame=recording.names.at(row)) for row, site in chosen.items()]
@@ -199,7 +199,7 @@ def _lenses_of(process: dict[str, Any]) -> list[str]:
     return [
         lens.name
         for lens in runnable
-        if lens.needs != "snapshots" and TABLES.issuperset(lens.tables) and lens.name not in lenses.ASKED_ONLY
+        if lens.needs != "snapshots" and TABLES.issuperset(lens.tables) and lens.name not in lenses.ON_REQUEST
     ]
 
 

@@ -33,7 +33,7 @@ class Rule(NamedTuple):
     more: int = 0
     share: float = 0.0
 
-    def told(self, group: int) -> ScriptRule:
+    def in_group(self, group: int) -> ScriptRule:
         """In the core's form. Blocks of a group are remedied together."""
         return (self.size_id, self.remedy.value, group, self.bytes, self.more, self.share)
 

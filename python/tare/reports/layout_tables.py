@@ -20,7 +20,7 @@ _NAME_ROOM = 30  # columns of a name: other columns are left out first
 _MARK = " (s)"
 
 
-class Asked(NamedTuple):
+class Choice(NamedTuple):
     """The choice of rows and columns."""
 
     model: str
@@ -30,17 +30,17 @@ class Asked(NamedTuple):
     units: int = 0  # that the types come from
 
 
-def overview(rows: Sequence[Row], asked: Asked, columns: int) -> Iterator[str]:
+def overview(rows: Sequence[Row], choice: Choice, columns: int) -> Iterator[str]:
     """`rows` in their order; rows that can't be changed are counted."""
-    yield from textwrap.wrap(_head(rows, asked.units), columns)
+    yield from textwrap.wrap(_head(rows, choice.units), columns)
     yield from textwrap.wrap(narrow_summary([each for each, _ in rows]), columns)
-    shown = [row for row in rows if asked.with_system or not row[0].is_system]
-    if asked.sort == "saving":
+    shown = [row for row in rows if choice.with_system or not row[0].is_system]
+    if choice.sort == "saving":
         shown = [row for row in shown if row[0].reordered_bytes < row[0].size_bytes]
-    elif asked.sort == "narrow":
+    elif choice.sort == "narrow":
         shown = [row for row in shown if row[0].narrow_reordered_bytes < row[0].size_bytes]
     hidden = sum(each.is_system and each.reordered_bytes < each.size_bytes for each, _ in rows)
-    if hidden and not asked.with_system:
+    if hidden and not choice.with_system:
         yield from textwrap.wrap(
             f"{plural(hidden, 'type')} of the system's headers would be smaller in another order (--system shows them)",
             columns,
@@ -48,16 +48,16 @@ def overview(rows: Sequence[Row], asked: Asked, columns: int) -> Iterator[str]:
     if not shown:
         yield "no type would be smaller in another order"
         return
-    same = sum(not blocks.saved_bytes for _, blocks in shown) if asked.sort == "saving" else 0
+    same = sum(not blocks.saved_bytes for _, blocks in shown) if choice.sort == "saving" else 0
     if same:
         yield from textwrap.wrap(
-            f"{exact(same)} of {exact(len(shown))} that would be smaller save nothing on {asked.model}'s heap: their"
+            f"{exact(same)} of {exact(len(shown))} that would be smaller save nothing on {choice.model}'s heap: their"
             " block stays the same",
             columns,
         )
     yield ""
-    some = shown[: asked.limit]
-    yield from table(some, asked.model, columns)
+    some = shown[: choice.limit]
+    yield from table(some, choice.model, columns)
     if len(some) < len(shown):
         yield f"({exact(len(shown) - len(some))} more: --rows all prints them)"
     if any(_is_marked(each) for each, _ in some):
@@ -72,17 +72,17 @@ def _head(rows: Sequence[Row], units: int) -> str:
 
 def narrow_summary(types: Sequence[Type]) -> str:
     """The saving by narrower pointers, and the part that padding takes; each type counts once."""
-    asked = [each for each in types if each.pointers and each.order_state == MOVABLE]
-    nominal = sum(4 * each.pointers for each in asked)
+    movable = [each for each in types if each.pointers and each.order_state == MOVABLE]
+    nominal = sum(4 * each.pointers for each in movable)
     if not nominal:
         return "no type holds pointers to data"
-    size = sum(each.size_bytes for each in asked)
-    before = sum(each.size_bytes - each.narrow_bytes for each in asked)
-    after = sum(each.size_bytes - each.narrow_reordered_bytes for each in asked)
-    alone = sum(each.size_bytes - each.reordered_bytes for each in asked)
+    size = sum(each.size_bytes for each in movable)
+    before = sum(each.size_bytes - each.narrow_bytes for each in movable)
+    after = sum(each.size_bytes - each.narrow_reordered_bytes for each in movable)
+    alone = sum(each.size_bytes - each.reordered_bytes for each in movable)
     eaten = f"; padding eats {percent(nominal - before, nominal)} of what the pointers give" if nominal > before else ""
     return (
-        f"with 4-byte pointers to data the {exact(len(asked))} types that hold some would be"
+        f"with 4-byte pointers to data the {exact(len(movable))} types that hold some would be"
         f" {percent(before, size)} smaller, and {percent(after, size)} reordered as well (by order alone"
         f" {percent(alone, size)}){eaten}"
     )

@@ -67,13 +67,13 @@ def lines(source: Source, images: Sequence[Image], style: Style, width: int, sho
     both engines have runs in DuckDB.
     """
     source = source.by_line()
-    asked = _quick_lenses(source.process())
-    names = [lens.name for lens in asked]
-    small = source.in_bands() if _names_no_shapes(asked) else source
+    wanted = _quick_lenses(source.process())
+    names = [lens.name for lens in wanted]
+    small = source.in_bands() if _names_no_shapes(wanted) else source
     try:
         import sqlite3
 
-        if all(small.count(table) <= MOST_ROWS for table in {table for lens in asked for table in lens.tables}):
+        if all(small.count(table) <= MOST_ROWS for table in {table for lens in wanted for table in lens.tables}):
             return list(summary(Recording(small, names, SmallDatabase), images, style, width, short))
     except (ImportError, sqlite3.Error):
         pass
@@ -86,9 +86,9 @@ def _quick_lenses(process: dict[str, Any]) -> list[Lens]:
     return [lens for lens in runnable if not any(schema.BY_NAME[name].heavy for name in lens.tables)]
 
 
-def _names_no_shapes(asked: Sequence[Lens]) -> bool:
+def _names_no_shapes(wanted: Sequence[Lens]) -> bool:
     """True if these lenses have shapes from site_sizes alone: then sizes may be joined."""
-    tables = {name for lens in asked for name in lens.tables} - {"site_sizes"}
+    tables = {name for lens in wanted for name in lens.tables} - {"site_sizes"}
     return not any(column.name.endswith("size_id") for name in tables for column in schema.BY_NAME[name].columns)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 FACTS = {
     "usable": "usable sizes: gross bytes are requested bytes, and slop and headers aren't known",
     "requested": "requested sizes: all bytes are usable bytes, and slop isn't known",
-    "entry-points": "entry points: malloc, calloc and operator new aren't told apart",
+    "entry-points": "entry points: malloc, calloc and operator new can't be distinguished",
     "reallocs": "reallocs: each counts as a free and an allocation",
     "pairs": "addresses: of several blocks with the same stack and size, the youngest counts as freed",
     "order": "single events: lifetimes, times and the course of the heap aren't known",

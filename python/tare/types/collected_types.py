@@ -61,7 +61,7 @@ def in_cell(type_: Type, requested_bytes: int) -> Collected:
     return Collected(type_, 1, requested_bytes + _CELL_HEADER_BYTES)
 
 
-def is_told(path: str | None) -> bool:
+def is_report_of_types(path: str | None) -> bool:
     """True if an amount is one of the collector's, and not the program's own figure for its blocks."""
     return path is not None and _PATH.match(path) is not None
 
@@ -69,20 +69,20 @@ def is_told(path: str | None) -> bool:
 def counted_at(amounts: Iterable[tuple[str | None, int, int]], time_ns: int) -> list[Counted]:
     """`amounts`: path, time, amount, by time. A heap reports as it grows; for each heap the reports nearest to that time."""
     nearest: dict[str, tuple[int, list[Counted]]] = {}
-    for heap, told_ns, counted in _tellings(amounts):
-        away = abs(told_ns - time_ns)
+    for heap, report_ns, counted in _reports(amounts):
+        away = abs(report_ns - time_ns)
         if heap not in nearest or away <= nearest[heap][0]:
             nearest[heap] = (away, counted)
     return [each for _, counted in nearest.values() for each in counted]
 
 
-def _tellings(amounts: Iterable[tuple[str | None, int, int]]) -> Iterator[tuple[str, int, list[Counted]]]:
+def _reports(amounts: Iterable[tuple[str | None, int, int]]) -> Iterator[tuple[str, int, list[Counted]]]:
     open_: dict[str, tuple[int, dict[str, dict[str, int]]]] = {}
     for path, time_ns, amount in amounts:
-        told = _PATH.match(path or "")
-        if told is None:
+        match = _PATH.match(path or "")
+        if match is None:
             continue
-        heap, is_first, what, name = told.groups()
+        heap, is_first, what, name = match.groups()
         if is_first:
             if heap in open_:
                 yield heap, open_[heap][0], _counted(open_[heap][1])
@@ -95,9 +95,9 @@ def _tellings(amounts: Iterable[tuple[str | None, int, int]]) -> Iterator[tuple[
 
 def _counted(types: dict[str, dict[str, int]]) -> list[Counted]:
     return [
-        Counted(name, told["objects"], told["cells"])
-        for name, told in types.items()
-        if told.keys() == {"objects", "cells"}
+        Counted(name, sums["objects"], sums["cells"])
+        for name, sums in types.items()
+        if sums.keys() == {"objects", "cells"}
     ]
 
 

@@ -9,7 +9,7 @@ from tare.errors import TareError
 from tare.progress import Progress, warn
 from tare.types.collected_types import Collected, counted_at, find_types, in_cell, made_by
 from tare.types.layouts import Field, Type, types_of
-from tare.types.type_sites import Caller, Told, Types, allocated_by, gains, order_text, tell
+from tare.types.type_sites import BlockType, Caller, Types, allocated_by, gains, order_text, type_of_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -51,9 +51,9 @@ class Site(NamedTuple):
     ]  # return addresses from that one outwards, and each's module if it has debug information
 
 
-class ToldKind(NamedTuple):
+class TypedKind(NamedTuple):
     kind: Kind
-    told: Told
+    typed: BlockType
     in_cell: bool = False  # of a collected heap that recorded its objects
 
 
@@ -101,7 +101,7 @@ class SiteLayouts:
         self._pages = [kind for kind in self.kinds if self._is_page(kind)]
         self._collected = self._find_collected(amounts) if self._pages else []
 
-    def told(self) -> list[ToldKind]:
+    def typed_kinds(self) -> list[TypedKind]:
         """The kinds whose type is known, certain or not."""
         found = []
         for kind in self.kinds:
@@ -109,14 +109,14 @@ class SiteLayouts:
             if self._is_page(kind):  # of many types
                 continue
             if kind.from_pool and (type_ := self._made_type(site)) is not None:
-                found.append(ToldKind(kind, Told(type_, 1, "high", MADE), in_cell=True))
+                found.append(TypedKind(kind, BlockType(type_, 1, "high", MADE), in_cell=True))
                 continue
             callers = [
                 Caller(self._pointed[row], self._types.get(module, self._types[""])) for row, module in site.callers
             ]
-            told = tell(site.functions, callers, kind.requested_bytes, self._sizes[kind.stack_id])
-            if told is not None:
-                found.append(ToldKind(kind, told))
+            typed = type_of_blocks(site.functions, callers, kind.requested_bytes, self._sizes[kind.stack_id])
+            if typed is not None:
+                found.append(TypedKind(kind, typed))
         return found
 
     def _made_type(self, site: Site) -> Type | None:
@@ -137,11 +137,11 @@ class SiteLayouts:
             if module.startswith("/") and (is_asked or is_home):  # `[python]` is no file
                 yield module
 
-    def saved_bytes(self, each: ToldKind, object_bytes: int) -> int:
+    def saved_bytes(self, each: TypedKind, object_bytes: int) -> int:
         """The bytes that a block with objects of that size saves: slots, or without a model the decrease of the request."""
         if each.in_cell:
-            return in_cell(each.told.type, each.kind.requested_bytes).saved_bytes(object_bytes)
-        less = each.told.objects * (each.told.type.size_bytes - object_bytes)
+            return in_cell(each.typed.type, each.kind.requested_bytes).saved_bytes(object_bytes)
+        less = each.typed.objects * (each.typed.type.size_bytes - object_bytes)
         requested = each.kind.requested_bytes
         if not self._model:
             return less
@@ -157,33 +157,33 @@ class SiteLayouts:
 
     def _find_collected(self, amounts: Callable[[], _core.Table]) -> list[Collected]:
         table = amounts()
-        told = zip(*(table.values(name) for name in ("path", "time_ns", "reported_bytes")), strict=True)
+        reported = zip(*(table.values(name) for name in ("path", "time_ns", "reported_bytes")), strict=True)
         peak_ns = self._recording.table("process").row(0)["peak_time_ns"]
-        return find_types(counted_at(told, int(peak_ns or 0)), list(self._types.values()))
+        return find_types(counted_at(reported, int(peak_ns or 0)), list(self._types.values()))
 
     def weigh(self) -> list[Weighed]:
         """Each type that blocks or collected heaps are known to hold, by the saving of another order at the peak."""
-        by_type: dict[tuple[object, ...], list[ToldKind]] = {}
-        for each in self.told():
-            by_type.setdefault(each.told.type[1:-1], []).append(each)  # wherever it was read
-        weighed = [self._weigh(kinds[0].told.type, kinds) for kinds in by_type.values()]
+        by_type: dict[tuple[object, ...], list[TypedKind]] = {}
+        for each in self.typed_kinds():
+            by_type.setdefault(each.typed.type[1:-1], []).append(each)  # wherever it was read
+        weighed = [self._weigh(kinds[0].typed.type, kinds) for kinds in by_type.values()]
         weighed += [_weigh_collected(each) for each in self._collected]
         return sorted(weighed, key=lambda each: (-each.saved_bytes, -each.gross_bytes, each.type.name))
 
-    def _weigh(self, type_: Type, kinds: Sequence[ToldKind]) -> Weighed:
-        def at_peak(of: Callable[[ToldKind], float]) -> float:
+    def _weigh(self, type_: Type, kinds: Sequence[TypedKind]) -> Weighed:
+        def at_peak(of: Callable[[TypedKind], float]) -> float:
             return sum(each.kind.peak_blocks * of(each) for each in kinds)
 
         most = max(kinds, key=lambda each: each.kind.peak_blocks * each.kind.gross_bytes)
         return Weighed(
             type_,
-            at_peak(lambda each: each.told.objects),
+            at_peak(lambda each: each.typed.objects),
             at_peak(lambda each: each.kind.gross_bytes),
             at_peak(lambda each: self.saved_bytes(each, type_.reordered_bytes)) if gains(type_) else 0.0,
             at_peak(lambda each: self.saved_bytes(each, type_.narrow_bytes)),
             at_peak(lambda each: self.saved_bytes(each, type_.narrow_reordered_bytes)),
-            most.told.certainty,
-            most.told.by,
+            most.typed.certainty,
+            most.typed.by,
         )
 
     def order_of(self, type_: Type) -> str:
@@ -192,8 +192,8 @@ class SiteLayouts:
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """As tare.schema has them."""
-        for each in self.told():
-            type_ = each.told.type
+        for each in self.typed_kinds():
+            type_ = each.typed.type
             if not gains(type_) or not (saved := self.saved_bytes(each, type_.reordered_bytes)):
                 continue
             yield (
@@ -204,11 +204,11 @@ class SiteLayouts:
                 type_.line,
                 type_.size_bytes,
                 type_.reordered_bytes,
-                each.told.objects,
+                each.typed.objects,
                 saved,
                 self.order_of(type_),
-                each.told.certainty,
-                each.told.by,
+                each.typed.certainty,
+                each.typed.by,
             )
         yield from self._rows_of_pages()
 

@@ -32,7 +32,7 @@ _MOST_SIZES = 4
 _LEAST_PART_BYTES = 16
 
 
-class Told(NamedTuple):
+class BlockType(NamedTuple):
     """The type in a block, and the certainty of that."""
 
     type: Type
@@ -85,7 +85,9 @@ class Caller(NamedTuple):
     types: Types
 
 
-def tell(functions: Sequence[str], callers: Sequence[Caller], size: int, sizes: Sequence[int]) -> Told | None:
+def type_of_blocks(
+    functions: Sequence[str], callers: Sequence[Caller], size: int, sizes: Sequence[int]
+) -> BlockType | None:
     """Of blocks of `size` bytes, one of the `sizes` of the stack. `functions` are those between the allocator and the one that
     names the site, that included, innermost first; `callers` begin with the latter's, as far as there is debug information.
     """
@@ -93,25 +95,25 @@ def tell(functions: Sequence[str], callers: Sequence[Caller], size: int, sizes: 
         if arguments := allocated_by(function):  # of chars or of pointers: then no other sign may say otherwise
             return _by_name(_function_of(function), arguments, size, callers[0].types) if callers else None
     # A stack with many sizes makes texts or arrays: a type of one of these sizes is a coincidence.
-    told = _by_variable(callers, size) if len(sizes) <= _MOST_SIZES else None
-    told = told or _by_array(callers, size, sizes)
-    return told if told is not None or len(sizes) > 1 else _by_size(callers, size)
+    typed = _by_variable(callers, size) if len(sizes) <= _MOST_SIZES else None
+    typed = typed or _by_array(callers, size, sizes)
+    return typed if typed is not None or len(sizes) > 1 else _by_size(callers, size)
 
 
-def _by_name(function: str, arguments: Sequence[str], size: int, types: Types) -> Told | None:
+def _by_name(function: str, arguments: Sequence[str], size: int, types: Types) -> BlockType | None:
     for argument in arguments:
         found = types.named(argument)
         fits = found is not None and size > 0 and size % found.size_bytes == 0
         if found is not None and fits and gains(found):
-            return Told(found, size // found.size_bytes, "high", f"{function} names it")
+            return BlockType(found, size // found.size_bytes, "high", f"{function} names it")
         if (within := _held_by_node(argument, size, types)) is not None:
             return within
         if found is not None and fits:
-            return Told(found, size // found.size_bytes, "high", f"{function} names it")
+            return BlockType(found, size // found.size_bytes, "high", f"{function} names it")
     return None
 
 
-def _held_by_node(node: str, size: int, types: Types) -> Told | None:
+def _held_by_node(node: str, size: int, types: Types) -> BlockType | None:
     """The program's own type in a container's node, where it is the one that another order makes smaller."""
     held = [
         found
@@ -120,26 +122,26 @@ def _held_by_node(node: str, size: int, types: Types) -> Told | None:
         if (found := types.named(re.sub(r"\bconst\b", "", part))) is not None and found.size_bytes < size
     ]
     found = _only([each for each in dict.fromkeys(held) if gains(each)])
-    return None if found is None else Told(found, 1, "medium", f"it lies in {shorten(node)}")
+    return None if found is None else BlockType(found, 1, "medium", f"it lies in {shorten(node)}")
 
 
-def _by_variable(callers: Sequence[Caller], size: int) -> Told | None:
+def _by_variable(callers: Sequence[Caller], size: int) -> BlockType | None:
     for out, caller in enumerate(callers):
         fitting = [each for each in caller.pointed if each[2] == size]
         nearest = [each for each in fitting if each[0] == min(other[0] for other in fitting)]
         found = _only([type_ for each in nearest if (type_ := caller.types.declared(each)) is not None])
         if found is not None:
             certainty: Certainty = "medium" if out == 0 else "low"
-            return Told(found, 1, certainty, "the function there has a pointer to it, and the block its size")
+            return BlockType(found, 1, certainty, "the function there has a pointer to it, and the block its size")
     return None
 
 
-def _by_array(callers: Sequence[Caller], size: int, sizes: Sequence[int]) -> Told | None:
+def _by_array(callers: Sequence[Caller], size: int, sizes: Sequence[int]) -> BlockType | None:
     for caller in callers:
         if parts := [each for each in _parts(caller, size) if all(other % each[2] == 0 for other in sizes)]:
             found = _only([type_ for each in parts if (type_ := caller.types.declared(each)) is not None])
             by = "the function there has a pointer to it, and the block room for so many"
-            return None if found is None else Told(found, size // found.size_bytes, "low", by)
+            return None if found is None else BlockType(found, size // found.size_bytes, "low", by)
     return None
 
 
@@ -148,14 +150,14 @@ def _parts(caller: Caller, size: int) -> list[Pointed]:
     return [each for each in caller.pointed if _LEAST_PART_BYTES <= each[2] < size and size % each[2] == 0]
 
 
-def _by_size(callers: Sequence[Caller], size: int) -> Told | None:
+def _by_size(callers: Sequence[Caller], size: int) -> BlockType | None:
     """Not if the functions there have pointers to a type of which the block may be an array: in Lua a table's nodes were
     mistaken for the parser.
     """
     if not callers or any(_parts(caller, size) for caller in callers):
         return None
     found = callers[0].types.only_of_size(size)
-    return None if found is None else Told(found, 1, "low", "no other type has the block's size")
+    return None if found is None else BlockType(found, 1, "low", "no other type has the block's size")
 
 
 def allocated_by(function: str) -> list[str]:

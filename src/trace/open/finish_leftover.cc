@@ -29,7 +29,7 @@ class FileLock {
   }
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
-  bool held() const { return held_; }
+  bool is_held() const { return held_; }
 
  private:
   int fd_;
@@ -52,7 +52,7 @@ Result<Leftover> finish_leftover(const std::string& path) {
   Result<TraceIndex> index = file->index();
   if (!index) return index.error();
   if (index->ended || index->damage || index->process.spool_path.empty()) return Leftover::None;
-  if (!lock.held()) return Leftover::InUse;
+  if (!lock.is_held()) return Leftover::InUse;
   const std::string spool_path = find_spool(index->process);
   std::optional<SpoolFolder> folder = SpoolFolder::around(spool_path);
   if (!folder) return Leftover::None;

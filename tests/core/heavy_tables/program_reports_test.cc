@@ -15,7 +15,7 @@ namespace {
 using trace::EventKind;
 using trace::pool_word;
 
-class ToldTrace : public MadeUpTrace {
+class ReportingTrace : public MadeUpTrace {
  public:
   trace::ShapeId name(const char* text) {
     dictionary.names.emplace_back(text);
@@ -28,7 +28,7 @@ class ToldTrace : public MadeUpTrace {
   }
   void clear() { add(EventKind::ClearReports, 0); }
 
-  Tables told() {
+  Tables replayed() {
     ProgramReports reports(dictionary, info, clock());
     reports.consume(events);
     Tables tables = reports.finish();
@@ -48,7 +48,7 @@ std::vector<std::int64_t> values(const Table& table, const char* name) {
 using Values = std::vector<std::int64_t>;
 
 TEST(ProgramReports, StandUntilClearedOrFreed) {
-  ToldTrace trace;
+  ReportingTrace trace;
   const auto shape = trace.shape(trace.stack(0x1234), 100);  // 104 usable
   const auto a = trace.name("explicit/a"), b = trace.name("explicit/b");
   for (std::uint64_t block = 1; block <= 4; ++block) trace.alloc(block * 0x100, shape);
@@ -60,7 +60,7 @@ TEST(ProgramReports, StandUntilClearedOrFreed) {
   trace.report(0x400, b);
   trace.free(0x300);
   trace.realloc(0x400, 0x400, shape);  // a new block at the old address
-  const Tables tables = trace.told();
+  const Tables tables = trace.replayed();
   const Table& reports = tables["reports"];
   EXPECT_EQ(values(reports, "block_id"), (Values{0, 1, 1, 2, 3}));
   EXPECT_EQ(values(reports, "usable_bytes"), (Values{104, 104, 104, 104, 104}));
@@ -75,7 +75,7 @@ TEST(ProgramReports, StandUntilClearedOrFreed) {
 }
 
 TEST(ProgramReports, CountHowOftenABlockIsClaimed) {
-  ToldTrace trace;
+  ReportingTrace trace;
   trace.alloc(0x100, trace.shape(trace.stack(0x1234), 100));
   const auto a = trace.name("a"), b = trace.name("b");
   trace.report_on_alloc(0x100, a);
@@ -86,18 +86,18 @@ TEST(ProgramReports, CountHowOftenABlockIsClaimed) {
   trace.free(0x100);
   trace.alloc(0x100, trace.shape(trace.stack(0x1234), 100));
   trace.report(0x100, b);  // another block
-  EXPECT_EQ(values(trace.told()["reports"], "nth"), (Values{1, 2, 3, 2, 1}));
+  EXPECT_EQ(values(trace.replayed()["reports"], "nth"), (Values{1, 2, 3, 2, 1}));
 }
 
 TEST(ProgramReports, OfNoBlockAreShownAndSaid) {
-  ToldTrace trace;
+  ReportingTrace trace;
   trace.alloc(0x100, trace.shape(trace.stack(0x1234), 100));
   const auto a = trace.name("explicit/a");
   trace.report(0x108, a);  // inside
   trace.free(0x100);
   trace.report(0x100, a);
   trace.report(0x100, trace::kNoShape);  // a path that the recorder had no room for
-  const Tables tables = trace.told();
+  const Tables tables = trace.replayed();
   EXPECT_EQ(values(tables["reports"], "block_id"), (Values{-1, -1, -1}));
   EXPECT_EQ(values(tables["reports"], "usable_bytes"), (Values{-1, -1, -1}));
   EXPECT_EQ(values(tables["reports"], "standing"), (Values{0, 0, 0}));
@@ -110,7 +110,7 @@ TEST(ProgramReports, OfNoBlockAreShownAndSaid) {
 }
 
 TEST(ProgramReports, BlockIdsAreThoseOfTableBlocks) {
-  ToldTrace trace;
+  ReportingTrace trace;
   const auto a = trace.name("a");
   const auto small = trace.shape(trace.stack(0x1234), 8), large = trace.shape(trace.stack(0x1234), 5000);
   LiveSet inherited;
@@ -147,7 +147,7 @@ TEST(ProgramReports, BlockIdsAreThoseOfTableBlocks) {
 
 // A segment doesn't contain the events of the segments before it.
 TEST(ProgramReports, PoolsOfEarlierSegmentsAreTakenOver) {
-  ToldTrace trace;
+  ReportingTrace trace;
   const auto block = trace.map_shape(64, trace::MapApi::PoolBlock);
   const auto memory = trace.map_shape(4096, trace::MapApi::PoolMemory);
   trace.add(EventKind::PoolFree, pool_word(1, 0x10'0000));  // handed out before
@@ -170,7 +170,7 @@ TEST(ProgramReports, PoolsOfEarlierSegmentsAreTakenOver) {
   EXPECT_EQ(tables["pool_blocks"]["freed_ns"].is_null(0), false);
   EXPECT_EQ(tables["pool_blocks"]["freed_ns"].is_null(1), true);
   // In a trace that has all of the process's events, each of them is a contradiction.
-  trace.told();
+  trace.replayed();
   EXPECT_EQ(trace.warnings.size(), 1u);
 }
 
@@ -192,7 +192,7 @@ std::vector<std::string> claimed_lines(const Table& table) {
 using Lines = std::vector<std::string>;
 
 TEST(ProgramReports, DivideTheHeapByWhoClaimsIt) {
-  ToldTrace trace;
+  ReportingTrace trace;
   const auto here = trace.stack(0x1234), reporter = trace.stack(0x5678);
   const auto shape = trace.shape(here, 100);  // 104 usable
   const auto a = trace.name("a"), b = trace.name("b");
@@ -208,7 +208,7 @@ TEST(ProgramReports, DivideTheHeapByWhoClaimsIt) {
   trace.report(0x9000, b);  // nothing there
   trace.free(0x1000);
   trace.free(0x5000);
-  EXPECT_EQ(claimed_lines(trace.told()["claimed"]),
+  EXPECT_EQ(claimed_lines(trace.replayed()["claimed"]),
             (Lines{"1 x 104 malloc, 0 - - -", "1 x 104 malloc, 0 - - b", "1 x 104 malloc, 2 a b -"}));
 
   ProgramReports after_two(trace.dictionary, trace.info, trace.clock(), nullptr, {std::nullopt, 2});
@@ -229,7 +229,7 @@ TEST(ProgramReports, DivideTheHeapByWhoClaimsIt) {
 }
 
 TEST(ProgramReports, OfAPoolAreOfItsMemoryToo) {
-  ToldTrace trace;
+  ReportingTrace trace;
   const auto cells = trace.name("cells");
   trace.alloc(0x1000, trace.shape(trace.stack(0x1234), 1000));  // 1000 usable
   trace.add(EventKind::PoolCreate, pool_word(1, 0), cells);
@@ -237,25 +237,25 @@ TEST(ProgramReports, OfAPoolAreOfItsMemoryToo) {
   const auto cell = trace.map_shape(64, trace::MapApi::PoolBlock);
   trace.add(EventKind::PoolAlloc, pool_word(1, 0x1000), cell);
   trace.add(EventKind::PoolAlloc, pool_word(1, 0x1040), cell);
-  EXPECT_EQ(claimed_lines(trace.told()["claimed"]),
+  EXPECT_EQ(claimed_lines(trace.replayed()["claimed"]),
             (Lines{"1 x 40 malloc, 0 - - -", "1 x 832 pool memory, 0 - - -", "2 x 64 pool block, 0 - - -"}));
   trace.report(0x1000, cells);  // the memory, or the cell that begins there: both
   EXPECT_EQ(
-      claimed_lines(trace.told()["claimed"]),
+      claimed_lines(trace.replayed()["claimed"]),
       (Lines{"1 x 40 malloc, 1 cells - -", "1 x 832 pool memory, 1 cells - -", "2 x 64 pool block, 1 cells - -"}));
   trace.report(0x1000, cells);
   trace.report(0x1040, cells);
   EXPECT_EQ(
-      claimed_lines(trace.told()["claimed"]),
+      claimed_lines(trace.replayed()["claimed"]),
       (Lines{"1 x 40 malloc, 1 cells - -", "1 x 832 pool memory, 1 cells - -", "2 x 64 pool block, 1 cells - -"}));
   trace.report(0x1040, cells);
-  EXPECT_EQ(claimed_lines(trace.told()["claimed"]),
+  EXPECT_EQ(claimed_lines(trace.replayed()["claimed"]),
             (Lines{"1 x 40 malloc, 1 cells - -", "1 x 64 pool block, 1 cells - -", "1 x 64 pool block, 2 cells cells -",
                    "1 x 832 pool memory, 1 cells - -"}));
 }
 
 TEST(ProgramPools, CountMemoryAndBlocks) {
-  ToldTrace trace;
+  ReportingTrace trace;
   const auto chunk = trace.shape(trace.stack(0x1234), 4096);
   const auto memory = trace.map_shape(4080, trace::MapApi::PoolMemory);
   const auto page = trace.map_shape(1000, trace::MapApi::PoolMemory);
@@ -272,7 +272,7 @@ TEST(ProgramPools, CountMemoryAndBlocks) {
   trace.add(EventKind::PoolAlloc, pool_word(4, 0x1050), cell);  // a pool upon the pool
   trace.add(EventKind::PoolReset, pool_word(4, 0));
   trace.add(EventKind::PoolDestroy, pool_word(4, 0));
-  const Tables tables = trace.told();
+  const Tables tables = trace.replayed();
   const Table& pools = tables["pools"];
   EXPECT_EQ(values(pools, "memory_bytes"), (Values{4080, 0}));
   EXPECT_EQ(values(pools, "used_bytes"), (Values{4 * 64, 0}));
@@ -295,7 +295,7 @@ TEST(ProgramPools, CountMemoryAndBlocks) {
 }
 
 TEST(ProgramPools, WhatCantBeIsCountedAndDoesNoHarm) {
-  ToldTrace trace;
+  ReportingTrace trace;
   const auto cell = trace.map_shape(64, trace::MapApi::PoolBlock);
   trace.add(EventKind::PoolAlloc, pool_word(9, 0x1000), cell);  // no such pool
   trace.add(EventKind::PoolCreate, pool_word(1, 0), trace.name("p"));
@@ -306,7 +306,7 @@ TEST(ProgramPools, WhatCantBeIsCountedAndDoesNoHarm) {
   trace.add(EventKind::PoolShrink, pool_word(1, 0x2000));              // never had it
   trace.add(EventKind::PoolCreate, pool_word(1, 0), trace.name("q"));  // the first one's end is missing
   trace.add(EventKind::PoolAlloc, pool_word(1, 0x1000), trace::kNoShape);
-  const Tables tables = trace.told();
+  const Tables tables = trace.replayed();
   EXPECT_EQ(values(tables["pools"], "used_bytes"), (Values{0, 0}));
   EXPECT_EQ(values(tables["pools"], "blocks"), (Values{0, 1}));
   ASSERT_EQ(trace.warnings.size(), 1u);
@@ -314,7 +314,7 @@ TEST(ProgramPools, WhatCantBeIsCountedAndDoesNoHarm) {
 }
 
 TEST(ProgramReports, AmountsAreHeldAgainstWhatIsReportedByThen) {
-  ToldTrace trace;
+  ReportingTrace trace;
   const auto shape = trace.shape(trace.stack(0x1234), 100);  // 104 usable
   const auto cache = trace.name("cache"), pages = trace.name("cache/pages"), other = trace.name("cachet");
   for (std::uint64_t block = 1; block <= 6; ++block) trace.alloc(block * 0x100, shape);
@@ -331,7 +331,7 @@ TEST(ProgramReports, AmountsAreHeldAgainstWhatIsReportedByThen) {
   trace.report(0x500, pages);
   trace.add(EventKind::Amount, 208, cache);
   trace.add(EventKind::Amount, 5);  // its name was lost
-  const Tables tables = trace.told();
+  const Tables tables = trace.replayed();
   const Table& amounts = tables["amounts"];
   EXPECT_EQ(values(amounts, "reported_bytes"), (Values{250, 0, 200, 208, 5}));
   EXPECT_EQ(values(amounts, "blocks"), (Values{3, 2, 2, 2, 0}));
@@ -343,7 +343,7 @@ TEST(ProgramReports, AmountsAreHeldAgainstWhatIsReportedByThen) {
 }
 
 TEST(ProgramReports, HoldersAreCountedByShape) {
-  ToldTrace trace;
+  ReportingTrace trace;
   const auto small = trace.shape(trace.stack(0x1234), 100);
   const auto large = trace.shape(trace.stack(0x1234), 1000);
   const auto hold = [&](std::uint64_t address, std::uint8_t several) {
@@ -363,7 +363,7 @@ TEST(ProgramReports, HoldersAreCountedByShape) {
   trace.free(0x100);
   trace.alloc(0x100, large);
   hold(0x100, 1);
-  const Tables tables = trace.told();
+  const Tables tables = trace.replayed();
   const Table& holders = tables["sharing"];
   EXPECT_EQ(values(holders, "size_id"), (Values{trace::index(small), trace::index(large)}));
   EXPECT_EQ(values(holders, "blocks"), (Values{2, 2}));

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from handmade_types import a_type
-from tare.reports.layout_tables import Asked, diff_table, narrow_summary, overview
+from tare.reports.layout_tables import Choice, diff_table, narrow_summary, overview
 from tare.types.layouts import price
 
 TYPES = [
@@ -19,30 +19,30 @@ ROWS = list(zip(TYPES, price(TYPES, "jemalloc"), strict=True))
 @pytest.mark.parametrize("columns", [40, 60, 80, 120])
 def test_it_fits_the_terminal(columns: int) -> None:
     for sort in ("saving", "size", "narrow"):
-        lines = list(overview(ROWS, Asked("jemalloc", sort, 0, True, 2), columns))
+        lines = list(overview(ROWS, Choice("jemalloc", sort, 0, True, 2), columns))
         assert max(len(line) for line in lines) <= columns
 
 
 def test_what_saves_nothing_is_said() -> None:
-    text = "\n".join(overview(ROWS, Asked("jemalloc", units=2), 100))
+    text = "\n".join(overview(ROWS, Choice("jemalloc", units=2), 100))
     assert "4 types of 2 units, 3 of them with padding" in text
     assert "1 of 2 that would be smaller save nothing on jemalloc's heap" in text
     assert "1 type of the system's headers" in text
     assert "Theirs" not in text
     assert "Plain" not in text  # it has the best order
     assert "1,024 → 896" in text
-    assert "Theirs" in "\n".join(overview(ROWS, Asked("jemalloc", with_system=True), 100))
+    assert "Theirs" in "\n".join(overview(ROWS, Choice("jemalloc", with_system=True), 100))
 
 
 def test_a_limit_says_what_it_hides() -> None:
-    text = "\n".join(overview(ROWS, Asked("jemalloc", "size", 1), 100))
+    text = "\n".join(overview(ROWS, Choice("jemalloc", "size", 1), 100))
     assert "(2 more: --rows all prints them)" in text
     assert "app::Same" not in text
 
 
 def test_nothing_to_gain() -> None:
     rows = [(TYPES[2], price(TYPES[2:3], "glibc")[0])]
-    assert list(overview(rows, Asked("glibc", units=1), 80))[-1] == "no type would be smaller in another order"
+    assert list(overview(rows, Choice("glibc", units=1), 80))[-1] == "no type would be smaller in another order"
 
 
 def test_what_padding_eats_of_narrow_pointers() -> None:

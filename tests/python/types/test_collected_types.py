@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tare.types.collected_types import Collected, Counted, counted_at, find_types, is_told
+from tare.types.collected_types import Collected, Counted, counted_at, find_types, is_report_of_types
 from tare.types.layouts import MOVABLE, Type
 from tare.types.type_sites import Types
 
@@ -66,11 +66,11 @@ def test_names_with_slashes_and_templates_stay_whole() -> None:
 
 
 def test_what_programs_believe_is_no_telling() -> None:
-    assert is_told(f"{HEAP}/3/objects/Node")
-    assert is_told(f"{HEAP}/3/pages")
-    assert not is_told(f"{HEAP}/3")
-    assert not is_told("explicit/cache")
-    assert not is_told(None)
+    assert is_report_of_types(f"{HEAP}/3/objects/Node")
+    assert is_report_of_types(f"{HEAP}/3/pages")
+    assert not is_report_of_types(f"{HEAP}/3")
+    assert not is_report_of_types("explicit/cache")
+    assert not is_report_of_types(None)
 
 
 def test_types_are_found_by_name_and_heaps_added_up() -> None:
