@@ -22,42 +22,21 @@ def brief(name: str, width: int) -> str:
 def without_parameters(name: str) -> str:
     """`a::f<int>(int) const` as `a::f<int>`. Parameters within template arguments stay."""
     out: list[str] = []
-    at = 0
-    while at < len(name):
-        if symbol := _OPERATOR.match(name, at):
-            out.append(symbol.group())
-            at = symbol.end()
-        elif name.startswith(_KEPT, at):
-            out.append(_KEPT)
-            at += len(_KEPT)
-        elif name[at] == "(" and out:
-            at = _end(name, at)
-            if not name.startswith("::", at):
-                break
-        elif name[at] in "<{":
-            end = _end(name, at)
-            out.append(name[at:end])
-            at = end
-        else:
-            out.append(name[at])
-            at += 1
+    pieces = _pieces(name)
+    for number, piece in enumerate(pieces):
+        if piece[0] != "(" or piece == _KEPT or not out:
+            out.append(piece)
+        elif pieces[number + 1 : number + 3] != [":", ":"]:
+            break
     return "".join(out)
 
 
 def without_arguments(name: str) -> str:
     """`a::f<int>` as `a::f<…>`, and without a return type before it."""
     out: list[str] = []
-    at = 0
-    while at < len(name):
-        if symbol := _OPERATOR.match(name, at):
-            out.append(symbol.group())
-            at = symbol.end()
-        elif name[at] == "<" and out:  # a name that begins so is one of Rust or Python
-            out.append("<…>")
-            at = _end(name, at)
-        else:
-            out.append(name[at])
-            at += 1
+    for piece in _pieces(name):
+        is_arguments = piece[0] == "<" and out  # a name that begins so is one of Rust or Python
+        out.append("<…>" if is_arguments else piece)
     return _without_type("".join(out))
 
 
@@ -65,6 +44,18 @@ def _without_type(name: str) -> str:
     if "(" in name or name.startswith("<") or "operator" in name or "[clone" in name:
         return name
     return name.rpartition(" ")[2]
+
+
+def _pieces(name: str) -> list[str]:
+    """Operators, brackets with what is in them, and single characters."""
+    pieces = []
+    at = 0
+    while at < len(name):
+        symbol = _OPERATOR.match(name, at)
+        end = symbol.end() if symbol else _end(name, at) if name[at] in _CLOSING else at + 1
+        pieces.append(name[at:end])
+        at = end
+    return pieces
 
 
 def _end(name: str, at: int) -> int:

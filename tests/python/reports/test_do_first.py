@@ -64,3 +64,18 @@ def test_the_largest_holders_are_named_without_a_finding(made: Handmade) -> None
         made.blocks(made.stack(name, "main"), size, size, total=1, peak=1)
     (line,) = do_first.holders(made.recording(), 100)
     assert line == "largest at the peak: two a.c:2 53%, one a.c:1 27%, three a.c:3 13%"
+
+
+def test_large_mappings_of_the_program_are_named(made: Handmade) -> None:
+    mib = {"heap": 2, "gross": 1, "mapping": 30, "mapping_spread": 0, "file": 8, "shared": 0, "stack": 0, "other": 0}
+    made._process.update({f"rss_{name}_bytes": size << 20 for name, size in mib.items()})
+    made._process.update(peak_rss_bytes=40 << 20, spool_bytes=0, rss_recorder_bytes=0, rss_read_ns=500)
+    made.blocks(made.stack("f@a.c:1", "main"), 1 << 20, 1 << 20, total=1, peak=1)
+    unused = ("maps", "mapped_bytes", "unmapped_bytes", "unmapped_byte_ns", "max_bytes", "end_bytes")
+    for name, resident in (("cache_grow@b.c:7", 20 << 20), ("log_open@c.c:9", 10 << 20)):
+        mapping = dict.fromkeys(unused, 0) | {"accessible_bytes": resident, "resident_bytes": resident}
+        made.tables["mappings"].append({"stack_id": made.stack(name, "main"), **mapping})
+    shown = list(do_first.holders(made.recording(), 100))
+    assert shown[1:] == ["largest own mappings, resident: cache_grow b.c:7 20.0 MiB, log_open c.c:9 10.0 MiB"]
+    made._process["rss_mapping_bytes"] = 1 << 20  # less than a tenth of the peak RSS
+    assert len(list(do_first.holders(made.recording(), 100))) == 1
