@@ -62,7 +62,7 @@ def test_a_program_that_cuts_its_spool_short_without_a_launcher(tare: Tare, buil
     assert seen.status == 3, seen
     assert seen.stdout == b""
     (line,) = seen.stderr.splitlines()
-    assert line.startswith(b"tare: ") and b"was truncated" in line
+    assert line.startswith(b"tare: ") and b"was cut short" in line
 
 
 def test_a_program_that_cuts_its_launchers_control_file(tare: Tare, build: Build) -> None:
