@@ -109,16 +109,17 @@ int BlockMap::last_live_slot(PageEntry entry, std::uint32_t until) {
   return last;
 }
 
-// Among addresses with the same low four bits.
-std::optional<std::uint64_t> BlockMap::last_live_in_plane(std::uint64_t address) const {
+// Among addresses with the same low four bits. It may be less than `lowest` by less than a page.
+std::optional<std::uint64_t> BlockMap::last_live_in_plane(std::uint64_t address, std::uint64_t lowest) const {
   const Place from(address);
-  const std::uint64_t back = std::min(kFarthestBytes, address);
-  const std::uint64_t lowest = Place(address - back / 16 * 16).page;
+  const std::uint64_t lowest_page = Place(address - (address - lowest) / 16 * 16).page;
   std::uint32_t until = from.slot;
-  for (std::uint64_t page = from.page; page >= lowest; --page) {
-    const PageEntry* found = entry(page);
-    if (!found) {
-      page &= ~((std::uint64_t{1} << kRegionBits) - 1);  // to the region's first: the next one is another's last
+  for (std::uint64_t page = from.page; page >= lowest_page; --page) {
+    // Without a table, to its first page: the next one is another table's last.
+    if (!top_[page >> (kRegionBits + kMiddleBits)]) {
+      page &= ~((std::uint64_t{1} << (kRegionBits + kMiddleBits)) - 1);
+    } else if (const PageEntry* found = entry(page); !found) {
+      page &= ~((std::uint64_t{1} << kRegionBits) - 1);
     } else if (*found) {
       if (const int slot = last_live_slot(*found, until); slot >= 0) {
         return Place::address(page, static_cast<std::uint32_t>(slot));
@@ -130,44 +131,24 @@ std::optional<std::uint64_t> BlockMap::last_live_in_plane(std::uint64_t address)
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> BlockMap::last_live_until(std::uint64_t address) const {
-  const std::optional<std::uint64_t> found = last_live_in_plane(address);
-  const std::optional<std::uint64_t> other = address < 8 ? std::nullopt : last_live_in_plane(address - 8);
+// Among multiples of 8 behind the address's low three bits.
+std::optional<std::uint64_t> BlockMap::last_live_between(std::uint64_t lowest, std::uint64_t address) const {
+  const std::optional<std::uint64_t> found = last_live_in_plane(address, lowest);
+  const std::optional<std::uint64_t> other =
+      address - lowest < 8 ? std::nullopt : last_live_in_plane(address - 8, lowest);
   return std::max(found, other);  // nothing is less than any address
 }
 
-// Among addresses with the same low four bits, both included.
-bool BlockMap::has_live_in_plane(std::uint64_t first, std::uint64_t last) const {
-  const Place from(first), to(last);
-  for (std::uint64_t page = from.page; page <= to.page;) {
-    const std::uint64_t region = page >> kRegionBits;
-    const Middle* middle = top_[region >> kMiddleBits];
-    if (!middle) {
-      page = ((region >> kMiddleBits) + 1) << (kRegionBits + kMiddleBits);
-      continue;
-    }
-    const PageEntry* found = entry(page);
-    if (!found) {
-      page = (region + 1) << kRegionBits;
-      continue;
-    }
-    const int until = page == to.page ? static_cast<int>(to.slot) : (1 << kSlotBits) - 1;
-    const int least = page == from.page ? static_cast<int>(from.slot) : 0;
-    if (*found && last_live_slot(*found, static_cast<std::uint32_t>(until)) >= least) return true;
-    ++page;
-  }
-  return false;
+std::optional<std::uint64_t> BlockMap::last_live_until(std::uint64_t address) const {
+  return last_live_between(address - std::min(kFarthestBytes, address), address);
 }
 
 bool BlockMap::has_live_in(std::uint64_t start, std::uint64_t end) const {
   constexpr std::uint64_t kAddressesEnd = std::uint64_t{1} << 48;  // a Place leaves higher bits out
   end = std::min(end, kAddressesEnd);
   if (start >= end) return false;
-  start = (start + 7) / 8 * 8;
-  for (const std::uint64_t first : {start, start + 8}) {
-    if (first < end && has_live_in_plane(first, first + (end - 1 - first) / 16 * 16)) return true;
-  }
-  return false;
+  const std::uint64_t last = (end - 1) / 8 * 8;
+  return last >= start && last_live_between(start, last) >= start;
 }
 
 std::uint64_t& BlockMap::claim_slowly(Place place) {

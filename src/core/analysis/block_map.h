@@ -176,8 +176,8 @@ class BlockMap {
     return region ? &region->pages[page & ((1u << kRegionBits) - 1)] : nullptr;
   }
   static int last_live_slot(PageEntry entry, std::uint32_t until);  // -1: none
-  std::optional<std::uint64_t> last_live_in_plane(std::uint64_t address) const;
-  bool has_live_in_plane(std::uint64_t first, std::uint64_t last) const;
+  std::optional<std::uint64_t> last_live_in_plane(std::uint64_t address, std::uint64_t lowest) const;
+  std::optional<std::uint64_t> last_live_between(std::uint64_t lowest, std::uint64_t address) const;
   PageEntry& make_entry(std::uint64_t page);
   std::uint64_t* find_slowly(Place place);
   std::uint64_t& claim_slowly(Place place);
