@@ -88,10 +88,6 @@ class CoreSource:
         if table.name == "blocks":
             self._load_blocks(table, into)
             return
-        if table.name == "process" and self._missing_facts:
-            row = self.process()
-            into.fill(table, [tuple(row[column.name] for column in table.columns)])
-            return
         if table.name == "type_sites":
             into.fill(table, self.site_layouts().rows())
             return
@@ -225,8 +221,6 @@ class CoreSource:
 
     def process(self) -> dict[str, Any]:
         row = self._recording.table("process").row(0)
-        if self._missing_facts and "command_line" in row:
-            row["command_line"] = _unquoted(str(row["command_line"]))
         return row | dict.fromkeys(missing.null_columns(self._missing_facts, "process"))
 
     def stack_rows(self, stack_id: int, depth: int) -> list[int]:
@@ -260,16 +254,6 @@ class CoreSource:
 
     def frames(self, location_ids: Sequence[int]) -> list[FrameRow]:
         return self._recording.frames(list(location_ids))
-
-
-def _unquoted(command: str) -> str:
-    """Other profilers join the arguments by spaces: quotes would claim to know where each ends."""
-    import shlex
-
-    try:
-        return " ".join(shlex.split(command))
-    except ValueError:
-        return command
 
 
 def _progress(progress: Progress) -> Callable[[int, int], None]:

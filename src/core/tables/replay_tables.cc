@@ -151,11 +151,13 @@ std::span<const std::string> without_padding(std::span<const std::string> words)
   return words;
 }
 
-std::string command_text(const std::vector<std::string>& words) {
+// Other profilers join the arguments by spaces: quotes would claim to know where each ends.
+std::string command_text(const std::vector<std::string>& words, bool is_imported) {
   std::string text;
   for (const std::string& word : without_padding(words)) {
     if (!text.empty()) text += ' ';
-    const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$`*?[]{}();&|<>#~!") == std::string::npos;
+    const bool plain =
+        is_imported || (!word.empty() && word.find_first_of(" \t\n'\"\\$`*?[]{}();&|<>#~!") == std::string::npos);
     if (plain) {
       text += word;
       continue;
@@ -249,7 +251,7 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.number("pid", std::int64_t{info.pid});
   row.number("parent_pid", std::int64_t{info.parent_pid});
   row.number("image_index", std::int64_t{info.image_index});
-  row.text("command_line", command_text(info.command_line));
+  row.text("command_line", command_text(info.command_line, !info.imported_from.empty()));
   row.text("cwd", info.cwd);
   row.text("host", info.host);
   row.text("kernel", info.kernel);
