@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Protocol
 
+    from tare.analysis.account import Account
     from tare.analysis.ledger import Finding, Ledger
     from tare.analysis.peak_snapshot import PeakSnapshot
     from tare.analysis.prices import Prices
@@ -114,6 +115,13 @@ class Recording:
         from tare.analysis.peak_snapshot import peak_snapshot
 
         return peak_snapshot(self)
+
+    @cached_property
+    def account(self) -> Account | None:
+        """The parts of the peak RSS; None: it is unknown."""
+        from tare.analysis.account import account
+
+        return account(self)
 
     @cached_property
     def prices(self) -> Prices:

@@ -82,9 +82,7 @@ class Ranking(NamedTuple):
 
 
 def whole_of(recording: Recording) -> Whole:
-    from tare.analysis.account import account
-
-    found = account(recording)
+    found = recording.account
     rss = found.peak_rss_bytes if found else 0
     gross = recording.process["peak_gross_bytes"] or 0
     blocks = sum(part.most_bytes for part in found.parts if part.name == "blocks") if found else math.inf

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tare.analysis.account import account
 from tare.html.markup import EMPTY, Markup, element, joined
 from tare.text.units import duration, exact, human_bytes, percent
 
@@ -98,7 +97,7 @@ def balance(recording: Recording) -> Markup:
 
 def resident(recording: Recording) -> Markup:
     """The parts of the peak RSS; nothing where it is unknown."""
-    found = account(recording)
+    found = recording.account
     if found is None:
         return EMPTY
     parts = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tare.analysis.account import account, way_to_see_more
+from tare.analysis.account import way_to_see_more
 from tare.reports.text_parts import wrapped
 from tare.text.units import human_bytes, percent
 
@@ -21,7 +21,7 @@ _LEAST_PAGE_TABLES = 1 << 20
 
 def lines(recording: Recording, width: int) -> Iterator[str]:
     """One sentence for the first screen, and one that names a way to see more; nothing where the peak RSS is unknown."""
-    found = account(recording)
+    found = recording.account
     if found is None:
         return
     whole = found.peak_rss_bytes
@@ -57,7 +57,7 @@ def _bound(part: Part, whole: int) -> str:
 
 
 def as_json(recording: Recording) -> dict[str, Any] | None:
-    found = account(recording)
+    found = recording.account
     if found is None:
         return None
     return {

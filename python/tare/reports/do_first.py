@@ -116,7 +116,6 @@ def not_looked_for(found: dict[str, list[str]], width: int) -> Iterator[str]:
 
 def holders(recording: Recording, width: int) -> Iterator[str]:
     """The largest at the peak, with or without a finding, and the largest mappings where these are a part of note."""
-    from tare.analysis.account import account
     from tare.analysis.holders import largest_holders, largest_mappings
 
     gross = recording.moments["peak"].gross_bytes
@@ -124,7 +123,7 @@ def holders(recording: Recording, width: int) -> Iterator[str]:
     if found:
         parts = ", ".join(f"{_named(frame)} {percent(held, gross, 0)}" for frame, held in found)
         yield from wrapped(f"largest at the peak: {parts}", width)
-    known = account(recording)
+    known = recording.account
     if known and known.mapped_bytes >= _LEAST_MAPPED * known.peak_rss_bytes:
         mapped = largest_mappings(recording)
         if mapped:
