@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.explore.choice import Choice, When
-from tare.schema.missing import words_of
+from tare.schema.missing import lacks_slop, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def measures(recording: Recording) -> Iterator[Measure]:
     """Without those whose facts an imported file doesn't have."""
     lacking = set(words_of(recording.process["missing_facts"]))
     for each in _OF_BLOCKS:
-        if not (each.key == "slop" and lacking & {"usable", "requested"}):
+        if not (each.key == "slop" and lacks_slop(lacking)):
             yield each
     if not lacking & {"order", "times"}:
         yield _BYTE_SECONDS

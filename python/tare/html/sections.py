@@ -12,7 +12,7 @@ from tare.html.timeline import chart
 from tare.reports.do_first import gains
 from tare.reports.text_parts import amount, caveats, headline, nameless_files
 from tare.reports.text_report import default_findings
-from tare.schema.missing import words_of
+from tare.schema.missing import lacks_slop, words_of
 from tare.text.units import exact, human_bytes, percent
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def sites(recording: Recording) -> Markup:
     names = [recording.names.at(row) for row in _site_rows(recording, [record.site_id for record in page.records])]
     histograms = of_sites(recording, [record.site_id for record in page.records])
     rows = []
-    lacks_slop = {"usable", "requested"} & set(words_of(recording.process["missing_facts"]))
+    has_slop = not lacks_slop(words_of(recording.process["missing_facts"]))
     for record, frame in zip(page.records, names, strict=True):
         rows.append(
             element(
@@ -135,7 +135,7 @@ def sites(recording: Recording) -> Markup:
                 element("td", exact(record.gross_bytes), title=human_bytes(record.gross_bytes)),
                 element("td", percent(record.gross_bytes, page.gross_bytes)),
                 element("td", exact(record.blocks)),
-                element("td", "?" if lacks_slop else exact(record.slop_bytes)),
+                element("td", exact(record.slop_bytes) if has_slop else "?"),
                 element("td", exact(record.calls)),
                 element(
                     "th",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tare.html.lives import Lives
 from tare.html.store import Measure, StackTree
 from tare.progress import Progress
-from tare.schema.missing import words_of
+from tare.schema.missing import lacks_slop, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -38,7 +38,7 @@ def stack_columns(recording: Recording) -> Iterator[Column]:
         allocated = moment == "total"
         yield Column.of(f"{moment}.gross", "allocated bytes" if allocated else "gross", "bytes", f"{_GROSS} * {blocks}")
         yield Column.of(f"{moment}.blocks", "allocations" if allocated else "blocks", "blocks", blocks)
-        if not {"usable", "requested"} & set(lacking):
+        if not lacks_slop(lacking):
             slop = f"(usable_bytes - requested_bytes) * {blocks}"
             yield Column.of(f"{moment}.slop", "slop of all blocks", "bytes", slop)
     if not {"order", "times"} & set(lacking):

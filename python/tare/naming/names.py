@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.naming.cpp_names import shorten
+from tare.schema.missing import MOST_OFFSET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,9 +61,6 @@ if TYPE_CHECKING:
 
         def nameless_modules(self) -> list[tuple[str, str]]:
             """Files of code of which nothing has a name, and why: replaced, missing, stripped or damaged."""
-
-
-_MOST_OFFSET = 1 << 32  # as in tare.schema.missing: beyond it is an address
 
 
 class Frame(NamedTuple):
@@ -127,7 +125,7 @@ class Names:
             if is_wrapper and self._wrappers[row] == len(frames):
                 self._wrappers[row] += 1
             frame = Frame(shorten(function), mangled, file, line, module, offset)
-            if offset is not None and offset >= _MOST_OFFSET:
+            if offset is not None and offset >= MOST_OFFSET:
                 frame = frame._replace(module_offset=None, address=offset)
             frames.append(frame)
         for row in missing:

@@ -10,7 +10,7 @@ from tare.reports import account
 from tare.reports.python_frames import python_frames
 from tare.reports.text_parts import nameless_files
 from tare.reports.unwind_gaps import unwind_gaps
-from tare.schema.missing import words_of
+from tare.schema.missing import lacks_slop, words_of
 from tare.text.printable import printable_json
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def report(
                 {
                     "blocks": number(record.blocks),
                     "requested_bytes": number(record.requested_bytes),
-                    "slop_bytes": None if lacking & {"usable", "requested"} else number(record.slop_bytes),
+                    "slop_bytes": None if lacks_slop(lacking) else number(record.slop_bytes),
                     "usable_bytes": None if "usable" in lacking else number(record.usable_bytes),
                     "gross_bytes": number(record.gross_bytes),
                     "byte_seconds": None if record.byte_ns is None else record.byte_ns / 1e9,

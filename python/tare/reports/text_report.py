@@ -20,7 +20,7 @@ from tare.reports.text_parts import (
     unnamed_note,
     wrapped,
 )
-from tare.schema.missing import words_of
+from tare.schema.missing import lacks_slop, words_of
 from tare.text.terminal import shorten
 from tare.text.units import human_bytes, percent, plural
 
@@ -175,7 +175,7 @@ def _records(recording: Recording, page: Page, title: str, style: Style, width: 
 
 
 def _weights(record: Record, about: str, missing: Sequence[str]) -> Iterator[str]:
-    slop = "?" if {"usable", "requested"} & set(missing) else f"{about}{human_bytes(record.slop_bytes)}"
+    slop = "?" if lacks_slop(missing) else f"{about}{human_bytes(record.slop_bytes)}"
     headers = "?" if "usable" in missing else f"{about}{human_bytes(record.gross_bytes - record.usable_bytes)}"
     yield (
         f"{about}{human_bytes(record.gross_bytes)} gross ({about}{human_bytes(record.requested_bytes)} requested / "

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 # Word in process.missing_facts -> the caveat that reports print.
 FACTS = {
     "usable": "usable sizes: gross bytes are requested bytes, and slop and headers aren't known",
@@ -42,8 +47,8 @@ _NULLS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 # Expressions for columns of which imports have a part only. No file of code has 4 GiB: a greater offset is an address in a file whose
 # start isn't known.
-_MOST_OFFSET = 1 << 32
-_PARTLY = {"frames": {"module_offset": f"case when module_offset < {_MOST_OFFSET} then module_offset end"}}
+MOST_OFFSET = 1 << 32
+_PARTLY = {"frames": {"module_offset": f"case when module_offset < {MOST_OFFSET} then module_offset end"}}
 # Tables about the order of events.
 _EMPTY = ("timeline", "growth", "blocks", "twins", "lifetimes", "intervals", "thread_sizes")
 
@@ -51,6 +56,11 @@ _EMPTY = ("timeline", "growth", "blocks", "twins", "lifetimes", "intervals", "th
 def words_of(missing_facts: str | None) -> list[str]:
     """The words of process.missing_facts that this version has."""
     return [word for word in (missing_facts or "").split(",") if word in FACTS]
+
+
+def lacks_slop(words: Iterable[str]) -> bool:
+    """Slop is what usable sizes exceed requested ones by."""
+    return not {"usable", "requested"}.isdisjoint(words)
 
 
 def empty_tables(missing_facts: str | None) -> tuple[str, ...]:
