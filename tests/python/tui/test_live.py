@@ -102,7 +102,7 @@ def test_keys_choose_the_order_and_hold_the_figures() -> None:
         taken = eye.taken
         await until(pilot, lambda: eye.taken > taken + 1)  # one that began before the key is shown
         held, taken = head(app), eye.taken
-        await until(pilot, lambda: eye.taken > taken + 1)
+        await until(pilot, lambda: eye.taken > taken + 2)
         assert head(app) == held
         await pilot.press("space")
         await until(pilot, lambda: head(app) != held)
