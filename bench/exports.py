@@ -30,6 +30,7 @@ CALLS = 50_000_000  # of each of the two threads of bench-stress
 EVENTS_S = 5e6
 STACKS_S = 100_000
 MOST_RSS = 1 << 30
+HEADS = ["", "CPU s", "M events/s", "1,000 stacks/s", "RSS MiB", "file MB"]
 FACTS = (
     "select total_blocks + freed_blocks as events,"
     " (select count(distinct stack_id) from site_sizes) as stacks from (select cast(sum(total_blocks) as bigint) as total_blocks,"
@@ -129,13 +130,11 @@ def main() -> None:
                     f"{MANY_EVENTS}: one run of each, of {recorded.events} events and {recorded.stacks} stacks"
                 )
             rows += [row(results, case_name, name, recorded) for name in names]
-        print(
-            table(["", "CPU s", "M events/s", "1,000 stacks/s", "RSS MiB", "file MB"], rows[-len(names) :]), flush=True
-        )
+        print(table(HEADS, rows[-len(names) :]), flush=True)
     body = (
         f"Exports from the trace alone, medians of {options.runs} interleaved runs. CPU time is of the whole process, from its start; it is missed"
         f" below both {EVENTS_S / 1e6:.0f} M events and {STACKS_S:,} stacks a second. RSS is missed from 1 GiB on.\n\n"
-        + table(["", "CPU s", "M events/s", "1,000 stacks/s", "RSS MiB", "file MB"], rows)
+        + table(HEADS, rows)
     )
     if options.small:
         return

@@ -28,7 +28,6 @@ DISTANCE = 512 << 10  # bytes between samples: the default of jemalloc's profile
 class Subject:
     name: str
     base: str  # the subject without the profiler; "" for those
-    what: str
     environment: dict[str, str] = field(default_factory=dict)
     options: tuple[str, ...] | None = None  # of `tare run`
 
@@ -36,22 +35,20 @@ class Subject:
 SUBJECTS = {
     subject.name: subject
     for subject in (
-        Subject("glibc", "", ""),
-        Subject("tare 512K", "glibc", "tare run --sample 512K", options=("--sample", "512K")),
-        Subject("tare 4M", "glibc", "tare run --sample 4M", options=("--sample", "4M")),
-        Subject("heaptrack", "glibc", "each allocation", {"LD_PRELOAD": str(HEAPTRACK_PRELOAD)}),
-        Subject("jemalloc", "", "", {"LD_PRELOAD": JEMALLOC}),
+        Subject("glibc", ""),
+        Subject("tare 512K", "glibc", options=("--sample", "512K")),
+        Subject("tare 4M", "glibc", options=("--sample", "4M")),
+        Subject("heaptrack", "glibc", {"LD_PRELOAD": str(HEAPTRACK_PRELOAD)}),
+        Subject("jemalloc", "", {"LD_PRELOAD": JEMALLOC}),
         Subject(
             "jemalloc prof",
             "jemalloc",
-            "prof:true, its default distance of 512 KiB",
             {"LD_PRELOAD": JEMALLOC, "MALLOC_CONF": "prof:true"},
         ),
-        Subject("tcmalloc", "", "", {"LD_PRELOAD": TCMALLOC, "TCMALLOC_SAMPLE_PARAMETER": "0"}),
+        Subject("tcmalloc", "", {"LD_PRELOAD": TCMALLOC, "TCMALLOC_SAMPLE_PARAMETER": "0"}),
         Subject(
             "tcmalloc sampler",
             "tcmalloc",
-            "gperftools' libtcmalloc with TCMALLOC_SAMPLE_PARAMETER=524288",
             {"LD_PRELOAD": TCMALLOC, "TCMALLOC_SAMPLE_PARAMETER": str(DISTANCE)},
         ),
     )
