@@ -35,7 +35,8 @@ def without_arguments(name: str) -> str:
     """`a::f<int>` as `a::f<…>`, and without a return type before it."""
     out: list[str] = []
     for piece in _pieces(name):
-        is_arguments = piece[0] == "<" and out  # a name that begins so is one of Rust or Python
+        # A name that begins so is one of Rust or Python, and Python has f.<locals>.<lambda>.
+        is_arguments = piece[0] == "<" and out and out[-1] != "."
         out.append("<…>" if is_arguments else piece)
     return _without_type("".join(out))
 

@@ -34,6 +34,7 @@ def test_parameters(name: str, expected: str) -> None:
         ("bool a::operator< <int>", "bool a::operator< <…>"),
         ("f<int", "f<…>"),
         ("<listcomp>", "<listcomp>"),
+        ("read_library.<locals>.<listcomp>", "read_library.<locals>.<listcomp>"),
     ],
 )
 def test_arguments(name: str, expected: str) -> None:
