@@ -282,20 +282,6 @@ def test_bmf_has_the_totals(tare_module: Tare, trace: Path) -> None:
         assert of_bmf(damaged_json(path, key)) != wanted
 
 
-def of_sarif(path: Path) -> list[str]:
-    return sorted(each["ruleId"] for each in json.loads(path.read_text())["runs"][0]["results"])
-
-
-def test_sarif_has_each_finding(tare_module: Tare, trace: Path) -> None:
-    path = exported(tare_module, trace, "sarif", name="results")
-    wanted = sorted(each["lens"] for each in tare_module.report(trace)["findings"])
-    assert wanted and set(of_sarif(path)) <= set(wanted)
-    lens = of_sarif(path)[0]
-    other = path.with_name("damaged.sarif")
-    other.write_text(path.read_text().replace(f'"ruleId": "{lens}"', '"ruleId": "none"', 1))
-    assert of_sarif(other) != of_sarif(path)
-
-
 def test_options_choose_what_the_report_shows(tare_module: Tare, trace: Path) -> None:
     for options in (("--at", "end"), ("--filter", "parse"), ("--at", "end", "--filter", "!parse"), ("--at", "1ms")):
         shown = tare_module.report(trace, *options)["records"]["list"]

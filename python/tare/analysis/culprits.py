@@ -48,7 +48,7 @@ def culprits(
         for key, (stack, sums, _) in now.items():
             if not stack or (pattern and not fnmatchcase(stack[0].function, pattern)):
                 continue
-            frame = _reviewed(stack)
+            frame = _reviewed_frame(stack)
             before = None
             if old is not None:
                 before = float(getattr(old[key][1] if key in old else SiteSums(), measure))
@@ -60,13 +60,17 @@ def culprits(
     return found
 
 
-def _reviewed(stack: Sequence[Frame]) -> Frame:
-    """The innermost frame with a source file below the working directory, for annotations of a repository; else with any."""
-    with_file = [frame for frame in stack if frame.file and frame.line]
-    below = (
-        frame for frame in with_file if not os.path.relpath(frame.file).startswith("..") and os.path.exists(frame.file)
-    )
-    return next(below, (with_file or stack)[0])
+def is_reviewed(frame: Frame) -> bool:
+    """True for a source line below the working directory, which services of code review can annotate."""
+    if not frame.file or not frame.line:
+        return False
+    return not os.path.relpath(frame.file).startswith("..") and os.path.exists(frame.file)
+
+
+def _reviewed_frame(stack: Sequence[Frame]) -> Frame:
+    """The innermost one that is reviewed; else the innermost with any source line."""
+    with_line = (frame for frame in stack if frame.file and frame.line)
+    return next(filter(is_reviewed, stack), next(with_line, stack[0]))
 
 
 def _measure(name: str) -> tuple[str, str]:

@@ -138,7 +138,7 @@ def _write_reviews(
     """For services of code review, each broken limit at the lines behind it."""
     from tare.exports import broken as reviews
 
-    found = _broken(verdicts, recordings, baselines)
+    found = _broken(verdicts, recordings, baselines, options.budget or next(iter(options.files), "."))
     title = recordings[0].process["program"] if recordings else ""
     if options.sarif:
         _write(options.sarif, reviews.sarif(found))
@@ -147,12 +147,14 @@ def _write_reviews(
     if options.bmf:
         _write(options.bmf, reviews.bmf(verdicts, title))
     if options.github:
-        sys.stdout.write(reviews.github(found, title))
+        # GitHub reads both streams; programs read the JSON.
+        (sys.stderr if options.json else sys.stdout).write(reviews.github(found, title))
 
 
 def _broken(
-    verdicts: Sequence[Verdict], recordings: Sequence[Recording], baselines: Sequence[Recording]
+    verdicts: Sequence[Verdict], recordings: Sequence[Recording], baselines: Sequence[Recording], file: str
 ) -> list[Broken]:
+    """`file`: the place of limits without a known site."""
     from tare.analysis.culprits import culprits
     from tare.exports.broken import Broken
     from tare.reports.check_report import sentence, site_sentence
@@ -161,9 +163,9 @@ def _broken(
         return []
     found = []
     for verdict, sites in culprits(verdicts, recordings[0], baselines):
-        found += [Broken(verdict.name, site_sentence(each), each.frame) for each in sites]
+        found += [Broken(verdict.name, site_sentence(each), each.frame, file) for each in sites]
         if not sites:
-            found.append(Broken(verdict.name, sentence(verdict), None))
+            found.append(Broken(verdict.name, sentence(verdict), None, file))
     return found
 
 

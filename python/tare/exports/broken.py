@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.exports import github as actions
@@ -24,10 +25,19 @@ class Broken(NamedTuple):
     limit: str
     message: str
     frame: Frame | None
+    file: str = "."  # the place where no source file is known: services need one
 
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(f"budget/{self.limit}", self.frame)
+
+def _fingerprints(broken: Sequence[Broken]) -> list[str]:
+    """Of each; two sites of one function have two."""
+    seen: Counter[str] = Counter()
+    found = []
+    for each in broken:
+        rule = f"budget/{each.limit}"
+        key = fingerprint(rule, each.frame)
+        found.append(fingerprint(rule, each.frame, seen[key]))
+        seen[key] += 1
+    return found
 
 
 def sarif(broken: Sequence[Broken]) -> bytes:
@@ -46,10 +56,10 @@ def sarif(broken: Sequence[Broken]) -> bytes:
             "ruleIndex": names.index(each.limit),
             "level": "error",
             "message": {"text": each.message},
-            "partialFingerprints": {"tareLimit/v1": each.fingerprint},
+            "partialFingerprints": {"tareLimit/v1": print_},
         }
-        | standard.locations(each.frame)
-        for each in broken
+        | standard.locations(each.frame, each.file)
+        for each, print_ in zip(broken, _fingerprints(broken), strict=True)
     ]
     return standard.document(rules, results)
 
@@ -68,24 +78,24 @@ def github(broken: Sequence[Broken], title: str) -> str:
 
 
 def gitlab(broken: Sequence[Broken]) -> bytes:
-    """Code Quality requires a path and a line: a limit without one points at the repository's first line."""
+    """Code Quality requires a path and a line."""
     issues = [
         {
             "description": each.message,
             "check_name": f"tare/{each.limit}",
-            "fingerprint": each.fingerprint,
+            "fingerprint": print_,
             "severity": "major",
             "location": {
-                "path": reviewed_path(each.frame) if each.frame and each.frame.file else ".",
+                "path": reviewed_path(each.frame) if each.frame and each.frame.file else each.file,
                 "lines": {"begin": (each.frame.line if each.frame else None) or 1},
             },
         }
-        for each in broken
+        for each, print_ in zip(broken, _fingerprints(broken), strict=True)
     ]
-    return json.dumps(issues, indent=1).encode()
+    return json.dumps(issues, indent=1).encode() + b"\n"
 
 
 def bmf(verdicts: Sequence[Verdict], program: str) -> bytes:
     """Every limit, kept or not, with its bound."""
     measures = {each.name: {"value": each.actual, "upper_value": each.limit} for each in verdicts}
-    return json.dumps({program: measures}, indent=1).encode()
+    return json.dumps({program: measures}, indent=1).encode() + b"\n"

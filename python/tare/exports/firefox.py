@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from array import array
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 from tare.exports.found import findings
@@ -187,7 +188,7 @@ def _write(value: object, out: IO[bytes]) -> None:
         values = iter(value.values if isinstance(value, _Numbers) else value)
         out.write(b"[")
         comma = ""
-        while piece := [each for each, _ in zip(values, range(_PIECE), strict=False)]:
+        while piece := list(islice(values, _PIECE)):
             out.write((comma + json.dumps(piece, separators=(",", ":"))[1:-1]).encode())
             comma = ","
         out.write(b"]")

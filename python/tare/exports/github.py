@@ -22,9 +22,9 @@ _MOST_ROWS = 200
 
 def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
     found = findings(recording, selection)
-    for each in [each for each in found if each.frame.file and each.frame.line][:_MOST_ANNOTATIONS]:
+    for each in [each for each in found if each.place.file and each.place.line][:_MOST_ANNOTATIONS]:
         title = f"{each.lens.name}: {human_bytes(each.bytes)}"
-        out.write(command("warning", title, f"{each.frame.name}: {each.finding.remedy}", each.frame).encode())
+        out.write(command("warning", title, f"{each.name}: {each.finding.remedy}", each.place).encode())
     add_to_summary(_table(recording, found))
 
 
@@ -50,7 +50,10 @@ def _table(recording: Recording, found: list[Found]) -> str:
     ]
     more = [f"\n{len(found) - _MOST_ROWS:,} more findings aren't listed."] if len(found) > _MOST_ROWS else []
     head = f"### Heap of {cell(recording.title)}: {human_bytes(peak.gross_bytes)} at the peak\n"
-    return "\n".join([head, "| lens | site | bytes | remedy |", "|---|---|---|---|", *rows, *more, ""])
+    table = (
+        ["| lens | site | bytes | remedy |", "|---|---|---|---|", *rows, *more] if found else ["No lens found waste."]
+    )
+    return "\n".join([head, *table, ""])
 
 
 def cell(text: str) -> str:

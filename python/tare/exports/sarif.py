@@ -47,7 +47,7 @@ def document(rules: list[dict[str, Any]], results: list[dict[str, Any]]) -> byte
             }
         ],
     }
-    return json.dumps(whole, indent=1).encode()
+    return json.dumps(whole, indent=1).encode() + b"\n"
 
 
 def _result(found: Found, rule: int) -> dict[str, Any]:
@@ -55,20 +55,19 @@ def _result(found: Found, rule: int) -> dict[str, Any]:
         "ruleId": found.lens.name,
         "ruleIndex": rule,
         "level": "warning" if found.lens.weight == "tare" else "note",
-        "message": {"text": f"{found.frame.name}: {human_bytes(found.bytes)}. {found.finding.remedy}"},
+        "message": {"text": f"{found.name}: {human_bytes(found.bytes)}. {found.finding.remedy}"},
         "partialFingerprints": {"tareSite/v1": found.fingerprint},
+        "properties": {"bytes": found.bytes},
     }
-    return result | locations(found.frame)
+    return result | locations(found.place, found.place.module)
 
 
-def locations(frame: Frame | None) -> dict[str, Any]:
-    """Nothing where the frame has no source file."""
-    if frame is None or not frame.file:
-        return {}
-    path = reviewed_path(frame)
+def locations(frame: Frame | None, other: str) -> dict[str, Any]:
+    """GitHub refuses the whole file if one result has no place: without a source file it is the first line of another."""
+    path, line = (reviewed_path(frame), frame.line) if frame is not None and frame.file else (other, 1)
     # A relative reference can't begin with a slash.
-    uri = f"file://{quote(path)}" if path.startswith("/") else quote(path)
+    uri = f"file://{quote(path)}" if path.startswith("/") else quote(path or "unknown")
     place: dict[str, Any] = {"artifactLocation": {"uri": uri}}
-    if frame.line:
-        place["region"] = {"startLine": frame.line}
+    if line:
+        place["region"] = {"startLine": line}
     return {"locations": [{"physicalLocation": place}]}

@@ -10,6 +10,7 @@ from tare.analysis.budget import Rule, Verdict, check, parse
 from tare.analysis.culprits import culprits
 from tare.exports import broken
 from tare.exports.broken import Broken
+from tare.naming.names import Frame
 
 HOSTILE = "evil::name\n::warning file=x::owned"
 
@@ -64,6 +65,21 @@ def test_hostile_names_are_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_limit_without_a_site_still_has_a_place() -> None:
-    listed = [Broken("peak.gross_bytes", "too much", None)]
-    assert json.loads(broken.gitlab(listed))[0]["location"] == {"path": ".", "lines": {"begin": 1}}
-    assert "locations" not in json.loads(broken.sarif(listed))["runs"][0]["results"][0]
+    """A service refuses all results if one has none."""
+    listed = [Broken("peak.gross_bytes", "too much", None, "tare.toml")]
+    assert json.loads(broken.gitlab(listed))[0]["location"] == {"path": "tare.toml", "lines": {"begin": 1}}
+    (result,) = json.loads(broken.sarif(listed))["runs"][0]["results"]
+    place = {"artifactLocation": {"uri": "tare.toml"}, "region": {"startLine": 1}}
+    assert result["locations"] == [{"physicalLocation": place}]
+
+
+def test_two_sites_of_one_function_have_two_fingerprints() -> None:
+    """GitLab shows one of several issues with the same fingerprint."""
+
+    def prints(*lines: int) -> list[str]:
+        frames = [Frame("parse", "", "/src/parse.c", line, "", None) for line in lines]
+        listed = [Broken("peak.gross_bytes", "too much", frame) for frame in frames]
+        return [issue["fingerprint"] for issue in json.loads(broken.gitlab(listed))]
+
+    assert len(set(prints(7, 9))) == 2
+    assert prints(7, 9) == prints(12, 14)

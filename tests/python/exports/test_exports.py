@@ -15,7 +15,7 @@ import pytest
 from handmade import Handmade
 from tare import schema
 from tare.errors import TareError
-from tare.exports import FORMATS, format_named
+from tare.exports import FORMATS, firefox, format_named, samples
 from tare.exports.samples import MEASURES, Samples
 from tare.exports.selection import ALL, Selection
 from tare.lenses import load
@@ -194,6 +194,29 @@ def test_firefox_has_the_peak_and_no_index_out_of_range(filled: Handmade) -> Non
         assert stacks["prefix"][node] is None or stacks["prefix"][node] < node
         node = stacks["prefix"][node]
     assert names == ["leaf", "middle", "main"]
+
+
+def test_files_are_whole_where_they_are_written_in_pieces(made: Handmade, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More stacks than a batch of samples or a piece of an array has."""
+    monkeypatch.setattr(samples, "_BATCH", 16)
+    monkeypatch.setattr(firefox, "_PIECE", 16)
+    count = 100
+    for number in range(count):
+        made.blocks(made.stack(f"f{number}", "main"), 16, 24, total=1, peak=1)
+    wanted = sums(made)["inuse_space"]
+    (thread,) = json.loads(exported(made, "firefox"))["threads"]
+    allocations = thread["nativeAllocations"]
+    assert {len(allocations[name]) for name in ("time", "weight", "stack", "memoryAddress", "threadId")} == {count}
+    assert sum(allocations["weight"]) == wanted
+    assert len(thread["stackTable"]["frame"]) == len(thread["stackTable"]["prefix"]) == thread["stackTable"]["length"]
+    assert sum(amounts_of(exported(made, "folded")).values()) == wanted
+    assert sum(json.loads(exported(made, "speedscope"))["profiles"][3]["weights"]) == wanted
+    assert sum(point["gb"] for point in json.loads(exported(made, "dhat"))["pps"]) == wanted
+    assert exported(made, "heapprofile").count(b'"selfSize":32') == count
+    values = [
+        dict(fields(value))[2] for number, value in fields(gzip.decompress(exported(made, "pprof"))) if number == 2
+    ]
+    assert sum(varints(each)[3] for each in values) == wanted
 
 
 def test_folded_stacks_begin_at_the_outermost_function(filled: Handmade) -> None:
