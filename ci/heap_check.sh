@@ -1,5 +1,5 @@
 #!/bin/sh
-# Records a command, compares its heap with a budget or a baseline, and leaves the results as files. The GitHub Action and the GitLab template run it.
+# Records a command, compares its heap with a budget or a baseline, and leaves the results as files. The GitHub Action runs it.
 #
 #   TARE_COMMAND    the command: words separated by spaces, without quotes (needed)
 #   TARE_BUDGET     a TOML file with limits: docs/man/tare-check.md

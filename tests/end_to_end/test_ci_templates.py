@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import ci_service
 import pytest
 import viewers
 from conftest import Tare
@@ -28,64 +30,80 @@ GROWN = SOURCE.replace("parse(10)", "parse(50)")
 LINE_THAT_GREW = 4
 
 
+def documented(start: str) -> str:
+    """The example of docs/ci.md whose first line begins so."""
+    lines = iter((REPO / "docs/ci.md").read_text().splitlines())
+    first = next(line for line in lines if line.startswith(f"    {start}"))
+    rest = itertools.takewhile(lambda line: line.startswith("    "), lines)
+    return "".join(f"{line[4:]}\n" for line in (first, *rest))
+
+
 @pytest.fixture
 def repository(tare: Tare) -> Path:
-    """A program with a budget, under version control."""
+    """A program with a budget, under version control, and the workflows that the documentation has."""
     folder = tare.folder / "repository"
-    folder.mkdir()
+    (folder / ".github/workflows").mkdir(parents=True)
     (folder / "app.c").write_text(SOURCE)
-    (folder / "tare.toml").write_text('[budget]\n"peak.gross_bytes" = "200K"\n')
-    subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
+    (folder / "Makefile").write_text("app: app.c\n\tgcc -g -O0 -o app app.c\n")
+    (folder / "tare.toml").write_text(documented("[budget]"))
+    (folder / ".github/workflows/heap.yml").write_text(documented("name: heap"))
+    (folder / ".gitlab-ci.yml").write_text(documented("include: "))
+    (folder / ".gitignore").write_text("app\ntare-heap/\n*.tare\n")
+    commit(folder, "Keep ten blocks")
     build(folder)
     return folder
 
 
+def commit(folder: Path, subject: str) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(folder)]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", subject]):
+        subprocess.run([*git, *words], check=True)
+
+
+def grow(folder: Path) -> None:
+    (folder / "app.c").write_text(GROWN)
+    commit(folder, "Keep fifty")
+
+
 def build(folder: Path) -> None:
-    subprocess.run(["gcc", "-g", "-O0", "-o", "app", "app.c"], cwd=folder, check=True)
+    subprocess.run(["make", "-s", "-B", "app"], cwd=folder, check=True)
 
 
-def steps(template: Path) -> list[str]:
-    """The shell lines of a template: `run: '...'` of an action, `- sh ...` of a job."""
-    text = template.read_text()
-    return re.findall(r"^ *run: '(.*)'$", text, re.MULTILINE) + re.findall(r"^ *- (sh .*)$", text, re.MULTILINE)
+def environment(tare: Tare, **more: str) -> dict[str, str]:
+    """A service's; the installed command is there already, so that pip installs nothing."""
+    bin_ = tare.folder / "bin"
+    bin_.mkdir(exist_ok=True)
+    (bin_ / "pip").write_text('#!/bin/sh\necho "pip $*"\n')
+    (bin_ / "pip").chmod(0o755)
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "GITLAB_", "TARE_"))}
+    return {**own, "PATH": f"{bin_}:{Path(tare.command).parent}:{os.environ['PATH']}", **more}
 
 
-def run_template(tare: Tare, template: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    (step,) = steps(REPO / "ci" / template)
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "GITLAB_", "TARE_"))},
-        "PATH": f"{Path(tare.command).parent}:{os.environ['PATH']}",
-        "GITHUB_ACTION_PATH": str(REPO / "ci/github"),
-        "TARE_CI": str(REPO / "ci"),
-        "TARE_COMMAND": "./app",
-        **more,
-    }
-    return subprocess.run(["sh", "-c", step], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+def run_on_github(tare: Tare, folder: Path) -> ci_service.Outcome:
+    service = environment(tare, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(tare.folder / "summary.md"))
+    actions = {"OWNER/tare/ci/github@main": REPO / "ci/github"}
+    return ci_service.github(folder / ".github/workflows/heap.yml", actions, folder, service)
 
 
-def test_the_action_annotates_the_line_that_grew(tare: Tare, repository: Path) -> None:
+def test_the_workflow_annotates_the_line_that_grew(tare: Tare, repository: Path) -> None:
     summary = tare.folder / "summary.md"
-    github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
-    done = run_template(tare, "github/action.yml", repository, TARE_BUDGET="tare.toml", **github)
-    assert done.returncode == 0, done.stderr
-    assert "::error" not in done.stdout
+    done = run_on_github(tare, repository)
+    assert not done.failed and "pip install heaptare" in done.log, done.log
+    assert "::error" not in done.log
     assert "All limits are kept." in summary.read_text()
     (repository / "tare-heap/heap.tare").rename(repository / "main.tare")
 
-    (repository / "app.c").write_text(GROWN)
-    build(repository)
+    grow(repository)
     summary.unlink()
-    done = run_template(
-        tare, "github/action.yml", repository, TARE_BUDGET="tare.toml", TARE_BASELINE="main.tare", **github
+    done = run_on_github(tare, repository)
+    assert done.failed
+    (annotation,) = [line for line in done.log.splitlines() if line.startswith("::error")]
+    assert annotation.startswith(
+        f"::error file=app.c,line={LINE_THAT_GREW},title=peak.gross_bytes::parse (app.c:4) has "
     )
-    assert done.returncode == 1, done.stderr
-    annotations = [line for line in done.stdout.splitlines() if line.startswith("::")]
-    where = f"::error file=app.c,line={LINE_THAT_GREW},title=peak.gross_bytes"
-    assert any(
-        line.startswith(where) and "parse" in line and "more than in the baseline" in line for line in annotations
-    )
-    assert not any("other" in line.partition("::")[2].partition("::")[2].split(" has ")[0] for line in annotations)
     assert "| peak.gross_bytes |" in summary.read_text()
+    names = {path.name for path in done.artifacts}
+    assert names == {"heap.tare", "report.txt", "report.html", "junit.xml", "heap.sarif", "code-quality.json"}
 
     results = json.loads((repository / "tare-heap/heap.sarif").read_text())["runs"][0]["results"]
     place = results[0]["locations"][0]["physicalLocation"]
@@ -94,19 +112,44 @@ def test_the_action_annotates_the_line_that_grew(tare: Tare, repository: Path) -
     for name in ("report.txt", "report.html"):
         assert "parse" in (repository / "tare-heap" / name).read_text()
 
+    # A baseline names the growth.
+    workflow = repository / ".github/workflows/heap.yml"
+    workflow.write_text(workflow.read_text() + "          baseline: main.tare\n")
+    done = run_on_github(tare, repository)
+    assert done.failed
+    annotations = [line for line in done.log.splitlines() if line.startswith("::error")]
+    assert any("parse" in line and "more than in the baseline" in line for line in annotations)
+    assert not any("other" in line.partition("::")[2].partition("::")[2].split(" has ")[0] for line in annotations)
+
 
 def test_the_job_of_gitlab_reports_code_quality(tare: Tare, repository: Path) -> None:
-    assert run_template(tare, "gitlab.yml", repository, TARE_BUDGET="tare.toml").returncode == 0
+    def run() -> ci_service.Outcome:
+        included = {"ci/gitlab.yml": REPO / "ci/gitlab.yml"}
+        return ci_service.gitlab(repository / ".gitlab-ci.yml", "heap", included, repository, environment(tare))
+
+    done = run()
+    assert not done.failed, done.log
     assert json.loads((repository / "tare-heap/code-quality.json").read_text()) == []
-    (repository / "app.c").write_text(GROWN)
-    build(repository)
-    done = run_template(tare, "gitlab.yml", repository, TARE_BUDGET="tare.toml")
-    assert done.returncode == 1
+    grow(repository)
+    done = run()
+    assert done.failed
+    assert {path.name for path in done.artifacts} == {
+        "heap.tare",
+        "report.txt",
+        "report.html",
+        "junit.xml",
+        "code-quality.json",
+    }
     (issue, *_) = json.loads((repository / "tare-heap/code-quality.json").read_text())
     assert issue["location"] == {"path": "app.c", "lines": {"begin": LINE_THAT_GREW}}
     assert issue["severity"] == "major"
     assert issue["description"].startswith("parse")
     assert len(issue["fingerprint"]) == 32
+
+
+def test_a_command_that_fails_fails_the_job(tare: Tare, repository: Path) -> None:
+    (repository / "app.c").write_text(SOURCE.replace("return 0", "return 7"))
+    assert run_on_github(tare, repository).failed
 
 
 def test_bencher_gets_figures_with_their_bounds(tare: Tare, repository: Path) -> None:
@@ -175,11 +218,12 @@ def test_pytest_compares_with_the_last_good_run(repository: Path) -> None:
     assert run().returncode == 0
 
 
-def test_actionlint_finds_nothing_in_the_workflow() -> None:
+def test_actionlint_finds_nothing_in_the_workflows(repository: Path) -> None:
     linter = REPO / "tools/viewers/lint_workflow.mjs"
     packages = viewers.needs_package("actionlint").parent.parent
     workflows = sorted((REPO / ".github/workflows").glob("*.yml"))
     assert workflows
+    workflows.append(repository / ".github/workflows/heap.yml")
     done = subprocess.run(["node", linter, packages, *workflows], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
@@ -194,9 +238,23 @@ def test_actionlint_finds_an_unknown_input_of_a_workflow(tmp_path: Path) -> None
     assert "runs" in done.stdout
 
 
-def test_the_action_has_the_schema_of_actions() -> None:
+def test_the_templates_have_their_services_schemas(repository: Path, tmp_path: Path) -> None:
     viewers.needs_python("check_jsonschema")
-    action = REPO / "ci/github/action.yml"
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-actions", action]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+
+    def check(schema: str, file: Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", str(file)]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    for schema, file, field in (
+        ("github-actions", REPO / "ci/github/action.yml", "using: composite"),
+        ("github-workflows", repository / ".github/workflows/heap.yml", "runs-on: "),
+        ("gitlab-ci", REPO / "ci/gitlab.yml", "when: always"),
+        ("gitlab-ci", repository / ".gitlab-ci.yml", "extends: "),
+    ):
+        text = file.read_text().replace(".tare-heap-check:", "job:")  # templates aren't checked
+        right, wrong = (tmp_path / f"{number}-{file.name}" for number in range(2))
+        right.write_text(text)
+        wrong.write_text(text.replace(field, "unknown: "))
+        done = check(schema, right)
+        assert done.returncode == 0, done.stdout
+        assert check(schema, wrong).returncode == 1, field

@@ -219,6 +219,9 @@ def test_readers_of_tables_have_the_totals(to: str, tare_module: Tare, trace: Pa
     assert metadata[b"tare.schema"] == b"1" and metadata[b"tare.table"] == b"site_sizes"
     names = {each.stem for each in folder.iterdir()}
     assert {"process", "site_sizes", "stacks", "frames", "timeline"} <= names
+    every = exported(tare_module, trace, to, "--tables", "all", name="all")
+    schema = json.loads(tare_module("schema", "--json").stdout)
+    assert {each.stem for each in every.iterdir()} == {each["name"] for each in schema} > names
 
     rows = table.to_pylist()
     next(row for row in rows if row["peak_blocks"])["usable_bytes"] += 1

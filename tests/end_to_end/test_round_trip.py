@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,6 +68,21 @@ def test_a_file_exported_again_is_the_same(tare_module: Tare, trace: Path) -> No
             for each in (trace, back)
         )
         assert first == second and first
+
+
+def test_commands_read_an_import(tare_module: Tare, trace: Path) -> None:
+    file, back = tare_module.folder / "read.dhat", tare_module.folder / "read.tare"
+    assert tare_module("export", trace, "--to", "dhat", "-o", file).returncode == 0
+    done = tare_module("import", file, "-o", back)
+    assert re.search(r"imported \d+ sums into", done.stderr)
+    assert "parse" in tare_module("report", back).stdout
+    changes = json.loads(tare_module("diff", trace, back, "--json").stdout)
+    assert changes["peak"]["gross_bytes"]["change"] == 0
+    rows = {line.split("  ")[0] for line in tare_module("model", back).stdout.splitlines()}
+    assert "jemalloc" in rows and "as recorded" not in rows  # the file has no usable sizes
+    assert "as recorded" in tare_module("model", trace).stdout
+    refused = tare_module("replay", back, "--allocator", "glibc")
+    assert refused.returncode == 2 and len(refused.stderr.splitlines()) == 1
 
 
 def test_threads_of_pprofs_samples_are_those_of_the_blocks(tare_module: Tare, trace: Path) -> None:

@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tables",
         metavar="TABLE,...",
-        help="parquet: the tables to write (default: all but those that `tare schema` marks as heavy)",
+        help="parquet, arrow: the tables to write, or all (default: those that need no further pass over the trace)",
     )
 
 

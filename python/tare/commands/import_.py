@@ -65,7 +65,8 @@ def run(options: argparse.Namespace) -> int:
         if os.path.exists(part):
             os.unlink(part)
     warn(target.warnings)
-    print(f"tare: imported {plural(target.events, 'event')} into {output}; next: tare report {output}", file=sys.stderr)
+    unit = "sum" if target.aggregated else "event"
+    print(f"tare: imported {plural(target.events, unit)} into {output}; next: tare report {output}", file=sys.stderr)
     return 0
 
 

@@ -96,6 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from tare.analysis.recording import Recording
+    from tare.schema.missing import lacks_slop, words_of
     from tare.source.core_source import CoreSource
 
     if not 0 <= options.best <= _MOST:
@@ -108,7 +109,9 @@ def run(options: argparse.Namespace) -> int:
     requests = requests_of(recording)
     if not requests.total:
         raise TareError(USAGE, "model: the recording has no requests")
-    priced = [*price_models(requests), measured(recording)]
+    priced = price_models(requests)
+    if not lacks_slop(words_of(recording.process["missing_facts"])):
+        priced.append(measured(recording))
     if own is not None:
         priced.append(price_classes("your classes", requests, own))
     aim = requests.of(options.aim)

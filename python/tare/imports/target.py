@@ -38,13 +38,15 @@ class Target:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.events = 0
+        self.events = 0  # or sums
+        self.aggregated = False
         self.warnings: list[str] = []
         self.core: _core.ImportWriter
         self._files: dict[str, int] = {}
         self._rows: dict[tuple[int, int, tuple[Frame, ...]], int] = {}
 
     def open(self, about: About) -> None:
+        self.aggregated = about.aggregated
         self.core = _core.create_import(
             self.path,
             imported_from=about.source,
