@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser import CHROMIUM, Browser
+from tare import _core
 from test_hostile_names import HOSTILE, compiled
 
 if TYPE_CHECKING:
@@ -227,13 +228,14 @@ def _axe() -> Path | None:
 
 
 @pytest.mark.parametrize("view", ["flame", "treemap", "table"])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("theme", ["light", "dark", "contrast"])
 @pytest.mark.skipif(_axe() is None, reason="axe-core isn't installed (pip install axe-core-python)")
-def test_axe_has_no_serious_finding(browser: Browser, page: Path, view: str, dark: bool) -> None:
+def test_axe_has_no_serious_finding(browser: Browser, page: Path, view: str, theme: str) -> None:
     rules = _axe()
     assert rules
-    browser.look(width=1200, height=900, dark=dark)
+    browser.look(width=1200, height=900, dark=theme == "dark")
     browser.open(page, f"#view={view}&q=a")
+    browser.evaluate(f"tare.setTheme('{theme if theme == 'contrast' else ''}')")
     browser.evaluate(f"{rules.read_text()}; 0")
     found = browser.evaluate(
         "axe.run().then((found) => found.violations.map(({id, impact, nodes}) => [id, impact, nodes[0].html]))"
@@ -281,6 +283,36 @@ def test_a_difference_adds_up(tare_module: Tare, browser: Browser, trace: Path) 
     assert same.returncode == 0, same.stderr
     browser.open(tare_module.folder / "same.html")
     assert browser.evaluate("tare.graph.root.value") == 0
+
+
+def test_a_stack_of_10000_frames_draws(tare: Tare, browser: Browser) -> None:
+    """Its box at the bottom can be reached, zoomed into, and linked to."""
+    trace = tare.folder / "deep.tare"
+    writer = _core.create_import(
+        str(trace), imported_from="made", missing_facts="", exe="/bin/deep", command_line=["deep"], pid=1,
+        start_realtime_ns=0, aggregated=False, allocator=0,
+    )  # fmt: skip
+    module = writer.add_module("/bin/deep", 0, 0, 1 << 40, b"")
+    rows = [writer.add_named_row(module, 16 * n + 16, [(f"function_{n}", "deep.c", n + 1)]) for n in range(3)]
+    stack = 0
+    for number in range(10_000):
+        stack = writer.stack(stack, rows[number % 3])
+    writer.begin_block(1000, 0, 1 << 20, writer.shape(stack, 1, 0, 100, 104, 1.0))
+    writer.finish(2000, True, 0)
+    done = tare("report", trace, "--html")
+    assert done.returncode == 0, done.stderr
+    page = Path(f"{trace}.html")
+    browser.open(page)
+    assert browser.evaluate("tare.views.flame.rows.length") == 10_001
+    browser.evaluate("tare.views.flame.scroller.scrollTop = 1e9; tare.views.flame.draw()")
+    browser.evaluate("tare.zoom(tare.views.flame.rows.at(-1)[0].box)")
+    assert browser.evaluate("tare.views.flame.focus.depth") == 10_000
+    fragment = browser.evaluate("location.hash")
+    browser.open(page, fragment)
+    assert browser.evaluate("tare.views.flame.focus.depth") == 10_000
+    assert browser.evaluate("tare.views.flame.rows.length") == 4  # with three of its callers
+    browser.evaluate("tare.change({mode: 'up', at: ''})")
+    assert browser.evaluate("tare.views.flame.rows.length") == 10_001
 
 
 def test_a_run_leaves_a_page_and_the_programs_status(tare: Tare) -> None:

@@ -24,7 +24,7 @@ def decoded_header(text: str) -> dict[str, Any]:
     """Of the store in a page."""
     found = re.search(r'id="store">(.*?)</script>', text)
     assert found
-    data = zlib.decompress(base64.b64decode(found[1]))
+    data = zlib.decompress(base64.b85decode(found[1].replace(",", "<")))
     begin = next(at for at, byte in enumerate(data) if byte < 128) + 1
     header: dict[str, Any] = json.loads(data[begin : begin + next(numbers_of(data))])
     return header

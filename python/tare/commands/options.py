@@ -142,3 +142,11 @@ def add_html(parser: argparse.ArgumentParser, default: str) -> None:
         "-o", "--output", metavar="FILE", help=f"--html: the page; -: standard output (default: {default})"
     )
     parser.add_argument("--open", action="store_true", help="--html: show the page in the browser")
+
+
+def add_sources(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--sources",
+        action="store_true",
+        help="--html: the page also has lines of the program's sources with their amounts; they may be secret",
+    )

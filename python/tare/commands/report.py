@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tare.commands.options import add_depth, add_html, add_json, add_rows, add_suppressions
+from tare.commands.options import add_depth, add_html, add_json, add_rows, add_sources, add_suppressions
 from tare.errors import USAGE, TareError
 from tare.text.printable import say
 
@@ -79,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whole stacks for flame graphs: one a line, with the number that --sort names",
     )
     add_html(parser, "FILE.html")
+    add_sources(parser)
     add_json(parser)
 
 
@@ -95,8 +96,8 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(USAGE, f"report: --lens needs lenses: {', '.join(lenses.NAMES)}")
     if options.folded and (options.json or chosen or options.filter or options.mode not in ("live", "cumulative")):
         raise TareError(USAGE, "report: --folded can be combined only with --mode live or cumulative, --at and --sort")
-    if (options.output or options.open) and not options.html:
-        raise TareError(USAGE, "report: -o and --open go with --html")
+    if (options.output or options.open or options.sources) and not options.html:
+        raise TareError(USAGE, "report: -o, --open and --sources go with --html")
     if options.html:
         return _page(options)
     if options.mode == "dark-matter":
@@ -167,12 +168,15 @@ def _page(options: argparse.Namespace) -> int:
 
     if options.json or options.folded or options.lens or options.filter or options.at or options.mode != "live":
         raise TareError(
-            USAGE, "report: --html shows all lenses and times; it goes with -o, --open, --depth and --suppressions"
+            USAGE,
+            "report: --html shows all lenses and times; it goes with -o, --open, --sources, --depth and --suppressions",
         )
     recording = Recording(
         CoreSource(options.file, depth=options.depth, suppressions=options.suppressions), lenses.names_for([])
     )
-    write_page(options, f"{options.file}.html", "report", lambda out: page.write(recording, out))
+    write_page(
+        options, f"{options.file}.html", "report", lambda out: page.write(recording, out, with_sources=options.sources)
+    )
     return 0
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tare.commands.options import EVERYTHING, add_recording
+from tare.commands.options import EVERYTHING, add_recording, add_sources
 from tare.errors import COMMAND_NOT_FOUND, USAGE, TareError
 from tare.text.printable import say
 
@@ -60,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--html", action="store_true", help="write a page with graphs, FILE.html, when CMD ends")
     parser.add_argument("--open", action="store_true", help="--html: show the page in the browser")
+    add_sources(parser)
     parser.add_argument("command", nargs="...", metavar="CMD", help="the program and its arguments")
 
 
@@ -83,8 +84,8 @@ def run(options: argparse.Namespace) -> int:
     command = options.command + (options.after_dashes or [])
     if not command:
         raise TareError(USAGE, "run: missing program: tare run -- CMD [ARG ...]")
-    if options.open and not options.html:
-        raise TareError(USAGE, "run: --open goes with --html")
+    if (options.open or options.sources) and not options.html:
+        raise TareError(USAGE, "run: --open and --sources go with --html")
     try:
         outcome = launch(command, options)
     except TareError as error:
@@ -230,7 +231,7 @@ def _write_page(outcome: _core.Outcome, options: argparse.Namespace) -> None:
         path = _subject(outcome).path
         recording = Recording(CoreSource(path), lenses.names_for([]))
         options.output = ""  # -o names the trace
-        write_page(options, f"{path}.html", "run", lambda out: page.write(recording, out))
+        write_page(options, f"{path}.html", "run", lambda out: page.write(recording, out, with_sources=options.sources))
     except TareError as error:
         say([f"tare: {error.message}"], sys.stderr)
     except Exception as error:

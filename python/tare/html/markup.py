@@ -15,6 +15,10 @@ class Markup(str):
 
 EMPTY = Markup("")
 
+_NO_CONTENT = ("meta", "br")
+# HTML ends these where the next begins or their parent ends: a twentieth of a page would be their ends.
+_NO_END = ("li", "td", "th", "tr", "thead", "tbody")
+
 
 def escaped(text: object) -> Markup:
     """Any text of a program as HTML: controls, marks of direction and invalid bytes become visible."""
@@ -30,9 +34,9 @@ def element(name: str, /, *children: object, **attributes: object) -> Markup:
         for key, value in attributes.items()
         if value is not None
     )
-    if name in ("meta", "br"):
+    if name in _NO_CONTENT:
         return Markup(f"<{name}{given}>")
-    return Markup(f"<{name}{given}>{joined(*children)}</{name}>")
+    return Markup(f"<{name}{given}>{joined(*children)}" + ("" if name in _NO_END else f"</{name}>"))
 
 
 def joined(*children: object) -> Markup:

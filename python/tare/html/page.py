@@ -9,8 +9,10 @@ from importlib.resources import files
 from typing import IO, TYPE_CHECKING
 
 from tare.html.balance import HATCH, balance, resident
+from tare.html.findings import findings, listed_findings
 from tare.html.markup import Markup, element, joined
-from tare.html.sections import contents, findings, head, over_time, sites
+from tare.html.sections import contents, head, over_time, site_frames, sites
+from tare.html.source_lines import SourceLines
 from tare.html.sums import stack_tree
 from tare.naming.own_code import is_own
 
@@ -38,23 +40,31 @@ def script() -> str:
 _COMMENT = re.compile(r"\s+// [^'\"`]*$")
 
 
-def write(recording: Recording, out: IO[bytes]) -> None:
+def write(recording: Recording, out: IO[bytes], *, with_sources: bool = False) -> None:
+    listed = listed_findings(recording)
+    lines = SourceLines(recording, [*listed.frames, *site_frames(recording)]) if with_sources else None
     body = joined(
         head(recording),
-        contents(),
+        contents(with_sources=with_sources),
         element(
             "main",
             element("section", element("h2", "Balance"), balance(recording), id="balance"),
-            findings(recording),
+            findings(recording, listed, lines),
             over_time(recording),
             views(),
-            sites(recording),
+            sites(recording, lines),
+            lines.section() if lines else "",
             resident(recording),
         ),
     )
     tree = stack_tree(recording)
     own = {function: is_own(recording.process["exe"], function.module, function.file) for function in tree.functions}
-    facts = {"file": recording.path, "moments": _moment_names(recording), "peak_ns": recording.process["peak_time_ns"]}
+    facts = {
+        "file": recording.path,
+        "moments": _moment_names(recording),
+        "peak_ns": recording.process["peak_time_ns"],
+        "lenses": [each.lens for each in recording.ledger.tare_totals],
+    }
     out.write(document(f"{recording.title} - Tare", body, tree.encode(own, facts)))
 
 

@@ -1,28 +1,25 @@
-"""The parts of the page that need no script: head, findings, the heap over time, top sites."""
+"""The parts of the page that need no script: head, the heap over time, top sites."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tare.analysis.records import query, sizes_line
 from tare.analysis.site_facts import of_sites
-from tare.analysis.worth import ranking
+from tare.html.findings import place_of, stack_list
 from tare.html.markup import EMPTY, Markup, element, headings, joined
 from tare.html.timeline import chart
-from tare.reports.do_first import gains
-from tare.reports.text_parts import amount, caveats, headline, nameless_files
-from tare.reports.text_report import default_findings
+from tare.reports.text_parts import caveats, headline, nameless_files
 from tare.schema.missing import lacks_slop, words_of
 from tare.text.units import exact, human_bytes, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tare.analysis.ledger import Finding
     from tare.analysis.recording import Recording
+    from tare.analysis.records import Page
     from tare.analysis.site_facts import Bars, Histograms
-    from tare.analysis.worth import Entry, Whole
-    from tare.lenses.lens import Lens
+    from tare.html.source_lines import SourceLines
     from tare.naming.names import Frame
 
 _SITES = 20
@@ -41,76 +38,6 @@ def head(recording: Recording) -> Markup:
     )
 
 
-def findings(recording: Recording) -> Markup:
-    """In order of worth; then the first findings of each lens that aren't in that list."""
-    listed = ranking(recording.by_line)
-    frames = recording.by_line.finding_frames([entry.finding for entry in listed.first])
-    first = {(name, entry.finding.site_location_id) for entry in listed.first for name in entry.lenses}
-    found = [each for each in default_findings(recording) if (each[0].name, each[1].site_location_id) not in first]
-    stacks = recording.site_stacks(sorted({finding.site_id for _, finding, _ in found}))
-    of_first = recording.by_line.site_stacks(sorted({entry.finding.site_id for entry in listed.first}))
-    items = [
-        _finding(entry.lens, entry.finding, frame, of_first.get(entry.finding.site_id, []), _Gain(entry, listed.whole))
-        for entry, frame in zip(listed.first, frames, strict=True)
-    ]
-    items += [_finding(lens, finding, frame, stacks.get(finding.site_id, [])) for lens, finding, frame in found]
-    body = (
-        element("ol", *items, class_="findings") if items else element("p", "No finding is above a lens's threshold.")
-    )
-    return element("section", element("h2", "Findings"), body, id="findings")
-
-
-class _Gain(NamedTuple):
-    entry: Entry
-    whole: Whole
-
-
-def _finding(lens: Lens, finding: Finding, frame: Frame, stack: list[Frame], gain: _Gain | None = None) -> Markup:
-    potential = "" if lens.weight == "tare" else " potential"
-    facts = [f"{exact(finding.blocks)} blocks", f"{exact(finding.calls)} calls", f"confidence {finding.confidence}"]
-    if finding.sites > 1:
-        facts.append(f"{finding.sites} stacks")
-    if gain:
-        facts += [f"effort: {gain.entry.worth.effort}", gain.entry.worth.evidence]
-    shown = gains(gain.entry, gain.whole) if gain else amount(finding, lens)
-    guide = element("p", "Worked example: ", element("code", f"guide/{lens.guide}")) if lens.guide else ""
-    return element(
-        "li",
-        element(
-            "div",
-            element("span", shown, class_="amount"),
-            *(
-                element("span", name, class_=f"tag{potential}")
-                for name in (gain.entry.lenses if gain else (lens.name,))
-            ),
-            element("span", "potential", class_="mark") if potential else "",
-            element("span", finding.mark, class_="mark") if finding.mark else "",
-            class_="what",
-        ),
-        element("h3", element("code", frame.name), " ", element("span", frame.place, class_="place")),
-        element("p", finding.remedy),
-        element(
-            "details",
-            element("summary", "Evidence and stack"),
-            element("p", ", ".join(facts) + "."),
-            element("p", lens.why),
-            _stack(stack),
-            guide,
-        ),
-        class_="finding",
-    )
-
-
-def _stack(stack: list[Frame]) -> Markup:
-    """Short elements: a page has some hundred frames."""
-    lines = (element("li", element("code", frame.name), " ", element("i", _place(frame))) for frame in stack)
-    return element("ol", *lines, class_="stack")
-
-
-def _place(frame: Frame) -> str:
-    return frame.place or frame.module.rpartition("/")[2]
-
-
 def over_time(recording: Recording) -> Markup:
     drawn = chart(recording)
     if not drawn:
@@ -118,13 +45,13 @@ def over_time(recording: Recording) -> Markup:
     return element("section", element("h2", "Heap over time"), element("div", drawn, id="timeline"), id="time")
 
 
-def sites(recording: Recording) -> Markup:
+def sites(recording: Recording, lines: SourceLines | None) -> Markup:
     page = query(recording, "peak_blocks", "usable", [], _SITES)
     if not page.records:
         return element(
             "section", element("h2", "Top sites at the peak"), element("p", "No block was live."), id="sites"
         )
-    names = [recording.names.at(row) for row in _site_rows(recording, [record.site_id for record in page.records])]
+    names = _frames(recording, page)
     histograms = of_sites(recording, [record.site_id for record in page.records])
     rows = []
     has_slop = not lacks_slop(words_of(recording.process["missing_facts"]))
@@ -141,12 +68,10 @@ def sites(recording: Recording) -> Markup:
                     "th",
                     element(
                         "details",
-                        element(
-                            "summary", element("code", frame.name), " ", element("span", frame.place, class_="place")
-                        ),
+                        element("summary", element("code", frame.name), " ", place_of(frame, lines)),
                         element("p", "Live block sizes in bytes: ", sizes_line(record)),
                         _histograms(histograms[record.site_id]),
-                        _stack(record.stack),
+                        stack_list(record.stack, lines),
                     ),
                     scope="row",
                 ),
@@ -172,7 +97,7 @@ def sites(recording: Recording) -> Markup:
 
 
 def _histograms(found: Histograms) -> Markup:
-    """Sizes and lifetimes as bars of text: a screen reader reads the counts."""
+    """Sizes and lifetimes as bars: a screen reader reads the counts."""
     parts = (
         element("figure", element("figcaption", title), element("pre", *_bars(bars)))
         for title, bars in (
@@ -192,28 +117,35 @@ def _bars(bars: Bars) -> Iterator[Markup]:
         for texts in ([label for label, _ in bars] or [""], [exact(count) for _, count in bars] or [""])
     )
     for label, count in bars:
-        bar = "█" * round(_BAR * count / most) or "▏"
-        yield joined(
-            f"{label:>{width}} {exact(count):>{count_width}} ", element("b", bar, aria_hidden="true"), Markup("\n")
-        )
+        bar = element("b", class_=f"b{round(_BAR * count / most)}")
+        yield joined(f"{label:>{width}} {exact(count):>{count_width}} ", bar, Markup("\n"))
 
 
-def _site_rows(recording: Recording, site_ids: list[int]) -> list[int | None]:
+def site_frames(recording: Recording) -> list[Frame]:
+    """Those that name the sites of the table."""
+    return _frames(recording, query(recording, "peak_blocks", "usable", [], _SITES))
+
+
+def _frames(recording: Recording, page: Page) -> list[Frame]:
+    if not page.records:
+        return []
+    site_ids = [record.site_id for record in page.records]
     listed = ",".join(map(str, site_ids))
     rows = dict(recording.database.rows(f"select site_id, site_location_id from sites where site_id in ({listed})"))
     recording.names.prepare(row for row in rows.values() if row is not None)
-    return [rows[site_id] for site_id in site_ids]
+    return [recording.names.at(rows[site_id]) for site_id in site_ids]
 
 
-def contents() -> Markup:
-    links = (
+def contents(*, with_sources: bool) -> Markup:
+    links = [
         ("balance", "Balance"),
         ("findings", "Findings"),
         ("time", "Over time"),
         ("views", "Explore"),
         ("sites", "Sites"),
+        *([("lines", "Source lines")] if with_sources else []),
         ("resident", "Resident"),
-    )
+    ]
     return element(
         "nav", *(joined(element("a", label, href=f"#{name}"), " ") for name, label in links), aria_label="Sections"
     )

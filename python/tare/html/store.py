@@ -14,6 +14,7 @@ from array import array
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tare.html.lives import MOST_CELLS
 from tare.html.varints import varints
 from tare.text.printable import printable
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 # Nodes above which the smallest subtrees are folded into their callers: 8 MB of JavaScript's arrays for each measure.
 MOST_NODES = 400_000
+# Characters of the packed store above which half of the nodes and of the cells are folded, and again. With them a page has 5 MB at most.
+MOST_TEXT = 4_800_000
+_LEAST_NODES = 1000
 
 
 class Function(NamedTuple):
@@ -58,6 +62,7 @@ class StackTree:
     def __init__(self, measures: Sequence[Measure]) -> None:
         self.measures = list(measures)
         self.functions: dict[Function, int] = {}
+        self.wrappers: set[Function] = set()  # of the allocator: the functions that call them name the site
         self._parent = array("I", [0])
         self._frame = array("I", [0])
         self._order: Sequence[int] | None = None  # in preorder, where it is known
@@ -96,11 +101,34 @@ class StackTree:
     def total(self, measure: int) -> int:
         return sum(self._sums[measure].values())
 
-    def encode(self, is_own: Mapping[Function, bool], facts: Mapping[str, Any], most: int = MOST_NODES) -> str:
-        """Base64 of deflated bytes."""
+    def encode(
+        self,
+        is_own: Mapping[Function, bool],
+        facts: Mapping[str, Any],
+        most: int = MOST_NODES,
+        most_text: int = MOST_TEXT,
+    ) -> str:
+        """Deflated bytes as text of `packed`."""
+        text = self._encode(is_own, facts, most, MOST_CELLS)
+        nodes = min(most, len(self._parent))
+        cells = MOST_CELLS
+        while len(text) > most_text and nodes > _LEAST_NODES:
+            nodes //= 2
+            cells //= 2
+            text = self._encode(is_own, facts, nodes, cells)
+        return text
+
+    def _encode(self, is_own: Mapping[Function, bool], facts: Mapping[str, Any], most: int, most_cells: int) -> str:
         order, depths, place = self._preorder(most)
         strings: dict[str, int] = {}
-        timed, lives = self.lives.encode(place) if self.lives else ({"cells": 0}, b"")
+        functions = list(self.functions)
+        frames: Sequence[int] = self._frame
+        if self.folded:  # without the functions of folded boxes
+            kept = sorted({frames[node] for node in order[1:]})
+            place_of = {function: number for number, function in enumerate(kept)}
+            frames = [place_of.get(frame, 0) for frame in frames]
+            functions = [functions[each] for each in kept]
+        timed, lives = self.lives.encode(place, most_cells) if self.lives else ({"cells": 0}, b"")
         header = {
             **facts,
             **timed,
@@ -109,14 +137,15 @@ class StackTree:
             "measures": [list(each) for each in self.measures],
             "functions": [
                 strings.setdefault(printable(text), len(strings))
-                for function in self.functions
+                for function in functions
                 for text in (function.name, function.file, function.module)
             ],
-            "own": [int(is_own.get(function, True)) for function in self.functions],
+            "wrappers": [number for number, function in enumerate(functions) if function in self.wrappers],
+            "own": [int(is_own.get(function, True)) for function in functions],
             "strings": list(strings),
         }
         text = json.dumps(header, separators=(",", ":")).encode()
-        parts = [varints([len(text)]), text, self._nodes(order, depths)]
+        parts = [varints([len(text)]), text, _nodes(order, depths, frames)]
         for measure, sums in zip(self.measures, self._sums, strict=True):
             if measure.quantity:
                 continue
@@ -131,13 +160,7 @@ class StackTree:
                 last = at
             parts.append(varints(entries))
         parts.append(lives)
-        return base64.b64encode(zlib.compress(b"".join(parts), 9)).decode()
-
-    def _nodes(self, order: Sequence[int], depths: Sequence[int]) -> bytes:
-        numbers = array("Q", bytes(16 * (len(order) - 1)))
-        numbers[0::2] = array("Q", [above + 1 - depth for above, depth in pairwise(depths)])
-        numbers[1::2] = array("Q", [self._frame[node] for node in order[1:]])
-        return varints(numbers)
+        return packed(zlib.compress(b"".join(parts), 9))
 
     def _preorder(self, most: int) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
         """Kept nodes with their depths, and for each node the place of the kept one that has its sums."""
@@ -178,6 +201,18 @@ class StackTree:
         for node in sorted(range(count), key=lambda node: (-weights[node], node))[:most]:
             kept[node] = 1
         return kept
+
+
+def packed(data: bytes) -> str:
+    """Five characters for four bytes, where base64 takes 5.33. No `<`, so that the text can't end its element."""
+    return base64.b85encode(data).replace(b"<", b",").decode()
+
+
+def _nodes(order: Sequence[int], depths: Sequence[int], frames: Sequence[int]) -> bytes:
+    numbers = array("Q", bytes(16 * (len(order) - 1)))
+    numbers[0::2] = array("Q", [above + 1 - depth for above, depth in pairwise(depths)])
+    numbers[1::2] = array("Q", [frames[node] for node in order[1:]])
+    return varints(numbers)
 
 
 def _depth_first(parent: Sequence[int]) -> Sequence[int]:

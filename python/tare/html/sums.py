@@ -6,7 +6,7 @@ from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.html.lives import Lives
-from tare.html.store import Measure, StackTree
+from tare.html.store import Function, Measure, StackTree
 from tare.progress import Progress
 from tare.schema.missing import lacks_slop, words_of
 
@@ -177,6 +177,7 @@ def stack_nodes(
     for row in rows:
         every = [of(frame) for frame in names.frames(row)]
         made.name(row, every, every[len(every) - len(names.callers(row)) :])
+    tree.wrappers |= {Function.of(named(frame) if named else frame) for frame in names.wrappers}
     nodes = array("I", made.add(stack_ids, [0] * len(stack_ids)))
     place = tree.merge(made)
     return {stack_id: place[node] for stack_id, node in zip(stack_ids, nodes, strict=True)}

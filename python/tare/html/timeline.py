@@ -162,7 +162,7 @@ def _grid(scale: Scale) -> Markup:
     sizes = (
         joined(
             element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=scale.y(value), y2=scale.y(value), class_="grid"),
-            element("text", human_bytes(value), x=_LEFT - 8, y=scale.y(value) + 4, text_anchor="end"),
+            element("text", human_bytes(value), x=_LEFT - 8, y=scale.y(value) + 4, text_anchor="end", class_="y"),
         )
         for value in steps(scale.top_bytes, binary=True)
     )
@@ -179,7 +179,7 @@ def _grid(scale: Scale) -> Markup:
 def _level(scale: Scale, size: float, name: str) -> Markup:
     return joined(
         element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=scale.y(size), y2=scale.y(size), class_="curve mapped"),
-        element("text", f"{name} {human_bytes(size)}", x=_LEFT + 6, y=scale.y(size) - 5),
+        element("text", f"{name} {human_bytes(size)}", x=_LEFT + 6, y=scale.y(size) - 5, class_="level"),
     )
 
 
@@ -201,7 +201,7 @@ def _rate(scale: Scale, found: Sequence[Point]) -> Markup:
     label = f"{most * 1e9:,.0f} allocations a second at most"
     return joined(
         element("path", element("title", label), d=path, class_="rate"),
-        element("text", "allocations", x=_LEFT - 8, y=_RATE_BOTTOM - 10, text_anchor="end"),
+        element("text", "allocations", x=_LEFT - 8, y=_RATE_BOTTOM - 10, text_anchor="end", class_="rates"),
     )
 
 

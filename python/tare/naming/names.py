@@ -110,6 +110,7 @@ class Names:
     def __init__(self, source: NameSource) -> None:
         self._source = source
         self._frames: dict[int, list[Frame]] = {}
+        self.wrappers: set[Frame] = set()  # allocation wrappers, of all rows that were looked up
         self._wrappers: dict[int, int] = {}  # by row: how many of its innermost frames are allocation wrappers
         self._stacks: dict[tuple[int, int], list[int]] = {}
 
@@ -127,6 +128,8 @@ class Names:
             frame = Frame(shorten(function), mangled, file, line, module, offset)
             if offset is not None and offset >= MOST_OFFSET:
                 frame = frame._replace(module_offset=None, address=offset)
+            if is_wrapper:
+                self.wrappers.add(frame)
             frames.append(frame)
         for row in missing:
             if not self._frames[row]:

@@ -12,3 +12,8 @@ def is_own(executable: str, module: str, file: str) -> bool:
     if not module or any(part in file for part in _TOOLCHAIN):
         return False
     return module == executable or not module.startswith(_SYSTEM)
+
+
+def is_system_file(file: str) -> bool:
+    """A source file of the system: headers, or an interpreter's own library."""
+    return not file or file.startswith(_SYSTEM)

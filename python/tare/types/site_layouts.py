@@ -186,9 +186,13 @@ class SiteLayouts:
             most.typed.by,
         )
 
-    def order_of(self, type_: Type) -> str:
+    def fields_and_order(self, type_: Type) -> tuple[list[Field], list[int]]:
+        """The fields, and their numbers in the order that takes least; that is empty where none is better."""
         layouts = self._layouts[type_.binary]
-        return order_text([Field(*field) for field in layouts.fields(type_.type_id)], layouts.order(type_.type_id))
+        return [Field(*field) for field in layouts.fields(type_.type_id)], layouts.order(type_.type_id)
+
+    def order_of(self, type_: Type) -> str:
+        return order_text(*self.fields_and_order(type_))
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """As tare.schema has them."""

@@ -104,7 +104,7 @@ class Flame {
     if (letters >= 3) {
       const name = this.graph.nameOf(box);
       context.fillStyle = colours.boxText;
-      context.fillText(name.length > letters ? `${name.slice(0, letters - 1)}…` : name, x + 4, y + ROW / 2 - 1);
+      context.fillText(name.length > letters ? `${name.slice(0, letters - 1)}…` : name, x + 4, y + ROW / 2 - 2);
     }
     context.globalAlpha = 1;
     if (box === this.under || (box === this.selected && document.activeElement === this.canvas)) {

@@ -52,6 +52,7 @@ function themeColours() {
     shrunk: colour('shrunk'),
     boxText: colour('box-text'),
     foreign: colour('foreign'),
+    lenses: [0, 1, 2, 3, 4].map((number) => colour(`t${number}`)),
   };
 }
 
@@ -67,6 +68,10 @@ function fillOf(graph, box, colours, colouring, isDiff) {
   if (box.frame < 0) return colours.faint;
   const each = graph.store.functions[box.frame];
   if (colouring === 'own') return each.own ? `hsl(205 ${colours.dark ? '45% 38%' : '62% 74%'})` : colours.foreign;
+  if (colouring === 'lens') {
+    const most = Math.max(0, ...box.lenses);
+    return most ? `${colours.lenses[box.lenses.indexOf(most) % 5]}a0` : colours.foreign;
+  }
   const tint = (box.frame * 37) % 7;
   if (colouring === 'tare') {
     const part = box.value ? Math.sqrt(box.marked / box.value) : 0;

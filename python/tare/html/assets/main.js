@@ -16,7 +16,15 @@ const KEYS = [
 ];
 const LIFE_WORDS = { live: 'live at the end of the range', born: 'allocated', kept: 'allocated and still live at the end', freed: 'freed' };
 const TIME_LABELS = { gross: 'gross', blocks: 'blocks', slop: 'slop', header: 'headers' };
-const DEFAULTS = { view: 'flame', mode: 'down', measure: '', q: '', own: '', colour: 'module', at: '', around: '', from: '', to: '', life: 'born', thread: '' };
+const DEFAULTS = { view: 'flame', mode: 'down', measure: '', q: '', own: '', mine: '', colour: 'module', at: '', around: '', from: '', to: '', life: 'born', thread: '' };
+
+// The statement for each line that allocates, where the one for the sum is a sum over kinds of allocations.
+function bySite(query) {
+  const [, file, sum, table, where = ''] = /^tare sql (.*) "select (sum\(.*\)) from (site_sizes|lifetimes)( where .*)?"$/.exec(query) || [];
+  if (!sum) return query;
+  const name = '(select min_by(function, inline_depth) from frames where location_id = site_location_id)';
+  return `tare sql ${file} "select site_location_id, ${name}, ${sum} from ${table} join stack_sites using (stack_id) join sites using (site_id)${where} group by 1 order by 3 desc"`;
+}
 
 class Page {
   constructor(store) {
@@ -84,14 +92,16 @@ class Page {
       wait = setTimeout(() => this.change({ q: this.search.value }, true), 80);
     });
     this.own = make('input', { type: 'checkbox', id: 'own', onchange: () => this.change({ own: this.own.checked ? '1' : '', at: '' }) });
+    this.mine = make('input', { type: 'search', id: 'mine', placeholder: 'not of the system', spellcheck: 'false', 'aria-label': 'My code: a regular expression over modules and paths', title: 'a regular expression over modules and paths', onchange: () => this.change({ mine: this.mine.value, own: '1', at: '' }) });
     const views = [['flame', 'Flame graph'], ['treemap', 'Treemap'], ['table', 'Functions']];
     this.tabs = views.map(([value, text]) => make('button', { type: 'button', 'data-view': value, onclick: () => this.change({ view: value }) }, text));
     const modes = [['down', 'from callers down'], ['up', 'from allocating functions up'], ['callees', 'callees of a function'], ['callers', 'callers of a function']];
-    const colourings = [['module', 'by module'], ['own', 'own and foreign'], ['tare', 'by share of tare']];
+    const colourings = [['module', 'by module'], ['own', 'own and foreign'], ['tare', 'by share of tare'], ['lens', 'by lens with most tare']];
     this.matched = make('output', { for: 'search', id: 'matched' });
     this.crumbs = make('p', { class: 'crumbs', id: 'crumbs' });
     this.command = make('code', { id: 'command' });
     this.live = make('p', { class: 'live', role: 'status', id: 'selected' });
+    this.legendPlace = make('p', { class: 'note' });
     this.help = make('dialog', { 'aria-label': 'Keys' }, make('h3', {}, 'Keys'), make('dl', {}, ...KEYS.flatMap(([key, text]) => [make('dt', {}, make('kbd', {}, key)), make('dd', {}, text)])), make('form', { method: 'dialog' }, make('button', {}, 'Close')));
     this.places = Object.fromEntries(['flame', 'treemap', 'table', 'outline'].map((name) => [name, make('div', { class: `view ${name}` })]));
     const { lives } = this.store;
@@ -110,15 +120,15 @@ class Page {
         choice('mode', modes.map(option), 'Order'),
         this.isDiff ? '' : choice('colour', colourings.map(option), 'Colour'),
         make('label', {}, 'Search ', this.search), this.matched,
-        make('label', {}, this.own, ' my code only'),
+        make('span', { class: 'pair' }, make('label', {}, this.own, ' my code only: '), this.mine),
         make('label', {}, 'Theme ', theme),
         make('button', { type: 'button', onclick: () => this.help.showModal(), 'aria-label': 'Keys' }, '?'),
       ),
       lives ? make('p', { class: 'controls chosen' }, this.when, this.life, threads ? make('label', {}, 'Thread ', this.threadChoice(threads, option)) : '', this.clear) : '',
       this.crumbs, this.places.flame, this.places.treemap, this.places.table,
-      this.legend(), this.live,
+      this.legendPlace, this.live,
       make('details', { class: 'outline-of', open: '' }, make('summary', {}, 'The same as a tree'), this.places.outline),
-      make('p', { class: 'note' }, 'The sum of this view: ', this.command),
+      make('p', { class: 'note' }, 'The numbers of this view: ', this.command),
       lives && this.store.facts.joined ? make('p', { class: 'note' }, `The timeline has ${lives.ends.length} steps: ${exact(this.store.facts.joined)} intervals are joined with others, so that the page stays small. All sums are exact.`) : '',
       folded ? make('p', { class: 'note' }, `${exact(folded)} small boxes are folded into their callers. All sums are exact.`) : '',
       this.help,
@@ -165,8 +175,16 @@ class Page {
 
   legend() {
     const key = (look, text) => make('span', { class: 'legend' }, make('span', { class: `key ${look}` }), text);
-    if (this.isDiff) return make('p', { class: 'note' }, key('grown', 'grown (+) '), key('shrunk', 'shrunk (−), hatched '), 'Widths are bytes grown plus bytes shrunk.');
-    return make('p', { class: 'note' }, key('tare-0', 'the share of tare, at the foot of each box '), 'Click a box to zoom. Keys: ?');
+    if (this.isDiff) return [key('grown', 'grown (+) '), key('shrunk', 'shrunk (−), hatched '), 'Widths are bytes grown plus bytes shrunk.'];
+    const lenses = this.lensKeys().map((name, number) => (name ? key(`tare-${number % 5}`, `most tare: ${name.slice(name.indexOf(':') + 1)} `) : ''));
+    const marked = this.markedKeyOf(this.state.measure) ? key('tare-0', `the share of ${this.time() ? 'slop' : 'tare'}, at the foot of each box `) : '';
+    return [...(this.state.colour === 'lens' ? lenses : [marked]), this.state.view === 'treemap' ? 'Click a box for its callers. Keys: ?' : 'Click a box to zoom. Keys: ?'];
+  }
+
+  // The measure of each lens at the shown moment, in the order of the balance; '' where it has none.
+  lensKeys() {
+    const moment = this.state.measure.split('.')[0];
+    return (this.store.facts.lenses || []).map((name) => `${moment}.tare:${name}`).map((key) => (this.store.sums[key] ? key : ''));
   }
 
   setTheme(name) {
@@ -215,10 +233,12 @@ class Page {
     const { state, store } = this;
     const key = state.measure;
     if ((state.mode === 'callers' || state.mode === 'callees') && !store.functions[state.around]) state.mode = 'down';
-    const graphOf = (mode) => new Graph(store, { mode, key, markedKey: this.markedKeyOf(key), ownOnly: state.own === '1', around: Number(state.around) });
+    this.chooseOwn();
+    const lensKeys = state.colour === 'lens' ? this.lensKeys() : [];
+    const graphOf = (mode) => new Graph(store, { mode, key, markedKey: this.markedKeyOf(key), lensKeys, ownOnly: state.own === '1', around: Number(state.around) });
     const time = this.time();
     if (time) store.choose(time);
-    const signature = [state.mode, key, state.own, state.around, JSON.stringify(time)].join('|');
+    const signature = [state.mode, key, state.own, state.mine, state.around, lensKeys, JSON.stringify(time)].join('|');
     if (signature !== this.signature) this.graph = graphOf(state.mode);
     this.signature = signature;
     this.unit = this.units[key] || 'bytes';
@@ -231,6 +251,7 @@ class Page {
     else if (state.view === 'treemap') this.views.treemap.show(state.mode === 'up' ? this.graph : graphOf('up'));
     else this.views.table.show(store, key, this.markedKeyOf(key));
     this.outline.show(this.graph, focus);
+    this.legendPlace.replaceChildren(...this.legend());
     this.describe(focus);
     this.showTime(time);
     for (const [name, value] of [['measure', key], ['mode', state.mode], ['colour', state.colour], ['life', state.life], ['thread', state.thread]]) {
@@ -248,6 +269,16 @@ class Page {
     this.when.textContent = time ? `Chosen: ${this.brush.words(time)}` : 'Click or drag on the timeline to choose a time or a range.';
     this.life.hidden = !(time && time.isRange);
     this.clear.hidden = !time;
+  }
+
+  chooseOwn() {
+    if (document.activeElement !== this.mine) this.mine.value = this.state.mine;
+    this.mine.removeAttribute('aria-invalid');
+    try {
+      this.store.chooseOwn(this.state.mine);
+    } catch {
+      this.mine.setAttribute('aria-invalid', 'true');
+    }
   }
 
   find(key) {
@@ -282,7 +313,7 @@ class Page {
     );
     const time = this.time();
     const query = time ? this.store.lives.query(state.measure.slice(5), time) : this.measures.find(({ key }) => key === state.measure).query;
-    this.command.textContent = query.replace('FILE', this.store.facts.file);
+    this.command.textContent = (state.view === 'flame' ? query : bySite(query)).replace('FILE', this.store.facts.file);
   }
 
   amount(count) {
@@ -301,6 +332,7 @@ class Page {
     else words.push(`${this.amount(box.value)}: ${exactly(box.value, this.unit)}`);
     words.push(`${share(box.value, this.store.total(this.state.measure))} of all${box.parent ? `, ${share(box.value, box.parent.value)} of the box above` : ''}`);
     if (box.marked && !this.isDiff) words.push(`${this.time() ? 'slop' : 'tare'} ${exactly(box.marked, 'bytes')} (${share(box.marked, box.value)})`);
+    box.lenses.forEach((amount, number) => amount && words.push(`${this.store.facts.lenses[number]} ${exactly(amount, 'bytes')}`));
     if (each && each.file) words.push(each.file);
     if (each && each.module) words.push(each.module);
     return words;

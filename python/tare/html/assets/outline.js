@@ -30,12 +30,14 @@ class Outline {
     const { page, graph } = this;
     const marked = box.marked && !page.isDiff ? `${share(box.marked, box.value)} tare` : '';
     const amount = page.isDiff ? page.signed(box) : page.amount(box.value);
+    const name = make('code', {}, graph.nameOf(box));
+    name.style.marginLeft = `${14 * Math.min(level - 1, 24)}px`; // amounts stay in their columns
     const label = make(
       'span',
       { class: 'row' },
       make('span', { class: 'amount' }, amount),
       make('span', { class: 'share' }, share(box.value, this.total)),
-      make('code', {}, graph.nameOf(box)),
+      name,
       make('span', { class: 'place' }, marked),
     );
     const item = make('li', { role: 'treeitem', tabindex: '-1', 'aria-level': String(level) }, label);

@@ -1,8 +1,23 @@
 // The embedded recording: a tree of functions in preorder with the sums of each node. python/tare/html/store.py writes it.
 
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;,=>?@^_`{|}~';
+
+// Four bytes of five characters; those that lack at the end are the highest digit.
+function unpacked(text) {
+  const digits = new Uint8Array(128).fill(84);
+  for (let i = 0; i < 85; i++) digits[DIGITS.charCodeAt(i)] = i;
+  const groups = Math.ceil(text.length / 5);
+  const view = new DataView(new ArrayBuffer(4 * groups));
+  for (let group = 0; group < groups; group++) {
+    let value = 0;
+    for (let i = 5 * group; i < 5 * group + 5; i++) value = value * 85 + (i < text.length ? digits[text.charCodeAt(i)] : 84);
+    view.setUint32(4 * group, value);
+  }
+  return new Uint8Array(view.buffer, 0, 4 * groups - (5 * groups - text.length));
+}
+
 async function readStore(text) {
-  const packed = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
+  const stream = new Blob([unpacked(text)]).stream().pipeThrough(new DecompressionStream('deflate'));
   return new Store(new Uint8Array(await new Response(stream).arrayBuffer()));
 }
 
@@ -22,7 +37,7 @@ class Store {
     const length = next();
     this.facts = JSON.parse(new TextDecoder().decode(bytes.subarray(at, at + length)));
     at += length;
-    const { strings, functions, own } = this.facts;
+    const { strings, functions, own, wrappers } = this.facts;
     this.functions = own.map((isOwn, i) => ({
       id: i,
       name: strings[functions[3 * i]],
@@ -30,6 +45,9 @@ class Store {
       module: strings[functions[3 * i + 2]],
       own: isOwn === 1,
     }));
+    this.isWrapper = new Uint8Array(own.length);
+    for (const each of wrappers) this.isWrapper[each] = 1;
+    this.mine = '';
     const count = (this.count = this.facts.nodes);
     this.parent = new Int32Array(count);
     this.frame = new Int32Array(count).fill(-1);
@@ -107,6 +125,28 @@ class Store {
 
   total(key) {
     return this.inclusive(key)[0];
+  }
+
+  // Of each node the one that names its site: the innermost that is no allocation wrapper, such as operator new.
+  naming() {
+    if (!this.cache.has('naming')) {
+      const found = new Int32Array(this.count);
+      for (let node = 1; node < this.count; node++) {
+        const above = this.isWrapper[this.frame[node]] ? found[this.parent[node]] : 0;
+        found[node] = above || node;
+      }
+      this.cache.set('naming', found);
+    }
+    return this.cache.get('naming');
+  }
+
+  // Own code is what matches by module or path; an empty text: what isn't of the system.
+  chooseOwn(text) {
+    if (text === this.mine) return;
+    const expression = text ? new RegExp(text, 'i') : null;
+    this.functions.forEach((each, i) => (each.own = expression ? expression.test(each.module) || expression.test(each.file) : this.facts.own[i] === 1));
+    this.mine = text;
+    this.cache.delete('own');
   }
 
   // The tree without frames of foreign code: their sums belong to the nearest own caller.

@@ -71,13 +71,15 @@ class FunctionTable {
     const own = store.sums[key];
     const marks = markedKey ? store.sums[markedKey] : null;
     const values = store.inclusive(key);
+    const naming = store.naming();
     const path = [];
     const active = new Int32Array(rows.length);
     for (let node = 1; node < store.count; node++) {
       while (path.length && path[path.length - 1] !== store.parent[node]) active[store.frame[path.pop()]]--;
       const frame = store.frame[node];
-      rows[frame].self += own[node];
-      if (marks) rows[frame].marked += marks[node];
+      const site = store.frame[naming[node]];
+      rows[site].self += own[node];
+      if (marks) rows[site].marked += marks[node];
       if (!active[frame]) rows[frame].all += values[node];
       active[frame]++;
       path.push(node);

@@ -8,14 +8,16 @@ class Box {
     this.depth = parent ? parent.depth + 1 : 0;
     this.value = 0;
     this.marked = 0; // of it tare, or shrunk in a difference
-    this.items = new Map(); // nodes of the store; going up, with the weight that came through them
+    this.lenses = []; // bytes of each lens, where boxes are coloured by them
+    this.items = new Map(); // nodes of the store, with their amounts; going up, with those that came through them
     this.made = null;
   }
 }
 
 class Graph {
-  constructor(store, { mode, key, markedKey, ownOnly, around }) {
-    Object.assign(this, { store, mode, key, markedKey, around });
+  constructor(store, { mode, key, markedKey, lensKeys = [], ownOnly, around }) {
+    Object.assign(this, { store, mode, key, around });
+    this.keys = [key, markedKey, ...lensKeys];
     this.shape = store.shape(ownOnly);
     this.up = mode === 'up' || mode === 'callers';
     this.root = new Box(-1, null);
@@ -24,49 +26,50 @@ class Graph {
 
   begin() {
     const { store, root, shape } = this;
-    const values = store.inclusive(this.key);
-    const marks = this.markedKey ? store.inclusive(this.markedKey) : null;
+    const amounts = this.amountsOf((key) => store.inclusive(key));
     if (this.mode === 'callers' || this.mode === 'callees') {
       // Outermost calls only: a recursive call is a part of the first.
       const inside = new Uint8Array(store.count);
       root.frame = this.around;
       for (let node = 1; node < store.count; node++) {
         const isIt = store.frame[node] === this.around;
-        if (isIt && !inside[store.parent[node]] && values[node]) this.put(root, node, values[node], marks ? marks[node] : 0);
+        if (isIt && !inside[store.parent[node]]) this.put(root, node, amounts(node));
         inside[node] = isIt || inside[store.parent[node]] ? 1 : 0;
       }
       return;
     }
-    root.value = values[0];
-    root.marked = marks ? marks[0] : 0;
-    if (this.mode === 'down') {
-      root.items.set(0, [values[0], root.marked]);
-      return;
-    }
+    this.put(root, 0, amounts(0));
+    if (this.mode === 'down') return;
     const own = store.sums[this.key];
-    const ownMarks = this.markedKey ? store.sums[this.markedKey] : null;
+    const ownAmounts = this.amountsOf((key) => store.sums[key]);
+    const naming = store.naming();
     const groups = new Map();
     for (let node = 0; node < store.count; node++) {
-      if (own[node]) this.group(groups, root, shape.holder[node], own[node], ownMarks ? ownMarks[node] : 0);
+      if (own[node]) this.group(groups, root, shape.holder[naming[node]], ownAmounts(node));
     }
     root.made = sorted(groups);
   }
 
-  put(box, node, value, marked) {
-    const item = box.items.get(node);
-    if (item) {
-      item[0] += value;
-      item[1] += marked;
-    } else box.items.set(node, [value, marked]);
-    box.value += value;
-    box.marked += marked;
+  // A function that gives the amounts of a node; `of` gives a measure's column.
+  amountsOf(of) {
+    const columns = this.keys.map((key) => (key ? of(key) : null));
+    return (node) => columns.map((column) => (column ? column[node] : 0));
   }
 
-  group(groups, parent, node, value, marked) {
+  put(box, node, amounts) {
+    const item = box.items.get(node);
+    if (item) amounts.forEach((amount, i) => (item[i] += amount));
+    else box.items.set(node, [...amounts]);
+    box.value += amounts[0];
+    box.marked += amounts[1];
+    for (let i = 2; i < amounts.length; i++) box.lenses[i - 2] = (box.lenses[i - 2] || 0) + amounts[i];
+  }
+
+  group(groups, parent, node, amounts) {
     const frame = this.store.frame[node];
     let box = groups.get(frame);
     if (!box) groups.set(frame, (box = new Box(frame, parent)));
-    this.put(box, node, value, marked);
+    this.put(box, node, amounts);
   }
 
   below(box) {
@@ -74,17 +77,17 @@ class Graph {
     const { store, shape } = this;
     const groups = new Map();
     if (this.up) {
-      for (const [node, [value, marked]] of box.items) {
+      for (const [node, amounts] of box.items) {
         const caller = shape.caller[node];
-        if (caller > 0) this.group(groups, box, caller, value, marked);
+        if (caller > 0) this.group(groups, box, caller, amounts);
       }
     } else {
       const values = store.inclusive(this.key);
-      const marks = this.markedKey ? store.inclusive(this.markedKey) : null;
+      const amounts = this.amountsOf((key) => store.inclusive(key));
       for (const node of box.items.keys()) {
         for (let i = shape.starts[node]; i < shape.starts[node + 1]; i++) {
           const callee = shape.callees[i];
-          if (values[callee]) this.group(groups, box, callee, values[callee], marks ? marks[callee] : 0);
+          if (values[callee]) this.group(groups, box, callee, amounts(callee));
         }
       }
     }
