@@ -47,6 +47,9 @@ def run(options: argparse.Namespace) -> int:
     output = options.output or f"{options.file}.tare"
     if os.path.exists(output) and os.path.samefile(output, options.file):
         raise TareError(USAGE, f"import: {output} is the file to read; give another one by -o")
+    if os.path.exists(output) and not os.path.isfile(output):
+        raise TareError(USAGE, f"import: {output} is a folder, a device or a pipe: a recording needs a file")
+    output = os.path.realpath(output)  # of a link, the file that it leads to is replaced
     # A recording of the same name stays as it was unless all of the new one is written.
     part = f"{output}.part-{os.getpid()}"
     target = Target(part)

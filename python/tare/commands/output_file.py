@@ -18,12 +18,19 @@ if TYPE_CHECKING:
 
 @contextmanager
 def whole_file(path: str, verb: str) -> Iterator[IO[bytes]]:
-    """A file of the same name stays as it was unless all of the new one is written."""
-    part = f"{path}.part-{os.getpid()}"
+    """A file of the same name stays as it was unless all of the new one is written. Of a link, the file that it leads to is replaced.
+    Devices and pipes are written into: root's `-o /dev/null` must not replace the device by a file.
+    """
+    target = os.path.realpath(path)
+    part = f"{target}.part-{os.getpid()}"
     try:
+        if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
+            with open(target, "wb") as out:
+                yield out
+            return
         with open(part, "wb") as out:
             yield out
-        os.replace(part, path)
+        os.replace(part, target)
     except OSError as error:
         raise TareError(IO_ERROR, f"{verb}: can't write {path}: {error.strerror}") from None
     finally:
