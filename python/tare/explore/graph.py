@@ -47,6 +47,7 @@ class StackTree:
         self.parents: list[int] = [0]
         self.frames: list[int] = [-1]  # by node
         self.known: list[Frame] = []
+        self.is_wrapper: list[bool] = []  # by frame: an allocation wrapper, such as operator new
         self.function_of: list[int] = []  # by frame: calls from several lines of a function are one function
         self.functions: list[Frame] = []
         self.own: list[bool] = []  # by function
@@ -62,7 +63,7 @@ class StackTree:
         tree = source.frame_tree(True)
         executable = recording.process["exe"]
         for row in rows:
-            every = [self._number(frame, executable, moved) for frame in names.frames(row)]
+            every = [self._number(frame, executable, moved, frame in names.wrappers) for frame in names.frames(row)]
             tree.name(row, every, every[len(every) - len(names.callers(row)) :])
         nodes = array("I", tree.add(stack_ids, [0] * len(stack_ids)))
         parents, frames = array("I", tree.parents()), array("I", tree.frames())
@@ -82,7 +83,14 @@ class StackTree:
             place[node] = found
         return dict(zip(stack_ids, (place[node] for node in nodes), strict=True))
 
-    def _number(self, frame: Frame, executable: str, moved: bool) -> int:
+    def naming(self, node: int) -> int:
+        """The node that names the site of a stack: the innermost one that is no wrapper."""
+        at = node
+        while at and self.is_wrapper[self.frames[at]]:
+            at = self.parents[at]
+        return at or node
+
+    def _number(self, frame: Frame, executable: str, moved: bool, is_wrapper: bool) -> int:
         function = (frame.name, frame.file, frame.module)
         if moved:
             base = frame.module.rpartition("/")[2]
@@ -96,6 +104,7 @@ class StackTree:
                 self.own.append(is_own(executable, frame.module, frame.file))
             number = self._frame_numbers[key] = len(self.known)
             self.known.append(frame)
+            self.is_wrapper.append(is_wrapper)
             self.function_of.append(of)
         return number
 
@@ -128,7 +137,7 @@ class Graph:
         if up:
             groups: dict[int, Box] = {}
             for node, amount in sums.items():
-                self._group(groups, self.root, self._holder[node], amount)
+                self._group(groups, self.root, self._holder[tree.naming(node)], amount)
             self.root.sums = self._whole[0]
             self.root._made = _sorted(groups)
         else:

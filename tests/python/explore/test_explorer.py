@@ -65,6 +65,15 @@ def test_tare_is_the_sum_of_its_lenses() -> None:
     assert sum(parts) == explorer.total(Choice(measure="tare")).now == explorer.recording.moments["peak"].tare_bytes
 
 
+def test_going_up_begins_at_the_functions_behind_operator_new() -> None:
+    source = Handmade()
+    source.blocks(source.stack("operator new", "take@a.c:1", "main@a.c:9"), 100, 104, total=3, peak=3)
+    source.blocks(source.stack("operator new", "list@a.c:2", "main@a.c:8"), 50, 56, total=2, peak=2)
+    up, _ = Explorer(source.recording()).graph(Choice(), up=True)
+    assert names(up, up.root) == [("take", 3 * 112.0), ("list", 2 * 64.0)]
+    assert names(up, up.below(up.root)[0]) == [("main", 3 * 112.0)]
+
+
 def test_the_tree_down_and_up() -> None:
     explorer = Explorer(made().recording())
     down, _ = explorer.graph(Choice(), up=False)
