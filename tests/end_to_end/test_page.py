@@ -185,6 +185,38 @@ def test_the_keyboard_does_everything(browser: Browser, page: Path) -> None:
     assert browser.evaluate("document.activeElement.id") == "search"
 
 
+def test_the_treemap_has_the_sites_of_sql(tare_module: Tare, browser: Browser, trace: Path, page: Path) -> None:
+    """By function; the sites of a Python program are lines of Python. Names of sites that stacks have by inlined functions differ."""
+    rows = tare_module.sql(
+        trace,
+        "select any_value(f.function) as name, sum((usable_bytes + header_bytes) * peak_blocks) as bytes from site_sizes z"
+        " join stack_sites x on x.stack_id = z.stack_id join sites s on s.site_id = x.site_id"
+        " join frames f on f.location_id = s.site_location_id group by s.site_location_id, z.stack_id, z.size_id having count(*) = 1",
+    )
+    expected: Counter[str] = Counter()
+    for row in rows:
+        expected[row["name"]] += round(row["bytes"])
+    browser.open(page, "#view=treemap")
+    found = Counter(
+        dict(
+            browser.evaluate(
+                "(() => { const graph = tare.views.treemap.graph; const sums = {};"
+                " for (const box of graph.below(graph.root)) sums[graph.nameOf(box)] = (sums[graph.nameOf(box)] || 0) + box.value;"
+                " return Object.entries(sums); })()"
+            )
+        )
+    )
+    assert sum(found.values()) == tare_module.report(trace)["peak"]["gross_bytes"]
+    python = [
+        name
+        for name in expected
+        if expected[name] and re.fullmatch(r"(loads|py_scanstring|<module>|JSONDecoder\.\w+|\w+_decode)", name)
+    ]
+    assert any(found[name] == expected[name] for name in python), (found, expected)
+    same = [name for name in expected if expected[name] and found[name] == expected[name]]
+    assert len(same) > 10
+
+
 def test_a_link_shows_the_same_view(browser: Browser, page: Path) -> None:
     browser.open(page)
     browser.evaluate("tare.change({view: 'table', measure: 'total.blocks', q: 'a|e', own: '1'})")

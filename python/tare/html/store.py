@@ -2,7 +2,8 @@
 
 The layout, all numbers varints: length of a JSON header and the header; for each node but the root, how many levels it lies above a
 child of the node before it, and its frame; for each measure, the number of its entries, and of each entry the distance from the node
-of the one before and the value; then the columns of `lives.py`.
+of the one before and the value; the columns of `lives.py`; then of each leaf 1 plus the function that names its site (0: none is known); then
+the number of inner nodes with such a function, and of each the distance from the one before and 1 plus the function.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class StackTree:
     def __init__(self, measures: Sequence[Measure]) -> None:
         self.measures = list(measures)
         self.functions: dict[Function, int] = {}
+        self.sites: dict[int, Function] = {}  # by node of a stack: the function that names its site
         self.wrappers: set[Function] = set()  # of the allocator: the functions that call them name the site
         self._parent = array("I", [0])
         self._frame = array("I", [0])
@@ -159,8 +161,23 @@ class StackTree:
                 entries += (at - last, placed[at])
                 last = at
             parts.append(varints(entries))
-        parts.append(lives)
+        parts += [lives, self._naming(depths, place, functions)]
         return packed(zlib.compress(b"".join(parts), 9))
+
+    def _naming(self, depths: Sequence[int], place: Sequence[int], functions: Sequence[Function]) -> bytes:
+        number = {function: 1 + at for at, function in enumerate(functions)}
+        named: dict[int, int] = {}
+        for node, function in self.sites.items():
+            if function in number:
+                named.setdefault(place[node], number[function])
+        below = [*depths[1:], 0]
+        leaves = [named.pop(at, 0) for at, depth in enumerate(depths) if below[at] <= depth]
+        inner = [len(named)]
+        last = 0
+        for at in sorted(named):
+            inner += (at - last, named[at])
+            last = at
+        return varints([*leaves, *inner])
 
     def _preorder(self, most: int) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
         """Kept nodes with their depths, and for each node the place of the kept one that has its sums."""

@@ -48,6 +48,9 @@ def decoded(text: str) -> tuple[dict[str, object], list[int], list[int], list[di
             node += number()
             values[node] = number()
         columns.append(values)
+    leaves = set(range(len(parents))) - set(parents)
+    assert [number() for _ in leaves] == [0] * len(leaves)
+    assert number() == 0
     assert at == len(data)
     return header, parents, frames, columns
 

@@ -248,7 +248,7 @@ class Page {
     const focus = this.graph.find(state.at);
     for (const name of ['flame', 'treemap', 'table']) this.places[name].hidden = state.view !== name;
     if (state.view === 'flame') this.views.flame.show(this.graph, focus);
-    else if (state.view === 'treemap') this.views.treemap.show(state.mode === 'up' ? this.graph : graphOf('up'));
+    else if (state.view === 'treemap') this.views.treemap.show(graphOf('sites'));
     else this.views.table.show(store, key, this.markedKeyOf(key));
     this.outline.show(this.graph, focus);
     this.legendPlace.replaceChildren(...this.legend());

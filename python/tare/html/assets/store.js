@@ -71,6 +71,12 @@ class Store {
     const { cells, ends, peak_ns: peak } = this.facts;
     const column = () => Float64Array.from({ length: cells }, next);
     this.lives = cells ? new Lives(this.facts, column, count) : null;
+    this.named = new Int32Array(count).fill(-1); // by node: the function that names the site of its stacks
+    for (let node = 0; node < count; node++) if (node + 1 === count || this.parent[node + 1] !== node) this.named[node] = next() - 1;
+    for (let left = next(), node = 0; left > 0; left--) {
+      node += next();
+      this.named[node] = next() - 1;
+    }
     const ranges = { peak: ['live', ends?.indexOf(peak)], end: ['live', ends?.length - 1], total: ['born', ends?.length - 1] };
     const made = {};
     for (const [key, , , , quantity] of this.facts.measures) {
@@ -127,8 +133,22 @@ class Store {
     return this.inclusive(key)[0];
   }
 
-  // Of each node the one that names its site: the innermost that is no allocation wrapper, such as operator new.
-  naming() {
+  // Of each node of a stack the one that names its site, as in the report.
+  sites() {
+    if (!this.cache.has('sites')) {
+      const found = this.behindWrappers().slice();
+      for (let node = 1; node < this.count; node++) {
+        let at = node;
+        while (at && this.frame[at] !== this.named[node]) at = this.named[node] < 0 ? 0 : this.parent[at];
+        if (at) found[node] = at;
+      }
+      this.cache.set('sites', found);
+    }
+    return this.cache.get('sites');
+  }
+
+  // Of each node the innermost that is no allocation wrapper, such as operator new.
+  behindWrappers() {
     if (!this.cache.has('naming')) {
       const found = new Int32Array(this.count);
       for (let node = 1; node < this.count; node++) {

@@ -71,7 +71,7 @@ class FunctionTable {
     const own = store.sums[key];
     const marks = markedKey ? store.sums[markedKey] : null;
     const values = store.inclusive(key);
-    const naming = store.naming();
+    const naming = store.sites();
     const path = [];
     const active = new Int32Array(rows.length);
     for (let node = 1; node < store.count; node++) {

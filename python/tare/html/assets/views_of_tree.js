@@ -19,7 +19,7 @@ class Graph {
     Object.assign(this, { store, mode, key, around });
     this.keys = [key, markedKey, ...lensKeys];
     this.shape = store.shape(ownOnly);
-    this.up = mode === 'up' || mode === 'callers';
+    this.up = mode === 'up' || mode === 'callers' || mode === 'sites';
     this.root = new Box(-1, null);
     this.begin();
   }
@@ -42,7 +42,7 @@ class Graph {
     if (this.mode === 'down') return;
     const own = store.sums[this.key];
     const ownAmounts = this.amountsOf((key) => store.sums[key]);
-    const naming = store.naming();
+    const naming = this.mode === 'sites' ? store.sites() : store.behindWrappers();
     const groups = new Map();
     for (let node = 0; node < store.count; node++) {
       if (own[node]) this.group(groups, root, shape.holder[naming[node]], ownAmounts(node));
