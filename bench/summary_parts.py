@@ -57,7 +57,17 @@ def programs(folder: Path) -> dict[str, list[str]]:
     return {
         "ls": ["ls", "/usr/bin"],
         "python": [sys.executable, "-X", "pycache_prefix=/nonexistent", "-c", MANY_LINES],
-        "cc1plus": [compiler, "-quiet", "-O1", "-std=c++20", str(source), "-o", os.devnull],
+        "cc1plus": [
+            compiler,
+            "-quiet",
+            "-imultiarch",
+            "x86_64-linux-gnu",
+            "-O1",
+            "-std=c++20",
+            str(source),
+            "-o",
+            os.devnull,
+        ],
     }
 
 

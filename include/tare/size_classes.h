@@ -272,7 +272,7 @@ constexpr const SizeModel* find_size_model(std::string_view name) {
   return nullptr;
 }
 
-// How `model` serves n bytes. A request that no allocator can serve takes exactly itself, as class "impossible".
+// How `model` serves n bytes. A request that no allocator can serve has its own size and class "impossible".
 constexpr SizeClass size_class(const SizeModel& model, std::size_t n) {
   return n <= kLargestRequest ? model.serve(n) : SizeClass{n, n, n, 0, "impossible"};
 }

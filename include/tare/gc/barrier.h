@@ -70,7 +70,7 @@ struct OldPlaces {
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(place) - begin;
     return offset < bytes && (bits[offset / 1024] >> (offset / 16 % 64) & 1) != 0;
   }
-  // A mixin within an object has no mark of its own, and is taken for young. Another thread may be marking.
+  // A mixin within an object has no mark of its own; it counts as young. Another thread may be marking.
   bool is_old(std::uint32_t granule) const noexcept {
     return (__atomic_load_n(&marks[granule / 128], __ATOMIC_RELAXED) >> (granule / 2 % 64) & 1) != 0;
   }

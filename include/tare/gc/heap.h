@@ -157,7 +157,7 @@ class TARE_API HeapBase {
   void collect(StackState stack) noexcept;
 
   // A step of a collection, which is begun if none is under way: marks for about so long, and ends the collection if
-  // nothing is left to mark. Objects that died since it began may be found by the next only. True if it ended. For
+  // nothing is left to mark. Objects that died after it began may stay until the next. True if it ended. For
   // event loops that have time to spare; automatic collections take their own steps beside it.
   bool collect_some(std::size_t budget_ns, StackState stack) noexcept;
 

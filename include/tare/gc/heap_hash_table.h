@@ -228,7 +228,7 @@ class HeapHashMap {
     free_unreferenced(heap, old);
   }
 
-  // each(key, value), in no order. Not to insert or erase in.
+  // Calls each(key, value) in an unspecified order. `each` must not insert or erase.
   template <class Each>
   void for_each(Each&& each) const {
     if (!array_) return;

@@ -84,7 +84,7 @@ def _prove(options: argparse.Namespace) -> Proven:
     for lens in named:
         lenses.check_runnable(lens, recording.process)
     if recording.process["sample_bytes"]:
-        raise TareError(USAGE, "prove: a sampled recording doesn't hold all calls: record without --sample")
+        raise TareError(USAGE, "prove: a sampled recording doesn't contain all calls: record without --sample")
     every = plan(recording)
     planned = _chosen(every, options, {lens.name for lens in named})
     performed = [each for each in planned if each.rules]

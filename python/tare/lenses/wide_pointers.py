@@ -72,8 +72,8 @@ LENS = Lens(
     "bytes). Larger blocks are arrays, pages or arenas with many kinds of words; on ten real programs none of "
     "these could be saved",
     false_positives="Any word that looks like a pointer counts as one. Null pointers can't be recognized. So the block with most "
-    "pointers stands for all blocks of a kind of up to 512 bytes, unless the mean is less than half of its number. This overstates "
-    "if one site allocates several types. Pointers to globals, code and other programs' memory aren't counted. "
+    "pointers represents all blocks of a kind of up to 512 bytes, unless the mean is less than half of its number. The amount is too "
+    "large if one site allocates several types. Pointers to globals, code and other programs' memory aren't counted. "
     "Types that a library or the kernel defines can't change.",
     remedy="CompressedPtr with blocks from a Cage, gc::Member for collected objects, 4-byte Atom handles for strings, or"
     " indexes into an array.",

@@ -52,7 +52,7 @@ class ContentSums {
   void settle();
 
  private:
-  // Marks up to these many bytes are counted apart; the last count is all that is more.
+  // Upper limits of the counted ranges of marks, in bytes. The last range has the larger marks.
   static constexpr std::uint64_t kLimits[] = {0, 16, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096};
   static constexpr std::size_t kSteps = std::size(kLimits) + 1;
   static std::size_t step_of(std::uint64_t mark);
@@ -102,8 +102,8 @@ class ContentSums {
   std::vector<Recent> recent_;
   trace::IdTable content_ids_;
   trace::LargeVector<Content> contents_;
-  // Blocks that wait for their prefetched rows, in the order of arrival. Half-way the row of the content is prefetched,
-  // whose index is in the slot of content_ids_.
+  // Blocks that wait for their prefetched rows, in the order of arrival. After half of the wait, the slot of
+  // content_ids_ has the index of the content's row, and this row is prefetched.
   static constexpr std::uint64_t kWaiting = 8;
   std::array<Ending, kWaiting> waiting_{};
   std::uint64_t received_ = 0;

@@ -75,7 +75,7 @@ class PoolBooks {
     std::uint32_t epoch = 0;
     bool is_memory = false;
   };
-  // By shape, of those that have anything to do with pools.
+  // By shape, for shapes with blocks in pools.
   using ByShape = std::unordered_map<std::uint32_t, Sums>;
   const ByShape& recorded() const { return recorded_; }
   const ByShape& inherited() const { return inherited_; }

@@ -1,6 +1,6 @@
-// A substitution may stand for a type that has two of the one before: 500 bytes stand for more text than any memory
-// holds. libstdc++'s __cxa_demangle builds all of it, so its other entry is used, which hands out pieces and keeps
-// nothing on the heap: it can be left by longjmp at any point.
+// Each substitution of a name can contain the previous one twice: 500 bytes describe more text than any memory can
+// contain. libstdc++'s __cxa_demangle builds the whole text. Its other entry passes on pieces and has no block on the
+// heap: longjmp can end it at any point.
 #include "core/demangle/bounded_cxx_demangler.h"
 
 #include <pthread.h>

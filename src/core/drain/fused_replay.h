@@ -1,4 +1,4 @@
-// Replay that goes along with the recording, so that the summary needs no second pass over the events.
+// Replays events while they are recorded. The summary needs no second pass over them.
 #pragma once
 
 #include <cstdint>

@@ -27,8 +27,8 @@ class OnlineMerge {
 
   // A second thread has been announced, perhaps without an event yet: from now on events wait for watermarks.
   void expect_threads() { threads_ = true; }
-  // Events of one thread, in its order. Also makes the thread known, with watermark 0. After kEnded they are those of
-  // another thread, which goes on with the number.
+  // Events of one thread, in its order. The first call also sets the watermark to 0. After kEnded,
+  // events belong to another thread, which reuses the number.
   void append(std::uint32_t thread, std::span<const trace::Event> events);
   // Only ever raises it. kEnded: nothing more will come.
   void set_watermark(std::uint32_t thread, std::uint64_t stamp);

@@ -35,7 +35,7 @@ struct ReportRow {
 struct BlockReports {
   std::size_t last = 0;             // the newest of all, as a row, from 1
   std::uint32_t round = 0;          // of in_round
-  std::uint32_t in_round = 0;       // those before are cleared
+  std::uint32_t in_round = 0;       // earlier ones are cleared
   std::uint32_t from_on_alloc = 0;  // these stay
 };
 

@@ -22,7 +22,7 @@ namespace tare::core {
 // by 1.
 class ImportWriter {
  public:
-  // Of a file that can't have been meant: Usage.
+  // Error Usage: the output can't be this file.
   static Result<std::unique_ptr<ImportWriter>> create(const std::string& path, trace::ProcessInfo info);
 
   // Without a build id, which most profilers don't record, it gets that of the file which is there now: only then the

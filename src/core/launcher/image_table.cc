@@ -72,7 +72,7 @@ std::optional<pid_t> ImageTable::maker_of(const LiveSpool& spool, pid_t named_pi
   if (same_namespace && spool.is_owned_by(named_pid)) return named_pid;
   const MappedFile file(spool.file().path());
   if (same_namespace && file.in(named_pid) != Mapped::No) return named_pid;
-  // It may have become another program since, and another user before that. All that we record are our descendants.
+  // The process may have changed its user and executed another program since. Only descendants are recorded.
   if (same_namespace && (named_pid == first_.pid || descends_from(named_pid, first_.ancestor))) return named_pid;
   const std::vector<pid_t> makers = file.processes();
   return makers.empty() ? std::nullopt : std::optional(makers.front());

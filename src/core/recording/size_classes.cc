@@ -83,8 +83,8 @@ Table size_classes_of(std::vector<std::int64_t> requested, const SizeModel* mode
   const auto clownshoe = table.column("clownshoe");
   const auto class_name = table.column("class");
   if (model == nullptr) return table.take();
-  // Of a million shapes' sizes a few thousand differ, nearly all of them small. Then sorted rather than put into a set:
-  // a quarter of the time.
+  // A million shapes have a few thousand different sizes, nearly all of them small. Sorting the larger ones takes a
+  // quarter of the time of a set.
   constexpr std::int64_t kSmall = 1 << 16;
   std::vector<bool> wanted(kSmall);
   std::erase_if(requested, [&](std::int64_t bytes) {

@@ -161,7 +161,8 @@ Result<FrozenProcess> FrozenProcess::freeze(pid_t pid) {
   return process;
 }
 
-// A signal stops a thread once more, and so does an interrupt that was requested when a signal had stopped it already.
+// A signal stops a thread again. An interrupt also does, if a signal had already stopped the thread when it was
+// requested.
 void FrozenProcess::pass_on_stop(const Held& held) const {
   siginfo_t info{};
   const int options = WSTOPPED | WNOWAIT | WNOHANG | __WALL;

@@ -51,7 +51,7 @@ std::optional<LiveSet> inherited_by(const std::string& path, const trace::Opened
       std::filesystem::path(path).parent_path() / std::filesystem::path(fork->parent_trace).filename();
   auto parent = open_at_fork(parent_path.string(), fork->stamp);
   if (!parent) return unknown(parent.error().message);
-  if (parent->info().pid != fork->parent_pid) return unknown(parent_path.string() + " is of another process");
+  if (parent->info().pid != fork->parent_pid) return unknown(parent_path.string() + " belongs to another process");
   const std::optional<LiveSet> grandparents =
       inherited_by(parent_path.string(), *parent, progress, warnings, generation + 1);
   LiveSetAtFork at_fork(parent->dictionary(), *fork, grandparents ? &*grandparents : nullptr,

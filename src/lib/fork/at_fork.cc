@@ -38,9 +38,9 @@ void after(void (*Steps::*step)()) {
   guards.mutex.unlock();
 }
 
-// When the library is loaded, not when the first part is guarded: the thread that installs the handlers holds the
-// mutex, and a fork by another thread at that time would leave it locked in the child. Without memory for it (ENOMEM)
-// forks are as they were.
+// Runs when the library is loaded, not when the first part is guarded. The thread that installs the handlers holds the
+// mutex, and a fork by another thread at that time would leave it locked in the child. If pthread_atfork() has no
+// memory (ENOMEM), forks aren't handled.
 [[gnu::constructor]] void handle_forks() {
   pthread_atfork(before, [] { after(&Steps::in_parent); }, [] { after(&Steps::in_child); });
 }

@@ -262,7 +262,7 @@ bool make_room(Thread* thread, const StartState& start, Capture& capture, std::u
     if (!make_room(thread, words + (capture.depth + 1) / 2)) return false;
     capture = thread->unwinder.capture(start);  // next_chunk() cleared the stored frames: capture all
     if (has_room(thread, words + (capture.fresh + 1) / 2)) return true;
-  } while (has_queued(thread));  // a handler took the room away meanwhile
+  } while (has_queued(thread));  // a handler used the room meanwhile
   return false;
 }
 

@@ -216,7 +216,7 @@ struct Unwinder::State {
     }
     if (at == first) return start.stop;
     const auto failed = static_cast<std::uint32_t>(at - 1 - checks);
-    std::uint32_t frame = failed < top - 1 ? failed : top - 1;  // every frame has a check or two
+    std::uint32_t frame = failed < top - 1 ? failed : top - 1;  // each frame has one or two checks
     while (frame > 0 && stored[frame].first_check > failed) --frame;
     return frame + 1;
   }

@@ -23,7 +23,7 @@ struct GuardedMapping::Range {
 namespace {
 
 std::atomic<GuardedMapping::Range*> ranges{nullptr};
-std::mutex change;  // of the list, never held by the handler
+std::mutex change;  // held for changes of the list; the handler never locks it
 std::uintptr_t page_bytes = 4096;
 struct sigaction before = {};
 

@@ -24,8 +24,8 @@ inline constexpr std::uint64_t kMostDigestedBytes = 4096;
 // two share a digest with a probability of 10^-5.
 inline constexpr std::uint64_t kDigestMask = (std::uint64_t{1} << 56) - 1;
 
-// Of contents that weren't freed before, a file has 35 bits: five bytes as a varint. Among a million different
-// contents, 15 share a short digest with another. Without bit 0, which tables of moments don't have.
+// The first time that a content is freed, a file has 35 bits of its digest: five bytes as a varint. Among a million
+// different contents, 15 share a short digest with another. Bit 0 is left out, because snapshots don't store it.
 constexpr std::uint64_t short_digest(std::uint64_t digest) { return digest >> 1 & ((std::uint64_t{1} << 35) - 1); }
 
 namespace content_internal {

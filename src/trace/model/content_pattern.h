@@ -22,9 +22,9 @@ enum class ContentOrigin : std::uint8_t {
 inline constexpr std::uint8_t kFillByte = 0xdb;
 inline constexpr std::uint64_t kFillWord = 0x0101010101010101u * kFillByte;
 
-// From this size on the pages that a new block has in memory are filled, the others are left to the system: touching
-// them would turn 64 MiB that a program never uses into 64 MiB of RSS. Below this size, a system call that lists
-// present pages costs more than filling.
+// In blocks of at least this size, only pages that are present are filled: touching the others would turn 64 MiB that a
+// program never uses into 64 MiB of RSS. Below this size, a system call that lists present pages costs more than
+// filling.
 inline constexpr std::uint64_t kUntouchedBytes = 64 << 10;
 
 namespace content_internal {

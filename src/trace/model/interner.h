@@ -42,7 +42,7 @@ class Interner {
     return find_stack(hash, caller, row);
   }
 
-  // A shape as four words in registers: put together field by field in memory and copied, it costs a stall of 12
+  // A shape as four words in registers. Assembling it field by field in memory and copying it would stall for 12
   // cycles.
   using ShapeWords = std::array<std::uint64_t, 4>;
   static_assert(sizeof(Shape) == sizeof(ShapeWords));

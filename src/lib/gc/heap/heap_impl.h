@@ -88,7 +88,7 @@ class HeapImpl final : public HeapCore {
   bool is_sweeping() const noexcept;
   bool is_busy() const noexcept { return is_busy_; }
   std::array<SizeUse, cell::kClasses + 1> sizes() noexcept;  // the last: large objects
-  void add_types(Rows<TypeUse>& types) noexcept;             // by number; those without objects among them
+  void add_types(Rows<TypeUse>& types) noexcept;             // by number, including types without objects
   Space& space() noexcept { return space_; }
   RootList& roots(RootKind kind) noexcept { return roots_[static_cast<std::size_t>(kind)]; }
   CrossRootList& cross_roots(RootKind kind) noexcept { return cross_roots_[static_cast<std::size_t>(kind)]; }

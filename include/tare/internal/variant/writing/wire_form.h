@@ -19,7 +19,7 @@
 
 namespace tare::variant::writer_details {
 
-// An object that is never made, for compile-time offsets of members.
+// An object that is never constructed. Its members' offsets are known at compile time.
 template <typename Struct>
 union NeverMade {
   char none = 0;
