@@ -62,6 +62,7 @@ def programs(folder: Path) -> dict[str, list[str]]:
             "-quiet",
             "-imultiarch",
             "x86_64-linux-gnu",
+            "-D_GNU_SOURCE",
             "-O1",
             "-std=c++20",
             str(source),
