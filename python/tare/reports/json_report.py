@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.analysis.not_sought import not_sought
 from tare.reports import account
+from tare.reports.generated_code import generated_code
 from tare.reports.python_frames import python_frames
 from tare.reports.text_parts import nameless_files
 from tare.reports.unwind_gaps import unwind_gaps
@@ -148,6 +149,7 @@ def _warnings(recording: Recording) -> list[str]:
         *few,
         *nameless_files(recording),
         *unwind_gaps(recording),
+        *generated_code(recording),
         *python_frames(recording.process["python"]),
     ]
 

@@ -8,6 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from tare.naming.brief_names import brief
+from tare.reports.generated_code import generated_code
 from tare.reports.python_frames import python_frames
 from tare.reports.unwind_gaps import unwind_gaps
 from tare.schema.missing import FACTS, words_of
@@ -99,6 +100,7 @@ def caveats(recording: Recording) -> list[str]:
             f"by {human_bytes(process['rounding_bytes'])} in all"
         )
     lines.extend(unwind_gaps(recording))
+    lines.extend(generated_code(recording))
     lines.extend(python_frames(process["python"]))
     if process["inherited_blocks"]:
         whence = "live when this segment began" if (process["segment"] or 0) > 1 else "inherited from the parent"

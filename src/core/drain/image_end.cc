@@ -1,7 +1,10 @@
 // The end of an image's recording: its last records, the parent's name, and the tables of its summary.
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "core/drain/image_recording.h"
+#include "core/drain/perf_map.h"
 
 namespace tare::core {
 
@@ -45,7 +48,7 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   if (!failure_) {
     write_snapshots();
     clock_pairs_.add({stamp_now(), monotonic_ns()});
-    writer_->put_growth(dictionary_);
+    put_last_names();
     writer_->put_clock(clock_pairs_.take_unwritten());
     something_packed_ = true;
     write_out();
@@ -61,6 +64,29 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   decoder_.reset();
   early_.clear();
   std::vector<Stream>().swap(streams_);
+}
+
+// JIT compilers keep the lines of their maps in buffers until the process exits, so that names are read at the end
+// only.
+void ImageRecording::put_last_names() {
+  GeneratedNames names(dictionary_);
+  if (!names.empty()) {
+    const std::string path = "/tmp/perf-" + std::to_string(record_.info.pid) + ".map";
+    const std::uint64_t start_ns = record_.info.start_realtime_ns;
+    PerfMapUse use = PerfMapUse::Absent;
+    // While the process lives, its own root directory has the file.
+    if (process_ != 0) {
+      use = read_perf_map("/proc/" + std::to_string(process_) + "/root" + path, spool_->owner(), start_ns, names);
+    }
+    if (use == PerfMapUse::Absent) use = read_perf_map(path, spool_->owner(), start_ns, names);
+    if (use == PerfMapUse::TooLarge) {
+      warnings_.push_back(path + " is larger than " + std::to_string(kMaxPerfMapBytes >> 20) +
+                          " MiB: generated code stays unnamed");
+    }
+    names.add_to(dictionary_);
+  }
+  writer_->put_growth(dictionary_);
+  std::ranges::stable_sort(dictionary_.given_frames, {}, &GivenFrame::row);
 }
 
 bool ImageRecording::rename_parent(const std::string& parent_trace) {

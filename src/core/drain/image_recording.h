@@ -195,6 +195,7 @@ class ImageRecording {
   Result<NextSegment> end_segment();
   void begin_segment(NextSegment next);
   bool put_counters();
+  void put_last_names();
   bool make_room();
   bool is_waiting_for_chunk(const Stream& stream) const;
   void advance_merge(std::uint64_t now_stamp);  // `now_stamp`: before find_chunks()

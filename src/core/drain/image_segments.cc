@@ -201,7 +201,7 @@ Result<ImageRecording::NextSegment> ImageRecording::end_segment() {
   }
   write_snapshots();
   put_counters();
-  writer_->put_growth(dictionary_);
+  put_last_names();
   writer_->put_clock(clock_pairs_.take_unwritten(stamp));
   writer_->put_clock({&next.begin, 1});
   something_packed_ = true;

@@ -36,6 +36,7 @@ class LiveSpool {
   bool is_copy() const { return copy_ != nullptr; }
   // The process runs as the owner of the file, so a user with fewer rights hasn't made the file in its name.
   bool is_owned_by(pid_t pid) const;
+  uid_t owner() const { return owner_; }
   trace::SpoolHeader& header() const { return *header_; }
   trace::ChunkControl& control(std::uint32_t chunk) const { return controls_[chunk]; }
 

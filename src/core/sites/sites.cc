@@ -31,7 +31,7 @@ SiteFinder::SiteFinder(const Tables& tables, std::uint32_t depth)
     : depth_(std::max(depth, 1u)),
       caller_of_(narrow(tables["stacks"]["caller_id"])),
       row_of_(narrow(tables["stacks"]["location_id"])),
-      python_(tables, caller_of_, row_of_) {
+      managed_(tables, caller_of_, row_of_) {
   std::vector<bool> named(caller_of_.size());
   for (const char* table : {"site_sizes", "growth", "mappings"}) {
     for (const std::int64_t id : tables[table]["stack_id"].ints) named[static_cast<std::size_t>(id)] = true;
@@ -40,7 +40,7 @@ SiteFinder::SiteFinder(const Tables& tables, std::uint32_t depth)
     if (named[id]) stacks_.push_back(static_cast<std::uint32_t>(id));
   }
   inner_.reserve(stacks_.size());
-  for (const std::uint32_t stack : stacks_) inner_.push_back(python_.named_from(stack));
+  for (const std::uint32_t stack : stacks_) inner_.push_back(managed_.named_from(stack));
   kinds_.resize(tables["locations"].rows(), Kind::Unknown);
 }
 
@@ -60,7 +60,7 @@ std::vector<trace::RowId> SiteFinder::unnamed_rows() {
 }
 
 void SiteFinder::name(trace::RowId row, std::span<const std::string_view> functions) {
-  const bool wrapper = !python_.is_python(trace::index(row)) && !functions.empty() &&
+  const bool wrapper = !managed_.is_managed(trace::index(row)) && !functions.empty() &&
                        std::all_of(functions.begin(), functions.end(), is_wrapper);
   kinds_[trace::index(row)] = wrapper ? Kind::Wrapper : Kind::Caller;
 }
@@ -79,7 +79,8 @@ void SiteFinder::add_to(Tables& tables) const {
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
     const std::uint32_t from = inner_[i] != 0 ? inner_[i] : stacks_[i];  // nothing but wrappers: better than no name
     rows.clear();
-    for (std::uint32_t at = from; at != 0 && rows.size() < depth_; at = caller_of_[at]) rows.push_back(row_of_[at]);
+    for (std::uint32_t at = from; at != 0 && rows.size() < depth_; at = caller_of_[at])
+      rows.push_back(managed_.representative(row_of_[at]));
     const auto [site, fresh] = known.try_emplace(rows, static_cast<std::int64_t>(known.size()));
     if (fresh) {
       sites.add(site_id, site->second);

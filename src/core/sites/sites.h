@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/columns/tables.h"
-#include "core/sites/python_sites.h"
+#include "core/sites/managed_sites.h"
 #include "trace/model/ids.h"
 
 namespace tare::core {
@@ -44,7 +44,7 @@ class SiteFinder {
   std::uint32_t depth_;
   std::vector<std::uint32_t> caller_of_;  // by stack
   std::vector<std::uint32_t> row_of_;
-  PythonSites python_;
+  ManagedSites managed_;
   std::vector<std::uint32_t> stacks_;  // that need a site, ascending
   std::vector<std::uint32_t> inner_;   // by position in stacks_: where trimming has got to
   std::vector<Kind> kinds_;            // by row

@@ -276,7 +276,6 @@ const char* decode_given_frames(std::span<const std::uint8_t> payload, Expansion
                                 Dictionary& dictionary) {
   Entries entries = take_packed(payload, dictionary.given_frames.size(), 4, kGivenFrameMemory, budget);
   if (entries.damage != nullptr) return entries.damage;
-  std::uint64_t last_row = dictionary.given_frames.empty() ? 0 : index(dictionary.given_frames.back().row);
   for (std::uint64_t i = 0; i < entries.count; ++i) {
     const std::uint64_t row = entries.reader.varint();
     GivenFrame frame;
@@ -284,11 +283,10 @@ const char* decode_given_frames(std::span<const std::uint8_t> payload, Expansion
     frame.file = entries.reader.text();
     frame.line = static_cast<std::uint32_t>(entries.reader.varint());
     if (entries.reader.failed()) break;
-    if (row < last_row || row >= dictionary.rows.size()) return "a given frame refers to an impossible row";
+    if (row >= dictionary.rows.size()) return "a given frame refers to an impossible row";
     if (std::max(frame.function.size(), frame.file.size()) > kMaxFrameText)
       return "a given frame is longer than the format allows";
     frame.row = static_cast<RowId>(row);
-    last_row = row;
     dictionary.given_frames.push_back(std::move(frame));
   }
   return finish(entries);

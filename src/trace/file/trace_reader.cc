@@ -225,6 +225,9 @@ Result<TraceIndex> TraceFile::index() const {
   }
   if (index.process.info.fork && !parent_trace_.empty()) index.process.info.fork->parent_trace = parent_trace_;
   index.unpacked_bytes = budget.taken();
+  // Names of generated code come last, for rows of the whole file.
+  std::vector<GivenFrame>& given = index.dictionary.given_frames;
+  if (!std::ranges::is_sorted(given, {}, &GivenFrame::row)) std::ranges::stable_sort(given, {}, &GivenFrame::row);
   return index;
 }
 

@@ -22,7 +22,8 @@ struct Module {
   std::uint32_t generation = 0;
 };
 
-// A function at a row, as another profiler named it. A row with several has its inlined ones first.
+// A function at a row, as another profiler, Python or a JIT compiler named it. A row with several has its inlined ones
+// first.
 struct GivenFrame {
   RowId row{};
   std::string function;  // empty: not named
@@ -36,7 +37,8 @@ struct Dictionary {
   LargeVector<Shape> shapes;        // by ShapeId
   std::vector<Module> modules;      // by ModuleId
   std::vector<std::string> names;   // by NameId: paths and pool names from the program; any bytes
-  // Of an imported recording, by ascending row. These rows aren't looked up in files with symbols.
+  // By ascending row: of imported recordings, Python and generated code. These rows aren't looked up in files with
+  // symbols.
   std::vector<GivenFrame> given_frames;
 };
 
