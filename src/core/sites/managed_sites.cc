@@ -17,7 +17,7 @@ ManagedSites::ManagedSites(const Tables& tables, std::span<const std::uint32_t> 
   if (tables.find("given_frames") == nullptr || !tables["process"]["imported_from"].is_null(0)) return;
   join_versions(tables);
   const Runtimes found = runtimes(tables);
-  if (found.python < 0 && !found.has_javascript) return;
+  if (found.python < 0 && !found.generate_code()) return;
   sort_rows(tables, found);
   name_stacks(caller_of, row_of);
 }
@@ -29,11 +29,13 @@ ManagedSites::Runtimes ManagedSites::runtimes(const Tables& tables) {
   for (std::size_t i = 0; i < modules.rows(); ++i) {
     if (paths.text(i) == trace::kPythonModule) found.python = static_cast<std::int64_t>(i);
     if (is_javascript_engine(paths.text(i))) found.has_javascript = true;
+    if (paths.text(i).ends_with("/libjvm.so")) found.has_java = true;
   }
   for (std::size_t i = 0; i < modules.rows(); ++i) {
     const std::string_view path = paths.text(i);
     found.is_interpreter.push_back(is_libc(path) || (found.python >= 0 && is_python_interpreter(path)) ||
-                                   (found.has_javascript && is_javascript_engine(path)));
+                                   (found.has_javascript && is_javascript_engine(path)) ||
+                                   (found.has_java && is_java_engine(path)));
   }
   return found;
 }
@@ -44,7 +46,7 @@ void ManagedSites::sort_rows(const Tables& tables, const Runtimes& runtimes) {
   layers_.resize(tables["locations"].rows(), Layer::Other);
   for (std::size_t row = 0; row < layers_.size(); ++row) {
     if (module_of.is_null(row)) {
-      if (runtimes.has_javascript) layers_[row] = Layer::Interpreter;  // code that V8 generated
+      if (runtimes.generate_code()) layers_[row] = Layer::Interpreter;
       continue;
     }
     const auto module = static_cast<std::size_t>(module_of.ints[row]);
@@ -55,8 +57,11 @@ void ManagedSites::sort_rows(const Tables& tables, const Runtimes& runtimes) {
     const auto row = static_cast<std::size_t>(given["location_id"].ints[i]);
     if (row >= layers_.size()) continue;
     const std::string_view file = given["file"].text(i);
+    const std::string_view function = given["function"].text(i);
     if (layers_[row] == Layer::Imported) {
-      if (!is_imported_python(file, given["function"].text(i))) layers_[row] = Layer::Own;
+      if (!is_imported_python(file, function)) layers_[row] = Layer::Own;
+    } else if (module_of.is_null(row) && runtimes.has_java && is_java_method(function)) {
+      layers_[row] = is_imported_java(function) ? Layer::Imported : Layer::Own;
     } else if (module_of.is_null(row) && runtimes.has_javascript && is_javascript(file)) {
       layers_[row] = is_imported_javascript(file) ? Layer::Imported : Layer::Own;
     }
@@ -69,9 +74,9 @@ void ManagedSites::join_versions(const Tables& tables) {
   std::map<std::tuple<std::string_view, std::string_view, std::int64_t>, std::uint32_t> first;
   for (std::size_t i = 0; i < given.rows(); ++i) {
     const auto row = static_cast<std::size_t>(given["location_id"].ints[i]);
-    if (row >= module_of.rows() || !module_of.is_null(row)) continue;
+    if (row >= module_of.size() || !module_of.is_null(row)) continue;
     if (same_as_.empty()) {
-      same_as_.resize(module_of.rows());
+      same_as_.resize(module_of.size());
       std::iota(same_as_.begin(), same_as_.end(), 0u);
     }
     const std::int64_t line = given["line"].is_null(i) ? 0 : given["line"].ints[i];

@@ -1,5 +1,5 @@
-// Which frame names a stack of a Python or JavaScript program: the innermost line of the user's own code, where only
-// the interpreter lies inside of it. SPDX-License-Identifier: Apache-2.0
+// Which frame names a stack of a Python, JavaScript or Java program: the innermost line of the user's own code, where
+// only the interpreter lies inside of it. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,8 @@ class ManagedSites {
     std::vector<bool> is_interpreter;  // by module
     std::int64_t python = -1;          // the module of Python's frames
     bool has_javascript = false;
+    bool has_java = false;
+    bool generate_code() const { return has_javascript || has_java; }
   };
   static Runtimes runtimes(const Tables& tables);
   void sort_rows(const Tables& tables, const Runtimes& runtimes);

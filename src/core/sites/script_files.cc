@@ -1,13 +1,24 @@
-// Recognizes files by their paths: see script_files.h.
+// Recognizes files by their paths and Java's methods by their names: see script_files.h.
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sites/script_files.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <iterator>
 
 namespace tare::core {
 namespace {
+
+// "app.Store.add" of "void app.Store.add(int)"; empty: not a method.
+std::string_view qualified_method(std::string_view function) {
+  const std::size_t bracket = function.find('(');
+  if (bracket == std::string_view::npos || !function.ends_with(')')) return {};
+  const std::string_view head = function.substr(0, bracket);
+  const std::size_t blank = head.rfind(' ');
+  if (blank == std::string_view::npos || head.find('.', blank) == std::string_view::npos) return {};
+  return head.substr(blank + 1);
+}
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -68,6 +79,20 @@ bool is_javascript(std::string_view file) {
 
 bool is_imported_javascript(std::string_view file) {
   return file.starts_with("node:") || file.starts_with("internal/") || contains(file, "/node_modules/");
+}
+
+bool is_java_engine(std::string_view module_path) {
+  constexpr std::string_view kNames[] = {"libjvm.so", "libjava.so",   "libnio.so", "libnet.so",
+                                         "libzip.so", "libjimage.so", "libjli.so", "java"};
+  return std::ranges::find(kNames, base_name(module_path)) != std::end(kNames);
+}
+
+bool is_java_method(std::string_view function) { return !qualified_method(function).empty(); }
+
+bool is_imported_java(std::string_view function) {
+  constexpr std::string_view kPackages[] = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
+  const std::string_view method = qualified_method(function);
+  return std::ranges::any_of(kPackages, [&](std::string_view package) { return method.starts_with(package); });
 }
 
 }  // namespace tare::core

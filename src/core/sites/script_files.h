@@ -24,4 +24,13 @@ bool is_javascript(std::string_view file);
 // Is a script part of the engine or of an installed package? Others are the user's own.
 bool is_imported_javascript(std::string_view file);
 
+// Is code of a Java virtual machine and its own native libraries in this file?
+bool is_java_engine(std::string_view module_path);
+
+// "void app.Store.add(int)", as HotSpot writes it.
+bool is_java_method(std::string_view function);
+
+// Is a method part of the class library? Others are the user's own.
+bool is_imported_java(std::string_view function);
+
 }  // namespace tare::core

@@ -1,6 +1,7 @@
 // Trimming wrappers off stacks and grouping what is left.
 #include "core/sites/sites.h"
 
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "core/sites/script_files.h"
 #include "core/sites/wrappers.h"
 #include "support/made_up_trace.h"
 
@@ -253,6 +255,55 @@ TEST(Sites, WhoseAPythonFileIs) {
   EXPECT_TRUE(is_python_interpreter("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"));
   EXPECT_TRUE(is_python_interpreter("/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so"));
   EXPECT_FALSE(is_python_interpreter("/x/site-packages/numpy/core/_multiarray.so"));
+}
+
+// The row of generated code that a JIT compiler named; two versions of one function.
+TEST(Sites, JavaScriptIsNamedByTheUsersFunction) {
+  MadeUpTrace made;
+  made.dictionary.modules[0].path = "/usr/bin/node";
+  made.dictionary.modules.push_back({0x1000, 0x1000, 0x100000, "/srv/node_modules/fast/fast.node", {}, 0});
+  constexpr std::uint64_t kGenerated = std::uint64_t{0xffff} << 48, kFast = std::uint64_t{1} << 48;
+  const auto main_frame = made.stack(0x1000);
+  const auto user = made.stack(kGenerated | 0x100, main_frame);
+  const auto optimized = made.stack(kGenerated | 0x200, main_frame);
+  const auto deep = made.stack(0x4000, made.stack(kGenerated | 0x300, made.stack(kGenerated | 0x400, user)));
+  const auto other_version = made.stack(0x4000, optimized);
+  const auto native = made.stack(0x4000, made.stack(kFast | 0x5000, user));
+  const auto row_of = [&](trace::StackId stack) { return made.dictionary.stacks[trace::index(stack)].row; };
+  made.dictionary.given_frames = {{row_of(user), "load", "/srv/app.js", 7},
+                                  {row_of(optimized), "load", "/srv/app.js", 7}};
+  std::ranges::sort(made.dictionary.given_frames, {}, &trace::GivenFrame::row);
+  std::uint64_t address = 0x10010;
+  for (const auto stack : {deep, other_version, native}) made.alloc(address += 16, made.shape(stack, 10));
+  Tables tables = made.replay();
+  SiteFinder finder(tables);
+  Names names;
+  names.answer(finder, made);
+  finder.add_to(tables);
+  EXPECT_EQ(site_of(tables, deep), site_of(tables, other_version));
+  EXPECT_NE(site_of(tables, deep), site_of(tables, native)) << "a package's own native code";
+  EXPECT_EQ(
+      static_cast<trace::StackId>(tables["sites"]["stack_id"].ints[static_cast<std::size_t>(site_of(tables, deep))]),
+      user);
+}
+
+TEST(Sites, WhoseAScriptOrMethodIs) {
+  for (const char* file : {"node:fs", "/srv/node_modules/x/index.js", "internal/url.js"}) {
+    EXPECT_TRUE(is_javascript(file) && is_imported_javascript(file)) << file;
+  }
+  for (const char* file : {"/srv/app.js", "a.mjs", "[eval]", "x.ts"}) {
+    EXPECT_TRUE(is_javascript(file) && !is_imported_javascript(file)) << file;
+  }
+  EXPECT_FALSE(is_javascript("/srv/app.py"));
+  EXPECT_TRUE(is_java_method("void app.Store.add(int)"));
+  EXPECT_FALSE(is_imported_java("void app.Store.add(int)"));
+  EXPECT_FALSE(is_imported_java("java.lang.String app.Store.name()"));
+  EXPECT_TRUE(is_imported_java("long jdk.internal.misc.Unsafe.allocateMemory(long)"));
+  for (const char* function : {"Interpreter", "StubRoutines (1)", "f()", "void f(int)", "", "operator()(a.b)"}) {
+    EXPECT_FALSE(is_java_method(function)) << function;
+  }
+  EXPECT_TRUE(is_java_engine("/usr/lib/jvm/java-17/lib/server/libjvm.so"));
+  EXPECT_FALSE(is_java_engine("/opt/app/libnative.so"));
 }
 
 TEST(Sites, DepthDecidesWhatIsOneSite) {
