@@ -1,7 +1,6 @@
 // Trimming wrappers off stacks and grouping what is left.
 #include "core/sites/sites.h"
 
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
