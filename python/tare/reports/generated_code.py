@@ -12,7 +12,10 @@ _NODE = "--perf-basic-prof --interpreted-frames-native-stack"
 _OPTIONS = {
     "node": ("JavaScript functions", f"node {_NODE}"),
     "nodejs": ("JavaScript functions", f"nodejs {_NODE}"),
-    "java": ("Java methods", "java -XX:+UnlockDiagnosticVMOptions -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit (JDK 17 or later)"),
+    "java": (
+        "Java methods",
+        "java -XX:+UnlockDiagnosticVMOptions -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit (JDK 17 or later)",
+    ),
 }
 _LEAST_SHARE = 0.01  # of the return addresses: in other programs, single ones come from trampolines
 
