@@ -3,7 +3,7 @@
 Each export is a process of its own and reads the trace itself: tables and symbols that were kept from the export before are deleted. Where a
 format writes tables instead of stacks, its stacks a second count the same recording.
 
-`make bench-exports`, or `BENCH_ARGS="--runs 3 --case cc1plus --format pprof"`; writes its part of bench/RESULTS.md unless --dry-run. `--small` shows in
+`make bench-exports`, or `BENCH_ARGS="--runs 3 --case cc1plus --format pprof"`; writes a part of bench/RESULTS.md a case, unless --dry-run. `--small` shows in
 seconds that each format is exported: the recording is of a short program, and nothing is written.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -30,7 +31,7 @@ CALLS = 50_000_000  # of each of the two threads of bench-stress
 EVENTS_S = 5e6
 STACKS_S = 100_000
 MOST_RSS = 1 << 30
-HEADS = ["", "CPU s", "M events/s", "1,000 stacks/s", "RSS MiB", "file MB"]
+HEADS = ["format", "CPU s", "M events/s", "1,000 stacks/s", "RSS MiB", "file MB"]
 FACTS = (
     "select total_blocks + freed_blocks as events,"
     " (select count(distinct stack_id) from site_sizes) as stacks from (select cast(sum(total_blocks) as bigint) as total_blocks,"
@@ -79,7 +80,7 @@ def row(results: Results, case: str, name: str, recorded: Recorded) -> list[str]
     results.add(case, name, "stacks_per_second", stacks, "1/s")
     is_slow = case != SMALL and events < EVENTS_S and stacks < STACKS_S  # there, the start of the process is all
     return [
-        f"{case}: {name}",
+        name,
         f"{cpu:.2f}" + " **missed**" * is_slow,
         f"{events / 1e6:.2f}",
         f"{stacks / 1e3:.1f}",
@@ -91,6 +92,26 @@ def row(results: Results, case: str, name: str, recorded: Recorded) -> list[str]
 def small() -> Case:
     loop = "for i in {1..2000}; do a[i]=$i$i; done"
     return Case(SMALL, "bash fills an array", ["bash", "-c", loop])
+
+
+def section_of(case: str) -> str:
+    """A part of RESULTS.md a case, so that each can be measured anew alone: the longest takes an hour."""
+    return f"exports-{case.replace(' ', '-')}"
+
+
+def body_of(recorded: Recorded, runs: int, rows: list[list[str]]) -> str:
+    how = "one run of each" if runs == 1 else f"medians of {runs} interleaved runs"
+    return (
+        f"{recorded.events / 1e6:.1f} M events, {recorded.stacks:,} stacks. Exports from the trace alone, {how}. CPU time is of the whole process, from"
+        f" its start; it is missed below both {EVENTS_S / 1e6:.0f} M events and {STACKS_S:,} stacks a second. RSS is missed from 1 GiB on.\n\n"
+        + table(HEADS, rows)
+    )
+
+
+def note_other_work(results: Results) -> None:
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cores:
+        results.remark(f"the machine had other work (load {load:.1f} on {cores} cores), which shared its caches")
 
 
 def main() -> None:
@@ -110,13 +131,15 @@ def main() -> None:
     options = parser.parse_args()
     tare = str(Path(sys.executable).with_name("tare"))
     names = options.format or list(FORMATS)
-    results = Results("exports")
-    if "arrow" in names and importlib.util.find_spec("pyarrow") is None:
-        names.remove("arrow")
-        results.remark("arrow is left out: pyarrow isn't installed")
-    rows = []
+    has_arrow = importlib.util.find_spec("pyarrow") is not None
+    if not has_arrow:
+        names = [name for name in names if name != "arrow"]
     many = Case(MANY_EVENTS, "bench-stress, longer", [str(BUILD / "bench-stress"), str(CALLS)])
     for case_name in [SMALL] if options.small else options.case or [*CASES, MANY_EVENTS]:
+        results = Results(section_of(case_name))
+        note_other_work(results)
+        if not has_arrow:
+            results.remark("arrow is left out: pyarrow isn't installed")
         case = {MANY_EVENTS: lambda: many, SMALL: small, **CASES}[case_name]()
         runs = 1 if case is many or options.small else options.runs
         with TemporaryDirectory() as place:
@@ -125,22 +148,18 @@ def main() -> None:
             for _ in range(runs):
                 for name in random.sample(names, len(names)):
                     export(tare, recorded, name, folder, results, case_name)
-            if case is many:
-                results.remark(
-                    f"{MANY_EVENTS}: one run of each, of {recorded.events} events and {recorded.stacks} stacks"
-                )
-            rows += [row(results, case_name, name, recorded) for name in names]
-        print(table(HEADS, rows[-len(names) :]), flush=True)
-    body = (
-        f"Exports from the trace alone, medians of {options.runs} interleaved runs. CPU time is of the whole process, from its start; it is missed"
-        f" below both {EVENTS_S / 1e6:.0f} M events and {STACKS_S:,} stacks a second. RSS is missed from 1 GiB on.\n\n"
-        + table(HEADS, rows)
-    )
-    if options.small:
-        return
-    results.write_json()
-    if not options.dry_run:
-        results.write_section(body)
+                    print(
+                        f"{case_name}: {name} {results.median(case_name, name, 'cpu'):.2f} s",
+                        file=sys.stderr,
+                        flush=True,
+                    )
+            rows = [row(results, case_name, name, recorded) for name in names]
+        print(table(HEADS, rows), flush=True)
+        if options.small:
+            continue
+        results.write_json()
+        if not options.dry_run:
+            results.write_section(body_of(recorded, runs, rows))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 
+from tare.exports.wire import data, packed
+
 
 class Texts:
     def __init__(self, rows_of: Callable[[int], list[int]], outermost_first: bool, separator: bytes) -> None:
@@ -20,6 +22,13 @@ class Texts:
             parts = [self._names[row][at == 0] for at, row in enumerate(self._rows_of(stack_id)) if row in self._names]
             texts.append(self._separator.join(parts[::-1] if self._outermost_first else parts))
         return texts
+
+    def samples(self, field: int, rows: list[tuple[int, ...]], rests: list[bytes]) -> bytes:
+        found = []
+        for (stack_id, *numbers), rest in zip(rows, rests, strict=True):
+            (text,) = self.of([stack_id])
+            found.append(data(field, data(1, text) + packed(2, numbers) + rest))
+        return b"".join(found)
 
 
 class Tree:

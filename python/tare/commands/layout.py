@@ -116,10 +116,11 @@ def run(options: argparse.Namespace) -> int:
 def _weigh(options: argparse.Namespace, least: int) -> int:
     from tare.reports import weighed_types
     from tare.source.core_source import CoreSource
+    from tare.source.database import Database
 
     source = CoreSource(options.trace)
     warn(source.warnings)
-    found = source.site_layouts().weigh()
+    found = source.site_layouts(Database(source)).weigh()
     if options.type:
         named = set(matching([each.type for each in found], options.type))
         found = [each for each in found if each.type in named]

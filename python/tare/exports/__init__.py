@@ -20,10 +20,12 @@ class Description(NamedTuple):
     tool: str  # that opens it
     options: frozenset[str] = frozenset()  # of `tare export`, that choose what is in the file
     measures: tuple[str, ...] = ()  # values of --measure
+    has_findings: bool = False  # of all lenses; other formats have at most the bytes of those that leave net
 
 
-def _profile(tool: str, *more: str, measures: tuple[str, ...] = ()) -> Description:
-    return Description(tool, frozenset(("at", "filter", *more, *(("measure", "lens") if measures else ()))), measures)
+def _profile(tool: str, *more: str, measures: tuple[str, ...] = (), has_findings: bool = False) -> Description:
+    options = frozenset(("at", "filter", *more, *(("measure", "lens") if measures else ())))
+    return Description(tool, options, measures, has_findings)
 
 
 # Each is a module here with write(), or with write_folder() if its options contain `tables`.
@@ -35,10 +37,10 @@ FORMATS = {
     "dhat": _profile("dh_view.html of valgrind"),
     "massif": _profile("ms_print, massif-visualizer"),
     "perfetto": Description("ui.perfetto.dev, chrome://tracing: the heap over time"),
-    "firefox": _profile("profiler.firefox.com", measures=BYTES),
+    "firefox": _profile("profiler.firefox.com", measures=BYTES, has_findings=True),
     "folded": _profile("flamegraph.pl, inferno", measures=EVERY),
-    "sarif": Description("code scanning of GitHub and other services", frozenset(("lens", "filter"))),
-    "github": Description("annotations of a workflow of GitHub Actions", frozenset(("lens", "filter"))),
+    "sarif": Description("code scanning of GitHub and other services", frozenset(("lens", "filter")), has_findings=True),
+    "github": Description("annotations of a workflow of GitHub Actions", frozenset(("lens", "filter")), has_findings=True),
     "bmf": Description("Bencher"),
     "parquet": Description(
         "pandas, polars, DuckDB, Spark; FILE is a folder with a file for each table", frozenset(("tables",))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import gzip
 import io
+from functools import lru_cache
 from typing import IO, TYPE_CHECKING, cast
 
 from tare.exports.samples import MEASURES, Samples
-from tare.exports.wire import Strings, data, number, packed, varint
+from tare.exports.wire import Strings, data, number, varint
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
@@ -59,19 +60,16 @@ def _write_samples(samples: Samples, string: Strings, profile: IO[bytes]) -> Non
     texts = samples.stacks.row_texts(lambda row: varint(row + 1), outermost_first=False)
     unit, key = number(4, string("bytes")), number(1, string("bytes"))
     thread_key = number(1, string("thread"))
-    labels: dict[tuple[int, int | None], bytes] = {}  # by size and thread
+
+    @lru_cache(1 << 16)
+    def labels(usable_bytes: int, thread: int | None) -> bytes:
+        size = data(3, key + number(3, usable_bytes) + unit)
+        return size if thread is None else size + data(3, thread_key + number(2, string(str(thread))))
+
     for batch in samples.by_size():
-        for each, stack in zip(batch, texts.of([each.stack_id for each in batch]), strict=True):
-            label = labels.get((each.usable_bytes, each.thread))
-            if label is None:
-                label = data(3, key + number(3, each.usable_bytes) + unit)
-                if each.thread is not None:
-                    label += data(3, thread_key + number(2, string(str(each.thread))))
-                labels[each.usable_bytes, each.thread] = label
-            values = packed(
-                2, (each.total_blocks, each.total_bytes, each.live_blocks, each.live_bytes, each.tare_bytes)
-            )
-            profile.write(data(_SAMPLE, data(1, stack) + values + label))
+        rests = [labels(each.usable_bytes, each.thread) for each in batch]
+        # The stack, and its amount of each measure.
+        profile.write(texts.samples(_SAMPLE, [each[:6] for each in batch], rests))
 
 
 def _write_mappings(recording: Recording, string: Strings, profile: IO[bytes]) -> None:

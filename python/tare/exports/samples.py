@@ -26,15 +26,13 @@ class Sample(NamedTuple):
     """Blocks of one usable size that one stack and thread allocated. Bytes are gross bytes: usable bytes and headers."""
 
     stack_id: int
-    usable_bytes: int
-    thread: int | None  # its number, as in table blocks; None: not known, or not asked for
     total_blocks: int
     total_bytes: int
     live_blocks: int  # at the time of the selection
     live_bytes: int
-    end_blocks: int
-    end_bytes: int
     tare_bytes: int  # granted to lenses at the time of the selection
+    usable_bytes: int
+    thread: int | None  # its number, as in table blocks; None: not known, or not asked for
 
 
 class StackSums(NamedTuple):
@@ -128,7 +126,7 @@ class Samples:
         for batch in self._batches(
             f"select {columns} from export_samples where {shown} order by stack_id, usable_bytes, thread"
         ):
-            yield [Sample(*row) for row in batch]
+            yield [Sample._make(row) for row in batch]
 
     def by_stack(self) -> Iterator[list[StackSums]]:
         """Batches, ordered by stack."""

@@ -63,6 +63,11 @@ def names_for(chosen: Sequence[Lens]) -> list[str]:
     return [name for name in NAMES if name not in ON_REQUEST or name in wanted]
 
 
+def tare_names(chosen: Sequence[Lens]) -> list[str]:
+    """The lenses whose bytes leave net, and the chosen ones."""
+    return [lens.name for lens in load_all() if lens.weight == "tare" or lens in chosen]
+
+
 def load_runnable(names: Sequence[str], process: Mapping[str, Any]) -> list[Lens]:
     """Those of `names` that a recording has something for, in the order of NAMES."""
     found = [load(name) for name in NAMES if name in names]

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
         def of(self, stack_ids: list[int]) -> list[bytes]:
             """The stacks' texts."""
 
+        def samples(self, field: int, rows: list[tuple[int, ...]], rests: list[bytes]) -> bytes:
+            """Fields of a message of protocol buffers. A row has a stack and numbers: each becomes a message of the stack's text (field
+            1), the numbers (packed, field 2) and a rest that is written already."""
+
     class FrameTree(Protocol):
         """Stacks with amounts as one tree of numbered frames. Arrays are of 4 bytes a number, amounts of 8."""
 

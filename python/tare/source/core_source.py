@@ -89,7 +89,7 @@ class CoreSource:
             self._load_blocks(table, into)
             return
         if table.name == "type_sites":
-            into.fill(table, self.site_layouts().rows())
+            into.fill(table, self.site_layouts(into).rows())
             return
         made = self._make(table.name)
         if made.rows > _TEXT_ROWS:
@@ -146,11 +146,12 @@ class CoreSource:
             self._make_sites()
         return self._recording.table(name)
 
-    def site_layouts(self) -> SiteLayouts:
-        """Types of the recorded modules, read for this."""
+    def site_layouts(self, database: TableStore) -> SiteLayouts:
+        """Types of the recorded modules, read for this. `database` is of this source."""
         from tare.types.site_layouts import SiteLayouts
 
-        return SiteLayouts(self._recording, self._make("site_sizes"), lambda: self._make("amounts"), self._layouts)
+        database.use("site_sizes")
+        return SiteLayouts(self._recording, database.rows, lambda: self._make("amounts"), self._layouts)
 
     def _make_sites(self) -> None:
         if not self._sites_ready:

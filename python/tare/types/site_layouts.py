@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tare.naming.names import FrameRow
 
+    Rows = Callable[[str], list[tuple[Any, ...]]]
+
 # A thousandth of gross, and a KiB: types of smaller sites would be read without appearing in a report.
 _LEAST_SHARE = 0.001
 _LEAST_BYTES = 1024
@@ -76,18 +78,18 @@ class SiteLayouts:
     def __init__(
         self,
         recording: _core.Recording,
-        sizes: _core.Table,
+        rows: Rows,
         amounts: Callable[[], _core.Table],
         read: dict[str, _core.Layouts | None],
     ) -> None:
-        """`amounts` makes that table. `read`: modules that were read before, None for unreadable ones; the others are added."""
+        """`rows` answers statements about site_sizes. `amounts` makes that table. `read`: modules that were read before, None for unreadable ones; the others are added."""
         self._recording = recording
         self._model = recording.size_model
-        self.kinds = _large(sizes)
-        self._sizes = _sizes_of_stacks(sizes)
+        self.kinds = _large(rows)
+        self._sizes = _sizes_of_stacks(rows, {kind.stack_id for kind in self.kinds})
         self._sites = self._find_sites()
-        rows = sorted({row for site in self._sites.values() for row, _ in site.callers})
-        self._pointed = dict(zip(rows, recording.row_types(rows), strict=True))
+        asked = sorted({row for site in self._sites.values() for row, _ in site.callers})
+        self._pointed = dict(zip(asked, recording.row_types(asked), strict=True))
         self._layouts: list[_core.Layouts] = []
         self._types = {"": Types([])}  # by module
         modules = dict.fromkeys(module for kind in self.kinds for module in self._modules_that_may_tell(kind))
@@ -277,39 +279,32 @@ def _read_missing(modules: Iterable[str], read: dict[str, _core.Layouts | None])
                 warn(error.message)
 
 
-def _sizes_of_stacks(sizes: _core.Table) -> dict[int, list[int]]:
-    """The requested sizes of each stack, ascending, each once."""
-    asked: dict[int, set[int]] = {}
-    for stack, requested, api in zip(
-        *(sizes.values(name) for name in ("stack_id", "requested_bytes", "api")), strict=True
-    ):
-        if api != "pool memory":
-            asked.setdefault(stack, set()).add(requested)
-    return {stack: sorted(each) for stack, each in asked.items()}
-
-
-def _large(sizes: _core.Table) -> list[Kind]:
-    names = (
-        "size_id",
-        "stack_id",
-        "requested_bytes",
-        "usable_bytes",
-        "header_bytes",
-        "peak_blocks",
-        "end_blocks",
-        "api",
+def _large(rows: Rows) -> list[Kind]:
+    """A recording may have millions of kinds, of which these are a few hundred."""
+    gross = "(usable_bytes + header_bytes)"
+    least = {
+        when: f"(select greatest({_LEAST_BYTES}, {_LEAST_SHARE} * sum({gross} * {when})) from site_sizes)"
+        for when in ("peak_blocks", "end_blocks")
+    }
+    shown = " or ".join(f"{gross} * {when} >= {bound}" for when, bound in least.items())
+    found = rows(
+        f"select size_id, stack_id, requested_bytes, {gross}, peak_blocks, end_blocks, api = 'pool block' from site_sizes"
+        f" where api <> 'pool memory' and ({shown}) order by size_id"
     )
-    rows = list(zip(*(sizes.values(name) for name in names), strict=True))
-    peak = sum((usable + header) * at_peak for *_, usable, header, at_peak, _, _ in rows)
-    end = sum((usable + header) * at_end for *_, usable, header, _, at_end, _ in rows)
-    kinds = []
-    for shape, stack, requested, usable, header, at_peak, at_end, api in rows:
-        kind = Kind(shape, stack, requested, usable + header, at_peak, at_end, api == "pool block")
-        least = max(_LEAST_BYTES, _LEAST_SHARE * peak), max(_LEAST_BYTES, _LEAST_SHARE * end)
-        large = kind.gross_bytes * kind.peak_blocks >= least[0] or kind.gross_bytes * kind.end_blocks >= least[1]
-        if large and api != "pool memory":
-            kinds.append(kind)
-    return kinds
+    return [Kind(*row) for row in found]
+
+
+def _sizes_of_stacks(rows: Rows, stacks: Iterable[int]) -> dict[int, list[int]]:
+    """The requested sizes of each stack, ascending, each once."""
+    asked: dict[int, list[int]] = {stack: [] for stack in stacks}
+    if asked:
+        listed = ", ".join(map(str, asked))
+        for stack, requested in rows(
+            "select distinct stack_id, requested_bytes from site_sizes"
+            f" where api <> 'pool memory' and stack_id in ({listed}) order by 1, 2"
+        ):
+            asked[stack].append(requested)
+    return asked
 
 
 def _site(rows: Sequence[int], frames: dict[int, list[FrameRow]]) -> Site:

@@ -1,6 +1,7 @@
 // A block's word in the ledger is its cell: shape and thread.
 #include "core/heavy_tables/thread_sizes.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -9,8 +10,7 @@
 #include "core/analysis/ledger.h"
 #include "core/analysis/shape_sums.h"
 #include "core/heavy_tables/stamps.h"
-#include "trace/base/mix_hash.h"
-#include "trace/model/id_table.h"
+#include "trace/base/large_vector.h"
 #include "trace/open/open_trace.h"
 
 namespace tare::core {
@@ -19,13 +19,15 @@ namespace {
 using trace::Event;
 using trace::index;
 
+constexpr std::uint32_t kNoCell = ~0u;
+
+// What each event touches: a miss of the cache where a recording has a million shapes.
 struct ThreadCell {
-  std::uint32_t shape = 0;
-  std::uint16_t thread = 0;
   std::uint64_t total = 0;  // without inherited blocks
   std::uint64_t live = 0;
-  std::uint64_t peak = 0;
-  std::uint64_t at = 0;
+  std::uint32_t next = kNoCell;  // of the same shape
+  std::uint16_t thread = 0;
+  bool is_used = false;
 };
 
 }  // namespace
@@ -39,11 +41,12 @@ struct ThreadSizes::State : BooksWithoutGrowth {
     peak_end = last_stamp_at(clock, times.peak_ns);
     if (times.at_ns) at_end = last_stamp_at(clock, *times.at_ns);
     has_at = times.at_ns.has_value();
+    cells.resize(own_shapes + (inherited ? inherited->dictionary.shapes.size() : 0));
+    shape_count = cells.size();
     if (!inherited) return;
     stack_of_inherited = unite(dictionary, inherited->dictionary).stack_of;
-    const auto own_shapes = static_cast<std::uint32_t>(dictionary.shapes.size());
     for (const LiveSet::Block& block : inherited->blocks) {
-      const std::uint32_t cell = cell_of(own_shapes + index(block.shape), 0);
+      const std::uint32_t cell = cell_of(static_cast<std::uint32_t>(own_shapes) + index(block.shape), 0);
       ++cells[cell].live;
       ledger.place(block.address, word_of(cell));
     }
@@ -54,7 +57,7 @@ struct ThreadSizes::State : BooksWithoutGrowth {
     if (stamp < peak_begin && stamp <= at_end) [[likely]]
       return;
     if (!is_at_passed && stamp > at_end) {
-      for (ThreadCell& cell : cells) cell.at = cell.live;
+      at = live_blocks();
       is_at_passed = true;
     }
     if (stamp < peak_begin || is_peak_passed) return;
@@ -64,7 +67,7 @@ struct ThreadSizes::State : BooksWithoutGrowth {
       is_at_peak = true;
     }
   }
-  bool admit(trace::ShapeId shape) const { return index(shape) < dictionary.shapes.size(); }
+  bool admit(trace::ShapeId shape) const { return index(shape) < own_shapes; }
 
   std::uint64_t born(const Event& event) {
     const std::uint32_t cell = cell_of(index(event.shape), event.thread);
@@ -82,24 +85,53 @@ struct ThreadSizes::State : BooksWithoutGrowth {
     return {};
   }
 
+  void foresee_end(std::uint64_t word) const {
+    if (const std::uint64_t cell = word >> 32; cell < cells.size()) __builtin_prefetch(&cells[cell], 1);
+  }
+  void foresee_births(std::span<const Event> events) const {
+    for (const Event& event : events) {
+      if (admit(event.shape)) __builtin_prefetch(&cells[index(event.shape)], 1);
+    }
+  }
+
   // The cell, and one of BlockMap's live bits.
   static std::uint64_t word_of(std::uint32_t cell) { return std::uint64_t{cell} << 32 | 1u << 31; }
 
+  // A shape's first thread has the cell of the shape's number, and mostly there is no other: a hash table of shapes and
+  // threads took a third of the whole walk.
   std::uint32_t cell_of(std::uint32_t shape, std::uint16_t thread) {
-    if (last_cell < cells.size() && cells[last_cell].shape == shape && cells[last_cell].thread == thread)
-      return last_cell;
-    last_cell = places.find_or_make(
-        trace::mix_hash(shape, thread),
-        [&](std::uint32_t place) { return cells[place].shape == shape && cells[place].thread == thread; },
-        [&] {
-          cells.push_back({shape, thread});
-          return static_cast<std::uint32_t>(cells.size() - 1);
-        });
-    return last_cell;
+    std::uint32_t place = shape;
+    if (!cells[place].is_used) {
+      cells[place].thread = thread;
+      cells[place].is_used = true;
+    }
+    while (cells[place].thread != thread) {
+      if (cells[place].next == kNoCell) {
+        const auto added = static_cast<std::uint32_t>(cells.size());
+        trace::make_room(cells, cells.size() + 1);
+        cells.push_back({.thread = thread, .is_used = true});
+        shapes_of_added.push_back(shape);
+        cells[place].next = added;
+      }
+      place = cells[place].next;
+    }
+    return place;
+  }
+  std::uint32_t shape_of(std::size_t cell) const {
+    return cell < shape_count ? static_cast<std::uint32_t>(cell) : shapes_of_added[cell - shape_count];
+  }
+  std::vector<std::uint64_t> live_blocks() const {
+    std::vector<std::uint64_t> blocks;
+    blocks.reserve(cells.size());
+    for (const ThreadCell& cell : cells) blocks.push_back(cell.live);
+    return blocks;
+  }
+  // Cells that came later had no blocks then.
+  static std::uint64_t of(const std::vector<std::uint64_t>& blocks, std::size_t cell) {
+    return cell < blocks.size() ? blocks[cell] : 0;
   }
 
   const trace::Shape& facts(std::uint32_t shape) const {
-    const std::size_t own_shapes = dictionary.shapes.size();
     return shape < own_shapes ? dictionary.shapes[shape] : inherited->dictionary.shapes[shape - own_shapes];
   }
   double weight(const trace::Shape& shape) const { return info.sample_bytes != 0 ? shape.weight : 1.0; }
@@ -107,7 +139,7 @@ struct ThreadSizes::State : BooksWithoutGrowth {
   // Events share time stamps, and the peak may lie between two of one stamp: changes at the time of the peak are kept,
   // and those behind the largest state are taken back.
   void changed(std::uint32_t cell, int change) {
-    const trace::Shape& shape = facts(cells[cell].shape);
+    const trace::Shape& shape = facts(shape_of(cell));
     gross += change * weight(shape) * static_cast<double>(shape.usable_bytes + header_bytes(info.allocator, shape));
     changes.emplace_back(cell, change);
     if (gross > max_gross) {
@@ -117,10 +149,10 @@ struct ThreadSizes::State : BooksWithoutGrowth {
   }
 
   void take_peak() {
-    for (ThreadCell& cell : cells) cell.peak = cell.live;
-    for (std::size_t at = changes_to_peak; at < changes.size(); ++at) {
-      const auto [cell, change] = changes[at];
-      cells[cell].peak -= static_cast<std::uint64_t>(static_cast<std::int64_t>(change));
+    peak = live_blocks();
+    for (std::size_t number = changes_to_peak; number < changes.size(); ++number) {
+      const auto [cell, change] = changes[number];
+      peak[cell] -= static_cast<std::uint64_t>(static_cast<std::int64_t>(change));
     }
     is_at_peak = false;
     is_peak_passed = true;
@@ -128,33 +160,33 @@ struct ThreadSizes::State : BooksWithoutGrowth {
 
   Table table() {
     if (!is_peak_passed) take_peak();
-    if (!is_at_passed) {
-      for (ThreadCell& cell : cells) cell.at = cell.live;
-    }
-    const std::size_t own_shapes = dictionary.shapes.size();
+    if (!is_at_passed) at = live_blocks();
     TableBuilder table("thread_sizes");
     const auto size_id = table.column("size_id");
     const auto stack_id = table.column("stack_id");
     const auto thread = table.column("thread");
-    const auto total = table.column("total_blocks");
-    const auto peak = table.column("peak_blocks");
-    const auto end = table.column("end_blocks");
-    const auto at = table.column("at_blocks");
+    const auto total_blocks = table.column("total_blocks");
+    const auto peak_blocks = table.column("peak_blocks");
+    const auto end_blocks = table.column("end_blocks");
+    const auto at_blocks = table.column("at_blocks");
     table.reserve(cells.size());
-    for (const ThreadCell& cell : cells) {
-      const trace::Shape& shape = facts(cell.shape);
+    for (std::size_t number = 0; number < cells.size(); ++number) {
+      const ThreadCell& cell = cells[number];
+      if (!cell.is_used) continue;
+      const std::uint32_t shape_id = shape_of(number);
+      const trace::Shape& shape = facts(shape_id);
       const double each = weight(shape);
-      const bool is_own = cell.shape < own_shapes;
-      table.add(size_id, std::int64_t{cell.shape});
+      const bool is_own = shape_id < own_shapes;
+      table.add(size_id, std::int64_t{shape_id});
       table.add(stack_id, std::int64_t{index(is_own ? shape.stack : stack_of_inherited[index(shape.stack)])});
       table.add(thread, is_own ? std::optional<std::int64_t>(cell.thread) : std::nullopt);
-      table.add(total, each * static_cast<double>(cell.total));
-      table.add(peak, each * static_cast<double>(cell.peak));
-      table.add(end, each * static_cast<double>(cell.live));
+      table.add(total_blocks, each * static_cast<double>(cell.total));
+      table.add(peak_blocks, each * static_cast<double>(of(peak, number)));
+      table.add(end_blocks, each * static_cast<double>(cell.live));
       if (has_at) {
-        table.add(at, each * static_cast<double>(cell.at));
+        table.add(at_blocks, each * static_cast<double>(of(at, number)));
       } else {
-        table.add_null(at);
+        table.add_null(at_blocks);
       }
     }
     return table.take();
@@ -164,9 +196,11 @@ struct ThreadSizes::State : BooksWithoutGrowth {
   const trace::ProcessInfo& info;
   const LiveSet* inherited;
   std::vector<trace::StackId> stack_of_inherited;
-  std::vector<ThreadCell> cells;
-  trace::IdTable places;
-  std::uint32_t last_cell = 0;
+  const std::size_t own_shapes = dictionary.shapes.size();
+  std::size_t shape_count = 0;  // with those of inherited blocks
+  trace::LargeVector<ThreadCell> cells;
+  std::vector<std::uint32_t> shapes_of_added;  // of the cells behind those of all shapes
+  std::vector<std::uint64_t> peak, at;         // live blocks by cell
   // Stamps. The peak is between the first and the last.
   std::uint64_t peak_begin = 0;
   std::uint64_t peak_end = 0;
@@ -188,7 +222,15 @@ ThreadSizes::ThreadSizes(const trace::Dictionary& dictionary, const trace::Proce
 
 ThreadSizes::~ThreadSizes() = default;
 
-void ThreadSizes::consume(std::span<const Event> events) { state_->ledger.consume(events); }
+void ThreadSizes::consume(std::span<const Event> events) {
+  constexpr std::size_t kForeseen = 256;  // events: their cells stay in the cache until they are used
+  while (!events.empty()) {
+    const auto some = events.first(std::min(events.size(), kForeseen));
+    state_->foresee_births(some);
+    state_->ledger.consume(some);
+    events = events.subspan(some.size());
+  }
+}
 
 Table ThreadSizes::finish() { return state_->table(); }
 
