@@ -1,4 +1,4 @@
-// Fuzzes the reader of maps of generated code: any program may write them.
+// Fuzzes the reader of maps of generated code: any program may write them. Rows lie 257 bytes apart.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -9,9 +9,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view rest(reinterpret_cast<const char*>(data), size);
-  tare::trace::Dictionary dictionary;
   constexpr std::uint64_t kNoModule = std::uint64_t{0xffff} << 48;
-  for (std::uint64_t address = 0; address < 64; ++address) dictionary.rows.push_back(kNoModule | (address * 0x101 + 1));
+  tare::trace::Dictionary dictionary;
+  for (std::uint64_t at = 0; at < 256; ++at) dictionary.rows.push_back(kNoModule | (at * 0x101 + 1));
   tare::core::GeneratedNames names(dictionary);
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));

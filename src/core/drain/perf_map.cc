@@ -95,27 +95,44 @@ GeneratedNames::GeneratedNames(const Dictionary& dictionary) {
     if (row_module(dictionary.rows[row]) != kNoModule) continue;
     while (given != dictionary.given_frames.end() && index(given->row) < row) ++given;
     if (given != dictionary.given_frames.end() && index(given->row) == row) continue;
-    rows_.push_back({row_address(dictionary.rows[row]) - 1, RowId{row}, 0});
+    rows_.push_back({row_address(dictionary.rows[row]) - 1, RowId{row}});
   }
   std::ranges::sort(rows_, {}, &Row::address);
 }
 
+std::size_t GeneratedNames::position_of(std::uint64_t address) const {
+  return static_cast<std::size_t>(std::ranges::lower_bound(rows_, address, {}, &Row::address) - rows_.begin());
+}
+
+// A range that contains the position behind its begin becomes two.
+void GeneratedNames::cut_at(std::size_t position) {
+  auto range = named_.lower_bound(position);
+  if (range == named_.begin()) return;
+  --range;
+  if (range->second.end <= position) return;
+  named_.emplace(position, range->second);
+  range->second.end = position;
+}
+
 void GeneratedNames::add(const GeneratedCode& code) {
-  auto row = std::ranges::lower_bound(rows_, code.start, {}, &Row::address);
-  if (row == rows_.end() || row->address - code.start >= code.bytes) return;
-  names_.emplace_back(code.name);
-  for (; row != rows_.end() && row->address - code.start < code.bytes; ++row) {
-    row->name = static_cast<std::uint32_t>(names_.size());
-  }
+  constexpr std::size_t kMostBytes = 1024;  // one line may name each of 100,000 rows
+  const std::size_t first = position_of(code.start);
+  const std::size_t end = position_of(code.start + code.bytes);
+  if (first == end) return;
+  cut_at(first);
+  cut_at(end);
+  named_.erase(named_.lower_bound(first), named_.lower_bound(end));
+  named_.emplace(first, Named{end, std::string(code.name.substr(0, kMostBytes))});
 }
 
 std::size_t GeneratedNames::add_to(Dictionary& dictionary) const {
   const std::size_t before = dictionary.given_frames.size();
-  for (const Row& row : rows_) {
-    if (row.name == 0) continue;
-    GivenFrame frame = frame_of_generated(names_[row.name - 1]);
-    frame.row = row.row;
-    dictionary.given_frames.push_back(std::move(frame));
+  for (const auto& [first, named] : named_) {
+    GivenFrame frame = frame_of_generated(named.name);
+    for (std::size_t position = first; position < named.end; ++position) {
+      frame.row = rows_[position].row;
+      dictionary.given_frames.push_back(frame);
+    }
   }
   return dictionary.given_frames.size() - before;
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,10 +44,17 @@ class GeneratedNames {
   struct Row {
     std::uint64_t address;  // within the call
     trace::RowId row;
-    std::uint32_t name;  // index + 1; 0: none
   };
-  std::vector<Row> rows_;  // by address
-  std::vector<std::string> names_;
+  // A name of neighbouring rows. A line takes logarithmic time, however many rows it names and names again.
+  struct Named {
+    std::size_t end;  // position in rows_
+    std::string name;
+  };
+  std::size_t position_of(std::uint64_t address) const;
+  void cut_at(std::size_t position);
+
+  std::vector<Row> rows_;               // by address
+  std::map<std::size_t, Named> named_;  // by position in rows_
 };
 
 // Why a map isn't used.

@@ -6,7 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "trace/model/ids.h"
 
@@ -60,6 +63,30 @@ Dictionary three_rows() {
   return dictionary;
 }
 
+// Beside a table of all addresses, written line by line.
+TEST(PerfMap, TheLastLineNamesAnAddress) {
+  Dictionary dictionary;
+  constexpr std::uint32_t kRows = 200;
+  for (std::uint64_t address = 1; address <= kRows; ++address) dictionary.rows.push_back(kNone | address);
+  std::mt19937 chance(7);
+  for (int round = 0; round < 200; ++round) {
+    GeneratedNames names(dictionary);
+    std::vector<std::string> expected(kRows);
+    for (int line = 0; line < 50; ++line) {
+      const std::uint64_t start = chance() % (kRows + 20);
+      const std::uint64_t bytes = 1 + chance() % 40;
+      const std::string name = "f" + std::to_string(line);
+      names.add({start, bytes, name});
+      for (std::uint64_t at = start; at < start + bytes && at < kRows; ++at) expected[at] = name;
+    }
+    Dictionary named = dictionary;
+    names.add_to(named);
+    std::vector<std::string> found(kRows);
+    for (const GivenFrame& frame : named.given_frames) found[trace::index(frame.row)] = frame.function;
+    ASSERT_EQ(found, expected) << round;
+  }
+}
+
 TEST(PerfMap, NamesRowsOfNoModule) {
   Dictionary dictionary = three_rows();
   GeneratedNames names(dictionary);
@@ -102,7 +129,7 @@ TEST_F(PerfMapFile, LinesMayLieAcrossPieces) {
   text += std::string(3 << 20, '#') + "\n" + last;
   EXPECT_EQ(read(text, names), PerfMapUse::Used);
   EXPECT_EQ(names.add_to(dictionary), 2u);
-  EXPECT_EQ(dictionary.given_frames[1].function, std::string(4000, 'f'));
+  EXPECT_EQ(dictionary.given_frames[1].function, std::string(1024, 'f'));
   EXPECT_EQ(dictionary.given_frames[2].function.front(), 'g');
 }
 
