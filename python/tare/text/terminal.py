@@ -11,6 +11,7 @@ from tare.progress import Display
 from tare.text import printable
 
 if TYPE_CHECKING:
+    from threading import Timer
     from typing import TextIO
 
 _CODES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
@@ -61,16 +62,20 @@ def shorten_path(path: str, width: int) -> str:
 
 
 class TerminalDisplay(Display):
-    """Progress as one line on stderr, only on a terminal and only after a second; it is erased at the end."""
+    """Progress as one line on stderr, only on a terminal and only after a second; it is erased at the end. A task that reports nothing, as one
+    long statement of SQL, is shown without a share.
+    """
 
     def __init__(self) -> None:
         self._start = self._next_draw = 0.0
         self._drawn = False
+        self._waiting: Timer | None = None  # draws the task's name if nothing else does
 
     def update(self, task: str, started: bool, share: float, detail: str) -> None:
         now = time.monotonic()
         if started:
             self._start, self._next_draw = now, now + 1.0
+            self._wait_for(task)
         if now < self._next_draw or not sys.stderr.isatty():
             return
         self._next_draw = now + 0.1
@@ -82,11 +87,37 @@ class TerminalDisplay(Display):
             elapsed = now - self._start
             left = f", {elapsed / share - elapsed:.0f} s left" if share > 0.02 else ""
             line = f"tare: {task} [{'█' * full}{'·' * (cells - full)}] {100 * min(share, 1.0):3.0f}%{left} {detail}"
+        self._stop_waiting()
+        self._draw(line)
+
+    def _wait_for(self, task: str) -> None:
+        self._stop_waiting()
+        if not sys.stderr.isatty():
+            return
+        from threading import Timer
+
+        def draw() -> None:
+            if self._waiting is timer:
+                self._draw(f"tare: {task} …")
+
+        timer = self._waiting = Timer(1.0, draw)
+        timer.daemon = True
+        timer.start()
+
+    def _stop_waiting(self) -> None:
+        """Nothing is drawn by the timer afterwards."""
+        timer, self._waiting = self._waiting, None
+        if timer is not None:
+            timer.cancel()
+            timer.join()
+
+    def _draw(self, line: str) -> None:
         sys.stderr.write(printable.CLEAR_LINE + shorten(line, width_of(sys.stderr) - 1))
         sys.stderr.flush()
         self._drawn = True
 
     def clear(self) -> None:
+        self._stop_waiting()
         if self._drawn:
             sys.stderr.write(printable.CLEAR_LINE)
             sys.stderr.flush()

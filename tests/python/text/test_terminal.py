@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 
 import pytest
 from tare.progress import Progress, shown_by, warn
@@ -57,6 +58,23 @@ def test_progress_waits_a_second_and_needs_a_terminal(monkeypatch: pytest.Monkey
         display._next_draw = 0
         silent.update(0.5)
         assert not display._drawn
+
+
+def test_a_task_that_reports_nothing_is_named_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", PrintableStream(screen))
+    with shown_by(TerminalDisplay()), Progress("adding up"):
+        for _ in range(500):
+            if screen.getvalue():
+                break
+            time.sleep(0.02)
+        assert "tare: adding up …" in screen.getvalue()
+    shown = screen.getvalue()
+    assert shown.endswith("\r\x1b[K")
+    with shown_by(TerminalDisplay()), Progress("a short task"):
+        pass
+    time.sleep(1.2)
+    assert screen.getvalue() == shown
 
 
 def test_without_a_display_nothing_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
