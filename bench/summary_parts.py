@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from harness.results import Results, table
+from spine_cases import CASES
 
 # The mechanism, and the statements that leave it out.
 VARIANTS = {
@@ -69,6 +70,7 @@ def programs(folder: Path) -> dict[str, list[str]]:
             "-o",
             os.devnull,
         ],
+        "git": [*map(str, CASES["git"]().command)],
     }
 
 
