@@ -11,6 +11,8 @@
 #include "core/analysis/shape_sums.h"
 #include "core/heavy_tables/stamps.h"
 #include "trace/base/large_vector.h"
+#include "trace/base/mix_hash.h"
+#include "trace/model/id_table.h"
 #include "trace/open/open_trace.h"
 
 namespace tare::core {
@@ -25,7 +27,7 @@ constexpr std::uint32_t kNoCell = ~0u;
 struct ThreadCell {
   std::uint64_t total = 0;  // without inherited blocks
   std::uint64_t live = 0;
-  std::uint32_t next = kNoCell;  // of the same shape
+  std::uint32_t second = kNoCell;  // the second thread's, of a shape's first thread
   std::uint16_t thread = 0;
   bool is_used = false;
 };
@@ -97,25 +99,27 @@ struct ThreadSizes::State : BooksWithoutGrowth {
   // The cell, and one of BlockMap's live bits.
   static std::uint64_t word_of(std::uint32_t cell) { return std::uint64_t{cell} << 32 | 1u << 31; }
 
-  // A shape's first thread has the cell of the shape's number, and mostly there is no other: a hash table of shapes and
+  // A shape's first thread has the cell of the shape's number, and usually there is no other. A hash table for all
   // threads took a third of the whole walk.
   std::uint32_t cell_of(std::uint32_t shape, std::uint16_t thread) {
-    std::uint32_t place = shape;
-    if (!cells[place].is_used) {
-      cells[place].thread = thread;
-      cells[place].is_used = true;
+    ThreadCell& first = cells[shape];
+    if (!first.is_used) {
+      first.thread = thread;
+      first.is_used = true;
     }
-    while (cells[place].thread != thread) {
-      if (cells[place].next == kNoCell) {
-        const auto added = static_cast<std::uint32_t>(cells.size());
-        trace::make_room(cells, cells.size() + 1);
-        cells.push_back({.thread = thread, .is_used = true});
-        shapes_of_added.push_back(shape);
-        cells[place].next = added;
-      }
-      place = cells[place].next;
-    }
-    return place;
+    if (first.thread == thread) return shape;
+    if (first.second != kNoCell && cells[first.second].thread == thread) return first.second;
+    const std::uint32_t cell = others.find_or_make(
+        trace::mix_hash(shape, thread),
+        [&](std::uint32_t place) { return cells[place].thread == thread && shape_of(place) == shape; },
+        [&] {
+          trace::make_room(cells, cells.size() + 1);
+          cells.push_back({.thread = thread, .is_used = true});
+          shapes_of_added.push_back(shape);
+          return static_cast<std::uint32_t>(cells.size() - 1);
+        });
+    if (cells[shape].second == kNoCell) cells[shape].second = cell;
+    return cell;
   }
   std::uint32_t shape_of(std::size_t cell) const {
     return cell < shape_count ? static_cast<std::uint32_t>(cell) : shapes_of_added[cell - shape_count];
@@ -200,6 +204,7 @@ struct ThreadSizes::State : BooksWithoutGrowth {
   std::size_t shape_count = 0;  // with those of inherited blocks
   trace::LargeVector<ThreadCell> cells;
   std::vector<std::uint32_t> shapes_of_added;  // of the cells behind those of all shapes
+  trace::IdTable others;                       // of cells: by shape and thread, from the second thread on
   std::vector<std::uint64_t> peak, at;         // live blocks by cell
   // Stamps. The peak is between the first and the last.
   std::uint64_t peak_begin = 0;
