@@ -9,7 +9,7 @@ from tare.analysis import finding_changes
 from tare.html.markup import EMPTY, Markup, element, headings, joined
 from tare.html.page import document, views
 from tare.html.store import Function, Measure, StackTree
-from tare.html.sums import stack_nodes
+from tare.html.sums import name_sites, stack_nodes
 from tare.html.timeline import both
 from tare.naming.own_code import is_own
 from tare.reports.difference import signed
@@ -235,6 +235,7 @@ def _gross(recording: Recording, tree: StackTree, own: dict[Function, bool]) -> 
         return stable
 
     nodes = stack_nodes(recording, tree, [row[0] for row in rows], moved)
+    name_sites(recording, tree, nodes, moved)
     sums: dict[int, int] = {}
     for stack_id, value in rows:
         sums[nodes[stack_id]] = sums.get(nodes[stack_id], 0) + round(value)

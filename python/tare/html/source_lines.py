@@ -213,7 +213,8 @@ class SourceLines:
             before = line
             place = (file.path, line)
             gross = self.amounts.gross[place]
-            heat = min(_HEATS, -int(-_HEATS * 4 * gross // self._gross)) if self._gross and gross else 0
+            share = gross / self._gross if self._gross else 0.0
+            heat = min(_HEATS, 1 + int(4 * _HEATS * share)) if share >= _LEAST_SHARE else 0
             values = (
                 gross,
                 self.amounts.tare[place],

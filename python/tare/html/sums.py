@@ -94,7 +94,7 @@ def stack_tree(recording: Recording) -> StackTree:
             if row[0] not in known
         ]
     nodes = stack_nodes(recording, tree, stacks)
-    _name_sites(recording, tree, nodes)
+    name_sites(recording, tree, nodes)
     for place, (number, _) in enumerate(stored, start=1):
         for stack_id, value in rounded((row[0], row[place]) for row in rows):
             tree.add(nodes[stack_id], number, value)
@@ -107,15 +107,19 @@ def stack_tree(recording: Recording) -> StackTree:
     return tree
 
 
-def _name_sites(recording: Recording, tree: StackTree, nodes: dict[int, int]) -> None:
+def name_sites(
+    recording: Recording, tree: StackTree, nodes: dict[int, int], named: Callable[[Frame], Frame] | None = None
+) -> None:
+    """Adds the function that names the site of each stack."""
     recording.database.use("stack_sites", "sites")
     rows = recording.database.rows(
         "select x.stack_id, s.site_location_id from stack_sites x join sites s on s.site_id = x.site_id where s.site_location_id is not null"
     )
     rows = [row for row in rows if row[0] in nodes]
     recording.names.prepare(location_id for _, location_id in rows)
-    of = {location_id: Function.of(recording.names.at(location_id)) for _, location_id in rows}
-    tree.sites = {nodes[stack_id]: of[location_id] for stack_id, location_id in rows}
+    frames = {location_id: recording.names.at(location_id) for _, location_id in rows}
+    of = {location_id: Function.of(named(frame) if named else frame) for location_id, frame in frames.items()}
+    tree.sites |= {nodes[stack_id]: of[location_id] for stack_id, location_id in rows}
 
 
 def _grants(recording: Recording, lens: str, column: str) -> str:

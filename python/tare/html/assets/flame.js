@@ -93,7 +93,7 @@ class Flame {
       const foot = isDiff ? ROW - 1 : 4;
       context.fillStyle = isDiff ? colours.shrunk : colours.waste;
       context.fillRect(x, y + ROW - 1 - foot, marked, foot);
-      if (isDiff) hatch(context, x, y, marked, ROW - 1, colours.paper);
+      if (isDiff) hatch(context, x, y, marked, ROW - 1, colours.paper, 0.28);
     }
     if (hit && box.frame >= 0 && hit[box.frame]) {
       context.strokeStyle = colours.accent;

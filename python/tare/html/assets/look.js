@@ -81,13 +81,13 @@ function fillOf(graph, box, colours, colouring, isDiff) {
 }
 
 // Diagonal lines: tare and shrunk are told apart without colour, too.
-function hatch(context, x, y, width, height, colour) {
+function hatch(context, x, y, width, height, colour, strength = 0.5) {
   context.save();
   context.beginPath();
   context.rect(x, y, width, height);
   context.clip();
   context.strokeStyle = colour;
-  context.globalAlpha *= 0.5;
+  context.globalAlpha *= strength;
   context.lineWidth = 1.4;
   context.beginPath();
   for (let at = x - (x % 6) - height; at < x + width; at += 6) {
