@@ -48,7 +48,7 @@ class TypePictures:
         )
         if not found:
             return EMPTY
-        self._layouts = self._layouts or make()
+        self._layouts = self._layouts or make(self._recording.database)
         name, size, reordered = found[0]
         drawn = next(
             (
