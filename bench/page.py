@@ -1,9 +1,10 @@
 """Pages of stacks in real browsers: Tare's beside those of async-profiler's converter, speedscope and memray, on the same stacks.
 
-Cases: the recording of `make demo`, and a generated one of 100,000 stacks and 500,000 nodes with one stack 5,000 frames deep. Each page is
+Cases: the recording of `make demo`; one of cc1plus, gcc's C++ compiler, at a small file with large headers; and a generated one of 100,000 stacks and
+500,000 nodes with one stack 5,000 frames deep. Each page is
 opened in Debian's Chromium and Firefox, the subjects in turn. Metrics: size of the page with its data; first paint; ready (the graph is drawn);
 of Tare's page also zoom (the 95th percentile of 60 steps), search, brush and bottom-up, of async-profiler's search and bottom-up. A step is the
-time until the script has drawn. memray records Python programs itself, so it has the demo only.
+time until the script has drawn. `report` and `making` are the CPU time of the default report and of the page, both from the trace alone. memray records Python programs itself, so it has the demo only.
 
 `make bench-page`, or `python3 bench/page.py --runs 3`. It needs chromium and firefox-esr, npm for speedscope (`make build/viewers/.installed`) and
 Maven for async-profiler's converter; a peer that is missing is left out with a remark.
@@ -15,6 +16,7 @@ import argparse
 import base64
 import os
 import random
+import resource
 import shutil
 import statistics
 import subprocess
@@ -38,7 +40,9 @@ CONVERTER = Path.home() / ".m2/repository/tools/profiler/async-profiler-converte
 SPEEDSCOPE = ROOT / "build/viewers/node_modules/speedscope/dist/release"
 STACKS, NODES, DEEP, FUNCTIONS = 100_000, 500_000, 5_000, 20_000
 STEPS = 60
+MAKING_RUNS = 3
 METRICS = ("bytes", "paint", "ready", "zoom", "search", "brush", "bottom-up")
+CASES = ("demo", "cc1plus", "generated")
 
 PAINT = "(performance.getEntriesByType('paint').find((e) => e.name === 'first-contentful-paint') || {startTime: null}).startTime"
 TIMED = "((act) => {{ const begin = performance.now(); act(); return performance.now() - begin; }})({act})"
@@ -88,11 +92,35 @@ def run(*command: str | Path, **environment: str) -> None:
     subprocess.run([str(each) for each in command], check=True, capture_output=True, env={**os.environ, **environment})
 
 
+def children_cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def record(case: str, trace: Path) -> None:
+    if case == "demo":
+        run(TARE, "run", "-q", "-o", trace, "--", PYTHON, ROOT / "demo/concordance.py", PYTHONMALLOC="malloc")
+    elif case == "cc1plus":
+        # preprocessed beforehand: the driver knows the folders of headers
+        compiler = subprocess.run(["g++", "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True)
+        source, expanded = ROOT / "tests/end_to_end/programs/orders.cc", trace.with_suffix(".ii")
+        run("g++", "-std=c++20", "-E", source, "-o", expanded)
+        command: list[str | Path] = [compiler.stdout.strip(), "-quiet", "-std=c++20", "-fpreprocessed", expanded]
+        run(TARE, "run", "-q", "-o", trace, "--", *command, "-o", trace.with_suffix(".s"))
+    else:
+        run(ROOT / ".venv/bin/python", __file__, "--generate", trace)
+
+
 def pages(case: str, trace: Path, folder: Path, results: Results) -> dict[str, tuple[str, str, int]]:
     """By subject: the address, the condition of a drawn graph, and the bytes that it loads."""
     made: dict[str, tuple[str, str, int]] = {}
     page = folder / f"{case}.html"
-    run(TARE, "report", trace, "--html", "-o", page)
+    ways: dict[str, list[str | Path]] = {"report": [], "making": ["--html", "-o", page]}
+    for metric, options in [*ways.items()] * MAKING_RUNS:
+        shutil.rmtree(trace.with_name(f".{trace.name}.cache"), ignore_errors=True)
+        before = children_cpu()
+        run(TARE, "report", trace, *options)
+        results.add(case, "tare", metric, 1000 * (children_cpu() - before), "ms")
     made["tare"] = (f"file://{page}", "window.tare", page.stat().st_size)
     folded = folder / f"{case}.folded"
     run(TARE, "export", trace, "--to", "folded", "-o", folded)
@@ -179,19 +207,16 @@ def visit(browser: Any, address: str, ready: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--case", choices=("demo", "generated"))
+    parser.add_argument("--case", choices=CASES)
     options = parser.parse_args()
     results = Results("page")
     browsers = [name for name, found in (("Chromium", CHROMIUM), ("Firefox", FIREFOX)) if found]
     parts = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for case in [options.case] if options.case else ["demo", "generated"]:
+        for case in [options.case] if options.case else CASES:
             trace = folder / f"{case}.tare"
-            if case == "demo":
-                run(TARE, "run", "-q", "-o", trace, "--", PYTHON, ROOT / "demo/concordance.py", PYTHONMALLOC="malloc")
-            else:
-                run(ROOT / ".venv/bin/python", __file__, "--generate", trace)
+            record(case, trace)
             made = pages(case, trace, folder, results)
             for name in browsers:
                 for _ in range(options.runs):
@@ -209,6 +234,8 @@ def main() -> None:
                         except AssertionError as error:
                             results.remark(f"{subject}, {case}, {name}: {str(error).splitlines()[0][:100]}")
                 parts.append(section(results, f"{case}, {name}", list(made)))
+            report, making = (results.median(case, "tare", metric) or 0.0 for metric in ("report", "making"))
+            parts.append(f"CPU time of the page of {case}: {making:,.0f} ms; of the default report {report:,.0f} ms.\n")
     results.write_json()
     results.write_section("\n".join(parts))
 
