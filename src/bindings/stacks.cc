@@ -2,6 +2,7 @@
 #include "bindings/stacks.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -15,6 +16,7 @@
 #include "core/recording/frame_tree.h"
 #include "core/recording/recording.h"
 #include "core/recording/stack_texts.h"
+#include "core/sites/script_files.h"
 #include "trace/base/byte_stream.h"
 
 namespace nb = nanobind;
@@ -117,6 +119,7 @@ nb::bytes varints(const nb::bytes& numbers) {
 
 void bind_stacks(nb::module_& module) {
   module.def("varints", varints, nb::arg("numbers"));
+  module.def("is_own_managed", core::is_own_managed, nb::arg("module"), nb::arg("file"), nb::arg("function"));
   module.def("rows_of_stacks", rows_of_stacks, nb::arg("recording"), nb::arg("stack_ids"));
   nb::class_<StackTexts>(module, "StackTexts")
       .def("name", name_texts, nb::arg("location_id"), nb::arg("text"), nb::arg("innermost"))

@@ -101,7 +101,7 @@ class StackTree:
             of = self._function_numbers.setdefault(function, len(self.functions))
             if of == len(self.functions):
                 self.functions.append(frame)
-                self.own.append(is_own(executable, frame.module, frame.file))
+                self.own.append(is_own(executable, frame.module, frame.file, frame.name))
             number = self._frame_numbers[key] = len(self.known)
             self.known.append(frame)
             self.is_wrapper.append(is_wrapper)

@@ -231,7 +231,7 @@ def _gross(recording: Recording, tree: StackTree, own: dict[Function, bool]) -> 
         stable = frame._replace(
             file=frame.file.rpartition("/")[2], module=frame.module.rpartition("/")[2], module_offset=None
         )
-        own.setdefault(Function.of(stable), is_own(recording.process["exe"], frame.module, frame.file))
+        own.setdefault(Function.of(stable), is_own(recording.process["exe"], frame.module, frame.file, frame.name))
         return stable
 
     nodes = stack_nodes(recording, tree, [row[0] for row in rows], moved)

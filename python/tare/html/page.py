@@ -58,7 +58,10 @@ def write(recording: Recording, out: IO[bytes], *, with_sources: bool = False) -
         ),
     )
     tree = stack_tree(recording)
-    own = {function: is_own(recording.process["exe"], function.module, function.file) for function in tree.functions}
+    own = {
+        function: is_own(recording.process["exe"], function.module, function.file, function.name)
+        for function in tree.functions
+    }
     facts = {
         "file": recording.path,
         "moments": _moment_names(recording),

@@ -55,7 +55,11 @@ class Amounts:
 
         def number(frame: Frame) -> int:
             place = (frame.file, frame.line or 0)
-            if place not in places and is_own(executable, frame.module, frame.file) and not is_system_file(frame.file):
+            if (
+                place not in places
+                and is_own(executable, frame.module, frame.file, frame.name)
+                and not is_system_file(frame.file)
+            ):
                 self.own.add(frame.file)
             return places.setdefault(place, len(places))
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <iterator>
 
+#include "trace/model/python_state.h"
+
 namespace tare::core {
 namespace {
 
@@ -93,6 +95,13 @@ bool is_imported_java(std::string_view function) {
   constexpr std::string_view kPackages[] = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
   const std::string_view method = qualified_method(function);
   return std::ranges::any_of(kPackages, [&](std::string_view package) { return method.starts_with(package); });
+}
+
+bool is_own_managed(std::string_view module, std::string_view file, std::string_view function) {
+  if (module == trace::kPythonModule) return !is_imported_python(file, function);
+  if (!module.empty()) return false;
+  if (is_javascript(file)) return !is_imported_javascript(file);
+  return file.empty() && is_java_method(function) && !is_imported_java(function);
 }
 
 }  // namespace tare::core

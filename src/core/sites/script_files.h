@@ -33,4 +33,7 @@ bool is_java_method(std::string_view function);
 // Is a method part of the class library? Others are the user's own.
 bool is_imported_java(std::string_view function);
 
+// Is a function of Python (module "[python]") or of generated code (no module) the user's own?
+bool is_own_managed(std::string_view module, std::string_view file, std::string_view function);
+
 }  // namespace tare::core

@@ -303,6 +303,14 @@ TEST(Sites, WhoseAScriptOrMethodIs) {
   }
   EXPECT_TRUE(is_java_engine("/usr/lib/jvm/java-17/lib/server/libjvm.so"));
   EXPECT_FALSE(is_java_engine("/opt/app/libnative.so"));
+  EXPECT_TRUE(is_own_managed("", "/srv/app.js", "f"));
+  EXPECT_FALSE(is_own_managed("", "node:fs", "f"));
+  EXPECT_TRUE(is_own_managed("", "", "void app.Store.add(int)"));
+  EXPECT_FALSE(is_own_managed("", "", "Interpreter"));
+  EXPECT_FALSE(is_own_managed("", "/src/imported.c", "f"));
+  EXPECT_TRUE(is_own_managed("[python]", "/srv/app.py", "f"));
+  EXPECT_FALSE(is_own_managed("[python]", "/usr/lib/python3.11/json/decoder.py", "f"));
+  EXPECT_FALSE(is_own_managed("/usr/bin/node", "/srv/app.js", "f"));
 }
 
 TEST(Sites, DepthDecidesWhatIsOneSite) {
