@@ -86,7 +86,8 @@ void ImageRecording::put_last_names() {
     names.add_to(dictionary_);
   }
   writer_->put_growth(dictionary_);
-  std::ranges::stable_sort(dictionary_.given_frames, {}, &GivenFrame::row);
+  std::vector<GivenFrame>& given = dictionary_.given_frames;
+  if (!std::ranges::is_sorted(given, {}, &GivenFrame::row)) std::ranges::stable_sort(given, {}, &GivenFrame::row);
 }
 
 bool ImageRecording::rename_parent(const std::string& parent_trace) {
