@@ -59,9 +59,7 @@ def test_generated_code_has_the_names_of_the_map(tare: Tare, program: Callable[.
     assert "unknown" not in stacks
 
 
-def test_without_a_map_of_its_own_code_has_no_name(
-    tare: Tare, program: Callable[..., Path], maps: list[Path], tmp_path: Path
-) -> None:
+def test_without_a_map_of_its_own_code_has_no_name(tare: Tare, program: Callable[..., Path], maps: list[Path]) -> None:
     trace = record(tare, maps, program("generated_code.c"), "SECOND elsewhere")
     assert ";main;(unknown);keep_one" in folded(tare, trace)
     shown = tare("report", trace)

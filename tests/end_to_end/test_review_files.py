@@ -18,7 +18,7 @@ CHANGED = "changed"
 
 
 class Shown(NamedTuple):
-    """What a reader sees of a finding or of a broken limit."""
+    """The fields of a finding or of a broken limit that every review format shows."""
 
     rule: str
     file: str

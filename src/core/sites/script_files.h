@@ -1,4 +1,4 @@
-// Whose code a file has: an interpreter's, an installed package's, or the user's own.
+// Recognizes by file and function if code belongs to an interpreter, to an installed package, or to the user's program.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
