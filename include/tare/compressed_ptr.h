@@ -265,7 +265,7 @@ CompressedPtr<To, Tag> static_pointer_cast(CompressedPtr<From, Tag> from) noexce
 }
 
 // The hash of a pointer without the cage's base, which is the same for all: 32 bits are mixed instead of 64.
-// Fibonacci's multiplication moves the entropy up, and tables of 2^k slots need it in the low bits.
+// Fibonacci multiplication collects the differences in the high bits; tables of 2^k slots use the low bits.
 constexpr std::size_t hash_bits(std::uint32_t bits) noexcept {
   const std::uint64_t product = bits * std::uint64_t{0x9E3779B97F4A7C15};
   return static_cast<std::size_t>(product ^ (product >> 32));

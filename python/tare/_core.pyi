@@ -8,6 +8,7 @@ from typing_extensions import Buffer
 from tare.naming.names import FrameRow
 
 VERSION: str  # of include/tare/version.h
+PYTHON_MODULE: str  # the module of Python's frames, which is no file
 ERRORS: dict[str, tuple[int, str]]  # kind -> (exit status, meaning), from src/trace/base/errors.def
 
 class Table:

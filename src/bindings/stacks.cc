@@ -18,6 +18,7 @@
 #include "core/recording/stack_texts.h"
 #include "core/sites/script_files.h"
 #include "trace/base/byte_stream.h"
+#include "trace/model/python_state.h"
 
 namespace nb = nanobind;
 
@@ -119,6 +120,7 @@ nb::bytes varints(const nb::bytes& numbers) {
 
 void bind_stacks(nb::module_& module) {
   module.def("varints", varints, nb::arg("numbers"));
+  module.attr("PYTHON_MODULE") = trace::kPythonModule;
   module.def("is_own_managed", core::is_own_managed, nb::arg("module"), nb::arg("file"), nb::arg("function"));
   module.def("rows_of_stacks", rows_of_stacks, nb::arg("recording"), nb::arg("stack_ids"));
   nb::class_<StackTexts>(module, "StackTexts")

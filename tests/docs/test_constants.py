@@ -74,6 +74,7 @@ CONSTANTS = (
         "kDefaultLaunchedChunks",
         "src/trace/spool/spool_layout.h",
         ("docs/recording.md", r"TARE_SPOOL_BYTES \|.*\((\d+ MiB)\)"),
+        ("docs/long-life.md", r"more than (\d+ MiB) \(`TARE_SPOOL_BYTES`\)"),
         ("0120", r"at most (\d+ MiB)\."),
         scale=CHUNK_BYTES,
     ),

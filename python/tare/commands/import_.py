@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from tare.commands.output_file import replacement
 from tare.errors import CORRUPT, USAGE, TareError, warn
 from tare.errors import IO as IO_ERROR
 from tare.imports import FORMATS, format_named
@@ -49,13 +50,10 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(USAGE, f"import: {output} is the file to read; give another one by -o")
     if os.path.exists(output) and not os.path.isfile(output):
         raise TareError(USAGE, f"import: {output} is a folder, a device or a pipe: a recording needs a file")
-    output = os.path.realpath(output)  # of a link, the file that it leads to is replaced
-    # A recording of the same name stays as it was unless all of the new one is written.
-    part = f"{output}.part-{os.getpid()}"
-    target = Target(part)
     try:
-        reader.read(source, target)
-        os.replace(part, output)
+        with replacement(output) as part:
+            target = Target(part)
+            reader.read(source, target)
     except Damaged as damage:
         raise TareError(CORRUPT, f"import: {options.file} is damaged: {damage}") from None
     except TareError as error:
@@ -64,9 +62,6 @@ def run(options: argparse.Namespace) -> int:
         raise TareError(CORRUPT, f"import: {options.file} is damaged: {error.message}") from None
     except OSError as error:
         raise TareError(IO_ERROR, f"import: can't read {options.file}: {error.strerror}") from None
-    finally:
-        if os.path.exists(part):
-            os.unlink(part)
     warn(target.warnings)
     unit = "sum" if target.aggregated else "event"
     print(f"tare: imported {plural(target.events, unit)} into {output}; next: tare report {output}", file=sys.stderr)

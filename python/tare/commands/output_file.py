@@ -17,25 +17,32 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def whole_file(path: str, verb: str) -> Iterator[IO[bytes]]:
-    """A file of the same name stays as it was unless all of the new one is written. Of a link, the file that it leads to is replaced.
-    Devices and pipes are written into: root's `-o /dev/null` must not replace the device by a file.
+def replacement(path: str) -> Iterator[str]:
+    """The name of a file to write, which takes the place of `path` at the end: a file of that name stays as it was unless all of the
+    new one is written. Of a link, the file that it leads to is replaced.
     """
     target = os.path.realpath(path)
     part = f"{target}.part-{os.getpid()}"
     try:
-        if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
-            with open(target, "wb") as out:
-                yield out
-            return
-        with open(part, "wb") as out:
-            yield out
+        yield part
         os.replace(part, target)
-    except OSError as error:
-        raise TareError(IO_ERROR, f"{verb}: can't write {path}: {error.strerror}") from None
     finally:
         if os.path.exists(part):
             os.unlink(part)
+
+
+@contextmanager
+def whole_file(path: str, verb: str) -> Iterator[IO[bytes]]:
+    """As replacement(), opened. Devices and pipes are written into: root's `-o /dev/null` must not replace the device by a file."""
+    try:
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            with open(path, "wb") as out:
+                yield out
+            return
+        with replacement(path) as part, open(part, "wb") as out:
+            yield out
+    except OSError as error:
+        raise TareError(IO_ERROR, f"{verb}: can't write {path}: {error.strerror}") from None
 
 
 def write_page(options: argparse.Namespace, default: str, verb: str, write: Callable[[IO[bytes]], None]) -> None:

@@ -54,7 +54,7 @@ def read(source: SourceFile, target: Target) -> None:
             reader.line(line)
         reader.finish()
     except NONSENSE:
-        raise Damaged(f"line {number} makes no sense") from None
+        raise Damaged(f"line {number} is invalid") from None
 
 
 class _Reader:

@@ -53,7 +53,7 @@ def read(source: SourceFile, target: Target) -> None:
                     progress.update(-1, f"{target.events:,} events")
         reader.finish()
     except NONSENSE:
-        raise Damaged(f"line {number} makes no sense") from None
+        raise Damaged(f"line {number} is invalid") from None
 
 
 class _Reader:

@@ -62,7 +62,7 @@ def read(source: SourceFile, target: Target) -> None:
         if not reader.is_open:
             raise Damaged("it ends within its head") from None
         if not (isinstance(error, IndexError) and reader.is_at_end):
-            raise Damaged(f"byte {reader.place:,} of its records makes no sense") from None
+            raise Damaged(f"byte {reader.place:,} of its records is invalid") from None
     reader.finish()
 
 

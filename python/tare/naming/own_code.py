@@ -6,7 +6,7 @@ from tare import _core
 
 # Code below these paths isn't the program's, unless the program itself lies there.
 _SYSTEM = ("/usr/", "/lib/", "/lib64/", "/lib32/")
-_MANAGED = ("", "[python]")  # generated code has no module
+_MANAGED = ("", _core.PYTHON_MODULE)  # generated code has no module
 _TOOLCHAIN = ("/include/c++/", "/sysdeps/", "/rustc/", "/csu/")
 
 

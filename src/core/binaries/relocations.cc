@@ -71,8 +71,10 @@ Result<RelocationSections> for_each_relocation(const ElfFile& file,
   if (gelf_getehdr(file.elf(), &header) == nullptr || elf_getshdrstrndx(file.elf(), &names) != 0)
     return Error{ErrorKind::Io, path + ": its ELF headers are damaged"};
   if (header.e_type == ET_REL)
-    return Error{ErrorKind::Usage,
-                 path + ": an object file has no relocations of the loader yet: name what it is linked into"};
+    return Error{
+        ErrorKind::Usage,
+        path +
+            " is an object file, which has no dynamic relocations: give the program or library that it is linked into"};
   RelocationSections sections;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(file.elf(), section)) != nullptr;) {
     GElf_Shdr facts;

@@ -164,7 +164,7 @@ Result<Container> read_container(const std::string& path) {
                                               std::to_string(version) + "); update tare to read it"};
   }
   if (version == 0 || header_bytes != kFileHeaderBytes)
-    return damaged(path, sizeof kContainerMagic, "its header makes no sense");
+    return damaged(path, sizeof kContainerMagic, "its header is invalid");
   Container container;
   RecordHeader header;
   std::vector<std::uint8_t> payload;

@@ -144,7 +144,7 @@ Result<TraceFile> TraceFile::open(const std::string& path, const TracePlace& pla
   const std::uint32_t header_bytes = reader.fixed32();
   if (version > kTraceVersion) return newer(path, "format " + std::to_string(version));
   if (version == 0 || header_bytes != kFileHeaderBytes) {
-    return corrupt(path, sizeof(kTraceMagic), "the file header makes no sense");
+    return corrupt(path, sizeof(kTraceMagic), "the file header is invalid");
   }
   return file;
 }

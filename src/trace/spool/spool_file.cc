@@ -112,7 +112,7 @@ Result<SpoolFile> SpoolFile::open(const std::string& path) {
     return Error{ErrorKind::NewerVersion, path + " was written by a newer version of tare; update tare to read it"};
   }
   if (spool.version != kSpoolVersion || spool.header_bytes != sizeof(SpoolHeader)) {
-    return Error{ErrorKind::Corrupt, path + " is damaged at offset 8: its header makes no sense; record again"};
+    return Error{ErrorKind::Corrupt, path + " is damaged at offset 8: its header is invalid; record again"};
   }
   file.start_ = {spool.start_stamp, spool.start_monotonic_ns};
   file.stamps_are_ns_ = (spool.flags.load() & kSpoolTscIsClock) != 0;
