@@ -6,8 +6,14 @@ include(GNUInstallDirs)
 set(TARE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tare)
 install(TARGETS tare EXPORT tare-targets COMPONENT library
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(other_parts variant gc)
+list(REMOVE_ITEM other_parts ${TARE_PARTS})
+set(without_others)
+foreach(part IN LISTS other_parts)
+  list(APPEND without_others PATTERN ${part} EXCLUDE)
+endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tare DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
-  FILES_MATCHING PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.h" ${without_others})
 install(FILES ${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare_gdb.py
   ${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare_lldb.py ${PROJECT_SOURCE_DIR}/src/lib/debuggers/tare.natvis
   DESTINATION ${CMAKE_INSTALL_DATADIR}/tare COMPONENT library)

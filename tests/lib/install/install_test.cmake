@@ -1,5 +1,5 @@
 # Installs the library alone into a fresh folder, static and shared, and builds the consumer against it three ways: by
-# find_package, by pkg-config, as a subdirectory; with each compiler that is there, without exceptions and RTTI, warnings
+# find_package, by pkg-config, as a subdirectory, and one part of it by FetchContent; with each compiler that is there, without exceptions and RTTI, warnings
 # being errors. What a shared library exports is compared with the headers.
 #   cmake -DSOURCE_DIR=... -DSCRATCH_DIR=... -P install_test.cmake
 cmake_minimum_required(VERSION 3.24)
@@ -42,6 +42,38 @@ function(check_shared prefix archive)
   endif()
 endfunction()
 
+# One part, taken from an archive of the sources, compiles and installs nothing of the others.
+function(check_one_part compiler toolchain)
+  set(archive ${SCRATCH_DIR}/tare.tar.gz)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E tar czf ${archive} -- CMakeLists.txt cmake include src/lib
+    WORKING_DIRECTORY ${SOURCE_DIR} COMMAND_ERROR_IS_FATAL ANY)
+  set(build ${SCRATCH_DIR}/${compiler}-fetch_content)
+  run(${CMAKE_COMMAND} -G Ninja -S ${HERE}/fetch_content -B ${build} -DTARE_ARCHIVE=${archive}
+    -DCMAKE_CXX_FLAGS=${FLAGS_AS_TEXT} ${toolchain})
+  run(${CMAKE_COMMAND} --build ${build} --target consumer)
+  run(${build}/consumer)
+  file(GLOB_RECURSE foreign RELATIVE ${build} ${build}/*/gc/*.o ${build}/*/variant/*.o)
+  if(foreign)
+    message(FATAL_ERROR "core alone compiles other parts: ${foreign}")
+  endif()
+  message(STATUS "${compiler}: FetchContent of one part works")
+
+  set(prefix ${SCRATCH_DIR}/${compiler}-one-part-prefix)
+  run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE_DIR} -B ${SCRATCH_DIR}/${compiler}-one-part -DTARE_LIBRARY_ONLY=ON
+    -DTARE_PARTS=core -DCMAKE_BUILD_TYPE=Release ${toolchain})
+  run(${CMAKE_COMMAND} --build ${SCRATCH_DIR}/${compiler}-one-part)
+  run(${CMAKE_COMMAND} --install ${SCRATCH_DIR}/${compiler}-one-part --prefix ${prefix})
+  file(GLOB_RECURSE foreign RELATIVE ${prefix} ${prefix}/*/gc/*.h ${prefix}/*/variant/*.h)
+  if(foreign)
+    message(FATAL_ERROR "core alone installs headers of other parts: ${foreign}")
+  endif()
+  execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${HERE}/find_package -B ${SCRATCH_DIR}/${compiler}-missing-part
+    -DCMAKE_PREFIX_PATH=${prefix} ${toolchain} RESULT_VARIABLE status ERROR_VARIABLE error OUTPUT_QUIET)
+  if(status EQUAL 0 OR NOT error MATCHES "variant")
+    message(FATAL_ERROR "a part that wasn't installed was found: ${error}")
+  endif()
+endfunction()
+
 foreach(compiler g++ clang++-19)
   find_program(COMPILER_${compiler} ${compiler})
   if(NOT COMPILER_${compiler})
@@ -49,6 +81,7 @@ foreach(compiler g++ clang++-19)
     continue()
   endif()
   set(toolchain -DCMAKE_CXX_COMPILER=${COMPILER_${compiler}} ${LAUNCHER})
+  check_one_part(${compiler} "${toolchain}")
   foreach(kind static shared)
     set(name ${compiler}-${kind})
     set(prefix ${SCRATCH_DIR}/${name}-prefix)
