@@ -250,7 +250,7 @@ class Recorder {
   std::atomic<std::uint64_t> next_life_check_ns_{0};
   BoundedLock lock_;             // growth of the spool, and the list of threads
   Thread* threads_ = nullptr;    // all blocks ever made
-  Thread* next_look_ = nullptr;  // the next block to check
+  Thread* next_look_ = nullptr;  // where the search for an unused block goes on
   LauncherLink launcher_;
   char** environment_ = nullptr;
   std::uint32_t* wiped_page_ = nullptr;

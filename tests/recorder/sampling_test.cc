@@ -228,6 +228,24 @@ TEST(Sampling, CountsInTheSameWord) {
   EXPECT_EQ(static_cast<std::uint16_t>(sampler->seen(state).thread_frees - frees), 3 * 16'667 % 65536);
 }
 
+// A sample doesn't read the counts of all of many threads, but some calls later all are in the sum.
+TEST(Sampling, CountsOfManyThreadsAreAddedInTurn) {
+  constexpr std::size_t kThreads = 1000;
+  auto sampler = std::make_unique<Sampler>();
+  ASSERT_TRUE(sampler->prepare(1 << 20, 5));
+  std::vector<SamplingState> states(kThreads);
+  for (SamplingState& state : states) sampler->enlist(state);
+  for (SamplingState& state : states) Sampler::count_allocation(state);
+  std::uint32_t before = 0;
+  for (std::size_t i = 0; i < 2 * kThreads / Sampler::kMostStates + 2; ++i) {
+    const std::uint32_t now = sampler->seen(states[0]).allocations;
+    ASSERT_GE(now, before);
+    ASSERT_LE(now - before, Sampler::kMostStates + 1);
+    before = now;
+  }
+  EXPECT_EQ(before, kThreads);
+}
+
 // More bytes until a sample than the word holds.
 TEST(Sampling, IsRightInTheMeanForRareSamples) {
   constexpr std::uint64_t kMean = std::uint64_t{6} << 30;

@@ -37,7 +37,9 @@ bool Sampler::prepare(std::uint64_t mean_bytes, std::uint64_t seed) {
   }
   for (SamplingState* each = states_.load(std::memory_order_acquire); each != nullptr; each = each->next) {
     __atomic_store_n(&each->countdown, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&each->added, 0, __ATOMIC_RELAXED);
   }
+  allocations_.store(0, std::memory_order_relaxed);
   return sampled.prepare();
 }
 
@@ -55,15 +57,24 @@ void Sampler::enlist(SamplingState& state) {
   states_.store(&state, std::memory_order_release);
 }
 
-trace::SeenCounts Sampler::seen(const SamplingState& state) const {
-  const auto count = [](const SamplingState& of) {
-    return -static_cast<std::uint32_t>(__atomic_load_n(&of.countdown, __ATOMIC_RELAXED));
-  };
-  std::uint32_t allocations = 0;
-  for (const SamplingState* each = states_.load(std::memory_order_acquire); each != nullptr; each = each->next) {
-    allocations += count(*each);
-  }
-  return {allocations, static_cast<std::uint16_t>(count(state)), frees_seen};
+std::uint32_t Sampler::count_of(const SamplingState& state) {
+  return -static_cast<std::uint32_t>(__atomic_load_n(&state.countdown, __ATOMIC_RELAXED));
+}
+
+// Several threads may do so for one state at once: each adds the difference to the one before.
+void Sampler::add_count(SamplingState& state) {
+  const std::uint32_t count = count_of(state);
+  const std::uint32_t added = __atomic_exchange_n(&state.added, count, __ATOMIC_RELAXED);
+  if (count != added) allocations_.fetch_add(count - added, std::memory_order_relaxed);
+}
+
+trace::SeenCounts Sampler::seen(SamplingState& state) {
+  SamplingState* each = next_added_.load(std::memory_order_acquire);
+  if (each == nullptr) each = states_.load(std::memory_order_acquire);
+  for (int i = 0; i < kMostStates && each != nullptr; ++i, each = each->next) add_count(*each);
+  next_added_.store(each, std::memory_order_release);
+  add_count(state);
+  return {allocations_.load(std::memory_order_relaxed), static_cast<std::uint16_t>(count_of(state)), frees_seen};
 }
 
 // The bytes are rounded down: sizes are whole numbers, and a block of s bytes is sampled if fewer than s are left,

@@ -32,6 +32,7 @@ struct alignas(64) SamplingState {
   std::uint64_t random[2];
   SamplingState* next;  // all that were enlisted, for ever
   bool enlisted;
+  std::uint32_t added;  // of the count: the part that is in the process's
 };
 
 // Frees by this thread, modulo 2^16.
@@ -42,6 +43,7 @@ class Sampler {
   // Requests up to this size are decided before the block is made.
   static constexpr std::uint64_t kMostEarlyBytes = 4096;
   static constexpr double kUndecided = -1;  // as a weight
+  static constexpr int kMostStates = 64;    // 4 KiB read; of 10,000 threads' states it was 640 KiB for each sample
 
   // False: no memory for it.
   bool prepare(std::uint64_t mean_bytes, std::uint64_t seed);
@@ -74,8 +76,9 @@ class Sampler {
     __asm__("subq $1, %0" : "+m"(state.countdown) : : "cc");
   }
   TARE_INLINE static void count_free() { ++frees_seen; }
-  // The calling thread's counts so far; called only for recorded events.
-  trace::SeenCounts seen(const SamplingState& state) const;
+  // The calling thread's counts so far; called only for recorded events. With more than kMostStates threads, the
+  // process's count lags behind: each call adds what is new of so many in turn.
+  trace::SeenCounts seen(SamplingState& state);
   // The weight of a block that was of octave `before` and is now of `after`; 0 when it isn't sampled (any more).
   double decide_again(SamplingState& state, bool was_sampled, int before, int after) const;
 
@@ -100,6 +103,8 @@ class Sampler {
   is_below:
     return false;
   }
+  static std::uint32_t count_of(const SamplingState& state);
+  void add_count(SamplingState& state);
   static void set_bytes(SamplingState& state, double bytes);
   double take(SamplingState& state, int size) const;
   double uniform(SamplingState& state) const;     // in (0, 1)
@@ -111,6 +116,8 @@ class Sampler {
   double bytes_[64] = {};
   double probability_[64] = {};
   std::atomic<SamplingState*> states_{nullptr};
+  std::atomic<SamplingState*> next_added_{nullptr};  // null: the first
+  std::atomic<std::uint32_t> allocations_{0};
 };
 
 extern TARE_HIDDEN Sampler sampler;

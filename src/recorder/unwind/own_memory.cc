@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "recorder/base/syscall.h"
 
 namespace tare::recorder {
@@ -17,12 +19,34 @@ constexpr std::uint64_t kPage = 4096;
 // stacks do. Tables that are reserved for the largest programs are mapped as such: 13 to 88 MB of the program's limit.
 // Their lowest page is a guard, so nothing grows. Smaller ones aren't worth a second mapping.
 constexpr std::uint64_t kLeastUncounted = 512 << 10;
+// The kernel leaves 1 MiB free below memory that may grow. It looks into each such gap before it finds a place for the
+// program's next mapping: with 10,000 threads' tables, a mapping took 5 ms. So they lie apart from the program's.
+constexpr std::uint64_t kDistance = std::uint64_t{2} << 40;
 
-long map(std::uint64_t bytes, int flags) { return sys::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0); }
+constinit std::atomic<std::uint64_t> first_apart{0};
+constinit std::atomic<std::uint64_t> reserved_apart{0};  // bytes
+
+// A hint: if something is there, the kernel chooses another place. Null: addresses are too low for one.
+void* place_apart(std::uint64_t bytes) {
+  std::uint64_t first = first_apart.load(std::memory_order_relaxed);
+  if (first == 0) {
+    // The library is where mappings are; where the recorder is part of an executable, the stack is.
+    const std::uint64_t mapped =
+        std::max(reinterpret_cast<std::uint64_t>(&ranges), reinterpret_cast<std::uint64_t>(&first));
+    const std::uint64_t apart = (mapped & ~(kPage - 1)) - kDistance;
+    if (mapped < 2 * kDistance) return nullptr;
+    if (first_apart.compare_exchange_strong(first, apart, std::memory_order_relaxed)) first = apart;
+  }
+  return reinterpret_cast<void*>(first + reserved_apart.fetch_add(bytes, std::memory_order_relaxed));
+}
+
+long map(void* place, std::uint64_t bytes, int flags) {
+  return sys::mmap(place, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+}
 
 // Locked memory becomes resident when it's mapped, but not while it can't be touched.
-long map_unlocked(std::uint64_t bytes, int flags) {
-  const long result = sys::mmap(nullptr, bytes, PROT_NONE, flags, -1, 0);
+long map_unlocked(void* place, std::uint64_t bytes, int flags) {
+  const long result = sys::mmap(place, bytes, PROT_NONE, flags, -1, 0);
   if (sys::failed(result)) return result;
   const long size = static_cast<long>(bytes);
   sys::call(SYS_munlock, result, size);
@@ -43,8 +67,9 @@ void* reserve_zeroed(std::uint64_t requested_bytes) {
   const std::uint64_t bytes = whole_pages(requested_bytes);
   const std::uint64_t guard = guard_bytes(bytes);
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (guard != 0 ? MAP_GROWSDOWN : 0);
-  const long mapped =
-      unlocks.load(std::memory_order_relaxed) ? map_unlocked(guard + bytes, flags) : map(guard + bytes, flags);
+  void* const hint = guard != 0 ? place_apart(guard + bytes) : nullptr;
+  const long mapped = unlocks.load(std::memory_order_relaxed) ? map_unlocked(hint, guard + bytes, flags)
+                                                              : map(hint, guard + bytes, flags);
   if (sys::failed(mapped)) return nullptr;
   if (guard != 0) sys::call(SYS_mprotect, mapped, static_cast<long>(guard), PROT_NONE);
   const std::uint64_t start = static_cast<std::uint64_t>(mapped) + guard;

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures what recording costs programs with many threads: all alive at a time, or one after another.
+
+CPU of the program and the launcher (getrusage), native and recorded, in turn; medians, and their ratios to native. The ratios of a column
+must not grow with the number of threads.
+
+`make bench-many_threads`, or `python3 bench/many_threads.py --runs 5`; writes its part of bench/RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import tempfile
+from pathlib import Path
+
+from harness.measure import ROOT
+from harness.results import Results, table
+
+TARE = ROOT / ".venv/bin/tare"
+PROGRAMS = ROOT / "tests/end_to_end/unharmed/programs"
+CASES = {
+    f"{threads:,} threads {how}": (program, threads)
+    for how, program, numbers in (
+        ("alive", "threads_alive", (1000, 4000, 10000)),
+        ("in turn", "threads_in_turn", (10000, 40000)),
+    )
+    for threads in numbers
+}
+STATUSES = (0, 2)  # threads_in_turn ends with 2
+WAYS: dict[str, list[str] | None] = {
+    "native": None,
+    "plain": [],
+    "content": ["--content"],
+    "snapshots": ["--snapshots"],
+    "sample": ["--sample", "64K"],
+}
+
+
+def cpu_s(command: list[str], folder: Path) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    if done.returncode not in STATUSES:
+        raise RuntimeError(f"{' '.join(command)}: status {done.returncode}: {done.stderr.decode(errors='replace')}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--dry-run", action="store_true", help="leave bench/RESULTS.md as it is")
+    options = parser.parse_args()
+    results = Results("many_threads")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for program in {program for program, _ in CASES.values()}:
+            subprocess.run(
+                ["cc", "-O1", "-pthread", str(PROGRAMS / f"{program}.c"), "-o", program], cwd=folder, check=True
+            )
+        for _ in range(options.runs):
+            for case, (program, threads) in CASES.items():
+                for way, chosen in WAYS.items():
+                    recorded = [] if chosen is None else [os.fspath(TARE), "run", "-q", "-o", "t.tare", *chosen, "--"]
+                    results.add(case, way, "cpu", cpu_s([*recorded, f"./{program}", str(threads)], folder), "s")
+    rows = []
+    for case in CASES:
+        native = results.median(case, "native", "cpu") or 0
+        row = [case, f"{native:.2f} s"]
+        for way in WAYS:
+            if way != "native":
+                seconds = results.median(case, way, "cpu") or 0
+                row.append(f"{seconds:.2f} s ({seconds / native:.1f})")
+        rows.append(row)
+    body = f"CPU time, medians of {options.runs} interleaved runs, and ratios to native.\n\n" + table(["", *WAYS], rows)
+    print(body)
+    results.write_json()
+    if not options.dry_run:
+        results.write_section(body)
+
+
+if __name__ == "__main__":
+    main()
