@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # The mechanism: its meaning, and the statements that leave it out.
 SUMMARY_VARIANTS = {
     "all": ("", ""),
-    "SQLite": ("SQLite in DuckDB's place for small tables", "run_summary.MOST_ROWS = -1"),
+    "SQLite": ("SQLite in DuckDB's place for small tables", "quick_recording.MOST_ROWS = -1"),
     "bands": ("sizes of a line that no finding names are joined", "CoreSource.in_bands = lambda self: self"),
     "lines": (
         "stacks are folded by the line that names them, with SQLite and bands on top",
@@ -50,6 +50,7 @@ RUN_VARIANTS = {
 RUN = "import sys; sys.argv = ['tare', *sys.argv[1:]]\n{}\nfrom tare.cli import main; sys.exit(main())"
 SUMMARY = """\
 import gc, os, sys, time
+from tare.analysis import quick_recording
 from tare.reports import run_summary
 from tare.source.core_source import CoreSource
 from tare.text.terminal import Style

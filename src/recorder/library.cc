@@ -19,7 +19,7 @@ __attribute__((constructor(101))) void on_load() {
   if (!recorder.off()) wrap_python_allocators();
 }
 __attribute__((destructor(101))) void on_exit() {
-  recorder.note_peak_rss();
+  recorder.note_last_facts();
   recorder.request_exit_snapshot();
   recorder.end();
 }

@@ -347,13 +347,14 @@ void Recorder::find_foreign_allocators() {
   if (allocator.bypassed && !is_recorded) flag_bypassed();
 }
 
-void Recorder::note_peak_rss() {
+void Recorder::note_last_facts() {
   if (!alive() || detached() || phase_.load(std::memory_order_acquire) != Phase::Recording) return;
   if (static_cast<std::uint32_t>(sys::getpid()) != process_id_) return;  // the child of a vfork
   // On all exits this is the first access to memory that others could have cut short.
   const bool is_heard = launcher_.keep();
   if (!keep_shared_page(spool_->header()) || !is_heard) asked_for_exit_.store(true, std::memory_order_relaxed);
   spool_->header()->peak_rss_kib.store(peak_resident_kib(), std::memory_order_relaxed);
+  write_title(*spool_->header());
 }
 
 void Recorder::end() {

@@ -108,8 +108,8 @@ class Recorder {
   // The process is about to exit: if the launcher requested it, waits for the final snapshot. Once a process, and a
   // bounded time: a launcher that is dead, stopped or busy elsewhere holds up no exit.
   void request_exit_snapshot();
-  // Likewise: writes the process's peak resident size into the spool.
-  void note_peak_rss();
+  // Likewise: writes the process's peak resident size and its title into the spool.
+  void note_last_facts();
   // The program requests a snapshot with that name: waits for it as long as before an exit.
   void request_named_snapshot(trace::StringRef name);
   // At the process's end: marks it in the spool. Events that other libraries' destructors make still follow.

@@ -16,8 +16,8 @@ from tare import lenses, schema
 
 _core = pytest.importorskip("tare._core", reason="the extension module isn't built")
 
+from tare.analysis.quick_recording import quick_lenses  # noqa: E402
 from tare.analysis.recording import Recording  # noqa: E402
-from tare.reports import run_summary  # noqa: E402
 from tare.source.core_source import _SNAPSHOT_TABLES, _WALKS, CoreSource  # noqa: E402
 from tare.source.small_database import SmallDatabase  # noqa: E402
 
@@ -168,7 +168,7 @@ def test_joining_sizes_changes_nothing_that_the_summary_says(tmp_path: Path) -> 
     source = CoreSource(str(path), depth=1)
     lines, bands = source.by_line(), source.in_bands()
     assert bands.count("site_sizes") * 2 < lines.count("site_sizes")
-    names = [lens.name for lens in run_summary._quick_lenses(source.process())]
+    names = [lens.name for lens in quick_lenses(source.process())]
     exact, joined = Recording(lines, names), Recording(bands, names, SmallDatabase)
     for moment in ("peak", "end", "total"):
         for figure in ("gross_bytes", "net_bytes", "tare_bytes"):

@@ -199,6 +199,7 @@ void write_rich_trace(const std::string& path) {
   record.info.exe = "/opt/rich";
   record.info.cwd = "/srv";
   record.info.command_line = {"rich", "", "three"};
+  record.info.title = "rich: worker";
   record.info.environment = {"A=1", "B="};
   record.info.kernel = "6.1.0-13-amd64";
   record.info.host = "box";

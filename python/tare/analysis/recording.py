@@ -146,9 +146,10 @@ class Recording:
 
     @property
     def title(self) -> str:
-        """`python3.11 (pid 4711)`; `redis-server = redis-check-rdb (pid 4711)` where the file goes by another name."""
-        program = self.process["program"]
-        command = self.process["command_line"]
+        """`python3.11 (pid 4711)`; `redis-server = redis-check-rdb (pid 4711)` where the file goes by another name; `postgres:
+        checkpointer (pid 4711)` if the program replaced its command line."""
+        program = self.process["title"] or self.process["program"]
+        command = "" if self.process["title"] else self.process["command_line"]
         # `'redis-server *:6379'`: a title that the program wrote over its arguments, which begins with its name.
         title = command[1:-1] if command.startswith("'") and command.find("'", 1) == len(command) - 1 else command
         first = program if title.endswith(f"/{program}") else title.split(" ", 1)[0].rstrip(":")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ tare report app.tare --lens growth,churn      the findings of two lenses, with r
 tare report app.tare --filter parse --filter '!test'
 tare report app.tare --mode dark-matter       blocks that the program's memory reports miss or count twice
 tare report app.tare --mode rss               the parts of the resident memory (needs `tare run --snapshots`)
+tare report app.tare --group                  the program and all processes that it started, added up
+tare report recordings/                       likewise for all recordings in a folder
 tare report app.tare.short                    the short processes of a recording; app.tare.short:4711 is one of them
 tare report app.tare --folded | flamegraph.pl --countname bytes > app.svg    (or load it into speedscope)
 tare report app.tare --json | jq .peak
@@ -42,7 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a trace of `tare run`; the spool of a recording that was killed; FILE.short or FILE.short:PID",
+        help="a trace of `tare run`; the spool of a recording that was killed; FILE.short or FILE.short:PID; or a folder of recordings: "
+        "all processes together",
+    )
+    parser.add_argument(
+        "--group",
+        action="store_true",
+        help="all processes of the recording together: roles, and findings and sites added up",
     )
     parser.add_argument(
         "--mode",
@@ -89,6 +98,8 @@ def run(options: argparse.Namespace) -> int:
     from tare.analysis.recording import Recording
     from tare.source.core_source import CoreSource
 
+    if options.group or os.path.isdir(options.file):
+        return _group(options)
     if _shows_container(options):
         return 0
     chosen = lenses.load_named(options.lens) if options.lens is not None else []
@@ -157,6 +168,30 @@ def _shows_container(options: argparse.Namespace) -> bool:
 
     say(container.lines(options.file, found, width_of(sys.stdout)))
     return True
+
+
+def _group(options: argparse.Namespace) -> int:
+    from tare.analysis import group, group_files
+    from tare.analysis.recording import Recording
+    from tare.reports import group_report
+    from tare.source.core_source import CoreSource
+
+    if options.html or options.folded or options.lens or options.filter or options.at or options.mode != "live":
+        raise TareError(USAGE, "report: a group of processes has only -n and --json; other options are for one process")
+    is_folder = os.path.isdir(options.file)
+    files = group_files.of_folder(options.file) if is_folder else group_files.of_recording(options.file)
+    name = options.file if is_folder else os.path.basename(group_files.base_of(options.file))
+    found = group.group_of(name, files)
+    if options.json:
+        from tare.reports.json_report import dump
+
+        print(dump(group_report.as_json(found)))
+        return 0
+    from tare.text.terminal import Style, width_of
+
+    detail = Recording(CoreSource(found.largest.path, depth=1))
+    say(group_report.lines(found, detail, options.rows, Style(sys.stdout), width_of(sys.stdout)))
+    return 0
 
 
 def _page(options: argparse.Namespace) -> int:

@@ -29,7 +29,8 @@ def lines(path: str, found: MemberList, width: int) -> Iterator[str]:
         head = f"{human_count(member.events):>8} events  {member.name:<{name_width}}  {_end(member):<9}  "
         yield shorten(head + shlex.join(member.command or [member.program]), width)
     largest = max(found.members, key=lambda member: member.events)
-    yield shorten(f"next: tare report {shlex.quote(largest.path)}", width)
+    base = shlex.quote(path.removesuffix(".short"))
+    yield shorten(f"next: tare report {shlex.quote(largest.path)}   tare report {base} --group", width)
 
 
 def as_json(path: str, found: MemberList) -> dict[str, Any]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tare import lenses, schema
 from tare.analysis import segments
 from tare.analysis.not_sought import not_sought
-from tare.analysis.recording import Recording
+from tare.analysis.quick_recording import quickly
 from tare.analysis.worth import ranking
 from tare.reports import account, do_first
 from tare.reports.text_parts import (
@@ -18,16 +17,14 @@ from tare.reports.text_parts import (
     unnamed_note,
     wrapped,
 )
-from tare.source.small_database import MOST_ROWS, SmallDatabase
 from tare.text.terminal import shorten, shorten_path
 from tare.text.units import duration, human_bytes, human_count, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tare.analysis.recording import Source
+    from tare.analysis.recording import Recording, Source
     from tare.analysis.worth import Ranking
-    from tare.lenses.lens import Lens
     from tare.text.terminal import Style
 
 _MOST_ENTRIES = 4  # of the list; more would scroll a small terminal
@@ -63,33 +60,8 @@ def subject(images: Sequence[Image]) -> Image:
 
 
 def lines(source: Source, images: Sequence[Image], style: Style, width: int, short: Short | None = None) -> list[str]:
-    """The screen about `subject(images)`, whose source is given: from SQLite if tables are small. A lens that needs more than
-    both engines have runs in DuckDB.
-    """
-    source = source.by_line()
-    wanted = _quick_lenses(source.process())
-    names = [lens.name for lens in wanted]
-    small = source.in_bands() if _names_no_shapes(wanted) else source
-    try:
-        import sqlite3
-
-        if all(small.count(table) <= MOST_ROWS for table in {table for lens in wanted for table in lens.tables}):
-            return list(summary(Recording(small, names, SmallDatabase), images, style, width, short))
-    except (ImportError, sqlite3.Error):
-        pass
-    return list(summary(Recording(source, names), images, style, width, short))
-
-
-def _quick_lenses(process: dict[str, Any]) -> list[Lens]:
-    """Those whose data the recording has, and which need no second walk over it."""
-    runnable = lenses.load_runnable(lenses.names_for([]), process)
-    return [lens for lens in runnable if not any(schema.BY_NAME[name].heavy for name in lens.tables)]
-
-
-def _names_no_shapes(wanted: Sequence[Lens]) -> bool:
-    """True if these lenses have shapes from site_sizes alone: then sizes may be joined."""
-    tables = {name for lens in wanted for name in lens.tables} - {"site_sizes"}
-    return not any(column.name.endswith("size_id") for name in tables for column in schema.BY_NAME[name].columns)
+    """The screen about `subject(images)`, whose source is given."""
+    return quickly(source, lambda recording: list(summary(recording, images, style, width, short)))
 
 
 def summary(
@@ -103,7 +75,8 @@ def summary(
     yield from account.lines(recording, width)
     if shown is not images[0]:
         yield shorten(
-            f"note: {images[0].program} started this process; its own report: tare report {images[0].path}", width
+            f"note: shown is the process with most events; {images[0].program} started it: tare report {images[0].path}",
+            width,
         )
     for note in caveats(recording):
         for line in wrapped(f"note: {note}", width):
@@ -133,7 +106,8 @@ def summary(
     if note := unnamed_note(recording.finding_frames([each.finding for each in listed.first])):
         yield style(shorten(note, width), "dim")
     yield from _processes(shown, [image for image in images if image is not shown], short or Short(), width)
-    yield from _next_steps(shown.path, listed, missing, width)
+    is_group = len(images) > 1 or bool(short and short.traces)
+    yield from _next_steps(shown.path, listed, missing, width, is_group=is_group)
 
 
 def _remedy_lines(listed: Ranking) -> int:
@@ -141,8 +115,10 @@ def _remedy_lines(listed: Ranking) -> int:
     return max(1, _MOST_ENTRIES + 1 - len(listed.first))
 
 
-def _next_steps(path: str, listed: Ranking, missing: dict[str, list[str]], width: int) -> Iterator[str]:
-    """Commands that fit the findings, side by side as far as they fit the screen."""
+def _next_steps(
+    path: str, listed: Ranking, missing: dict[str, list[str]], width: int, *, is_group: bool
+) -> Iterator[str]:
+    """Commands that fit the findings, side by side as far as they fit the screen. A group: the program started processes."""
     report = f"tare report {_quoted(path)}"
     if len(report) > width - 6:
         report = f"tare report {shorten_path(path, width - 18)}"
@@ -151,6 +127,8 @@ def _next_steps(path: str, listed: Ranking, missing: dict[str, list[str]], width
         commands[:0] = [f"tare report … --lens {','.join(listed.first[0].lenses)}", "tare prove …"]
     if any(way.startswith("tare run --content") for way in missing):
         commands.insert(1, "tare run --content -- …")
+    if is_group:
+        commands.insert(0, "tare report … --group")
     line = f"next: {report}"
     for command in commands:
         if len(line) + 3 + len(command) <= width:

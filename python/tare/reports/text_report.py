@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from tare.analysis.group_files import has_others
 from tare.analysis.not_sought import not_sought
 from tare.analysis.records import sizes_line
 from tare.analysis.worth import is_worth_acting_on, ranking
@@ -83,7 +84,8 @@ def report(
         yield ""
     if page is not None:
         yield from _records(recording, page, title, style, width)
-    yield from wrapped(f"next: tare explore {shlex.quote(recording.path)}   tare report … --html --open", width)
+    group = "   tare report … --group" if has_others(recording.path) else ""
+    yield from wrapped(f"next: tare explore {shlex.quote(recording.path)}   tare report … --html --open{group}", width)
 
 
 def _lens_report(recording: Recording, lens: Lens, limit: int | None, style: Style, width: int) -> Iterator[str]:

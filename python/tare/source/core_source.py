@@ -224,6 +224,16 @@ class CoreSource:
         row = self._recording.table("process").row(0)
         return row | dict.fromkeys(missing.null_columns(self._missing_facts, "process"))
 
+    def inherited_peak_bytes(self) -> float:
+        """Gross bytes of blocks that were the parent's at the fork and lived at the peak."""
+        process = self._recording.table("process").row(0)
+        if not process["forked"] or not process["inherited_blocks"]:
+            return 0.0
+        sizes = self._recording.table("site_sizes")
+        columns = ("inherited", "peak_blocks", "usable_bytes", "header_bytes")
+        rows = zip(*(sizes.values(column) for column in columns), strict=True)
+        return float(sum(blocks * (usable + header) for inherited, blocks, usable, header in rows if inherited))
+
     def stack_rows(self, stack_id: int, depth: int) -> list[int]:
         return self._recording.stack_rows(stack_id, depth)
 

@@ -252,6 +252,8 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.number("parent_pid", std::int64_t{info.parent_pid});
   row.number("image_index", std::int64_t{info.image_index});
   row.text("command_line", command_text(info.command_line, !info.imported_from.empty()));
+  row.known_text("title", info.title);
+  row.number("forked", std::int64_t{info.fork ? 1 : 0});
   row.text("cwd", info.cwd);
   row.text("host", info.host);
   row.text("kernel", info.kernel);

@@ -6,13 +6,13 @@
 namespace tare::recorder {
 
 TARE_HOOK_FUNCTION(void, _exit, (int status)) {
-  recorder.note_peak_rss();
+  recorder.note_last_facts();
   recorder.request_exit_snapshot();
   real._exit(status);
 }
 
 TARE_HOOK_FUNCTION(void, _Exit, (int status)) {
-  recorder.note_peak_rss();
+  recorder.note_last_facts();
   recorder.request_exit_snapshot();
   real._Exit(status);
 }

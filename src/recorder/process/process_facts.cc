@@ -88,6 +88,14 @@ std::uint32_t peak_resident_kib() {
   return kib;
 }
 
+void write_title(trace::SpoolHeader& header) {
+  const long fd = sys::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (sys::failed(fd)) return;
+  const long length = sys::read(fd, header.title, trace::kTitleBytes - 1);
+  sys::close(fd);
+  header.title[sys::failed(length) ? 0 : length] = '\0';
+}
+
 // A parent in another namespace has the number 0 here. The first access to a process's files in /proc takes 20 us.
 void write_process_ids(trace::SpoolHeader& header, const trace::SpoolHeader* parent) {
   header.pid = static_cast<std::uint32_t>(sys::getpid());

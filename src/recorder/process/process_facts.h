@@ -12,6 +12,9 @@ void write_process_facts(Spool& spool, KeepEnvironment keep);
 // known.
 void write_process_ids(trace::SpoolHeader& header, const trace::SpoolHeader* parent);
 
+// Servers overwrite their command line: what is left of its first word, as far as it fits.
+void write_title(trace::SpoolHeader& header);
+
 // The greatest resident set so far, the spool's pages included; 0 if the kernel doesn't report it. Uses no heap.
 std::uint32_t peak_resident_kib();
 

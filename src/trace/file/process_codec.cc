@@ -61,6 +61,7 @@ enum class Field : std::uint64_t {
   ImportedFrom = 46,
   MissingFacts = 47,
   Python = 56,
+  Title = 57,
 };
 
 class FieldWriter {
@@ -206,6 +207,7 @@ void encode_process(const ProcessRecord& record, ByteWriter& out) {
   fields.number(Field::UnwindFailures, info.unwind_failures);
   fields.number(Field::NestedEvents, info.nested_events);
   if (info.python != 0) fields.number(Field::Python, info.python);
+  if (!info.title.empty()) fields.text(Field::Title, info.title);
   fields.number(Field::PeakRssBytes, info.peak_rss_bytes);
   if (!record.spool_path.empty()) fields.text(Field::SpoolPath, record.spool_path);
   fields.number(Field::EventCount, record.event_count);
@@ -331,6 +333,9 @@ bool decode_process(std::span<const std::uint8_t> payload, ProcessRecord& record
         break;
       case Field::Python:
         info.python = static_cast<std::uint32_t>(number());
+        break;
+      case Field::Title:
+        info.title = text();
         break;
       case Field::NestedEvents:
         info.nested_events = number();

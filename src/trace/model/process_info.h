@@ -83,6 +83,7 @@ struct ProcessInfo {
   std::string exe;
   std::string cwd;
   std::vector<std::string> command_line;
+  std::string title;  // that the program wrote over its command line, as it was at the exit; empty: none
   std::vector<std::string> environment;  // empty unless requested
   std::string kernel;
   std::string host;

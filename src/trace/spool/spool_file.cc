@@ -38,6 +38,14 @@ std::vector<std::string> split_words(const std::string& text) {
   return words;
 }
 
+// Empty: the process has the title with which it was started, or it hasn't ended.
+std::string changed_title(const SpoolHeader& header, const std::vector<std::string>& command_line) {
+  std::string title(header.title, ::strnlen(header.title, kTitleBytes - 1));
+  title.erase(title.find_last_not_of(' ') + 1);
+  if (!command_line.empty() && command_line.front().starts_with(title)) title.clear();
+  return title;
+}
+
 void put_changing_facts(const SpoolHeader& header, ProcessInfo& info) {
   const std::uint32_t flags = header.flags.load();
   info.malloc_bypassed = (flags & kSpoolBypassed) != 0;
@@ -54,6 +62,7 @@ void put_changing_facts(const SpoolHeader& header, ProcessInfo& info) {
   }
   info.nested_events = header.nested_events.load();
   info.python = header.python.load();
+  info.title = changed_title(header, info.command_line);
 }
 
 }  // namespace

@@ -109,6 +109,8 @@ struct UnwindGap {
 };
 inline constexpr std::uint32_t kUnwindGaps = 16;
 
+inline constexpr std::uint32_t kTitleBytes = 64;
+
 struct SpoolHeader {
   char magic[8];
   std::uint32_t version;
@@ -171,6 +173,8 @@ struct SpoolHeader {
   std::uint64_t pid_namespace;                 // inode of /proc/self/ns/pid, in which `pid` is a number; 0: not known
   std::atomic<std::uint32_t> python;           // [r] a python_word()
   UnwindGap unwind_gaps[kUnwindGaps];          // [r] by object; the last takes those of all further ones, too
+  // [r] at the exit: the beginning of the first word of the command line, which servers overwrite. Terminated.
+  char title[kTitleBytes];
 };
 
 struct ModuleEntry {

@@ -54,6 +54,7 @@ TEST(TraceFile, RichTraceRoundTrip) {
   EXPECT_EQ(info.page_bytes, 16384u);
   EXPECT_EQ(info.allocator, trace::AllocatorKind::Jemalloc);
   EXPECT_EQ(info.command_line, (std::vector<std::string>{"rich", "", "three"}));
+  EXPECT_EQ(info.title, "rich: worker");
   EXPECT_EQ(info.environment, (std::vector<std::string>{"A=1", "B="}));
   EXPECT_EQ(info.sample_bytes, 4096u);
   EXPECT_TRUE(info.free_stacks);
