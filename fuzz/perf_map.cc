@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/drain/perf_map.h"
+#include "core/drain/generated_code/perf_map.h"
 #include "trace/file/dictionary_codec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -81,7 +81,9 @@ def test_javascript_names_sites_by_its_own_line(
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
-def test_node_names_the_line_of_the_script(tare: Tare, tmp_path: Path, maps: list[Path]) -> None:
+@pytest.mark.parametrize("option", ["--perf-basic-prof", "--perf-prof"])
+def test_node_names_the_line_of_the_script(tare: Tare, tmp_path: Path, maps: list[Path], option: str) -> None:
+    """From its map, and from the jitdump that it writes into the working directory."""
     script = tmp_path / "app.js"
     script.write_text(
         "const kept = [];\n"
@@ -91,7 +93,7 @@ def test_node_names_the_line_of_the_script(tare: Tare, tmp_path: Path, maps: lis
         "for (let i = 0; i < 40; i++) keep(50);\n"
         "console.log(process.pid, kept.length);\n"
     )
-    flags = ("--perf-basic-prof", "--interpreted-frames-native-stack")
+    flags = (option, "--interpreted-frames-native-stack")
     done = tare("run", "-q", "-o", "t.tare", "--", "node", *flags, script)
     assert done.returncode == 0, done.stderr
     match = re.match(r"(\d+) 2000\n", done.stdout)

@@ -37,5 +37,5 @@ def generated_code(recording: Recording) -> list[str]:
         return []
     return [
         f"{unnamed:,} of {count:,} return addresses are in generated code without names: Tare reads names from "
-        "/tmp/perf-PID.map if the program writes this file for perf"
+        "/tmp/perf-PID.map or jit-PID.dump if the program writes one of them for perf"
     ]

@@ -1,10 +1,12 @@
 // The end of an image's recording: its last records, the parent's name, and the tables of its summary.
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
+#include "core/drain/generated_code/jitdump.h"
+#include "core/drain/generated_code/perf_map.h"
 #include "core/drain/image_recording.h"
-#include "core/drain/perf_map.h"
 
 namespace tare::core {
 
@@ -14,6 +16,32 @@ namespace {
 
 constexpr std::uint64_t kWorthCaching =
     50'000;  // calls; fewer are replayed in 5 ms, and scripts run programs by the hundred
+
+// Reads the perf map; if there is none, a jitdump. `process`: its number here while it lives, else 0.
+void read_generated_names(const ProcessInfo& info, std::int64_t process, std::uint32_t owner, GeneratedNames& names,
+                          std::vector<std::string>& warnings) {
+  const std::string map = "/tmp/perf-" + std::to_string(info.pid) + ".map";
+  const char* const home = std::getenv("HOME");
+  const std::vector<std::string> dumps = jitdump_paths(info.pid, info.cwd, home == nullptr ? "" : home);
+  // While the process lives, its own root directory has its files.
+  std::vector<std::string> roots{""};
+  if (process != 0) roots.insert(roots.begin(), "/proc/" + std::to_string(process) + "/root");
+  const auto is_used = [&](PerfMapUse use, const std::string& path) {
+    if (use == PerfMapUse::TooLarge) {
+      warnings.push_back(path + " is larger than " + std::to_string(kMaxPerfMapBytes >> 20) +
+                         " MiB: generated code stays unnamed");
+    }
+    return use == PerfMapUse::Used || use == PerfMapUse::TooLarge;
+  };
+  for (const std::string& root : roots) {
+    if (is_used(read_perf_map(root + map, owner, info.start_realtime_ns, names), map)) return;
+  }
+  for (const std::string& root : roots) {
+    for (const std::string& path : dumps) {
+      if (is_used(read_jitdump(root + path, info.pid, owner, info.start_realtime_ns, names), path)) return;
+    }
+  }
+}
 
 }  // namespace
 
@@ -71,18 +99,7 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
 void ImageRecording::put_last_names() {
   GeneratedNames names(dictionary_);
   if (!names.empty()) {
-    const std::string path = "/tmp/perf-" + std::to_string(record_.info.pid) + ".map";
-    const std::uint64_t start_ns = record_.info.start_realtime_ns;
-    PerfMapUse use = PerfMapUse::Absent;
-    // While the process lives, its own root directory has the file.
-    if (process_ != 0) {
-      use = read_perf_map("/proc/" + std::to_string(process_) + "/root" + path, spool_->owner(), start_ns, names);
-    }
-    if (use == PerfMapUse::Absent) use = read_perf_map(path, spool_->owner(), start_ns, names);
-    if (use == PerfMapUse::TooLarge) {
-      warnings_.push_back(path + " is larger than " + std::to_string(kMaxPerfMapBytes >> 20) +
-                          " MiB: generated code stays unnamed");
-    }
+    read_generated_names(record_.info, process_, spool_->owner(), names, warnings_);
     names.add_to(dictionary_);
   }
   writer_->put_growth(dictionary_);

@@ -1,5 +1,5 @@
 // Names of generated code: lines of a map, V8's and CPython's names, code at reused addresses, files that aren't used.
-#include "core/drain/perf_map.h"
+#include "core/drain/generated_code/perf_map.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Reads a perf map line by line: see perf_map.h.
 // SPDX-License-Identifier: Apache-2.0
-#include "core/drain/perf_map.h"
+#include "core/drain/generated_code/perf_map.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -137,24 +137,44 @@ std::size_t GeneratedNames::add_to(Dictionary& dictionary) const {
   return dictionary.given_frames.size() - before;
 }
 
-PerfMapUse read_perf_map(const std::string& path, std::uint32_t owner, std::uint64_t start_realtime_ns,
-                         GeneratedNames& names) {
-  constexpr std::size_t kPiece = 1 << 20;  // longer lines are no names
+int open_perf_file(const std::string& path, std::uint32_t owner, std::uint64_t start_realtime_ns, PerfMapUse& use) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return errno == ELOOP ? PerfMapUse::Foreign : PerfMapUse::Absent;
-  struct Closing {
-    int fd;
-    ~Closing() { ::close(fd); }
-  } const closing{fd};
+  if (fd < 0) {
+    use = errno == ELOOP ? PerfMapUse::Foreign : PerfMapUse::Absent;
+    return -1;
+  }
   struct stat facts = {};
-  if (::fstat(fd, &facts) != 0) return PerfMapUse::Absent;
-  if (!S_ISREG(facts.st_mode) || (facts.st_uid != owner && facts.st_uid != 0)) return PerfMapUse::Foreign;
+  const bool has_facts = ::fstat(fd, &facts) == 0;
   const std::uint64_t written_ns = static_cast<std::uint64_t>(facts.st_mtim.tv_sec) * 1'000'000'000 +
                                    static_cast<std::uint64_t>(facts.st_mtim.tv_nsec);
   // The kernel stamps files by a clock that lags by up to a tick.
   constexpr std::uint64_t kTickNs = 10'000'000;
-  if (written_ns + kTickNs < start_realtime_ns) return PerfMapUse::Stale;
-  if (static_cast<std::uint64_t>(facts.st_size) > kMaxPerfMapBytes) return PerfMapUse::TooLarge;
+  if (!has_facts) {
+    use = PerfMapUse::Absent;
+  } else if (!S_ISREG(facts.st_mode) || (facts.st_uid != owner && facts.st_uid != 0)) {
+    use = PerfMapUse::Foreign;
+  } else if (written_ns + kTickNs < start_realtime_ns) {
+    use = PerfMapUse::Stale;
+  } else if (static_cast<std::uint64_t>(facts.st_size) > kMaxPerfMapBytes) {
+    use = PerfMapUse::TooLarge;
+  } else {
+    use = PerfMapUse::Used;
+    return fd;
+  }
+  ::close(fd);
+  return -1;
+}
+
+PerfMapUse read_perf_map(const std::string& path, std::uint32_t owner, std::uint64_t start_realtime_ns,
+                         GeneratedNames& names) {
+  constexpr std::size_t kPiece = 1 << 20;  // longer lines are no names
+  PerfMapUse use = PerfMapUse::Absent;
+  const int fd = open_perf_file(path, owner, start_realtime_ns, use);
+  if (fd < 0) return use;
+  struct Closing {
+    int fd;
+    ~Closing() { ::close(fd); }
+  } const closing{fd};
 
   std::string text;
   std::uint64_t offset = 0;

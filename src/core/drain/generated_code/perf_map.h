@@ -57,7 +57,7 @@ class GeneratedNames {
   std::map<std::size_t, Named> named_;  // by position in rows_
 };
 
-// Why a map isn't used.
+// Why a map or a jitdump isn't used.
 enum class PerfMapUse : std::uint8_t {
   Absent,
   Used,
@@ -66,6 +66,10 @@ enum class PerfMapUse : std::uint8_t {
   TooLarge,  // more than kMaxPerfMapBytes
 };
 inline constexpr std::uint64_t kMaxPerfMapBytes = std::uint64_t{256} << 20;
+
+// Opens a regular file that the process may have written; -1: `use` has the reason. The parameters as for
+// read_perf_map().
+int open_perf_file(const std::string& path, std::uint32_t owner, std::uint64_t start_realtime_ns, PerfMapUse& use);
 
 // Reads the map at `path` into `names`. `owner`: the user of the process; root may have written it, too.
 // `start_realtime_ns`: when the process started, or earlier.
