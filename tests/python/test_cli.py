@@ -186,7 +186,7 @@ def completion_of(shell: str) -> str:
         (["tare", "gc", "graph", "--ty"], {"--type"}),
         (["tare", "variant", "du"], {"dump"}),
         (["tare", "counts", "--model", "jemalloc-2"], {"jemalloc-2011"}),
-        (["tare", "report", "--de"], {"--depth"}),
+        (["tare", "report", "--dep"], {"--depth"}),
     ],
 )
 def test_bash_offers_values_before_files(words: list[str], offered: set[str]) -> None:

@@ -83,6 +83,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_rows(parser, _RECORDS, "records, and findings of a lens")
     add_suppressions(parser)
     parser.add_argument(
+        "--debuginfod",
+        action="store_true",
+        help="fetch missing debug files from the servers of DEBUGINFOD_URLS (needs debuginfod-find)",
+    )
+    parser.add_argument(
         "--folded",
         action="store_true",
         help="whole stacks for flame graphs: one a line, with the number that --sort names",
@@ -102,6 +107,8 @@ def run(options: argparse.Namespace) -> int:
         return _group(options)
     if _shows_container(options):
         return 0
+    if options.debuginfod:
+        _fetch_debug_files(options.file)
     chosen = lenses.load_named(options.lens) if options.lens is not None else []
     if options.lens is not None and not chosen:
         raise TareError(USAGE, f"report: --lens needs lenses: {', '.join(lenses.NAMES)}")
@@ -168,6 +175,22 @@ def _shows_container(options: argparse.Namespace) -> bool:
 
     say(container.lines(options.file, found, width_of(sys.stdout)))
     return True
+
+
+def _fetch_debug_files(path: str) -> None:
+    """Of the files of code in the recording's stacks."""
+    from tare.analysis.recording import Recording
+    from tare.naming import debuginfod
+    from tare.source.core_source import CoreSource
+
+    recording = Recording(CoreSource(path, depth=1))
+    recording.database.use("modules", "locations")
+    debuginfod.fetch(
+        recording.database.rows(
+            "select distinct path, build_id from modules where build_id is not null"
+            " and module_id in (select module_id from locations) order by path"
+        )
+    )
 
 
 def _group(options: argparse.Namespace) -> int:

@@ -4,9 +4,13 @@
 #include <elf.h>
 #include <sys/auxv.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include "core/symbols/byte_reader.h"
@@ -49,8 +53,15 @@ std::uint32_t crc32_of(std::string_view bytes) {
 bool has_dwarf(const ElfFile& file) { return file.has_section(".debug_info") || file.has_section(".zdebug_info"); }
 bool has_names(const ElfFile& file) { return has_dwarf(file) || file.has_section(".symtab"); }
 
-std::vector<fs::path> with_system_dir(std::span<const fs::path> dirs) {
+// Then the user's folders: TARE_SYMBOLS in the environment.
+std::vector<fs::path> with_other_dirs(std::span<const fs::path> dirs) {
   std::vector<fs::path> all(dirs.begin(), dirs.end());
+  const char* const folders = std::getenv("TARE_SYMBOLS");
+  for (std::string_view rest = folders == nullptr ? "" : folders; !rest.empty();) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    if (!folder.empty()) all.emplace_back(folder);
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+  }
   all.emplace_back(kSystemDebugDir);
   return all;
 }
@@ -61,12 +72,18 @@ std::unique_ptr<ElfFile> open_build(const fs::path& path, const BuildId& id) {
   return *std::move(file);
 }
 
-std::unique_ptr<ElfFile> find_by_build_id(const BuildId& id, std::span<const fs::path> dirs) {
-  if (id.size() < 2) return nullptr;
-  const std::string hex = to_hex(id);
+// Distributions name debug files by their build id, debuginfod's cache has a folder for each, and people copy files.
+std::unique_ptr<ElfFile> find_by_build_id(const trace::Module& module, std::span<const fs::path> dirs) {
+  if (module.build_id.size() < 2) return nullptr;
+  const std::string hex = to_hex(module.build_id);
+  const fs::path name = fs::path(module.path).filename();
   for (const fs::path& dir : dirs) {
-    auto file = open_build(dir / ".build-id" / hex.substr(0, 2) / (hex.substr(2) + ".debug"), id);
-    if (file != nullptr && (has_names(*file) || has_dwarf(*file))) return file;
+    const fs::path candidates[] = {dir / ".build-id" / hex.substr(0, 2) / (hex.substr(2) + ".debug"),
+                                   dir / hex / "debuginfo", dir / (name.string() + ".debug"), dir / name};
+    for (const fs::path& candidate : candidates) {
+      auto file = open_build(candidate, module.build_id);
+      if (file != nullptr && (has_names(*file) || has_dwarf(*file))) return file;
+    }
   }
   return nullptr;
 }
@@ -164,7 +181,7 @@ std::string DebugFiles::fingerprint() const {
 }
 
 DebugFiles find_debug_files(const trace::Module& module, std::span<const std::filesystem::path> debug_dirs) {
-  const std::vector<fs::path> dirs = with_system_dir(debug_dirs);
+  const std::vector<fs::path> dirs = with_other_dirs(debug_dirs);
   DebugFiles files;
   const bool is_vdso = module.path.starts_with("[vdso]") || module.path.starts_with("linux-vdso.so");
   Result<std::unique_ptr<ElfFile>> binary = is_vdso ? own_vdso() : ElfFile::open(module.path);
@@ -184,7 +201,7 @@ DebugFiles find_debug_files(const trace::Module& module, std::span<const std::fi
     files.message = binary.error().message;
   }
 
-  files.debug = find_by_build_id(module.build_id, dirs);
+  files.debug = find_by_build_id(module, dirs);
   if (files.debug == nullptr && files.binary != nullptr) files.debug = find_by_debug_link(*files.binary, dirs);
   if (const ElfFile* dwarf = files.with_dwarf()) {
     files.alternate = find_alternate(*dwarf, dirs);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "support.h"
 
 namespace tare::core {
@@ -86,6 +88,25 @@ TEST_F(SeparateDebugFile, FoundByBuildIdWhenTheProgramIsGoneOrReplaced) {
   fs::copy_file("/bin/sh", program_);
   EXPECT_EQ(resolve(module, stacks, folder_.path() / "debug"), ModuleState::Lines);
   EXPECT_EQ(stacks, expected_);
+}
+
+// The folders of TARE_SYMBOLS: as distributions have them, as debuginfod's client has them, and copied by hand.
+TEST_F(SeparateDebugFile, FoundInTheUsersFolders) {
+  const fs::path mine = folder_.path() / "mine";
+  const fs::path names[] = {by_build_id(mine), mine / to_hex(module_of(whole_).build_id) / "debuginfo",
+                            mine / "program.debug", mine / "program"};
+  fs::rename(debug_, folder_.path() / "kept");
+  for (const fs::path& name : names) {
+    fs::create_directories(name.parent_path());
+    fs::copy_file(folder_.path() / "kept", name);
+    std::vector<std::vector<Frame>> stacks;
+    EXPECT_NE(resolve(module_of(program_), stacks), ModuleState::Lines) << name;
+    ::setenv("TARE_SYMBOLS", ("/nowhere::" + mine.string()).c_str(), 1);
+    EXPECT_EQ(resolve(module_of(program_), stacks), ModuleState::Lines) << name;
+    ::unsetenv("TARE_SYMBOLS");
+    EXPECT_EQ(stacks, expected_) << name;
+    fs::remove(name);
+  }
 }
 
 TEST_F(SeparateDebugFile, OfAnotherBuildIsRefused) {
