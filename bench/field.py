@@ -23,6 +23,7 @@ from field_programs import Program, programs, ready
 from harness.machine import machine_description
 from harness.measure import ROOT
 from tare import lenses
+from tare.analysis.languages import remedy
 from tare.analysis.recording import Recording
 from tare.reports.text_parts import amount
 from tare.reports.text_report import default_findings
@@ -81,7 +82,7 @@ def findings(trace: Path) -> Iterator[str]:
     recording = Recording(CoreSource(str(trace)), lenses.names_for([]))
     listed = itertools.islice(default_findings(recording), FIRST)
     for number, (lens, found, frame) in enumerate(listed, start=1):
-        yield f"| {number} | {lens.name} | {frame} | {amount(found, lens)} | {found.confidence} | {found.remedy} | |"
+        yield f"| {number} | {lens.name} | {frame} | {amount(found, lens)} | {found.confidence} | {remedy(found, frame)} | |"
 
 
 def examine(program: Program, tare: str, builds: Path | None) -> Iterator[str]:

@@ -10,11 +10,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses
+from tare.lenses.change import CHANGE
+from tare.lenses.lens import PARTNER
 from tare.lenses.saving import Saving
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tare.lenses.change import Change, Language
     from tare.lenses.lens import Lens
     from tare.source.database import TableStore
 
@@ -45,15 +48,22 @@ class Finding(NamedTuple):
     byte_ns: float | None
     calls: float
     shown: bool  # above the lens' display threshold
-    remedy: str
+    text: str  # the remedy, with CHANGE where that of the site's language is to stand, and PARTNER
     confidence: str
     mark: str
     amount: str = ""
     partner_row: int | None = None  # names the other site, where a finding is about two
+    partner: str = "the other"
+    change: Change | None = None
     saving: Saving = Saving("a design")
     rests_on_snapshot: bool = False
     at_least: bool = False  # the snapshot had too little of the peak: the amounts are lower bounds
     samples: float | None = None  # recorded blocks that the amounts stand on; None: every block is recorded
+
+    def remedy_in(self, language: Language) -> str:
+        """`analysis/languages.py` has the language of a site."""
+        text = self.text.replace(CHANGE, self.change.wording(language)) if self.change else self.text
+        return text.replace(PARTNER, self.partner)
 
 
 class LensTotals(NamedTuple):
@@ -215,7 +225,8 @@ class Ledger:
         saving = lens.saves(row)
         return Finding(
             lens=lens.name,
-            remedy=advice.remedy,
+            text=advice.remedy,
+            change=advice.change,
             confidence=advice.confidence,
             mark=advice.mark,
             amount=advice.amount,

@@ -197,8 +197,6 @@ class Recording:
         return self._found[known]
 
     def _find(self, lens: Lens, by: str, limit: int | None) -> list[Finding]:
-        from tare.lenses.lens import PARTNER
-
         every = (
             self.findings_by_line(lens, limit)
             if by == "site_location_id"
@@ -209,12 +207,7 @@ class Recording:
         self.names.prepare(sorted(rows))
         named = {row: str(self.names.at(row)) for row in rows}
         found = [self._bounded(each, lens) for each in found]
-        return [
-            each._replace(remedy=each.remedy.replace(PARTNER, named.get(each.partner_row, "the other")))
-            if each.partner_row in named
-            else each
-            for each in found
-        ]
+        return [each._replace(partner=named[each.partner_row]) if each.partner_row in named else each for each in found]
 
     def _bounded(self, finding: Finding, lens: Lens) -> Finding:
         """Lower bounds where the snapshot had little of the peak. Leaks are counted at the exit, whose snapshot has all blocks."""

@@ -11,6 +11,7 @@ from array import array
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
+from tare.analysis.languages import remedy
 from tare.exports.found import findings
 from tare.exports.samples import Samples
 
@@ -136,7 +137,7 @@ def _markers(recording: Recording, selection: Selection, strings: _Strings, time
                 "lens": each.lens.name,
                 "site": str(each.frame),
                 "bytes": each.bytes,
-                "remedy": each.finding.remedy,
+                "remedy": remedy(each.finding, each.frame),
             }
             for each in found
         ],

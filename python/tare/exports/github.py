@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import IO, TYPE_CHECKING
 
+from tare.analysis.languages import remedy
 from tare.exports.found import Found, findings, reviewed_path
 from tare.text.units import human_bytes
 
@@ -24,7 +25,7 @@ def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
     found = findings(recording, selection)
     for each in [each for each in found if each.place.file and each.place.line][:_MOST_ANNOTATIONS]:
         title = f"{each.lens.name}: {human_bytes(each.bytes)}"
-        out.write(command("warning", title, f"{each.name}: {each.finding.remedy}", each.place).encode())
+        out.write(command("warning", title, f"{each.name}: {remedy(each.finding, each.frame)}", each.place).encode())
     add_to_summary(_table(recording, found))
 
 
@@ -45,7 +46,7 @@ def add_to_summary(markdown: str) -> None:
 def _table(recording: Recording, found: list[Found]) -> str:
     peak = recording.moments["peak"]
     rows = [
-        f"| {each.lens.name} | `{cell(str(each.frame))}` | {human_bytes(each.bytes)} | {cell(each.finding.remedy)} |"
+        f"| {each.lens.name} | `{cell(str(each.frame))}` | {human_bytes(each.bytes)} | {cell(remedy(each.finding, each.frame))} |"
         for each in found[:_MOST_ROWS]
     ]
     more = [f"\n{len(found) - _MOST_ROWS:,} more findings aren't listed."] if len(found) > _MOST_ROWS else []

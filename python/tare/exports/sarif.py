@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from tare import __version__
+from tare.analysis.languages import remedy
 from tare.exports.found import Found, findings, reviewed_path
 from tare.text.units import human_bytes
 
@@ -55,7 +56,7 @@ def _result(found: Found, rule: int) -> dict[str, Any]:
         "ruleId": found.lens.name,
         "ruleIndex": rule,
         "level": "warning" if found.lens.weight == "tare" else "note",
-        "message": {"text": f"{found.name}: {human_bytes(found.bytes)}. {found.finding.remedy}"},
+        "message": {"text": f"{found.name}: {human_bytes(found.bytes)}. {remedy(found.finding, found.frame)}"},
         "partialFingerprints": {"tareSite/v1": found.fingerprint},
         "properties": {"bytes": found.bytes},
     }

@@ -6,6 +6,7 @@ import shlex
 from typing import IO, TYPE_CHECKING
 
 from tare.analysis import finding_changes
+from tare.analysis.languages import remedy
 from tare.html.markup import EMPTY, Markup, element, headings, joined
 from tare.html.page import document, views
 from tare.html.store import Function, Measure, StackTree
@@ -141,7 +142,7 @@ def _finding(change: FindingChange) -> Markup:
                     " ",
                     element("span", found.frame.place, class_="place"),
                 ),
-                element("p", found.finding.remedy),
+                element("p", remedy(found.finding, found.frame)),
             ),
             scope="row",
         ),

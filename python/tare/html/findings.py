@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tare.analysis.languages import remedy
 from tare.analysis.worth import ranking
 from tare.html.markup import EMPTY, Markup, element
 from tare.html.type_layout import TypePictures
@@ -116,7 +117,7 @@ def _finding(
             class_="what",
         ),
         element("h3", element("code", frame.name), " ", place_of(frame, lines)),
-        element("p", finding.remedy),
+        element("p", remedy(finding, frame)),
         picture,
         element(
             "details",

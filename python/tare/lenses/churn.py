@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tare.lenses.call_price import FREE_NS, MALLOC_NS, per_call
+from tare.lenses.change import CHANGE, Change
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Effort, Saving, Timed
 from tare.text.units import call_duration, exact, human_bytes, human_count, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tare.lenses.change import Language
 
 # Sizes at which inline storage is usually drawn.
 _STEPS = (16, 32, 48, 64)
@@ -53,6 +61,58 @@ def _cost(evidence: Evidence) -> str:
     return f"; {', '.join(parts)}, {call_duration(each_ns * evidence['calls'])} for all, waiting for locks included"
 
 
+_SAVES = "This saves at least 90% of these mallocs and frees"
+# A runtime allocates blocks for its own objects: only another way of writing the line avoids them, and maybe not all.
+_MANAGED: Mapping[Language, str] = {
+    "Python": "Create fewer temporary objects in this line, or keep one and reuse it: join() or one f-string instead of several +, a "
+    "memoryview instead of slices, readinto() a bytearray that is kept, a generator instead of a list that is used once",
+    "JavaScript": "Create one Buffer, typed array or native object before the loop and reuse it; Buffer.allocUnsafe() takes buffers below 4 KiB "
+    "from Node's pool",
+    "Java": "Keep the direct buffer or the native object and reuse it: clear() of a buffer, reset() of Deflater and Inflater",
+    "Go": "Pass a pointer to Go memory for the time of the C call instead of a copy (C.CString, C.CBytes, C.malloc), or keep one C buffer and reuse it",
+}
+
+
+def _inline(size: int, alike: bool) -> Change:
+    """`alike`: all blocks have one size."""
+    reuse = " If blocks outlive the call, keep freed blocks for reuse." if alike else ""
+    plain = f"Store up to {size} bytes in the object or on the stack, and only more on the heap"
+    return Change(
+        f"{plain}.{reuse} {_SAVES}",
+        {
+            "C": f"Use an array of {size} bytes on the stack or in the struct, and call malloc only for more.{reuse} {_SAVES}",
+            "C++": f"{plain} (for text: tare::TextStream).{reuse} {_SAVES}",
+            "Rust": f"Store up to {size} bytes inline (SmallVec or ArrayVec), or reuse one Vec or String: clear() keeps its capacity. {_SAVES}",
+            **_MANAGED,
+        },
+    )
+
+
+def _one_block(size: str) -> Change:
+    plain = f"Keep one block of {size} bytes and reuse it, or embed it in its owner. {_SAVES}"
+    return Change(
+        plain,
+        {
+            "C": f"Keep one block of {size} bytes and reuse it, or make it a member of its owner. {_SAVES}",
+            "C++": f"Keep one block of {size} bytes and reuse it, or make it a member of its owner. {_SAVES}",
+            "Rust": f"Keep one object of {size} bytes and reuse it (clear() keeps the capacity of a Vec or String), or store it by value in its owner. {_SAVES}",
+            **_MANAGED,
+        },
+    )
+
+
+_REUSED = Change(
+    "Reuse one buffer, or allocate from an arena that is reset after use",
+    {
+        "C": "Keep one buffer and reuse it, or allocate from an arena (obstack) that is reset after use",
+        "C++": "Reuse one std::string or std::vector (clear() keeps its capacity), or allocate from an arena that is reset after use "
+        "(tare::Buffer, tare::TextStream::reset, tare::Arena)",
+        "Rust": "Reuse one Vec or String (clear() keeps its capacity), or allocate from an arena that is reset after use (the crate bumpalo)",
+        **_MANAGED,
+    },
+)
+
+
 def _advise(evidence: Evidence) -> Advice:
     calls = evidence["calls"]
     young = (
@@ -64,22 +124,11 @@ def _advise(evidence: Evidence) -> Advice:
             telling = [n for n in _STEPS if n <= size or evidence[f"fit_{n}"] > evidence[f"fit_{size}"]]
             shares = ", ".join(f"{percent(evidence[f'fit_{n}'], calls, 0)} fit {n}" for n in telling)
             alike = evidence["commonest_blocks"] >= 0.9 * evidence["total_blocks"]
-            reuse = " If blocks outlive the call, keep freed blocks for reuse." if alike else ""
-            return Advice(
-                f"Store up to {size} bytes in the object or on the stack, and only more on the heap (for text: tare::TextStream).{reuse} "
-                f"This saves at least 90% of these mallocs and frees: {young}; {shares} bytes",
-                "high",
-            )
+            return Advice(f"{CHANGE}: {young}; {shares} bytes", "high", change=_inline(size, alike))
     if evidence["commonest_blocks"] >= 0.9 * evidence["total_blocks"]:
-        return Advice(
-            f"Keep one block of {exact(evidence['commonest_bytes'])} bytes and reuse it, or embed it in its owner. This saves at "
-            f"least 90% of these mallocs and frees: {young}",
-            "high",
-        )
+        return Advice(f"{CHANGE}: {young}", "high", change=_one_block(exact(evidence["commonest_bytes"])))
     return Advice(
-        f"Reuse one buffer (tare::Buffer, TextStream::reset), or allocate from a tare::Arena that is reset after use: {young}; "
-        f"the largest has {human_bytes(evidence['largest_bytes'])}",
-        "medium",
+        f"{CHANGE}: {young}; the largest has {human_bytes(evidence['largest_bytes'])}", "medium", change=_REUSED
     )
 
 
@@ -99,8 +148,8 @@ LENS = Lens(
     " limits list the sites with most calls, without a remedy",
     false_positives="Allocations inside a library without an alternative. The cost is sampled: one call in a few thousand, the "
     "first one 0.2 to 0.5 ms after the last, which has colder caches than its neighbours.",
-    remedy="Storage inside the object for small blocks (TextStream for text), one reused block for equal sizes, "
-    "otherwise a reused Buffer or an Arena.",
+    remedy="Storage inside the object for small blocks, one reused block for equal sizes, otherwise a reused buffer or an arena. Objects of "
+    "a runtime: fewer temporary ones. Library: TextStream, Buffer, Arena.",
     weight="potential",
     sampling="scaled",
     tables=("site_sizes", "call_costs"),

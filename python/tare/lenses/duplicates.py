@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from tare.lenses.change import CHANGE, Change
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
 from tare.lenses.used_snapshots import HAD, USED, scaled_from, to_peak
 from tare.text.units import human_bytes, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tare.lenses.change import Language
 
 # An AtomTable's bytes beside the characters: 29.6 bytes an atom are measured with 164,000 of 8.5 characters and a NUL
 # (bench/RESULTS.md). The 4-byte handles take the places of pointers, and only make it better.
@@ -70,6 +78,33 @@ join (select size_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
 """
 
 
+# The same for texts and other contents: most objects begin with a header, so that their texts aren't recognized.
+_MANAGED: Mapping[Language, str] = {
+    "Python": "Keep one object for each value: sys.intern() for str, a dict for other immutable values (known.setdefault(value, value))",
+    "JavaScript": "Keep one buffer for each content in a Map, and share it or a view of it (subarray())",
+    "Java": "Keep one direct buffer for each content in a map, and share views of it (asReadOnlyBuffer())",
+    "Go": "Convert each value once: keep the C copies in a map, and pass these",
+}
+_INTERNED = Change(
+    "Intern them: keep each text once in a table, and store pointers to it",
+    {
+        "C": "Intern them: keep each text once in a hash table, and store pointers to it",
+        "C++": "Intern them: keep each text once in a std::unordered_set, and store pointers to it (AtomTable in tare/atom.h has handles of 4 bytes)",
+        "Rust": "Intern them: keep each text once as Rc<str> or Arc<str> in a HashSet, and clone the pointer; if all texts are known, use &'static str or an enum",
+        **_MANAGED,
+    },
+)
+_SHARED = Change(
+    "Share one immutable copy, found in a table of the existing ones",
+    {
+        "C": "Share one constant copy, found in a hash table of the existing ones",
+        "C++": "Share one immutable copy: a std::shared_ptr<const T>, or a table of existing copies (Bytes in tare/bytes.h)",
+        "Rust": "Share one immutable copy: an Rc<[T]> or Arc<[T]>, or a table of existing copies",
+        **_MANAGED,
+    },
+)
+
+
 def _advise(evidence: Evidence) -> Advice:
     copies, contents = evidence["copies"], max(1.0, round(evidence["contents"]))
     text = evidence["text_bytes"] >= 0.5 * evidence["all_bytes"]
@@ -85,13 +120,10 @@ def _advise(evidence: Evidence) -> Advice:
         if evidence["bytes_peak"] >= 1
         else ""
     )
-    how = (
-        "Intern them (AtomTable in tare/atom.h)"
-        if text
-        else "Share one immutable copy (Bytes in tare/bytes.h, or a table of existing copies)"
-    )
     return Advice(
-        f"{how}: {seen}{saved}. Only {what} that aren't changed in place can be shared", "high" if text else "medium"
+        f"{CHANGE}: {seen}{saved}. Only {what} that aren't changed in place can be shared",
+        "high" if text else "medium",
+        change=_INTERNED if text else _SHARED,
     )
 
 
@@ -107,7 +139,7 @@ LENS = Lens(
     "text, at least 64 surplus blocks, because a few equal ones are scratch buffers",
     false_positives="Buffers that are equal only at the time of the snapshot, and objects without pointers that are changed in "
     "place later. Blocks with pointers into the heap and blocks of zeros aren't counted.",
-    remedy="Store each content once: AtomTable for strings, shared Bytes for others.",
+    remedy="Store each content once, and share it: interned strings, shared immutable buffers. Library: AtomTable for strings, Bytes for others.",
     weight="tare",
     sampling="unavailable",
     tables=("site_sizes", "snapshots", "snapshot_sizes", "pointer_words", "peak_contents"),

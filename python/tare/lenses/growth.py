@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from tare.lenses.change import CHANGE, Change
 from tare.lenses.lens import Advice, Confidence, Evidence, Lens
 from tare.lenses.saving import MAPPED_APART_BYTES, Saving
 from tare.text.units import exact, human_bytes, human_count, percent, plural
@@ -34,6 +35,20 @@ from grown g left join held h on h.stack_id = g.stack_id
 """
 
 
+_DOUBLED = Change(
+    "Double the capacity, or allocate the final size at once if it is known",
+    {
+        "C": "Double the capacity at each realloc, or allocate the final size at once if it is known",
+        "C++": "Double the capacity, or reserve() the final size once if it is known (tare::Buffer)",
+        "Rust": "Use reserve(), which doubles, instead of reserve_exact(), or with_capacity() if the final size is known",
+        "Python": "Create it with its final size if that is known ([None] * n, bytearray(n)), or collect the parts in a list and join() them once "
+        "instead of += in a loop",
+        "JavaScript": "Collect the parts in an array and call Buffer.concat() once, or allocate the final size if it is known",
+        "Go": "Collect the parts in a Go slice (append() doubles) and copy it to C once, or double the capacity at each C.realloc",
+    },
+)
+
+
 def _advise(evidence: Evidence) -> Advice:
     steps, chains = evidence["steps"], evidence["grown_blocks"]
     how = "reallocs" if evidence["kind"] == "realloc" else "rounds of malloc, copy and free"
@@ -48,13 +63,13 @@ def _advise(evidence: Evidence) -> Advice:
         sure = "medium" if evidence["kind"] == "realloc" else "low"
         amount = f"{human_count(steps)} steps"
     return Advice(
-        f"Double the capacity, or reserve the size if it is known (tare::Buffer): "
-        f"{plural(max(chains, 1), 'buffer')} grew up to {human_bytes(evidence['max_requested_bytes'])} in "
+        f"{CHANGE}: {plural(max(chains, 1), 'buffer')} grew up to {human_bytes(evidence['max_requested_bytes'])} in "
         f"{exact(steps)} {how}, {percent(evidence['slow_steps'], steps, 0)} of them by less than 1.2x; {cost}; all requests "
         f"add up to {exact(evidence['requested_bytes'])} bytes ({exact(evidence['rounded_4k_bytes'])} rounded to 4 KiB), with "
         f"doubling to {exact(evidence['doubling_bytes'])}",
         sure,
         amount=amount,
+        change=_DOUBLED,
     )
 
 
@@ -80,7 +95,7 @@ LENS = Lens(
     " twice, or copy a text once",
     false_positives="Large blocks that realloc moves by remapping pages aren't copied, but count as copied. A sampled recording "
     "shows growth by malloc, copy and free only for blocks of at least an eighth of its sample distance.",
-    remedy="Grow by a factor, or reserve once if the final size is known. Buffer does both; TextStream for text.",
+    remedy="Grow by a factor, or allocate once if the final size is known. Library: Buffer does both; TextStream for text.",
     weight="potential",
     sampling="scaled",
     tables=("growth", "site_sizes"),

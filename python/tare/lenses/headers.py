@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tare.lenses.change import CHANGE, Change
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
 from tare.text.units import exact, human_bytes
@@ -24,16 +25,31 @@ def _slop(evidence: Evidence) -> float:
     return float(evidence["packed_peak"] * headers / evidence["header_peak"]) if evidence["header_peak"] else 0.0
 
 
+_TOGETHER = Change(
+    "Allocate them together: in an arena, in an array, or inside their owner",
+    {
+        "C": "Allocate them together: in an array, as members of their owner, or in an arena (obstack)",
+        "C++": "Allocate them together: as values in a std::vector, as members of their owner, or in an arena "
+        "(std::pmr::monotonic_buffer_resource, tare::Arena)",
+        "Rust": "Allocate them together: by value in a Vec or in their owner instead of a Box each, or in an arena (the crates bumpalo and typed-arena)",
+        "Python": "Create fewer and larger objects: array.array or NumPy arrays for numbers, tuples or classes with __slots__ for records",
+        "JavaScript": "Create fewer and larger buffers: views (subarray()) of one large buffer",
+        "Java": "Create fewer and larger buffers: slice() of one large direct buffer",
+        "Go": "Allocate one C array for all of them, or keep them in a Go slice",
+    },
+)
+
+
 def _advise(evidence: Evidence) -> Advice:
     blocks = evidence["blocks"]
     average = evidence["requested_peak"] / blocks if blocks else 0
     slop = _slop(evidence)
     rounded = f", and {human_bytes(slop)} of slop" if slop >= 1 else ""
     return Advice(
-        "Allocate them together: in an arena, in an array, or inside their owner. "
-        f"{exact(blocks)} blocks of {exact(average)} bytes on average have a header each{rounded}; saves up to "
+        f"{CHANGE}. {exact(blocks)} blocks of {exact(average)} bytes on average have a header each{rounded}; saves up to "
         f"{human_bytes((evidence['bytes_peak'] or 0) + slop)} at the peak",
         "medium" if average <= 64 else "low",
+        change=_TOGETHER,
     )
 
 
@@ -49,8 +65,7 @@ LENS = Lens(
     threshold="sites with at least 0.5 % of gross at the peak, and 4,096 bytes, whose blocks have 128 bytes or less on "
     "average; in larger blocks the header is below 6 %",
     false_positives="Blocks that are freed one by one in any order can't share an arena.",
-    remedy="Allocate many small blocks together: in an Arena, in an array, or inside the object that owns them; texts in"
-    " an AtomTable.",
+    remedy="Allocate many small blocks together: in an array, in an arena, or inside the object that owns them. Library: Arena; AtomTable for texts.",
     weight="tare",
     sampling="scaled",
     tables=("site_sizes",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tare.lenses.change import CHANGE, Change
 from tare.lenses.growing import GROWING
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import MAPPED_APART_BYTES, Saving
@@ -35,14 +36,28 @@ where (k.bytes > 0 or e.in_all > 0) and z.inherited = 0
 """
 
 
+_SHRUNK = Change(
+    "Shrink it once after it has stopped growing, or allocate the final size if it is known",
+    {
+        "C": "Call realloc() with the used size once after it has stopped growing, or allocate the final size if it is known",
+        "C++": "Call shrink_to_fit() once after it has stopped growing, or reserve() the size if it is known (tare::Buffer has both)",
+        "Rust": "Call shrink_to_fit() or into_boxed_slice() (text: into_boxed_str()) once after it has stopped growing, or with_capacity() if the size is known",
+        "Python": "Copy it once when it is complete (tuple(x), bytes(x), x[:]), because the copy has no spare capacity, or create it with its final "
+        "size if that is known",
+        "JavaScript": "Copy the used part once when it is complete (Buffer.from(view)), or allocate the final size if it is known",
+        "Go": "Call C.realloc with the used size once after it has stopped growing, or allocate the final size if it is known",
+    },
+)
+
+
 def _advise(evidence: Evidence) -> Advice:
     peak, requested = evidence["bytes_peak"], evidence["requested_peak"]
     return Advice(
-        "Shrink it once after it has stopped growing (tare::Buffer::shrink_to_fit), or reserve the size if it is known: "
-        f"{percent(peak, requested, 0)} of the bytes of these buffers at the peak, {human_bytes(peak)}, were never written; "
+        f"{CHANGE}: {percent(peak, requested, 0)} of the bytes of these buffers at the peak, {human_bytes(peak)}, were never written; "
         f"{plural(evidence['loose'], 'buffer')} had unused capacity at the end, the largest of "
         f"{human_bytes(evidence['requested_bytes'])}",
         "high" if 4 * peak >= requested else "medium",
+        change=_SHRUNK,
     )
 
 
@@ -60,7 +75,7 @@ LENS = Lens(
     false_positives="A buffer that is reused and grows to the same size again. A program may write the fill value itself. A "
     "sampled recording finds growth only for blocks of at least an eighth of its sample distance.",
     remedy="Shrink once after growth, reserve the known size, or grow by a smaller factor if most buffers stop early. "
-    "Buffer does all three.",
+    "Library: Buffer does all three.",
     weight="potential",
     sampling="scaled",
     tables=("site_sizes", "growth", "written", "snapshots", "snapshot_sizes"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tare.lenses.change import CHANGE, Change
+from tare.lenses.emergency_pool import NOT_EMERGENCY_POOL
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
 from tare.lenses.used_snapshots import HAD, USED, to_peak
@@ -12,9 +14,6 @@ from tare.text.units import duration, human_bytes, human_count, percent, plural
 LEAST_IDLE_NS = 100_000_000
 # So much may have been read unseen: the processor doesn't mark a page again that its TLB holds, 3,072 of them at most.
 UNSEEN_BYTES = 3072 * 4096
-
-# libstdc++ reserves memory for exceptions when it is loaded, 72,704 bytes (73,728 from version 13 on), and leaves it to the kernel.
-_EMERGENCY_POOLS = (72_704, 73_728)
 
 _CLAIMS = f"""
 with {USED},
@@ -62,7 +61,7 @@ join (select size_id, requested_bytes, usable_bytes, header_bytes, (usable_bytes
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, end_blocks from site_sizes) z
   on z.size_id = s.size_id
 left join unread u on 1 = 1
-where not (z.total_blocks = 1 and z.requested_bytes in {_EMERGENCY_POOLS})
+where {NOT_EMERGENCY_POOL}
 """
 
 
@@ -80,7 +79,16 @@ def _seen(evidence: Evidence) -> str:
     )
 
 
-_WHAT = "Drop them, or build them when they are asked for (a tare::MemoryPressure call-back that empties the cache)"
+_DROPPED = Change(
+    "Free them and build them again when they are needed, or limit the cache",
+    {
+        "C++": "Free them and build them again when they are needed, or limit the cache (a tare::MemoryPressure call-back empties it)",
+        "Rust": "Drop them and build them again when they are needed (std::sync::LazyLock for the first use), or limit the cache",
+        "Python": "Drop them and build them again when they are needed, or limit the cache (functools.lru_cache(maxsize=n), weakref.WeakValueDictionary)",
+        "JavaScript": "Drop them and build them again when they are needed, or limit the cache (a Map with a greatest size, WeakRef)",
+        "Java": "Drop them and build them again when they are needed, or limit the cache (LinkedHashMap.removeEldestEntry(), SoftReference)",
+    },
+)
 
 # Of the unchanged bytes: with less, the program may read the rest.
 _LEAST_UNREAD = 0.25
@@ -94,9 +102,10 @@ def _advise(evidence: Evidence) -> Advice:
     unread = evidence["unread"] or 0.0
     if unread >= _LEAST_UNREAD:
         return Advice(
-            f"{_WHAT}: {_seen(evidence)}; saves up to {human_bytes(returned)}. The kernel reports that at least "
+            f"{CHANGE}: {_seen(evidence)}; saves up to {human_bytes(returned)}. The kernel reports that at least "
             f"{percent(unread, 1, 0)} of the unchanged bytes weren't read either between the last two snapshots",
             "high" if unread >= 0.5 else "medium",
+            change=_DROPPED,
         )
     reused = (
         f"{human_count(gone)} other blocks of this site were allocated and freed meanwhile, so the kept ones aren't reused"
@@ -104,8 +113,9 @@ def _advise(evidence: Evidence) -> Advice:
         else "no block of this site was freed meanwhile: check which code reads them, and build them on first use"
     )
     return Advice(
-        f"{_WHAT}: {_seen(evidence)}; saves up to {human_bytes(returned)}; {reused}",
+        f"{CHANGE}: {_seen(evidence)}; saves up to {human_bytes(returned)}; {reused}",
         "medium" if gone >= kept else "low",
+        change=_DROPPED,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tare.lenses.change import CHANGE, Change
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
 from tare.lenses.used_snapshots import USED
@@ -49,6 +50,19 @@ join (select size_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
 """
 
 
+_FREED = Change(
+    "Free it before its last pointer is dropped",
+    {
+        "C++": "Free it before its last pointer is dropped, or let a std::unique_ptr hold it",
+        "Rust": "Drop it: look for Box::leak(), mem::forget(), into_raw() without from_raw(), and cycles of Rc, which a Weak breaks",
+        "Python": "Native code that this line calls loses it: close the object that it belongs to, or report the leak to the authors of the extension module",
+        "JavaScript": "Native code that this line calls loses it: close the object that it belongs to, or report the leak to the authors of the addon",
+        "Java": "Native code that this method calls loses it: close the object that it belongs to (close(), or end() of Deflater and Inflater)",
+        "Go": "Call C.free before its last pointer is dropped: Go's collector doesn't free memory of C.malloc and C.CString",
+    },
+)
+
+
 def _advise(evidence: Evidence) -> Advice:
     roots, blocks, calls = evidence["roots"], evidence["end_blocks"], evidence["root_calls"]
     if not blocks:
@@ -58,9 +72,10 @@ def _advise(evidence: Evidence) -> Advice:
     hanging = blocks - roots
     also = f", and {plural(hanging, 'block is', 'blocks are')} reachable only from these" if hanging > 0 else ""
     return Advice(
-        f"Free it before its last pointer is dropped: no pointer leads to {plural(roots, 'block')} of this site "
+        f"{CHANGE}: no pointer leads to {plural(roots, 'block')} of this site "
         f"({percent(roots, calls, 0)} of its allocations){also}; {human_bytes(evidence['bytes_end'])} at the exit",
         "high" if roots > 1 else "medium",
+        change=_FREED,
     )
 
 

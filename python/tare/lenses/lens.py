@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tare.lenses.change import Change
     from tare.lenses.saving import Saving
 
 Evidence = dict[str, Any]
@@ -39,10 +40,11 @@ PARTNER = "$partner"
 class Advice(NamedTuple):
     """The remedy at a site, and the confidence that it helps."""
 
-    remedy: str
+    remedy: str  # with CHANGE where `change` is to stand
     confidence: Confidence
     mark: str = ""  # a short tag for the reports: "clownshoe"
     amount: str = ""  # what the reports put before the site, where the lens' unit doesn't say it
+    change: Change | None = None
 
 
 class Lens(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tare.lenses.change import CHANGE, Change
 from tare.lenses.lens import Advice, Confidence, Evidence, Lens
 from tare.lenses.saving import Saving
 from tare.text.units import human_bytes, human_count, percent
@@ -24,23 +25,47 @@ from again a join made m on m.stack_id = a.stack_id
 """
 
 
+_LAST = Change(
+    "Keep the last 8 instead of freeing them",
+    {
+        "Python": "Keep the last 8 (functools.lru_cache(maxsize=8) on the function that builds them, if its arguments determine the result)",
+        "JavaScript": "Keep the last 8 in an array or a Map",
+        "Java": "Keep the last 8 in a list or a map",
+        "Go": "Keep the last 8 instead of calling C.free",
+    },
+)
+_TABLE = Change(
+    "Keep them in a table by key",
+    {
+        "C": "Keep them in a hash table by key",
+        "C++": "Keep them in a table by key (std::unordered_map; AtomTable in tare/atom.h for text)",
+        "Rust": "Keep them in a HashMap by key",
+        "Python": "Keep them in a dict by key (functools.cache on the function that builds them, if its arguments determine the result)",
+        "JavaScript": "Keep them in a Map by key",
+        "Java": "Keep them in a HashMap by key",
+        "Go": "Keep them in a map by key",
+    },
+)
+
+
 def _advise(evidence: Evidence) -> Advice:
     calls, near = evidence["calls"], evidence["near_times"]
     kind = {"text": "texts", "zeros": "zeros"}.get(evidence["content_class"], "contents")
+    one = {"texts": "one text", "zeros": "one size"}.get(kind, "one content")
+    different = one if evidence["contents"] == 1 else f"{human_count(evidence['contents'])} different {kind}"
     seen = (
         f"{percent(calls, evidence['total_blocks'], 0)} of the blocks held {kind} that had been built and freed before: "
-        f"{human_count(evidence['contents'])} different {kind}, the most frequent {human_count(evidence['max_times'])} times"
+        f"{different}, the most frequent {human_count(evidence['max_times'])} times"
     )
     sure: Confidence = "medium" if evidence["commonest_bytes"] > 32 or evidence["content_class"] == "text" else "low"
     if near >= 0.5 * calls:
-        what = (
-            f"Keep the last 8 instead of freeing them. This saves {human_count(near)} of {human_count(calls)} rebuilds"
-        )
+        change, saved = _LAST, f"{human_count(near)} of {human_count(calls)} rebuilds"
     else:
-        what = f"Keep them in a table by key (AtomTable for text). This saves up to {human_count(calls)} rebuilds"
+        change, saved = _TABLE, f"up to {human_count(calls)} rebuilds"
     return Advice(
-        f"{what} and {human_bytes(evidence['bytes_total'])} of allocation: {seen}, the largest of {human_bytes(evidence['largest'])}",
+        f"{CHANGE}. This saves {saved} and {human_bytes(evidence['bytes_total'])} of allocation: {seen}, the largest of {human_bytes(evidence['largest'])}",
         sure,
+        change=change,
     )
 
 
@@ -59,7 +84,7 @@ LENS = Lens(
     false_positives="Small nodes that begin alike, and contents full of pointers if the allocator returns the same addresses "
     "again. Contents are compared up to 4,096 bytes. The first occurrence isn't counted, nor one after 65,536 "
     "other contents.",
-    remedy="A cache of the last few contents, or a table of all; AtomTable for text.",
+    remedy="A cache of the last few contents, or a table of all. Library: AtomTable for text.",
     weight="potential",
     sampling="scaled",
     tables=("site_sizes", "recreated"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tare.lenses.change import CHANGE, Change
 from tare.lenses.growing import GROWING
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
@@ -31,6 +32,37 @@ from sized
 """
 
 
+_POOL = Change(
+    "Let this pool allocate less memory at a time, or free its empty parts",
+    {
+        "C++": "Let this pool allocate less memory at a time, or free its empty parts, as tare::Arena does",
+        "Python": "Create objects that live long before those that are dropped soon: one live object keeps a whole arena of the interpreter",
+    },
+)
+_WHOLE_BLOCK = Change(
+    "Grow to a size class, and use the whole block as capacity",
+    {
+        "C++": "Grow to a size class, and use the whole block as capacity: tare::Buffer does, or call tare::good_size",
+        "Python": "Create it with its final size if that is known, because Python chooses the capacity of an object that grows",
+    },
+)
+
+
+def _fitting(requested: str, usable: str, below: str) -> Change:
+    plain = f"Request {below} bytes instead of {requested}, for which the allocator uses {usable}: move the header out of the payload, or use the whole block"
+    managed = f"Use a smaller size: for {requested} bytes the allocator uses {usable}, and {below} bytes would fit a size class"
+    header = f"{managed}. The runtime adds an object's header to its contents"
+    return Change(
+        plain,
+        {
+            "C++": f"{plain} (tare::good_size returns its size; tare::Buffer and Bytes use it)",
+            "Python": header,
+            "JavaScript": managed,
+            "Java": managed,
+        },
+    )
+
+
 def _advise(evidence: Evidence) -> Advice:
     if not evidence["avoidable_total"]:
         return Advice("Change the size of the object: its slop can't be avoided otherwise", "low")
@@ -41,28 +73,27 @@ def _avoid(evidence: Evidence) -> Advice:
     requested, usable, below = evidence["requested"], evidence["usable"], evidence["below"]
     if evidence["kind"] == "pool":
         return Advice(
-            "Let this pool allocate less memory at a time, or free its empty parts, as tare::Arena does: at the peak, no block of "
-            f"the pool used {human_bytes(evidence['avoidable_peak'])}",
+            f"{CHANGE}: at the peak, no block of the pool used {human_bytes(evidence['avoidable_peak'])}",
             "medium",
             "pool",
             human_bytes(evidence["avoidable_peak"]),
+            _POOL,
         )
     amount = human_bytes(evidence["avoidable_peak"])
     at_peak = f", {amount} at the peak" if evidence["avoidable_peak"] >= 1 else ""
     if evidence["kind"] == "clownshoe":
         return Advice(
-            f"Request {exact(below)} bytes instead of {exact(requested)}, for which the allocator uses {exact(usable)}: move the "
-            f"header out of the payload, or use the whole block (tare::good_size returns its size; tare::Buffer and Bytes use it). "
-            f"Saves {exact(usable - below)} bytes a block{at_peak}",
+            f"{CHANGE}. Saves {exact(usable - below)} bytes a block{at_peak}",
             "high",
             "clownshoe",
             amount,
+            _fitting(exact(requested), exact(usable), exact(below)),
         )
     return Advice(
-        f"Grow to a size class and use the whole block as capacity: tare::Buffer does, or call tare::good_size. This buffer "
-        f"requests {exact(requested)} bytes and gets {exact(usable)}{at_peak}",
+        f"{CHANGE}. This buffer requests {exact(requested)} bytes and gets {exact(usable)}{at_peak}",
         "medium",
         amount=amount,
+        change=_WHOLE_BLOCK,
     )
 
 
@@ -79,8 +110,8 @@ LENS = Lens(
     "buffer, a pool's memory. Slop of objects of one size counts as tare and isn't printed: on ten real programs "
     "none of it could be saved",
     false_positives="A program that calls malloc_usable_size and uses all of the block has no slop.",
-    remedy="Request a size class: include the header in the power of two, and grow buffers to the usable size. Buffer, "
-    "Bytes and Arena call good_size, which returns it for the allocator in use.",
+    remedy="Request a size class: include the header in the power of two, and grow buffers to the usable size. Library: good_size returns "
+    "it for the allocator in use; Buffer, Bytes and Arena call it.",
     weight="tare",
     sampling="scaled",
     tables=("site_sizes", "size_classes", "growth"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tare.lenses.change import CHANGE, Change
 from tare.lenses.lens import PARTNER, Advice, Evidence, Lens
 from tare.lenses.saving import Saving
 from tare.text.units import exact, human_bytes, human_count, percent
@@ -39,6 +40,20 @@ join sites t on t.site_id = z.partner_id
 """
 
 
+_PLAIN = f"Join it with the block of {PARTNER} in one allocation"
+_JOINED = Change(
+    _PLAIN,
+    {
+        "C": f"{_PLAIN}: as a member, or behind it as a flexible array member",
+        "C++": f"{_PLAIN}: as a member, or behind it (as AtomTable, Bytes and variant do)",
+        "Rust": f"{_PLAIN}: by value instead of in a Box of its own",
+        "Python": f"Join it with the object of {PARTNER}: __slots__ stores attributes in the object instead of a dict, and a tuple replaces a nested one",
+        "JavaScript": f"{_PLAIN}: as views (subarray()) of one buffer",
+        "Java": f"{_PLAIN}: as slices of one direct buffer",
+    },
+)
+
+
 def _advise(evidence: Evidence) -> Advice:
     pairs, first, second = evidence["calls"], evidence["first_blocks"], evidence["second_blocks"]
     share = min(pairs / first, pairs / second)
@@ -48,9 +63,10 @@ def _advise(evidence: Evidence) -> Advice:
     at_peak = evidence["bytes_peak"] or 0
     saves = f"saves {human_bytes(at_peak)} at the peak and " if at_peak >= 1 else "saves no memory at the peak, but "
     return Advice(
-        f"Join it with the block of {PARTNER} in one allocation, as AtomTable, Bytes and variant do: {percent(share, 1, 0)} of "
+        f"{CHANGE}: {percent(share, 1, 0)} of "
         f"both are allocated and freed as pairs, mostly of {sizes}{taken}; {saves}{human_count(pairs)} mallocs and frees",
         "high" if share >= 0.99 else "medium",
+        change=_JOINED,
     )
 
 
@@ -67,8 +83,7 @@ LENS = Lens(
     "gross at the peak (at least 4,096 bytes), or 1,000 pairs and 1 % of all calls",
     false_positives="A part that is replaced later, or that a library allocates and frees. For pairs that are never freed, only "
     "the allocation is known to be common. Sizes that vary need the length before the first allocation.",
-    remedy="One block: the second part behind the first, as in AtomTable, Bytes and variant; or inside it if its size is"
-    " fixed.",
+    remedy="One block: the second part behind the first, or inside it if its size is fixed. Library: AtomTable, Bytes and variant are built so.",
     weight="potential",
     sampling="unavailable",
     tables=("site_sizes", "twins", "sites", "stack_sites"),

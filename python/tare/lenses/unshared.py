@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tare.lenses.change import CHANGE, Change
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
 from tare.text.units import exact, human_count, percent
@@ -17,13 +18,22 @@ from sharing
 """
 
 
+_OWNED = Change(
+    "Give them a single owner",
+    {
+        "C++": "Give them a single owner: std::string, std::unique_ptr (tare::Buffer; UniqueBytes until the first sharing)",
+        "Rust": "Give them a single owner: String, Vec or Box instead of Rc or Arc",
+    },
+)
+
+
 def _advise(evidence: Evidence) -> Advice:
     alone, counted = evidence["calls"], evidence["counted"]
     return Advice(
-        "Give them a single owner (tare::Buffer, std::string, or UniqueBytes until the first sharing): "
-        f"{human_count(alone)} of {human_count(counted)} blocks of this site ({percent(alone, counted)}) never had a second owner. "
+        f"{CHANGE}: {human_count(alone)} of {human_count(counted)} blocks of this site ({percent(alone, counted)}) never had a second owner. "
         f"Each count costs at least {exact(_COUNT_BYTES)} bytes and two atomic instructions",
         "high" if alone == counted else "medium",
+        change=_OWNED,
     )
 
 
@@ -42,7 +52,7 @@ LENS = Lens(
     false_positives="Blocks that are meant to be shared later, and contents that this run didn't share. Only programs that report"
     " owners are covered: tare::Bytes does with TARE_REPORT_SHARING=1 in its environment, other code by "
     "tare_report_sharing() of tare/reporter.h.",
-    remedy="One owner: Buffer, std::string, unique_ptr. Or one block together with its references: AtomTable.",
+    remedy="One owner: std::string, unique_ptr. Or one block together with its references. Library: Buffer, UniqueBytes; AtomTable.",
     weight="potential",
     sampling="scaled",
     tables=("sharing",),

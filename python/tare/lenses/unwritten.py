@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tare.lenses.change import CHANGE, Change
+from tare.lenses.emergency_pool import NOT_EMERGENCY_POOL
 from tare.lenses.lens import Advice, Confidence, Evidence, Lens
 from tare.lenses.saving import Effort, Saving
 from tare.text.units import exact, human_bytes, human_count, percent, plural
@@ -39,6 +41,7 @@ select z.size_id, z.stack_id, z.peak_blocks as blocks,
        s.mark, s.smallest, s.largest, case when z.api = 'calloc' then s.calls else cast(0 as double) end as zeroed,
        {", ".join(f"s.{name}" for name in _COUNTS)}
 from seen s join site_sizes z on z.size_id = s.size_id
+where {NOT_EMERGENCY_POOL}
 """
 
 
@@ -65,6 +68,45 @@ def _histogram(evidence: Evidence) -> str:
     return ", ".join(parts) or f"up to {exact(evidence['mark'])}"
 
 
+_LATER = Change(
+    "Allocate it at its first write",
+    {
+        "Rust": "Allocate it at its first write: Vec::new() and String::new() allocate nothing",
+        "Python": "Create it when it is first needed",
+        "JavaScript": "Create it when it is first needed",
+        "Java": "Create it when it is first needed",
+    },
+)
+_ENOUGH = "enough for 90% of them"
+
+
+def _inline(size: int) -> Change:
+    some = plural(size, "byte")
+    plain = f"Store up to {some} in the object or on the stack"
+    return Change(
+        f"{plain}: {_ENOUGH}",
+        {
+            **_smaller(some).by,
+            "C": f"Use an array of {some} in the struct or on the stack, and call malloc only for more: {_ENOUGH}",
+            "C++": f"{plain} (TextStream does): {_ENOUGH}",
+            "Rust": f"Store up to {some} inline (SmallVec or ArrayVec), or use with_capacity() for {some}: {_ENOUGH}",
+        },
+    )
+
+
+def _smaller(some: str) -> Change:
+    return Change(
+        f"Request {some} first and grow: {_ENOUGH}",
+        {
+            "C++": f"Request {some} first and grow (Buffer does): {_ENOUGH}",
+            "Rust": f"Use with_capacity() for {some} and let it grow: {_ENOUGH}",
+            "Python": f"Create it with {some} and let it grow (a bytearray does): {_ENOUGH}",
+            "JavaScript": f"Allocate {some}, and a larger buffer only when these are full: {_ENOUGH}",
+            "Java": f"Allocate {some}, and a larger buffer only when these are full: {_ENOUGH}",
+        },
+    )
+
+
 def _advise(evidence: Evidence) -> Advice:
     calls, mark, smallest = evidence["calls"], evidence["mark"], evidence["smallest"]
     if not calls:
@@ -73,12 +115,9 @@ def _advise(evidence: Evidence) -> Advice:
     sizes = exact(smallest) if smallest == evidence["largest"] else f"{exact(smallest)} to {exact(evidence['largest'])}"
     within = "" if mark < 0.6 * smallest else f" in 95% of the blocks, {exact(mark)} in the fullest"
     seen = f"at most {exact(mark if not within else int(0.6 * smallest))} of {sizes} bytes are written{within} ({_histogram(evidence)})"
-    if serving == 0:
-        what = "Allocate it at its first write"
-    elif serving <= _INLINE_BYTES:
-        what = f"Store up to {plural(serving, 'byte')} in the object or on the stack (TextStream does): enough for 90% of them"
-    else:
-        what = f"Request {exact(serving)} bytes first and grow (Buffer does): enough for 90% of them"
+    change = (
+        _LATER if serving == 0 else _inline(serving) if serving <= _INLINE_BYTES else _smaller(plural(serving, "byte"))
+    )
     saves = f"; saves {human_bytes(evidence['narrow_peak'])} at the peak" if evidence["narrow_peak"] else ""
     if not saves:
         pages = evidence["pages"]
@@ -90,7 +129,7 @@ def _advise(evidence: Evidence) -> Advice:
     sure: Confidence = "low" if zeroed else "high" if mark < 0.3 * smallest else "medium"
     # Bytes of blocks that are mostly written are in bytes_peak, too: the finding is about the rest.
     amount = human_bytes(evidence["narrow_peak"]) if evidence["narrow_peak"] else f"{human_count(calls)} calls"
-    return Advice(f"{what}: {seen}{saves}", sure, amount=amount)
+    return Advice(f"{CHANGE}: {seen}{saves}", sure, amount=amount, change=change)
 
 
 def _saves(evidence: Evidence) -> Saving:
@@ -120,8 +159,8 @@ LENS = Lens(
     " 0.1 % of gross at the peak, or over the run 2 % of the peak and 1 MiB",
     false_positives="A program may write the fill value itself. In blocks of calloc, and in large fresh blocks, zeros count as "
     "unwritten. Buffers may be sized for inputs that this run didn't have: record a run with such inputs.",
-    remedy="TextStream or storage inside the object, of the size that serves 90 %; a smaller first size that grows; or "
-    "allocation on first use.",
+    remedy="Storage inside the object, of the size that serves 90 %; a smaller first size that grows; or allocation on first use. "
+    "Library: TextStream, Buffer.",
     weight="tare",
     sampling="scaled",
     tables=("site_sizes", "written"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tare.lenses.change import CHANGE, Change
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Saving
 from tare.lenses.used_snapshots import USED, to_peak
@@ -45,16 +46,27 @@ where s.pointers > 0 or s.bytes_end > 0
 """
 
 
+_NARROW = Change(
+    "Keep the objects in an array, and store indexes of 4 bytes instead of pointers",
+    {
+        "C++": "Keep the objects in a std::vector, and store indexes of 4 bytes instead of pointers; or store pointers in 4 bytes "
+        "(CompressedPtr in tare/compressed_ptr.h for blocks from a Cage, gc::Member for collected objects, Atom for strings)",
+        "Rust": "Keep the objects in a Vec, and store u32 indexes instead of Box, Rc or references",
+        "Python": "Keep the values in parallel arrays (array.array, NumPy) instead of objects that point to each other",
+    },
+)
+
+
 def _advise(evidence: Evidence) -> Advice:
     words, pointers = evidence["words"], evidence["pointers"]
     if not pointers:
         return Advice("Nothing to do at the peak; blocks that are live at the exit hold pointers", "low")
     return Advice(
-        "Store pointers in 4 bytes: CompressedPtr (tare/compressed_ptr.h) for blocks from a Cage, gc::Member for collected "
-        f"objects, Atom for strings. {percent(pointers, words, 0)} of the words of this site point to live blocks. Halving them saves "
+        f"{CHANGE}. {percent(pointers, words, 0)} of the words of this site point to live blocks. Halving them saves "
         f"{human_bytes(4 * pointers)}, after padding {human_bytes(evidence['padded_bytes'])}, and after rounding to size classes "
         f"{human_bytes(evidence['bytes_peak'])}",
         "medium",
+        change=_NARROW,
     )
 
 
@@ -75,8 +87,8 @@ LENS = Lens(
     "pointers represents all blocks of a kind of up to 512 bytes, unless the mean is less than half of its number. The amount is too "
     "large if one site allocates several types. Pointers to globals, code and other programs' memory aren't counted. "
     "Types that a library or the kernel defines can't change.",
-    remedy="CompressedPtr with blocks from a Cage, gc::Member for collected objects, 4-byte Atom handles for strings, or"
-    " indexes into an array.",
+    remedy="Indexes of 4 bytes into an array. Library: CompressedPtr with blocks from a Cage, gc::Member for collected objects, 4-byte Atom "
+    "handles for strings.",
     weight="potential",
     sampling="unavailable",
     tables=("site_sizes", "snapshots", "pointer_words"),

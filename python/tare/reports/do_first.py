@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from tare.analysis.languages import remedy
 from tare.analysis.worth import LEAST_SHARE, Entry, Ranking
 from tare.naming.brief_names import brief
 from tare.reports.text_parts import wrapped
@@ -99,9 +100,9 @@ def _entry(
     confidence = f"confidence {entry.finding.confidence}"
     parts = (amounts(entry), ", ".join(entry.lenses), entry.finding.mark, entry.worth.effort, confidence)
     about = "; ".join(part for part in parts if part)
-    remedy = textwrap.wrap(entry.finding.remedy, width - 4)
-    shown = remedy[:remedy_lines]
-    if len(remedy) > len(shown):
+    text = textwrap.wrap(remedy(entry.finding, frame), width - 4)
+    shown = text[:remedy_lines]
+    if len(text) > len(shown):
         shown[-1] = shown[-1][: width - 6].rstrip(" ,;:") + " …"
     for line in [*textwrap.wrap(about, width - 4), *shown]:
         yield "    " + style(line, "dim")

@@ -26,8 +26,10 @@ def generated_code(recording: Recording) -> list[str]:
     if process["imported_from"]:
         return []
     recording.database.use("locations")
-    ids = [row[0] for row in recording.database.rows("select location_id from locations where module_id is null")]
-    (count,) = recording.database.rows("select count(*) from locations")[0]
+    # Address 0 is the end of a stack: it made 1 of the 18 return addresses of a small C program look generated.
+    rows = recording.database.rows("select location_id from locations where module_id is null and address <> 0")
+    ids = [row[0] for row in rows]
+    (count,) = recording.database.rows("select count(*) from locations where module_id is not null or address <> 0")[0]
     recording.names.prepare(ids)
     unnamed = sum(not recording.names.at(location_id).function for location_id in ids)
     if known := _OPTIONS.get(process["program"] or ""):

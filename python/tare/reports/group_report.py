@@ -6,6 +6,7 @@ import shlex
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from tare.analysis.languages import remedy
 from tare.naming.brief_names import brief
 from tare.reports import account
 from tare.reports.do_first import holders
@@ -156,7 +157,7 @@ def _finding(number: int, each: FindingSums, group: Group, style: Style, width: 
     yield shorten(head, width) + style(name, "bold") + shorten(place, max(room - len(name), 0))
     pid = next(process.pid for process in group.processes if process.path == each.path)
     about = f"in {_of(each.processes, group)}; {', '.join(each.lenses)}; largest in process {pid}:"
-    for line in textwrap.wrap(f"{about} {each.example.finding.remedy}", width - 4)[:3]:
+    for line in textwrap.wrap(f"{about} {remedy(each.example.finding, each.frame)}", width - 4)[:3]:
         yield "    " + style(line, "dim")
 
 
@@ -230,7 +231,7 @@ def as_json(group: Group) -> dict[str, Any]:
                 "gain_cpu_ns": round(each.gain_cpu_ns),
                 "processes": each.processes,
                 "example_path": each.path,
-                "example_remedy": each.example.finding.remedy,
+                "example_remedy": remedy(each.example.finding, each.frame),
                 "confidence": each.example.finding.confidence,
             }
             for each in group.findings

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from tare.analysis.languages import remedy
 from tare.analysis.not_sought import not_sought
 from tare.reports import account
 from tare.reports.generated_code import generated_code
@@ -80,7 +81,7 @@ def finding(found: Finding, named: Frame, stack: list[Frame], worth: Worth | Non
         "at_least": found.at_least,
         "samples": number(found.samples),
         "mark": found.mark or None,
-        "remedy": found.remedy,
+        "remedy": remedy(found, named),
     }
 
 
@@ -121,7 +122,7 @@ def do_first(recording: Recording) -> dict[str, Any]:
                 **_gain(entry.worth),
                 "confidence": entry.finding.confidence,
                 "at_least": entry.finding.at_least,
-                "remedy": entry.finding.remedy,
+                "remedy": remedy(entry.finding, named),
             }
             for entry, named in zip(listed.first, frames, strict=True)
         ],

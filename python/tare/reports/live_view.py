@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tare.analysis.languages import remedy
 from tare.live.live_figures import MOST_SITES, ORDERS, Found
 from tare.reports.json_report import finding as finding_json
 from tare.reports.table import Column, table
@@ -75,7 +76,7 @@ def details(row: Site | Found) -> Iterator[str]:
     if isinstance(row, Found):
         yield f"{row.lens.name}: {amount(row.finding, row.lens)}, confidence {row.finding.confidence}"
         yield ""
-        yield f"What to do: {row.finding.remedy}"
+        yield f"What to do: {remedy(row.finding, row.frame)}"
         yield ""
         yield f"Question: {row.lens.question}"
         yield f"Why: {row.lens.why}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tare.analysis.languages import remedy
 from tare.proofs.measure import QUARTERS
 from tare.proofs.remedies import Simulation
 from tare.reports.table import Column, table
@@ -54,7 +55,7 @@ def lines(proven: Proven, width: int) -> Iterator[str]:
 def _finding(planned: Planned, width: int) -> Iterator[str]:
     finding = planned.finding
     yield from textwrap.wrap(f"finding {planned.number}: {finding.lens} at {planned.frame}", width)
-    yield from _wrap("remedy", finding.remedy, width)
+    yield from _wrap("remedy", remedy(finding, planned.frame), width)
     if isinstance(planned.simulation, Simulation):
         yield from _wrap("performed", planned.simulation.assumption, width)
     else:
@@ -214,7 +215,7 @@ def _finding_json(planned: Planned, proven: Proven) -> dict[str, Any]:
         "function": frame.name,
         "file": frame.file or None,
         "line": frame.line,
-        "remedy": finding.remedy,
+        "remedy": remedy(finding, frame),
         "confidence": finding.confidence,
         "performed": planned.simulation.assumption if isinstance(planned.simulation, Simulation) else None,
         "not_performed": None if simulated else getattr(planned.simulation, "reason", None),

@@ -7,6 +7,7 @@ import os
 import textwrap
 from typing import TYPE_CHECKING
 
+from tare.analysis.languages import remedy
 from tare.naming.brief_names import brief
 from tare.reports.generated_code import generated_code
 from tare.reports.python_frames import python_frames
@@ -275,9 +276,9 @@ def finding_lines(
     head = f"  {amount(finding, lens):>15}  "
     mark = f" [{finding.mark}]" if finding.mark else ""
     stacks = f" ({finding.sites} stacks)" if finding.sites > 1 else ""
-    indent, remedy = len(head), finding.remedy
+    indent, text = len(head), remedy(finding, named)
     if width < _NARROW:
-        indent, remedy = 4, f"{mark}{stacks} {remedy}".strip()
+        indent, text = 4, f"{mark}{stacks} {text}".strip()
         mark = stacks = ""
     room = width - len(head) - len(mark) - len(stacks)
     place = f" {named.place}" if named.place else ""
@@ -285,11 +286,11 @@ def finding_lines(
     name, place = brief(named.name, name_room), shorten(place, room - name_room)
     lines = [head + style(name, "bold") + place + style(mark, "yellow") + stacks]
     room = width - indent - 2
-    text = textwrap.wrap(remedy, room)
-    if remedy_lines is not None and len(text) > remedy_lines:
-        text = text[:remedy_lines]
-        text[-1] = text[-1][: room - 2].rstrip(" ,;:") + " …"
-    return [*lines, *(" " * indent + style(line, "dim") for line in text)]
+    wrapped_text = textwrap.wrap(text, room)
+    if remedy_lines is not None and len(wrapped_text) > remedy_lines:
+        wrapped_text = wrapped_text[:remedy_lines]
+        wrapped_text[-1] = wrapped_text[-1][: room - 2].rstrip(" ,;:") + " …"
+    return [*lines, *(" " * indent + style(line, "dim") for line in wrapped_text)]
 
 
 def stack_lines(stack: Sequence[Frame], width: int) -> Iterator[str]:

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.events import Event, Key
 from textual.widgets import DataTable, Footer, Input, Static
 
+from tare.analysis.languages import remedy
 from tare.errors import TareError
 from tare.explore import course
 from tare.explore.choice import Choice, When
@@ -294,7 +295,7 @@ class Explore(Choices):
         self.query_one("#remedy", Static).update(Text(printable(text)))
 
     def remedies(self) -> list[str]:
-        return [each.shown.finding.remedy for each in self._changes]
+        return [remedy(each.shown.finding, each.shown.frame) for each in self._changes]
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         if event.data_table.id == "found":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from tare.analysis.languages import remedy
 from tare.analysis.worth import Entry
 from tare.reports.do_first import gains
 from tare.reports.text_parts import amount, stack_lines
@@ -81,7 +82,7 @@ def finding_details(change: FindingChange, whole: Whole, stack: Sequence[Frame],
     if change.kind != "same" and change.before and change.after:
         yield f"before: {amount(change.before.finding, change.before.lens)}"
     yield ""
-    yield f"What to do: {finding.remedy}"
+    yield f"What to do: {remedy(finding, found.frame)}"
     yield ""
     if found.worth.evidence:
         yield f"Evidence: {found.worth.evidence}"

@@ -18,22 +18,22 @@ def test_small_ones_go_inline(made: Handmade) -> None:
     made.blocks(stack, 300, 312, total=100, freed_within_64=100)
     (finding,) = findings(made)
     assert finding.calls == 10_000
-    assert "0% fit 16, 40% fit 32, 99% fit 48" in finding.remedy
-    assert " 48 bytes in the object" in finding.remedy and "tare::TextStream" in finding.remedy
+    assert "0% fit 16, 40% fit 32, 99% fit 48" in finding.remedy_in("C++")
+    assert " 48 bytes in the object" in finding.remedy_in("C++") and "tare::TextStream" in finding.remedy_in("C++")
 
 
 def test_equal_sizes_are_reused(made: Handmade) -> None:
     made.blocks(made.stack("inflateInit2_", "main"), 7160, 7160, total=6837, freed_within_16=6837)
     (finding,) = findings(made)
-    assert "Keep one block of 7,160 bytes and reuse it" in finding.remedy
+    assert "Keep one block of 7,160 bytes and reuse it" in finding.remedy_in("C++")
 
 
 def test_varied_large_ones_get_a_buffer(made: Handmade) -> None:
     for size in (100, 500, 9000):
         made.blocks(made.stack("join", "main"), size, size + 8, total=1000, freed_within_64=1000)
     (finding,) = findings(made)
-    assert "tare::Buffer" in finding.remedy and "8.79 KiB" in finding.remedy
-    assert "tare::Arena" in finding.remedy
+    assert "tare::Buffer" in finding.remedy_in("C++") and "8.79 KiB" in finding.remedy_in("C++")
+    assert "tare::Arena" in finding.remedy_in("C++")
 
 
 def test_the_cost_of_calls_is_told_where_enough_were_timed(made: Handmade) -> None:
@@ -45,13 +45,13 @@ def test_the_cost_of_calls_is_told_where_enough_were_timed(made: Handmade) -> No
     (finding,) = findings(made)
     allocation = "an allocation took 11.6 ns here (20 timed, the longest 1.2 us)"
     free = "a free took 8.44 ns here (10 timed, the longest 44 ns)"
-    assert f"; {allocation}, {free}, 60.1 us for all, waiting for locks included" in finding.remedy
+    assert f"; {allocation}, {free}, 60.1 us for all, waiting for locks included" in finding.remedy_in("C++")
     costs["free_calls"] = 3
     (finding,) = findings(made)
-    assert f"; {allocation}, 34.7 us for all" in finding.remedy
+    assert f"; {allocation}, 34.7 us for all" in finding.remedy_in("C++")
     costs["calls"] = 3
     (finding,) = findings(made)
-    assert "took" not in finding.remedy
+    assert "took" not in finding.remedy_in("C++")
 
 
 def test_hot_sites_whose_blocks_live_arent_listed(made: Handmade) -> None:

@@ -26,10 +26,10 @@ def findings(made: Handmade, **chain: Any) -> list[Finding]:
 def test_the_seeds_numbers_are_said_even_where_nothing_was_copied(made: Handmade) -> None:
     (finding,) = findings(made, **SEED)
     for number in ("549,756,338,176", "134,742,016", "2,093,056", "1,048,575 reallocs"):
-        assert number in finding.remedy
-    assert "the cost is the calls" in finding.remedy
+        assert number in finding.remedy_in("C++")
+    assert "the cost is the calls" in finding.remedy_in("C++")
     assert finding.amount == "1.05 M steps", "what it's about, and not the million bytes that were copied by the way"
-    assert "tare::Buffer" in finding.remedy
+    assert "tare::Buffer" in finding.remedy_in("C++")
 
 
 def test_copying_makes_it_certain(made: Handmade) -> None:
@@ -41,7 +41,7 @@ def test_copying_makes_it_certain(made: Handmade) -> None:
 
 def test_growth_by_malloc_and_free_is_said_as_such(made: Handmade) -> None:
     (finding,) = findings(made, **SEED | {"kind": "malloc-copy-free", "copied_bytes": 5e11})
-    assert "malloc, copy and free" in finding.remedy
+    assert "malloc, copy and free" in finding.remedy_in("C++")
 
 
 def test_doubling_is_no_finding(made: Handmade) -> None:

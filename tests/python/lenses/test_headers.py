@@ -12,7 +12,7 @@ def test_small_blocks_are_shown_and_large_ones_are_not(made: Handmade) -> None:
     headers = ledger.lenses[1]
     (finding,) = ledger.findings(headers)
     assert finding.bytes_peak == 80_000
-    assert "10,000 blocks of 24 bytes" in finding.remedy and "arena" in finding.remedy
+    assert "10,000 blocks of 24 bytes" in finding.remedy_in("C++") and "arena" in finding.remedy_in("C++")
     assert len(ledger.findings(headers, all_claims="all")) == 2
 
 

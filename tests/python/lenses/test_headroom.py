@@ -26,8 +26,8 @@ def test_what_ended_and_what_lives_on_counts_once(made: Handmade) -> None:
     (finding,) = made.with_contents().recording().ledger.findings(lenses.load("headroom"))
     assert finding.bytes_end == 6 * 25_536
     assert finding.bytes_peak == 4 * 20_000 + 6 * 25_536
-    assert "36% of" in finding.remedy  # 233,216 of 655,360
-    assert "10 buffers" in finding.remedy
+    assert "36% of" in finding.remedy_in("C++")  # 233,216 of 655,360
+    assert "10 buffers" in finding.remedy_in("C++")
 
 
 def test_blocks_that_never_grew_have_no_headroom(made: Handmade) -> None:

@@ -19,14 +19,14 @@ def test_what_lies_unchanged_for_half_of_the_run_is_a_hoard(made: Handmade) -> N
     cache(made, [500_000_000] * 95 + [END_NS] * 5)
     (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
     assert finding.bytes_end == 95 * 4112
-    assert "95 blocks lay unchanged for 1.50 s" in finding.remedy
-    assert "95% of the site's" in finding.remedy
+    assert "95 blocks lay unchanged for 1.50 s" in finding.remedy_in("C++")
+    assert "95% of the site's" in finding.remedy_in("C++")
 
 
 def test_others_that_come_and_go_meanwhile_say_that_it_serves_nobody(made: Handmade) -> None:
     cache(made, [0] * 100, total=5000)
     (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
-    assert "4,900 other" in finding.remedy
+    assert "4,900 other" in finding.remedy_in("C++")
     assert finding.confidence == "medium"
 
 
@@ -36,7 +36,7 @@ def test_what_the_kernel_saw_nobody_read_is_certain(made: Handmade) -> None:
     made.resident(1, "heap", 13_000_000, touched=210_000)
     (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
     assert finding.confidence == "high"
-    assert "kernel" in finding.remedy
+    assert "kernel" in finding.remedy_in("C++")
 
 
 def test_what_somebody_may_have_read_is_not(made: Handmade) -> None:
@@ -51,7 +51,7 @@ def test_a_quarter_that_nobody_read_is_probable(made: Handmade) -> None:
     made.resident(1, "heap", 13_000_000, touched=220_000)
     (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
     assert finding.confidence == "medium"
-    assert "at least 48% of the unchanged bytes weren't read" in finding.remedy
+    assert "at least 48% of the unchanged bytes weren't read" in finding.remedy_in("C++")
 
 
 def test_a_site_that_changes_what_it_keeps_uses_it(made: Handmade) -> None:

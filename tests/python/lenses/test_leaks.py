@@ -19,7 +19,7 @@ def test_what_hangs_on_a_leak_is_told_where_the_leak_is(made: Handmade) -> None:
     assert recording.names.stack(1, 8)[0].function == "new_list"
     assert finding.site_id == recording.database.row("select site_id from stack_sites where stack_id = 1")[0]
     assert finding.bytes_end == 10 * 64 + 900 * 128
-    assert all(part in finding.remedy for part in ("10 blocks", "100% of", "900 blocks"))
+    assert all(part in finding.remedy_in("C++") for part in ("10 blocks", "100% of", "900 blocks"))
     assert recording.moments["end"].tare_bytes >= finding.bytes_end
 
 

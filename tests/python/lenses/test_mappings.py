@@ -29,7 +29,7 @@ def findings(made: Handmade, **mapped: Any) -> list[Finding]:
 def test_a_reservation_that_nobody_touches_is_shown(made: Handmade) -> None:
     (finding,) = findings(made, mapped_bytes=100 * MIB, accessible_bytes=100 * MIB, resident_bytes=9 * MIB)
     assert finding.amount == "91.0 MiB untouched"
-    assert "of 100 MiB only 9.00 MiB (9.0%)" in finding.remedy
+    assert "of 100 MiB only 9.00 MiB (9.0%)" in finding.remedy_in("C++")
 
 
 def test_one_that_is_used_isnt(made: Handmade) -> None:
@@ -51,7 +51,7 @@ def test_mappings_that_come_and_go_are_shown(made: Handmade) -> None:
         max_bytes=float(MIB),
     )
     assert finding.amount == "1,000 maps"
-    assert "for 2 ms on average" in finding.remedy
+    assert "for 2 ms on average" in finding.remedy_in("C++")
     assert finding.confidence == "high"
 
 

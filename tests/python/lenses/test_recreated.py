@@ -43,8 +43,8 @@ def test_the_last_few_would_do(seen: Handmade) -> None:
     again(seen, stack, 1, 8000, 7900)
     again(seen, stack, 2, 2000, 1000)
     (finding,) = findings(seen)
-    assert "the last 8" in finding.remedy and "8,900 of 10 k" in finding.remedy
-    assert "83% of the blocks" in finding.remedy
+    assert "the last 8" in finding.remedy_in("C++") and "8,900 of 10 k" in finding.remedy_in("C++")
+    assert "83% of the blocks" in finding.remedy_in("C++")
     assert (finding.calls, finding.bytes_total) == (10_000, 400_000)
 
 
@@ -54,7 +54,7 @@ def test_many_contents_need_a_table(seen: Handmade) -> None:
     for digest in range(100):
         again(seen, stack, digest + 1, 100, 0)
     (finding,) = findings(seen)
-    assert "AtomTable" in finding.remedy
+    assert "AtomTable" in finding.remedy_in("C++")
 
 
 def test_chance_isnt_shown(seen: Handmade) -> None:

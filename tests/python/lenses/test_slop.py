@@ -38,7 +38,9 @@ def test_the_seeds_clownshoes_are_named(
     assert (finding.mark == "clownshoe") == clownshoe
     assert finding.bytes_peak == 5 * (usable - requested)
     if clownshoe:
-        assert f" {below:,} bytes instead of" in finding.remedy and "tare::good_size" in finding.remedy
+        assert f" {below:,} bytes instead of" in finding.remedy_in("C++") and "tare::good_size" in finding.remedy_in(
+            "C++"
+        )
         assert finding.confidence == "high"
 
 
@@ -49,7 +51,11 @@ def test_growing_buffers_are_shown_and_fixed_objects_arent(made: Handmade) -> No
         made.blocks(stack, 32, 40, total=1000, peak=peak)
     made.size_class(32, 40, 24)
     first, second = findings(made)
-    assert "tare::Buffer" in first.remedy and "good_size" in first.remedy and first.confidence == "medium"
+    assert (
+        "tare::Buffer" in first.remedy_in("C++")
+        and "good_size" in first.remedy_in("C++")
+        and first.confidence == "medium"
+    )
     assert second.confidence == "low"
     assert second.bytes_peak == 48_000  # in the tare, though nobody can act on it
     assert first.shown and not second.shown
@@ -62,7 +68,7 @@ def test_a_site_of_both_kinds_is_told_of_what_it_can_avoid(made: Handmade) -> No
     made.size_class(1032, 2040, 1016, clownshoe=1)
     made.size_class(29, 40, 24)
     (finding,) = findings(made)
-    assert finding.shown and finding.mark == "clownshoe" and "9.84 KiB at the peak" in finding.remedy
+    assert finding.shown and finding.mark == "clownshoe" and "9.84 KiB at the peak" in finding.remedy_in("C++")
 
 
 def test_a_request_without_a_model_still_counts(made: Handmade) -> None:
@@ -94,4 +100,4 @@ def test_what_a_pool_hands_to_nobody_is_its_slop(made: Handmade) -> None:
     assert finding.bytes_peak == 30_000
     assert finding.shown
     assert finding.mark == "pool"
-    assert "tare::Arena" in finding.remedy and "29.3 KiB" in finding.remedy
+    assert "tare::Arena" in finding.remedy_in("C++") and "29.3 KiB" in finding.remedy_in("C++")

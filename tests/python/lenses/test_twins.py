@@ -19,9 +19,9 @@ def test_a_pair_saves_what_one_block_takes_less(made: Handmade) -> None:
     assert finding.bytes_peak == 500 * (32 + 32 - 48)
     assert finding.bytes_total == 1000 * 16
     assert finding.calls == 1000
-    assert "copy_text (a.c:2)" in finding.remedy, "the other site has a name"
-    assert "100% of both" in finding.remedy
-    assert "64 bytes apart and 48 joined" in finding.remedy
+    assert "copy_text (a.c:2)" in finding.remedy_in("C++"), "the other site has a name"
+    assert "100% of both" in finding.remedy_in("C++")
+    assert "64 bytes apart and 48 joined" in finding.remedy_in("C++")
     assert finding.confidence == "high"
 
 
@@ -40,7 +40,7 @@ def test_without_a_model_only_the_calls_are_known(made: Handmade) -> None:
     (finding,) = made.recording().findings(lenses.load("twins"))
     assert finding.bytes_peak is None
     assert finding.shown
-    assert "saves no memory at the peak, but 2,000 mallocs" in finding.remedy
+    assert "saves no memory at the peak, but 2,000 mallocs" in finding.remedy_in("C++")
 
 
 def test_the_most_frequent_partner_is_named(made: Handmade) -> None:
@@ -48,5 +48,5 @@ def test_the_most_frequent_partner_is_named(made: Handmade) -> None:
     rare = made.blocks(made.stack("note@a.c:3", "main@a.c:9"), 16, 24, total=10, peak=1)
     made.twins(0, rare, pairs=10, joined_gross=48)
     (finding,) = made.recording().findings(lenses.load("twins"))
-    assert "copy_text" in finding.remedy
+    assert "copy_text" in finding.remedy_in("C++")
     assert finding.calls == 1000

@@ -21,7 +21,7 @@ def findings(made: Handmade, *, blocks: int, shared: int, live: int = 0) -> list
 def test_blocks_that_were_never_shared(made: Handmade) -> None:
     (finding,) = findings(made, blocks=10_000, shared=300, live=100)
     assert (finding.calls, finding.bytes_end, finding.bytes_total, finding.bytes_peak) == (9700, 800, 77_600, None)
-    assert "9,700 of 10 k blocks" in finding.remedy and "97.0%" in finding.remedy
+    assert "9,700 of 10 k blocks" in finding.remedy_in("C++") and "97.0%" in finding.remedy_in("C++")
     assert finding.confidence == "medium"
 
 

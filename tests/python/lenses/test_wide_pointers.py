@@ -18,9 +18,9 @@ def test_what_size_classes_leave_of_it_is_the_claim(made: Handmade) -> None:
     nodes(made, packed=32, packed_gross=40)
     (finding,) = made.recording().ledger.findings(lenses.load("wide-pointers"))
     assert finding.bytes_peak == finding.bytes_end == 1000 * (48 - 40)
-    assert "40% of the words" in finding.remedy
-    assert "saves 7.81 KiB" in finding.remedy  # 2000 * 4
-    assert "after padding 7.81 KiB" in finding.remedy  # 1000 * (40 - 32)
+    assert "40% of the words" in finding.remedy_in("C++")
+    assert "saves 7.81 KiB" in finding.remedy_in("C++")  # 2000 * 4
+    assert "after padding 7.81 KiB" in finding.remedy_in("C++")  # 1000 * (40 - 32)
 
 
 def test_padding_and_size_classes_may_take_it_all(made: Handmade) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from handmade import Handmade
+from tare.analysis.languages import remedy
 from tare.errors import CANNOT_RECORD, TareError
 from tare.live.live_figures import Figures, Judge
 
@@ -121,7 +122,9 @@ def test_arrows_move_and_enter_opens_the_details() -> None:
         assert "parse (parse.c:9)" in details(app)
         await pilot.press("escape", "1", "enter")
         await until(pilot, lambda: isinstance(app.screen, Details))
-        assert app._live_found[0].finding.remedy in details(app), "the whole remedy, however long"
+        assert remedy(app._live_found[0].finding, app._live_found[0].frame) in details(app), (
+            "the whole remedy, however long"
+        )
         await pilot.press("enter")
         assert not isinstance(app.screen, Details)
 
