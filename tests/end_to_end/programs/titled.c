@@ -1,5 +1,5 @@
-// A server's way: the parent allocates, then forks workers that overwrite their command line. Each worker allocates on its
-// own and exits by exit(), the last one by _exit().
+// A server's way: the parent allocates, then forks workers that overwrite their command line. Each worker allocates on
+// its own and exits by exit(), the last one by _exit().
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
