@@ -16,12 +16,12 @@ NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 PACKAGE_SOURCES := pyproject.toml CMakeLists.txt tools/man_pages.py $(shell find $(wildcard src include python cmake docs/man) -type f ! -name '*.pyc' ! -path '*/.*')
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.cpp' '*.h' '*.c' | grep -v '^fuzz/corpus/')
-PYTHON_SOURCES := python fuzz bench tools demo guide tests
+PYTHON_SOURCES := python fuzz bench tools demo guide tests packaging
 TYPED_PYTHON := bench tools demo guide tests/docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build check demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear check-size-models fuzz-programs test-python nightly wheel test-wheel lint lint-format lint-tidy lint-python \
+.PHONY: help build check demo test test-cpp test-asan test-tsan test-fuzz test-compilers test-linear check-size-models fuzz-programs test-python nightly wheel test-wheel test-packages lint lint-format lint-tidy lint-python \
         format bench guide docs dev clean distclean
 
 help: ## this list
@@ -57,7 +57,11 @@ wheel: ## the wheel for other machines, in dist: glibc 2.28 and later, Python 3.
 	PYTHON=$$(tools/find-python.sh) packaging/wheel/build.sh dist
 
 test-wheel: wheel $(VENV)/.dev ## install that wheel in fresh Debian systems, record and report
-	$(BIN)/python -m pytest -v -m nightly tests/packaging
+	$(BIN)/python -m pytest -v -m nightly tests/packaging/test_wheel.py
+
+test-packages: $(VENV)/.dev ## build the library's packages for Conan, vcpkg and Debian, and use them (15 minutes)
+	@tools/bootstrap.sh build wheel
+	$(BIN)/python -m pytest -v -m nightly tests/packaging --ignore tests/packaging/test_wheel.py
 
 # ---- demo
 

@@ -1,0 +1,16 @@
+# An overlay port: it builds the sources that it lies in. vcpkg install tare --overlay-ports=packaging/vcpkg/ports
+get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../../.." ABSOLUTE)
+
+set(parts core)
+foreach(part IN ITEMS variant gc)
+  if(part IN_LIST FEATURES)
+    string(APPEND parts ";${part}")
+  endif()
+endforeach()
+vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}" OPTIONS -DTARE_LIBRARY_ONLY=ON "-DTARE_PARTS=${parts}")
+vcpkg_cmake_install()
+vcpkg_cmake_config_fixup(PACKAGE_NAME tare CONFIG_PATH lib/cmake/tare)
+vcpkg_fixup_pkgconfig()
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share")
+vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
+file(INSTALL "${CMAKE_CURRENT_LIST_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
