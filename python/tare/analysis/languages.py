@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tare import _core
+
 if TYPE_CHECKING:
     from tare.analysis.ledger import Finding
     from tare.lenses.change import Language
@@ -28,7 +30,7 @@ _JAVA = re.compile(
 
 def language_of(frame: Frame) -> Language:
     """By the file of the source, else by the name."""
-    if frame.module == "[python]":
+    if frame.module == _core.PYTHON_MODULE:
         return "Python"
     base = frame.file.rpartition("/")[2]
     if base == "_cgo_export.c" or frame.function.startswith("_cgo_"):
