@@ -7,9 +7,11 @@ from tare.lenses.lens import Advice, Confidence, Evidence, Lens
 from tare.lenses.saving import Saving
 from tare.text.units import human_bytes, human_count, percent
 
+# A content is counted when a block with it is freed after another. Blocks that live at the peak lie there at once: at most the others were built
+# after an equal one was freed. Of 60,000 texts of a vector, 59,900 were counted when the vector went.
 _CLAIMS = """
 with made as (
-  select stack_id, sum(total_blocks) as total_blocks from site_sizes group by stack_id
+  select stack_id, sum(total_blocks) as total_blocks, sum(peak_blocks) as peak_blocks from site_sizes group by stack_id
 ),
 again as (
   select stack_id, sum(times) as times, sum(near_times) as near_times, sum(bytes) as bytes, sum(contents) as contents,
@@ -20,7 +22,7 @@ again as (
 select cast(null as bigint) as size_id, a.stack_id, cast(0 as double) as blocks, cast(0 as double) as bytes_peak, cast(0 as double) as bytes_end, a.bytes as bytes_total,
        cast(0 as double) as byte_ns, a.times as calls,
        a.near_times, a.contents, a.max_times, a.largest, a.content_class, a.commonest_bytes,
-       m.total_blocks
+       m.total_blocks, m.peak_blocks as held
 from again a join made m on m.stack_id = a.stack_id
 """
 
@@ -48,8 +50,13 @@ _TABLE = Change(
 )
 
 
+def _rebuilt(evidence: Evidence) -> float:
+    return float(max(0.0, min(evidence["calls"], evidence["total_blocks"] - evidence["held"])))
+
+
 def _advise(evidence: Evidence) -> Advice:
-    calls, near = evidence["calls"], evidence["near_times"]
+    calls = _rebuilt(evidence)
+    near, allocated = min(evidence["near_times"], calls), evidence["bytes_total"] * calls / max(1.0, evidence["calls"])
     kind = {"text": "texts", "zeros": "zeros"}.get(evidence["content_class"], "contents")
     one = {"texts": "one text", "zeros": "one size"}.get(kind, "one content")
     different = one if evidence["contents"] == 1 else f"{human_count(evidence['contents'])} different {kind}"
@@ -63,17 +70,22 @@ def _advise(evidence: Evidence) -> Advice:
     else:
         change, saved = _TABLE, f"up to {human_count(calls)} rebuilds"
     return Advice(
-        f"{CHANGE}. This saves {saved} and {human_bytes(evidence['bytes_total'])} of allocation: {seen}, the largest of {human_bytes(evidence['largest'])}",
+        f"{CHANGE}. This saves {saved} and {human_bytes(allocated)} of allocation: {seen}, the largest of {human_bytes(evidence['largest'])}",
         sure,
+        amount=f"{human_count(calls)} calls",
         change=change,
     )
 
 
 def _saves(evidence: Evidence) -> Saving:
     """Building the contents costs more than these calls, but isn't measured."""
-    calls = evidence["near_times"] if evidence["near_times"] >= 0.5 * evidence["calls"] else evidence["calls"]
+    rebuilt = _rebuilt(evidence)
+    near = min(evidence["near_times"], rebuilt)
+    calls = near if near >= 0.5 * rebuilt else rebuilt
     return Saving("one function", 0.0, calls=calls, frees=calls)
 
+
+_REBUILT = "least(calls, total_blocks - held)"
 
 LENS = Lens(
     name="recreated",
@@ -89,14 +101,14 @@ LENS = Lens(
     sampling="scaled",
     tables=("site_sizes", "recreated"),
     claims=_CLAIMS,
-    evidence={name: f"sum({name})" for name in ("near_times", "contents", "total_blocks")}
+    evidence={name: f"sum({name})" for name in ("near_times", "contents", "total_blocks", "held")}
     | {
         "max_times": "max(max_times)",
         "largest": "max(largest)",
         "content_class": "max_by(content_class, calls)",
         "commonest_bytes": "max_by(commonest_bytes, calls)",
     },
-    shown="calls >= 1000 and calls >= 0.005 * $calls_total and calls > 0.5 * total_blocks and calls >= 4 * contents",
+    shown=f"{_REBUILT} >= 1000 and {_REBUILT} >= 0.005 * $calls_total and {_REBUILT} > 0.5 * total_blocks and {_REBUILT} >= 4 * contents",
     order="calls, bytes_total",
     unit="calls",
     advise=_advise,

@@ -57,6 +57,19 @@ def test_many_contents_need_a_table(seen: Handmade) -> None:
     assert "AtomTable" in finding.remedy_in("C++")
 
 
+def test_equal_texts_that_live_at_once_werent_built_again(seen: Handmade) -> None:
+    """A vector of 12,000 texts that is freed at the end; then one that is built a second time."""
+    at_once, twice = seen.stack("words", "main"), seen.stack("lines", "main")
+    seen.blocks(at_once, 40, 40, total=12_000, peak=12_000)
+    again(seen, at_once, 1, 11_900, 11_900)
+    assert findings(seen) == []
+    seen.blocks(twice, 40, 40, total=24_000, peak=6000)
+    again(seen, twice, 2, 23_900, 23_900)
+    (finding,) = findings(seen)
+    assert (finding.amount, finding.saving.calls) == ("18 k calls", 18_000)
+    assert "75% of the blocks" in finding.remedy_in("C++")
+
+
 def test_chance_isnt_shown(seen: Handmade) -> None:
     mixed = seen.stack("node", "insert")
     seen.blocks(mixed, 24, 24, total=100_000)
