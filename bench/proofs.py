@@ -60,6 +60,15 @@ def predicted(finding: dict[str, Any]) -> tuple[str, str]:
     return kib(None if peak is None else -peak), ms(None if cpu is None else -cpu / 1e9)
 
 
+def summed(findings: list[dict[str, Any]]) -> dict[str, Any]:
+    """The gains of several findings of one lens, which share no block."""
+    found = {}
+    for name in ("gain_peak_bytes", "gain_cpu_ns"):
+        known = [each[name] for each in findings if each[name] is not None]
+        found[name] = sum(known) if known else None
+    return found
+
+
 def calls_of(trace: Path) -> float:
     (row,) = json.loads(
         run(TARE, "sql", str(trace), "select alloc_events + free_events + realloc_events as n from process", "--json")
@@ -81,9 +90,9 @@ def pair_row(pair: str, folder: Path, runs: int) -> list[str]:
     end = [kib(real["rss"]), ms(real["cpu"]), f"{calls_of(traces[1]) - calls_of(traces[0]):,.0f}"]
     if not told["findings"]:
         return [pair, lens, "no finding", "-", end[0], "-", "-", end[1], "-", end[2]]
-    finding = told["findings"][0]
-    proof = told["together"] or finding["proof"]  # all findings of the lens: the other program has all remedies
-    peak, cpu = predicted(finding)
+    # All findings of the lens: the other program has all remedies.
+    proof = told["together"] or told["findings"][0]["proof"]
+    peak, cpu = predicted(summed(told["findings"]))
     if proof is None:
         return [pair, lens, peak, "not performed", end[0], cpu, "-", end[1], "-", end[2]]
     return [
@@ -138,6 +147,7 @@ def main() -> None:
         for pair in options.pair or PAIRS:
             print(pair, file=sys.stderr, flush=True)
             rows.append(pair_row(pair, Path(folder), options.runs))
+            print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
         for name in options.case or CASES:
             if name == "none" or (name == "stress" and not options.case):  # it has no waste to prove
                 continue
