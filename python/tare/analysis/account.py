@@ -118,7 +118,7 @@ def _from_snapshot(recording: Recording) -> list[Part]:
         kind = "shared" if part.kind == "file" and part.name.startswith(_SHARED) else part.kind
         by_kind[kind] = by_kind.get(kind, 0) + part.resident_bytes
     blocks = max(0, heap.requested_bytes + heap.slop_bytes + heap.header_bytes - heap.absent_bytes)
-    parts = [_exact("blocks", min(blocks, by_kind.get("heap", 0))), _exact(_FREE, heap.kept_bytes)]
+    parts = [_exact("blocks", min(blocks, by_kind.get("heap", 0))), _exact(FREE, heap.kept_bytes)]
     parts += [_exact(label, by_kind[kind]) for kind, label in _LABELS.items() if by_kind.get(kind)]
     return parts
 
@@ -126,7 +126,7 @@ def _from_snapshot(recording: Recording) -> list[Part]:
 # Mappings without a file that the kernel lists by such names: anonymous shared ones, memfds, System V and POSIX segments.
 _SHARED = ("/dev/zero", "/memfd:", "/SYSV", "/dev/shm/")
 
-_FREE = "free in the allocator"
+FREE = "free in the allocator"
 _LABELS = {"mapping": "own mappings", "shared": "shared memory", "file": "files", "stack": "stacks", "other": "other"}
 
 
@@ -145,7 +145,7 @@ def _from_reading(recording: Recording, peak_rss: int) -> list[Part]:
     )
     blocks = min(gross, heap)
     parts = [Part("blocks", blocks + grown, least, min(gross, heap + spread) + grown)]
-    parts.append(Part(_FREE, heap - blocks, max(0, heap - spread - gross), heap + spread - least))
+    parts.append(Part(FREE, heap - blocks, max(0, heap - spread - gross), heap + spread - least))
     mapped = min(max(0, peak_rss - _reading_bytes(recording) - grown), _mapped_since_reading(recording))
     for kind, label in _LABELS.items():
         size = process[f"rss_{kind}_bytes"] or 0

@@ -142,6 +142,18 @@ def test_no_gain_is_larger_than_the_resident_part_of_the_blocks(made: Handmade) 
             assert (worth.worth_of(recording, finding, found.whole).gain_peak_bytes or 0) <= 4 * mib
 
 
+def test_a_snapshot_after_the_peak_bounds_no_gain_by_the_blocks_that_are_left(made: Handmade) -> None:
+    """63 of 64 blocks of 64 KiB were freed before the snapshot of the resident memory: all of it is free by then."""
+    kib = 1024
+    shape = made.blocks(made.stack("keep", "main"), 64 * kib, 64 * kib, total=65, peak=64, end=1)
+    made.snapshot("exit", [(shape, 0x100000, {"lost": True})])
+    made.resident(1, "heap", 4096 * kib)
+    made.resident(1, "file", 512 * kib, name="/bin/app")
+    made._process.update({"peak_rss_bytes": 4608 * kib, "spool_bytes": 0})
+    whole = worth.whole_of(made.recording())
+    assert whole.block_bytes == 4096 * kib
+
+
 def test_remapped_blocks_arent_priced_as_copied(made: Handmade) -> None:
     stack = made.stack("append", "main")
     made.blocks(stack, 100, 104, total=2000, peak=1)
