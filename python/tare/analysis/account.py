@@ -67,7 +67,7 @@ class Account(NamedTuple):
         return min(1.0, blocks / self.peak_rss_bytes) if self.peak_rss_bytes else 1.0
 
 
-def _peak_rss_bytes(process: Mapping[str, Any]) -> int:
+def program_rss_bytes(process: Mapping[str, Any]) -> int:
     """The program's peak RSS without the recorder's memory; 0: unknown."""
     whole: int = process["peak_rss_bytes"] or 0
     return whole - min(max(process["spool_bytes"] or 0, process["rss_recorder_bytes"] or 0), whole)
@@ -80,7 +80,7 @@ def account(recording: Recording) -> Account | None:
     if not whole:
         return None
     read = _reading_bytes(recording)
-    peak_rss = _peak_rss_bytes(process)
+    peak_rss = program_rss_bytes(process)
     recorder = whole - peak_rss
     parts = _from_snapshot(recording) if process["snapshots"] else []
     if _sum(parts) >= max(ENOUGH_SEEN * peak_rss, _ABOUT_AS_NEAR * min(read, peak_rss)):

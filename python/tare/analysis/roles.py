@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tare.analysis.account import program_rss_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -30,7 +32,7 @@ class GroupProcess(NamedTuple):
     events: int
     peak_gross_bytes: float  # without inherited blocks
     inherited_bytes: float  # gross bytes of the parent's blocks at the peak
-    peak_rss_bytes: int  # 0: unknown
+    peak_rss_bytes: int  # without the recorder's memory; 0: unknown
     warnings: Sequence[str]
 
     @property
@@ -70,7 +72,7 @@ def process_of(path: str, row: Mapping[str, Any], inherited_bytes: float, warnin
         row["events"] or 0,
         max(0.0, peak - inherited_bytes),
         inherited_bytes,
-        row["peak_rss_bytes"] or 0,
+        program_rss_bytes(row),
         warnings,
     )
 

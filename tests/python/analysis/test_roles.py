@@ -23,6 +23,8 @@ ROW: dict[str, Any] = {
     "peak_gross_bytes": 100,
     "before_peak_gross_bytes": None,
     "peak_rss_bytes": None,
+    "spool_bytes": None,
+    "rss_recorder_bytes": None,
 }
 
 
@@ -44,6 +46,11 @@ def process(**facts: Any) -> GroupProcess:
 )
 def test_names(facts: dict[str, Any], name: str) -> None:
     assert name_of(process(**facts)) == name
+
+
+def test_resident_memory_of_the_recorder_isnt_the_programs() -> None:
+    assert process().peak_rss_bytes == 0
+    assert process(peak_rss_bytes=100, spool_bytes=30, rss_recorder_bytes=20).peak_rss_bytes == 70
 
 
 def test_origins() -> None:
