@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import subprocess
 import tempfile
 from pathlib import Path
 
-from harness.measure import ROOT
+from harness.measure import ROOT, cpu_s
 from harness.results import Results, table
 
 TARE = ROOT / ".venv/bin/tare"
@@ -39,15 +38,6 @@ WAYS: dict[str, list[str] | None] = {
 }
 
 
-def cpu_s(command: list[str], folder: Path) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
-    if done.returncode not in STATUSES:
-        raise RuntimeError(f"{' '.join(command)}: status {done.returncode}: {done.stderr.decode(errors='replace')}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
@@ -64,7 +54,13 @@ def main() -> None:
             for case, (program, threads) in CASES.items():
                 for way, chosen in WAYS.items():
                     recorded = [] if chosen is None else [os.fspath(TARE), "run", "-q", "-o", "t.tare", *chosen, "--"]
-                    results.add(case, way, "cpu", cpu_s([*recorded, f"./{program}", str(threads)], folder), "s")
+                    results.add(
+                        case,
+                        way,
+                        "cpu",
+                        cpu_s([*recorded, f"./{program}", str(threads)], folder, statuses=STATUSES),
+                        "s",
+                    )
     rows = []
     for case in CASES:
         native = results.median(case, "native", "cpu") or 0
@@ -75,10 +71,7 @@ def main() -> None:
                 row.append(f"{seconds:.2f} s ({seconds / native:.1f})")
         rows.append(row)
     body = f"CPU time, medians of {options.runs} interleaved runs, and ratios to native.\n\n" + table(["", *WAYS], rows)
-    print(body)
-    results.write_json()
-    if not options.dry_run:
-        results.write_section(body)
+    results.publish(body, whole=not options.dry_run)
 
 
 if __name__ == "__main__":

@@ -109,9 +109,7 @@ def main() -> None:
         f"CPU time and peak RSS of the program alone, over the same allocator without a profiler: medians of {runs} pairs, in brackets the"
         f" quartiles. With glibc and no profiler: {bases}.\n\n" + table(heads, rows)
     )
-    print(body)
-    results.write_json()
-    results.write_section(body)
+    results.publish(body)
 
 
 if __name__ == "__main__":

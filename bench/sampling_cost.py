@@ -133,10 +133,7 @@ def main() -> int:
     )
     with tempfile.TemporaryDirectory() as name:
         text += "\n" + crossing_blocks(Path(name))
-    print(text)
-    results.write_json()
-    if not options.dry_run:
-        results.write_section(text)
+    results.publish(text, whole=not options.dry_run)
     return 0
 
 

@@ -11,15 +11,13 @@ installed, a second table has the steps of a shell's child (`--no-steps` leaves 
 from __future__ import annotations
 
 import argparse
-import os
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from harness.measure import ROOT
+from harness.measure import ROOT, cpu_s
 from harness.results import Results, table
 from harness.steps import profile
 
@@ -34,16 +32,6 @@ CASES = {
 WAYS: dict[str, list[str] | None] = {"native": None, "empty library": None, "plain": [], "content": ["--content"]}
 STEPPED = ("native", "plain", "content")
 LISTS = "cmake_minimum_required(VERSION 3.20)\nproject(small C CXX)\nadd_executable(small main.c)\n"
-
-
-def cpu_s(command: list[str], folder: Path, preload: str = "") -> float:
-    environment = {**os.environ, "LD_PRELOAD": preload} if preload else None
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
 
 
 def empty_library(folder: Path) -> str:
@@ -62,8 +50,8 @@ def run_once(case: str, way: str, results: Results) -> None:
         (folder / "project/main.c").write_text("int main(void) { return 0; }\n")
         options = WAYS[way]
         recorded = [] if options is None else [str(TARE), "run", "-o", "t.tare", *options, "--"]
-        preload = empty_library(folder) if way == "empty library" else ""
-        results.add(case, way, "cpu", cpu_s([*recorded, *CASES[case]], folder, preload))
+        environment = {"LD_PRELOAD": empty_library(folder)} if way == "empty library" else {}
+        results.add(case, way, "cpu", cpu_s([*recorded, *CASES[case]], folder, environment))
         results.add(case, way, "files", len(list(folder.glob("t.tare*"))), "count")
 
 
@@ -117,9 +105,7 @@ def main() -> int:
     text = section(results)
     if not options.no_steps and shutil.which("perf") is not None:
         text += "\nOne child of bash, by steps (samples of perf, which itself adds some 20 %):\n\n" + steps_table()
-    print(text)
-    results.write_json()
-    results.write_section(text)
+    results.publish(text)
     return 0
 
 

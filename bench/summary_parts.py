@@ -1,8 +1,8 @@
 """The CPU time of a run's summary without each of the mechanisms that make it cheap, beside all of them.
 
 Each round runs every variant once, in another order. A variant replaces one function of Tare by one that leaves the mechanism out.
-What works while the summary is made is timed on a finished recording, in a fresh process: the program's own CPU time varies more
-than the whole summary costs. What works before and after it is timed as whole runs.
+Mechanisms of the summary itself are timed on a finished recording, in a fresh process: the CPU time of a program varies by more
+than its whole summary costs. Mechanisms before and after the summary are timed as whole runs.
 """
 
 from __future__ import annotations
@@ -178,10 +178,7 @@ def main() -> None:
         + "\n"
         + rows_of(results, "run", cases, RUN_VARIANTS)
     )
-    print(body)
-    results.write_json()
-    if not options.dry_run:
-        results.write_section(body)
+    results.publish(body, whole=not options.dry_run)
 
 
 if __name__ == "__main__":

@@ -81,6 +81,13 @@ class Results:
         file.write_text(json.dumps(rows, indent=1) + "\n")
         return file
 
+    def publish(self, body: str, whole: bool = True) -> None:
+        """Prints `body` and writes the JSON file. Only a whole run becomes the part of bench/RESULTS.md."""
+        print(body)
+        self.write_json()
+        if whole:
+            self.write_section(body)
+
     def write_section(self, body: str) -> Path:
         """Replaces this bench's part of bench/RESULTS.md, and leaves the other benches' parts as they are."""
         file = ROOT / "bench/RESULTS.md"

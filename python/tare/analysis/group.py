@@ -1,8 +1,8 @@
 """Sums over the processes of a group: each block counts once, in the process that allocated it.
 
 A forked child begins with its parent's blocks. They count in the parent only: the child shares their pages until one of both
-writes there. Each process counts at its own peak, so that the sum of all peaks is an upper bound. Processes that didn't run at
-the same time are told apart by their start and end (`at_once_bytes`).
+writes there. Each process counts at its own peak, so that the sum of all peaks is an upper bound. A smaller bound is
+`at_once_bytes`: it adds only peaks of processes that ran at the same time, by their starts and ends.
 """
 
 from __future__ import annotations
