@@ -110,6 +110,11 @@ nb::list values_of(const PyTable& held, const std::string& name) {
   return values;
 }
 
+core::TakeSnapshots snapshots_of(bool taken, bool contents_recorded) {
+  if (!taken) return core::TakeSnapshots::OnRequest;
+  return contents_recorded ? core::TakeSnapshots::NearPeaksAndExit : core::TakeSnapshots::PeaksAndExit;
+}
+
 core::LaunchOutcome run(
     std::vector<std::string> command, std::string output, std::string recorder_library, std::uint64_t sample_bytes,
     bool wait_for_all, bool record_environment, bool record_free_stacks, bool record_contents, bool take_snapshots,
@@ -125,7 +130,7 @@ core::LaunchOutcome run(
   options.environment = record_environment ? core::RecordEnvironment::Yes : core::RecordEnvironment::No;
   options.free_stacks = record_free_stacks ? core::RecordFreeStacks::Yes : core::RecordFreeStacks::No;
   options.contents = record_contents ? core::RecordContents::Yes : core::RecordContents::No;
-  options.snapshots = take_snapshots ? core::TakeSnapshots::PeaksAndExit : core::TakeSnapshots::OnRequest;
+  options.snapshots = snapshots_of(take_snapshots, record_contents);
   options.summarize = summarize ? core::Summarize::WhileRecording : core::Summarize::No;
   options.asleep = start_paused ? core::StartAsleep::Yes : core::StartAsleep::No;
   options.snapshot_signal = snapshot_signal;
@@ -158,7 +163,7 @@ core::LaunchOutcome attach(int pid, std::string program, std::string output, std
   options.launch.sample_bytes = sample_bytes;
   options.launch.free_stacks = record_free_stacks ? core::RecordFreeStacks::Yes : core::RecordFreeStacks::No;
   options.launch.contents = record_contents ? core::RecordContents::Yes : core::RecordContents::No;
-  options.launch.snapshots = take_snapshots ? core::TakeSnapshots::PeaksAndExit : core::TakeSnapshots::OnRequest;
+  options.launch.snapshots = snapshots_of(take_snapshots, record_contents);
   options.launch.summarize = summarize ? core::Summarize::WhileRecording : core::Summarize::No;
   options.launch.segments = {max_segment_bytes, keep_segments};
   auto outcome = [&] {

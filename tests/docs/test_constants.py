@@ -111,6 +111,21 @@ CONSTANTS = (
     cpp("kWallBudget", "src/core/drain/snapshot_schedule.h", ("0033", r"plus (\d+ %) of its wall")),
     cpp("kFirstAllowanceNs", "src/core/drain/snapshot_schedule.h", ("0033", r"plus (\d+ ms)")),
     cpp(
+        "kShortRunNs",
+        "src/core/drain/snapshot_schedule.h",
+        ("0472", r"half of the first (\d+ s)"),
+        ("docs/recording.md", r"half of the first (\d+ s)"),
+    ),
+    cpp("kStandsNs", "src/core/drain/snapshot_schedule.h", ("0472", r"grown for (\d+ ms)")),
+    cpp("kFallen", "src/core/drain/snapshot_schedule.h", ("0472", r"below (\d+ %)")),
+    cpp("kMostCostNsPerByte", "src/core/drain/snapshot_schedule.h", ("0472", r"at most (\d+) ns")),
+    cpp(
+        "_NEARER - 1",
+        "python/tare/lenses/used_snapshots.py",
+        ("0472", r"exit has (\d+ %) more"),
+        pattern=r"_NEARER = 1(\.\d+)",
+    ),
+    cpp(
         "kBatchEvents", "src/trace/open/block_merger.cc", ("docs/style.md", r"at least ([\d,]+) merged events"), scale=4
     ),
     # replay, reports

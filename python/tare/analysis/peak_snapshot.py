@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tare.lenses.used_snapshots import NEAREST
 from tare.text.units import duration, human_bytes, percent
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ ENOUGH_SEEN = 0.8
 class PeakSnapshot(NamedTuple):
     kind: str  # peak or exit
     time_ns: int
-    gross_bytes: float
+    gross_bytes: float  # of the blocks that the peak has, too
     peak_gross_bytes: float
     peak_time_ns: int
 
@@ -54,9 +55,11 @@ def peak_snapshot(recording: Recording) -> PeakSnapshot | None:
     process = recording.process
     if not process["snapshots"]:
         return None
-    recording.database.use("snapshots")
-    taken = recording.database.rows("select kind, time_ns, gross_bytes from snapshots where kind in ('peak', 'exit')")
+    recording.database.use("snapshots", "snapshot_sizes", "site_sizes")
+    taken = recording.database.rows(
+        f"with {NEAREST} select s.kind, s.time_ns, n.bytes from nearest n join snapshots s on s.snapshot = n.snapshot"
+    )
     if not taken:
         return None
-    kind, time_ns, gross = min(taken, key=lambda each: each[0] != "peak")
-    return PeakSnapshot(kind, time_ns, gross or 0, process["peak_gross_bytes"] or 0, process["peak_time_ns"] or 0)
+    ((kind, time_ns, gross),) = taken
+    return PeakSnapshot(kind, time_ns, gross, process["peak_gross_bytes"] or 0, process["peak_time_ns"] or 0)

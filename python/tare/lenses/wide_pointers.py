@@ -91,7 +91,7 @@ LENS = Lens(
     "handles for strings.",
     weight="potential",
     sampling="unavailable",
-    tables=("site_sizes", "snapshots", "pointer_words"),
+    tables=("site_sizes", "snapshots", "snapshot_sizes", "pointer_words"),
     claims=_CLAIMS,
     evidence={name: f"sum({name})" for name in ("words", "pointers", "padded_bytes")}
     | {"requested_bytes": "max_by(requested_bytes, bytes_peak)"},

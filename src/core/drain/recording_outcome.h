@@ -18,8 +18,9 @@ enum class Summarize : std::uint8_t {
 };
 
 enum class TakeSnapshots : std::uint8_t {
-  OnRequest,     // a program is stopped only on request
-  PeaksAndExit,  // at candidates for the peak, and before the program exits; see snapshot_schedule.h
+  OnRequest,         // a program is stopped only on request
+  PeaksAndExit,      // at candidates for the peak, and before the program exits; see snapshot_schedule.h
+  NearPeaksAndExit,  // the same, with more time for them in a short run
 };
 
 // One trace that was written. Ordered: the first process's last image first, then as they appeared.

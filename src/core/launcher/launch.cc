@@ -60,7 +60,7 @@ void keep_freed_memory() {
 }  // namespace
 
 Status Launch::start(const Executable& executable) {
-  if (options_.snapshots == TakeSnapshots::PeaksAndExit) {
+  if (options_.snapshots != TakeSnapshots::OnRequest) {
     directory_.control().exit_moments = 1;
     keep_freed_memory();
   }
@@ -109,7 +109,7 @@ void Launch::watch_first(pid_t pid, pid_t ancestor, const std::string& program, 
 Status Launch::join(const AttachOptions& options) {
   joined_ = true;
   directory_.control().wake_processes = 1;  // a user waits for this one
-  if (options_.snapshots == TakeSnapshots::PeaksAndExit) directory_.control().exit_moments = 1;
+  if (options_.snapshots != TakeSnapshots::OnRequest) directory_.control().exit_moments = 1;
   strangers_ = own_children();
   Result<FrozenProcess> process = FrozenProcess::freeze(options.pid);
   if (!process) return process.error();
@@ -209,7 +209,7 @@ bool Launch::drain(DrainDepth depth) {
     something = something || counts.chunks > 0;
   }
   longest_sleep_ns_ = unheard ? kUnheardSleepNs : kLongestSleepNs;
-  if (options_.snapshots == TakeSnapshots::PeaksAndExit) {
+  if (options_.snapshots != TakeSnapshots::OnRequest) {
     longest_sleep_ns_ = std::min(longest_sleep_ns_, kPeakWatchSleepNs);
   }
   const std::uint64_t now_ns = trace::monotonic_ns();
@@ -293,7 +293,7 @@ void Launch::serve_until_processes_end() {
   trace::LauncherControl& control = directory_.control();
   std::uint64_t sleep_ns = kShortestSleepNs;
   const std::uint64_t flush_period_ns =
-      options_.snapshots == TakeSnapshots::PeaksAndExit ? kPeakFlushPeriodNs : kFlushPeriodNs;
+      options_.snapshots != TakeSnapshots::OnRequest ? kPeakFlushPeriodNs : kFlushPeriodNs;
   next_flush_ns_ = trace::monotonic_ns() + flush_period_ns;
   next_trim_ns_ = trace::monotonic_ns() + kFlushPeriodNs;
   while (true) {

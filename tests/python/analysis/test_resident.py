@@ -78,15 +78,6 @@ def test_each_allocator_is_told_in_its_own_words(process: Handmade, allocator: s
     assert "malloc_trim" not in said
 
 
-def test_the_distance_of_the_look_from_the_peak_is_said(process: Handmade) -> None:
-    process.tables["snapshots"][0]["time_ns"] = 900_000_000
-    snapshot = process.recording().snapshot
-    assert snapshot is not None
-    said = snapshot.sentence
-    assert "a snapshot 0.10 s before the peak" in said
-    assert "90.0% of its gross" in said
-
-
 def test_no_row_has_more_than_the_resident_memory(process: Handmade) -> None:
     """Requested bytes on untouched pages are no share of it."""
     process.tables["snapshots"][1]["absent_bytes"] = 1 << 30
