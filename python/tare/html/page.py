@@ -4,40 +4,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
-from importlib.resources import files
 from typing import IO, TYPE_CHECKING
 
 from tare.html.balance import HATCH, balance, resident
 from tare.html.findings import findings, listed_findings
 from tare.html.markup import Markup, element, joined
 from tare.html.sections import contents, head, over_time, site_frames, sites
+from tare.html.shell import script, style
 from tare.html.source_lines import SourceLines
 from tare.html.sums import stack_tree
 from tare.naming.own_code import is_own
 
 if TYPE_CHECKING:
     from tare.analysis.recording import Recording
-
-# In the order of their use: they are one script.
-SCRIPTS = (
-    *("lives.js", "store.js", "views_of_tree.js", "look.js", "flame.js", "treemap.js", "outline.js", "table.js"),
-    *("brush.js", "main.js"),
-)
-
-
-def asset(name: str) -> str:
-    return (files("tare.html") / "assets" / name).read_text(encoding="utf-8")
-
-
-def script() -> str:
-    """Without comments and indentation, a fifth of its size. A comment with quotes behind code stays: it may be a text."""
-    lines = (line.strip() for name in SCRIPTS for line in asset(name).splitlines())
-    code = (_COMMENT.sub("", line) for line in lines if not line.startswith("//"))
-    return "(() => {\n'use strict';\n" + "\n".join(line for line in code if line) + "\n})();\n"
-
-
-_COMMENT = re.compile(r"\s+// [^'\"`]*$")
 
 
 def write(recording: Recording, out: IO[bytes], *, with_sources: bool = False) -> None:
@@ -72,9 +51,9 @@ def write(recording: Recording, out: IO[bytes], *, with_sources: bool = False) -
 
 
 def document(title: str, body: Markup, data: str) -> bytes:
-    style, code = asset("style.css"), script()
+    look, code = style(), script()
     policy = (
-        f"default-src 'none'; script-src {_hash(code)}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {_hash(code)}; style-src {_hash(look)}; base-uri 'none'; form-action 'none'"
     )
     page = joined(
         Markup('<!doctype html>\n<html lang="en"><head>'),
@@ -83,7 +62,7 @@ def document(title: str, body: Markup, data: str) -> bytes:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="referrer", content="no-referrer"),
         element("title", title),
-        Markup(f"<style>{style}</style></head>\n<body>"),
+        Markup(f"<style>{look}</style></head>\n<body>"),
         HATCH,
         body,
         Markup(
