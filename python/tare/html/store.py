@@ -3,7 +3,8 @@
 The layout, all numbers varints: length of a JSON header and the header; for each node but the root, how many levels it lies above a
 child of the node before it, and its frame; for each measure, the number of its entries, and of each entry the distance from the node
 of the one before and the value; the columns of `lives.py`; then of each leaf 1 plus the function that names its site (0: none is known); then
-the number of inner nodes with such a function, and of each the distance from the one before and 1 plus the function.
+the number of inner nodes with such a function, and of each the distance from the one before and 1 plus the function; then the number of
+nodes whose blocks have a known type, and of each the distance from the one before and 1 plus the type.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import base64
 import json
 import zlib
 from array import array
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -64,6 +66,7 @@ class StackTree:
         self.measures = list(measures)
         self.functions: dict[Function, int] = {}
         self.sites: dict[int, Function] = {}  # by node of a stack: the function that names its site
+        self.types: dict[int, str] = {}  # by node of a stack: the type of its blocks
         self.wrappers: set[Function] = set()  # of the allocator: the functions that call them name the site
         self._parent = array("I", [0])
         self._frame = array("I", [0])
@@ -95,6 +98,18 @@ class StackTree:
             place[node] = found
         return place
 
+    def split(self, nodes: Sequence[int]) -> list[int]:
+        """A second node without callees beside each: the same function, for stacks whose blocks have another type."""
+        order = list(self._order if self._order is not None else _depth_first(self._parent))
+        made = list(range(len(self._parent), len(self._parent) + len(nodes)))
+        before: dict[int, list[int]] = {}
+        for node, new in zip(nodes, made, strict=True):
+            self._parent.append(self._parent[node])
+            self._frame.append(self._frame[node])
+            before.setdefault(node, []).append(new)
+        self._order = [each for node in order for each in (*before.get(node, ()), node)]
+        return made
+
     def add(self, node: int, measure: int, value: int) -> None:
         if value:
             sums = self._sums[measure]
@@ -122,14 +137,18 @@ class StackTree:
 
     def _encode(self, is_own: Mapping[Function, bool], facts: Mapping[str, Any], most: int, most_cells: int) -> str:
         order, depths, place = self._preorder(most)
-        strings: dict[str, int] = {}
-        functions = list(self.functions)
-        frames: Sequence[int] = self._frame
-        if self.folded:  # without the functions of folded boxes
-            kept = sorted({frames[node] for node in order[1:]})
-            place_of = {function: number for number, function in enumerate(kept)}
-            frames = [place_of.get(frame, 0) for frame in frames]
-            functions = [functions[each] for each in kept]
+        named = [tuple(map(printable, function)) for function in self.functions]
+        # Of folded boxes none is written. Sorted names share beginnings, and their numbers are distances of 0 or 1.
+        kept = range(len(named)) if not self.folded else {self._frame[node] for node in order[1:]}
+        by_name = sorted(kept, key=named.__getitem__)
+        place_of = [0] * len(named)
+        for number, function in enumerate(by_name):
+            place_of[function] = number
+        frames = [place_of[frame] for frame in self._frame] if named else self._frame
+        every = list(self.functions)
+        functions = [every[each] for each in by_name]
+        strings = {text: at for at, text in enumerate(sorted({text for each in by_name for text in named[each]}))}
+        names, files, modules = ([strings[named[each][column]] for each in by_name] for column in range(3))
         timed, lives = self.lives.encode(place, most_cells) if self.lives else ({"cells": 0}, b"")
         header = {
             **facts,
@@ -137,11 +156,8 @@ class StackTree:
             "folded": self.folded,
             "nodes": len(order),
             "measures": [list(each) for each in self.measures],
-            "functions": [
-                strings.setdefault(printable(text), len(strings))
-                for function in functions
-                for text in (function.name, function.file, function.module)
-            ],
+            "functions": [[after - before for before, after in pairwise([0, *names])], files, modules],
+            "types": sorted({*map(printable, self.types.values())}),
             "wrappers": [number for number, function in enumerate(functions) if function in self.wrappers],
             "own": [int(is_own.get(function, True)) for function in functions],
             "strings": list(strings),
@@ -161,7 +177,7 @@ class StackTree:
                 entries += (at - last, placed[at])
                 last = at
             parts.append(varints(entries))
-        parts += [lives, self._naming(depths, place, functions)]
+        parts += [lives, self._naming(depths, place, functions), self._typing(place)]
         return packed(zlib.compress(b"".join(parts), 9))
 
     def _naming(self, depths: Sequence[int], place: Sequence[int], functions: Sequence[Function]) -> bytes:
@@ -178,6 +194,21 @@ class StackTree:
             inner += (at - last, named[at])
             last = at
         return varints([*leaves, *inner])
+
+    def _typing(self, place: Sequence[int]) -> bytes:
+        """Not of boxes that others are folded into: they have blocks of several types."""
+        number = {text: 1 + at for at, text in enumerate(sorted({*map(printable, self.types.values())}))}
+        alone = Counter(place) if self.folded and self.types else None
+        typed = sorted(
+            (place[node], number[printable(text)])
+            for node, text in self.types.items()
+            if alone is None or alone[place[node]] == 1
+        )
+        out, last = [len(typed)], 0
+        for at, type_ in typed:
+            out += (at - last, type_)
+            last = at
+        return varints(out)
 
     def _preorder(self, most: int) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
         """Kept nodes with their depths, and for each node the place of the kept one that has its sums."""

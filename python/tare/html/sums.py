@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tare.html.lives import Lives
 from tare.html.store import Function, Measure, StackTree
+from tare.naming.cpp_names import shorten
 from tare.progress import Progress
 from tare.schema.missing import lacks_slop, words_of
 
@@ -94,6 +95,7 @@ def stack_tree(recording: Recording) -> StackTree:
             if row[0] not in known
         ]
     nodes = stack_nodes(recording, tree, stacks)
+    add_types(recording, tree, nodes)
     name_sites(recording, tree, nodes)
     for place, (number, _) in enumerate(stored, start=1):
         for stack_id, value in rounded((row[0], row[place]) for row in rows):
@@ -120,6 +122,30 @@ def name_sites(
     frames = {location_id: recording.names.at(location_id) for _, location_id in rows}
     of = {location_id: Function.of(named(frame) if named else frame) for location_id, frame in frames.items()}
     tree.sites |= {nodes[stack_id]: of[location_id] for stack_id, location_id in rows}
+
+
+# A stack's blocks have a type if all that are known to have one have the same.
+TYPES = "select stack_id, min(type) as type from type_sites group by stack_id having count(distinct type) = 1"
+
+
+def add_types(recording: Recording, tree: StackTree, nodes: dict[int, int]) -> None:
+    """Adds the type of each stack's blocks. Stacks of one node with blocks of several types get nodes of their own."""
+    recording.database.use("type_sites")
+    types = {stack_id: shorten(name) for stack_id, name in recording.database.rows(TYPES) if nodes.get(stack_id)}
+    if not types:
+        return
+    of_node: dict[int, dict[str, list[int]]] = {}
+    for stack_id, node in nodes.items():
+        of_node.setdefault(node, {}).setdefault(types.get(stack_id, ""), []).append(stack_id)
+    others: list[tuple[int, str, list[int]]] = []
+    for node, by_type in of_node.items():
+        (first, _), *rest = sorted(by_type.items())
+        if first:
+            tree.types[node] = first
+        others += [(node, name, stacks) for name, stacks in rest]
+    for made, (_, name, stacks) in zip(tree.split([node for node, _, _ in others]), others, strict=True):
+        tree.types[made] = name
+        nodes.update(dict.fromkeys(stacks, made))
 
 
 def _grants(recording: Recording, lens: str, column: str) -> str:

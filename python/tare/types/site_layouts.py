@@ -1,4 +1,4 @@
-"""Table `type_sites` of a recording: which of its blocks hold types that another order of fields makes smaller."""
+"""Table `type_sites` of a recording: the types of its blocks, and the saving of another order of their fields."""
 
 from __future__ import annotations
 
@@ -200,8 +200,7 @@ class SiteLayouts:
         """As tare.schema has them."""
         for each in self.typed_kinds():
             type_ = each.typed.type
-            if not gains(type_) or not (saved := self.saved_bytes(each, type_.reordered_bytes)):
-                continue
+            saved = self.saved_bytes(each, type_.reordered_bytes) if gains(type_) else 0
             yield (
                 each.kind.size_id,
                 each.kind.stack_id,
@@ -209,10 +208,10 @@ class SiteLayouts:
                 type_.file or "",
                 type_.line,
                 type_.size_bytes,
-                type_.reordered_bytes,
+                type_.reordered_bytes if gains(type_) else type_.size_bytes,
                 each.typed.objects,
                 saved,
-                self.order_of(type_),
+                self.order_of(type_) if saved else "",
                 each.typed.certainty,
                 each.typed.by,
             )

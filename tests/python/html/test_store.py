@@ -6,6 +6,7 @@ import base64
 import json
 import random
 import zlib
+from itertools import accumulate
 
 from handmade_stacks import Tree
 from tare.html.store import Measure, StackTree
@@ -51,7 +52,12 @@ def decoded(text: str) -> tuple[dict[str, object], list[int], list[int], list[di
     leaves = set(range(len(parents))) - set(parents)
     assert [number() for _ in leaves] == [0] * len(leaves)
     assert number() == 0
+    types, node = {}, 0
+    for _ in range(number()):
+        node += number()
+        types[node] = header["types"][number() - 1]
     assert at == len(data)
+    header["type_of"] = types
     return header, parents, frames, columns
 
 
@@ -77,12 +83,12 @@ def test_stacks_come_back_with_their_sums() -> None:
     stacks = [("abc", 5), ("ab", 1 << 45), ("abd", 7), ("x", 128), ("xax", 0), ("abc", 2)]
     header, parents, frames, (gross, blocks) = decoded(made(stacks).encode({}, {"file": "f"}))
     strings = header["strings"]
-    assert isinstance(strings, list)
+    functions = header["functions"]
+    assert isinstance(strings, list) and isinstance(functions, list)
+    names = list(accumulate(functions[0]))  # each by its distance from the one before
 
     def path(node: int) -> str:
-        function = header["functions"]
-        assert isinstance(function, list)
-        return path(parents[node]) + strings[function[3 * frames[node]]] if node else ""
+        return path(parents[node]) + strings[names[frames[node]]] if node else ""
 
     assert {path(node): value for node, value in gross.items()} == {"abc": 7, "ab": 1 << 45, "abd": 7, "x": 128}
     assert sum(blocks.values()) == len(stacks)
@@ -119,8 +125,28 @@ def test_a_store_that_is_too_large_is_folded_until_it_fits() -> None:
     assert sum(gross.values()) == sum(value for _, value in stacks)
     assert sum(blocks.values()) == len(stacks)
     functions = header["functions"]
-    assert isinstance(functions, list) and len(functions) // 3 == len(set(frames[1:]))
+    assert isinstance(functions, list)
+    assert [len(column) for column in functions] == [len(set(frames[1:]))] * 3
     assert isinstance(header["folded"], int) and header["folded"] > 5000
+
+
+def test_types_of_one_box_are_parted_and_folded_boxes_have_none() -> None:
+    """A box with others folded into it has blocks of several types."""
+    tree = made([("ab", 5), ("ac", 7), ("ad", 1), ("ade", 1)])
+    b, c, d = 2, 3, 4
+    tree.types = {b: "Narrow", c: "Broad", d: "Deep"}
+    (other,) = tree.split([b])
+    tree.types[other] = "Odd"
+    tree.add(other, 0, 100)
+    header, parents, frames, (gross, _) = decoded(tree.encode({}, {}))
+    by_type = {name: gross[node] for node, name in header["type_of"].items()}  # type: ignore[attr-defined]
+    assert by_type == {"Narrow": 5, "Broad": 7, "Deep": 1, "Odd": 100}
+    (twin,) = (node for node, name in header["type_of"].items() if name == "Odd")  # type: ignore[attr-defined]
+    (node,) = (node for node, name in header["type_of"].items() if name == "Narrow")  # type: ignore[attr-defined]
+    assert (parents[twin], frames[twin]) == (parents[node], frames[node])
+    header, *_, (gross, _) = decoded(tree.encode({}, {}, most=6))
+    assert header["folded"] == 1 and sum(gross.values()) == 114
+    assert sorted(header["type_of"].values()) == ["Broad", "Narrow", "Odd"]  # type: ignore[attr-defined]
 
 
 def test_an_empty_tree() -> None:

@@ -8,6 +8,7 @@ const KEYS = [
   ['o', 'my code only, on and off'],
   ['t', 'the timeline: arrows choose a time, with Shift a range, p the peak, Escape clears'],
   ['m', 'choose the measure'],
+  ['y', 'treemap and table by type, and back'],
   ['arrows', 'move between boxes of the graph or the tree'],
   ['Enter', 'zoom into the selected box'],
   ['Escape', 'one step back out'],
@@ -16,12 +17,14 @@ const KEYS = [
 ];
 const LIFE_WORDS = { live: 'live at the end of the range', born: 'allocated', kept: 'allocated and still live at the end', freed: 'freed' };
 const TIME_LABELS = { gross: 'gross', blocks: 'blocks', slop: 'slop', header: 'headers' };
-const DEFAULTS = { view: 'flame', mode: 'down', measure: '', q: '', own: '', mine: '', colour: 'module', at: '', around: '', from: '', to: '', life: 'born', thread: '' };
+const DEFAULTS = { view: 'flame', mode: 'down', measure: '', q: '', own: '', mine: '', colour: 'module', by: '', at: '', around: '', from: '', to: '', life: 'born', thread: '' };
 
-// The statement for each line that allocates, where the one for the sum is a sum over kinds of allocations.
-function bySite(query) {
+// The statement for each line that allocates, or each type, where the one for the sum is a sum over kinds of allocations.
+function bySite(query, byType) {
   const [, file, sum, table, where = ''] = /^tare sql (.*) "select (sum\(.*\)) from (site_sizes|lifetimes)( where .*)?"$/.exec(query) || [];
   if (!sum) return query;
+  const types = '(select stack_id, min(type) as type from type_sites group by stack_id having count(distinct type) = 1)';
+  if (byType) return `tare sql ${file} "select type, ${sum} from ${table} left join ${types} using (stack_id)${where} group by type order by 2 desc"`;
   const name = '(select min_by(function, inline_depth) from frames where location_id = site_location_id)';
   return `tare sql ${file} "select site_location_id, ${name}, ${sum} from ${table} join stack_sites using (stack_id) join sites using (site_id)${where} group by 1 order by 3 desc"`;
 }
@@ -96,6 +99,8 @@ class Page {
     const views = [['flame', 'Flame graph'], ['treemap', 'Treemap'], ['table', 'Functions']];
     this.tabs = views.map(([value, text]) => make('button', { type: 'button', 'data-view': value, onclick: () => this.change({ view: value }) }, text));
     const modes = [['down', 'from callers down'], ['up', 'from allocating functions up'], ['callees', 'callees of a function'], ['callers', 'callers of a function']];
+    const groupings = [['', 'by module'], ['type', 'by type']];
+    this.hasTypes = this.store.facts.types.length > 0;
     const colourings = [['module', 'by module'], ['own', 'own and foreign'], ['tare', 'by share of tare'], ['lens', 'by lens with most tare']];
     this.matched = make('output', { for: 'search', id: 'matched' });
     this.crumbs = make('p', { class: 'crumbs', id: 'crumbs' });
@@ -118,6 +123,7 @@ class Page {
         make('div', { class: 'tabs', role: 'group', 'aria-label': 'View' }, ...this.tabs),
         make('label', {}, 'Measure ', make('select', { id: 'choose-measure', onchange: (event) => this.change({ measure: event.target.value }) }, ...groups)),
         choice('mode', modes.map(option), 'Order'),
+        this.hasTypes ? choice('by', groupings.map(option), 'Treemap, table') : '',
         this.isDiff ? '' : choice('colour', colourings.map(option), 'Colour'),
         make('label', {}, 'Search ', this.search), this.matched,
         make('span', { class: 'pair' }, make('label', {}, this.own, ' my code only: '), this.mine),
@@ -208,6 +214,7 @@ class Page {
     for (const name of Object.keys(DEFAULTS)) if (typeof given[name] === 'string') this.state[name] = given[name];
     if (!this.measures.some(({ key }) => key === this.state.measure)) this.state.measure = DEFAULTS.measure;
     if (!this.views[this.state.view]) this.state.view = 'flame';
+    if (!this.hasTypes) this.state.by = '';
     if (this.search.value !== this.state.q) this.search.value = this.state.q;
     this.update();
   }
@@ -248,13 +255,13 @@ class Page {
     const focus = this.graph.find(state.at);
     for (const name of ['flame', 'treemap', 'table']) this.places[name].hidden = state.view !== name;
     if (state.view === 'flame') this.views.flame.show(this.graph, focus);
-    else if (state.view === 'treemap') this.views.treemap.show(graphOf('sites'));
-    else this.views.table.show(store, key, this.markedKeyOf(key));
+    else if (state.view === 'treemap') this.views.treemap.show(graphOf(state.by ? 'types' : 'sites'));
+    else this.views.table.show(store, key, this.markedKeyOf(key), state.by ? graphOf('types') : null);
     this.outline.show(this.graph, focus);
     this.legendPlace.replaceChildren(...this.legend());
     this.describe(focus);
     this.showTime(time);
-    for (const [name, value] of [['measure', key], ['mode', state.mode], ['colour', state.colour], ['life', state.life], ['thread', state.thread]]) {
+    for (const [name, value] of [['measure', key], ['mode', state.mode], ['colour', state.colour], ['by', state.by], ['life', state.life], ['thread', state.thread]]) {
       const select = document.getElementById(`choose-${name}`);
       if (select) select.value = value;
     }
@@ -313,7 +320,7 @@ class Page {
     );
     const time = this.time();
     const query = time ? this.store.lives.query(state.measure.slice(5), time) : this.measures.find(({ key }) => key === state.measure).query;
-    this.command.textContent = (state.view === 'flame' ? query : bySite(query)).replace('FILE', this.store.facts.file);
+    this.command.textContent = (state.view === 'flame' ? query : bySite(query, state.by)).replace('FILE', this.store.facts.file);
   }
 
   amount(count) {
@@ -333,6 +340,7 @@ class Page {
     words.push(`${share(box.value, this.store.total(this.state.measure))} of all${box.parent ? `, ${share(box.value, box.parent.value)} of the box above` : ''}`);
     if (box.marked && !this.isDiff) words.push(`${this.time() ? 'slop' : 'tare'} ${exactly(box.marked, 'bytes')} (${share(box.marked, box.value)})`);
     box.lenses.forEach((amount, number) => amount && words.push(`${this.store.facts.lenses[number]} ${exactly(amount, 'bytes')}`));
+    if (graph.mode === 'types') words.push(`type: ${graph.typeOf(box) || 'unknown'}`);
     if (each && each.file) words.push(each.file);
     if (each && each.module) words.push(each.module);
     return words;
@@ -363,6 +371,7 @@ class Page {
       c: () => selected && this.around(selected.frame),
       e: () => selected && this.around(selected.frame, 'callees'),
       o: () => this.change({ own: this.state.own ? '' : '1', at: '' }),
+      y: () => this.hasTypes && this.change({ by: this.state.by ? '' : 'type', view: this.state.view === 'flame' ? 'treemap' : this.state.view }),
       t: () => this.brush && this.brush.svg.focus(),
       m: () => document.getElementById('choose-measure').focus(),
       r: () => this.change({ ...DEFAULTS }),

@@ -38,13 +38,9 @@ class Store {
     this.facts = JSON.parse(new TextDecoder().decode(bytes.subarray(at, at + length)));
     at += length;
     const { strings, functions, own, wrappers } = this.facts;
-    this.functions = own.map((isOwn, i) => ({
-      id: i,
-      name: strings[functions[3 * i]],
-      file: strings[functions[3 * i + 1]],
-      module: strings[functions[3 * i + 2]],
-      own: isOwn === 1,
-    }));
+    const [names, files, modules] = functions; // names by the distance from the one before
+    let name = 0;
+    this.functions = own.map((isOwn, i) => ({ id: i, name: strings[(name += names[i])], file: strings[files[i]], module: strings[modules[i]], own: isOwn === 1 }));
     this.isWrapper = new Uint8Array(own.length);
     for (const each of wrappers) this.isWrapper[each] = 1;
     this.mine = '';
@@ -77,6 +73,8 @@ class Store {
       node += next();
       this.named[node] = next() - 1;
     }
+    this.types = new Int32Array(count); // by node: of its blocks; 0: unknown
+    for (let left = next(), node = 0; left > 0; left--) this.types[(node += next())] = next();
     const ranges = { peak: ['live', ends?.indexOf(peak)], end: ['live', ends?.length - 1], total: ['born', ends?.length - 1] };
     const made = {};
     for (const [key, , , , quantity] of this.facts.measures) {

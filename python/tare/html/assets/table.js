@@ -33,7 +33,44 @@ class FunctionTable {
     this.place = place;
   }
 
-  show(store, key, markedKey) {
+  show(store, key, markedKey, ofTypes) {
+    if (ofTypes) this.showTypes(ofTypes, store.total(key), markedKey);
+    else this.showFunctions(store, key, markedKey);
+  }
+
+  fill(titles, body, note) {
+    const table = make(
+      'table',
+      { class: 'numbers' },
+      make('thead', {}, make('tr', {}, ...titles.map((title) => make('th', { scope: 'col' }, title)))),
+      make('tbody', {}, ...body),
+    );
+    makeSortable(table);
+    this.place.replaceChildren(make('div', { class: 'wide' }, table), make('p', { class: 'note' }, note));
+  }
+
+  showTypes(graph, total, markedKey) {
+    const sums = new Map();
+    for (const box of graph.below(graph.root)) {
+      const sum = sums.get(box.type) || { name: graph.typeOf(box), value: 0, marked: 0 };
+      sums.set(box.type, { ...sum, value: sum.value + box.value, marked: sum.marked + box.marked });
+    }
+    const body = [...sums.values()]
+      .sort((a, b) => b.value - a.value)
+      .map(({ name, value, marked }) =>
+        make(
+          'tr',
+          {},
+          make('td', { title: this.page.amount(value) }, exact(value)),
+          make('td', {}, share(value, total)),
+          make('td', {}, markedKey ? exact(marked) : ''),
+          make('th', { scope: 'row' }, make('code', {}, name || 'unknown')),
+        ),
+      );
+    this.fill(['amount', 'share', 'tare', 'type'], body, '');
+  }
+
+  showFunctions(store, key, markedKey) {
     const rows = this.rows(store, key, markedKey);
     const total = store.total(key);
     const { hit, isDiff } = this.page;
@@ -53,16 +90,9 @@ class FunctionTable {
         make('td', { class: 'text' }, baseName(each.module)),
       );
     });
-    const table = make(
-      'table',
-      { class: 'numbers' },
-      make('thead', {}, make('tr', {}, ...titles.map((title) => make('th', { scope: 'col' }, title)))),
-      make('tbody', {}, ...body),
-    );
-    makeSortable(table);
     const more = chosen.length - body.length;
     const note = !chosen.length ? 'No function matches.' : more > 0 ? `${exact(more)} more functions; search to find them.` : '';
-    this.place.replaceChildren(make('div', { class: 'wide' }, table), make('p', { class: 'note' }, note));
+    this.fill(titles, body, note);
   }
 
   // A recursive function's bytes count once: only calls that aren't inside another call of it.

@@ -1,4 +1,4 @@
-// The treemap of waste: modules, and in them the functions that allocate. The hatched part of a box is tare.
+// The treemap of waste: modules or types, and in them the functions that allocate. The hatched part of a box is tare.
 
 const HEAD = 18; // pixels for a module's name
 const SMALL = 3; // pixels below which a box isn't drawn
@@ -47,7 +47,7 @@ function squarify(items, x, y, width, height, put) {
 class Treemap {
   constructor(place, page) {
     this.page = page;
-    this.canvas = make('canvas', { role: 'img', 'aria-label': 'Treemap of modules and functions that allocate. The table has the same content.' });
+    this.canvas = make('canvas', { role: 'img', 'aria-label': 'Treemap of modules or types, and of functions that allocate. The table has the same content.' });
     this.place = place;
     place.append(this.canvas);
     this.canvas.addEventListener('mousemove', (event) => this.hover(event));
@@ -63,7 +63,7 @@ class Treemap {
     this.places = [];
     const modules = new Map();
     for (const box of graph.below(graph.root)) {
-      const name = box.frame < 0 ? '' : graph.store.functions[box.frame].module;
+      const name = graph.mode === 'types' ? graph.typeOf(box) : box.frame < 0 ? '' : graph.store.functions[box.frame].module;
       if (!modules.has(name)) modules.set(name, { name, value: 0, marked: 0, boxes: [] });
       const module = modules.get(name);
       module.value += box.value;
@@ -89,7 +89,7 @@ class Treemap {
       if (hasHead) {
         context.fillStyle = colours.text;
         context.font = '600 12px system-ui, sans-serif';
-        const words = `${baseName(module.name) || 'unknown'}  ${this.page.amount(module.value)}`;
+        const words = `${(this.graph.mode === 'types' ? module.name : baseName(module.name)) || 'unknown'}  ${this.page.amount(module.value)}`;
         this.write(context, words, x + 3, y + HEAD / 2, wide - 8);
       }
       squarify(module.boxes, x, y + top, wide - 2, high - top - 2, (box, ...area) => this.drawBox(context, box, area, colours));

@@ -4,6 +4,7 @@
 class Box {
   constructor(frame, parent) {
     this.frame = frame; // -1: everything
+    this.type = 0; // of its blocks, where boxes are of one type
     this.parent = parent;
     this.depth = parent ? parent.depth + 1 : 0;
     this.value = 0;
@@ -19,7 +20,7 @@ class Graph {
     Object.assign(this, { store, mode, key, around });
     this.keys = [key, markedKey, ...lensKeys];
     this.shape = store.shape(ownOnly);
-    this.up = mode === 'up' || mode === 'callers' || mode === 'sites';
+    this.up = mode !== 'down' && mode !== 'callees';
     this.root = new Box(-1, null);
     this.begin();
   }
@@ -42,10 +43,11 @@ class Graph {
     if (this.mode === 'down') return;
     const own = store.sums[this.key];
     const ownAmounts = this.amountsOf((key) => store.sums[key]);
-    const naming = this.mode === 'sites' ? store.sites() : store.behindWrappers();
+    const byType = this.mode === 'types';
+    const naming = byType || this.mode === 'sites' ? store.sites() : store.behindWrappers();
     const groups = new Map();
     for (let node = 0; node < store.count; node++) {
-      if (own[node]) this.group(groups, root, shape.holder[naming[node]], ownAmounts(node));
+      if (own[node]) this.group(groups, root, shape.holder[naming[node]], ownAmounts(node), byType ? store.types[node] : 0);
     }
     root.made = sorted(groups);
   }
@@ -65,10 +67,12 @@ class Graph {
     for (let i = 2; i < amounts.length; i++) box.lenses[i - 2] = (box.lenses[i - 2] || 0) + amounts[i];
   }
 
-  group(groups, parent, node, amounts) {
+  group(groups, parent, node, amounts, type = 0) {
     const frame = this.store.frame[node];
-    let box = groups.get(frame);
-    if (!box) groups.set(frame, (box = new Box(frame, parent)));
+    const key = frame + type * (this.store.functions.length + 1);
+    let box = groups.get(key);
+    if (!box) groups.set(key, (box = new Box(frame, parent)));
+    box.type = type;
     this.put(box, node, amounts);
   }
 
@@ -98,6 +102,10 @@ class Graph {
   nameOf(box) {
     if (box.frame >= 0) return this.store.functions[box.frame].name;
     return box.parent ? '(foreign code only)' : this.up ? 'all allocating functions' : 'whole heap';
+  }
+
+  typeOf(box) {
+    return this.store.facts.types[box.type - 1] || '';
   }
 
   // Frames from the root to the box, for the fragment; and back, as far as the path exists.
