@@ -91,6 +91,7 @@ Status ImageRecording::run_out_of_hooks(FrozenProcess& process) {
     while (drain(DrainDepth::Everything).chunks > 0) {
     }
     if (failure_) return *failure_;
+    if (!process.is_held()) return ok();  // killed: the event that a hook had begun is never written
     std::vector<const Stream*> inside;
     const auto is_inside = [&](const Stream& stream) {
       if (stream.queue.empty()) return is_waiting_for_chunk(stream);
@@ -173,6 +174,7 @@ Status ImageRecording::take_snapshot(MomentKind kind, const std::string& name, c
     observed.compares_later = kind != MomentKind::Exit;
     moment = observer_.observe(*process, replay_->replay().live_blocks(), observed, begin_ns);
     moment.stamp = stamp_now();
+    if (!process->is_held()) return ok();
   }
   clock_pairs_.add({stamp_now(), monotonic_ns()});
   moment.kind = kind;

@@ -33,10 +33,21 @@ void pause() {
   ::nanosleep(&moment, nullptr);
 }
 
-// Threads that hadn't stopped when their process was released. One tracer, one thread: no lock.
-std::vector<pid_t> late_stops;
+// Threads that hadn't stopped when their process was released, and killed ones whose end the kernel hasn't reported
+// yet. One tracer, one thread: no lock.
+struct LateStop {
+  pid_t pid;
+  pid_t tid;
+};
+std::vector<LateStop> late_stops;
 
 bool has_stopped(const siginfo_t& info) { return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED; }
+
+// The status of a whole process must stay available to the code that watches it.
+void reap_thread(pid_t pid, pid_t tid) {
+  int status = 0;
+  if (tid != pid) ::waitpid(tid, &status, WNOHANG | __WALL);
+}
 
 std::vector<pid_t> thread_ids(pid_t pid) {
   std::vector<pid_t> ids;
@@ -73,25 +84,29 @@ Error refused(pid_t pid, int error) {
 FrozenProcess::FrozenProcess(FrozenProcess&& other) noexcept
     : pid_(other.pid_), tids_(std::exchange(other.tids_, {})) {}
 
+// A killed thread can't be released. It stays a zombie until its tracer has waited for it, and its process has no end
+// until then.
 FrozenProcess::~FrozenProcess() {
   for (const Held& held : tids_) {
-    if (held.late) {
-      late_stops.push_back(held.tid);
-    } else {
-      ::ptrace(PTRACE_DETACH, held.tid, nullptr, held.signal);
-    }
+    if (held.late || ::ptrace(PTRACE_DETACH, held.tid, nullptr, held.signal) != 0)
+      late_stops.push_back({pid_, held.tid});
   }
+  release_late_stops();
 }
 
 bool FrozenProcess::release_late_stops() {
-  std::erase_if(late_stops, [](pid_t tid) {
+  std::erase_if(late_stops, [](const LateStop& late) {
     siginfo_t info{};
-    const int result = ::waitid(P_PID, static_cast<id_t>(tid), &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL);
-    if (result != 0 || (info.si_pid != 0 && !has_stopped(info))) return true;
+    const int options = WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL;
+    if (::waitid(P_PID, static_cast<id_t>(late.tid), &info, options) != 0) return true;
     if (info.si_pid == 0) return false;
     int status = 0;
-    ::waitpid(tid, &status, WNOHANG | __WALL);
-    ::ptrace(PTRACE_DETACH, tid, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);
+    if (!has_stopped(info)) {
+      reap_thread(late.pid, late.tid);
+      return true;
+    }
+    ::waitpid(late.tid, &status, WNOHANG | __WALL);
+    ::ptrace(PTRACE_DETACH, late.tid, nullptr, status >> 16 == 0 ? WSTOPSIG(status) : 0);
     return true;
   });
   return late_stops.empty();
@@ -100,7 +115,6 @@ bool FrozenProcess::release_late_stops() {
 FrozenProcess::Wait FrozenProcess::wait_for_stop(Held& held) const {
   const std::uint64_t begin_ns = trace::monotonic_ns();
   while (true) {
-    // The status of a thread that ends instead must stay available to the code that watches the process.
     siginfo_t info{};
     const int options = WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL;
     if (::waitid(P_PID, static_cast<id_t>(held.tid), &info, options) != 0) return Wait::Gone;
@@ -115,7 +129,7 @@ FrozenProcess::Wait FrozenProcess::wait_for_stop(Held& held) const {
     }
     int status = 0;
     if (!has_stopped(info)) {
-      if (held.tid != pid_) ::waitpid(held.tid, &status, WNOHANG | __WALL);
+      reap_thread(pid_, held.tid);
       return Wait::Gone;
     }
     ::waitpid(held.tid, &status, WNOHANG | __WALL);
@@ -196,6 +210,14 @@ pid_t FrozenProcess::thread_numbered(pid_t own_number) const {
     if ((same_namespace ? held.tid : innermost_number(pid_, held.tid)) == own_number) return held.tid;
   }
   return 0;
+}
+
+// A killed thread leaves its stop, and the kernel refuses its registers from then on.
+bool FrozenProcess::is_held() const {
+  user_regs_struct registers{};
+  return std::ranges::any_of(tids_, [&](const Held& held) {
+    return held.late ? !has_ended(pid_, held.tid) : ::ptrace(PTRACE_GETREGS, held.tid, nullptr, &registers) == 0;
+  });
 }
 
 std::vector<ThreadState> FrozenProcess::threads() const {

@@ -32,6 +32,8 @@ class FrozenProcess {
   // Lets one thread (the kernel's number) run until `is_far_enough` returns true, for a limited time, and stops it
   // again: on a busy machine it gets a processor only after milliseconds. False: it is gone.
   bool let_run(pid_t tid, const std::function<bool()>& is_far_enough, std::uint64_t most_ns);
+  // False: it was killed meanwhile, and reading its memory may have failed at any point.
+  bool is_held() const;
   std::vector<ThreadState> threads() const;
   pid_t pid() const { return pid_; }
   std::size_t thread_count() const { return tids_.size(); }

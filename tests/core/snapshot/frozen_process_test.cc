@@ -162,6 +162,29 @@ TEST_F(FrozenProcessTest, EndsOfTheProcessStayForWhoWaits) {
   child = 0;
 }
 
+TEST_F(FrozenProcessTest, AProcessKilledWhileItIsHeldEnds) {
+  start(3);
+  {
+    const Result<FrozenProcess> process = FrozenProcess::freeze(child);
+    ASSERT_TRUE(process) << process.error().message;
+    EXPECT_TRUE(process->is_held());
+    ::kill(child, SIGKILL);
+    for (int i = 0; i < 10'000 && process->is_held(); ++i) ::usleep(100);
+    EXPECT_FALSE(process->is_held());
+  }
+  // Its threads are waited for by their tracer: otherwise the process has no end.
+  pid_t ended = 0;
+  int status = 0;
+  for (int i = 0; i < 10'000 && ended == 0; ++i) {
+    FrozenProcess::release_late_stops();
+    ended = ::waitpid(child, &status, WNOHANG);
+    ::usleep(100);
+  }
+  EXPECT_EQ(ended, child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  child = 0;
+}
+
 TEST_F(FrozenProcessTest, AProcessThatIsntThereHasNoThreads) {
   const Result<FrozenProcess> process = FrozenProcess::freeze(0x3ffffff);
   ASSERT_TRUE(process);

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from unharmed import MODES, assert_unharmed, sorted_lines
+from unharmed import MODES, assert_unharmed, recorded, sorted_lines
 
 if TYPE_CHECKING:
     from conftest import Tare
@@ -81,3 +82,19 @@ def test_musl(tare: Tare, build: Build) -> None:
     program = build("says_hello.c", compiler="musl-gcc")
     if os.path.exists("/lib/ld-musl-x86_64.so.1"):
         assert_unharmed(tare, ["sh", "-c", f"{program}; echo $?"])
+
+
+def test_killed_in_its_snapshot(tare: Tare, build: Build) -> None:
+    """A process that is killed while it is stopped ends like any other: without a snapshot, and without a message."""
+    program = build("killed_when_traced.c", "-pthread")
+    killed = 0
+    for turn in range(40):
+        is_child = turn % 2 == 1
+        outcome = recorded(
+            tare, ["sh", "-c", f"exec 2>/dev/null; {program} & wait $!"] if is_child else [program], "content"
+        )
+        assert outcome.stderr == b""
+        killed += outcome.status == 128 + signal.SIGKILL
+        if killed == 6:
+            return
+    pytest.fail(f"the watcher found its parent stopped in {killed} of 40 runs")
