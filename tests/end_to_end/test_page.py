@@ -299,22 +299,57 @@ def test_output_and_its_errors(tare: Tare, program: Callable[..., Path]) -> None
     assert f"file://{tare.folder}/x.html" in shown.stdout
 
 
-def test_a_difference_adds_up(tare_module: Tare, browser: Browser, trace: Path) -> None:
+def _sql_change(tare: Tare, before: Path, after: Path, command: str) -> int:
+    """By the statement that the page shows: of each file."""
+    query = re.search(r'tare sql \$each "(.*)"; done', command)
+    assert query, command
+    values = [value(tare.sql(trace, query[1])) for trace in (before, after)]
+    return values[1] - values[0]
+
+
+def test_every_measure_of_a_difference_is_that_of_its_statement(
+    tare_module: Tare, browser: Browser, trace: Path
+) -> None:
+    """Each by `tare sql` of both files or `tare diff --json`, to the byte, in the tree and in the crumbs."""
     other = tare_module.record("/bin/sh", "-c", "exec env", name="other.tare")
     done = tare_module("diff", trace, other, "--html")
     assert done.returncode == 0, done.stderr
     browser.open(tare_module.folder / "t-other.html")
-    peak = json.loads(tare_module("diff", trace, other, "--json").stdout)["peak"]["gross_bytes"]
-    grown, shrunk, drawn = browser.evaluate(
-        "['grown', 'shrunk', 'change'].map((each) => tare.store.total(`diff.${each}`))"
-    )
-    assert grown - shrunk == peak["change"] < 0
-    assert drawn == grown + shrunk == int(browser.evaluate("document.querySelector('#crumbs .sum').dataset.exact"))
+    changes = json.loads(tare_module("diff", trace, other, "--json").stdout)
+    shown = browser.evaluate("tare.measures.map(({ key }) => key)")
+    every = {"peak.gross", "peak.net", "peak.tare", "peak.tare:slop", "peak.tare:headers", "peak.blocks", "peak.slop"}
+    every |= {"end.gross", "end.net", "end.tare", "end.blocks", "end.slop"}
+    assert every | {"total.gross", "total.blocks", "total.slop", "total.time"} <= set(shown)
+    for key in shown:
+        browser.evaluate(f"tare.change({{measure: '{key}'}})")
+        grown, shrunk = (browser.evaluate(f"tare.store.total('{key}:{each}')") for each in ("grown", "shrunk"))
+        drawn = int(browser.evaluate("document.querySelector('#crumbs .sum').dataset.exact"))
+        assert drawn == grown + shrunk == sum(abs(each) for each in browser.evaluate(_CHANGES)), key
+        moment, _, what = key.partition(".")
+        command = browser.evaluate("document.getElementById('command').textContent")
+        if what.startswith("tare:"):
+            expected = changes["lenses"][what.removeprefix("tare:")][f"bytes_{moment}"]["change"]
+        elif what in ("net", "tare"):
+            assert command.endswith(f"| jq .{moment}.{what}_bytes")
+            expected = changes[moment][f"{what}_bytes"]["change"]
+        else:
+            expected = _sql_change(tare_module, trace, other, command)
+        assert grown - shrunk == expected, key
+    peak = changes["peak"]["gross_bytes"]
+    browser.evaluate("tare.change({measure: 'peak.gross'})")
     assert f"{peak['change']:+,}" in browser.evaluate("document.getElementById('balance').innerText")
     same = tare_module("diff", trace, trace, "--html", "-o", "same.html")
     assert same.returncode == 0, same.stderr
     browser.open(tare_module.folder / "same.html")
+    assert browser.evaluate("tare.measures.map(({ key }) => key)") == ["peak.gross"]
     assert browser.evaluate("tare.graph.root.value") == 0
+
+
+# Of each stack the signed change.
+_CHANGES = """(() => {
+  const { store, state } = tare;
+  return [...store.sums[`${state.measure}:grown`]].map((value, node) => value - store.sums[`${state.measure}:shrunk`][node]).filter(Boolean);
+})()"""
 
 
 def test_a_stack_of_10000_frames_draws(tare: Tare, browser: Browser) -> None:

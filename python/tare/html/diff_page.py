@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from tare.analysis import finding_changes
 from tare.analysis.languages import remedy
 from tare.html.markup import EMPTY, Markup, element, headings, joined
-from tare.html.page import document, views
+from tare.html.page import document, moment_names, views
 from tare.html.store import Function, Measure, StackTree
-from tare.html.sums import name_sites, stack_nodes
+from tare.html.sums import grants, lens_measures, name_sites, rounded, stack_columns, stack_nodes
 from tare.html.timeline import both
 from tare.naming.own_code import is_own
 from tare.reports.difference import signed
@@ -18,6 +18,8 @@ from tare.reports.text_parts import amount, headline, nameless_files
 from tare.text.units import change_share, exact, human_bytes, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tare.analysis.difference import Change, SiteChange
     from tare.analysis.finding_changes import FindingChange, Found
     from tare.analysis.recording import Recording
@@ -34,7 +36,8 @@ def write(change: Change, out: IO[bytes]) -> None:
         element("main", _totals(change), _findings(change), views(), _sites(change), _over_time(change)),
     )
     tree, own = _tree(change)
-    facts = {"file": change.after.path, "moments": {"diff": "at the peak"}}
+    moments = {**moment_names(change.before), **moment_names(change.after)}
+    facts = {"file": change.after.path, "moments": moments, "diff": True}
     title = f"{change.before.title} and {change.after.title} - Tare"
     out.write(document(title, body, tree.encode(own, facts)))
 
@@ -158,7 +161,7 @@ def _sites(change: Change) -> Markup:
     more = len(change.sites) - len(rows)
     table = element(
         "table",
-        headings("change of gross", "before", "after", "tare", "site"),
+        headings("change of gross", "before", "after", "tare", "blocks", "allocations", "site"),
         element("tbody", *rows),
         class_="numbers sites sortable",
     )
@@ -182,6 +185,8 @@ def _site(site: SiteChange) -> Markup:
         element("td", exact(site.before.peak_gross_bytes)),
         element("td", exact(site.after.peak_gross_bytes)),
         element("td", signed(site.after.tare_bytes - site.before.tare_bytes)),
+        element("td", signed(site.after.peak_blocks - site.before.peak_blocks)),
+        element("td", signed(site.after.calls - site.before.calls)),
         element(
             "th",
             element(
@@ -205,27 +210,85 @@ def _over_time(change: Change) -> Markup:
 
 
 def _tree(change: Change) -> tuple[StackTree, dict[Function, bool]]:
-    """Gross at the peak: for each stack its growth, or its decrease. Files of code go by their last part, as builds move them."""
-    command = (
-        f"tare diff {shlex.quote(change.before.path)} {shlex.quote(change.after.path)} --json | jq .peak.gross_bytes"
+    """For each measure and stack its growth, or its decrease. Files of code go by their last part, as builds move them."""
+    compared = _compared(change)
+    tree = StackTree(
+        [
+            each.measure._replace(key=f"{each.measure.key}:{what}")
+            for each in compared
+            for what in ("grown", "shrunk")
+        ]
     )
-    tree = StackTree([Measure(f"diff.{what}", what, "bytes", command) for what in ("grown", "shrunk")])
     own: dict[Function, bool] = {}
-    sums: dict[int, int] = {}
+    sums: list[dict[int, int]] = [{} for _ in compared]
     for sign, recording in ((-1, change.before), (1, change.after)):
-        for node, value in _gross(recording, tree, own).items():
-            sums[node] = sums.get(node, 0) + sign * value
-    for node, value in sums.items():
-        tree.add(node, 0 if value > 0 else 1, abs(value))
+        nodes = _nodes_of(recording, tree, own)
+        for each, by_node in zip(compared, sums, strict=True):
+            for stack_id, value in rounded(recording.database.rows(each.by_stack(recording))):
+                node = nodes[stack_id]
+                by_node[node] = by_node.get(node, 0) + sign * value
+    _add_net(compared, sums)
+    for number, by_node in enumerate(sums):
+        for node, value in by_node.items():
+            tree.add(node, 2 * number + (value < 0), abs(value))
     return tree, own
 
 
-def _gross(recording: Recording, tree: StackTree, own: dict[Function, bool]) -> dict[int, int]:
-    recording.database.use("site_sizes")
-    rows = recording.database.rows(
-        "select stack_id, sum((usable_bytes + header_bytes) * peak_blocks) from site_sizes"
-        " group by stack_id having sum(peak_blocks) > 0 order by stack_id"
+class _Compared(NamedTuple):
+    """A measure, and the query of its sums by stack."""
+
+    measure: Measure
+    by_stack: Callable[[Recording], str]
+
+
+def _compared(change: Change) -> list[_Compared]:
+    """Measures that both recordings have. Net is computed later: it is gross without tare."""
+    files = " ".join(shlex.quote(each.path) for each in (change.before, change.after))
+    has_tare = change.before.has_tare and change.after.has_tare
+    both = {column.measure.key for column in stack_columns(change.before)}
+    found = []
+    for column in stack_columns(change.after):
+        key, label, unit, _, _ = column.measure
+        if key not in both:
+            continue
+        command = f'for each in {files}; do tare sql $each "select sum({column.sql}) from site_sizes"; done'
+        sql = f"select stack_id, sum({column.sql}) from site_sizes group by stack_id order by stack_id"
+        found.append(_Compared(Measure(key, label, unit, command), lambda _, sql=sql: sql))  # type: ignore[misc]
+        moment, _, what = key.partition(".")
+        if what == "gross" and moment != "total" and has_tare:
+            for name, label in (("net", "net"), ("tare", "tare, all lenses")):
+                command = f"tare diff {files} --json | jq .{moment}.{name}_bytes"
+                found.append(_Compared(Measure(f"{moment}.{name}", label, "bytes", command), _tare_of(f"bytes_{moment}")))
+    lenses = dict.fromkeys(
+        (lens, column) for each in (change.before, change.after) for lens, column, _ in lens_measures(each) if lens in change.lenses
     )
+    for lens, column in lenses if has_tare else ():
+        moment = column.removeprefix("bytes_")
+        command = f"tare diff {files} --json | jq '.lenses.\"{lens}\".{column}'"
+        measure = Measure(f"{moment}.tare:{lens}", f"tare: {lens}", "bytes", command)
+        found.append(_Compared(measure, _tare_of(column, lens)))
+    return found
+
+
+def _tare_of(column: str, lens: str | None = None) -> Callable[[Recording], str]:
+    return lambda recording: grants(recording, column, lens)
+
+
+def _add_net(compared: Sequence[_Compared], sums: Sequence[dict[int, int]]) -> None:
+    """Net from its place, which has the tare, and gross."""
+    place = {each.measure.key: number for number, each in enumerate(compared)}
+    for key, number in place.items():
+        moment, _, what = key.partition(".")
+        if what == "net":
+            gross, tare = sums[place[f"{moment}.gross"]], sums[number]
+            net = {node: gross.get(node, 0) - tare.get(node, 0) for node in gross.keys() | tare.keys()}
+            tare.clear()
+            tare.update(net)
+
+
+def _nodes_of(recording: Recording, tree: StackTree, own: dict[Function, bool]) -> dict[int, int]:
+    recording.database.use("site_sizes")
+    rows = recording.database.rows("select distinct stack_id from site_sizes order by stack_id")
 
     def moved(frame: Frame) -> Frame:
         """The same in another build: no folders, no offsets in the file of code."""
@@ -237,7 +300,4 @@ def _gross(recording: Recording, tree: StackTree, own: dict[Function, bool]) -> 
 
     nodes = stack_nodes(recording, tree, [row[0] for row in rows], moved)
     name_sites(recording, tree, nodes, moved)
-    sums: dict[int, int] = {}
-    for stack_id, value in rows:
-        sums[nodes[stack_id]] = sums.get(nodes[stack_id], 0) + round(value)
-    return sums
+    return nodes

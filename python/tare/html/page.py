@@ -43,7 +43,7 @@ def write(recording: Recording, out: IO[bytes], *, with_sources: bool = False) -
     }
     facts = {
         "file": recording.path,
-        "moments": _moment_names(recording),
+        "moments": moment_names(recording),
         "peak_ns": recording.process["peak_time_ns"],
         "lenses": [each.lens for each in recording.ledger.tare_totals],
     }
@@ -89,6 +89,6 @@ def views() -> Markup:
     )
 
 
-def _moment_names(recording: Recording) -> dict[str, str]:
+def moment_names(recording: Recording) -> dict[str, str]:
     names = {"peak": "at the peak", "end": "at the end", "total": "whole run"}
     return {name: label for name, label in names.items() if getattr(recording.moments[name], "blocks", 0)}

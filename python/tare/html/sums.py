@@ -76,10 +76,10 @@ def stack_tree(recording: Recording) -> StackTree:
     database.use("site_sizes")
     columns, lenses = list(stack_columns(recording)), list(lens_measures(recording))
     timed = not {"order", "times"} & set(words_of(recording.process["missing_facts"]))
-    grants = {(lens, column): _grants(recording, lens, column) for lens, column, _ in lenses}
+    granted = {(lens, column): grants(recording, column, lens) for lens, column, _ in lenses}
     if timed:
         database.use("lifetimes", "intervals")
-        in_lives = derived(recording, grants)
+        in_lives = derived(recording, granted)
         columns = [column._replace(measure=column.measure.of_lives(in_lives)) for column in columns]
         lenses = [(lens, column, measure.of_lives(in_lives)) for lens, column, measure in lenses]
     tree = StackTree([*(column.measure for column in columns), *(measure for _, _, measure in lenses)])
@@ -102,7 +102,7 @@ def stack_tree(recording: Recording) -> StackTree:
             tree.add(nodes[stack_id], number, value)
     for number, (lens, column, measure) in enumerate(lenses, start=len(columns)):
         if not measure.quantity:
-            for stack_id, value in rounded(database.rows(grants[lens, column])):
+            for stack_id, value in rounded(database.rows(granted[lens, column])):
                 tree.add(nodes[stack_id], number, value)
     if timed:
         tree.lives = Lives(recording, nodes)
@@ -148,15 +148,16 @@ def add_types(recording: Recording, tree: StackTree, nodes: dict[int, int]) -> N
         nodes.update(dict.fromkeys(stacks, made))
 
 
-def _grants(recording: Recording, lens: str, column: str) -> str:
-    """A query for the bytes of a lens by stack."""
+def grants(recording: Recording, column: str, lens: str | None = None) -> str:
+    """A query for the bytes of a lens, or of all, by stack."""
     return (
         f"select z.stack_id, sum(g.{column}) from ({recording.ledger.grants()}) g join site_sizes z on z.size_id = g.size_id"
-        f" where g.lens = '{lens}' group by z.stack_id order by z.stack_id"
+        + (f" where g.lens = '{lens}'" if lens else "")
+        + " group by z.stack_id order by z.stack_id"
     )
 
 
-def derived(recording: Recording, grants: dict[tuple[str, str], str]) -> dict[str, str]:
+def derived(recording: Recording, granted: dict[tuple[str, str], str]) -> dict[str, str]:
     """Measures that sums over `lifetimes` equal for each stack, with the quantity: they needn't be stored beside it."""
     database = recording.database
     peak = database.rows(f"select interval from intervals where end_ns = {recording.process['peak_time_ns']}")
@@ -186,7 +187,7 @@ def derived(recording: Recording, grants: dict[tuple[str, str], str]) -> dict[st
         }
         others |= {
             f"{moment}.tare:{lens}": ("header" if lens == "headers" else "slop", query)
-            for (lens, column), query in grants.items()
+            for (lens, column), query in granted.items()
             if column == f"bytes_{moment}" and lens in ("slop", "headers")
         }
         for key, (quantity, query) in others.items():

@@ -32,9 +32,9 @@ function bySite(query, byType) {
 class Page {
   constructor(store) {
     this.store = store;
-    this.isDiff = Boolean(store.sums['diff.change']);
+    this.isDiff = Boolean(store.facts.diff);
     this.tip = new Tip();
-    this.units = Object.fromEntries(store.facts.measures.map(([key, , unit]) => [key, unit]));
+    this.units = Object.fromEntries(store.facts.measures.map(([key, , unit]) => [key.replace(/:grown$/, ''), unit]));
     for (const name of QUANTITIES) this.units[`time.${name}`] = name === 'blocks' ? 'blocks' : 'bytes';
     if (store.lives) store.facts.moments.time = 'in the chosen time';
     this.measures = this.listMeasures();
@@ -60,21 +60,21 @@ class Page {
 
   listMeasures() {
     const { facts } = this.store;
-    const named = facts.measures.map(([key, label, , query]) => ({ key, label, query }));
+    const stored = this.isDiff ? facts.measures.filter(([key]) => key.endsWith(':grown')) : facts.measures;
+    const named = stored.map(([key, label, , query]) => ({ key: key.replace(/:grown$/, ''), label, query }));
     for (const moment of ['peak', 'end']) {
       const gross = named.find((each) => each.key === `${moment}.gross`);
       if (!gross || this.isDiff) continue;
       const jq = (what) => `tare report FILE --json | jq .${moment}.${what}_bytes`;
       named.splice(named.indexOf(gross) + 1, 0, { key: `${moment}.tare`, label: 'tare, all lenses', query: jq('tare') }, { key: `${moment}.net`, label: 'net', query: jq('net') });
     }
-    if (this.isDiff) named.unshift({ key: 'diff.change', label: 'grown and shrunk', query: named[0].query });
     const inTime = this.store.lives ? QUANTITIES.map((name) => ({ key: `time.${name}`, label: TIME_LABELS[name], query: '' })) : [];
     return [...named, ...inTime].filter(({ key }) => key.startsWith('time.') || this.isShown(key));
   }
 
   isShown(key) {
     const { facts } = this.store;
-    return facts.moments[key.split('.')[0]] && this.store.sums[key] && (this.store.total(key) || key === 'peak.gross' || key === 'diff.change');
+    return facts.moments[key.split('.')[0]] && this.store.sums[key] && (this.store.total(key) || key === 'peak.gross');
   }
 
   build() {
@@ -181,7 +181,7 @@ class Page {
 
   legend() {
     const key = (look, text) => make('span', { class: 'legend' }, make('span', { class: `key ${look}` }), text);
-    if (this.isDiff) return [key('grown', 'grown (+) '), key('shrunk', 'shrunk (−), hatched '), 'Widths are bytes grown plus bytes shrunk.'];
+    if (this.isDiff) return [key('grown', 'grown (+) '), key('shrunk', 'shrunk (−), hatched '), `Widths are ${this.unit} grown plus ${this.unit} shrunk.`];
     const lenses = this.lensKeys().map((name, number) => (name ? key(`tare-${number % 5}`, `most tare: ${name.slice(name.indexOf(':') + 1)} `) : ''));
     const marked = this.markedKeyOf(this.state.measure) ? key('tare-0', `the share of ${this.time() ? 'slop' : 'tare'}, at the foot of each box `) : '';
     return [...(this.state.colour === 'lens' ? lenses : [marked]), this.state.view === 'treemap' ? 'Click a box for its callers. Keys: ?' : 'Click a box to zoom. Keys: ?'];
@@ -229,7 +229,7 @@ class Page {
   }
 
   markedKeyOf(key) {
-    if (key === 'diff.change') return 'diff.shrunk';
+    if (this.isDiff) return `${key}:shrunk`;
     if (key === 'time.gross') return 'time.slop';
     const [moment, what] = key.split('.');
     return what === 'gross' && this.store.sums[`${moment}.tare`] ? `${moment}.tare` : null;
@@ -329,13 +329,13 @@ class Page {
 
   signed(box) {
     const change = box.value - 2 * box.marked;
-    return `${change > 0 ? '+' : change < 0 ? '−' : ''}${humanBytes(Math.abs(change))}`;
+    return `${change > 0 ? '+' : change < 0 ? '−' : ''}${this.amount(Math.abs(change))}`;
   }
 
   wordsOf(graph, box) {
     const each = box.frame >= 0 ? this.store.functions[box.frame] : null;
     const words = [graph.nameOf(box)];
-    if (this.isDiff) words.push(`${this.signed(box)}: grown ${exact(box.value - box.marked)}, shrunk ${exact(box.marked)} bytes`);
+    if (this.isDiff) words.push(`${this.signed(box)}: grown ${exact(box.value - box.marked)}, shrunk ${exactly(box.marked, this.unit)}`);
     else words.push(`${this.amount(box.value)}: ${exactly(box.value, this.unit)}`);
     words.push(`${share(box.value, this.store.total(this.state.measure))} of all${box.parent ? `, ${share(box.value, box.parent.value)} of the box above` : ''}`);
     if (box.marked && !this.isDiff) words.push(`${this.time() ? 'slop' : 'tare'} ${exactly(box.marked, 'bytes')} (${share(box.marked, box.value)})`);

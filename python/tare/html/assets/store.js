@@ -100,8 +100,16 @@ class Store {
     }
   }
 
-  // tare = the sum of the lenses; net = gross - tare. In a difference, change = grown + shrunk.
+  // tare = the sum of the lenses; net = gross - tare. In a difference, each measure is what grew plus what shrank.
   addBalance() {
+    if (this.facts.diff) {
+      for (const key of Object.keys(this.sums).filter((each) => each.endsWith(':grown'))) {
+        const name = key.slice(0, -6);
+        const shrunk = this.sums[`${name}:shrunk`];
+        this.sums[name] = this.sums[key].map((value, node) => value + shrunk[node]);
+      }
+      return;
+    }
     for (const moment of ['peak', 'end']) {
       const gross = this.sums[`${moment}.gross`];
       if (!gross) continue;
@@ -110,10 +118,6 @@ class Store {
         if (key.startsWith(`${moment}.tare:`)) this.sums[key].forEach((value, node) => (tare[node] += value));
       }
       this.sums[`${moment}.net`] = gross.map((value, node) => value - tare[node]);
-    }
-    if (this.sums['diff.grown']) {
-      const { 'diff.grown': grown, 'diff.shrunk': shrunk } = this.sums;
-      this.sums['diff.change'] = grown.map((value, node) => value + shrunk[node]);
     }
   }
 
