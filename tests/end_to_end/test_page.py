@@ -151,6 +151,31 @@ def test_static_numbers_are_those_of_the_report(tare_module: Tare, browser: Brow
     assert rows == expected
 
 
+def test_each_finding_has_the_histograms_of_its_line(
+    tare_module: Tare, browser: Browser, trace: Path, page: Path
+) -> None:
+    """Sizes sum up to the allocations of the line, lifetimes to the blocks that were freed or live at the end."""
+    browser.open(page, script=False)
+    found = browser.evaluate(
+        "[...document.querySelectorAll('.finding')].map((each) => [each.querySelector('h3').innerText,"
+        " [...each.querySelectorAll('.bars pre')].map((bars) => bars.textContent)])"
+    )
+    rows = tare_module.sql(
+        trace,
+        "select s.site_location_id as line, sum(total_blocks) as total, sum(freed_within_16 + freed_within_64 + freed_within_256"
+        " + freed_within_65536 + freed_later + end_blocks) as ended from site_sizes"
+        " join stack_sites using (stack_id) join sites s using (site_id) group by line",
+    )
+    expected = {(round(row["total"]), round(row["ended"])) for row in rows}
+    assert len(found) >= 2
+    for name, bars in found:
+        sizes, lifetimes = (
+            sum(int(count.replace(",", "")) for count in re.findall(r" ([\d,]+) *$", text, re.MULTILINE))
+            for text in bars
+        )
+        assert (sizes, lifetimes) in expected, (name, bars)
+
+
 def test_the_keyboard_does_everything(browser: Browser, page: Path) -> None:
     browser.open(page)
     for _ in range(300):

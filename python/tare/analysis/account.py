@@ -73,6 +73,22 @@ def program_rss_bytes(process: Mapping[str, Any]) -> int:
     return whole - min(max(process["spool_bytes"] or 0, process["rss_recorder_bytes"] or 0), whole)
 
 
+def rss_readings(recording: Recording) -> list[tuple[int, int]]:
+    """Times and the program's RSS then, without the recorder's: of snapshots and of the launcher's reading."""
+    recording.database.use("snapshots", "resident")
+    found = [
+        (int(time_ns), int(size))
+        for time_ns, size in recording.database.rows(
+            "select time_ns, sum(resident_bytes) from snapshots join resident using (snapshot)"
+            " where resident.kind <> 'recorder' and time_ns is not null group by snapshot, time_ns"
+        )
+    ]
+    read = _reading_bytes(recording)
+    if read and recording.process["rss_read_ns"] is not None:
+        found.append((int(recording.process["rss_read_ns"]), read))
+    return sorted(found)
+
+
 def account(recording: Recording) -> Account | None:
     """None where the peak RSS is unknown: the process was killed, or is still running."""
     process = recording.process

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tare.analysis.recording import Recording
     from tare.naming.names import Frame
@@ -32,6 +32,12 @@ class Histograms(NamedTuple):
 
 def of_sites(recording: Recording, site_ids: Sequence[int]) -> dict[int, Histograms]:
     return _histograms(recording, "x.site_id", f"x.site_id in ({','.join(map(str, site_ids))})") if site_ids else {}
+
+
+def of_lines(recording: Recording, rows: Iterable[int | None]) -> dict[int, Histograms]:
+    """By line, of all sites that it names."""
+    listed = ",".join(str(row) for row in sorted({row for row in rows if row is not None}))
+    return _histograms(recording, "t.site_location_id", f"t.site_location_id in ({listed})") if listed else {}
 
 
 def of_line(recording: Recording, row: int | None) -> tuple[Histograms, list[Frame]]:

@@ -213,11 +213,7 @@ def _tree(change: Change) -> tuple[StackTree, dict[Function, bool]]:
     """For each measure and stack its growth, or its decrease. Files of code go by their last part, as builds move them."""
     compared = _compared(change)
     tree = StackTree(
-        [
-            each.measure._replace(key=f"{each.measure.key}:{what}")
-            for each in compared
-            for what in ("grown", "shrunk")
-        ]
+        [each.measure._replace(key=f"{each.measure.key}:{what}") for each in compared for what in ("grown", "shrunk")]
     )
     own: dict[Function, bool] = {}
     sums: list[dict[int, int]] = [{} for _ in compared]
@@ -258,15 +254,20 @@ def _compared(change: Change) -> list[_Compared]:
         if what == "gross" and moment != "total" and has_tare:
             for name, label in (("net", "net"), ("tare", "tare, all lenses")):
                 command = f"tare diff {files} --json | jq .{moment}.{name}_bytes"
-                found.append(_Compared(Measure(f"{moment}.{name}", label, "bytes", command), _tare_of(f"bytes_{moment}")))
+                found.append(
+                    _Compared(Measure(f"{moment}.{name}", label, "bytes", command), _tare_of(f"bytes_{moment}"))
+                )
     lenses = dict.fromkeys(
-        (lens, column) for each in (change.before, change.after) for lens, column, _ in lens_measures(each) if lens in change.lenses
+        (lens, granted)
+        for each in (change.before, change.after)
+        for lens, granted, _ in lens_measures(each)
+        if lens in change.lenses
     )
-    for lens, column in lenses if has_tare else ():
-        moment = column.removeprefix("bytes_")
-        command = f"tare diff {files} --json | jq '.lenses.\"{lens}\".{column}'"
+    for lens, granted in lenses if has_tare else ():
+        moment = granted.removeprefix("bytes_")
+        command = f"tare diff {files} --json | jq '.lenses.\"{lens}\".{granted}'"
         measure = Measure(f"{moment}.tare:{lens}", f"tare: {lens}", "bytes", command)
-        found.append(_Compared(measure, _tare_of(column, lens)))
+        found.append(_Compared(measure, _tare_of(granted, lens)))
     return found
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.analysis.languages import remedy
+from tare.analysis.site_facts import of_lines
 from tare.analysis.worth import ranking
-from tare.html.markup import EMPTY, Markup, element
+from tare.html.histograms import bars_of
+from tare.html.markup import EMPTY, Markup, element, joined
 from tare.html.type_layout import TypePictures
 from tare.reports.do_first import gains
 from tare.reports.text_parts import amount
@@ -49,6 +51,18 @@ def findings(recording: Recording, listed: Listed, lines: SourceLines | None = N
     stacks = recording.site_stacks(sorted({finding.site_id for _, finding, _ in listed.rest}))
     of_first = recording.by_line.site_stacks(sorted({entry.finding.site_id for entry, _ in listed.first}))
 
+    histograms = of_lines(
+        recording,
+        [
+            finding.site_location_id
+            for finding in (*(e.finding for e, _ in listed.first), *(f for _, f, _ in listed.rest))
+        ],
+    )
+
+    def bars(finding: Finding) -> Markup:
+        found = histograms.get(finding.site_location_id) if finding.site_location_id is not None else None
+        return joined(element("p", "All blocks of this line:"), bars_of(found)) if found else EMPTY
+
     def drawn(finding: Finding, names: Sequence[str]) -> Markup:
         return types.of_line(finding.site_location_id) if "padding" in names else EMPTY
 
@@ -60,6 +74,7 @@ def findings(recording: Recording, listed: Listed, lines: SourceLines | None = N
             stack_list(of_first.get(entry.finding.site_id, []), lines),
             lines,
             drawn(entry.finding, entry.lenses),
+            bars(entry.finding),
             _Gain(entry, listed.ranked.whole),
         )
         for entry, frame in listed.first
@@ -72,6 +87,7 @@ def findings(recording: Recording, listed: Listed, lines: SourceLines | None = N
             stack_list(stacks.get(finding.site_id, []), lines),
             lines,
             drawn(finding, (lens.name,)),
+            bars(finding),
         )
         for lens, finding, frame in listed.rest
     ]
@@ -93,6 +109,7 @@ def _finding(
     stack: Markup,
     lines: SourceLines | None,
     picture: Markup,
+    bars: Markup,
     gain: _Gain | None = None,
 ) -> Markup:
     potential = "" if lens.weight == "tare" else " potential"
@@ -124,6 +141,7 @@ def _finding(
             element("summary", "Evidence and stack"),
             element("p", ", ".join(facts) + "."),
             element("p", lens.why),
+            bars,
             stack,
             guide,
         ),

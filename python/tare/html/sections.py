@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tare.analysis.records import query, sizes_line
 from tare.analysis.site_facts import of_sites
 from tare.html.findings import place_of, stack_list
+from tare.html.histograms import bars_of
 from tare.html.markup import EMPTY, Markup, element, headings, joined
 from tare.html.timeline import chart
 from tare.reports.text_parts import caveats, headline, nameless_files
@@ -14,16 +15,12 @@ from tare.schema.missing import lacks_slop, words_of
 from tare.text.units import exact, human_bytes, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tare.analysis.recording import Recording
     from tare.analysis.records import Page
-    from tare.analysis.site_facts import Bars, Histograms
     from tare.html.source_lines import SourceLines
     from tare.naming.names import Frame
 
 _SITES = 20
-_BAR = 8  # characters of the longest bar
 
 
 def head(recording: Recording) -> Markup:
@@ -70,7 +67,7 @@ def sites(recording: Recording, lines: SourceLines | None) -> Markup:
                         "details",
                         element("summary", element("code", frame.name), " ", place_of(frame, lines)),
                         element("p", "Live block sizes in bytes: ", sizes_line(record)),
-                        _histograms(histograms[record.site_id]),
+                        bars_of(histograms[record.site_id]),
                         stack_list(record.stack, lines),
                     ),
                     scope="row",
@@ -94,31 +91,6 @@ def sites(recording: Recording, lines: SourceLines | None) -> Markup:
         else "",
         id="sites",
     )
-
-
-def _histograms(found: Histograms) -> Markup:
-    """Sizes and lifetimes as bars: a screen reader reads the counts."""
-    parts = (
-        element("figure", element("figcaption", title), element("pre", *_bars(bars)))
-        for title, bars in (
-            ("Sizes (usable bytes)", found.sizes),
-            ("Freed (allocations later)", found.lifetimes),
-        )
-    )
-    return element("div", *parts, class_="bars")
-
-
-def _bars(bars: Bars) -> Iterator[Markup]:
-    """Without those of no block."""
-    bars = [bar for bar in bars if bar[1]]
-    most = max([count for _, count in bars] + [1.0])
-    width, count_width = (
-        max(map(len, texts))
-        for texts in ([label for label, _ in bars] or [""], [exact(count) for _, count in bars] or [""])
-    )
-    for label, count in bars:
-        bar = element("b", class_=f"b{round(_BAR * count / most)}")
-        yield joined(f"{label:>{width}} {exact(count):>{count_width}} ", bar, Markup("\n"))
 
 
 def site_frames(recording: Recording) -> list[Frame]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from tare.analysis.account import program_rss_bytes, rss_readings
 from tare.html.markup import EMPTY, Markup, element, joined
 from tare.text.units import duration, human_bytes
 
@@ -87,7 +88,8 @@ class Course:
         self.peak = float(recording.moments["peak"].gross_bytes)
         self.end = recording.moments["end"].gross_bytes
         self.end_ns = int(max(process["duration_ns"] or 0, self.points[-1].time_ns if self.points else 0))
-        self.peak_rss = process["peak_rss_bytes"] or 0
+        self.peak_rss = program_rss_bytes(process)
+        self.readings = rss_readings(recording)
         self.can_be_drawn = bool(len(self.points) > 1 and self.peak and self.end_ns)
 
     def gross(self) -> Iterable[tuple[float, float]]:
@@ -113,10 +115,12 @@ def chart(recording: Recording) -> Markup:
         return EMPTY
     mapped = max(point.mapped for point in course.points)
     mapped = mapped if mapped >= _LEAST_RATIO * course.peak else 0
-    others = [size for size in (mapped, course.peak_rss) if size <= _MOST_RATIO * course.peak]
+    resident = max([course.peak_rss, *(size for _, size in course.readings)])
+    others = [size for size in (mapped, resident) if size <= _MOST_RATIO * course.peak]
     scale = Scale(course.end_ns, max([course.peak, *others]))
     shown_mapped = mapped if mapped in others else 0
-    shown_rss = course.peak_rss if course.peak_rss in others else 0
+    shown_rss = course.peak_rss if resident in others else 0
+    read = course.readings if resident in others else []
     words = (
         f"Peak {human_bytes(course.peak)} gross at {duration(course.peak_ns)}; {human_bytes(course.end)} at the end."
     )
@@ -135,6 +139,7 @@ def chart(recording: Recording) -> Markup:
         if shown_mapped
         else "",
         _level(scale, shown_rss, "peak RSS") if shown_rss else "",
+        *(_reading(scale, time, size) for time, size in read),
         _rate(scale, course.points),
         _peak(scale, course),
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
@@ -147,7 +152,19 @@ def chart(recording: Recording) -> Markup:
     )
     keys = [("net", "requested bytes"), ("tare-0", "slop and headers")]
     keys += [("mapped", f"mapped by the program, at most {human_bytes(mapped)}")] if mapped else []
-    return joined(drawn, _keys(keys))
+    keys += [("reading", "RSS at a reading")] if read else []
+    return joined(drawn, _keys(keys), element("p", _rss_words(course, is_drawn=bool(shown_rss)), class_="note"))
+
+
+def _rss_words(course: Course, *, is_drawn: bool) -> str:
+    """All that is known of the RSS: it is read a few times, and the kernel counts its peak without a time."""
+    words = [f"{human_bytes(size)} at {duration(time)}" for time, size in course.readings]
+    if course.peak_rss:
+        words.append(f"at most {human_bytes(course.peak_rss)}, at an unknown time")
+    if not words:
+        return "The RSS isn't known."
+    drawn = "" if is_drawn else " It isn't drawn, because it is more than three times the heap."
+    return f"RSS without the recorder's: {', '.join(words)}.{drawn}"
 
 
 def _keys(keys: Iterable[tuple[str, str]]) -> Markup:
@@ -181,6 +198,12 @@ def _level(scale: Scale, size: float, name: str) -> Markup:
         element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=scale.y(size), y2=scale.y(size), class_="curve mapped"),
         element("text", f"{name} {human_bytes(size)}", x=_LEFT + 6, y=scale.y(size) - 5, class_="level"),
     )
+
+
+def _reading(scale: Scale, time_ns: int, size: int) -> Markup:
+    words = f"RSS {human_bytes(size)} at {duration(time_ns)}"
+    place = f"M{scale.x(time_ns):g} {scale.y(size) - 5:g}l5 5l-5 5l-5-5z"
+    return element("path", element("title", words), d=place, class_="reading")
 
 
 def _rate(scale: Scale, found: Sequence[Point]) -> Markup:
