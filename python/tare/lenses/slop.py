@@ -5,11 +5,22 @@ from __future__ import annotations
 from tare.lenses.change import CHANGE, Change
 from tare.lenses.growing import GROWING
 from tare.lenses.lens import Advice, Evidence, Lens
-from tare.lenses.saving import Saving
+from tare.lenses.saving import Effort, Saving
 from tare.text.units import exact, human_bytes
 
 # The shape shown for a site: the one with most slop at the peak; after a comma in thousandths, over the run.
 _MOST = "bytes_peak + bytes_total / 1e6"
+
+# From so many bytes on, blocks have pages of their own where their size is a multiple of a page (jemalloc from 16 KiB on; glibc's
+# mapped blocks, with a header): the slop's whole pages are never touched. The next smaller class returns the bytes that go elsewhere,
+# no more: in jemalloc's blocks of 40,960 bytes for requests of 32,808, peak RSS is the same with 32,768 (guide/01-clownshoes).
+_OWN_PAGES = 16384
+_PAGE = 4096
+_RESIDENT = f"""case when usable_bytes + header_bytes < {_OWN_PAGES} or (usable_bytes + header_bytes) % {_PAGE} <> 0
+       then least(slop_bytes, {_PAGE})
+       when header_bytes > 0 then slop_bytes
+       when clownshoe = 1 then least(slop_bytes, requested_bytes - class_below_bytes)
+       else 0 end"""
 
 _CLAIMS = f"""
 with {GROWING},
@@ -27,6 +38,7 @@ select size_id, stack_id, peak_blocks as blocks,
        slop_bytes * total_blocks as bytes_total,
        byte_ns * slop_bytes / (usable_bytes + header_bytes) as byte_ns, total_blocks as calls,
        requested_bytes, usable_bytes, class_below_bytes,
+       case when of_pool then 0 else (slop_bytes - ({_RESIDENT})) * peak_blocks end as untouched,
        case when of_pool then 'pool' when clownshoe = 1 then 'clownshoe' when growing_stack_id is not null then 'growing' else 'fixed' end as kind
 from sized
 """
@@ -81,6 +93,8 @@ def _avoid(evidence: Evidence) -> Advice:
         )
     amount = human_bytes(evidence["avoidable_peak"])
     at_peak = f", {amount} at the peak" if evidence["avoidable_peak"] >= 1 else ""
+    if evidence["untouched"] >= 1:
+        at_peak += f", of which {human_bytes(evidence['untouched'])} are on pages that nobody touches and return no RSS"
     if evidence["kind"] == "clownshoe":
         return Advice(
             f"{CHANGE}. Saves {exact(usable - below)} bytes a block{at_peak}",
@@ -98,7 +112,10 @@ def _avoid(evidence: Evidence) -> Advice:
 
 
 def _saves(evidence: Evidence) -> Saving:
-    return Saving("a design" if evidence["kind"] == "pool" else "one line", evidence["avoidable_peak"])
+    """Pages that are never touched were never resident."""
+    slop, untouched = evidence["avoidable_peak"], evidence["untouched"]
+    effort: Effort = "a design" if evidence["kind"] == "pool" else "one line"
+    return Saving(effort, slop - untouched, exact=not untouched, untouched_bytes=untouched)
 
 
 LENS = Lens(
@@ -109,7 +126,8 @@ LENS = Lens(
     threshold="0.1 % of gross at the peak, and 4,096 bytes, if the caller can choose the size: a clownshoe, a growing "
     "buffer, a pool's memory. Slop of objects of one size counts as tare and isn't printed: on ten real programs "
     "none of it could be saved",
-    false_positives="A program that calls malloc_usable_size and uses all of the block has no slop.",
+    false_positives="A program that calls malloc_usable_size and uses all of the block has no slop. Slop of large blocks is mostly on pages "
+    "that the program never touches: they return address space, but no RSS, and the predicted gain leaves them out.",
     remedy="Request a size class: include the header in the power of two, and grow buffers to the usable size. Library: good_size returns "
     "it for the allocator in use; Buffer, Bytes and Arena call it.",
     weight="tare",
@@ -119,6 +137,7 @@ LENS = Lens(
     evidence={
         "avoidable_peak": "sum(case when kind <> 'fixed' then bytes_peak else 0 end)",
         "avoidable_total": "sum(case when kind <> 'fixed' then bytes_total else 0 end)",
+        "untouched": "sum(case when kind <> 'fixed' then untouched else 0 end)",
     }
     | {
         name: f"max_by({column}, case when kind <> 'fixed' then {_MOST} else -1 end)"

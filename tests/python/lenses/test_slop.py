@@ -101,3 +101,25 @@ def test_what_a_pool_hands_to_nobody_is_its_slop(made: Handmade) -> None:
     assert finding.shown
     assert finding.mark == "pool"
     assert "tare::Arena" in finding.remedy_in("C++") and "29.3 KiB" in finding.remedy_in("C++")
+
+
+@pytest.mark.parametrize(
+    ("requested", "usable", "below", "header", "saved"),
+    [
+        (32_808, 40_960, 32_768, 0, 40),  # jemalloc: 8,152 bytes of slop, of which no page was touched
+        ((1 << 20) + 2, 1 << 21, 1 << 20, 0, 2),
+        (1025, 2048, 1024, 0, 1023),  # several blocks have a page
+        (135_000, 139_248, 131_056, 16, 4248),  # glibc maps it: the last page was touched
+    ],
+)
+def test_pages_that_were_never_touched_return_no_rss(
+    made: Handmade, requested: int, usable: int, below: int, header: int, saved: int
+) -> None:
+    made.blocks(made.stack("f", "main"), requested, usable, total=5, peak=5, header=header)
+    made.size_class(requested, usable, below, clownshoe=1)
+    (finding,) = findings(made)
+    slop = usable - requested
+    assert finding.bytes_peak == 5 * slop
+    assert finding.saving.peak_bytes == 5 * saved
+    assert finding.saving.untouched_bytes == 5 * (slop - saved)
+    assert ("on pages that nobody touches and return no RSS" in finding.remedy_in("C")) == (saved < slop)
