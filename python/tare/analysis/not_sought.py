@@ -22,7 +22,8 @@ def not_sought(recording: Recording) -> dict[str, list[str]]:
 
 def _way(recording: Recording, name: str) -> str:
     process = recording.process
-    if name in lenses.ON_REQUEST and not process["sample_bytes"] and not process["missing_facts"]:
+    by_name = not lenses.is_in_reports(name, process)
+    if by_name and not process["sample_bytes"] and not process["missing_facts"]:
         return "tare report --lens"  # without loading it: the summary of a run has to be quick
     lens = lenses.load(name)
     if lenses.lacking_facts(lens, process):
@@ -33,4 +34,4 @@ def _way(recording: Recording, name: str) -> str:
         return "tare run --content"
     if lens.needs == "snapshots" and not process["snapshots"]:
         return "tare run --content or --snapshots"
-    return "tare report --lens" if name in lenses.ON_REQUEST else "tare report"
+    return "tare report --lens" if by_name else "tare report"

@@ -80,7 +80,7 @@ def _prove(options: argparse.Namespace) -> Proven:
     if options.lens is not None and not named:
         raise TareError(USAGE, f"prove: --lens needs lenses: {', '.join(lenses.NAMES)}")
     source = CoreSource(options.file, suppressions=options.suppressions)
-    recording = Recording(source, lenses.names_for(named))
+    recording = Recording(source, lenses.names_for(named, source.process()))
     for lens in named:
         lenses.check_runnable(lens, recording.process)
     if recording.process["sample_bytes"]:

@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     options.at = options.at or ("peak" if options.mode == "live" else None)
     at_ns = None if options.at in (None, "peak", "end") else records.parse_time(options.at)
     source = CoreSource(options.file, at_ns=at_ns, depth=options.depth, suppressions=options.suppressions)
-    recording = Recording(source, lenses.names_for(chosen))
+    recording = Recording(source, lenses.names_for(chosen, source.process()))
     for lens in chosen:
         lenses.check_runnable(lens, recording.process)
     counted, title = _moment(options.mode, options.at)
@@ -229,9 +229,8 @@ def _page(options: argparse.Namespace) -> int:
             USAGE,
             "report: --html shows all lenses and times; it goes with -o, --open, --sources, --depth and --suppressions",
         )
-    recording = Recording(
-        CoreSource(options.file, depth=options.depth, suppressions=options.suppressions), lenses.names_for([])
-    )
+    source = CoreSource(options.file, depth=options.depth, suppressions=options.suppressions)
+    recording = Recording(source, lenses.names_for([], source.process()))
     write_page(
         options, f"{options.file}.html", "report", lambda out: page.write(recording, out, with_sources=options.sources)
     )

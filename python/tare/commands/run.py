@@ -229,7 +229,8 @@ def _write_page(outcome: _core.Outcome, options: argparse.Namespace) -> None:
 
     try:
         path = _subject(outcome).path
-        recording = Recording(CoreSource(path), lenses.names_for([]))
+        source = CoreSource(path)
+        recording = Recording(source, lenses.names_for([], source.process()))
         options.output = ""  # -o names the trace
         write_page(options, f"{path}.html", "run", lambda out: page.write(recording, out, with_sources=options.sources))
     except TareError as error:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from handmade import Handmade
 from tare import lenses
+from tare.analysis.not_sought import not_sought
+from tare.analysis.recording import Recording
 
 
 def symbols(made: Handmade, pairs: int, texts: int = 1000) -> None:
@@ -50,3 +53,17 @@ def test_the_most_frequent_partner_is_named(made: Handmade) -> None:
     (finding,) = made.recording().findings(lenses.load("twins"))
     assert "copy_text" in finding.remedy_in("C++")
     assert finding.calls == 1000
+
+
+@pytest.mark.parametrize(
+    ("calls", "duration_ms", "runs"), [(400_000, 2000, True), (400_000, 2100, False), (90_000, 1, False)]
+)
+def test_a_report_runs_it_where_calls_abound(calls: int, duration_ms: int, runs: bool) -> None:
+    made = Handmade(duration_ns=duration_ms * 1_000_000)
+    made.blocks(made.stack("f@a.c:1"), 16, 24, total=calls, peak=1)
+    process = made.process()
+    assert process["alloc_events"] == calls
+    assert ("twins" in lenses.names_for([], process)) == runs
+    assert "twins" not in lenses.names_for([]), "a summary has no time for a second walk"
+    recording = Recording(made, lenses.names_for([]))
+    assert ("twins" in not_sought(recording).get("tare report", [])) == runs
