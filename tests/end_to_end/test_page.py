@@ -264,21 +264,36 @@ def test_a_hover_names_the_box(browser: Browser, page: Path) -> None:
 
 
 def test_hostile_names_are_shown_not_obeyed(tare: Tare, browser: Browser) -> None:
+    """HTML, escapes, marks of direction and invalid UTF-8 in functions, paths and arguments; on the page and on that of a difference."""
     symbol = f"{HOSTILE}</script><img src=x onerror=document.title='OWNED'>"
-    program = compiled(tare.folder, symbol, "p <b onclick=alert(1)>&amp;\x1b[31m")
-    odd = tare.folder / "t.tare"
-    done = tare("run", "-q", "-o", odd, "--", program, "</title><script>document.title='OWNED'</script>")
+    program = compiled(tare.folder, symbol, "p <b onclick=alert(1)>&amp;\x1b[31m\u202e\udcff")
+    odd, other = tare.folder / "t <i>\u202e\udcfe.tare", tare.folder / "other.tare"
+    arguments = [
+        "</title><script>document.title='OWNED'</script>",
+        "\x1b[31m\u2066gnp\x9b2J",
+        "\udcff\udcc3<b onclick=alert(2)>",
+    ]
+    done = tare("run", "-q", "-o", odd, "--", program, *arguments)
     assert done.returncode == 0, done.stderr
-    assert tare("report", odd, "--html").returncode == 0
-    browser.open(Path(f"{odd}.html"), "#view=table&measure=total.gross")
-    assert "OWNED" not in browser.evaluate("document.title").replace("]0;OWNED", "")
-    assert browser.evaluate("document.querySelectorAll('img, b[onclick]').length") == 0
+    done = tare("run", "-q", "-o", other, "--", "/bin/true")
+    assert done.returncode == 0, done.stderr
+    assert tare("report", odd, "--html", "-o", "one.html").returncode == 0
+    assert tare("diff", other, odd, "--html", "-o", "two.html").returncode == 0
+    for name in ("one.html", "two.html"):
+        browser.open(tare.folder / name, "#view=table&measure=total.gross")
+        assert "OWNED" not in browser.evaluate("document.title").replace("]0;OWNED", "")
+        assert browser.evaluate("document.querySelectorAll('img, i:not(.stack i), b[onclick], [onerror]').length") == 0
+        assert browser.evaluate("document.scripts.length") == 2
+        text = browser.evaluate("document.body.innerText")
+        assert "<img src=x onerror=document.title='OWNED'>" in text
+        assert "\\x1b[31m" in text and "\\u202e" in text
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffd]", text)
+    browser.open(tare.folder / "one.html")
     text = browser.evaluate("document.body.innerText")
-    assert "<img src=x onerror=document.title='OWNED'>" in text
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+    assert "</title><script>" in text and "\\xff\\xc3<b onclick=alert(2)>" in text and "\\u2066gnp\\u009b2J" in text
 
 
-def _axe() -> Path | None:
+def axe_rules() -> Path | None:
     found = find_spec("axe_core_python")
     folder = Path(found.origin or "").parent if found else None
     return next(folder.rglob("axe.min.js"), None) if folder else None
@@ -286,9 +301,9 @@ def _axe() -> Path | None:
 
 @pytest.mark.parametrize("view", ["flame", "treemap", "table"])
 @pytest.mark.parametrize("theme", ["light", "dark", "contrast"])
-@pytest.mark.skipif(_axe() is None, reason="axe-core isn't installed (pip install axe-core-python)")
+@pytest.mark.skipif(axe_rules() is None, reason="axe-core isn't installed (pip install axe-core-python)")
 def test_axe_has_no_serious_finding(browser: Browser, page: Path, view: str, theme: str) -> None:
-    rules = _axe()
+    rules = axe_rules()
     assert rules
     browser.look(width=1200, height=900, dark=theme == "dark")
     browser.open(page, f"#view={view}&q=a")

@@ -37,7 +37,7 @@ def write(change: Change, out: IO[bytes]) -> None:
     )
     tree, own = _tree(change)
     moments = {**moment_names(change.before), **moment_names(change.after)}
-    facts = {"file": change.after.path, "moments": moments, "diff": True}
+    facts = {"file": shlex.quote(change.after.path), "moments": moments, "diff": True}
     title = f"{change.before.title} and {change.after.title} - Tare"
     out.write(document(title, body, tree.encode(own, facts)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import shlex
 from typing import IO, TYPE_CHECKING
 
 from tare.html.balance import HATCH, balance, resident
@@ -42,7 +43,7 @@ def write(recording: Recording, out: IO[bytes], *, with_sources: bool = False) -
         for function in tree.functions
     }
     facts = {
-        "file": recording.path,
+        "file": shlex.quote(recording.path),
         "moments": moment_names(recording),
         "peak_ns": recording.process["peak_time_ns"],
         "lenses": [each.lens for each in recording.ledger.tare_totals],

@@ -151,11 +151,11 @@ class StackTree:
         names, files, modules = ([strings[named[each][column]] for each in by_name] for column in range(3))
         timed, lives = self.lives.encode(place, most_cells) if self.lives else ({"cells": 0}, b"")
         header = {
-            **facts,
+            **{key: printable(value) if isinstance(value, str) else value for key, value in facts.items()},
             **timed,
             "folded": self.folded,
             "nodes": len(order),
-            "measures": [list(each) for each in self.measures],
+            "measures": [list(map(printable, each)) for each in self.measures],
             "functions": [[after - before for before, after in pairwise([0, *names])], files, modules],
             "types": sorted({*map(printable, self.types.values())}),
             "wrappers": [number for number, function in enumerate(functions) if function in self.wrappers],

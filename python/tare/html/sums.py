@@ -118,8 +118,9 @@ def name_sites(
         "select x.stack_id, s.site_location_id from stack_sites x join sites s on s.site_id = x.site_id where s.site_location_id is not null"
     )
     rows = [row for row in rows if row[0] in nodes]
-    recording.names.prepare(location_id for _, location_id in rows)
-    frames = {location_id: recording.names.at(location_id) for _, location_id in rows}
+    locations = {location_id for _, location_id in rows}
+    recording.names.prepare(locations)
+    frames = {location_id: recording.names.at(location_id) for location_id in locations}
     of = {location_id: Function.of(named(frame) if named else frame) for location_id, frame in frames.items()}
     tree.sites |= {nodes[stack_id]: of[location_id] for stack_id, location_id in rows}
 
@@ -135,8 +136,10 @@ def add_types(recording: Recording, tree: StackTree, nodes: dict[int, int]) -> N
     if not types:
         return
     of_node: dict[int, dict[str, list[int]]] = {}
+    typed = {nodes[stack_id] for stack_id in types}
     for stack_id, node in nodes.items():
-        of_node.setdefault(node, {}).setdefault(types.get(stack_id, ""), []).append(stack_id)
+        if node in typed:
+            of_node.setdefault(node, {}).setdefault(types.get(stack_id, ""), []).append(stack_id)
     others: list[tuple[int, str, list[int]]] = []
     for node, by_type in of_node.items():
         (first, _), *rest = sorted(by_type.items())

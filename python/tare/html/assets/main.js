@@ -320,7 +320,7 @@ class Page {
     );
     const time = this.time();
     const query = time ? this.store.lives.query(state.measure.slice(5), time) : this.measures.find(({ key }) => key === state.measure).query;
-    this.command.textContent = (state.view === 'flame' ? query : bySite(query, state.by)).replace('FILE', this.store.facts.file);
+    this.command.textContent = (state.view === 'flame' ? query : bySite(query, state.by)).replace('FILE', () => this.store.facts.file);
   }
 
   amount(count) {
