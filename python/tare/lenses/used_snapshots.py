@@ -29,12 +29,12 @@ HAD = """had as (
 )"""
 # From this number of blocks on, or from half of the shape's, the blocks of a shape in a snapshot stand for all its
 # blocks at the peak.
-_ENOUGH_BLOCKS = 20
+ENOUGH_BLOCKS = 20
 
 
 def to_peak(had: str = "h.blocks", peak: str = "z.peak_blocks") -> str:
     """SQL: the factor from blocks in the snapshot to blocks at the peak; 1 if the snapshot has too few. h: had, z: site_sizes."""
-    return f"case when {had} > 0 and ({had} >= {_ENOUGH_BLOCKS} or 2 * {had} >= {peak}) then 1.0 * {peak} / {had} else 1 end"
+    return f"case when {had} > 0 and ({had} >= {ENOUGH_BLOCKS} or 2 * {had} >= {peak}) then 1.0 * {peak} / {had} else 1 end"
 
 
 def scaled_from(seen: float, amount: float, text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from handmade import Handmade
 from tare import lenses
+from tare.analysis.ledger import Finding
 
 
 def test_what_hangs_on_a_leak_is_told_where_the_leak_is(made: Handmade) -> None:
@@ -44,3 +45,31 @@ def test_they_dont_run_on_samples() -> None:
     shape = made.blocks(made.stack("copy@a.c:1"), 200, 200, total=100, peak=100, end=100)
     made.snapshot("exit", [(shape, 4096, {})])
     assert "leaks" not in [each.name for each in made.recording().ledger.lenses]
+
+
+def in_both(made: Handmade, lost_near_peak: int, last_write_ns: int | None) -> Finding:
+    """100 blocks of 200 bytes, all of them lost at the exit; unchanged since then."""
+    shape = made.blocks(made.stack("new_text@a.c:1"), 200, 200, total=100, peak=100, end=100)
+    made.snapshot("peak", [(shape, 4096 + 208 * i, {"lost": i < lost_near_peak}) for i in range(100)])
+    made.snapshot("exit", [(shape, 4096 + 208 * i, {"lost": True, "last_write_ns": last_write_ns}) for i in range(100)])
+    (finding,) = made.recording().findings(lenses.load("leaks"))
+    assert finding.bytes_end == 100 * 208
+    assert finding.saving.peak_bytes == lost_near_peak * 208
+    return finding
+
+
+def test_blocks_lost_after_the_peak_are_no_gain_at_the_peak(made: Handmade) -> None:
+    found = in_both(made, 0, 500_000_000)
+    assert found.confidence == "low"
+    assert "near the peak one led to 100 of the 100 blocks" in found.remedy_in("C")
+
+
+def test_blocks_lost_before_the_peak_are_leaks(made: Handmade) -> None:
+    found = in_both(made, 90, 500_000_000)
+    assert found.confidence == "high"
+    assert "no pointer leads to 100 blocks" in found.remedy_in("C")
+
+
+@pytest.mark.parametrize("last_write_ns", [None, 2_000_000_000])
+def test_blocks_made_or_changed_after_the_peak_are_leaks(made: Handmade, last_write_ns: int | None) -> None:
+    assert in_both(made, 0, last_write_ns).confidence == "high"
