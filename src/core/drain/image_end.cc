@@ -14,9 +14,6 @@ using namespace trace;
 
 namespace {
 
-constexpr std::uint64_t kWorthCaching =
-    50'000;  // calls; fewer are replayed in 5 ms, and scripts run programs by the hundred
-
 // Reads the perf map; if there is none, a jitdump. `process`: its number here while it lives, else 0.
 void read_generated_names(const ProcessInfo& info, std::int64_t process, std::uint32_t owner, GeneratedNames& names,
                           std::vector<std::string>& warnings) {
@@ -49,8 +46,8 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   gaps_are_final_ = true;
   while (drain(DrainDepth::Everything).chunks > 0) {
   }
-  if (!failure_ && cut_.wanted()) {
-    for (Stream& stream : streams_) pack_until(stream, OnlineMerge::kEnded);
+  if (!failure_ && segments_.cut.wanted()) {
+    for (ThreadStream& stream : streams_->all()) pack_until(stream, OnlineMerge::kEnded);
   }
   ProcessInfo& info = record_.info;
   if (put_counters()) {
@@ -58,7 +55,7 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
     if (info.asleep_ns) info.asleep_ns = spool_->header().asleep_ns.load();
   }
   if (record_.info.malloc_bypassed) {
-    warnings_.push_back(record_.info.exe +
+    warnings_.add(record_.info.exe +
                         " has a malloc of its own, which the recorder can't see: the trace holds little; " +
                         "build it against the system's allocator, or against a dynamic one");
   }
@@ -66,9 +63,9 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   const std::uint64_t noted = std::uint64_t{spool_->header().peak_rss_kib.load(std::memory_order_relaxed)} * 1024;
   record_.info.peak_rss_bytes = noted != 0 && (peak_rss_bytes == 0 || noted < peak_rss_bytes) ? noted : peak_rss_bytes;
   record_.info.spool_bytes = spool_->file().allocated_bytes();
-  record_.thread_count = static_cast<std::uint32_t>(streams_.size());
+  record_.thread_count = static_cast<std::uint32_t>(streams_->all().size());
   record_.spool_events = 0;
-  for (const Stream& stream : streams_) record_.spool_events += stream.packer.decode.spool_events;
+  for (const ThreadStream& stream : streams_->all()) record_.spool_events += stream.packer.decode.spool_events;
   if (record_.info.segment) {
     for (const ThreadPosition& at : record_.info.segment->positions) record_.spool_events -= at.made_events;
   }
@@ -77,21 +74,17 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
     write_snapshots();
     clock_pairs_.add({stamp_now(), monotonic_ns()});
     put_last_names();
-    writer_->put_clock(clock_pairs_.take_unwritten());
-    something_packed_ = true;
+    output_.append().put_clock(clock_pairs_.take_unwritten());
     write_out();
-    end_offset = writer_->file_bytes();
-    writer_->put_end(record_);
-    something_packed_ = true;
+    end_offset = output_.file_bytes();
+    output_.append().put_end(record_);
     write_out();
   }
   // A shell script makes images by the hundred: none keeps more than its facts.
-  if (writer_) finished_.close(*writer_, end_offset);
-  writer_.reset();
+  output_.finish(end_offset);
+  summary_.forget_early();
+  streams_.reset();
   spool_.reset();
-  decoder_.reset();
-  early_.clear();
-  std::vector<Stream>().swap(streams_);
 }
 
 // JIT compilers keep the lines of their maps in buffers until the process exits, so that names are read at the end
@@ -99,10 +92,10 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
 void ImageRecording::put_last_names() {
   GeneratedNames names(dictionary_);
   if (!names.empty()) {
-    read_generated_names(record_.info, process_, spool_->owner(), names, warnings_);
+    read_generated_names(record_.info, process_, spool_->owner(), names, warnings_.all());
     names.add_to(dictionary_);
   }
-  writer_->put_growth(dictionary_);
+  output_.append().put_growth(dictionary_);
   std::vector<GivenFrame>& given = dictionary_.given_frames;
   if (!std::ranges::is_sorted(given, {}, &GivenFrame::row)) std::ranges::stable_sort(given, {}, &GivenFrame::row);
 }
@@ -111,34 +104,14 @@ bool ImageRecording::rename_parent(const std::string& parent_trace) {
   if (failure_ || !record_.info.fork || record_.info.fork->parent_trace == parent_trace) return false;
   record_.info.fork->parent_trace = parent_trace;
   if (is_member()) return true;
-  if (const Status status = finished_.replace_end(trace_path_, record_); !status) failure_ = status.error();
+  if (const Status status = output_.replace_end(record_); !status) fail(status.error());
   return true;
 }
 
 void ImageRecording::summarize(LaunchOutcome& outcome, Importance importance) {
-  if (!knows_earlier_) replay_.reset();
-  const bool is_replayed_later = knows_earlier_ && !is_member() && !failure_ && calls_ >= kWorthCaching;
-  if (summary_ == Summary::FromFile && !is_replayed_later) summary_ = Summary::None;
-  if (!replay_ || failure_ || is_member() || (importance == Importance::Other && calls_ < kWorthCaching)) {
-    replay_.reset();
-    dictionary_ = {};
-    return;
-  }
-  outcome.late_events += replay_->merge().late_events();
-  if (replay_->merge().sound()) {
-    const Status stored = replay_->store(trace_path_, clock_pairs_.all(), outcome.fresh_tables);
-    summary_ = stored ? Summary::Stored : Summary::None;
-  } else {
-    ++outcome.recomputed_summaries;
-    summary_ = Summary::FromFile;
-  }
-  replay_.reset();
+  const bool has_file = !failure_ && !is_member();
+  summary_.store({trace_path(), has_file, clock_pairs_.all(), calls_, importance}, outcome);
   dictionary_ = {};
-}
-
-void ImageRecording::summarize_from_file(LaunchOutcome& outcome) {
-  if (summary_ != Summary::FromFile) return;
-  summary_ = replay_file_into_cache(trace_path_, outcome.fresh_tables) ? Summary::Stored : Summary::None;
 }
 
 }  // namespace tare::core

@@ -26,7 +26,7 @@ std::uint64_t ImageRecording::watch_memory(const SnapshotFacts& facts, ReadingBu
     if (reading) {
       reading->stamp = stamp_now();
       record_.info.reading = std::move(reading);
-      if (replay_) replay_->expect_reading();
+      if (summary_.replay()) summary_.replay()->expect_reading();
     }
   }
   return readings_.next_look_ns();

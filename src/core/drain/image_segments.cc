@@ -24,23 +24,6 @@ namespace {
 
 constexpr const char* kNewSuffix = ".new";
 
-// It belongs to the event after it.
-bool leads_to_next(const Event& event, const Dictionary& dictionary) {
-  switch (event.kind) {
-    case EventKind::ReallocEnd:
-    case EventKind::Contents:
-    case EventKind::Digest:
-    case EventKind::NewDigest:
-    case EventKind::Seen:
-    case EventKind::ReportSite:
-      return true;
-    case EventKind::Unmap:
-      return !counts_as_spool_event(event, dictionary);
-    default:
-      return false;
-  }
-}
-
 std::uint64_t cell(const Table& process, const char* name) {
   const Column& column = process[name];
   return column.ints.empty() || column.is_null(0) ? 0 : static_cast<std::uint64_t>(column.ints.front());
@@ -81,54 +64,26 @@ std::vector<UnwindGapCount> difference(const std::vector<UnwindGapCount>& now,
 
 }  // namespace
 
-// Of the stream's pending events, those that a boundary there would leave before it.
-std::size_t ImageRecording::events_before(const Stream& stream, std::uint64_t stamp) const {
-  const EventBuffer& pending = stream.packer.pending;
-  if (pending.empty() || pending.back().stamp < stamp) return pending.size();
-  const Event* const begin = pending.data();
-  const auto is_before = [&](const Event& event) { return event.stamp < stamp; };
-  auto count = static_cast<std::size_t>(std::partition_point(begin, begin + pending.size(), is_before) - begin);
-  while (count > 0 && leads_to_next(begin[count - 1], dictionary_)) --count;
-  return count;
-}
-
-// In blocks that readers take: a thread that another held back has more.
-void ImageRecording::pack_until(Stream& stream, std::uint64_t stamp) {
-  std::size_t left = events_before(stream, stamp);
-  while (left > 0) {
-    const EventBuffer& pending = stream.packer.pending;
-    std::size_t count = left;
-    if (count > kBlockEvents) {
-      count = kBlockEvents;
-      while (count > 1 && leads_to_next(pending[count - 1], dictionary_)) --count;
-    }
-    std::uint64_t made = stream.packer.decode.spool_events;
-    if (count < pending.size()) {
-      made = stream.packer.packed_events;
-      for (std::size_t at = 0; at < count; ++at) made += counts_as_spool_event(pending[at], dictionary_);
-    }
-    pack_front(stream, count, made);
-    left -= count;
-  }
-}
-
 std::uint64_t ImageRecording::bytes_until(std::uint64_t stamp) const {
   std::uint64_t pending = 0;
-  for (const Stream& stream : streams_) pending += events_before(stream, stamp);
-  return cut_.bytes_with(writer_->file_bytes(), record_.event_count, pending);
+  for (const ThreadStream& stream : streams_->all()) pending += stream.events_before(stamp, dictionary_);
+  return segments_.cut.bytes_with(output_.file_bytes(), record_.event_count, pending);
 }
 
 // All events before `settled` have been decoded. Those of them that fit go into the present segment.
 void ImageRecording::find_boundary(std::uint64_t settled) {
-  std::uint64_t least = cut_.settle(settled);
-  if (cut_.stamp() || failure_ || writer_->is_in_memory()) return;
-  for (const Stream& stream : streams_) least = std::max(least, stream.packed_stamp + 1);
-  const std::uint64_t most = cut_.most_bytes();
+  SegmentCut& cut = segments_.cut;
+  std::uint64_t least = cut.settle(settled);
+  if (cut.stamp() || failure_ || output_.is_in_memory()) return;
+  for (const ThreadStream& stream : streams_->all()) least = std::max(least, stream.packed_stamp + 1);
+  const std::uint64_t most = cut.most_bytes();
   if (bytes_until(settled) <= most) return;
   std::uint64_t greatest = std::max(settled, least);
   if (greatest == OnlineMerge::kEnded) {  // no thread goes on
     greatest = least;
-    for (const Stream& stream : streams_) greatest = std::max(greatest, stream.packer.decode.last_stamp + 1);
+    for (const ThreadStream& stream : streams_->all()) {
+      greatest = std::max(greatest, stream.packer.decode.last_stamp + 1);
+    }
   }
   while (least < greatest) {
     const std::uint64_t middle = least + (greatest - least + 1) / 2;
@@ -138,43 +93,45 @@ void ImageRecording::find_boundary(std::uint64_t settled) {
       greatest = middle - 1;
     }
   }
-  cut_.set(least);
-  if (replay_) replay_->merge().set_ceiling(least);
+  cut.set(least);
+  if (summary_.replay()) summary_.replay()->merge().set_ceiling(least);
 }
 
 bool ImageRecording::boundary_is_due() {
-  if (!cut_.stamp() || failure_) return false;
-  if (!cut_.is_settled() && !is_held_back()) return false;
-  const bool needs_parent = record_.info.fork && !knows_earlier_;
-  return !needs_parent || gaps_are_final_ || !parent_is_written_ || parent_is_written_(*this);
+  if (!segments_.cut.stamp() || failure_) return false;
+  if (!segments_.cut.is_settled() && !is_held_back()) return false;
+  const bool needs_parent = record_.info.fork && !summary_.knows_earlier();
+  return !needs_parent || gaps_are_final_ || !segments_.parent_is_written || segments_.parent_is_written(*this);
 }
 
 bool ImageRecording::has_written_until(std::uint64_t stamp) {
   if (failure_ || finished()) return true;
   leave_memory();
   drain(DrainDepth::Everything);
-  return !cut_.stamp() || *cut_.stamp() > stamp;
+  const std::optional<std::uint64_t>& end = segments_.cut.stamp();
+  return !end || *end > stamp;
 }
 
 bool ImageRecording::put_counters() {
   ProcessInfo& info = record_.info;
   if (!spool_->file().update(info)) return false;
-  info.folded = decoder_->folded();
-  if (!cut_.wanted()) return true;
+  info.folded = streams_->folded();
+  if (!segments_.cut.wanted()) return true;
+  ProcessInfo& counted = segments_.counted;
   const ProcessInfo all = info;
-  info.dropped_events -= counted_.dropped_events;
-  info.truncated_stacks -= counted_.truncated_stacks;
-  info.unwind_failures -= counted_.unwind_failures;
-  info.nested_events -= counted_.nested_events;
-  info.unwind_gaps = difference(all.unwind_gaps, counted_.unwind_gaps);
-  counted_ = all;
+  info.dropped_events -= counted.dropped_events;
+  info.truncated_stacks -= counted.truncated_stacks;
+  info.unwind_failures -= counted.unwind_failures;
+  info.nested_events -= counted.nested_events;
+  info.unwind_gaps = difference(all.unwind_gaps, counted.unwind_gaps);
+  counted = all;
   return true;
 }
 
 // The file so far becomes a complete trace. Returns the state with which the next segment begins.
 Result<ImageRecording::NextSegment> ImageRecording::end_segment() {
-  const std::uint64_t stamp = *cut_.stamp();
-  const bool is_exact = replay_ && replay_->merge().sound() && cut_.is_settled() && knows_earlier_;
+  const std::uint64_t stamp = *segments_.cut.stamp();
+  const bool is_exact = summary_.is_exact() && segments_.cut.is_settled();
   std::vector<ClockPair> pairs(clock_pairs_.all().begin(), clock_pairs_.all().end());
   pairs.push_back({std::max(stamp_now(), stamp), trace::monotonic_ns()});
   NextSegment next;
@@ -183,7 +140,7 @@ Result<ImageRecording::NextSegment> ImageRecording::end_segment() {
   const SegmentSums before = record_.info.segment->before;
   next.segment.number = number + 1;
   next.segment.stamp = stamp;
-  for (Stream& stream : streams_) {
+  for (ThreadStream& stream : streams_->all()) {
     pack_until(stream, stamp);
     const EventBuffer& beyond = stream.packer.pending;
     const std::uint64_t made = stream.packer.packed_events;
@@ -192,33 +149,32 @@ Result<ImageRecording::NextSegment> ImageRecording::end_segment() {
     record_.spool_events += made;
   }
   for (const ThreadPosition& at : record_.info.segment->positions) record_.spool_events -= at.made_events;
-  record_.thread_count = static_cast<std::uint32_t>(streams_.size());
+  record_.thread_count = static_cast<std::uint32_t>(streams_->all().size());
   std::erase_if(pairs, [&](const ClockPair& pair) { return pair.stamp >= stamp; });
   pairs.push_back(next.begin);
   if (is_exact) {
-    next.live = replay_->replay().live_set();
-    next.segment.before = sums_after(before, replay_->tables_so_far(pairs)["process"]);
+    FusedReplay& replay = *summary_.replay();
+    next.live = replay.replay().live_set();
+    next.segment.before = sums_after(before, replay.tables_so_far(pairs)["process"]);
   }
   write_snapshots();
   put_counters();
   put_last_names();
-  writer_->put_clock(clock_pairs_.take_unwritten(stamp));
-  writer_->put_clock({&next.begin, 1});
-  something_packed_ = true;
+  output_.append().put_clock(clock_pairs_.take_unwritten(stamp));
+  output_.append().put_clock({&next.begin, 1});
   write_out();
   if (failure_) return *failure_;
   ProcessRecord record = record_;
   record.info.segment->continued = true;
-  writer_->put_end(record);
-  something_packed_ = true;
+  output_.append().put_end(record);
   write_out();
   if (failure_) return *failure_;
   if (is_exact) return next;
   // A forked child's inheritance is in its parent's trace, and threads too far apart are merged from the file: a second
   // per ten million events.
-  Result<OpenedTrace> opened = open_trace(trace_path_);
+  Result<OpenedTrace> opened = open_trace(trace_path());
   if (!opened) return opened.error();
-  const std::optional<LiveSet> earlier = inherited_blocks(trace_path_, *opened, {}, warnings_);
+  const std::optional<LiveSet> earlier = inherited_blocks(trace_path(), *opened, {}, warnings_.all());
   Replay replay(opened->dictionary(), opened->info(), {});
   if (earlier) replay.inherit(*earlier);
   if (Status read = opened->replay_into(replay); !read) return read.error();
@@ -229,77 +185,66 @@ Result<ImageRecording::NextSegment> ImageRecording::end_segment() {
 
 void ImageRecording::begin_segment(NextSegment next) {
   Renumbering renumbering(dictionary_);
-  for (Stream& stream : streams_) {
+  for (ThreadStream& stream : streams_->all()) {
     EventBuffer& beyond = stream.packer.pending;
     for (std::size_t at = 0; at < beyond.size(); ++at) renumbering.renumber(beyond[at]);
     stream.packer.decode.stack = renumbering.stack(stream.packer.decode.stack);
   }
-  const bool has_replay = static_cast<bool>(replay_);
-  replay_.reset();  // it refers to the dictionary, as the decoder does
-  decoder_.reset();
+  const bool has_replay = summary_.replay() != nullptr;
+  summary_.stop_replay();  // it refers to the dictionary
   dictionary_ = renumbering.take();
-  decoder_ =
-      std::make_unique<SpoolDecoder>(dictionary_, [this](StringRef ref) { return spool_->file().string_at(ref); });
-  cut_.close(writer_->file_bytes(), record_.event_count);
-  Result<TraceWriter> writer = TraceWriter::create(trace_path_ + kNewSuffix);
-  if (!writer) {
-    failure_ = writer.error();
-    return;
-  }
+  streams_->renew_decoder();
+  segments_.cut.close(output_.file_bytes(), record_.event_count);
   const std::uint32_t closed = record_.info.segment->number;
   const std::uint64_t stamp = next.begin.stamp;
-  writer_.emplace(std::move(*writer));
-  writer_->on_full_disk([this] { return make_room(); });
+  const std::string next_path = trace_path() + kNewSuffix;
+  if (const Status begun = output_.begin_next(next_path, [this] { return make_room(); }); !begun) {
+    return fail(begun.error());
+  }
   record_.info.segment = std::move(next.segment);
   record_.event_count = record_.spool_events = 0;
   record_.info.moments = 0;
   record_.info.reading.reset();
   readings_ = ReadingSchedule(monotonic_ns());
-  used_shapes_ = 0;
   clock_pairs_.begin_segment(next.begin);
-  writer_->put_process(record_);
-  writer_->put_live(next.live);
-  writer_->put_clock(clock_pairs_.take_unwritten(stamp + 1));
-  something_packed_ = true;
+  TraceWriter& writer = output_.append();
+  writer.put_process(record_);
+  writer.put_live(next.live);
+  writer.put_clock(clock_pairs_.take_unwritten(stamp + 1));
   write_out();
-  cut_.begin(writer_->file_bytes());
+  segments_.cut.begin(output_.file_bytes());
   if (failure_) return;
-  if (Status named = segments_.close(trace_path_, closed, trace_path_ + kNewSuffix); !named) {
-    failure_ = named.error();
-    return;
-  }
-  writer_->renamed(trace_path_);
-  if (cut_.has_large_head() && is_first(Once::LargeHead)) {
-    warnings_.push_back("the live blocks alone take " + std::to_string(cut_.head_bytes() >> 10) +
-                        " KiB of a segment of " + trace_path_ + ": segments are larger than --max-size");
+  if (const Status named = segments_.files.close(trace_path(), closed, next_path); !named) return fail(named.error());
+  output_.take_name_of_last();
+  if (segments_.cut.has_large_head()) {
+    warnings_.add_once(ImageWarnings::Once::LargeHead,
+                       "the live blocks alone take " + std::to_string(segments_.cut.head_bytes() >> 10) +
+                           " KiB of a segment of " + trace_path() + ": segments are larger than --max-size");
   }
   if (has_replay) {
-    make_replay();
-    replay_->inherit(next.live);
-    for (const Stream& stream : streams_) replay_->merge().append(stream.packer.thread, stream.packer.pending);
+    summary_.begin_replay(dictionary_, record_.info, expected_threads());
+    summary_.replay()->inherit(next.live);
+    for (const ThreadStream& stream : streams_->all()) summary_.add(stream.packer.thread, stream.packer.pending);
   }
-  knows_earlier_ = true;
+  summary_.set_knows_earlier();
 }
 
-// A single thread's events would go through up to the last, beyond where a segment ends.
-void ImageRecording::make_replay() {
-  replay_ = std::make_unique<FusedReplay>(dictionary_, record_.info);
-  if (cut_.wanted() || spool_->table_counts().threads > 1) replay_->merge().expect_threads();
+LiveSummary::Threads ImageRecording::expected_threads() {
+  const bool are_expected = segments_.cut.wanted() || spool_->table_counts().threads > 1;
+  return are_expected ? LiveSummary::Threads::Expected : LiveSummary::Threads::Unknown;
 }
 
 void ImageRecording::close_segment() {
   Result<NextSegment> next = end_segment();
   if (next) begin_segment(*std::move(next));
-  if (!next && !failure_) failure_ = next.error();
-  cut_.clear();
+  if (!next && !failure_) fail(next.error());
+  segments_.cut.clear();
 }
 
 bool ImageRecording::make_room() {
-  if (!segments_.give_up_oldest()) return false;
-  if (is_first(Once::FullDisk)) {
-    warnings_.push_back("the disk was full: older segments of " + trace_path_ +
-                        " were deleted before --rotate asked for it");
-  }
+  if (!segments_.files.give_up_oldest()) return false;
+  warnings_.add_once(ImageWarnings::Once::FullDisk, "the disk was full: older segments of " + trace_path() +
+                                                        " were deleted before --rotate asked for it");
   return true;
 }
 

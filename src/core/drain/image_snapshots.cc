@@ -71,13 +71,13 @@ void ImageRecording::wakes_up() {
 }
 
 bool ImageRecording::peak_is_due() const {
-  if (!replay_ || !spool_ || failure_) return false;
-  const std::uint64_t gross_bytes = replay_->replay().live_gross_bytes();
-  if (!snapshots_.has_grown(gross_bytes)) return false;
+  if (!summary_.replay() || !spool_ || failure_) return false;
+  const std::uint64_t gross_bytes = summary_.replay()->replay().live_gross_bytes();
+  if (!snapshots_.schedule.has_grown(gross_bytes)) return false;
   RunTime run{.wall_ns = monotonic_ns() - clock_pairs_.all().front().monotonic_ns};
   clockid_t of_process = 0;
   if (process_ != 0 && ::clock_getcpuclockid(process_, &of_process) == 0) run.cpu_ns = clock_ns(of_process);
-  return snapshots_.peak_is_due(gross_bytes, run);
+  return snapshots_.schedule.peak_is_due(gross_bytes, run);
 }
 
 // A thread inside a hook may have an event begun that isn't written: the block of a realloc may be gone already, and no
@@ -92,18 +92,14 @@ Status ImageRecording::run_out_of_hooks(FrozenProcess& process) {
     }
     if (failure_) return *failure_;
     if (!process.is_held()) return ok();  // killed: the event that a hook had begun is never written
-    std::vector<const Stream*> inside;
-    const auto is_inside = [&](const Stream& stream) {
-      if (stream.queue.empty()) return is_waiting_for_chunk(stream);
-      return spool_->control(stream.queue.front().index).busy.load(std::memory_order_acquire) != 0;
-    };
-    for (const Stream& stream : streams_) {
-      if (is_inside(stream)) inside.push_back(&stream);
+    std::vector<const ThreadStream*> inside;
+    for (const ThreadStream& stream : streams_->all()) {
+      if (streams_->is_inside_hook(stream)) inside.push_back(&stream);
     }
     if (inside.empty()) return ok();
-    const Stream& next = *inside[turn++ % inside.size()];
-    const std::uint32_t tid = next.queue.empty() ? next.tid : spool_->control(next.queue.front().index).tid;
-    const auto is_out = [&] { return !is_inside(next); };
+    const ThreadStream& next = *inside[turn++ % inside.size()];
+    const std::uint32_t tid = streams_->tid_of(next);
+    const auto is_out = [&] { return !streams_->is_inside_hook(next); };
     (void)process.let_run(process.thread_numbered(static_cast<pid_t>(tid)), is_out, turn_ns);
     if (turn % inside.size() == 0) turn_ns = std::min(2 * turn_ns, kLongestTurnNs);
   } while (monotonic_ns() - begin_ns < kAllTurnsNs);
@@ -113,28 +109,30 @@ Status ImageRecording::run_out_of_hooks(FrozenProcess& process) {
 Status ImageRecording::drain_frozen(FrozenProcess& process) {
   if (Status out = run_out_of_hooks(process); !out) return out;
   // All threads are stopped outside hooks, so their next stamps are later than now.
-  if (!replay_->merge().sound()) {
+  if (!summary_.replay()->merge().sound()) {
     return not_taken(record_.info.pid, "its threads' events came too far apart to be merged");
   }
   const std::uint64_t now = stamp_now();
   const auto settle = [&] {
-    for (const Stream& stream : streams_) replay_->merge().set_watermark(stream.packer.thread, now);
-    replay_->merge().advance(now);
+    OnlineMerge& merge = summary_.replay()->merge();
+    for (const ThreadStream& stream : streams_->all()) merge.set_watermark(stream.packer.thread, now);
+    merge.advance(now);
   };
   settle();
-  if (cut_.stamp()) {  // the moment is the next segment's
-    cut_.settle_all(now);
+  if (segments_.cut.stamp()) {  // the moment is the next segment's
+    segments_.cut.settle_all(now);
     close_segment();
     if (failure_) return *failure_;
     settle();
   }
-  for (Stream& stream : streams_) pack_until(stream, OnlineMerge::kEnded);  // it comes behind all events so far
+  // It comes behind all events so far.
+  for (ThreadStream& stream : streams_->all()) pack_until(stream, OnlineMerge::kEnded);
   return failure_ ? Status(*failure_) : ok();
 }
 
 ObservedProcess ImageRecording::observed_process(const SnapshotFacts& facts) const {
   ObservedProcess observed;
-  for (const auto& [start, range] : replay_->replay().mappings().ranges()) {
+  for (const auto& [start, range] : summary_.replay()->replay().mappings().ranges()) {
     observed.program_mappings.push_back({start, range.end});
   }
   observed.heap = record_.info.fork || record_.info.asleep_ns ? HeapKnowledge::Partly : HeapKnowledge::Whole;
@@ -150,9 +148,9 @@ ObservedProcess ImageRecording::observed_process(const SnapshotFacts& facts) con
 
 Status ImageRecording::take_snapshot(MomentKind kind, const std::string& name, const SnapshotFacts& facts) {
   if (failure_) return *failure_;
-  if (snapshots_.wanted()) begin_replay();
-  if (!replay_ || !spool_ || !replay_->merge().sound()) {
-    return not_taken(record_.info.pid, replay_ ? "its threads' events came too far apart to be merged"
+  if (snapshots_.schedule.wanted()) begin_replay();
+  if (!summary_.replay() || !spool_ || !summary_.replay()->merge().sound()) {
+    return not_taken(record_.info.pid, summary_.replay() ? "its threads' events came too far apart to be merged"
                                                : "its live blocks aren't known while it runs (tare run --snapshots)");
   }
   if (process_ == 0) return ok();
@@ -172,7 +170,7 @@ Status ImageRecording::take_snapshot(MomentKind kind, const std::string& name, c
     if (Status drained = drain_frozen(*process); !drained) return drained;
     ObservedProcess observed = observed_process(facts);
     observed.compares_later = kind != MomentKind::Exit;
-    moment = observer_.observe(*process, replay_->replay().live_blocks(), observed, begin_ns);
+    moment = snapshots_.observer.observe(*process, summary_.replay()->replay().live_blocks(), observed, begin_ns);
     moment.stamp = stamp_now();
     if (!process->is_held()) return ok();
   }
@@ -183,27 +181,26 @@ Status ImageRecording::take_snapshot(MomentKind kind, const std::string& name, c
   moment.frozen_ns = monotonic_ns() - begin_ns;
   moment.cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns;
   if (kind == MomentKind::Peak) {
-    snapshots_.record_peak(replay_->replay().live_gross_bytes(), moment.cost_ns);
-    peak_candidate_ = std::move(moment);  // of all candidates only the last is of use
+    snapshots_.schedule.record_peak(summary_.replay()->replay().live_gross_bytes(), moment.cost_ns);
+    snapshots_.peak_candidate = std::move(moment);  // of all candidates only the last is of use
     return ok();
   }
   if (kind == MomentKind::Exit) write_snapshots();
   put_moment(moment);
-  if (kind == MomentKind::Exit && record_.info.contents_recorded) replay_->add_exit_contents(std::move(moment.blocks));
+  if (kind == MomentKind::Exit && record_.info.contents_recorded) summary_.replay()->add_exit_contents(std::move(moment.blocks));
   write_out();
   return ok();
 }
 
 void ImageRecording::put_moment(const Moment& moment) {
-  writer_->put_growth(dictionary_);
-  writer_->put_moment(moment);
+  output_.append().put_growth(dictionary_);
+  output_.append().put_moment(moment);
   ++record_.info.moments;
-  something_packed_ = true;
 }
 
 void ImageRecording::write_snapshots() {
-  if (peak_candidate_) put_moment(*peak_candidate_);
-  peak_candidate_.reset();
+  if (snapshots_.peak_candidate) put_moment(*snapshots_.peak_candidate);
+  snapshots_.peak_candidate.reset();
 }
 
 }  // namespace tare::core
