@@ -77,15 +77,21 @@ class ChainRows {
   std::array<std::vector<std::uint32_t>, kGrowthKinds> row_of_stack_;  // index + 1; 0: none
 };
 
-// Live blocks that grew out of others, by number.
-class ChainBlocks {
+// Live blocks that grew out of others, by number, and the rows of their steps.
+class GrowthChains {
  public:
   struct Block {
     std::uint32_t shape;
     ChainState state;
   };
 
-  std::uint32_t add(const Block& block) {
+  const Block& operator[](std::uint32_t number) const { return blocks_[number]; }
+  const ChainRows& rows() const { return rows_; }
+  ChainRows& rows() { return rows_; }
+
+  // A block begins; `epoch` as for ChainRows.
+  std::uint32_t add(const Block& block, std::uint32_t epoch) {
+    rows_.add_live(block.state.row, block.state.step_weight, epoch);
     if (free_.empty()) {
       blocks_.push_back(block);
       return static_cast<std::uint32_t>(blocks_.size() - 1);
@@ -95,17 +101,19 @@ class ChainBlocks {
     blocks_[number] = block;
     return number;
   }
-  const Block& operator[](std::uint32_t number) const { return blocks_[number]; }
-  // Its number may be used again.
-  Block take(std::uint32_t number) {
+  // It ends: its number may be used again.
+  Block take(std::uint32_t number, std::uint32_t epoch) {
     free_.push_back(number);
-    return blocks_[number];
+    const Block block = blocks_[number];
+    rows_.add_live(block.state.row, -block.state.step_weight, epoch);
+    return block;
   }
-  std::size_t memory_bytes() const { return blocks_.capacity() * sizeof(Block); }
+  std::uint64_t memory_bytes() const { return blocks_.capacity() * sizeof(Block) + rows_.memory_bytes(); }
 
  private:
   std::vector<Block> blocks_;
   std::vector<std::uint32_t> free_;
+  ChainRows rows_;
 };
 
 }  // namespace tare::core

@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "core/analysis/block_word.h"
 #include "core/analysis/call_costs.h"
 #include "core/analysis/chain_rows.h"
 #include "core/analysis/content_sums.h"
@@ -18,11 +18,10 @@
 #include "core/analysis/live_sums.h"
 #include "core/analysis/peak_contents.h"
 #include "core/analysis/pool_books.h"
-#include "core/analysis/shape_sums.h"
+#include "core/analysis/shape_book.h"
 #include "core/analysis/timeline.h"
 #include "core/mappings/mappings.h"
 #include "core/mappings/resident_use.h"
-#include "trace/base/large_vector.h"
 #include "trace/model/dictionary.h"
 #include "trace/model/moment.h"
 #include "trace/model/process_info.h"
@@ -59,25 +58,20 @@ class ReplayEngine {
   LiveSet live_set() const;
 
   // Results, per shape of the dictionary, or per shape of the inherited set.
-  struct Group {
-    trace::LargeVector<ShapeSums> sums;
-    trace::LargeVector<std::uint32_t> live_at_peak;
-    std::vector<std::uint32_t> live_at;  // at `at_stamp`
-  };
-  const Group& recorded() const { return recorded_; }
-  const Group& inherited() const { return inherited_.group; }
+  const ShapeBook& recorded() const { return recorded_; }
+  const ShapeBook& inherited() const { return inherited_.book; }
   const trace::Dictionary& inherited_dictionary() const { return inherited_.dictionary; }
-  std::uint64_t ended(std::uint32_t shape, std::size_t age) const;  // without the carries a 32-bit count loses
-  const ChainRows& chains() const { return chains_; }
+  std::uint64_t ended(std::uint32_t shape, std::size_t age) const { return recorded_.ended(shape, age); }
+  const ChainRows& chains() const { return chains_.rows(); }
   const Timeline& timeline() const { return timeline_; }
   const Mappings& mappings() const { return mappings_; }
   const PoolBooks* pools() const { return pools_.get(); }  // null: the program told of none
-  const ContentSums& contents() const { return contents_; }
-  const PeakContents& peak_contents() const { return peak_contents_; }
+  const ContentSums& contents() const { return contents_.sums; }
+  const PeakContents& peak_contents() const { return contents_.at_peak; }
   // Blocks that were looked at when the program exited. Those that are still live count as ended then, once, before
   // finish().
   void add_exit_contents(std::span<const trace::Observation> blocks);
-  bool has_exit_contents() const { return has_exit_contents_; }
+  bool has_exit_contents() const { return contents_.has_exit; }
   const CallCosts& call_costs() const { return call_costs_; }
   std::uint32_t peak_epoch() const { return peak_.epoch; }
   const LedgerCounts& counts() const { return ledger_.counts(); }
@@ -89,15 +83,15 @@ class ReplayEngine {
   const std::optional<AtReading>& at_reading() const { return at_reading_; }
   std::uint64_t map_events() const { return map_events_; }
   std::uint64_t threads() const { return ledger_.threads(); }
-  bool has_requested_time() const { return has_requested_time_; }
+  bool has_requested_time() const { return stops_.has_requested_time; }
   const std::vector<std::uint32_t>& inherited_blocks() const { return inherited_.blocks; }  // by inherited shape
-  std::uint64_t first_stamp() const { return origin_; }
-  std::uint64_t last_stamp() const { return last_stamp_; }
+  std::uint64_t first_stamp() const { return extent_.origin; }
+  std::uint64_t last_stamp() const { return extent_.last_stamp; }
   std::uint64_t peak_stamp() const { return peak_.stamp; }
 
   // Ledger's view of the books; see there.
   struct Dead {
-    std::uint32_t shape;  // index into `group`'s sums
+    std::uint32_t shape;  // of the book that has it
     std::uint32_t birth;
     bool inherited;
     bool in_chain;
@@ -110,13 +104,13 @@ class ReplayEngine {
     __builtin_prefetch(recorded_.sums.data() + (shape < recorded_.sums.size() ? shape : 0), 1);
   }
   void foresee_end(std::uint64_t word) {
-    const auto low = static_cast<std::uint32_t>(word);
-    if ((low & ~kIndexMask) == kPlain) __builtin_prefetch(recorded_.sums.data() + (low & kIndexMask), 1);
+    const BlockWord block(word);
+    if (block.is_plain()) __builtin_prefetch(recorded_.sums.data() + block.index(), 1);
   }
   void tick(std::uint64_t stamp) {
-    if (stamp >= next_stop_) [[unlikely]]
+    if (stamp >= stops_.next) [[unlikely]]
       stop(stamp);
-    last_stamp_ = stamp;
+    extent_.last_stamp = stamp;
   }
   bool admit(trace::ShapeId shape) { return trace::index(shape) < recorded_.sums.size() || prepare_shapes(shape); }
   std::uint64_t born(const trace::Event& event);
@@ -131,92 +125,83 @@ class ReplayEngine {
     return dictionary_.shapes[trace::index(shape)].requested_bytes;
   }
   std::uint64_t requested_bytes(const Dead& dead) const {
-    return (dead.inherited ? inherited_.dictionary : dictionary_).shapes[dead.shape].requested_bytes;
+    return dictionary(dead.inherited).shapes[dead.shape].requested_bytes;
   }
   std::uint32_t birth(const Dead& dead) const { return dead.birth; }
-  std::uint32_t last_birth() const { return births_; }
+  std::uint32_t last_birth() const { return births_.last; }
 
  private:
-  // A block's word: birth in the high half; in the low half, two bits give the meaning of the lowest 30.
-  static constexpr std::uint32_t kPlain = 1u << 30;      // ShapeId
-  static constexpr std::uint32_t kInChain = 2u << 30;    // index into chain_blocks_
-  static constexpr std::uint32_t kInherited = 3u << 30;  // shape of the inherited set
-  static constexpr std::uint32_t kIndexMask = kPlain - 1;
+  // Stamps at which more is due than a change of sums.
+  struct Stops {
+    std::uint64_t next = 0;
+    std::optional<std::uint64_t> at;       // the requested time; emptied when passed
+    std::optional<std::uint64_t> reading;  // of the memory; emptied when passed
+    bool has_requested_time = false;
+  };
+  struct Extent {
+    std::uint64_t origin = 0;  // the first stamp
+    std::uint64_t last_stamp = 0;
+    bool started = false;
+  };
+  struct Births {
+    std::uint32_t last = 0;
+    bool counted = false;  // by the recorder; otherwise the sum of weights
+  };
+  struct Inherited {  // blocks that existed before the first event
+    explicit Inherited(const trace::ProcessInfo& info) : book(info) {}
+    ShapeBook book;
+    std::vector<std::uint32_t> blocks;  // by shape
+    trace::Dictionary dictionary;
+    bool known = false;  // inherit() was called
+  };
+  struct Contents {
+    ContentSums sums;
+    PeakContents at_peak;
+    bool has_exit = false;
+  };
 
-  static std::uint64_t word_of(std::uint32_t birth, std::uint32_t low) { return std::uint64_t{birth} << 32 | low; }
-
-  ShapeSums sums_of(const trace::Shape& shape) const;
   bool prepare_shapes(trace::ShapeId wanted);
-  std::uint64_t weight_q(const std::vector<std::uint64_t>& weights, std::uint32_t shape) const {
-    return sampled_ ? weights[shape] : 1u << kFractionBits;
+  ShapeBook& book(bool inherited) { return inherited ? inherited_.book : recorded_; }
+  const trace::Dictionary& dictionary(bool inherited) const { return inherited ? inherited_.dictionary : dictionary_; }
+  std::uint32_t shape_of(BlockWord block) const {
+    return block.kind() == BlockWord::kInChain ? chains_[block.index()].shape : block.index();
   }
-  double weight(std::uint32_t shape) const { return static_cast<double>(weight_q(weights_q_, shape)) / kFraction; }
-  double weight(const Dead& dead) const {
-    const auto& weights = dead.inherited ? inherited_.weights_q : weights_q_;
-    return static_cast<double>(weight_q(weights, dead.shape)) / kFraction;
-  }
-  void save_if_older(Group& group, std::uint32_t shape) {
-    ShapeSums& sums = group.sums[shape];
-    if (sums.epoch != peak_.epoch) {
-      group.live_at_peak[shape] = sums.live;
-      sums.epoch = peak_.epoch;
-    }
-  }
+  bool lived_at_peak(std::uint32_t birth) const { return peak_.births - birth < 1u << 31; }
   void before_fall() {
     if (live_.gross_q > peak_.bucket_max_q) {
       peak_.bucket_max_q = live_.gross_q;
-      if (live_.gross_q > peak_.gross_q) peak_.rise(live_.gross_q, births_);
+      if (live_.gross_q > peak_.gross_q) peak_.rise(live_.gross_q, births_.last);
     }
   }
   void stop(std::uint64_t stamp);
   void close_bucket();
   void take_reading();
   void set_next_stop(std::uint64_t stamp);
-  Dead died_specially(std::uint64_t word);
+  Dead died_specially(BlockWord block);
   void count_peak_contents(const trace::Observation& block, std::uint32_t shape, std::uint64_t written);
   void pass_to_pools(const trace::Event& event);
   std::optional<HeapBlock> heap_block_around(std::uint64_t address);
-  PoolBooks::Now pools_now(std::uint64_t stamp) const { return {(stamp - origin_) >> kAgeShift, peak_.epoch, births_}; }
+  PoolBooks::Now pools_now(std::uint64_t stamp) const {
+    return {(stamp - extent_.origin) >> kAgeShift, peak_.epoch, births_.last};
+  }
   void apply(const PoolBooks::Change& change);
 
   const trace::Dictionary& dictionary_;
   const trace::ProcessInfo& info_;
-  bool sampled_;
-  bool has_requested_time_;
-  bool started_ = false;
-
-  Group recorded_;
+  ShapeBook recorded_;
+  Inherited inherited_;
   LiveSums live_;
   PeakSearch peak_;
-  std::uint32_t births_ = 0;
-  bool counted_ = false;  // births_ is the recorder's count, not the sum of weights
-  std::uint64_t next_stop_ = 0;
-  std::uint64_t last_stamp_ = 0;
-  std::uint64_t origin_ = 0;
-  std::optional<std::uint64_t> at_stamp_;  // emptied when passed
-
-  std::optional<std::uint64_t> reading_stamp_;  // emptied when passed
+  Births births_;
+  Stops stops_;
+  Extent extent_;
   std::optional<AtReading> at_reading_;
-
-  std::vector<std::uint64_t> weights_q_;                      // by shape, filled only where sampled
-  std::unordered_map<std::uint64_t, std::uint64_t> carries_;  // shape * kAgeClasses + class -> lost carries
-  bool has_earlier_ = false;                                  // inherit() was called
-  struct Inherited {                                          // blocks that existed before the first event
-    Group group;
-    std::vector<std::uint32_t> blocks;  // by shape
-    std::vector<std::uint64_t> weights_q;
-    trace::Dictionary dictionary;
-  };
-  Inherited inherited_;
-  ChainBlocks chain_blocks_;
-  ChainRows chains_;
+  GrowthChains chains_;
   Timeline timeline_;
   Mappings mappings_;
-  ContentSums contents_;
-  PeakContents peak_contents_;
-  bool has_exit_contents_ = false;
-  CallCosts call_costs_;
   std::uint64_t map_events_ = 0;
+  Contents contents_;
+  CallCosts call_costs_;
   std::unique_ptr<PoolBooks> pools_;
   Ledger<ReplayEngine> ledger_;
 };

@@ -63,7 +63,7 @@ struct alignas(64) ShapeSums {
   std::uint32_t live = 0;
   std::uint32_t epoch = 0;
   std::uint64_t age_sum = 0;              // of ended blocks; minus the births of live ones, modulo 2^64
-  std::uint32_t ended[kAgeClasses] = {};  // modulo 2^32; see ReplayEngine::carries_
+  std::uint32_t ended[kAgeClasses] = {};  // modulo 2^32; see ShapeBook::count_ended
   trace::StackId stack{};
 };
 static_assert(sizeof(ShapeSums) == 64);

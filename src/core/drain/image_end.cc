@@ -56,8 +56,8 @@ void ImageRecording::finish(std::optional<int> wait_status, std::uint64_t peak_r
   }
   if (record_.info.malloc_bypassed) {
     warnings_.add(record_.info.exe +
-                        " has a malloc of its own, which the recorder can't see: the trace holds little; " +
-                        "build it against the system's allocator, or against a dynamic one");
+                  " has a malloc of its own, which the recorder can't see: the trace holds little; " +
+                  "build it against the system's allocator, or against a dynamic one");
   }
   record_.info.wait_status = wait_status;
   const std::uint64_t noted = std::uint64_t{spool_->header().peak_rss_kib.load(std::memory_order_relaxed)} * 1024;

@@ -144,9 +144,8 @@ void ImageRecording::pack_front(ThreadStream& stream, std::size_t count, std::ui
   }
   stream.packed_stamp = events.back().stamp;
   // A segment may end right behind these events.
-  const std::span<const ClockPair> pairs = segments_.cut.wanted()
-                                               ? clock_pairs_.take_unwritten(stream.packed_stamp + 1)
-                                               : clock_pairs_.take_unwritten();
+  const std::span<const ClockPair> pairs =
+      segments_.cut.wanted() ? clock_pairs_.take_unwritten(stream.packed_stamp + 1) : clock_pairs_.take_unwritten();
   output_.append_events(stream.packer, dictionary_, count, spool_events, pairs);
   streams_->mark_written(stream, spool_events);
   if (stream.over && stream.packer.pending.empty()) stream.packer.pending.reset();

@@ -148,8 +148,8 @@ class ImageRecording {
     std::optional<trace::Moment> peak_candidate;  // written when no other can come before it
   };
 
-  ImageRecording(LiveSpool spool, const std::string& trace_path, trace::EventBlockEncoder& encoder,
-                 Summarize summarize, trace::ProcessInfo info);
+  ImageRecording(LiveSpool spool, const std::string& trace_path, trace::EventBlockEncoder& encoder, Summarize summarize,
+                 trace::ProcessInfo info);
   void fail(const Error& error);
   // False: the stream waits for more.
   bool decode_front(ThreadStream& stream, DrainDepth depth, DrainCounts& counts);

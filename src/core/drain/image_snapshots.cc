@@ -150,8 +150,9 @@ Status ImageRecording::take_snapshot(MomentKind kind, const std::string& name, c
   if (failure_) return *failure_;
   if (snapshots_.schedule.wanted()) begin_replay();
   if (!summary_.replay() || !spool_ || !summary_.replay()->merge().sound()) {
-    return not_taken(record_.info.pid, summary_.replay() ? "its threads' events came too far apart to be merged"
-                                               : "its live blocks aren't known while it runs (tare run --snapshots)");
+    return not_taken(record_.info.pid, summary_.replay()
+                                           ? "its threads' events came too far apart to be merged"
+                                           : "its live blocks aren't known while it runs (tare run --snapshots)");
   }
   if (process_ == 0) return ok();
   SpoolHeader& header = spool_->header();
@@ -187,7 +188,8 @@ Status ImageRecording::take_snapshot(MomentKind kind, const std::string& name, c
   }
   if (kind == MomentKind::Exit) write_snapshots();
   put_moment(moment);
-  if (kind == MomentKind::Exit && record_.info.contents_recorded) summary_.replay()->add_exit_contents(std::move(moment.blocks));
+  if (kind == MomentKind::Exit && record_.info.contents_recorded)
+    summary_.replay()->add_exit_contents(std::move(moment.blocks));
   write_out();
   return ok();
 }

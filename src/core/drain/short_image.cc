@@ -19,8 +19,8 @@ bool ImageRecording::may_stay_in_memory() const {
   return gaps_are_final_ || streams_->chunks().written() <= kMostKept;
 }
 
-// A process that turns out to be longer has a summary, computed from its first event; at its end it is cheaper to replay
-// the file.
+// A process that turns out to be longer has a summary, computed from its first event; at its end it is cheaper to
+// replay the file.
 void ImageRecording::begin_replay() {
   if (gaps_are_final_) {
     summary_.leave_to_file();

@@ -23,17 +23,17 @@ class SiteSizes {
         totals_(totals) {}
 
   void add_recorded(const trace::Dictionary& dictionary) {
-    const auto& group = engine_.recorded();
-    for (std::uint32_t shape = 0; shape < group.sums.size(); ++shape) {
+    const auto& book = engine_.recorded();
+    for (std::uint32_t shape = 0; shape < book.sums.size(); ++shape) {
       std::uint64_t ended[kAgeClasses];
-      std::uint64_t total = group.sums[shape].live;
+      std::uint64_t total = book.sums[shape].live;
       for (std::size_t age = 0; age < kAgeClasses; ++age) total += ended[age] = engine_.ended(shape, age);
       if (total == 0) continue;
       const PoolBooks::Sums* taken = engine_.pools() ? sums_of(engine_.pools()->recorded(), shape) : nullptr;
-      Row row = heap_row(group, shape, dictionary.shapes[shape], total);
+      Row row = heap_row(book, shape, dictionary.shapes[shape], total);
       row.id = shape;
       std::copy(std::begin(ended), std::end(ended), row.ended);
-      row.age_sum = group.sums[shape].age_sum + group.sums[shape].live * end_age_;
+      row.age_sum = book.sums[shape].age_sum + book.sums[shape].live * end_age_;
       add(row, taken);
     }
   }
@@ -41,16 +41,16 @@ class SiteSizes {
   // Shapes of the parent's dictionary get ids after the last of the child's own.
   void add_inherited(const trace::Dictionary& dictionary, const std::vector<trace::StackId>& stack_of,
                      std::size_t first_id) {
-    const auto& group = engine_.inherited();
-    for (std::uint32_t shape = 0; shape < group.sums.size(); ++shape) {
+    const auto& book = engine_.inherited();
+    for (std::uint32_t shape = 0; shape < book.sums.size(); ++shape) {
       const trace::Shape& facts = dictionary.shapes[shape];
-      Row row = heap_row(group, shape, facts, 0);
+      Row row = heap_row(book, shape, facts, 0);
       row.id = first_id + shape;
       row.stack = stack_of[index(facts.stack)];
       row.inherited = 1;
       add(row, engine_.pools() ? sums_of(engine_.pools()->inherited(), shape) : nullptr);
     }
-    next_id_ = first_id + group.sums.size();
+    next_id_ = first_id + book.sums.size();
   }
 
   // After the others: pools' blocks, pools' unused memory, and the remainders of the blocks that contain their memory.
@@ -108,8 +108,7 @@ class SiteSizes {
     return found == pools.end() ? nullptr : &found->second;
   }
 
-  Row heap_row(const ReplayEngine::Group& group, std::uint32_t shape, const trace::Shape& facts,
-               std::uint64_t total) const {
+  Row heap_row(const ShapeBook& book, std::uint32_t shape, const trace::Shape& facts, std::uint64_t total) const {
     using enum PoolBooks::Moment;
     Row row;
     row.stack = facts.stack;
@@ -119,10 +118,10 @@ class SiteSizes {
     row.usable_bytes = facts.usable_bytes;
     row.header_bytes = header_bytes(info_.allocator, facts);
     row.weight = info_.sample_bytes != 0 ? facts.weight : 1.0;
-    row.blocks[index_of(Peak)] = group.live_at_peak[shape];
-    row.blocks[index_of(End)] = group.sums[shape].live;
+    row.blocks[index_of(Peak)] = book.live_at_peak[shape];
+    row.blocks[index_of(End)] = book.sums[shape].live;
     row.blocks[index_of(Total)] = total;
-    row.blocks[index_of(At)] = shape < group.live_at.size() ? group.live_at[shape] : 0;
+    row.blocks[index_of(At)] = shape < book.live_at.size() ? book.live_at[shape] : 0;
     return row;
   }
 
