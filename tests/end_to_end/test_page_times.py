@@ -142,6 +142,53 @@ def test_each_site_in_a_range_has_the_bytes_of_its_blocks(tare_module: Tare, bro
     assert {name: found[name] for name in same} == {name: expected[name] for name in same}
 
 
+def test_fifty_times_and_ranges_by_site(tare_module: Tare, browser: Browser, threaded: Path) -> None:
+    """The table's rows by the statement below it, and the statement's parts by one query of the table of lives."""
+    browser.open(Path(f"{threaded}.html"))
+    ends = browser.evaluate("tare.store.lives.ends")
+    chance = random.Random(50)
+    expected: list[Counter[str]] = []
+    statements, found = [], []
+    for number in range(50):
+        begin, end = sorted(chance.sample(range(-1, len(ends)), 2))
+        life = ("live", "born", "kept", "freed")[number % 4]
+        measure = ("gross", "blocks", "slop", "header")[number // 4 % 4]
+        start = "" if life == "live" else str(begin)
+        browser.evaluate(
+            f"tare.change({{view: 'table', measure: 'time.{measure}', from: '{start}', to: '{end}', life: '{life}'}})"
+        )
+        shown = browser.evaluate("document.getElementById('command').textContent")
+        (query,) = re.findall('tare sql \\S+ "(.*)"', shown)
+        statements.append(
+            f"select {number} as number, name, sum(amount) as amount from ({query}) t(site, name, amount) group by name"
+        )
+        found.append(
+            Counter(
+                dict(
+                    browser.evaluate(
+                        "(() => { const sums = {}; for (const row of tare.views.table.rows(tare.store, tare.state.measure, null))"
+                        " if (row.self) sums[tare.store.functions[row.id].name] = (sums[tare.store.functions[row.id].name] || 0) + row.self;"
+                        " return Object.entries(sums); })()"
+                    )
+                )
+            )
+        )
+        expected.append(Counter())
+    for row in tare_module.sql(threaded, " union all ".join(statements)):
+        if row["amount"] and round(row["amount"]):
+            expected[row["number"]][row["name"] or ""] += round(row["amount"])
+    assert sum(len(each) for each in expected) > 300
+    # Where an allocation wrapper is inlined, the statement has its name, and the page that of the function that calls it.
+    wrappers = browser.evaluate(
+        "tare.store.functions.filter((each) => tare.store.isWrapper[each.id]).map((each) => each.name)"
+    )
+    for number in range(50):
+        plain = Counter({name: amount for name, amount in expected[number].items() if name not in wrappers})
+        inlined = sum(expected[number].values()) - sum(plain.values())
+        assert not plain - found[number], statements[number]
+        assert sum((found[number] - plain).values()) == inlined, statements[number]
+
+
 def test_the_timeline_is_a_control(browser: Browser, threaded: Path) -> None:
     """Mouse and keys choose times and ranges; all views follow; back goes back."""
     browser.open(Path(f"{threaded}.html"))
