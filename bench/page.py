@@ -6,7 +6,7 @@ opened in Debian's Chromium and Firefox, the subjects in turn. Metrics: size of 
 of Tare's page also zoom (the 95th percentile of 60 steps), search, brush and bottom-up, of async-profiler's search and bottom-up. A step is the
 time until the script has drawn. `report` and `making` are the CPU time of the default report and of the page, both from the trace alone. memray records Python programs itself, so it has the demo only.
 
-`make bench-page`, or `python3 bench/page.py --runs 3`. It needs chromium and firefox-esr, npm for speedscope (`make build/viewers/.installed`) and
+`make bench-page`, or `python3 bench/page.py --runs 3`; `--alone` leaves out the peers. It needs chromium and firefox-esr, npm for speedscope (`make build/viewers/.installed`) and
 Maven for async-profiler's converter; a peer that is missing is left out with a remark.
 """
 
@@ -40,7 +40,6 @@ CONVERTER = Path.home() / ".m2/repository/tools/profiler/async-profiler-converte
 SPEEDSCOPE = ROOT / "build/viewers/node_modules/speedscope/dist/release"
 STACKS, NODES, DEEP, FUNCTIONS = 100_000, 500_000, 5_000, 20_000
 STEPS = 60
-MAKING_RUNS = 3
 METRICS = ("bytes", "paint", "ready", "zoom", "search", "brush", "bottom-up")
 CASES = ("demo", "cc1plus", "generated")
 
@@ -111,17 +110,22 @@ def record(case: str, trace: Path) -> None:
         run(ROOT / ".venv/bin/python", __file__, "--generate", trace)
 
 
-def pages(case: str, trace: Path, folder: Path, results: Results) -> dict[str, tuple[str, str, int]]:
+def pages(
+    case: str, trace: Path, folder: Path, results: Results, *, runs: int, with_peers: bool
+) -> dict[str, tuple[str, str, int]]:
     """By subject: the address, the condition of a drawn graph, and the bytes that it loads."""
     made: dict[str, tuple[str, str, int]] = {}
     page = folder / f"{case}.html"
     ways: dict[str, list[str | Path]] = {"report": [], "making": ["--html", "-o", page]}
-    for metric, options in [*ways.items()] * MAKING_RUNS:
+    for metric, options in [*ways.items()] * runs:
         shutil.rmtree(trace.with_name(f".{trace.name}.cache"), ignore_errors=True)
         before = children_cpu()
         run(TARE, "report", trace, *options)
         results.add(case, "tare", metric, 1000 * (children_cpu() - before), "ms")
     made["tare"] = (f"file://{page}", "window.tare", page.stat().st_size)
+    if not with_peers:
+        results.remark("measured without the peers' pages (--alone)")
+        return made
     folded = folder / f"{case}.folded"
     run(TARE, "export", trace, "--to", "folded", "-o", folded)
     if CONVERTER.exists() and shutil.which("java"):
@@ -208,6 +212,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--case", choices=CASES)
+    parser.add_argument("--alone", action="store_true", help="without the peers' pages: they take most of the time")
     options = parser.parse_args()
     results = Results("page")
     browsers = [name for name, found in (("Chromium", CHROMIUM), ("Firefox", FIREFOX)) if found]
@@ -217,7 +222,7 @@ def main() -> None:
         for case in [options.case] if options.case else CASES:
             trace = folder / f"{case}.tare"
             record(case, trace)
-            made = pages(case, trace, folder, results)
+            made = pages(case, trace, folder, results, runs=options.runs, with_peers=not options.alone)
             for name in browsers:
                 for _ in range(options.runs):
                     for subject, (address, ready, size) in made.items():
@@ -236,8 +241,9 @@ def main() -> None:
                 parts.append(section(results, f"{case}, {name}", list(made)))
             report, making = (results.median(case, "tare", metric) or 0.0 for metric in ("report", "making"))
             parts.append(f"CPU time of the page of {case}: {making:,.0f} ms; of the default report {report:,.0f} ms.\n")
-    results.write_json()
-    results.write_section("\n".join(parts))
+            # After each case: the last one takes longest, and what was measured before it is kept if it fails.
+            results.write_json()
+            results.write_section("\n".join(parts))
 
 
 def section(results: Results, key: str, subjects: list[str]) -> str:

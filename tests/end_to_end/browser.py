@@ -111,7 +111,7 @@ class Browser:
     def show(self, url: str, ready: str) -> None:
         """A page of another tool, until the condition holds."""
         self._call("Page.navigate", {"url": url})
-        self.wait(f"location.protocol === 'file:' && document.readyState === 'complete' && ({ready})")
+        self.wait(f"location.protocol === 'file:' && document.readyState === 'complete' && Boolean({ready})")
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression, or of its promise."""
