@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from handmade import Handmade
 from tare import lenses
 from tare.lenses.duplicates import ATOM_BYTES
@@ -129,3 +130,16 @@ def test_ended_blocks_other_than_text_need_a_look_for_pointers(made: Handmade) -
     assert finding.bytes_peak == 10 * SAVED
     made.pointers(1, shape, pointers=1, fields=1, packed=196, packed_gross=208)
     assert made.recording().ledger.findings(lenses.load("duplicates"), all_claims="all") == []
+
+
+@pytest.mark.parametrize(
+    ("copies", "contents", "confidence"), [(1000, 1, "medium"), (1000, 2, "high"), (999, 1, "high")]
+)
+def test_one_content_everywhere_may_be_a_benchmarks_input(
+    made: Handmade, copies: int, contents: int, confidence: str
+) -> None:
+    shape = made.blocks(made.stack("set@a.c:1"), 200, 200, total=copies, peak=copies, end=copies)
+    made.snapshot("exit", [(shape, 4096 + 208 * i, {"digest": i % contents}) for i in range(copies)])
+    (finding,) = made.recording().findings(lenses.load("duplicates"))
+    assert finding.confidence == confidence
+    assert ("benchmark's constant input" in finding.remedy_in("C")) == (confidence == "medium")
