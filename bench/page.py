@@ -214,7 +214,7 @@ def main() -> None:
     parser.add_argument("--case", choices=CASES)
     parser.add_argument("--alone", action="store_true", help="without the peers' pages: they take most of the time")
     options = parser.parse_args()
-    results = Results("page")
+    results = Results("page-alone" if options.alone else "page")
     browsers = [name for name, found in (("Chromium", CHROMIUM), ("Firefox", FIREFOX)) if found]
     parts = []
     with tempfile.TemporaryDirectory() as scratch:
