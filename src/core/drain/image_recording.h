@@ -15,13 +15,13 @@
 #include "core/drain/image_warnings.h"
 #include "core/drain/live_spool.h"
 #include "core/drain/live_summary.h"
+#include "core/drain/output/trace_output.h"
 #include "core/drain/reading_schedule.h"
 #include "core/drain/recording_outcome.h"
 #include "core/drain/segments/segment_cut.h"
 #include "core/drain/segments/segment_files.h"
 #include "core/drain/snapshot_schedule.h"
 #include "core/drain/thread_streams.h"
-#include "core/drain/trace_output.h"
 #include "core/snapshot/observer.h"
 
 namespace tare::core {

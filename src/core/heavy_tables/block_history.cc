@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/analysis/content_sums.h"
+#include "core/analysis/contents/content_sums.h"
 #include "core/analysis/dictionary_union.h"
 #include "core/analysis/ledger.h"
 #include "core/analysis/record_slots.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/analysis/pool_ledger.h"
+#include "core/analysis/pools/pool_ledger.h"
 #include "core/columns/tables.h"
 #include "trace/model/dictionary.h"
 #include "trace/model/event.h"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/drain/image_recording.h"
-#include "core/drain/short_traces.h"
-#include "core/drain/trace_names.h"
+#include "core/drain/output/short_traces.h"
+#include "core/drain/output/trace_names.h"
 #include "core/launcher/launcher.h"
 #include "core/launcher/process_watch.h"
 #include "core/launcher/spool_directory.h"

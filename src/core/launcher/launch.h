@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/drain/image_recording.h"
-#include "core/drain/trace_names.h"
+#include "core/drain/output/trace_names.h"
 #include "core/launcher/executable_check.h"
 #include "core/launcher/image_table.h"
 #include "core/launcher/launch_signals.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/analysis/pool_books.h"
+#include "core/analysis/pools/pool_books.h"
 
 namespace tare::core {
 

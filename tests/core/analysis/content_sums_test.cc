@@ -1,5 +1,5 @@
 // Contents of ended blocks, on made-up traces small enough to count by hand.
-#include "core/analysis/content_sums.h"
+#include "core/analysis/contents/content_sums.h"
 
 #include <gtest/gtest.h>
 

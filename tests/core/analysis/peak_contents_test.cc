@@ -1,5 +1,5 @@
 // Contents of the peak's blocks, on made-up traces small enough to count by hand.
-#include "core/analysis/peak_contents.h"
+#include "core/analysis/contents/peak_contents.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Pools in the heap's figures, on made-up traces small enough to count by hand.
-#include "core/analysis/pool_books.h"
+#include "core/analysis/pools/pool_books.h"
 
 #include <gtest/gtest.h>
 

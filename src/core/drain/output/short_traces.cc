@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides on memory or file, and writes members: see short_traces.h.
-#include "core/drain/short_traces.h"
+#include "core/drain/output/short_traces.h"
 
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
 // See content_sums.h.
-#include "core/analysis/content_sums.h"
+#include "core/analysis/contents/content_sums.h"
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 // See trace_output.h.
 // SPDX-License-Identifier: Apache-2.0
-#include "core/drain/trace_output.h"
+#include "core/drain/output/trace_output.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

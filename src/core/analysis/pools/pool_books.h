@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/analysis/pool_ledger.h"
+#include "core/analysis/pools/pool_ledger.h"
 #include "core/analysis/record_slots.h"
 #include "core/analysis/shape_sums.h"
 #include "trace/model/dictionary.h"

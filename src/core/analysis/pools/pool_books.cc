@@ -1,5 +1,5 @@
 // Divides bytes between pools and the blocks that contain them: see pool_books.h.
-#include "core/analysis/pool_books.h"
+#include "core/analysis/pools/pool_books.h"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "core/drain/image_recording.h"
+#include "core/drain/output/trace_names.h"
 #include "core/drain/recording_outcome.h"
-#include "core/drain/trace_names.h"
 #include "trace/file/container.h"
 
 namespace tare::core {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/drain/finished_trace.h"
+#include "core/drain/output/finished_trace.h"
 #include "trace/base/result.h"
 #include "trace/file/event_block.h"
 #include "trace/file/trace_writer.h"

@@ -1,5 +1,5 @@
 // Sorted by digest, equal contents lie together: see peak_contents.h.
-#include "core/analysis/peak_contents.h"
+#include "core/analysis/contents/peak_contents.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/analysis/content_sums.h"
+#include "core/analysis/contents/content_sums.h"
 
 namespace tare::core {
 

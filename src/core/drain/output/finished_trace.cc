@@ -1,5 +1,5 @@
 // See finished_trace.h.
-#include "core/drain/finished_trace.h"
+#include "core/drain/output/finished_trace.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
