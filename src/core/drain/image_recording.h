@@ -104,7 +104,7 @@ class ImageRecording {
   // still, before finish().
   Status run_out_of_hooks(FrozenProcess& process);
   // The heap is larger than at the last candidate for its peak, by as much as pays for another look.
-  bool peak_is_due() const;
+  bool peak_is_due();
 
   // The process is over, or has become another image: takes the rest and closes the trace. Then the spool may be
   // deleted.

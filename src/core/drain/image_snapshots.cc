@@ -70,7 +70,7 @@ void ImageRecording::wakes_up() {
   }
 }
 
-bool ImageRecording::peak_is_due() const {
+bool ImageRecording::peak_is_due() {
   if (!summary_.replay() || !spool_ || failure_) return false;
   const std::uint64_t gross_bytes = summary_.replay()->replay().live_gross_bytes();
   if (!snapshots_.schedule.has_grown(gross_bytes)) return false;

@@ -21,7 +21,7 @@ double SnapshotSchedule::budget_ns(const RunTime& run) const {
          static_cast<double>(kFirstAllowanceNs) + of_short_run;
 }
 
-bool SnapshotSchedule::has_grown(std::uint64_t gross_bytes) const {
+bool SnapshotSchedule::has_grown(std::uint64_t gross_bytes) {
   if (!wanted()) return false;
   if (gross_bytes >= heap_.most_bytes) {
     heap_.most_bytes = gross_bytes;
@@ -33,7 +33,7 @@ bool SnapshotSchedule::has_grown(std::uint64_t gross_bytes) const {
   return of_peak >= kFloorBytes && static_cast<double>(of_peak) >= kGrowth * static_cast<double>(last_gross_bytes_);
 }
 
-bool SnapshotSchedule::is_growing(std::uint64_t gross_bytes, const RunTime& run) const {
+bool SnapshotSchedule::is_growing(std::uint64_t gross_bytes, const RunTime& run) {
   if (static_cast<double>(heap_.most_bytes) > static_cast<double>(heap_.grown_bytes) / kFallen) {
     heap_.grown_bytes = heap_.most_bytes;
     heap_.grown_wall_ns = run.wall_ns;
@@ -42,7 +42,7 @@ bool SnapshotSchedule::is_growing(std::uint64_t gross_bytes, const RunTime& run)
          run.wall_ns < heap_.grown_wall_ns + kStandsNs;
 }
 
-bool SnapshotSchedule::peak_is_due(std::uint64_t gross_bytes, const RunTime& run) const {
+bool SnapshotSchedule::peak_is_due(std::uint64_t gross_bytes, const RunTime& run) {
   if (!has_grown(gross_bytes)) return false;
   double left_ns = budget_ns(run) - static_cast<double>(spent_ns_);
   if (last_gross_bytes_ != 0 && is_growing(gross_bytes, run)) {

@@ -47,8 +47,8 @@ class SnapshotSchedule {
 
   bool wanted() const { return snapshots_ != TakeSnapshots::OnRequest; }
   // To be called often, because it watches the heap. False: no snapshot is due at any time.
-  bool has_grown(std::uint64_t gross_bytes) const;
-  bool peak_is_due(std::uint64_t gross_bytes, const RunTime& run) const;
+  bool has_grown(std::uint64_t gross_bytes);
+  bool peak_is_due(std::uint64_t gross_bytes, const RunTime& run);
   // A candidate was taken: it made the program and the launcher spend so long.
   void record_peak(std::uint64_t gross_bytes, std::uint64_t cost_ns);
 
@@ -63,10 +63,10 @@ class SnapshotSchedule {
 
   double next_cost_ns(std::uint64_t gross_bytes) const;
   double budget_ns(const RunTime& run) const;
-  bool is_growing(std::uint64_t gross_bytes, const RunTime& run) const;
+  bool is_growing(std::uint64_t gross_bytes, const RunTime& run);
 
   TakeSnapshots snapshots_ = TakeSnapshots::OnRequest;
-  mutable Heap heap_;
+  Heap heap_;
   std::uint64_t last_gross_bytes_ = 0;
   std::uint64_t last_cost_ns_ = 0;
   std::uint64_t spent_ns_ = 0;
