@@ -89,7 +89,7 @@ class LocatedPersistent : private LocatedRootLink {
   T& operator*() const noexcept { return *get(); }
   operator T*() const noexcept { return get(); }  // NOLINT(google-explicit-constructor)
   explicit operator bool() const noexcept { return get() != nullptr; }
-  // Of a null one that was never anything else: line 0 of no file.
+  // The source line that made the reference. If it has always been null: line 0, and no file.
   SourceLocation where() const noexcept { return LocatedRootLink::where(); }
 
   void clear() noexcept { unlink(); }

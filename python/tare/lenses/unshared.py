@@ -52,7 +52,7 @@ LENS = Lens(
     false_positives="Blocks that are meant to be shared later, and contents that this run didn't share. Only programs that report"
     " owners are covered: tare::Bytes does with TARE_REPORT_SHARING=1 in its environment, other code by "
     "tare_report_sharing() of tare/reporter.h.",
-    remedy="One owner: std::string, unique_ptr. Or one block together with its references. Library: Buffer, UniqueBytes; AtomTable.",
+    remedy="Give the block one owner: std::string, unique_ptr. Or use one block together with its references. Library: Buffer, UniqueBytes; AtomTable.",
     weight="potential",
     sampling="scaled",
     tables=("sharing",),

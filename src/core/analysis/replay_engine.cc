@@ -9,9 +9,9 @@ namespace {
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 // Growth by malloc, copy and free is seen where both blocks happen to be sampled, so that a step stands for as many as
-// both weights multiplied. That of two blocks of 24 bytes, one in 512 KiB sampled, would stand for 5 * 10^8: right in
-// the mean and absurd in every single recording. So it counts only blocks of at least an eighth of the sample distance
-// (1 / (1 - exp(-1/8))).
+// both weights multiplied. A step between two blocks of 24 bytes, with one in 512 KiB sampled, would stand for 5 * 10^8
+// steps: correct on average, and absurd in each single recording. So only blocks of at least an eighth of the sample
+// distance count (1 / (1 - exp(-1/8))).
 constexpr double kMostLinkedWeight = 8.52;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Merges the threads of a running program into one stream as far as is certain: so that replay goes along with the
-// recording.
+// Merges the events of a running program's threads in the order of their stamps, as far as that order is certain. So
+// they can be replayed while they are recorded.
 #pragma once
 
 #include <cstddef>

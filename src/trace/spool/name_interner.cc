@@ -1,4 +1,4 @@
-// Names by content, and by place once they were read: see name_interner.h.
+// Interns names by their contents, and by their positions once they were read: see name_interner.h.
 #include "trace/spool/name_interner.h"
 
 #include <utility>
