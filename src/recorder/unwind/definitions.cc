@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "recorder/unwind/libc_entries.h"
 #include "recorder/unwind/modules.h"
 
 namespace tare::recorder {
@@ -40,19 +41,12 @@ std::uint32_t sysv_hash_of(const char* name) {
   return hash;
 }
 
-SymbolTables tables_of(const dl_phdr_info& object) {
+SymbolTables tables_of(ElfW(Addr) bias, const ElfW(Dyn) * dynamic) {
   SymbolTables tables;
-  const ElfW(Dyn)* dynamic = nullptr;
-  for (int i = 0; i < object.dlpi_phnum; ++i) {
-    if (object.dlpi_phdr[i].p_type == PT_DYNAMIC) {
-      dynamic = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
-    }
-  }
   if (dynamic == nullptr) return tables;
   for (; dynamic->d_tag != DT_NULL; ++dynamic) {
     // glibc's loader has made these absolute; musl's leaves them as they are, and so does everybody the vdso's
-    const ElfW(Addr) value =
-        dynamic->d_un.d_ptr < object.dlpi_addr ? object.dlpi_addr + dynamic->d_un.d_ptr : dynamic->d_un.d_ptr;
+    const ElfW(Addr) value = dynamic->d_un.d_ptr < bias ? bias + dynamic->d_un.d_ptr : dynamic->d_un.d_ptr;
     switch (dynamic->d_tag) {
       case DT_SYMTAB:
         tables.symbols = reinterpret_cast<const ElfW(Sym)*>(value);
@@ -74,6 +68,16 @@ SymbolTables tables_of(const dl_phdr_info& object) {
     }
   }
   return tables;
+}
+
+SymbolTables tables_of(const dl_phdr_info& object) {
+  const ElfW(Dyn)* dynamic = nullptr;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    if (object.dlpi_phdr[i].p_type == PT_DYNAMIC) {
+      dynamic = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+    }
+  }
+  return tables_of(object.dlpi_addr, dynamic);
 }
 
 bool is_definition(const SymbolTables& tables, std::uint32_t index, const char* name) {
@@ -121,13 +125,13 @@ const ElfW(Sym) * find_by_sysv_hash(const SymbolTables& tables, const char* name
   return nullptr;
 }
 
-void* find_in(const dl_phdr_info& object, const SymbolTables& tables, Definition& definition) {
+void* find_in(ElfW(Addr) bias, const SymbolTables& tables, Definition& definition) {
   const char* const name = definition.symbol;
   const ElfW(Sym)* const symbol =
       tables.gnu_hash != nullptr ? find_by_gnu_hash(tables, name) : find_by_sysv_hash(tables, name);
   if (symbol == nullptr) return nullptr;
   definition.bytes = symbol->st_size;
-  const ElfW(Addr) address = object.dlpi_addr + symbol->st_value;
+  const ElfW(Addr) address = bias + symbol->st_value;
   if (ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC) return reinterpret_cast<void*>(address);
   return reinterpret_cast<void* (*)()>(address)();
 }
@@ -180,7 +184,7 @@ int search_object(dl_phdr_info* object, std::size_t, void* argument) {
   for (std::size_t i = 0; i < search.count; ++i) {
     Definition& definition = search.definitions[i];
     if (definition.address != nullptr) continue;
-    definition.address = find_in(*object, tables, definition);
+    definition.address = find_in(object->dlpi_addr, tables, definition);
     if (definition.address != nullptr) {
       definition.object = start;
       definition.path = path;
@@ -198,19 +202,22 @@ struct OneObject {
   ElfW(Addr) address;
 };
 
+void search_one(const OneObject& search, ElfW(Addr) bias, const SymbolTables& tables, const void* start) {
+  if (tables.symbols == nullptr || tables.names == nullptr) return;
+  if (tables.gnu_hash == nullptr && tables.sysv_hash == nullptr) return;
+  for (std::size_t i = 0; i < search.count; ++i) {
+    Definition& definition = search.definitions[i];
+    definition.address = find_in(bias, tables, definition);
+    definition.object = start;
+  }
+}
+
 int search_around(dl_phdr_info* object, std::size_t, void* argument) {
   const auto& search = *static_cast<const OneObject*>(argument);
   ElfW(Addr) end = 0;
   const void* const start = bounds_of(*object, end);
   if (search.address < reinterpret_cast<ElfW(Addr)>(start) || search.address >= end) return 0;
-  const SymbolTables tables = tables_of(*object);
-  if (tables.symbols == nullptr || tables.names == nullptr) return 1;
-  if (tables.gnu_hash == nullptr && tables.sysv_hash == nullptr) return 1;
-  for (std::size_t i = 0; i < search.count; ++i) {
-    Definition& definition = search.definitions[i];
-    definition.address = find_in(*object, tables, definition);
-    definition.object = start;
-  }
+  search_one(search, object->dlpi_addr, tables_of(*object), start);
   return 1;
 }
 
@@ -267,9 +274,17 @@ void find_definitions(Definition* definitions, std::size_t count, SearchFrom fro
   dl_iterate_phdr(search_object, &search);
 }
 
+// Called for each new object: with a walk over all of them, recording a program that loads 4,000 libraries took 0.8 s
+// of CPU instead of 0.3.
 void find_definitions_around(Definition* definitions, std::size_t count, std::uint64_t address) {
   OneObject search{definitions, count, address};
-  dl_iterate_phdr(search_around, &search);
+  if (libc_entries.find_object == nullptr) {
+    dl_iterate_phdr(search_around, &search);
+    return;
+  }
+  FoundObject found;
+  if (libc_entries.find_object(reinterpret_cast<void*>(address), &found) != 0) return;
+  search_one(search, found.map->l_addr, tables_of(found.map->l_addr, found.map->l_ld), found.map_start);
 }
 
 bool program_refers_to_any(const char* const* symbols, std::size_t count) {

@@ -90,6 +90,11 @@ func main() {
     os.Exit(6)
 }
 """
+ONE_LIBRARY = """
+#include <stdlib.h>
+#include <string.h>
+char* grab(size_t bytes) { return memset(calloc(bytes, 1), 1, bytes - 1); }
+"""
 CHILDREN_OF_PYTHON = """
 import multiprocessing, sys
 def square(value): return value * value
@@ -123,6 +128,8 @@ ROWS = [
     Row("stack-of-8-bytes-alignment", source="odd_stack.cc", control=False),
     Row("storm", source="storm.c", flags=("-ldl",)),
     Row("threads-alive", (PROGRAM, "500"), "threads_alive.c"),
+    Row("many-libraries", (PROGRAM, "500"), "many_libraries.c", ("-ldl",), files={"one.c": ONE_LIBRARY},
+        before=(("cc", "-shared", "-fPIC", "one.c", "-o", "one.so"),)),
     # ---- memory
     Row("io-uring", source="ring.c"),
     Row("untouched-pages", source="untouched_pages.c", modes=("content", "snapshots")),

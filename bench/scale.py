@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what recording costs programs with many threads: all alive at a time, or one after another.
+"""Measures what recording costs programs with many threads, alive at a time or one after another, or many libraries.
 
 CPU of the program and the launcher (getrusage), native and recorded, in turn; medians, and their ratios to native. The ratios of a column
-must not grow with the number of threads.
+must not grow with the number.
 
-`make bench-many_threads`, or `python3 bench/many_threads.py --runs 5`; writes its part of bench/RESULTS.md.
+`make bench-scale`, or `python3 bench/scale.py --runs 5`; writes its part of bench/RESULTS.md.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from harness.results import Results, table
 TARE = ROOT / ".venv/bin/tare"
 PROGRAMS = ROOT / "tests/end_to_end/unharmed/programs"
 CASES = {
-    f"{threads:,} threads {how}": (program, threads)
-    for how, program, numbers in (
-        ("alive", "threads_alive", (1000, 4000, 10000)),
-        ("in turn", "threads_in_turn", (10000, 40000)),
+    f"{number:,} {what}": (program, number)
+    for what, program, numbers in (
+        ("threads alive", "threads_alive", (1000, 4000, 10000)),
+        ("threads in turn", "threads_in_turn", (10000, 40000)),
+        ("libraries", "many_libraries", (1000, 4000)),
     )
-    for threads in numbers
+    for number in numbers
 }
+LIBRARY = "#include <stdlib.h>\n#include <string.h>\nchar* grab(size_t n) { return memset(calloc(n, 1), 1, n - 1); }\n"
 STATUSES = (0, 2)  # threads_in_turn ends with 2
 WAYS: dict[str, list[str] | None] = {
     "native": None,
@@ -43,22 +45,23 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--dry-run", action="store_true", help="leave bench/RESULTS.md as it is")
     options = parser.parse_args()
-    results = Results("many_threads")
+    results = Results("scale")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        (folder / "one.c").write_text(LIBRARY)
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "one.c", "-o", "one.so"], cwd=folder, check=True)
         for program in {program for program, _ in CASES.values()}:
-            subprocess.run(
-                ["cc", "-O1", "-pthread", str(PROGRAMS / f"{program}.c"), "-o", program], cwd=folder, check=True
-            )
+            source = str(PROGRAMS / f"{program}.c")
+            subprocess.run(["cc", "-O1", "-pthread", source, "-o", program, "-ldl"], cwd=folder, check=True)
         for _ in range(options.runs):
-            for case, (program, threads) in CASES.items():
+            for case, (program, number) in CASES.items():
                 for way, chosen in WAYS.items():
                     recorded = [] if chosen is None else [os.fspath(TARE), "run", "-q", "-o", "t.tare", *chosen, "--"]
                     results.add(
                         case,
                         way,
                         "cpu",
-                        cpu_s([*recorded, f"./{program}", str(threads)], folder, statuses=STATUSES),
+                        cpu_s([*recorded, f"./{program}", str(number)], folder, statuses=STATUSES),
                         "s",
                     )
     rows = []
