@@ -28,7 +28,7 @@ bool SnapshotSchedule::has_grown(std::uint64_t gross_bytes) {
     heap_.least_since_bytes = gross_bytes;
   }
   heap_.least_since_bytes = std::min(heap_.least_since_bytes, gross_bytes);
-  // What came after the greatest heap isn't of the peak.
+  // Blocks that were allocated after the greatest heap don't belong to the peak.
   const std::uint64_t of_peak = heap_.least_since_bytes;
   return of_peak >= kFloorBytes && static_cast<double>(of_peak) >= kGrowth * static_cast<double>(last_gross_bytes_);
 }

@@ -53,7 +53,7 @@ class SnapshotSchedule {
   void record_peak(std::uint64_t gross_bytes, std::uint64_t cost_ns);
 
  private:
-  // What the calls above have seen of the heap.
+  // Sizes of the heap so far, as the functions above were called with them.
   struct Heap {
     std::uint64_t most_bytes = 0;
     std::uint64_t least_since_bytes = 0;  // of the blocks at `most_bytes` no more are left

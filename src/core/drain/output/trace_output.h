@@ -37,7 +37,7 @@ class TraceOutput {
 
   // Starts it with the process's record. `make_room` is called when the disk is full.
   Status begin(FirstPlace place, const trace::ProcessRecord& record, MakeRoom make_room);
-  // What this returns is appended to becomes part of the file by the next flush().
+  // The writer to append records with. The next flush() writes them into the file.
   trace::TraceWriter& append() {
     has_unwritten_ = true;
     return *writer_;
