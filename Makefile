@@ -110,7 +110,7 @@ check: format build $(VENV)/.dev ## before a commit: format, build what changed,
 test-python: build $(VENV)/.dev ## end to end, through the installed command
 	@tools/bootstrap.sh test
 	-@if command -v npm >/dev/null; then $(MAKE) --no-print-directory build/viewers/.installed; fi
-	$(BIN)/python -m pytest -q $(wildcard tests/python tests/docs tests/end_to_end)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile $(wildcard tests/python tests/docs tests/end_to_end)
 
 # Pages and validators of other tools, from npm; without npm or its registry, tests that need them are skipped.
 build/viewers/.installed: tools/viewers/package.json

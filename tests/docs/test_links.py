@@ -60,3 +60,18 @@ def test_the_library_and_the_tools_are_listed() -> None:
         page = (REPO / folder / "README.md").read_text(encoding="utf-8")
         names = {path.name for path in (REPO / folder).glob(ending) if path.name != "README.md"}
         assert {name for name in names if f"`{name}`" not in page} == set(), folder
+
+
+TEST_FILE = re.compile(r"\btests/(?:core|docs|end_to_end|lib|packaging|python|recorder|trace)/[\w/]+\.(?:cc|py|sh)\b")
+
+
+def test_comments_name_tests_that_exist() -> None:
+    named = [
+        (str(source.relative_to(REPO)), file)
+        for folder in ("include", "src", "python", "tests", "tools")
+        for source in (REPO / folder).rglob("*")
+        if source.suffix in {".h", ".cc", ".c", ".py", ".sh", ".txt"} and not SKIPPED & set(source.parts)
+        for file in TEST_FILE.findall(source.read_text(encoding="utf-8"))
+    ]
+    assert len(named) > 5
+    assert [place for place in named if not (REPO / place[1]).exists()] == []

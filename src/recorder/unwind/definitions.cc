@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "recorder/unwind/libc_entries.h"
 #include "recorder/unwind/modules.h"
 
 namespace tare::recorder {
@@ -20,6 +19,10 @@ struct SymbolTables {
   const ElfW(Half) * versions = nullptr;  // null: the object has none
   const std::uint32_t* gnu_hash = nullptr;
   const std::uint32_t* sysv_hash = nullptr;
+
+  bool are_complete() const {
+    return symbols != nullptr && names != nullptr && (gnu_hash != nullptr || sysv_hash != nullptr);
+  }
 };
 
 // The top bit of a version marks a definition that only old programs are bound to.
@@ -178,8 +181,7 @@ int search_object(dl_phdr_info* object, std::size_t, void* argument) {
   const char* const path = object->dlpi_name == nullptr ? "" : object->dlpi_name;
   if (search.accepts != nullptr && !search.accepts(path, at_start)) return 0;
   const SymbolTables tables = tables_of(*object);
-  if (tables.symbols == nullptr || tables.names == nullptr) return 0;
-  if (tables.gnu_hash == nullptr && tables.sysv_hash == nullptr) return 0;
+  if (!tables.are_complete()) return 0;
   bool missing = false;
   for (std::size_t i = 0; i < search.count; ++i) {
     Definition& definition = search.definitions[i];
@@ -194,31 +196,6 @@ int search_object(dl_phdr_info* object, std::size_t, void* argument) {
     }
   }
   return missing ? 0 : 1;
-}
-
-struct OneObject {
-  Definition* definitions;
-  std::size_t count;
-  ElfW(Addr) address;
-};
-
-void search_one(const OneObject& search, ElfW(Addr) bias, const SymbolTables& tables, const void* start) {
-  if (tables.symbols == nullptr || tables.names == nullptr) return;
-  if (tables.gnu_hash == nullptr && tables.sysv_hash == nullptr) return;
-  for (std::size_t i = 0; i < search.count; ++i) {
-    Definition& definition = search.definitions[i];
-    definition.address = find_in(bias, tables, definition);
-    definition.object = start;
-  }
-}
-
-int search_around(dl_phdr_info* object, std::size_t, void* argument) {
-  const auto& search = *static_cast<const OneObject*>(argument);
-  ElfW(Addr) end = 0;
-  const void* const start = bounds_of(*object, end);
-  if (search.address < reinterpret_cast<ElfW(Addr)>(start) || search.address >= end) return 0;
-  search_one(search, object->dlpi_addr, tables_of(*object), start);
-  return 1;
 }
 
 struct References {
@@ -277,14 +254,14 @@ void find_definitions(Definition* definitions, std::size_t count, SearchFrom fro
 // Called for each new object: with a walk over all of them, recording a program that loads 4,000 libraries took 0.8 s
 // of CPU instead of 0.3.
 void find_definitions_around(Definition* definitions, std::size_t count, std::uint64_t address) {
-  OneObject search{definitions, count, address};
-  if (libc_entries.find_object == nullptr) {
-    dl_iterate_phdr(search_around, &search);
-    return;
+  LoadedObject object;
+  if (!find_loaded_object(address, object)) return;
+  const SymbolTables tables = tables_of(object.load_bias, reinterpret_cast<const ElfW(Dyn)*>(object.dynamic));
+  if (!tables.are_complete()) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    definitions[i].address = find_in(object.load_bias, tables, definitions[i]);
+    definitions[i].object = reinterpret_cast<const void*>(object.start);
   }
-  FoundObject found;
-  if (libc_entries.find_object(reinterpret_cast<void*>(address), &found) != 0) return;
-  search_one(search, found.map->l_addr, tables_of(found.map->l_addr, found.map->l_ld), found.map_start);
 }
 
 bool program_refers_to_any(const char* const* symbols, std::size_t count) {

@@ -1,7 +1,7 @@
 // Functions that only newer C libraries have. They are looked up in the loaded objects when recording starts: a
 // reference with a version would keep the library from being loaded if that version is missing.
 //
-// The recorder's own references need glibc 2.17 (tests/end_to_end/test_recorder_floor.py).
+// The recorder's own references need glibc 2.17 (tests/end_to_end/unharmed/test_old_c_libraries.py).
 #pragma once
 
 #include <pthread.h>

@@ -187,6 +187,7 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
     const Elf64_Phdr& header = info->dlpi_phdr[i];
     const std::uint64_t start = info->dlpi_addr + header.p_vaddr;
     if (header.p_type == PT_GNU_EH_FRAME) found.eh_frame_header = start;
+    if (header.p_type == PT_DYNAMIC) found.dynamic = start;
     if (header.p_type != PT_LOAD) continue;
     if (start < found.start) found.start = start;
     if (start + header.p_memsz > found.end) found.end = start + header.p_memsz;
@@ -329,6 +330,7 @@ bool find_loaded_object(std::uint64_t address, LoadedObject& object) {
   object.end = reinterpret_cast<std::uint64_t>(found.map_end);
   object.load_bias = found.map->l_addr;
   object.eh_frame_header = reinterpret_cast<std::uint64_t>(found.eh_frame);
+  object.dynamic = reinterpret_cast<std::uint64_t>(found.map->l_ld);
   object.name = found.map->l_name != nullptr ? found.map->l_name : "";
   return true;
 }

@@ -15,6 +15,7 @@ struct LoadedObject {
   std::uint64_t end = 0;
   std::uint64_t load_bias = 0;
   std::uint64_t eh_frame_header = 0;  // 0: none
+  std::uint64_t dynamic = 0;          // the dynamic section; 0: none
   const char* name = "";              // the loader's name: empty for the main program
 };
 // Never takes a lock of ours; with glibc >= 2.35 none of the loader's either. False: in no object.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -41,9 +42,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Build]:
 
 
 @pytest.fixture
-def shared_memory(tmp_path: Path) -> Iterator[Path]:
+def shared_memory() -> Iterator[Path]:
     """A folder of a test's own on tmpfs."""
-    folder = Path("/dev/shm") / f"test-{tmp_path.name}"
-    folder.mkdir()
+    folder = Path(tempfile.mkdtemp(prefix="test-", dir="/dev/shm"))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)

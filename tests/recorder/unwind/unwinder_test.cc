@@ -418,6 +418,7 @@ TEST(Modules, BothWaysToAskTheLoaderAgree) {
     ASSERT_TRUE(find_loaded_object_by_visiting(address, visited));
     EXPECT_EQ(found.load_bias, visited.load_bias);
     EXPECT_EQ(found.eh_frame_header, visited.eh_frame_header);
+    EXPECT_EQ(found.dynamic, visited.dynamic);
     EXPECT_STREQ(found.name, visited.name);
     EXPECT_TRUE(found.start <= address && address < found.end);
   }
