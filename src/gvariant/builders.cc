@@ -1,4 +1,4 @@
-// Builders that are ours: begun, handed to GLib, and forgotten.
+// Recognizes the GVariantBuilders of this library, begins them at their first value, and releases what they own.
 #include "gvariant/builders.h"
 
 #include <cstring>

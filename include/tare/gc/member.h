@@ -139,7 +139,7 @@ class BasicMember {
   static std::uint32_t bits_of(const T* raw) noexcept { return Decoding::encode(raw); }
   static constexpr BasicMember from_bits(std::uint32_t bits) noexcept { return BasicMember(Bits{bits}); }
 
-  // Against plain pointers: those are encoded, which is cheaper than decoding.
+  // To compare with a plain pointer, that pointer is encoded, because encoding is cheaper than decoding.
   friend constexpr bool operator==(const BasicMember& a, std::nullptr_t) noexcept { return a.bits_ == 0; }
   friend constexpr bool operator==(const BasicMember& a, SentinelPtr) noexcept { return a.bits_ == kSentinelBits; }
   template <class U>

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tare.reports.text_parts import nameless_files, wrapped
+from tare.schema.missing import FACTS, words_of
 from tare.text.terminal import shorten
 from tare.text.units import change_share, exact, human_bytes, human_count
 
@@ -36,7 +37,7 @@ def lines(change: Change, limit: int | None, style: Style, width: int) -> Iterat
     notes = list(dict.fromkeys([*nameless_files(change.before), *nameless_files(change.after)]))
     if change.before.sampled or change.after.sampled:
         notes.append("a sampled recording's figures are scaled; small changes may be chance")
-    notes.extend(_snapshots_apart(change))
+    notes.extend([*_imports(change), *_snapshots_apart(change)])
     for note in notes:
         for line in wrapped(f"note: {note}", width):
             yield style(line, "yellow")
@@ -51,10 +52,16 @@ def lines(change: Change, limit: int | None, style: Style, width: int) -> Iterat
             if round(a) != round(b) or measure in ("gross_bytes", "net_bytes", "tare_bytes"):
                 yield from _row(f"{label}: {measure.replace('_bytes', '')}", a, b, style, width)
     yield ""
+    empty = []
     for lens in change.after.ledger.lenses:
-        for measure in _LENS_MEASURES[lens.unit]:
-            a, b = change.lenses[lens.name][measure]
+        measures = {measure: change.lenses[lens.name][measure] for measure in _LENS_MEASURES[lens.unit]}
+        if not any(map(any, measures.values())):
+            empty.append(lens.name)
+            continue
+        for measure, (a, b) in measures.items():
             yield from _row(f"{lens.name}: {measure.removeprefix('bytes_')}", a, b, style, width)
+    if empty:
+        yield from wrapped(f"nothing before or after: {', '.join(empty)}", width)
     yield ""
     if not change.sites:
         yield "sites: (no change)"
@@ -78,6 +85,27 @@ def lines(change: Change, limit: int | None, style: Style, width: int) -> Iterat
             yield shorten(f"    #{number:02}: {frame}", width)
     if len(change.sites) > len(change.sites[:limit]):
         yield f"({len(change.sites) - len(change.sites[:limit]):,} more)"
+
+
+def _imports(change: Change) -> list[str]:
+    """The facts that the files of other profilers don't have."""
+    missing = {
+        name: (recording.process["imported_from"], tuple(words_of(recording.process["missing_facts"])))
+        for name, recording in (("before", change.before), ("after", change.after))
+        if recording.process["imported_from"]
+    }
+    notes = []
+    if len(set(missing.values())) < len(missing):
+        missing = {"before and after": missing["before"]}
+    for name, (profiler, words) in missing.items():
+        notes.append(f"{name}: imported from {profiler}")
+        notes.extend(f"{name}: the file has no {FACTS[word]}" for word in words)
+    without_usable = [name for name, (_, words) in missing.items() if "usable" in words]
+    if without_usable in (["before"], ["after"]):
+        notes.append(
+            f"gross is the program's requests {without_usable[0]} and the allocator's bytes in the other recording: compare requested bytes"
+        )
+    return notes
 
 
 _ALIKE = 0.05  # of the peak: snapshots that differ by less are taken for alike
@@ -130,7 +158,7 @@ def as_json(change: Change) -> dict[str, Any]:
             "pid": change.after.process["pid"],
         },
         "lenses_run": list(change.lenses),
-        "notes": _snapshots_apart(change),
+        "notes": [*_imports(change), *_snapshots_apart(change)],
         **{
             moment: {measure: pair(values) for measure, values in measures.items()}
             for moment, measures in change.moments.items()

@@ -31,7 +31,7 @@ class Lifetimes : public trace::EventSink {
 
   void consume(std::span<const trace::Event> events) override;
 
-  // Once, after the last event: `lives` and `intervals`.
+  // Returns `lives` and `intervals`. To be called once, after the last event.
   Tables finish();
 
  private:

@@ -251,7 +251,7 @@ Result<Recording::ProgramTables> Recording::life_tables(const trace::ReplayProgr
   auto opened = trace::open_trace(state_->path);
   if (!opened) return opened.error();
   ProgramTables result;
-  std::vector<std::string> warnings;  // said when the tables were made
+  std::vector<std::string> warnings;  // the replay that made the tables has already reported them
   const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
   const Table& process = (*state_->replayed)["process"];
   const auto ns = [&](const char* name) { return static_cast<std::uint64_t>(process[name].ints.front()); };

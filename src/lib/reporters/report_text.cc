@@ -99,7 +99,8 @@ class TreePrinter {
   std::string& out_;
 };
 
-// All that is to be printed, by tree: those of one first name and one unit, since others can't be added up.
+// All reports to print, grouped into trees. A tree has one first name and one unit, because amounts of different units
+// can't be added up.
 class Page {
  public:
   Page(const ReportTextOptions& options, Sign sign) : options_(options), sign_(sign) {}

@@ -20,7 +20,7 @@ struct ProcessStat {
   char state;    // 'R', 'S', 'Z' (ended, its parent hasn't waited), ...
   pid_t parent;  // in the reader's pid namespace; 0: outside of it
 };
-// Of a stat file's text. A name may hold any character, ") " included.
+// Parses the text of /proc/PID/stat. A name may hold any character, ") " included.
 std::optional<ProcessStat> parse_process_stat(std::string_view text);
 std::optional<ProcessStat> process_stat(pid_t pid);
 std::optional<ProcessStat> thread_stat(pid_t pid, pid_t tid);

@@ -10,7 +10,7 @@
 
 namespace tare::trace {
 
-// The contents of a Process or End record. Totals are only meant in the End record.
+// The contents of a Process or End record. Only the End record has totals.
 struct ProcessRecord {
   ProcessInfo info;
   std::string spool_path;         // path of the undrained events if the launcher died

@@ -77,3 +77,31 @@ def test_the_width_is_kept() -> None:
         assert all(len(line) <= width for line in text(before, after, width).splitlines())
     assert "peak: gross\n  10.0 KiB -> 9.54 GiB  x1,000,001" in text(before, after, 40)
     assert "note: no names for functions in /long/" in text(before, after)
+
+
+def imported(profiler: str, missing_facts: str) -> Handmade:
+    made = Handmade(imported_from=profiler, missing_facts=missing_facts)
+    made.blocks(made.stack("f", "main"), 1032, 1032, total=50, peak=5)
+    return made
+
+
+def test_facts_that_imported_files_lack_are_stated() -> None:
+    dhat = imported("DHAT", "usable")
+    notes = difference.as_json(between(dhat.recording(), program(("f",), f=5).recording()))["notes"]
+    assert notes[0] == "before: imported from DHAT"
+    assert notes[1].startswith("before: the file has no usable sizes")
+    assert "gross is the program's requests before" in notes[2]
+    notes = difference.as_json(between(dhat.recording(), imported("DHAT", "usable").recording()))["notes"]
+    assert [note.split(":")[0] for note in notes] == ["before and after"] * 2
+    notes = difference.as_json(between(dhat.recording(), imported("massif", "usable,peak").recording()))["notes"]
+    assert [note.split(":")[0] for note in notes] == ["before", "before", "after", "after", "after"]
+    assert (
+        difference.as_json(between(program(("f",), f=5).recording(), program(("f",), f=5).recording()))["notes"] == []
+    )
+
+
+def test_lenses_without_bytes_have_one_line() -> None:
+    report = text(program(("f",), f=5), program(("f",), f=6))
+    (line,) = [line for line in report.splitlines() if line.startswith("nothing before or after: ")]
+    assert "headers" in line and "slop" not in line
+    assert "slop: peak" in report and "headers: peak" not in report
