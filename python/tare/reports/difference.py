@@ -98,13 +98,11 @@ def _imports(change: Change) -> list[str]:
     if len(set(missing.values())) < len(missing):
         missing = {"before and after": missing["before"]}
     for name, (profiler, words) in missing.items():
-        notes.append(f"{name}: imported from {profiler}")
-        notes.extend(f"{name}: the file has no {FACTS[word]}" for word in words)
+        side = f"{name}, imported from {profiler}"
+        notes.extend([f"{side}: the file has no {FACTS[word]}" for word in words] or [side])
     without_usable = [name for name, (_, words) in missing.items() if "usable" in words]
     if without_usable in (["before"], ["after"]):
-        notes.append(
-            f"gross is the program's requests {without_usable[0]} and the allocator's bytes in the other recording: compare requested bytes"
-        )
+        notes.append(f"gross {without_usable[0]} is requested bytes only: compare the requested bytes of the two")
     return notes
 
 

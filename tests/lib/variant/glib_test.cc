@@ -4,6 +4,7 @@
 #include <random>
 #include <vector>
 
+#include "lib/support/sanitized.h"
 #include "lib/variant/glib_peer.h"
 #include "tare/variant/c.h"
 
@@ -18,7 +19,7 @@ using variant::Output;
 using variant::Type;
 using variant::View;
 
-constexpr int kValues = 4000;
+constexpr int kValues = 4000 / kSanitizedDivisor;
 
 std::vector<std::uint8_t> random_bytes(std::mt19937_64& random, std::size_t count) {
   std::vector<std::uint8_t> bytes(count);

@@ -4,6 +4,7 @@
 #include <random>
 #include <vector>
 
+#include "lib/support/sanitized.h"
 #include "lib/variant/text_peer.h"
 #include "lib/variant/text_printable.h"
 
@@ -35,7 +36,7 @@ class TextBesideGlib : public ::testing::Test {
 };
 
 TEST_F(TextBesideGlib, RandomValuesArePrintedAndParsedTheSame) {
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 4000 / kSanitizedDivisor; ++i) {
     const GlibValue value = random_value();
     ASSERT_EQ(print_difference(value.get()), "");
     const GlibText annotated(g_variant_print(value.get(), TRUE));
@@ -47,7 +48,7 @@ TEST_F(TextBesideGlib, RandomValuesArePrintedAndParsedTheSame) {
 }
 
 TEST_F(TextBesideGlib, BrokenBytesArePrintedTheSame) {
-  for (int i = 0; i < 8000; ++i) {
+  for (int i = 0; i < 8000 / kSanitizedDivisor; ++i) {
     const GlibValue original = random_value();
     std::string bytes(testing::bytes_of(original.get()));
     for (int change = 0; change < 3 && !bytes.empty(); ++change) {
@@ -139,12 +140,12 @@ TEST_F(TextBesideGlib, TextsPutTogetherAtRandom) {
   constexpr const char* kPieces[] = {"[",    "]",    "(",   ")",  "{",   "}",  "<",       ">",       ",",     ", ",
                                      ":",    "1",    "'a'", "-2", "1.5", "@i", "@mi ",    "nothing", "just ", "b'x'",
                                      "byte", "true", "[]",  "{}", "()",  " ",  "@a{sv} ", "(1,",     "'k': ", "\\u12"};
-  for (int i = 0; i < 40'000; ++i) {
+  for (int i = 0; i < 40'000 / kSanitizedDivisor; ++i) {
     std::string text;
     for (auto count = random_() % 10; count > 0; --count) text += kPieces[random_() % std::size(kPieces)];
     ASSERT_EQ(parse_difference(text), "");
   }
-  for (int i = 0; i < 20'000; ++i) {  // elements of arrays: whether they have a type in common
+  for (int i = 0; i < 20'000 / kSanitizedDivisor; ++i) {  // elements of arrays: whether they have a type in common
     constexpr const char* kElements[] = {"1",        "nothing",   "just 1",    "just nothing",   "[]",
                                          "[1]",      "[nothing]", "@mi 1",     "@mmi 1",         "int64 1",
                                          "1.5",      "[just 1]",  "('a', [])", "(nothing, [1])", "{}",
@@ -159,7 +160,7 @@ TEST_F(TextBesideGlib, TextsPutTogetherAtRandom) {
 }
 
 TEST_F(TextBesideGlib, TextsWithErrors) {
-  for (int i = 0; i < 8000; ++i) {
+  for (int i = 0; i < 8000 / kSanitizedDivisor; ++i) {
     const GlibValue value = random_value();
     const GlibText printed(g_variant_print(value.get(), TRUE));
     std::string text = printed.get();

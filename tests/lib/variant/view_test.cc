@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/support/failing_malloc.h"
+#include "lib/support/sanitized.h"
 #include "lib/variant/bytes_literal.h"
 #include "tare/variant/builder.h"
 #include "tare/variant/writer.h"
@@ -78,7 +79,7 @@ std::string tuples_of_long_types(std::size_t members, std::size_t bytes) {
 TEST(View, ManyLongTypesAreWalkedOnce) {
   alarm(600);
   for (const std::size_t members : {2u, 33u, 65u, 1000u, 100'000u}) {
-    const std::string bytes = tuples_of_long_types(members, std::size_t{16} << 20);
+    const std::string bytes = tuples_of_long_types(members, (std::size_t{16} << 20) / kSanitizedDivisor);
     EXPECT_TRUE(View("v", bytes).is_normal()) << members;
     std::string wrong = bytes;
     wrong[1] = 1;

@@ -88,13 +88,16 @@ def imported(profiler: str, missing_facts: str) -> Handmade:
 def test_facts_that_imported_files_lack_are_stated() -> None:
     dhat = imported("DHAT", "usable")
     notes = difference.as_json(between(dhat.recording(), program(("f",), f=5).recording()))["notes"]
-    assert notes[0] == "before: imported from DHAT"
-    assert notes[1].startswith("before: the file has no usable sizes")
-    assert "gross is the program's requests before" in notes[2]
+    assert notes[0].startswith("before, imported from DHAT: the file has no usable sizes")
+    assert notes[1] == "gross before is requested bytes only: compare the requested bytes of the two"
+    assert len(notes) == 2
     notes = difference.as_json(between(dhat.recording(), imported("DHAT", "usable").recording()))["notes"]
-    assert [note.split(":")[0] for note in notes] == ["before and after"] * 2
+    assert [note.split(":")[0] for note in notes] == ["before and after, imported from DHAT"]
     notes = difference.as_json(between(dhat.recording(), imported("massif", "usable,peak").recording()))["notes"]
-    assert [note.split(":")[0] for note in notes] == ["before", "before", "after", "after", "after"]
+    assert [note.split(":")[0] for note in notes] == [
+        "before, imported from DHAT",
+        *["after, imported from massif"] * 2,
+    ]
     assert (
         difference.as_json(between(program(("f",), f=5).recording(), program(("f",), f=5).recording()))["notes"] == []
     )
@@ -103,5 +106,5 @@ def test_facts_that_imported_files_lack_are_stated() -> None:
 def test_lenses_without_bytes_have_one_line() -> None:
     report = text(program(("f",), f=5), program(("f",), f=6))
     (line,) = [line for line in report.splitlines() if line.startswith("nothing before or after: ")]
-    assert "headers" in line and "slop" not in line
-    assert "slop: peak" in report and "headers: peak" not in report
+    assert "growth" in line and "slop" not in line
+    assert "slop: peak" in report and "growth: " not in report

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "lib/support/sanitized.h"
 #include "support/temp_dir.h"
 #include "support/trace_samples.h"
 #include "trace/file/dictionary_codec.h"
@@ -83,7 +84,7 @@ TEST(Expansion, WhatWeWriteKeepsToTheLimit) {
   dictionary.modules.push_back({0, 0x1000, 0x2000, "/bin/app", {}, 0});
   dictionary.rows.assign(1, 0x1234);
   // A recursion whose every level allocates: all but nothing when packed.
-  constexpr std::uint32_t kLevels = 600'000;
+  constexpr std::uint32_t kLevels = 600'000 / kSanitizedDivisor;
   for (std::uint32_t level = 0; level <= kLevels; ++level) {
     dictionary.stacks.push_back({trace::StackId{level == 0 ? 0 : level - 1}, trace::RowId{0}});
     trace::Shape shape{};
