@@ -39,16 +39,11 @@ def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
             "endValue": samples.sum_of(column),
         }
         out.write(b"," * bool(number) + json.dumps(profile, separators=(",", ":"))[:-1].encode() + b',"samples":[')
-        comma = b""
-        for stacks, _ in samples.of_measure(measure):
-            out.write(comma + b"[" + b"],[".join(texts.of(stacks)) + b"]")
-            comma = b","
-        out.write(b'],"weights":[')
-        comma = b""
-        for _, amounts in samples.of_measure(measure):
-            out.write(comma + ",".join(map(str, amounts)).encode())
-            comma = b","
-        out.write(b"]}")
+        weights = []  # some 8 bytes a stack; a second query for them took a third of the export
+        for stacks, amounts in samples.of_measure(measure):
+            out.write(b"," * bool(weights) + b"[" + b"],[".join(texts.of(stacks)) + b"]")
+            weights.append(",".join(map(str, amounts)))
+        out.write(b'],"weights":[' + ",".join(weights).encode() + b"]}")
     out.write(b"]}")
 
 
