@@ -106,12 +106,12 @@ TEST(Container, ManyMembersAreAllFound) {
 }
 
 TEST(Container, BeyondItsLimitThereIsNoDirectory) {
-  constexpr std::size_t kMembers = 90'000;  // of 210 bytes in a directory
+  constexpr std::size_t kMembers = 300'000;  // of 60 bytes in a directory
   TempDir dir;
   const std::string path = dir / "t.tare.short";
   auto writer = trace::ContainerWriter::create(path, "/no/such/folder");
   ASSERT_TRUE(writer);
-  const std::string long_name(200, 'n');
+  const std::string long_name(50, 'n');
   const std::vector<std::uint8_t> trace(1, 0);
   std::set<std::string> names;
   for (std::size_t i = 0; i < kMembers; ++i) names.insert(*writer->append(long_name + std::to_string(i), trace));
