@@ -8,7 +8,9 @@ header bytes, in units of their greatest common divisor, the whole quotient by t
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import repeat
 from math import gcd
+from operator import floordiv, mod
 from typing import TYPE_CHECKING, Any
 
 from tare.html.varints import varints
@@ -83,8 +85,8 @@ class Lives:
         for column in sums:
             unit = gcd(*column) or 1
             units.append(unit)
-            parts = [divmod(value // unit, count) for value, count in zip(column, blocks, strict=True)]
-            columns += [tuple(quotient for quotient, _ in parts), tuple(rest for _, rest in parts)]
+            scaled = list(map(floordiv, column, repeat(unit)))
+            columns += [tuple(map(floordiv, scaled, blocks)), tuple(map(mod, scaled, blocks))]
         out = b"".join(map(varints, columns))
         facts = {
             "cells": len(rows),

@@ -14,7 +14,8 @@ import json
 import zlib
 from array import array
 from collections import Counter
-from itertools import pairwise
+from itertools import compress, pairwise
+from operator import gt, not_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.html.lives import MOST_CELLS
@@ -22,7 +23,7 @@ from tare.html.varints import varints
 from tare.text.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tare.html.lives import Lives
     from tare.naming.names import Frame, FrameTree
@@ -115,6 +116,12 @@ class StackTree:
             sums = self._sums[measure]
             sums[node] = sums.get(node, 0) + value
 
+    def add_all(self, measure: int, nodes: Iterable[int], values: Iterable[int]) -> None:
+        sums = self._sums[measure]
+        for node, value in zip(nodes, values, strict=True):
+            if value:
+                sums[node] = sums.get(node, 0) + value
+
     def total(self, measure: int) -> int:
         return sum(self._sums[measure].values())
 
@@ -182,18 +189,17 @@ class StackTree:
 
     def _naming(self, depths: Sequence[int], place: Sequence[int], functions: Sequence[Function]) -> bytes:
         number = {function: 1 + at for at, function in enumerate(functions)}
-        named: dict[int, int] = {}
+        named = [0] * len(depths)
         for node, function in self.sites.items():
-            if function in number:
-                named.setdefault(place[node], number[function])
-        below = [*depths[1:], 0]
-        leaves = [named.pop(at, 0) for at, depth in enumerate(depths) if below[at] <= depth]
-        inner = [len(named)]
-        last = 0
-        for at in sorted(named):
-            inner += (at - last, named[at])
-            last = at
-        return varints([*leaves, *inner])
+            at = place[node]
+            named[at] = named[at] or number.get(function, 0)
+        is_inner = list(map(gt, [*depths[1:], 0], depths))
+        leaves = compress(named, map(not_, is_inner))
+        inner = [at for at in compress(range(len(named)), is_inner) if named[at]]
+        out = [*leaves, len(inner)]
+        for before, at in pairwise([0, *inner]):
+            out += (at - before, named[at])
+        return varints(out)
 
     def _typing(self, place: Sequence[int]) -> bytes:
         """Not of boxes that others are folded into: they have blocks of several types."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from itertools import accumulate
+from operator import sub
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.html.lives import Lives
@@ -61,14 +63,15 @@ def lens_measures(recording: Recording) -> Iterator[tuple[str, str, Measure]]:
                 )
 
 
-def rounded(rows: Iterable[tuple[int, float]]) -> Iterator[tuple[int, int]]:
+def rounded(rows: Iterable[tuple[int, float | None]]) -> Iterator[tuple[int, int]]:
     """Values as whole numbers whose sum is the rounded sum of all."""
-    so_far, given = 0.0, 0
-    for key, value in rows:
-        so_far += value or 0.0
-        whole = round(so_far) - given
-        given += whole
-        yield key, whole
+    keys, values = tuple(zip(*rows, strict=True)) or ((), ())
+    return zip(keys, rounded_values(value or 0.0 for value in values), strict=True)
+
+
+def rounded_values(values: Iterable[float]) -> list[int]:
+    so_far = [0, *map(round, accumulate(values))]
+    return list(map(sub, so_far[1:], so_far))
 
 
 def stack_tree(recording: Recording) -> StackTree:
@@ -84,9 +87,11 @@ def stack_tree(recording: Recording) -> StackTree:
         lenses = [(lens, column, measure.of_lives(in_lives)) for lens, column, measure in lenses]
     tree = StackTree([*(column.measure for column in columns), *(measure for _, _, measure in lenses)])
     stored = [(number, column.sql) for number, column in enumerate(columns) if not column.measure.quantity]
-    selected = "".join(f", sum({sql})" for _, sql in stored)
-    rows = database.rows(f"select stack_id{selected} from site_sizes group by stack_id order by stack_id")
-    stacks = [row[0] for row in rows]
+    selected = "".join(f", sum({sql}) as sum_{number}" for number, sql in stored)
+    database.run(
+        f"create or replace temp table page_sums as select stack_id{selected} from site_sizes group by stack_id"
+    )
+    stacks = [row[0] for row in database.rows("select stack_id from page_sums order by stack_id")]
     if timed:
         known = set(stacks)  # memory of pools, and malloc's blocks below it, have stacks of their own
         stacks += [
@@ -97,13 +102,17 @@ def stack_tree(recording: Recording) -> StackTree:
     nodes = stack_nodes(recording, tree, stacks)
     add_types(recording, tree, nodes)
     name_sites(recording, tree, nodes)
-    for place, (number, _) in enumerate(stored, start=1):
-        for stack_id, value in rounded((row[0], row[place]) for row in rows):
-            tree.add(nodes[stack_id], number, value)
+    sums = {number: f"select stack_id, sum_{number} from page_sums" for number, _ in stored}
     for number, (lens, column, measure) in enumerate(lenses, start=len(columns)):
         if not measure.quantity:
-            for stack_id, value in rounded(database.rows(granted[lens, column])):
-                tree.add(nodes[stack_id], number, value)
+            sums[number] = granted[lens, column]
+    for number, query in sums.items():
+        # Most stacks have nothing at the peak.
+        amounts = database.rows(
+            f"select stack_id, amount from ({query}) x(stack_id, amount) where amount <> 0 order by stack_id"
+        )
+        places = [nodes[stack_id] for stack_id, _ in amounts]
+        tree.add_all(number, places, rounded_values([amount for _, amount in amounts]))
     if timed:
         tree.lives = Lives(recording, nodes)
     return tree
