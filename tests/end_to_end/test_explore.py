@@ -106,7 +106,12 @@ def test_findings_sites_tree_and_timeline_have_the_numbers_of_sql(
         screen.press("u")
         screen.wait("from allocating functions up")
         screen.press("4")
-        screen.wait(lambda text: "slop and headers" in text and "reading" not in text)
+        text = screen.wait(lambda text: "slop and headers" in text and "reading" not in text)
+        (process,) = tare_module.sql(demo, "select rss_read_ns from process")
+        shown = re.search(r"◆ RSS (?:up to )?([\d.]+ \w+) at ([\d.]+) s", text)
+        assert shown and process["rss_read_ns"], text
+        assert float(shown[2]) == pytest.approx(process["rss_read_ns"] / 1e9, rel=0.01)
+        assert text.count("◆") == 2, "the key and the mark"
         screen.press("Home", "[", *["S-Right"] * 5, "]")
         text = screen.wait("gross allocated in")
         ends = tare_module.sql(demo, "select interval, end_ns from intervals order by interval")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tare.analysis import finding_changes, site_facts
+from tare.analysis import account, finding_changes, site_facts
 from tare.explore import sums
 from tare.explore.choice import LIVES, Choice, When
 from tare.explore.course import by_intervals
@@ -171,6 +171,10 @@ class Explorer:
         if self._course is None:
             self._course = by_intervals(self.recording)
         return self._course
+
+    def rss_readings(self) -> list[tuple[int, int]]:
+        """Times and the program's RSS then. A live process's tables have none."""
+        return account.rss_readings(self.recording) if self.has_lives else []
 
     # -- words
 

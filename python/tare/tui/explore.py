@@ -193,6 +193,7 @@ class Explore(Choices):
             # Intervals take another walk over the trace: a first picture comes from rows that the report has.
             made["exact"] = exact = model.has_lives and self._steps_drawn
             made["time"] = model.course() if exact else course.by_timeline(model.recording)
+            made["rss"] = model.rss_readings()
             if model.baseline is not None:
                 made["before"] = course.by_timeline(model.baseline)
         return made
@@ -220,7 +221,12 @@ class Explore(Choices):
             peak_ns = self.model.recording.process["peak_time_ns"] or 0
             more_comes = self.model.has_lives and not made["exact"]
             timeline.show(
-                made["time"], made.get("before", []), peak_ns, can_choose=made["exact"], more_comes=more_comes
+                made["time"],
+                made.get("before", []),
+                peak_ns,
+                can_choose=made["exact"],
+                more_comes=more_comes,
+                readings=made["rss"],
             )
             if more_comes:
                 self._steps_drawn = True

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tare.explore.course import Step
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
-_REQUESTED, _OVER, _BASELINE = "█", "░", "·"
+_REQUESTED, _OVER, _BASELINE, _RSS = "█", "░", "·", "◆"
+_MOST_RATIO = 3.0  # an RSS above so many times the heap isn't drawn: it would leave the heap a third of the height
 _HEAD = 2  # lines above the chart
 _FOOT = 2  # rate and times below it
 
@@ -52,6 +53,7 @@ class Timeline(Widget, can_focus=True):
         super().__init__(id="time")
         self.steps: list[Step] = []
         self.baseline: list[Step] = []
+        self.readings: list[tuple[int, int]] = []  # of the RSS: times and bytes
         self.cursor = 0
         self.begin: int | None = None
         self.chosen: tuple[int, int] | None = None  # what the views show: intervals, the first excluded
@@ -59,10 +61,18 @@ class Timeline(Widget, can_focus=True):
         self.more_comes = False
 
     def show(
-        self, steps: list[Step], baseline: list[Step], peak_ns: int, *, can_choose: bool, more_comes: bool = False
+        self,
+        steps: list[Step],
+        baseline: list[Step],
+        peak_ns: int,
+        *,
+        can_choose: bool,
+        more_comes: bool = False,
+        readings: Sequence[tuple[int, int]] = (),
     ) -> None:
-        """`more_comes`: the steps that ranges are made of follow."""
+        """`more_comes`: the steps that ranges are made of follow. `readings`: of the RSS."""
         self.more_comes = more_comes
+        self.readings = list(readings)
         if len(steps) != len(self.steps):
             at = [
                 self.steps[number].end_ns for number in (self.cursor, self.begin) if self.steps and number is not None
@@ -114,13 +124,15 @@ class Timeline(Widget, can_focus=True):
             return Strip([Segment(self.words()[:width].ljust(width), Style(bold=True))])
         if not self.steps or height < 1:
             return Strip.blank(width, Style())
-        top = max([step.gross_bytes for step in (*self.steps, *self.baseline)] + [1.0])
+        heap = max([step.gross_bytes for step in (*self.steps, *self.baseline)] + [1.0])
+        drawn = [(at, size) for at, size in self.readings if size <= _MOST_RATIO * heap]
+        top = max([heap, *(size for _, size in drawn)])
         if y == 1:
-            reading = "   reading lives of blocks" if self.more_comes else ""
             key = f"{_REQUESTED} requested  {_OVER} slop and headers" + (
                 f"  {_BASELINE} baseline" if self.baseline else ""
             )
-            return Strip([Segment(f"top: {human_bytes(top)}   {key}{reading}"[:width].ljust(width), Style(dim=True))])
+            key += "   reading lives of blocks" if self.more_comes else self._rss_words(len(drawn))
+            return Strip([Segment(f"top: {human_bytes(top)}   {key}"[:width].ljust(width), Style(dim=True))])
         groups = columns(self.steps, width)
         before = columns(self.baseline, width)
         if y < _HEAD + height:
@@ -129,6 +141,9 @@ class Timeline(Widget, can_focus=True):
                 row = int(max(step.gross_bytes for step in group) / top * height)
                 if row == _HEAD + height - 1 - y and cells[number] == " ":
                     cells[number] = _BASELINE
+            for at_ns, size in drawn:
+                if min(int(size / top * height), height - 1) == _HEAD + height - 1 - y:
+                    cells[min(int(at_ns / max(self.steps[-1].end_ns, 1) * width), width - 1)] = _RSS
             return self._strip(cells, groups, plain)
         if y == _HEAD + height:
             most = max([step.allocations for step in self.steps] + [1.0])
@@ -138,6 +153,13 @@ class Timeline(Widget, can_focus=True):
         return Strip(
             [Segment(("0" + "allocations".center(width - 1 - len(end)) + end)[:width].ljust(width), Style(dim=True))]
         )
+
+    def _rss_words(self, drawn: int) -> str:
+        if not self.readings:
+            return ""
+        at_ns, size = max(self.readings, key=lambda each: each[1])
+        mark = f"{_RSS} " if drawn else ""
+        return f"  {mark}RSS{' up to' if len(self.readings) > 1 else ''} {human_bytes(size)} at {duration(at_ns)}"
 
     def _cell(self, group: Sequence[Step], row: int, height: int, top: float) -> str:
         """The character of a column's row, from the bottom: a column shows its greatest step."""
