@@ -2,9 +2,11 @@
 
 Cases: the recording of `make demo`; one of cc1plus, gcc's C++ compiler, at a small file with large headers; and a generated one of 100,000 stacks and
 500,000 nodes with one stack 5,000 frames deep. Each page is
-opened in Debian's Chromium and Firefox, the subjects in turn. Metrics: size of the page with its data; first paint; ready (the graph is drawn);
-of Tare's page also zoom (the 95th percentile of 60 steps), search, brush and bottom-up, of async-profiler's search and bottom-up. A step is the
-time until the script has drawn. `report` and `making` are the CPU time of the default report and of the page, both from the trace alone. memray records Python programs itself, so it has the demo only.
+opened in Debian's Chromium and Firefox, the subjects in turn, with a page of one line among them: it shows the browser's own share. Metrics: size
+of the page with its data; first paint; ready (the graph is drawn); in Chromium the CPU time of the page's thread until it is ready.
+Of Tare's page also zoom, hover and pan (the 95th percentile of 60 frames), search, brush and bottom-up, of async-profiler's search and bottom-up. The
+time of a frame is that of the script, the style, the layout and the paint. A zoom has two: one draws the graph, and the next one the tree beside it; the
+slower one counts. `report` and `making` are the CPU time of the default report and of the page, both from the trace alone. memray records Python programs itself, so it has the demo only.
 
 `make bench-page`, or `python3 bench/page.py --runs 3`; `--alone` leaves out the peers. It needs chromium and firefox-esr, npm for speedscope (`make build/viewers/.installed`) and
 Maven for async-profiler's converter; a peer that is missing is left out with a remark.
@@ -40,11 +42,20 @@ CONVERTER = Path.home() / ".m2/repository/tools/profiler/async-profiler-converte
 SPEEDSCOPE = ROOT / "build/viewers/node_modules/speedscope/dist/release"
 STACKS, NODES, DEEP, FUNCTIONS = 100_000, 500_000, 5_000, 20_000
 STEPS = 60
-METRICS = ("bytes", "paint", "ready", "zoom", "search", "brush", "bottom-up")
+METRICS = ("bytes", "paint", "ready", "cpu", "zoom", "hover", "pan", "search", "brush", "bottom-up")
+BLANK = "a line of text"
 CASES = ("demo", "cc1plus", "generated")
 
 PAINT = "(performance.getEntriesByType('paint').find((e) => e.name === 'first-contentful-paint') || {startTime: null}).startTime"
 TIMED = "((act) => {{ const begin = performance.now(); act(); return performance.now() - begin; }})({act})"
+# A message that is sent in a frame arrives after its style, layout and paint.
+FRAME = """new Promise((done) => requestAnimationFrame(() => {{
+  const begin = performance.now();
+  const channel = new MessageChannel();
+  channel.port1.onmessage = () => done(performance.now() - begin);
+  ({act})();
+  channel.port2.postMessage(0);
+}}))"""
 
 
 def generate(path: Path) -> None:
@@ -115,7 +126,9 @@ def pages(
 ) -> dict[str, tuple[str, str, int]]:
     """By subject: the address, the condition of a drawn graph, and the bytes that it loads."""
     made: dict[str, tuple[str, str, int]] = {}
-    page = folder / f"{case}.html"
+    page, blank = folder / f"{case}.html", folder / "blank.html"
+    blank.write_text("<!doctype html><title>Blank</title><p>A line of text.</p>")
+    made[BLANK] = (f"file://{blank}", "document.readyState === 'complete'", blank.stat().st_size)
     ways: dict[str, list[str | Path]] = {"report": [], "making": ["--html", "-o", page]}
     for metric, options in [*ways.items()] * runs:
         shutil.rmtree(trace.with_name(f".{trace.name}.cache"), ignore_errors=True)
@@ -173,11 +186,29 @@ def steps_of(subject: str, browser: Any) -> Iterator[tuple[str, float]]:
     def timed(act: str) -> float:
         return float(browser.evaluate(TIMED.format(act=act)))
 
+    def frames(*acts: str) -> float:
+        """Of each step the slowest of its frames."""
+        every = [
+            max(float(browser.evaluate(FRAME.format(act=act.replace("STEP", str(n))))) for act in acts)
+            for n in range(STEPS)
+        ]
+        return statistics.quantiles(every, n=20)[-1]
+
     if subject == "tare":
         descend = "() => { const box = tare.graph.find(tare.state.at); const below = tare.graph.below(box);"
         descend += " tare.zoom(below.length ? below[Math.min(window.turn++, below.length - 1)] : tare.graph.root); }"
         browser.evaluate("window.turn = 0")
-        yield "zoom", statistics.quantiles([timed(descend) for _ in range(STEPS)], n=20)[-1]
+        yield "zoom", frames(descend, "() => tare.later.settle()")
+        browser.evaluate("tare.change({ at: '' })")
+        browser.evaluate("document.querySelector('.flame canvas').scrollIntoView({ block: 'center' })")
+        point = "{ clientX: bounds.x + (STEP * 37) % bounds.width, clientY: bounds.y + (STEP * 23) % 160 }"
+        move = f"() => {{ const bounds = it.getBoundingClientRect(); it.dispatchEvent(new MouseEvent('mousemove', {point})); }}"
+        yield "hover", frames(f"((it) => {move})(document.querySelector('.flame canvas'))")
+        pan = "const reach = it.scrollHeight - it.clientHeight; it.scrollTop = (STEP * 100) % Math.max(reach, 1);"
+        yield (
+            "pan",
+            frames(f"((it) => () => {{ {pan} it.dispatchEvent(new Event('scroll')); }})(tare.views.flame.scroller)"),
+        )
         yield "search", timed("() => tare.change({ q: '[a-f]9' })")
         browser.evaluate("tare.change({ q: '', at: '' })")
         yield "brush", timed("() => tare.choose(40, 120)")
@@ -191,7 +222,7 @@ def steps_of(subject: str, browser: Any) -> Iterator[tuple[str, float]]:
 
 @contextmanager
 def opened(name: str) -> Iterator[Any]:
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:  # a killed browser still writes
         if name == "Chromium":
             with Browser(Path(profile)) as browser:
                 browser.look(width=1200, height=900)
@@ -203,6 +234,8 @@ def opened(name: str) -> Iterator[Any]:
 
 def visit(browser: Any, address: str, ready: str) -> float:
     """Milliseconds from the start of the navigation until the graph is drawn, by the page's own clock."""
+    if isinstance(browser, Browser):
+        browser.count_cpu()
     browser.show(address, ready)
     marked = browser.evaluate("(performance.getEntriesByName('tare-interactive')[0] || {startTime: null}).startTime")
     return float(marked if marked is not None else browser.evaluate("performance.now()"))
@@ -231,6 +264,8 @@ def main() -> None:
                                 key = f"{case}, {name}"
                                 results.add(key, subject, "bytes", size)
                                 results.add(key, subject, "ready", visit(browser, address, ready), "ms")
+                                if isinstance(browser, Browser):
+                                    results.add(key, subject, "cpu", browser.cpu_ms(), "ms")
                                 paint = browser.evaluate(PAINT)
                                 if paint is not None:
                                     results.add(key, subject, "paint", paint, "ms")

@@ -125,6 +125,14 @@ class Browser:
             assert time.monotonic() < end, f"never true: {condition}; {self.problems}"
             time.sleep(0.02)
 
+    def count_cpu(self) -> None:
+        self._call("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def cpu_ms(self) -> float:
+        """CPU time of the page's thread, since count_cpu()."""
+        found = {each["name"]: each["value"] for each in self._call("Performance.getMetrics")["metrics"]}
+        return float(1000 * found["TaskDuration"])
+
     def press(self, key: str) -> None:
         """`a`, `Enter`, `ArrowDown`, `Tab`."""
         text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
