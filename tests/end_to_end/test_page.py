@@ -187,7 +187,7 @@ def test_the_keyboard_does_everything(browser: Browser, page: Path) -> None:
         browser.press("ArrowDown")
     assert browser.evaluate("document.getElementById('selected').textContent").count(";") == 2
     browser.press("Enter")
-    assert "at=" in browser.evaluate("location.hash")
+    browser.wait("location.hash.includes('at=')")
     browser.evaluate("history.back()")
     browser.wait("!location.hash.includes('at=') && tare.views.flame.focus === tare.graph.root")
     browser.press("u")
@@ -245,6 +245,7 @@ def test_the_treemap_has_the_sites_of_sql(tare_module: Tare, browser: Browser, t
 def test_a_link_shows_the_same_view(browser: Browser, page: Path) -> None:
     browser.open(page)
     browser.evaluate("tare.change({view: 'table', measure: 'total.blocks', q: 'a|e', own: '1'})")
+    browser.evaluate("tare.later.settle()")
     text = "document.getElementById('app').innerText"
     before, fragment = browser.evaluate(text), browser.evaluate("location.hash")
     browser.open(page, fragment)

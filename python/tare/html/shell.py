@@ -8,7 +8,18 @@ from importlib.resources import files
 
 # In the order of their use: they are one script.
 SCRIPTS = (
-    *("lives.js", "store.js", "views_of_tree.js", "look.js", "flame.js", "treemap.js", "outline.js", "table.js"),
+    *(
+        "varints.js",
+        "later.js",
+        "lives.js",
+        "store.js",
+        "views_of_tree.js",
+        "look.js",
+        "flame.js",
+        "treemap.js",
+        "outline.js",
+        "table.js",
+    ),
     *("brush.js", "main.js"),
 )
 

@@ -141,7 +141,7 @@ def chart(recording: Recording) -> Markup:
         _level(scale, shown_rss, "peak RSS") if shown_rss else "",
         *(_reading(scale, time, size) for time, size in read),
         _rate(scale, course.points),
-        _peak(scale, course),
+        _peak(scale, course, above=16 if read else 10),  # above the marks of readings
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         role="img",
         class_="timeline",
@@ -228,7 +228,7 @@ def _rate(scale: Scale, found: Sequence[Point]) -> Markup:
     )
 
 
-def _peak(scale: Scale, course: Course) -> Markup:
+def _peak(scale: Scale, course: Course, above: int) -> Markup:
     x, y = scale.x(course.peak_ns), scale.y(course.peak)
     left = x > _WIDTH / 2
     return joined(
@@ -238,7 +238,7 @@ def _peak(scale: Scale, course: Course) -> Markup:
             "text",
             f"peak {human_bytes(course.peak)} at {duration(course.peak_ns)}",
             x=x + (-8 if left else 8),
-            y=y - 10,
+            y=y - above,
             text_anchor="end" if left else "start",
             class_="strong",
         ),

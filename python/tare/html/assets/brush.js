@@ -12,7 +12,6 @@ class Brush {
     this.svg = svg;
     this.page = page;
     this.lives = page.store.lives;
-    this.course = this.lives.course();
     const { left, right, bottom, end } = svg.dataset;
     [this.left, this.right, this.bottom, this.end] = [left, right, bottom, end].map(Number);
     const shape = (name, look) => {
@@ -35,6 +34,12 @@ class Brush {
     svg.addEventListener('pointerup', (event) => this.release(event));
     svg.addEventListener('pointerleave', () => this.leave());
     svg.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  // Gross at the end of each interval.
+  get course() {
+    this.made ||= this.lives.course();
+    return this.made;
   }
 
   // -1 is the start.

@@ -16,21 +16,41 @@ class Flame {
     this.spacer = make('div', { class: 'spacer' }, this.canvas);
     this.scroller = make('div', { class: 'scroller' }, this.spacer);
     place.append(this.scroller);
-    this.scroller.addEventListener('scroll', () => this.draw(), { passive: true });
+    this.scroller.addEventListener('scroll', () => this.scrolled(), { passive: true });
     this.canvas.addEventListener('mousemove', (event) => this.hover(event));
     this.canvas.addEventListener('mouseleave', () => this.leave());
     this.canvas.addEventListener('click', (event) => this.click(event));
     this.canvas.addEventListener('keydown', (event) => this.key(event));
     this.canvas.addEventListener('focus', () => this.draw());
     this.rows = [];
+    this.top = 0; // scrolled pixels
+    this.canvasHeight = 0;
     this.under = null;
+  }
+
+  // Reading a size makes the browser lay out the page: 10 ms of a frame. So sizes are read when they may have changed.
+  measure() {
+    this.width = this.scroller.clientWidth;
+    this.most = Math.max(160, Math.round(innerHeight * 0.7));
+  }
+
+  scrolled() {
+    this.top = this.scroller.scrollTop;
+    this.draw();
+  }
+
+  scrollTo(top) {
+    if (top === this.top) return;
+    this.scroller.scrollTop = top;
+    this.top = this.scroller.scrollTop;
   }
 
   show(graph, focus) {
     this.graph = graph;
     this.focus = focus;
     if (!this.selected || !this.contains(this.selected)) this.selected = focus;
-    this.scroller.scrollTop = 0;
+    if (!this.width) this.measure();
+    this.scrollTo(0);
     this.layOut();
     this.draw();
   }
@@ -41,8 +61,8 @@ class Flame {
   }
 
   layOut() {
-    this.width = this.scroller.clientWidth;
     this.rows = [];
+    this.places = new Map(); // of boxes: where they are drawn
     const above = [];
     for (let at = this.focus.parent; at && above.length < ANCESTORS; at = at.parent) above.unshift(at);
     for (const box of above) this.rows.push([{ box, x: 0, width: this.width, above: true }]);
@@ -61,24 +81,34 @@ class Flame {
       }
       row = next;
     }
-    this.height = Math.max(160, Math.min(this.rows.length * ROW + 2, Math.round(innerHeight * 0.7)));
+    this.rows.forEach((places, at) => places.forEach((place) => this.places.set(place.box, { place, y: at * ROW })));
+    this.height = Math.max(160, Math.min(this.rows.length * ROW + 2, this.most));
+    this.canvasHeight = Math.min(Math.max(this.canvasHeight, this.height), this.most); // a new size costs the canvas's memory
     this.scroller.style.height = `${this.height}px`;
     this.spacer.style.height = `${Math.max(this.rows.length * ROW + 2, this.height)}px`;
   }
 
   draw() {
     if (!this.graph) return;
-    const context = fit(this.canvas, this.width, this.height);
-    const colours = this.page.colours;
-    context.clearRect(0, 0, this.width, this.height);
+    const context = (this.context = fit(this.canvas, this.width, this.canvasHeight));
+    context.clearRect(0, 0, this.width, this.canvasHeight);
     context.font = FONT;
     context.textBaseline = 'middle';
-    const letter = context.measureText('m').width;
-    const top = this.scroller.scrollTop;
+    this.letter ||= context.measureText('m').width;
+    const { top } = this;
     const last = Math.min(this.rows.length, Math.ceil((top + this.height) / ROW));
     for (let at = Math.floor(top / ROW); at < last; at++) {
-      for (const place of this.rows[at]) this.drawBox(context, place, at * ROW - top, letter, colours);
+      for (const place of this.rows[at]) this.drawBox(context, place, at * ROW - top, this.letter, this.page.colours);
     }
+  }
+
+  // One box alone, when its frame comes or goes.
+  redraw(box) {
+    const found = this.places.get(box);
+    if (!found) return;
+    const { place, y } = found;
+    this.context.clearRect(place.x, y - this.top, place.width - 1, ROW - 1);
+    this.drawBox(this.context, place, y - this.top, this.letter, this.page.colours);
   }
 
   drawBox(context, { box, x, width, above }, y, letter, colours) {
@@ -116,7 +146,7 @@ class Flame {
 
   at(event) {
     const bounds = this.canvas.getBoundingClientRect();
-    const [x, y] = [event.clientX - bounds.left, event.clientY - bounds.top + this.scroller.scrollTop];
+    const [x, y] = [event.clientX - bounds.left, event.clientY - bounds.top + this.top];
     const row = this.rows[Math.floor(y / ROW)] || [];
     const found = row.find((place) => x >= place.x && x < place.x + place.width);
     return found ? found.box : null;
@@ -127,16 +157,25 @@ class Flame {
     this.canvas.style.cursor = box ? 'pointer' : 'default';
     if (box) this.page.tip.show(event.clientX, event.clientY, this.page.wordsOf(this.graph, box));
     else this.page.tip.hide();
-    if (box !== this.under) {
-      this.under = box;
+    this.mark(box);
+  }
+
+  mark(box) {
+    const before = this.under;
+    if (box === before) return;
+    this.under = box;
+    const isNarrow = (each) => this.places.get(each)?.place.width < 6; // its frame covers neighbours
+    if (isNarrow(before) || isNarrow(box)) {
       this.draw();
+    } else {
+      this.redraw(before);
+      this.redraw(box);
     }
   }
 
   leave() {
-    this.under = null;
     this.page.tip.hide();
-    this.draw();
+    this.mark(null);
   }
 
   click(event) {
@@ -149,10 +188,10 @@ class Flame {
   select(box) {
     this.selected = box;
     this.page.announce(this.graph, box);
-    const row = this.rows.findIndex((each) => each.some((place) => place.box === box));
-    const top = row * ROW;
-    if (row >= 0 && top < this.scroller.scrollTop) this.scroller.scrollTop = top;
-    else if (top + ROW > this.scroller.scrollTop + this.height) this.scroller.scrollTop = top + ROW - this.height;
+    const found = this.places.get(box);
+    const top = found ? found.y : -ROW;
+    if (found && top < this.top) this.scrollTo(top);
+    else if (top + ROW > this.top + this.height) this.scrollTo(top + ROW - this.height);
     this.draw();
   }
 

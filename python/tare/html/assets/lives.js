@@ -4,38 +4,56 @@ const NEVER = 1 << 20; // no interval has this number
 const QUANTITIES = ['gross', 'blocks', 'slop', 'header']; // columns of a cell; python/tare/html/lives.py writes them
 
 class Lives {
-  constructor({ ends, intervals, cells: count, threaded, units }, column, nodes) {
+  constructor({ ends, intervals, cells: count, threaded, units }, read, nodes) {
     this.ends = ends; // of intervals, in ns; the last is the end of the run
     this.intervals = intervals; // their numbers in the table of that name
     this.count = count;
     this.nodes = nodes; // of the tree
-    this.node = Int32Array.from(column());
+    const whole = () => read.fill(new Int32Array(count));
+    this.node = whole();
     for (let i = 1; i < count; i++) this.node[i] += this.node[i - 1];
-    this.birth = Int32Array.from(column(), (value) => value - 1); // -1: before the recording
-    this.death = Int32Array.from(column(), (value, i) => (value ? Math.max(this.birth[i], 0) + value - 1 : NEVER));
-    this.thread = Int32Array.from(threaded ? column() : { length: count }, (value) => value || 0);
+    this.birth = whole(); // -1: before the recording
+    this.death = whole();
+    for (let i = 0; i < count; i++) {
+      this.birth[i]--;
+      this.death[i] = this.death[i] ? Math.max(this.birth[i], 0) + this.death[i] - 1 : NEVER;
+    }
+    this.thread = threaded ? whole() : new Int32Array(count);
     this.threads = [...new Set(this.thread)].sort((a, b) => a - b);
+    const column = () => read.fill(new Float64Array(count));
     this.blocks = column();
     ['gross', 'slop', 'header'].forEach((name, number) => {
-      const [each, rest] = [column(), column()];
-      this[name] = each.map((value, i) => (value * this.blocks[i] + rest[i]) * units[number]);
+      const [each, rest, unit] = [column(), column(), units[number]];
+      for (let i = 0; i < count; i++) each[i] = (each[i] * this.blocks[i] + rest[i]) * unit;
+      this[name] = each;
     });
   }
 
-  // Sums of each node. `from` and `to` are intervals: the range is what follows the end of `from`, up to the end of `to`.
-  sums({ life, from, to, thread }) {
-    const made = Object.fromEntries(QUANTITIES.map((name) => [name, new Float64Array(this.nodes)]));
-    const { node, birth, death } = this;
-    const has = {
-      live: (i) => birth[i] <= to && death[i] > to,
-      born: (i) => birth[i] > from && birth[i] <= to,
-      kept: (i) => birth[i] > from && birth[i] <= to && death[i] > to,
-      freed: (i) => death[i] > from && death[i] <= to,
-    }[life];
-    for (let i = 0; i < this.count; i++) {
-      if (!has(i) || (thread !== null && this.thread[i] !== thread)) continue;
-      for (const name of QUANTITIES) made[name][node[i]] += this[name][i];
+  // Cells of a range. `from` and `to` are intervals: the range is what follows the end of `from`, up to the end of `to`.
+  chosen({ life, from, to, thread }) {
+    const { birth, death } = this;
+    const [bornAfter, bornUntil] = life === 'live' ? [-2, to] : life === 'freed' ? [-2, NEVER] : [from, to];
+    const [freedAfter, freedUntil] = life === 'born' ? [-2, NEVER] : life === 'freed' ? [from, to] : [to, NEVER];
+    const found = new Int32Array(this.count);
+    let count = 0;
+    for (let i = 0; i < found.length; i++) {
+      const isBorn = birth[i] > bornAfter && birth[i] <= bornUntil;
+      if (isBorn && death[i] > freedAfter && death[i] <= freedUntil && (thread === null || this.thread[i] === thread)) found[count++] = i;
     }
+    return found.subarray(0, count);
+  }
+
+  total(quantity, cells) {
+    const values = this[quantity];
+    let sum = 0;
+    for (let i = 0; i < cells.length; i++) sum += values[cells[i]];
+    return sum;
+  }
+
+  // By node.
+  sum(quantity, cells) {
+    const [values, { node }, made] = [this[quantity], this, new Float64Array(this.nodes)];
+    for (let i = 0; i < cells.length; i++) made[node[cells[i]]] += values[cells[i]];
     return made;
   }
 

@@ -14,7 +14,8 @@ function humanBytes(count) {
   return `${sign}${size.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0)} ${STEPS[step]}`;
 }
 
-const exact = (count) => Math.round(count).toLocaleString('en-US');
+const NUMBERS = new Intl.NumberFormat('en-US');
+const exact = (count) => NUMBERS.format(Math.round(count));
 const share = (part, whole) => (whole ? `${((100 * part) / whole).toFixed(1)}%` : '-');
 
 function inUnit(count, unit) {
@@ -42,6 +43,7 @@ function themeColours() {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(`--${name}`).trim();
   return {
+    fills: new Map(), // by function, see fillOf
     dark: colour('dark') === '1',
     text: colour('text'),
     paper: colour('paper'),
@@ -68,16 +70,21 @@ function fillOf(graph, box, colours, colouring, isDiff) {
   if (box.frame < 0) return colours.faint;
   const each = graph.store.functions[box.frame];
   if (colouring === 'own') return each.own ? `hsl(205 ${colours.dark ? '45% 38%' : '62% 74%'})` : colours.foreign;
+  if (colouring === 'module') {
+    if (!colours.fills.has(box.frame)) colours.fills.set(box.frame, fillOfModule(each, colours));
+    return colours.fills.get(box.frame);
+  }
   if (colouring === 'lens') {
     const most = Math.max(0, ...box.lenses);
     return most ? `${colours.lenses[box.lenses.indexOf(most) % 5]}a0` : colours.foreign;
   }
-  const tint = (box.frame * 37) % 7;
-  if (colouring === 'tare') {
-    const part = box.value ? Math.sqrt(box.marked / box.value) : 0;
-    return colours.dark ? `hsl(33 ${8 + 72 * part}% ${27 + 16 * part}%)` : `hsl(40 ${15 + 80 * part}% ${91 - 33 * part}%)`;
-  }
-  return colours.dark ? `hsl(${hueOf(each.module)} 30% ${31 + tint}%)` : `hsl(${hueOf(each.module)} 48% ${76 + tint}%)`;
+  const part = box.value ? Math.sqrt(box.marked / box.value) : 0;
+  return colours.dark ? `hsl(33 ${8 + 72 * part}% ${27 + 16 * part}%)` : `hsl(40 ${15 + 80 * part}% ${91 - 33 * part}%)`;
+}
+
+function fillOfModule({ id, module }, { dark }) {
+  const tint = (id * 37) % 7;
+  return dark ? `hsl(${hueOf(module)} 30% ${31 + tint}%)` : `hsl(${hueOf(module)} 48% ${76 + tint}%)`;
 }
 
 // Diagonal lines: tare and shrunk are told apart without colour, too.
@@ -104,8 +111,8 @@ function fit(canvas, width, height) {
   const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== wide) canvas.width = wide;
   if (canvas.height !== high) canvas.height = high;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
+  if (canvas.style.width !== `${width}px`) canvas.style.width = `${width}px`;
+  if (canvas.style.height !== `${height}px`) canvas.style.height = `${height}px`;
   const context = canvas.getContext('2d');
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   return context;
@@ -118,14 +125,20 @@ class Tip {
   }
 
   show(x, y, lines) {
-    this.element.replaceChildren(...lines.map((line, i) => make('div', { class: i ? '' : 'name' }, line)));
-    this.element.style.display = 'block';
-    const { offsetWidth: width, offsetHeight: height } = this.element;
+    const text = lines.join('\n');
+    if (text !== this.text) {
+      this.text = text;
+      this.element.replaceChildren(...lines.map((line, i) => make('div', { class: i ? '' : 'name' }, line)));
+      this.element.style.display = 'block';
+      this.size = [this.element.offsetWidth, this.element.offsetHeight]; // needs a layout
+    }
+    const [width, height] = this.size;
     this.element.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - width - 8))}px`;
     this.element.style.top = `${y + 18 + height > innerHeight ? Math.max(4, y - height - 10) : y + 18}px`;
   }
 
   hide() {
+    this.text = null;
     this.element.style.display = 'none';
   }
 }

@@ -34,6 +34,9 @@ class Page {
     this.store = store;
     this.isDiff = Boolean(store.facts.diff);
     this.tip = new Tip();
+    this.later = new Later();
+    this.entries = []; // changes of the fragment that wait
+    this.colours = themeColours();
     this.units = Object.fromEntries(store.facts.measures.map(([key, , unit]) => [key.replace(/:grown$/, ''), unit]));
     for (const name of QUANTITIES) this.units[`time.${name}`] = name === 'blocks' ? 'blocks' : 'bytes';
     if (store.lives) store.facts.moments.time = 'in the chosen time';
@@ -50,9 +53,14 @@ class Page {
     const timeline = document.querySelector('#timeline svg');
     this.brush = store.lives && timeline ? new Brush(timeline, this) : null;
     this.restore();
-    addEventListener('hashchange', () => this.restore());
+    addEventListener('hashchange', () => {
+      this.entries = [];
+      this.restore();
+    });
     addEventListener('keydown', (event) => this.key(event));
-    new ResizeObserver(() => this.restyle()).observe(this.app);
+    this.width = this.app.clientWidth;
+    addEventListener('resize', () => this.restyle());
+    new ResizeObserver(() => this.app.clientWidth !== this.width && this.restyle()).observe(this.app);
     for (const query of ['(prefers-color-scheme: dark)', '(prefers-contrast: more)']) {
       matchMedia(query).addEventListener('change', () => this.restyle());
     }
@@ -74,7 +82,7 @@ class Page {
 
   isShown(key) {
     const { facts } = this.store;
-    return facts.moments[key.split('.')[0]] && this.store.sums[key] && (this.store.total(key) || key === 'peak.gross');
+    return facts.moments[key.split('.')[0]] && key in this.store.sums && (this.store.total(key) || key === 'peak.gross');
   }
 
   build() {
@@ -190,7 +198,7 @@ class Page {
   // The measure of each lens at the shown moment, in the order of the balance; '' where it has none.
   lensKeys() {
     const moment = this.state.measure.split('.')[0];
-    return (this.store.facts.lenses || []).map((name) => `${moment}.tare:${name}`).map((key) => (this.store.sums[key] ? key : ''));
+    return (this.store.facts.lenses || []).map((name) => `${moment}.tare:${name}`).map((key) => (key in this.store.sums ? key : ''));
   }
 
   setTheme(name) {
@@ -200,7 +208,9 @@ class Page {
   }
 
   restyle() {
+    this.width = this.app.clientWidth;
     this.colours = themeColours();
+    this.views.flame.measure();
     const view = this.views[this.state.view];
     if (this.state.view === 'flame') view.layOut();
     if (view.draw) view.draw();
@@ -209,6 +219,7 @@ class Page {
   restore() {
     const text = location.hash.slice(1);
     if (text && !text.includes('=')) return; // a section of the page
+    this.hash = location.hash;
     const given = Object.fromEntries(new URLSearchParams(text));
     this.state = { ...DEFAULTS };
     for (const name of Object.keys(DEFAULTS)) if (typeof given[name] === 'string') this.state[name] = given[name];
@@ -223,8 +234,11 @@ class Page {
     Object.assign(this.state, values);
     const kept = Object.entries(this.state).filter(([name, value]) => value !== DEFAULTS[name]);
     const hash = `#${new URLSearchParams(kept.length ? kept : [['view', this.state.view]])}`;
-    if (replace) history.replaceState(null, '', hash);
-    else if (hash !== location.hash) history.pushState(null, '', hash);
+    // The browser takes up to 5 ms for an entry of the history.
+    if (replace) this.entries.push(() => history.replaceState(null, '', hash));
+    else if (hash !== this.hash) this.entries.push(() => history.pushState(null, '', hash));
+    this.later.put('history', () => this.entries.splice(0).forEach((enter) => enter()));
+    this.hash = hash;
     this.update();
   }
 
@@ -232,7 +246,7 @@ class Page {
     if (this.isDiff) return `${key}:shrunk`;
     if (key === 'time.gross') return 'time.slop';
     const [moment, what] = key.split('.');
-    return what === 'gross' && this.store.sums[`${moment}.tare`] ? `${moment}.tare` : null;
+    return what === 'gross' && `${moment}.tare` in this.store.sums ? `${moment}.tare` : null;
   }
 
   update() {
@@ -250,16 +264,23 @@ class Page {
     this.signature = signature;
     this.unit = this.units[key] || 'bytes';
     this.colouring = state.colour;
-    this.colours = themeColours();
     this.find(key);
     const focus = this.graph.find(state.at);
     for (const name of ['flame', 'treemap', 'table']) this.places[name].hidden = state.view !== name;
     if (state.view === 'flame') this.views.flame.show(this.graph, focus);
     else if (state.view === 'treemap') this.views.treemap.show(graphOf(state.by ? 'types' : 'sites'));
     else this.views.table.show(store, key, this.markedKeyOf(key), state.by ? graphOf('types') : null);
-    this.outline.show(this.graph, focus);
-    this.legendPlace.replaceChildren(...this.legend());
+    this.later.put('outline', () => this.outline.show(this.graph, focus));
     this.describe(focus);
+    const controls = JSON.stringify({ ...state, at: '' });
+    if (controls !== this.controls) this.showControls(key, time);
+    this.controls = controls;
+    performance.measure('tare-update', { start: begun });
+  }
+
+  showControls(key, time) {
+    const { state } = this;
+    this.legendPlace.replaceChildren(...this.legend());
     this.showTime(time);
     for (const [name, value] of [['measure', key], ['mode', state.mode], ['colour', state.colour], ['by', state.by], ['life', state.life], ['thread', state.thread]]) {
       const select = document.getElementById(`choose-${name}`);
@@ -267,7 +288,6 @@ class Page {
     }
     this.own.checked = state.own === '1';
     this.tabs.forEach((tab) => tab.setAttribute('aria-pressed', String(tab.dataset.view === state.view)));
-    performance.measure('tare-update', { start: begun });
   }
 
   showTime(time) {
@@ -289,6 +309,9 @@ class Page {
   }
 
   find(key) {
+    const signature = `${this.signature} ${this.state.q}`;
+    if (signature === this.found) return;
+    this.found = signature;
     this.hit = null;
     this.matched.textContent = '';
     this.search.removeAttribute('aria-invalid');
@@ -383,12 +406,16 @@ class Page {
   }
 }
 
-readStore(document.getElementById('store').textContent).then(
-  (store) => {
-    window.tare = new Page(store); // tests and consoles read it
+async function start() {
+  try {
+    const page = new Page(await readStore(document.getElementById('store').textContent));
+    page.later.settle();
+    window.tare = page; // tests and consoles read it
     performance.mark('tare-interactive');
-  },
-  (error) => {
+  } catch (error) {
     document.getElementById('app').textContent = `The graphs can't be drawn in this browser: ${error.message}`;
-  },
-);
+  }
+}
+
+// The static page is painted first.
+afterFrame(start);

@@ -41,7 +41,7 @@ class Outline {
       make('span', { class: 'place' }, marked),
     );
     const item = make('li', { role: 'treeitem', tabindex: '-1', 'aria-level': String(level) }, label);
-    if (graph.below(box).length) item.setAttribute('aria-expanded', 'false');
+    if (graph.hasBelow(box)) item.setAttribute('aria-expanded', 'false');
     this.boxes.set(item, box);
     return item;
   }

@@ -23,20 +23,8 @@ async function readStore(text) {
 
 class Store {
   constructor(bytes) {
-    let at = 0;
-    const next = () => {
-      let value = 0;
-      let factor = 1; // sums exceed 32 bits, so no shifts
-      for (;;) {
-        const byte = bytes[at++];
-        value += (byte & 127) * factor;
-        if (byte < 128) return value;
-        factor *= 128;
-      }
-    };
-    const length = next();
-    this.facts = JSON.parse(new TextDecoder().decode(bytes.subarray(at, at + length)));
-    at += length;
+    const read = new Varints(bytes);
+    this.facts = JSON.parse(new TextDecoder().decode(read.take(read.next())));
     const { strings, functions, own, wrappers } = this.facts;
     const [names, files, modules] = functions; // names by the distance from the one before
     let name = 0;
@@ -44,95 +32,128 @@ class Store {
     this.isWrapper = new Uint8Array(own.length);
     for (const each of wrappers) this.isWrapper[each] = 1;
     this.mine = '';
+    this.cache = new Map();
+    this.sums = {}; // by measure: a column of nodes, made when it is used
+    this.totals = {};
+    this.readTree(read);
+    const stored = this.facts.measures.filter(([, , , , quantity]) => !quantity);
+    for (const [key] of stored) this.readMeasure(key, read);
+    this.lives = this.facts.cells ? new Lives(this.facts, read, this.count) : null;
+    this.readNames(read);
+    this.addDerived();
+    this.addBalance();
+  }
+
+  readTree(read) {
     const count = (this.count = this.facts.nodes);
     this.parent = new Int32Array(count);
     this.frame = new Int32Array(count).fill(-1);
-    const path = [0];
+    const path = new Int32Array(count);
+    const rows = read.fill(new Int32Array(2 * (count - 1)));
+    let depth = 0;
     for (let node = 1; node < count; node++) {
-      path.length -= next();
-      this.parent[node] = path[path.length - 1];
-      this.frame[node] = next();
-      path.push(node);
+      depth -= rows[2 * node - 2];
+      this.parent[node] = path[depth];
+      this.frame[node] = rows[2 * node - 1];
+      path[++depth] = node;
     }
-    this.sums = {};
-    for (const [key, , , , quantity] of this.facts.measures) {
-      if (quantity) continue;
-      const values = (this.sums[key] = new Float64Array(count));
-      let node = 0;
-      for (let left = next(); left > 0; left--) {
-        node += next();
-        values[node] = next();
-      }
-    }
-    const { cells, ends, peak_ns: peak } = this.facts;
-    const column = () => Float64Array.from({ length: cells }, next);
-    this.lives = cells ? new Lives(this.facts, column, count) : null;
+  }
+
+  // Few nodes have a value of their own.
+  readMeasure(key, read) {
+    const rows = read.fill(new Float64Array(2 * read.next()));
+    let total = 0;
+    for (let i = 1; i < rows.length; i += 2) total += rows[i];
+    this.add(key, total, () => {
+      const values = new Float64Array(this.count);
+      for (let i = 0, node = 0; i < rows.length; i += 2) values[(node += rows[i])] = rows[i + 1];
+      return values;
+    });
+  }
+
+  readNames(read) {
+    const { count, parent } = this;
     this.named = new Int32Array(count).fill(-1); // by node: the function that names the site of its stacks
-    for (let node = 0; node < count; node++) if (node + 1 === count || this.parent[node + 1] !== node) this.named[node] = next() - 1;
-    for (let left = next(), node = 0; left > 0; left--) {
-      node += next();
-      this.named[node] = next() - 1;
-    }
+    for (let node = 0; node < count; node++) if (node + 1 === count || parent[node + 1] !== node) this.named[node] = read.next() - 1;
+    for (let left = read.next(), node = 0; left > 0; left--) this.named[(node += read.next())] = read.next() - 1;
     this.types = new Int32Array(count); // by node: of its blocks; 0: unknown
-    for (let left = next(), node = 0; left > 0; left--) this.types[(node += next())] = next();
+    for (let left = read.next(), node = 0; left > 0; left--) this.types[(node += read.next())] = read.next();
+  }
+
+  // A measure whose column is made at its first use: a page shows two or three of thirty.
+  add(key, total, column) {
+    this.totals[key] = total;
+    const keep = (value) => Object.defineProperty(this.sums, key, { value, enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(this.sums, key, { enumerable: true, configurable: true, get: () => keep(column())[key] });
+  }
+
+  // Measures that are sums over the blocks of intervals.
+  addDerived() {
+    const { ends, peak_ns: peak, measures } = this.facts;
     const ranges = { peak: ['live', ends?.indexOf(peak)], end: ['live', ends?.length - 1], total: ['born', ends?.length - 1] };
     const made = {};
-    for (const [key, , , , quantity] of this.facts.measures) {
+    for (const [key, , , , quantity] of measures) {
       if (!quantity) continue;
-      const moment = key.split('.')[0];
-      const [life, to] = ranges[moment];
-      made[moment] ||= this.lives ? this.lives.sums({ life, from: -1, to, thread: null }) : {};
-      this.sums[key] = (made[moment][quantity] || new Float64Array(count)).slice();
+      const [life, to] = ranges[key.split('.')[0]];
+      const chosen = (made[`${life}${to}`] ||= this.lives?.chosen({ life, from: -1, to, thread: null }));
+      const total = chosen ? this.lives.total(quantity, chosen) : 0;
+      this.add(key, total, () => (chosen ? this.lives.sum(quantity, chosen) : new Float64Array(this.count)));
     }
-    this.cache = new Map();
-    this.addBalance();
   }
 
   // Fills the measures time.* with what a range of time has.
   choose(range) {
     const signature = JSON.stringify(range);
-    if (signature === this.chosen) return;
-    this.chosen = signature;
-    const made = this.lives.sums(range);
+    if (signature === this.timed) return;
+    this.timed = signature;
+    const chosen = this.lives.chosen(range);
     for (const name of QUANTITIES) {
-      this.sums[`time.${name}`] = made[name];
       this.cache.delete(`time.${name}`);
+      this.add(`time.${name}`, this.lives.total(name, chosen), () => this.lives.sum(name, chosen));
     }
   }
 
   // tare = the sum of the lenses; net = gross - tare. In a difference, each measure is what grew plus what shrank.
   addBalance() {
+    const { sums, totals } = this;
     if (this.facts.diff) {
-      for (const key of Object.keys(this.sums).filter((each) => each.endsWith(':grown'))) {
+      for (const key of Object.keys(sums).filter((each) => each.endsWith(':grown'))) {
         const name = key.slice(0, -6);
-        const shrunk = this.sums[`${name}:shrunk`];
-        this.sums[name] = this.sums[key].map((value, node) => value + shrunk[node]);
+        const shrunk = `${name}:shrunk`;
+        this.add(name, totals[key] + totals[shrunk], () => sums[key].map((value, node) => value + sums[shrunk][node]));
       }
       return;
     }
     for (const moment of ['peak', 'end']) {
-      const gross = this.sums[`${moment}.gross`];
-      if (!gross) continue;
-      const tare = (this.sums[`${moment}.tare`] = new Float64Array(this.count));
-      for (const key of Object.keys(this.sums)) {
-        if (key.startsWith(`${moment}.tare:`)) this.sums[key].forEach((value, node) => (tare[node] += value));
-      }
-      this.sums[`${moment}.net`] = gross.map((value, node) => value - tare[node]);
+      const [gross, tare] = [`${moment}.gross`, `${moment}.tare`];
+      if (!(gross in sums)) continue;
+      const parts = Object.keys(sums).filter((key) => key.startsWith(`${tare}:`));
+      const waste = parts.reduce((sum, key) => sum + totals[key], 0);
+      this.add(tare, waste, () => {
+        const made = new Float64Array(this.count);
+        for (const key of parts) {
+          const part = sums[key];
+          for (let node = 0; node < made.length; node++) made[node] += part[node];
+        }
+        return made;
+      });
+      this.add(`${moment}.net`, totals[gross] - waste, () => sums[gross].map((value, node) => value - sums[tare][node]));
     }
   }
 
   // Of each node with all below it.
   inclusive(key) {
     if (!this.cache.has(key)) {
-      const sums = Float64Array.from(this.sums[key]);
-      for (let node = this.count - 1; node > 0; node--) sums[this.parent[node]] += sums[node];
+      const sums = this.sums[key].slice();
+      const { parent } = this;
+      for (let node = this.count - 1; node > 0; node--) sums[parent[node]] += sums[node];
       this.cache.set(key, sums);
     }
     return this.cache.get(key);
   }
 
   total(key) {
-    return this.inclusive(key)[0];
+    return this.totals[key];
   }
 
   // Of each node of a stack the one that names its site, as in the report.

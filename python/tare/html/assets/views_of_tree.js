@@ -99,6 +99,18 @@ class Graph {
     return box.made;
   }
 
+  // Without making the boxes below.
+  hasBelow(box) {
+    if (box.made) return box.made.length > 0;
+    const { shape } = this;
+    const values = this.up ? null : this.store.inclusive(this.key);
+    for (const node of box.items.keys()) {
+      if (this.up && shape.caller[node] > 0) return true;
+      for (let i = shape.starts[node]; !this.up && i < shape.starts[node + 1]; i++) if (values[shape.callees[i]]) return true;
+    }
+    return false;
+  }
+
   nameOf(box) {
     if (box.frame >= 0) return this.store.functions[box.frame].name;
     return box.parent ? '(foreign code only)' : this.up ? 'all allocating functions' : 'whole heap';
