@@ -8,6 +8,7 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.events import Event, Key
 from textual.widgets import DataTable, Footer, Input, Static
+from textual.widgets.input import Selection
 
 from tare.analysis.languages import remedy
 from tare.errors import TareError
@@ -105,7 +106,8 @@ class Explore(Choices):
         yield Static(f"reading {self._named} …", id="head")
         yield from self.compose_views()
         yield Static(id="remedy")
-        yield Input(placeholder="regular expression; empty: none", id="search")
+        # Focus arrives after the first keys: selecting then would lose them.
+        yield Input(placeholder="regular expression; empty: none", id="search", select_on_focus=False)
         yield Footer()
 
     def compose_views(self) -> ComposeResult:
@@ -220,13 +222,9 @@ class Explore(Choices):
             timeline.chosen = (when.begin, when.end) if when.moment == "range" and when.life != "live" else None
             peak_ns = self.model.recording.process["peak_time_ns"] or 0
             more_comes = self.model.has_lives and not made["exact"]
+            timeline.readings = made["rss"]
             timeline.show(
-                made["time"],
-                made.get("before", []),
-                peak_ns,
-                can_choose=made["exact"],
-                more_comes=more_comes,
-                readings=made["rss"],
+                made["time"], made.get("before", []), peak_ns, can_choose=made["exact"], more_comes=more_comes
             )
             if more_comes:
                 self._steps_drawn = True
@@ -334,6 +332,7 @@ class Explore(Choices):
         search.value = self.choice.search
         search.display = True
         self.screen.set_focus(search)
+        search.selection = Selection(0, len(search.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.input.display = False

@@ -61,18 +61,10 @@ class Timeline(Widget, can_focus=True):
         self.more_comes = False
 
     def show(
-        self,
-        steps: list[Step],
-        baseline: list[Step],
-        peak_ns: int,
-        *,
-        can_choose: bool,
-        more_comes: bool = False,
-        readings: Sequence[tuple[int, int]] = (),
+        self, steps: list[Step], baseline: list[Step], peak_ns: int, *, can_choose: bool, more_comes: bool = False
     ) -> None:
-        """`more_comes`: the steps that ranges are made of follow. `readings`: of the RSS."""
+        """`more_comes`: the steps that ranges are made of follow."""
         self.more_comes = more_comes
-        self.readings = list(readings)
         if len(steps) != len(self.steps):
             at = [
                 self.steps[number].end_ns for number in (self.cursor, self.begin) if self.steps and number is not None
