@@ -1,7 +1,6 @@
 // Captures with reuse against captures without, over random walks through functions of many frame shapes.
 #include <alloca.h>
 #include <gtest/gtest.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -407,24 +406,6 @@ TEST(Unwinder, NonsenseStartStates) {
     const Capture capture = pair.reusing->capture(start);
     ASSERT_LE(capture.depth, trace::kMaxFrames);
   }
-}
-
-TEST(Modules, BothWaysToAskTheLoaderAgree) {
-  for (const auto address : {reinterpret_cast<std::uint64_t>(&wander), reinterpret_cast<std::uint64_t>(&std::strerror),
-                             reinterpret_cast<std::uint64_t>(&std::terminate), getauxval(AT_SYSINFO_EHDR)}) {
-    LoadedObject found;
-    LoadedObject visited;
-    ASSERT_TRUE(find_loaded_object(address, found));
-    ASSERT_TRUE(find_loaded_object_by_visiting(address, visited));
-    EXPECT_EQ(found.load_bias, visited.load_bias);
-    EXPECT_EQ(found.eh_frame_header, visited.eh_frame_header);
-    EXPECT_EQ(found.dynamic, visited.dynamic);
-    EXPECT_STREQ(found.name, visited.name);
-    EXPECT_TRUE(found.start <= address && address < found.end);
-  }
-  LoadedObject none;
-  EXPECT_FALSE(find_loaded_object(8, none));
-  EXPECT_FALSE(find_loaded_object_by_visiting(8, none));
 }
 
 TEST(Modules, PathsAreAbsoluteAndBuildIdsPresent) {
