@@ -120,3 +120,20 @@ def test_the_programs_own_allocator_performs(tare: Tare, program: Callable[..., 
     assert gone.returncode == 4
     assert str(library) in gone.stderr
     assert gone.stderr.count("\n") == 1
+
+
+def test_scripts_of_several_walks_equal_each_alone(tare: Tare, program: Callable[..., Path], tmp_path: Path) -> None:
+    """A walk over the events writes four scripts."""
+    from tare import _core
+
+    trace = tare.record(program("remedies.c"), "nodes")
+    paths = [str(tmp_path / str(number)) for number in range(9)]
+    progress: list[tuple[int, int]] = []
+    facts, _ = _core.write_call_scripts(str(trace), [(path, []) for path in paths], lambda *done: progress.append(done))
+    assert len(facts) == len(paths)
+    alone = tmp_path / "alone"
+    (of_one,), _ = _core.write_call_scripts(str(trace), [(str(alone), [])], lambda *_: None)
+    for path, each in zip(paths, facts, strict=True):
+        assert each == of_one
+        assert Path(path).read_bytes() == alone.read_bytes()
+    assert progress == sorted(progress)

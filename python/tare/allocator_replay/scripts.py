@@ -52,7 +52,7 @@ class Recorded(NamedTuple):
 
 
 def write_scripts(path: str, scripts: Sequence[tuple[str, Sequence[ScriptRule]]]) -> tuple[list[Script], Recorded]:
-    """Of the trace at `path`, which is read once: a script at each path, rewritten by its rules."""
+    """Of the trace at `path`, which is read once for four scripts: a script at each path, rewritten by its rules."""
     from tare import _core
 
     with Progress("reading the calls") as progress:
