@@ -39,6 +39,33 @@ def test_what_the_kernel_saw_nobody_read_is_certain(made: Handmade) -> None:
     assert "kernel" in finding.remedy_in("C++")
 
 
+def test_a_quarter_of_the_run_is_enough_if_the_kernel_confirms_it(made: Handmade) -> None:
+    cache(made, [1_400_000_000] * 100)  # 30 % of the run
+    assert made.recording().ledger.findings(lenses.load("hoards")) == []
+    made.resident(1, "heap", 13_000_000, touched=210_000)
+    (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
+    assert finding.confidence == "high"
+    assert "100 blocks lay unchanged for 0.60 s" in finding.remedy_in("C++")
+
+
+def test_a_quarter_of_the_run_that_may_have_been_read_is_no_hoard(made: Handmade) -> None:
+    cache(made, [1_400_000_000] * 100)
+    made.resident(1, "heap", 13_000_000, touched=320_000)
+    assert made.recording().ledger.findings(lenses.load("hoards")) == []
+
+
+def test_what_was_in_use_at_the_peak_returns_nothing_there() -> None:
+    for fresh, gains in ((90, False), (10, True)):
+        made = Handmade()
+        shape = made.blocks(made.stack("keep@a.c:1"), 4096, 4104, total=100, peak=100, end=100)
+        written = [END_NS if i < fresh else 0 for i in range(100)]
+        made.snapshot("peak", [(shape, 8192 * i, {"last_write_ns": at}) for i, at in enumerate(written)])
+        made.snapshot("exit", [(shape, 8192 * i, {"last_write_ns": 0}) for i in range(100)])
+        (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
+        assert finding.bytes_peak > 0
+        assert bool(finding.saving.peak_bytes) is gains
+
+
 def test_what_somebody_may_have_read_is_not(made: Handmade) -> None:
     cache(made, [0] * 100)
     made.resident(1, "heap", 13_000_000, touched=320_000)
