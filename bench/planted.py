@@ -62,20 +62,25 @@ def build(case: Case, folder: Path, *flags: str) -> Path:
     return program
 
 
-def measured(program: Path, runs: int) -> Run:
-    """Medians of the unrecorded program."""
-    cpu, peak, truth = [], [], 0
-    for _ in range(runs):
-        reading, writing = os.pipe()
-        pid = os.posix_spawn(program, [str(program)], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, writing, 1)])
-        os.close(writing)
-        with os.fdopen(reading) as output:
-            truth, peak_kib = map(int, output.read().split())
-        _, status, usage = os.wait4(pid, 0)
-        assert status == 0, f"{program} failed"
-        cpu.append(usage.ru_utime + usage.ru_stime)
-        peak.append(peak_kib * 1024)
-    return Run(median(cpu), round(median(peak)), truth)
+def one_run(program: Path) -> Run:
+    """Of the unrecorded program."""
+    reading, writing = os.pipe()
+    pid = os.posix_spawn(program, [str(program)], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, writing, 1)])
+    os.close(writing)
+    with os.fdopen(reading) as output:
+        truth, peak_kib = map(int, output.read().split())
+    _, status, usage = os.wait4(pid, 0)
+    assert status == 0, f"{program} failed"
+    return Run(usage.ru_utime + usage.ru_stime, peak_kib * 1024, truth)
+
+
+def measured(plain: Path, fixed: Path, runs: int) -> tuple[Run, Run]:
+    """Medians of runs in turn: a drift of the machine hits both programs alike."""
+    pairs = [(one_run(plain), one_run(fixed)) for _ in range(runs)]
+    before, after = (
+        Run(median(run.cpu_s for run in of), round(median(run.peak_bytes for run in of)), of[0].truth) for of in zip(*pairs, strict=True)
+    )  # fmt: skip
+    return before, after
 
 
 def first_entries(case: Case, program: Path, folder: Path) -> list[dict[str, Any]]:
@@ -95,7 +100,7 @@ def judge(case: Case, folder: Path, runs: int) -> tuple[list[str], bool]:
     listed = ", ".join("+".join(entry["lenses"]) for entry in entries) or "empty"
     if case.lens == "none":
         return [case.name, "", listed, "", "", "", "", "yes" if not entries else "**no**"], not entries
-    before, after = measured(plain, runs), measured(build(case, folder, "-DFIXED"), runs)
+    before, after = measured(plain, build(case, folder, "-DFIXED"), runs)
     predicted = entries[0] if entries and case.lens in entries[0]["lenses"] else {}
     peak, cpu = predicted.get("gain_peak_bytes") or 0, (predicted.get("gain_cpu_ns") or 0) / 1e6
     real_peak, real_cpu = before.peak_bytes - after.peak_bytes, (before.cpu_s - after.cpu_s) * 1e3
@@ -111,7 +116,7 @@ def judge(case: Case, folder: Path, runs: int) -> tuple[list[str], bool]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=5, help="unrecorded runs of each program")
+    parser.add_argument("--runs", type=int, default=15, help="unrecorded runs of each program")
     parser.add_argument("--case", action="append", default=[], help="only this program; repeatable")
     parser.add_argument("--dry-run", action="store_true", help="leave bench/RESULTS.md as it is")
     options = parser.parse_args()

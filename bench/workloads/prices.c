@@ -48,6 +48,17 @@ int main(void) {
   for (int i = 0; i < kBlocks * kRounds; ++i) resized = realloc(resized, 97 + (size_t)(i % 8));
   const double realloc_ns = (now() - resize_begin) / calls;
   free(resized);
+  // 16 bytes a step, at the end of the heap and between two others that grow.
+  double grown_ns = 0;
+  for (int round = 0; round < kRounds / 20; ++round) {
+    char* volatile grown[2] = {NULL, NULL};
+    const double grow_begin = now();
+    for (size_t step = 1; step <= kBlocks / 5; ++step)
+      for (int i = 0; i < 2; ++i) grown[i] = realloc(grown[i], 16 * step);
+    grown_ns += now() - grow_begin;
+    for (int i = 0; i < 2; ++i) free(grown[i]);
+  }
+  grown_ns /= (double)(kRounds / 20) * (kBlocks / 5) * 2;
   unsigned processor;
   const double clock_begin = now();
   const unsigned long long ticks_begin = __rdtsc();
@@ -75,7 +86,7 @@ int main(void) {
   for (int i = 0; i < kPages; ++i)
     munmap(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
   const double map_ns = (now() - begin) / kPages;
-  printf("realloc in place %.2f\n", realloc_ns);
+  printf("realloc in place %.2f\nrealloc that grows by 16 bytes %.2f\n", realloc_ns, grown_ns);
   printf("hot malloc and free %.2f\nhot calloc and free %.2f\ntimer %.2f\n", hot[0], hot[1], timer_ns);
   printf("malloc %.2f\ncalloc %.2f\nfree %.2f\ncopy of a byte %.4f\npage fault %.1f\nmmap and munmap %.1f\n",
          malloc_ns / calls, calloc_ns / calls, free_ns / calls, copy_ns, fault_ns, map_ns);

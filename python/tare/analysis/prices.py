@@ -52,7 +52,7 @@ class Prices:
             f"""
             with zeroing as (select distinct stack_id from site_sizes where api = 'calloc')
             select t.{by}, case when z.stack_id is null then 0 else 1 end,
-                   sum(c.calls), sum(c.ns), max(c.max_ns), sum(c.free_calls), sum(c.free_ns), max(c.max_free_ns)
+                   sum(c.calls), sum(c.winsorized_ns), sum(c.free_calls), sum(c.winsorized_free_ns)
             from call_costs c join stack_sites s on s.stack_id = c.stack_id join sites t on t.site_id = s.site_id
             left join zeroing z on z.stack_id = c.stack_id group by 1, 2
             """
@@ -73,16 +73,14 @@ _BENCH = "a bench: too few calls of this run were timed"
 
 
 def _mean(rows: list[Timed], kind: int) -> Price:
-    """Of a kind's calls; each site's longest is left out."""
-    calls, ns, max_ns, free_calls, free_ns, max_free_ns = (sum(row[column] for row in rows) for column in range(6))
-    sites, freed = sum(1 for row in rows if row.calls), sum(1 for row in rows if row.free_calls)
-    timed = Timed(calls - sites + 1, ns - max_ns, 0.0, free_calls - freed + 1, free_ns - max_free_ns, 0.0)
+    """Of a kind's calls."""
+    timed = Timed(*(sum(row[column] for row in rows) for column in range(4)))
     least = Price((MALLOC_NS, CALLOC_NS)[kind], FREE_NS, _BENCH)
     return _price(timed, kind, "timed calls of this run on average", least)
 
 
 def _price(timed: Timed, kind: int, words: str, otherwise: Price) -> Price:
-    own = per_call(timed.calls, timed.ns, timed.max_ns, (MALLOC_NS, CALLOC_NS)[kind])
-    free_ns = per_call(timed.free_calls, timed.free_ns, timed.max_free_ns, FREE_NS)
+    own = per_call(timed.calls, timed.winsorized_ns, (MALLOC_NS, CALLOC_NS)[kind])
+    free_ns = per_call(timed.free_calls, timed.winsorized_free_ns, FREE_NS)
     source = f"{round(timed.calls)} {words}" if own else otherwise.source
     return Price(own or otherwise.allocation_ns, free_ns or otherwise.free_ns, source)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _STEPS = (16, 32, 48, 64)
 
 # Columns of call_costs, and how rows are folded.
-_COSTS = {"calls": "sum", "ns": "sum", "max_ns": "max", "free_calls": "sum", "free_ns": "sum", "max_free_ns": "max"}
+_COSTS = {
+    "calls": "sum", "winsorized_ns": "sum", "max_ns": "max", "free_calls": "sum", "winsorized_free_ns": "sum", "max_free_ns": "max",
+}  # fmt: skip
 
 # The time of a stack's calls is in rows of their own: a join with the shapes would repeat it for each.
 _CLAIMS = f"""
@@ -50,7 +52,7 @@ def _cost(evidence: Evidence) -> str:
     parts, each_ns = [], 0.0
     for what, of, least_ns in (("an allocation", "", MALLOC_NS), ("a free", "free_", FREE_NS)):
         timed = evidence[f"timed_{of}calls"]
-        mean_ns = per_call(timed, evidence[f"timed_{of}ns"], evidence[f"timed_max_{of}ns"], least_ns)
+        mean_ns = per_call(timed, evidence[f"timed_winsorized_{of}ns"], least_ns)
         if mean_ns is None:
             continue
         each_ns += mean_ns
@@ -58,7 +60,7 @@ def _cost(evidence: Evidence) -> str:
         parts.append(f"{what} took {call_duration(mean_ns)} here ({exact(timed)} timed, the longest {longest})")
     if not parts:
         return ""
-    return f"; {', '.join(parts)}, {call_duration(each_ns * evidence['calls'])} for all, waiting for locks included"
+    return f"; {', '.join(parts)}, {call_duration(each_ns * evidence['calls'])} for all, waits for locks aside"
 
 
 _SAVES = "This saves at least 90% of these mallocs and frees"
@@ -135,7 +137,7 @@ def _advise(evidence: Evidence) -> Advice:
 def _saves(evidence: Evidence) -> Saving:
     inline = any(evidence[f"fit_{size}"] >= 0.9 * evidence["calls"] for size in _STEPS)
     effort: Effort = "a type" if inline else "one function"
-    timed = Timed(*(evidence[f"timed_{name}"] for name in _COSTS))
+    timed = Timed(*(evidence[f"timed_{name}"] for name in Timed._fields))
     return Saving(effort, 0.0, calls=evidence["calls"], frees=evidence["calls"], timed=timed)
 
 

@@ -9,14 +9,12 @@ Effort = Literal["one line", "one function", "a type", "a design"]
 
 
 class Timed(NamedTuple):
-    """Sums of timed calls."""
+    """Sums of timed calls, without their outliers: columns of table call_costs."""
 
     calls: float
-    ns: float
-    max_ns: float
+    winsorized_ns: float
     free_calls: float
-    free_ns: float
-    max_free_ns: float
+    winsorized_free_ns: float
 
 
 class Saving(NamedTuple):

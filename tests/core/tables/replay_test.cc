@@ -306,6 +306,27 @@ TEST(Replay, TimedCallsAreSummedByStack) {
   EXPECT_EQ(process_value(tables, "events"), 13);
 }
 
+TEST(Replay, TimedCallsAboveTheMedianCountAsTheMedian) {
+  MadeUpTrace made;
+  const auto often = made.shape(made.stack(0x2000), 20);
+  const auto seldom = made.shape(made.stack(0x3000), 20);
+  const auto call = [&](trace::ShapeId shape, std::uint64_t ticks) {
+    made.alloc(0x10010, shape);
+    made.add(EventKind::CallCost, ticks, shape);
+    made.free(0x10010);
+  };
+  for (int i = 0; i < 150; ++i) call(often, 64);
+  for (int i = 0; i < 50; ++i) call(often, 5000);
+  call(seldom, 9000);  // one call of 201: above the 99th percentile of all
+  const Tables tables = made.replay();
+  const Table& costs = tables["call_costs"];
+  ASSERT_EQ(costs.rows(), 2u);
+  EXPECT_NEAR(costs["ns"].doubles[0], 150 * 64 + 50 * 5000, 1e-6);
+  EXPECT_NEAR(costs["winsorized_ns"].doubles[0], 200 * 64, 1e-6);
+  EXPECT_NEAR(costs["winsorized_ns"].doubles[1], 5000, 1e-6);
+  EXPECT_NEAR(costs["max_ns"].doubles[0], 5000, 1e-6);
+}
+
 // Sampled blocks' ages are in allocations that the recorder saw, not in those that it recorded or that these stand for.
 TEST(Replay, AgesOfASampleAreThoseThatTheRecorderCounted) {
   MadeUpTrace made;

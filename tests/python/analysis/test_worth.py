@@ -31,8 +31,8 @@ def churning(made: Handmade, calls: int, **more: Any) -> int:
 
 def timed(made: Handmade, stack: int, calls: int, ns: float, free_ns: float) -> None:
     made.tables["call_costs"].append(
-        {"stack_id": stack, "calls": calls, "ns": calls * ns, "max_ns": ns, "free_calls": calls, "free_ns": calls * free_ns,
-         "max_free_ns": free_ns}
+        {"stack_id": stack, "calls": calls, "ns": calls * ns, "max_ns": ns, "winsorized_ns": calls * ns, "free_calls": calls,
+         "free_ns": calls * free_ns, "max_free_ns": free_ns, "winsorized_free_ns": calls * free_ns}
     )  # fmt: skip
 
 
