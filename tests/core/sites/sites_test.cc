@@ -33,6 +33,9 @@ TEST(Wrappers, PlainNames) {
       {"do_xmalloc [clone .part.0]", "do_xmalloc"},
       {"<alloc::alloc::Global as core::alloc::Allocator>::allocate",
        "<alloc::alloc::Global as core::alloc::Allocator>::allocate"},
+      {"decltype (::new((void*)(0)) Foo(std::declval<int>())) std::construct_at<Foo, int>(Foo*, int&&)",
+       "std::construct_at"},
+      {"decltype(auto) Registry<int>::insert<char>(char&&)", "Registry::insert"},
       {"", ""},
   };
   for (const auto& [name, plain] : expected) EXPECT_EQ(plain_name(name), plain) << name;
@@ -40,7 +43,7 @@ TEST(Wrappers, PlainNames) {
 
 TEST(Wrappers, OddNamesEnd) {
   for (const char* name : {"<", ">", "operator<", "operator", "f<", "f>", "a::", "::", "[abi:", "f[abi:x", "operator(",
-                           " ", "((((", "<<<<>>"}) {
+                           "decltype", "decltype(", "decltype (x) ", "decltype ()", " ", "((((", "<<<<>>"}) {
     plain_name(name);
     is_wrapper(name);
   }
@@ -50,6 +53,8 @@ TEST(Wrappers, KnowsThemFromTheirCallers) {
   for (const char* name :
        {"malloc",
         "operator new(unsigned long)",
+        "__qsort_r",
+        "_IO_getdelim",
         "xmalloc",
         "do_xmalloc [clone .part.0]",
         "PyMem_Malloc",
