@@ -52,6 +52,9 @@ class Screen:
             self._tmux("send-keys", key)
             self.keys += 1
 
+    def resize(self, width: int, height: int) -> None:
+        self._tmux("resize-window", "-x", str(width), "-y", str(height))
+
     def text(self, *, looks: bool = False) -> str:
         """What is on the screen; `looks`: with escape sequences."""
         return self._tmux("capture-pane", "-p", *(["-e"] if looks else []))

@@ -184,6 +184,15 @@ def test_a_baseline_and_a_wide_screen(tare_module: Tare, demo: Path, tmp_path: P
         screen.wait(lambda text: re.search(r"\+[\d.]+ MiB +[\d.]+%", text))
 
 
+def test_a_terminal_that_grows_shows_sites_beside_findings(tare_module: Tare, demo: Path, tmp_path: Path) -> None:
+    with explore(tare_module, tmp_path, demo) as screen:
+        assert "site (" not in screen.wait("where (")
+        screen.resize(140, 40)
+        screen.wait(lambda text: "where (" in text and "site (" in text)
+        screen.resize(80, 24)
+        screen.wait(lambda text: "where (" in text and "site (" not in text)
+
+
 def test_a_process_is_shown_while_it_runs(tare: Tare, tmp_path: Path) -> None:
     program = "import time\nkept = []\nwhile True:\n    kept.append(bytes(5000)); time.sleep(0.005)"
     launcher = subprocess.Popen([tare.command, "run", "-q", "-o", tmp_path / "live.tare", "--", PYTHON, "-c", program])

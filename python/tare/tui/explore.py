@@ -146,8 +146,9 @@ class Explore(Choices):
         self.exit()
 
     def on_resize(self) -> None:
-        self._show_view()
-        self.update()
+        """The application's own handler, which runs after this one, sets its size."""
+        self.call_next(self._show_view)
+        self.call_next(self.update)
 
     def _show_view(self) -> None:
         both = self.view in ("found", "sites") and self.size.height >= _BOTH
