@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Set for workers of pytest-xdist; commands behind a pipe are to print 120 columns.
+# Readline, which pytest loads, sets both for workers of pytest-xdist. Commands behind a pipe are to print 120 columns.
 os.environ.pop("COLUMNS", None)
+os.environ.pop("LINES", None)
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # for what several tests share, random_types say

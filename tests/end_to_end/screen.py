@@ -25,7 +25,19 @@ class Screen:
         self.keys = 0
         settings = [f"{name}={value}" for name, value in (env or {}).items()]
         # A variable of the caller's terminal would decide its colours.
-        words = ["env", "-u", "NO_COLOR", "-u", "COLORTERM", "-u", "COLUMNS", *settings, *map(str, command)]
+        words = [
+            "env",
+            "-u",
+            "NO_COLOR",
+            "-u",
+            "COLORTERM",
+            "-u",
+            "COLUMNS",
+            "-u",
+            "LINES",
+            *settings,
+            *map(str, command),
+        ]
         line = f"{shlex.join(words)}; echo status $?; exec sleep 600"
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), line)
 
