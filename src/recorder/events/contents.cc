@@ -222,8 +222,8 @@ SeenContents Contents::ended(std::uint64_t address) {
   TakenContents taken;
   SeenContents seen = take(address, taken);
   if (taken.requested == 0 || taken.requested > trace::kMostDigestedBytes) return seen;
-  if (has_page_of_its_own(address, taken.requested) && !may_read_page(address))
-    return seen;  // the program may have protected that page
+  // The program may have protected that page.
+  if (has_page_of_its_own(address, taken.requested) && !may_read_page(address)) return seen;
   const std::span<const std::uint8_t> written{bytes_at(address), taken.requested - seen.unwritten_bytes};
   const std::uint64_t digest = trace::content_digest(written);
   __builtin_prefetch(&slot_of(digest), 1);

@@ -32,8 +32,8 @@ struct Check {
 
   std::uint64_t difference() const { return load(slot) ^ value; }
 };
-inline constexpr std::uint64_t kZero =
-    0;  // a slot that never differs, for frames whose inner neighbour can't be unwound by comparing
+// A slot that never differs, for frames whose inner neighbour can't be unwound by comparing.
+inline constexpr std::uint64_t kZero = 0;
 
 enum class Base : std::uint8_t { Complete, Truncated, NoTable, Failed };  // beyond the outermost frame
 // Where a step led: ends are as in Base.

@@ -4,7 +4,6 @@
 #include <random>
 #include <vector>
 
-#include "lib/support/sanitized.h"
 #include "support/made_up_trace.h"
 #include "trace/model/seen_counts.h"
 
@@ -19,7 +18,6 @@ double chain_value(const Tables& tables, const char* column, std::size_t row = 0
 
 // The numbers of "Please grow your buffers exponentially": 1 byte to 1 MiB, byte by byte.
 TEST(Chains, GrowingByteByByteShowsThePostsNumbers) {
-  if (kSanitized) GTEST_SKIP() << "a million shapes take a minute; the other tests run the same code";
   MadeUpTrace made;
   const auto first = made.stack(0x2000);
   const auto grower = made.stack(0x3000);
