@@ -53,7 +53,8 @@ LENS = Lens(
     false_positives="Recordings don't contain the types of blocks. Template arguments of allocating functions are certain. A "
     "variable of the function that points to a type of the block's size is probable. A type that alone has the "
     "size is a guess, and is marked so. Types that files, the network, other programs or assembly rely on must "
-    "keep their order, and fields that are used together should stay in one cache line.",
+    "keep their order, and fields that are used together should stay in one cache line. Fields that several structs of C begin with stay, "
+    "because such structs are used through pointers to each other (the nodes of libxml2).",
     remedy="The printed order; TARE_ASSERT_PACKED (tare/layout.h) preserves it. Move fields that few objects use into a "
     "block of their own.",
     weight="potential",

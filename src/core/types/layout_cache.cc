@@ -4,6 +4,7 @@
 #include "core/binaries/debug_binary.h"
 #include "core/symbols/byte_reader.h"
 #include "core/symbols/cache_file.h"
+#include "core/types/shared_beginnings.h"
 #include "trace/base/expansion.h"
 
 namespace tare::core {
@@ -12,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Raise the number whenever types are read or kept differently: old caches then count as absent.
-constexpr std::string_view kMagic = "TARETYP1";
+constexpr std::string_view kMagic = "TARETYP2";
 
 class Encoder {
  public:
@@ -173,6 +174,7 @@ Result<Layouts> load_layouts(const fs::path& path, std::span<const fs::path> deb
       read_layouts(**binary, [&](TypeLayout&& layout) { layouts.types.push_back(std::move(layout)); }, progress);
   if (!read) return read.error();
   layouts.read = *std::move(read);
+  keep_shared_beginnings(layouts.types);
   if (!file.empty() && layouts.read.warnings.empty() && layouts.read.split_units == 0)
     replace_cache_file(file, encode_layouts((*binary)->fingerprint(), layouts));
   return layouts;
