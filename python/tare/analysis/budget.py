@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import IO, USAGE, TareError
+from tare.progress import warn
 from tare.text.sizes import parse_bytes
 
 if sys.version_info >= (3, 11):
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tare.analysis.recording import Recording
+    from tare.lenses.lens import Lens
 
 MOMENTS = ("peak", "end", "total")
 MEASURES = ("blocks", "requested_bytes", "usable_bytes", "gross_bytes", "net_bytes", "tare_bytes", "tare_percent")
@@ -141,14 +143,26 @@ def figure(recording: Recording, name: str) -> float:
         totals = next((t for t in recording.ledger.lens_totals() if t.lens == lens), None)
         if totals is None:
             raise TareError(USAGE, f"check: {recording.path} can't be held to {name}: {_why_not_run(recording, lens)}")
+        if part == "bytes_peak":
+            _warn_of_lower_bound(recording, name, [each for each in recording.ledger.lenses if each.name == lens])
         return float(getattr(totals, part))
     moment = recording.moments[where]
     if not recording.has_tare and (measure == "tare_percent" or getattr(moment, measure) is None):
         source = recording.process["imported_from"]
         raise TareError(USAGE, f"check: {recording.path} can't be held to {name}, which {source} doesn't record")
+    if where == "peak" and measure in ("tare_bytes", "tare_percent"):
+        _warn_of_lower_bound(recording, name, [each for each in recording.ledger.lenses if each.weight == "tare"])
     if measure == "tare_percent":
         return 100 * (moment.tare_bytes or 0.0) / moment.gross_bytes if moment.gross_bytes else 0.0
     return float(getattr(moment, measure) or 0.0)
+
+
+def _warn_of_lower_bound(recording: Recording, name: str, summed: Sequence[Lens]) -> None:
+    """A limit that holds because the lenses saw little of the peak proves nothing."""
+    unsure = [lens.name for lens in summed if lens.needs == "snapshots"]
+    snapshot = recording.snapshot if unsure else None
+    if snapshot is not None and not snapshot.is_enough:
+        warn(f"{recording.path}: {name} is a lower bound, because {', '.join(unsure)} read {snapshot.words}")
 
 
 def _why_not_run(recording: Recording, name: str) -> str:
@@ -213,11 +227,16 @@ def allowed(before: float, name: str, noise: Noise) -> float:
 def _against(recordings: Sequence[Recording], baselines: Sequence[Recording], budget: Budget) -> Iterator[Verdict]:
     noise = budget.noise
     # Tare is comparable only over lenses that ran in all.
-    common = set.intersection(*({lens.name for lens in each.ledger.lenses} for each in (*recordings, *baselines)))
+    ran = [{lens.name for lens in each.ledger.lenses} for each in (*recordings, *baselines)]
+    not_in_all = sorted({name for names in ran for name in names if not all(name in each for each in ran)})
     for name in budget.baseline_figures:
-        if "tare" in name and any(
-            {lens.name for lens in each.ledger.lenses} != common for each in (*recordings, *baselines)
-        ):
+        if "tare" in name and not_in_all:
+            why = (
+                f"{', '.join(not_in_all)} didn't run over all recordings: record them with the same options of tare run"
+            )
+            if budget.baseline_figures is not BASELINE_FIGURES:
+                raise TareError(USAGE, f"check: {name} can't be compared with the baseline: {why}")
+            warn(f"{name} isn't compared with the baseline: {why}")
             continue
         before = max(figure(each, name) for each in baselines)
         limit = allowed(before, name, noise)

@@ -9,6 +9,7 @@ from tare.analysis.budget import Verdict, allowed, figure
 from tare.errors import USAGE, TareError
 from tare.fleet.layout import file_hash
 from tare.fleet.order_statistics import PROBABILITIES, label, least_size, ranks
+from tare.progress import warn
 from tare.text.units import plural
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ def against(store: Store, recordings: Sequence[Recording], noise: Noise) -> Iter
         size = len(comparable)
         highest = [p for p in PROBABILITIES[1:] if size >= least_size(p)]
         if not highest:  # of tare only: recorded with other options
+            warn(
+                f"{name} isn't compared with the fleet: the same lenses ran over {plural(size, 'recording')} of {program}, and a limit "
+                f"needs {least_size(PROBABILITIES[1])}"
+            )
             continue
         values = sorted(entry[name.replace(".", "_")] for entry in comparable)
         found = ranks(size, highest[-1])

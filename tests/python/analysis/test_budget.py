@@ -10,8 +10,17 @@ from tare.analysis import budget as budgets
 from tare.analysis.budget import Noise, Rule
 from tare.analysis.recording import Recording
 from tare.errors import TareError
+from tare.progress import Display, shown_by
 from tare.reports import check_report
 from tare.text.terminal import Style
+
+
+class Warnings(Display):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def warn(self, message: str) -> None:
+        self.said.append(message)
 
 
 def recording(blocks: int, size: int = 1000, function: str = "parse_line") -> Recording:
@@ -104,6 +113,37 @@ def test_a_limit_of_a_lens_that_did_not_run_is_an_error(lens: str, way: str) -> 
         budgets.check([recording(100)], [], budgets.parse({"budget": {figure: 5}}, "t"))
     with pytest.raises(TareError, match=f"can't be held to {figure}"):
         budgets.check([recording(100)], [recording(100)], budgets.parse({"baseline": {"figures": [figure]}}, "t"))
+
+
+def snapshotted(seen: int) -> Recording:
+    """100 equal blocks at the peak, of which a snapshot has so many."""
+    made = Handmade()
+    shape = made.blocks(made.stack("copy", "main"), 1000, 1000, total=100, peak=100)
+    made.snapshot("peak", [(shape, 4096 + 1008 * i, {"digest": 1}) for i in range(seen)])
+    return made.recording()
+
+
+@pytest.mark.parametrize(("seen", "warned"), [(6, True), (95, False)])
+@pytest.mark.parametrize("figure", ["lens.duplicates.bytes_peak", "peak.tare_percent"])
+def test_a_limit_that_rests_on_little_of_the_peak_warns(figure: str, seen: int, warned: bool) -> None:
+    warnings = Warnings()
+    with shown_by(warnings):
+        budgets.check([snapshotted(seen)], [], budgets.parse({"budget": {figure: "4G"}}, "t"))
+    lines = [line for line in warnings.said if f"made.tare: {figure} is a lower bound" in line]
+    assert bool(lines) is warned
+    assert not warned or "a snapshot with 6.0% of the peak" in lines[0]
+
+
+def test_tare_over_other_lenses_is_not_silently_left_out() -> None:
+    figures: dict[str, object] = {"baseline": {"figures": ["peak.tare_bytes"]}}
+    with pytest.raises(TareError, match=r"peak.tare_bytes can't be compared with the baseline: .*leaks.* didn't run"):
+        budgets.check([recording(100)], [snapshotted(100)], budgets.parse(figures, "t"))
+    warnings = Warnings()
+    with shown_by(warnings):
+        verdicts = budgets.check([recording(100)], [snapshotted(100)], budgets.NO_BUDGET)
+    assert not [verdict for verdict in verdicts if "tare" in verdict.name]
+    (line,) = warnings.said
+    assert line.startswith("peak.tare_bytes isn't compared with the baseline: ")
 
 
 @pytest.mark.parametrize(("blocks", "kept"), [(1000, True), (1015, True), (1050, False)])

@@ -12,6 +12,8 @@ from tare.fleet.facts import facts_of
 from tare.fleet.limits import against
 from tare.fleet.order_statistics import ranks
 from tare.fleet.store import Store
+from tare.progress import shown_by
+from tare.text.terminal import TerminalDisplay
 
 EXACT = Noise(0.0, 0.0, 0.0)
 
@@ -62,3 +64,19 @@ def test_a_recording_is_not_its_own_limit(tmp_path: Path) -> None:
     verdict = next(against(Store(tmp_path / "s"), [recording], EXACT))
     assert verdict.name.endswith("(36 recordings)")
     assert not verdict.kept
+
+
+def test_tare_that_no_recording_of_the_store_can_limit_warns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(36):
+        facts = facts_of(made(tmp_path / "old", 100))
+        facts.totals["lenses"] = [name for name in facts.totals["lenses"] if name != "headers"]
+        add(tmp_path / "s", f"{number}", facts, bucket=0)
+    with shown_by(TerminalDisplay()):
+        verdicts = list(against(Store(tmp_path / "s"), [made(tmp_path / "new", 100)], EXACT))
+    assert not [verdict for verdict in verdicts if "tare" in verdict.name]
+    assert (
+        "peak.tare_bytes isn't compared with the fleet: the same lenses ran over 0 recordings of app"
+        in capsys.readouterr().err
+    )
