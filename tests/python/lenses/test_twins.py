@@ -55,6 +55,18 @@ def test_the_most_frequent_partner_is_named(made: Handmade) -> None:
     assert finding.calls == 1000
 
 
+def test_a_pair_that_takes_more_joined_saves_no_bytes(made: Handmade) -> None:
+    one = made.blocks(made.stack("f@a.c:1"), 16, 24, total=2000, peak=1000, end=500)
+    other = made.blocks(made.stack("g@a.c:2"), 16, 24, total=2000, peak=1000, end=500)
+    made.twins(one, other, pairs=2000, end_pairs=500, joined_gross=80)
+    recording = made.recording()
+    (finding,) = recording.findings(lenses.load("twins"))
+    assert (finding.bytes_peak, finding.bytes_end, finding.bytes_total) == (0, 0, 0)
+    assert "saves no memory at the peak, but 2,000 mallocs" in finding.remedy_in("C")
+    (totals,) = (each for each in recording.ledger.lens_totals() if each.lens == "twins")
+    assert (totals.bytes_peak, totals.bytes_total) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("calls", "duration_ms", "runs"), [(400_000, 2000, True), (400_000, 2100, False), (90_000, 1, False)]
 )
