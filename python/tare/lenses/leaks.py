@@ -13,10 +13,16 @@ from tare.text.units import human_bytes, human_count, percent, plural
 # was lost. A shape is claimed once, at the root that most of its bytes hang on.
 # Blocks that a pointer led to at the snapshot near the peak hadn't leaked by then: freeing them would not have lowered the peak.
 # `old_blocks` are lost at the exit and unchanged since that snapshot, so that they are the same blocks. Ruby and Perl unmap their own heaps before they exit, and with these the last pointers to 11 MiB of blocks.
+_LEAST_UNMAPPED = 65536
 _CLAIMS = f"""
 with {USED},
 looked as (
   select u.snapshot, s.time_ns from used u join snapshots s on s.snapshot = u.snapshot where u.kind = 'peak' and s.kind = 'peak'
+),
+-- A snapshot after the peak may fall into such a teardown: of Ruby, 9 MiB of mappings were gone by then, and a third of its strings lost.
+torn as (
+  select coalesce(max(t.mapped_bytes) - max_by(t.mapped_bytes, t.time_ns), 0) as unmapped_bytes
+  from timeline t join looked m on t.time_ns <= m.time_ns join process p on t.time_ns >= p.peak_time_ns
 ),
 near_peak as (
   select b.size_id, sum(b.blocks) as held, sum(case when b.reachable = 'no' then b.blocks else 0 end) as lost
@@ -44,22 +50,24 @@ shaped as (
          sum(old_blocks) as old_blocks
   from by_root group by size_id
 ),
--- Of a shape that the snapshot near the peak has too few of, a leaked block lives from its allocation to the exit: as far as the shape's
--- blocks lived at the peak, leaked ones did.
+-- Of a shape that the snapshot near the peak has too few of, a leaked block lives from its allocation to the exit: as far as the blocks of
+-- its shape lived at the peak, leaked ones did.
 scaled as (
   select d.*,
          case when h.held >= {ENOUGH_BLOCKS} or 2 * h.held >= z.peak_blocks then d.bytes_peak * {to_peak("h.held")}
               else greatest(d.bytes_peak, case when z.end_blocks > 0 then d.bytes_end * least(1, 1.0 * z.peak_blocks / z.end_blocks) else 0 end)
          end as at_peak,
-         greatest(0, d.old_blocks - coalesce(h.lost, 0)) as led_to
-  from shaped d join site_sizes z on z.size_id = d.size_id left join near_peak h on h.size_id = d.size_id
+         greatest(0, d.old_blocks - coalesce(h.lost, 0)) as led_to,
+         case when w.unmapped_bytes >= greatest({_LEAST_UNMAPPED}, 0.5 * (select sum(bytes) from lost where kind = 'peak'))
+              then w.unmapped_bytes else 0 end as torn_bytes
+  from shaped d left join torn w on 1 = 1 join site_sizes z on z.size_id = d.size_id left join near_peak h on h.size_id = d.size_id
 )
 select s.size_id, s.stack_id, s.peak_blocks as blocks,
        least(s.at_peak, z.gross_peak) as bytes_peak, least(s.bytes_end, z.gross_end) as bytes_end,
        least(s.bytes_end, z.gross_end) as bytes_total,
        case when z.gross_end > 0 then z.byte_ns * least(1, s.bytes_end / z.gross_end) else 0 end as byte_ns,
        z.total_blocks as calls, s.end_blocks, s.roots, case when s.roots > 0 then z.total_blocks else 0 end as root_calls,
-       s.led_to
+       s.led_to, s.torn_bytes
 from scaled s
 join (select size_id, (usable_bytes + header_bytes) * peak_blocks as gross_peak,
              (usable_bytes + header_bytes) * end_blocks as gross_end, total_blocks, byte_ns from site_sizes) z
@@ -98,6 +106,14 @@ def _advise(evidence: Evidence) -> Advice:
             "low",
             change=_FREED,
         )
+    if evidence["torn_bytes"]:
+        return Advice(
+            f"{CHANGE}, if the program still runs when it is lost: at the exit, no pointer leads to {human_bytes(evidence['bytes_end'])} of this site. "
+            f"But between the peak and the snapshot after it, {human_bytes(evidence['torn_bytes'])} of mappings were unmapped, and with them maybe the "
+            "pointers. A runtime that unmaps its own heap before the exit loses all pointers in it, which is harmless",
+            "low",
+            change=_FREED,
+        )
     hanging = blocks - roots
     also = f", and {plural(hanging, 'block is', 'blocks are')} reachable only from these" if hanging > 0 else ""
     return Advice(
@@ -109,7 +125,7 @@ def _advise(evidence: Evidence) -> Advice:
 
 
 def _saves(evidence: Evidence) -> Saving:
-    return Saving("one function", evidence["bytes_peak"], exact=False)
+    return Saving("one function", None if evidence["torn_bytes"] else evidence["bytes_peak"], exact=False)
 
 
 LENS = Lens(
@@ -119,16 +135,18 @@ LENS = Lens(
     threshold="sites with at least 4,096 leaked bytes at the exit, with any share of the heap, because a leak is a bug",
     false_positives="Hidden pointers: compressed, tagged in their low bits, XORed, or stored in a file, a device or another "
     "process. Blocks that static destructors drop without freeing count as leaks; they are harmless. So do blocks of runtimes that unmap their "
-    "own heap before the exit (Ruby, Perl): the confidence is low if a pointer led to them near the peak. Any word "
+    "own heap before the exit (Ruby, Perl): the confidence is low if a pointer led to them near the peak, or if mappings went between the peak "
+    "and the snapshot after it. Any word "
     "that looks like a pointer counts as one, so some leaks are missed. Known leaks can be suppressed (tare "
     "report --suppressions). Blocks that are reachable only by pointers into their middle aren't leaks; "
     "snapshot_blocks.reachable marks them.",
     remedy="Free the block before its last pointer is dropped, or keep the pointer.",
     weight="tare",
     sampling="unavailable",
-    tables=("site_sizes", "snapshots", "snapshot_sizes"),
+    tables=("site_sizes", "snapshots", "snapshot_sizes", "timeline", "process"),
     claims=_CLAIMS,
-    evidence={name: f"sum({name})" for name in ("end_blocks", "roots", "root_calls", "led_to")},
+    evidence={name: f"sum({name})" for name in ("end_blocks", "roots", "root_calls", "led_to")}
+    | {"torn_bytes": "max(torn_bytes)"},
     shown="bytes_end >= 4096 or (bytes_end = 0 and bytes_peak >= greatest(4096, 0.01 * $gross_peak))",
     order="bytes_end, bytes_peak",
     unit="end",

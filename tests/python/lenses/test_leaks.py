@@ -73,3 +73,17 @@ def test_blocks_lost_before_the_peak_are_leaks(made: Handmade) -> None:
 @pytest.mark.parametrize("last_write_ns", [None, 2_000_000_000])
 def test_blocks_made_or_changed_after_the_peak_are_leaks(made: Handmade, last_write_ns: int | None) -> None:
     assert in_both(made, 0, last_write_ns).confidence == "high"
+
+
+@pytest.mark.parametrize(("unmapped", "torn"), [(9_000_000, True), (1000, False)])
+def test_a_snapshot_within_a_teardown_proves_nothing(made: Handmade, unmapped: int, torn: bool) -> None:
+    shape = made.blocks(made.stack("new_text@a.c:1"), 200, 200, total=100, peak=100, end=100)
+    made.snapshot("peak", [(shape, 4096 + 208 * i, {"lost": i < 90}) for i in range(100)])
+    made.tables["snapshots"][0]["time_ns"] = 1_200_000_000  # the peak was at 1.0 s
+    made.snapshot("exit", [(shape, 4096 + 208 * i, {"lost": True, "last_write_ns": 0}) for i in range(100)])
+    for time_ns, mapped in ((900_000_000, 40 << 20), (1_050_000_000, 20 << 20), (1_190_000_000, (20 << 20) - unmapped)):
+        made.tables["timeline"].append({"time_ns": time_ns, "mapped_bytes": mapped})
+    (finding,) = made.recording().findings(lenses.load("leaks"))
+    assert finding.confidence == ("low" if torn else "high")
+    assert (finding.saving.peak_bytes is None) is torn
+    assert ("8.58 MiB of mappings were unmapped" in finding.remedy_in("C")) is torn
