@@ -26,7 +26,8 @@ ATOM_BYTES = 20
 # contents are claimed: of redis's strings, of which two were equal on average, 6 of 99 KiB are claimed. A shape is
 # claimed once: its share of the duplicates of its contents. Unread and empty blocks are left out, and blocks with
 # pointers into the heap: two nodes with the same target are seldom one value. Blocks of zeros are left out, because most
-# of them aren't filled yet: the lens `unwritten` counts them.
+# of them aren't filled yet: the lens `unwritten` counts them. So are blocks of which most was never written: memcached has a buffer of 64
+# KiB for each thread, with 24 bytes in it.
 _CLAIMS = f"""
 with {USED},
 {HAD},
@@ -41,6 +42,7 @@ found as (
          b.copies, b.contents, 0 as is_known
   from snapshot_sizes b join used m on m.snapshot = b.snapshot left join known k on k.size_id = b.size_id
   where b.copies > 0 and (m.kind = 'exit' or k.blocks is null)
+    and coalesce(b.unwritten_bytes, 0) < 0.5 * b.requested_bytes * b.blocks
   union all
   select 'peak', c.size_id, c.stack_id, c.content_class, c.requested_bytes, z.usable_bytes + z.header_bytes, c.copies, c.contents, 1
   from peak_contents c join site_sizes z on z.size_id = c.size_id left join pointers p on p.size_id = c.size_id

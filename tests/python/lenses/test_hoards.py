@@ -23,11 +23,17 @@ def test_what_lies_unchanged_for_half_of_the_run_is_a_hoard(made: Handmade) -> N
     assert "95% of the site's" in finding.remedy_in("C++")
 
 
-def test_others_that_come_and_go_meanwhile_say_that_it_serves_nobody(made: Handmade) -> None:
+def test_others_that_come_and_go_meanwhile_prove_nothing(made: Handmade) -> None:
     cache(made, [0] * 100, total=5000)
     (finding,) = made.recording().ledger.findings(lenses.load("hoards"))
     assert "4,900 other" in finding.remedy_in("C++")
-    assert finding.confidence == "medium"
+    assert finding.confidence == "low", "the rows of a database aren't written either"
+
+
+def test_bytes_that_were_never_written_are_no_hoard(made: Handmade) -> None:
+    cache(made, [0] * 100, high_water_bytes=96)
+    (finding,) = made.recording().ledger.findings(lenses.load("hoards"), all_claims="all")
+    assert finding.bytes_end == 100 * (4112 - 4000)
 
 
 def test_what_the_kernel_saw_nobody_read_is_certain(made: Handmade) -> None:
