@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tare.analysis.doubts import doubted, has_doubts
 from tare.naming.names import Frame, Names
 from tare.source.database import Database
 
@@ -207,6 +208,9 @@ class Recording:
         self.names.prepare(sorted(rows))
         named = {row: str(self.names.at(row)) for row in rows}
         found = [self._bounded(each, lens) for each in found]
+        if has_doubts(lens.name):
+            frames, program = self.finding_frames(found), self.process["exe"] or ""
+            found = [doubted(each, frame.module, program) for each, frame in zip(found, frames, strict=True)]
         return [each._replace(partner=named[each.partner_row]) if each.partner_row in named else each for each in found]
 
     def _bounded(self, finding: Finding, lens: Lens) -> Finding:

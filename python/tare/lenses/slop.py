@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tare.lenses.change import CHANGE, Change
-from tare.lenses.growing import GROWING
+from tare.lenses.growing import GROWING_OFTEN
 from tare.lenses.lens import Advice, Evidence, Lens
 from tare.lenses.saving import Effort, Saving
 from tare.text.units import exact, human_bytes
@@ -23,7 +23,7 @@ _RESIDENT = f"""case when usable_bytes + header_bytes < {_OWN_PAGES} or (usable_
        else 0 end"""
 
 _CLAIMS = f"""
-with {GROWING},
+with {GROWING_OFTEN},
 sized as (
   select z.size_id, z.stack_id, z.requested_bytes, z.usable_bytes, z.header_bytes,
          z.peak_blocks, z.end_blocks, z.total_blocks, z.byte_ns,
@@ -126,7 +126,8 @@ LENS = Lens(
     threshold="0.1 % of gross at the peak, and 4,096 bytes, if the caller can choose the size: a clownshoe, a growing "
     "buffer, a pool's memory. Slop of objects of one size counts as tare and isn't printed: on ten real programs "
     "none of it could be saved",
-    false_positives="A program that calls malloc_usable_size and uses all of the block has no slop. Slop of large blocks is mostly on pages "
+    false_positives="A program that calls malloc_usable_size and uses all of the block has no slop: growing buffers of a file that calls it "
+    "have low confidence and no predicted gain. Slop of large blocks is mostly on pages "
     "that the program never touches: they return address space, but no RSS, and the predicted gain leaves them out.",
     remedy="Request a size class: include the header in the power of two, and grow buffers to the usable size. Library: good_size returns "
     "it for the allocator in use; Buffer, Bytes and Arena call it.",

@@ -91,6 +91,14 @@ def test_a_site_that_mostly_shrinks_isnt_called_growing(made: Handmade) -> None:
     assert finding.confidence == "low" and not finding.mark
 
 
+def test_a_copy_into_an_object_of_fixed_size_isnt_called_growing(made: Handmade) -> None:
+    copies = made.stack("createEmbeddedStringObject", "main")
+    made.chain(copies, steps=10_000, grown_blocks=10_000, kind="malloc-copy-free")
+    made.blocks(copies, 36, 48, total=10_000, peak=10_000, header=0)
+    (finding,) = findings(made)
+    assert finding.confidence == "low" and not finding.shown
+
+
 def test_what_a_pool_hands_to_nobody_is_its_slop(made: Handmade) -> None:
     grow = made.stack("grow", "main")
     made.size_class(0, 24, 0, clownshoe=1)  # not asked of malloc: no size class is at fault

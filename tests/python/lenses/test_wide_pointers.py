@@ -61,3 +61,12 @@ def test_a_few_words_that_look_like_pointers_arent_a_field_of_all(made: Handmade
     (finding,) = made.recording().ledger.findings(lenses.load("wide-pointers"), all_claims="all")
     assert finding.bytes_peak == 10_000 * 8 * 2 * 100 / 20_000
     assert not finding.shown
+
+
+def test_few_pointers_may_be_cases_of_a_union(made: Handmade) -> None:
+    made.snapshot("peak", [])
+    for name, pointers in (("node@a.c:1", 2000), ("value@a.c:2", 1000)):
+        shape = made.blocks(made.stack(name), 40, 40, total=1000, peak=1000, end=1000)
+        made.pointers(1, shape, pointers=pointers, fields=2, packed=32, packed_gross=40)
+    found = made.recording().ledger.findings(lenses.load("wide-pointers"))
+    assert [each.confidence for each in sorted(found, key=lambda each: each.site_id)] == ["medium", "low"]

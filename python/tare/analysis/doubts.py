@@ -1,0 +1,63 @@
+"""Findings that the file of code of their site gives a reason to doubt."""
+
+from __future__ import annotations
+
+import mmap
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tare.analysis.ledger import Finding
+
+    Doubt = Callable[[Finding, str, str], Finding]
+
+# Names in an ELF file's table of strings end with a NUL; behind a prefix, jemalloc has the same function.
+_USABLE_SIZE = b"malloc_usable_size\0"
+
+
+@cache
+def may_use_slop(path: str) -> bool:
+    """True if the file has the name of malloc_usable_size. False if the file can't be read."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as contents:
+            return contents.find(_USABLE_SIZE) >= 0
+    except (OSError, ValueError):  # ValueError: the file is empty
+        return False
+
+
+def _slop(finding: Finding, module: str, program: str) -> Finding:
+    """A growing buffer of such a file may fill its block: redis' listpacks grow only when the whole block is full."""
+    if finding.mark or not may_use_slop(module):
+        return finding
+    return finding._replace(
+        text=f"{finding.text}. But {_base(module)} calls malloc_usable_size, so that it may use the whole block already",
+        confidence="low",
+        saving=finding.saving._replace(peak_bytes=None, untouched_bytes=0.0),
+    )
+
+
+def _wide_pointers(finding: Finding, module: str, program: str) -> Finding:
+    """The types of a shared library are mostly those of its interface, as the nodes of libxml2."""
+    if not module or module == program:
+        return finding
+    return finding._replace(
+        text=f"{finding.text}. {_base(module)} is a library: its users may rely on the type", confidence="low"
+    )
+
+
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+_DOUBTS: Mapping[str, Doubt] = {"slop": _slop, "wide-pointers": _wide_pointers}
+
+
+def has_doubts(lens: str) -> bool:
+    return lens in _DOUBTS
+
+
+def doubted(finding: Finding, module: str, program: str) -> Finding:
+    """`module`: the file of the site's code. `program`: that of the process."""
+    return _DOUBTS[finding.lens](finding, module, program)
