@@ -103,6 +103,16 @@ def _one_block(size: str) -> Change:
     )
 
 
+# Blocks of at least that size may be an arena's own chunks, as those of PostgreSQL's memory contexts: no arena helps.
+_CHUNK_BYTES = 1024
+_KEPT = Change(
+    "Keep one buffer and reuse it, or keep freed ones for reuse",
+    {
+        "C++": "Reuse one std::string or std::vector (clear() keeps its capacity), or keep freed buffers for reuse (tare::Buffer, tare::TextStream::reset)",
+        "Rust": "Reuse one Vec or String (clear() keeps its capacity), or keep freed buffers for reuse",
+        **_MANAGED,
+    },
+)
 _REUSED = Change(
     "Reuse one buffer, or allocate from an arena that is reset after use",
     {
@@ -130,7 +140,9 @@ def _advise(evidence: Evidence) -> Advice:
     if evidence["commonest_blocks"] >= 0.9 * evidence["total_blocks"]:
         return Advice(f"{CHANGE}: {young}", "high", change=_one_block(exact(evidence["commonest_bytes"])))
     return Advice(
-        f"{CHANGE}: {young}; the largest has {human_bytes(evidence['largest_bytes'])}", "medium", change=_REUSED
+        f"{CHANGE}: {young}; the largest has {human_bytes(evidence['largest_bytes'])}",
+        "medium",
+        change=_KEPT if evidence["smallest_bytes"] >= _CHUNK_BYTES else _REUSED,
     )
 
 
@@ -162,6 +174,7 @@ LENS = Lens(
         "freed_within_16": "sum(freed_within_16)",
         "total_blocks": "sum(total_blocks)",
         "largest_bytes": "max(requested_bytes)",
+        "smallest_bytes": "min(case when size_id is not null then requested_bytes end)",
         "commonest_bytes": "max_by(requested_bytes, total_blocks)",
         "commonest_blocks": "max(total_blocks)",
     },

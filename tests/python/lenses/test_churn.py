@@ -71,3 +71,13 @@ def test_pools_blocks_are_cheap(made: Handmade) -> None:
     recording = made.recording()
     lens = next(lens for lens in recording.ledger.lenses if lens.name == "churn")
     assert recording.ledger.findings(lens, all_claims="all") == []
+
+
+def test_an_arena_is_proposed_for_small_blocks_only(made: Handmade) -> None:
+    for size, name in ((100, "small"), (8192, "chunk")):
+        for more in (0, 100, 200):
+            made.blocks(made.stack(name, "main"), size + more, size + more, total=5000, freed_within_16=5000)
+    remedies = {round(each.bytes_total or 0): each.remedy_in("C") for each in findings(made)}
+    small, chunk = (remedies[size] for size in sorted(remedies))
+    assert "an arena (obstack) that is reset after use" in small
+    assert "arena" not in chunk and chunk.startswith("Keep one buffer and reuse it")
