@@ -205,7 +205,7 @@ def _summarize(outcome: _core.Outcome) -> None:
 
     images = _images(outcome)
     try:
-        source = CoreSource(run_summary.subject(images).path, depth=1, outcome=outcome)  # a line is one frame
+        source = CoreSource(run_summary.subject(images).path, outcome=outcome)
         short = run_summary.Short(*outcome.short_processes)
         lines = run_summary.lines(source, images, Style(sys.stderr), width_of(sys.stderr), short)
     except TareError as error:
