@@ -8,6 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from tare.analysis.languages import remedy
+from tare.analysis.sampling_error import peak_error
 from tare.naming.brief_names import brief
 from tare.reports.generated_code import generated_code
 from tare.reports.python_frames import python_frames
@@ -31,6 +32,8 @@ def headline(recording: Recording) -> str:
     """`python3.11 (pid 4711), glibc, 14.4 M events in 3.20 s`."""
     process = recording.process
     sampled = f", sampled every {human_bytes(process['sample_bytes'])}: figures are scaled" if recording.sampled else ""
+    if (error := peak_error(recording)) is not None:
+        sampled += f", the peak has a standard error of {percent(error, 1)}"
     if process["imported_from"]:
         return f"{recording.title}, imported from {process['imported_from']}{events_and_time(process)}"
     return (
