@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from tare.analysis.callers import callers
 from tare.analysis.languages import remedy
 from tare.analysis.worth import LEAST_SHARE, Entry, Ranking
 from tare.naming.brief_names import brief
@@ -14,20 +15,28 @@ from tare.text.terminal import shorten
 from tare.text.units import duration, human_bytes, percent, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from tare.analysis.callers import Caller
     from tare.analysis.recording import Recording
     from tare.analysis.worth import Whole
     from tare.naming.names import Frame
     from tare.text.terminal import Style
 
 _LEAST_NAME = 12
+_LEAST_CPU_NS = 100_000  # of a gain beside one of RSS
 
 
 def lines(
-    recording: Recording, ranking: Ranking, style: Style, width: int, most: int, remedy_lines: int | None = None
+    recording: Recording,
+    ranking: Ranking,
+    style: Style,
+    width: int,
+    most: int,
+    remedy_lines: int | None = None,
+    whole_stacks: Recording | None = None,
 ) -> Iterator[str]:
-    """At most so many entries, with so many lines of each remedy; None: all."""
+    """At most so many entries, with so many lines of each remedy; None: all. `whole_stacks`: the recording that has the callers."""
     whole = ranking.whole
     least = f"{100 * LEAST_SHARE:g}%"
     of = [f"the {'peak RSS' if whole.is_rss else 'gross peak'} ({human_bytes(whole.peak_bytes)})"]
@@ -41,8 +50,9 @@ def lines(
         yield from rest
     shown = ranking.first[:most]
     frames = recording.finding_frames([entry.finding for entry in shown])
-    for number, (entry, frame) in enumerate(zip(shown, frames, strict=True), start=1):
-        yield from _entry(number, entry, whole, frame, remedy_lines, style, width)
+    called_by = callers(whole_stacks, shown) if whole_stacks else [[] for _ in shown]
+    for number, (entry, frame, by) in enumerate(zip(shown, frames, called_by, strict=True), start=1):
+        yield from _entry(number, entry, whole, frame, by, remedy_lines, style, width)
     if len(ranking.first) > len(shown):
         yield f"  ({len(ranking.first) - len(shown)} more above {least})"
     if ranking.rest:
@@ -80,7 +90,7 @@ def amounts(entry: Entry) -> str:
         )
         exact = " (exact)" if worth.peak_exact else " (all that was resident of the blocks)" if worth.is_bound else ""
         parts.append(f"{how} {human_bytes(worth.gain_peak_bytes)}{error}{exact}".strip())
-    if worth.gain_cpu_ns:
+    if worth.gain_cpu_ns and (worth.gain_cpu_ns >= _LEAST_CPU_NS or not parts):
         parts.append(f"about {duration(worth.gain_cpu_ns)}")
     return ", ".join(parts)
 
@@ -90,13 +100,23 @@ def _minus(entry: Entry) -> str:
 
 
 def _entry(
-    number: int, entry: Entry, whole: Whole, frame: Frame, remedy_lines: int | None, style: Style, width: int
+    number: int,
+    entry: Entry,
+    whole: Whole,
+    frame: Frame,
+    called_by: Sequence[Caller],
+    remedy_lines: int | None,
+    style: Style,
+    width: int,
 ) -> Iterator[str]:
     head = f"{number:>2}. {gains(entry, whole)}  "
     room = max(width - len(head), 1)
     place = f" {frame.place}" if frame.place else ""
     name = brief(frame.name, min(room, max(room - len(place), _LEAST_NAME)))
     yield shorten(head, width) + style(name, "bold") + shorten(place, max(room - len(name), 0))
+    if called_by:
+        by = ", ".join(f"{_named(caller.frame)} {percent(caller.share, 1, 0)}" for caller in called_by)
+        yield from (style(line, "dim") for line in wrapped(f"called by {by}", width, "    "))
     confidence = f"confidence {entry.finding.confidence}"
     parts = (amounts(entry), ", ".join(entry.lenses), entry.finding.mark, entry.worth.effort, confidence)
     about = "; ".join(part for part in parts if part)

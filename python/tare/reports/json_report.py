@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from tare.analysis.callers import callers
 from tare.analysis.languages import remedy
 from tare.analysis.not_sought import not_sought
+from tare.analysis.sampling_error import peak_error
 from tare.reports import account
 from tare.reports.generated_code import generated_code
 from tare.reports.python_frames import python_frames
@@ -122,9 +124,10 @@ def do_first(recording: Recording) -> dict[str, Any]:
                 **_gain(entry.worth),
                 "confidence": entry.finding.confidence,
                 "at_least": entry.finding.at_least,
+                "callers": [{**frame(caller.frame), "share": round(caller.share, 4)} for caller in called_by],
                 "remedy": remedy(entry.finding, named),
             }
-            for entry, named in zip(listed.first, frames, strict=True)
+            for entry, named, called_by in zip(listed.first, frames, callers(recording, listed.first), strict=True)
         ],
         "smaller": len(listed.rest),
     }
@@ -188,6 +191,7 @@ def report(
         "complete": bool(process["complete"] or process["continued"]),
         "segment": _segment(recording),
         "sample_bytes": process["sample_bytes"],
+        "peak_standard_error": peak_error(recording),
         "imported_from": process["imported_from"],
         "missing_facts": words_of(process["missing_facts"]),
         "account": account.as_json(recording),

@@ -59,7 +59,8 @@ def report(
             yield style(line, "yellow")
     yield ""
     if not chosen:
-        yield from do_first.lines(recording.by_line, ranking(recording.by_line), style, width, _MOST_FIRST)
+        listed = ranking(recording.by_line)
+        yield from do_first.lines(recording.by_line, listed, style, width, _MOST_FIRST, whole_stacks=recording)
         yield from do_first.holders(recording, width)
         yield from do_first.not_looked_for(not_sought(recording), width)
         yield ""

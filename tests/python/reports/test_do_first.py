@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 
 from handmade import Handmade, names_that_need
+from tare.analysis.callers import callers
 from tare.analysis.not_sought import not_sought
 from tare.analysis.worth import ranking
-from tare.reports import do_first
+from tare.reports import do_first, json_report
 from tare.text.terminal import Style
 
 
@@ -28,6 +29,28 @@ def test_a_sampled_gain_has_its_error() -> None:
     made = Handmade(sample_bytes=524_288)
     made.blocks(made.stack("node", "main"), 24, 24, total=2730 * 25, peak=2730 * 25, weight=2730.0)
     assert any("about 533 KiB +-20%" in line for line in lines(made))
+
+
+def test_a_report_names_the_callers_of_a_line(made: Handmade) -> None:
+    for caller, blocks in (("parse@p.c:5", 90_000), ("parse@p.c:9", 4_000), ("print", 3_000), ("read", 3_000)):
+        made.blocks(made.stack("copy@a.c:1", caller, "main"), 24, 24, total=blocks, peak=blocks)
+    recording = made.recording()
+    listed = list(do_first.lines(recording, ranking(recording), Style(io.StringIO()), 160, 10, whole_stacks=recording))
+    assert listed[2] == "    called by parse p.c:5 94%"
+    assert not any("called by" in line for line in lines(made)), "a summary has stacks folded by line"
+    (entry,) = json_report.do_first(recording)["list"]
+    assert [(each["function"], each["share"]) for each in entry["callers"]] == [("parse", 0.94)]
+
+
+def test_callers_are_those_of_calls_where_no_bytes_are_saved(made: Handmade) -> None:
+    for caller, total in (("parse", 9_000_000), ("read", 1_000_000)):
+        stack = made.stack("copy@a.c:1", caller, "main")
+        made.blocks(stack, 24, 24, total=total, peak=1, freed_within_16=total)
+    recording = made.recording()
+    (listed,) = ranking(recording).first
+    assert not listed.worth.gain_peak_bytes
+    (found,) = callers(recording, [listed])
+    assert [(each.frame.function, each.share) for each in found] == [("parse", 0.9)]
 
 
 def test_the_rest_is_counted(made: Handmade) -> None:
