@@ -96,3 +96,14 @@ def test_a_recording_without_looks_has_no_rss_mode(tare: Tare) -> None:
     done = tare("report", trace, "--mode", "rss")
     assert done.returncode == 2
     assert "--snapshots" in done.stderr
+
+
+def test_a_summary_judges_the_callers_of_a_function_apart(tare: Tare, program: Build) -> None:
+    """As the report does: full texts of 32 bytes hid the tables, which the same function allocates."""
+    done = tare("run", "--content", "-o", "a.tare", "--", program("two_callers.c"))
+    (line,) = (line for line in done.stderr.splitlines() if "unwritten; a type" in line)
+    assert "3.97 MiB (exact)" in line
+    first = json.loads(tare("report", "a.tare", "--json").stdout)["do_first"]["list"]
+    (entry,) = (entry for entry in first if "unwritten" in entry["lenses"])
+    assert entry["function"] == "sized"
+    assert entry["callers"][0]["function"] == "tables"

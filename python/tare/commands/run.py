@@ -199,13 +199,16 @@ def _summarize(outcome: _core.Outcome) -> None:
     import gc
 
     gc.disable()  # the process ends after this: looking for cycles was 15 of a summary's 220 ms
+    from tare.analysis.recording import SITE_DEPTH
     from tare.reports import run_summary
     from tare.source.core_source import CoreSource
     from tare.text.terminal import Style, width_of
 
     images = _images(outcome)
     try:
-        source = CoreSource(run_summary.subject(images).path, outcome=outcome)
+        source = CoreSource(run_summary.subject(images).path, depth=1, outcome=outcome)  # a line is one frame
+        if source.process()["contents_recorded"]:
+            source.depth = SITE_DEPTH  # unwritten judges the whole site, as in a report
         short = run_summary.Short(*outcome.short_processes)
         lines = run_summary.lines(source, images, Style(sys.stderr), width_of(sys.stderr), short)
     except TareError as error:
