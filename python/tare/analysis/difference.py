@@ -43,6 +43,7 @@ class Change(NamedTuple):
     moments: dict[str, dict[str, tuple[float, float]]]  # moment -> measure -> (before, after)
     lenses: dict[str, dict[str, tuple[float, float]]]  # lens -> bytes_peak, bytes_end, bytes_total -> (before, after)
     sites: list[SiteChange]  # those that changed, largest first
+    not_compared: list[str]  # lenses that run over one of the recordings only
 
     def measured_at_peak(self, lens: str) -> bool:
         """Whether a site's change of the lens is of bytes at the peak; otherwise of bytes over the run."""
@@ -54,6 +55,7 @@ def _has_peak(lens: Lens) -> bool:
 
 
 def between(before: Recording, after: Recording) -> Change:
+    first, second = before.runnable_lenses(), after.runnable_lenses()
     before.run_lenses_of(after)
     after.run_lenses_of(before)
     moments: dict[str, dict[str, tuple[float, float]]] = {}
@@ -72,7 +74,8 @@ def between(before: Recording, after: Recording) -> Change:
         for name in totals_before
         if name in totals_after
     }
-    return Change(before, after, moments, lenses, _sites(before, after))
+    not_compared = [name for name in (*first, *second) if name not in first or name not in second]
+    return Change(before, after, moments, lenses, _sites(before, after), not_compared)
 
 
 def _sites(before: Recording, after: Recording) -> list[SiteChange]:

@@ -85,11 +85,15 @@ class Recording:
 
     @cached_property
     def ledger(self) -> Ledger:
-        from tare import lenses
         from tare.analysis.ledger import Ledger
 
-        runnable = lenses.load_runnable(self._lens_names or lenses.NAMES, self.process)
-        return Ledger(self.database, [lens.name for lens in runnable], sampled=self.sampled)
+        return Ledger(self.database, self.runnable_lenses(), sampled=self.sampled)
+
+    def runnable_lenses(self) -> list[str]:
+        """Those that the recording has the data for."""
+        from tare import lenses
+
+        return [lens.name for lens in lenses.load_runnable(self._lens_names or lenses.NAMES, self.process)]
 
     def run_lenses_of(self, other: Recording) -> None:
         """Only lenses that run over `other`, too; set before the ledger is computed. Otherwise tare would depend on the chosen

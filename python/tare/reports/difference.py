@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tare.analysis.sampling_error import peak_error
 from tare.reports.text_parts import nameless_files, wrapped
 from tare.schema.missing import FACTS, words_of
 from tare.text.terminal import shorten
-from tare.text.units import change_share, exact, human_bytes, human_count
+from tare.text.units import change_share, exact, human_bytes, human_count, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,9 +36,7 @@ def lines(change: Change, limit: int | None, style: Style, width: int) -> Iterat
     for line in wrapped(title, width):
         yield style(line, "bold")
     notes = list(dict.fromkeys([*nameless_files(change.before), *nameless_files(change.after)]))
-    if change.before.sampled or change.after.sampled:
-        notes.append("a sampled recording's figures are scaled; small changes may be chance")
-    notes.extend([*_imports(change), *_snapshots_apart(change)])
+    notes.extend(_notes(change))
     for note in notes:
         for line in wrapped(f"note: {note}", width):
             yield style(line, "yellow")
@@ -85,6 +84,24 @@ def lines(change: Change, limit: int | None, style: Style, width: int) -> Iterat
             yield shorten(f"    #{number:02}: {frame}", width)
     if len(change.sites) > len(change.sites[:limit]):
         yield f"({len(change.sites) - len(change.sites[:limit]):,} more)"
+
+
+def _notes(change: Change) -> list[str]:
+    """Reasons why a change of figures may be none of the program."""
+    notes = []
+    if change.before.sampled or change.after.sampled:
+        errors = [peak_error(each) for each in (change.before, change.after)]
+        before, after = (percent(error or 0.0, 1) for error in errors)
+        notes.append(
+            f"a sampled recording's figures are scaled: the peak's standard error is {before} before and {after} after. Changes below twice "
+            "of that may be chance, and sites have larger errors"
+        )
+    imports = any(each.process["imported_from"] for each in (change.before, change.after))
+    if change.not_compared and not imports:  # the missing facts say it of imports
+        notes.append(
+            f"not compared, because they run over one of the recordings only: {', '.join(change.not_compared)}"
+        )
+    return [*notes, *_imports(change), *_snapshots_apart(change)]
 
 
 def _imports(change: Change) -> list[str]:
@@ -156,7 +173,7 @@ def as_json(change: Change) -> dict[str, Any]:
             "pid": change.after.process["pid"],
         },
         "lenses_run": list(change.lenses),
-        "notes": [*_imports(change), *_snapshots_apart(change)],
+        "notes": _notes(change),
         **{
             moment: {measure: pair(values) for measure, values in measures.items()}
             for moment, measures in change.moments.items()

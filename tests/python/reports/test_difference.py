@@ -108,3 +108,17 @@ def test_lenses_without_bytes_have_one_line() -> None:
     (line,) = [line for line in report.splitlines() if line.startswith("nothing before or after: ")]
     assert "growth" in line and "slop" not in line
     assert "slop: peak" in report and "growth: " not in report
+
+
+def test_lenses_of_one_recording_only_are_named() -> None:
+    change = between(program(("f",), f=100).recording(), looked_into(100).recording())
+    (note,) = (note for note in difference.as_json(change)["notes"] if "not compared" in note)
+    assert "leaks, duplicates, wide-pointers, hoards" in note
+    assert "not compared" not in text(looked_into(100), looked_into(100))
+
+
+def test_the_error_of_a_sample_is_stated() -> None:
+    sample = Handmade(sample_bytes=524_288)
+    sample.blocks(sample.stack("f", "main"), 1032, 2040, total=1000, peak=1000, weight=10.0)
+    said = " ".join(text(program(("f",), f=1000), sample).split())
+    assert "standard error is 0.0% before and 9.5% after" in said
