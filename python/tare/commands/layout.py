@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from tare.commands.options import add_json, add_rows
@@ -15,6 +14,7 @@ from tare.text.printable import say
 from tare.text.sizes import parse_bytes
 from tare.text.terminal import width_of
 from tare.text.units import exact, plural
+from tare.text.wrapping import wrap
 from tare.types.layouts import Blocks, Field, Type, matching, price, types_of
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _diff(options: argparse.Namespace, read: Sequence[Layouts]) -> int:
         return 0
     columns = width_of(sys.stdout)
     names = len(set(old) | set(new))
-    lines = textwrap.wrap(
+    lines = wrap(
         f"{plural(len(changed), 'type')} of {exact(names)} changed in size, {exact(len(fresh))} are new,"
         f" {exact(len(gone))} are gone",
         columns,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.allocator_replay.class_set import Best, Histogram, best_classes, given
@@ -14,6 +13,7 @@ from tare.text.printable import say
 from tare.text.sizes import parse_bytes
 from tare.text.terminal import width_of
 from tare.text.units import human_bytes, percent
+from tare.text.wrapping import wrap
 
 if TYPE_CHECKING:
     import argparse
@@ -203,7 +203,7 @@ def measured(recording: Recording) -> Priced:
 def _table(priced: list[Priced], aim: str, columns: int) -> Iterator[str]:
     """The least first."""
     order = "at the peak" if aim == "peak" else "in all"
-    yield from textwrap.wrap(f"slop and headers of the recorded requests, the least {order} first", columns)
+    yield from wrap(f"slop and headers of the recorded requests, the least {order} first", columns)
     heads = {"peak": "at the peak", "total": "in all"}
     shown = sorted(heads, key=lambda each: each != aim)  # the other column is left out on a narrow terminal
     rows = [
@@ -227,7 +227,7 @@ def _proposal(best: list[Best], aim: Histogram, name: str, columns: int) -> Iter
     where = "at the peak" if name == "peak" else "over the whole run"
     requested = sum(size * blocks for size, blocks in aim.items())
     yield ""
-    yield from textwrap.wrap(f"the least possible slop {where}, by number of size classes", columns)
+    yield from wrap(f"the least possible slop {where}, by number of size classes", columns)
     rows = []
     for number in steps(len(best)):
         one = best[number - 1]

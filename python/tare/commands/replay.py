@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from tare.allocator_replay.allocators import GLIBC, Allocator, find, installed
@@ -15,6 +14,7 @@ from tare.reports.table import Column, table
 from tare.text.printable import say
 from tare.text.terminal import width_of
 from tare.text.units import exact, human_bytes, human_count, percent
+from tare.text.wrapping import wrap
 
 if TYPE_CHECKING:
     import argparse
@@ -107,7 +107,7 @@ def _reference(recorded: Recorded, chosen: list[Allocator]) -> Allocator | None:
 
 def lines(facts: Script, shown: list[Performance], outside: float | None, columns: int) -> Iterator[str]:
     threads = "1 thread" if facts.threads == 1 else f"{exact(facts.threads)} threads"
-    yield from textwrap.wrap(
+    yield from wrap(
         f"{human_count(facts.steps)} calls of {threads}, {human_bytes(facts.live_bytes)} requested and live at the peak",
         columns,
     )
@@ -168,7 +168,7 @@ def notes(facts: Script, shown: list[Performance], outside: float | None, column
         if each.failed_calls:
             said.append(f"{each.allocator} refused {exact(each.failed_calls)} calls")
     for text in said:
-        yield from textwrap.wrap(text, columns, subsequent_indent="  ")
+        yield from wrap(text, columns, subsequent_indent="  ")
 
 
 def course(performed: Performance, facts: Script) -> str:

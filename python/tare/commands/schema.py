@@ -56,11 +56,11 @@ def chosen(names: list[str]) -> list[schema.Table]:
 
 
 def lines(tables: list[schema.Table], width: int) -> Iterator[str]:
-    import textwrap
+    from tare.text.wrapping import wrap
 
     for table in tables:
-        yield from textwrap.wrap(f"{table.name}: {table.row}", width, subsequent_indent="  ")
-        yield from textwrap.wrap(table.note, width, initial_indent="  ", subsequent_indent="  ")
+        yield from wrap(f"{table.name}: {table.row}", width, subsequent_indent="  ")
+        yield from wrap(table.note, width, initial_indent="  ", subsequent_indent="  ")
         for column in table.columns:
             head = f"  {column.name:<24} {column.type.lower():<8} "
             if width >= len(head) + _LEAST_MEANING:
@@ -68,5 +68,5 @@ def lines(tables: list[schema.Table], width: int) -> Iterator[str]:
             else:  # no room beside it
                 yield head.rstrip()
                 head = indent = " " * 6
-            yield from textwrap.wrap(column.meaning, width, initial_indent=head, subsequent_indent=indent)
+            yield from wrap(column.meaning, width, initial_indent=head, subsequent_indent=indent)
         yield ""

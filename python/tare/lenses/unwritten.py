@@ -114,7 +114,9 @@ def _advise(evidence: Evidence) -> Advice:
     serving = _serving(evidence)
     sizes = exact(smallest) if smallest == evidence["largest"] else f"{exact(smallest)} to {exact(evidence['largest'])}"
     within = "" if mark < 0.6 * smallest else f" in 95% of the blocks, {exact(mark)} in the fullest"
-    seen = f"at most {exact(mark if not within else int(0.6 * smallest))} of {sizes} bytes are written{within} ({_histogram(evidence)})"
+    most = mark if not within else int(0.6 * smallest)
+    written = f"at most {exact(most)} of {sizes} bytes are written" if most else f"none of {sizes} bytes is written"
+    seen = f"{written}{within} ({_histogram(evidence)})"
     change = (
         _LATER if serving == 0 else _inline(serving) if serving <= _INLINE_BYTES else _smaller(plural(serving, "byte"))
     )

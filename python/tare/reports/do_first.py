@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from tare.naming.brief_names import brief
 from tare.reports.text_parts import wrapped
 from tare.text.terminal import shorten
 from tare.text.units import duration, human_bytes, percent, plural
+from tare.text.wrapping import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,11 +120,11 @@ def _entry(
     confidence = f"confidence {entry.finding.confidence}"
     parts = (amounts(entry), ", ".join(entry.lenses), entry.finding.mark, entry.worth.effort, confidence)
     about = "; ".join(part for part in parts if part)
-    text = textwrap.wrap(remedy(entry.finding, frame), width - 4)
+    text = wrap(remedy(entry.finding, frame), width - 4)
     shown = text[:remedy_lines]
     if len(text) > len(shown):
         shown[-1] = shown[-1][: width - 6].rstrip(" ,;:") + " …"
-    for line in [*textwrap.wrap(about, width - 4), *shown]:
+    for line in [*wrap(about, width - 4), *shown]:
         yield "    " + style(line, "dim")
 
 

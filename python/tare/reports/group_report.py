@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from tare.analysis.languages import remedy
@@ -14,6 +13,7 @@ from tare.reports.table import Column, table
 from tare.reports.text_parts import headline, unnamed_note, wrapped
 from tare.text.terminal import shorten
 from tare.text.units import duration, human_bytes, human_count, percent, plural
+from tare.text.wrapping import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,7 +157,7 @@ def _finding(number: int, each: FindingSums, group: Group, style: Style, width: 
     yield shorten(head, width) + style(name, "bold") + shorten(place, max(room - len(name), 0))
     pid = next(process.pid for process in group.processes if process.path == each.path)
     about = f"in {_of(each.processes, group)}; {', '.join(each.lenses)}; largest in process {pid}:"
-    for line in textwrap.wrap(f"{about} {remedy(each.example.finding, each.frame)}", width - 4)[:3]:
+    for line in wrap(f"{about} {remedy(each.example.finding, each.frame)}", width - 4)[:3]:
         yield "    " + style(line, "dim")
 
 

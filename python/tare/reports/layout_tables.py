@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.naming.cpp_names import shorten as short_name
@@ -10,6 +9,7 @@ from tare.reports.table import Column
 from tare.reports.table import table as fitted
 from tare.text.terminal import shorten
 from tare.text.units import exact, percent, plural
+from tare.text.wrapping import wrap
 from tare.types.layouts import MOVABLE, Blocks, Type
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class Choice(NamedTuple):
 
 def overview(rows: Sequence[Row], choice: Choice, columns: int) -> Iterator[str]:
     """`rows` in their order; rows that can't be changed are counted."""
-    yield from textwrap.wrap(_head(rows, choice.units), columns)
-    yield from textwrap.wrap(narrow_summary([each for each, _ in rows]), columns)
+    yield from wrap(_head(rows, choice.units), columns)
+    yield from wrap(narrow_summary([each for each, _ in rows]), columns)
     shown = [row for row in rows if choice.with_system or not row[0].is_system]
     if choice.sort == "saving":
         shown = [row for row in shown if row[0].reordered_bytes < row[0].size_bytes]
@@ -41,7 +41,7 @@ def overview(rows: Sequence[Row], choice: Choice, columns: int) -> Iterator[str]
         shown = [row for row in shown if row[0].narrow_reordered_bytes < row[0].size_bytes]
     hidden = sum(each.is_system and each.reordered_bytes < each.size_bytes for each, _ in rows)
     if hidden and not choice.with_system:
-        yield from textwrap.wrap(
+        yield from wrap(
             f"{plural(hidden, 'type')} of the system's headers would be smaller in another order (--system shows them)",
             columns,
         )
@@ -50,7 +50,7 @@ def overview(rows: Sequence[Row], choice: Choice, columns: int) -> Iterator[str]
         return
     same = sum(not blocks.saved_bytes for _, blocks in shown) if choice.sort == "saving" else 0
     if same:
-        yield from textwrap.wrap(
+        yield from wrap(
             f"{exact(same)} of {exact(len(shown))} that would be smaller save nothing on {choice.model}'s heap: their"
             " block stays the same",
             columns,
@@ -62,7 +62,7 @@ def overview(rows: Sequence[Row], choice: Choice, columns: int) -> Iterator[str]
         yield f"({exact(len(shown) - len(some))} more: --rows all prints them)"
     if any(_is_marked(each) for each, _ in some):
         yield ""
-        yield from textwrap.wrap("(s): standard layout; C code, files or the network may rely on the order", columns)
+        yield from wrap("(s): standard layout; C code, files or the network may rely on the order", columns)
 
 
 def _head(rows: Sequence[Row], units: int) -> str:

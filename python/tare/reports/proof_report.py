@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.analysis.languages import remedy
@@ -10,6 +9,7 @@ from tare.proofs.measure import QUARTERS
 from tare.proofs.remedies import Simulation
 from tare.reports.table import Column, table
 from tare.text.units import change_share, exact, human_bytes, human_count, percent
+from tare.text.wrapping import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,16 +45,14 @@ def lines(proven: Proven, width: int) -> Iterator[str]:
     yield from _overview(proven, width)
     if proven.together is not None:
         yield ""
-        yield from textwrap.wrap(
-            "together (each block has the remedy of the first of these findings that is about it):", width
-        )
+        yield from wrap("together (each block has the remedy of the first of these findings that is about it):", width)
         yield ""
         yield from _details(proven.together, proven, width)
 
 
 def _finding(planned: Planned, width: int) -> Iterator[str]:
     finding = planned.finding
-    yield from textwrap.wrap(f"finding {planned.number}: {finding.lens} at {planned.frame}", width)
+    yield from wrap(f"finding {planned.number}: {finding.lens} at {planned.frame}", width)
     yield from _wrap("remedy", remedy(finding, planned.frame), width)
     if isinstance(planned.simulation, Simulation):
         yield from _wrap("performed", planned.simulation.assumption, width)
@@ -63,7 +61,7 @@ def _finding(planned: Planned, width: int) -> Iterator[str]:
 
 
 def _wrap(label: str, text: str, width: int) -> list[str]:
-    return textwrap.wrap(f"{label}: {text}", width, initial_indent="  ", subsequent_indent="    ")
+    return wrap(f"{label}: {text}", width, initial_indent="  ", subsequent_indent="    ")
 
 
 def _overview(proven: Proven, width: int) -> Iterator[str]:
@@ -88,9 +86,7 @@ def _overview(proven: Proven, width: int) -> Iterator[str]:
     yield from table(heads, rows, width)
     for each in proven.planned:
         if not isinstance(each.simulation, Simulation):
-            yield from textwrap.wrap(
-                f"{each.number} isn't performed: {each.simulation.reason}", width, subsequent_indent="  "
-            )
+            yield from wrap(f"{each.number} isn't performed: {each.simulation.reason}", width, subsequent_indent="  ")
     if proven.findings > len(proven.planned):
         yield f"({exact(proven.findings - len(proven.planned))} more findings; --all proves all)"
 
@@ -144,26 +140,26 @@ def _details(proof: Proof, proven: Proven, width: int) -> Iterator[str]:
     yield ""
     if proven.outside_bytes is not None:
         before, after = (proven.outside_bytes + each for each in (proof.peak_rss.before, proof.peak_rss.after))
-        yield from textwrap.wrap(
+        yield from wrap(
             f"peak RSS of the program: {human_bytes(before)} -> {human_bytes(after)}"
             f" ({_signed_percent(after - before, before)})",
             width,
         )
     elif proven.peak_rss_bytes:
-        yield from textwrap.wrap(
+        yield from wrap(
             f"peak RSS of the program: unknown after the remedy. The performed calls write whole blocks ({human_bytes(proof.peak_rss.before)}),"
             f" but the program touched a part of its blocks only ({human_bytes(proven.peak_rss_bytes)} of RSS in all). A recording with"
             " --content has the written part of each block.",
             width,
         )
-    yield from textwrap.wrap(
+    yield from wrap(
         f"{exact(proof.rewritten_blocks)} blocks rewritten; {proven.allocator}; medians of {proven.runs} runs of each, in turn",
         width,
     )
     if not proof.peak_rss.certain and not proof.cpu_s.certain:
         yield "no change of peak RSS or CPU is certain: the pairs differ in both directions"
     if proof.failed_calls:
-        yield from textwrap.wrap(f"the allocator refused {exact(proof.failed_calls)} calls", width)
+        yield from wrap(f"the allocator refused {exact(proof.failed_calls)} calls", width)
 
 
 def _row(label: str, change: Change, form: Callable[[float], str]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import textwrap
 from typing import TYPE_CHECKING
 
 from tare.analysis.languages import remedy
@@ -16,6 +15,7 @@ from tare.reports.unwind_gaps import unwind_gaps
 from tare.schema.missing import FACTS, words_of
 from tare.text.terminal import shorten, shorten_path
 from tare.text.units import duration, exact, human_bytes, human_count, percent, plural
+from tare.text.wrapping import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -167,7 +167,7 @@ def unnamed_note(frames: Iterable[Frame]) -> str:
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     """Never wider than `width`; continued lines stand a little to the right."""
-    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=f"{indent}  ") or [""]
+    return wrap(text, width, initial_indent=indent, subsequent_indent=f"{indent}  ") or [""]
 
 
 _WIDE_BALANCE = 66  # 12 for the label and twice 18 + 9
@@ -289,7 +289,7 @@ def finding_lines(
     name, place = brief(named.name, name_room), shorten(place, room - name_room)
     lines = [head + style(name, "bold") + place + style(mark, "yellow") + stacks]
     room = width - indent - 2
-    wrapped_text = textwrap.wrap(text, room)
+    wrapped_text = wrap(text, room)
     if remedy_lines is not None and len(wrapped_text) > remedy_lines:
         wrapped_text = wrapped_text[:remedy_lines]
         wrapped_text[-1] = wrapped_text[-1][: room - 2].rstrip(" ,;:") + " …"

@@ -90,7 +90,7 @@ def report(
 
 
 def _lens_report(recording: Recording, lens: Lens, limit: int | None, style: Style, width: int) -> Iterator[str]:
-    import textwrap
+    from tare.text.wrapping import wrap
 
     for label, text in (
         ("question", lens.question),
@@ -99,7 +99,7 @@ def _lens_report(recording: Recording, lens: Lens, limit: int | None, style: Sty
         ("may be wrong", lens.false_positives),
         ("sampling", f"{lens.sampling}; this recording is {'sampled' if recording.sampled else 'exact'}"),
     ):
-        yield from textwrap.wrap(f"{label:<13} {text}", width, subsequent_indent=" " * 14)
+        yield from wrap(f"{label:<13} {text}", width, subsequent_indent=" " * 14)
     yield ""
     yield from _findings(recording, lens, _found(recording, lens), limit, style, width)
 

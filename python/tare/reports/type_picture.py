@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 from tare.naming.cpp_names import shorten as short_name
 from tare.text.terminal import shorten, shorten_path
 from tare.text.units import exact, plural
+from tare.text.wrapping import wrap
 from tare.types.layouts import MOVABLE, Blocks, Field, Type, moves
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def picture(each: Type, blocks: Blocks, layouts: Layouts, model: str, columns: i
 
 
 def _wrapped(text: str, columns: int) -> list[str]:
-    return textwrap.wrap(text, columns, initial_indent="  ", subsequent_indent="    ")
+    return wrap(text, columns, initial_indent="  ", subsequent_indent="    ")
 
 
 def _block(before: int, after: int, model: str) -> str:

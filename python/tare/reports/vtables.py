@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from tare.text.units import exact, human_bytes, plural
+from tare.text.wrapping import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,4 +40,4 @@ def lines(paths: Sequence[str], counted: Sequence[dict[str, Any] | None], column
             said += "; they are relative already"
         if census["names"] in _UNKNOWN:
             said += f" ({_UNKNOWN[census['names']]})"
-        yield from textwrap.wrap(said, columns, subsequent_indent="  ")
+        yield from wrap(said, columns, subsequent_indent="  ")

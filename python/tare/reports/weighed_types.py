@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from tare.naming.cpp_names import shorten as short_name
 from tare.reports.table import Column, table
 from tare.text.units import exact, human_bytes, percent, plural
+from tare.text.wrapping import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _NAME = Column("type", "left", least=20)
 
 def lines(weighed: Sequence[Weighed], gross_peak: float, limit: int | None, columns: int) -> Iterator[str]:
     if not weighed:
-        yield from textwrap.wrap(
+        yield from wrap(
             "no block's type is known: that needs debug information of the recorded program and libraries, as they were"
             " then (-g, or their debug packages), and functions that name or point to what they allocate",
             columns,
@@ -27,21 +27,21 @@ def lines(weighed: Sequence[Weighed], gross_peak: float, limit: int | None, colu
         return
     known = sum(each.gross_bytes for each in weighed)
     gaining = [each for each in weighed if each.saved_bytes]
-    yield from textwrap.wrap(
+    yield from wrap(
         f"{plural(len(weighed), 'type')} known of {human_bytes(known)} of blocks at the peak, {percent(known, gross_peak, 0)} of the"
         f" heap; other orders of fields would save {human_bytes(sum(each.saved_bytes for each in gaining))}",
         columns,
     )
-    yield from textwrap.wrap(narrow_summary(weighed), columns)
+    yield from wrap(narrow_summary(weighed), columns)
     if not gaining:
-        yield from textwrap.wrap("no type whose objects were found would take smaller blocks in another order", columns)
+        yield from wrap("no type whose objects were found would take smaller blocks in another order", columns)
         return
     yield ""
     yield from _table(gaining[:limit], columns)
     if len(gaining) > len(gaining[:limit]):
         yield f"({exact(len(gaining) - len(gaining[:limit]))} more: --rows all prints them)"
     yield ""
-    yield from textwrap.wrap(
+    yield from wrap(
         "sure: high, an allocating function names the type; medium, a variable of the block's size does; low, only the size does",
         columns,
         subsequent_indent="  ",
