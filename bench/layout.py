@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -21,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from harness.measure import ROOT
+from harness.measure import ROOT, measure
 from harness.results import Results, table
 
 _HEAD = re.compile(r"^(?:struct|class|union) (.*?) ?(?:: .*)?\{$")
@@ -43,22 +42,6 @@ class Compared(NamedTuple):
     # tail padding; some sums are larger than the type; and it shows variants of Rust's enums and slices as types.
     explained: int
     differences: list[str]
-
-
-class Cost(NamedTuple):
-    cpu_s: float
-    rss_bytes: int
-
-
-def run(command: list[str], output: Path) -> Cost:
-    """The command's own: debug files may be readable for the owner only."""
-    with output.open("wb") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 def by_pahole(text: str) -> Found:
@@ -159,9 +142,9 @@ def main() -> int:
                 commands["pahole"] = ["pahole", "-F", "dwarf", "--show_private_classes", path]
             for _ in range(options.runs):
                 for subject, command in commands.items():
-                    cost = run(command, texts[subject])
-                    results.add(case, subject, "cpu", cost.cpu_s)
-                    results.add(case, subject, "rss", cost.rss_bytes)
+                    used = measure([*command], Path(folder), stdout=texts[subject])
+                    results.add(case, subject, "cpu", used.cpu_seconds)
+                    results.add(case, subject, "rss", used.max_rss_bytes)
             ours, derived = by_tare(texts["tare"].read_text())
             row = [case, f"{Path(path).stat().st_size / 1e6:.1f}", f"{sum(map(len, ours.values())):,}"]
             if alone:
