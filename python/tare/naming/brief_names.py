@@ -8,13 +8,11 @@ from tare.text.terminal import shorten
 
 _CLOSING = {"(": ")", "<": ">", "{": "}", "[": "]"}
 _OPERATOR = re.compile(r"operator\s*(?:<=>|<<=?|>>=?|->\*?|[<>]=?|\(\)|\[\])")
-_DECLTYPE = re.compile(r"decltype ?\(")
 _KEPT = "(anonymous namespace)"
 
 
 def brief(name: str, width: int) -> str:
     """At most `width` characters: without parameters, then with `<…>` for template arguments, then cut in the middle."""
-    name = _without_decltype(name)
     for text in (name, without_parameters(name), without_arguments(without_parameters(name))):
         if len(text) <= width:
             return shorten(text, width)
@@ -24,7 +22,7 @@ def brief(name: str, width: int) -> str:
 def without_parameters(name: str) -> str:
     """`a::f<int>(int) const` as `a::f<int>`. Parameters within template arguments stay."""
     out: list[str] = []
-    pieces = _pieces(_without_decltype(name))
+    pieces = _pieces(name)
     for number, piece in enumerate(pieces):
         if piece[0] != "(" or piece == _KEPT or not out:
             out.append(piece)
@@ -41,14 +39,6 @@ def without_arguments(name: str) -> str:
         is_arguments = piece[0] == "<" and out and out[-1] != "."
         out.append("<…>" if is_arguments else piece)
     return _without_type("".join(out))
-
-
-def _without_decltype(name: str) -> str:
-    """`decltype (::new(…) T()) std::construct_at<T>(T*)` without the result type, whose bracket isn't the parameters'."""
-    start = _DECLTYPE.match(name)
-    if start is None:
-        return name
-    return name[_end(name, start.end() - 1) :].lstrip() or name
 
 
 def _without_type(name: str) -> str:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "core/demangle/bounded_cxx_demangler.h"
 #include "core/demangle/rust_legacy.h"
@@ -48,13 +49,27 @@ SplitName split_clone_suffix(std::string_view symbol) {
   return {symbol.substr(0, base), symbol.substr(base)};
 }
 
+std::string_view without_decltype_result(std::string_view readable) {
+  constexpr std::string_view kDecltype = "decltype";
+  if (!readable.starts_with(kDecltype)) return readable;
+  std::size_t at = readable.find('(');
+  if (at == std::string_view::npos || at > kDecltype.size() + 1) return readable;
+  for (int depth = 0; at < readable.size(); ++at) {
+    if (readable[at] == '(') ++depth;
+    if (readable[at] == ')' && --depth == 0) break;
+  }
+  const std::size_t rest = readable.find_first_not_of(' ', std::min(at, readable.size() - 1) + 1);
+  return rest == std::string_view::npos ? readable : readable.substr(rest);
+}
+
 std::string demangle_base(std::string_view name) {
   constexpr std::size_t kMaxMangledBytes = 1 << 16;  // demanglers recurse; real names stay below some 10 KiB
   if (name.size() > kMaxMangledBytes) return std::string(name);
   if (name.starts_with("_R")) return demangle_rust_v0(name).value_or(std::string(name));
   if (!name.starts_with("_Z")) return std::string(name);
   if (auto rust = demangle_rust_legacy(name)) return *std::move(rust);
-  return demangle_cxx(std::string(name)).value_or(std::string(name));
+  const std::optional<std::string> readable = demangle_cxx(std::string(name));
+  return std::string(readable ? without_decltype_result(*readable) : name);
 }
 
 std::string demangle(std::string_view symbol) {

@@ -16,6 +16,10 @@ SplitName split_clone_suffix(std::string_view symbol);
 // Readable form of a name without clone suffix; the name itself where no scheme applies.
 std::string demangle_base(std::string_view name);
 
+// "decltype (::new((void*)(0)) T()) std::construct_at<T>(T*)" without the result type, whose bracket isn't the
+// parameters'; other names whole. demangle_base() applies it, so only names that a foreign file has demangled need it.
+std::string_view without_decltype_result(std::string_view readable);
+
 // Readable form of any symbol; a clone suffix becomes " [clone .cold]".
 std::string demangle(std::string_view symbol);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/demangle/demangle.h"
 #include "core/symbols/elf_file.h"
 #include "trace/file/dictionary_codec.h"
 #include "trace/open/block_packer.h"
@@ -67,6 +68,7 @@ Result<std::uint32_t> ImportWriter::add_named_row(std::uint32_t module, std::uin
   const Result<std::uint32_t> row = add_row(module, address);
   if (!row) return row;
   for (trace::GivenFrame& frame : frames) {
+    frame.function = without_decltype_result(frame.function);
     cut(frame.function);
     cut(frame.file);
     frame.row = static_cast<trace::RowId>(*row);

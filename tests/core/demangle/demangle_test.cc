@@ -20,6 +20,16 @@ TEST(Demangle, Cxx) {
   EXPECT_EQ(demangle(""), "");
 }
 
+TEST(Demangle, ResultsWrittenAsDecltypeAreLeftOut) {
+  const std::string result = "decltype (::new((void*)(0)) A(std::declval<int>())) ";
+  EXPECT_EQ(without_decltype_result(result + "std::construct_at<A>(A*, int&&)"), "std::construct_at<A>(A*, int&&)");
+  EXPECT_EQ(without_decltype_result("decltype(auto) a::f<int>(int)"), "a::f<int>(int)");
+  for (const char* whole : {"", "decltype", "decltype(", "decltype (x) ", "decltype ()", "decltype_of(int)", "f(int)"})
+    EXPECT_EQ(without_decltype_result(whole), whole);
+  EXPECT_EQ(demangle("_ZSt12construct_atIiJiEEDTgsnwcvPvLi0E_T_pispclsr3stdE7declvalIT0_EEEEPS1_DpOS2_"),
+            "std::construct_at<int, int>(int*, int&&)");
+}
+
 std::string substitution(std::size_t number) {
   const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   if (number == 0) return "S_";

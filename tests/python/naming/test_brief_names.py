@@ -17,12 +17,6 @@ from tare.naming.brief_names import brief, without_arguments, without_parameters
         ("a::operator<<(std::ostream&, b<(c)1>)", "a::operator<<"),
         ("a::operator[](unsigned long)", "a::operator[]"),
         ("f(", "f"),
-        (
-            "decltype (::new((void*)(0)) A(std::declval<int>())) std::construct_at<A, int>(A*, int&&)",
-            "std::construct_at<A, int>",
-        ),
-        ("decltype(auto) a::Registry<int>::push_back<char>(char&&)", "a::Registry<int>::push_back<char>"),
-        ("decltype (", "decltype "),
         ("<alloc::vec::Vec<T> as core::clone::Clone>::clone", "<alloc::vec::Vec<T> as core::clone::Clone>::clone"),
         ("<module>", "<module>"),
     ],
