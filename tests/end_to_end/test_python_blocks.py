@@ -47,6 +47,20 @@ def test_sums_of_twenty_sites_are_those_of_tracemalloc(tare: Tare) -> None:
         assert found[size] == pytest.approx(3000 * size, rel=0.01)
 
 
+def test_no_site_is_named_by_the_recorder_that_wraps_the_allocators(tare: Tare) -> None:
+    trace = tare.record(sys.executable, "-c", PROGRAM)
+    arenas = "select distinct stack_id as id from mappings where mapped_bytes = maps << 20"
+    stacks = tare.sql(
+        trace,
+        f"with recursive up(id) as ({arenas} union select caller_id from stacks join up on stack_id = id)"
+        " select distinct f.function from up join stacks s on s.stack_id = up.id join frames f using (location_id)",
+    )
+    assert {"function": "[tare]"} in stacks, "between pymalloc and its caller"
+    assert tare.sql(trace, "select * from frames where function like '%libtare-record%'") == []
+    named = "select * from sites join frames on location_id = site_location_id where function = '[tare]'"
+    assert tare.sql(trace, named) == []
+
+
 @pytest.mark.parametrize(
     "options", [(), ("--content",), ("--free-stacks",), ("--snapshots",)], ids=lambda o: " ".join(o)
 )

@@ -20,6 +20,11 @@ constexpr std::size_t kFewNamed = 10;
 // Names of a library with less than a twentieth of all rows aren't missed.
 constexpr std::size_t kFewRows = 20;
 
+// The recorder stands between a program and functions that call back: CPython's allocators, starts of threads.
+// The name of its frames is in wrappers.def, so that no site is named by them.
+constexpr const char* kRecorderFrame = "[tare]";
+bool is_recorder(const trace::Module& module) { return module.path.ends_with("/libtare-record.so"); }
+
 // As reports show a frame without a name: `nginx+0x4c12f`.
 std::string place_in(const trace::Module& module, std::uint64_t address) {
   char offset[24];
@@ -73,7 +78,12 @@ std::vector<NamedFrame> Names::frames(std::span<const trace::RowId> rows) {
   }
   for (const Batch& batch : by_module(rows)) {
     std::vector<std::vector<Frame>> resolved(batch.positions.size());
-    if (batch.module != nullptr) resolved = symbolizer_->resolve(*batch.module, batch.addresses);
+    if (batch.module != nullptr && is_recorder(*batch.module)) {
+      for (std::vector<Frame>& each : resolved)
+        each.assign(1, Frame{kRecorderFrame, kRecorderFrame, {}, {}, std::nullopt});
+    } else if (batch.module != nullptr) {
+      resolved = symbolizer_->resolve(*batch.module, batch.addresses);
+    }
     for (std::size_t i = 0; i < batch.positions.size(); ++i) {
       if (resolved[i].empty()) resolved[i].emplace_back();
       found[batch.positions[i]] = std::move(resolved[i]);
@@ -112,7 +122,8 @@ void Names::name_sites(SiteFinder& finder) {
     }
     for (const Batch& batch : by_module(rows)) {
       if (batch.module == nullptr) continue;
-      const std::vector<FunctionName> names = symbolizer_->function_names(*batch.module, batch.addresses);
+      std::vector<FunctionName> names(batch.addresses.size(), FunctionName{kRecorderFrame, kRecorderFrame, {}});
+      if (!is_recorder(*batch.module)) names = symbolizer_->function_names(*batch.module, batch.addresses);
       for (std::size_t i = 0; i < names.size(); ++i) {
         const std::string place = names[i].function.empty() ? place_in(*batch.module, batch.addresses[i]) : "";
         const std::string_view function = place.empty() ? std::string_view(names[i].function) : place;
@@ -132,9 +143,8 @@ std::vector<Names::Nameless> Names::nameless_modules() {
   for (std::size_t row = 0; row < dictionary_.rows.size(); ++row) rows.push_back(static_cast<trace::RowId>(row));
   std::vector<Nameless> found;
   for (const Batch& batch : by_module(rows)) {
-    // Not [vdso], and not the recorder's own frames at the start of the program.
-    if (!batch.module || !batch.module->path.starts_with('/') || batch.module->path.ends_with("/libtare-record.so"))
-      continue;
+    // Not [vdso], and not the recorder's own frames.
+    if (!batch.module || !batch.module->path.starts_with('/') || is_recorder(*batch.module)) continue;
     ModuleState state = symbolizer_->report(*batch.module).state;
     const bool matters = kFewRows * batch.addresses.size() >= rows.size();
     if (!matters && state != ModuleState::Replaced) continue;

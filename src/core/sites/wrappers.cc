@@ -45,7 +45,9 @@ const WrapperNames& wrapper_names() {
     WrapperNames made;
     add_users(made);
 #define TARE_WRAPPER(kind, name) add_##kind(made, name);
+#include "core/sites/program_wrappers.def"
 #include "core/sites/wrappers.def"
+#undef TARE_WRAPPER
     return made;
   }();
   return names;
@@ -77,25 +79,9 @@ bool starts_operator_symbol(std::string_view text, std::size_t at) {
   return at >= kOperator.size() && text.substr(at - kOperator.size(), kOperator.size()) == kOperator;
 }
 
-// "decltype (::new((void*)(0)) T()) std::construct_at<T>(T*)" without the result type, whose bracket isn't the
-// parameters'.
-std::string_view without_decltype(std::string_view function) {
-  constexpr std::string_view kDecltype = "decltype";
-  if (!function.starts_with(kDecltype)) return function;
-  std::size_t at = function.find('(');
-  if (at == std::string_view::npos || at > kDecltype.size() + 1) return function;
-  for (int depth = 0; at < function.size(); ++at) {
-    if (function[at] == '(') ++depth;
-    if (function[at] == ')' && --depth == 0) break;
-  }
-  const std::size_t rest = function.find_first_not_of(' ', std::min(at, function.size() - 1) + 1);
-  return rest == std::string_view::npos ? function : function.substr(rest);
-}
-
 }  // namespace
 
 std::string plain_name(std::string_view function) {
-  function = without_decltype(function);
   std::string name;
   int depth = 0;  // of template brackets
   for (std::size_t i = 0; i < function.size(); ++i) {
