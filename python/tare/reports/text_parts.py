@@ -57,7 +57,9 @@ def caveats(recording: Recording) -> list[str]:
     lines.extend(f"the file has no {FACTS[word]}" for word in words_of(process["missing_facts"]))
     status = process["wait_status"]
     if status is not None and os.WIFSIGNALED(status):
-        lines.append(f"the program was killed by signal {os.WTERMSIG(status)}; all events until then are recorded")
+        lines.append(
+            f"the program was killed by signal {_signal(os.WTERMSIG(status))}; all events until then are recorded"
+        )
     if process["replaced_by_exec"]:
         lines.append("the process executed another program; that program has its own trace")
     if process["launcher_died"]:
@@ -115,6 +117,16 @@ def caveats(recording: Recording) -> list[str]:
     if process["segment"] is not None:
         lines.extend(segment_lines(recording))
     return lines
+
+
+def _signal(number: int) -> str:
+    """`6 (SIGABRT)`; real-time signals have no names."""
+    import signal
+
+    try:
+        return f"{number} ({signal.Signals(number).name})"
+    except ValueError:
+        return str(number)
 
 
 def segment_lines(recording: Recording) -> list[str]:

@@ -105,6 +105,13 @@ def test_caveats_are_said(busy: Handmade) -> None:
     assert "~2 blocks" in report  # scaled figures are marked
 
 
+def test_the_signal_that_killed_a_program_has_its_name() -> None:
+    for status, words in ((6, "signal 6 (SIGABRT);"), (40, "signal 40;")):
+        made = Handmade(wait_status=status)
+        made.blocks(made.stack("f"), 8, 24, total=1, peak=1, end=1)
+        assert f"the program was killed by {words}" in " ".join(text(made.recording()).split())
+
+
 def test_files_without_unwind_tables_are_named(made: Handmade) -> None:
     stack = made.stack("scale@scale.S:12", "main")
     made.blocks(stack, 8, 24, total=1, peak=1)
