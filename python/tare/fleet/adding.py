@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tare.errors import IO, TareError
+from tare.errors import CORRUPT, IO, TareError
 from tare.fleet import layout
 from tare.fleet.facts import ORDER, TABLES, Facts, facts_of
+from tare.progress import warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +41,12 @@ def add(store: Path, trace: str, origin: Origin) -> bool:
         raise TareError(IO, f"fleet add: can't read {trace}: {error.strerror}") from None
     if (store / layout.RECORDINGS / f"{key}.json").exists():
         return False
-    facts = facts_of(Recording(CoreSource(trace), lenses.names_for([])))
+    recording = Recording(CoreSource(trace), lenses.names_for([]))
+    if not recording.process["program"]:
+        raise TareError(CORRUPT, f"fleet add: {trace} has no process: it was cut short before its first event")
+    for warning in recording.source.warnings:
+        warn(warning)
+    facts = facts_of(recording)
     return bool(add_facts(store, [(key, os.path.abspath(trace), facts, origin)]))
 
 

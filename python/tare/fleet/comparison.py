@@ -92,10 +92,10 @@ def _side(store: Store, conditions: Sequence[Condition], name: str) -> list[dict
 
 def _pick(store: Store, sides: Sequence[Side]) -> None:
     """Table `picked`: of each recording its side, its unit, and the recordings of that unit."""
-    store.connection.execute("create or replace temp table picked (recording bigint, side int, unit int, size int)")
-    with store.connection.appender("picked") as appender:
-        for number, side in enumerate(sides):
-            appender.append_rows([(r, number, unit, side.sizes[unit]) for r, unit in side.unit_of.items()])
+    rows = [
+        (r, number, unit, side.sizes[unit]) for number, side in enumerate(sides) for r, unit in side.unit_of.items()
+    ]
+    store.table("picked", "recording bigint, side int, unit int, size int", rows)
 
 
 class _Comparing:

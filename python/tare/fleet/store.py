@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,20 +13,20 @@ from tare.fleet.adding import quoted
 from tare.fleet.facts import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import duckdb
 
 FIELDS = ("program", "build", "machine", "path", "key")  # that a filter can name beside labels
 # Columns of the table `recordings`; `labels` is a map, read as labels['canary'].
-_COLUMNS = (
+COLUMNS = (
     "recording bigint, key varchar, path varchar, program varchar, command_line varchar, build varchar, build_id varchar,"
     " machine varchar, started_ns bigint, duration_ns bigint, added_ns bigint, sample_bytes bigint, peak_gross_bytes double,"
     " end_gross_bytes double, peak_tare_bytes double, end_tare_bytes double, peak_rss_bytes double, tare_version varchar,"
     " lenses varchar[], labels map(varchar, varchar)"
 )
-_NAMES = [column.split()[0] for column in _COLUMNS.split(", ") if " " in column]
+_NAMES = [column.split()[0] for column in COLUMNS.split(", ") if " " in column]
 
 
 class Condition(NamedTuple):
@@ -81,26 +82,22 @@ class Store:
         return found
 
     def files(self, table: str) -> list[str]:
-        """With the rows of all recordings in the store: files of `compact`, then those of recordings that it hasn't merged."""
-        found: dict[str, None] = {}
-        groups = {name: set(value["recordings"]) for name, value in self.merged.items()}
-        for name, value in self.merged.items():
-            if (name == "sites") == (table == "sites"):
-                found |= dict.fromkeys(value["files"].get(table, []))
-        for entry in self.all_entries:
-            if entry["recording"] not in groups.get(group_of(table, entry["recording"]), ()):
-                found[entry["files"][table]] = None
-        return list(found)
+        """With the rows of all recordings in the store."""
+        return needed_files(table, self.all_entries, self.merged)
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """Tables `recordings`, `site_sums`, `claims`, `sites`, of the recordings that the conditions keep."""
         import duckdb
 
-        connection = duckdb.connect(":memory:", config={"memory_limit": "3GB", "preserve_insertion_order": "false"})
-        connection.execute(f"create table recordings ({_COLUMNS})")
+        scratch = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"tare-fleet-{os.getpid()}")
+        connection = duckdb.connect(
+            ":memory:",
+            config={"memory_limit": "3GB", "preserve_insertion_order": "false", "temp_directory": scratch},
+        )
+        connection.execute(f"create table recordings ({COLUMNS})")
         with connection.appender("recordings") as appender:
-            appender.append_rows([tuple(entry.get(name) for name in _NAMES) for entry in self.entries])
+            appender.append_rows(self.recording_rows())
         for table, columns in TABLES.items():
             files = self.files(table)
             listed = ", ".join(quoted(str(self.path / file)) for file in files)
@@ -116,6 +113,18 @@ class Store:
                 query = f"select t.* from {source} t semi join recordings r on r.recording = t.recording"
             connection.execute(f"create view {table} as {query}")
         return connection
+
+    def recording_rows(self) -> list[tuple[Any, ...]]:
+        return [tuple(entry.get(name) for name in _NAMES) for entry in self.entries]
+
+    def table(self, name: str, columns: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """A small table beside those of the store, in place of one with this name."""
+        self.connection.execute(f"create or replace temp table {name} ({columns})")
+        with self.connection.appender(name) as appender:
+            appender.append_rows(rows)
+
+    def literal(self, text: str) -> str:
+        return quoted(text)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.answer(sql, parameters)[1]
@@ -138,3 +147,16 @@ class Store:
 def group_of(table: str, number: int) -> str:
     """Files of a group are merged together: names of all recordings, so that a build has them once; other rows a bucket."""
     return "sites" if table == "sites" else f"bucket-{number % layout.BUCKETS:02}"
+
+
+def needed_files(table: str, entries: Sequence[dict[str, Any]], merged: Mapping[str, dict[str, Any]]) -> list[str]:
+    """Files of `compact`, then those of recordings that it hasn't merged."""
+    found: dict[str, None] = {}
+    groups = {name: set(value["recordings"]) for name, value in merged.items()}
+    for name, value in merged.items():
+        if (name == "sites") == (table == "sites"):
+            found |= dict.fromkeys(value["files"].get(table, []))
+    for entry in entries:
+        if entry["recording"] not in groups.get(group_of(table, entry["recording"]), ()):
+            found[entry["files"][table]] = None
+    return list(found)

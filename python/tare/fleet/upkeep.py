@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tare.errors import IO, TareError
 from tare.fleet import layout
 from tare.fleet.adding import quoted, write_rows
-from tare.fleet.store import Store, group_of
+from tare.fleet.store import Store, group_of, needed_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+_TABLES = ("site_sums", "claims", "sites")
 _LARGE = 100 << 20  # a file that isn't merged again while all its recordings are in the store
 # Files that nothing names belong to an add that was killed, or to one that still runs; superseded ones to readers that
 # listed them before. None of these takes an hour.
@@ -81,7 +82,7 @@ def compact(path: Path) -> tuple[int, int]:
             raise TareError(
                 IO, f"fleet compact: can't merge files of {path}: {reason}; the store is as before"
             ) from None
-        return before, sum(len(Store(path).files(table)) for table in ("site_sums", "claims", "sites"))
+        return before, sum(len(Store(path).files(table)) for table in _TABLES)
 
 
 def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
@@ -106,6 +107,9 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
             appender.append_rows([(number,) for number in sorted(living)])
         for table in tables:
             merged = old["files"].get(table, [])
+            if not known & living:  # no row of the old files is needed, so they may be damaged
+                superseded += merged
+                merged = []
             large = [f for f in merged if not gone and os.path.getsize(store.path / f) >= _LARGE and table != "sites"]
             small = [f for f in merged if f not in large] + list(dict.fromkeys(e["files"][table] for e in waiting))
             listed = ", ".join(quoted(str(store.path / file)) for file in small)
@@ -129,7 +133,7 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
 def _sweep(store: Store) -> None:
     """Deletes files that nothing names."""
     limit = time.time() - _GRACE_S
-    named = {file for table in ("site_sums", "claims", "sites") for file in store.files(table)}
+    named = {file for table in _TABLES for file in store.files(table)}
     for path in [*store.path.glob("table=*/bucket=*/*.parquet"), *(store.path / layout.PART).iterdir()]:
         with suppress(FileNotFoundError):
             if str(path.relative_to(store.path)) not in named and path.stat().st_mtime < limit:
@@ -140,27 +144,31 @@ def verify(path: Path) -> tuple[int, list[Damage]]:
     """Reads every file that the store names; their number, and their errors."""
     layout.check(path)
     damage: list[Damage] = []
-    owners: dict[str, list[str]] = {}
-    for folder in (layout.RECORDINGS, layout.MERGED):
+    found: dict[str, dict[str, dict[str, Any]]] = {layout.RECORDINGS: {}, layout.MERGED: {}}
+    for folder, values in found.items():
+        again = (
+            "and add the recording again" if folder == layout.RECORDINGS else f"then run tare fleet verify {path} again"
+        )
         for file in sorted((path / folder).iterdir()):
             try:
                 value = layout.read_json(file)
-                files = [f for v in value["files"].values() for f in ([v] if isinstance(v, str) else v)]
+                _ = value["files"], value["recording" if folder == layout.RECORDINGS else "recordings"]
+                values[file.stem] = value
             except (TareError, KeyError):
-                damage.append(Damage(str(file.relative_to(path)), "isn't readable", []))
-                continue
-            for each in files:
-                owners.setdefault(each, [])
-                if folder == layout.RECORDINGS:
-                    owners[each].append(value["path"])
-    if not damage:
-        store = Store(path)
-        needed = {file for table in ("site_sums", "claims", "sites") for file in store.files(table)}
-        owners = {file: paths for file, paths in owners.items() if file in needed}
-    for name, paths in sorted(owners.items()):
+                damage.append(Damage(str(file.relative_to(path)), f"isn't readable: delete it, {again}", []))
+    entries, merged = list(found[layout.RECORDINGS].values()), found[layout.MERGED]
+    paths = {entry["recording"]: entry["path"] for entry in entries}
+    owners: dict[str, list[str]] = {name: [] for table in _TABLES for name in needed_files(table, entries, merged)}
+    for entry in entries:
+        for name in entry["files"].values():
+            owners.get(name, []).append(entry["path"])
+    for value in merged.values():
+        for name in [name for names in value["files"].values() for name in names]:
+            owners.get(name, []).extend(paths[number] for number in value["recordings"] if number in paths)
+    for name, of in sorted(owners.items()):
         file = path / name
         if not file.exists():
-            damage.append(Damage(name, "is missing", paths))
+            damage.append(Damage(name, "is missing", of))
         elif layout.file_hash(file) != file.stem:
-            damage.append(Damage(name, "has other contents than were written", paths))
+            damage.append(Damage(name, "has other contents than were written", of))
     return len(owners), damage
