@@ -51,10 +51,13 @@ def write(recording: Recording, out: IO[bytes], *, with_sources: bool = False) -
     out.write(document(f"{recording.title} - Tare", body, tree.encode(own, facts)))
 
 
-def document(title: str, body: Markup, data: str) -> bytes:
-    look, code = style(), script()
-    policy = (
-        f"default-src 'none'; script-src {_hash(code)}; style-src {_hash(look)}; base-uri 'none'; form-action 'none'"
+def document(title: str, body: Markup, data: str | None) -> bytes:
+    """`data`: of the script; None: the page has no script."""
+    look, code = style(), script() if data is not None else ""
+    allowed = f"script-src {_hash(code)}; " if code else ""
+    policy = f"default-src 'none'; {allowed}style-src {_hash(look)}; base-uri 'none'; form-action 'none'"
+    ending = (
+        f'<script type="application/octet-stream" id="store">{data}</script>\n<script>{code}</script>' if code else ""
     )
     page = joined(
         Markup('<!doctype html>\n<html lang="en"><head>'),
@@ -66,9 +69,7 @@ def document(title: str, body: Markup, data: str) -> bytes:
         Markup(f"<style>{look}</style></head>\n<body>"),
         HATCH,
         body,
-        Markup(
-            f'<script type="application/octet-stream" id="store">{data}</script>\n<script>{code}</script></body></html>\n'
-        ),
+        Markup(f"{ending}</body></html>\n"),
     )
     return page.encode("utf-8", "backslashreplace")
 

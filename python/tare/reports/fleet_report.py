@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tare.text.terminal import Style
 
 _TREND = 4  # builds whose medians are shown beside the newest
-_WORST = 5
-_MOMENTS = {"peak_bytes": "at the peak", "end_bytes": "at the end", "total_bytes": "in all"}
+WORST = 5
+MOMENTS = {"peak_bytes": "at the peak", "end_bytes": "at the end", "total_bytes": "in all"}
 
 
 def lines(store: Store, limit: int | None, style: Style, width: int) -> Iterator[str]:
@@ -29,12 +29,16 @@ def lines(store: Store, limit: int | None, style: Style, width: int) -> Iterator
     machines = len({entry["machine"] for entry in entries})
     names = programs(store)
     yield style(f"{plural(len(entries), 'recording')} on {plural(machines, 'machine')}: {store.path}", "bold")
-    sampled = sum(1 for entry in entries if entry["sample_bytes"])
-    if sampled:
-        yield f"note: {plural(sampled, 'recording is a sample', 'recordings are samples')}: their bytes are estimates"
+    yield from (f"note: {note}" for note in notes_of(store))
     for name in names:
         yield ""
         yield from _program(Fleet(store, name), limit, style, width)
+
+
+def notes_of(store: Store) -> Iterator[str]:
+    sampled = sum(1 for entry in store.entries if entry["sample_bytes"])
+    if sampled:
+        yield f"{plural(sampled, 'recording is a sample', 'recordings are samples')}: their bytes are estimates"
 
 
 def _program(fleet: Fleet, limit: int | None, style: Style, width: int) -> Iterator[str]:
@@ -52,17 +56,18 @@ def _program(fleet: Fleet, limit: int | None, style: Style, width: int) -> Itera
         Column("", "left", keep=True),
     ]
     yield from table([*heads, *_heads(builds)], rows, width)
-    yield from _refused(builds, width)
+    for line in refused(builds):
+        yield from wrapped(line, width)
     every = fleet.lenses()
     yield ""
     yield style(f"lenses of build {newest.name}", "bold")
     rows = [
         [
             each.lens,
-            _MOMENTS[amount_of(load(each.lens))],
+            MOMENTS[amount_of(load(each.lens))],
             percent(each.found, each.recordings, 0),
             *cells(each.quantiles, builds),
-            _trend(each, every, builds),
+            trend(each, every, builds),
         ]
         for each in every
         if each.build == newest.name
@@ -73,7 +78,7 @@ def _program(fleet: Fleet, limit: int | None, style: Style, width: int) -> Itera
             Column("bytes", "left"),
             Column("found in"),
             *_heads(builds),
-            Column(_trend_head(builds), "left"),
+            Column(trend_head(builds), "left"),
         ],
         rows,
         width,
@@ -88,7 +93,7 @@ def _program(fleet: Fleet, limit: int | None, style: Style, width: int) -> Itera
     yield style("recordings with most tare", "bold")
     yield from table(
         [Column("tare", keep=True), Column("gross"), Column("build", "left"), Column("machine", "left"), Column("recording", "left", keep=True)],
-        [[human_bytes(w.tare), human_bytes(w.gross), w.build, w.machine, w.path] for w in fleet.worst(_WORST)],
+        [[human_bytes(w.tare), human_bytes(w.gross), w.build, w.machine, w.path] for w in fleet.worst(WORST)],
         width,
     )  # fmt: skip
 
@@ -105,26 +110,26 @@ def _sites(sites: Sequence[Figure], places: dict[int, Place], builds: Sequence[B
             rows.append([lens, "gone", *[""] * len(_heads(builds)), "", name])
             continue
         share = percent(each.found, each.recordings, 0)
-        rows.append([lens, share, *cells(each.quantiles, builds), _trend(each, sites, builds), name])
+        rows.append([lens, share, *cells(each.quantiles, builds), trend(each, sites, builds), name])
     columns = [
-        Column("lens", "left", keep=True), Column("found in", keep=True), *_heads(builds), Column(_trend_head(builds), "left"),
+        Column("lens", "left", keep=True), Column("found in", keep=True), *_heads(builds), Column(trend_head(builds), "left"),
         Column("site", "left", least=24),
     ]  # fmt: skip
     yield from table(columns, rows, width)
 
 
-def _said(builds: Sequence[Build]) -> list[float]:
+def shown_quantiles(builds: Sequence[Build]) -> list[float]:
     """Quantiles that some build has recordings enough for."""
     return [p for p in PROBABILITIES if max(build.recordings for build in builds) >= least_size(p)]
 
 
 def _heads(builds: Sequence[Build]) -> list[Column]:
-    return [Column(f"{label(p)} [95 % interval]", keep=p == PROBABILITIES[0]) for p in _said(builds)]
+    return [Column(f"{label(p)} [95 % interval]", keep=p == PROBABILITIES[0]) for p in shown_quantiles(builds)]
 
 
 def cells(quantiles: Sequence[Quantile], builds: Sequence[Build]) -> list[str]:
-    said = _said(builds)
-    return [cell(each) for p, each in zip(PROBABILITIES, quantiles, strict=True) if p in said]
+    shown = shown_quantiles(builds)
+    return [cell(each) for p, each in zip(PROBABILITIES, quantiles, strict=True) if p in shown]
 
 
 def cell(quantile: Quantile) -> str:
@@ -135,24 +140,21 @@ def cell(quantile: Quantile) -> str:
     return value if low == high == value else f"{value} [{low}, {high}]"
 
 
-def _refused(builds: Sequence[Build], width: int) -> Iterator[str]:
+def refused(builds: Sequence[Build]) -> Iterator[str]:
     """Why a cell has a dash."""
     for p in PROBABILITIES:
         few = [build for build in builds if build.recordings < least_size(p)]
         if few:
             counts = ", ".join(f"{build.name} has {build.recordings}" for build in few[-3:])
             more = f", and {len(few) - 3} older builds have too few" if len(few) > 3 else ""
-            yield from wrapped(
-                f"{label(p)} isn't shown below {least_size(p)} recordings, because it has no 95 % interval there: {counts}{more}",
-                width,
-            )
+            yield f"{label(p)} isn't shown below {least_size(p)} recordings, because it has no 95 % interval there: {counts}{more}"
 
 
-def _trend_head(builds: Sequence[Build]) -> str:
+def trend_head(builds: Sequence[Build]) -> str:
     return "P50 of the last builds" if len(builds) > 1 else ""
 
 
-def _trend(figure: Figure, every: Sequence[Figure], builds: Sequence[Build]) -> str:
+def trend(figure: Figure, every: Sequence[Figure], builds: Sequence[Build]) -> str:
     if len(builds) < 2:
         return ""
     of = {e.build: e for e in every if (e.lens, e.site) == (figure.lens, figure.site)}
@@ -196,7 +198,7 @@ def _program_json(fleet: Fleet) -> dict[str, Any]:
             _figure(each) | {"site": each.site} | (places[each.site or 0]._asdict() if each.site in places else {})
             for each in sites
         ],
-        "worst": [each._asdict() for each in fleet.worst(_WORST)],
+        "worst": [each._asdict() for each in fleet.worst(WORST)],
     }
 
 
