@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import mmap
+import os
+import stat
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,16 +17,26 @@ if TYPE_CHECKING:
 
 # Names in an ELF file's table of strings end with a NUL; behind a prefix, jemalloc has the same function.
 _USABLE_SIZE = b"malloc_usable_size\0"
+_MOST_BYTES = 64 << 20  # linkers put the table of imported names at the beginning of a file
 
 
 @cache
 def may_use_slop(path: str) -> bool:
-    """True if the file has the name of malloc_usable_size. False if the file can't be read."""
+    """True if the file has the name of malloc_usable_size. False if the file can't be read. The path comes from a trace: it may name a pipe."""
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as contents:
-            return contents.find(_USABLE_SIZE) >= 0
-    except (OSError, ValueError):  # ValueError: the file is empty
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):  # ValueError: a path with a NUL
         return False
+    try:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) or not found.st_size:
+            return False
+        with mmap.mmap(file, min(found.st_size, _MOST_BYTES), access=mmap.ACCESS_READ) as contents:
+            return contents.find(_USABLE_SIZE) >= 0
+    except OSError:
+        return False
+    finally:
+        os.close(file)
 
 
 def _slop(finding: Finding, module: str, program: str) -> Finding:

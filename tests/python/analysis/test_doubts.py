@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,9 @@ def test_the_name_is_that_of_a_whole_symbol(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(contents)
         assert may_use_slop(str(tmp_path / name)) is found
     assert not may_use_slop(str(tmp_path / "missing"))
+    os.mkfifo(tmp_path / "pipe")
+    assert not may_use_slop(str(tmp_path / "pipe")), "and it doesn't wait for a writer"
+    assert not may_use_slop(str(tmp_path)) and not may_use_slop("a\0b")
 
 
 @pytest.mark.parametrize("asks", [False, True])
