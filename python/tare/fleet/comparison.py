@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tare.errors import USAGE, TareError
 from tare.fleet.order_statistics import PROBABILITIES, least_size
 from tare.fleet.resampling import Shift, Side, shift
-from tare.fleet.significance import Group, discoveries, welch
+from tare.fleet.significance import Group, discoveries, shares, welch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tare.fleet.store import Condition, Store
 
-RATE = 0.05  # of the named sites that may be chance
+RATE = 0.03  # of the named sites that may be chance: docs/decisions/0520-tests-weighted-by-bytes.md
 LEAST_UNITS = 5  # with four machines a side, no arrangement of ranks is rarer than 1 in 35
 # Bytes have moved if the sites that share a function or all callers changed together by at most this share of the site's change.
 _MOVED_REST = 0.25
@@ -110,8 +110,9 @@ class _Comparing:
         units = self._before.units + self._after.units
         testable = [site for site, row in rows.items() if row["units"] >= min(LEAST_UNITS, units)]
         probabilities = [self._probability(rows[site]) for site in testable]
+        weights = shares([sum(rows[site]["sums"]) for site in testable])  # of both groups, so that they favour neither
         chosen = sorted(
-            ((testable[i], probabilities[i]) for i in discoveries(probabilities, RATE)),
+            ((testable[i], probabilities[i]) for i in discoveries(probabilities, RATE, weights)),
             key=lambda each: (-abs(self._change(rows[each[0]])), each[0]),
         )
         names = self._names(list(rows))

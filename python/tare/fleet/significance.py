@@ -40,14 +40,22 @@ def welch(a: Group, b: Group) -> float:
     return min(1.0, max(rarest, _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t2))))
 
 
-def discoveries(probabilities: Sequence[float], rate: float) -> set[int]:
-    """Benjamini and Hochberg: indexes of tests of which at most the share `rate` is expected to be false."""
-    order = sorted(range(len(probabilities)), key=probabilities.__getitem__)
+def discoveries(probabilities: Sequence[float], rate: float, weights: Sequence[float] | None = None) -> set[int]:
+    """Benjamini and Hochberg: indexes of tests of which at most the share `rate` is expected to be false. Weights have a mean of 1, and
+    must not depend on the groups (Genovese, Roeder and Wasserman 2006): a test of weight 4 is chosen at the fourfold probability."""
+    weighted = [p / w for p, w in zip(probabilities, weights or [1.0] * len(probabilities), strict=True)]
+    order = sorted(range(len(weighted)), key=weighted.__getitem__)
     last = 0
     for turn, index in enumerate(order, 1):
-        if probabilities[index] <= rate * turn / len(order):
+        if weighted[index] <= rate * turn / len(order):
             last = turn
     return set(order[:last])
+
+
+def shares(sizes: Sequence[float]) -> list[float]:
+    """Weights of tests: half of them in equal parts, half by size. A large site matters more, and a small one can still be found."""
+    whole = sum(sizes)
+    return [0.5 + 0.5 * len(sizes) * size / whole if whole > 0 else 1.0 for size in sizes]
 
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:

@@ -10,7 +10,7 @@ from tare.errors import TareError
 from tare.fleet.comparison import Comparison, compare
 from tare.fleet.facts import Facts
 from tare.fleet.resampling import Side, shift
-from tare.fleet.significance import Group, discoveries, welch
+from tare.fleet.significance import Group, discoveries, shares, welch
 from tare.fleet.store import Store, condition
 
 SEEDS = range(12)
@@ -64,6 +64,14 @@ def test_discoveries_are_those_of_benjamini_and_hochberg() -> None:
     ]
     assert discoveries(ps, 0.05) == {0, 1, 2, 3}
     assert discoveries([], 0.05) == set()
+
+
+def test_a_weight_multiplies_the_rate_of_a_test() -> None:
+    assert discoveries([0.03, 0.03], 0.05) == {0, 1}
+    assert discoveries([0.03, 0.9], 0.05) == set()
+    assert discoveries([0.03, 0.9], 0.05, [1.5, 0.5]) == {0}
+    assert shares([30.0, 10.0, 0.0, 0.0]) == [2.0, 1.0, 0.5, 0.5]
+    assert shares([0.0, 0.0]) == [1.0, 1.0]
 
 
 def test_equal_groups_differ_by_chance_only(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SYNOPSIS = "tare fleet diff STORE --before NAME=PATTERN --after NAME=PATTERN [options]"
 HELP = (
     "Compares two groups of recordings, such as two builds. It prints the change of quantiles with 95 % intervals, and the\n"
-    "sites whose bytes changed. At most 5 % of the named sites are expected to be chance. Bytes that only moved between\n"
+    "sites whose bytes changed. At most 3 % of the named sites are expected to be chance. Bytes that only moved between\n"
     "callers are marked."
 )
 EXAMPLES = """
