@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import stat
 from functools import cache
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
 # Names in an ELF file's table of strings end with a NUL; behind a prefix, jemalloc has the same function.
 _USABLE_SIZE = b"malloc_usable_size\0"
+_PIECE_BYTES = 1 << 20
 _MOST_BYTES = 64 << 20  # linkers put the table of imported names at the beginning of a file
 
 
@@ -29,14 +29,26 @@ def may_use_slop(path: str) -> bool:
         return False
     try:
         found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or not found.st_size:
+        if not stat.S_ISREG(found.st_mode):
             return False
-        with mmap.mmap(file, min(found.st_size, _MOST_BYTES), access=mmap.ACCESS_READ) as contents:
-            return contents.find(_USABLE_SIZE) >= 0
+        return _contains(file, _USABLE_SIZE)
     except OSError:
         return False
     finally:
         os.close(file)
+
+
+def _contains(file: int, name: bytes) -> bool:
+    """Reads the file instead of mapping it: a file that is cut meanwhile ends the search, and not this program."""
+    tail = b""
+    for _ in range(0, _MOST_BYTES, _PIECE_BYTES):
+        piece = os.read(file, _PIECE_BYTES)
+        if name in tail + piece:
+            return True
+        if not piece:
+            return False
+        tail = piece[1 - len(name) :]
+    return False
 
 
 def _slop(finding: Finding, module: str, program: str) -> Finding:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from fnmatch import fnmatchcase
 from functools import cached_property
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import CORRUPT, QUERY, USAGE, TareError
@@ -86,14 +86,22 @@ class Store:
         return needed_files(table, self.all_entries, self.merged)
 
     @cached_property
+    def _scratch(self) -> TemporaryDirectory[str]:
+        """DuckDB's own files. Not in the working directory, which may be small or read-only, and of no name that others can guess."""
+        return TemporaryDirectory(prefix="tare-fleet-")
+
+    @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """Tables `recordings`, `site_sums`, `claims`, `sites`, of the recordings that the conditions keep."""
         import duckdb
 
-        scratch = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"tare-fleet-{os.getpid()}")
         connection = duckdb.connect(
             ":memory:",
-            config={"memory_limit": "3GB", "preserve_insertion_order": "false", "temp_directory": scratch},
+            config={
+                "memory_limit": "3GB",
+                "preserve_insertion_order": "false",
+                "temp_directory": self._scratch.name,
+            },
         )
         connection.execute(f"create table recordings ({COLUMNS})")
         with connection.appender("recordings") as appender:

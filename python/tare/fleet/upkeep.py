@@ -6,6 +6,7 @@ import fcntl
 import os
 import time
 from contextlib import contextmanager, suppress
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import IO, TareError
@@ -100,7 +101,9 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
     bucket = 0 if name == "sites" else int(name.removeprefix("bucket-"))
     files: dict[str, list[str]] = {}
     superseded: list[str] = []
-    connection = duckdb.connect(":memory:", config={"threads": "1", "memory_limit": "1GB"})
+    scratch = TemporaryDirectory(prefix="tare-fleet-")  # without it, DuckDB would spill into the working directory
+    config = {"threads": "1", "memory_limit": "1GB", "temp_directory": scratch.name}
+    connection = duckdb.connect(":memory:", config=config)
     try:
         connection.execute("create table living (recording bigint)")
         with connection.appender("living") as appender:
@@ -125,6 +128,7 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
         layout.write_json(store.path, f"{layout.MERGED}/{name}.json", {"files": files, "recordings": sorted(living)})
     finally:
         connection.close()
+        scratch.cleanup()
     for file in superseded:
         with suppress(FileNotFoundError):
             os.utime(store.path / file)  # begins the time in which readers may still open it

@@ -19,6 +19,7 @@ def test_the_name_is_that_of_a_whole_symbol(tmp_path: Path) -> None:
         ("jemalloc", b"\0je_malloc_usable_size\0", True),
         ("longer", b"\0malloc_usable_size_of\0", False),
         ("empty", b"", False),
+        ("in two pieces", b"x" * ((1 << 20) - 7) + b"malloc_usable_size\0", True),
     ):
         (tmp_path / name).write_bytes(contents)
         assert may_use_slop(str(tmp_path / name)) is found
