@@ -143,3 +143,15 @@ def test_the_process_table_has_the_version(tare: Tare) -> None:
     trace = tare.record(sys.executable, "-S", "-c", "pass")
     done = tare("sql", trace, "select python from process", "--json")
     assert json.loads(done.stdout) == [{"python": f"3.{sys.version_info.minor}"}]
+
+
+def test_the_caller_of_a_generator_is_a_function_of_python(tare: Tare) -> None:
+    code = (
+        "def pieces(count):\n    for each in range(count):\n        yield [each, each]\n"
+        "def collect():\n    return [*pieces(200_000)]\n"
+        "kept = collect()"
+    )
+    trace = tare.record(sys.executable, "-c", code, env=ALL_BLOCKS)
+    listed = json.loads(tare("report", trace, "--json").stdout)["do_first"]["list"]
+    callers = [[caller["function"] for caller in each["callers"]] for each in listed if each["function"] == "pieces"]
+    assert callers and all(each == ["collect"] for each in callers), "not the interpreter's gen_iternext"

@@ -102,8 +102,9 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
     files: dict[str, list[str]] = {}
     superseded: list[str] = []
     scratch = TemporaryDirectory(prefix="tare-fleet-")  # without it, DuckDB would spill into the working directory
-    config = {"threads": "1", "memory_limit": "1GB", "temp_directory": scratch.name}
-    connection = duckdb.connect(":memory:", config=config)
+    connection = duckdb.connect(
+        ":memory:", config={"threads": "1", "memory_limit": "1GB", "temp_directory": scratch.name}
+    )
     try:
         connection.execute("create table living (recording bigint)")
         with connection.appender("living") as appender:
