@@ -104,8 +104,8 @@ fuzz-programs: build ## generated programs natively and recorded, for FUZZ_SECON
 # C++ tests that took more than 3 s at their last run are left to `make test`.
 check: format build $(VENV)/.dev ## before a commit: format, build what changed, lint, fast tests (under 3 minutes when warm)
 	@$(MAKE) --no-print-directory lint-python dev
-	ctest --preset dev -j $(JOBS) -E "$$(tools/slow_tests.sh build/dev 3)"
-	$(BIN)/python -m pytest -q tests/python tests/docs
+	ctest --preset dev -j $(JOBS) -E "$$(tools/slow_tests.sh build/dev 1)"
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow and not nightly" tests/python tests/docs
 
 test-python: build $(VENV)/.dev ## end to end, through the installed command
 	@tools/bootstrap.sh test

@@ -25,6 +25,7 @@ def site(site_tool: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
+@pytest.mark.slow
 def test_each_link_leads_to_a_file_of_the_site(site: Path) -> None:
     broken = []
     for page in site.rglob("*.html"):

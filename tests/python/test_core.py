@@ -197,6 +197,7 @@ def test_net_tare_and_gross_are_the_processs_own(trace: Path) -> None:
     assert moment.net_bytes is not None and 0 < moment.net_bytes < moment.gross_bytes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [[], ["--at", "end"], ["--at", "HALF"], ["--mode", "cumulative", "--sort", "byte-seconds"], ["--depth", "1"]],

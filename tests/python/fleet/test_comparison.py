@@ -74,6 +74,7 @@ def test_a_weight_multiplies_the_rate_of_a_test() -> None:
     assert shares([0.0, 0.0]) == [1.0, 1.0]
 
 
+@pytest.mark.slow
 def test_equal_groups_differ_by_chance_only(tmp_path: Path) -> None:
     """Each seed is a store; with an error rate of 5 %, more than 3 of 12 have a chance of 0.2 %. Seeds are fixed."""
     wrong = 0
@@ -85,6 +86,7 @@ def test_equal_groups_differ_by_chance_only(tmp_path: Path) -> None:
     assert wrong <= 2
 
 
+@pytest.mark.slow
 def test_growth_of_five_percent_is_named(tmp_path: Path) -> None:
     right = 0
     for seed in SEEDS:

@@ -27,6 +27,7 @@ def made(path: Path, blocks: int) -> Recording:
     return source.recording()
 
 
+@pytest.mark.slow
 def test_the_limit_is_the_upper_end_of_the_interval(tmp_path: Path) -> None:
     store = tmp_path / "s"
     for number in range(40):
@@ -54,6 +55,7 @@ def test_a_small_store_is_refused(tmp_path: Path) -> None:
         list(against(Store(tmp_path / "s"), [recording], EXACT))
 
 
+@pytest.mark.slow
 def test_a_recording_is_not_its_own_limit(tmp_path: Path) -> None:
     from tare.fleet.layout import file_hash
 
@@ -66,6 +68,7 @@ def test_a_recording_is_not_its_own_limit(tmp_path: Path) -> None:
     assert not verdict.kept
 
 
+@pytest.mark.slow
 def test_tare_that_no_recording_of_the_store_can_limit_warns(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,6 +28,7 @@ def test_a_recording_is_added_once(tmp_path: Path) -> None:
     assert sums(tmp_path / "s") == [("a", 1, 100.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compacted", [False, True])
 def test_an_adder_killed_at_any_step_leaves_all_or_nothing(tmp_path: Path, compacted: bool) -> None:
     step, absent, present = 1, 0, 0
@@ -52,6 +53,7 @@ def test_an_adder_killed_at_any_step_leaves_all_or_nothing(tmp_path: Path, compa
     assert present >= 1 or compacted
 
 
+@pytest.mark.slow
 def test_a_compaction_killed_at_any_step_changes_no_answer(tmp_path: Path) -> None:
     step = 1
     while True:

@@ -8,6 +8,7 @@ import random
 import zlib
 from itertools import accumulate
 
+import pytest
 from handmade_stacks import Tree
 from tare.html.store import Measure, StackTree
 from tare.html.sums import rounded
@@ -110,6 +111,7 @@ def test_folding_keeps_every_total_and_the_largest_stacks() -> None:
     assert all(parent < node for node, parent in enumerate(parents))
 
 
+@pytest.mark.slow
 def test_a_store_that_is_too_large_is_folded_until_it_fits() -> None:
     """With its totals, and without the names of boxes that are gone."""
     chance = random.Random(8)

@@ -45,6 +45,7 @@ def test_records_show_size_share_and_stack(busy: Handmade) -> None:
     assert "(3 more)" in report
 
 
+@pytest.mark.slow
 def test_the_width_is_kept(looked_into: Handmade) -> None:
     busy = looked_into
     busy.blocks(busy.stack("f" * 300 + "@/src/" + "d" * 200 + "/x.c:1", "main"), 10_000, 10_008, total=100, peak=100)

@@ -94,6 +94,7 @@ def test_figures_sites_and_findings_are_shown_and_go_on() -> None:
     assert eye.taken >= 2
 
 
+@pytest.mark.slow
 def test_keys_choose_the_order_and_hold_the_figures() -> None:
     async def script(app: Live, pilot: Pilot[None]) -> None:
         await until(pilot, lambda: bool(column(app, "#sites", 5)))
@@ -112,6 +113,7 @@ def test_keys_choose_the_order_and_hold_the_figures() -> None:
     drive(eye, script)
 
 
+@pytest.mark.slow
 def test_arrows_move_and_enter_opens_the_details() -> None:
     async def script(app: Live, pilot: Pilot[None]) -> None:
         await until(pilot, lambda: bool(column(app, "#sites", 5)))
@@ -162,6 +164,7 @@ def test_a_reading_that_fails_ends_the_screen_with_its_reason() -> None:
     assert app.failure.message == "the launcher didn't answer"
 
 
+@pytest.mark.slow
 def test_the_tree_and_a_search_are_of_now() -> None:
     async def script(app: Live, pilot: Pilot[None]) -> None:
         await until(pilot, lambda: bool(column(app, "#sites", 5)))

@@ -83,6 +83,7 @@ def planted(folder: Path, files: int, classes: int) -> set[tuple[str, str]]:
     return expected
 
 
+@pytest.mark.slow
 def test_what_was_planted_in_many_classes_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expected = planted(tmp_path, files=3, classes=150)
     status, result = check(capsys, tmp_path, "--root", tmp_path)
@@ -95,6 +96,7 @@ def test_what_was_planted_in_many_classes_is_found(tmp_path: Path, capsys: pytes
     assert result["classes"] == 450 and status == 1
 
 
+@pytest.mark.slow
 def test_a_compilation_database_says_what_to_read_and_how(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     entries = [
         {
