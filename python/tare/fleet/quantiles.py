@@ -119,7 +119,9 @@ class Fleet:
         )
         found = self._figures(rows, quantiles)
         order = {name: turn for turn, name in enumerate(lenses.NAMES)}
-        return [each._replace(site=None) for each in sorted(found, key=lambda each: order.get(each.lens, 99))]
+        turns = {build.name: turn for turn, build in enumerate(self.builds)}
+        found.sort(key=lambda each: (order.get(each.lens, 99), turns[each.build]))
+        return [each._replace(site=None) for each in found]
 
     def sites(self, limit: int | None) -> list[Figure]:
         """Lenses at sites: those that are a finding anywhere, largest mean in the newest build first."""
@@ -148,7 +150,8 @@ class Fleet:
         )
         found = self._figures(rows, quantiles)
         place = {each: turn for turn, each in enumerate(chosen)}
-        return sorted(found, key=lambda each: place[each.lens, each.site or 0])
+        turns = {build.name: turn for turn, build in enumerate(self.builds)}
+        return sorted(found, key=lambda each: (place[each.lens, each.site or 0], turns[each.build]))
 
     def worst(self, limit: int) -> list[Worst]:
         """The recordings with most tare."""
