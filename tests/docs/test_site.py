@@ -10,6 +10,8 @@ from tool_modules import load_tool
 
 REPO = Path(__file__).resolve().parents[2]
 
+pytestmark = pytest.mark.slow  # making the site takes 16 s
+
 
 @pytest.fixture(scope="module")
 def site_tool() -> ModuleType:
@@ -25,7 +27,6 @@ def site(site_tool: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-@pytest.mark.slow
 def test_each_link_leads_to_a_file_of_the_site(site: Path) -> None:
     broken = []
     for page in site.rglob("*.html"):

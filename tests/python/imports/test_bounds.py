@@ -120,6 +120,7 @@ sys.exit(status)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_megabyte_costs_ten_seconds_and_a_gigabyte_at_most(name: str, tmp_path: Path) -> None:
     format_name, make = CASES[name]
