@@ -101,7 +101,7 @@ test-compilers: ## the library under gcc 11 to 13 and clang 14 to 19, -O0 to LTO
 fuzz-programs: build ## generated programs natively and recorded, for FUZZ_SECONDS (default 600)
 	$(BIN)/python fuzz/programs/compare.py --seconds $(or $(FUZZ_SECONDS),600)
 
-# C++ tests that took more than 3 s at their last run are left to `make test`.
+# C++ tests that took more than 1 s at their last run, and Python tests marked as slow, are left to `make test`.
 check: format build $(VENV)/.dev ## before a commit: format, build what changed, lint, fast tests (under 3 minutes when warm)
 	@$(MAKE) --no-print-directory lint-python dev
 	ctest --preset dev -j $(JOBS) -E "$$(tools/slow_tests.sh build/dev 1)"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import CORRUPT, IO, TareError
 from tare.fleet import layout
+from tare.fleet.engine import one_thread
 from tare.fleet.facts import ORDER, TABLES, Facts, facts_of
 from tare.progress import warn
 
@@ -58,25 +59,25 @@ def add_facts(store: Path, recordings: Sequence[tuple[str, str, Facts, Origin]],
 
     bucket = secrets.randbelow(layout.BUCKETS) if bucket is None else bucket
     numbers = [secrets.randbits(56) * layout.BUCKETS + bucket for _ in recordings]
-    connection = duckdb.connect(":memory:", config={"threads": "1"})
     files = {}
     try:
-        for table, columns in TABLES.items():
-            rows = [
-                (number, *row) for number, each in zip(numbers, recordings, strict=True) for row in each[2].rows[table]
-            ]
-            connection.execute(f"create table {table} ({columns})")
-            with connection.appender(table) as appender:
-                appender.append_rows(rows)
-            files[table] = write_rows(store, connection, table, f"select * from {table}", bucket)
+        with one_thread("1GB") as connection:
+            for table, columns in TABLES.items():
+                rows = [
+                    (number, *row)
+                    for number, each in zip(numbers, recordings, strict=True)
+                    for row in each[2].rows[table]
+                ]
+                connection.execute(f"create table {table} ({columns})")
+                with connection.appender(table) as appender:
+                    appender.append_rows(rows)
+                files[table] = write_rows(store, connection, table, f"select * from {table}", bucket)
         added = 0
         for number, (key, path, facts, origin) in zip(numbers, recordings, strict=True):
             entry = _entry(number, key, path, facts, origin) | {"files": files}
             added += layout.write_json(store, f"{layout.RECORDINGS}/{key}.json", entry, once=True)
     except (OSError, duckdb.Error) as error:
         raise _can_not_write(store, error) from None
-    finally:
-        connection.close()
     return added
 
 

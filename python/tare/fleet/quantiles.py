@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses
+from tare.fleet.adding import quoted
 from tare.fleet.order_statistics import PROBABILITIES, Quantile, Ranks, ranks
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Fleet:
     def __init__(self, store: Store, program: str) -> None:
         self._store = store
         self.program = program
-        self._of = f"program = {store.literal(program)}"
+        self._of = f"program = {quoted(program)}"
 
     @cached_property
     def builds(self) -> list[Build]:
@@ -95,6 +96,11 @@ class Fleet:
             Build(name, count, machines, start, gross[name, "", 0], tare[name, "", 0])
             for name, count, machines, start in found
         ]
+
+    @cached_property
+    def _turns(self) -> dict[str, int]:
+        """Places of builds, oldest first."""
+        return {build.name: turn for turn, build in enumerate(self.builds)}
 
     @cached_property
     def _ran(self) -> dict[tuple[str, str], int]:
@@ -119,8 +125,7 @@ class Fleet:
         )
         found = self._figures(rows, quantiles)
         order = {name: turn for turn, name in enumerate(lenses.NAMES)}
-        turns = {build.name: turn for turn, build in enumerate(self.builds)}
-        found.sort(key=lambda each: (order.get(each.lens, 99), turns[each.build]))
+        found.sort(key=lambda each: (order.get(each.lens, 99), self._turns[each.build]))
         return [each._replace(site=None) for each in found]
 
     def sites(self, limit: int | None) -> list[Figure]:
@@ -150,8 +155,7 @@ class Fleet:
         )
         found = self._figures(rows, quantiles)
         place = {each: turn for turn, each in enumerate(chosen)}
-        turns = {build.name: turn for turn, build in enumerate(self.builds)}
-        return sorted(found, key=lambda each: (place[each.lens, each.site or 0], turns[each.build]))
+        return sorted(found, key=lambda each: (place[each.lens, each.site or 0], self._turns[each.build]))
 
     def worst(self, limit: int) -> list[Worst]:
         """The recordings with most tare."""

@@ -131,9 +131,6 @@ class Store:
         with self.connection.appender(name) as appender:
             appender.append_rows(rows)
 
-    def literal(self, text: str) -> str:
-        return quoted(text)
-
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.answer(sql, parameters)[1]
 

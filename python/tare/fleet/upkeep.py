@@ -6,12 +6,12 @@ import fcntl
 import os
 import time
 from contextlib import contextmanager, suppress
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import IO, TareError
 from tare.fleet import layout
 from tare.fleet.adding import quoted, write_rows
+from tare.fleet.engine import one_thread
 from tare.fleet.store import Store, group_of, needed_files
 
 if TYPE_CHECKING:
@@ -88,8 +88,6 @@ def compact(path: Path) -> tuple[int, int]:
 
 def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
     """Replaces a group's files by one, unless they are merged already."""
-    import duckdb
-
     old = store.merged.get(name, {"files": {}, "recordings": []})
     living = {entry["recording"] for entry in entries}
     known = set(old["recordings"])
@@ -101,11 +99,7 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
     bucket = 0 if name == "sites" else int(name.removeprefix("bucket-"))
     files: dict[str, list[str]] = {}
     superseded: list[str] = []
-    scratch = TemporaryDirectory(prefix="tare-fleet-")  # without it, DuckDB would spill into the working directory
-    connection = duckdb.connect(
-        ":memory:", config={"threads": "1", "memory_limit": "1GB", "temp_directory": scratch.name}
-    )
-    try:
+    with one_thread("1GB") as connection:
         connection.execute("create table living (recording bigint)")
         with connection.appender("living") as appender:
             appender.append_rows([(number,) for number in sorted(living)])
@@ -127,9 +121,6 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
             files[table] = large + ([write_rows(store.path, connection, table, query, bucket)] if small else [])
             superseded += [f for f in small if f not in files[table]]
         layout.write_json(store.path, f"{layout.MERGED}/{name}.json", {"files": files, "recordings": sorted(living)})
-    finally:
-        connection.close()
-        scratch.cleanup()
     for file in superseded:
         with suppress(FileNotFoundError):
             os.utime(store.path / file)  # begins the time in which readers may still open it

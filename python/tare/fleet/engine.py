@@ -1,0 +1,27 @@
+"""DuckDB for work on a store: with private files, which go with the connection."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import duckdb
+
+
+@contextmanager
+def one_thread(memory_limit: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Beyond the limit it writes into a folder of its own, and not into the working directory."""
+    import duckdb
+
+    with TemporaryDirectory(prefix="tare-fleet-") as scratch:
+        connection = duckdb.connect(
+            ":memory:", config={"threads": "1", "memory_limit": memory_limit, "temp_directory": scratch}
+        )
+        try:
+            yield connection
+        finally:
+            connection.close()
