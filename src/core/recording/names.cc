@@ -122,8 +122,10 @@ void Names::name_sites(SiteFinder& finder) {
     }
     for (const Batch& batch : by_module(rows)) {
       if (batch.module == nullptr) continue;
-      std::vector<FunctionName> names(batch.addresses.size(), FunctionName{kRecorderFrame, kRecorderFrame, {}});
-      if (!is_recorder(*batch.module)) names = symbolizer_->function_names(*batch.module, batch.addresses);
+      const std::vector<FunctionName> names =
+          is_recorder(*batch.module)
+              ? std::vector(batch.addresses.size(), FunctionName{kRecorderFrame, kRecorderFrame, {}})
+              : symbolizer_->function_names(*batch.module, batch.addresses);
       for (std::size_t i = 0; i < names.size(); ++i) {
         const std::string place = names[i].function.empty() ? place_in(*batch.module, batch.addresses[i]) : "";
         const std::string_view function = place.empty() ? std::string_view(names[i].function) : place;
