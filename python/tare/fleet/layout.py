@@ -34,11 +34,13 @@ RECORDINGS, MERGED, PART, MARK, LOCK = "recordings", "merged", "part", "store.js
 
 def create(store: Path) -> None:
     """Makes the folder a store, unless it is one."""
-    if (store / MARK).exists():
-        check(store)
-        return
     try:
-        if store.exists() and any(each.name not in (RECORDINGS, MERGED, PART) for each in store.iterdir()):
+        # Listed before the mark is looked for: rows that another process adds meanwhile come after its mark.
+        names = {each.name for each in store.iterdir()} if store.exists() else set()
+        if (store / MARK).exists():
+            check(store)
+            return
+        if names - {RECORDINGS, MERGED, PART}:
             raise TareError(USAGE, f"fleet: {store} isn't a store: give an empty or a new folder")
         for name in (RECORDINGS, MERGED, PART):
             (store / name).mkdir(parents=True, exist_ok=True)

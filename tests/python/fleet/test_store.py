@@ -3,6 +3,7 @@
 import json
 import resource
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,21 @@ def test_adders_at_once_lose_nothing(tmp_path: Path) -> None:
     assert [adder.wait(60) for adder in adders] == [0, 0, 0]
     assert sorted(keys(store)) == list("abcdef")
     assert sums(store) == [(key, site, size) for key in "abcdef" for site, size in ((1, 100.0), (2, 50.0))]
+
+
+def test_a_store_that_another_process_makes_meanwhile_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, real, added = tmp_path / "s", Path.iterdir, []
+    store.mkdir()
+
+    def listed(folder: Path) -> Iterator[Path]:
+        if folder == store and not added:
+            added.append(start("add", store, "a").wait(60))
+        return real(folder)
+
+    monkeypatch.setattr(Path, "iterdir", listed)
+    add(store, "b", facts({1: 100.0}))
+    assert added == [0]
+    assert sorted(keys(store)) == ["a", "b"]
 
 
 def test_a_truncated_file_is_found(tmp_path: Path) -> None:
