@@ -86,8 +86,8 @@ Value TryNode::evaluate(Interpreter& interpreter, Scope& scope) const {
   try {
     return body_->evaluate(interpreter, scope);
   } catch (const Thrown&) {
+    interpreter.flow = Flow::Next;
   }
-  interpreter.flow = Flow::Next;
   variable_->assign(interpreter, scope, interpreter.take_thrown());
   return handler_->evaluate(interpreter, scope);
 }

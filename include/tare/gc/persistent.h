@@ -122,7 +122,10 @@ class Root : private RootLink {
     return *this;
   }
 
-  T* get() const noexcept { return static_cast<T*>(const_cast<void*>(object())); }
+  // The slot has the type of every root.
+  T* get() const noexcept {
+    return static_cast<T*>(const_cast<void*>(object()));
+  }  // NOLINT(bugprone-casting-through-void)
   T* operator->() const noexcept { return get(); }
   T& operator*() const noexcept { return *get(); }
   operator T*() const noexcept { return get(); }  // NOLINT(google-explicit-constructor)
