@@ -108,10 +108,10 @@ ScriptSink::LiveBlock ScriptSink::avoided(const Event& event, StepKind kind, std
 std::optional<ScriptSink::LiveBlock> ScriptSink::merged(const Event& event, std::uint32_t group, std::uint64_t bytes) {
   const auto open = open_firsts_.find(std::uint64_t{event.thread} << 32 | group);
   if (open == open_firsts_.end()) return std::nullopt;
-  const auto first = live_.find(open->second);
+  LiveBlock* const first = live_.find(open->second);
   open_firsts_.erase(open);
-  if (first == live_.end()) return std::nullopt;
-  LiveBlock& both = first->second;
+  if (first == nullptr) return std::nullopt;
+  LiveBlock& both = *first;
   // The address may be another block's by now.
   if (rule_of(both).remedy != Remedy::First || !is_first_step(both.what)) return std::nullopt;
   const std::uint64_t room = (both.room + 7) / 8 * 8 + bytes;
@@ -126,12 +126,12 @@ bool ScriptSink::passes_to_successor(const Event& event, const LiveBlock& block)
   if (block.storage != Storage::Own) return false;
   const trace::StackId stack = dictionary_.shapes[block.shape].stack;
   const std::uint64_t address = last_blocks_.youngest(event.thread, event.address, [&](std::uint64_t candidate) {
-    const auto found = live_.find(candidate);
-    return found != live_.end() && rule_of(found->second).remedy == Remedy::Grow && is_first_step(found->second.what) &&
-           found->second.bytes > block.bytes && dictionary_.shapes[found->second.shape].stack == stack;
+    const LiveBlock* const found = live_.find(candidate);
+    return found != nullptr && rule_of(*found).remedy == Remedy::Grow && is_first_step(found->what) &&
+           found->bytes > block.bytes && dictionary_.shapes[found->shape].stack == stack;
   });
   if (address == 0) return false;
-  LiveBlock& next = live_.at(address);
+  LiveBlock& next = *live_.find(address);
   summary_.recorded_hand_copies += block.bytes;
   if (block.room >= next.bytes) {
     patch(next, Step::pack(StepKind::Nothing, 0));
@@ -158,10 +158,10 @@ void ScriptSink::free_what_is_due(const Event& event) {
     const std::vector<std::uint32_t> shapes = std::move(due_.begin()->second);
     due_.erase(due_.begin());
     std::vector<LiveBlock*> found;
-    for (auto& [address, block] : live_) {
+    live_.for_each([&](LiveBlock& block) {
       if (block.storage == Storage::Own && std::find(shapes.begin(), shapes.end(), block.shape) != shapes.end())
         found.push_back(&block);
-    }
+    });
     std::sort(found.begin(), found.end(), [](const LiveBlock* a, const LiveBlock* b) { return a->slot < b->slot; });
     for (LiveBlock* const block : found) {
       if (!is_chosen(block->shape, rule_of(*block).share)) continue;
@@ -202,11 +202,11 @@ void ScriptSink::trim(LiveBlock& block, std::uint64_t bytes) {
 // Blocks that were never freed.
 void ScriptSink::change_ends() {
   std::vector<LiveBlock*> found;
-  for (auto& [address, block] : live_) {
+  live_.for_each([&](LiveBlock& block) {
     const Remedy remedy = rule_of(block).remedy;
     if (block.storage == Storage::Own && (remedy == Remedy::Trim || remedy == Remedy::FreeAtOnce))
       found.push_back(&block);
-  }
+  });
   std::sort(found.begin(), found.end(), [](const LiveBlock* a, const LiveBlock* b) { return a->slot < b->slot; });
   for (LiveBlock* const block : found) {
     const RewriteRule& rule = rule_of(*block);

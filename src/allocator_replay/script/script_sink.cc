@@ -1,6 +1,7 @@
 #include "allocator_replay/script/script_sink.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "allocator_replay/script/call_script.h"
 
@@ -14,6 +15,9 @@ namespace {
 
 // Smaller blocks lie on a page that is touched anyway.
 constexpr std::uint64_t kTellsPagesBytes = 4096;
+
+// Prefetching takes 10 % of the time of writing a script of 10 million events with 360,000 live blocks.
+constexpr std::size_t kAhead = 12;
 
 constexpr bool calls_allocator(StepKind kind) {
   switch (kind) {
@@ -38,7 +42,11 @@ ScriptSink::ScriptSink(const trace::OpenedTrace& trace, OutputFile& file, const 
 }
 
 void ScriptSink::consume(std::span<const Event> events) {
-  for (const Event& event : events) take(event);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (i + 2 * kAhead < events.size()) live_.prefetch_number(events[i + 2 * kAhead].address);
+    if (i + kAhead < events.size()) live_.prefetch_block(events[i + kAhead].address);
+    take(events[i]);
+  }
 }
 
 ScriptSummary ScriptSink::finish() {
@@ -69,8 +77,7 @@ void ScriptSink::take(const Event& event) {
       moving_.erase(event.thread);
       break;
     case EventKind::Contents:
-      if (const auto block = live_.find(event.address); block != live_.end())
-        set_written(block->second, index(event.shape));
+      if (LiveBlock* const block = live_.find(event.address)) set_written(*block, index(event.shape));
       break;
     case EventKind::ThreadEnd:
       thread_ended(event);
@@ -87,15 +94,13 @@ StepKind ScriptSink::kind_of(const Event& event) const {
 }
 
 void ScriptSink::born(const Event& event, StepKind kind) {
-  if (const auto before = live_.find(event.address); before != live_.end()) {
+  if (const auto lost = live_.take(event.address)) {
     // Its death was lost. It's freed here, unless between the halves of a realloc: then its slot stays taken.
     ++summary_.reborn_blocks;
-    const LiveBlock lost = before->second;
-    live_.erase(before);
     if (kind != StepKind::ReallocTo) {
-      free_block(event, lost);
-    } else if (lost.storage == Storage::Own) {
-      live_bytes_ -= lost.room;
+      free_block(event, *lost);
+    } else if (lost->storage == Storage::Own) {
+      live_bytes_ -= lost->room;
     }
   }
   const std::uint64_t bytes = std::min(dictionary_.shapes[index(event.shape)].requested_bytes, Step::kMostBytes);
@@ -106,7 +111,7 @@ void ScriptSink::born(const Event& event, StepKind kind) {
   }
   if (!block) block = own(event, kind, bytes, bytes);
   block->shape = index(event.shape);
-  live_[event.address] = *block;
+  live_.put(event.address, *block);
 }
 
 ScriptSink::LiveBlock ScriptSink::own(const Event& event, StepKind kind, std::uint64_t bytes, std::uint64_t room) {
@@ -122,13 +127,12 @@ ScriptSink::LiveBlock ScriptSink::own(const Event& event, StepKind kind, std::ui
 }
 
 void ScriptSink::freed(const Event& event) {
-  const auto found = live_.find(event.address);
-  if (found == live_.end()) {
+  const auto found = live_.take(event.address);
+  if (!found) {
     ++summary_.foreign_frees;
     return;
   }
-  const LiveBlock block = found->second;
-  live_.erase(found);
+  const LiveBlock& block = *found;
   if (rule_of(block).remedy != Remedy::Grow || !passes_to_successor(event, block)) free_block(event, block);
   last_blocks_.freed(event.thread);
 }
@@ -161,14 +165,13 @@ void ScriptSink::free_slot(const Event& event, std::uint32_t slot, std::uint64_t
 
 // The first half. Its second half allocates anew if the old block has no storage that could grow.
 void ScriptSink::realloced(const Event& event) {
-  const auto found = live_.find(event.address);
+  const auto found = live_.take(event.address);
   moving_.erase(event.thread);
-  if (found == live_.end()) {
+  if (!found) {
     ++summary_.foreign_frees;
     return;
   }
-  const LiveBlock block = found->second;
-  live_.erase(found);
+  const LiveBlock& block = *found;
   if (block.storage != Storage::Own) {
     free_block(event, block);
     return;

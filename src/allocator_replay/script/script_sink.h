@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "allocator_replay/script/address_map.h"
 #include "allocator_replay/script/kept_blocks.h"
 #include "allocator_replay/script/last_blocks.h"
 #include "allocator_replay/script/output_file.h"
@@ -49,7 +50,6 @@ class ScriptSink final : public trace::EventSink {
     Storage storage;
     Slabs::Cell cell;
   };
-  using LiveBlocks = std::unordered_map<std::uint64_t, LiveBlock>;
 
   void take(const trace::Event& event);
   StepKind kind_of(const trace::Event& event) const;
@@ -87,7 +87,7 @@ class ScriptSink final : public trace::EventSink {
   const trace::Clock clock_;
   StepFile steps_;
   ScriptSummary summary_;
-  LiveBlocks live_;
+  AddressMap<LiveBlock> live_;
   std::unordered_map<std::uint32_t, LiveBlock> moving_;  // by thread: between the halves of a realloc
   Slabs slabs_;
   KeptBlocks kept_;

@@ -72,9 +72,12 @@ void StepFile::finish(std::uint64_t peak_order, std::uint64_t peak_requested_byt
 }
 
 std::uint32_t StepFile::thread_index(std::uint32_t id) {
+  if (id == last_id_ && !threads_.empty()) [[likely]]
+    return last_index_;
   const auto [found, is_new] = index_of_thread_.try_emplace(id, static_cast<std::uint32_t>(threads_.size()));
   if (is_new) threads_.emplace_back();
-  return found->second;
+  last_id_ = id;
+  return last_index_ = found->second;
 }
 
 void StepFile::close_chunk(ThreadSteps& steps) {

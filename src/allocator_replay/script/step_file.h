@@ -59,6 +59,8 @@ class StepFile {
   OutputFile& file_;
   std::vector<ThreadSteps> threads_;
   std::unordered_map<std::uint32_t, std::uint32_t> index_of_thread_;
+  std::uint32_t last_id_ = 0;  // most steps are of the same thread as the step before
+  std::uint32_t last_index_ = 0;
   std::deque<FreeSlot> free_slots_;
   std::vector<std::uint64_t> times_ns_;
   std::uint64_t first_ns_ = 0;
