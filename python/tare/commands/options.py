@@ -59,10 +59,11 @@ def add_rows(parser: argparse.ArgumentParser, default: int, what: str = "rows") 
     )
 
 
-def add_runs(parser: argparse.ArgumentParser, default: int, what: str) -> None:
+def add_runs(parser: argparse.ArgumentParser, default: int | None, what: str, described: str = "") -> None:
+    """`described` is the text about a default that isn't one number."""
     parser.add_argument(
-        "--runs", type=at_least_one, default=default, metavar="N", help=f"{what} (default: {default})"
-    )  # fmt: skip
+        "--runs", type=at_least_one, default=default, metavar="N", help=f"{what} (default: {described or default})"
+    )
 
 
 def add_depth(parser: argparse.ArgumentParser) -> None:

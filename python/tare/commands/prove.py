@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tare.commands.options import add_json, add_rows, add_runs, add_suppressions, at_least_one
 from tare.errors import IO, USAGE, TareError
+from tare.proofs.runs import ENOUGH_S, LEAST_RUNS, MOST_RUNS
 from tare.text.printable import say
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ tare prove app.tare --lens headers,churn   the findings of two lenses
 tare prove app.tare --all --json           all findings
 """
 
-_RUNS = 5
 _FINDINGS = 5
 
 
@@ -43,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     chosen.add_argument("--lens", metavar="LENS,...", help="only the findings of these lenses")
     chosen.add_argument("--all", action="store_true", help="all findings")
     add_rows(parser, _FINDINGS, "findings, the best first")
-    add_runs(parser, _RUNS, "runs of each script, for medians and ranges")
+    described = f"{MOST_RUNS}, or {LEAST_RUNS} if they take {ENOUGH_S:.0f} s"
+    add_runs(parser, None, "runs of each script, for medians and ranges", described)
     add_suppressions(parser)
     add_json(parser)
 
@@ -90,7 +91,7 @@ def _prove(options: argparse.Namespace) -> Proven:
     performed = [each for each in planned if each.rules]
     allocator = recording.process["allocator"]
     if not performed:
-        return Proven(planned, {}, None, options.runs, allocator, None, None, len(every))
+        return Proven(planned, {}, None, 0, allocator, None, None, len(every))
     rules = [[rule.in_group(each.number) for rule in each.rules] for each in performed]
     if len(performed) > 1:
         rules.append([rule.in_group(number) for rule, number in together(performed)])
@@ -107,7 +108,7 @@ def _prove(options: argparse.Namespace) -> Proven:
     proofs = {each.number: proof for each, proof in zip(performed, measured.proofs, strict=False)}
     all_together = measured.proofs[-1] if len(performed) > 1 else None
     outside, peak_rss = measured.outside_bytes, recorded.peak_rss_bytes
-    return Proven(planned, proofs, all_together, options.runs, allocator, outside, peak_rss, len(every))
+    return Proven(planned, proofs, all_together, measured.runs, allocator, outside, peak_rss, len(every))
 
 
 def _chosen(every: Sequence[Planned], options: argparse.Namespace, lenses: set[str]) -> Sequence[Planned]:

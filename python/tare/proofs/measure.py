@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.allocator_replay.performance import middle, perform, without
 from tare.progress import Progress
+from tare.proofs.runs import ENOUGH_S, LEAST_RUNS, MOST_RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,20 +48,25 @@ class Proof(NamedTuple):
 
 
 class Measured(NamedTuple):
+    runs: int  # of each script
     proofs: list[Proof]  # one for each changed script
     outside_bytes: float | None  # the part of the program's peak RSS that isn't heap
 
 
-def measure(before: Script, changed: Sequence[Script], recorded: Recorded, runs: int) -> Measured:
+def measure(before: Script, changed: Sequence[Script], recorded: Recorded, chosen_runs: int | None) -> Measured:
     """before, after, ..., after, ..., before: a drift of the machine hits all alike."""
+    most = chosen_runs or MOST_RUNS
+    enough_at = time.monotonic() + ENOUGH_S
     scripts = [before, *changed]
     own: list[list[Performance]] = [[] for _ in scripts]
     performed: list[list[Performance]] = [[] for _ in scripts]
     with Progress("performing") as progress:
-        for number in range(runs):
+        for number in range(most):
+            if chosen_runs is None and number >= LEAST_RUNS and time.monotonic() > enough_at:
+                break
             places = range(len(scripts)) if number % 2 == 0 else range(len(scripts) - 1, -1, -1)
             for done, place in enumerate(places):
-                progress.update((number * len(scripts) + done) / (runs * len(scripts)))
+                progress.update((number * len(scripts) + done) / (most * len(scripts)))
                 own[place].append(_perform(scripts[place], recorded, calling=False))
                 performed[place].append(_perform(scripts[place], recorded, calling=True))
     free_of_own = [
@@ -69,7 +76,7 @@ def measure(before: Script, changed: Sequence[Script], recorded: Recorded, runs:
     proofs = [
         _proof(before, script, unchanged, runs_of) for script, runs_of in zip(changed, free_of_own[1:], strict=True)
     ]
-    return Measured(proofs, recorded.outside_heap(middle(unchanged)))
+    return Measured(len(own[0]), proofs, recorded.outside_heap(middle(unchanged)))
 
 
 def _perform(script: Script, recorded: Recorded, *, calling: bool) -> Performance:
