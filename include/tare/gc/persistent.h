@@ -123,9 +123,8 @@ class Root : private RootLink {
   }
 
   // The slot has the type of every root.
-  T* get() const noexcept {
-    return static_cast<T*>(const_cast<void*>(object()));
-  }  // NOLINT(bugprone-casting-through-void)
+  // NOLINTNEXTLINE(bugprone-casting-through-void)
+  T* get() const noexcept { return static_cast<T*>(const_cast<void*>(object())); }
   T* operator->() const noexcept { return get(); }
   T& operator*() const noexcept { return *get(); }
   operator T*() const noexcept { return get(); }  // NOLINT(google-explicit-constructor)

@@ -4,6 +4,8 @@
 #include <ranges>
 #include <utility>
 
+#include "trace/base/mix_hash.h"
+
 namespace tare::core {
 
 FrameTree::FrameTree(std::span<const trace::StackNode> nodes, StackOrder order) : nodes_(nodes), order_(order) {
@@ -25,13 +27,15 @@ const std::vector<std::uint32_t>& FrameTree::frames_of(trace::RowId row, bool is
 }
 
 std::uint32_t FrameTree::child(std::uint32_t parent, std::uint32_t frame) {
-  const auto [found, is_new] = children_.try_emplace(std::uint64_t{parent} << 32 | frame, parents_.size());
-  if (is_new) {
-    parents_.push_back(parent);
-    frames_.push_back(frame);
-    amounts_.push_back(0);
-  }
-  return found->second;
+  return children_.find_or_make(
+      trace::mix_hash(parent, frame),
+      [&](std::uint32_t node) { return parents_[node] == parent && frames_[node] == frame; },
+      [&] {
+        parents_.push_back(parent);
+        frames_.push_back(frame);
+        amounts_.push_back(0);
+        return static_cast<std::uint32_t>(parents_.size() - 1);
+      });
 }
 
 std::uint32_t FrameTree::add(trace::StackId stack, std::int64_t amount) {

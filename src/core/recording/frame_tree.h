@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "core/recording/stack_texts.h"
 #include "trace/base/large_vector.h"
 #include "trace/model/event.h"
+#include "trace/model/id_table.h"
 #include "trace/model/ids.h"
 
 namespace tare::core {
@@ -46,7 +46,7 @@ class FrameTree {
   std::vector<Frames> rows_;
   trace::LargeVector<std::uint32_t> parents_, frames_;
   trace::LargeVector<std::int64_t> amounts_;
-  std::unordered_map<std::uint64_t, std::uint32_t> children_;  // parent << 32 | frame -> node
+  trace::IdTable children_;  // nodes by parent and frame
   // Outermost call at the root: the node of a stack as somebody's caller, + 1. Callers that stacks share are visited
   // once.
   trace::LargeVector<std::uint32_t> node_of_caller_;
