@@ -1,7 +1,8 @@
 """Runs clang-tidy over the project's C++ files, in parallel, and skips those that passed before in their present form.
 
 A file's form is its own text, that of every project header it was compiled with (from ninja's dependency log), the checks and
-the compile command; so a change of one header checks again exactly its includers.
+the compile command; so a change of one header checks again exactly its includers. Forms that passed are kept in
+$XDG_CACHE_HOME/tare-tidy for all clones: checking all files takes hours.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -39,18 +41,22 @@ def headers_by_source(build: Path) -> dict[Path, list[Path]]:
 
 
 def form(source: Path, command: str, headers: list[Path], checks: bytes) -> str:
-    digest = hashlib.sha256(checks + command.encode())
+    digest = hashlib.sha256(checks + command.replace(str(ROOT), ".").encode())
     for file in [source, *sorted(headers)]:
-        digest.update(file.read_bytes())
+        digest.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
     return digest.hexdigest()
 
 
-def check(source: Path, build: Path) -> str:
-    """clang-tidy's output for one file; empty without warnings."""
+def check(source: Path, build: Path, stamp: Path | None) -> str:
+    """clang-tidy's output for one file; empty without warnings, and the stamp is left."""
     run = subprocess.run(
         [TIDY, "--quiet", "-p", str(build), *EXTRA_ARGUMENTS, str(source)], capture_output=True, text=True, check=False
     )
-    return "" if run.returncode == 0 else run.stdout + run.stderr
+    if run.returncode != 0:
+        return run.stdout + run.stderr
+    if stamp is not None:
+        stamp.touch()
+    return ""
 
 
 def main() -> int:
@@ -60,13 +66,13 @@ def main() -> int:
     parser.add_argument("files", nargs="*", type=Path, help="only these")
     arguments = parser.parse_args()
     build = arguments.build.resolve()
-    passed = build / "tidy-passed"
-    passed.mkdir(exist_ok=True)
+    passed = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tare-tidy"
+    passed.mkdir(parents=True, exist_ok=True)
 
     checks = (ROOT / ".clang-tidy").read_bytes()
     headers = headers_by_source(build)
     only = {file.resolve() for file in arguments.files}
-    pending: dict[Path, Path] = {}  # source -> stamp to leave when it passes
+    pending: dict[Path, Path | None] = {}  # source -> stamp to leave when it passes
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = Path(entry["file"]).resolve()
         if not source.is_relative_to(ROOT) or source.is_relative_to(build) or (only and source not in only):
@@ -75,17 +81,19 @@ def main() -> int:
             continue
         stamp = passed / form(source, entry["command"], headers.get(source, []), checks)
         # without known headers the form is incomplete, and the file is checked every time
-        if source not in headers or not stamp.exists():
+        if source not in headers:
+            pending[source] = None
+        elif not stamp.exists():
             pending[source] = stamp
 
     failures = 0
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for source, words in zip(pending, pool.map(lambda source: check(source, build), pending), strict=True):
+        for source, words in zip(
+            pending, pool.map(lambda each: check(each[0], build, each[1]), pending.items()), strict=True
+        ):
             if words:
                 failures += 1
                 print(words, flush=True)
-            else:
-                pending[source].touch()
             print(f"{'FAILED' if words else 'passed'}  {source.relative_to(ROOT)}", file=sys.stderr, flush=True)
     print(f"clang-tidy: {len(pending)} files checked, {failures} with findings", file=sys.stderr)
     return 1 if failures else 0
