@@ -31,6 +31,7 @@ class Recording:
     def find_sites(self, depth: int) -> None: ...  # makes tables sites and stack_sites
     def line_table(self, name: str) -> Table: ...  # by line, after find_sites()
     def banded_table(self, name: str) -> Table: ...  # by line, with fewer sizes, after find_sites()
+    def table_by_site(self, name: str) -> Table: ...  # site_sizes with a stack a site, after find_sites()
     @property
     def size_model(self) -> str: ...  # of the recorded allocator; empty: none is known
     def size_classes(self, model: str) -> Table: ...  # empty: the recorded allocator's

@@ -78,6 +78,12 @@ PyTable banded_table(Recording& recording, const std::string& name) {
   return {core::weighed(std::move(found))};
 }
 
+PyTable table_by_site(Recording& recording, const std::string& name) {
+  auto found = recording.table_by_site(name);
+  if (!found) raise({ErrorKind::Internal, "the core makes no table " + name + " by site"});
+  return {core::weighed(std::move(found))};
+}
+
 void find_sites(Recording& recording, std::uint32_t depth) {
   nb::gil_scoped_release released;
   recording.find_sites(depth);
@@ -283,6 +289,7 @@ void bind_recording(nb::module_& module) {
       .def("table", table, nb::arg("name"))
       .def("line_table", line_table, nb::arg("name"))
       .def("banded_table", banded_table, nb::arg("name"))
+      .def("table_by_site", table_by_site, nb::arg("name"))
       .def("find_sites", find_sites, nb::arg("depth"))
       .def_prop_ro("size_model",
                    [](const Recording& recording) {

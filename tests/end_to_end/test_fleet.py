@@ -7,12 +7,17 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tare import lenses
+from tare.analysis.recording import Recording
+from tare.fleet.facts import facts_of
+from tare.source.core_source import CoreSource
 
 if TYPE_CHECKING:
     from conftest import Tare
@@ -37,6 +42,29 @@ def traces(tare_module: Tare) -> list[Path]:
     """Recordings that differ in their size."""
     script = "i=0; while [ $i -lt {} ]; do i=$((i+1)); eval v$i=text$i; done"
     return [tare_module.record("sh", "-c", script.format(40 * n), name=f"{n}.tare") for n in range(1, TRACES + 1)]
+
+
+def test_figures_by_site_are_those_by_stack(tare_module: Tare, traces: list[Path]) -> None:
+    """`fleet add` adds up stacks of a site before the lenses read them, if no table names shapes."""
+    program = "import json, argparse, decimal, sqlite3; x = [str(i) * 3 for i in range(3000)]; y = b''\nfor i in range(300): y += b'12'"
+    environment = {"PYTHONMALLOC": "malloc"}
+    python = tare_module.record(os.path.realpath(sys.executable), "-c", program, name="python.tare", env=environment)
+    sampled = tare_module.record(
+        os.path.realpath(sys.executable), "-c", program, options=("--sample", "4096"), name="sampled.tare", env=environment
+    )  # fmt: skip
+    for trace in (traces[0], python, sampled):
+        source = CoreSource(str(trace))
+        by_stack, by_site = (Recording(each, lenses.names_for([])) for each in (source, source.by_site()))
+        one, other = facts_of(by_stack), facts_of(by_site)
+        assert other.totals == one.totals
+        for table, found in one.rows.items():
+            assert sorted(other.rows[table]) == [
+                tuple(pytest.approx(v, rel=1e-9) if isinstance(v, float) else v for v in row) for row in sorted(found)
+            ]
+        shapes = "select count(*) from site_sizes"
+        assert by_site.database.row(shapes) <= by_stack.database.row(shapes)
+        if trace == python:
+            assert 2 * by_site.database.row(shapes)[0] < by_stack.database.row(shapes)[0]
 
 
 def rows(tare: Tare, store: Path) -> list[dict[str, Any]]:

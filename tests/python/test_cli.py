@@ -28,7 +28,7 @@ def test_importing_tare_imports_nothing_heavy() -> None:
 
 
 def test_a_summary_needs_neither_the_duckdb_package_nor_numpy() -> None:
-    code = "import tare.cli, tare.analysis.recording, tare.analysis.ledger, tare.reports.run_summary, tare.source.database\ntare.source.database._engine().connect(':memory:')"
+    code = "import tare.cli, tare.analysis.recording, tare.analysis.ledger, tare.reports.run_summary, tare.source.database\ntare.source.database.engine().connect(':memory:')"
     assert not {"duckdb", "numpy", "rich", "dataclasses", "inspect"} & modules_after(code)
 
 

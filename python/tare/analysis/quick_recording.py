@@ -22,7 +22,7 @@ def quickly(source: Source, answer: Callable[[Recording], Result]) -> Result:
     source = source.by_line()
     wanted = quick_lenses(source.process())
     names = [lens.name for lens in wanted]
-    small = source.in_bands() if _names_no_shapes(wanted) else source
+    small = source.in_bands() if names_no_shapes(wanted) else source
     try:
         import sqlite3
 
@@ -39,7 +39,7 @@ def quick_lenses(process: dict[str, Any]) -> list[Lens]:
     return [lens for lens in runnable if not any(schema.BY_NAME[name].heavy for name in lens.tables)]
 
 
-def _names_no_shapes(wanted: Sequence[Lens]) -> bool:
-    """True if these lenses have shapes from site_sizes alone: then sizes may be joined."""
-    tables = {name for lens in wanted for name in lens.tables} - {"site_sizes"}
+def names_no_shapes(wanted: Sequence[Lens], made_from_sizes: Sequence[str] = ()) -> bool:
+    """True if these lenses have shapes from site_sizes alone, or from tables that are made from it: then sizes may be joined."""
+    tables = {name for lens in wanted for name in lens.tables} - {"site_sizes", *made_from_sizes}
     return not any(column.name.endswith("size_id") for name in tables for column in schema.BY_NAME[name].columns)

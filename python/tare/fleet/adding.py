@@ -6,16 +6,19 @@ import os
 import secrets
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tare.errors import CORRUPT, IO, TareError
 from tare.fleet import layout
-from tare.fleet.engine import one_thread
+from tare.fleet.engine import beside, one_thread
 from tare.fleet.facts import ORDER, TABLES, Facts, facts_of
 from tare.progress import warn
+from tare.source.database import engine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from tare.source.database import Database
 
 # 1.25 M rows of site_sums were 11 % smaller than at DuckDB's default of 122,880, and read as fast.
 _ROW_GROUP = 100_000
@@ -32,6 +35,7 @@ class Origin(NamedTuple):
 def add(store: Path, trace: str, origin: Origin) -> bool:
     """False: the store has it already."""
     from tare import lenses
+    from tare.analysis.quick_recording import names_no_shapes
     from tare.analysis.recording import Recording
     from tare.source.core_source import CoreSource
 
@@ -42,41 +46,46 @@ def add(store: Path, trace: str, origin: Origin) -> bool:
         raise TareError(IO, f"fleet add: can't read {trace}: {error.strerror}") from None
     if (store / layout.RECORDINGS / f"{key}.json").exists():
         return False
-    recording = Recording(CoreSource(trace), lenses.names_for([]))
-    if not recording.process["program"]:
+    source = CoreSource(trace)
+    if not source.process()["program"]:
         raise TareError(CORRUPT, f"fleet add: {trace} has no process: it was cut short before its first event")
+    names = lenses.names_for([])
+    if names_no_shapes(lenses.load_runnable(names, source.process()), made_from_sizes=["type_sites"]):
+        source = source.by_site()
+    recording = Recording(source, names)
     for warning in recording.source.warnings:
         warn(warning)
     facts = facts_of(recording)
-    return bool(add_facts(store, [(key, os.path.abspath(trace), facts, origin)]))
+    with beside(cast("Database", recording.database).connection) as connection:
+        return bool(_add(store, [(key, os.path.abspath(trace), facts, origin)], connection, None))
 
 
 def add_facts(store: Path, recordings: Sequence[tuple[str, str, Facts, Origin]], bucket: int | None = None) -> int:
     """Recordings as (key, path, facts, origin), in one file a table; how many weren't there. The numbers of the recordings
-    are of one bucket. A recording that was removed and is added again gets another number, so that rows which wait for
-    `compact` stay gone."""
-    import duckdb
+    are of one bucket."""
+    with one_thread("1GB") as connection:
+        return _add(store, recordings, connection, bucket)
 
+
+def _add(store: Path, recordings: Sequence[tuple[str, str, Facts, Origin]], connection: Any, bucket: int | None) -> int:
+    """A recording that was removed and is added again gets another number, so that rows which wait for `compact` stay gone."""
     bucket = secrets.randbelow(layout.BUCKETS) if bucket is None else bucket
     numbers = [secrets.randbits(56) * layout.BUCKETS + bucket for _ in recordings]
     files = {}
     try:
-        with one_thread("1GB") as connection:
-            for table, columns in TABLES.items():
-                rows = [
-                    (number, *row)
-                    for number, each in zip(numbers, recordings, strict=True)
-                    for row in each[2].rows[table]
-                ]
-                connection.execute(f"create table {table} ({columns})")
-                with connection.appender(table) as appender:
-                    appender.append_rows(rows)
-                files[table] = write_rows(store, connection, table, f"select * from {table}", bucket)
+        for table, columns in TABLES.items():
+            rows = [
+                (number, *row) for number, each in zip(numbers, recordings, strict=True) for row in each[2].rows[table]
+            ]
+            connection.execute(f"create table {table} ({columns})")
+            with connection.appender(table) as appender:
+                appender.append_rows(rows)
+            files[table] = write_rows(store, connection, table, f"select * from {table}", bucket)
         added = 0
         for number, (key, path, facts, origin) in zip(numbers, recordings, strict=True):
             entry = _entry(number, key, path, facts, origin) | {"files": files}
             added += layout.write_json(store, f"{layout.RECORDINGS}/{key}.json", entry, once=True)
-    except (OSError, duckdb.Error) as error:
+    except (OSError, engine().Error) as error:
         raise _can_not_write(store, error) from None
     return added
 

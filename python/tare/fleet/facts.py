@@ -56,15 +56,14 @@ def facts_of(recording: Recording) -> Facts:
     claims = []
     for lens in recording.ledger.lenses:
         found: dict[int, list[Any]] = {}
-        for finding in recording.ledger.findings(lens, all_claims="all"):
-            site = site_of.get(finding.site_id)
+        for site_id, *amounts, shown in recording.ledger.site_claims(lens):
+            site = site_of.get(site_id)
             if site is None:  # a site that only maps memory
                 continue
             row = found.setdefault(site, [0.0, 0.0, 0.0, 0.0, False])
-            amounts = (finding.bytes_peak, finding.bytes_end, finding.bytes_total, finding.calls)
             for column, amount in enumerate(amounts):
                 row[column] += amount or 0.0
-            row[4] = row[4] or finding.shown
+            row[4] = row[4] or bool(shown)
         claims += [(lens.name, site, *row) for site, row in found.items()]
     peak, end = recording.moments["peak"], recording.moments["end"]
     totals = {

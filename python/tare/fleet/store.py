@@ -11,6 +11,7 @@ from tare.errors import CORRUPT, QUERY, USAGE, TareError
 from tare.fleet import layout
 from tare.fleet.adding import quoted
 from tare.fleet.facts import TABLES
+from tare.source.database import engine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,9 +94,7 @@ class Store:
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """Tables `recordings`, `site_sums`, `claims`, `sites`, of the recordings that the conditions keep."""
-        import duckdb
-
-        connection = duckdb.connect(
+        connection: duckdb.DuckDBPyConnection = engine().connect(
             ":memory:",
             config={
                 "memory_limit": "3GB",
@@ -135,8 +134,7 @@ class Store:
         return self.answer(sql, parameters)[1]
 
     def answer(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[list[str], list[tuple[Any, ...]]]:
-        import duckdb
-
+        duckdb = engine()
         try:
             cursor = self.connection.execute(sql, parameters or None)
             names = [column[0] for column in cursor.description or ()]

@@ -13,6 +13,7 @@ from tare.fleet import layout
 from tare.fleet.adding import quoted, write_rows
 from tare.fleet.engine import one_thread
 from tare.fleet.store import Store, group_of, needed_files
+from tare.source.database import engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,8 +66,6 @@ def expired(store: Store, *, days: float | None, builds: int | None) -> list[dic
 
 def compact(path: Path) -> tuple[int, int]:
     """Data files before and after."""
-    import duckdb
-
     with _alone(path):
         store = Store(path)
         before = sum(1 for _ in path.glob("table=*/bucket=*/*.parquet"))
@@ -78,7 +77,7 @@ def compact(path: Path) -> tuple[int, int]:
             for name, entries in sorted(groups.items()):
                 _merge(store, name, entries)
             _sweep(Store(path))
-        except (OSError, duckdb.Error) as error:
+        except (OSError, engine().Error) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error).splitlines()[0]
             raise TareError(
                 IO, f"fleet compact: can't merge files of {path}: {reason}; the store is as before"

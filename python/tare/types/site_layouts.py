@@ -81,11 +81,13 @@ class SiteLayouts:
         rows: Rows,
         amounts: Callable[[], _core.Table],
         read: dict[str, _core.Layouts | None],
+        apart: set[int] | None = None,
     ) -> None:
-        """`rows` answers statements about site_sizes. `amounts` makes that table. `read`: modules that were read before, None for unreadable ones; the others are added."""
+        """`rows` answers statements about site_sizes. `amounts` makes that table. `read`: modules that were read before, None for unreadable
+        ones; the others are added. `apart`: the stacks that don't stand for others, if some do."""
         self._recording = recording
         self._model = recording.size_model
-        self.kinds = _large(rows)
+        self.kinds = [kind for kind in _large(rows) if apart is None or kind.stack_id in apart]
         self._sizes = _sizes_of_stacks(rows, {kind.stack_id for kind in self.kinds})
         self._sites = self._find_sites()
         asked = sorted({row for site in self._sites.values() for row, _ in site.callers})

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/recording/shape_groups.h"
 #include "trace/base/mix_hash.h"
 #include "trace/model/id_table.h"
 
@@ -17,13 +18,6 @@ namespace tare::core {
 namespace {
 
 constexpr std::int64_t kNoLine = -1;  // stacks without frames share one line
-
-// Columns of site_sizes that distinguish folded shapes, beside the line and whether pools or malloc made the block.
-constexpr const char* kKeys[] = {"requested_bytes", "usable_bytes", "header_bytes", "inherited"};
-// ... that are added up.
-constexpr const char* kCounts[] = {"total_blocks",    "peak_blocks",      "end_blocks",         "freed_within_16",
-                                   "freed_within_64", "freed_within_256", "freed_within_65536", "freed_later"};
-constexpr const char* kAmounts[] = {"lifetime_ns", "byte_ns"};
 
 // Which line a stack is named by, and which stack and site stand for a line.
 class Lines {
@@ -56,46 +50,6 @@ class Lines {
   std::vector<std::int64_t> site_of_stack_;
 };
 
-// The rows of site_sizes, grouped.
-struct Groups {
-  std::vector<std::uint32_t> group_of;  // by row
-  std::vector<std::uint32_t> first;     // by group: its first row
-};
-
-Groups group_rows(const Table& sizes, const Lines& lines) {
-  Groups groups;
-  const std::size_t rows = sizes.rows();
-  std::vector<const std::vector<std::int64_t>*> keys;
-  for (const char* name : kKeys) keys.push_back(&sizes[name].ints);
-  const std::vector<double>& weights = sizes["weight"].doubles;
-  const std::vector<std::int64_t>& stacks = sizes["stack_id"].ints;
-  const std::vector<std::int32_t>& apis = sizes["api"].codes;
-  const auto giver = [&](std::size_t row) { return std::max(apis[row], kPoolBlockWord - 1); };
-  const auto same = [&](std::size_t a, std::size_t b) {
-    if (weights[a] != weights[b] || giver(a) != giver(b) || lines.line_of(stacks[a]) != lines.line_of(stacks[b]))
-      return false;
-    for (const auto* key : keys) {
-      if ((*key)[a] != (*key)[b]) return false;
-    }
-    return true;
-  };
-  trace::IdTable known;
-  groups.group_of.reserve(rows);
-  for (std::size_t row = 0; row < rows; ++row) {
-    std::uint64_t hash = trace::mix_hash(std::bit_cast<std::uint64_t>(weights[row]),
-                                         static_cast<std::uint64_t>(lines.line_of(stacks[row])));
-    hash = trace::mix_hash(hash, static_cast<std::uint64_t>(giver(row)));
-    for (const auto* key : keys) hash = trace::mix_hash(hash, static_cast<std::uint64_t>((*key)[row]));
-    groups.group_of.push_back(known.find_or_make(
-        hash, [&](std::uint32_t group) { return same(groups.first[group], row); },
-        [&] {
-          groups.first.push_back(static_cast<std::uint32_t>(row));
-          return static_cast<std::uint32_t>(groups.first.size() - 1);
-        }));
-  }
-  return groups;
-}
-
 // By line: the site that holds most.
 std::unordered_map<std::int64_t, std::int64_t> heaviest_sites(const Table& sizes, const Lines& lines) {
   std::vector<double> bytes(lines.sites());  // by site
@@ -118,48 +72,6 @@ std::unordered_map<std::int64_t, std::int64_t> heaviest_sites(const Table& sizes
     if (!fresh && bytes_of(site) > bytes_of(known->second)) known->second = site;
   }
   return heaviest;
-}
-
-Table fold_sizes(const Table& sizes, const Groups& groups, const Lines& lines,
-                 const std::unordered_map<std::int64_t, std::int64_t>& heaviest) {
-  Table folded{sizes.name, {}};
-  for (const Column& column : sizes.columns) {
-    Column out;  // filled anew: copying a compiler's 245,000 values to drop them was a third of folding
-    out.name = column.name;
-    out.type = column.type;
-    out.words = column.words;
-    const auto is_one_of = [&](const auto& names) {
-      for (const char* name : names) {
-        if (column.name == name) return true;
-      }
-      return false;
-    };
-    if (is_one_of(kCounts)) {
-      out.ints.assign(groups.first.size(), 0);
-      for (std::size_t row = 0; row < sizes.rows(); ++row) out.ints[groups.group_of[row]] += column.ints[row];
-    } else if (is_one_of(kAmounts)) {
-      out.doubles.assign(groups.first.size(), 0);
-      for (std::size_t row = 0; row < sizes.rows(); ++row) out.doubles[groups.group_of[row]] += column.doubles[row];
-    } else {
-      for (std::size_t group = 0; group < groups.first.size(); ++group) {
-        const std::uint32_t row = groups.first[group];
-        if (column.name == "size_id") {
-          out.ints.push_back(static_cast<std::int64_t>(group));
-        } else if (column.name == "stack_id") {
-          out.ints.push_back(lines.first_stack(heaviest.at(lines.line_of(column.ints[row]))));
-        } else if (column.type == ColumnType::Int64) {
-          out.ints.push_back(column.ints[row]);
-        } else if (column.type == ColumnType::Double) {
-          out.doubles.push_back(column.doubles[row]);
-        } else {
-          out.codes.push_back(column.codes[row]);
-        }
-        if (!column.valid.empty()) out.valid.push_back(column.valid[row]);
-      }
-    }
-    folded.columns.push_back(std::move(out));
-  }
-  return folded;
 }
 
 // A table by stack. A line may grow blocks that site_sizes doesn't name (all of them grew on elsewhere): it keeps a
@@ -353,7 +265,8 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
   const Table& sizes = replayed["site_sizes"];
   std::unordered_map<std::int64_t, std::int64_t> heaviest = heaviest_sites(sizes, lines);
   Tables folded;
-  const Groups groups = group_rows(sizes, lines);
+  const std::vector<std::int64_t>& stacks = sizes["stack_id"].ints;
+  const Groups groups = group_rows(sizes, [&](std::size_t row) { return lines.line_of(stacks[row]); });
   folded.put(fold_stacks(replayed["growth"], lines, heaviest));
   if (const Table* table = replayed.find("recreated"))
     folded.put(fold_rows_of_stacks(*table, lines, heaviest, "max_times"));
@@ -364,7 +277,8 @@ Tables fold_by_line(const Tables& replayed, const Tables& sites) {
   if (const Table* written = sites.find("written")) folded.put(fold_written(*written, sizes, groups, lines, heaviest));
   if (const Table* table = replayed.find("peak_contents"))
     folded.put(fold_contents(*table, sizes, groups, lines, heaviest));
-  folded.put(fold_sizes(sizes, groups, lines, heaviest));
+  folded.put(fold_sizes(sizes, groups,
+                        [&](std::int64_t stack) { return lines.first_stack(heaviest.at(lines.line_of(stack))); }));
   TableBuilder shapes("folded_shapes");
   const auto shape = shapes.column("size_id", ColumnType::Int64);
   const auto line_shape = shapes.column("line_size_id", ColumnType::Int64);

@@ -105,6 +105,7 @@ struct Recording::State {
   std::shared_ptr<const Tables> sites;
   std::shared_ptr<const Tables> lines;
   std::shared_ptr<const Tables> bands;
+  std::shared_ptr<const Tables> by_site;
   std::optional<Table> twins;  // as one walk made them, by stack
   std::vector<std::string> warnings;
   trace::Dictionary dictionary;
@@ -146,7 +147,7 @@ Status Recording::renew(const std::string& path) {
   }
   state_->dictionary = dictionary_of(*tables);
   state_->replayed = std::make_shared<const Tables>(*std::move(tables));
-  state_->sites = state_->lines = state_->bands = nullptr;
+  state_->sites = state_->lines = state_->bands = state_->by_site = nullptr;
   return ok();
 }
 
@@ -167,8 +168,7 @@ void Recording::find_sites(std::uint32_t depth) {
   finder.add_to(found);
   if (state_->replayed->find("written") != nullptr) found.put(written_at_sites(*state_->replayed, found));
   state_->sites = std::make_shared<const Tables>(std::move(found));
-  state_->lines = nullptr;
-  state_->bands = nullptr;
+  state_->lines = state_->bands = state_->by_site = nullptr;
 }
 
 std::shared_ptr<const Table> Recording::line_table(std::string_view name) {
@@ -192,6 +192,15 @@ std::shared_ptr<const Table> Recording::banded_table(std::string_view name) {
   }
   const Table* const found = state_->bands->find(name);
   return {state_->bands, found};
+}
+
+std::shared_ptr<const Table> Recording::table_by_site(std::string_view name) {
+  if (!state_->sites) return nullptr;
+  if (!state_->by_site)
+    state_->by_site = std::make_shared<const Tables>(fold_sizes_by_site(*state_->replayed, *state_->sites));
+  const Table* const found = state_->by_site->find(name);
+  if (found == nullptr) return table(name);
+  return {state_->by_site, found};
 }
 
 const SizeModel* Recording::size_model() const { return model_of(*state_->replayed); }

@@ -56,6 +56,9 @@ class Recording {
   // else names shapes of.
   std::shared_ptr<const Table> banded_table(std::string_view name);
 
+  // site_sizes, stack_sites and large_stacks by site, after find_sites(): see fold_sizes_by_site.
+  std::shared_ptr<const Table> table_by_site(std::string_view name);
+
   // The model of the recorded allocator, by the sizes that were measured; null: unknown.
   const SizeModel* size_model() const;
   // See size_classes.h.

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <utility>
+
 #include "made_up_tables.h"
 
 namespace tare::core {
@@ -184,6 +187,37 @@ TEST(Fold, TakesAnEmptyRecording) {
   const Tables folded = fold_by_line(replayed_shapes({}), sites_of({}, {}));
   EXPECT_EQ(folded["site_sizes"].rows(), 0u);
   EXPECT_EQ(folded["sites"].rows(), 0u);
+}
+
+// Stacks 0, 1 and 3 are of site 0; stack 1 grows blocks. Stack 2 is of site 1.
+TEST(FoldSizesBySite, AddsUpEqualSizesOfASiteAndKeepsGrowingStacksApart) {
+  Tables sites;
+  TableBuilder site("sites");
+  const auto site_id = site.column("site_id", ColumnType::Int64);
+  for (const std::int64_t each : {0, 1}) site.add(site_id, each);
+  sites.put(site.take());
+  TableBuilder stack_sites("stack_sites");
+  const auto stack = stack_sites.column("stack_id", ColumnType::Int64);
+  const auto of = stack_sites.column("site_id", ColumnType::Int64);
+  for (const auto& [each, its_site] :
+       std::initializer_list<std::pair<std::int64_t, std::int64_t>>{{0, 0}, {1, 0}, {2, 1}, {3, 0}, {4, 1}}) {
+    stack_sites.add(stack, each);
+    stack_sites.add(of, its_site);
+  }
+  sites.put(stack_sites.take());
+  const Tables folded = fold_sizes_by_site(
+      replayed_shapes({{0, 24, 24, 10, 1}, {1, 24, 24, 5, 4}, {3, 24, 24, 2, 1}, {3, 32, 40, 1, 1}, {2, 24, 24, 1, 1}},
+                      {1, 4}),
+      sites);
+  const Table& sizes = folded["site_sizes"];
+  EXPECT_EQ(sizes["stack_id"].ints, (std::vector<std::int64_t>{0, 1, 0, 2}));
+  EXPECT_EQ(sizes["total_blocks"].ints, (std::vector<std::int64_t>{12, 5, 1, 1}));
+  EXPECT_EQ(sizes["peak_blocks"].ints, (std::vector<std::int64_t>{2, 4, 1, 1}));
+  EXPECT_EQ(sizes["size_id"].ints, (std::vector<std::int64_t>{0, 1, 2, 3}));
+  // stack 3 became stack 0; `growth` names stack 4, which has no shape
+  EXPECT_EQ(folded["stack_sites"]["stack_id"].ints, (std::vector<std::int64_t>{0, 1, 2, 4}));
+  EXPECT_EQ(folded["stack_sites"]["site_id"].ints, (std::vector<std::int64_t>{0, 0, 1, 1}));
+  EXPECT_EQ(folded["large_stacks"].rows(), 0u);
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 """A store's sums of a recording equal those of the recording's own report."""
 
+import pytest
 from handmade import Handmade
+from tare import lenses
+from tare.analysis.ledger import Ledger
+from tare.analysis.recording import Recording
 from tare.fleet.facts import facts_of, site_number
 from tare.lenses import NAMES
 
@@ -30,3 +34,15 @@ def test_a_site_has_the_same_number_in_every_recording() -> None:
         )
         numbers.append({row[0] for row in facts_of(made.recording()).rows["sites"]})
     assert numbers[0] & numbers[1] == {site_number(("parse", "main"))}
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_claims_of_sites_are_those_of_the_findings(name: str, sampled: bool, looked_into: Handmade) -> None:
+    ledger = Ledger(Recording(looked_into.with_contents()).database, NAMES, sampled=sampled)
+    lens = lenses.load(name)
+    findings = ledger.findings(lens, all_claims="all")
+    assert findings
+    assert sorted(ledger.site_claims(lens)) == sorted(
+        (f.site_id, f.bytes_peak, f.bytes_end, f.bytes_total, f.calls, f.shown) for f in findings
+    )
