@@ -145,9 +145,9 @@ def _query_error(error: Exception) -> TareError:
 
 def _settings() -> dict[str, str]:
     """One thread, because small tables are done before a second one has started. Data beyond the limit goes to disk: ten
-    million blocks take 1.5 GB.
+    million blocks take 1.5 GB. DuckDB makes that folder when it needs it; nobody can guess its name and make it earlier.
     """
-    scratch = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"tare-{os.getpid()}")
+    scratch = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"tare-{os.getpid()}-{os.urandom(8).hex()}")
     return {"threads": "1", "memory_limit": "512MB", "temp_directory": scratch}
 
 

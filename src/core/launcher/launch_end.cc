@@ -124,7 +124,7 @@ LaunchOutcome Launch::finish() {
     }
     try {
       image->summarize_from_file(outcome_);
-    } catch (const std::bad_alloc&) {  // a report makes the summary, or states the reason
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): a report makes the summary, or states the reason
     }
     outcome_.images.push_back({image->trace_path(), image->info(), image->calls(), image->file_bytes(),
                                image->earlier_segments(), image->summarized()});
