@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tare.analysis.account import program_rss_bytes, rss_readings
@@ -74,8 +75,9 @@ class Scale:
         return round(_HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * size / self.top_bytes, 1)
 
     def line(self, corners: Iterable[tuple[float, float]]) -> str:
-        places = [f"{self.x(time):g} {self.y(size):g}" for time, size in corners]
-        return f"M{places[0]}L{' '.join(places[1:])}"
+        found = [f"{self.x(time):g} {self.y(size):g}" for time, size in corners]
+        places = [place for before, place in pairwise(found) if place != before]
+        return f"M{found[0]}L{' '.join(places or found)}"
 
 
 class Course:
@@ -206,6 +208,21 @@ def _reading(scale: Scale, time_ns: int, size: int) -> Markup:
     return element("path", element("title", words), d=place, class_="reading")
 
 
+def _bars(scale: Scale, bars: Sequence[tuple[int, int, float]]) -> str:
+    """Of times and shares of the strip's height; bars side by side are one outline. Those below a quarter of a pixel are left out."""
+    high = _RATE_BOTTOM - _RATE_TOP
+    path, at = "", -1.0
+    for begin_ns, end_ns, share in bars:
+        if share * high < 0.25:
+            continue
+        begin = scale.x(begin_ns)
+        if begin != at:
+            path += f"{'' if at < 0 else f'V{_RATE_BOTTOM}'}M{begin:g} {_RATE_BOTTOM}"
+        at = max(scale.x(end_ns), round(begin + 0.5, 1))
+        path += f"V{_RATE_BOTTOM - round(high * share, 1):g}H{at:g}"
+    return f"{path}V{_RATE_BOTTOM}" if path else ""
+
+
 def _rate(scale: Scale, found: Sequence[Point]) -> Markup:
     """Allocations a second as a strip below the heap, the highest bar as high as the strip."""
     rates, before = [], 0
@@ -215,12 +232,7 @@ def _rate(scale: Scale, found: Sequence[Point]) -> Markup:
     most = max(rate for _, _, rate in rates)
     if not most:
         return EMPTY
-    high = _RATE_BOTTOM - _RATE_TOP
-    path = "".join(
-        f"M{scale.x(begin):g} {_RATE_BOTTOM}V{_RATE_BOTTOM - round(high * rate / most, 1):g}H{max(scale.x(end), scale.x(begin) + 0.5):g}V{_RATE_BOTTOM}"
-        for begin, end, rate in rates
-        if rate * high >= most / 4
-    )
+    path = _bars(scale, [(begin, end, rate / most) for begin, end, rate in rates])
     label = f"{most * 1e9:,.0f} allocations a second at most"
     return joined(
         element("path", element("title", label), d=path, class_="rate"),
