@@ -67,13 +67,13 @@ def neighbours(books: list[dict[str, object]]) -> dict[str, dict[str, int]]:
     return following
 
 
-def offsets(books: list[dict[str, object]]) -> array[int]:
-    """Where each word begins in the text of all books; an array, to save memory."""
-    found = array("I")
+def offsets(books: list[dict[str, object]]) -> list[array[int]]:
+    """Where the words of each length begin in the text of all books; arrays, to save memory. They grow in each other's way."""
+    found = [array("I") for _ in range(16)]
     at = 0
     for book in books:
         for word, _, _ in words_of(book):
-            found.append(at)
+            found[len(word)].append(at)
             at += len(word) + 1
     return found
 
@@ -93,7 +93,7 @@ def main() -> None:
     following = neighbours(books)
     begins = offsets(books)
     text = print_page(places)
-    print(f"{len(books)} books, {len(places)} words, {len(begins)} places,", end=" ")
+    print(f"{len(books)} books, {len(places)} words, {sum(map(len, begins))} places,", end=" ")
     print(f"{sum(map(len, following.values()))} pairs, {len(text)} characters")
 
 

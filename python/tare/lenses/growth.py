@@ -92,7 +92,7 @@ LENS = Lens(
     " calls.",
     threshold="more than half of the steps below 1.2x, and either more than 4 times the copied bytes of doubling with at "
     "least two steps a buffer, or more than 4 times its steps and at least 100. Lower limits list sites that grow"
-    " twice, or copy a text once",
+    " twice, or copy a text once. If all but 100 steps stayed in place, they need to be 1 % of all calls",
     false_positives="Large blocks that realloc moves by remapping pages aren't copied, but count as copied. A sampled recording "
     "shows growth by malloc, copy and free only for blocks of at least an eighth of its sample distance.",
     remedy="Grow by a factor, or allocate once if the final size is known. Library: Buffer does both; TextStream for text.",
@@ -105,7 +105,8 @@ LENS = Lens(
     # One step a buffer is no way of growing: SQLite, that builds a text and copies it into a value of its size, was taken for it.
     shown="slow_steps > 0.5 * steps and ((copied_bytes > 4 * doubling_copied_bytes"
     f" + {_LEAST_COPIED_BYTES} and steps >= 2 * grown_blocks)"
-    " or (steps >= 100 and steps > 4 * greatest(grown_blocks, 1) * log2(2.0 + max_requested_bytes)))",
+    " or (steps >= 100 and steps > 4 * greatest(grown_blocks, 1) * log2(2.0 + max_requested_bytes)"
+    " and (steps - in_place_steps >= 100 or steps >= 0.01 * $calls_total)))",
     order="bytes_total + 64 * calls, byte_ns",
     unit="copied",
     facts=("order",),

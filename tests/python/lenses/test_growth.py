@@ -78,3 +78,18 @@ def test_few_calls_are_not_worth_it(made: Handmade) -> None:
 
 def test_hundreds_of_them_are(made: Handmade) -> None:
     assert findings(made, **SEED | {"steps": 330, "slow_steps": 330, "copied_bytes": 3000, "max_requested_bytes": 2776})
+
+
+def test_steps_in_place_need_to_be_many_of_the_calls(made: Handmade) -> None:
+    made.blocks(made.stack("node", "main"), 32, 40, total=100_000, peak=10)
+    few = SEED | {
+        "steps": 330,
+        "slow_steps": 330,
+        "in_place_steps": 325,
+        "copied_bytes": 3000,
+        "max_requested_bytes": 2776,
+    }
+    assert not findings(made, **few)
+    other = Handmade()
+    other.blocks(other.stack("node", "main"), 32, 40, total=10_000, peak=10)
+    assert findings(other, **few)
