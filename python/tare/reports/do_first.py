@@ -58,7 +58,18 @@ def lines(
     if ranking.rest:
         counts = Counter(entry.lenses[0] for entry in ranking.rest)
         named = ", ".join(f"{name} {count}" for name, count in counts.most_common())
-        yield from wrapped(f"  ({plural(len(ranking.rest), 'finding')} below {least} of both: {named})", width)
+        below = f"{plural(len(ranking.rest), 'finding')} below {least} of both: {named}{_untouched(ranking)}"
+        yield from wrapped(f"  ({below})", width)
+
+
+def _untouched(ranking: Ranking) -> str:
+    """The reason why a finding of many bytes is below: the program never touched them."""
+    sums: Counter[str] = Counter()
+    for entry in ranking.rest:
+        sums[entry.finding.lens] += round(entry.finding.saving.untouched_bytes)
+    least = LEAST_SHARE * ranking.whole.peak_bytes
+    parts = [f"{human_bytes(size)} of {name}" for name, size in sums.most_common() if size >= max(least, 1)]
+    return f"; pages of {' and '.join(parts)} were never touched and return no RSS" if parts else ""
 
 
 def gains(entry: Entry, whole: Whole) -> str:

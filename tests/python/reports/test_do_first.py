@@ -102,3 +102,19 @@ def test_large_mappings_of_the_program_are_named(made: Handmade) -> None:
     assert shown[1:] == ["largest own mappings, resident: cache_grow b.c:7 20.0 MiB, log_open c.c:9 10.0 MiB"]
     made._process["rss_mapping_bytes"] = 1 << 20  # less than a tenth of the peak RSS
     assert len(list(do_first.holders(made.recording(), 100))) == 1
+
+
+def test_findings_whose_pages_were_never_touched_have_the_reason(made: Handmade) -> None:
+    stack = made.stack("append@a.c:1", "main")
+    size = 1 << 20
+    shape = made.blocks(stack, size, size + 8, total=10, peak=10)
+    made.blocks(stack, size // 2, size // 2 + 8, total=10, peak=0)
+    made.chain(stack, grown_blocks=10, steps=10, max_requested_bytes=size)
+    half = 10 * size / 2
+    made.tables["written"].append(
+        {"size_id": shape, "stack_id": stack, "requested_bytes": size, "ended_blocks": 10.0, "partly_blocks": 10.0,
+         "unwritten_peak_bytes": half, "unwritten_total_bytes": half, "site_blocks": 20.0, "site_narrow_blocks": 0.0,
+         "site_requested_bytes": size // 2, "site_high_water_bytes": size // 2, "max_high_water_bytes": size // 2}
+    )  # fmt: skip
+    first = lines(made.with_contents())
+    assert "; pages of 5.00 MiB of headroom were never touched and return no RSS)" in first[-1], first
