@@ -81,7 +81,6 @@ template <typename T>
     try {
       return vector.reserve(doubled * kAhead);
     } catch (const std::bad_alloc&) {  // a limit of address space
-      return vector.reserve(doubled);
     }
   }
   vector.reserve(doubled);
