@@ -122,6 +122,8 @@ nightly: build $(VENV)/.dev ## what takes long: the whole matrix, generated prog
 	@tools/bootstrap.sh test nightly
 	-@if command -v npm >/dev/null; then $(MAKE) --no-print-directory build/viewers/.installed; fi
 	$(BIN)/python -m pytest -v -m 'nightly or not nightly' tests/end_to_end/unharmed
+	$(BIN)/pip install --quiet --disable-pip-version-check 'pyspark>=4,<5'
+	$(BIN)/python -m pytest -v -m 'nightly or not nightly' tests/python/fleet/test_spark.py
 	$(MAKE) fuzz-programs FUZZ_SECONDS=3600
 	$(MAKE) test-fuzz FUZZ_SECONDS=300
 

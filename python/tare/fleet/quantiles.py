@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare import lenses
-from tare.fleet.adding import quoted
 from tare.fleet.order_statistics import PROBABILITIES, Quantile, Ranks, ranks
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class Fleet:
     def __init__(self, store: Store, program: str) -> None:
         self._store = store
         self.program = program
-        self._of = f"program = {quoted(program)}"
+        self._of = f"program = {store.literal(program)}"
 
     @cached_property
     def builds(self) -> list[Build]:
