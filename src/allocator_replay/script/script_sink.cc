@@ -16,7 +16,7 @@ namespace {
 // Smaller blocks lie on a page that is touched anyway.
 constexpr std::uint64_t kTellsPagesBytes = 4096;
 
-// Prefetching takes 10 % of the time of writing a script of 10 million events with 360,000 live blocks.
+// With prefetching, two scripts of 10.4 million events and 360,000 live blocks take 4.6 s of CPU time instead of 6.0.
 constexpr std::size_t kAhead = 12;
 
 constexpr bool calls_allocator(StepKind kind) {
