@@ -33,6 +33,9 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "many sites": ("24 machines with 4 recordings, 200 sites", {"sites": 200}, "machine"),
     "CI": ("96 recordings of one machine a build, 30 sites", {"machines": 1, "each": 96, "noise": 0.0}, "recording"),
     "few machines": ("8 machines with 12 recordings, 30 sites", {"machines": 8, "each": 12}, "machine"),
+    "12 machines": ("12 machines with 8 recordings, 30 sites", {"machines": 12, "each": 8}, "machine"),
+    "16 machines": ("16 machines with 6 recordings, 30 sites", {"machines": 16, "each": 6}, "machine"),
+    "20 machines": ("20 machines with 5 recordings, 30 sites", {"machines": 20, "each": 5}, "machine"),
     "same machines": ("24 machines with both builds, 4 recordings of each, 30 sites", {"shared": True}, "machine"),
 }
 

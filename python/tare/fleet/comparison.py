@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 RATE = 0.03  # of the named sites that may be chance: docs/decisions/0520-tests-weighted-by-bytes.md
 LEAST_UNITS = 5  # with four machines a side, no arrangement of ranks is rarer than 1 in 35
+ENOUGH_UNITS = (
+    20  # below, a growth of 5 % is often missed: docs/decisions/0523-few-machines-are-compared-with-a-warning.md
+)
 # Bytes have moved if the sites that share a function or all callers changed together by at most this share of the site's change.
 _MOVED_REST = 0.25
 COLUMNS: dict[str, str] = {
@@ -49,6 +52,10 @@ class Comparison(NamedTuple):
     unmatched: tuple[float, float]  # share of bytes at sites that only one group has
     sites: list[SiteShift]  # found to differ, largest change of the mean first
     found: int
+
+    @property
+    def has_few_units(self) -> bool:
+        return min(self.before.units, self.after.units) < ENOUGH_UNITS
 
 
 def compare(

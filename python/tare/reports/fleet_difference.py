@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tare.fleet.comparison import RATE
+from tare.fleet.comparison import ENOUGH_UNITS, RATE
 from tare.fleet.order_statistics import PROBABILITIES, label, least_size
 from tare.reports.table import Column, table
 from tare.reports.text_parts import wrapped
@@ -33,6 +33,12 @@ def lines(result: Comparison, measure: str, unit: str, style: Style, width: int)
         f"Intervals (95 %) are of 1,000 draws of {unit}s. Of the named sites, at most {RATE:.0%} are expected to be chance.",
         width,
     )
+    if result.has_few_units:
+        yield from wrapped(
+            f"With fewer than {ENOUGH_UNITS} {unit}s on a side, sites that grew by 5 % are often missed, and sites that differ by"
+            f" chance are named more often: compare more {unit}s.",
+            width,
+        )
     for p in PROBABILITIES:
         least = min(result.before.recordings, result.after.recordings)
         if least < least_size(p):
@@ -115,6 +121,7 @@ def as_json(result: Comparison, measure: str) -> dict[str, Any]:
         "tested_sites": result.tested,
         "rare_sites": result.rare,
         "false_discovery_rate": RATE,
+        "has_few_units": result.has_few_units,
         "unmatched_share": {"before": result.unmatched[0], "after": result.unmatched[1]},
         "changed_sites": [
             {

@@ -146,6 +146,15 @@ def test_a_quantile_of_a_draw_counts_missing_values_as_zero() -> None:
     assert side.figures({9: 5.0, 8: 3.0}, None)[0] == 0.8
 
 
+def test_twenty_machines_a_side_are_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(20):
+        for build in "12":
+            add(tmp_path, f"{build}-{number}", facts({1: 100.0 + number}), build, f"m{build}-{number}", bucket=0)
+    assert not compared(tmp_path).has_few_units
+    assert cli.main(["fleet", "diff", str(tmp_path), "--before", "build=1", "--after", "build=2"]) == 0
+    assert "fewer than" not in capsys.readouterr().out
+
+
 def test_too_few_machines_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(6):
         for build in "12":
@@ -155,8 +164,12 @@ def test_too_few_machines_are_refused(tmp_path: Path, capsys: pytest.CaptureFixt
     assert compared(tmp_path, "recording").found == 1
     asked = ["fleet", "diff", str(tmp_path), "--before", "build=1", "--after", "build=2", "--unit", "recording"]
     assert cli.main(asked) == 0
-    assert "1 site of 1 changed (gross bytes at the peak)" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "1 site of 1 changed (gross bytes at the peak)" in out
+    assert "With fewer than 20 recordings on a side" in out
     assert cli.main([*asked, "--json"]) == 0
-    assert '"kind": "grew"' in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert '"kind": "grew"' in out
+    assert '"has_few_units": true' in out
     assert cli.main([*asked[:3], "--before", "build=1", "--after", "build=*"]) == 2
     assert "exclusive" in capsys.readouterr().err
