@@ -35,7 +35,9 @@ Mapped MappedFile::in(pid_t pid) const {
   for (const MappedRange& mapped : parse_memory_map(*text)) {
     if (inode_ != 0 && mapped.inode == inode_ && has_name(mapped.name, name_)) return Mapped::Yes;
   }
-  return Mapped::No;
+  // The kernel cuts the text short if the process ends while it is read: then there is none any more.
+  const std::optional<std::string> again = trace::read_process_file(pid, "maps");
+  return again && !again->empty() ? Mapped::No : Mapped::Ended;
 }
 
 std::vector<pid_t> MappedFile::processes() const {

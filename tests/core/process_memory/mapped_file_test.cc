@@ -65,5 +65,32 @@ TEST_F(MappedFileTest, SeesEndedProcesses) {
   EXPECT_EQ(file.in(-1), Mapped::Ended);
 }
 
+// The mapping of the file is at the end of the list, behind thousands of others, which take many reads.
+TEST_F(MappedFileTest, DoesNotMissTheFileOfAProcessThatEnds) {
+  constexpr std::size_t kPages = 4000, kPageBytes = 4096;
+  const MappedFile file(path_);
+  for (int round = 0; round < 100; ++round) {
+    int ready[2];
+    ASSERT_EQ(::pipe2(ready, O_CLOEXEC), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto* const pages = static_cast<char*>(
+          ::mmap(nullptr, kPages * kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+      for (std::size_t page = 0; page < kPages; page += 2) ::mprotect(pages + page * kPageBytes, kPageBytes, PROT_READ);
+      if (::write(ready[1], "r", 1) != 1) ::_exit(1);
+      ::usleep(static_cast<useconds_t>(round % 10) * 100);
+      ::_exit(0);
+    }
+    char byte;
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+    Mapped found = Mapped::Yes;
+    while (found == Mapped::Yes) found = file.in(child);
+    EXPECT_EQ(found, Mapped::Ended) << "round " << round;
+    ::waitpid(child, nullptr, 0);
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+}
+
 }  // namespace
 }  // namespace tare::core
