@@ -54,7 +54,7 @@ def lines(group: Group, detail: Recording, rows: int | None, style: Style, width
     yield from account.lines(detail, width)
     yield from holders(detail, width)
     if note := unnamed_note([each.frame for each in group.sites[: rows or None]]):
-        yield style(shorten(note, width), "dim")
+        yield from (style(line, "dim") for line in wrapped(note, width))
     yield from wrapped(f"next: tare report {shlex.quote(group.largest.path)}", width)
 
 

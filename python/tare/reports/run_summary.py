@@ -104,7 +104,7 @@ def summary(
     missing = not_sought(recording)
     yield from do_first.not_looked_for(missing, width)
     if note := unnamed_note(recording.finding_frames([each.finding for each in listed.first])):
-        yield style(shorten(note, width), "dim")
+        yield from (style(line, "dim") for line in wrapped(note, width))
     yield from _processes(shown, [image for image in images if image is not shown], short or Short(), width)
     is_group = len(images) > 1 or bool(short and short.traces)
     yield from _next_steps(shown.path, listed, missing, width, is_group=is_group)
