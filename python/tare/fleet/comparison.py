@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 RATE = 0.03  # of the named sites that may be chance: docs/decisions/0520-tests-weighted-by-bytes.md
 LEAST_UNITS = 5  # with four machines a side, no arrangement of ranks is rarer than 1 in 35
-ENOUGH_UNITS = (
-    20  # below, a growth of 5 % is often missed: docs/decisions/0523-few-machines-are-compared-with-a-warning.md
-)
+# With fewer, a growth of 5 % is often missed: docs/decisions/0523-few-machines-are-compared-with-a-warning.md
+ENOUGH_UNITS = 20
 # Bytes have moved if the sites that share a function or all callers changed together by at most this share of the site's change.
 _MOVED_REST = 0.25
 COLUMNS: dict[str, str] = {

@@ -32,12 +32,18 @@ Mapped MappedFile::in(pid_t pid) const {
   const std::optional<std::string> text = trace::read_process_file(pid, "maps");
   if (!text) return errno == EACCES || errno == EPERM ? Mapped::Unreadable : Mapped::Ended;
   if (text->empty()) return Mapped::Ended;  // a zombie: its parent hasn't waited for it
-  for (const MappedRange& mapped : parse_memory_map(*text)) {
-    if (inode_ != 0 && mapped.inode == inode_ && has_name(mapped.name, name_)) return Mapped::Yes;
-  }
+  if (is_in(*text)) return Mapped::Yes;
   // The kernel cuts the text short if the process ends while it is read: then there is none any more.
   const std::optional<std::string> again = trace::read_process_file(pid, "maps");
   return again && !again->empty() ? Mapped::No : Mapped::Ended;
+}
+
+bool MappedFile::is_in(std::string_view maps) const {
+  if (inode_ == 0) return false;
+  for (const MappedRange& mapped : parse_memory_map(maps)) {
+    if (mapped.inode == inode_ && has_name(mapped.name, name_)) return true;
+  }
+  return false;
 }
 
 std::vector<pid_t> MappedFile::processes() const {
@@ -47,7 +53,8 @@ std::vector<pid_t> MappedFile::processes() const {
     const std::string name = entry.path().filename();
     pid_t pid = 0;
     if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc{} || pid == ::getpid()) continue;
-    if (in(pid) == Mapped::Yes) pids.push_back(pid);
+    const std::optional<std::string> text = trace::read_process_file(pid, "maps");
+    if (text && is_in(*text)) pids.push_back(pid);
   }
   return pids;
 }

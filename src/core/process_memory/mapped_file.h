@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tare::core {
@@ -27,6 +28,8 @@ class MappedFile {
   std::vector<pid_t> processes() const;
 
  private:
+  bool is_in(std::string_view maps) const;  // text of /proc/PID/maps
+
   std::uint64_t inode_ = 0;
   std::string name_;
 };
