@@ -8,24 +8,11 @@
 #include <thread>
 #include <vector>
 
+#include "random.h"
+
 namespace {
 
 constexpr std::uint32_t kSlots = 20'000;
-
-// xorshift64*: the same calls in every run
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    state_ ^= state_ >> 12;
-    state_ ^= state_ << 25;
-    state_ ^= state_ >> 27;
-    return state_ * 0x2545f4914f6cdd1d;
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 std::size_t random_size(std::uint64_t bits) {
   const unsigned shift = static_cast<unsigned>(bits >> 60);  // 0..15: a power of two for each

@@ -10,26 +10,12 @@
 #include <thread>
 #include <vector>
 
+#include "random.h"
+
 namespace {
 
 constexpr std::uint64_t kCalls = 10'000'000;
 constexpr std::uint64_t kCallsOfIndex = kCalls / 2;  // the threads share the rest
-
-// xorshift64*: the same calls in every run
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    state_ ^= state_ >> 12;
-    state_ ^= state_ << 25;
-    state_ ^= state_ >> 27;
-    return state_ * 0x2545f4914f6cdd1d;
-  }
-  std::uint64_t below(std::uint64_t limit) { return (next() >> 16) % limit; }
-
- private:
-  std::uint64_t state_;
-};
 
 void* allocated(std::size_t bytes) {
   void* const block = std::malloc(bytes);
