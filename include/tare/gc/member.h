@@ -234,6 +234,7 @@ class UncompressedMember {
   UncompressedMember(const UncompressedMember& other) noexcept : UncompressedMember(other.raw_) {}
   ~UncompressedMember() = default;
 
+  // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): stores the same pointer
   UncompressedMember& operator=(const UncompressedMember& other) noexcept { return *this = other.raw_; }
   UncompressedMember& operator=(T* raw) noexcept {
     __atomic_store_n(&raw_, raw, __ATOMIC_RELEASE);

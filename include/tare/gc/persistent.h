@@ -122,6 +122,8 @@ class Root : private RootLink {
     return *this;
   }
 
+  // The slot has the type of every root.
+  // NOLINTNEXTLINE(bugprone-casting-through-void)
   T* get() const noexcept { return static_cast<T*>(const_cast<void*>(object())); }
   T* operator->() const noexcept { return get(); }
   T& operator*() const noexcept { return *get(); }

@@ -81,6 +81,7 @@ template <typename T>
     try {
       return vector.reserve(doubled * kAhead);
     } catch (const std::bad_alloc&) {  // a limit of address space
+      return vector.reserve(doubled);
     }
   }
   vector.reserve(doubled);
