@@ -138,9 +138,8 @@ lint-python: build $(VENV)/.dev ## ruff and mypy --strict
 	$(BIN)/mypy --python-version 3.10 python/tare
 	$(BIN)/mypy $(wildcard $(TYPED_PYTHON))
 
-lint-tidy: ## clang-tidy on every file changed since it last passed
+lint-tidy: dev ## clang-tidy on every unit of the build changed since it last passed
 	@tools/bootstrap.sh lint
-	cmake --preset dev >/dev/null
 	$(BIN)/python tools/tidy.py --build build/dev --jobs $(JOBS)
 
 format: $(VENV)/.dev ## rewrite the sources as lint-format and lint-python want them

@@ -69,7 +69,7 @@ void* perform(const void* context) {
   if (call.result != 0) return nullptr;
   const long place = call.argument(facts.pointer);
   // A user's description may name another argument.
-  if (facts.required != 0 && !probe_readable(static_cast<std::uint64_t>(place))) return nullptr;
+  if (place == 0 || (facts.required != 0 && !probe_readable(static_cast<std::uint64_t>(place)))) return nullptr;
   return *reinterpret_cast<void**>(place);
 }
 
@@ -241,7 +241,7 @@ class Notes {
   Text text_;
 };
 
-std::size_t (*usable_function(const AllocatorTable& table, const Found& found, std::uint8_t which))(void*,
+std::size_t (*usable_function(const AllocatorTable& table, const Found& found, std::uint32_t which))(void*,
                                                                                                     std::size_t) {
   for (std::uint32_t i = 0; i < table.function_count; ++i) {
     const ForeignFunction& function = table.functions[i];
@@ -262,7 +262,7 @@ bool is_replaced(const void* function) {
 // The functions of one allocator: all or none, for a block whose free isn't seen would live for ever.
 class Candidates {
  public:
-  Candidates(const AllocatorTable& table, const Found& found, std::uint8_t which)
+  Candidates(const AllocatorTable& table, const Found& found, std::uint32_t which)
       : table_(table), found_(found), which_(which) {}
 
   // Null: all can be replaced. Empty: the module doesn't have this allocator.
@@ -319,7 +319,7 @@ class Candidates {
 
   const AllocatorTable& table_;
   const Found& found_;
-  std::uint8_t which_;
+  std::uint32_t which_;
 };
 
 void mark_first_letters(Search& search) {
@@ -365,7 +365,7 @@ bool replace_described_allocators(const char* folder, char (&note)[kForeignNoteB
   Notes notes(note);
   bool replaced_own_malloc = false;
   const sys::SignalsBlocked blocked;
-  for (std::uint8_t which = 0; which < table->allocator_count; ++which) {
+  for (std::uint32_t which = 0; which < table->allocator_count; ++which) {
     const Candidates candidates(*table, found, which);
     if (candidates.refusal(notes) != nullptr) continue;
     candidates.replace(notes);

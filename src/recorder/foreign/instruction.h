@@ -1,6 +1,7 @@
 // The lengths of x86-64 instructions, as far as they are needed to move the first ones of a function elsewhere.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,7 +35,7 @@ inline std::uint64_t target_of(const std::uint8_t* code, const Instruction& inst
                         instruction.kind == InstructionKind::ShortJump || instruction.kind == InstructionKind::OnlyHere;
   std::int32_t distance = 0;
   if (is_short)
-    distance = static_cast<std::int8_t>(code[instruction.field]);
+    distance = std::bit_cast<std::int8_t>(code[instruction.field]);
   else
     __builtin_memcpy(&distance, code + instruction.field, sizeof distance);
   return reinterpret_cast<std::uint64_t>(code) + instruction.length +
