@@ -28,6 +28,20 @@ TEST(Signals, InsideHooks) {
 
 TEST(Signals, OnAnAlternateStack) { expect_whole(run({program("signals"), "300000", "alternate"}), 300'000); }
 
+// The whole of each event is one instruction after another, and each may be the last before a handler.
+TEST(Signals, AfterEachInstruction) {
+  for (const char* const mode : {"TARE_CONTENT=0", "TARE_CONTENT=1"}) {
+    SCOPED_TRACE(mode);
+    RunOptions options;
+    options.environment = {mode};
+    const RunResult result = run({program("signals"), "0", "step"}, options);
+    const std::uint64_t rounds = result.number("rounds");
+    const Replayed replayed = expect_whole(result, rounds);
+    EXPECT_GT(rounds, 100u);
+    EXPECT_EQ(replayed.allocs, 3 + rounds + result.number("handled"));  // three beside them, one in printf
+  }
+}
+
 TEST(Signals, ThatJumpOutOfHooks) {
   const RunResult result = run({program("signals"), "600000", "jump"});
   ASSERT_TRUE(result.exited(0)) << result.wait_status << result.errors;

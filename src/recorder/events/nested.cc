@@ -76,11 +76,11 @@ Capture whole_stack(Unwinder& unwinder, const StartState& start) {
 
 }  // namespace
 
-bool is_called_by_hook(Thread* thread, const StartState& start) {
+bool is_called_by_hook(Thread* thread, const OuterFrame& frame, const StartState& start) {
   Nested* const nested = nested_of(thread);
   // The thread is unknown.
   if (nested == nullptr || nested->busy.exchange(1, std::memory_order_relaxed) != 0) return true;
-  const bool is_caller = nested->unwinder.passes(start, thread->outer_return, thread->outer_sp);
+  const bool is_caller = nested->unwinder.passes(start, frame.return_address, frame.sp);
   nested->busy.store(0, std::memory_order_relaxed);
   return is_caller;
 }
@@ -90,9 +90,10 @@ bool note_interrupted_frame(Thread* thread, const StartState& start) {
   Nested* const nested = nested_of(thread);
   Interrupted found = Interrupted::Unknown;
   if (nested != nullptr && nested->busy.exchange(1, std::memory_order_relaxed) == 0) {
-    found = nested->unwinder.interrupted(start, thread->outer_return, thread->outer_sp);
+    found = nested->unwinder.interrupted(start, thread->interrupted_return, thread->interrupted_sp);
     nested->busy.store(0, std::memory_order_relaxed);
   }
+  if (found == Interrupted::Hook) thread->attention.fetch_or(kInterrupted, std::memory_order_relaxed);
   if (found == Interrupted::Unknown) thread->outer_sp = kNoFrame;
   thread->control->busy.store(1, std::memory_order_relaxed);  // an event is stamped now and written later
   return found != Interrupted::Nothing;

@@ -8,9 +8,15 @@ namespace tare::recorder {
 
 struct Mapping;
 
-// Is the hook that `thread` is in among the callers of the one at `start`: interrupted by a signal handler that called
-// it?
-bool is_called_by_hook(Thread* thread, const StartState& start);
+// Where the hook that the thread is in returns to, and its stack pointer then.
+struct OuterFrame {
+  std::uint64_t sp;  // or kNoFrame
+  std::uint64_t return_address;
+};
+
+// Is the hook that `thread` is in, with that frame, among the callers of the one at `start`: interrupted by a signal
+// handler that called it?
+bool is_called_by_hook(Thread* thread, const OuterFrame& frame, const StartState& start);
 
 // Notes the frame of the hook that the thread is in, which a signal interrupted in enter(). False: `start` wasn't
 // called by a signal handler, so that the hook was left.

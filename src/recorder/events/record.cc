@@ -27,9 +27,19 @@ bool is_inside_foreign(const Thread* thread, const StartState& start) {
 }
 
 // The return address of the hook's frame isn't there any more: something else has been called since.
-bool is_overwritten(const Thread* thread) {
-  const std::uint64_t slot = thread->outer_sp - 8;
-  return !probe_readable(slot) || *reinterpret_cast<const std::uint64_t*>(slot) != thread->outer_return;
+bool is_overwritten(const OuterFrame& frame) {
+  const std::uint64_t slot = frame.sp - 8;
+  return !probe_readable(slot) || *reinterpret_cast<const std::uint64_t*>(slot) != frame.return_address;
+}
+
+OuterFrame outer_frame(const Thread* thread) {
+  if (thread->interrupted_sp != 0) return {thread->interrupted_sp, thread->interrupted_return};
+  return {thread->outer_sp, thread->outer_return};
+}
+
+void forget_interrupted_frame(Thread* thread) {
+  thread->interrupted_sp = 0;
+  thread->attention.fetch_and(~static_cast<std::uint32_t>(kInterrupted), std::memory_order_relaxed);
 }
 
 // enter() was interrupted: the frame in `thread` is an earlier hook's.
@@ -47,16 +57,17 @@ TARE_COLD TARE_REALIGNED bool was_given_up(Thread* thread, const StartState& sta
   constexpr std::uint64_t kSurelyOneStack = 256 << 10;
   constexpr std::uint64_t kLikelyOneStack = 32 << 10;
   if (has_stale_frame(thread)) return !note_interrupted_frame(thread, start);
-  if (thread->outer_sp == kNoFrame) return false;  // until the queue is full
+  const OuterFrame frame = outer_frame(thread);
+  if (frame.sp == kNoFrame) return false;  // until the queue is full
   AlternateStack alternate{};
   sys::call(SYS_sigaltstack, 0, sys::word(&alternate));
   const bool here = (alternate.flags & kOnStack) != 0;
-  const bool there = thread->outer_sp - alternate.base <= alternate.bytes && alternate.bytes != 0;
+  const bool there = frame.sp - alternate.base <= alternate.bytes && alternate.bytes != 0;
   if (here != there) return there;  // a handler on the alternate stack interrupts a hook elsewhere, never the reverse
-  if (start.sp < thread->outer_sp) return thread->outer_sp - start.sp <= kSurelyOneStack && is_overwritten(thread);
-  if (start.sp == thread->outer_sp) return true;
-  if (is_called_by_hook(thread, start)) return false;
-  return start.sp - thread->outer_sp <= kLikelyOneStack || is_overwritten(thread);
+  if (start.sp < frame.sp) return frame.sp - start.sp <= kSurelyOneStack && is_overwritten(frame);
+  if (start.sp == frame.sp) return true;
+  if (is_called_by_hook(thread, frame, start)) return false;
+  return start.sp - frame.sp <= kLikelyOneStack || is_overwritten(frame);
 }
 
 Entry settle_dead(const StartState& start) {
@@ -109,6 +120,7 @@ Entry settle(const StartState& start) {
 void give_up_hook(Thread* thread) {
   ++thread->epoch;
   if (thread->gate.load(std::memory_order_relaxed) == Gate::InHook) recorder.recount(thread);
+  forget_interrupted_frame(thread);
   thread->suppressed_depth = 0;
   thread->foreign_sp = 0;
   if (thread->nested != nullptr) thread->nested->is_being_written = false;
@@ -231,6 +243,7 @@ TARE_REALIGNED void record_free_slowly(const StartState& start, std::uint64_t ad
 }
 
 void leave_slowly(Thread* thread) {
+  forget_interrupted_frame(thread);
   if ((thread->attention.load(std::memory_order_relaxed) & kTimed) != 0) {
     write_call_cost(thread);
     if (thread->attention.load(std::memory_order_relaxed) == 0) {
@@ -245,6 +258,7 @@ void leave_slowly(Thread* thread) {
     return;
   }
   thread->gate.store(Gate::InHook, std::memory_order_relaxed);
+  forget_interrupted_frame(thread);  // of the note about the call's time
   if (has_queued(thread)) write_queued(thread);
   if ((thread->attention.load(std::memory_order_relaxed) & kLeaving) != 0) recorder.close_chunk(thread);
   thread->control->busy.store(0, std::memory_order_release);

@@ -27,6 +27,7 @@ enum Attention : std::uint32_t {
   kLeaving = 2,        // the thread's destructors have run: keep no chunk open
   kTimed = 4,          // its last call of the allocator was timed
   kStale = 8,          // a recording began meanwhile
+  kInterrupted = 16,   // `interrupted_sp` is set
 };
 
 constexpr std::uint64_t kNoFrame = 0;  // as outer_sp: the hook goes on, but its frame isn't known
@@ -82,6 +83,10 @@ struct alignas(64) Thread {
   std::uint64_t nested_bytes;     // and how many bytes that allocator requested
   std::uint64_t timed_block;      // see call_timer.h
   std::uint64_t timed_ticks;
+  // The same where a signal interrupted enter(): that goes on after the handler, and stores what it had read before
+  // into one or both of the fields above. 0: none.
+  std::uint64_t interrupted_sp;
+  std::uint64_t interrupted_return;
   bool said_start;  // ThreadStart is written
   bool borrowed;    // made in the child of a vfork, which runs on its parent's thread, or in a fork's parent: `tid` is
                     // nobody's

@@ -91,6 +91,7 @@ bool Recorder::assign(Thread* thread) {
   thread->control = &thread->idle_control;
   thread->gap_start = 0;
   thread->suppressed_depth = 0;
+  thread->interrupted_sp = 0;
   thread->chunk = kNoChunk;
   thread->recording = recording_;
   thread->tid = sys::gettid();

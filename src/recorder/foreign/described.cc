@@ -242,7 +242,7 @@ class Notes {
 };
 
 std::size_t (*usable_function(const AllocatorTable& table, const Found& found, std::uint32_t which))(void*,
-                                                                                                    std::size_t) {
+                                                                                                     std::size_t) {
   for (std::uint32_t i = 0; i < table.function_count; ++i) {
     const ForeignFunction& function = table.functions[i];
     if (function.allocator == which && function.role == ForeignRole::UsableBytes && found.address[i] != 0 &&

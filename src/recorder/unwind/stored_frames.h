@@ -21,6 +21,8 @@ struct StoredFrame {
   Rule rule;
   std::uint32_t first_check;  // its checks end where those of the next inner frame begin
   std::uint32_t stop;         // the innermost frame at or outside this one that can't be left by comparing
+
+  bool is_signal() const { return rule.kind() == RuleKind::Signal; }
 };
 
 // A word of stack that must be as it was for a frame to be its inner neighbour's caller still: each frame has one for

@@ -45,9 +45,10 @@ class Unwinder {
   // at `sp`? The state of an earlier capture is cleared.
   bool passes(const StartState& start, std::uint64_t return_address, std::uint64_t sp);
 
-  // The function that a signal interrupted on the stack from `start` on: where it returns to, its stack pointer then.
+  // The recorder's hook that a signal interrupted on the stack from `start` on: where it returns to, its stack pointer
+  // then.
   // The state of an earlier capture is cleared.
-  enum class Interrupted : std::uint8_t { Nothing, Function, Unknown };
+  enum class Interrupted : std::uint8_t { Nothing, Hook, Unknown };
   Interrupted interrupted(const StartState& start, std::uint64_t& return_address, std::uint64_t& sp);
 
   // The next capture emits every frame (kept = 0): at a new chunk, and whenever the last capture wasn't written out.

@@ -14,6 +14,7 @@
 #include "recorder/unwind/full_walk.h"
 #include "recorder/unwind/load.h"
 #include "recorder/unwind/modules.h"
+#include "recorder/unwind/own_code.h"
 #include "recorder/unwind/own_memory.h"
 #include "recorder/unwind/row_cache.h"
 #include "recorder/unwind/stack_memory.h"
@@ -416,12 +417,14 @@ Unwinder::Interrupted Unwinder::interrupted(const StartState& start, std::uint64
   const Capture capture = this->capture(start);
   forget();
   const State& state = State::of(*this);
-  for (std::uint32_t i = state.count; i-- > 2;) {  // from inside outwards
-    if (state.stored[i].rule.kind() != RuleKind::Signal) continue;
-    const FramePosition& caller = state.stored[i - 2].position;
-    return_address = caller.pc;
-    sp = caller.sp;
-    return Interrupted::Function;
+  for (std::uint32_t i = state.count; i-- > 1;) {  // from inside outwards: a signal may have interrupted a handler
+    if (!state.stored[i].is_signal()) continue;
+    std::uint32_t caller = i - 1;
+    while (caller > 0 && is_own_code(state.stored[caller].position.pc) && !state.stored[caller].is_signal()) --caller;
+    if (caller == i - 1 || state.stored[caller].is_signal()) continue;
+    return_address = state.stored[caller].position.pc;
+    sp = state.stored[caller].position.sp;
+    return Interrupted::Hook;
   }
   return capture.complete && !capture.truncated ? Interrupted::Nothing : Interrupted::Unknown;
 }
