@@ -86,7 +86,7 @@ def by_stack(recording: Recording, choice: Choice, measure: Measure) -> dict[int
 
 
 def range_of(recording: Recording, when: When) -> When:
-    """The same as intervals: the peak ends one, unless events before and after it share its time stamp."""
+    """The same as intervals: the peak ends one, unless the recording is sampled and events share its time stamp."""
     if when.moment == "range":
         return when
     last = recording.database.row("select max(interval) from intervals")[0]

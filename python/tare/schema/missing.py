@@ -26,7 +26,16 @@ FACTS = {
 _NULLS: dict[str, dict[str, tuple[str, ...]]] = {
     "order": {
         "process": (
-            *("duration_ns", "peak_time_ns", "events", "alloc_events", "free_events", "realloc_events", "map_events"),
+            *(
+                "duration_ns",
+                "peak_time_ns",
+                "peak_after_allocations",
+                "events",
+                "alloc_events",
+                "free_events",
+                "realloc_events",
+                "map_events",
+            ),
             *("threads", "pre_existing_frees", "mapped_peak_bytes", "mapped_end_bytes"),
         ),
         "site_sizes": (

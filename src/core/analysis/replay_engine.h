@@ -88,6 +88,7 @@ class ReplayEngine {
   std::uint64_t first_stamp() const { return extent_.origin; }
   std::uint64_t last_stamp() const { return extent_.last_stamp; }
   std::uint64_t peak_stamp() const { return peak_.stamp; }
+  std::uint32_t peak_births() const { return peak_.births; }
 
   // Ledger's view of the books; see there.
   struct Dead {

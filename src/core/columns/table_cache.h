@@ -16,7 +16,7 @@
 namespace tare::core {
 
 // Raise it when a table gains, loses or redefines a column: old caches are then not read any more.
-inline constexpr std::uint32_t kTablesVersion = 20;
+inline constexpr std::uint32_t kTablesVersion = 21;
 
 // The name of the tables that replay makes: written by launcher and reports, read by reports.
 inline constexpr std::string_view kReplayedTables = "tables";

@@ -51,7 +51,8 @@ std::vector<std::uint64_t> interval_ends(std::uint64_t duration_ns, std::uint64_
 
 struct Lifetimes::State : BooksWithoutGrowth {
   State(const trace::Dictionary& own_dictionary, const trace::ProcessInfo& own_info,
-        std::span<const trace::ClockPair> clock_pairs, std::vector<std::uint64_t> ends, const LiveSet* inherited_set)
+        std::span<const trace::ClockPair> clock_pairs, std::vector<std::uint64_t> ends, const LiveSet* inherited_set,
+        const std::optional<PeakPlace>& peak_place)
       : dictionary(own_dictionary),
         info(own_info),
         ends_ns(std::move(ends)),
@@ -60,6 +61,10 @@ struct Lifetimes::State : BooksWithoutGrowth {
     const trace::Clock clock(clock_pairs);
     for (const std::uint64_t end : ends_ns) last_stamps.push_back(last_stamp_at(clock, end));
     last_stamps.back() = std::numeric_limits<std::uint64_t>::max();  // a damaged stamp has a place, too
+    if (peak_place) {
+      const auto end = std::find(ends_ns.begin(), ends_ns.end(), peak_place->ns);
+      if (ends_ns.end() - end > 1) peak = {static_cast<std::uint32_t>(end - ends_ns.begin()), peak_place->allocations};
+    }
     if (!inherited) return;
     stack_of_inherited = unite(dictionary, inherited->dictionary).stack_of;
     const auto own_shapes = static_cast<std::uint32_t>(dictionary.shapes.size());
@@ -71,9 +76,15 @@ struct Lifetimes::State : BooksWithoutGrowth {
   // LedgerBooks:
   bool admit(trace::ShapeId shape) const { return index(shape) < dictionary.shapes.size(); }
 
-  std::uint64_t born(const Event& event) { return word_of(index(event.shape), interval_of(event.stamp), event.thread); }
+  std::uint64_t born(const Event& event) {
+    ++births;
+    const std::uint32_t interval = interval_of(event.stamp);
+    return word_of(index(event.shape), interval + is_after_peak(interval, births), event.thread);
+  }
+  // The peak is before the first end that follows its last allocation.
   Dead died(std::uint64_t word, const Event& event) {
-    count(word, interval_of(event.stamp));
+    const std::uint32_t interval = interval_of(event.stamp);
+    count(word, interval + is_after_peak(interval, births + 1));
     return {};
   }
 
@@ -91,6 +102,11 @@ struct Lifetimes::State : BooksWithoutGrowth {
       now = static_cast<std::size_t>(found - last_stamps.begin());
     }
     return static_cast<std::uint32_t>(now);
+  }
+
+  // Of the interval that ends at the peak: is the event with the allocation of that number? Numbers wrap around.
+  std::uint32_t is_after_peak(std::uint32_t interval, std::uint32_t allocation) const {
+    return interval == peak.interval && allocation - peak.allocations - 1 < 1u << 31 ? 1 : 0;
   }
 
   void count(std::uint64_t word, std::uint32_t death) {
@@ -168,6 +184,11 @@ struct Lifetimes::State : BooksWithoutGrowth {
   std::vector<std::uint64_t> ends_ns;
   std::vector<std::uint64_t> last_stamps;  // of each interval
   std::size_t now = 0;                     // interval of the last event
+  struct {
+    std::uint32_t interval = kNone;
+    std::uint32_t allocations = 0;
+  } peak;
+  std::uint32_t births = 0;
   const LiveSet* inherited;
   std::vector<trace::StackId> stack_of_inherited;
   std::vector<Cell> cells;
@@ -177,8 +198,8 @@ struct Lifetimes::State : BooksWithoutGrowth {
 
 Lifetimes::Lifetimes(const trace::Dictionary& dictionary, const trace::ProcessInfo& info,
                      std::span<const trace::ClockPair> clock_pairs, std::vector<std::uint64_t> ends_ns,
-                     const LiveSet* inherited)
-    : state_(std::make_unique<State>(dictionary, info, clock_pairs, std::move(ends_ns), inherited)) {}
+                     const LiveSet* inherited, std::optional<PeakPlace> peak)
+    : state_(std::make_unique<State>(dictionary, info, clock_pairs, std::move(ends_ns), inherited, peak)) {}
 
 Lifetimes::~Lifetimes() = default;
 

@@ -264,8 +264,11 @@ Result<Recording::ProgramTables> Recording::life_tables(const trace::ReplayProgr
   const std::optional<LiveSet> inherited = inherited_blocks(state_->path, *opened, progress, warnings);
   const Table& process = (*state_->replayed)["process"];
   const auto ns = [&](const char* name) { return static_cast<std::uint64_t>(process[name].ints.front()); };
+  std::optional<PeakPlace> peak;
+  if (!process["peak_after_allocations"].is_null(0))
+    peak = {ns("peak_time_ns"), static_cast<std::uint32_t>(process["peak_after_allocations"].ints.front())};
   Lifetimes lifetimes(opened->dictionary(), opened->info(), opened->clock_pairs(),
-                      interval_ends(ns("duration_ns"), ns("peak_time_ns")), inherited ? &*inherited : nullptr);
+                      interval_ends(ns("duration_ns"), ns("peak_time_ns")), inherited ? &*inherited : nullptr, peak);
   if (const Status read = opened->replay_into(lifetimes, progress); !read)
     result.warnings.push_back(read.error().message);
   Tables made = lifetimes.finish();

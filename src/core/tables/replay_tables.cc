@@ -298,6 +298,8 @@ Table process_table(const ReplayEngine& engine, const trace::ProcessInfo& info, 
   row.number("inherited_blocks", totals.inherited.blocks());
   row.number("inherited_usable_bytes", totals.inherited.usable_bytes());
   row.number("peak_time_ns", whole(clock.ns(engine.peak_stamp())));
+  row.number("peak_after_allocations",
+             info.sample_bytes != 0 ? std::nullopt : std::optional<std::int64_t>(engine.peak_births()));
   row.mode("peak", totals.peak);
   row.mode("end", totals.end);
   row.mode("total", totals.total);

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 #include <tuple>
 
@@ -130,6 +132,58 @@ TEST(Lifetimes, ThePeakEndsAnInterval) {
   EXPECT_EQ(ends.size(), 201u);
   EXPECT_EQ(interval_ends(0, 0), std::vector<std::uint64_t>{0});
   EXPECT_EQ(interval_ends(~0ull, ~0ull).back(), ~0ull) << "no overflow";
+}
+
+// Events without stamps of their own have the time of the last one.
+TEST(Lifetimes, EventsAfterThePeakAtItsTimeAreOfTheNextInterval) {
+  std::size_t shared = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    std::mt19937 chance(seed);
+    MadeUpTrace made;
+    std::vector<trace::ShapeId> shapes;
+    for (std::uint64_t i = 0; i < 9; ++i) shapes.push_back(made.shape(made.stack(0x4000 + 16 * (i % 4)), 8 + 40 * i));
+    std::vector<std::uint64_t> live;
+    for (std::uint64_t i = 0; i < 3000; ++i) {
+      made.step = chance() % 60 == 0 ? 1000 : 0;
+      if (live.empty() || chance() % 20 < 10) {
+        live.push_back(0x10000 + 0x1000 * i);
+        made.alloc(live.back(), shapes[chance() % shapes.size()]);
+      } else if (chance() % 3 == 0) {
+        made.realloc(live.back(), live.back(), shapes[chance() % shapes.size()]);
+      } else {
+        std::swap(live[chance() % live.size()], live.back());
+        made.free(live.back());
+        live.pop_back();
+      }
+    }
+    made.step = 1000;
+    while (!live.empty()) {  // so that no peak is at the end
+      made.free(live.back());
+      live.pop_back();
+    }
+    const Tables replayed = made.replay();
+    const auto fact = [&](const char* name) { return process_value(replayed, name); };
+    const PeakPlace peak{static_cast<std::uint64_t>(fact("peak_time_ns")),
+                         static_cast<std::uint32_t>(fact("peak_after_allocations"))};
+    const std::vector<std::uint64_t> ends = interval_ends(static_cast<std::uint64_t>(fact("duration_ns")), peak.ns);
+    const std::int64_t end = std::ranges::find(ends, peak.ns) - ends.begin();
+    const auto gross_at_peak = [&](std::optional<PeakPlace> place) {
+      const auto clock = made.clock();
+      Lifetimes lifetimes(made.dictionary, made.info, clock, ends, nullptr, place);
+      lifetimes.consume(made.events);
+      std::int64_t gross = 0;
+      for (const auto& [key, blocks] : rows_of(lifetimes.finish()["lifetimes"])) {
+        const auto [shape, thread, birth, death] = key;
+        const trace::Shape& facts = made.dictionary.shapes[static_cast<std::size_t>(shape)];
+        if (birth <= end && (death == kNull || death > end))
+          gross += static_cast<std::int64_t>(blocks) * static_cast<std::int64_t>(facts.usable_bytes + 8);
+      }
+      return gross;
+    };
+    EXPECT_EQ(gross_at_peak(peak), fact("peak_gross_bytes")) << seed;
+    shared += gross_at_peak(std::nullopt) != fact("peak_gross_bytes") ? 1 : 0;
+  }
+  EXPECT_GT(shared, 20u) << "events after the peak share its time in most of these";
 }
 
 }  // namespace
