@@ -1,7 +1,6 @@
 // The lengths of x86-64 instructions, as far as they are needed to move the first ones of a function elsewhere.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,7 +34,7 @@ inline std::uint64_t target_of(const std::uint8_t* code, const Instruction& inst
                         instruction.kind == InstructionKind::ShortJump || instruction.kind == InstructionKind::OnlyHere;
   std::int32_t distance = 0;
   if (is_short)
-    distance = std::bit_cast<std::int8_t>(code[instruction.field]);
+    distance = (code[instruction.field] ^ 0x80) - 0x80;  // its sign extended
   else
     __builtin_memcpy(&distance, code + instruction.field, sizeof distance);
   return reinterpret_cast<std::uint64_t>(code) + instruction.length +

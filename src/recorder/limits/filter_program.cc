@@ -47,7 +47,7 @@ bool is_step_valid(const sock_filter& step, std::uint32_t left) {
     case BPF_LDX | BPF_W | BPF_LEN:
     case BPF_MISC | BPF_TAX:
     case BPF_MISC | BPF_TXA:
-    case BPF_ALU | BPF_ADD | BPF_K:
+    case BPF_ALU | BPF_ADD | BPF_K:  // NOLINT(misc-redundant-expression): two of them are 0
     case BPF_ALU | BPF_ADD | BPF_X:
     case BPF_ALU | BPF_SUB | BPF_K:
     case BPF_ALU | BPF_SUB | BPF_X:

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 
+// NOLINTBEGIN(readability-identifier-naming): the kernel's
 struct sock_filter;
 struct seccomp_data;
+// NOLINTEND(readability-identifier-naming)
 
 namespace tare::recorder {
 

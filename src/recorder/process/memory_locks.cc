@@ -56,7 +56,7 @@ class Maps {
         filled_ = static_cast<std::uint32_t>(got);
         at_ = 0;
       }
-      const char next = buffer_[at_++];
+      const char next = buffer_[at_++];  // NOLINT(clang-analyzer-core.uninitialized.Assign): read() has written it
       if (next == '\n') break;
       if (length + 1 < sizeof(text)) text[length++] = next;
     }
