@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import USAGE, TareError
 from tare.fleet.order_statistics import PROBABILITIES, least_size
+from tare.fleet.places import Place, places
 from tare.fleet.resampling import Shift, Side, shift
 from tare.fleet.significance import Group, discoveries, shares, welch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tare.fleet.store import Condition, Store
 
@@ -21,6 +22,8 @@ LEAST_UNITS = 5  # with four machines a side, no arrangement of ranks is rarer t
 ENOUGH_UNITS = 20
 # Bytes have moved if the sites that share a function or all callers changed together by at most this share of the site's change.
 _MOVED_REST = 0.25
+_AT_ONCE = 50  # sites of a statement: of 10,000 recordings, 500,000 rows
+_UNNAMED = Place("?", "", "")
 COLUMNS: dict[str, str] = {
     "gross": "peak_gross_bytes",
     "end": "end_gross_bytes",
@@ -119,15 +122,17 @@ class _Comparing:
         weights = shares([sum(rows[site]["sums"]) for site in testable])  # of both groups, so that they favour neither
         chosen = sorted(
             ((testable[i], probabilities[i]) for i in discoveries(probabilities, RATE, weights)),
-            key=lambda each: (-abs(self._change(rows[each[0]])), each[0]),
+            # Engines add up in different orders, so the last digits of a sum differ.
+            key=lambda each: (-round(abs(self._change(rows[each[0]])), 3), each[0]),
         )
-        names = self._names(list(rows))
+        names = places(self._store, rows)
         only = [
             sum(row["sums"][side] for row in rows.values() if not row["sums"][1 - side])
             / (sum(row["sums"][side] for row in rows.values()) or 1.0)
             for side in (0, 1)
         ]
-        sites = [self._site(site, p, rows, names) for site, p in chosen[:limit]]
+        values = self._values([site for site, _ in chosen[:limit]])
+        sites = [self._site(site, p, next(values), rows, names) for site, p in chosen[:limit]]
         return Comparison(
             program, self._before, self._after, self._totals(), len(testable), len(rows) - len(testable), (only[0], only[1]),
             sites, len(chosen),
@@ -147,14 +152,14 @@ class _Comparing:
             ),
             ranked as (
               select *, {all_recordings} - count(*) over (partition by site) as zeros,
-                     rank() over (partition by site order by value) + (count(*) over (partition by site, value) - 1) / 2.0 as place
+                     rank() over (partition by site order by value) + (count(*) over (partition by site, value) - 1) / 2e0 as place
               from valued
             ),
             by_unit as (
-              select site, side, unit, sum(zeros + place - (zeros + 1) / 2.0) / max(size) as mean, sum(value) as value
+              select site, side, unit, sum(zeros + place - (zeros + 1) / 2e0) / max(size) as mean, sum(value) as value
               from ranked group by site, side, unit
             )
-            select site, side, sum(mean), sum(mean * mean), count(*), sum(value) from by_unit group by site, side
+            select site, side, sum(mean), sum(mean * mean), count(*), sum(value) from by_unit group by site, side order by site, side
             """
         ):
             row = found.setdefault(site, {"units": 0, "ranks": {}, "sums": [0.0, 0.0]})
@@ -173,16 +178,9 @@ class _Comparing:
         """Of the mean."""
         return float(row["sums"][1] / self._after.recordings - row["sums"][0] / self._before.recordings)
 
-    def _names(self, sites: Sequence[int]) -> dict[int, tuple[str, str, str]]:
-        wanted = set(sites)
-        rows = self._store.rows(
-            "select site, any_value(function), any_value(place), any_value(stack) from sites group by site"
-        )
-        return {site: (function, place, stack) for site, function, place, stack in rows if site in wanted}
-
     def _totals(self) -> dict[str, dict[float, Shift]]:
         rows = self._store.rows(
-            "select recording, peak_gross_bytes, peak_tare_bytes from recordings semi join picked using (recording)"
+            "select recording, peak_gross_bytes, peak_tare_bytes from recordings where recording in (select recording from picked)"
         )
         values = {"gross": {r: gross for r, gross, _ in rows}, "tare": {r: tare for r, _, tare in rows}}
         return {
@@ -190,29 +188,41 @@ class _Comparing:
             for name, of in values.items()
         }
 
+    def _values(self, sites: Sequence[int]) -> Iterator[dict[int, float]]:
+        """By recording, for each site. A statement takes several sites: each reads all files of the store."""
+        for start in range(0, len(sites), _AT_ONCE):
+            some = sites[start : start + _AT_ONCE]
+            found: dict[int, dict[int, float]] = {site: {} for site in some}
+            for site, recording, value in self._store.rows(
+                f"""select site, recording, {self._column} from site_sums where recording in (select recording from picked)
+                and site in ({", ".join(map(str, some))}) and {self._column} > 0"""
+            ):
+                found[site][recording] = value
+            yield from found.values()
+
     def _site(
-        self, site: int, probability: float, rows: Mapping[int, Any], names: Mapping[int, tuple[str, str, str]]
+        self,
+        site: int,
+        probability: float,
+        values: Mapping[int, float],
+        rows: Mapping[int, Any],
+        names: Mapping[int, Place],
     ) -> SiteShift:
-        values = dict(
-            self._store.rows(
-                f"select recording, {self._column} from site_sums semi join picked using (recording) where site = {site} and {self._column} > 0"
-            )
-        )
         partner = self._moved(site, rows, names)
         old, new = rows[site]["sums"]
         change = self._change(rows[site])
         kind = "moved" if partner else "new" if not old else "gone" if not new else "grew" if change > 0 else "shrank"
         quantiles = {p: shift(self._before, self._after, values, p) for p in self._probabilities}
-        function, place, stack = names.get(site, ("?", "", ""))
+        function, place, stack = names.get(site, _UNNAMED)
         mean = shift(self._before, self._after, values)
         return SiteShift(site, function, place, stack, probability, mean, quantiles, kind, partner)
 
-    def _moved(self, site: int, rows: Mapping[int, Any], names: Mapping[int, tuple[str, str, str]]) -> str:
+    def _moved(self, site: int, rows: Mapping[int, Any], names: Mapping[int, Place]) -> str:
         """The place where the bytes came from or went to, if the sum over relatives stayed: sites of the same function, whose
         callers differ, or sites of the same callers, whose function differs (renamed or inlined).
         """
         change = self._change(rows[site])
-        own = _frames(names.get(site, ("?", "", ""))[2])
+        own = _frames(names.get(site, _UNNAMED).stack)
         if not own:
             return ""
         for part in (slice(0, 1), slice(1, None)):
@@ -222,7 +232,7 @@ class _Comparing:
             relatives = {
                 other: self._change(row)
                 for other, row in rows.items()
-                if other in names and _frames(names[other][2])[part] == domain
+                if other in names and _frames(names[other].stack)[part] == domain
             }
             partner = min((o for o in relatives if o != site), key=lambda o: relatives[o] * change, default=None)
             if (
@@ -231,7 +241,7 @@ class _Comparing:
                 and abs(relatives[partner]) >= 0.5 * abs(change)
                 and abs(sum(relatives.values())) <= _MOVED_REST * abs(change)
             ):
-                other = _frames(names[partner][2])
+                other = _frames(names[partner].stack)
                 different = next((b for a, b in zip(own, other, strict=False) if a != b), other[-1])
                 return different
         return ""

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tare import lenses
 from tare.fleet.adding import quoted
 from tare.fleet.order_statistics import PROBABILITIES, Quantile, Ranks, ranks
+from tare.fleet.places import places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tare.fleet.places import Place
     from tare.fleet.store import Store
     from tare.lenses.lens import Lens
 
@@ -40,12 +42,6 @@ class Figure(NamedTuple):
     found: float  # recordings with a finding
     mean: float
     quantiles: list[Quantile]
-
-
-class Place(NamedTuple):
-    function: str
-    place: str
-    stack: str
 
 
 class Worst(NamedTuple):
@@ -139,7 +135,8 @@ class Fleet:
         means = {
             (lens, site): total / self._ran[(build, lens)] for build, lens, site, _, total in rows if build == newest
         }
-        chosen = sorted(shown, key=lambda each: (-means.get(each, 0.0), each))[:limit]
+        # Engines add up in different orders, so the last digits of a sum differ.
+        chosen = sorted(shown, key=lambda each: (-round(means.get(each, 0.0), 3), each))[:limit]
         return self._chosen_sites(chosen, rows)
 
     def _chosen_sites(self, chosen: Sequence[tuple[str, int]], rows: Sequence[Any]) -> list[Figure]:
@@ -168,16 +165,7 @@ class Fleet:
         ]
 
     def places(self, sites: Sequence[int]) -> dict[int, Place]:
-        """Names of sites; the newest build's."""
-        if not sites:
-            return {}
-        listed = ",".join(map(str, sites))
-        rows = self._store.rows(
-            f"""select site, max_by(function, started_ns), max_by(place, started_ns), max_by(stack, started_ns) from sites
-            join (select build_id, max(started_ns) as started_ns from recordings group by build_id) using (build_id)
-            where site in ({listed}) group by site"""
-        )
-        return {site: Place(*names) for site, *names in rows}
+        return places(self._store, sites)
 
     def _claims(self) -> str:
         return (

@@ -113,12 +113,7 @@ class Store:
             source = f"select {', '.join(f'cast(null as {kind}) as {name}' for name, kind in typed)} where false"
             if files:
                 source += f" union all by name select * from read_parquet([{listed}], union_by_name = true)"
-            source = f"(select {', '.join(name for name, _ in typed)} from ({source}))"
-            if table == "sites":
-                query = f"select distinct on (site, build_id) * exclude (recording) from {source}"
-            else:
-                query = f"select t.* from {source} t semi join recordings r on r.recording = t.recording"
-            connection.execute(f"create view {table} as {query}")
+            connection.execute(f"create view {table} as {view(table, f'({source})')}")
         return connection
 
     def recording_rows(self) -> list[tuple[Any, ...]]:
@@ -145,6 +140,16 @@ class Store:
         except duckdb.Error as error:
             message = " ".join(line.strip() for line in str(error).splitlines() if line.strip() and "^" not in line)
             raise TareError(QUERY, f"fleet sql: {message}") from None
+
+
+def view(table: str, source: str) -> str:
+    """The rows of a table that readers see, in the SQL that DuckDB and Spark share. Recordings of a build can differ in the lines of a
+    site's functions: the least text is the same in each engine and call."""
+    if table == "sites":
+        first = ", ".join(f"min_by({name}, stack) as {name}" for name in ("function", "place", "module"))
+        return f"select site, build_id, {first}, min(stack) as stack from {source} stored group by site, build_id"
+    names = ", ".join(column.split()[0] for column in TABLES[table].split(", "))
+    return f"select {names} from {source} stored where recording in (select recording from recordings)"
 
 
 def group_of(table: str, number: int) -> str:

@@ -113,7 +113,7 @@ def _merge(store: Store, name: str, entries: Sequence[dict[str, Any]]) -> None:
             source = f"read_parquet([{listed}], union_by_name = true)"
             # Names stay when their recordings go: others of the build may need them.
             query = (
-                f"select distinct on (site, build_id) * from {source}"
+                f"select distinct on (site, build_id) * from {source} order by site, build_id, stack"  # as store.view()
                 if table == "sites"
                 else f"select t.* from {source} t semi join living l on l.recording = t.recording"
             )

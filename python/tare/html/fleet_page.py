@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tare.fleet.order_statistics import Quantile
-    from tare.fleet.quantiles import Build, Figure, Place
+    from tare.fleet.places import Place
+    from tare.fleet.quantiles import Build, Figure
     from tare.fleet.store import Store
 
 _WIDTH, _HEIGHT = 1000, 250

@@ -122,7 +122,7 @@ def as_json(result: Comparison, measure: str) -> dict[str, Any]:
         "rare_sites": result.rare,
         "false_discovery_rate": RATE,
         "has_few_units": result.has_few_units,
-        "unmatched_share": {"before": result.unmatched[0], "after": result.unmatched[1]},
+        "unmatched_share": {"before": round(result.unmatched[0], 6), "after": round(result.unmatched[1], 6)},
         "changed_sites": [
             {
                 "site": each.site,
@@ -131,7 +131,7 @@ def as_json(result: Comparison, measure: str) -> dict[str, Any]:
                 "stack": each.stack.split("\n"),
                 "kind": each.kind,
                 "partner": each.partner,
-                "probability": each.probability,
+                "probability": float(f"{each.probability:.6g}"),  # engines differ in the last digits
                 "mean": _shift(each.mean),
                 "quantiles": {label(p): _shift(of) for p, of in each.quantiles.items()},
             }

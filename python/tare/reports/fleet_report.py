@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tare.fleet.order_statistics import Quantile
-    from tare.fleet.quantiles import Build, Figure, Place
+    from tare.fleet.places import Place
+    from tare.fleet.quantiles import Build, Figure
     from tare.fleet.store import Store
     from tare.text.terminal import Style
 

@@ -29,6 +29,20 @@ def test_a_recording_is_added_once(tmp_path: Path) -> None:
     assert sums(tmp_path / "s") == [("a", 1, 100.0)]
 
 
+def test_a_site_with_two_lines_has_the_same_one_in_each_order(tmp_path: Path) -> None:
+    """Recordings of a build whose functions allocate at several lines."""
+    for order in ("ab", "ba"):
+        store = tmp_path / order
+        for key in order:
+            made = facts({1: 10.0})
+            made.rows["sites"][:] = [(1, "ab" * 20, "f", f"{key}.c:1", "/bin/app", f"f ({key}.c:1)\nmain")]
+            add(store, key, made, bucket=0)
+        sql = "select function, place, stack from sites"
+        assert Store(store).rows(sql) == [("f", "a.c:1", "f (a.c:1)\nmain")]
+        upkeep.compact(store)
+        assert Store(store).rows(sql) == [("f", "a.c:1", "f (a.c:1)\nmain")]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("compacted", [False, True])
 def test_an_adder_killed_at_any_step_leaves_all_or_nothing(tmp_path: Path, compacted: bool) -> None:
