@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
-    samples = Samples(recording, selection, with_tare=selection.shown == "tare_space")
+    samples = Samples(recording, selection, with_tare=selection.shown == "tare_space", measures=[selection.shown])
     tree = samples.stacks.tree(lambda frame: frame, outermost_first=True)
     for stacks, amounts in samples.of_measure(selection.shown):
         tree.add(stacks, amounts)

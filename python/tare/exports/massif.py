@@ -22,7 +22,7 @@ _MS_NS = 1_000_000  # times are in milliseconds
 def write(recording: Recording, selection: Selection, out: IO[bytes]) -> None:
     process = recording.process
     recording.database.use("timeline")
-    samples = Samples(recording, selection, with_tare=False)
+    samples = Samples(recording, selection, with_tare=False, measures=["inuse_space"])
     tree = samples.stacks.tree(_text, outermost_first=False)
     for stacks, amounts in samples.of_measure("inuse_space"):
         tree.add(stacks, amounts)
