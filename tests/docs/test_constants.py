@@ -46,7 +46,11 @@ def python(name: str, source: str, *quotes: tuple[str, str]) -> Constant:
 
 
 CHUNK_BYTES = 64 << 10
+LAYOUTS = "python/tare/types/site_layouts.py"
 CONSTANTS = (
+    # core and front end
+    cpp("kLeastShare", "src/core/recording/sizes_by_site.cc", (LAYOUTS, r"_LEAST_SHARE = ([\d.]+)")),
+    cpp("kLeastBytes", "src/core/recording/sizes_by_site.cc", (LAYOUTS, r"_LEAST_BYTES = ([\d.]+)")),
     # recorder
     cpp(
         "kLongestWaitNs",
