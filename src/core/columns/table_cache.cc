@@ -1,5 +1,5 @@
-// Layout of a cache file: magic, version, identity of the trace (size, time of change, hash of its ends), length and
-// hash of the tables, then the tables (table_codec.cc).
+// Layout of a cache file: magic, version, form of the list of tables, identity of the trace (size, time of change, hash
+// of its ends), length and hash of the tables, then the tables (table_codec.cc).
 #include "core/columns/table_cache.h"
 
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "core/columns/table_codec.h"
+#include "core/columns/table_schema.h"
 #include "trace/base/checksum.h"
 #include "trace/base/file_bytes.h"
 #include "trace/base/large_vector.h"
@@ -30,6 +31,7 @@ constexpr std::uint64_t kEndBytes = 4096;             // header and footer with 
 struct Header {
   std::uint64_t magic;
   std::uint64_t version;
+  std::uint64_t form;  // of the list of tables
   std::uint64_t trace_bytes;
   std::uint64_t trace_changed_ns;
   std::uint64_t trace_hash;
@@ -93,9 +95,10 @@ std::optional<Tables> read_cache(const fs::path& path, const Header& wanted) {
   if (trace::read_at(file.fd(), &header, sizeof header, 0) != static_cast<std::int64_t>(sizeof header)) {
     return std::nullopt;
   }
-  const bool of_this_trace =
-      header.magic == kMagic && header.version == kTablesVersion && header.trace_bytes == wanted.trace_bytes &&
-      header.trace_changed_ns == wanted.trace_changed_ns && header.trace_hash == wanted.trace_hash;
+  const bool of_this_trace = header.magic == kMagic && header.version == kTablesVersion &&
+                             header.form == form_of(table_schemas()) && header.trace_bytes == wanted.trace_bytes &&
+                             header.trace_changed_ns == wanted.trace_changed_ns &&
+                             header.trace_hash == wanted.trace_hash;
   if (!of_this_trace || header.payload_bytes != static_cast<std::uint64_t>(facts.st_size) - sizeof header) {
     return std::nullopt;
   }
@@ -169,6 +172,7 @@ Status TableCache::store(std::string_view name, const Tables& tables) const {
   const std::vector<std::uint8_t> payload = encode_tables(tables);
   header.magic = kMagic;
   header.version = kTablesVersion;
+  header.form = form_of(table_schemas());
   header.payload_bytes = payload.size();
   header.payload_hash = trace::xxh64(payload, kTablesVersion);
   for (const fs::path& folder : folders_) {

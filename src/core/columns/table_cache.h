@@ -15,7 +15,8 @@
 
 namespace tare::core {
 
-// Raise it when a table gains, loses or redefines a column: old caches are then not read any more.
+// Raise it when a column gets another meaning, or another file of a cache changes: old caches are then not read any
+// more. Added and removed columns change the form in a cache's header by themselves.
 inline constexpr std::uint32_t kTablesVersion = 21;
 
 // The name of the tables that replay makes: written by launcher and reports, read by reports.

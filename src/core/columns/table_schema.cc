@@ -2,6 +2,9 @@
 #include "core/columns/table_schema.h"
 
 #include <algorithm>
+#include <string>
+
+#include "trace/base/checksum.h"
 
 namespace tare::core {
 
@@ -45,6 +48,20 @@ const TableSchema* find_table_schema(std::string_view name) {
   const auto& all = table_schemas();
   const auto found = std::find_if(all.begin(), all.end(), [&](const TableSchema& each) { return each.name == name; });
   return found == all.end() ? nullptr : &*found;
+}
+
+std::uint64_t form_of(const std::vector<TableSchema>& tables) {
+  std::string all;
+  for (const TableSchema& table : tables) {
+    all += table.name;
+    for (const ColumnSchema& column : table.columns) {
+      all += '\n';
+      all += static_cast<char>(column.type);
+      all += column.name;
+    }
+    all += "\n\n";
+  }
+  return trace::xxh64({reinterpret_cast<const std::uint8_t*>(all.data()), all.size()}, tables.size());
 }
 
 std::shared_ptr<const Table> weighed(std::shared_ptr<const Table> table) {

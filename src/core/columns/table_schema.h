@@ -48,6 +48,9 @@ struct TableSchema {
 const std::vector<TableSchema>& table_schemas();
 const TableSchema* find_table_schema(std::string_view name);  // null: the table is internal
 
+// Another number for another list of tables, columns or types; their meanings don't count. Caches of tables have it.
+std::uint64_t form_of(const std::vector<TableSchema>& tables);
+
 // The table for readers: weighed columns are multiplied by the row's weight. The only place that applies weights to a
 // table; `table` itself if all weights are 1.
 std::shared_ptr<const Table> weighed(std::shared_ptr<const Table> table);

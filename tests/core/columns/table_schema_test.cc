@@ -26,6 +26,27 @@ TEST(TableSchema, HasEachTableAndColumnOnce) {
   EXPECT_EQ(find_table_schema("no such table"), nullptr);
 }
 
+TEST(TableSchema, HasAnotherFormForEachChangeOfTablesColumnsAndTypes) {
+  const auto changed = [](auto change) {
+    std::vector<TableSchema> tables = table_schemas();
+    change(tables);
+    return form_of(tables);
+  };
+  std::set<std::uint64_t> forms{form_of(table_schemas())};
+  EXPECT_EQ(changed([](auto& tables) { tables[3].columns[1].meaning = "another"; }), *forms.begin());
+  EXPECT_TRUE(forms.insert(changed([](auto& tables) { tables.pop_back(); })).second);
+  EXPECT_TRUE(forms.insert(changed([](auto& tables) { tables[3].name = "another"; })).second);
+  EXPECT_TRUE(forms.insert(changed([](auto& tables) { tables[3].columns.pop_back(); })).second);
+  EXPECT_TRUE(forms.insert(changed([](auto& tables) { tables[3].columns[1].name = "another"; })).second);
+  EXPECT_TRUE(forms.insert(changed([](auto& tables) { tables[3].columns[1].type = SchemaType::Text; })).second);
+  EXPECT_TRUE(forms
+                  .insert(changed([](auto& tables) {
+                    tables[4].columns.insert(tables[4].columns.begin(), tables[3].columns.back());
+                    tables[3].columns.pop_back();
+                  }))
+                  .second);
+}
+
 TEST(TableSchema, BuildersRejectOtherColumns) {
   TableBuilder sizes("site_sizes");
   EXPECT_DEATH(sizes.column("no_such_column"), "no_such_column");
