@@ -14,6 +14,8 @@
 namespace tare::recorder {
 namespace {
 
+constexpr int kSharesMemory = 0x100;  // CLONE_VM
+
 // The parent notes the child. The child finds out by itself at its first event, and needs no spool if it execs before.
 template <typename Fork>
 long fork_by(const StartState& start, Fork fork) {
@@ -49,7 +51,6 @@ extern "C" __attribute__((visibility("hidden"), used)) long tare_known_call(long
 extern "C" __attribute__((visibility("hidden"), used)) bool tare_clone3_is_fork(const std::uint64_t* arguments,
                                                                                 std::uint64_t bytes) {
   constexpr std::uint64_t kFirstVersionBytes = 64;
-  constexpr std::uint64_t kSharesMemory = 0x100;  // CLONE_VM
   constexpr int kFlags = 0;
   constexpr int kStack = 5;
   const auto address = reinterpret_cast<std::uint64_t>(arguments);
@@ -62,7 +63,6 @@ extern "C" __attribute__((visibility("hidden"), used)) bool tare_clone3_is_fork(
 // frame. A clone that shares no memory and has no stack of its own is a fork.
 extern "C" __attribute__((naked, visibility("default"))) long tare_hook_syscall() __asm__("syscall");
 extern "C" __attribute__((naked)) long tare_hook_syscall() {
-  constexpr int kSharesMemory = 0x100;  // CLONE_VM
   __asm__ volatile(
       "cmpq %0, %%rdi\n\t"
       "je tare_known_call\n\t"
