@@ -118,10 +118,16 @@ build/viewers/.installed: tools/viewers/package.json
 	cp tools/viewers/package.json build/viewers/
 	npm install --silent --no-audit --no-fund --prefix build/viewers && touch $@
 
+# 434 MB beside the environment, so that no other target sees it.
+build/pyspark/.installed: pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade --target build/pyspark 'pyspark>=4,<5' && touch $@
+
 nightly: build $(VENV)/.dev ## what takes long: the whole matrix, generated programs for an hour, each fuzz target for 5 minutes (about 4 hours)
 	@tools/bootstrap.sh test nightly
 	-@if command -v npm >/dev/null; then $(MAKE) --no-print-directory build/viewers/.installed; fi
 	$(BIN)/python -m pytest -v -m 'nightly or not nightly' tests/end_to_end/unharmed
+	$(MAKE) build/pyspark/.installed
+	PYTHONPATH=build/pyspark $(BIN)/python -m pytest -v -m 'nightly or not nightly' tests/python/fleet/test_spark.py
 	$(MAKE) fuzz-programs FUZZ_SECONDS=3600
 	$(MAKE) test-fuzz FUZZ_SECONDS=300
 
